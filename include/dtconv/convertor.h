@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moving data: one-shot pack and unpack, and the convertor, which does it in fragments.
+ */
+#ifndef DTCONV_CONVERTOR_H
+#define DTCONV_CONVERTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include <dtconv/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct dtconv_type;
+struct dtconv_convertor;
+
+/**
+ * @defgroup convertor Convertors
+ * The packed stream of (count, type, buffer) is the bytes of the typemap's elements in
+ * typemap order, instance after instance, without gaps; its length is count x size. A
+ * convertor is a position in that stream. It moves bytes between the buffer and packed
+ * memory, in fragments that may begin and end at any byte, also inside a basic element.
+ *
+ * - The user's buffer is borrowed from bind until the last completion. It is addressed at
+ *   buffer + displacement; NULL is allowed for types with absolute displacements.
+ * - Unpack never stores to a byte that is not in the typemap, not even its old value. Pack
+ *   reads no byte outside the typemap except inside an aligned 64-byte line that holds a
+ *   byte of it.
+ * - Unpacking a type whose elements overlap leaves one of their values in each shared byte.
+ * - Packed memory and the typemap's bytes must not overlap.
+ * - Types must be committed. A convertor holds a reference to its type.
+ * - A convertor belongs to one thread at a time; different ones are independent.
+ * @{
+ */
+
+/**
+ * Pack a whole buffer (MPI_PACK without the position).
+ *
+ * @param type     a committed type.
+ * @param count    instances of it at @p buffer.
+ * @param buffer   [in] the user's data, at displacement 0.
+ * @param packed   [out] receives the packed stream.
+ * @param capacity bytes of room at @p packed.
+ * @param moved    [out] bytes written, exact also on failure; may be NULL.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than @p capacity (its beginning has
+ *         been packed); DTCONV_ERR_STATE if the type is not committed;
+ *         DTCONV_ERR_OVERFLOW if count x size leaves size_t.
+ *
+ * Blocks until done. Allocates nothing. Callable from any thread.
+ */
+DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer,
+			   void *packed, size_t capacity, size_t *moved);
+
+/**
+ * Unpack a whole buffer (MPI_UNPACK without the position).
+ *
+ * @param type   a committed type.
+ * @param count  instances of it that fit at @p buffer.
+ * @param buffer [out] the user's data, at displacement 0.
+ * @param packed [in] a packed stream.
+ * @param bytes  length of the stream; may be shorter than count x size, and may end inside an
+ *               element.
+ * @param moved  [out] bytes read, exact also on failure; may be NULL.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than count x size (what fits has been
+ *         unpacked); DTCONV_ERR_STATE; DTCONV_ERR_OVERFLOW.
+ *
+ * Blocks until done. Allocates nothing. Callable from any thread.
+ */
+DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer,
+			     const void *packed, size_t bytes, size_t *moved);
+
+/**
+ * Copy from one layout to another: what a send to oneself does.
+ *
+ * @param source_type  a committed type.
+ * @param source_count instances of it.
+ * @param source       [in] the data to read.
+ * @param target_type  a committed type of the same context.
+ * @param target_count instances of it.
+ * @param target       [out] the data to write; must not overlap @p source.
+ * @param moved        [out] packed bytes copied, exact also on failure; may be NULL.
+ * @return 0; DTCONV_ERR_SIGNATURE if the source's signature is not the target's or its
+ *         beginning (nothing is copied); DTCONV_ERR_TRUNCATE if only it is longer (what fits
+ *         has been copied); DTCONV_ERR_STATE; DTCONV_ERR_OVERFLOW.
+ *
+ * Blocks until done. Allocates nothing. Callable from any thread.
+ */
+DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
+			   const void *source, struct dtconv_type *target_type,
+			   size_t target_count, void *target, size_t *moved);
+
+/**
+ * Create a convertor that packs.
+ *
+ * @param type      a committed type.
+ * @param count     instances of it at @p buffer.
+ * @param buffer    [in] the user's data, at displacement 0, borrowed.
+ * @param convertor [out] the convertor at position 0, owned by the caller.
+ * @return 0; DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_OVERFLOW if
+ *         count x size leaves size_t; DTCONV_ERR_NOMEM.
+ */
+DTCONV_API int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count,
+					    const void *buffer,
+					    struct dtconv_convertor **convertor);
+
+/**
+ * Create a convertor that unpacks.
+ *
+ * @param type      a committed type.
+ * @param count     instances of it that fit at @p buffer.
+ * @param buffer    [out] the user's data, at displacement 0, borrowed.
+ * @param convertor [out] the convertor at position 0, owned by the caller.
+ * @return as dtconv_convertor_create_pack.
+ */
+DTCONV_API int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count,
+					      void *buffer,
+					      struct dtconv_convertor **convertor);
+
+/**
+ * Bind an existing convertor to other data, to pack it. Position 0. Allocates nothing.
+ *
+ * @param convertor the convertor, nothing in flight.
+ * @param type      a committed type of the same context.
+ * @param count     instances.
+ * @param buffer    [in] the user's data, borrowed.
+ * @return 0; DTCONV_ERR_STATE if the type is not committed or an operation is in flight;
+ *         DTCONV_ERR_OVERFLOW. On failure the old binding stays.
+ */
+DTCONV_API int dtconv_convertor_rebind_pack(struct dtconv_convertor *convertor,
+					    struct dtconv_type *type, size_t count,
+					    const void *buffer);
+
+/**
+ * Bind an existing convertor to other data, to unpack it. Position 0. Allocates nothing.
+ *
+ * @param convertor the convertor, nothing in flight.
+ * @param type      a committed type of the same context.
+ * @param count     instances.
+ * @param buffer    [out] the user's data, borrowed.
+ * @return as dtconv_convertor_rebind_pack.
+ */
+DTCONV_API int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
+					      struct dtconv_type *type, size_t count,
+					      void *buffer);
+
+/**
+ * Copy a convertor, wherever in the stream it stands, also inside an element. Both go on
+ * independently.
+ *
+ * @param convertor the convertor, nothing in flight.
+ * @param clone     [out] the copy, owned by the caller.
+ * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM.
+ */
+DTCONV_API int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
+				      struct dtconv_convertor **clone);
+
+/**
+ * Destroy a convertor. An operation in flight is waited for; its callback does not run.
+ * @param convertor the convertor, or NULL.
+ */
+DTCONV_API void dtconv_convertor_destroy(struct dtconv_convertor *convertor);
+
+/** Where a convertor stands, in bytes of the packed stream. */
+struct dtconv_convertor_attr {
+	size_t struct_size; /**< sizeof(struct dtconv_convertor_attr), set by the caller */
+	size_t size;        /**< length of the whole stream */
+	size_t position;    /**< bytes before the next one to move */
+	int in_flight;      /**< 1 between start and its completion */
+};
+
+/**
+ * Read a convertor's position.
+ *
+ * @param convertor the convertor.
+ * @param attr      [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
+ */
+DTCONV_API int dtconv_convertor_query(const struct dtconv_convertor *convertor,
+				      struct dtconv_convertor_attr *attr);
+
+/**
+ * Set the position to any byte of the packed stream, also inside an element.
+ *
+ * @param convertor the convertor, nothing in flight.
+ * @param position  bytes from the stream's start, at most its length.
+ * @return 0; DTCONV_ERR_INVAL past the end; DTCONV_ERR_STATE if an operation is in flight.
+ *
+ * Costs the nesting depth plus the logarithm of the longest block table.
+ */
+DTCONV_API int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position);
+
+/**
+ * Pack the next fragment and advance.
+ *
+ * @param convertor a convertor that packs, nothing in flight.
+ * @param packed    [out] receives the next bytes of the stream.
+ * @param capacity  bytes of room; fewer are written only at the stream's end.
+ * @param moved     [out] bytes written, 0 at the end.
+ * @return 0; DTCONV_ERR_STATE if the convertor unpacks or an operation is in flight.
+ *
+ * Blocks until done.
+ */
+DTCONV_API int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed,
+				     size_t capacity, size_t *moved);
+
+/**
+ * Unpack the next fragment and advance.
+ *
+ * @param convertor a convertor that unpacks, nothing in flight.
+ * @param packed    [in] the next bytes of the stream.
+ * @param bytes     how many.
+ * @param moved     [out] bytes read: all of them, unless the stream ends before.
+ * @return 0; DTCONV_ERR_STATE if the convertor packs or an operation is in flight;
+ *         DTCONV_ERR_TRUNCATE if the stream ends before @p bytes (what fits was unpacked).
+ *
+ * Blocks until done. Fragments may come in any order, with a seek before each; one that comes
+ * twice stores the same bytes twice.
+ */
+DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
+				       size_t bytes, size_t *moved);
+
+/**
+ * Export the next blocks of the user's buffer instead of copying them, and advance by their
+ * bytes as a pack of them would. Neighbouring blocks are merged; the first block begins and
+ * the last ends wherever the position and the limits say, also inside an element.
+ *
+ * @param convertor the convertor, of either direction, nothing in flight.
+ * @param iov       [out] addresses and lengths, in packed order.
+ * @param max_iov   room in @p iov, in entries.
+ * @param max_bytes most packed bytes to cover.
+ * @param iov_count [out] entries written; 0 at the stream's end.
+ * @param moved     [out] bytes they cover.
+ * @return 0; DTCONV_ERR_STATE if an operation is in flight.
+ */
+DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
+				    size_t max_iov, size_t max_bytes, size_t *iov_count,
+				    size_t *moved);
+
+/**
+ * Called once when a started operation ends, from dtconv_convertor_test or _wait.
+ *
+ * @param arg    the pointer given to start.
+ * @param status 0 or a negative enum dtconv_status.
+ * @param moved  packed bytes moved, exact also on failure.
+ *
+ * Must not call the convertor it belongs to.
+ */
+typedef void (*dtconv_done_fn)(void *arg, int status, size_t moved);
+
+/**
+ * Start to pack or unpack (as the convertor is bound) the next fragment, without waiting.
+ *
+ * @param convertor the convertor; one operation may be in flight.
+ * @param packed    packed memory: written by a packing convertor, read by an unpacking one;
+ *                  borrowed until completion.
+ * @param bytes     length of the fragment; at most what remains of the stream is moved.
+ * @param done      called at completion, or NULL.
+ * @param arg       handed to @p done.
+ * @return 0 if the operation was started; DTCONV_ERR_STATE if one is in flight.
+ *
+ * Does not block for device work; host memory may be copied before it returns. The position
+ * advances at completion. Allocates nothing.
+ */
+DTCONV_API int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed,
+				      size_t bytes, dtconv_done_fn done, void *arg);
+
+/**
+ * Ask whether the started operation is finished; runs its callback if so.
+ *
+ * @param convertor the convertor.
+ * @param moved     [out] bytes moved, once finished; may be NULL.
+ * @return DTCONV_INPROGRESS; 0 when finished (exactly once); the operation's failure;
+ *         DTCONV_ERR_TRUNCATE if an unpack was given more than remained;
+ *         DTCONV_ERR_STATE if nothing was started.
+ */
+DTCONV_API int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved);
+
+/**
+ * Wait until the started operation is finished; runs its callback.
+ *
+ * @param convertor the convertor.
+ * @param moved     [out] bytes moved; may be NULL.
+ * @return 0; the operation's failure; DTCONV_ERR_TRUNCATE as in dtconv_convertor_test;
+ *         DTCONV_ERR_STATE if nothing was started.
+ */
+DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved);
+
+/** Where a buffer lives. */
+enum dtconv_memory_kind {
+	DTCONV_MEMORY_HOST,   /**< ordinary memory of the process */
+	DTCONV_MEMORY_PINNED, /**< host memory registered with a device */
+	DTCONV_MEMORY_DEVICE  /**< memory of a device */
+};
+
+/**
+ * Explain which path would move data of a type and why, as text of a few lines: the
+ * candidates, their estimated costs, the choice, and why others cannot run.
+ *
+ * @param type        a committed type.
+ * @param count       instances.
+ * @param user_kind   where the user's buffer would be.
+ * @param packed_kind where packed memory would be.
+ * @param text        [out] receives at most @p capacity - 1 characters and a NUL; may be NULL
+ *                    if capacity is 0.
+ * @param capacity    bytes of room at @p text.
+ * @param length      [out] length of the whole text without the NUL, also when it did not fit.
+ * @return 0; DTCONV_ERR_TRUNCATE; DTCONV_ERR_STATE if the type is not committed.
+ */
+DTCONV_API int dtconv_explain(const struct dtconv_type *type, size_t count,
+			      enum dtconv_memory_kind user_kind,
+			      enum dtconv_memory_kind packed_kind, char *text,
+			      size_t capacity, size_t *length);
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
