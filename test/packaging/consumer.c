@@ -8,7 +8,8 @@
 
 #include <dtconv/dtconv.h>
 
-static int pack_columns(struct dtconv_context *context, const int matrix[12], int columns[6])
+static int pack_columns(struct dtconv_context *context, const int matrix[12],
+			int columns[6])
 {
 	static const char layout[] = "vector(3, 2, 4, int)";
 	struct dtconv_type *type = NULL;

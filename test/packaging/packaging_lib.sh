@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # check_lib.sh is read before, the tests after
 # What the packaging tests share: an installation staged in a folder of their own, made from the build
 # folder they run in, and the user's program that is built against it.
 : "${MAKE:=make}" "${CC:=cc}"
