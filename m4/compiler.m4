@@ -92,6 +92,9 @@ AC_ARG_ENABLE([fuzzers],
 	[], [enable_fuzzers=no])
 FUZZER_CFLAGS=
 FUZZER_LDFLAGS=
+AS_CASE([$enable_fuzzers,$enable_sanitizer],
+	[no,*|yes,*address*], [],
+	[AC_MSG_ERROR([--enable-fuzzers without --enable-sanitizer=address,undefined finds little])])
 AS_IF([test "$enable_fuzzers" = yes], [
 	AC_MSG_CHECKING([whether $CC links with -fsanitize=fuzzer])
 	dtc_save_cflags=$CFLAGS

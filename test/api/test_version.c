@@ -22,8 +22,8 @@ START_TEST(numbers_match_text)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%d.%d.%d", DTCONV_VERSION_MAJOR, DTCONV_VERSION_MINOR,
-		 DTCONV_VERSION_PATCH);
+	snprintf(text, sizeof(text), "%d.%d.%d", DTCONV_VERSION_MAJOR,
+		 DTCONV_VERSION_MINOR, DTCONV_VERSION_PATCH);
 	ck_assert_str_eq(text, DTCONV_VERSION_STRING);
 }
 END_TEST
