@@ -322,7 +322,7 @@ END_TEST
 START_TEST(random_cuts_of_random_types_give_the_same_stream)
 {
 	struct choices choices = fixture_choices((uint64_t)_i + 1000);
-	struct dtconv_type *type = type_choose(fixture_context, &choices, TYPE_CHOICES_SMALL);
+	struct dtconv_type *type = type_choose(fixture_context, &choices, &type_bounds_small);
 	struct fragment *fragments;
 	struct stage stage;
 

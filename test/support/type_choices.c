@@ -19,13 +19,15 @@
 #define MAX_STEPS 6
 #define MAX_BLOCKS 6
 #define MAX_DIMENSIONS 3
-#define SMALL_BYTES 4096
-#define SMALL_SPAN 65536
+
+const struct type_bounds type_bounds_tiny = { .bytes = 512, .span = 2048 };
+const struct type_bounds type_bounds_small = { .bytes = 4096, .span = 65536 };
+const struct type_bounds type_bounds_wild = { .wild = true };
 
 struct shelf {
 	struct dtconv_context *context;
 	struct choices *choices;
-	bool wild;
+	const struct type_bounds *bounds;
 	struct dtconv_type *types[SHELF];
 };
 
@@ -41,7 +43,7 @@ static size_t extreme(struct shelf *shelf)
 
 static bool go_wild(struct shelf *shelf)
 {
-	return shelf->wild && chance(shelf->choices, 16);
+	return shelf->bounds->wild && chance(shelf->choices, 16);
 }
 
 static size_t choose_count(struct shelf *shelf, size_t most)
@@ -262,14 +264,20 @@ static int make_value_index(struct shelf *shelf, struct dtconv_type **type)
 
 /* ---- the shelf ----------------------------------------------------------------------- */
 
-static bool is_small(const struct dtconv_type *type)
+static bool near(const struct type_bounds *bounds, ptrdiff_t value)
+{
+	return value <= (ptrdiff_t)bounds->span && value >= -(ptrdiff_t)bounds->span;
+}
+
+static bool allowed(const struct type_bounds *bounds, const struct dtconv_type *type)
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 	dtconv_type_query(type, &attr);
-	return attr.size <= SMALL_BYTES && attr.true_extent <= SMALL_SPAN &&
-	       attr.extent <= SMALL_SPAN && attr.extent >= -SMALL_SPAN &&
-	       attr.lb <= SMALL_SPAN && attr.lb >= -SMALL_SPAN;
+	return bounds->wild ||
+	       (attr.size <= bounds->bytes && near(bounds, attr.true_lb) &&
+		near(bounds, attr.true_lb + attr.true_extent) && near(bounds, attr.lb) &&
+		near(bounds, attr.lb + attr.extent));
 }
 
 /* One step: the new type takes a place, unless it was refused or is too large. */
@@ -287,7 +295,7 @@ static void make_one(struct shelf *shelf, size_t place)
 
 	if (make(shelf, &type))
 		return;
-	if (!shelf->wild && !is_small(type)) {
+	if (!allowed(shelf->bounds, type)) {
 		dtconv_type_unref(type);
 		return;
 	}
@@ -296,14 +304,14 @@ static void make_one(struct shelf *shelf, size_t place)
 }
 
 struct dtconv_type *type_choose(struct dtconv_context *context, struct choices *choices,
-				enum type_choices wildness)
+				const struct type_bounds *bounds)
 {
 	static const enum dtconv_predefined basics[SHELF] = { DTCONV_INT, DTCONV_DOUBLE,
 							      DTCONV_BYTE, DTCONV_SHORT_INT };
 	struct shelf shelf = {
 		.context = context,
 		.choices = choices,
-		.wild = wildness == TYPE_CHOICES_WILD,
+		.bounds = bounds,
 	};
 	size_t steps = 1 + choose(choices, MAX_STEPS);
 
