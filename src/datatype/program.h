@@ -33,7 +33,8 @@ enum dtc_op_kind {
 };
 
 struct dtc_op {
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t flat;         /* loops: 1 if there is no loop in the body */
 	uint32_t body;         /* loops: operations in the body */
 	int64_t disp;          /* of the first byte; relative to the enclosing iteration */
 	uint64_t bytes_before; /* packed, in the enclosing iteration */
