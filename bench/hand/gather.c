@@ -9,26 +9,26 @@
 
 #include <string.h>
 
-#define ELEMENTS(bytes, element)                                                         \
-	void hand_pack_gather##bytes(const void *shape, const void *restrict arena,      \
-				     void *restrict packed)                              \
-	{                                                                                \
-		const struct hand_gather *s = shape;                                     \
-		const element *in = arena;                                               \
-		element *out = packed;                                                   \
-                                                                                         \
-		for (size_t i = 0; i < s->count; i++)                                    \
-			out[i] = in[s->list[i]];                                         \
-	}                                                                                \
-	void hand_unpack_gather##bytes(const void *shape, void *restrict arena,          \
-				       const void *restrict packed)                      \
-	{                                                                                \
-		const struct hand_gather *s = shape;                                     \
-		const element *in = packed;                                              \
-		element *out = arena;                                                    \
-                                                                                         \
-		for (size_t i = 0; i < s->count; i++)                                    \
-			out[s->list[i]] = in[i];                                         \
+#define ELEMENTS(bytes, element)                                                    \
+	void hand_pack_gather##bytes(const void *shape, const void *restrict arena, \
+				     void *restrict packed)                         \
+	{                                                                           \
+		const struct hand_gather *s = shape;                                \
+		const element *in = arena;                                          \
+		element *out = packed;                                              \
+                                                                                    \
+		for (size_t i = 0; i < s->count; i++)                               \
+			out[i] = in[s->list[i]];                                    \
+	}                                                                           \
+	void hand_unpack_gather##bytes(const void *shape, void *restrict arena,     \
+				       const void *restrict packed)                 \
+	{                                                                           \
+		const struct hand_gather *s = shape;                                \
+		const element *in = packed;                                         \
+		element *out = arena;                                               \
+                                                                                    \
+		for (size_t i = 0; i < s->count; i++)                               \
+			out[s->list[i]] = in[i];                                    \
 	}
 
 ELEMENTS(4, float)
@@ -98,7 +98,8 @@ void hand_pack_atoms(const void *shape, const void *restrict arena, void *restri
 	}
 }
 
-void hand_unpack_atoms(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_atoms(const void *shape, void *restrict arena,
+		       const void *restrict packed)
 {
 	const struct hand_atoms *s = shape;
 	struct point_double *position = arena;
@@ -120,7 +121,8 @@ void hand_unpack_atoms(const void *shape, void *restrict arena, const void *rest
  * Blocks of a few doubles each: a loop over the doubles beats a call of memcpy up to some
  * tens of them, and the lengths are known to be multiples of 8.
  */
-void hand_pack_indexed(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_indexed(const void *shape, const void *restrict arena,
+		       void *restrict packed)
 {
 	const struct hand_indexed *s = shape;
 	double *restrict out = packed;
@@ -136,7 +138,8 @@ void hand_pack_indexed(const void *shape, const void *restrict arena, void *rest
 	}
 }
 
-void hand_unpack_indexed(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_indexed(const void *shape, void *restrict arena,
+			 const void *restrict packed)
 {
 	const struct hand_indexed *s = shape;
 	const double *restrict in = packed;

@@ -132,8 +132,8 @@ HAND_DECLARE(atoms);
 /* Blocks of doubles of varying length: lengths and displacements in bytes. */
 struct hand_indexed {
 	size_t count;
-	const uint32_t *lengths;
-	const size_t *displacements;
+	uint32_t *lengths;
+	size_t *displacements;
 };
 HAND_DECLARE(indexed);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BLOCK 64 /* elements, both ways */
-#define LINE 64  /* bytes */
+#define LINE  64 /* bytes */
 
 /* The element's size must be a constant where the loops are compiled. */
 #define INLINE static inline __attribute__((always_inline))
@@ -21,8 +21,8 @@ static inline size_t least(size_t a, size_t b)
 }
 
 /* One tile, read row by row and written column by column, or the other way round. */
-INLINE void gather_tile(size_t bytes, const struct hand_columns *s, size_t height, size_t width,
-			const char *restrict in, char *restrict out)
+INLINE void gather_tile(size_t bytes, const struct hand_columns *s, size_t height,
+			size_t width, const char *restrict in, char *restrict out)
 {
 	for (size_t c = 0; c < width; c++)
 		for (size_t r = 0; r < height; r++)
@@ -81,25 +81,28 @@ INLINE void move_block(size_t bytes, int unpack, const struct hand_columns *s, s
 	}
 }
 
-INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s, char *arena,
-			 char *packed)
+INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
+			 char *arena, char *packed)
 {
 	for (size_t c = 0; c < s->columns; c += BLOCK)
 		for (size_t r = 0; r < s->rows; r += BLOCK)
 			move_block(bytes, unpack, s, r, c, arena, packed);
 }
 
-void hand_pack_columns8(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_columns8(const void *shape, const void *restrict arena,
+			void *restrict packed)
 {
 	move_columns(8, 0, shape, (char *)arena, packed);
 }
 
-void hand_unpack_columns8(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_columns8(const void *shape, void *restrict arena,
+			  const void *restrict packed)
 {
 	move_columns(8, 1, shape, arena, (char *)packed);
 }
 
-void hand_pack_columns16(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_columns16(const void *shape, const void *restrict arena,
+			 void *restrict packed)
 {
 	move_columns(16, 0, shape, (char *)arena, packed);
 }
@@ -110,7 +113,8 @@ void hand_unpack_columns16(const void *shape, void *restrict arena,
 	move_columns(16, 1, shape, arena, (char *)packed);
 }
 
-void hand_pack_lower_tri(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_lower_tri(const void *shape, const void *restrict arena,
+			 void *restrict packed)
 {
 	const struct hand_triangle *s = shape;
 	const double *in = arena;
@@ -137,7 +141,8 @@ void hand_unpack_lower_tri(const void *shape, void *restrict arena,
 
 #define DEAL 8
 
-void hand_pack_cyclic8(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_cyclic8(const void *shape, const void *restrict arena,
+		       void *restrict packed)
 {
 	const struct hand_triangle *s = shape;
 	double *out = packed;
@@ -152,7 +157,8 @@ void hand_pack_cyclic8(const void *shape, const void *restrict arena, void *rest
 	}
 }
 
-void hand_unpack_cyclic8(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_cyclic8(const void *shape, void *restrict arena,
+			 const void *restrict packed)
 {
 	const struct hand_triangle *s = shape;
 	const double *in = packed;

@@ -51,7 +51,8 @@ struct record32 {
 	float after[5];
 };
 
-void hand_pack_aos4of32(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_aos4of32(const void *shape, const void *restrict arena,
+			void *restrict packed)
 {
 	const struct hand_instances *s = shape;
 	const struct record32 *in = arena;
@@ -82,7 +83,8 @@ struct record48 {
 	float after[5];
 };
 
-void hand_pack_aos12of48(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_aos12of48(const void *shape, const void *restrict arena,
+			 void *restrict packed)
 {
 	const struct hand_instances *s = shape;
 	const struct record48 *in = arena;
@@ -104,10 +106,10 @@ void hand_unpack_aos12of48(const void *shape, void *restrict arena,
 }
 
 /* vector(8, 2, 4, double), vector(16, 1, 3, float) at 240, 5 ints at 424; 448 bytes. */
-#define NEST_BYTES 448
+#define NEST_BYTES  448
 #define NEST_PACKED 212
 #define NEST_FLOATS 240
-#define NEST_INTS 424
+#define NEST_INTS   424
 
 void hand_pack_struct_of_vec(const void *shape, const void *restrict arena,
 			     void *restrict packed)

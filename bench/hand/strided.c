@@ -24,18 +24,18 @@ static inline void scatter_blocks(size_t count, size_t pitch, size_t length,
 }
 
 /* One pair of functions a length; the compiler sees the constant. */
-#define BLOCKS(length)                                                                   \
-	void hand_pack_blocks##length(const void *shape, const void *restrict arena,     \
-				      void *restrict packed)                             \
-	{                                                                                \
-		const struct hand_blocks *s = shape;                                     \
-		gather_blocks(s->count, s->pitch, length, arena, packed);                \
-	}                                                                                \
-	void hand_unpack_blocks##length(const void *shape, void *restrict arena,         \
-					const void *restrict packed)                     \
-	{                                                                                \
-		const struct hand_blocks *s = shape;                                     \
-		scatter_blocks(s->count, s->pitch, length, arena, packed);               \
+#define BLOCKS(length)                                                               \
+	void hand_pack_blocks##length(const void *shape, const void *restrict arena, \
+				      void *restrict packed)                         \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		gather_blocks(s->count, s->pitch, length, arena, packed);            \
+	}                                                                            \
+	void hand_unpack_blocks##length(const void *shape, void *restrict arena,     \
+					const void *restrict packed)                 \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		scatter_blocks(s->count, s->pitch, length, arena, packed);           \
 	}
 
 BLOCKS(12)
@@ -48,24 +48,24 @@ BLOCKS(4096)
  * Blocks of 4, 8 and 16 bytes at twice their length are the commonest strides there are: with
  * that pitch a constant too, the compiler makes shuffles of them.
  */
-#define BLOCKS_HALF(length)                                                              \
-	void hand_pack_blocks##length(const void *shape, const void *restrict arena,     \
-				      void *restrict packed)                             \
-	{                                                                                \
-		const struct hand_blocks *s = shape;                                     \
-		if (s->pitch == 2 * length)                                              \
-			gather_blocks(s->count, 2 * length, length, arena, packed);      \
-		else                                                                     \
-			gather_blocks(s->count, s->pitch, length, arena, packed);        \
-	}                                                                                \
-	void hand_unpack_blocks##length(const void *shape, void *restrict arena,         \
-					const void *restrict packed)                     \
-	{                                                                                \
-		const struct hand_blocks *s = shape;                                     \
-		if (s->pitch == 2 * length)                                              \
-			scatter_blocks(s->count, 2 * length, length, arena, packed);     \
-		else                                                                     \
-			scatter_blocks(s->count, s->pitch, length, arena, packed);       \
+#define BLOCKS_HALF(length)                                                          \
+	void hand_pack_blocks##length(const void *shape, const void *restrict arena, \
+				      void *restrict packed)                         \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		if (s->pitch == 2 * length)                                          \
+			gather_blocks(s->count, 2 * length, length, arena, packed);  \
+		else                                                                 \
+			gather_blocks(s->count, s->pitch, length, arena, packed);    \
+	}                                                                            \
+	void hand_unpack_blocks##length(const void *shape, void *restrict arena,     \
+					const void *restrict packed)                 \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		if (s->pitch == 2 * length)                                          \
+			scatter_blocks(s->count, 2 * length, length, arena, packed); \
+		else                                                                 \
+			scatter_blocks(s->count, s->pitch, length, arena, packed);   \
 	}
 
 BLOCKS_HALF(4)
@@ -82,8 +82,8 @@ static inline void gather_nest(const struct hand_nest *s, size_t length,
 	}
 }
 
-static inline void scatter_nest(const struct hand_nest *s, size_t length, char *restrict out,
-				const char *restrict in)
+static inline void scatter_nest(const struct hand_nest *s, size_t length,
+				char *restrict out, const char *restrict in)
 {
 	for (size_t i = 0; i < s->outer_count; i++) {
 		scatter_blocks(s->inner_count, s->inner_pitch, length, out, in);
@@ -97,17 +97,20 @@ void hand_pack_nest8(const void *shape, const void *restrict arena, void *restri
 	gather_nest(shape, 8, arena, packed);
 }
 
-void hand_unpack_nest8(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_nest8(const void *shape, void *restrict arena,
+		       const void *restrict packed)
 {
 	scatter_nest(shape, 8, arena, packed);
 }
 
-void hand_pack_nest16(const void *shape, const void *restrict arena, void *restrict packed)
+void hand_pack_nest16(const void *shape, const void *restrict arena,
+		      void *restrict packed)
 {
 	gather_nest(shape, 16, arena, packed);
 }
 
-void hand_unpack_nest16(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_nest16(const void *shape, void *restrict arena,
+			const void *restrict packed)
 {
 	scatter_nest(shape, 16, arena, packed);
 }
@@ -119,7 +122,8 @@ void hand_pack_runs(const void *shape, const void *restrict arena, void *restric
 	gather_nest(s, s->run_bytes, arena, packed);
 }
 
-void hand_unpack_runs(const void *shape, void *restrict arena, const void *restrict packed)
+void hand_unpack_runs(const void *shape, void *restrict arena,
+		      const void *restrict packed)
 {
 	const struct hand_nest *s = shape;
 

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#define TWO_DIMENSIONAL 4
+#define TWO_DIMENSIONAL   4
 #define THREE_DIMENSIONAL 3
-#define FOUR_DIMENSIONAL 2
-#define HALO_WIDTH 3
+#define FOUR_DIMENSIONAL  2
+#define HALO_WIDTH        3
 
 /* One box: `levels` x s3 rows of `width` floats. */
 static inline float *pack_box(const struct hand_wrf *s, size_t width, size_t levels,
@@ -30,8 +30,9 @@ static inline float *pack_box(const struct hand_wrf *s, size_t width, size_t lev
 	return out;
 }
 
-static inline const float *unpack_box(const struct hand_wrf *s, size_t width, size_t levels,
-				      float *restrict array, const float *restrict in)
+static inline const float *unpack_box(const struct hand_wrf *s, size_t width,
+				      size_t levels, float *restrict array,
+				      const float *restrict in)
 {
 	for (size_t j = 0; j < s->s3; j++) {
 		float *row = array + (s->j0 + j) * levels * s->d1 + s->i0;
@@ -59,8 +60,8 @@ static inline void pack_all(const struct hand_wrf *s, size_t width,
 		out = pack_box(s, width, s->d2, array + volume, out);
 }
 
-static inline void unpack_all(const struct hand_wrf *s, size_t width, float *restrict array,
-			      const float *restrict in)
+static inline void unpack_all(const struct hand_wrf *s, size_t width,
+			      float *restrict array, const float *restrict in)
 {
 	size_t plane = s->d1 * s->d3;
 	size_t volume = plane * s->d2;
