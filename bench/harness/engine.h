@@ -62,8 +62,12 @@ void engine_convertor(struct engine *engine, const char *name);
 /* dtconv in fragments of so many bytes through one convertor. */
 void engine_fragments(struct engine *engine, const char *name, size_t fragment);
 
-/* A program that speaks bench/peers/protocol.h; started at the first prepare. */
-void engine_peer(struct engine *engine, const char *name, const char *program);
+/*
+ * A program that speaks bench/peers/protocol.h; started at the first prepare, given up on when
+ * an answer takes longer than the timeout.
+ */
+void engine_peer(struct engine *engine, const char *name, const char *program,
+		 int timeout_s);
 
 int engine_prepare(struct engine *engine, const struct bench_case *c,
 		   const struct arena *arena);
