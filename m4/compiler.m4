@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The compiler: the language it must speak, and the flags that one configured tree compiles with.
+# Every flag lands in AM_CFLAGS and friends; CFLAGS stays the user's own.
+
+# DTC_TRY_CFLAG(VARIABLE, FLAG): appends FLAG to VARIABLE where the compiler takes it without a word.
+AC_DEFUN([DTC_TRY_CFLAG], [
+AC_MSG_CHECKING([whether $CC takes $2])
+dtc_save_cflags=$CFLAGS
+CFLAGS="$CFLAGS -Werror $2"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM],
+	[AC_MSG_RESULT([yes]); $1="$$1 $2"],
+	[AC_MSG_RESULT([no])])
+CFLAGS=$dtc_save_cflags
+])
+
+AC_DEFUN([DTC_REQUIRE_C11], [
+AC_MSG_CHECKING([for C11 with atomics])
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#include <stdatomic.h>
+#include <stdalign.h>
+#include <stddef.h>
+_Static_assert(sizeof(long long) == 8, "long long");
+static _Atomic(unsigned long) counter;
+]], [[return (int)atomic_fetch_add(&counter, 1) * (int)alignof(max_align_t);]])],
+	[AC_MSG_RESULT([yes])],
+	[AC_MSG_RESULT([no])
+	AC_MSG_ERROR([$CC does not compile C11 with <stdatomic.h>; gcc 9 or clang 10 does])])
+])
+
+# Counts and displacements are size_t and ptrdiff_t, and the packaging is ELF's.
+AC_DEFUN([DTC_REQUIRE_ELF64], [
+AS_CASE([$host_os],
+	[linux*], [],
+	[AC_MSG_ERROR([libdtconv is written for Linux; this host is $host])])
+])
+
+AC_DEFUN([DTC_WARNINGS], [
+AC_ARG_ENABLE([werror],
+	[AS_HELP_STRING([--enable-werror], [treat compiler warnings as errors])],
+	[], [enable_werror=no])
+WARN_CFLAGS=
+for dtc_flag in -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wsign-compare -Wvla -Walloca -Wundef -Wwrite-strings -Wpointer-arith \
+	-Wframe-larger-than=4096
+do
+	DTC_TRY_CFLAG([WARN_CFLAGS], [$dtc_flag])
+done
+AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+AC_SUBST([WARN_CFLAGS])
+])
+
+# Assertions and the trace log cost time, so a tree has them on request only.
+AC_DEFUN([DTC_ENABLE_DEBUG], [
+AC_ARG_ENABLE([debug],
+	[AS_HELP_STRING([--enable-debug], [assertions and the trace log level (slower)])],
+	[], [enable_debug=no])
+AS_IF([test "$enable_debug" = yes],
+	[AC_DEFINE([DTC_DEBUG], [1], [Define to 1 for assertions and the trace log level.])],
+	[AC_DEFINE([NDEBUG], [1], [Define to 1 to leave out the assertions.])])
+])
+
+AC_DEFUN([DTC_SANITIZER], [
+AC_ARG_ENABLE([sanitizer],
+	[AS_HELP_STRING([--enable-sanitizer=LIST],
+		[compile with -fsanitize=LIST: address,undefined or thread])],
+	[], [enable_sanitizer=no])
+SANITIZER_FLAGS=
+AS_CASE([$enable_sanitizer],
+	[no], [],
+	[yes], [AC_MSG_ERROR([--enable-sanitizer needs a list, for example =address,undefined])],
+	[DTC_TRY_SANITIZER])
+AM_CONDITIONAL([SANITIZER], [test "$enable_sanitizer" != no])
+AC_SUBST([SANITIZER_FLAGS])
+])
+
+AC_DEFUN([DTC_TRY_SANITIZER], [
+SANITIZER_FLAGS="-fsanitize=$enable_sanitizer -fno-omit-frame-pointer -fno-sanitize-recover=all"
+AC_MSG_CHECKING([whether $CC links with -fsanitize=$enable_sanitizer])
+dtc_save_cflags=$CFLAGS
+CFLAGS="$CFLAGS $SANITIZER_FLAGS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM], [AC_MSG_RESULT([yes])],
+	[AC_MSG_RESULT([no])
+	AC_MSG_ERROR([--enable-sanitizer=$enable_sanitizer: $CC does not link with it])])
+CFLAGS=$dtc_save_cflags
+])
+
+# libFuzzer's driver brings its own main(), so only the fuzz programs link FUZZER_LDFLAGS;
+# everything else is compiled with the coverage it reads.
+AC_DEFUN([DTC_FUZZERS], [
+AC_ARG_ENABLE([fuzzers],
+	[AS_HELP_STRING([--enable-fuzzers], [build the libFuzzer programs (needs clang)])],
+	[], [enable_fuzzers=no])
+FUZZER_CFLAGS=
+FUZZER_LDFLAGS=
+AS_CASE([$enable_fuzzers,$enable_sanitizer],
+	[no,*|yes,*address*], [],
+	[AC_MSG_ERROR([--enable-fuzzers without --enable-sanitizer=address,undefined finds little])])
+AS_IF([test "$enable_fuzzers" = yes], [
+	AC_MSG_CHECKING([whether $CC links with -fsanitize=fuzzer])
+	dtc_save_cflags=$CFLAGS
+	CFLAGS="$CFLAGS -fsanitize=fuzzer"
+	AC_LINK_IFELSE([AC_LANG_SOURCE([[
+#include <stddef.h>
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	return size > 3 && data[0] == 255 ? -1 : 0;
+}
+]])], [AC_MSG_RESULT([yes])],
+		[AC_MSG_RESULT([no])
+		AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: try CC=clang])])
+	CFLAGS=$dtc_save_cflags
+	FUZZER_CFLAGS=-fsanitize=fuzzer-no-link
+	FUZZER_LDFLAGS=-fsanitize=fuzzer
+])
+AM_CONDITIONAL([FUZZERS], [test "$enable_fuzzers" = yes])
+AC_SUBST([FUZZER_CFLAGS])
+AC_SUBST([FUZZER_LDFLAGS])
+])
+
+AC_DEFUN([DTC_VERSION_SCRIPT], [
+AC_MSG_CHECKING([whether the linker takes --version-script])
+dtc_save_ldflags=$LDFLAGS
+LDFLAGS="$LDFLAGS -Wl,--version-script=$srcdir/src/libdtconv.map"
+AC_LINK_IFELSE([AC_LANG_PROGRAM],
+	[AC_MSG_RESULT([yes])],
+	[AC_MSG_RESULT([no])
+	AC_MSG_ERROR([the linker of $CC takes no --version-script; GNU ld, gold and lld do])])
+LDFLAGS=$dtc_save_ldflags
+])
+
+# Flags of the CPU kernels that are compiled for one instruction set each. A kernel file is its own
+# convenience library with these flags, and is chosen at run time, so the build machine's own CPU
+# does not matter.
+AC_DEFUN([DTC_CPU_FLAGS], [
+AVX2_CFLAGS=
+AVX512_CFLAGS=
+AS_CASE([$host_cpu], [x86_64], [
+	DTC_TRY_CFLAG([AVX2_CFLAGS], [-mavx2])
+	DTC_TRY_CFLAG([AVX512_CFLAGS], [-mavx512f -mavx512bw -mavx512vl -mavx512vbmi])
+])
+AM_CONDITIONAL([CPU_AVX2], [test -n "$AVX2_CFLAGS"])
+AM_CONDITIONAL([CPU_AVX512], [test -n "$AVX512_CFLAGS"])
+AC_SUBST([AVX2_CFLAGS])
+AC_SUBST([AVX512_CFLAGS])
+])

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# DTC_SUMMARY: what configure found, and what that enables; nothing is claimed that no source uses.
+
+# DTC_SAY_VENDOR(VAR, LABEL): one line on a library that is only detected so far.
+AC_DEFUN([DTC_SAY_VENDOR], [
+AS_CASE([$have_$1],
+	[yes], [dtc_text="found, nothing uses it yet"],
+	[off], [dtc_text="not looked for"],
+	[dtc_text="not found, nothing needs it yet"])
+AS_ECHO(["  $2 $dtc_text"])
+])
+
+# DTC_SAY_PEER(VAR, LABEL): one line on a bench peer.
+AC_DEFUN([DTC_SAY_PEER], [
+AS_IF([test -n "$$1"], [dtc_text="$$1, a peer of dtconv bench"],
+	[test "$with_mpi" = no], [dtc_text="not looked for"],
+	[dtc_text="not found, no such peer in dtconv bench"])
+AS_ECHO(["  $2 $dtc_text"])
+])
+
+AC_DEFUN([DTC_SUMMARY], [
+AS_IF([test "$have_check" = yes], [dtc_tests="with Check"],
+	[dtc_tests="off: Check was not found (Debian: apt-get install check)"])
+AS_IF([test -n "$DOXYGEN"], [dtc_doc=$DOXYGEN], [dtc_doc="off: doxygen was not found"])
+AS_ECHO(["
+libdtconv $PACKAGE_VERSION for $host
+  compiler       $CC $CFLAGS
+  sanitizer      $enable_sanitizer
+  assertions     $enable_debug
+  fuzzers        $enable_fuzzers
+  libraries      shared $enable_shared, static $enable_static
+  installs in    $prefix"])
+DTC_SAY_VENDOR([CUDA],  [CUDA          ])
+DTC_SAY_VENDOR([VERBS], [verbs         ])
+DTC_SAY_VENDOR([UCX],   [UCX           ])
+DTC_SAY_PEER([OPENMPI_MPICC], [Open MPI      ])
+DTC_SAY_PEER([MPICH_MPICC],   [MPICH         ])
+AS_ECHO(["  make check     $dtc_tests
+  make doc       $dtc_doc
+"])
+])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# CUDA, verbs and UCX: is the header there, and where? The rule of every --with switch: nothing given,
+# use what is found; `no`, never look; `yes` or a folder, an error where it is missing.
+# Nothing here touches CPPFLAGS or LIBS: each find is a variable of its own.
+
+# DTC_WITH_VENDOR(SWITCH, VAR, NAME, HEADER, FOLDERS): sets VAR_CPPFLAGS and have_VAR (yes, no or off).
+AC_DEFUN([DTC_WITH_VENDOR], [
+AC_ARG_WITH([$1],
+	[AS_HELP_STRING([--with-$1@<:@=DIR@:>@], [use $3 (its headers under DIR/include)])],
+	[], [with_$1=maybe])
+AS_CASE([$with_$1],
+	[no], [have_$2=off; $2_CPPFLAGS=],
+	[yes|maybe], [DTC_FIND_HEADER([$2], [$4], [$5])],
+	[DTC_FIND_HEADER([$2], [$4], [$with_$1])])
+AS_IF([test "$have_$2" = no && test "$with_$1" != maybe],
+	[AC_MSG_ERROR([--with-$1=$with_$1: $4 was not found])])
+AM_CONDITIONAL([HAVE_$2], [test "$have_$2" = yes])
+AC_SUBST([$2_CPPFLAGS])
+])
+
+# DTC_FIND_HEADER(VAR, HEADER, FOLDERS): the compiler's own folders first, then each DIR/include;
+# a folder that the user named is the only one looked in.
+AC_DEFUN([DTC_FIND_HEADER], [
+AC_MSG_CHECKING([for $2])
+have_$1=no
+$1_CPPFLAGS=
+dtc_save_cppflags=$CPPFLAGS
+for dtc_dir in $3; do
+	AS_CASE([$dtc_dir],
+		[compiler], [dtc_try=],
+		[dtc_try=-I$dtc_dir/include; test -f "$dtc_dir/include/$2" || continue])
+	CPPFLAGS="$dtc_save_cppflags $dtc_try"
+	AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <$2>]])],
+		[have_$1=yes; $1_CPPFLAGS=$dtc_try; break])
+done
+CPPFLAGS=$dtc_save_cppflags
+AS_IF([test "$have_$1" = yes], [AC_MSG_RESULT([yes ${$1_CPPFLAGS}])], [AC_MSG_RESULT([no])])
+])
+
+AC_DEFUN([DTC_WITH_CUDA], [
+DTC_WITH_VENDOR([cuda], [CUDA], [CUDA], [cuda.h], [compiler /usr/local/cuda])
+AC_ARG_WITH([cuda-libdir],
+	[AS_HELP_STRING([--with-cuda-libdir=DIR], [folder of libnvrtc, where it is not CUDA's lib64])],
+	[], [with_cuda_libdir=])
+AS_CASE([$with_cuda_libdir],
+	[yes|no], [AC_MSG_ERROR([--with-cuda-libdir needs a folder])],
+	[""], [],
+	[test -d "$with_cuda_libdir" || AC_MSG_ERROR([--with-cuda-libdir=$with_cuda_libdir: no such folder])])
+CUDA_LIBDIR=$with_cuda_libdir
+AC_SUBST([CUDA_LIBDIR])
+])
+
+AC_DEFUN([DTC_WITH_VERBS], [
+DTC_WITH_VENDOR([verbs], [VERBS], [InfiniBand verbs], [infiniband/verbs.h], [compiler])
+])
+
+AC_DEFUN([DTC_WITH_UCX], [
+DTC_WITH_VENDOR([ucx], [UCX], [UCX], [ucp/api/ucp.h], [compiler])
+])

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The few words that every file may use.
+ */
+#ifndef DTC_BASE_H
+#define DTC_BASE_H
+
+#include <assert.h>
+#include <stddef.h>
+
+#define DTC_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define DTC_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define DTC_ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+#define DTC_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define DTC_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#endif

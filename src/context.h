@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The context's inside, as layer 0 sees it: allocator, log, error texts, counters. What the
+ * layers above keep in a context is opaque here.
+ */
+#ifndef DTC_CONTEXT_H
+#define DTC_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <dtconv/context.h>
+
+/* Threads whose last error text is remembered, and the longest text. */
+#define DTC_ERROR_SLOTS 64
+#define DTC_ERROR_TEXT_MAX 384
+
+enum dtc_counter {
+	DTC_COUNT_TYPES_CREATED,
+	DTC_COUNT_TYPES_COMMITTED,
+	DTC_COUNT_TYPES_LIVE,
+	DTC_COUNT_PACK_CALLS,
+	DTC_COUNT_PACK_BYTES,
+	DTC_COUNT_UNPACK_CALLS,
+	DTC_COUNT_UNPACK_BYTES,
+	DTC_COUNT_ERRORS,
+	DTC_COUNTERS
+};
+
+struct dtc_error_slot {
+	pthread_t thread;
+	uint64_t serial; /* 0: never used; the lowest is overwritten first */
+	char text[DTC_ERROR_TEXT_MAX];
+};
+
+struct dtconv_context {
+	struct dtconv_allocator allocator;
+	dtconv_log_fn log;
+	void *log_arg;
+	enum dtconv_log_level log_level;
+	enum dtconv_padding padding;
+	bool counting;
+	_Atomic uint64_t counters[DTC_COUNTERS];
+	_Atomic uint64_t live_types; /* kept always: destroy must know */
+	struct dtconv_type **predefined;
+	pthread_mutex_t error_lock;
+	uint64_t error_serial;
+	struct dtc_error_slot errors[DTC_ERROR_SLOTS];
+};
+
+/* Memory for the library's own objects; uninitialised, aligned for any type, or NULL. */
+void *dtc_alloc(struct dtconv_context *context, size_t bytes);
+void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
+void dtc_free(struct dtconv_context *context, void *memory);
+
+/* Create and destroy what layer 0 owns; init.c adds the rest. */
+int dtc_context_create(const struct dtconv_context_params *params,
+		       struct dtconv_context **context);
+void dtc_context_destroy(struct dtconv_context *context);
+
+static inline void dtc_context_count(struct dtconv_context *context, enum dtc_counter counter,
+				     uint64_t amount)
+{
+	if (context->counting)
+		atomic_fetch_add_explicit(&context->counters[counter], amount,
+					  memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bounds: what a typemap spans, by the rules of MPI 4.1 section 5.1.7. Pure arithmetic on
+ * one small value; every function answers true when a number overflows.
+ */
+#ifndef DTC_BOUNDS_H
+#define DTC_BOUNDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dtc_bounds {
+	size_t size;       /* bytes of data */
+	ptrdiff_t lb, ub;  /* 0 if the typemap is empty */
+	ptrdiff_t true_lb; /* of the data; 0 if there is none */
+	ptrdiff_t true_ub;
+	size_t alignment; /* strictest of the basic types, at least 1 */
+	bool empty;       /* no entry in the typemap, no marker either */
+	bool marked;      /* lb and ub come from markers (resized), which outrank data */
+	bool single_run;  /* the data is one run of bytes in typemap order */
+};
+
+extern const struct dtc_bounds dtc_bounds_empty;
+
+static inline ptrdiff_t dtc_bounds_extent(const struct dtc_bounds *bounds)
+{
+	return bounds->ub - bounds->lb;
+}
+
+/* One basic type at displacement 0. */
+struct dtc_bounds dtc_bounds_basic(size_t size, size_t alignment);
+
+/* @count copies of @bounds, @stride bytes apart. */
+bool dtc_bounds_repeat(const struct dtc_bounds *bounds, size_t count, ptrdiff_t stride,
+		       struct dtc_bounds *repeated);
+
+/*
+ * @count copies of @bounds of which the lowest lies at @lowest and the highest at @highest;
+ * @dense says that each begins where the one before ends.
+ */
+bool dtc_bounds_spread(const struct dtc_bounds *bounds, size_t count, ptrdiff_t lowest,
+		       ptrdiff_t highest, bool dense, struct dtc_bounds *spread);
+
+/* Append @member, displaced by @disp, to @all. */
+bool dtc_bounds_append(struct dtc_bounds *all, const struct dtc_bounds *member,
+		       ptrdiff_t disp);
+
+/* Set markers at @lb and @lb + @extent. */
+bool dtc_bounds_resize(struct dtc_bounds *bounds, ptrdiff_t lb, ptrdiff_t extent);
+
+/* Round the extent up to the alignment, unless markers rule: the standard's epsilon. */
+bool dtc_bounds_pad(struct dtc_bounds *bounds);
+
+#endif

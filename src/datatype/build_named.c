@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types that are not built from others: the context's predefined types, the Fortran kinds
+ * chosen by precision and range, and pairs of a value and an index.
+ */
+#include "config.h"
+
+#include "build.h"
+
+#include "base.h"
+#include "layout.h"
+#include "predefined.h"
+#include "signature.h"
+
+static struct dtc_bounds pair_bounds(const struct dtc_predefined *row)
+{
+	struct dtc_bounds bounds = dtc_bounds_basic(row->extent, row->alignment);
+
+	bounds.size = row->size;
+	bounds.true_ub = (ptrdiff_t)(row->index_disp + dtc_predefined_row(row->index)->size);
+	bounds.single_run = (size_t)bounds.true_ub == row->size;
+	return bounds;
+}
+
+static struct dtc_signature *pair_signature(struct dtconv_context *context,
+					    const struct dtconv_type *value,
+					    const struct dtconv_type *index)
+{
+	struct dtc_signature_builder builder;
+
+	if (!dtc_signature_builder_init(&builder, context))
+		return NULL;
+	if (dtc_signature_builder_append(&builder, value->signature, 1) &&
+	    dtc_signature_builder_append(&builder, index->signature, 1))
+		return dtc_signature_builder_finish(&builder);
+	dtc_signature_builder_drop(&builder);
+	return NULL;
+}
+
+static struct dtc_signature *predefined_signature(struct dtconv_context *context,
+						  enum dtconv_predefined which)
+{
+	const struct dtc_predefined *row = dtc_predefined_row(which);
+
+	if (!row->is_pair)
+		return dtc_signature_create_basic(context, which);
+	return pair_signature(context, context->predefined[row->value],
+			      context->predefined[row->index]);
+}
+
+/* ---- predefined types ---------------------------------------------------------------- */
+
+static int create_predefined(struct dtconv_context *context, enum dtconv_predefined which)
+{
+	const struct dtc_predefined *row = dtc_predefined_row(which);
+	struct dtc_type_plan plan = {.context = context,
+				     .caller = "dtconv_context_create",
+				     .combiner = DTCONV_COMBINER_NAMED,
+				     .bounds = dtc_bounds_basic(row->size, row->alignment)};
+	struct dtconv_type *type;
+
+	if (row->is_pair)
+		plan.bounds = pair_bounds(row);
+	int status = dtc_type_allocate(&plan, &type);
+	if (status)
+		return status;
+	type->predefined = which;
+	context->predefined[which] = type;
+	type->signature = predefined_signature(context, which);
+	if (!type->signature)
+		return DTCONV_ERR_NOMEM;
+	return dtconv_type_commit(type);
+}
+
+int dtc_predefined_create(struct dtconv_context *context)
+{
+	size_t bytes = DTCONV_PREDEFINED_COUNT * sizeof(*context->predefined);
+
+	context->predefined = dtc_alloc_zeroed(context, bytes);
+	if (!context->predefined)
+		return DTCONV_ERR_NOMEM;
+	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
+		int status = create_predefined(context, (enum dtconv_predefined)which);
+		if (status)
+			return status;
+		context->predefined[which]->immortal = true;
+	}
+	atomic_store_explicit(&context->live_types, 0, memory_order_relaxed);
+	for (int counter = 0; counter < DTC_COUNTERS; counter++)
+		atomic_store_explicit(&context->counters[counter], 0, memory_order_relaxed);
+	return 0;
+}
+
+void dtc_predefined_destroy(struct dtconv_context *context)
+{
+	if (!context->predefined)
+		return;
+	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
+		struct dtconv_type *type = context->predefined[which];
+
+		if (type)
+			type->immortal = false;
+		dtconv_type_unref(type);
+	}
+	dtc_free(context, context->predefined);
+	context->predefined = NULL;
+}
+
+struct dtconv_type *dtconv_type_predefined(struct dtconv_context *context,
+					   enum dtconv_predefined which)
+{
+	if ((unsigned)which >= DTCONV_PREDEFINED_COUNT)
+		return NULL;
+	return context->predefined[which];
+}
+
+/* ---- Fortran kinds ------------------------------------------------------------------- */
+
+static const enum dtconv_predefined integers[] = {DTCONV_INTEGER1, DTCONV_INTEGER2,
+						  DTCONV_INTEGER4, DTCONV_INTEGER8,
+						  DTCONV_INTEGER16};
+static const enum dtconv_predefined reals[] = {DTCONV_REAL2, DTCONV_REAL4, DTCONV_REAL8,
+					       DTCONV_REAL16};
+static const enum dtconv_predefined complexes[] = {DTCONV_COMPLEX4, DTCONV_COMPLEX8,
+						   DTCONV_COMPLEX16, DTCONV_COMPLEX32};
+
+static enum dtconv_predefined find_size(const enum dtconv_predefined *list, size_t n,
+					size_t bytes)
+{
+	for (size_t i = 0; i < n; i++)
+		if (dtc_predefined_row(list[i])->size == bytes)
+			return list[i];
+	return DTCONV_PREDEFINED_COUNT;
+}
+
+int dtconv_type_match_size(struct dtconv_context *context, enum dtconv_typeclass typeclass,
+			   size_t bytes, struct dtconv_type **type)
+{
+	enum dtconv_predefined found;
+
+	switch (typeclass) {
+	case DTCONV_TYPECLASS_INTEGER:
+		found = find_size(integers, DTC_ARRAY_LENGTH(integers), bytes);
+		break;
+	case DTCONV_TYPECLASS_REAL:
+		found = find_size(reals, DTC_ARRAY_LENGTH(reals), bytes);
+		break;
+	case DTCONV_TYPECLASS_COMPLEX:
+		found = find_size(complexes, DTC_ARRAY_LENGTH(complexes), bytes);
+		break;
+	default:
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: typeclass (argument 2) is %d, not integer, real or complex",
+				__func__, (int)typeclass);
+	}
+	if (found == DTCONV_PREDEFINED_COUNT)
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: no type of this class has %zu bytes (argument 3)", __func__,
+				bytes);
+	*type = context->predefined[found];
+	return 0;
+}
+
+/* A kind and the decimal precision and range it reaches. */
+struct kind {
+	enum dtconv_predefined which;
+	size_t precision;
+	size_t range;
+};
+
+static const struct kind real_kinds[] = {
+	{DTCONV_REAL4, 6, 37}, {DTCONV_REAL8, 15, 307}, {DTCONV_REAL16, 33, 4931}};
+static const struct kind complex_kinds[] = {
+	{DTCONV_COMPLEX8, 6, 37}, {DTCONV_COMPLEX16, 15, 307}, {DTCONV_COMPLEX32, 33, 4931}};
+static const struct kind integer_kinds[] = {{DTCONV_INTEGER1, 0, 2},
+					    {DTCONV_INTEGER2, 0, 4},
+					    {DTCONV_INTEGER4, 0, 9},
+					    {DTCONV_INTEGER8, 0, 18},
+					    {DTCONV_INTEGER16, 0, 38}};
+
+static const struct kind *find_kind(const struct kind *kinds, size_t n, size_t p, size_t r)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((p == DTCONV_UNDEFINED || p <= kinds[i].precision) &&
+		    (r == DTCONV_UNDEFINED || r <= kinds[i].range))
+			return &kinds[i];
+	return NULL;
+}
+
+/* A committed type that is @kind under the name of @combiner. */
+static int create_kind(const char *caller, struct dtconv_context *context,
+		       enum dtconv_combiner combiner, const struct kind *kind, size_t n,
+		       const int64_t arguments[], struct dtconv_type **newtype)
+{
+	struct dtconv_type *type;
+
+	if (!kind)
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: no kind reaches the precision and range asked for "
+				"(argument 2 is %zu)",
+				caller, (size_t)arguments[0]);
+	struct dtconv_type *same = context->predefined[kind->which];
+	struct dtc_type_plan plan = {.context = context,
+				     .caller = caller,
+				     .combiner = combiner,
+				     .bounds = same->bounds,
+				     .count_count = n,
+				     .count_width = sizeof(int64_t)};
+	int status = dtc_type_allocate(&plan, &type);
+	if (status)
+		return status;
+	dtc_ints_store(&type->counts, 0, n, arguments);
+	type->predefined = kind->which;
+	type->signature = dtc_signature_ref(same->signature);
+	status = dtconv_type_commit(type);
+	if (status) {
+		dtconv_type_unref(type);
+		return status;
+	}
+	return dtc_type_finish(type, caller, newtype);
+}
+
+static int check_precision(struct dtconv_context *context, const char *caller, size_t p,
+			   size_t r)
+{
+	if (p != DTCONV_UNDEFINED || r != DTCONV_UNDEFINED)
+		return 0;
+	return DTC_FAIL(context, DTCONV_ERR_INVAL,
+			"%s: p and r (arguments 2, 3) are both undefined, one must be given",
+			caller);
+}
+
+int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t r,
+				struct dtconv_type **newtype)
+{
+	const struct kind *kind = find_kind(real_kinds, DTC_ARRAY_LENGTH(real_kinds), p, r);
+	int status = check_precision(context, __func__, p, r);
+
+	if (status)
+		return status;
+	return create_kind(__func__, context, DTCONV_COMBINER_F90_REAL, kind, 2,
+			   (const int64_t[]){(int64_t)p, (int64_t)r}, newtype);
+}
+
+int dtconv_type_create_f90_complex(struct dtconv_context *context, size_t p, size_t r,
+				   struct dtconv_type **newtype)
+{
+	const struct kind *kind =
+		find_kind(complex_kinds, DTC_ARRAY_LENGTH(complex_kinds), p, r);
+	int status = check_precision(context, __func__, p, r);
+
+	if (status)
+		return status;
+	return create_kind(__func__, context, DTCONV_COMBINER_F90_COMPLEX, kind, 2,
+			   (const int64_t[]){(int64_t)p, (int64_t)r}, newtype);
+}
+
+int dtconv_type_create_f90_integer(struct dtconv_context *context, size_t r,
+				   struct dtconv_type **newtype)
+{
+	const struct kind *kind = NULL;
+
+	/* An integer has no precision to leave open, so an undefined range is out of reach. */
+	if (r != DTCONV_UNDEFINED)
+		kind = find_kind(integer_kinds, DTC_ARRAY_LENGTH(integer_kinds),
+				 DTCONV_UNDEFINED, r);
+	return create_kind(__func__, context, DTCONV_COMBINER_F90_INTEGER, kind, 1,
+			   (const int64_t[]){(int64_t)r}, newtype);
+}
+
+/* ---- value and index ----------------------------------------------------------------- */
+
+static int check_pair(const struct dtconv_type *value, const struct dtconv_type *index)
+{
+	static const char caller[] = "dtconv_type_create_value_index";
+
+	if (value->combiner != DTCONV_COMBINER_NAMED ||
+	    dtc_predefined_row(value->predefined)->is_pair)
+		return DTC_FAIL(value->context, DTCONV_ERR_INVAL,
+				"%s: value (argument 1) is not a predefined type, or is a pair",
+				caller);
+	if (index->combiner != DTCONV_COMBINER_NAMED ||
+	    !dtc_predefined_is_integer(index->predefined))
+		return DTC_FAIL(value->context, DTCONV_ERR_INVAL,
+				"%s: index (argument 2) is not a predefined integer type",
+				caller);
+	if (index->context != value->context)
+		return DTC_FAIL(value->context, DTCONV_ERR_INVAL,
+				"%s: index (argument 2) was made in another context", caller);
+	return 0;
+}
+
+ptrdiff_t dtc_value_index_disp(const struct dtconv_type *value,
+			       const struct dtconv_type *index)
+{
+	size_t alignment = index->bounds.alignment;
+	size_t size = value->bounds.size;
+
+	return (ptrdiff_t)((size + alignment - 1) / alignment * alignment);
+}
+
+static int create_pair(struct dtconv_type *value, struct dtconv_type *index,
+		       struct dtconv_type **newtype)
+{
+	struct dtc_type_plan plan = {.context = value->context,
+				     .caller = "dtconv_type_create_value_index",
+				     .combiner = DTCONV_COMBINER_VALUE_INDEX,
+				     .bounds = value->bounds,
+				     .type_count = 2};
+	struct dtconv_type *type;
+
+	if (dtc_bounds_append(&plan.bounds, &index->bounds,
+			      dtc_value_index_disp(value, index)) ||
+	    dtc_bounds_pad(&plan.bounds))
+		return dtc_build_overflow(value->context, plan.caller, "the extent");
+	int status = dtc_type_allocate(&plan, &type);
+	if (status)
+		return status;
+	dtc_type_add_child(type, value);
+	dtc_type_add_child(type, index);
+	type->signature = pair_signature(value->context, value, index);
+	status = dtc_type_finish(type, plan.caller, &type);
+	if (status)
+		return status;
+	status = dtconv_type_commit(type);
+	if (status)
+		dtconv_type_unref(type);
+	else
+		*newtype = type;
+	return status;
+}
+
+int dtconv_type_create_value_index(struct dtconv_type *value, struct dtconv_type *index,
+				   struct dtconv_type **newtype)
+{
+	int status = check_pair(value, index);
+
+	if (status)
+		return status;
+	enum dtconv_predefined pair =
+		dtc_predefined_pair(value->predefined, index->predefined);
+	if (pair == DTCONV_PREDEFINED_COUNT)
+		return create_pair(value, index, newtype);
+	*newtype = value->context->predefined[pair];
+	return 0;
+}

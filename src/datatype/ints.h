@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arrays of integers in as few bytes as their values need, so that a type's description
+ * stays small beside its program. The caller provides the memory.
+ */
+#ifndef DTC_INTS_H
+#define DTC_INTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct dtc_ints {
+	void *values;
+	size_t count;
+	unsigned width; /* bytes a value: 1, 2, 4 or 8; sign-extended */
+};
+
+/* Bytes a value needs if all lie between @lowest and @highest. */
+static inline unsigned dtc_ints_width(int64_t lowest, int64_t highest)
+{
+	if (lowest >= INT8_MIN && highest <= INT8_MAX)
+		return 1;
+	if (lowest >= INT16_MIN && highest <= INT16_MAX)
+		return 2;
+	if (lowest >= INT32_MIN && highest <= INT32_MAX)
+		return 4;
+	return 8;
+}
+
+static inline int64_t dtc_ints_get(const struct dtc_ints *ints, size_t i)
+{
+	switch (ints->width) {
+	case 1:
+		return ((const int8_t *)ints->values)[i];
+	case 2:
+		return ((const int16_t *)ints->values)[i];
+	case 4:
+		return ((const int32_t *)ints->values)[i];
+	default:
+		return ((const int64_t *)ints->values)[i];
+	}
+}
+
+/* Store values [first, first + n) of the array; they must fit the width. */
+void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t values[]);
+
+/* Fetch values [first, first + n) of the array. */
+void dtc_ints_fetch(const struct dtc_ints *ints, size_t first, size_t n, int64_t values[]);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commit and what comes of it: the layout, its parts and their shapes.
+ */
+#include "config.h"
+
+#include "layout.h"
+
+#include "base.h"
+#include "build.h"
+#include "checked.h"
+#include "text.h"
+
+struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
+{
+	struct dtc_layout *layout = dtc_alloc(program->context, sizeof(*layout));
+
+	if (!layout) {
+		dtc_program_unref(program);
+		return NULL;
+	}
+	*layout = (struct dtc_layout){
+		.program = program, .extent = extent, .size = program->bytes};
+	return layout;
+}
+
+void dtc_layout_destroy(struct dtc_layout *layout)
+{
+	if (!layout)
+		return;
+	struct dtconv_context *context = layout->program->context;
+
+	dtc_program_unref(layout->program);
+	dtc_free(context, layout);
+}
+
+/* ---- several instances ----------------------------------------------------------------- */
+
+static struct dtc_op instances_of_run(const struct dtc_op *run, int64_t extent,
+				      uint64_t count)
+{
+	struct dtc_op op = *run;
+
+	op.bytes *= count;
+	if (extent == (int64_t)run->bytes) {
+		op.unit_bytes = op.bytes;
+		return op;
+	}
+	op.kind = DTC_OP_STRIP;
+	op.count = count;
+	op.stride = extent;
+	return op;
+}
+
+struct dtc_op dtc_layout_root(const struct dtc_layout *layout, uint64_t count)
+{
+	const struct dtc_program *program = layout->program;
+	const struct dtc_op *first = &program->ops[0];
+	struct dtc_op op = *first;
+
+	if (program->op_count == 1 && first->kind == DTC_OP_RUN)
+		return instances_of_run(first, layout->extent, count);
+	if (program->op_count == 1 && first->kind == DTC_OP_STRIP &&
+	    (count == 1 || dtc_is_product(layout->extent, first->count, first->stride))) {
+		op.count *= count;
+		op.bytes *= count;
+		return op;
+	}
+	return (struct dtc_op){.kind = DTC_OP_LOOP,
+			       .body = program->op_count,
+			       .bytes = program->bytes * count,
+			       .count = count,
+			       .unit_bytes = program->bytes,
+			       .stride = layout->extent};
+}
+
+/* ---- shapes ------------------------------------------------------------------------------ */
+
+static const char *const shape_names[] = {
+	"empty",    "contiguous", "strided", "transposing",
+	"periodic", "indexed",    "general",
+};
+
+const char *dtc_shape_name(enum dtc_shape shape)
+{
+	return shape_names[shape];
+}
+
+static uint64_t magnitude(int64_t stride)
+{
+	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* A nest of loops that ends in one run or strip: strided, or transposing. */
+static enum dtc_shape shape_of_nest(const struct dtc_op *loop)
+{
+	uint64_t outer = magnitude(loop->stride);
+	bool transposing = false;
+	unsigned dims = 1;
+
+	for (;;) {
+		const struct dtc_op *body = loop + 1;
+
+		if (loop->body != body->body + 1 || body->kind == DTC_OP_TABLE ||
+		    body->kind == DTC_OP_TABLE_LOOP)
+			return DTC_SHAPE_GENERAL;
+		if (body->kind == DTC_OP_RUN)
+			break;
+		transposing |= magnitude(body->stride) > outer;
+		outer = magnitude(body->stride);
+		dims++;
+		if (body->kind == DTC_OP_STRIP)
+			break;
+		loop = body;
+	}
+	if (dims > DTC_STRIDED_DIMS)
+		return DTC_SHAPE_GENERAL;
+	return transposing ? DTC_SHAPE_TRANSPOSING : DTC_SHAPE_STRIDED;
+}
+
+static bool body_is_runs(const struct dtc_op *loop)
+{
+	for (uint32_t i = 1; i <= loop->body; i++)
+		if (loop[i].kind > DTC_OP_STRIP)
+			return false;
+	return true;
+}
+
+static enum dtc_shape shape_of_op(const struct dtc_op *op)
+{
+	switch (op->kind) {
+	case DTC_OP_RUN:
+		return DTC_SHAPE_CONTIGUOUS;
+	case DTC_OP_STRIP:
+		return DTC_SHAPE_STRIDED;
+	case DTC_OP_TABLE:
+		return DTC_SHAPE_INDEXED;
+	case DTC_OP_LOOP:
+		if (op->body > 1 && body_is_runs(op))
+			return DTC_SHAPE_PERIODIC;
+		return shape_of_nest(op);
+	default:
+		return DTC_SHAPE_GENERAL;
+	}
+}
+
+struct dtc_part dtc_layout_part(const struct dtc_layout *layout, uint32_t op)
+{
+	const struct dtc_op *head = &layout->program->ops[op];
+
+	return (struct dtc_part){.shape = shape_of_op(head),
+				 .op = op,
+				 .disp = head->disp,
+				 .packed_offset = head->bytes_before,
+				 .bytes = head->bytes};
+}
+
+enum dtc_shape dtc_layout_shape(const struct dtc_layout *layout, uint64_t count)
+{
+	const struct dtc_op *ops = layout->program->ops;
+
+	if (layout->size == 0 || count == 0)
+		return DTC_SHAPE_EMPTY;
+	struct dtc_op root = dtc_layout_root(layout, count);
+	if (root.kind != DTC_OP_LOOP)
+		return shape_of_op(&root);
+	bool one_op = layout->program->op_count == ops[0].body + 1;
+	if (count == 1 && one_op)
+		return shape_of_op(ops);
+	for (uint32_t i = 0; i < layout->program->op_count; i++)
+		if (ops[i].kind > DTC_OP_STRIP)
+			return DTC_SHAPE_GENERAL;
+	return count > 1 ? DTC_SHAPE_PERIODIC : DTC_SHAPE_GENERAL;
+}
+
+/* ---- commit ------------------------------------------------------------------------------ */
+
+static int no_memory(struct dtconv_type *type)
+{
+	return DTC_FAIL(type->context, DTCONV_ERR_NOMEM,
+			"dtconv_type_commit: the allocator gave no memory for the program");
+}
+
+static void log_commit(const struct dtconv_type *type, const struct dtc_layout *layout)
+{
+	DTC_LOG(type->context, DTCONV_LOG_DEBUG,
+		"committed a type of %zu bytes, extent %td: %s, %u operations, %zu bytes of "
+		"tables",
+		type->bounds.size, dtc_bounds_extent(&type->bounds),
+		dtc_shape_name(dtc_layout_shape(layout, 1)), layout->program->op_count,
+		layout->program->table_bytes);
+}
+
+int dtconv_type_commit(struct dtconv_type *type)
+{
+	struct dtc_layout *none = NULL;
+
+	if (dtc_type_layout(type))
+		return 0;
+	struct dtc_program *program = dtc_lower(type);
+	if (!program)
+		return no_memory(type);
+	struct dtc_layout *layout = dtc_layout_create(program, dtc_bounds_extent(&type->bounds));
+	if (!layout)
+		return no_memory(type);
+	/* Two threads may commit at once; the first one's layout stays. */
+	if (!atomic_compare_exchange_strong_explicit(&type->layout, &none, layout,
+						     memory_order_acq_rel,
+						     memory_order_acquire)) {
+		dtc_layout_destroy(layout);
+		return 0;
+	}
+	dtc_context_count(type->context, DTC_COUNT_TYPES_COMMITTED, 1);
+	log_commit(type, layout);
+	return 0;
+}

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The normal form: the three ways to combine programs (repeat, blocks, sequence) each answer
+ * a program in which
+ * - no loop runs once, none is dense, neighbouring runs are one, also across the ends of
+ *   iterations;
+ * - equal runs at equal steps are a strip, however they were listed;
+ * - equal bodies at equal steps are a loop;
+ * - at most FEW unlike runs in a row are single runs, more are a table.
+ * The packed order is never changed.
+ */
+#include "config.h"
+
+#include "program.h"
+
+#include <string.h>
+
+#include "assemble.h"
+#include "base.h"
+#include "checked.h"
+
+/* Lists of runs up to this long stay single operations; strips up to this long are lists. */
+#define FEW 8
+
+/* Bodies up to this many operations may be written twice to save a copy per iteration. */
+#define SMALL_BODY 16
+
+/* ---- strips and loops ---------------------------------------------------------------- */
+
+static struct dtc_program *repeat_run(const struct dtc_program *program, uint64_t count,
+				      int64_t stride)
+{
+	struct dtc_op op = program->ops[0];
+	bool dense = stride == (int64_t)op.bytes;
+
+	op.bytes *= count;
+	if (dense) {
+		op.unit_bytes = op.bytes;
+		return dtc_program_create_op(program->context, &op);
+	}
+	op.kind = DTC_OP_STRIP;
+	op.count = count;
+	op.stride = stride;
+	return dtc_program_create_op(program->context, &op);
+}
+
+static struct dtc_program *copy_with_count(const struct dtc_program *program, uint64_t factor)
+{
+	struct dtc_program *copy = dtc_program_allocate(program->context, program->op_count,
+							program->table_bytes);
+
+	if (!copy)
+		return NULL;
+	copy->bytes = program->bytes * factor;
+	copy->depth = program->depth;
+	memcpy(copy->ops, program->ops,
+	       program->op_count * sizeof(program->ops[0]) + program->table_bytes);
+	copy->ops[0].count *= factor;
+	copy->ops[0].bytes *= factor;
+	return copy;
+}
+
+/* A strip or loop whose repetition goes on at its own step is only a longer one. */
+static bool continues(const struct dtc_program *program, int64_t stride)
+{
+	const struct dtc_op *op = &program->ops[0];
+
+	return (op->kind == DTC_OP_STRIP || op->kind == DTC_OP_LOOP) &&
+	       dtc_is_product(stride, op->count, op->stride);
+}
+
+/* ---- merging across iterations ------------------------------------------------------- */
+
+static uint32_t last_top_level(const struct dtc_program *program)
+{
+	uint32_t i = 0;
+
+	while (i + program->ops[i].body + 1 < program->op_count)
+		i += program->ops[i].body + 1;
+	return i;
+}
+
+/* Whether the last run of one iteration ends where the first run of the next begins. */
+static bool iterations_touch(const struct dtc_program *program, int64_t stride)
+{
+	const struct dtc_op *first = &program->ops[0];
+	const struct dtc_op *last = &program->ops[last_top_level(program)];
+
+	if (first->kind > DTC_OP_STRIP || last->kind > DTC_OP_STRIP ||
+	    program->op_count > SMALL_BODY)
+		return false;
+	int64_t end = last->disp + (int64_t)(last->count - 1) * last->stride +
+		      (int64_t)last->unit_bytes;
+	return end == first->disp + stride;
+}
+
+/* The program without its first run. */
+static struct dtc_program *without_first_run(const struct dtc_program *program)
+{
+	struct dtc_assembly assembly;
+	const struct dtc_op *first = &program->ops[0];
+	struct dtc_program *rest_of_strip = NULL;
+	bool good = true;
+
+	dtc_assembly_init(&assembly, program->context);
+	if (first->kind == DTC_OP_STRIP) {
+		struct dtc_op op = *first;
+
+		op.count--;
+		op.bytes -= op.unit_bytes;
+		op.disp += op.stride;
+		op.kind = op.count == 1 ? DTC_OP_RUN : DTC_OP_STRIP;
+		op.stride = op.count == 1 ? 0 : op.stride;
+		rest_of_strip = dtc_program_create_op(program->context, &op);
+		good = rest_of_strip && dtc_assembly_add_op(&assembly, rest_of_strip, 0, 0);
+	}
+	for (uint32_t i = 1; good && i < program->op_count; i += program->ops[i].body + 1)
+		good = dtc_assembly_add_op(&assembly, program, i, 0);
+	dtc_program_unref(rest_of_strip);
+	if (good)
+		return dtc_assembly_finish(&assembly);
+	dtc_assembly_drop(&assembly);
+	return NULL;
+}
+
+/*
+ * Iterations A M Z of which Z touches the next A become A, then M (Z A) again and again, then
+ * M Z: one run less in every iteration.
+ */
+static struct dtc_program *rotate(const struct dtc_program *program, uint64_t count,
+				  int64_t stride)
+{
+	struct dtconv_context *context = program->context;
+	const struct dtc_op *op = &program->ops[0];
+	struct dtc_program *first = dtc_program_create_run(context, op->disp, op->unit_bytes);
+	struct dtc_program *rest = without_first_run(program);
+	struct dtc_program *body = NULL, *middle = NULL, *whole = NULL;
+
+	if (first && rest)
+		body = dtc_program_create_sequence(
+			context, 2,
+			(const struct dtc_program_part[]){{rest, 0}, {first, stride}});
+	if (body)
+		middle = dtc_program_create_repeat(body, count - 1, stride);
+	if (middle)
+		whole = dtc_program_create_sequence(
+			context, 3,
+			(const struct dtc_program_part[]){
+				{first, 0},
+				{middle, 0},
+				{rest, (int64_t)(count - 1) * stride}});
+	dtc_program_unref(first);
+	dtc_program_unref(rest);
+	dtc_program_unref(body);
+	dtc_program_unref(middle);
+	return whole;
+}
+
+/* Runs that the program consists of, or more than FEW if it is not a short list of runs. */
+static uint64_t count_few_runs(const struct dtc_program *program)
+{
+	uint64_t runs = 0;
+
+	for (uint32_t i = 0; i < program->op_count && runs <= FEW; i++)
+		runs += program->ops[i].kind <= DTC_OP_STRIP ? program->ops[i].count : FEW + 1;
+	return runs;
+}
+
+static struct dtc_program *repeat_few_runs(struct dtc_program *program, uint64_t count,
+					   int64_t stride)
+{
+	struct dtc_program_part parts[FEW];
+
+	for (uint64_t i = 0; i < count; i++)
+		parts[i] = (struct dtc_program_part){program, (int64_t)i * stride};
+	return dtc_program_create_sequence(program->context, (size_t)count, parts);
+}
+
+struct dtc_program *dtc_program_create_repeat(struct dtc_program *program, uint64_t count,
+					      int64_t stride)
+{
+	const struct dtc_op loop = {.kind = DTC_OP_LOOP, .count = count, .stride = stride};
+
+	if (count == 1 || program->op_count == 0)
+		return dtc_program_ref(program);
+	if (count == 0)
+		return dtc_program_create_empty(program->context);
+	bool one_op = program->op_count == program->ops[0].body + 1;
+	if (one_op && program->ops[0].kind == DTC_OP_RUN)
+		return repeat_run(program, count, stride);
+	if (one_op && continues(program, stride))
+		return copy_with_count(program, count);
+	if (count_few_runs(program) <= FEW / count)
+		return repeat_few_runs(program, count, stride);
+	if (iterations_touch(program, stride))
+		return rotate(program, count, stride);
+	return dtc_program_create_loop(program, &loop, 0);
+}
+
+/* ---- lists of blocks ----------------------------------------------------------------- */
+
+/* Reads a block list in order, skipping empty blocks and merging neighbours. */
+struct reader {
+	const struct dtc_block_list *list;
+	uint64_t next; /* block to fetch */
+	uint64_t filled, used;
+	uint64_t longest; /* block so far, before merging */
+	int64_t disps[DTC_BLOCK_BATCH];
+	uint64_t lengths[DTC_BLOCK_BATCH];
+};
+
+/* A merged block: byte displacement and instances. */
+struct block {
+	int64_t disp;
+	uint64_t length;
+};
+
+static void reader_init(struct reader *reader, const struct dtc_block_list *list)
+{
+	reader->list = list;
+	reader->next = 0;
+	reader->filled = 0;
+	reader->used = 0;
+	reader->longest = 0;
+}
+
+static bool refill(struct reader *reader)
+{
+	uint64_t left = reader->list->count - reader->next;
+
+	reader->filled = DTC_MIN(left, (uint64_t)DTC_BLOCK_BATCH);
+	reader->used = 0;
+	if (reader->filled)
+		reader->list->fetch(reader->list->source, reader->next, reader->filled,
+				    reader->disps, reader->lengths);
+	reader->next += reader->filled;
+	return reader->filled;
+}
+
+static bool peek(struct reader *reader, struct block *block)
+{
+	for (;; reader->used++) {
+		if (reader->used == reader->filled && !refill(reader))
+			return false;
+		if (reader->lengths[reader->used])
+			break;
+	}
+	block->disp = reader->disps[reader->used] * reader->list->unit;
+	block->length = reader->lengths[reader->used];
+	reader->longest = DTC_MAX(reader->longest, block->length);
+	return true;
+}
+
+static bool read_block(struct reader *reader, struct block *block)
+{
+	struct block next;
+
+	if (!peek(reader, block))
+		return false;
+	reader->used++;
+	while (peek(reader, &next) &&
+	       dtc_is_product(next.disp - block->disp, block->length, reader->list->extent)) {
+		block->length += next.length;
+		reader->used++;
+	}
+	return true;
+}
+
+/* What one pass over a list finds out; displacements relative to the first block. */
+struct survey {
+	uint64_t blocks;
+	uint64_t instances;
+	struct block few[FEW]; /* the first blocks */
+	uint64_t longest;      /* instances in the longest block before merging */
+	bool uniform;          /* all blocks are equally long */
+	bool progression;      /* and equally spaced */
+	int64_t step;
+	int64_t lowest, highest;
+	uint64_t disp_bits, length_bits; /* or of all values: shows common powers of two */
+};
+
+static void survey_add(struct survey *survey, const struct block *block)
+{
+	if (survey->blocks < FEW)
+		survey->few[survey->blocks] = *block;
+	int64_t disp = block->disp - survey->few[0].disp;
+	if (survey->blocks == 1)
+		survey->step = disp;
+	survey->uniform &= block->length == survey->few[0].length;
+	survey->progression &= dtc_is_product(disp, survey->blocks, survey->step);
+	survey->lowest = DTC_MIN(survey->lowest, disp);
+	survey->highest = DTC_MAX(survey->highest, disp);
+	survey->disp_bits |= (uint64_t)disp;
+	survey->length_bits |= block->length;
+	survey->instances += block->length;
+	survey->blocks++;
+}
+
+static void survey_list(const struct dtc_block_list *list, struct survey *survey)
+{
+	struct reader reader;
+	struct block block;
+
+	*survey = (struct survey){.uniform = true, .progression = true};
+	reader_init(&reader, list);
+	while (read_block(&reader, &block))
+		survey_add(survey, &block);
+	survey->progression &= survey->uniform;
+	survey->longest = reader.longest;
+}
+
+/* ---- tables -------------------------------------------------------------------------- */
+
+static uint8_t common_shift(uint64_t bits)
+{
+	return bits ? (uint8_t)__builtin_ctzll(bits | UINT64_C(1) << 15) : 0;
+}
+
+static size_t column_bytes(uint64_t values, bool wide)
+{
+	return (values * (wide ? 8 : 4) + 7) / 8 * 8;
+}
+
+/* The header of the table that the list becomes, with @unit units in every instance. */
+static struct dtc_table plan_table(const struct survey *survey, uint64_t unit)
+{
+	struct dtc_table table = {
+		.count = survey->blocks,
+		.uniform = survey->uniform ? survey->few[0].length * unit : 0,
+		.disp_shift = common_shift(survey->disp_bits),
+		.prefix_shift = common_shift(survey->length_bits * unit),
+	};
+	int64_t lowest = survey->lowest >> table.disp_shift;
+	int64_t highest = survey->highest >> table.disp_shift;
+	uint64_t total = survey->instances * unit >> table.prefix_shift;
+
+	table.disp_wide = lowest < INT32_MIN || highest > INT32_MAX;
+	table.prefix_wide = total > UINT32_MAX;
+	table.prefix_offset = sizeof(table) + column_bytes(table.count, table.disp_wide);
+	table.table_bytes = table.prefix_offset;
+	if (!table.uniform)
+		table.table_bytes += column_bytes(table.count + 1, table.prefix_wide);
+	return table;
+}
+
+static void store_disp(struct dtc_table *table, uint64_t entry, int64_t disp)
+{
+	if (table->disp_wide)
+		((int64_t *)(table + 1))[entry] = disp >> table->disp_shift;
+	else
+		((int32_t *)(table + 1))[entry] = (int32_t)(disp >> table->disp_shift);
+}
+
+static void store_prefix(struct dtc_table *table, uint64_t entry, uint64_t units)
+{
+	void *column = (char *)table + table->prefix_offset;
+
+	if (table->uniform)
+		return;
+	if (table->prefix_wide)
+		((uint64_t *)column)[entry] = units >> table->prefix_shift;
+	else
+		((uint32_t *)column)[entry] = (uint32_t)(units >> table->prefix_shift);
+}
+
+/* Odd columns end in padding; two equal tables must be equal bytes. */
+static void clear_padding(struct dtc_table *table)
+{
+	if (!table->disp_wide && table->count % 2)
+		((int32_t *)(table + 1))[table->count] = 0;
+	if (!table->uniform && !table->prefix_wide && table->count % 2 == 0)
+		((uint32_t *)((char *)table + table->prefix_offset))[table->count + 1] = 0;
+}
+
+static void fill_table(struct dtc_table *table, const struct dtc_block_list *list,
+		       uint64_t unit)
+{
+	struct reader reader;
+	struct block block;
+	int64_t first = 0;
+	uint64_t units = 0;
+
+	clear_padding(table);
+	reader_init(&reader, list);
+	for (uint64_t entry = 0; read_block(&reader, &block); entry++) {
+		if (entry == 0)
+			first = block.disp;
+		store_disp(table, entry, block.disp - first);
+		store_prefix(table, entry, units);
+		units += block.length * unit;
+	}
+	store_prefix(table, table->count, units);
+}
+
+/* ---- blocks of bytes ----------------------------------------------------------------- */
+
+static struct dtc_program *create_few_runs(struct dtconv_context *context,
+					   const struct survey *survey, int64_t disp,
+					   uint64_t unit)
+{
+	struct dtc_program *program =
+		dtc_program_allocate(context, (uint32_t)survey->blocks, 0);
+
+	for (uint64_t i = 0; program && i < survey->blocks; i++) {
+		uint64_t bytes = survey->few[i].length * unit;
+
+		program->ops[i] = (struct dtc_op){.kind = DTC_OP_RUN,
+						  .disp = survey->few[i].disp + disp,
+						  .bytes_before = program->bytes,
+						  .bytes = bytes,
+						  .count = 1,
+						  .unit_bytes = bytes};
+		program->bytes += bytes;
+	}
+	return program;
+}
+
+static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
+						const struct dtc_block_list *list,
+						const struct survey *survey, int64_t disp,
+						uint64_t unit)
+{
+	struct dtc_table table = plan_table(survey, unit);
+	struct dtc_program *program = dtc_program_allocate(context, 1, table.table_bytes);
+
+	if (!program)
+		return NULL;
+	program->bytes = survey->instances * unit;
+	program->ops[0] = (struct dtc_op){.kind = DTC_OP_TABLE,
+					  .disp = survey->few[0].disp + disp,
+					  .bytes = program->bytes,
+					  .count = survey->blocks,
+					  .unit_bytes = table.uniform};
+	struct dtc_table *stored = (struct dtc_table *)dtc_program_tables(program);
+	*stored = table;
+	fill_table(stored, list, unit);
+	return program;
+}
+
+/* Every instance is @unit bytes at @disp, and instances in a block touch. */
+static struct dtc_program *create_runs(struct dtconv_context *context,
+				       const struct dtc_block_list *list, int64_t disp,
+				       uint64_t unit)
+{
+	struct survey survey;
+
+	survey_list(list, &survey);
+	if (survey.blocks == 0)
+		return dtc_program_create_empty(context);
+	uint64_t bytes = survey.few[0].length * unit;
+	if (survey.progression && survey.blocks > 1) {
+		const struct dtc_op strip = {.kind = DTC_OP_STRIP,
+					     .disp = survey.few[0].disp + disp,
+					     .bytes = bytes * survey.blocks,
+					     .count = survey.blocks,
+					     .unit_bytes = bytes,
+					     .stride = survey.step};
+		return dtc_program_create_op(context, &strip);
+	}
+	if (survey.blocks <= FEW)
+		return create_few_runs(context, &survey, disp, unit);
+	return create_table_of_runs(context, list, &survey, disp, unit);
+}
+
+/* ---- blocks of anything -------------------------------------------------------------- */
+
+static struct dtc_program *create_few_blocks(struct dtc_program *program,
+					     const struct dtc_block_list *list,
+					     const struct survey *survey)
+{
+	struct dtc_program_part parts[FEW] = {{NULL, 0}};
+	struct dtc_program *whole = NULL;
+	bool good = true;
+
+	for (uint64_t i = 0; i < survey->blocks; i++) {
+		parts[i].disp = survey->few[i].disp;
+		parts[i].program = dtc_program_create_repeat(program, survey->few[i].length,
+							     list->extent);
+		good &= parts[i].program != NULL;
+	}
+	if (good)
+		whole = dtc_program_create_sequence(program->context, (size_t)survey->blocks,
+						    parts);
+	for (size_t i = 0; i < FEW; i++)
+		dtc_program_unref(parts[i].program);
+	return whole;
+}
+
+static struct dtc_program *create_table_loop(const struct dtc_program *body,
+					     const struct dtc_block_list *list,
+					     struct survey *survey, bool block_is_body)
+{
+	/* If a whole block is the body, every entry is one iteration. */
+	uint64_t iterations = block_is_body ? survey->blocks : survey->instances;
+	const struct dtc_op head = {.kind = DTC_OP_TABLE_LOOP,
+				    .disp = survey->few[0].disp,
+				    .count = iterations,
+				    .stride = block_is_body ? 0 : list->extent};
+	struct dtc_table table = plan_table(survey, 1);
+
+	if (block_is_body)
+		table.uniform = 1;
+	struct dtc_program *program =
+		dtc_program_create_loop(body, &head, (size_t)table.table_bytes);
+	if (!program)
+		return NULL;
+	struct dtc_table *stored =
+		(struct dtc_table *)dtc_program_table(program, &program->ops[0]);
+	*stored = table;
+	fill_table(stored, list, 1);
+	return program;
+}
+
+/* Equally long blocks: repeat the block first, then place the blocks. */
+static struct dtc_program *place_blocks(struct dtc_program *program,
+					const struct dtc_block_list *list,
+					struct survey *survey)
+{
+	struct dtc_program *block, *placed;
+
+	block = dtc_program_create_repeat(program, survey->few[0].length, list->extent);
+	if (!block)
+		return NULL;
+	if (survey->progression) {
+		struct dtc_program *loop =
+			dtc_program_create_repeat(block, survey->blocks, survey->step);
+		const struct dtc_program_part part = {loop, survey->few[0].disp};
+
+		placed = loop ? dtc_program_create_sequence(block->context, 1, &part) : NULL;
+		dtc_program_unref(loop);
+	} else {
+		placed = create_table_loop(block, list, survey, true);
+	}
+	dtc_program_unref(block);
+	return placed;
+}
+
+struct dtc_program *dtc_program_create_blocks(struct dtc_program *program,
+					      const struct dtc_block_list *list)
+{
+	const struct dtc_op *op = &program->ops[0];
+	struct survey survey;
+
+	if (program->op_count == 0)
+		return dtc_program_ref(program);
+	bool is_run = program->op_count == 1 && op->kind == DTC_OP_RUN;
+	if (is_run && list->extent == (int64_t)op->bytes)
+		return create_runs(program->context, list, op->disp, op->bytes);
+	survey_list(list, &survey);
+	if (survey.blocks == 0)
+		return dtc_program_create_empty(program->context);
+	if (is_run && survey.longest == 1) {
+		/* Then the runs are the blocks, and touch where runs do, not where extents do. */
+		struct dtc_block_list runs = *list;
+
+		runs.extent = (int64_t)op->bytes;
+		return create_runs(program->context, &runs, op->disp, op->bytes);
+	}
+	if (survey.progression)
+		return place_blocks(program, list, &survey);
+	if (survey.blocks <= FEW && program->op_count <= SMALL_BODY && !program->table_bytes)
+		return create_few_blocks(program, list, &survey);
+	if (survey.uniform)
+		return place_blocks(program, list, &survey);
+	return create_table_loop(program, list, &survey, false);
+}
+
+/* ---- sequences ----------------------------------------------------------------------- */
+
+static void fetch_runs(const void *source, uint64_t first, uint64_t n, int64_t disps[],
+		       uint64_t lengths[])
+{
+	const struct dtc_run *runs = (const struct dtc_run *)source + first;
+
+	for (uint64_t i = 0; i < n; i++) {
+		disps[i] = runs[i].disp;
+		lengths[i] = runs[i].bytes;
+	}
+}
+
+/* Decide what the waiting runs become. */
+static bool settle_runs(struct dtc_assembly *assembly)
+{
+	const struct dtc_block_list list = {.count = assembly->run_count,
+					    .unit = 1,
+					    .extent = 1,
+					    .fetch = fetch_runs,
+					    .source = assembly->runs};
+	bool good = true;
+
+	if (assembly->run_count == 0)
+		return true;
+	struct dtc_program *settled = create_runs(assembly->context, &list, 0, 1);
+	if (!settled)
+		return false;
+	for (uint32_t i = 0; good && i < settled->op_count; i++)
+		good = dtc_assembly_add_op(assembly, settled, i, 0);
+	dtc_program_unref(settled);
+	assembly->run_count = 0;
+	return good;
+}
+
+static bool add_strip_as_runs(struct dtc_assembly *assembly, const struct dtc_op *op,
+			      int64_t disp)
+{
+	bool good = true;
+
+	for (uint64_t i = 0; good && i < op->count; i++)
+		good = dtc_assembly_add_run(
+			assembly, disp + op->disp + (int64_t)i * op->stride, op->unit_bytes);
+	return good;
+}
+
+static bool add_program(struct dtc_assembly *assembly, const struct dtc_program *program,
+			int64_t disp)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; good && i < program->op_count; i += program->ops[i].body + 1) {
+		const struct dtc_op *op = &program->ops[i];
+
+		if (op->kind <= DTC_OP_STRIP && op->count <= FEW)
+			good = add_strip_as_runs(assembly, op, disp);
+		else
+			good = settle_runs(assembly) &&
+			       dtc_assembly_add_op(assembly, program, i, disp);
+	}
+	return good;
+}
+
+struct dtc_program *dtc_program_create_sequence(struct dtconv_context *context, size_t n,
+						const struct dtc_program_part parts[])
+{
+	struct dtc_assembly assembly;
+	bool good = true;
+
+	dtc_assembly_init(&assembly, context);
+	for (size_t i = 0; good && i < n; i++)
+		good = add_program(&assembly, parts[i].program, parts[i].disp);
+	if (good && settle_runs(&assembly))
+		return dtc_assembly_finish(&assembly);
+	dtc_assembly_drop(&assembly);
+	return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The predefined types: their names, sizes, alignments and, for pairs, their members. Knows
+ * nothing of derived types.
+ */
+#ifndef DTC_PREDEFINED_H
+#define DTC_PREDEFINED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dtconv/type.h>
+
+struct dtc_predefined {
+	const char *name; /* in the text form */
+	size_t size;      /* bytes of data; a pair's gap is not data */
+	size_t alignment;
+	size_t extent;
+	/* Pairs only: value at displacement 0, index at index_disp. */
+	bool is_pair;
+	enum dtconv_predefined value;
+	enum dtconv_predefined index;
+	size_t index_disp;
+};
+
+/* The row of a predefined type; @which must be one. */
+const struct dtc_predefined *dtc_predefined_row(enum dtconv_predefined which);
+
+/* Its name in the text form. */
+const char *dtc_predefined_name(enum dtconv_predefined which);
+
+/* The predefined pair of two types, or DTCONV_PREDEFINED_COUNT. */
+enum dtconv_predefined dtc_predefined_pair(enum dtconv_predefined value,
+					   enum dtconv_predefined index);
+
+/* Whether it is an integer type of C or Fortran, so that it can be an index. */
+bool dtc_predefined_is_integer(enum dtconv_predefined which);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The byte program: a type's layout with the basic types erased, as plain data without
+ * pointers, so that it may be copied to a device as it is. The packed stream is what its
+ * operations touch, in order.
+ *
+ * Operations stand in preorder: a loop is followed by its @body operations. Displacements
+ * are relative to the enclosing iteration. The first operation of every body has
+ * displacement 0, the loop carries it; so equal layouts have equal programs.
+ */
+#ifndef DTC_PROGRAM_H
+#define DTC_PROGRAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dtconv_context;
+
+/*
+ * Every loop has two iterations or more and moves at least a byte in each, so that sizes,
+ * which fit in 64 bits, bound the nesting.
+ */
+#define DTC_PROGRAM_DEPTH 63
+
+enum dtc_op_kind {
+	DTC_OP_RUN,        /* one run of bytes */
+	DTC_OP_STRIP,      /* equally spaced runs of one length */
+	DTC_OP_TABLE,      /* runs listed in a table */
+	DTC_OP_LOOP,       /* a body at equally spaced displacements */
+	DTC_OP_TABLE_LOOP, /* a body at listed displacements, several times in a row each */
+};
+
+struct dtc_op {
+	uint32_t kind;
+	uint32_t body;         /* loops: operations in the body */
+	int64_t disp;          /* of the first byte; relative to the enclosing iteration */
+	uint64_t bytes_before; /* packed, in the enclosing iteration */
+	uint64_t bytes;        /* packed, of the whole operation */
+	uint64_t count;        /* runs or iterations */
+	uint64_t unit_bytes;   /* packed, of one run or iteration; tables of unlike runs: 0 */
+	int64_t stride;        /* between runs or iterations; table loops: inside an entry */
+	uint64_t table;        /* tables: where it stands, in bytes from the tables' start */
+};
+
+/*
+ * A table lists entries by displacement, relative to the operation's. Entry i covers units
+ * [prefix(i), prefix(i + 1)): bytes for DTC_OP_TABLE, iterations for DTC_OP_TABLE_LOOP. If all
+ * entries cover the same number there is no prefix. Both columns are scaled by a power of two
+ * and as narrow as the values allow.
+ */
+struct dtc_table {
+	uint64_t count;         /* entries */
+	uint64_t uniform;       /* units in every entry, or 0: see the prefixes */
+	uint64_t prefix_offset; /* from the table's start, in bytes */
+	uint64_t table_bytes;   /* the table's whole size, a multiple of 8 */
+	uint8_t disp_wide;      /* 1: int64_t, 0: int32_t */
+	uint8_t disp_shift;
+	uint8_t prefix_wide; /* 1: uint64_t, 0: uint32_t */
+	uint8_t prefix_shift;
+	uint32_t reserved;
+	/* displacements, then count + 1 prefixes, each column 8-byte aligned */
+};
+
+struct dtc_program {
+	_Atomic size_t references;
+	struct dtconv_context *context;
+	uint64_t bytes;  /* packed */
+	uint32_t depth;  /* deepest loop nest */
+	uint32_t op_count;
+	size_t table_bytes;
+	struct dtc_op ops[]; /* op_count of them, then the tables */
+};
+
+static inline const char *dtc_program_tables(const struct dtc_program *program)
+{
+	return (const char *)&program->ops[program->op_count];
+}
+
+static inline const struct dtc_table *dtc_program_table(const struct dtc_program *program,
+							const struct dtc_op *op)
+{
+	return (const struct dtc_table *)(dtc_program_tables(program) + op->table);
+}
+
+static inline bool dtc_op_is_loop(const struct dtc_op *op)
+{
+	return op->kind >= DTC_OP_LOOP;
+}
+
+static inline int64_t dtc_table_disp(const struct dtc_table *table, uint64_t entry)
+{
+	const void *column = table + 1;
+	int64_t scaled = table->disp_wide ? ((const int64_t *)column)[entry]
+					  : ((const int32_t *)column)[entry];
+
+	return (int64_t)((uint64_t)scaled << table->disp_shift);
+}
+
+/* Units in the entries before @entry, which may be the number of entries. */
+static inline uint64_t dtc_table_prefix(const struct dtc_table *table, uint64_t entry)
+{
+	const void *column = (const char *)table + table->prefix_offset;
+
+	if (table->uniform)
+		return table->uniform * entry;
+	uint64_t scaled = table->prefix_wide ? ((const uint64_t *)column)[entry]
+					     : ((const uint32_t *)column)[entry];
+	return scaled << table->prefix_shift;
+}
+
+/* The entry that covers @unit, which must be less than all units together. */
+uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit);
+
+struct dtc_program *dtc_program_ref(struct dtc_program *program);
+void dtc_program_unref(struct dtc_program *program);
+
+/* ---- making programs: each answers a normalised program, or NULL if memory ran out ----- */
+
+struct dtc_program *dtc_program_create_empty(struct dtconv_context *context);
+
+struct dtc_program *dtc_program_create_run(struct dtconv_context *context, int64_t disp,
+					   uint64_t bytes);
+
+/* @count times @program, @stride bytes apart. */
+struct dtc_program *dtc_program_create_repeat(struct dtc_program *program, uint64_t count,
+					      int64_t stride);
+
+/* Blocks of a type: @length(i) instances, @extent apart, from @disp(i) on. */
+struct dtc_block_list {
+	uint64_t count;
+	int64_t unit;   /* bytes that a displacement counts */
+	int64_t extent; /* of the type */
+	/* Hand out blocks [first, first + n), n <= DTC_BLOCK_BATCH. */
+	void (*fetch)(const void *source, uint64_t first, uint64_t n, int64_t disps[],
+		      uint64_t lengths[]);
+	const void *source;
+};
+
+#define DTC_BLOCK_BATCH 256
+
+struct dtc_program *dtc_program_create_blocks(struct dtc_program *program,
+					      const struct dtc_block_list *list);
+
+/* One member of a sequence: a program, displaced. */
+struct dtc_program_part {
+	struct dtc_program *program;
+	int64_t disp;
+};
+
+struct dtc_program *dtc_program_create_sequence(struct dtconv_context *context, size_t n,
+						const struct dtc_program_part parts[]);
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Signatures: building them from pieces, hashing, comparing. Runs of one basic type are
+ * merged, loops of one run are a run, one-trip loops vanish, equal loops in a row are one, and
+ * a list that repeats itself becomes a loop.
+ */
+#include "config.h"
+
+#include "signature.h"
+
+#include <string.h>
+
+#include "base.h"
+#include "context.h"
+#include "predefined.h"
+
+/*
+ * The hash is a polynomial over the Mersenne prime 2^61 - 1: concatenation is one
+ * multiplication, repetition is done by squaring, so it costs nothing like the length. The
+ * base is arbitrary but fixed, so that peers agree.
+ */
+#define HASH_PRIME ((UINT64_C(1) << 61) - 1)
+#define HASH_BASE UINT64_C(0x1a2b7c3d9e5f4061)
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	uint64_t sum = (uint64_t)(product & HASH_PRIME) + (uint64_t)(product >> 61);
+
+	return sum >= HASH_PRIME ? sum - HASH_PRIME : sum;
+}
+
+static struct dtc_signature_hash concatenate(struct dtc_signature_hash a,
+					     struct dtc_signature_hash b)
+{
+	uint64_t sum = multiply(a.value, b.weight) + b.value;
+
+	return (struct dtc_signature_hash){
+		.value = sum >= HASH_PRIME ? sum - HASH_PRIME : sum,
+		.weight = multiply(a.weight, b.weight)};
+}
+
+static const struct dtc_signature_hash hash_of_nothing = {.value = 0, .weight = 1};
+
+static struct dtc_signature_hash hash_repeat(struct dtc_signature_hash once, uint64_t count)
+{
+	struct dtc_signature_hash all = hash_of_nothing;
+
+	for (; count; count >>= 1) {
+		if (count & 1)
+			all = concatenate(all, once);
+		once = concatenate(once, once);
+	}
+	return all;
+}
+
+static struct dtc_signature *allocate(struct dtconv_context *context, size_t node_capacity)
+{
+	struct dtc_signature *signature =
+		dtc_alloc(context, sizeof(*signature) +
+					   node_capacity * sizeof(signature->nodes[0]));
+
+	if (!signature)
+		return NULL;
+	memset(signature, 0, sizeof(*signature));
+	atomic_init(&signature->references, 1);
+	signature->context = context;
+	signature->hash = hash_of_nothing;
+	return signature;
+}
+
+struct dtc_signature *dtc_signature_ref(struct dtc_signature *signature)
+{
+	atomic_fetch_add_explicit(&signature->references, 1, memory_order_relaxed);
+	return signature;
+}
+
+void dtc_signature_unref(struct dtc_signature *signature)
+{
+	if (signature && atomic_fetch_sub_explicit(&signature->references, 1,
+						   memory_order_acq_rel) == 1)
+		dtc_free(signature->context, signature);
+}
+
+struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
+						 enum dtconv_predefined basic)
+{
+	struct dtc_signature *signature = allocate(context, 1);
+
+	if (!signature)
+		return NULL;
+	signature->hash = (struct dtc_signature_hash){.value = (uint64_t)basic + 1,
+						      .weight = HASH_BASE};
+	signature->element_count = 1;
+	signature->byte_count = dtc_predefined_row(basic)->size;
+	signature->node_count = 1;
+	signature->nodes[0] =
+		(struct dtc_signature_node){.basic = (uint16_t)basic,
+					    .count = 1,
+					    .element_count = 1,
+					    .byte_count = signature->byte_count};
+	return signature;
+}
+
+/* Whether all of the signature is one node with its body. */
+static bool is_one_node(const struct dtc_signature *signature)
+{
+	return signature->node_count == (size_t)signature->nodes[0].body + 1;
+}
+
+struct dtc_signature *dtc_signature_create_repeat(struct dtc_signature *body, uint64_t count)
+{
+	size_t head = 1;
+
+	if (count == 1 || body->node_count == 0)
+		return dtc_signature_ref(body);
+	if (count == 0)
+		return allocate(body->context, 0);
+	if (is_one_node(body))
+		head = 0;
+	struct dtc_signature *all = allocate(body->context, body->node_count + head);
+	if (!all)
+		return NULL;
+	memcpy(all->nodes + head, body->nodes, body->node_count * sizeof(body->nodes[0]));
+	all->node_count = body->node_count + head;
+	all->element_count = body->element_count * count;
+	all->byte_count = body->byte_count * count;
+	all->hash = hash_repeat(body->hash, count);
+	if (head)
+		all->nodes[0] =
+			(struct dtc_signature_node){.is_loop = 1,
+						    .body = (uint32_t)body->node_count,
+						    .count = 1};
+	all->nodes[0].count *= count;
+	all->nodes[0].element_count = all->element_count;
+	all->nodes[0].byte_count = all->byte_count;
+	return all;
+}
+
+bool dtc_signature_builder_init(struct dtc_signature_builder *builder,
+				struct dtconv_context *context)
+{
+	builder->capacity = 8;
+	builder->last = 0;
+	builder->signature = allocate(context, builder->capacity);
+	return builder->signature != NULL;
+}
+
+void dtc_signature_builder_drop(struct dtc_signature_builder *builder)
+{
+	dtc_signature_unref(builder->signature);
+	builder->signature = NULL;
+}
+
+static bool reserve(struct dtc_signature_builder *builder, size_t more)
+{
+	struct dtc_signature *old = builder->signature;
+	size_t needed = old->node_count + more;
+
+	if (needed <= builder->capacity)
+		return true;
+	size_t capacity = DTC_MAX(needed, 2 * builder->capacity);
+	struct dtc_signature *grown = allocate(old->context, capacity);
+	if (!grown)
+		return false;
+	grown->hash = old->hash;
+	grown->element_count = old->element_count;
+	grown->byte_count = old->byte_count;
+	grown->node_count = old->node_count;
+	memcpy(grown->nodes, old->nodes, old->node_count * sizeof(old->nodes[0]));
+	dtc_signature_unref(old);
+	builder->signature = grown;
+	builder->capacity = capacity;
+	return true;
+}
+
+static bool same_unit(const struct dtc_signature_node *a, const struct dtc_signature_node *b)
+{
+	if (a->is_loop != b->is_loop || a->basic != b->basic || a->body != b->body)
+		return false;
+	return memcmp(a + 1, b + 1, a->body * sizeof(*a)) == 0;
+}
+
+/* Append one top-level node with its body, or let the last one grow by it. */
+static void push(struct dtc_signature_builder *builder, const struct dtc_signature_node *node)
+{
+	struct dtc_signature *signature = builder->signature;
+	struct dtc_signature_node *last = &signature->nodes[builder->last];
+
+	if (builder->last < signature->node_count && same_unit(last, node)) {
+		last->count += node->count;
+		last->element_count += node->element_count;
+		last->byte_count += node->byte_count;
+		return;
+	}
+	builder->last = signature->node_count;
+	memcpy(&signature->nodes[builder->last], node, (node->body + 1) * sizeof(*node));
+	signature->node_count += node->body + 1;
+}
+
+bool dtc_signature_builder_append(struct dtc_signature_builder *builder,
+				  const struct dtc_signature *piece, uint64_t count)
+{
+	struct dtc_signature *all;
+
+	if (count == 0 || piece->node_count == 0)
+		return true;
+	if (!reserve(builder, piece->node_count + 1))
+		return false;
+	all = builder->signature;
+	all->hash = concatenate(all->hash, hash_repeat(piece->hash, count));
+	all->element_count += piece->element_count * count;
+	all->byte_count += piece->byte_count * count;
+	if (count == 1) {
+		for (size_t i = 0; i < piece->node_count; i += piece->nodes[i].body + 1)
+			push(builder, &piece->nodes[i]);
+		return true;
+	}
+	struct dtc_signature *loop =
+		dtc_signature_create_repeat((struct dtc_signature *)piece, count);
+	if (!loop)
+		return false;
+	push(builder, &loop->nodes[0]);
+	dtc_signature_unref(loop);
+	return true;
+}
+
+/* Whether the node list is its first @period nodes again and again. */
+static bool repeats(const struct dtc_signature *signature, size_t period)
+{
+	size_t rest = signature->node_count - period;
+	size_t boundary = 0;
+
+	while (boundary < period)
+		boundary += signature->nodes[boundary].body + 1;
+	return boundary == period && memcmp(signature->nodes, signature->nodes + period,
+					    rest * sizeof(signature->nodes[0])) == 0;
+}
+
+/* Long lists are left alone: finding their period would cost more than it saves. */
+#define PERIOD_SEARCH_NODES 512
+
+static void fold_period(struct dtc_signature *signature)
+{
+	size_t n = signature->node_count;
+
+	if (n < 4 || n > PERIOD_SEARCH_NODES)
+		return;
+	for (size_t period = 2; period <= n / 2; period++) {
+		if (n % period || !repeats(signature, period))
+			continue;
+		memmove(signature->nodes + 1, signature->nodes,
+			period * sizeof(signature->nodes[0]));
+		signature->nodes[0] =
+			(struct dtc_signature_node){.is_loop = 1,
+						    .body = (uint32_t)period,
+						    .count = n / period,
+						    .element_count = signature->element_count,
+						    .byte_count = signature->byte_count};
+		signature->node_count = period + 1;
+		return;
+	}
+}
+
+struct dtc_signature *dtc_signature_builder_finish(struct dtc_signature_builder *builder)
+{
+	struct dtc_signature *signature = builder->signature;
+
+	builder->signature = NULL;
+	fold_period(signature);
+	return signature;
+}
+
+/* ---- walking ------------------------------------------------------------------------- */
+
+struct frame {
+	size_t node;
+	uint64_t trips_left; /* after the current one */
+};
+
+/* A place in count times a signature: the current run and what is left of it. */
+struct walk {
+	const struct dtc_signature *signature;
+	uint64_t instances_left;
+	size_t node;
+	uint64_t left;
+	unsigned depth;
+	struct frame frames[DTC_SIGNATURE_DEPTH];
+};
+
+/* From a loop's head go down to the run it begins with. */
+static void descend(struct walk *walk)
+{
+	const struct dtc_signature_node *nodes = walk->signature->nodes;
+
+	while (nodes[walk->node].is_loop) {
+		walk->frames[walk->depth++] =
+			(struct frame){walk->node, nodes[walk->node].count - 1};
+		walk->node++;
+	}
+	walk->left = nodes[walk->node].count;
+}
+
+static void walk_init(struct walk *walk, const struct dtc_signature *signature, uint64_t count)
+{
+	walk->signature = signature;
+	walk->instances_left = count - 1;
+	walk->node = 0;
+	walk->depth = 0;
+	descend(walk);
+}
+
+/* Go to the run after the current one; the walk must not be at its end. */
+static void next_run(struct walk *walk)
+{
+	const struct dtc_signature_node *nodes = walk->signature->nodes;
+
+	walk->node++;
+	while (walk->depth) {
+		struct frame *top = &walk->frames[walk->depth - 1];
+
+		if (walk->node <= top->node + nodes[top->node].body)
+			break;
+		if (top->trips_left) {
+			top->trips_left--;
+			walk->node = top->node + 1;
+			break;
+		}
+		walk->depth--;
+	}
+	if (walk->node == walk->signature->node_count && walk->instances_left) {
+		walk->instances_left--;
+		walk->node = 0;
+	}
+	if (walk->node < walk->signature->node_count)
+		descend(walk);
+}
+
+/* The innermost loop if the walk stands at the beginning of a trip of it, else NULL. */
+static struct frame *trip_start(struct walk *walk)
+{
+	const struct dtc_signature_node *nodes = walk->signature->nodes;
+
+	if (walk->depth == 0)
+		return NULL;
+	struct frame *top = &walk->frames[walk->depth - 1];
+	bool at_start = walk->node == top->node + 1 && walk->left == nodes[walk->node].count;
+	return at_start ? top : NULL;
+}
+
+/* Two equal loops side by side need not be walked trip by trip. Answers elements skipped. */
+static uint64_t skip_equal_trips(struct walk *a, struct walk *b, uint64_t limit)
+{
+	struct frame *loop_a = trip_start(a);
+	struct frame *loop_b = trip_start(b);
+
+	if (!loop_a || !loop_b)
+		return 0;
+	const struct dtc_signature_node *head_a = &a->signature->nodes[loop_a->node];
+	const struct dtc_signature_node *head_b = &b->signature->nodes[loop_b->node];
+	if (!same_unit(head_a, head_b))
+		return 0;
+	uint64_t trips = DTC_MIN(loop_a->trips_left, loop_b->trips_left);
+	uint64_t trip_elements = head_a->element_count / head_a->count;
+	trips = DTC_MIN(trips, limit / trip_elements);
+	loop_a->trips_left -= trips;
+	loop_b->trips_left -= trips;
+	return trips * trip_elements;
+}
+
+static bool equal_elements(struct walk *a, struct walk *b, uint64_t element_count)
+{
+	while (element_count) {
+		element_count -= skip_equal_trips(a, b, element_count);
+		if (element_count == 0)
+			return true;
+		if (a->signature->nodes[a->node].basic != b->signature->nodes[b->node].basic)
+			return false;
+		uint64_t step = DTC_MIN(DTC_MIN(a->left, b->left), element_count);
+		element_count -= step;
+		a->left -= step;
+		b->left -= step;
+		if (element_count && a->left == 0)
+			next_run(a);
+		if (element_count && b->left == 0)
+			next_run(b);
+	}
+	return true;
+}
+
+static enum dtconv_signature_relation relation_of_lengths(uint64_t a, uint64_t b)
+{
+	if (a == b)
+		return DTCONV_SIGNATURE_EQUAL;
+	return a < b ? DTCONV_SIGNATURE_PREFIX : DTCONV_SIGNATURE_EXTENDS;
+}
+
+enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature *a,
+						     uint64_t count_a,
+						     const struct dtc_signature *b,
+						     uint64_t count_b)
+{
+	uint64_t length_a = a->element_count * count_a;
+	uint64_t length_b = b->element_count * count_b;
+	uint64_t shorter = DTC_MIN(length_a, length_b);
+	uint64_t periods;
+	struct walk walk_a, walk_b;
+
+	if (shorter == 0)
+		return relation_of_lengths(length_a, length_b);
+	if (a->node_count == b->node_count && a->element_count == b->element_count &&
+	    memcmp(a->nodes, b->nodes, a->node_count * sizeof(a->nodes[0])) == 0)
+		return relation_of_lengths(length_a, length_b);
+	/*
+	 * Two periodic sequences that agree for the sum of their periods agree for ever
+	 * (Fine and Wilf, 1965), so the counts do not matter.
+	 */
+	if (!__builtin_add_overflow(a->element_count, b->element_count, &periods))
+		shorter = DTC_MIN(shorter, periods);
+	walk_init(&walk_a, a, count_a);
+	walk_init(&walk_b, b, count_b);
+	if (!equal_elements(&walk_a, &walk_b, shorter))
+		return DTCONV_SIGNATURE_DIFFERENT;
+	return relation_of_lengths(length_a, length_b);
+}
+
+/* ---- counting ------------------------------------------------------------------------ */
+
+uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t bytes,
+				bool *cut)
+{
+	const struct dtc_signature_node *node = signature->nodes;
+	uint64_t elements = 0;
+
+	*cut = false;
+	while (bytes) {
+		if (bytes >= node->byte_count) {
+			bytes -= node->byte_count;
+			elements += node->element_count;
+			node += node->body + 1;
+			continue;
+		}
+		uint64_t unit_bytes = node->byte_count / node->count;
+		uint64_t units = bytes / unit_bytes;
+		elements += units * (node->element_count / node->count);
+		bytes -= units * unit_bytes;
+		if (!node->is_loop) {
+			*cut = bytes != 0;
+			break;
+		}
+		node++;
+	}
+	return elements;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The type's inside: how it was made, its bounds and signature, and, once committed, its
+ * layout. Constructors fill a new type through the functions below.
+ */
+#ifndef DTC_TYPE_H
+#define DTC_TYPE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <dtconv/type.h>
+
+#include "datatype/bounds.h"
+#include "datatype/ints.h"
+
+struct dtc_layout;
+struct dtc_signature;
+
+struct dtconv_type {
+	_Atomic size_t references;
+	struct dtconv_context *context;
+	enum dtconv_combiner combiner;
+	enum dtconv_predefined predefined; /* see struct dtconv_type_attr */
+	bool immortal;                     /* belongs to its context: references are not counted */
+	struct dtc_bounds bounds;
+	struct dtc_signature *signature;
+	_Atomic(struct dtc_layout *) layout; /* NULL until committed */
+	struct dtconv_type *next_dead;       /* only while its release is under way */
+	/*
+	 * The constructor's arguments, as in struct dtconv_envelope but for the leading count
+	 * of the constructors with arrays, which is the displacements' count.
+	 */
+	struct dtc_ints counts;
+	struct dtc_ints displacements;
+	size_t type_count;
+	struct dtconv_type **types; /* a reference to each */
+};
+
+/* What a constructor knows of its arguments before the type exists. */
+struct dtc_type_plan {
+	struct dtconv_context *context;
+	const char *caller; /* for error texts */
+	enum dtconv_combiner combiner;
+	struct dtc_bounds bounds;
+	size_t count_count;
+	unsigned count_width;
+	size_t displacement_count;
+	unsigned displacement_width;
+	size_t type_count;
+};
+
+/*
+ * Allocate a type as planned, in one block of memory, without signature and with empty
+ * arrays; drop it with dtconv_type_unref. Fails with NOMEM.
+ */
+int dtc_type_allocate(const struct dtc_type_plan *plan, struct dtconv_type **type);
+
+/* Add a child; takes a reference. */
+void dtc_type_add_child(struct dtconv_type *type, struct dtconv_type *child);
+
+/*
+ * The last step of every constructor: hand the type out if it got its signature, else drop
+ * it and fail with NOMEM.
+ */
+int dtc_type_finish(struct dtconv_type *type, const char *caller, struct dtconv_type **newtype);
+
+/* Pad @bounds if @combiner's extents are padded in this context; true on overflow. */
+bool dtc_type_pad(const struct dtconv_context *context, enum dtconv_combiner combiner,
+		  struct dtc_bounds *bounds);
+
+struct dtconv_context *dtc_type_context(const struct dtconv_type *type);
+
+/* Whether the combiner's arrays are as long as its first count. */
+bool dtc_combiner_has_arrays(enum dtconv_combiner combiner);
+
+/* The layout of a type, NULL unless committed. */
+static inline struct dtc_layout *dtc_type_layout(const struct dtconv_type *type)
+{
+	return atomic_load_explicit(&((struct dtconv_type *)type)->layout,
+				    memory_order_acquire);
+}
+
+/* The predefined types of a context: created and destroyed with it. */
+int dtc_predefined_create(struct dtconv_context *context);
+void dtc_predefined_destroy(struct dtconv_context *context);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Log lines and error texts. The first function that detects an error speaks, with
+ * DTC_FAIL; those above only forward the status.
+ */
+#ifndef DTC_LOG_H
+#define DTC_LOG_H
+
+#include <stdbool.h>
+
+#include <dtconv/context.h>
+
+/* Record the sentence as the calling thread's error text, log it, and answer @status. */
+#define DTC_FAIL(context, status, ...) \
+	dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__)
+
+#define DTC_LOG(context, level, ...)                                                   \
+	do {                                                                           \
+		if (dtc_log_enabled(context, level))                                   \
+			dtc_log_write(context, __FILE__, __LINE__, level, __VA_ARGS__); \
+	} while (0)
+
+bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level level);
+
+__attribute__((format(printf, 5, 6))) int dtc_log_fail(struct dtconv_context *context,
+						       const char *file, int line, int status,
+						       const char *format, ...);
+
+__attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_context *context,
+							 const char *file, int line,
+							 enum dtconv_log_level level,
+							 const char *format, ...);
+
+/* Read a level's name as in DTCONV_LOG; answers false if it is none. */
+bool dtc_log_parse_level(const char *name, enum dtconv_log_level *level);
+
+#endif
