@@ -67,6 +67,7 @@ struct dtc_op dtc_layout_root(const struct dtc_layout *layout, uint64_t count)
 		return op;
 	}
 	return (struct dtc_op){.kind = DTC_OP_LOOP,
+			       .flat = program->depth == 0,
 			       .body = program->op_count,
 			       .bytes = program->bytes * count,
 			       .count = count,

@@ -104,6 +104,7 @@ struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
 	program->ops[0] = *head;
 	program->ops[0].disp += shift;
 	program->ops[0].body = body->op_count;
+	program->ops[0].flat = body->depth == 0;
 	program->ops[0].unit_bytes = body->bytes;
 	program->ops[0].bytes = body->bytes * head->count;
 	program->ops[0].table = body->table_bytes;

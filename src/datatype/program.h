@@ -33,7 +33,8 @@ enum dtc_op_kind {
 };
 
 struct dtc_op {
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t flat;         /* loops: 1 if there is no loop in the body */
 	uint32_t body;         /* loops: operations in the body */
 	int64_t disp;          /* of the first byte; relative to the enclosing iteration */
 	uint64_t bytes_before; /* packed, in the enclosing iteration */
@@ -138,7 +139,7 @@ struct dtc_block_list {
 	const void *source;
 };
 
-#define DTC_BLOCK_BATCH 256
+#define DTC_BLOCK_BATCH 128
 
 struct dtc_program *dtc_program_create_blocks(struct dtc_program *program,
 					      const struct dtc_block_list *list);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The convertor's inside: a type, a cursor over its layout, the user's buffer, and at most one
+ * operation in flight.
+ */
+#ifndef DTC_CONVERTOR_H
+#define DTC_CONVERTOR_H
+
+#include <dtconv/convertor.h>
+
+#include "copy_backends/backend.h"
+#include "datatype/cursor.h"
+#include "datatype/type.h"
+
+/* A started operation, from start until the test or wait that reports its end. */
+struct dtc_operation {
+	bool in_flight;
+	int status;
+	size_t moved;
+	dtconv_done_fn done;
+	void *arg;
+};
+
+struct dtconv_convertor {
+	struct dtconv_type *type; /* a reference */
+	char *user;
+	enum dtc_direction direction;
+	struct dtc_operation operation;
+	struct dtc_cursor cursor;
+};
+
+/*
+ * Put @cursor at the start of @count instances of @type. Fails with STATE if the type is not
+ * committed, with OVERFLOW if the stream's length leaves size_t.
+ */
+int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
+		      const char *caller);
+
+/* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
+int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,
+		       char *packed, size_t bytes, enum dtc_direction direction,
+		       size_t *moved);
+
+/* Fail with STATE if an operation is in flight. */
+int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moving bytes: one-shot calls, fragments, started operations, and copies from layout to
+ * layout. Pack and unpack are one path with a direction.
+ */
+#include "config.h"
+
+#include "convertor.h"
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/plan.h"
+#include "log.h"
+#include "datatype/type.h"
+
+static void count_call(struct dtconv_context *context, enum dtc_direction direction,
+		       size_t bytes)
+{
+	bool pack = direction == DTC_PACK;
+
+	dtc_context_count(context, pack ? DTC_COUNT_PACK_CALLS : DTC_COUNT_UNPACK_CALLS, 1);
+	dtc_context_count(context, pack ? DTC_COUNT_PACK_BYTES : DTC_COUNT_UNPACK_BYTES,
+			  bytes);
+}
+
+int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,
+		       char *packed, size_t bytes, enum dtc_direction direction,
+		       size_t *moved)
+{
+	uint64_t before = cursor->position;
+	const struct dtc_job job = {.cursor = cursor,
+				    .user = user,
+				    .packed = packed,
+				    .bytes = DTC_MIN(bytes, cursor->size - before),
+				    .direction = direction};
+
+	int status = dtc_host_backend.submit(&job);
+	*moved = (size_t)(cursor->position - before);
+	count_call(type->context, direction, *moved);
+	return status;
+}
+
+/* ---- one-shot calls ------------------------------------------------------------------------ */
+
+static int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
+		      size_t bytes, enum dtc_direction direction, size_t *moved,
+		      const char *caller)
+{
+	struct dtc_cursor cursor;
+	size_t done = 0;
+
+	int status = dtc_convertor_aim(&cursor, type, count, caller);
+	if (!status)
+		status = dtc_convertor_move(&cursor, type, user, packed, bytes, direction,
+					    &done);
+	if (moved)
+		*moved = done;
+	if (status)
+		return status;
+	if (direction == DTC_PACK && bytes < cursor.size)
+		return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
+				"%s: capacity (argument 5) is %zu bytes, the packed stream has "
+				"%zu",
+				caller, bytes, (size_t)cursor.size);
+	if (direction == DTC_UNPACK && bytes > cursor.size)
+		return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
+				"%s: bytes (argument 5) is %zu, the type and count have room for "
+				"%zu",
+				caller, bytes, (size_t)cursor.size);
+	return 0;
+}
+
+int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void *packed,
+		size_t capacity, size_t *moved)
+{
+	return move_whole(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
+			  moved, __func__);
+}
+
+int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const void *packed,
+		  size_t bytes, size_t *moved)
+{
+	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
+			  moved, __func__);
+}
+
+/* ---- fragments ----------------------------------------------------------------------------- */
+
+static int check_direction(const struct dtconv_convertor *convertor,
+			   enum dtc_direction direction, const char *caller)
+{
+	if (DTC_LIKELY(convertor->direction == direction))
+		return 0;
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
+			"%s: the convertor is bound to %s", caller,
+			direction == DTC_PACK ? "unpack" : "pack");
+}
+
+static int move_fragment(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+			 enum dtc_direction direction, size_t *moved, const char *caller)
+{
+	int status = dtc_convertor_check_idle(convertor, caller);
+
+	if (!status)
+		status = check_direction(convertor, direction, caller);
+	if (status) {
+		*moved = 0;
+		return status;
+	}
+	return dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user, packed,
+				  bytes, direction, moved);
+}
+
+static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_t moved,
+		   const char *caller)
+{
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_TRUNCATE,
+			"%s: bytes (argument 3) is %zu, only %zu were left of the stream", caller,
+			bytes, moved);
+}
+
+int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed, size_t capacity,
+			  size_t *moved)
+{
+	return move_fragment(convertor, packed, capacity, DTC_PACK, moved, __func__);
+}
+
+int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
+			    size_t bytes, size_t *moved)
+{
+	int status = move_fragment(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
+				   moved, __func__);
+
+	if (!status && *moved < bytes)
+		return surplus(convertor, bytes, *moved, __func__);
+	return status;
+}
+
+/* ---- started operations -------------------------------------------------------------------- */
+
+int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes,
+			   dtconv_done_fn done, void *arg)
+{
+	struct dtc_operation *operation = &convertor->operation;
+
+	int status = dtc_convertor_check_idle(convertor, __func__);
+	if (status)
+		return status;
+	*operation = (struct dtc_operation){.in_flight = true, .done = done, .arg = arg};
+	operation->status =
+		dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user, packed,
+				   bytes, convertor->direction, &operation->moved);
+	if (!operation->status && convertor->direction == DTC_UNPACK && operation->moved < bytes)
+		operation->status = surplus(convertor, bytes, operation->moved, __func__);
+	return 0;
+}
+
+static int complete(struct dtconv_convertor *convertor, size_t *moved, const char *caller)
+{
+	struct dtc_operation *operation = &convertor->operation;
+
+	if (!operation->in_flight)
+		return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
+				"%s: no operation was started", caller);
+	operation->in_flight = false;
+	if (operation->done)
+		operation->done(operation->arg, operation->status, operation->moved);
+	if (moved)
+		*moved = operation->moved;
+	return operation->status;
+}
+
+/* Host memory is copied by the time start returns, so the first test finds it done. */
+int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
+{
+	return complete(convertor, moved, __func__);
+}
+
+int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
+{
+	return complete(convertor, moved, __func__);
+}
+
+/* ---- copies -------------------------------------------------------------------------------- */
+
+/* Bytes packed between two layouts at a time: they stay in the first cache. */
+#define COPY_BYTES 2048
+
+static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
+			    const struct dtconv_type *target_type, size_t target_count,
+			    enum dtconv_signature_relation *relation)
+{
+	int status = dtconv_type_compare_signature(source_type, source_count, target_type,
+						   target_count, relation);
+
+	if (status || *relation != DTCONV_SIGNATURE_DIFFERENT)
+		return status;
+	return DTC_FAIL(source_type->context, DTCONV_ERR_SIGNATURE,
+			"dtconv_copy: the source's signature differs from the target's");
+}
+
+/* Pack into a small buffer and unpack it again until either side ends. */
+static int copy_through(struct dtc_cursor *source, const struct dtconv_type *source_type,
+			char *from, struct dtc_cursor *target,
+			const struct dtconv_type *target_type, char *to, size_t *copied)
+{
+	char buffer[COPY_BYTES];
+	size_t packed, unpacked;
+	int status = 0;
+
+	*copied = 0;
+	while (!status && source->position < source->size && target->position < target->size) {
+		size_t room = (size_t)DTC_MIN(target->size - target->position,
+					      (uint64_t)sizeof(buffer));
+
+		status = dtc_convertor_move(source, source_type, from, buffer, room, DTC_PACK,
+					    &packed);
+		if (status)
+			break;
+		status = dtc_convertor_move(target, target_type, to, buffer, packed, DTC_UNPACK,
+					    &unpacked);
+		*copied += unpacked;
+	}
+	return status;
+}
+
+int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void *source,
+		struct dtconv_type *target_type, size_t target_count, void *target,
+		size_t *moved)
+{
+	struct dtc_cursor from, to;
+	enum dtconv_signature_relation relation;
+	size_t copied = 0;
+
+	if (moved)
+		*moved = 0;
+	if (source_type->context != target_type->context)
+		return DTC_FAIL(source_type->context, DTCONV_ERR_INVAL,
+				"%s: target_type (argument 4) was made in another context",
+				__func__);
+	int status = dtc_convertor_aim(&from, source_type, source_count, __func__);
+	if (!status)
+		status = dtc_convertor_aim(&to, target_type, target_count, __func__);
+	if (!status)
+		status = check_signatures(source_type, source_count, target_type, target_count,
+					  &relation);
+	if (status)
+		return status;
+	status = copy_through(&from, source_type, (char *)(uintptr_t)source, &to, target_type,
+			      target, &copied);
+	if (moved)
+		*moved = copied;
+	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
+		return DTC_FAIL(source_type->context, DTCONV_ERR_TRUNCATE,
+				"%s: the source has %zu packed bytes, the target room for %zu",
+				__func__, (size_t)from.size, (size_t)to.size);
+	return status;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host backend: memcpy and the CPU kernels. It turns the cursor's pieces into kernel
+ * calls; what a piece is, the cursor decides, how bytes move, the kernels.
+ */
+#include "config.h"
+
+#include "copy_backends/backend.h"
+
+#include "base.h"
+
+/* A place to copy at: where the user's side and the packed side of one piece begin. */
+struct place {
+	char *user;
+	char *packed;
+	enum dtc_direction direction;
+};
+
+/* Displacements may be absolute addresses over a NULL base, so this is integer arithmetic. */
+static char *displaced(const char *base, int64_t disp)
+{
+	return (char *)((uintptr_t)base + (uintptr_t)disp);
+}
+
+static struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
+{
+	return (struct place){displaced(place->user, user_disp), place->packed + packed_disp,
+			      place->direction};
+}
+
+static void move_run(struct place place, size_t bytes)
+{
+	if (place.direction == DTC_PACK)
+		dtc_cpu_run(place.packed, place.user, bytes);
+	else
+		dtc_cpu_run(place.user, place.packed, bytes);
+}
+
+static void move_grid(struct place place, struct dtc_grid_side user,
+		      struct dtc_grid_side packed, size_t outer, size_t inner, size_t block)
+{
+	if (place.direction == DTC_PACK)
+		dtc_cpu_grid(place.packed, packed, place.user, user, outer, inner, block);
+	else
+		dtc_cpu_grid(place.user, user, place.packed, packed, outer, inner, block);
+}
+
+/* Whole runs [first, first + count) of a strip whose first run is at @place. */
+static void move_strip(struct place place, const struct dtc_op *op, uint64_t first,
+		       uint64_t count)
+{
+	struct place start = at(&place, (int64_t)first * op->stride, 0);
+
+	move_grid(start, (struct dtc_grid_side){0, op->stride},
+		  (struct dtc_grid_side){0, (ptrdiff_t)op->unit_bytes}, 1, count,
+		  op->unit_bytes);
+}
+
+/* ---- stretches that may begin and end inside a run --------------------------------------- */
+
+/* Bytes [offset, offset + bytes) of a strip. */
+static void move_strip_piece(struct place place, const struct dtc_op *op, uint64_t offset,
+			     uint64_t bytes)
+{
+	uint64_t run = offset / op->unit_bytes;
+	uint64_t inside = offset % op->unit_bytes;
+
+	if (inside) {
+		uint64_t head = DTC_MIN(op->unit_bytes - inside, bytes);
+
+		move_run(at(&place, (int64_t)run * op->stride + (int64_t)inside, 0), head);
+		place.packed += head;
+		bytes -= head;
+		run++;
+	}
+	uint64_t whole = bytes / op->unit_bytes;
+	if (whole)
+		move_strip(place, op, run, whole);
+	place.packed += whole * op->unit_bytes;
+	bytes -= whole * op->unit_bytes;
+	if (bytes)
+		move_run(at(&place, (int64_t)(run + whole) * op->stride, 0), bytes);
+}
+
+static void move_entry_part(struct place place, const struct dtc_table *table, uint64_t entry,
+			    uint64_t inside, uint64_t bytes)
+{
+	move_run(at(&place, dtc_table_disp(table, entry) + (int64_t)inside, 0), bytes);
+}
+
+/* Bytes [offset, offset + bytes) of a table. */
+static void move_table_piece(struct place place, const struct dtc_table *table,
+			     uint64_t offset, uint64_t bytes)
+{
+	uint64_t entry = dtc_table_find(table, offset);
+	uint64_t start = dtc_table_prefix(table, entry);
+	uint64_t end = offset + bytes;
+
+	if (start < offset) {
+		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
+
+		move_entry_part(place, table, entry, offset - start, head_end - offset);
+		place.packed += head_end - offset;
+		offset = head_end;
+		entry++;
+	}
+	if (offset == end)
+		return;
+	uint64_t last = dtc_table_prefix(table, table->count) == end ? table->count
+								     : dtc_table_find(table, end);
+	if (last > entry)
+		dtc_cpu_table(table, entry, last - entry, place.packed, place.user,
+			      place.direction);
+	uint64_t tail = last < table->count ? end - dtc_table_prefix(table, last) : 0;
+	place.packed += end - offset - tail;
+	if (tail)
+		move_entry_part(place, table, last, 0, tail);
+}
+
+/* ---- whole iterations of loops without loops inside ------------------------------------- */
+
+/* Packed bytes of the user's data that one pass over a body of several runs covers. */
+#define PASS_BYTES 16384
+
+/* Iterations side by side in one pass over a strip that lies across them. */
+#define TILE 16
+
+static uint64_t magnitude(int64_t stride)
+{
+	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* The same run or strip in @count iterations; @place is the first one's. */
+static void move_across(struct place place, const struct dtc_op *loop,
+			const struct dtc_op *op, uint64_t count)
+{
+	struct place start = at(&place, op->disp, op->bytes_before);
+	ptrdiff_t packed_step = (ptrdiff_t)loop->unit_bytes;
+
+	if (op->kind == DTC_OP_RUN) {
+		move_grid(start, (struct dtc_grid_side){0, loop->stride},
+			  (struct dtc_grid_side){0, packed_step}, 1, count, op->bytes);
+		return;
+	}
+	ptrdiff_t run_bytes = (ptrdiff_t)op->unit_bytes;
+	if (magnitude(loop->stride) >= magnitude(op->stride)) {
+		move_grid(start, (struct dtc_grid_side){loop->stride, op->stride},
+			  (struct dtc_grid_side){packed_step, run_bytes}, count, op->count,
+			  op->unit_bytes);
+		return;
+	}
+	/* Transposing: neighbours in memory are in different iterations, so go across a few. */
+	for (uint64_t done = 0; done < count; done += TILE) {
+		uint64_t wide = DTC_MIN(count - done, (uint64_t)TILE);
+
+		move_grid(at(&start, (int64_t)done * loop->stride, done * loop->unit_bytes),
+			  (struct dtc_grid_side){op->stride, loop->stride},
+			  (struct dtc_grid_side){run_bytes, packed_step}, op->count, wide,
+			  op->unit_bytes);
+	}
+}
+
+static void move_tables_across(struct place place, const struct dtc_program *program,
+			       const struct dtc_op *loop, const struct dtc_op *op,
+			       uint64_t count)
+{
+	const struct dtc_table *table = dtc_program_table(program, op);
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct place start = at(&place, (int64_t)i * loop->stride + op->disp,
+					i * loop->unit_bytes + op->bytes_before);
+
+		dtc_cpu_table(table, 0, table->count, start.packed, start.user,
+			      start.direction);
+	}
+}
+
+static void move_iterations(struct place place, const struct dtc_program *program,
+			    const struct dtc_piece *piece)
+{
+	const struct dtc_op *loop = piece->op;
+	uint64_t count = piece->bytes / loop->unit_bytes;
+	uint64_t pass = DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
+
+	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
+	if (loop->body == 1)
+		pass = count;
+	for (uint64_t done = 0; done < count; done += pass) {
+		uint64_t n = DTC_MIN(count - done, pass);
+		struct place start = at(&place, (int64_t)done * loop->stride,
+					done * loop->unit_bytes);
+
+		for (uint32_t i = 0; i < loop->body; i++) {
+			const struct dtc_op *op = &piece->body[i];
+
+			if (op->kind == DTC_OP_TABLE)
+				move_tables_across(start, program, loop, op, n);
+			else
+				move_across(start, loop, op, n);
+		}
+	}
+}
+
+/* ---- the backend --------------------------------------------------------------------------- */
+
+static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
+{
+	const struct dtc_program *program = job->cursor->program;
+	const struct place place = {displaced(job->user, piece->base + piece->op->disp), packed,
+				    job->direction};
+
+	switch (piece->op->kind) {
+	case DTC_OP_RUN:
+		move_run(at(&place, (int64_t)piece->offset, 0), piece->bytes);
+		break;
+	case DTC_OP_STRIP:
+		move_strip_piece(place, piece->op, piece->offset, piece->bytes);
+		break;
+	case DTC_OP_TABLE:
+		move_table_piece(place, dtc_program_table(program, piece->op), piece->offset,
+				 piece->bytes);
+		break;
+	default:
+		move_iterations(place, program, piece);
+	}
+}
+
+static int submit(const struct dtc_job *job)
+{
+	uint64_t left = job->bytes;
+	char *packed = job->packed;
+	struct dtc_piece piece;
+
+	while (left && dtc_cursor_next(job->cursor, left, true, &piece)) {
+		move_piece(job, &piece, packed);
+		packed += piece.bytes;
+		left -= piece.bytes;
+	}
+	return 0;
+}
+
+static bool reaches(enum dtconv_memory_kind kind)
+{
+	return kind == DTCONV_MEMORY_HOST || kind == DTCONV_MEMORY_PINNED;
+}
+
+/* A call, and bytes at the rate of a strided copy out of the last cache. */
+static double estimate(const struct dtc_layout *layout, uint64_t count, uint64_t bytes)
+{
+	(void)layout;
+	(void)count;
+	return 20.0 + (double)bytes / 10.0;
+}
+
+const struct dtc_backend_ops dtc_host_backend = {
+	.name = "host",
+	.what = "memcpy and CPU kernels",
+	.reaches = reaches,
+	.estimate = estimate,
+	.submit = submit,
+};

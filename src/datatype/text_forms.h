@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The vocabulary of the text form: which words there are and which arguments follow them.
+ * The parser and the formatter both walk this table and nothing else, so they cannot
+ * disagree. It refuses to know characters and memory.
+ */
+#ifndef DTC_DATATYPE_TEXT_FORMS_H
+#define DTC_DATATYPE_TEXT_FORMS_H
+
+#include <stddef.h>
+
+#include <dtconv/type.h>
+
+/* The most constructors that may stand inside each other in a text. */
+#define DTC_TEXT_LEVELS 256
+
+/* darray: size, rank, ndims, gsizes, distributions, dargs, psizes, order, oldtype */
+#define DTC_TEXT_MAX_ARGUMENTS 9
+
+/* What an argument is, and in which of the envelope's three arrays it stands. */
+enum dtc_text_kind {
+	DTC_TEXT_LENGTH,        /* counts: entries of every array that follows; not written */
+	DTC_TEXT_COUNT,         /* counts: one number */
+	DTC_TEXT_DIGITS,        /* counts: one number, or `undefined` */
+	DTC_TEXT_ORDER,         /* counts: an enum dtconv_order */
+	DTC_TEXT_COUNTS,        /* counts: an array */
+	DTC_TEXT_DISTRIBUTIONS, /* counts: an array of enum dtconv_distribution */
+	DTC_TEXT_BLOCK_SIZES,   /* counts: an array of numbers or `default` */
+	DTC_TEXT_DISPLACEMENT,  /* displacements: one signed number */
+	DTC_TEXT_DISPLACEMENTS, /* displacements: an array */
+	DTC_TEXT_TYPE,          /* types: one */
+	DTC_TEXT_TYPES          /* types: an array */
+};
+
+struct dtc_text_argument {
+	enum dtc_text_kind kind;
+	const char *name; /* as the constructor's documentation calls it */
+};
+
+/* One constructor; the arguments stand in the order of struct dtconv_envelope's table. */
+struct dtc_text_form {
+	enum dtconv_combiner combiner;
+	const char *name;
+	size_t argument_count;
+	struct dtc_text_argument arguments[DTC_TEXT_MAX_ARGUMENTS];
+};
+
+/* The form of a combiner; NULL for NAMED, which is a bare name. */
+const struct dtc_text_form *dtc_text_form_of(enum dtconv_combiner combiner);
+
+/* The form with this name (not terminated), or NULL. */
+const struct dtc_text_form *dtc_text_form_find(const char *name, size_t length);
+
+/* The predefined type with this name (not terminated), or DTCONV_PREDEFINED_COUNT. */
+enum dtconv_predefined dtc_text_predefined_find(const char *name, size_t length);
+
+/* The known type or constructor most like a misspelt one, or NULL if none is near. */
+const char *dtc_text_nearest_name(const char *name, size_t length);
+
+/*
+ * The words that stand for values of a kind; *count of them, indexed by their value. None
+ * for kinds that are numbers.
+ */
+const char *const *dtc_text_words(enum dtc_text_kind kind, size_t *count);
+
+/* The word that stands for SIZE_MAX in this kind, or NULL. */
+const char *dtc_text_word_of_maximum(enum dtc_text_kind kind);
+
+int dtc_text_is_array(enum dtc_text_kind kind);
+int dtc_text_is_type(enum dtc_text_kind kind);
+int dtc_text_is_displacement(enum dtc_text_kind kind);
+
+/* The arguments of one constructor call, in the order of struct dtconv_envelope's table. */
+struct dtc_text_contents {
+	const size_t *counts;
+	const ptrdiff_t *displacements;
+	struct dtconv_type *const *types;
+};
+
+/* Call the constructor of a combiner (not NAMED). Answers what it answers. */
+int dtc_text_build(struct dtconv_context *context, enum dtconv_combiner combiner,
+		   const struct dtc_text_contents *contents, struct dtconv_type **type);
+
+#endif

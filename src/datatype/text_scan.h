@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The characters of a text form: white space, words, numbers, and sentences that say where in
+ * the text something is wrong. It refuses to know any grammar.
+ */
+#ifndef DTC_DATATYPE_TEXT_SCAN_H
+#define DTC_DATATYPE_TEXT_SCAN_H
+
+#include <stddef.h>
+
+struct dtconv_context;
+
+struct dtc_scan {
+	struct dtconv_context *context; /* hears of errors */
+	const char *text;               /* not terminated */
+	size_t length;
+	size_t at; /* the next character */
+};
+
+/* What a number looked like; sign and magnitude, so that both kinds of numbers fit. */
+struct dtc_scan_number {
+	size_t magnitude;
+	int negative;
+	int too_large; /* the magnitude is not in size_t */
+	size_t start;  /* where it stands in the text */
+};
+
+/* Skip white space and answer the next character without taking it, or -1 at the end. */
+int dtc_scan_peek(struct dtc_scan *scan);
+
+/* Take the next character if it is this one. */
+int dtc_scan_accept(struct dtc_scan *scan, char wanted);
+
+/* Take a word of letters, digits and underscores; answers its length, 0 if there is none. */
+size_t dtc_scan_word(struct dtc_scan *scan, const char **word);
+
+/* Take a number (decimal or 0x, with or without a sign); answers 0 if there is none. */
+int dtc_scan_number(struct dtc_scan *scan, struct dtc_scan_number *number);
+
+/* Describe what stands at an offset, for example `'doubel'` or `the end of the text`. */
+struct dtc_scan_found {
+	char text[40];
+};
+struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offset);
+
+/* Fail with a sentence that begins with where the offset is, for people. */
+int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset, const char *format,
+		  ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How commands fail, read an EXPR and write text. It decides the form of every sentence on
+ * standard error and refuses to know any command.
+ */
+#include "config.h"
+
+#include "tools.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any readable type; it keeps `dtconv show @/dev/zero` from filling the memory. */
+#define MAX_INPUT_BYTES ((size_t)1 << 30)
+
+/* ---- failing ------------------------------------------------------------------------- */
+
+static void print_sentence(const char *command, const char *format, va_list arguments)
+{
+	fprintf(stderr, "dtconv%s%s: ", *command ? " " : "", command);
+	vfprintf(stderr, format, arguments);
+}
+
+int tool_fail(const char *command, int exit_status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_sentence(command, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return exit_status;
+}
+
+int tool_usage(const char *command, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_sentence(command, format, arguments);
+	va_end(arguments);
+	fprintf(stderr, " (see 'dtconv %s%s--help')\n", command, *command ? " " : "");
+	return TOOL_USAGE;
+}
+
+int tool_bad_option(const char *command, int answer, char **argv)
+{
+	const char *option = argv[optind - 1];
+
+	if (answer == ':')
+		return tool_usage(command, "option '%s' needs a value", option);
+	if (optopt && strncmp(option, "--", 2) == 0)
+		return tool_usage(command, "option '%s' takes no value", option);
+	if (optopt)
+		return tool_usage(command, "option '-%c' is unknown", optopt);
+	return tool_usage(command, "option '%s' is unknown", option);
+}
+
+/* Whether a status says that what was asked for is wrong, not that something went wrong. */
+static bool blames_input(int status)
+{
+	return status == DTCONV_ERR_FORMAT || status == DTCONV_ERR_LIMIT ||
+	       status == DTCONV_ERR_INVAL || status == DTCONV_ERR_OVERFLOW ||
+	       status == DTCONV_ERR_UNSUPPORTED;
+}
+
+int tool_library_failed(const char *command, struct dtconv_context *context, int status)
+{
+	char sentence[512];
+
+	if (dtconv_context_error(context, sentence, sizeof(sentence)) == 0)
+		snprintf(sentence, sizeof(sentence), "%s", dtconv_strerror(status));
+	return tool_fail(command, blames_input(status) ? TOOL_USAGE : TOOL_FAILED, "%s",
+			 sentence);
+}
+
+/* ---- input --------------------------------------------------------------------------- */
+
+bool tool_read_size(const char *text, size_t *value)
+{
+	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *digits = hexadecimal ? text + 2 : text;
+	const char *allowed = hexadecimal ? "0123456789abcdefABCDEF" : "0123456789";
+	unsigned long long number;
+
+	if (*digits == '\0' || digits[strspn(digits, allowed)] != '\0')
+		return false;
+	errno = 0;
+	number = strtoull(digits, NULL, hexadecimal ? 16 : 10);
+	if (errno || number > SIZE_MAX)
+		return false;
+	*value = (size_t)number;
+	return true;
+}
+
+/* A whole file in memory. */
+struct input {
+	char *text;
+	size_t length;
+	size_t capacity;
+};
+
+static int grow_input(const char *command, const char *name, struct input *input)
+{
+	size_t capacity = input->capacity ? 2 * input->capacity : 4096;
+	char *text = capacity <= MAX_INPUT_BYTES ? realloc(input->text, capacity) : NULL;
+
+	if (capacity > MAX_INPUT_BYTES)
+		return tool_fail(command, TOOL_USAGE, "%s is longer than the limit of %zu bytes",
+				 name, MAX_INPUT_BYTES / 2);
+	if (!text)
+		return tool_fail(command, TOOL_FAILED, "no memory for %s (%zu bytes)", name,
+				 capacity);
+	input->text = text;
+	input->capacity = capacity;
+	return TOOL_OK;
+}
+
+static int read_stream(const char *command, FILE *stream, const char *name,
+		       struct input *input)
+{
+	while (!feof(stream)) {
+		int status = TOOL_OK;
+
+		if (input->length == input->capacity)
+			status = grow_input(command, name, input);
+		if (status)
+			return status;
+		input->length += fread(input->text + input->length, 1,
+				       input->capacity - input->length, stream);
+		if (ferror(stream))
+			return tool_fail(command, TOOL_USAGE, "cannot read %s: %s", name,
+					 strerror(errno));
+	}
+	return TOOL_OK;
+}
+
+static int read_file(const char *command, const char *path, struct input *input)
+{
+	FILE *stream = fopen(path, "rb");
+	int status;
+
+	if (!stream)
+		return tool_fail(command, TOOL_USAGE, "cannot open EXPR file '%s': %s", path,
+				 strerror(errno));
+	status = read_stream(command, stream, path, input);
+	fclose(stream);
+	return status;
+}
+
+static int parse(const char *command, struct dtconv_context *context, const char *text,
+		 size_t length, struct dtconv_type **type)
+{
+	struct dtconv_type *parsed;
+	int status = dtconv_type_parse(context, text, length, &parsed);
+
+	if (status)
+		return tool_library_failed(command, context, status);
+	status = dtconv_type_commit(parsed);
+	if (status) {
+		dtconv_type_unref(parsed);
+		return tool_library_failed(command, context, status);
+	}
+	*type = parsed;
+	return TOOL_OK;
+}
+
+int tool_read_type(const char *command, struct dtconv_context *context, const char *argument,
+		   struct dtconv_type **type)
+{
+	struct input input = {NULL, 0, 0};
+	bool is_stdin = strcmp(argument, "-") == 0;
+	int status;
+
+	if (!is_stdin && argument[0] != '@')
+		return parse(command, context, argument, strlen(argument), type);
+	status = is_stdin ? read_stream(command, stdin, "standard input", &input)
+			  : read_file(command, argument + 1, &input);
+	if (status == TOOL_OK)
+		status = parse(command, context, input.text, input.length, type);
+	free(input.text);
+	return status;
+}
+
+int tool_create_context(const char *command, struct dtconv_context **context)
+{
+	int status = dtconv_context_create(NULL, context);
+
+	if (status)
+		return tool_fail(command, TOOL_FAILED, "cannot create a context: %s",
+				 dtconv_strerror(status));
+	return TOOL_OK;
+}
+
+/* ---- output -------------------------------------------------------------------------- */
+
+char *tool_type_text(const char *command, struct dtconv_context *context,
+		     const struct dtconv_type *type, tool_type_text_fn function)
+{
+	size_t length = 0;
+	int status = function(type, NULL, 0, &length);
+	char *text;
+
+	if (status && status != DTCONV_ERR_TRUNCATE) {
+		tool_library_failed(command, context, status);
+		return NULL;
+	}
+	text = malloc(length + 1);
+	if (!text) {
+		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes", length);
+		return NULL;
+	}
+	status = function(type, text, length + 1, &length);
+	if (status == 0)
+		return text;
+	tool_library_failed(command, context, status);
+	free(text);
+	return NULL;
+}
+
+void tool_print_indented(FILE *out, const char *text, const char *indent)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		fprintf(out, "%s%.*s\n", length > 0 ? indent : "", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+/* Bytes of the UTF-8 character that begins here, 0 if there is no valid one. */
+static size_t utf8_length(const unsigned char *s)
+{
+	size_t length = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : 0;
+
+	for (size_t i = 1; i < length; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+void tool_print_json(FILE *out, const char *string)
+{
+	const unsigned char *s = (const unsigned char *)string;
+
+	fputc('"', out);
+	while (*s) {
+		size_t length = utf8_length(s);
+
+		if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if (*s < 0x20)
+			fprintf(out, "\\u%04x", *s);
+		else if (length == 0)
+			fputs("\\ufffd", out);
+		else
+			fwrite(s, 1, length, out);
+		s += length > 0 ? length : 1;
+	}
+	fputc('"', out);
+}

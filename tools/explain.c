@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dtconv explain: for each pair of memory kinds, which path would move a layout and why. The
+ * library does the explaining.
+ */
+#include "config.h"
+
+#include "tools.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+struct settings {
+	const char *expression;
+	size_t count;
+	bool help;
+};
+
+static void print_help(void)
+{
+	puts("Usage: dtconv explain [--count N] EXPR\n"
+	     "\n"
+	     "Says, for each pair of memory kinds, which path would move the layout EXPR between\n"
+	     "the user's buffer and packed memory: the candidates, their estimated costs, the\n"
+	     "choice, and why others cannot run on this machine.\n"
+	     "\n"
+	     "  --count N  instances of the layout (default 1): costs depend on it\n"
+	     "  --help     this text\n"
+	     "\n"
+	     "EXPR is a layout in text form, '-' for standard input, or '@FILE'\n"
+	     "(see 'dtconv --help').\n"
+	     "\n"
+	     "Examples:\n"
+	     "  dtconv explain 'vector(1000, 2, 5, double)'      a strided layout\n"
+	     "  dtconv explain 'contiguous(1000, double)'        one that needs no packing\n"
+	     "  dtconv explain --count 4096 'struct([1,1], [0,8], [int,double])'\n"
+	     "                                                   an array of structs");
+}
+
+static const char *const kind_names[] = {
+	[DTCONV_MEMORY_HOST] = "host",
+	[DTCONV_MEMORY_PINNED] = "pinned",
+	[DTCONV_MEMORY_DEVICE] = "device",
+};
+
+#define KIND_COUNT (sizeof(kind_names) / sizeof(kind_names[0]))
+
+static int explain_pair(struct dtconv_context *context, const struct dtconv_type *type,
+			size_t count, size_t user, size_t packed)
+{
+	enum dtconv_memory_kind user_kind = (enum dtconv_memory_kind)user;
+	enum dtconv_memory_kind packed_kind = (enum dtconv_memory_kind)packed;
+	size_t length = 0;
+	int status = dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
+	char *text = malloc(length + 1);
+
+	if (!text)
+		return tool_fail("explain", TOOL_FAILED, "no memory for a text of %zu bytes",
+				 length);
+	status = dtconv_explain(type, count, user_kind, packed_kind, text, length + 1, &length);
+	if (status == 0) {
+		printf("%s buffer, %s packed\n", kind_names[user], kind_names[packed]);
+		tool_print_indented(stdout, text, "  ");
+	}
+	free(text);
+	return status ? tool_library_failed("explain", context, status) : TOOL_OK;
+}
+
+static int explain_all(struct dtconv_context *context, const struct dtconv_type *type,
+		       size_t count)
+{
+	int exit_status = TOOL_OK;
+
+	for (size_t pair = 0; pair < KIND_COUNT * KIND_COUNT && !exit_status; pair++)
+		exit_status = explain_pair(context, type, count, pair / KIND_COUNT,
+					   pair % KIND_COUNT);
+	return exit_status;
+}
+
+static int read_settings(int argc, char **argv, struct settings *settings)
+{
+	static const struct option options[] = {{"count", required_argument, NULL, 'c'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			settings->help = true;
+		else if (option != 'c')
+			return tool_bad_option("explain", option, argv);
+		else if (!tool_read_size(optarg, &settings->count))
+			return tool_usage("explain",
+					  "--count is '%.40s', but must be a whole number",
+					  optarg);
+	}
+	if (settings->help)
+		return TOOL_OK;
+	if (optind + 1 != argc)
+		return tool_usage("explain", optind == argc ? "EXPR is missing"
+							    : "there is more than one EXPR; "
+							      "put it in quotes");
+	settings->expression = argv[optind];
+	return TOOL_OK;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct settings settings = {.count = 1};
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	int exit_status = read_settings(argc, argv, &settings);
+
+	if (exit_status)
+		return exit_status;
+	if (settings.help) {
+		print_help();
+		return TOOL_OK;
+	}
+	exit_status = tool_create_context("explain", &context);
+	if (exit_status)
+		return exit_status;
+	exit_status = tool_read_type("explain", context, settings.expression, &type);
+	if (exit_status == TOOL_OK) {
+		exit_status = explain_all(context, type, settings.count);
+		dtconv_type_unref(type);
+	}
+	dtconv_context_destroy(context);
+	return exit_status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dtconv info: the versions, and what the library says about its build and this machine.
+ */
+#include "config.h"
+
+#include "tools.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+static void print_help(void)
+{
+	puts("Usage: dtconv info\n"
+	     "\n"
+	     "Prints the versions of the program and the library, how the library was built, the\n"
+	     "processor it found, and every copy backend: what each one can use, and why the\n"
+	     "others cannot run here. Send this along with a report of a problem.\n"
+	     "\n"
+	     "  --help  this text\n"
+	     "\n"
+	     "Examples:\n"
+	     "  dtconv info\n"
+	     "  DTCONV_LOG=info dtconv info   what the library itself says while it starts");
+}
+
+static int print_info(struct dtconv_context *context)
+{
+	size_t length = 0;
+	int status = dtconv_context_format_info(context, NULL, 0, &length);
+	char *text = malloc(length + 1);
+
+	if (!text)
+		return tool_fail("info", TOOL_FAILED, "no memory for a text of %zu bytes",
+				 length);
+	status = dtconv_context_format_info(context, text, length + 1, &length);
+	if (status) {
+		free(text);
+		return tool_library_failed("info", context, status);
+	}
+	printf("dtconv %s, library %s\n", DTCONV_VERSION_STRING, dtconv_version());
+	tool_print_indented(stdout, text, "");
+	free(text);
+	return TOOL_OK;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	struct dtconv_context *context;
+	int option;
+	int exit_status;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option != 'h')
+			return tool_bad_option("info", option, argv);
+		print_help();
+		return TOOL_OK;
+	}
+	if (optind < argc)
+		return tool_usage("info", "takes no argument, but got '%.40s'", argv[optind]);
+	exit_status = tool_create_context("info", &context);
+	if (exit_status)
+		return exit_status;
+	exit_status = print_info(context);
+	dtconv_context_destroy(context);
+	return exit_status;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the commands of the dtconv program share: how they fail, read an EXPR, ask the library
+ * for text and find out what the terminal can show. They see the public headers only.
+ */
+#ifndef DTCONV_TOOLS_H
+#define DTCONV_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <dtconv/dtconv.h>
+
+/* Exit statuses of the program. */
+enum tool_exit {
+	TOOL_OK = 0,
+	TOOL_FAILED = 1, /* the work could not be done, or a check failed */
+	TOOL_USAGE = 2   /* the command line or an input is wrong */
+};
+
+/* The commands: argv[0] is the command's own name; each answers an enum tool_exit. */
+int cmd_explain(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+
+/* ---- failing: one sentence on standard error ----------------------------------------- */
+
+/* Print `dtconv COMMAND: sentence` and answer the exit status given. */
+int tool_fail(const char *command, int exit_status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for a wrong command line: points to --help and answers TOOL_USAGE. */
+int tool_usage(const char *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Explain why getopt_long answered ':' or '?' (it is told to keep quiet itself, by an option
+ * string that begins with ':' and opterr 0).
+ */
+int tool_bad_option(const char *command, int answer, char **argv);
+
+/* A library call failed: print its error text. Answers TOOL_USAGE if the input is to blame. */
+int tool_library_failed(const char *command, struct dtconv_context *context, int status);
+
+/* ---- input --------------------------------------------------------------------------- */
+
+/* Read a whole number, decimal or 0x; answers false if the text is anything else. */
+bool tool_read_size(const char *text, size_t *value);
+
+/* Create a context with default settings; prints a sentence and answers an exit status. */
+int tool_create_context(const char *command, struct dtconv_context **context);
+
+/*
+ * Make and commit the type that an EXPR argument describes: a text form, `-` for standard
+ * input or `@FILE`. Prints a sentence and answers an exit status on failure.
+ */
+int tool_read_type(const char *command, struct dtconv_context *context, const char *argument,
+		   struct dtconv_type **type);
+
+/* ---- output -------------------------------------------------------------------------- */
+
+/* A text function of the library that needs nothing but a type. */
+typedef int (*tool_type_text_fn)(const struct dtconv_type *type, char *text, size_t capacity,
+				 size_t *length);
+
+/* Ask a text function for its whole text; the caller frees it. NULL after printing why not. */
+char *tool_type_text(const char *command, struct dtconv_context *context,
+		     const struct dtconv_type *type, tool_type_text_fn function);
+
+/* Print text with every line indented. */
+void tool_print_indented(FILE *out, const char *text, const char *indent);
+
+/* Print a string as JSON, quotes included; bytes that are not UTF-8 become U+FFFD. */
+void tool_print_json(FILE *out, const char *string);
+
+struct tool_terminal {
+	size_t columns;
+	bool unicode; /* the locale's characters are UTF-8 */
+	enum tool_colour { TOOL_NO_COLOUR, TOOL_256_COLOURS, TOOL_TRUE_COLOUR } colour;
+};
+
+/* What standard output can show: NO_COLOR, TERM, COLORTERM and COLUMNS are asked. */
+struct tool_terminal tool_query_terminal(void);
+
+#endif
