@@ -18,17 +18,17 @@ typedef void (*hand_pack_fn)(const void *shape, const void *restrict arena,
 typedef void (*hand_unpack_fn)(const void *shape, void *restrict arena,
 			       const void *restrict packed);
 
-#define HAND_DECLARE(name)                                                               \
-	void hand_pack_##name(const void *shape, const void *restrict arena,             \
-			      void *restrict packed);                                    \
-	void hand_unpack_##name(const void *shape, void *restrict arena,                 \
+#define HAND_DECLARE(name)                                                   \
+	void hand_pack_##name(const void *shape, const void *restrict arena, \
+			      void *restrict packed);                        \
+	void hand_unpack_##name(const void *shape, void *restrict arena,     \
 				const void *restrict packed)
 
 /*
  * Which instruction sets the loops were compiled for (-march=native): bits below. They must
  * not run on a processor that lacks one.
  */
-#define HAND_NEEDS_AVX2 1u
+#define HAND_NEEDS_AVX2   1u
 #define HAND_NEEDS_AVX512 2u
 unsigned hand_needs(void);
 

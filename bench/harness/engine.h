@@ -14,6 +14,7 @@ struct arena;
 struct bench_case;
 struct engine;
 
+/* Which way the bytes go. */
 enum bench_op { BENCH_PACK, BENCH_UNPACK };
 const char *bench_op_name(enum bench_op op);
 

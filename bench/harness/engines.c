@@ -75,6 +75,14 @@ static void add_own_peer(struct session *s, const struct bench_peer_option *peer
 		engine_peer(e, name, peer->program, s->options->timeout_s);
 }
 
+void session_add_peers(struct session *s)
+{
+	for (size_t i = 0; i < sizeof(known_peers) / sizeof(*known_peers); i++)
+		add_known_peer(s, known_peers[i]);
+	for (size_t i = 0; i < s->options->peer_count; i++)
+		add_own_peer(s, &s->options->peers[i]);
+}
+
 void session_add_engines(struct session *s)
 {
 	struct engine *e;
@@ -85,10 +93,7 @@ void session_add_engines(struct session *s)
 		engine_memcpy(e);
 	if ((e = session_new_engine(s, "hand")))
 		engine_hand(e);
-	for (size_t i = 0; i < sizeof(known_peers) / sizeof(*known_peers); i++)
-		add_known_peer(s, known_peers[i]);
-	for (size_t i = 0; i < s->options->peer_count; i++)
-		add_own_peer(s, &s->options->peers[i]);
+	session_add_peers(s);
 }
 
 void session_print_engines(const struct session *s)

@@ -82,6 +82,8 @@ void result_write(FILE *file, const struct result *r)
 	text_key(file, "engine", r->engine);
 	fprintf(file, "\"ns\":%.1f,\"ns_p10\":%.1f,\"ns_p90\":%.1f,\"rounds\":%zu,",
 		r->ns, r->ns_p10, r->ns_p90, r->rounds);
+	if (r->held)
+		fprintf(file, "\"held\":%zu,", r->held);
 	fputs("\"check\":", file);
 	json_string(file, r->check);
 	fputs("}\n", file);
@@ -140,6 +142,8 @@ static void take_number(struct result *r, const char *key, double value)
 		r->count = (size_t)value;
 	else if (!strcmp(key, "rounds"))
 		r->rounds = (size_t)value;
+	else if (!strcmp(key, "held"))
+		r->held = (size_t)value;
 	else if (!strcmp(key, "ns"))
 		r->ns = value;
 	else if (!strcmp(key, "ns_p10"))

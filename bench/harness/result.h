@@ -23,6 +23,7 @@ struct result {
 	size_t count;
 	double ns, ns_p10, ns_p90; /* 0 if the check failed */
 	size_t rounds;
+	size_t held; /* bytes of memory a type holds, where that is the question */
 };
 
 struct results {

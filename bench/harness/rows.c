@@ -46,8 +46,7 @@ static int add_layout_row(struct session *s, const struct bench_layout *layout,
 
 	bench_row_name(layout, variant, size, name, sizeof(name));
 	/* WRF_x_vec chooses the layout's numbered rows, too */
-	if (!bench_matches(s->options->layouts, name) &&
-	    !bench_matches(s->options->layouts, layout->name))
+	if (!bench_matches(s->layouts, name) && !bench_matches(s->layouts, layout->name))
 		return 0;
 	row = add_row(s);
 	if (!row)
@@ -58,19 +57,18 @@ static int add_layout_row(struct session *s, const struct bench_layout *layout,
 }
 
 /* Without a choice: an application's own sizes, 256 KiB for what has none. */
-static unsigned sizes_for(const struct session *s, const struct bench_layout *layout)
+static unsigned sizes_for(const struct bench_layout *layout, unsigned wanted)
 {
-	unsigned wanted = s->options->sizes;
-
 	if (!wanted)
 		wanted = layout->sizes & BENCH_SIZE_APP ? BENCH_SIZE_APP
 							: BENCH_SIZE_256K;
 	return wanted & layout->sizes;
 }
 
-static int add_layout(struct session *s, const struct bench_layout *layout)
+static int add_layout(struct session *s, const struct bench_layout *layout,
+		      unsigned wanted)
 {
-	unsigned sizes = sizes_for(s, layout);
+	unsigned sizes = sizes_for(layout, wanted);
 	int failed = 0;
 
 	if (sizes & BENCH_SIZE_APP)
@@ -96,17 +94,24 @@ static int add_exprs(struct session *s)
 	return 0;
 }
 
+int session_add_table(struct session *s, const struct bench_layout *table, unsigned sizes)
+{
+	int failed = 0;
+
+	for (const struct bench_layout *l = table; l->name; l++)
+		failed |= add_layout(s, l, sizes);
+	return failed;
+}
+
 int session_add_rows(struct session *s)
 {
-	static const struct bench_layout *const tables[] = { bench_layouts_applications,
-							     bench_layouts_classic };
-	int failed = add_exprs(s);
+	unsigned sizes = s->options->sizes;
 
+	if (add_exprs(s))
+		return -1;
 	/* expressions alone, unless layouts were asked for, too */
 	if (s->options->expr_count && !s->options->layouts)
-		return failed;
-	for (size_t t = 0; t < 2; t++)
-		for (const struct bench_layout *l = tables[t]; l->name; l++)
-			failed |= add_layout(s, l);
-	return failed;
+		return 0;
+	return session_add_table(s, bench_layouts_applications, sizes) |
+	       session_add_table(s, bench_layouts_classic, sizes);
 }

@@ -152,7 +152,7 @@ static struct session *new_session(const struct bench_options *options)
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (s)
-		s->options = options;
+		*s = (struct session){ .options = options, .layouts = options->layouts };
 	else
 		fprintf(stderr, "dtconv bench: no memory\n");
 	return s;
@@ -228,7 +228,7 @@ static void do_row(struct session *s, const struct row_key *key)
 	bench_case_release(&c);
 }
 
-static void do_rows(struct session *s)
+void session_do_rows(struct session *s)
 {
 	for (size_t i = 0; i < s->row_count; i++) {
 		s->rows_left = s->row_count - i;
@@ -243,7 +243,7 @@ static void run_layouts(struct session *s)
 
 	machine_text(machine, sizeof(machine));
 	session_self_test(s);
-	do_rows(s);
+	session_do_rows(s);
 	/* peers tell their versions when they are started, so they come now */
 	session_print_engines(s);
 	printf("\n");

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/harness/engine.h"
 #include "bench/layouts/layout.h"
 
 enum bench_mode {

@@ -35,6 +35,7 @@ struct session {
 	size_t engine_count;
 	struct row_key *rows;
 	size_t row_count;
+	const char *layouts; /* patterns of the layouts wanted, NULL: all */
 	struct results results;
 	FILE *json;
 	bool progress; /* standard error is a terminal */
@@ -44,11 +45,18 @@ struct session {
 
 /* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
 void session_add_engines(struct session *session);
+void session_add_peers(struct session *session);
 void session_print_engines(const struct session *session);
 struct engine *session_new_engine(struct session *session, const char *name);
 
-/* rows.c: the rows the options choose. Returns 0, or -1 without memory. */
+/* rows.c: the rows the options choose. They return 0, or -1 without memory. */
 int session_add_rows(struct session *session);
+/* The layouts of a table, at the sizes given (0: each at its default). */
+int session_add_table(struct session *session, const struct bench_layout *table,
+		      unsigned sizes);
+
+/* session.c: do all rows that were added. */
+void session_do_rows(struct session *session);
 
 /* work.c */
 /* Make a row's case; -1 with the sentence. */

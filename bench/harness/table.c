@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The self-test's rows are told in its own line. */
+#define SELF_TEST "selftest"
+
 bool engine_is_own(const char *name)
 {
 	return !strncmp(name, "dtconv", 6) || !strcmp(name, "memcpy") ||
@@ -28,6 +31,8 @@ bool row_first(const struct results *rs, size_t index)
 {
 	const struct result *r = &rs->list[index];
 
+	if (!strcmp(r->layout, SELF_TEST))
+		return false;
 	for (size_t i = 0; i < index; i++)
 		if (rs->list[i].bytes == r->bytes &&
 		    !strcmp(rs->list[i].layout, r->layout))
@@ -231,7 +236,7 @@ static size_t count_rows(const struct results *rs)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < rs->count; i++) {
-		size_t k = 0;
+		size_t k = strcmp(rs->list[i].layout, SELF_TEST) ? 0 : i + 1;
 
 		while (k < i && (rs->list[k].bytes != rs->list[i].bytes ||
 				 strcmp(rs->list[k].op, rs->list[i].op) ||
@@ -253,19 +258,78 @@ static void print_failures(FILE *file, const struct results *rs)
 	}
 }
 
-void table_summary(FILE *file, const struct results *rs)
+void table_verdict(FILE *file, const struct results *rs)
 {
 	size_t failures = table_failures(rs);
 
-	print_worst(file, rs);
 	print_failures(file, rs);
+	if (failures)
+		fprintf(file, "%zu of %zu results FAILED\n", failures, rs->count);
+	else
+		fprintf(file, "all %zu rows verified\n", count_rows(rs));
+}
+
+void table_summary(FILE *file, const struct results *rs)
+{
+	print_worst(file, rs);
 	fputs("dtconv's speed, pack / unpack, geometric mean (rows):", file);
 	print_mean(file, rs, RIVAL_MEMCPY, "x memcpy");
 	print_mean(file, rs, RIVAL_HAND, " x hand loop");
 	print_mean(file, rs, RIVAL_PEER, " x best peer");
 	fputc('\n', file);
-	if (failures)
-		fprintf(file, "%zu of %zu results FAILED\n", failures, rs->count);
-	else
-		fprintf(file, "all %zu rows verified\n", count_rows(rs));
+	table_verdict(file, rs);
+}
+
+/* ---- ns a call ----------------------------------------------------------------------- */
+
+#define MOST_COLUMNS 16
+
+/* Engines in the order in which they first occur. */
+static size_t columns_of(const struct results *rs, const char **names)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rs->count; i++) {
+		size_t k = 0;
+
+		while (k < count && strcmp(names[k], rs->list[i].engine))
+			k++;
+		if (k == count && count < MOST_COLUMNS)
+			names[count++] = rs->list[i].engine;
+	}
+	return count;
+}
+
+static void print_calls(FILE *file, const struct results *rs, const struct result *any,
+			const char *op, const char *const *names, size_t count)
+{
+	fprintf(file, "%-16s %8zu %-6s", any->layout, any->bytes, op);
+	for (size_t k = 0; k < count; k++) {
+		const struct result *r =
+			results_find(rs, any->layout, any->bytes, op, names[k]);
+
+		if (result_ok(r))
+			fprintf(file, " %16.1f", r->ns);
+		else
+			fprintf(file, " %16s", r ? "failed" : "-");
+	}
+	fputc('\n', file);
+}
+
+void table_calls_print(FILE *file, const struct results *rs)
+{
+	const char *names[MOST_COLUMNS];
+	size_t count = columns_of(rs, names);
+
+	fprintf(file, "%-16s %8s %-6s", "layout", "bytes", "op");
+	for (size_t k = 0; k < count; k++)
+		fprintf(file, " %16.16s", names[k]);
+	fputc('\n', file);
+	for (size_t i = 0; i < rs->count; i++) {
+		if (!row_first(rs, i))
+			continue;
+		print_calls(file, rs, &rs->list[i], "pack", names, count);
+		print_calls(file, rs, &rs->list[i], "unpack", names, count);
+	}
+	table_verdict(file, rs);
 }

@@ -28,8 +28,12 @@ bool row_first(const struct results *results, size_t index);
 bool engine_is_own(const char *name);
 
 void table_print(FILE *file, const struct results *results);
+/* ns a call of every engine, one line a layout, size and operation. */
+void table_calls_print(FILE *file, const struct results *results);
 /* Geometric means, the worst rows against peers, and whether all rows were verified. */
 void table_summary(FILE *file, const struct results *results);
+/* The failures one by one, or that there are none. */
+void table_verdict(FILE *file, const struct results *results);
 size_t table_failures(const struct results *results);
 
 /* An SVG of the ratios to the hand loop. Returns 0, or -1 with errno. */

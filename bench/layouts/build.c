@@ -37,10 +37,12 @@ struct dtconv_type *build_contiguous(struct bench_build *b, size_t count,
 				     struct dtconv_type *old)
 {
 	struct dtconv_type *made = NULL;
+	int status;
 
 	if (!ready(b, old))
 		return NULL;
-	return keep(b, dtconv_type_create_contiguous(count, old, &made), old, made);
+	status = dtconv_type_create_contiguous(count, old, &made);
+	return keep(b, status, old, made);
 }
 
 struct dtconv_type *build_vector(struct bench_build *b, size_t count, size_t blocklength,

@@ -25,9 +25,9 @@ enum bench_size {
 	BENCH_SIZE_64M = 1u << 4,
 	BENCH_SIZE_1G = 1u << 5
 };
-#define BENCH_SIZES_TO_4M (BENCH_SIZE_16K | BENCH_SIZE_256K | BENCH_SIZE_4M)
+#define BENCH_SIZES_TO_4M  (BENCH_SIZE_16K | BENCH_SIZE_256K | BENCH_SIZE_4M)
 #define BENCH_SIZES_TO_64M (BENCH_SIZES_TO_4M | BENCH_SIZE_64M)
-#define BENCH_SIZES_TO_1G (BENCH_SIZES_TO_64M | BENCH_SIZE_1G)
+#define BENCH_SIZES_TO_1G  (BENCH_SIZES_TO_64M | BENCH_SIZE_1G)
 
 /* Packed bytes that a size stands for; 0 for BENCH_SIZE_APP. */
 size_t bench_size_bytes(enum bench_size size);
@@ -71,17 +71,18 @@ struct bench_layout {
 	 * bytes wanted, 0 for the set as it is. The name, count x size and bounds are
 	 * filled in afterwards. Returns 0, or a status.
 	 */
-	int (*make)(struct bench_build *build, const struct bench_layout *layout, int variant,
-		    size_t target, struct bench_case *c);
-	unsigned sizes;  /* enum bench_size bits */
-	int variants;    /* parameter sets; 0 for classic layouts */
-	int scaled_from; /* the set that scaled rows repeat */
+	int (*make)(struct bench_build *build, const struct bench_layout *layout,
+		    int variant, size_t target, struct bench_case *c);
+	unsigned sizes;   /* enum bench_size bits */
+	int variants;     /* parameter sets; 0 for classic layouts */
+	int scaled_from;  /* the set that scaled rows repeat */
 	size_t parameter; /* what `make` makes of it: block bytes, axis, family member */
 };
 
-/* The two tables, each ends with a NULL name. */
+/* The tables, each ends with a NULL name. */
 extern const struct bench_layout bench_layouts_applications[];
 extern const struct bench_layout bench_layouts_classic[];
+extern const struct bench_layout bench_layouts_small[];
 
 /*
  * Make one row. Returns 0; a status, with the sentence in `why`. The caller releases the case
@@ -94,6 +95,9 @@ int bench_case_make(struct dtconv_context *context, uint64_t seed,
 /* The same for a type in text form; it has no hand loop. */
 int bench_case_parse(struct dtconv_context *context, const char *text, size_t count,
 		     struct bench_case *c, char *why, size_t capacity);
+
+/* For a case whose type was made elsewhere: commit it and work out its memory. */
+int bench_case_finish(struct bench_case *c);
 
 void bench_case_release(struct bench_case *c);
 
@@ -115,13 +119,15 @@ struct dtconv_type *build_hvector(struct bench_build *b, size_t count, size_t bl
 				  ptrdiff_t stride, struct dtconv_type *old);
 struct dtconv_type *build_resized(struct bench_build *b, struct dtconv_type *old,
 				  ptrdiff_t lb, size_t extent);
-struct dtconv_type *build_indexed(struct bench_build *b, size_t count, const size_t *lengths,
-				  const ptrdiff_t *displacements, struct dtconv_type *old);
-struct dtconv_type *build_hindexed(struct bench_build *b, size_t count, const size_t *lengths,
-				   const ptrdiff_t *displacements, struct dtconv_type *old);
-struct dtconv_type *build_subarray(struct bench_build *b, size_t ndims, const size_t *sizes,
-				   const size_t *subsizes, const size_t *starts,
+struct dtconv_type *build_indexed(struct bench_build *b, size_t count,
+				  const size_t *lengths, const ptrdiff_t *displacements,
+				  struct dtconv_type *old);
+struct dtconv_type *build_hindexed(struct bench_build *b, size_t count,
+				   const size_t *lengths, const ptrdiff_t *displacements,
 				   struct dtconv_type *old);
+struct dtconv_type *build_subarray(struct bench_build *b, size_t ndims,
+				   const size_t *sizes, const size_t *subsizes,
+				   const size_t *starts, struct dtconv_type *old);
 /* Block lengths of 1; the members are consumed. */
 struct dtconv_type *build_struct(struct bench_build *b, size_t count,
 				 const ptrdiff_t *displacements,
@@ -158,6 +164,7 @@ uint64_t bench_random_below(uint64_t *state, uint64_t limit);
  * `count` distinct indices below `limit` in random order, or ascending. The caller frees
  * them; NULL if memory is short, which is the build's failure.
  */
-uint32_t *bench_random_list(struct bench_build *b, size_t count, size_t limit, bool sorted);
+uint32_t *bench_random_list(struct bench_build *b, size_t count, size_t limit,
+			    bool sorted);
 
 #endif

@@ -74,13 +74,18 @@ static int measure(struct bench_case *c)
 	return 0;
 }
 
+int bench_case_finish(struct bench_case *c)
+{
+	int status = dtconv_type_commit(c->type);
+
+	return status ? status : measure(c);
+}
+
 static int finish(struct dtconv_context *context, struct bench_case *c, int status,
 		  char *why, size_t capacity)
 {
 	if (!status)
-		status = dtconv_type_commit(c->type);
-	if (!status)
-		status = measure(c);
+		status = bench_case_finish(c);
 	if (status)
 		explain(context, status, why, capacity);
 	return status;
