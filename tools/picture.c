@@ -45,6 +45,11 @@ static ptrdiff_t highest(ptrdiff_t a, ptrdiff_t b)
 	return a > b ? a : b;
 }
 
+bool picture_is_crowded(const struct picture *picture, size_t distinct_runs)
+{
+	return picture->summarised || picture->run_count > distinct_runs;
+}
+
 /* ---- walking the runs ---------------------------------------------------------------- */
 
 /* Is told each run; answers false to end the walk. */

@@ -62,6 +62,9 @@ void picture_release(struct picture *picture);
 int picture_density(const struct picture *picture, double column_bytes, size_t columns,
 		    struct density *densities);
 
+/* Whether a row that can tell so many runs apart must show densities instead. */
+bool picture_is_crowded(const struct picture *picture, size_t distinct_runs);
+
 /* Upper bounds; extents may be negative and data may lie outside them. */
 ptrdiff_t picture_ub(const struct picture *picture);
 ptrdiff_t picture_true_ub(const struct picture *picture);

@@ -167,7 +167,7 @@ static void print_numbers(const struct subject *subject)
 	       picture_true_ub(picture), attr->true_extent);
 	printf("  alignment    %zu\n", attr->alignment);
 	printf("  runs         %s%zu%s\n", picture->runs_are_counted ? "" : "more than ",
-	       picture->run_count, attr->contiguous ? ", and instances join into one" : "");
+	       picture->run_count, attr->contiguous && attr->size > 0 ? ", and instances join into one" : "");
 	printf("  signature    %.*s%s\n", MAX_TEXT, subject->signature,
 	       strlen(subject->signature) > MAX_TEXT ? "..." : "");
 	printf("  hash         %016" PRIx64 "\n", attr->signature_hash);

@@ -57,6 +57,7 @@ struct plot {
 	enum tool_colour colour;
 	double cell_bytes; /* bytes that a character stands for; a power of two */
 	size_t cells;
+	bool crowded; /* runs are not told apart */
 	struct density *densities;
 };
 
@@ -183,7 +184,7 @@ static void put_line(const struct plot *plot, char *line, size_t cells)
 	while (cells > 0 && line[cells - 1] == ' ')
 		cells--;
 	line[cells] = '\0';
-	fprintf(plot->out, "%*s%s\n", LABEL_WIDTH, "", line);
+	fprintf(plot->out, "%*s%s\n", cells > 0 ? LABEL_WIDTH : 0, "", line);
 }
 
 static int put_axis(const struct plot *plot)
@@ -274,7 +275,7 @@ static int put_row(const struct plot *plot, size_t row)
 			put_empty_cell(plot, cell);
 	}
 	fputc('\n', plot->out);
-	return plot->picture->runs ? put_order(plot, row) : 0;
+	return plot->crowded ? 0 : put_order(plot, row);
 }
 
 /* ---- the legend and the whole -------------------------------------------------------- */
@@ -295,14 +296,14 @@ static void put_legend(const struct plot *plot)
 	fprintf(plot->out, "%*s", LABEL_WIDTH, "");
 	put_scale(plot);
 	fprintf(plot->out, ", %s is a gap", plot->glyphs->gap);
-	if (picture->runs)
+	if (!plot->crowded)
 		fputs(", numbers are offsets in the packed stream", plot->out);
-	if (picture->summarised)
-		fprintf(plot->out, "; %s%zu runs are summarised: a character tells how full it is%s",
+	if (plot->crowded)
+		fprintf(plot->out, "; %s%zu runs: a character tells how full it is%s",
 			picture->runs_are_counted ? "" : "more than ", picture->run_count,
 			picture->runs_are_counted ? "" : ", from a sample");
 	fputc('\n', plot->out);
-	if (picture->overlap_count > 0)
+	if (picture->overlap_count > 0 && !plot->crowded)
 		fprintf(plot->out, "%*ssome bytes are packed more than once\n", LABEL_WIDTH, "");
 	if (picture->rows < picture->count)
 		fprintf(plot->out, "%*sthe first %zu of %zu instances\n", LABEL_WIDTH, "",
@@ -337,6 +338,7 @@ int show_blocks(const struct subject *subject, const struct tool_terminal *termi
 	plot.densities = calloc(plot.cells + 1, sizeof(plot.densities[0]));
 	if (!plot.densities)
 		return DTCONV_ERR_NOMEM;
+	plot.crowded = picture_is_crowded(plot.picture, plot.cells / 2);
 	status = picture_density(plot.picture, plot.cell_bytes, plot.cells, plot.densities);
 	if (status == 0)
 		status = put_plot(&plot);

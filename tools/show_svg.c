@@ -21,13 +21,18 @@
 #define DIMENSIONS_HEIGHT 52.0
 #define AXIS_HEIGHT 48.0
 #define LEGEND_HEIGHT 92.0
+#define LEGEND_LEFT (PLOT_LEFT + 300)
 #define TICK_DISTANCE 76.0 /* at least */
 #define DENSITY_COLUMN 2.0
 #define TITLE_CHARACTERS 98
 #define SUBTITLE_CHARACTERS 120
 
-/* A run thinner than this could not be seen. */
+/* A run thinner, or a bar lower than this could not be seen. */
 #define MIN_RUN_WIDTH 0.5
+#define MIN_BAR_HEIGHT 1.5
+
+/* More runs than this in a row run into each other. */
+#define MAX_DISTINCT_RUNS ((size_t)(PLOT_WIDTH / 2))
 
 /* A run that holds more of the stream than this shows the change of colour inside. */
 #define GRADIENT_SHARE (1.0 / 64)
@@ -36,6 +41,7 @@ struct page {
 	FILE *out;
 	const struct subject *subject;
 	const struct picture *picture;
+	bool crowded; /* densities are drawn, not runs */
 	double row_height;
 	double row_step;
 	double rows_top;
@@ -72,6 +78,7 @@ static struct page make_page(const struct subject *subject, FILE *out)
 		.out = out,
 		.subject = subject,
 		.picture = picture,
+		.crowded = picture_is_crowded(picture, MAX_DISTINCT_RUNS),
 		.row_height = picture->rows > 6 ? 20 : 34,
 		.rows_top = HEADER_HEIGHT + DIMENSIONS_HEIGHT,
 	};
@@ -121,6 +128,7 @@ static void put_style(FILE *out)
 	      "fill: #4b4660; }\n"
 	      ".title { font-family: 'DejaVu Sans Mono', Menlo, monospace; font-size: 15px; "
 	      "font-weight: bold; fill: #1f1b2e; }\n"
+	      ".bound, .true { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }\n"
 	      ".bound { fill: #1f1b2e; }\n"
 	      ".true { fill: #0f766e; }\n"
 	      ".onrun { font-size: 10.5px; fill: #1f1b2e; }\n"
@@ -183,19 +191,30 @@ static void put_short_labels(FILE *out, const struct dimension *dimension, doubl
 
 static void put_long_labels(FILE *out, const struct dimension *dimension, double from, double to)
 {
+	const char *class = dimension->text_class;
 	double y = dimension->y - 5;
-	const char *from_side = to < from ? "end" : "start";
-	const char *to_side = to < from ? "start" : "end";
+	bool reversed = to < from;
+	double inset = reversed ? -4 : 4;
 
-	put_label(out, dimension->text_class, from_side, from, y, dimension->from_text);
-	put_label(out, dimension->text_class, "middle", (from + to) / 2, y,
-		  dimension->length_text);
-	put_label(out, dimension->text_class, to_side, to, y, dimension->to_text);
+	put_label(out, class, reversed ? "end" : "start", from + inset, y, dimension->from_text);
+	put_label(out, class, "middle", (from + to) / 2, y, dimension->length_text);
+	put_label(out, class, reversed ? "start" : "end", to - inset, y, dimension->to_text);
 }
 
-static void put_dimension(const struct page *page, const struct dimension *dimension)
+static void put_dimension_lines(const struct page *page, const struct dimension *dimension)
 {
-	FILE *out = page->out;
+	double from = place(page->picture, dimension->from);
+	double to = place(page->picture, dimension->to);
+
+	fprintf(page->out, "<path class=\"%s\" d=\"M%.2f %.2fV%.2fM%.2f %.2fV%.2f\"/>\n",
+		dimension->line_class, from, dimension->y - 4, page->rows_bottom + 4, to,
+		dimension->y - 4, page->rows_bottom + 4);
+	fprintf(page->out, "<path class=\"%s solid\" d=\"M%.2f %.2fH%.2f\"/>\n",
+		dimension->line_class, from, dimension->y, to);
+}
+
+static void put_dimension_labels(const struct page *page, const struct dimension *dimension)
+{
 	double from = place(page->picture, dimension->from);
 	double to = place(page->picture, dimension->to);
 	double left = from < to ? from : to;
@@ -203,15 +222,10 @@ static void put_dimension(const struct page *page, const struct dimension *dimen
 	double needed = text_width(dimension->from_text) + text_width(dimension->length_text) +
 			text_width(dimension->to_text) + 24;
 
-	fprintf(out, "<path class=\"%s\" d=\"M%.2f %.2fV%.2fM%.2f %.2fV%.2f\"/>\n",
-		dimension->line_class, from, dimension->y - 4, page->rows_bottom + 4, to,
-		dimension->y - 4, page->rows_bottom + 4);
-	fprintf(out, "<path class=\"%s solid\" d=\"M%.2f %.2fH%.2f\"/>\n", dimension->line_class,
-		left, dimension->y, right);
 	if (right - left < needed)
-		put_short_labels(out, dimension, left, right);
+		put_short_labels(page->out, dimension, left, right);
 	else
-		put_long_labels(out, dimension, from, to);
+		put_long_labels(page->out, dimension, from, to);
 }
 
 static void put_bounds(const struct page *page)
@@ -235,9 +249,13 @@ static void put_bounds(const struct page *page)
 	snprintf(data.length_text, sizeof(data.length_text), "true extent %td",
 		 attr->true_extent);
 	snprintf(data.to_text, sizeof(data.to_text), "true ub %td", data.to);
-	put_dimension(page, &extent);
+	put_dimension_lines(page, &extent);
 	if (attr->size > 0)
-		put_dimension(page, &data);
+		put_dimension_lines(page, &data);
+	/* the labels last: lines must not cross them */
+	put_dimension_labels(page, &extent);
+	if (attr->size > 0)
+		put_dimension_labels(page, &data);
 }
 
 /* ---- rows ---------------------------------------------------------------------------- */
@@ -297,10 +315,10 @@ static void put_gradient(FILE *out, const char *id, double begin, double end)
 }
 
 /* Write a run's offset in the packed stream on it, if there is room. */
-static void put_run_label(const struct page *page, size_t row, const struct run *run, double x,
-			  double width)
+static void put_run_label(const struct page *page, size_t row, const struct run *run)
 {
 	const struct picture *picture = page->picture;
+	double width = PLOT_WIDTH * (double)run->bytes / (double)picture->span;
 	char text[32];
 	double middle = order(picture, row, (double)run->packed + (double)run->bytes / 2);
 	bool dark = palette_is_dark(palette_at(middle));
@@ -308,8 +326,8 @@ static void put_run_label(const struct page *page, size_t row, const struct run 
 	snprintf(text, sizeof(text), "%zu", row * picture->attr.size + run->packed);
 	if (text_width(text) + 4 > width || page->row_height < 16)
 		return;
-	put_label(page->out, dark ? "onrun dark" : "onrun", "middle", x + width / 2,
-		  row_top(page, row) + page->row_height / 2 + 4, text);
+	put_label(page->out, dark ? "onrun dark" : "onrun", "middle",
+		  place(picture, run->disp) + width / 2, row_top(page, row) + page->row_height / 2 + 4, text);
 }
 
 static void put_run(const struct page *page, size_t row, size_t index)
@@ -320,6 +338,7 @@ static void put_run(const struct page *page, size_t row, size_t index)
 	double width = PLOT_WIDTH * (double)run->bytes / (double)picture->span;
 	double begin = order(picture, row, (double)run->packed);
 	double end = order(picture, row, (double)(run->packed + run->bytes));
+	size_t packed = row * picture->attr.size + run->packed;
 	char id[48];
 
 	snprintf(id, sizeof(id), "run%zu-%zu", row, index);
@@ -332,8 +351,9 @@ static void put_run(const struct page *page, size_t row, size_t index)
 		fprintf(page->out, "url(#%s)", id);
 	else
 		put_colour(page->out, palette_at((begin + end) / 2));
-	fputs("\"/>\n", page->out);
-	put_run_label(page, row, run, x, width);
+	fprintf(page->out, "\"><title>bytes %td to %td, packed %zu to %zu</title></rect>\n",
+		run->disp, run->disp + (ptrdiff_t)run->bytes - 1, packed,
+		packed + run->bytes - 1);
 }
 
 /* Underline the bytes that are packed more than once. */
@@ -359,6 +379,8 @@ static void put_runs(const struct page *page)
 		for (size_t i = 0; i < page->picture->run_count; i++)
 			put_run(page, row, i);
 		put_overlaps(page, row);
+		for (size_t i = 0; i < page->picture->run_count; i++)
+			put_run_label(page, row, &page->picture->runs[i]);
 	}
 }
 
@@ -369,6 +391,8 @@ static void put_column(const struct page *page, size_t row, size_t column, doubl
 {
 	double height = page->row_height * (share > 1 ? 1 : share);
 
+	if (height < MIN_BAR_HEIGHT)
+		height = MIN_BAR_HEIGHT;
 	fprintf(page->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
 		PLOT_LEFT + DENSITY_COLUMN * (double)column,
 		row_top(page, row) + page->row_height - height, DENSITY_COLUMN, height);
@@ -438,7 +462,7 @@ static void put_stream(const struct page *page, double y)
 		PLOT_LEFT, y);
 	put_label(page->out, "axis", "start", PLOT_LEFT, y + 28, "0");
 	snprintf(text, sizeof(text), "packed stream%s",
-		 picture->summarised ? "" : "; numbers in runs: offset in it");
+		 page->crowded ? "" : "; numbers in runs: offset in it");
 	put_label(page->out, "axis", "start", PLOT_LEFT, y - 5, text);
 	snprintf(text, sizeof(text), "%zu bytes", picture->rows * picture->attr.size);
 	put_label(page->out, "axis", "end", PLOT_LEFT + 260, y + 28, text);
@@ -453,25 +477,43 @@ static double put_entry(const struct page *page, double x, double y, const char 
 	return x + 28 + text_width(text) + 20;
 }
 
+/* Whether anything is drawn that lies outside lb and ub. */
+static bool reaches_outside(const struct picture *picture)
+{
+	ptrdiff_t extent = picture->attr.extent;
+
+	return picture->span > (extent < 0 ? 0 - (size_t)extent : (size_t)extent) &&
+	       picture->attr.size > 0;
+}
+
+static void put_density_entry(const struct page *page, double y)
+{
+	char text[120];
+
+	snprintf(text, sizeof(text), "%s%zu runs; bar height: share of the bytes that are data%s",
+		 page->picture->runs_are_counted ? "" : "more than ", page->picture->run_count,
+		 page->picture->runs_are_counted ? "" : " (sampled)");
+	put_entry(page, LEGEND_LEFT, y, "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>",
+		  text);
+}
+
 static void put_entries(const struct page *page, double y)
 {
 	const struct picture *picture = page->picture;
-	double x = PLOT_LEFT + 300;
+	double x = LEGEND_LEFT;
 
-	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
-		      "gap inside the bounds");
+	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>", "gap");
+	if (reaches_outside(picture))
+		x = put_entry(page, x, y, "<rect class=\"track\" width=\"22\" height=\"12\"/>",
+			      "outside the bounds");
 	x = put_entry(page, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>", "lb and ub");
 	put_entry(page, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>", "true bounds");
-	if (picture->overlap_count > 0)
-		put_entry(page, PLOT_LEFT + 300, y + 20,
+	if (page->crowded)
+		put_density_entry(page, y + 20);
+	else if (picture->overlap_count > 0)
+		put_entry(page, LEGEND_LEFT, y + 20,
 			  "<rect class=\"overlap\" y=\"5\" width=\"22\" height=\"3\"/>",
 			  "bytes that are packed more than once");
-	if (picture->summarised)
-		put_entry(page, PLOT_LEFT + 300, y + 20,
-			  "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>",
-			  picture->runs_are_counted
-				  ? "bar height: share of the bytes there that are data"
-				  : "bar height: share of the bytes there that are data (sampled)");
 }
 
 static void put_rows_note(const struct page *page, double y)
@@ -507,7 +549,7 @@ int show_svg(const struct subject *subject, FILE *out)
 		PAGE_WIDTH, height);
 	put_header(&page);
 	put_tracks(&page);
-	if (subject->picture.summarised)
+	if (page.crowded)
 		status = put_densities(&page);
 	else
 		put_runs(&page);
