@@ -41,7 +41,7 @@ AC_ARG_ENABLE([werror],
 WARN_CFLAGS=
 for dtc_flag in -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wsign-compare -Wvla -Walloca -Wundef -Wwrite-strings -Wpointer-arith \
-	-Wframe-larger-than=4096
+	-Wframe-larger-than=8192
 do
 	DTC_TRY_CFLAG([WARN_CFLAGS], [$dtc_flag])
 done

@@ -139,7 +139,7 @@ struct dtc_block_list {
 	const void *source;
 };
 
-#define DTC_BLOCK_BATCH 256
+#define DTC_BLOCK_BATCH 128
 
 struct dtc_program *dtc_program_create_blocks(struct dtc_program *program,
 					      const struct dtc_block_list *list);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data path allocates nothing: pack, unpack, seek, iov, rebind, copy, start and their
+ * one-shot forms never call the context's allocator. A failing allocator fails calls, cleanly.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/layouts.h"
+
+static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
+			    struct dtconv_convertor *unpacks, unsigned char *packed)
+{
+	struct iovec iov[8];
+	size_t moved, iov_count;
+
+	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, packed,
+				     stage->bytes, &moved),
+			 0);
+	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target, packed,
+				       stage->bytes, &moved),
+			 0);
+	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, stage->source, stage->type,
+				     stage->count, stage->target, &moved),
+			 0);
+	for (size_t at = 0; at < stage->bytes; at += 5) {
+		ck_assert_int_eq(dtconv_convertor_seek(packs, stage->bytes - at), 0);
+		ck_assert_int_eq(dtconv_convertor_seek(unpacks, stage->bytes - at), 0);
+		ck_assert_int_eq(dtconv_convertor_pack(packs, packed, 3, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_unpack(unpacks, packed, moved, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 8, 9, &iov_count, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_start(unpacks, packed, 0, NULL, NULL), 0);
+		ck_assert_int_eq(dtconv_convertor_wait(unpacks, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_start(packs, packed, 2, NULL, NULL), 0);
+		ck_assert_int_eq(dtconv_convertor_wait(packs, &moved), 0);
+	}
+	ck_assert_int_eq(dtconv_convertor_rebind_unpack(packs, stage->type, stage->count,
+							stage->target),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_rebind_pack(unpacks, stage->type, stage->count,
+						      stage->source),
+			 0);
+}
+
+static void expect_no_allocation(const char *text, size_t count)
+{
+	struct dtconv_convertor *packs, *unpacks;
+	struct stage stage;
+	unsigned char *packed;
+	size_t before;
+
+	fixture_open(&stage, text, count);
+	packed = malloc(stage.bytes + 8);
+	ck_assert_ptr_nonnull(packed);
+	/* Bound to something else first: rebind must not allocate even for a deeper type. */
+	packs = fixture_pack(&stage);
+	unpacks = fixture_unpack(&stage);
+	before = fixture_allocations();
+	move_everything(&stage, packs, unpacks, packed);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	dtconv_convertor_destroy(packs);
+	dtconv_convertor_destroy(unpacks);
+	free(packed);
+	fixture_close(&stage);
+}
+
+START_TEST(no_call_on_the_data_path_allocates)
+{
+	expect_no_allocation(layouts[_i].text, 3);
+}
+END_TEST
+
+/* A nest that no pass can fold: every level has its own gaps. */
+static void write_nest(char *text, size_t room, int levels)
+{
+	size_t length = 0;
+
+	for (int i = 0; i < levels; i++)
+		length += (size_t)snprintf(text + length, room - length,
+					   "resized(hindexed([1, 1], [0, %d], ", 3 + 5 * i * i);
+	length += (size_t)snprintf(text + length, room - length, "byte");
+	for (int i = levels; i-- > 0;)
+		length += (size_t)snprintf(text + length, room - length, "), 0, %d)",
+					   7 + 6 * i * i);
+}
+
+START_TEST(deep_nests_do_not_allocate_either)
+{
+	static char text[4096];
+
+	write_nest(text, sizeof(text), _i);
+	expect_no_allocation(text, 2);
+}
+END_TEST
+
+START_TEST(rebind_to_a_deeper_type_does_not_allocate)
+{
+	static char text[4096];
+	struct dtconv_convertor *convertor;
+	struct stage flat, deep;
+	size_t before;
+
+	write_nest(text, sizeof(text), 9);
+	fixture_open(&flat, "int", 1);
+	fixture_open(&deep, text, 1);
+	convertor = fixture_pack(&flat);
+	before = fixture_allocations();
+	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source), 0);
+	fixture_pack_next(&deep, convertor, 0, deep.bytes);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	dtconv_convertor_destroy(convertor);
+	fixture_close(&flat);
+	fixture_close(&deep);
+}
+END_TEST
+
+/* ---- an allocator that fails --------------------------------------------------------- */
+
+/* Counts down; the call that reaches 0 and all later ones fail. Negative: never. */
+static long allowance;
+
+static void *limited_alloc(void *arg, size_t bytes)
+{
+	(void)arg;
+	if (allowance == 0)
+		return NULL;
+	allowance--;
+	return malloc(bytes);
+}
+
+static void limited_free(void *arg, void *memory)
+{
+	(void)arg;
+	free(memory);
+}
+
+static struct dtconv_context *limited_context(void)
+{
+	struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.allocator = { .alloc = limited_alloc, .free = limited_free },
+	};
+	struct dtconv_context *context = NULL;
+
+	allowance = -1;
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	return context;
+}
+
+START_TEST(create_and_clone_without_memory_are_refused)
+{
+	struct dtconv_context *context = limited_context();
+	struct dtconv_convertor *convertor = NULL, *untouched = NULL;
+	struct dtconv_type *type = NULL;
+	int data[6] = { 1, 2, 3, 4, 5, 6 };
+	unsigned char packed[12];
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	allowance = 0;
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &untouched),
+			 DTCONV_ERR_NOMEM);
+	ck_assert_ptr_null(untouched);
+	allowance = -1;
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	allowance = 0;
+	ck_assert_int_eq(dtconv_convertor_clone(convertor, &untouched), DTCONV_ERR_NOMEM);
+	ck_assert_ptr_null(untouched);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 12, &moved), 0);
+	ck_assert_uint_eq(moved, 12);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("allocation");
+	TCase *none = fixture_case(suite, "none", 60);
+	TCase *failing = fixture_case(suite, "failing", 60);
+
+	tcase_add_loop_test(none, no_call_on_the_data_path_allocates, 0, layout_count);
+	tcase_add_loop_test(none, deep_nests_do_not_allocate_either, 1, 10);
+	tcase_add_test(none, rebind_to_a_deeper_type_does_not_allocate);
+	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
+	return fixture_run(suite);
+}

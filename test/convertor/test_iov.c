@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The iov export names the bytes of the stream, in order, merged, and stops exactly where the
+ * limits on entries and bytes say; it can go on from any position.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/layouts.h"
+
+#define ROOM 160
+#define INSTANCES 2
+
+/* Blocks of the stage's memory, merged, that the stream [from, to) touches. */
+static size_t count_blocks(const struct stage *stage, size_t from, size_t to)
+{
+	size_t blocks = from < to;
+
+	for (size_t i = from + 1; i < to; i++)
+		blocks += stage->map[i] != stage->map[i - 1] + 1;
+	return blocks;
+}
+
+/* The entries name the bytes that follow position, none is empty, no two neighbours touch. */
+static void check_entries(const struct stage *stage, const unsigned char *origin,
+			  const struct iovec iov[], size_t iov_count, size_t position)
+{
+	const char *end = NULL;
+
+	for (size_t i = 0; i < iov_count; i++) {
+		const char *base = iov[i].iov_base;
+
+		ck_assert_uint_gt(iov[i].iov_len, 0);
+		ck_assert_msg(!i || base != end, "entries %zu and %zu should be one", i - 1, i);
+		for (size_t j = 0; j < iov[i].iov_len; j++, position++)
+			ck_assert_ptr_eq(base + j,
+					 (const char *)origin + stage->map[position]);
+		end = base + iov[i].iov_len;
+	}
+}
+
+/* One export from a position; answers how far it went. */
+static size_t export_next(const struct stage *stage, struct dtconv_convertor *convertor,
+			  const unsigned char *origin, size_t position, size_t max_iov,
+			  size_t max_bytes)
+{
+	struct iovec iov[ROOM];
+	size_t iov_count = SIZE_MAX, moved = SIZE_MAX;
+	size_t rest = stage->bytes - position;
+	size_t most = max_bytes < rest ? max_bytes : rest;
+
+	ck_assert_int_eq(
+		dtconv_convertor_iov(convertor, iov, max_iov, max_bytes, &iov_count, &moved), 0);
+	ck_assert_uint_le(iov_count, max_iov);
+	ck_assert_uint_le(moved, most);
+	ck_assert_uint_eq(iov_count, count_blocks(stage, position, position + moved));
+	/* It stopped for a reason: all bytes allowed, or the next one needs another entry. */
+	if (moved < most) {
+		ck_assert_uint_eq(iov_count, max_iov);
+		ck_assert_uint_eq(count_blocks(stage, position, position + moved + 1),
+				  max_iov + 1);
+	}
+	check_entries(stage, origin, iov, iov_count, position);
+	ck_assert_uint_eq(fixture_position(convertor), position + moved);
+	return moved;
+}
+
+/* The whole stream in exports under the same limits. */
+static void export_all(const struct stage *stage, struct dtconv_convertor *convertor,
+		       const unsigned char *origin, size_t max_iov, size_t max_bytes)
+{
+	size_t position = 0;
+
+	fixture_seek(convertor, 0);
+	while (position < stage->bytes) {
+		size_t moved =
+			export_next(stage, convertor, origin, position, max_iov, max_bytes);
+
+		ck_assert_uint_gt(moved, 0);
+		position += moved;
+	}
+	ck_assert_uint_eq(export_next(stage, convertor, origin, position, max_iov, max_bytes),
+			  0);
+}
+
+START_TEST(every_limit_on_entries_covers_the_stream_in_order)
+{
+	struct dtconv_convertor *packs;
+	struct stage stage;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	packs = fixture_pack(&stage);
+	for (size_t max_iov = 1; max_iov <= 40; max_iov++)
+		export_all(&stage, packs, stage.source, max_iov, SIZE_MAX);
+	export_all(&stage, packs, stage.source, ROOM, SIZE_MAX);
+	dtconv_convertor_destroy(packs);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(every_limit_on_bytes_covers_the_stream_in_order)
+{
+	struct dtconv_convertor *unpacks;
+	struct stage stage;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	unpacks = fixture_unpack(&stage);
+	for (size_t max_bytes = 1; max_bytes <= stage.bytes + 1; max_bytes++)
+		export_all(&stage, unpacks, stage.target, ROOM, max_bytes);
+	dtconv_convertor_destroy(unpacks);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(both_limits_hold_together)
+{
+	struct dtconv_convertor *packs;
+	struct stage stage;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	packs = fixture_pack(&stage);
+	for (size_t max_iov = 1; max_iov <= 5; max_iov++)
+		for (size_t max_bytes = 1; max_bytes <= 40; max_bytes++)
+			export_all(&stage, packs, stage.source, max_iov, max_bytes);
+	dtconv_convertor_destroy(packs);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(an_export_may_begin_at_any_byte)
+{
+	struct dtconv_convertor *packs;
+	struct stage stage;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	packs = fixture_pack(&stage);
+	for (size_t at = 0; at <= stage.bytes; at++)
+		for (size_t max_iov = 1; max_iov <= 3; max_iov++) {
+			fixture_seek(packs, at);
+			export_next(&stage, packs, stage.source, at, max_iov, SIZE_MAX);
+		}
+	dtconv_convertor_destroy(packs);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(exports_and_moves_take_turns)
+{
+	struct dtconv_convertor *packs, *unpacks;
+	struct stage stage;
+	size_t position = 0;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	packs = fixture_pack(&stage);
+	unpacks = fixture_unpack(&stage);
+	while (position < stage.bytes) {
+		size_t rest = stage.bytes - position;
+		size_t bytes = rest < 5 ? rest : 5;
+
+		fixture_pack_next(&stage, packs, position, bytes);
+		fixture_unpack_next(&stage, unpacks, position, bytes);
+		position += bytes;
+		export_next(&stage, packs, stage.source, position, 2, 7);
+		position += export_next(&stage, unpacks, stage.target, position, 2, 7);
+	}
+	fixture_arrived(&stage);
+	dtconv_convertor_destroy(packs);
+	dtconv_convertor_destroy(unpacks);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(no_room_gives_no_entries)
+{
+	struct dtconv_convertor *packs;
+	struct stage stage;
+
+	fixture_open(&stage, layouts[_i].text, INSTANCES);
+	packs = fixture_pack(&stage);
+	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, 0, SIZE_MAX), 0);
+	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, ROOM, 0), 0);
+	dtconv_convertor_destroy(packs);
+	fixture_close(&stage);
+}
+END_TEST
+
+START_TEST(entries_stay_untouched_past_the_count)
+{
+	struct dtconv_convertor *packs;
+	struct iovec iov[8], before[8];
+	struct stage stage;
+	size_t iov_count, moved;
+
+	fixture_open(&stage, "vector(3, 1, 2, int)", 1);
+	memset(iov, 0x11, sizeof(iov));
+	memcpy(before, iov, sizeof(iov));
+	packs = fixture_pack(&stage);
+	ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 8, SIZE_MAX, &iov_count, &moved), 0);
+	ck_assert_uint_eq(iov_count, 3);
+	ck_assert_mem_eq(iov + 3, before + 3, 5 * sizeof(iov[0]));
+	dtconv_convertor_destroy(packs);
+	fixture_close(&stage);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("iov");
+	TCase *limits = fixture_case(suite, "limits", 60);
+	TCase *entry = fixture_case(suite, "re-entry", 60);
+
+	tcase_add_loop_test(limits, every_limit_on_entries_covers_the_stream_in_order, 0,
+			    layout_count);
+	tcase_add_loop_test(limits, every_limit_on_bytes_covers_the_stream_in_order, 0,
+			    layout_count);
+	tcase_add_loop_test(limits, both_limits_hold_together, 0, layout_count);
+	tcase_add_loop_test(limits, no_room_gives_no_entries, 0, layout_count);
+	tcase_add_test(limits, entries_stay_untouched_past_the_count);
+	tcase_add_loop_test(entry, an_export_may_begin_at_any_byte, 0, layout_count);
+	tcase_add_loop_test(entry, exports_and_moves_take_turns, 0, layout_count);
+	return fixture_run(suite);
+}

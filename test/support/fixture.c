@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Check suites of types and convertors share.
+ */
+#include "config.h"
+
+#include "support/fixture.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dtconv_context *fixture_context;
+
+/* What the context's allocator has done: every call, and what was not freed yet. */
+static atomic_size_t allocations;
+static atomic_size_t live;
+
+static void *count_alloc(void *arg, size_t bytes)
+{
+	(void)arg;
+	atomic_fetch_add(&allocations, 1);
+	atomic_fetch_add(&live, 1);
+	return malloc(bytes);
+}
+
+static void count_free(void *arg, void *memory)
+{
+	(void)arg;
+	atomic_fetch_add(&allocations, 1);
+	atomic_fetch_sub(&live, 1);
+	free(memory);
+}
+
+size_t fixture_allocations(void)
+{
+	return atomic_load(&allocations);
+}
+
+static void setup(void)
+{
+	struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.allocator = { .alloc = count_alloc, .free = count_free },
+		.flags = DTCONV_CONTEXT_COUNTERS,
+	};
+
+	ck_assert_int_eq(dtconv_context_create(&params, &fixture_context), 0);
+}
+
+/* Every case must give back its types, and the context all of its memory. */
+static void teardown(void)
+{
+	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	ck_assert_uint_eq(counters.types_live, 0);
+	dtconv_context_destroy(fixture_context);
+	fixture_context = NULL;
+	ck_assert_uint_eq(atomic_load(&live), 0);
+}
+
+TCase *fixture_case(Suite *suite, const char *name, double seconds)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, seconds);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int fixture_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const char *fixture_error(void)
+{
+	static char text[512];
+
+	text[0] = 0;
+	dtconv_context_error(fixture_context, text, sizeof(text));
+	return text;
+}
+
+struct dtconv_type *fixture_type(const char *text)
+{
+	struct dtconv_type *type = NULL;
+
+	ck_assert_msg(!dtconv_type_parse(fixture_context, text, strlen(text), &type), "%s: %s",
+		      text, fixture_error());
+	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text, fixture_error());
+	return type;
+}
+
+struct choices fixture_choices(uint64_t salt)
+{
+	const char *given = getenv("DTCONV_TEST_SEED");
+	struct choices choices;
+
+	choices_from_seed(&choices, choices_mix(salt) ^ (given ? strtoull(given, NULL, 0) : 0));
+	return choices;
+}
+
+/* The text form of a stage's type, for messages. */
+static const char *text_of(const struct stage *stage)
+{
+	static char text[512];
+	size_t length;
+
+	text[0] = 0;
+	dtconv_type_format(stage->type, text, sizeof(text), &length);
+	return text;
+}
+
+void fixture_open(struct stage *stage, const char *text, size_t count)
+{
+	ck_assert_msg(!stage_open(stage, fixture_type(text), count, 0, 0, count + 1),
+		      "%zu x %s cannot be staged", count, text);
+}
+
+void fixture_close(struct stage *stage)
+{
+	dtconv_type_unref(stage->type);
+	stage_close(stage);
+}
+
+struct dtconv_convertor *fixture_pack(const struct stage *stage)
+{
+	struct dtconv_convertor *convertor = NULL;
+
+	ck_assert_msg(!dtconv_convertor_create_pack(stage->type, stage->count, stage->source,
+						    &convertor),
+		      "%s", fixture_error());
+	return convertor;
+}
+
+struct dtconv_convertor *fixture_unpack(const struct stage *stage)
+{
+	struct dtconv_convertor *convertor = NULL;
+
+	ck_assert_msg(!dtconv_convertor_create_unpack(stage->type, stage->count, stage->target,
+						      &convertor),
+		      "%s", fixture_error());
+	return convertor;
+}
+
+void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *convertor,
+		       size_t position, size_t bytes)
+{
+	size_t rest = stage->bytes - position;
+	size_t expected = bytes < rest ? bytes : rest;
+	size_t room = bytes + 2 * STAGE_GUARD;
+	unsigned char *memory = malloc(room);
+	size_t moved = SIZE_MAX;
+	int status;
+
+	ck_assert_ptr_nonnull(memory);
+	stage_guard(memory, room);
+	status = dtconv_convertor_pack(convertor, memory + STAGE_GUARD, bytes, &moved);
+	ck_assert_msg(!status && moved == expected,
+		      "%zu x %s: pack of %zu bytes at %zu: status %d, moved %zu", stage->count,
+		      text_of(stage), bytes, position, status, moved);
+	for (size_t i = 0; i < room; i++) {
+		size_t at = i - STAGE_GUARD;
+		int right = at < moved ? stage->stream[position + at] : stage_guard_byte(i);
+
+		ck_assert_msg(memory[i] == right,
+			      "%zu x %s: pack of %zu bytes at %zu: byte %td is %#x, not %#x",
+			      stage->count, text_of(stage), bytes, position, (ptrdiff_t)at,
+			      memory[i], right);
+	}
+	free(memory);
+}
+
+void fixture_unpack_next(struct stage *stage, struct dtconv_convertor *convertor,
+			 size_t position, size_t bytes)
+{
+	size_t rest = stage->bytes - position;
+	size_t expected = bytes < rest ? bytes : rest;
+	size_t moved = SIZE_MAX;
+	/* A copy of exactly this length, so that sanitizers see a read past it. */
+	unsigned char *packed = malloc(bytes ? bytes : 1);
+	int status;
+
+	ck_assert_ptr_nonnull(packed);
+	memset(packed, 0x5a, bytes);
+	memcpy(packed, stage->stream + position, expected);
+	status = dtconv_convertor_unpack(convertor, packed, bytes, &moved);
+	ck_assert_msg(status == (bytes > rest ? DTCONV_ERR_TRUNCATE : 0) && moved == expected,
+		      "%zu x %s: unpack of %zu bytes at %zu: status %d, moved %zu", stage->count,
+		      text_of(stage), bytes, position, status, moved);
+	stage_deliver(stage, position, moved);
+	free(packed);
+}
+
+void fixture_arrived(const struct stage *stage)
+{
+	size_t wrong = stage_first_wrong(stage);
+
+	if (wrong != STAGE_RIGHT)
+		ck_abort_msg("%zu x %s: after unpack displacement %td is %#x", stage->count,
+			     text_of(stage), stage_displacement(stage, wrong),
+			     stage->target_memory[wrong]);
+}
+
+void fixture_seek(struct dtconv_convertor *convertor, size_t position)
+{
+	int status = dtconv_convertor_seek(convertor, position);
+
+	ck_assert_msg(!status, "seek to %zu: %s", position, fixture_error());
+}
+
+size_t fixture_position(const struct dtconv_convertor *convertor)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	return attr.position;
+}
+
+size_t fixture_size(size_t index)
+{
+	static const int off[] = { 0, -1, 1, -3, 3, -4, 4, -7, 7 };
+	const size_t offs = sizeof(off) / sizeof(off[0]);
+
+	if (index < 64)
+		return index + 1;
+	index -= 64;
+	if (index >= 12 * offs)
+		return 0;
+	return ((size_t)128 << index / offs) + (size_t)off[index % offs];
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Check suites of types and convertors share: a context a case, types from text, and
+ * moves that compare at once. Every function fails the running case when something is wrong.
+ */
+#ifndef TEST_SUPPORT_FIXTURE_H
+#define TEST_SUPPORT_FIXTURE_H
+
+#include <check.h>
+#include <stddef.h>
+
+#include <dtconv/dtconv.h>
+
+#include "support/choices.h"
+#include "support/stage.h"
+
+/*
+ * The case's context; made before it and destroyed after it. A case fails if it leaves a type
+ * behind, or if the context leaves memory.
+ */
+extern struct dtconv_context *fixture_context;
+
+/* How often the context's allocator has been called, to allocate or to free. */
+size_t fixture_allocations(void);
+
+/* A test case with that fixture, added to the suite, allowed so many seconds. */
+TCase *fixture_case(Suite *suite, const char *name, double seconds);
+
+/* Runs a suite as CK_* variables ask for; answers what main returns. */
+int fixture_run(Suite *suite);
+
+/* A committed type, one reference owned by the caller. */
+struct dtconv_type *fixture_type(const char *text);
+
+/* The error text of this thread's last failure. */
+const char *fixture_error(void);
+
+/* The case's random numbers: from DTCONV_TEST_SEED, else fixed; a failure names the seed. */
+struct choices fixture_choices(uint64_t salt);
+
+/* A stage of a text form; what is special about it is named if anything fails. */
+void fixture_open(struct stage *stage, const char *text, size_t count);
+void fixture_close(struct stage *stage);
+
+struct dtconv_convertor *fixture_pack(const struct stage *stage);
+struct dtconv_convertor *fixture_unpack(const struct stage *stage);
+
+/* Packs the next fragment, which begins at position, into guarded memory, and compares. */
+void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *convertor,
+		       size_t position, size_t bytes);
+
+/* Unpacks the next fragment, which begins at position; fixture_arrived looks at the result. */
+void fixture_unpack_next(struct stage *stage, struct dtconv_convertor *convertor,
+			 size_t position, size_t bytes);
+
+/* Everything unpacked so far is in its place and every other byte is untouched. */
+void fixture_arrived(const struct stage *stage);
+
+void fixture_seek(struct dtconv_convertor *convertor, size_t position);
+size_t fixture_position(const struct dtconv_convertor *convertor);
+
+/* The sizes that cut badly: 1 to 64, then 2^k and a little off. Answers 0 past the last. */
+size_t fixture_size(size_t index);
+
+#endif
