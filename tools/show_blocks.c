@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define LABEL_WIDTH 7 /* before the plot */
+#define MARGIN 8      /* behind it, for what sticks out */
 #define TICK_DISTANCE 10
 #define MAX_CELLS_PER_BYTE 4
 
@@ -116,13 +117,16 @@ static void end_colour(const struct plot *plot)
 
 /* ---- bounds and axis ----------------------------------------------------------------- */
 
-/* A ruler over some cells whose text does not fit into it: behind it, else before it. */
+/* A ruler over some cells whose text does not fit into it: behind, before or above it. */
 static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
 			    const char *text)
 {
 	size_t length = strlen(text);
-	bool before = start + width + length > plot->cells && start > length;
+	bool behind = start + width + 1 + length <= plot->cells + MARGIN;
+	bool before = !behind && start > length;
 
+	if (!behind && !before)
+		fprintf(plot->out, "%*s%s\n", LABEL_WIDTH, "", text);
 	fprintf(plot->out, "%*s", (int)(LABEL_WIDTH + start - (before ? length + 1 : 0)), "");
 	if (before)
 		fprintf(plot->out, "%s ", text);
@@ -131,7 +135,7 @@ static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
 		put_repeated(plot->out, plot->glyphs->line, width - 2);
 		fputs(plot->glyphs->right_end, plot->out);
 	}
-	fprintf(plot->out, "%s%s\n", before ? "" : " ", before ? "" : text);
+	fprintf(plot->out, "%s%s\n", behind ? " " : "", behind ? text : "");
 }
 
 /* A ruler from one displacement to another that says what it measures. */
@@ -349,7 +353,7 @@ int show_blocks(const struct subject *subject, const struct tool_terminal *termi
 	};
 	int status;
 
-	choose_cells(&plot, terminal->columns - LABEL_WIDTH - 8);
+	choose_cells(&plot, terminal->columns - LABEL_WIDTH - MARGIN);
 	plot.densities = calloc(plot.cells + 1, sizeof(plot.densities[0]));
 	if (!plot.densities)
 		return DTCONV_ERR_NOMEM;
