@@ -152,9 +152,10 @@ void dtc_assembly_drop(struct dtc_assembly *assembly)
 
 bool dtc_assembly_add_run(struct dtc_assembly *assembly, int64_t disp, uint64_t bytes)
 {
-	struct dtc_run *last = assembly->runs + assembly->run_count - 1;
+	struct dtc_run *last =
+		assembly->run_count ? &assembly->runs[assembly->run_count - 1] : NULL;
 
-	if (assembly->run_count && disp == last->disp + (int64_t)last->bytes) {
+	if (last && disp == last->disp + (int64_t)last->bytes) {
 		last->bytes += bytes;
 		return true;
 	}
