@@ -68,14 +68,21 @@ static bool blames_input(int status)
 	       status == DTCONV_ERR_UNSUPPORTED;
 }
 
-int tool_library_failed(const char *command, struct dtconv_context *context, int status)
+/* The origin, if given, is the file that the input came from. */
+static int print_library_error(const char *command, struct dtconv_context *context, int status,
+			       const char *origin)
 {
 	char sentence[512];
 
 	if (dtconv_context_error(context, sentence, sizeof(sentence)) == 0)
 		snprintf(sentence, sizeof(sentence), "%s", dtconv_strerror(status));
-	return tool_fail(command, blames_input(status) ? TOOL_USAGE : TOOL_FAILED, "%s",
-			 sentence);
+	return tool_fail(command, blames_input(status) ? TOOL_USAGE : TOOL_FAILED, "%s%s%s",
+			 origin ? origin : "", origin ? ": " : "", sentence);
+}
+
+int tool_library_failed(const char *command, struct dtconv_context *context, int status)
+{
+	return print_library_error(command, context, status, NULL);
 }
 
 /* ---- input --------------------------------------------------------------------------- */
@@ -97,9 +104,9 @@ bool tool_read_size(const char *text, size_t *value)
 	return true;
 }
 
-/* A whole file in memory. */
+/* A whole input in memory. */
 struct input {
-	char *text;
+	char *text; /* only read, once it is complete */
 	size_t length;
 	size_t capacity;
 };
@@ -152,18 +159,18 @@ static int read_file(const char *command, const char *path, struct input *input)
 	return status;
 }
 
-static int parse(const char *command, struct dtconv_context *context, const char *text,
-		 size_t length, struct dtconv_type **type)
+static int parse(const char *command, struct dtconv_context *context,
+		 const struct input *input, const char *origin, struct dtconv_type **type)
 {
 	struct dtconv_type *parsed;
-	int status = dtconv_type_parse(context, text, length, &parsed);
+	int status = dtconv_type_parse(context, input->text, input->length, &parsed);
 
 	if (status)
-		return tool_library_failed(command, context, status);
+		return print_library_error(command, context, status, origin);
 	status = dtconv_type_commit(parsed);
 	if (status) {
 		dtconv_type_unref(parsed);
-		return tool_library_failed(command, context, status);
+		return print_library_error(command, context, status, origin);
 	}
 	*type = parsed;
 	return TOOL_OK;
@@ -174,14 +181,18 @@ int tool_read_type(const char *command, struct dtconv_context *context, const ch
 {
 	struct input input = {NULL, 0, 0};
 	bool is_stdin = strcmp(argument, "-") == 0;
+	const char *origin = is_stdin ? "standard input" : argument + 1;
 	int status;
 
-	if (!is_stdin && argument[0] != '@')
-		return parse(command, context, argument, strlen(argument), type);
-	status = is_stdin ? read_stream(command, stdin, "standard input", &input)
-			  : read_file(command, argument + 1, &input);
+	if (!is_stdin && argument[0] != '@') {
+		input.length = strlen(argument);
+		input.text = (char *)argument;
+		return parse(command, context, &input, NULL, type);
+	}
+	status = is_stdin ? read_stream(command, stdin, origin, &input)
+			  : read_file(command, origin, &input);
 	if (status == TOOL_OK)
-		status = parse(command, context, input.text, input.length, type);
+		status = parse(command, context, &input, origin, type);
 	free(input.text);
 	return status;
 }

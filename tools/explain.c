@@ -37,19 +37,15 @@ static void print_help(void)
 	     "                                                   an array of structs");
 }
 
-static const char *const kind_names[] = {
-	[DTCONV_MEMORY_HOST] = "host",
-	[DTCONV_MEMORY_PINNED] = "pinned",
-	[DTCONV_MEMORY_DEVICE] = "device",
-};
+static const enum dtconv_memory_kind kinds[] = {DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED,
+						DTCONV_MEMORY_DEVICE};
 
-#define KIND_COUNT (sizeof(kind_names) / sizeof(kind_names[0]))
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 static int explain_pair(struct dtconv_context *context, const struct dtconv_type *type,
-			size_t count, size_t user, size_t packed)
+			size_t count, enum dtconv_memory_kind user_kind,
+			enum dtconv_memory_kind packed_kind)
 {
-	enum dtconv_memory_kind user_kind = (enum dtconv_memory_kind)user;
-	enum dtconv_memory_kind packed_kind = (enum dtconv_memory_kind)packed;
 	size_t length = 0;
 	int status = dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
 	char *text = malloc(length + 1);
@@ -58,10 +54,8 @@ static int explain_pair(struct dtconv_context *context, const struct dtconv_type
 		return tool_fail("explain", TOOL_FAILED, "no memory for a text of %zu bytes",
 				 length);
 	status = dtconv_explain(type, count, user_kind, packed_kind, text, length + 1, &length);
-	if (status == 0) {
-		printf("%s buffer, %s packed\n", kind_names[user], kind_names[packed]);
-		tool_print_indented(stdout, text, "  ");
-	}
+	if (status == 0)
+		tool_print_indented(stdout, text, "");
 	free(text);
 	return status ? tool_library_failed("explain", context, status) : TOOL_OK;
 }
@@ -72,8 +66,8 @@ static int explain_all(struct dtconv_context *context, const struct dtconv_type 
 	int exit_status = TOOL_OK;
 
 	for (size_t pair = 0; pair < KIND_COUNT * KIND_COUNT && !exit_status; pair++)
-		exit_status = explain_pair(context, type, count, pair / KIND_COUNT,
-					   pair % KIND_COUNT);
+		exit_status = explain_pair(context, type, count, kinds[pair / KIND_COUNT],
+					   kinds[pair % KIND_COUNT]);
 	return exit_status;
 }
 

@@ -86,15 +86,21 @@ static size_t distance(const char *a, const char *b)
 	return row[width];
 }
 
+/* The command that is most like a word, or NULL if none is near. */
 static const char *nearest_command(const char *word)
 {
-	size_t nearest = 0;
+	const char *nearest = NULL;
+	size_t least = 1 + smaller(strlen(word) / 2, 3); /* further away is another word */
 
-	for (size_t i = 1; i < command_count; i++) {
-		if (distance(word, commands[i].name) < distance(word, commands[nearest].name))
-			nearest = i;
+	for (size_t i = 0; i < command_count; i++) {
+		size_t changes = distance(word, commands[i].name);
+
+		if (changes < least) {
+			nearest = commands[i].name;
+			least = changes;
+		}
 	}
-	return commands[nearest].name;
+	return nearest;
 }
 
 /* ---- running ------------------------------------------------------------------------- */
@@ -102,6 +108,7 @@ static const char *nearest_command(const char *word)
 static int run_command(int argc, char **argv)
 {
 	const char *word = argv[1];
+	const char *nearest = nearest_command(word);
 
 	for (size_t i = 0; i < command_count; i++) {
 		if (strcmp(word, commands[i].name) == 0)
@@ -109,8 +116,9 @@ static int run_command(int argc, char **argv)
 	}
 	if (word[0] == '-')
 		return tool_usage("", "option '%.40s' is unknown", word);
-	return tool_usage("", "there is no command '%.40s'; did you mean '%s'?", word,
-			  nearest_command(word));
+	return tool_usage("", "there is no command '%.40s'%s%s%s", word,
+			  nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?" : "");
 }
 
 static int run(int argc, char **argv)

@@ -16,7 +16,7 @@
 #define FAKE_BASE ((uintptr_t)1 << 63)
 
 /* Entries asked for at a time. */
-#define BATCH 256
+#define BATCH 128
 
 /* Runs that are looked at one by one; beyond it they are sampled. */
 #define MAX_COUNTED 1000000

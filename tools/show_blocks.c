@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define LABEL_WIDTH 7 /* before the plot */
+#define MARGIN 8      /* behind it, for what sticks out */
 #define TICK_DISTANCE 10
 #define MAX_CELLS_PER_BYTE 4
 
@@ -116,27 +117,45 @@ static void end_colour(const struct plot *plot)
 
 /* ---- bounds and axis ----------------------------------------------------------------- */
 
-/* A ruler from one displacement to another, with what it measures in or behind it. */
+/* A ruler over some cells whose text does not fit into it: behind, before or above it. */
+static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
+			    const char *text)
+{
+	size_t length = strlen(text);
+	bool behind = start + width + 1 + length <= plot->cells + MARGIN;
+	bool before = !behind && start > length;
+
+	if (!behind && !before)
+		fprintf(plot->out, "%*s%s\n", LABEL_WIDTH, "", text);
+	fprintf(plot->out, "%*s", (int)(LABEL_WIDTH + start - (before ? length + 1 : 0)), "");
+	if (before)
+		fprintf(plot->out, "%s ", text);
+	fputs(plot->glyphs->left_end, plot->out);
+	if (width > 1) {
+		put_repeated(plot->out, plot->glyphs->line, width - 2);
+		fputs(plot->glyphs->right_end, plot->out);
+	}
+	fprintf(plot->out, "%s%s\n", behind ? " " : "", behind ? text : "");
+}
+
+/* A ruler from one displacement to another that says what it measures. */
 static void put_ruler(const struct plot *plot, ptrdiff_t from, ptrdiff_t to, const char *text)
 {
-	const struct glyphs *glyphs = plot->glyphs;
 	size_t start = cell_of(plot, from < to ? from : to);
-	size_t end = cell_of(plot, from < to ? to : from);
-	size_t inside = end > start + 2 ? end - start - 2 : 0;
+	size_t width = cell_of(plot, from < to ? to : from) - start;
 	size_t length = strlen(text);
+	size_t lines;
 
-	fprintf(plot->out, "%*s", (int)(LABEL_WIDTH + start), "");
-	if (inside < length + 2) {
-		fputs(glyphs->left_end, plot->out);
-		put_repeated(plot->out, glyphs->line, inside);
-		fprintf(plot->out, "%s %s\n", end > start + 1 ? glyphs->right_end : "", text);
+	if (width < length + 6) {
+		put_short_ruler(plot, start, width, text);
 		return;
 	}
-	fputs(glyphs->left_end, plot->out);
-	put_repeated(plot->out, glyphs->line, (inside - length - 2) / 2);
+	lines = width - length - 4;
+	fprintf(plot->out, "%*s%s", (int)(LABEL_WIDTH + start), "", plot->glyphs->left_end);
+	put_repeated(plot->out, plot->glyphs->line, lines / 2);
 	fprintf(plot->out, " %s ", text);
-	put_repeated(plot->out, glyphs->line, inside - length - 2 - (inside - length - 2) / 2);
-	fprintf(plot->out, "%s\n", glyphs->right_end);
+	put_repeated(plot->out, plot->glyphs->line, lines - lines / 2);
+	fprintf(plot->out, "%s\n", plot->glyphs->right_end);
 }
 
 static void put_bounds(const struct plot *plot)
@@ -235,12 +254,12 @@ static void put_data_cell(const struct plot *plot, size_t row, const struct dens
 {
 	const struct picture *picture = plot->picture;
 	double share = density->bytes / plot->cell_bytes;
-	size_t eighths = share >= 1 ? 7 : (size_t)(share * 8);
+	size_t eighths = share >= 1 ? 8 : (size_t)(share * 8 + 0.5);
 	double size = (double)picture->attr.size;
 	double packed = (double)row * size + density->packed / density->bytes;
 
 	begin_colour(plot, palette_at(packed / (size * (double)picture->rows)));
-	fputs(plot->glyphs->data[eighths], plot->out);
+	fputs(plot->glyphs->data[eighths > 0 ? eighths - 1 : 0], plot->out);
 	end_colour(plot);
 }
 
@@ -334,7 +353,7 @@ int show_blocks(const struct subject *subject, const struct tool_terminal *termi
 	};
 	int status;
 
-	choose_cells(&plot, terminal->columns - LABEL_WIDTH - 8);
+	choose_cells(&plot, terminal->columns - LABEL_WIDTH - MARGIN);
 	plot.densities = calloc(plot.cells + 1, sizeof(plot.densities[0]));
 	if (!plot.densities)
 		return DTCONV_ERR_NOMEM;

@@ -7,6 +7,7 @@
 
 #include "datatype/text_forms.h"
 
+#include "base.h"
 #include "datatype/predefined.h"
 
 #include <string.h>
@@ -55,7 +56,7 @@ static const struct dtc_text_form forms[] = {
 	FORM(VALUE_INDEX, "value_index", ARGUMENT(TYPE, "value"), ARGUMENT(TYPE, "index")),
 };
 
-static const size_t form_count = sizeof(forms) / sizeof(forms[0]);
+static const size_t form_count = DTC_ARRAY_LENGTH(forms);
 
 static const char *const order_words[] = {
 	[DTCONV_ORDER_C] = "c",
@@ -148,11 +149,35 @@ static void consider(const char *candidate, const char *name, size_t length,
 	}
 }
 
+/* Take off what the name has in front in C programs. */
+static void strip_prefix(const char **name, size_t *length)
+{
+	static const char *const prefixes[] = {"MPI_", "DTCONV_"};
+
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(prefixes); i++) {
+		size_t prefix = strlen(prefixes[i]);
+
+		if (*length > prefix && strncmp(*name, prefixes[i], prefix) == 0) {
+			*name += prefix;
+			*length -= prefix;
+		}
+	}
+}
+
+int dtc_text_is_name(const char *word, size_t length)
+{
+	char first = length > 0 ? lower(word[0]) : '\0';
+
+	return first >= 'a' && first <= 'z';
+}
+
 const char *dtc_text_nearest_name(const char *name, size_t length)
 {
 	const char *nearest = NULL;
-	size_t least = 1 + smaller(length / 2, 3); /* further away is another word */
+	size_t least;
 
+	strip_prefix(&name, &length);
+	least = 1 + smaller(length / 2, 3); /* further away is another word */
 	if (length > MAX_COMPARED)
 		return NULL;
 	for (size_t i = 0; i < form_count; i++) {
@@ -170,11 +195,11 @@ const char *dtc_text_nearest_name(const char *name, size_t length)
 const char *const *dtc_text_words(enum dtc_text_kind kind, size_t *count)
 {
 	if (kind == DTC_TEXT_ORDER) {
-		*count = sizeof(order_words) / sizeof(order_words[0]);
+		*count = DTC_ARRAY_LENGTH(order_words);
 		return order_words;
 	}
 	if (kind == DTC_TEXT_DISTRIBUTIONS) {
-		*count = sizeof(distribution_words) / sizeof(distribution_words[0]);
+		*count = DTC_ARRAY_LENGTH(distribution_words);
 		return distribution_words;
 	}
 	*count = 0;

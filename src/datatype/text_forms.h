@@ -54,6 +54,9 @@ const struct dtc_text_form *dtc_text_form_find(const char *name, size_t length);
 /* The predefined type with this name (not terminated), or DTCONV_PREDEFINED_COUNT. */
 enum dtconv_predefined dtc_text_predefined_find(const char *name, size_t length);
 
+/* Whether a word could be the name of anything: it has a letter in front. */
+int dtc_text_is_name(const char *word, size_t length);
+
 /* The known type or constructor most like a misspelt one, or NULL if none is near. */
 const char *dtc_text_nearest_name(const char *name, size_t length);
 

@@ -327,7 +327,7 @@ static int check_length(const struct parser *parser, struct frame *frame, size_t
 	if (frame->length == entries)
 		return 0;
 	return dtc_scan_fail(&parser->scan, DTCONV_ERR_FORMAT, parser->scan.at - 1,
-			     "%s has %zu entries, but must have as many as %s: %zu",
+			     "%s has length %zu, but %s has length %zu",
 			     name_argument(frame, 0).text, entries, frame->length_source,
 			     frame->length);
 }
@@ -361,7 +361,7 @@ static int fail_type(const struct parser *parser, const char *word, size_t lengt
 	const char *nearest = dtc_text_nearest_name(word, length);
 	struct dtc_scan_found found = dtc_scan_describe(scan, start);
 
-	if (length == 0)
+	if (!nearest && !dtc_text_is_name(word, length))
 		return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, start,
 				     "expected a type%s%s, found %s", frame ? " for " : "",
 				     frame ? name_type_argument(frame).text : "", found.text);
