@@ -46,26 +46,28 @@ START_TEST(types_must_be_committed)
 	size_t moved = 99;
 
 	refused(dtconv_pack(uncommitted, 1, data, packed, 64, &moved), DTCONV_ERR_STATE,
-		"dtconv_pack: the type is not committed");
+		"dtconv_pack: type (argument 1) is not committed");
 	ck_assert_uint_eq(moved, 0);
 	moved = 99;
 	refused(dtconv_unpack(uncommitted, 1, data, packed, 64, &moved), DTCONV_ERR_STATE,
-		"dtconv_unpack: the type is not committed");
+		"dtconv_unpack: type (argument 1) is not committed");
 	ck_assert_uint_eq(moved, 0);
 	refused(dtconv_copy(uncommitted, 1, data, type, 1, data, &moved), DTCONV_ERR_STATE,
-		"dtconv_copy: the type is not committed");
+		"dtconv_copy: source_type (argument 1) is not committed");
+	refused(dtconv_copy(type, 1, data, uncommitted, 1, data, &moved), DTCONV_ERR_STATE,
+		"dtconv_copy: target_type (argument 4) is not committed");
 	refused(dtconv_convertor_create_pack(uncommitted, 1, data, &none), DTCONV_ERR_STATE,
-		"dtconv_convertor_create_pack: the type is not committed");
+		"dtconv_convertor_create_pack: type (argument 1) is not committed");
 	refused(dtconv_convertor_create_unpack(uncommitted, 1, data, &none), DTCONV_ERR_STATE,
-		"dtconv_convertor_create_unpack: the type is not committed");
+		"dtconv_convertor_create_unpack: type (argument 1) is not committed");
 	ck_assert_ptr_null(none);
 	refused(dtconv_convertor_rebind_pack(packs, uncommitted, 1, data), DTCONV_ERR_STATE,
-		"dtconv_convertor_rebind_pack: the type is not committed");
+		"dtconv_convertor_rebind_pack: type (argument 2) is not committed");
 	refused(dtconv_convertor_rebind_unpack(packs, uncommitted, 1, data), DTCONV_ERR_STATE,
-		"dtconv_convertor_rebind_unpack: the type is not committed");
+		"dtconv_convertor_rebind_unpack: type (argument 2) is not committed");
 	refused(dtconv_explain(uncommitted, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, NULL, 0,
 			       &moved),
-		DTCONV_ERR_STATE, "dtconv_explain: the type is not committed");
+		DTCONV_ERR_STATE, "dtconv_explain: the type (argument 1) is not committed");
 }
 END_TEST
 
@@ -73,20 +75,26 @@ START_TEST(streams_must_fit_size_t_and_addresses_ptrdiff_t)
 {
 	struct dtconv_type *spot = fixture_type("resized(contiguous(3, int), 0, 0)");
 	struct dtconv_type *wide = fixture_type("resized(byte, 0, 4611686018427387904)");
+	struct dtconv_type *edge = fixture_type("resized(short, 0, 9223372036854775807)");
 	struct dtconv_convertor *none = NULL;
 	size_t moved = 99;
 
 	refused(dtconv_pack(spot, SIZE_MAX / 11, data, packed, 64, &moved), DTCONV_ERR_OVERFLOW,
-		"dtconv_pack: count x size or extent = 1676976733973595601 x (12 or 0) overflows");
+		"dtconv_pack: count x size or extent of type (argument 1) = 1676976733973595601 x (12 or 0) overflows");
 	ck_assert_uint_eq(moved, 0);
 	refused(dtconv_convertor_create_unpack(wide, 4, data, &none), DTCONV_ERR_OVERFLOW,
-		"dtconv_convertor_create_unpack: count x size or extent = 4 x (1 or "
+		"dtconv_convertor_create_unpack: count x size or extent of type (argument 1) = 4 x (1 or "
 		"4611686018427387904) overflows");
 	ck_assert_ptr_null(none);
 	ck_assert_int_eq(dtconv_convertor_create_unpack(wide, 2, data, &none), 0);
 	dtconv_convertor_destroy(none);
+	/* The last instance begins at the largest displacement there is, and is two bytes. */
+	refused(dtconv_convertor_create_unpack(edge, 2, data, &none), DTCONV_ERR_OVERFLOW,
+		"dtconv_convertor_create_unpack: count x size or extent of type (argument 1) = 2 "
+		"x (2 or 9223372036854775807) overflows");
 	dtconv_type_unref(spot);
 	dtconv_type_unref(wide);
+	dtconv_type_unref(edge);
 }
 END_TEST
 
