@@ -696,7 +696,7 @@ START_TEST(memory_may_run_out_anywhere)
 }
 END_TEST
 
-/* ---- running ------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------- */
 
 static void add_reading(Suite *suite)
 {
