@@ -150,13 +150,14 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 			   struct dtconv_convertor_attr *attr)
 {
-	/* Host memory may have been moved already, but the position advances at completion. */
-	size_t ahead = convertor->operation.in_flight ? convertor->operation.moved : 0;
+	const struct dtc_operation *operation = &convertor->operation;
+	/* Host memory is copied by start, but the position advances at completion. */
+	size_t ahead = operation->in_flight ? operation->moved : 0;
 	struct dtconv_convertor_attr all = {
 		.struct_size = attr->struct_size,
 		.size = (size_t)convertor->cursor.size,
 		.position = (size_t)convertor->cursor.position - ahead,
-		.in_flight = convertor->operation.in_flight,
+		.in_flight = operation->in_flight,
 	};
 
 	if (attr->struct_size == 0)

@@ -20,10 +20,10 @@ struct collection {
 static uint64_t collect(struct collection *collection, int64_t disp, uint64_t bytes)
 {
 	char *address = (char *)((uintptr_t)collection->user + (uintptr_t)disp);
-	struct iovec *last = collection->iov + collection->count - 1;
+	struct iovec *last = collection->count ? &collection->iov[collection->count - 1] : NULL;
 
 	bytes = DTC_MIN(bytes, collection->max_bytes - collection->bytes);
-	if (collection->count && (char *)last->iov_base + last->iov_len == address) {
+	if (last && (char *)last->iov_base + last->iov_len == address) {
 		last->iov_len += bytes;
 	} else if (collection->count < collection->max_count) {
 		collection->iov[collection->count++] = (struct iovec){address, bytes};

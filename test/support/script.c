@@ -621,11 +621,14 @@ int script_play_blind(struct dtconv_type *type, size_t count, struct choices *ch
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct script script = { .choices = choices, .failure = failure };
 	struct dtconv_convertor *convertor = NULL;
+	ptrdiff_t last;
 	bool too_long;
 	int status, failed;
 
 	dtconv_type_query(type, &attr);
-	too_long = attr.size && count > SIZE_MAX / attr.size;
+	too_long = attr.size && count &&
+		   (count > SIZE_MAX / attr.size ||
+		    __builtin_mul_overflow(count - 1, attr.extent, &last));
 	status = dtconv_convertor_create_pack(type, count, NULL, &convertor);
 	failed = expect_status(&script, "create", status, too_long ? DTCONV_ERR_OVERFLOW : 0);
 	if (failed || too_long)
