@@ -19,11 +19,8 @@ struct command {
 static const struct command commands[] = {
 	{"show", "draw a layout: numbers, tree, program, picture", cmd_show},
 	{"explain", "say which path would move a layout, and why", cmd_explain},
-<<<<<<< HEAD
 	{"bench", "measure layouts against memcpy, hand loops and MPI libraries", cmd_bench},
-=======
 	{"fuzz", "check random layouts against the oracle", cmd_fuzz},
->>>>>>> main
 	{"info", "describe the build, the processor and the backends", cmd_info},
 };
 
