@@ -24,6 +24,7 @@ struct settings {
 	struct dtconv_context *context;
 	char *texts[BENCH_MOST_EXPRS]; /* of the expressions, owned */
 	size_t seconds;
+	bool counted;
 	bool quick;
 	bool list;
 	bool help;
@@ -259,6 +260,7 @@ static int take_value(struct settings *s, int key, const char *value)
 	case KEY_EXPR:
 		return add_expr(s, value);
 	case KEY_COUNT:
+		s->counted = true;
 		return read_number("count", value, 1, &o->count);
 	case KEY_SIZES:
 		return read_words("sizes", size_words, value, &o->sizes);
@@ -337,6 +339,23 @@ static void choose_seconds(struct settings *s)
 		s->options.seconds = DEFAULT_SECONDS;
 }
 
+/* Options that mean nothing together. */
+static int check_settings(const struct settings *s)
+{
+	const struct bench_options *o = &s->options;
+
+	if (o->resume && !o->json)
+		return tool_usage(NAME, "--resume needs --json FILE to go on with");
+	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
+		return tool_usage(NAME,
+				  "--mode has layouts of its own, so there is no EXPR");
+	if (s->counted && !o->expr_count)
+		return tool_usage(NAME, "--count is for EXPR, and there is none");
+	if (s->quick && s->seconds)
+		return tool_usage(NAME, "--quick and --seconds both say how long");
+	return TOOL_OK;
+}
+
 static int read_settings(struct settings *s, int argc, char **argv)
 {
 	int status = TOOL_OK;
@@ -350,10 +369,8 @@ static int read_settings(struct settings *s, int argc, char **argv)
 		status = add_expr(s, argv[optind++]);
 	if (status || s->help)
 		return status;
-	if (s->options.resume && !s->options.json)
-		return tool_usage(NAME, "--resume needs --json FILE to go on with");
 	choose_seconds(s);
-	return TOOL_OK;
+	return check_settings(s);
 }
 
 /* The command line as one text, for the record. */

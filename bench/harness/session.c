@@ -295,9 +295,40 @@ static int choose_rows(struct session *s)
 	return 0;
 }
 
-static int run(struct session *s)
+/* The modes that compare parts of dtconv alone choose theirs themselves. */
+static int choose_engines(struct session *s)
 {
 	enum bench_mode mode = s->options->mode;
+
+	if (mode != BENCH_MODE_LAYOUTS && mode != BENCH_MODE_SMALL)
+		return 0;
+	session_add_engines(s);
+	if (s->engine_count)
+		return 0;
+	fprintf(stderr,
+		"dtconv bench: --engines %s: no engine has such a name (dtconv, memcpy, hand, "
+		"openmpi, mpich)\n",
+		s->options->engines);
+	return 2;
+}
+
+/* A plot that cannot be written is told before the work, not after. */
+static int check_plot(const struct session *s)
+{
+	FILE *file;
+
+	if (!s->options->plot)
+		return 0;
+	file = fopen(s->options->plot, "a");
+	if (file)
+		return fclose(file);
+	fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
+		strerror(errno));
+	return -1;
+}
+
+static int run(struct session *s)
+{
 	char machine[512];
 	int status;
 
@@ -306,10 +337,11 @@ static int run(struct session *s)
 	status = choose_rows(s);
 	if (status)
 		return status;
-	if (mode == BENCH_MODE_LAYOUTS || mode == BENCH_MODE_SMALL)
-		session_add_engines(s);
-	if (open_json(s))
-		return 1;
+	status = choose_engines(s);
+	if (status)
+		return status;
+	if (open_json(s) || check_plot(s))
+		return 2;
 	machine_pin();
 	machine_text(machine, sizeof(machine));
 	printf("%s\n", machine);

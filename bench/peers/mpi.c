@@ -484,6 +484,7 @@ static void avoid_network(void)
 static int start(char *text, size_t room)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+	char number[16];
 	int length = 0;
 
 	avoid_network();
@@ -494,9 +495,12 @@ static int start(char *text, size_t room)
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	MPI_Get_library_version(version, &length);
-	for (char *c = version; *c; c++)
-		*c = *c == '\t' ? ' ' : *c;
-	snprintf(text, room, "%.*s", (int)strcspn(version, ",\n"), version);
+	/* "Open MPI v4.1.4, package: ..." or "MPICH Version:", a tab, "4.0.2", a new line */
+	version[strcspn(version, ",\n")] = '\0';
+	if (sscanf(version, "MPICH Version: %15s", number) == 1)
+		snprintf(text, room, "MPICH %s", number);
+	else
+		snprintf(text, room, "%s", version);
 	return 0;
 }
 
