@@ -48,7 +48,7 @@ struct dtconv_convertor;
  * @param moved    [out] bytes written, exact also on failure; may be NULL.
  * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than @p capacity (its beginning has
  *         been packed); DTCONV_ERR_STATE if the type is not committed;
- *         DTCONV_ERR_OVERFLOW if count x size leaves size_t.
+ *         DTCONV_ERR_OVERFLOW if count x size leaves size_t or count x extent ptrdiff_t.
  *
  * Blocks until done. Allocates nothing. Callable from any thread.
  */
@@ -101,7 +101,7 @@ DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
  * @param buffer    [in] the user's data, at displacement 0, borrowed.
  * @param convertor [out] the convertor at position 0, owned by the caller.
  * @return 0; DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_OVERFLOW if
- *         count x size leaves size_t; DTCONV_ERR_NOMEM.
+ *         count x size leaves size_t or count x extent ptrdiff_t; DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count,
 					    const void *buffer,

@@ -308,6 +308,11 @@ static void walk_init(struct walk *walk, const struct dtc_signature *signature, 
 	walk->node = 0;
 	walk->depth = 0;
 	descend(walk);
+	/* Instances of one run are one run: a billion ints cost what one does. */
+	if (signature->node_count == 1) {
+		walk->instances_left = 0;
+		walk->left *= count;
+	}
 }
 
 /* Go to the run after the current one; the walk must not be at its end. */

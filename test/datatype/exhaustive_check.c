@@ -223,15 +223,52 @@ static const char *check_hash(struct checker *c, const struct dtconv_type *flat)
 						    : "equal signatures, unequal hashes";
 }
 
+static bool is_progression(const ptrdiff_t disps[], size_t n)
+{
+	for (size_t i = 2; i < n; i++)
+		if (disps[i] - disps[i - 1] != disps[1] - disps[0])
+			return false;
+	return true;
+}
+
+/*
+ * Is the typemap a strided pattern, equal runs at equal steps? Those are promised one normal form,
+ * whichever constructors made them.
+ */
+static bool is_strided(struct checker *c)
+{
+	const struct ref_entry *entry = c->map->entries;
+	size_t runs = 0;
+	ptrdiff_t first = 0, run = 0;
+
+	if (c->map->count == 0 || c->map->count > MAX_PACKED)
+		return c->map->count == 0;
+	for (size_t i = 0; i < c->map->count; i++) {
+		if (i > 0 && entry[i].disp == entry[i - 1].disp + entry[i - 1].size) {
+			run += entry[i].size;
+			continue;
+		}
+		if (runs == 1)
+			first = run;
+		if (runs > 1 && run != first)
+			return false;
+		c->places[runs++] = entry[i].disp;
+		run = entry[i].size;
+	}
+	return (runs == 1 || run == first) && is_progression(c->places, runs);
+}
+
 static const char *check_program(struct checker *c, const struct dtconv_type *flat)
 {
 	char ours[2048], theirs[2048];
 	size_t length = 0;
 
+	if (!is_strided(c))
+		return NULL;
 	c->checks++;
 	if (dtconv_type_format_program(c->type, ours, sizeof(ours), &length) ||
 	    dtconv_type_format_program(flat, theirs, sizeof(theirs), &length))
-		return NULL; /* too long to compare here; golden tests have the long ones */
+		return "dtconv_type_format_program failed";
 	return strcmp(ours, theirs) == 0
 		       ? NULL
 		       : wrong(c, "program differs from the flat list's:\n%.100s--\n%.100s",

@@ -24,9 +24,9 @@ const char grammar_text[] =
 	"           with n = 0..3, m = 0..2, d = 1..3\n"
 	"depth 1 := tree(leaf), all of them (three-dimensional darrays with at most 2 processes\n"
 	"           and default block sizes)\n"
-	"depth 2 := tree(tree(leaf)), about 60 choices of each constructor on each side, and\n"
+	"depth 2 := tree(tree(leaf)), up to 300 choices of each constructor on each side, and\n"
 	"           struct of two members: (T, T), (T, double), (int8, T)\n"
-	"depth 3 := tree(tree(tree(leaf))), about 6 choices of each constructor on each side\n";
+	"depth 3 := tree(tree(tree(leaf))), up to 7 choices of each constructor on each level\n";
 
 static const ptrdiff_t elements[] = {-3, -1, 0, 1, 4};
 static const ptrdiff_t odd_bytes[] = {-5, -1, 1, 3, 13};

@@ -186,8 +186,8 @@ START_TEST(arrays_span_the_whole_array)
 	t_text_bounds("subarray([4,6],[2,3],[1,2],c,double)", 0, 192, 64, 72);
 	t_text_bounds("subarray([4,6],[2,3],[1,2],fortran,double)", 0, 192, 72, 80);
 	t_text_bounds("subarray([5],[1],[4],c,resized(int,-4,16))", 0, 80, 64, 4);
-	t_text_bounds("darray(2,1,1,[5],[block],[default],[2],c,int)", 0, 20, 12, 8);
-	t_text_bounds("darray(4,3,1,[3],[block],[default],[4],c,int)", 0, 12, 0, 0);
+	t_text_bounds("darray(2,1,[5],[block],[default],[2],c,int)", 0, 20, 12, 8);
+	t_text_bounds("darray(4,3,[3],[block],[default],[4],c,int)", 0, 12, 0, 0);
 }
 END_TEST
 

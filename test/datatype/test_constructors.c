@@ -276,25 +276,25 @@ END_TEST
 
 START_TEST(darray_block_and_cyclic_together)
 {
-	t_verify_text("darray(6,4,2,[10,11],[block,cyclic],[default,2],[2,3],c,int)");
-	t_verify_text("darray(6,4,2,[10,11],[cyclic,block],[3,default],[2,3],fortran,int)");
-	t_verify_text("darray(4,3,3,[5,4,3],[cyclic,none,block],[2,default,default],[2,1,2],c,"
+	t_verify_text("darray(6,4,[10,11],[block,cyclic],[default,2],[2,3],c,int)");
+	t_verify_text("darray(6,4,[10,11],[cyclic,block],[3,default],[2,3],fortran,int)");
+	t_verify_text("darray(4,3,[5,4,3],[cyclic,none,block],[2,default,default],[2,1,2],c,"
 		      "double_int)");
-	t_verify_text("darray(4,2,2,[9,9],[cyclic,cyclic],[default,4],[2,2],fortran,"
+	t_verify_text("darray(4,2,[9,9],[cyclic,cyclic],[default,4],[2,2],fortran,"
 		      "resized(char,-1,3))");
 }
 END_TEST
 
 START_TEST(darray_process_without_a_share)
 {
-	static const char text[] = "darray(5,4,1,[4],[block],[default],[5],c,double)";
+	static const char text[] = "darray(5,4,[4],[block],[default],[5],c,double)";
 	struct dtconv_type *type = t_parse(text);
 
 	ck_assert_uint_eq(t_attr(type).size, 0);
 	t_bounds(type, 0, 32, 0, 0);
 	t_verify(type);
 	dtconv_type_unref(type);
-	t_verify_text("darray(8,7,2,[3,3],[cyclic,cyclic],[2,2],[2,4],c,double)");
+	t_verify_text("darray(8,7,[3,3],[cyclic,cyclic],[2,2],[2,4],c,double)");
 }
 END_TEST
 
@@ -325,9 +325,9 @@ static void expect_whole_array(const char *rest, size_t processes, size_t elemen
 START_TEST(darray_shares_make_the_array)
 {
 	expect_whole_array(
-		"2,[7,8],[block,cyclic],[default,3],[3,2],c,char)", 6, 56);
+		"[7,8],[block,cyclic],[default,3],[3,2],c,char)", 6, 56);
 	expect_whole_array(
-		"3,[4,5,3],[cyclic,cyclic,block],[1,2,default],[2,2,2],fortran,"
+		"[4,5,3],[cyclic,cyclic,block],[1,2,default],[2,2,2],fortran,"
 		"char)",
 		8, 60);
 }

@@ -73,9 +73,9 @@ START_TEST(markers_are_no_elements)
 {
 	expect("resized(int,-4,40)", 8, 2);
 	expect("struct([1,1],[0,16],[resized(int,-4,12),resized(char,0,9)])", 5, 2);
-	expect("contiguous(2,resized(struct([1,1],[0,4],[int,char]),-1,64))", 14,
+	expect("contiguous(2,resized(struct([1,1],[0,4],[int,char]),-1,64))", 13,
 	       DTCONV_UNDEFINED);
-	expect("contiguous(2,resized(struct([1,1],[0,4],[int,char]),-1,64))", 15, 6);
+	expect("contiguous(2,resized(struct([1,1],[0,4],[int,char]),-1,64))", 14, 5);
 }
 END_TEST
 

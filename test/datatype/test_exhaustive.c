@@ -25,10 +25,10 @@
 #include "support/rebuild.h"
 
 enum {
-	SIDE_2 = 62,         /* choices of each constructor at depth 2 */
-	SIDE_3 = 6,          /* at depth 3 */
-	COPIES_2 = 4,        /* most copies a constructor makes of its inner tree there */
-	COPIES_3 = 3,
+	SIDE_2 = 300,        /* choices of each constructor at depth 2 */
+	SIDE_3 = 7,          /* at depth 3 */
+	COPIES_2 = 6,        /* most copies a constructor makes of its inner tree there */
+	COPIES_3 = 4,
 	MAX_REPORTS = 20,    /* failures told in full */
 	DEFAULT_SLICES = 97, /* `make check` runs the first of so many slices */
 	MAX_JOBS = 64,
