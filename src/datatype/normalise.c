@@ -199,71 +199,84 @@ struct dtc_program *dtc_program_create_repeat(struct dtc_program *program, uint6
 
 /* ---- lists of blocks ----------------------------------------------------------------- */
 
-/* Reads a block list in order, skipping empty blocks and merging neighbours. */
-struct reader {
-	const struct dtc_block_list *list;
-	uint64_t next; /* block to fetch */
-	uint64_t filled, used;
-	uint64_t longest; /* block so far, before merging */
-	int64_t disps[DTC_BLOCK_BATCH];
-	uint64_t lengths[DTC_BLOCK_BATCH];
-};
-
 /* A merged block: byte displacement and instances. */
 struct block {
 	int64_t disp;
 	uint64_t length;
 };
 
+/* Reads a block list in order, skipping empty blocks and merging neighbours. */
+struct reader {
+	const struct dtc_block_list *list;
+	uint64_t next;     /* block to fetch */
+	uint64_t longest;  /* instances in the longest block so far, before merging */
+	struct block open; /* the last one read, which may still grow; length 0: none */
+	int64_t disps[DTC_BLOCK_BATCH];
+	uint64_t lengths[DTC_BLOCK_BATCH];
+	struct block merged[DTC_BLOCK_BATCH];
+};
+
 static void reader_init(struct reader *reader, const struct dtc_block_list *list)
 {
 	reader->list = list;
 	reader->next = 0;
-	reader->filled = 0;
-	reader->used = 0;
 	reader->longest = 0;
+	reader->open = (struct block){0, 0};
 }
 
-static bool refill(struct reader *reader)
+/*
+ * The end of a block may be one extent past what its type holds; the sum wraps then and equals
+ * no displacement, because bounds never span half the address space.
+ */
+static bool touches(const struct block *block, int64_t disp, int64_t extent)
 {
-	uint64_t left = reader->list->count - reader->next;
-
-	reader->filled = DTC_MIN(left, (uint64_t)DTC_BLOCK_BATCH);
-	reader->used = 0;
-	if (reader->filled)
-		reader->list->fetch(reader->list->source, reader->next, reader->filled,
-				    reader->disps, reader->lengths);
-	reader->next += reader->filled;
-	return reader->filled;
+	return (uint64_t)disp == (uint64_t)block->disp + block->length * (uint64_t)extent;
 }
 
-static bool peek(struct reader *reader, struct block *block)
+/* Merge the @n fetched blocks; answers how many are complete in reader->merged. */
+static size_t merge_batch(struct reader *reader, uint64_t n)
 {
-	for (;; reader->used++) {
-		if (reader->used == reader->filled && !refill(reader))
-			return false;
-		if (reader->lengths[reader->used])
-			break;
+	const struct dtc_block_list *list = reader->list;
+	struct block open = reader->open;
+	size_t complete = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t length = reader->lengths[i];
+
+		if (length == 0)
+			continue;
+		int64_t disp = reader->disps[i] * list->unit;
+		reader->longest = DTC_MAX(reader->longest, length);
+		if (open.length && touches(&open, disp, list->extent)) {
+			open.length += length;
+			continue;
+		}
+		if (open.length)
+			reader->merged[complete++] = open;
+		open = (struct block){disp, length};
 	}
-	block->disp = reader->disps[reader->used] * reader->list->unit;
-	block->length = reader->lengths[reader->used];
-	reader->longest = DTC_MAX(reader->longest, block->length);
-	return true;
+	reader->open = open;
+	return complete;
 }
 
-static bool read_block(struct reader *reader, struct block *block)
+/* Read on until some blocks are complete: how many, 0 at the end. */
+static size_t read_batch(struct reader *reader)
 {
-	struct block next;
+	const struct dtc_block_list *list = reader->list;
+	size_t complete = 0;
 
-	if (!peek(reader, block))
-		return false;
-	reader->used++;
-	while (peek(reader, &next) &&
-	       dtc_is_product(next.disp - block->disp, block->length, reader->list->extent)) {
-		block->length += next.length;
-		reader->used++;
+	while (complete == 0 && reader->next < list->count) {
+		uint64_t n = DTC_MIN(list->count - reader->next, (uint64_t)DTC_BLOCK_BATCH);
+
+		list->fetch(list->source, reader->next, n, reader->disps, reader->lengths);
+		reader->next += n;
+		complete = merge_batch(reader, n);
 	}
-	return true;
+	if (complete == 0 && reader->open.length) {
+		reader->merged[complete++] = reader->open;
+		reader->open.length = 0;
+	}
+	return complete;
 }
 
 /* What one pass over a list finds out; displacements relative to the first block. */
@@ -279,33 +292,44 @@ struct survey {
 	uint64_t disp_bits, length_bits; /* or of all values: shows common powers of two */
 };
 
-static void survey_add(struct survey *survey, const struct block *block)
+static void survey_progression(struct survey *survey, const struct block *block, uint64_t index)
 {
-	if (survey->blocks < FEW)
-		survey->few[survey->blocks] = *block;
 	int64_t disp = block->disp - survey->few[0].disp;
-	if (survey->blocks == 1)
+
+	if (index == 1)
 		survey->step = disp;
-	survey->uniform &= block->length == survey->few[0].length;
-	survey->progression &= dtc_is_product(disp, survey->blocks, survey->step);
-	survey->lowest = DTC_MIN(survey->lowest, disp);
-	survey->highest = DTC_MAX(survey->highest, disp);
-	survey->disp_bits |= (uint64_t)disp;
-	survey->length_bits |= block->length;
-	survey->instances += block->length;
-	survey->blocks++;
+	survey->progression = block->length == survey->few[0].length &&
+			      dtc_is_product(disp, index, survey->step);
+}
+
+static void survey_batch(struct survey *survey, const struct block *blocks, size_t n)
+{
+	for (size_t i = 0; i < n && survey->blocks + i < FEW; i++)
+		survey->few[survey->blocks + i] = blocks[i];
+	for (size_t i = 0; i < n && survey->progression; i++)
+		survey_progression(survey, &blocks[i], survey->blocks + i);
+	for (size_t i = 0; i < n; i++) {
+		int64_t disp = blocks[i].disp - survey->few[0].disp;
+
+		survey->uniform &= blocks[i].length == survey->few[0].length;
+		survey->lowest = DTC_MIN(survey->lowest, disp);
+		survey->highest = DTC_MAX(survey->highest, disp);
+		survey->disp_bits |= (uint64_t)disp;
+		survey->length_bits |= blocks[i].length;
+		survey->instances += blocks[i].length;
+	}
+	survey->blocks += n;
 }
 
 static void survey_list(const struct dtc_block_list *list, struct survey *survey)
 {
 	struct reader reader;
-	struct block block;
+	size_t n;
 
 	*survey = (struct survey){.uniform = true, .progression = true};
 	reader_init(&reader, list);
-	while (read_block(&reader, &block))
-		survey_add(survey, &block);
-	survey->progression &= survey->uniform;
+	while ((n = read_batch(&reader)) > 0)
+		survey_batch(survey, reader.merged, n);
 	survey->longest = reader.longest;
 }
 
@@ -376,18 +400,20 @@ static void fill_table(struct dtc_table *table, const struct dtc_block_list *lis
 		       uint64_t unit)
 {
 	struct reader reader;
-	struct block block;
 	int64_t first = 0;
-	uint64_t units = 0;
+	uint64_t units = 0, entry = 0;
+	size_t n;
 
 	clear_padding(table);
 	reader_init(&reader, list);
-	for (uint64_t entry = 0; read_block(&reader, &block); entry++) {
+	while ((n = read_batch(&reader)) > 0) {
 		if (entry == 0)
-			first = block.disp;
-		store_disp(table, entry, block.disp - first);
-		store_prefix(table, entry, units);
-		units += block.length * unit;
+			first = reader.merged[0].disp;
+		for (size_t i = 0; i < n; i++, entry++) {
+			store_disp(table, entry, reader.merged[i].disp - first);
+			store_prefix(table, entry, units);
+			units += reader.merged[i].length * unit;
+		}
 	}
 	store_prefix(table, table->count, units);
 }

@@ -152,11 +152,13 @@ void dtc_assembly_drop(struct dtc_assembly *assembly)
 
 bool dtc_assembly_add_run(struct dtc_assembly *assembly, int64_t disp, uint64_t bytes)
 {
-	struct dtc_run *last = assembly->runs + assembly->run_count - 1;
+	if (assembly->run_count) {
+		struct dtc_run *last = &assembly->runs[assembly->run_count - 1];
 
-	if (assembly->run_count && disp == last->disp + (int64_t)last->bytes) {
-		last->bytes += bytes;
-		return true;
+		if (disp == last->disp + (int64_t)last->bytes) {
+			last->bytes += bytes;
+			return true;
+		}
 	}
 	if (!grow(assembly->context, (void **)&assembly->runs, &assembly->run_capacity,
 		  assembly->run_count + 1, sizeof(assembly->runs[0])))

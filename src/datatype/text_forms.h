@@ -19,11 +19,11 @@
 
 /* What an argument is, and in which of the envelope's three arrays it stands. */
 enum dtc_text_kind {
-	DTC_TEXT_LENGTH,        /* counts: entries of every array that follows; not written */
-	DTC_TEXT_COUNT,         /* counts: one number */
-	DTC_TEXT_DIGITS,        /* counts: one number, or `undefined` */
-	DTC_TEXT_ORDER,         /* counts: an enum dtconv_order */
-	DTC_TEXT_COUNTS,        /* counts: an array */
+	DTC_TEXT_LENGTH, /* counts: entries of every array that follows; not written */
+	DTC_TEXT_COUNT,  /* counts: one number */
+	DTC_TEXT_DIGITS, /* counts: one number, or `undefined` */
+	DTC_TEXT_ORDER,  /* counts: an enum dtconv_order */
+	DTC_TEXT_COUNTS, /* counts: an array */
 	DTC_TEXT_DISTRIBUTIONS, /* counts: an array of enum dtconv_distribution */
 	DTC_TEXT_BLOCK_SIZES,   /* counts: an array of numbers or `default` */
 	DTC_TEXT_DISPLACEMENT,  /* displacements: one signed number */
@@ -54,6 +54,9 @@ const struct dtc_text_form *dtc_text_form_find(const char *name, size_t length);
 /* The predefined type with this name (not terminated), or DTCONV_PREDEFINED_COUNT. */
 enum dtconv_predefined dtc_text_predefined_find(const char *name, size_t length);
 
+/* Whether a word could be the name of anything: it has a letter in front. */
+int dtc_text_is_name(const char *word, size_t length);
+
 /* The known type or constructor most like a misspelt one, or NULL if none is near. */
 const char *dtc_text_nearest_name(const char *name, size_t length);
 
@@ -70,7 +73,9 @@ int dtc_text_is_array(enum dtc_text_kind kind);
 int dtc_text_is_type(enum dtc_text_kind kind);
 int dtc_text_is_displacement(enum dtc_text_kind kind);
 
-/* The arguments of one constructor call, in the order of struct dtconv_envelope's table. */
+/*
+ * The arguments of one constructor call, in the order of struct dtconv_envelope's table.
+ */
 struct dtc_text_contents {
 	const size_t *counts;
 	const ptrdiff_t *displacements;

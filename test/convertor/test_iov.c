@@ -32,11 +32,12 @@ static void check_entries(const struct stage *stage, const unsigned char *origin
 	for (size_t i = 0; i < iov_count; i++) {
 		const char *base = iov[i].iov_base;
 
-		ck_assert_uint_gt(iov[i].iov_len, 0);
-		ck_assert_msg(!i || base != end, "entries %zu and %zu should be one", i - 1, i);
+		if (!iov[i].iov_len || base == end)
+			ck_abort_msg("entry %zu is empty or continues the one before", i);
 		for (size_t j = 0; j < iov[i].iov_len; j++, position++)
-			ck_assert_ptr_eq(base + j,
-					 (const char *)origin + stage->map[position]);
+			if (base + j != (const char *)origin + stage->map[position])
+				ck_abort_msg("byte %zu of entry %zu is not byte %zu of the stream",
+					     j, i, position);
 		end = base + iov[i].iov_len;
 	}
 }

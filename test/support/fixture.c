@@ -153,6 +153,24 @@ struct dtconv_convertor *fixture_unpack(const struct stage *stage)
 	return convertor;
 }
 
+/* The fragment is in its place, and guard bytes are round it. */
+static void expect_packed(const struct stage *stage, unsigned char *memory, size_t room,
+			  size_t position, size_t moved)
+{
+	size_t wrong;
+
+	if (memcmp(memory + STAGE_GUARD, stage->stream + position, moved))
+		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: wrong bytes", stage->count,
+		      text_of(stage), moved, position);
+	for (size_t i = STAGE_GUARD; i < STAGE_GUARD + moved; i++)
+		memory[i] = stage_guard_byte(i);
+	wrong = stage_guard_first_wrong(memory, room);
+	if (wrong != STAGE_RIGHT)
+		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu wrote to byte %td",
+		      stage->count, text_of(stage), moved, position,
+		      (ptrdiff_t)(wrong - STAGE_GUARD));
+}
+
 void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *convertor,
 		       size_t position, size_t bytes)
 {
@@ -166,18 +184,10 @@ void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *conve
 	ck_assert_ptr_nonnull(memory);
 	stage_guard(memory, room);
 	status = dtconv_convertor_pack(convertor, memory + STAGE_GUARD, bytes, &moved);
-	ck_assert_msg(!status && moved == expected,
-		      "%zu x %s: pack of %zu bytes at %zu: status %d, moved %zu", stage->count,
+	if (status || moved != expected)
+		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: status %d, moved %zu", stage->count,
 		      text_of(stage), bytes, position, status, moved);
-	for (size_t i = 0; i < room; i++) {
-		size_t at = i - STAGE_GUARD;
-		int right = at < moved ? stage->stream[position + at] : stage_guard_byte(i);
-
-		ck_assert_msg(memory[i] == right,
-			      "%zu x %s: pack of %zu bytes at %zu: byte %td is %#x, not %#x",
-			      stage->count, text_of(stage), bytes, position, (ptrdiff_t)at,
-			      memory[i], right);
-	}
+	expect_packed(stage, memory, room, position, moved);
 	free(memory);
 }
 
@@ -195,8 +205,8 @@ void fixture_unpack_next(struct stage *stage, struct dtconv_convertor *convertor
 	memset(packed, 0x5a, bytes);
 	memcpy(packed, stage->stream + position, expected);
 	status = dtconv_convertor_unpack(convertor, packed, bytes, &moved);
-	ck_assert_msg(status == (bytes > rest ? DTCONV_ERR_TRUNCATE : 0) && moved == expected,
-		      "%zu x %s: unpack of %zu bytes at %zu: status %d, moved %zu", stage->count,
+	if (status != (bytes > rest ? DTCONV_ERR_TRUNCATE : 0) || moved != expected)
+		ck_abort_msg("%zu x %s: unpack of %zu bytes at %zu: status %d, moved %zu", stage->count,
 		      text_of(stage), bytes, position, status, moved);
 	stage_deliver(stage, position, moved);
 	free(packed);
@@ -216,7 +226,8 @@ void fixture_seek(struct dtconv_convertor *convertor, size_t position)
 {
 	int status = dtconv_convertor_seek(convertor, position);
 
-	ck_assert_msg(!status, "seek to %zu: %s", position, fixture_error());
+	if (status)
+		ck_abort_msg("seek to %zu: %s", position, fixture_error());
 }
 
 size_t fixture_position(const struct dtconv_convertor *convertor)

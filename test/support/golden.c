@@ -1,85 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Golden files are found through the source directory that the build names, so that a test
- * may be run by its path from anywhere.
+ * Comparison with golden files, and their renewal.
  */
 #include "config.h"
 
 #include "support/golden.h"
 
 #include <check.h>
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void golden_begin(struct golden *golden)
+/* A whole file, or NULL; free it. */
+static char *read_file(const char *path, size_t *length)
 {
-	golden->stream = open_memstream(&golden->text, &golden->length);
-	ck_assert_ptr_nonnull(golden->stream);
-}
+	FILE *in = fopen(path, "rb");
+	char *text = NULL;
+	long size;
 
-static char *read_all(const char *path)
-{
-	FILE *file = fopen(path, "r"), *copy;
-	char *text = NULL, part[2048];
-	size_t length = 0, got;
-
-	ck_assert_msg(file != NULL, "%s: %s; make it with DTCONV_TEST_REGENERATE=1", path,
-		      strerror(errno));
-	copy = open_memstream(&text, &length);
-	ck_assert_ptr_nonnull(copy);
-	while ((got = fread(part, 1, sizeof(part), file)) > 0)
-		fwrite(part, 1, got, copy);
-	fclose(copy);
-	fclose(file);
+	if (!in)
+		return NULL;
+	if (fseek(in, 0, SEEK_END) == 0 && (size = ftell(in)) >= 0) {
+		rewind(in);
+		text = malloc((size_t)size + 1);
+		if (text)
+			*length = fread(text, 1, (size_t)size, in);
+	}
+	fclose(in);
+	if (text)
+		text[*length] = '\0';
 	return text;
 }
 
-static void regenerate(const char *path, const char *text)
+static void write_file(const char *path, const char *text, size_t length)
 {
-	FILE *file = fopen(path, "w");
+	FILE *out = fopen(path, "wb");
 
-	ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
-	fputs(text, file);
-	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_msg(out != NULL, "cannot write %s", path);
+	ck_assert_uint_eq(fwrite(text, 1, length, out), length);
+	ck_assert_int_eq(fclose(out), 0);
 }
 
-/* The line on which two texts part, counted from 1, and where it begins in both. */
-static size_t first_difference(const char **a, const char **b)
+/* Fail with the first line that differs. */
+static void show_difference(const char *path, const char *expected, const char *produced)
 {
-	const char *line_a = *a, *line_b = *b;
-	size_t line = 1, i = 0;
+	size_t line = 1;
+	size_t start = 0;
 
-	for (; (*a)[i] && (*a)[i] == (*b)[i]; i++)
-		if ((*a)[i] == '\n') {
+	for (size_t i = 0; expected[i] && expected[i] == produced[i]; i++) {
+		if (expected[i] == '\n') {
 			line++;
-			line_a = *a + i + 1;
-			line_b = *b + i + 1;
+			start = i + 1;
 		}
-	*a = line_a;
-	*b = line_b;
-	return line;
+	}
+	ck_abort_msg("%s:%zu:\n  expected: %.*s\n  produced: %.*s\n"
+		     "(DTCONV_REGENERATE=1 accepts what is produced)",
+		     path, line, (int)strcspn(expected + start, "\n"), expected + start,
+		     (int)strcspn(produced + start, "\n"), produced + start);
 }
 
-void golden_check(struct golden *golden, const char *file)
+void golden_compare(const char *name, const char *produced, size_t length)
 {
-	char path[1024];
+	char path[4096];
+	char *expected;
+	size_t expected_length = 0;
 
-	ck_assert_int_eq(fclose(golden->stream), 0);
-	snprintf(path, sizeof(path), "%s/%s", TEST_GOLDEN_DIR, file);
-	if (getenv("DTCONV_TEST_REGENERATE")) {
-		regenerate(path, golden->text);
-	} else {
-		char *want = read_all(path);
-		const char *got_line = golden->text, *want_line = want;
-		size_t line = first_difference(&got_line, &want_line);
-
-		ck_assert_msg(strcmp(golden->text, want) == 0,
-			      "%s:%zu: got '%.*s', the file has '%.*s'", file, line,
-			      (int)strcspn(got_line, "\n"), got_line,
-			      (int)strcspn(want_line, "\n"), want_line);
-		free(want);
+	snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
+	if (getenv("DTCONV_REGENERATE")) {
+		write_file(path, produced, length);
+		return;
 	}
-	free(golden->text);
-	*golden = (struct golden){0};
+	expected = read_file(path, &expected_length);
+	ck_assert_msg(expected != NULL, "cannot read %s", path);
+	if (expected_length != length || memcmp(expected, produced, length) != 0)
+		show_difference(path, expected, produced);
+	free(expected);
 }
