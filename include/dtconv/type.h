@@ -596,7 +596,8 @@ DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *tex
  *                 if capacity is 0.
  * @param capacity bytes of room at @p text.
  * @param length   [out] length of the whole text without the NUL, also when it did not fit.
- * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning is there).
+ * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning is there);
+ *         DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 				  size_t *length);
