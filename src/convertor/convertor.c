@@ -13,22 +13,31 @@
 #include "context.h"
 #include "log.h"
 
-int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
-		      const char *caller)
+/* Whether the stream's length leaves size_t, or a place in the last instance ptrdiff_t. */
+static bool is_too_long(const struct dtc_bounds *bounds, size_t count)
 {
-	const struct dtc_layout *layout = dtc_type_layout(type);
-	ptrdiff_t last;
+	ptrdiff_t last, edge;
 	size_t size;
 
+	if (dtc_mul_size(count, bounds->size, &size))
+		return true;
+	return size && (dtc_scale_disp(count - 1, dtc_bounds_extent(bounds), &last) ||
+			dtc_add_disp(last, bounds->true_lb, &edge) ||
+			dtc_add_disp(last, bounds->true_ub, &edge));
+}
+
+int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
+		      const char *caller, const char *argument)
+{
+	const struct dtc_layout *layout = dtc_type_layout(type);
+
 	if (DTC_UNLIKELY(!layout))
-		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
-				"%s: the type is not committed", caller);
-	if (DTC_UNLIKELY(dtc_mul_size(count, type->bounds.size, &size) ||
-			 (size && dtc_scale_disp(count - 1, dtc_bounds_extent(&type->bounds),
-						 &last))))
+		return DTC_FAIL(type->context, DTCONV_ERR_STATE, "%s: %s is not committed",
+				caller, argument);
+	if (DTC_UNLIKELY(is_too_long(&type->bounds, count)))
 		return DTC_FAIL(type->context, DTCONV_ERR_OVERFLOW,
-				"%s: count x size or extent = %zu x (%zu or %td) overflows",
-				caller, count, type->bounds.size,
+				"%s: count x size or extent of %s = %zu x (%zu or %td) overflows",
+				caller, argument, count, type->bounds.size,
 				dtc_bounds_extent(&type->bounds));
 	dtc_cursor_init(cursor, layout, count);
 	return 0;
@@ -52,7 +61,8 @@ static int create(struct dtconv_type *type, size_t count, char *buffer,
 		return DTC_FAIL(type->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for %zu bytes", caller,
 				sizeof(*created));
-	int status = dtc_convertor_aim(&created->cursor, type, count, caller);
+	int status = dtc_convertor_aim(&created->cursor, type, count, caller,
+				       "type (argument 1)");
 	if (status) {
 		dtc_free(type->context, created);
 		return status;
@@ -89,7 +99,8 @@ static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, 
 		return DTC_FAIL(convertor->type->context, DTCONV_ERR_INVAL,
 				"%s: the type (argument 2) was made in another context",
 				caller);
-	status = dtc_convertor_aim(&convertor->cursor, type, count, caller);
+	status = dtc_convertor_aim(&convertor->cursor, type, count, caller,
+				   "type (argument 2)");
 	if (status)
 		return status;
 	if (type != convertor->type) {

@@ -31,10 +31,11 @@ struct dtconv_convertor {
 
 /*
  * Put @cursor at the start of @count instances of @type. Fails with STATE if the type is not
- * committed, with OVERFLOW if the stream's length leaves size_t.
+ * committed, with OVERFLOW if the stream's length leaves size_t or a displacement ptrdiff_t.
+ * @argument names the type to the caller's user.
  */
 int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
-		      const char *caller);
+		      const char *caller, const char *argument);
 
 /* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
 int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,

@@ -19,14 +19,15 @@ struct collection {
 /* Add a run; answers how many of its bytes fit. */
 static uint64_t collect(struct collection *collection, int64_t disp, uint64_t bytes)
 {
-	char *address = (char *)((uintptr_t)collection->user + (uintptr_t)disp);
+	/* As a number: the buffer may be NULL, and blocks may meet anywhere. */
+	uintptr_t address = (uintptr_t)collection->user + (uintptr_t)disp;
 	struct iovec *last = collection->count ? &collection->iov[collection->count - 1] : NULL;
 
 	bytes = DTC_MIN(bytes, collection->max_bytes - collection->bytes);
-	if (last && (char *)last->iov_base + last->iov_len == address) {
+	if (last && (uintptr_t)last->iov_base + last->iov_len == address) {
 		last->iov_len += bytes;
 	} else if (collection->count < collection->max_count) {
-		collection->iov[collection->count++] = (struct iovec){address, bytes};
+		collection->iov[collection->count++] = (struct iovec){(void *)address, bytes};
 	} else {
 		return 0;
 	}

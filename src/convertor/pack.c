@@ -49,7 +49,8 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 	struct dtc_cursor cursor;
 	size_t done = 0;
 
-	int status = dtc_convertor_aim(&cursor, type, count, caller);
+	int status =
+		dtc_convertor_aim(&cursor, type, count, caller, "type (argument 1)");
 	if (!status)
 		status = dtc_convertor_move(&cursor, type, user, packed, bytes, direction,
 					    &done);
@@ -238,9 +239,11 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 		return DTC_FAIL(source_type->context, DTCONV_ERR_INVAL,
 				"%s: target_type (argument 4) was made in another context",
 				__func__);
-	int status = dtc_convertor_aim(&from, source_type, source_count, __func__);
+	int status = dtc_convertor_aim(&from, source_type, source_count, __func__,
+				       "source_type (argument 1)");
 	if (!status)
-		status = dtc_convertor_aim(&to, target_type, target_count, __func__);
+		status = dtc_convertor_aim(&to, target_type, target_count, __func__,
+					   "target_type (argument 4)");
 	if (!status)
 		status = check_signatures(source_type, source_count, target_type, target_count,
 					  &relation);

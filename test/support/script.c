@@ -615,20 +615,30 @@ static int play_blind_one(struct script *script, struct dtconv_convertor *conver
 	return 0;
 }
 
+/* Whether a stream's length leaves size_t, or a displacement of its last instance ptrdiff_t. */
+static bool is_too_long(const struct dtconv_type_attr *attr, size_t count)
+{
+	ptrdiff_t last, edge;
+
+	if (!attr->size || !count)
+		return false;
+	return count > SIZE_MAX / attr->size ||
+	       __builtin_mul_overflow(count - 1, attr->extent, &last) ||
+	       __builtin_add_overflow(last, attr->true_lb, &edge) ||
+	       __builtin_add_overflow(edge, attr->true_extent, &edge);
+}
+
 int script_play_blind(struct dtconv_type *type, size_t count, struct choices *choices,
 		      size_t operations, char failure[SCRIPT_FAILURE])
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct script script = { .choices = choices, .failure = failure };
 	struct dtconv_convertor *convertor = NULL;
-	ptrdiff_t last;
 	bool too_long;
 	int status, failed;
 
 	dtconv_type_query(type, &attr);
-	too_long = attr.size && count &&
-		   (count > SIZE_MAX / attr.size ||
-		    __builtin_mul_overflow(count - 1, attr.extent, &last));
+	too_long = is_too_long(&attr, count);
 	status = dtconv_convertor_create_pack(type, count, NULL, &convertor);
 	failed = expect_status(&script, "create", status, too_long ? DTCONV_ERR_OVERFLOW : 0);
 	if (failed || too_long)
