@@ -19,6 +19,7 @@ struct command {
 static const struct command commands[] = {
 	{ "show", "draw a layout: numbers, tree, program, picture", cmd_show },
 	{ "explain", "say which path would move a layout, and why", cmd_explain },
+	{ "bench", "measure layouts against memcpy, hand loops and MPI libraries", cmd_bench },
 	{ "fuzz", "check random layouts against the oracle", cmd_fuzz },
 	{ "info", "describe the build, the processor and the backends", cmd_info },
 };

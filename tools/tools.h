@@ -21,6 +21,7 @@ enum tool_exit {
 };
 
 /* The commands: argv[0] is the command's own name; each answers an enum tool_exit. */
+int cmd_bench(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
 int cmd_info(int argc, char **argv);
