@@ -582,8 +582,10 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
  * @param text    [in] the text, need not end in a NUL.
  * @param length  its length in bytes.
  * @param type    [out] the new, uncommitted type, one reference owned by the caller.
- * @return 0; DTCONV_ERR_FORMAT for a syntax error (the error text gives the column);
- *         DTCONV_ERR_LIMIT for more than 256 levels; whatever the constructors answer.
+ * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count;
+ *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_LIMIT for more
+ *         than 256 levels; DTCONV_ERR_NOMEM; whatever the constructors answer. The error
+ *         text says at which column.
  */
 DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *text,
 				 size_t length, struct dtconv_type **type);
@@ -597,7 +599,8 @@ DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *tex
  * @param capacity bytes of room at @p text.
  * @param length   [out] length of the whole text without the NUL, also when it did not fit.
  * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning is there);
- *         DTCONV_ERR_NOMEM.
+ *         DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT beyond 2^30 characters or 2^22 constructors
+ *         (a type that is used twice is written twice).
  */
 DTCONV_API int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 				  size_t *length);
