@@ -63,9 +63,13 @@ static size_t default_block(enum dtconv_distribution distribution, size_t gsize,
 	return gsize / psize + (gsize % psize != 0);
 }
 
-/* Deal @gsize elements in blocks of @block to @psize processes in turn: the share of one. */
-static struct dtc_dimension deal(size_t gsize, size_t block, size_t psize, size_t process)
+/*
+ * Deal @gsize elements in blocks of @wanted to @psize processes in turn: the share of one. A
+ * block larger than the array is the whole array, whatever its size.
+ */
+static struct dtc_dimension deal(size_t gsize, size_t wanted, size_t psize, size_t process)
 {
+	size_t block = DTC_MIN(wanted, gsize);
 	size_t blocks = gsize / block;
 	size_t rest = gsize % block;
 	struct dtc_dimension dimension = {.array_size = gsize, .block = block};
