@@ -91,7 +91,8 @@ static struct dtc_dimension darray_dimension(const struct dtconv_type *type, siz
 {
 	size_t ndims = count_at(type, 2);
 	size_t gsize = count_at(type, DARRAY_HEAD + i);
-	enum dtconv_distribution distribution = count_at(type, DARRAY_HEAD + ndims + i);
+	enum dtconv_distribution distribution =
+		(enum dtconv_distribution)count_at(type, DARRAY_HEAD + ndims + i);
 	size_t block = count_at(type, DARRAY_HEAD + 2 * ndims + i);
 	size_t psize = count_at(type, DARRAY_HEAD + 3 * ndims + i);
 
@@ -104,7 +105,8 @@ static struct dtc_dimension darray_dimension(const struct dtconv_type *type, siz
 
 struct dtc_dimension dtc_dimension_of(const struct dtconv_type *type, size_t nth)
 {
-	enum dtconv_order order = count_at(type, type->counts.count - 1);
+	enum dtconv_order order =
+		(enum dtconv_order)count_at(type, type->counts.count - 1);
 	size_t ndims = dtc_dimension_count(type);
 	size_t i = order == DTCONV_ORDER_FORTRAN ? nth : ndims - 1 - nth;
 
