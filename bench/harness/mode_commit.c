@@ -12,6 +12,7 @@
 
 #include "bench/harness/rounds.h"
 #include "bench/harness/session_internal.h"
+#include "bench/harness/table.h"
 
 #define MOST_REPETITIONS 101
 #define BLOCKS           1000000
@@ -328,4 +329,5 @@ void mode_commit(struct session *s)
 	}
 	free(v);
 	print_table(s);
+	table_verdict(stdout, &s->results);
 }

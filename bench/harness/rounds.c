@@ -63,13 +63,16 @@ void timing_sum_up(struct timing *timing, double *values, size_t count)
 	timing->rounds = count;
 }
 
-/* How long one call takes, roughly: first one, then enough of them to see. */
+/*
+ * How long one call takes, roughly: first one, then enough of them to see. The verification has
+ * warmed what there is to warm.
+ */
 static void estimate(struct contestant *c, enum bench_op op)
 {
 	size_t calls = 1;
 	double ns = 0;
 
-	c->failed = engine_run(c->engine, op, 1, calls, &ns);
+	c->failed = engine_run(c->engine, op, 0, calls, &ns);
 	while (!c->failed && ns < SHORTEST_BATCH && calls < MOST_CALLS) {
 		calls *= ns < SHORTEST_BATCH / 16 ? 16 : 2;
 		c->failed = engine_run(c->engine, op, 0, calls, &ns);

@@ -21,6 +21,8 @@
 #define SELF_TEST_TRIES 3
 /* Copies of one engine that differ by less than this agree, however still the machine is. */
 #define SELF_TEST_FLOOR 0.01
+/* With a larger spread than this, agreement says little, and another try may find a lull. */
+#define SELF_TEST_BUSY 0.25
 
 /* ---- the self-test ------------------------------------------------------------------- */
 
@@ -109,7 +111,7 @@ void session_self_test(struct session *s)
 	}
 	for (int try = 0; try < SELF_TEST_TRIES; try++) {
 		time_copies(s, &c, budget, &a);
-		if (!a.problem[0])
+		if (!a.problem[0] && a.spread < SELF_TEST_BUSY)
 			break;
 	}
 	record_copies(s, &c, &a);
@@ -117,8 +119,10 @@ void session_self_test(struct session *s)
 		printf("self-test: FAILED: %s\n", a.problem);
 	else
 		printf("self-test: two copies of dtconv are %.1f %% apart, within their "
-		       "spread of %.1f %%\n",
-		       100 * a.difference, 100 * fmax(a.spread, SELF_TEST_FLOOR));
+		       "spread of %.1f %%%s\n",
+		       100 * a.difference, 100 * fmax(a.spread, SELF_TEST_FLOOR),
+		       a.spread < SELF_TEST_BUSY ? ""
+						 : "; the machine is busy, so take care");
 	bench_case_release(&c);
 }
 

@@ -84,7 +84,14 @@ static void print_ratio(FILE *file, double ratio)
 static void print_peer(FILE *file, const struct row *row)
 {
 	print_ratio(file, row_ratio(row->dtconv, row->peer));
-	fprintf(file, " %-8.8s", row->peer ? row->peer->engine : "");
+	fprintf(file, " %-8.8s", row->peer ? row->peer->engine : "-");
+}
+
+/* The last column: nothing follows, so nothing is filled up. */
+static void print_last_peer(FILE *file, const struct row *row)
+{
+	print_ratio(file, row_ratio(row->dtconv, row->peer));
+	fprintf(file, " %.8s\n", row->peer ? row->peer->engine : "-");
 }
 
 static void print_row(FILE *file, const struct results *rs, const struct result *any)
@@ -103,8 +110,7 @@ static void print_row(FILE *file, const struct results *rs, const struct result 
 	print_ratio(file, row_ratio(unpack.dtconv, unpack.hand));
 	fputc(' ', file);
 	print_peer(file, &pack);
-	print_peer(file, &unpack);
-	fputc('\n', file);
+	print_last_peer(file, &unpack);
 }
 
 void table_print(FILE *file, const struct results *rs)
