@@ -129,6 +129,13 @@ AC_LINK_IFELSE([AC_LANG_PROGRAM],
 LDFLAGS=$dtc_save_ldflags
 ])
 
+# Flags of the bench's hand-written loops: what an application compiled on this machine would use.
+AC_DEFUN([DTC_HAND_FLAGS], [
+HAND_CFLAGS=-O3
+AS_IF([test "$cross_compiling" != yes], [DTC_TRY_CFLAG([HAND_CFLAGS], [-march=native])])
+AC_SUBST([HAND_CFLAGS])
+])
+
 # Flags of the CPU kernels that are compiled for one instruction set each. A kernel file is its own
 # convenience library with these flags, and is chosen at run time, so the build machine's own CPU
 # does not matter.

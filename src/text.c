@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The growing text. It decides where characters go and what is dropped when the room ends;
- * what they say is its callers' business.
+ * The growing text. It decides where characters go and what is dropped when the room
+ * ends; what they say is its callers' business.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static size_t room(const struct dtc_text *text)
 
 void dtc_text_init(struct dtc_text *text, char *buffer, size_t capacity)
 {
-	*text = (struct dtc_text){.buffer = buffer, .capacity = capacity};
+	*text = (struct dtc_text){ .buffer = buffer, .capacity = capacity };
 	if (capacity > 0)
 		buffer[0] = '\0';
 }

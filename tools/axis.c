@@ -27,7 +27,9 @@ ptrdiff_t axis_first_tick(ptrdiff_t left, size_t step)
 
 struct axis_label axis_label(ptrdiff_t tick, size_t step)
 {
-	static const char *const units[] = {"", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"};
+	static const char *const units[] = {
+		"", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"
+	};
 	struct axis_label label;
 	size_t unit = 0;
 

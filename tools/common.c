@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How commands fail, read an EXPR and write text. It decides the form of every sentence on
- * standard error and refuses to know any command.
+ * How commands fail, read an EXPR and write text. It decides the form of every sentence
+ * on standard error and refuses to know any command.
  */
 #include "config.h"
 
@@ -14,10 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any readable type; it keeps `dtconv show @/dev/zero` from filling the memory. */
+/*
+ * More than any readable type; it keeps `dtconv show @/dev/zero` from filling the memory.
+ */
 #define MAX_INPUT_BYTES ((size_t)1 << 30)
 
-/* ---- failing ------------------------------------------------------------------------- */
+/* ---- failing ----------------------------------------------------------------------- */
 
 static void print_sentence(const char *command, const char *format, va_list arguments)
 {
@@ -60,7 +62,9 @@ int tool_bad_option(const char *command, int answer, char **argv)
 	return tool_usage(command, "option '%s' is unknown", option);
 }
 
-/* Whether a status says that what was asked for is wrong, not that something went wrong. */
+/*
+ * Whether a status says that what was asked for is wrong, not that something went wrong.
+ */
 static bool blames_input(int status)
 {
 	return status == DTCONV_ERR_FORMAT || status == DTCONV_ERR_LIMIT ||
@@ -69,15 +73,15 @@ static bool blames_input(int status)
 }
 
 /* The origin, if given, is the file that the input came from. */
-static int print_library_error(const char *command, struct dtconv_context *context, int status,
-			       const char *origin)
+static int print_library_error(const char *command, struct dtconv_context *context,
+			       int status, const char *origin)
 {
 	char sentence[512];
 
 	if (dtconv_context_error(context, sentence, sizeof(sentence)) == 0)
 		snprintf(sentence, sizeof(sentence), "%s", dtconv_strerror(status));
-	return tool_fail(command, blames_input(status) ? TOOL_USAGE : TOOL_FAILED, "%s%s%s",
-			 origin ? origin : "", origin ? ": " : "", sentence);
+	return tool_fail(command, blames_input(status) ? TOOL_USAGE : TOOL_FAILED,
+			 "%s%s%s", origin ? origin : "", origin ? ": " : "", sentence);
 }
 
 int tool_library_failed(const char *command, struct dtconv_context *context, int status)
@@ -85,7 +89,7 @@ int tool_library_failed(const char *command, struct dtconv_context *context, int
 	return print_library_error(command, context, status, NULL);
 }
 
-/* ---- input --------------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------- */
 
 bool tool_read_size(const char *text, size_t *value)
 {
@@ -117,11 +121,12 @@ static int grow_input(const char *command, const char *name, struct input *input
 	char *text = capacity <= MAX_INPUT_BYTES ? realloc(input->text, capacity) : NULL;
 
 	if (capacity > MAX_INPUT_BYTES)
-		return tool_fail(command, TOOL_USAGE, "%s is longer than the limit of %zu bytes",
-				 name, MAX_INPUT_BYTES / 2);
+		return tool_fail(command, TOOL_USAGE,
+				 "%s is longer than the limit of %zu bytes", name,
+				 MAX_INPUT_BYTES / 2);
 	if (!text)
-		return tool_fail(command, TOOL_FAILED, "no memory for %s (%zu bytes)", name,
-				 capacity);
+		return tool_fail(command, TOOL_FAILED, "no memory for %s (%zu bytes)",
+				 name, capacity);
 	input->text = text;
 	input->capacity = capacity;
 	return TOOL_OK;
@@ -152,8 +157,8 @@ static int read_file(const char *command, const char *path, struct input *input)
 	int status;
 
 	if (!stream)
-		return tool_fail(command, TOOL_USAGE, "cannot open EXPR file '%s': %s", path,
-				 strerror(errno));
+		return tool_fail(command, TOOL_USAGE, "cannot open EXPR file '%s': %s",
+				 path, strerror(errno));
 	status = read_stream(command, stream, path, input);
 	fclose(stream);
 	return status;
@@ -176,10 +181,10 @@ static int parse(const char *command, struct dtconv_context *context,
 	return TOOL_OK;
 }
 
-int tool_read_type(const char *command, struct dtconv_context *context, const char *argument,
-		   struct dtconv_type **type)
+int tool_read_type(const char *command, struct dtconv_context *context,
+		   const char *argument, struct dtconv_type **type)
 {
-	struct input input = {NULL, 0, 0};
+	struct input input = { NULL, 0, 0 };
 	bool is_stdin = strcmp(argument, "-") == 0;
 	const char *origin = is_stdin ? "standard input" : argument + 1;
 	int status;
@@ -207,7 +212,7 @@ int tool_create_context(const char *command, struct dtconv_context **context)
 	return TOOL_OK;
 }
 
-/* ---- output -------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 char *tool_type_text(const char *command, struct dtconv_context *context,
 		     const struct dtconv_type *type, tool_type_text_fn function)
@@ -222,7 +227,8 @@ char *tool_type_text(const char *command, struct dtconv_context *context,
 	}
 	text = malloc(length + 1);
 	if (!text) {
-		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes", length);
+		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes",
+			  length);
 		return NULL;
 	}
 	status = function(type, text, length + 1, &length);
@@ -246,7 +252,10 @@ void tool_print_indented(FILE *out, const char *text, const char *indent)
 /* Bytes of the UTF-8 character that begins here, 0 if there is no valid one. */
 static size_t utf8_length(const unsigned char *s)
 {
-	size_t length = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : 0;
+	size_t length = *s < 0x80                 ? 1
+			: *s >= 0xc2 && *s < 0xe0 ? 2
+			: *s >= 0xe0 && *s < 0xf0 ? 3
+						  : 0;
 
 	for (size_t i = 1; i < length; i++) {
 		if ((s[i] & 0xc0) != 0x80)

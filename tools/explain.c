@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv explain: for each pair of memory kinds, which path would move a layout and why. The
- * library does the explaining.
+ * dtconv explain: for each pair of memory kinds, which path would move a layout and why.
+ * The library does the explaining.
  */
 #include "config.h"
 
@@ -20,9 +20,9 @@ static void print_help(void)
 {
 	puts("Usage: dtconv explain [--count N] EXPR\n"
 	     "\n"
-	     "Says, for each pair of memory kinds, which path would move the layout EXPR between\n"
-	     "the user's buffer and packed memory: the candidates, their estimated costs, the\n"
-	     "choice, and why others cannot run on this machine.\n"
+	     "Says, for each pair of memory kinds, which path would move the layout\n"
+	     "EXPR between the user's buffer and packed memory: the candidates, their\n"
+	     "estimated costs, the choice, and why others cannot run on this machine.\n"
 	     "\n"
 	     "  --count N  instances of the layout (default 1): costs depend on it\n"
 	     "  --help     this text\n"
@@ -31,14 +31,16 @@ static void print_help(void)
 	     "(see 'dtconv --help').\n"
 	     "\n"
 	     "Examples:\n"
-	     "  dtconv explain 'vector(1000, 2, 5, double)'      a strided layout\n"
-	     "  dtconv explain 'contiguous(1000, double)'        one that needs no packing\n"
+	     "  dtconv explain 'vector(1000, 2, 5, double)'\n"
+	     "      a strided layout\n"
+	     "  dtconv explain 'contiguous(1000, double)'\n"
+	     "      one that needs no packing\n"
 	     "  dtconv explain --count 4096 'struct([1,1], [0,8], [int,double])'\n"
-	     "                                                   an array of structs");
+	     "      an array of structs");
 }
 
-static const enum dtconv_memory_kind kinds[] = {DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED,
-						DTCONV_MEMORY_DEVICE};
+static const enum dtconv_memory_kind kinds[] = { DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED,
+						 DTCONV_MEMORY_DEVICE };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -47,13 +49,15 @@ static int explain_pair(struct dtconv_context *context, const struct dtconv_type
 			enum dtconv_memory_kind packed_kind)
 {
 	size_t length = 0;
-	int status = dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
+	int status =
+		dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
 	char *text = malloc(length + 1);
 
 	if (!text)
-		return tool_fail("explain", TOOL_FAILED, "no memory for a text of %zu bytes",
-				 length);
-	status = dtconv_explain(type, count, user_kind, packed_kind, text, length + 1, &length);
+		return tool_fail("explain", TOOL_FAILED,
+				 "no memory for a text of %zu bytes", length);
+	status = dtconv_explain(type, count, user_kind, packed_kind, text, length + 1,
+				&length);
 	if (status == 0)
 		tool_print_indented(stdout, text, "");
 	free(text);
@@ -73,9 +77,10 @@ static int explain_all(struct dtconv_context *context, const struct dtconv_type 
 
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = {{"count", required_argument, NULL, 'c'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = { { "count", required_argument, NULL,
+						   'c' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
 	int option;
 
 	opterr = 0;
@@ -85,23 +90,24 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 		else if (option != 'c')
 			return tool_bad_option("explain", option, argv);
 		else if (!tool_read_size(optarg, &settings->count))
-			return tool_usage("explain",
-					  "--count is '%.40s', but must be a whole number",
-					  optarg);
+			return tool_usage(
+				"explain",
+				"--count is '%.40s', but must be a whole number", optarg);
 	}
 	if (settings->help)
 		return TOOL_OK;
 	if (optind + 1 != argc)
-		return tool_usage("explain", optind == argc ? "EXPR is missing"
-							    : "there is more than one EXPR; "
-							      "put it in quotes");
+		return tool_usage("explain", optind == argc
+						     ? "EXPR is missing"
+						     : "there is more than one EXPR; "
+						       "put it in quotes");
 	settings->expression = argv[optind];
 	return TOOL_OK;
 }
 
 int cmd_explain(int argc, char **argv)
 {
-	struct settings settings = {.count = 1};
+	struct settings settings = { .count = 1 };
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	int exit_status = read_settings(argc, argv, &settings);

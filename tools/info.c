@@ -13,15 +13,16 @@ static void print_help(void)
 {
 	puts("Usage: dtconv info\n"
 	     "\n"
-	     "Prints the versions of the program and the library, how the library was built, the\n"
-	     "processor it found, and every copy backend: what each one can use, and why the\n"
-	     "others cannot run here. Send this along with a report of a problem.\n"
+	     "Prints the versions of the program and the library, how the library was\n"
+	     "built, the processor it found, and every copy backend: what each one can\n"
+	     "use, and why the others cannot run here. Send this along with a report of\n"
+	     "a problem.\n"
 	     "\n"
 	     "  --help  this text\n"
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv info\n"
-	     "  DTCONV_LOG=info dtconv info   what the library itself says while it starts");
+	     "  DTCONV_LOG=info dtconv info   also what the library says at the start");
 }
 
 static int print_info(struct dtconv_context *context)
@@ -46,8 +47,8 @@ static int print_info(struct dtconv_context *context)
 
 int cmd_info(int argc, char **argv)
 {
-	static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
 	struct dtconv_context *context;
 	int option;
 	int exit_status;
@@ -60,7 +61,8 @@ int cmd_info(int argc, char **argv)
 		return TOOL_OK;
 	}
 	if (optind < argc)
-		return tool_usage("info", "takes no argument, but got '%.40s'", argv[optind]);
+		return tool_usage("info", "takes no argument, but got '%.40s'",
+				  argv[optind]);
 	exit_status = tool_create_context("info", &context);
 	if (exit_status)
 		return exit_status;

@@ -17,10 +17,11 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{"show", "draw a layout: numbers, tree, program, picture", cmd_show},
-	{"explain", "say which path would move a layout, and why", cmd_explain},
-	{"fuzz", "check random layouts against the oracle", cmd_fuzz},
-	{"info", "describe the build, the processor and the backends", cmd_info},
+	{ "show", "draw a layout: numbers, tree, program, picture", cmd_show },
+	{ "explain", "say which path would move a layout, and why", cmd_explain },
+	{ "bench", "measure layouts against memcpy, hand loops and MPI libraries", cmd_bench },
+	{ "fuzz", "check random layouts against the oracle", cmd_fuzz },
+	{ "info", "describe the build, the processor and the backends", cmd_info },
 };
 
 static const size_t command_count = sizeof(commands) / sizeof(commands[0]);
@@ -38,11 +39,11 @@ static void print_help(void)
 	     "  --help     this text; 'dtconv COMMAND --help' teaches one command\n"
 	     "  --version  the version of the program and of the library it runs with\n"
 	     "\n"
-	     "EXPR is a layout in text form, '-' to read one from standard input, or '@FILE':\n"
-	     "  double                              a predefined type\n"
-	     "  vector(4, 2, 5, double)             4 blocks of 2 doubles, 5 doubles apart\n"
-	     "  subarray([8,8], [3,3], [1,1], c, int)   a box out of an array\n"
-	     "  struct([1,3], [0,8], [int,double])  members at byte displacements\n"
+	     "EXPR is a layout in text form, '-' for standard input, or '@FILE':\n"
+	     "  double                                 a predefined type\n"
+	     "  vector(4, 2, 5, double)                4 x 2 doubles, 5 doubles apart\n"
+	     "  subarray([8,8], [3,3], [1,1], c, int)  a box out of an array\n"
+	     "  struct([1,3], [0,8], [int,double])     members at byte displacements\n"
 	     "\n"
 	     "Try:\n"
 	     "  dtconv show 'vector(4, 2, 5, double)'\n"
@@ -55,7 +56,7 @@ static void print_version(void)
 	printf("dtconv %s (library %s)\n", DTCONV_VERSION_STRING, dtconv_version());
 }
 
-/* ---- the nearest command ------------------------------------------------------------- */
+/* ---- the nearest command ----------------------------------------------------------- */
 
 #define MAX_COMPARED 15
 
@@ -90,7 +91,8 @@ static size_t distance(const char *a, const char *b)
 static const char *nearest_command(const char *word)
 {
 	const char *nearest = NULL;
-	size_t least = 1 + smaller(strlen(word) / 2, 3); /* further away is another word */
+	size_t least =
+		1 + smaller(strlen(word) / 2, 3); /* further away is another word */
 
 	for (size_t i = 0; i < command_count; i++) {
 		size_t changes = distance(word, commands[i].name);
@@ -103,7 +105,7 @@ static const char *nearest_command(const char *word)
 	return nearest;
 }
 
-/* ---- running ------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------- */
 
 static int run_command(int argc, char **argv)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the runs of a layout by exporting them as an iovec over memory that does not exist,
- * and counts what falls into each column when they are too many to draw. It refuses to know
- * what a picture looks like.
+ * Finds the runs of a layout by exporting them as an iovec over memory that does not
+ * exist, and counts what falls into each column when they are too many to draw. It
+ * refuses to know what a picture looks like.
  */
 #include "config.h"
 
@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The middle of the address space: no displacement leads out of it. Nothing is touched. */
+/*
+ * The middle of the address space: no displacement leads out of it. Nothing is touched.
+ */
 #define FAKE_BASE ((uintptr_t)1 << 63)
 
 /* Entries asked for at a time. */
@@ -23,7 +25,7 @@
 
 /* A sample: this many places in the packed stream, and this many runs from each on. */
 #define SAMPLE_PLACES 65536
-#define SAMPLE_RUNS 16
+#define SAMPLE_RUNS   16
 
 ptrdiff_t picture_ub(const struct picture *picture)
 {
@@ -50,7 +52,7 @@ bool picture_is_crowded(const struct picture *picture, size_t distinct_runs)
 	return picture->summarised || picture->run_count > distinct_runs;
 }
 
-/* ---- walking the runs ---------------------------------------------------------------- */
+/* ---- walking the runs -------------------------------------------------------------- */
 
 /* Is told each run; answers false to end the walk. */
 typedef bool (*visit_fn)(void *arg, const struct run *run);
@@ -62,7 +64,8 @@ static int visit_batch(struct dtconv_convertor *convertor, size_t most, size_t *
 	struct iovec iov[BATCH];
 	size_t entries = 0;
 	size_t moved = 0;
-	int status = dtconv_convertor_iov(convertor, iov, most, SIZE_MAX, &entries, &moved);
+	int status =
+		dtconv_convertor_iov(convertor, iov, most, SIZE_MAX, &entries, &moved);
 
 	*more = status == 0 && entries > 0;
 	for (size_t i = 0; i < entries && *more; i++) {
@@ -78,7 +81,8 @@ static int visit_batch(struct dtconv_convertor *convertor, size_t most, size_t *
 	return status;
 }
 
-static int create_convertor(const struct picture *picture, struct dtconv_convertor **convertor)
+static int create_convertor(const struct picture *picture,
+			    struct dtconv_convertor **convertor)
 {
 	return dtconv_convertor_create_pack(picture->type, 1, (const void *)FAKE_BASE,
 					    convertor);
@@ -116,19 +120,23 @@ static int visit_sample(const struct picture *picture, visit_fn visit, void *arg
 	if (status)
 		return status;
 	for (size_t place = 0; place < SAMPLE_PLACES && status == 0; place++) {
-		/* anywhere in its share, so that no period of the layout is in step with it */
+		/*
+		 * anywhere in its share, so that no period of the layout is in step with
+		 * it
+		 */
 		size_t packed = place * stride + scramble(place) % stride;
 		bool more;
 
 		status = dtconv_convertor_seek(convertor, packed);
 		if (status == 0)
-			status = visit_batch(convertor, SAMPLE_RUNS, &packed, visit, arg, &more);
+			status = visit_batch(convertor, SAMPLE_RUNS, &packed, visit, arg,
+					     &more);
 	}
 	dtconv_convertor_destroy(convertor);
 	return status;
 }
 
-/* ---- collecting ---------------------------------------------------------------------- */
+/* ---- collecting -------------------------------------------------------------------- */
 
 static bool count_run(void *arg, const struct run *run)
 {
@@ -183,18 +191,20 @@ static void add_overlap(struct picture *picture, ptrdiff_t start, ptrdiff_t end)
 		struct run *last = &picture->overlaps[picture->overlap_count - 1];
 
 		if (start <= last->disp + (ptrdiff_t)last->bytes) {
-			last->bytes = (size_t)(highest(end, last->disp + (ptrdiff_t)last->bytes) -
-					       last->disp);
+			last->bytes =
+				(size_t)(highest(end,
+						 last->disp + (ptrdiff_t)last->bytes) -
+					 last->disp);
 			return;
 		}
 	}
 	picture->overlaps[picture->overlap_count++] =
-		(struct run){.disp = start, .bytes = (size_t)(end - start)};
+		(struct run){ .disp = start, .bytes = (size_t)(end - start) };
 }
 
 /*
- * Find the bytes that several runs cover: sorted by where they start, each run overlaps those
- * before it as far as the furthest of them reaches.
+ * Find the bytes that several runs cover: sorted by where they start, each run overlaps
+ * those before it as far as the furthest of them reaches.
  */
 static int find_overlaps(struct picture *picture)
 {
@@ -219,7 +229,7 @@ static int find_overlaps(struct picture *picture)
 	return 0;
 }
 
-/* ---- the axis ------------------------------------------------------------------------ */
+/* ---- the axis ---------------------------------------------------------------------- */
 
 /* The axis holds the bounds, in either order, and the data. */
 static void choose_axis(struct picture *picture)
@@ -245,7 +255,7 @@ int picture_prepare(struct picture *picture, struct dtconv_type *type, size_t co
 
 	*picture = (struct picture){
 		.type = type,
-		.attr = {.struct_size = sizeof(picture->attr)},
+		.attr = { .struct_size = sizeof(picture->attr) },
 		.count = count,
 		.rows = count < PICTURE_MAX_ROWS ? count : PICTURE_MAX_ROWS,
 	};
@@ -265,7 +275,7 @@ void picture_release(struct picture *picture)
 	free(picture->overlaps);
 }
 
-/* ---- densities ----------------------------------------------------------------------- */
+/* ---- densities --------------------------------------------------------------------- */
 
 struct tally {
 	const struct picture *picture;
@@ -313,7 +323,7 @@ static void scale_up(struct tally *tally)
 int picture_density(const struct picture *picture, double column_bytes, size_t columns,
 		    struct density *densities)
 {
-	struct tally tally = {picture, column_bytes, columns, densities, 0};
+	struct tally tally = { picture, column_bytes, columns, densities, 0 };
 	int status;
 
 	memset(densities, 0, columns * sizeof(densities[0]));

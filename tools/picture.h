@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a picture of a layout shows, before any drawing: the runs of one instance in packed
- * order, or how densely they lie if they are too many. All instances look alike, but for
- * where in the packed stream they stand.
+ * What a picture of a layout shows, before any drawing: the runs of one instance in
+ * packed order, or how densely they lie if they are too many. All instances look alike,
+ * but for where in the packed stream they stand.
  */
 #ifndef DTCONV_TOOLS_PICTURE_H
 #define DTCONV_TOOLS_PICTURE_H
@@ -12,7 +12,9 @@
 
 #include <dtconv/dtconv.h>
 
-/* Most instances that are drawn, and most runs in all of them that are drawn one by one. */
+/*
+ * Most instances that are drawn, and most runs in all of them that are drawn one by one.
+ */
 #define PICTURE_MAX_ROWS 16
 #define PICTURE_MAX_RUNS 10000
 
@@ -33,19 +35,20 @@ struct picture {
 	ptrdiff_t left;
 	size_t span; /* at least 1 */
 
-	size_t run_count;     /* of one instance; a lower bound if there are very many */
+	size_t run_count;      /* of one instance; a lower bound if there are very many */
 	bool runs_are_counted; /* false: run_count is a lower bound */
-	bool summarised;      /* too many to draw: ask picture_density */
-	struct run *runs;     /* of one instance, unless summarised */
+	bool summarised;       /* too many to draw: ask picture_density */
+	struct run *runs;      /* of one instance, unless summarised */
 
-	struct run *overlaps; /* bytes that are packed more than once, unless summarised */
+	struct run
+		*overlaps; /* bytes that are packed more than once, unless summarised */
 	size_t overlap_count;
 };
 
 /* What lies in one column of a picture. */
 struct density {
 	double bytes;  /* bytes of data, of all runs */
-	double packed; /* sum over them of their offsets in the instance's packed stream */
+	double packed; /* sum over them of their offsets in the packed stream */
 };
 
 /*
@@ -56,8 +59,9 @@ int picture_prepare(struct picture *picture, struct dtconv_type *type, size_t co
 void picture_release(struct picture *picture);
 
 /*
- * Distribute the runs of one instance over columns of equal width, which begin at the left.
- * Very many runs are estimated from a sample. Answers 0 or a negative enum dtconv_status.
+ * Distribute the runs of one instance over columns of equal width, which begin at the
+ * left. Very many runs are estimated from a sample. Answers 0 or a negative enum
+ * dtconv_status.
  */
 int picture_density(const struct picture *picture, double column_bytes, size_t columns,
 		    struct density *densities);

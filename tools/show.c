@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv show: reads the command line, asks the library everything about one layout and has
- * the parts printed.
+ * dtconv show: reads the command line, asks the library everything about one layout and
+ * has the parts printed.
  */
 #include "config.h"
 
@@ -29,13 +29,14 @@ static void print_help(void)
 {
 	puts("Usage: dtconv show [OPTION...] EXPR\n"
 	     "\n"
-	     "Shows everything about the layout EXPR: its size and bounds, its signature, the\n"
-	     "tree of constructors, the normalised program that moves it, and a picture with one\n"
-	     "row for each instance, in which colours (and numbers) tell the packed order.\n"
+	     "Shows everything about the layout EXPR: its size and bounds, its\n"
+	     "signature, the tree of constructors, the normalised program that moves\n"
+	     "it, and a picture with one row for each instance, in which colours (and\n"
+	     "numbers) tell the packed order.\n"
 	     "\n"
-	     "  --count N   instances to draw, one row each (default 1; at most 16 are drawn)\n"
-	     "  --svg FILE  also write the picture as SVG; '-' is standard output, with nothing\n"
-	     "              else on it\n"
+	     "  --count N   instances to draw, one row each (default 1; 16 at most)\n"
+	     "  --svg FILE  also write the picture as SVG; '-' is standard output, with\n"
+	     "              nothing else on it\n"
 	     "  --no-color  no colours on the terminal (NO_COLOR is obeyed too)\n"
 	     "  --json      print one JSON object instead\n"
 	     "  --help      this text\n"
@@ -47,34 +48,38 @@ static void print_help(void)
 	     "  dtconv show 'vector(4, 2, 5, double)'\n"
 	     "      four blocks of two doubles, five doubles from start to start\n"
 	     "  dtconv show --count 3 'resized(vector(4, 1, 4, int), 0, 4)'\n"
-	     "      columns of a 4 x 4 matrix: the extent of one int makes them interleave\n"
-	     "  dtconv show --svg face.svg 'subarray([8,8,8], [8,8,1], [0,0,7], c, double)'\n"
-	     "      one face of a cube, as a picture\n"
+	     "      columns of a matrix: the extent of one int makes them interleave\n"
+	     "  dtconv show --svg box.svg 'subarray([8,8], [3,4], [1,2], c, double)'\n"
+	     "      a box out of a matrix, as a picture\n"
 	     "  echo 'struct([1,1], [0,8], [char,double])' | dtconv show --json -");
 }
 
-/* ---- the command line ---------------------------------------------------------------- */
+/* ---- the command line -------------------------------------------------------------- */
 
 static int read_count(const char *text, size_t *count)
 {
 	if (tool_read_size(text, count) && *count > 0)
 		return TOOL_OK;
-	return tool_usage("show", "--count is '%.40s', but must be a number from 1 on", text);
+	return tool_usage("show", "--count is '%.40s', but must be a number from 1 on",
+			  text);
 }
 
 static int read_options(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = {{"count", required_argument, NULL, 'c'},
-						{"svg", required_argument, NULL, 's'},
-						{"no-color", no_argument, NULL, 'n'},
-						{"json", no_argument, NULL, 'j'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{ "count", required_argument, NULL, 'c' },
+		{ "svg", required_argument, NULL, 's' },
+		{ "no-color", no_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
 	int exit_status = TOOL_OK;
 	int option;
 
 	opterr = 0;
-	while (!exit_status && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while (!exit_status &&
+	       (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		if (option == 'c')
 			exit_status = read_count(optarg, &settings->count);
 		else if (option == 's')
@@ -100,14 +105,15 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 	if (optind == argc)
 		return tool_usage("show", "EXPR is missing");
 	if (optind + 1 < argc)
-		return tool_usage("show", "there is more than one EXPR; put it in quotes");
+		return tool_usage("show",
+				  "there is more than one EXPR; put it in quotes");
 	if (settings->json && settings->svg_path && strcmp(settings->svg_path, "-") == 0)
 		return tool_usage("show", "--json and --svg - both want standard output");
 	settings->expression = argv[optind];
 	return TOOL_OK;
 }
 
-/* ---- asking -------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------ */
 
 static void release_subject(struct subject *subject)
 {
@@ -123,8 +129,8 @@ static int query_subject(struct subject *subject, const struct settings *setting
 {
 	int status;
 
-	subject->text =
-		tool_type_text("show", subject->context, subject->type, dtconv_type_format);
+	subject->text = tool_type_text("show", subject->context, subject->type,
+				       dtconv_type_format);
 	if (!subject->text)
 		return TOOL_FAILED;
 	subject->signature = tool_type_text("show", subject->context, subject->type,
@@ -145,12 +151,12 @@ static int make_subject(struct subject *subject, const struct settings *settings
 	int exit_status = tool_create_context("show", &subject->context);
 
 	if (exit_status == TOOL_OK)
-		exit_status = tool_read_type("show", subject->context, settings->expression,
-					     &subject->type);
+		exit_status = tool_read_type("show", subject->context,
+					     settings->expression, &subject->type);
 	return exit_status ? exit_status : query_subject(subject, settings);
 }
 
-/* ---- showing ------------------------------------------------------------------------- */
+/* ---- showing ----------------------------------------------------------------------- */
 
 static void print_numbers(const struct subject *subject)
 {
@@ -161,13 +167,14 @@ static void print_numbers(const struct subject *subject)
 	       strlen(subject->text) > MAX_TEXT ? "..." : "");
 	printf("  size         %zu bytes in %zu basic elements\n", attr->size,
 	       attr->element_count);
-	printf("  bounds       lb %td, ub %td, extent %td\n", attr->lb, picture_ub(picture),
-	       attr->extent);
-	printf("  true bounds  true lb %td, true ub %td, true extent %td\n", attr->true_lb,
-	       picture_true_ub(picture), attr->true_extent);
+	printf("  bounds       lb %td, ub %td, extent %td\n", attr->lb,
+	       picture_ub(picture), attr->extent);
+	printf("  true bounds  true lb %td, true ub %td, true extent %td\n",
+	       attr->true_lb, picture_true_ub(picture), attr->true_extent);
 	printf("  alignment    %zu\n", attr->alignment);
 	printf("  runs         %s%zu%s\n", picture->runs_are_counted ? "" : "more than ",
-	       picture->run_count, attr->contiguous && attr->size > 0 ? ", and instances join into one" : "");
+	       picture->run_count,
+	       attr->contiguous && attr->size > 0 ? ", and instances join into one" : "");
 	printf("  signature    %.*s%s\n", MAX_TEXT, subject->signature,
 	       strlen(subject->signature) > MAX_TEXT ? "..." : "");
 	printf("  hash         %016" PRIx64 "\n", attr->signature_hash);
@@ -199,12 +206,12 @@ static int write_svg(const struct subject *subject, const char *path)
 	int status;
 
 	if (!out)
-		return tool_fail("show", TOOL_USAGE, "cannot write --svg file '%s': %s", path,
-				 strerror(errno));
+		return tool_fail("show", TOOL_USAGE, "cannot write --svg file '%s': %s",
+				 path, strerror(errno));
 	status = show_svg(subject, out);
 	if (!is_stdout && (ferror(out) | fclose(out)) != 0)
-		return tool_fail("show", TOOL_FAILED, "cannot write --svg file '%s': %s", path,
-				 strerror(errno));
+		return tool_fail("show", TOOL_FAILED, "cannot write --svg file '%s': %s",
+				 path, strerror(errno));
 	return status ? tool_library_failed("show", subject->context, status) : TOOL_OK;
 }
 
@@ -224,8 +231,8 @@ static int show(const struct subject *subject, const struct settings *settings)
 
 int cmd_show(int argc, char **argv)
 {
-	struct settings settings = {.count = 1};
-	struct subject subject = {.context = NULL};
+	struct settings settings = { .count = 1 };
+	struct subject subject = { .context = NULL };
 	int exit_status = read_settings(argc, argv, &settings);
 
 	if (exit_status)

@@ -22,7 +22,8 @@ struct subject {
 int show_tree(const struct subject *subject, FILE *out);
 
 /* The picture in characters, as wide as the terminal. */
-int show_blocks(const struct subject *subject, const struct tool_terminal *terminal, FILE *out);
+int show_blocks(const struct subject *subject, const struct tool_terminal *terminal,
+		FILE *out);
 
 /* The picture as SVG. */
 int show_svg(const struct subject *subject, FILE *out);

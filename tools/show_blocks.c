@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture of a layout in characters. Without colours, the line below each row tells the
- * packed order. It decides only how things look; what there is to see stands in the picture.
+ * The picture of a layout in characters. Without colours, the line below each row tells
+ * the packed order. It decides only how things look; what there is to see stands in the
+ * picture.
  */
 #include "config.h"
 
@@ -12,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_WIDTH 7 /* before the plot */
-#define MARGIN 8      /* behind it, for what sticks out */
-#define TICK_DISTANCE 10
+#define LABEL_WIDTH        7 /* before the plot */
+#define MARGIN             8 /* behind it, for what sticks out */
+#define TICK_DISTANCE      10
 #define MAX_CELLS_PER_BYTE 4
 
 /* The characters of a picture; data has one for each eighth of a cell that is filled. */
@@ -30,7 +31,7 @@ struct glyphs {
 };
 
 static const struct glyphs unicode_glyphs = {
-	.data = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	.data = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" },
 	.gap = "·",
 	.outside = " ",
 	.line = "─",
@@ -41,7 +42,7 @@ static const struct glyphs unicode_glyphs = {
 };
 
 static const struct glyphs ascii_glyphs = {
-	.data = {".", ":", "-", "=", "+", "*", "%", "#"},
+	.data = { ".", ":", "-", "=", "+", "*", "%", "#" },
 	.gap = ".",
 	.outside = " ",
 	.line = "-",
@@ -75,7 +76,9 @@ static void choose_cells(struct plot *plot, size_t room)
 		plot->cells++;
 }
 
-/* The character in which a displacement lies; the end of the axis is behind the last one. */
+/*
+ * The character in which a displacement lies; the end of the axis is behind the last one.
+ */
 static size_t cell_of(const struct plot *plot, ptrdiff_t disp)
 {
 	double offset = (double)((size_t)disp - (size_t)plot->picture->left);
@@ -89,7 +92,7 @@ static void put_repeated(FILE *out, const char *glyph, size_t times)
 		fputs(glyph, out);
 }
 
-/* ---- colours ------------------------------------------------------------------------- */
+/* ---- colours ----------------------------------------------------------------------- */
 
 /* The nearest colour of the 6 x 6 x 6 cube that terminals with 256 colours have. */
 static unsigned cube_index(struct colour colour)
@@ -104,7 +107,8 @@ static unsigned cube_index(struct colour colour)
 static void begin_colour(const struct plot *plot, struct colour colour)
 {
 	if (plot->colour == TOOL_TRUE_COLOUR)
-		fprintf(plot->out, "\033[38;2;%u;%u;%um", colour.red, colour.green, colour.blue);
+		fprintf(plot->out, "\033[38;2;%u;%u;%um", colour.red, colour.green,
+			colour.blue);
 	else if (plot->colour == TOOL_256_COLOURS)
 		fprintf(plot->out, "\033[38;5;%um", cube_index(colour));
 }
@@ -115,7 +119,7 @@ static void end_colour(const struct plot *plot)
 		fputs("\033[0m", plot->out);
 }
 
-/* ---- bounds and axis ----------------------------------------------------------------- */
+/* ---- bounds and axis --------------------------------------------------------------- */
 
 /* A ruler over some cells whose text does not fit into it: behind, before or above it. */
 static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
@@ -127,7 +131,8 @@ static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
 
 	if (!behind && !before)
 		fprintf(plot->out, "%*s%s\n", LABEL_WIDTH, "", text);
-	fprintf(plot->out, "%*s", (int)(LABEL_WIDTH + start - (before ? length + 1 : 0)), "");
+	fprintf(plot->out, "%*s", (int)(LABEL_WIDTH + start - (before ? length + 1 : 0)),
+		"");
 	if (before)
 		fprintf(plot->out, "%s ", text);
 	fputs(plot->glyphs->left_end, plot->out);
@@ -139,7 +144,8 @@ static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
 }
 
 /* A ruler from one displacement to another that says what it measures. */
-static void put_ruler(const struct plot *plot, ptrdiff_t from, ptrdiff_t to, const char *text)
+static void put_ruler(const struct plot *plot, ptrdiff_t from, ptrdiff_t to,
+		      const char *text)
 {
 	size_t start = cell_of(plot, from < to ? from : to);
 	size_t width = cell_of(plot, from < to ? to : from) - start;
@@ -151,7 +157,8 @@ static void put_ruler(const struct plot *plot, ptrdiff_t from, ptrdiff_t to, con
 		return;
 	}
 	lines = width - length - 4;
-	fprintf(plot->out, "%*s%s", (int)(LABEL_WIDTH + start), "", plot->glyphs->left_end);
+	fprintf(plot->out, "%*s%s", (int)(LABEL_WIDTH + start), "",
+		plot->glyphs->left_end);
 	put_repeated(plot->out, plot->glyphs->line, lines / 2);
 	fprintf(plot->out, " %s ", text);
 	put_repeated(plot->out, plot->glyphs->line, lines - lines / 2);
@@ -165,14 +172,17 @@ static void put_bounds(const struct plot *plot)
 	ptrdiff_t true_ub = picture_true_ub(plot->picture);
 	char text[128];
 
-	snprintf(text, sizeof(text), "lb %td, ub %td, extent %td", attr->lb, ub, attr->extent);
+	snprintf(text, sizeof(text), "lb %td, ub %td, extent %td", attr->lb, ub,
+		 attr->extent);
 	put_ruler(plot, attr->lb, ub, text);
 	snprintf(text, sizeof(text), "true lb %td, true ub %td", attr->true_lb, true_ub);
 	if (attr->size > 0)
 		put_ruler(plot, attr->true_lb, true_ub, text);
 }
 
-/* Put text into a line of `cells` blanks; what does not fit or would touch is left out. */
+/*
+ * Put text into a line of `cells` blanks; what does not fit or would touch is left out.
+ */
 static void place_text(char *line, size_t cells, size_t at, const char *text)
 {
 	size_t length = strlen(text);
@@ -228,14 +238,15 @@ static int put_axis(const struct plot *plot)
 		if (__builtin_add_overflow(tick, (ptrdiff_t)step, &tick))
 			break;
 	}
-	put_repeated(plot->out, plot->glyphs->axis, plot->cells > at ? plot->cells - at : 0);
+	put_repeated(plot->out, plot->glyphs->axis,
+		     plot->cells > at ? plot->cells - at : 0);
 	fputs(" bytes\n", plot->out);
 	put_line(plot, labels, room);
 	free(labels);
 	return 0;
 }
 
-/* ---- rows ---------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 /* A cell without data: a gap between the bounds, or outside them. */
 static void put_empty_cell(const struct plot *plot, size_t cell)
@@ -250,7 +261,8 @@ static void put_empty_cell(const struct plot *plot, size_t cell)
 }
 
 /* A cell with data: how full it is, in the colour of its mean place in the stream. */
-static void put_data_cell(const struct plot *plot, size_t row, const struct density *density)
+static void put_data_cell(const struct plot *plot, size_t row,
+			  const struct density *density)
 {
 	const struct picture *picture = plot->picture;
 	double share = density->bytes / plot->cell_bytes;
@@ -263,7 +275,9 @@ static void put_data_cell(const struct plot *plot, size_t row, const struct dens
 	end_colour(plot);
 }
 
-/* Below a row: where in the packed stream the runs begin, where there is room to say so. */
+/*
+ * Below a row: where in the packed stream the runs begin, where there is room to say so.
+ */
 static int put_order(const struct plot *plot, size_t row)
 {
 	const struct picture *picture = plot->picture;
@@ -276,7 +290,8 @@ static int put_order(const struct plot *plot, size_t row)
 		const struct run *run = &picture->runs[i];
 		char text[32];
 
-		snprintf(text, sizeof(text), "%zu", row * picture->attr.size + run->packed);
+		snprintf(text, sizeof(text), "%zu",
+			 row * picture->attr.size + run->packed);
 		place_text(line, room, cell_of(plot, run->disp), text);
 	}
 	put_line(plot, line, room);
@@ -297,7 +312,7 @@ static int put_row(const struct plot *plot, size_t row)
 	return plot->crowded ? 0 : put_order(plot, row);
 }
 
-/* ---- the legend and the whole -------------------------------------------------------- */
+/* ---- the legend and the whole ------------------------------------------------------ */
 
 static void put_scale(const struct plot *plot)
 {
@@ -323,7 +338,8 @@ static void put_legend(const struct plot *plot)
 			picture->runs_are_counted ? "" : ", from a sample");
 	fputc('\n', plot->out);
 	if (picture->overlap_count > 0 && !plot->crowded)
-		fprintf(plot->out, "%*ssome bytes are packed more than once\n", LABEL_WIDTH, "");
+		fprintf(plot->out, "%*ssome bytes are packed more than once\n",
+			LABEL_WIDTH, "");
 	if (picture->rows < picture->count)
 		fprintf(plot->out, "%*sthe first %zu of %zu instances\n", LABEL_WIDTH, "",
 			picture->rows, picture->count);
@@ -343,7 +359,8 @@ static int put_plot(const struct plot *plot)
 	return status;
 }
 
-int show_blocks(const struct subject *subject, const struct tool_terminal *terminal, FILE *out)
+int show_blocks(const struct subject *subject, const struct tool_terminal *terminal,
+		FILE *out)
 {
 	struct plot plot = {
 		.out = out,
@@ -358,7 +375,8 @@ int show_blocks(const struct subject *subject, const struct tool_terminal *termi
 	if (!plot.densities)
 		return DTCONV_ERR_NOMEM;
 	plot.crowded = picture_is_crowded(plot.picture, plot.cells / 2);
-	status = picture_density(plot.picture, plot.cell_bytes, plot.cells, plot.densities);
+	status = picture_density(plot.picture, plot.cell_bytes, plot.cells,
+				 plot.densities);
 	if (status == 0)
 		status = put_plot(&plot);
 	free(plot.densities);

@@ -13,7 +13,9 @@ static void put_numbers(const struct subject *subject, FILE *out)
 {
 	const struct dtconv_type_attr *attr = &subject->picture.attr;
 
-	fprintf(out, ",\n \"count\": %zu, \"size\": %zu, \"elements\": %zu, \"alignment\": %zu",
+	fprintf(out,
+		",\n \"count\": %zu, \"size\": %zu, \"elements\": %zu, "
+		"\"alignment\": %zu",
 		subject->picture.count, attr->size, attr->element_count, attr->alignment);
 	fprintf(out,
 		",\n \"lb\": %td, \"ub\": %td, \"extent\": %td, \"true_lb\": %td, "

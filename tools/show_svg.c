@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture of a layout as SVG: a row of coloured runs for each instance, dimension lines
- * for the bounds, an axis, and the packed stream as the legend of the colours. It decides
- * only how things look; what there is to see stands in the picture.
+ * The picture of a layout as SVG: a row of coloured runs for each instance, dimension
+ * lines for the bounds, an axis, and the packed stream as the legend of the colours. It
+ * decides only how things look; what there is to see stands in the picture.
  */
 #include "config.h"
 
@@ -14,21 +14,21 @@
 #include <string.h>
 
 /* All lengths are in pixels of a page this wide. */
-#define PAGE_WIDTH 960.0
-#define PLOT_LEFT 72.0
-#define PLOT_WIDTH 856.0
-#define HEADER_HEIGHT 64.0
-#define DIMENSIONS_HEIGHT 52.0
-#define AXIS_HEIGHT 48.0
-#define LEGEND_HEIGHT 92.0
-#define LEGEND_LEFT (PLOT_LEFT + 300)
-#define TICK_DISTANCE 76.0 /* at least */
-#define DENSITY_COLUMN 2.0
-#define TITLE_CHARACTERS 98
+#define PAGE_WIDTH          960.0
+#define PLOT_LEFT           72.0
+#define PLOT_WIDTH          856.0
+#define HEADER_HEIGHT       64.0
+#define DIMENSIONS_HEIGHT   52.0
+#define AXIS_HEIGHT         48.0
+#define LEGEND_HEIGHT       92.0
+#define LEGEND_LEFT         (PLOT_LEFT + 300)
+#define TICK_DISTANCE       76.0 /* at least */
+#define DENSITY_COLUMN      2.0
+#define TITLE_CHARACTERS    98
 #define SUBTITLE_CHARACTERS 120
 
 /* A run thinner, or a bar lower than this could not be seen. */
-#define MIN_RUN_WIDTH 0.5
+#define MIN_RUN_WIDTH  0.5
 #define MIN_BAR_HEIGHT 1.5
 
 /* More runs than this in a row run into each other. */
@@ -48,7 +48,7 @@ struct page {
 	double rows_bottom;
 };
 
-/* ---- places -------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------ */
 
 /* Where a displacement lies from left to right. */
 static double place(const struct picture *picture, ptrdiff_t disp)
@@ -88,7 +88,7 @@ static struct page make_page(const struct subject *subject, FILE *out)
 	return page;
 }
 
-/* ---- text ---------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------- */
 
 /* Print as much of a text as fits, escaped, with an ellipsis if it goes on. */
 static void put_text(FILE *out, const char *text, size_t most)
@@ -114,10 +114,11 @@ static double text_width(const char *text)
 	return 6.4 * (double)strlen(text);
 }
 
-static void put_label(FILE *out, const char *class, const char *anchor, double x, double y,
-		      const char *text)
+static void put_label(FILE *out, const char *class, const char *anchor, double x,
+		      double y, const char *text)
 {
-	fprintf(out, "<text class=\"%s\" text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\">%s</text>\n",
+	fprintf(out,
+		"<text class=\"%s\" text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\">%s</text>\n",
 		class, anchor, x, y, text);
 }
 
@@ -126,9 +127,10 @@ static void put_style(FILE *out)
 	fputs("<style>\n"
 	      "text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 11px; "
 	      "fill: #4b4660; }\n"
-	      ".title { font-family: 'DejaVu Sans Mono', Menlo, monospace; font-size: 15px; "
-	      "font-weight: bold; fill: #1f1b2e; }\n"
-	      ".bound, .true { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }\n"
+	      ".title { font-family: 'DejaVu Sans Mono', Menlo, monospace; "
+	      "font-size: 15px; font-weight: bold; fill: #1f1b2e; }\n"
+	      ".bound, .true { paint-order: stroke; stroke: #ffffff; "
+	      "stroke-width: 3px; }\n"
 	      ".bound { fill: #1f1b2e; }\n"
 	      ".true { fill: #0f766e; }\n"
 	      ".onrun { font-size: 10.5px; fill: #1f1b2e; }\n"
@@ -156,12 +158,13 @@ static void put_header(const struct page *page)
 	fputs("</text>\n<text x=\"24\" y=\"52\">", out);
 	fprintf(out, "%zu bytes of data in %s%zu run%s, extent %td, signature ",
 		picture->attr.size, picture->runs_are_counted ? "" : "more than ",
-		picture->run_count, picture->run_count == 1 ? "" : "s", picture->attr.extent);
+		picture->run_count, picture->run_count == 1 ? "" : "s",
+		picture->attr.extent);
 	put_text(out, page->subject->signature, SUBTITLE_CHARACTERS / 2);
 	fputs("</text>\n", out);
 }
 
-/* ---- bounds -------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------ */
 
 /* A dimension line between two displacements, with an arrow's bar at both ends. */
 struct dimension {
@@ -182,26 +185,30 @@ static void put_short_labels(FILE *out, const struct dimension *dimension, doubl
 	char text[140];
 	bool fits;
 
-	snprintf(text, sizeof(text), "%s, %s, %s", dimension->from_text, dimension->to_text,
-		 dimension->length_text);
+	snprintf(text, sizeof(text), "%s, %s, %s", dimension->from_text,
+		 dimension->to_text, dimension->length_text);
 	fits = right + 8 + text_width(text) < PAGE_WIDTH;
-	put_label(out, dimension->text_class, fits ? "start" : "end", fits ? right + 8 : left - 8,
-		  dimension->y + 4, text);
+	put_label(out, dimension->text_class, fits ? "start" : "end",
+		  fits ? right + 8 : left - 8, dimension->y + 4, text);
 }
 
-static void put_long_labels(FILE *out, const struct dimension *dimension, double from, double to)
+static void put_long_labels(FILE *out, const struct dimension *dimension, double from,
+			    double to)
 {
 	const char *class = dimension->text_class;
 	double y = dimension->y - 5;
 	bool reversed = to < from;
 	double inset = reversed ? -4 : 4;
 
-	put_label(out, class, reversed ? "end" : "start", from + inset, y, dimension->from_text);
+	put_label(out, class, reversed ? "end" : "start", from + inset, y,
+		  dimension->from_text);
 	put_label(out, class, "middle", (from + to) / 2, y, dimension->length_text);
-	put_label(out, class, reversed ? "start" : "end", to - inset, y, dimension->to_text);
+	put_label(out, class, reversed ? "start" : "end", to - inset, y,
+		  dimension->to_text);
 }
 
-static void put_dimension_lines(const struct page *page, const struct dimension *dimension)
+static void put_dimension_lines(const struct page *page,
+				const struct dimension *dimension)
 {
 	double from = place(page->picture, dimension->from);
 	double to = place(page->picture, dimension->to);
@@ -213,13 +220,15 @@ static void put_dimension_lines(const struct page *page, const struct dimension 
 		dimension->line_class, from, dimension->y, to);
 }
 
-static void put_dimension_labels(const struct page *page, const struct dimension *dimension)
+static void put_dimension_labels(const struct page *page,
+				 const struct dimension *dimension)
 {
 	double from = place(page->picture, dimension->from);
 	double to = place(page->picture, dimension->to);
 	double left = from < to ? from : to;
 	double right = from < to ? to : from;
-	double needed = text_width(dimension->from_text) + text_width(dimension->length_text) +
+	double needed = text_width(dimension->from_text) +
+			text_width(dimension->length_text) +
 			text_width(dimension->to_text) + 24;
 
 	if (right - left < needed)
@@ -231,19 +240,20 @@ static void put_dimension_labels(const struct page *page, const struct dimension
 static void put_bounds(const struct page *page)
 {
 	const struct dtconv_type_attr *attr = &page->picture->attr;
-	struct dimension extent = {.line_class = "line",
-				   .text_class = "bound",
-				   .y = HEADER_HEIGHT + 18,
-				   .from = attr->lb,
-				   .to = picture_ub(page->picture)};
-	struct dimension data = {.line_class = "trueline",
-				 .text_class = "true",
-				 .y = HEADER_HEIGHT + 42,
-				 .from = attr->true_lb,
-				 .to = picture_true_ub(page->picture)};
+	struct dimension extent = { .line_class = "line",
+				    .text_class = "bound",
+				    .y = HEADER_HEIGHT + 18,
+				    .from = attr->lb,
+				    .to = picture_ub(page->picture) };
+	struct dimension data = { .line_class = "trueline",
+				  .text_class = "true",
+				  .y = HEADER_HEIGHT + 42,
+				  .from = attr->true_lb,
+				  .to = picture_true_ub(page->picture) };
 
 	snprintf(extent.from_text, sizeof(extent.from_text), "lb %td", extent.from);
-	snprintf(extent.length_text, sizeof(extent.length_text), "extent %td", attr->extent);
+	snprintf(extent.length_text, sizeof(extent.length_text), "extent %td",
+		 attr->extent);
 	snprintf(extent.to_text, sizeof(extent.to_text), "ub %td", extent.to);
 	snprintf(data.from_text, sizeof(data.from_text), "true lb %td", data.from);
 	snprintf(data.length_text, sizeof(data.length_text), "true extent %td",
@@ -258,7 +268,7 @@ static void put_bounds(const struct page *page)
 		put_dimension_labels(page, &data);
 }
 
-/* ---- rows ---------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------- */
 
 /* Where the row is: the whole axis, and in it what lies between the bounds. */
 static void put_tracks(const struct page *page)
@@ -327,7 +337,8 @@ static void put_run_label(const struct page *page, size_t row, const struct run 
 	if (text_width(text) + 4 > width || page->row_height < 16)
 		return;
 	put_label(page->out, dark ? "onrun dark" : "onrun", "middle",
-		  place(picture, run->disp) + width / 2, row_top(page, row) + page->row_height / 2 + 4, text);
+		  place(picture, run->disp) + width / 2,
+		  row_top(page, row) + page->row_height / 2 + 4, text);
 }
 
 static void put_run(const struct page *page, size_t row, size_t index)
@@ -344,14 +355,16 @@ static void put_run(const struct page *page, size_t row, size_t index)
 	snprintf(id, sizeof(id), "run%zu-%zu", row, index);
 	if (end - begin > GRADIENT_SHARE)
 		put_gradient(page->out, id, begin, end);
-	fprintf(page->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"", x,
+	fprintf(page->out,
+		"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"", x,
 		row_top(page, row), width > MIN_RUN_WIDTH ? width : MIN_RUN_WIDTH,
 		page->row_height);
 	if (end - begin > GRADIENT_SHARE)
 		fprintf(page->out, "url(#%s)", id);
 	else
 		put_colour(page->out, palette_at((begin + end) / 2));
-	fprintf(page->out, "\"><title>bytes %td to %td, packed %zu to %zu</title></rect>\n",
+	fprintf(page->out,
+		"\"><title>bytes %td to %td, packed %zu to %zu</title></rect>\n",
 		run->disp, run->disp + (ptrdiff_t)run->bytes - 1, packed,
 		packed + run->bytes - 1);
 }
@@ -363,12 +376,14 @@ static void put_overlaps(const struct page *page, size_t row)
 
 	for (size_t i = 0; i < picture->overlap_count; i++) {
 		const struct run *overlap = &picture->overlaps[i];
-		double width = PLOT_WIDTH * (double)overlap->bytes / (double)picture->span;
+		double width =
+			PLOT_WIDTH * (double)overlap->bytes / (double)picture->span;
 
 		fprintf(page->out,
 			"<rect class=\"overlap\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
 			"height=\"3\"/>\n",
-			place(picture, overlap->disp), row_top(page, row) + page->row_height - 3,
+			place(picture, overlap->disp),
+			row_top(page, row) + page->row_height - 3,
 			width > MIN_RUN_WIDTH ? width : MIN_RUN_WIDTH);
 	}
 }
@@ -384,7 +399,7 @@ static void put_runs(const struct page *page)
 	}
 }
 
-/* ---- rows of very many runs ---------------------------------------------------------- */
+/* ---- rows of very many runs -------------------------------------------------------- */
 
 static void put_column(const struct page *page, size_t row, size_t column, double share,
 		       double packed)
@@ -393,14 +408,17 @@ static void put_column(const struct page *page, size_t row, size_t column, doubl
 
 	if (height < MIN_BAR_HEIGHT)
 		height = MIN_BAR_HEIGHT;
-	fprintf(page->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
+	fprintf(page->out,
+		"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
 		PLOT_LEFT + DENSITY_COLUMN * (double)column,
 		row_top(page, row) + page->row_height - height, DENSITY_COLUMN, height);
 	put_colour(page->out, palette_at(order(page->picture, row, packed)));
 	fputs("\"/>\n", page->out);
 }
 
-/* Bars as high as the share of each column's bytes that are data, in their mean colour. */
+/*
+ * Bars as high as the share of each column's bytes that are data, in their mean colour.
+ */
 static int put_densities(const struct page *page)
 {
 	size_t columns = (size_t)(PLOT_WIDTH / DENSITY_COLUMN);
@@ -416,7 +434,8 @@ static int put_densities(const struct page *page)
 			const struct density *density = &densities[column];
 
 			if (density->bytes > 0)
-				put_column(page, row, column, density->bytes / column_bytes,
+				put_column(page, row, column,
+					   density->bytes / column_bytes,
 					   density->packed / density->bytes);
 		}
 	}
@@ -424,7 +443,7 @@ static int put_densities(const struct page *page)
 	return status;
 }
 
-/* ---- axis ---------------------------------------------------------------------------- */
+/* ---- axis -------------------------------------------------------------------------- */
 
 static void put_axis(const struct page *page)
 {
@@ -439,7 +458,8 @@ static void put_axis(const struct page *page)
 		double x = place(picture, tick);
 
 		fprintf(page->out, "<path class=\"tick\" d=\"M%.2f %.2fv5\"/>\n", x, y);
-		put_label(page->out, "axis", "middle", x, y + 18, axis_label(tick, step).text);
+		put_label(page->out, "axis", "middle", x, y + 18,
+			  axis_label(tick, step).text);
 		if (__builtin_add_overflow(tick, (ptrdiff_t)step, &tick))
 			break;
 	}
@@ -447,7 +467,7 @@ static void put_axis(const struct page *page)
 		  "displacement in bytes from the instance's origin");
 }
 
-/* ---- legend -------------------------------------------------------------------------- */
+/* ---- legend ------------------------------------------------------------------------ */
 
 /* The packed stream, in the colours of its bytes. */
 static void put_stream(const struct page *page, double y)
@@ -490,11 +510,13 @@ static void put_density_entry(const struct page *page, double y)
 {
 	char text[120];
 
-	snprintf(text, sizeof(text), "%s%zu runs; bar height: share of the bytes that are data%s",
-		 page->picture->runs_are_counted ? "" : "more than ", page->picture->run_count,
+	snprintf(text, sizeof(text),
+		 "%s%zu runs; bar height: share of the bytes that are data%s",
+		 page->picture->runs_are_counted ? "" : "more than ",
+		 page->picture->run_count,
 		 page->picture->runs_are_counted ? "" : " (sampled)");
-	put_entry(page, LEGEND_LEFT, y, "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>",
-		  text);
+	put_entry(page, LEGEND_LEFT, y,
+		  "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>", text);
 }
 
 static void put_entries(const struct page *page, double y)
@@ -502,12 +524,15 @@ static void put_entries(const struct page *page, double y)
 	const struct picture *picture = page->picture;
 	double x = LEGEND_LEFT;
 
-	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>", "gap");
+	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
+		      "gap");
 	if (reaches_outside(picture))
-		x = put_entry(page, x, y, "<rect class=\"track\" width=\"22\" height=\"12\"/>",
+		x = put_entry(page, x, y,
+			      "<rect class=\"track\" width=\"22\" height=\"12\"/>",
 			      "outside the bounds");
 	x = put_entry(page, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>", "lb and ub");
-	put_entry(page, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>", "true bounds");
+	put_entry(page, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>",
+		  "true bounds");
 	if (page->crowded)
 		put_density_entry(page, y + 20);
 	else if (picture->overlap_count > 0)
@@ -523,15 +548,16 @@ static void put_rows_note(const struct page *page, double y)
 
 	if (picture->count == 1)
 		return;
-	snprintf(text, sizeof(text),
-		 "%s%zu instance%s of %zu, one row each; each begins %td bytes after the one "
-		 "above",
-		 picture->rows < picture->count ? "the first " : "", picture->rows,
-		 picture->rows == 1 ? "" : "s", picture->count, picture->attr.extent);
+	snprintf(
+		text, sizeof(text),
+		"%s%zu instance%s of %zu, one row each; each begins %td bytes after the "
+		"one above",
+		picture->rows < picture->count ? "the first " : "", picture->rows,
+		picture->rows == 1 ? "" : "s", picture->count, picture->attr.extent);
 	put_label(page->out, "axis", "start", PLOT_LEFT, y, text);
 }
 
-/* ---- the page ------------------------------------------------------------------------ */
+/* ---- the page ---------------------------------------------------------------------- */
 
 int show_svg(const struct subject *subject, FILE *out)
 {
@@ -541,7 +567,8 @@ int show_svg(const struct subject *subject, FILE *out)
 	int status = 0;
 
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" "
+		"width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\">\n",
 		PAGE_WIDTH, height, PAGE_WIDTH, height);
 	put_style(out);

@@ -10,22 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LINES 200
+#define MAX_LINES   200
 #define MAX_MEMBERS 32
 #define MAX_ENTRIES 8
 
-/* ---- the constructors' arguments ----------------------------------------------------- */
+/* ---- the constructors' arguments --------------------------------------------------- */
 
 /* In which array of the contents an argument stands, and how it is printed. */
 enum kind {
-	LENGTH,       /* counts: entries of the arrays; printed as `N blocks` or so */
-	COUNT,        /* counts: one number */
-	COUNTS,       /* counts: an array */
+	LENGTH,        /* counts: entries of the arrays; printed as `N blocks` or so */
+	COUNT,         /* counts: one number */
+	COUNTS,        /* counts: an array */
 	DISTRIBUTIONS, /* counts: an array of words */
-	BLOCK_SIZES,  /* counts: an array, SIZE_MAX is a word */
-	ORDER,        /* counts: a word */
-	DISPLACEMENT, /* displacements: one */
-	DISPLACEMENTS /* displacements: an array */
+	BLOCK_SIZES,   /* counts: an array, SIZE_MAX is a word */
+	ORDER,         /* counts: a word */
+	DISPLACEMENT,  /* displacements: one */
+	DISPLACEMENTS  /* displacements: an array */
 };
 
 struct argument {
@@ -35,69 +35,77 @@ struct argument {
 
 struct constructor {
 	const char *name;
-	const char *unit; /* of its displacements */
+	const char *unit;             /* of its displacements */
 	struct argument arguments[9]; /* up to the one without a name */
 };
 
-/* Member lines of a struct say its blocklengths and displacements, so that it has few here. */
+/*
+ * Member lines of a struct say its blocklengths and displacements, so that it has few
+ * here.
+ */
 static const struct constructor constructors[] = {
-	[DTCONV_COMBINER_DUP] = {"dup", "", {{0}}},
-	[DTCONV_COMBINER_CONTIGUOUS] = {"contiguous", "", {{COUNT, "count"}}},
-	[DTCONV_COMBINER_VECTOR] = {"vector",
-				    "elements",
-				    {{COUNT, "count"},
-				     {COUNT, "blocklength"},
-				     {DISPLACEMENT, "stride"}}},
-	[DTCONV_COMBINER_HVECTOR] = {"hvector",
-				     "bytes",
-				     {{COUNT, "count"},
-				      {COUNT, "blocklength"},
-				      {DISPLACEMENT, "stride"}}},
-	[DTCONV_COMBINER_INDEXED] = {"indexed",
+	[DTCONV_COMBINER_DUP] = { "dup", "", { { 0 } } },
+	[DTCONV_COMBINER_CONTIGUOUS] = { "contiguous", "", { { COUNT, "count" } } },
+	[DTCONV_COMBINER_VECTOR] = { "vector",
 				     "elements",
-				     {{LENGTH, "blocks"},
-				      {COUNTS, "blocklengths"},
-				      {DISPLACEMENTS, "displacements"}}},
-	[DTCONV_COMBINER_HINDEXED] = {"hindexed",
+				     { { COUNT, "count" },
+				       { COUNT, "blocklength" },
+				       { DISPLACEMENT, "stride" } } },
+	[DTCONV_COMBINER_HVECTOR] = { "hvector",
 				      "bytes",
-				      {{LENGTH, "blocks"},
-				       {COUNTS, "blocklengths"},
-				       {DISPLACEMENTS, "displacements"}}},
-	[DTCONV_COMBINER_INDEXED_BLOCK] = {"indexed_block",
-					   "elements",
-					   {{LENGTH, "blocks"},
-					    {COUNT, "blocklength"},
-					    {DISPLACEMENTS, "displacements"}}},
-	[DTCONV_COMBINER_HINDEXED_BLOCK] = {"hindexed_block",
-					    "bytes",
-					    {{LENGTH, "blocks"},
-					     {COUNT, "blocklength"},
-					     {DISPLACEMENTS, "displacements"}}},
-	[DTCONV_COMBINER_STRUCT] = {"struct", "bytes", {{LENGTH, "members"}}},
-	[DTCONV_COMBINER_SUBARRAY] = {"subarray",
-				      "",
-				      {{LENGTH, "dimensions"},
-				       {COUNTS, "sizes"},
-				       {COUNTS, "subsizes"},
-				       {COUNTS, "starts"},
-				       {ORDER, "order"}}},
-	[DTCONV_COMBINER_DARRAY] = {"darray",
-				    "",
-				    {{COUNT, "processes"},
-				     {COUNT, "rank"},
-				     {LENGTH, "dimensions"},
-				     {COUNTS, "gsizes"},
-				     {DISTRIBUTIONS, "distributions"},
-				     {BLOCK_SIZES, "block sizes"},
-				     {COUNTS, "process grid"},
-				     {ORDER, "order"}}},
-	[DTCONV_COMBINER_RESIZED] = {"resized",
-				     "bytes",
-				     {{DISPLACEMENT, "lb"}, {DISPLACEMENT, "extent"}}},
-	[DTCONV_COMBINER_F90_REAL] = {"f90_real", "", {{COUNT, "p"}, {COUNT, "r"}}},
-	[DTCONV_COMBINER_F90_COMPLEX] = {"f90_complex", "", {{COUNT, "p"}, {COUNT, "r"}}},
-	[DTCONV_COMBINER_F90_INTEGER] = {"f90_integer", "", {{COUNT, "r"}}},
-	[DTCONV_COMBINER_VALUE_INDEX] = {"value_index", "", {{0}}},
+				      { { COUNT, "count" },
+					{ COUNT, "blocklength" },
+					{ DISPLACEMENT, "stride" } } },
+	[DTCONV_COMBINER_INDEXED] = { "indexed",
+				      "elements",
+				      { { LENGTH, "blocks" },
+					{ COUNTS, "blocklengths" },
+					{ DISPLACEMENTS, "displacements" } } },
+	[DTCONV_COMBINER_HINDEXED] = { "hindexed",
+				       "bytes",
+				       { { LENGTH, "blocks" },
+					 { COUNTS, "blocklengths" },
+					 { DISPLACEMENTS, "displacements" } } },
+	[DTCONV_COMBINER_INDEXED_BLOCK] = { "indexed_block",
+					    "elements",
+					    { { LENGTH, "blocks" },
+					      { COUNT, "blocklength" },
+					      { DISPLACEMENTS, "displacements" } } },
+	[DTCONV_COMBINER_HINDEXED_BLOCK] = { "hindexed_block",
+					     "bytes",
+					     { { LENGTH, "blocks" },
+					       { COUNT, "blocklength" },
+					       { DISPLACEMENTS, "displacements" } } },
+	[DTCONV_COMBINER_STRUCT] = { "struct", "bytes", { { LENGTH, "members" } } },
+	[DTCONV_COMBINER_SUBARRAY] = { "subarray",
+				       "",
+				       { { LENGTH, "dimensions" },
+					 { COUNTS, "sizes" },
+					 { COUNTS, "subsizes" },
+					 { COUNTS, "starts" },
+					 { ORDER, "order" } } },
+	[DTCONV_COMBINER_DARRAY] = { "darray",
+				     "",
+				     { { COUNT, "processes" },
+				       { COUNT, "rank" },
+				       { LENGTH, "dimensions" },
+				       { COUNTS, "gsizes" },
+				       { DISTRIBUTIONS, "distributions" },
+				       { BLOCK_SIZES, "block sizes" },
+				       { COUNTS, "process grid" },
+				       { ORDER, "order" } } },
+	[DTCONV_COMBINER_RESIZED] = { "resized",
+				      "bytes",
+				      { { DISPLACEMENT, "lb" },
+					{ DISPLACEMENT, "extent" } } },
+	[DTCONV_COMBINER_F90_REAL] = { "f90_real",
+				       "",
+				       { { COUNT, "p" }, { COUNT, "r" } } },
+	[DTCONV_COMBINER_F90_COMPLEX] = { "f90_complex",
+					  "",
+					  { { COUNT, "p" }, { COUNT, "r" } } },
+	[DTCONV_COMBINER_F90_INTEGER] = { "f90_integer", "", { { COUNT, "r" } } },
+	[DTCONV_COMBINER_VALUE_INDEX] = { "value_index", "", { { 0 } } },
 };
 
 static const char *const distribution_names[] = {
@@ -106,7 +114,7 @@ static const char *const distribution_names[] = {
 	[DTCONV_DISTRIBUTE_NONE] = "none",
 };
 
-/* ---- the walk ------------------------------------------------------------------------ */
+/* ---- the walk ---------------------------------------------------------------------- */
 
 /* A type that is not printed yet, and how its constructor holds it. */
 struct node {
@@ -160,19 +168,21 @@ static int query_contents(const struct dtconv_type *type, struct contents *conte
 {
 	struct dtconv_envelope *envelope = &contents->envelope;
 
-	*contents = (struct contents){.counts = NULL};
+	*contents = (struct contents){ .counts = NULL };
 	dtconv_type_query_envelope(type, envelope);
 	contents->counts = calloc(envelope->count_count + 1, sizeof(size_t));
-	contents->displacements = calloc(envelope->displacement_count + 1, sizeof(ptrdiff_t));
+	contents->displacements =
+		calloc(envelope->displacement_count + 1, sizeof(ptrdiff_t));
 	contents->types = calloc(envelope->type_count + 1, sizeof(struct dtconv_type *));
 	if (!contents->counts || !contents->displacements || !contents->types)
 		return DTCONV_ERR_NOMEM;
 	return dtconv_type_query_contents(type, envelope->count_count, contents->counts,
-					  envelope->displacement_count, contents->displacements,
-					  envelope->type_count, contents->types);
+					  envelope->displacement_count,
+					  contents->displacements, envelope->type_count,
+					  contents->types);
 }
 
-/* ---- arguments ----------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------- */
 
 static void print_count(FILE *out, enum kind kind, size_t value)
 {
@@ -208,7 +218,8 @@ static void print_array(FILE *out, enum kind kind, const size_t *counts,
 
 static void print_arguments(FILE *out, const struct contents *contents)
 {
-	const struct constructor *constructor = &constructors[contents->envelope.combiner];
+	const struct constructor *constructor =
+		&constructors[contents->envelope.combiner];
 	const size_t *counts = contents->counts;
 	const ptrdiff_t *displacements = contents->displacements;
 	size_t length = 0;
@@ -236,7 +247,7 @@ static void print_arguments(FILE *out, const struct contents *contents)
 	}
 }
 
-/* ---- nodes --------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------- */
 
 /* Push the types a constructor was given, the last one first. */
 static int push_children(struct walk *walk, const struct contents *contents, size_t depth)
@@ -247,9 +258,10 @@ static int push_children(struct walk *walk, const struct contents *contents, siz
 	int status = 0;
 
 	if (shown < count)
-		status = push(walk, (struct node){.depth = depth, .left_out = count - shown});
+		status = push(walk,
+			      (struct node){ .depth = depth, .left_out = count - shown });
 	while (shown-- > 0 && status == 0) {
-		struct node node = {.type = contents->types[shown], .depth = depth};
+		struct node node = { .type = contents->types[shown], .depth = depth };
 
 		if (is_struct) {
 			node.is_member = true;
@@ -299,8 +311,8 @@ static int print_line(struct walk *walk, const struct node *node)
 
 int show_tree(const struct subject *subject, FILE *out)
 {
-	struct walk walk = {.out = out};
-	int status = push(&walk, (struct node){.type = subject->type});
+	struct walk walk = { .out = out };
+	int status = push(&walk, (struct node){ .type = subject->type });
 
 	while (status == 0 && walk.count > 0 && walk.lines < MAX_LINES) {
 		struct node node = walk.nodes[--walk.count];

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define DEFAULT_COLUMNS 80
-#define MIN_COLUMNS 40
-#define MAX_COLUMNS 240
+#define MIN_COLUMNS     40
+#define MAX_COLUMNS     240
 
 static size_t query_columns(void)
 {
@@ -23,7 +23,8 @@ static size_t query_columns(void)
 	size_t columns;
 
 	if (!setting || !tool_read_size(setting, &columns) || columns == 0) {
-		bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+		bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+			     size.ws_col > 0;
 
 		columns = known ? size.ws_col : DEFAULT_COLUMNS;
 	}
@@ -42,7 +43,8 @@ static enum tool_colour query_colour(void)
 		return TOOL_NO_COLOUR;
 	if (refused && *refused)
 		return TOOL_NO_COLOUR;
-	if (colours && (strcmp(colours, "truecolor") == 0 || strcmp(colours, "24bit") == 0))
+	if (colours &&
+	    (strcmp(colours, "truecolor") == 0 || strcmp(colours, "24bit") == 0))
 		return TOOL_TRUE_COLOUR;
 	return TOOL_256_COLOURS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the commands of the dtconv program share: how they fail, read an EXPR, ask the library
- * for text and find out what the terminal can show. They see the public headers only.
+ * What the commands of the dtconv program share: how they fail, read an EXPR, ask the
+ * library for text and find out what the terminal can show. They see the public headers
+ * only.
  */
 #ifndef DTCONV_TOOLS_H
 #define DTCONV_TOOLS_H
@@ -20,12 +21,13 @@ enum tool_exit {
 };
 
 /* The commands: argv[0] is the command's own name; each answers an enum tool_exit. */
+int cmd_bench(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 
-/* ---- failing: one sentence on standard error ----------------------------------------- */
+/* ---- failing: one sentence on standard error --------------------------------------- */
 
 /* Print `dtconv COMMAND: sentence` and answer the exit status given. */
 int tool_fail(const char *command, int exit_status, const char *format, ...)
@@ -36,36 +38,44 @@ int tool_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Explain why getopt_long answered ':' or '?' (it is told to keep quiet itself, by an option
- * string that begins with ':' and opterr 0).
+ * Explain why getopt_long answered ':' or '?' (it is told to keep quiet itself, by an
+ * option string that begins with ':' and opterr 0).
  */
 int tool_bad_option(const char *command, int answer, char **argv);
 
-/* A library call failed: print its error text. Answers TOOL_USAGE if the input is to blame. */
+/*
+ * A library call failed: print its error text. Answers TOOL_USAGE if the input is to
+ * blame.
+ */
 int tool_library_failed(const char *command, struct dtconv_context *context, int status);
 
-/* ---- input --------------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------- */
 
 /* Read a whole number, decimal or 0x; answers false if the text is anything else. */
 bool tool_read_size(const char *text, size_t *value);
 
-/* Create a context with default settings; prints a sentence and answers an exit status. */
+/*
+ * Create a context with default settings; prints a sentence and answers an exit status.
+ */
 int tool_create_context(const char *command, struct dtconv_context **context);
 
 /*
  * Make and commit the type that an EXPR argument describes: a text form, `-` for standard
  * input or `@FILE`. Prints a sentence and answers an exit status on failure.
  */
-int tool_read_type(const char *command, struct dtconv_context *context, const char *argument,
-		   struct dtconv_type **type);
+int tool_read_type(const char *command, struct dtconv_context *context,
+		   const char *argument, struct dtconv_type **type);
 
-/* ---- output -------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 /* A text function of the library that needs nothing but a type. */
-typedef int (*tool_type_text_fn)(const struct dtconv_type *type, char *text, size_t capacity,
-				 size_t *length);
+typedef int (*tool_type_text_fn)(const struct dtconv_type *type, char *text,
+				 size_t capacity, size_t *length);
 
-/* Ask a text function for its whole text; the caller frees it. NULL after printing why not. */
+/*
+ * Ask a text function for its whole text; the caller frees it. NULL after printing why
+ * not.
+ */
 char *tool_type_text(const char *command, struct dtconv_context *context,
 		     const struct dtconv_type *type, tool_type_text_fn function);
 

@@ -8,6 +8,7 @@
 #include "convertor.h"
 
 #include "base.h"
+#include "checked.h"
 #include "context.h"
 #include "copy_backends/plan.h"
 #include "log.h"
@@ -42,6 +43,32 @@ int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type
 
 /* ---- one-shot calls ------------------------------------------------------------------------ */
 
+/*
+ * Whole instances without gaps need neither cursor nor plan. Answers false if the call is
+ * anything else, errors included.
+ */
+static inline bool move_dense(const struct dtconv_type *type, size_t count, char *user,
+			      char *packed, size_t bytes, enum dtc_direction direction,
+			      size_t *moved)
+{
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	size_t size;
+
+	if (!layout || !layout->dense || dtc_mul_size(count, type->bounds.size, &size) ||
+	    (direction == DTC_PACK ? bytes < size : bytes > size))
+		return false;
+	size = DTC_MIN(size, bytes);
+	user = (char *)((uintptr_t)user + (uintptr_t)layout->program->ops[0].disp);
+	if (direction == DTC_PACK)
+		dtc_cpu_run(packed, user, size);
+	else
+		dtc_cpu_run(user, packed, size);
+	count_call(type->context, direction, size);
+	if (moved)
+		*moved = size;
+	return true;
+}
+
 static int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
 		      size_t bytes, enum dtc_direction direction, size_t *moved,
 		      const char *caller)
@@ -74,6 +101,8 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void *packed,
 		size_t capacity, size_t *moved)
 {
+	if (move_dense(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK, moved))
+		return 0;
 	return move_whole(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
 			  moved, __func__);
 }
@@ -81,6 +110,8 @@ int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void
 int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const void *packed,
 		  size_t bytes, size_t *moved)
 {
+	if (move_dense(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK, moved))
+		return 0;
 	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
 			  moved, __func__);
 }

@@ -7,6 +7,8 @@
 
 #include "build.h"
 
+#include <stdio.h>
+
 #include "base.h"
 #include "layout.h"
 #include "predefined.h"
@@ -187,6 +189,33 @@ static const struct kind *find_kind(const struct kind *kinds, size_t n, size_t p
 	return NULL;
 }
 
+/* A wish in words: a number of digits, or that there is none. */
+struct wish {
+	char text[24];
+};
+
+static struct wish wish(int64_t digits)
+{
+	struct wish wish = {"undefined"};
+
+	if ((size_t)digits != DTCONV_UNDEFINED)
+		snprintf(wish.text, sizeof(wish.text), "%zu", (size_t)digits);
+	return wish;
+}
+
+static int refuse_kind(const char *caller, struct dtconv_context *context, size_t n,
+		       const int64_t arguments[])
+{
+	if (n == 1)
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: r (argument 2) is %s, the widest integer has 38 digits",
+				caller, wish(arguments[0]).text);
+	return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+			"%s: p and r (arguments 2, 3) are %s and %s, the widest kind has 33 "
+			"digits and exponents to 4931",
+			caller, wish(arguments[0]).text, wish(arguments[1]).text);
+}
+
 /* A committed type that is @kind under the name of @combiner. */
 static int create_kind(const char *caller, struct dtconv_context *context,
 		       enum dtconv_combiner combiner, const struct kind *kind, size_t n,
@@ -195,10 +224,7 @@ static int create_kind(const char *caller, struct dtconv_context *context,
 	struct dtconv_type *type;
 
 	if (!kind)
-		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
-				"%s: no kind reaches the precision and range asked for "
-				"(argument 2 is %zu)",
-				caller, (size_t)arguments[0]);
+		return refuse_kind(caller, context, n, arguments);
 	struct dtconv_type *same = context->predefined[kind->which];
 	struct dtc_type_plan plan = {.context = context,
 				     .caller = caller,

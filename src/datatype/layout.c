@@ -21,6 +21,8 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 	}
 	*layout = (struct dtc_layout){
 		.program = program, .extent = extent, .size = program->bytes};
+	layout->dense = program->op_count == 1 && program->ops[0].kind == DTC_OP_RUN &&
+			extent == (int64_t)program->bytes;
 	return layout;
 }
 

@@ -36,6 +36,7 @@ struct dtc_layout {
 	struct dtc_program *program; /* of one instance */
 	int64_t extent;
 	uint64_t size; /* packed bytes of one instance */
+	bool dense;    /* any number of instances is one run */
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */

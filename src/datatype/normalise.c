@@ -285,6 +285,9 @@ struct survey {
 	uint64_t instances;
 	struct block few[FEW]; /* the first blocks */
 	uint64_t longest;      /* instances in the longest block before merging */
+	uint64_t shortest;     /* instances in the shortest block after merging */
+	uint64_t longest_merged;
+	uint64_t cut; /* instances in the longest entry that a table of it may have */
 	bool uniform;          /* all blocks are equally long */
 	bool progression;      /* and equally spaced */
 	int64_t step;
@@ -316,6 +319,8 @@ static void survey_batch(struct survey *survey, const struct block *blocks, size
 		survey->highest = DTC_MAX(survey->highest, disp);
 		survey->disp_bits |= (uint64_t)disp;
 		survey->length_bits |= blocks[i].length;
+		survey->shortest = DTC_MIN(survey->shortest, blocks[i].length);
+		survey->longest_merged = DTC_MAX(survey->longest_merged, blocks[i].length);
 		survey->instances += blocks[i].length;
 	}
 	survey->blocks += n;
@@ -326,11 +331,57 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 	struct reader reader;
 	size_t n;
 
-	*survey = (struct survey){.uniform = true, .progression = true};
+	*survey = (struct survey){
+		.uniform = true, .progression = true, .shortest = UINT64_MAX, .cut = UINT64_MAX};
 	reader_init(&reader, list);
 	while ((n = read_batch(&reader)) > 0)
 		survey_batch(survey, reader.merged, n);
 	survey->longest = reader.longest;
+}
+
+/* ---- splitting ----------------------------------------------------------------------- */
+
+/* Blocks up to this many bytes are moved faster if all are equally long. */
+#define SPLIT_BYTES 64
+
+static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length)
+{
+	struct reader reader;
+	size_t n;
+
+	reader_init(&reader, list);
+	while ((n = read_batch(&reader)) > 0)
+		for (size_t i = 0; i < n; i++)
+			if (reader.merged[i].length % length)
+				return false;
+	return true;
+}
+
+/*
+ * A list of equal short blocks of which a few happen to touch (a sorted gather, a random one
+ * with luck) is better left equal: no length to look up, none to mispredict. So if the blocks
+ * are few multiples of the shortest, cut them to its length.
+ */
+static bool worth_splitting(const struct dtc_block_list *list, const struct survey *survey,
+			    uint64_t unit)
+{
+	uint64_t entries = survey->instances / survey->shortest;
+
+	return !survey->uniform && survey->shortest * unit <= SPLIT_BYTES &&
+	       entries - survey->blocks <= survey->blocks / 2 &&
+	       all_are_multiples(list, survey->shortest);
+}
+
+/* Make the survey what it would be of the list cut into its shortest length. */
+static void split(struct survey *survey, int64_t extent)
+{
+	survey->blocks = survey->instances / survey->shortest;
+	survey->uniform = true;
+	survey->cut = survey->shortest;
+	survey->few[0].length = survey->shortest;
+	survey->disp_bits |= survey->shortest * (uint64_t)extent;
+	/* The last cut of any block may lie beyond the highest block's start. */
+	survey->highest += (int64_t)((survey->longest_merged - survey->shortest) * (uint64_t)extent);
 }
 
 /* ---- tables -------------------------------------------------------------------------- */
@@ -351,6 +402,7 @@ static struct dtc_table plan_table(const struct survey *survey, uint64_t unit)
 	struct dtc_table table = {
 		.count = survey->blocks,
 		.uniform = survey->uniform ? survey->few[0].length * unit : 0,
+		.span = (uint64_t)(survey->highest - survey->lowest),
 		.disp_shift = common_shift(survey->disp_bits),
 		.prefix_shift = common_shift(survey->length_bits * unit),
 	};
@@ -396,9 +448,11 @@ static void clear_padding(struct dtc_table *table)
 		((uint32_t *)((char *)table + table->prefix_offset))[table->count + 1] = 0;
 }
 
+/* Entries of one block each, or of at most @cut instances if that is less. */
 static void fill_table(struct dtc_table *table, const struct dtc_block_list *list,
-		       uint64_t unit)
+		       uint64_t unit, uint64_t cut)
 {
+	const int64_t step = (int64_t)(cut * (uint64_t)list->extent);
 	struct reader reader;
 	int64_t first = 0;
 	uint64_t units = 0, entry = 0;
@@ -409,10 +463,15 @@ static void fill_table(struct dtc_table *table, const struct dtc_block_list *lis
 	while ((n = read_batch(&reader)) > 0) {
 		if (entry == 0)
 			first = reader.merged[0].disp;
-		for (size_t i = 0; i < n; i++, entry++) {
-			store_disp(table, entry, reader.merged[i].disp - first);
-			store_prefix(table, entry, units);
-			units += reader.merged[i].length * unit;
+		for (size_t i = 0; i < n; i++) {
+			int64_t disp = reader.merged[i].disp - first;
+			uint64_t length = reader.merged[i].length;
+
+			for (; length > cut; length -= cut, disp += step)
+				store_disp(table, entry++, disp);
+			store_disp(table, entry, disp);
+			store_prefix(table, entry++, units);
+			units += length * unit;
 		}
 	}
 	store_prefix(table, table->count, units);
@@ -459,7 +518,7 @@ static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
 					  .unit_bytes = table.uniform};
 	struct dtc_table *stored = (struct dtc_table *)dtc_program_tables(program);
 	*stored = table;
-	fill_table(stored, list, unit);
+	fill_table(stored, list, unit, survey->cut);
 	return program;
 }
 
@@ -485,6 +544,8 @@ static struct dtc_program *create_runs(struct dtconv_context *context,
 	}
 	if (survey.blocks <= FEW)
 		return create_few_runs(context, &survey, disp, unit);
+	if (worth_splitting(list, &survey, unit))
+		split(&survey, list->extent);
 	return create_table_of_runs(context, list, &survey, disp, unit);
 }
 
@@ -533,7 +594,7 @@ static struct dtc_program *create_table_loop(const struct dtc_program *body,
 	struct dtc_table *stored =
 		(struct dtc_table *)dtc_program_table(program, &program->ops[0]);
 	*stored = table;
-	fill_table(stored, list, 1);
+	fill_table(stored, list, 1, survey->cut);
 	return program;
 }
 

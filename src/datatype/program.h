@@ -56,6 +56,7 @@ struct dtc_table {
 	uint64_t uniform;       /* units in every entry, or 0: see the prefixes */
 	uint64_t prefix_offset; /* from the table's start, in bytes */
 	uint64_t table_bytes;   /* the table's whole size, a multiple of 8 */
+	uint64_t span;          /* from the lowest to the highest displacement */
 	uint8_t disp_wide;      /* 1: int64_t, 0: int32_t */
 	uint8_t disp_shift;
 	uint8_t prefix_wide; /* 1: uint64_t, 0: uint32_t */

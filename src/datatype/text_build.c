@@ -10,7 +10,8 @@
 #include "log.h"
 
 /* subarray: ndims, sizes[], subsizes[], starts[], order */
-static int build_subarray(const struct dtc_text_contents *contents, struct dtconv_type **type)
+static int build_subarray(const struct dtc_text_contents *contents,
+			  struct dtconv_type **type)
 {
 	size_t ndims = contents->counts[0];
 	const size_t *sizes = contents->counts + 1;
@@ -22,7 +23,8 @@ static int build_subarray(const struct dtc_text_contents *contents, struct dtcon
 
 /* darray: size, rank, ndims, gsizes[], distributions[], dargs[], psizes[], order */
 static int build_darray(struct dtconv_context *context,
-			const struct dtc_text_contents *contents, struct dtconv_type **type)
+			const struct dtc_text_contents *contents,
+			struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	size_t ndims = counts[2];
@@ -41,8 +43,8 @@ static int build_darray(struct dtconv_context *context,
 				ndims);
 	for (size_t i = 0; i < ndims; i++)
 		distributions[i] = (enum dtconv_distribution)gsizes[ndims + i];
-	status = dtconv_type_create_darray(counts[0], counts[1], ndims, gsizes, distributions,
-					   dargs, dargs + ndims,
+	status = dtconv_type_create_darray(counts[0], counts[1], ndims, gsizes,
+					   distributions, dargs, dargs + ndims,
 					   (enum dtconv_order)dargs[2 * ndims],
 					   contents->types[0], type);
 	dtc_free(context, distributions);
@@ -51,7 +53,8 @@ static int build_darray(struct dtconv_context *context,
 
 /* The constructors whose arguments are a fixed number of single values. */
 static int build_scalars(struct dtconv_context *context, enum dtconv_combiner combiner,
-			 const struct dtc_text_contents *contents, struct dtconv_type **type)
+			 const struct dtc_text_contents *contents,
+			 struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	const ptrdiff_t *disps = contents->displacements;
@@ -66,14 +69,15 @@ static int build_scalars(struct dtconv_context *context, enum dtconv_combiner co
 		return dtconv_type_create_vector(counts[0], counts[1], disps[0], types[0],
 						 type);
 	case DTCONV_COMBINER_HVECTOR:
-		return dtconv_type_create_hvector(counts[0], counts[1], disps[0], types[0],
-						  type);
+		return dtconv_type_create_hvector(counts[0], counts[1], disps[0],
+						  types[0], type);
 	case DTCONV_COMBINER_RESIZED:
 		return dtconv_type_create_resized(types[0], disps[0], disps[1], type);
 	case DTCONV_COMBINER_F90_REAL:
 		return dtconv_type_create_f90_real(context, counts[0], counts[1], type);
 	case DTCONV_COMBINER_F90_COMPLEX:
-		return dtconv_type_create_f90_complex(context, counts[0], counts[1], type);
+		return dtconv_type_create_f90_complex(context, counts[0], counts[1],
+						      type);
 	case DTCONV_COMBINER_F90_INTEGER:
 		return dtconv_type_create_f90_integer(context, counts[0], type);
 	default: /* DTCONV_COMBINER_VALUE_INDEX */
@@ -96,14 +100,14 @@ int dtc_text_build(struct dtconv_context *context, enum dtconv_combiner combiner
 		return dtconv_type_create_hindexed(counts[0], counts + 1, disps, types[0],
 						   type);
 	case DTCONV_COMBINER_INDEXED_BLOCK:
-		return dtconv_type_create_indexed_block(counts[0], counts[1], disps, types[0],
-							type);
+		return dtconv_type_create_indexed_block(counts[0], counts[1], disps,
+							types[0], type);
 	case DTCONV_COMBINER_HINDEXED_BLOCK:
 		return dtconv_type_create_hindexed_block(counts[0], counts[1], disps,
 							 types[0], type);
 	case DTCONV_COMBINER_STRUCT:
-		return dtconv_type_create_struct(context, counts[0], counts + 1, disps, types,
-						 type);
+		return dtconv_type_create_struct(context, counts[0], counts + 1, disps,
+						 types, type);
 	case DTCONV_COMBINER_SUBARRAY:
 		return build_subarray(contents, type);
 	case DTCONV_COMBINER_DARRAY:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From type to text: a walk over envelopes and contents with an explicit stack, so that depth
- * costs heap and no recursion. It decides how the text is spaced, nothing else.
+ * From type to text: a walk over envelopes and contents with an explicit stack, so that
+ * depth costs heap and no recursion. It decides how the text is spaced, nothing else.
  */
 #include "config.h"
 
@@ -17,21 +17,21 @@
 #include <stdint.h>
 
 /*
- * Shared members are written out each time, so that a few types that hold each other twice
- * make a text without end. Both limits are far beyond what anybody reads.
+ * Shared members are written out each time, so that a few types that hold each other
+ * twice make a text without end. Both limits are far beyond what anybody reads.
  */
 #define MAX_CONSTRUCTORS ((size_t)1 << 22)
-#define MAX_LENGTH ((size_t)1 << 30)
+#define MAX_LENGTH       ((size_t)1 << 30)
 
 /* A constructor whose closing parenthesis has not been written. */
 struct level {
 	struct level *outer;
 	const struct dtc_text_form *form;
-	size_t argument;    /* the next one, or the array of types that is open */
-	size_t entries;     /* written of the open array of types */
-	bool array_is_open; /* between [ and ] of an array of types */
-	bool any_written;   /* an argument that stands in the text */
-	size_t length;      /* entries of each array */
+	size_t argument;      /* the next one, or the array of types that is open */
+	size_t entries;       /* written of the open array of types */
+	bool array_is_open;   /* between [ and ] of an array of types */
+	bool any_written;     /* an argument that stands in the text */
+	size_t length;        /* entries of each array */
 	const size_t *counts; /* what is not written yet of its contents */
 	const ptrdiff_t *displacements;
 	struct dtconv_type *const *types;
@@ -44,14 +44,15 @@ struct formatter {
 	size_t constructors;
 };
 
-/* ---- levels -------------------------------------------------------------------------- */
+/* ---- levels ------------------------------------------------------------------------ */
 
 /* Bytes of a level and the contents that stand behind it. */
 static bool level_bytes(const struct dtconv_envelope *envelope, size_t *bytes)
 {
 	size_t items;
 
-	return dtc_add_size(envelope->count_count, envelope->displacement_count, &items) ||
+	return dtc_add_size(envelope->count_count, envelope->displacement_count,
+			    &items) ||
 	       dtc_add_size(items, envelope->type_count, &items) ||
 	       dtc_mul_size(items, sizeof(size_t), &items) ||
 	       dtc_add_size(items, sizeof(struct level), bytes);
@@ -72,18 +73,19 @@ static int open_level(struct formatter *formatter, const struct dtconv_type *typ
 	if (!level_bytes(envelope, &bytes))
 		level = dtc_alloc(formatter->context, bytes);
 	if (!level)
-		return DTC_FAIL(formatter->context, DTCONV_ERR_NOMEM,
-				"dtconv_type_format: no memory (%zu bytes) for the contents of "
-				"a constructor",
-				bytes);
+		return DTC_FAIL(
+			formatter->context, DTCONV_ERR_NOMEM,
+			"dtconv_type_format: no memory (%zu bytes) for the contents of "
+			"a constructor",
+			bytes);
 	counts = (size_t *)(level + 1);
 	displacements = (ptrdiff_t *)(counts + envelope->count_count);
 	types = (struct dtconv_type **)(displacements + envelope->displacement_count);
-	*level = (struct level){.outer = formatter->inner,
-				.form = dtc_text_form_of(envelope->combiner),
-				.counts = counts,
-				.displacements = displacements,
-				.types = types};
+	*level = (struct level){ .outer = formatter->inner,
+				 .form = dtc_text_form_of(envelope->combiner),
+				 .counts = counts,
+				 .displacements = displacements,
+				 .types = types };
 	formatter->inner = level;
 	dtc_text_printf(&formatter->text, "%s(", level->form->name);
 	return dtconv_type_query_contents(type, envelope->count_count, counts,
@@ -102,24 +104,26 @@ static void close_level(struct formatter *formatter)
 static int check_limits(struct formatter *formatter)
 {
 	if (++formatter->constructors > MAX_CONSTRUCTORS)
-		return DTC_FAIL(formatter->context, DTCONV_ERR_LIMIT,
-				"dtconv_type_format: the text has more than the limit of %zu "
-				"constructors",
-				MAX_CONSTRUCTORS);
+		return DTC_FAIL(
+			formatter->context, DTCONV_ERR_LIMIT,
+			"dtconv_type_format: the text has more than the limit of %zu "
+			"constructors",
+			MAX_CONSTRUCTORS);
 	if (formatter->text.length > MAX_LENGTH)
-		return DTC_FAIL(formatter->context, DTCONV_ERR_LIMIT,
-				"dtconv_type_format: the text is longer than the limit of %zu "
-				"characters",
-				MAX_LENGTH);
+		return DTC_FAIL(
+			formatter->context, DTCONV_ERR_LIMIT,
+			"dtconv_type_format: the text is longer than the limit of %zu "
+			"characters",
+			MAX_LENGTH);
 	return 0;
 }
 
-/* ---- values -------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------ */
 
 /* Write a predefined type's name, or open a constructor. */
 static int write_type(struct formatter *formatter, const struct dtconv_type *type)
 {
-	struct dtconv_type_attr attr = {.struct_size = sizeof(attr)};
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_envelope envelope;
 	int status = dtconv_type_query_envelope(type, &envelope);
 
@@ -171,7 +175,7 @@ static void write_array(struct formatter *formatter, struct level *level,
 	dtc_text_puts(&formatter->text, "]");
 }
 
-/* ---- the walk ------------------------------------------------------------------------ */
+/* ---- the walk ---------------------------------------------------------------------- */
 
 /* One step inside an array of types: one entry, or its end. */
 static int step_type_array(struct formatter *formatter, struct level *level)
@@ -234,7 +238,7 @@ static int step(struct formatter *formatter)
 int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 		       size_t *length)
 {
-	struct formatter formatter = {.context = dtc_type_context(type)};
+	struct formatter formatter = { .context = dtc_type_context(type) };
 	int status;
 
 	if (!length || (!text && capacity > 0))

@@ -12,34 +12,38 @@
 
 #include <string.h>
 
-#define ARGUMENT(kind, name) {DTC_TEXT_##kind, name}
-#define ARGUMENTS(...)                                                                       \
-	sizeof((struct dtc_text_argument[]){__VA_ARGS__}) / sizeof(struct dtc_text_argument), \
-	{                                                                                    \
-		__VA_ARGS__                                                                  \
-	}
-#define FORM(combiner, name, ...) \
-	[DTCONV_COMBINER_##combiner] = {DTCONV_COMBINER_##combiner, name, ARGUMENTS(__VA_ARGS__)}
+/* clang-format off */
+#define ARGUMENT(kind, name) { DTC_TEXT_##kind, name }
+#define ARGUMENT_COUNT(...) \
+	DTC_ARRAY_LENGTH(((struct dtc_text_argument[]){ __VA_ARGS__ }))
+#define FORM(which, name, ...)                                                           \
+	[DTCONV_COMBINER_##which] = { DTCONV_COMBINER_##which, name,                     \
+				      ARGUMENT_COUNT(__VA_ARGS__), { __VA_ARGS__ } }
+/* clang-format on */
 
 static const struct dtc_text_form forms[] = {
 	FORM(DUP, "dup", ARGUMENT(TYPE, "oldtype")),
-	FORM(CONTIGUOUS, "contiguous", ARGUMENT(COUNT, "count"), ARGUMENT(TYPE, "oldtype")),
+	FORM(CONTIGUOUS, "contiguous", ARGUMENT(COUNT, "count"),
+	     ARGUMENT(TYPE, "oldtype")),
 	FORM(VECTOR, "vector", ARGUMENT(COUNT, "count"), ARGUMENT(COUNT, "blocklength"),
 	     ARGUMENT(DISPLACEMENT, "stride"), ARGUMENT(TYPE, "oldtype")),
 	FORM(HVECTOR, "hvector", ARGUMENT(COUNT, "count"), ARGUMENT(COUNT, "blocklength"),
 	     ARGUMENT(DISPLACEMENT, "stride"), ARGUMENT(TYPE, "oldtype")),
-	FORM(INDEXED, "indexed", ARGUMENT(LENGTH, "count"), ARGUMENT(COUNTS, "blocklengths"),
-	     ARGUMENT(DISPLACEMENTS, "displacements"), ARGUMENT(TYPE, "oldtype")),
-	FORM(HINDEXED, "hindexed", ARGUMENT(LENGTH, "count"), ARGUMENT(COUNTS, "blocklengths"),
-	     ARGUMENT(DISPLACEMENTS, "displacements"), ARGUMENT(TYPE, "oldtype")),
+	FORM(INDEXED, "indexed", ARGUMENT(LENGTH, "count"),
+	     ARGUMENT(COUNTS, "blocklengths"), ARGUMENT(DISPLACEMENTS, "displacements"),
+	     ARGUMENT(TYPE, "oldtype")),
+	FORM(HINDEXED, "hindexed", ARGUMENT(LENGTH, "count"),
+	     ARGUMENT(COUNTS, "blocklengths"), ARGUMENT(DISPLACEMENTS, "displacements"),
+	     ARGUMENT(TYPE, "oldtype")),
 	FORM(INDEXED_BLOCK, "indexed_block", ARGUMENT(LENGTH, "count"),
 	     ARGUMENT(COUNT, "blocklength"), ARGUMENT(DISPLACEMENTS, "displacements"),
 	     ARGUMENT(TYPE, "oldtype")),
 	FORM(HINDEXED_BLOCK, "hindexed_block", ARGUMENT(LENGTH, "count"),
 	     ARGUMENT(COUNT, "blocklength"), ARGUMENT(DISPLACEMENTS, "displacements"),
 	     ARGUMENT(TYPE, "oldtype")),
-	FORM(STRUCT, "struct", ARGUMENT(LENGTH, "count"), ARGUMENT(COUNTS, "blocklengths"),
-	     ARGUMENT(DISPLACEMENTS, "displacements"), ARGUMENT(TYPES, "types")),
+	FORM(STRUCT, "struct", ARGUMENT(LENGTH, "count"),
+	     ARGUMENT(COUNTS, "blocklengths"), ARGUMENT(DISPLACEMENTS, "displacements"),
+	     ARGUMENT(TYPES, "types")),
 	FORM(SUBARRAY, "subarray", ARGUMENT(LENGTH, "ndims"), ARGUMENT(COUNTS, "sizes"),
 	     ARGUMENT(COUNTS, "subsizes"), ARGUMENT(COUNTS, "starts"),
 	     ARGUMENT(ORDER, "order"), ARGUMENT(TYPE, "oldtype")),
@@ -53,7 +57,8 @@ static const struct dtc_text_form forms[] = {
 	FORM(F90_REAL, "f90_real", ARGUMENT(DIGITS, "p"), ARGUMENT(DIGITS, "r")),
 	FORM(F90_COMPLEX, "f90_complex", ARGUMENT(DIGITS, "p"), ARGUMENT(DIGITS, "r")),
 	FORM(F90_INTEGER, "f90_integer", ARGUMENT(COUNT, "r")),
-	FORM(VALUE_INDEX, "value_index", ARGUMENT(TYPE, "value"), ARGUMENT(TYPE, "index")),
+	FORM(VALUE_INDEX, "value_index", ARGUMENT(TYPE, "value"),
+	     ARGUMENT(TYPE, "index")),
 };
 
 static const size_t form_count = DTC_ARRAY_LENGTH(forms);
@@ -100,7 +105,7 @@ enum dtconv_predefined dtc_text_predefined_find(const char *name, size_t length)
 	return which;
 }
 
-/* ---- misspelt names ------------------------------------------------------------------ */
+/* ---- misspelt names ---------------------------------------------------------------- */
 
 /* The longest name is cxx_long_double_complex; longer words are not compared. */
 #define MAX_COMPARED 31
@@ -152,7 +157,7 @@ static void consider(const char *candidate, const char *name, size_t length,
 /* Take off what the name has in front in C programs. */
 static void strip_prefix(const char **name, size_t *length)
 {
-	static const char *const prefixes[] = {"MPI_", "DTCONV_"};
+	static const char *const prefixes[] = { "MPI_", "DTCONV_" };
 
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(prefixes); i++) {
 		size_t prefix = strlen(prefixes[i]);
@@ -190,7 +195,7 @@ const char *dtc_text_nearest_name(const char *name, size_t length)
 	return nearest;
 }
 
-/* ---- kinds --------------------------------------------------------------------------- */
+/* ---- kinds ------------------------------------------------------------------------- */
 
 const char *const *dtc_text_words(enum dtc_text_kind kind, size_t *count)
 {

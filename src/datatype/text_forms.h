@@ -19,11 +19,11 @@
 
 /* What an argument is, and in which of the envelope's three arrays it stands. */
 enum dtc_text_kind {
-	DTC_TEXT_LENGTH,        /* counts: entries of every array that follows; not written */
-	DTC_TEXT_COUNT,         /* counts: one number */
-	DTC_TEXT_DIGITS,        /* counts: one number, or `undefined` */
-	DTC_TEXT_ORDER,         /* counts: an enum dtconv_order */
-	DTC_TEXT_COUNTS,        /* counts: an array */
+	DTC_TEXT_LENGTH, /* counts: entries of every array that follows; not written */
+	DTC_TEXT_COUNT,  /* counts: one number */
+	DTC_TEXT_DIGITS, /* counts: one number, or `undefined` */
+	DTC_TEXT_ORDER,  /* counts: an enum dtconv_order */
+	DTC_TEXT_COUNTS, /* counts: an array */
 	DTC_TEXT_DISTRIBUTIONS, /* counts: an array of enum dtconv_distribution */
 	DTC_TEXT_BLOCK_SIZES,   /* counts: an array of numbers or `default` */
 	DTC_TEXT_DISPLACEMENT,  /* displacements: one signed number */
@@ -73,7 +73,9 @@ int dtc_text_is_array(enum dtc_text_kind kind);
 int dtc_text_is_type(enum dtc_text_kind kind);
 int dtc_text_is_displacement(enum dtc_text_kind kind);
 
-/* The arguments of one constructor call, in the order of struct dtconv_envelope's table. */
+/*
+ * The arguments of one constructor call, in the order of struct dtconv_envelope's table.
+ */
 struct dtc_text_contents {
 	const size_t *counts;
 	const ptrdiff_t *displacements;

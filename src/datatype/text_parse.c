@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From text to type. One explicit stack of open constructors and three stacks of their
- * arguments, so that hostile text costs memory in proportion to its length and no recursion.
- * It decides the grammar; it refuses to judge values, which the constructors do.
+ * arguments, so that hostile text costs memory in proportion to its length and no
+ * recursion. It decides the grammar; it refuses to judge values, which the constructors
+ * do.
  */
 #include "config.h"
 
@@ -31,13 +32,13 @@ struct frame {
 	const struct dtc_text_form *form;
 	size_t start;       /* offset of its name in the text */
 	size_t argument;    /* the next one, or the array of types that is open */
-	size_t written;     /* arguments read so far that stand in the text: LENGTH does not */
+	size_t written;     /* arguments read so far that stand in the text */
 	size_t entries;     /* read of the open array of types */
 	bool array_is_open; /* between [ and ] of an array of types */
 	size_t length;      /* entries that every array has; UNKNOWN before the first */
 	size_t length_slot; /* where in the stack of counts the length belongs */
 	const char *length_source; /* the array that said so */
-	size_t counts;      /* where its own arguments begin in each stack */
+	size_t counts;             /* where its own arguments begin in each stack */
 	size_t displacements;
 	size_t types;
 };
@@ -52,7 +53,7 @@ struct parser {
 	struct stack types; /* one reference each */
 };
 
-/* ---- stacks -------------------------------------------------------------------------- */
+/* ---- stacks ------------------------------------------------------------------------ */
 
 static int grow(struct parser *parser, struct stack *stack)
 {
@@ -136,7 +137,7 @@ static int push_type(struct parser *parser, struct dtconv_type *type)
 	return status;
 }
 
-/* ---- sentences ----------------------------------------------------------------------- */
+/* ---- sentences --------------------------------------------------------------------- */
 
 /* Names an argument, for example `entry 3 of displacements (argument 2 of indexed)`. */
 struct argument_name {
@@ -164,16 +165,21 @@ static struct argument_name name_type_argument(const struct frame *frame)
 }
 
 /* Fail because something else stands where `wanted` should. */
-static int fail_expected(const struct parser *parser, const char *wanted, const char *where)
+static int fail_expected(const struct parser *parser, const char *wanted,
+			 const char *where)
 {
 	const struct dtc_scan *scan = &parser->scan;
 
-	return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, scan->at, "expected %s %s, found %s",
-			     wanted, where, dtc_scan_describe(scan, scan->at).text);
+	return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, scan->at,
+			     "expected %s %s, found %s", wanted, where,
+			     dtc_scan_describe(scan, scan->at).text);
 }
 
-/* Fail because no value of the argument's kind stands here: say which values there are. */
-static int fail_value(const struct parser *parser, const struct frame *frame, size_t entry)
+/*
+ * Fail because no value of the argument's kind stands here: say which values there are.
+ */
+static int fail_value(const struct parser *parser, const struct frame *frame,
+		      size_t entry)
 {
 	enum dtc_text_kind kind = frame->form->arguments[frame->argument].kind;
 	const char *maximum = dtc_text_word_of_maximum(kind);
@@ -195,8 +201,9 @@ static int fail_value(const struct parser *parser, const struct frame *frame, si
 }
 
 /* Fail because a number is outside what the argument can hold. */
-static int fail_range(const struct parser *parser, const struct frame *frame, size_t entry,
-		      const struct dtc_scan_number *number, int status, const char *limit)
+static int fail_range(const struct parser *parser, const struct frame *frame,
+		      size_t entry, const struct dtc_scan_number *number, int status,
+		      const char *limit)
 {
 	const struct dtc_scan *scan = &parser->scan;
 
@@ -205,7 +212,7 @@ static int fail_range(const struct parser *parser, const struct frame *frame, si
 			     dtc_scan_describe(scan, number->start).text, limit);
 }
 
-/* ---- single values ------------------------------------------------------------------- */
+/* ---- single values ----------------------------------------------------------------- */
 
 /* Take one of the words that this kind of value may be; answers false if none is here. */
 static bool accept_word(struct parser *parser, enum dtc_text_kind kind, size_t *value)
@@ -261,7 +268,8 @@ static int read_count(struct parser *parser, const struct frame *frame, size_t e
 	return push(parser, &parser->counts, &number.magnitude);
 }
 
-static int read_displacement(struct parser *parser, const struct frame *frame, size_t entry)
+static int read_displacement(struct parser *parser, const struct frame *frame,
+			     size_t entry)
 {
 	struct dtc_scan_number number;
 	size_t largest;
@@ -288,7 +296,7 @@ static int read_value(struct parser *parser, const struct frame *frame, size_t e
 	return read_count(parser, frame, entry);
 }
 
-/* ---- arrays -------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------ */
 
 /* Take `[`. */
 static int open_array(struct parser *parser, const struct frame *frame)
@@ -350,7 +358,7 @@ static int read_array(struct parser *parser, struct frame *frame)
 	return status ? status : check_length(parser, frame, entries);
 }
 
-/* ---- types --------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------- */
 
 /* Fail because a word, perhaps an empty one, is no type. */
 static int fail_type(const struct parser *parser, const char *word, size_t length)
@@ -363,8 +371,10 @@ static int fail_type(const struct parser *parser, const char *word, size_t lengt
 
 	if (!nearest && !dtc_text_is_name(word, length))
 		return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, start,
-				     "expected a type%s%s, found %s", frame ? " for " : "",
-				     frame ? name_type_argument(frame).text : "", found.text);
+				     "expected a type%s%s, found %s",
+				     frame ? " for " : "",
+				     frame ? name_type_argument(frame).text : "",
+				     found.text);
 	return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, start,
 			     "there is no type or constructor %s%s%s%s", found.text,
 			     nearest ? "; did you mean '" : "", nearest ? nearest : "",
@@ -372,7 +382,8 @@ static int fail_type(const struct parser *parser, const char *word, size_t lengt
 }
 
 /* Open a constructor, whose name has been read. */
-static int open_form(struct parser *parser, const struct dtc_text_form *form, size_t start)
+static int open_form(struct parser *parser, const struct dtc_text_form *form,
+		     size_t start)
 {
 	struct frame frame = {
 		.form = form,
@@ -401,7 +412,8 @@ static int read_type(struct parser *parser)
 	const struct dtc_text_form *form = dtc_text_form_find(word, length);
 
 	if (which < DTCONV_PREDEFINED_COUNT)
-		return push_type(parser, dtconv_type_predefined(parser->scan.context, which));
+		return push_type(parser,
+				 dtconv_type_predefined(parser->scan.context, which));
 	if (form)
 		return open_form(parser, form, (size_t)(word - parser->scan.text));
 	return fail_type(parser, word, length);
@@ -422,7 +434,7 @@ static int step_type_array(struct parser *parser, struct frame *frame)
 	return status;
 }
 
-/* ---- constructors -------------------------------------------------------------------- */
+/* ---- constructors ------------------------------------------------------------------ */
 
 /* Say where in the text the arguments stand that a constructor refused. */
 static int fail_build(const struct parser *parser, const struct frame *frame, int status)
@@ -450,7 +462,8 @@ static int close_form(struct parser *parser)
 				     frame.form->name);
 	if (frame.length != UNKNOWN)
 		*(size_t *)item(&parser->counts, frame.length_slot) = frame.length;
-	status = dtc_text_build(parser->scan.context, frame.form->combiner, &contents, &type);
+	status = dtc_text_build(parser->scan.context, frame.form->combiner, &contents,
+				&type);
 	if (status)
 		return fail_build(parser, &frame, status);
 	parser->counts.count = frame.counts;
@@ -482,7 +495,8 @@ static int accept_comma(struct parser *parser, const struct frame *frame)
 }
 
 /* Read an argument, or of one that holds types the beginning. */
-static int read_argument(struct parser *parser, struct frame *frame, enum dtc_text_kind kind)
+static int read_argument(struct parser *parser, struct frame *frame,
+			 enum dtc_text_kind kind)
 {
 	int status = accept_comma(parser, frame);
 
@@ -517,7 +531,7 @@ static int step(struct parser *parser)
 	return read_argument(parser, frame, kind);
 }
 
-/* ---- the whole text ------------------------------------------------------------------ */
+/* ---- the whole text ---------------------------------------------------------------- */
 
 static int parse_all(struct parser *parser)
 {
@@ -547,16 +561,17 @@ int dtconv_type_parse(struct dtconv_context *context, const char *text, size_t l
 		      struct dtconv_type **type)
 {
 	struct parser parser = {
-		.scan = {.context = context, .text = text, .length = length},
-		.frames = {.width = sizeof(struct frame)},
-		.counts = {.width = sizeof(size_t)},
-		.displacements = {.width = sizeof(ptrdiff_t)},
-		.types = {.width = sizeof(struct dtconv_type *)},
+		.scan = { .context = context, .text = text, .length = length },
+		.frames = { .width = sizeof(struct frame) },
+		.counts = { .width = sizeof(size_t) },
+		.displacements = { .width = sizeof(ptrdiff_t) },
+		.types = { .width = sizeof(struct dtconv_type *) },
 	};
 	int status;
 
 	if (!text || !type)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL, "dtconv_type_parse: %s is NULL",
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"dtconv_type_parse: %s is NULL",
 				text ? "type (argument 4)" : "text (argument 2)");
 	status = parse_all(&parser);
 	if (status == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form. It decides what a word and a number are, independent of the
- * locale, and how a place in the text is named; it refuses to know any grammar.
+ * The characters of a text form. It decides what a word and a number are, independent of
+ * the locale, and how a place in the text is named; it refuses to know any grammar.
  */
 #include "config.h"
 
@@ -30,7 +30,8 @@ static int is_digit(char c)
 
 static int is_word(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_';
 }
 
 int dtc_scan_peek(struct dtc_scan *scan)
@@ -103,9 +104,10 @@ int dtc_scan_number(struct dtc_scan *scan, struct dtc_scan_number *number)
 	size_t signs = next == '-' || next == '+';
 	const char *word = scan->text + start + signs;
 	size_t length = word_length(scan, start + signs);
-	int hexadecimal = length > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+	int hexadecimal = length > 2 && word[0] == '0' &&
+			  (word[1] == 'x' || word[1] == 'X');
 
-	*number = (struct dtc_scan_number){.negative = next == '-', .start = start};
+	*number = (struct dtc_scan_number){ .negative = next == '-', .start = start };
 	if (hexadecimal ? !read_digits(word + 2, length - 2, 16, number)
 			: !read_digits(word, length, 10, number))
 		return 0;
@@ -126,7 +128,8 @@ struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offs
 	length = *start == '-' || *start == '+';
 	length += word_length(scan, offset + length);
 	if (length > MAX_REPEATED)
-		snprintf(found.text, sizeof(found.text), "'%.*s...'", MAX_REPEATED, start);
+		snprintf(found.text, sizeof(found.text), "'%.*s...'", MAX_REPEATED,
+			 start);
 	else if (length > 0)
 		snprintf(found.text, sizeof(found.text), "'%.*s'", (int)length, start);
 	else if (*start > ' ' && *start < 127)
@@ -138,7 +141,8 @@ struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offs
 }
 
 /* Name an offset: by column, and by line too if the text has several. */
-static void describe_place(const struct dtc_scan *scan, size_t offset, struct dtc_text *out)
+static void describe_place(const struct dtc_scan *scan, size_t offset,
+			   struct dtc_text *out)
 {
 	size_t line = 1;
 	size_t line_start = 0;
@@ -154,8 +158,8 @@ static void describe_place(const struct dtc_scan *scan, size_t offset, struct dt
 	dtc_text_printf(out, "column %zu", offset - line_start + 1);
 }
 
-int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset, const char *format,
-		  ...)
+int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset,
+		  const char *format, ...)
 {
 	char place[64];
 	char sentence[512];
@@ -167,5 +171,6 @@ int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset, const 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
-	return DTC_FAIL(scan->context, status, "dtconv_type_parse: %s: %s", place, sentence);
+	return DTC_FAIL(scan->context, status, "dtconv_type_parse: %s: %s", place,
+			sentence);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form: white space, words, numbers, and sentences that say where in
- * the text something is wrong. It refuses to know any grammar.
+ * The characters of a text form: white space, words, numbers, and sentences that say
+ * where in the text something is wrong. It refuses to know any grammar.
  */
 #ifndef DTC_DATATYPE_TEXT_SCAN_H
 #define DTC_DATATYPE_TEXT_SCAN_H
@@ -31,7 +31,9 @@ int dtc_scan_peek(struct dtc_scan *scan);
 /* Take the next character if it is this one. */
 int dtc_scan_accept(struct dtc_scan *scan, char wanted);
 
-/* Take a word of letters, digits and underscores; answers its length, 0 if there is none. */
+/*
+ * Take a word of letters, digits and underscores; answers its length, 0 if there is none.
+ */
 size_t dtc_scan_word(struct dtc_scan *scan, const char **word);
 
 /* Take a number (decimal or 0x, with or without a sign); answers 0 if there is none. */
@@ -44,7 +46,7 @@ struct dtc_scan_found {
 struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offset);
 
 /* Fail with a sentence that begins with where the offset is, for people. */
-int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset, const char *format,
-		  ...) __attribute__((format(printf, 4, 5)));
+int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset,
+		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -20,51 +20,70 @@ struct grid {
 	size_t block;
 };
 
-/* One loop nest per length; four blocks are loaded before the first is stored. */
+/* A loop nest in which the length is a constant. */
+DTC_INLINE void move_grid(const struct grid *grid, size_t block)
+{
+	const struct dtc_grid_side to_strides = grid->to_strides;
+	const struct dtc_grid_side from_strides = grid->from_strides;
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * from_strides.outer;
+
+#pragma GCC unroll 4
+		for (size_t j = grid->inner; j; j--) {
+			dtc_copy_block(to, from, block);
+			to += to_strides.inner;
+			from += from_strides.inner;
+		}
+	}
+}
+
 #define FIXED_GRID(LENGTH)                                                                 \
-	static void row_##LENGTH(char *restrict to, ptrdiff_t to_stride,                   \
-				 const char *restrict from, ptrdiff_t from_stride,         \
-				 size_t count)                                             \
-	{                                                                                  \
-		for (; count >= 4; count -= 4) {                                           \
-			char a[LENGTH], b[LENGTH], c[LENGTH], d[LENGTH];                   \
-                                                                                           \
-			memcpy(a, from, LENGTH);                                           \
-			memcpy(b, from + from_stride, LENGTH);                             \
-			memcpy(c, from + 2 * from_stride, LENGTH);                         \
-			memcpy(d, from + 3 * from_stride, LENGTH);                         \
-			memcpy(to, a, LENGTH);                                             \
-			memcpy(to + to_stride, b, LENGTH);                                 \
-			memcpy(to + 2 * to_stride, c, LENGTH);                             \
-			memcpy(to + 3 * to_stride, d, LENGTH);                             \
-			from += 4 * from_stride;                                           \
-			to += 4 * to_stride;                                               \
-		}                                                                          \
-		for (; count; count--) {                                                   \
-			memcpy(to, from, LENGTH);                                          \
-			from += from_stride;                                               \
-			to += to_stride;                                                   \
-		}                                                                          \
-	}                                                                                  \
-                                                                                           \
 	static void grid_##LENGTH(const struct grid *grid)                                 \
 	{                                                                                  \
-		char *to = grid->to;                                                       \
-		const char *from = grid->from;                                             \
+		move_grid(grid, LENGTH);                                                   \
+	}
+
+/* Blocks that are one word: four are loaded before the first is stored. */
+#define WORD_GRID(LENGTH, word)                                                            \
+	static void grid_##LENGTH(const struct grid *grid)                                 \
+	{                                                                                  \
+		const struct dtc_grid_side to_strides = grid->to_strides;                  \
+		const struct dtc_grid_side from_strides = grid->from_strides;              \
                                                                                            \
 		for (size_t i = 0; i < grid->outer; i++) {                                 \
-			row_##LENGTH(to, grid->to_strides.inner, from,                     \
-				     grid->from_strides.inner, grid->inner);               \
-			to += grid->to_strides.outer;                                      \
-			from += grid->from_strides.outer;                                  \
+			char *to = grid->to + (ptrdiff_t)i * to_strides.outer;             \
+			const char *from =                                                 \
+				grid->from + (ptrdiff_t)i * from_strides.outer;            \
+			size_t left = grid->inner;                                         \
+                                                                                           \
+			for (; left >= 4; left -= 4) {                                     \
+				word a = *(const word *)from;                              \
+				word b = *(const word *)(from + from_strides.inner);       \
+				word c = *(const word *)(from + 2 * from_strides.inner);   \
+				word d = *(const word *)(from + 3 * from_strides.inner);   \
+                                                                                           \
+				*(word *)to = a;                                           \
+				*(word *)(to + to_strides.inner) = b;                      \
+				*(word *)(to + 2 * to_strides.inner) = c;                  \
+				*(word *)(to + 3 * to_strides.inner) = d;                  \
+				to += 4 * to_strides.inner;                                \
+				from += 4 * from_strides.inner;                            \
+			}                                                                  \
+			for (; left; left--) {                                             \
+				*(word *)to = *(const word *)from;                         \
+				to += to_strides.inner;                                    \
+				from += from_strides.inner;                                \
+			}                                                                  \
 		}                                                                          \
 	}
 
 /* Every length up to 64. */
 #define EIGHT(DO, a, b, c, d, e, f, g, h) DO(a) DO(b) DO(c) DO(d) DO(e) DO(f) DO(g) DO(h)
-#define EVERY_LENGTH(DO)                                                                   \
-	EIGHT(DO, 1, 2, 3, 4, 5, 6, 7, 8)                                                  \
-	EIGHT(DO, 9, 10, 11, 12, 13, 14, 15, 16)                                           \
+#define ODD_LENGTHS(DO)                                                                    \
+	DO(3) DO(5) DO(6) DO(7)                                                            \
+	DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)                                    \
 	EIGHT(DO, 17, 18, 19, 20, 21, 22, 23, 24)                                          \
 	EIGHT(DO, 25, 26, 27, 28, 29, 30, 31, 32)                                          \
 	EIGHT(DO, 33, 34, 35, 36, 37, 38, 39, 40)                                          \
@@ -72,24 +91,22 @@ struct grid {
 	EIGHT(DO, 49, 50, 51, 52, 53, 54, 55, 56)                                          \
 	EIGHT(DO, 57, 58, 59, 60, 61, 62, 63, 64)
 
-EVERY_LENGTH(FIXED_GRID)
+WORD_GRID(1, char)
+WORD_GRID(2, dtc_2_bytes)
+WORD_GRID(4, dtc_4_bytes)
+WORD_GRID(8, dtc_8_bytes)
+WORD_GRID(16, dtc_16_bytes)
+ODD_LENGTHS(FIXED_GRID)
 
 #define TABLE_ENTRY(LENGTH) [LENGTH] = grid_##LENGTH,
 
-static void (*const fixed_grids[])(const struct grid *) = {EVERY_LENGTH(TABLE_ENTRY)};
+static void (*const fixed_grids[])(const struct grid *) = {
+	TABLE_ENTRY(1) TABLE_ENTRY(2) TABLE_ENTRY(4) TABLE_ENTRY(8) TABLE_ENTRY(16)
+	ODD_LENGTHS(TABLE_ENTRY)};
 
 static void grid_of_long_blocks(const struct grid *grid)
 {
-	for (size_t i = 0; i < grid->outer; i++) {
-		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
-		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
-
-		for (size_t j = 0; j < grid->inner; j++) {
-			memcpy(to, from, grid->block);
-			to += grid->to_strides.inner;
-			from += grid->from_strides.inner;
-		}
-	}
+	move_grid(grid, grid->block);
 }
 
 void dtc_cpu_grid(char *to, struct dtc_grid_side to_strides, const char *from,
@@ -105,5 +122,5 @@ void dtc_cpu_grid(char *to, struct dtc_grid_side to_strides, const char *from,
 
 void dtc_cpu_run(char *to, const char *from, size_t bytes)
 {
-	dtc_copy_short(to, from, bytes);
+	dtc_copy_block(to, from, bytes);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-	ARENA = 1 << 17,   /* bytes on either side of displacement 0 */
+	ARENA = 1 << 19,   /* bytes on either side of displacement 0 */
 	MAX_PACKED = 8192, /* longest packed stream */
 	GUARD = 64,        /* bytes that must stay as they are round all that is used */
 	INSTANCES = 2      /* for whole packs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The text form in depth: every error with its sentence (test/golden/text_errors.txt), numbers
- * at their limits, text that is cut anywhere, deep and long text, round trips of random types,
- * and memory that runs out at every allocation.
+ * The text form in depth: every error with its sentence (test/golden/text_errors.txt),
+ * numbers at their limits, text that is cut anywhere, deep and long text, round trips of
+ * random types, and memory that runs out at every allocation.
  */
 #include "config.h"
 
@@ -17,10 +17,11 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-#define SPECIMEN                                                                             \
-	"struct([1,2], [-8,0x40], [darray(4, 1, [8,8], [block,cyclic], [default,2], [2,2], " \
-	"fortran, resized(int, -4, 16)),subarray([4,4], [2,2], [1,1], c, "                   \
-	"hindexed([1,2], [0,24], value_index(long_double, int16)))])"
+/* Every kind of argument, and types in all the places where they may stand. */
+static const char specimen[] =
+	"struct([1,2], [-8,0x40], [darray(4, 1, [8,8], [block,cyclic], [default,2], "
+	"[2,2], fortran, resized(int, -4, 16)),subarray([4,4], [2,2], [1,1], c, "
+	"hindexed([1,2], [0,24], value_index(long_double, int16)))])";
 
 static int parse(const char *text, struct dtconv_type **type)
 {
@@ -47,7 +48,7 @@ static const char *status_name(int status)
 	}
 }
 
-/* ---- errors -------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------ */
 
 static const char *const wrong[] = {
 	/* no type at all */
@@ -173,8 +174,8 @@ START_TEST(every_error_has_its_sentence)
 
 		ck_assert_msg(status < 0, "'%s' was accepted", wrong[i]);
 		ck_assert_msg(type == untouched, "'%s' wrote its output", wrong[i]);
-		ck_assert_msg(strncmp(t_error(), "dtconv_type_parse: ", 19) == 0, "'%s': %s",
-			      wrong[i], t_error());
+		ck_assert_msg(strncmp(t_error(), "dtconv_type_parse: ", 19) == 0,
+			      "'%s': %s", wrong[i], t_error());
 		ck_assert_msg(!strchr(t_error(), '\n'), "'%s': %s", wrong[i], t_error());
 		put_escaped(out, wrong[i]);
 		fprintf(out, "\n\t%s\n\t%s\n", status_name(status), t_error());
@@ -200,12 +201,13 @@ START_TEST(null_arguments_are_refused)
 }
 END_TEST
 
-/* ---- what is accepted ---------------------------------------------------------------- */
+/* ---- what is accepted -------------------------------------------------------------- */
 
 START_TEST(all_predefined_names)
 {
 	for (unsigned which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
-		struct dtconv_type *expected = t_predefined((enum dtconv_predefined)which);
+		struct dtconv_type *expected =
+			t_predefined((enum dtconv_predefined)which);
 		char *name = t_text(expected);
 		struct dtconv_type *type;
 
@@ -240,15 +242,17 @@ START_TEST(numbers_at_their_limits)
 	assert_reads_as("resized(byte, -0x8000000000000000, +0x7fffffffffffffff)",
 			"resized(byte, -9223372036854775808, 9223372036854775807)");
 	assert_reads_as("vector(-0, +007, -0, int)", "vector(0, 7, 0, int)");
-	assert_reads_as("darray(1, 0, [4], [cyclic], [18446744073709551615], [1], c, int)",
-			"darray(1, 0, [4], [cyclic], [default], [1], c, int)");
+	assert_reads_as(
+		"darray(1, 0, [4], [cyclic], [18446744073709551615], [1], c, int)",
+		"darray(1, 0, [4], [cyclic], [default], [1], c, int)");
 	assert_reads_as("f90_real(6, 18446744073709551615)", "f90_real(6, undefined)");
 }
 END_TEST
 
 START_TEST(white_space_is_free)
 {
-	assert_reads_as("\t vector\n(\r\n3 ,\v2,\f-5 , int ) \n", "vector(3, 2, -5, int)");
+	assert_reads_as("\t vector\n(\r\n3 ,\v2,\f-5 , int ) \n",
+			"vector(3, 2, -5, int)");
 	assert_reads_as("indexed([1,2],[0,4],int)", "indexed([1,2], [0,4], int)");
 	assert_reads_as(" struct ( [ ] , [ ] , [ ] ) ", "struct([], [], [])");
 	assert_reads_as(" 2int ", "2int");
@@ -257,27 +261,28 @@ END_TEST
 
 START_TEST(specimen_of_everything)
 {
-	struct dtconv_type *type = t_parse(SPECIMEN);
+	struct dtconv_type *type = t_parse(specimen);
 
-	assert_reads_as(SPECIMEN,
-			"struct([1,2], [-8,64], [darray(4, 1, [8,8], [block,cyclic], "
-			"[default,2], [2,2], fortran, resized(int, -4, 16)),subarray([4,4], "
-			"[2,2], [1,1], c, hindexed([1,2], [0,24], value_index(long_double, "
-			"int16)))])");
+	assert_reads_as(
+		specimen,
+		"struct([1,2], [-8,64], [darray(4, 1, [8,8], [block,cyclic], "
+		"[default,2], [2,2], fortran, resized(int, -4, 16)),subarray([4,4], "
+		"[2,2], [1,1], c, hindexed([1,2], [0,24], value_index(long_double, "
+		"int16)))])");
 	t_verify(type);
 	dtconv_type_unref(type);
 }
 END_TEST
 
-/* ---- text that ends anywhere --------------------------------------------------------- */
+/* ---- text that ends anywhere ------------------------------------------------------- */
 
 /* A copy that ends where the next page cannot be read. */
 static char *copy_before_a_wall(const char *text, size_t length, char **mapping)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	*mapping = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			0);
+	*mapping = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert(*mapping != MAP_FAILED);
 	ck_assert_int_eq(mprotect(*mapping + page, page, PROT_NONE), 0);
 	memcpy(*mapping + page - length, text, length);
@@ -288,13 +293,13 @@ START_TEST(no_prefix_is_read_past_its_end)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (size_t length = 0; length <= strlen(SPECIMEN); length++) {
+	for (size_t length = 0; length <= strlen(specimen); length++) {
 		char *mapping;
-		char *text = copy_before_a_wall(SPECIMEN, length, &mapping);
+		char *text = copy_before_a_wall(specimen, length, &mapping);
 		struct dtconv_type *type;
 		int status = dtconv_type_parse(t_context, text, length, &type);
 
-		if (length == strlen(SPECIMEN)) {
+		if (length == strlen(specimen)) {
 			t_ok(status);
 			dtconv_type_unref(type);
 		} else {
@@ -310,8 +315,9 @@ START_TEST(a_nul_inside_is_a_wrong_byte)
 	struct dtconv_type *type;
 
 	t_status(dtconv_type_parse(t_context, "int\0int", 7, &type), DTCONV_ERR_FORMAT);
-	ck_assert_str_eq(t_error(), "dtconv_type_parse: column 4: expected the end of the text "
-				    "after the type, found the byte 0x00");
+	ck_assert_str_eq(t_error(),
+			 "dtconv_type_parse: column 4: expected the end of the text "
+			 "after the type, found the byte 0x00");
 }
 END_TEST
 
@@ -327,15 +333,16 @@ static void mutate(struct random_stream *stream, char *text, size_t length)
 
 START_TEST(mutations_are_read_or_refused)
 {
-	struct random_stream stream = {random_seed(0x7e47)};
+	struct random_stream stream = { random_seed(0x7e47) };
 	size_t accepted = 0;
 
 	for (size_t round = 0; round < 20000; round++) {
-		char text[] = SPECIMEN;
+		char text[sizeof(specimen)];
 		size_t length = sizeof(text) - 1 - random_below(&stream, 2);
 		struct dtconv_type *type;
 		int status;
 
+		memcpy(text, specimen, sizeof(text));
 		mutate(&stream, text, length);
 		status = dtconv_type_parse(t_context, text, length, &type);
 		if (status == 0) {
@@ -354,7 +361,7 @@ START_TEST(mutations_are_read_or_refused)
 }
 END_TEST
 
-/* ---- deep and long ------------------------------------------------------------------- */
+/* ---- deep and long ----------------------------------------------------------------- */
 
 /* `levels` constructors inside each other; free it. */
 static char *nested_text(size_t levels)
@@ -414,12 +421,12 @@ END_TEST
 START_TEST(a_shared_member_is_not_written_without_end)
 {
 	struct dtconv_type *type = t_predefined(DTCONV_INT);
-	size_t blocklengths[2] = {0, 0};
-	ptrdiff_t displacements[2] = {0, 0};
+	size_t blocklengths[2] = { 0, 0 };
+	ptrdiff_t displacements[2] = { 0, 0 };
 	size_t length;
 
 	for (size_t i = 0; i < 60; i++) { /* 2^60 of them, if written out */
-		struct dtconv_type *members[2] = {type, type};
+		struct dtconv_type *members[2] = { type, type };
 		struct dtconv_type *outer;
 
 		t_ok(dtconv_type_create_struct(t_context, 2, blocklengths, displacements,
@@ -475,8 +482,8 @@ START_TEST(a_million_blocks_take_linear_time)
 	double seconds_many = round_trip_seconds(many);
 
 	/* ten times the work; a hundred times would be quadratic */
-	ck_assert_msg(seconds_many < 40 * seconds_some + 0.1, "%g s, and %g s for ten times less",
-		      seconds_many, seconds_some);
+	ck_assert_msg(seconds_many < 40 * seconds_some + 0.1,
+		      "%g s, and %g s for ten times less", seconds_many, seconds_some);
 	free(some);
 	free(many);
 }
@@ -506,7 +513,7 @@ START_TEST(a_hundred_thousand_members)
 }
 END_TEST
 
-/* ---- round trips --------------------------------------------------------------------- */
+/* ---- round trips ------------------------------------------------------------------- */
 
 /* The arguments of two types that should be the same. */
 struct pair {
@@ -520,7 +527,7 @@ struct pair {
 static void assert_same_call(const struct dtconv_type *a, const struct dtconv_type *b,
 			     struct pair *pair)
 {
-	const struct dtconv_type *types[2] = {a, b};
+	const struct dtconv_type *types[2] = { a, b };
 
 	for (int i = 0; i < 2; i++)
 		t_ok(dtconv_type_query_envelope(types[i], &pair->envelope[i]));
@@ -570,7 +577,7 @@ static void assert_same_tree(struct dtconv_type *a, struct dtconv_type *b)
 START_TEST(random_types_come_back)
 {
 	uint64_t seed = random_seed(1);
-	struct random_limits limits = {.depth = 5};
+	struct random_limits limits = { .depth = 5 };
 
 	for (uint64_t i = 0; i < 3000; i++) {
 		struct dtconv_type *type;
@@ -590,7 +597,7 @@ END_TEST
 
 START_TEST(a_short_buffer_gets_the_beginning)
 {
-	struct dtconv_type *type = t_parse(SPECIMEN);
+	struct dtconv_type *type = t_parse(specimen);
 	char *whole = t_text(type);
 	size_t length = strlen(whole);
 	char *part = malloc(length + 2);
@@ -605,7 +612,8 @@ START_TEST(a_short_buffer_gets_the_beginning)
 		ck_assert_uint_eq(told, length);
 		ck_assert_int_eq(part[capacity], '#');
 		if (capacity > 0) {
-			ck_assert_uint_eq(strlen(part), capacity > length ? length : capacity - 1);
+			ck_assert_uint_eq(strlen(part),
+					  capacity > length ? length : capacity - 1);
 			ck_assert_int_eq(strncmp(part, whole, strlen(part)), 0);
 		}
 	}
@@ -615,7 +623,7 @@ START_TEST(a_short_buffer_gets_the_beginning)
 }
 END_TEST
 
-/* ---- memory -------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* An allocator that fails once after some calls and counts what is out. */
 struct scarce {
@@ -645,7 +653,8 @@ static void scarce_free(void *arg, void *memory)
 }
 
 /* Read and write the specimen with so many allocations; the first failure's status. */
-static int round_trip(struct dtconv_context *context, struct scarce *scarce, size_t allowed)
+static int round_trip(struct dtconv_context *context, struct scarce *scarce,
+		      size_t allowed)
 {
 	struct dtconv_type *type;
 	size_t length;
@@ -653,7 +662,7 @@ static int round_trip(struct dtconv_context *context, struct scarce *scarce, siz
 	int status;
 
 	scarce->calls_left = allowed;
-	status = dtconv_type_parse(context, SPECIMEN, strlen(SPECIMEN), &type);
+	status = dtconv_type_parse(context, specimen, strlen(specimen), &type);
 	if (status)
 		return status;
 	status = dtconv_type_format(type, text, sizeof(text), &length);
@@ -663,10 +672,10 @@ static int round_trip(struct dtconv_context *context, struct scarce *scarce, siz
 
 START_TEST(memory_may_run_out_anywhere)
 {
-	struct scarce scarce = {.calls_left = SIZE_MAX};
+	struct scarce scarce = { .calls_left = SIZE_MAX };
 	struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = {scarce_alloc, scarce_free, &scarce},
+		.allocator = { scarce_alloc, scarce_free, &scarce },
 	};
 	struct dtconv_context *context;
 	size_t before;
@@ -687,7 +696,7 @@ START_TEST(memory_may_run_out_anywhere)
 }
 END_TEST
 
-/* -------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------- */
 
 static void add_reading(Suite *suite)
 {

@@ -122,8 +122,12 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 /* Packed bytes of the user's data that one pass over a body of several runs covers. */
 #define PASS_BYTES 16384
 
-/* Iterations side by side in one pass over a strip that lies across them. */
-#define TILE 16
+/*
+ * Packed bytes side by side in one pass over a strip that lies across iterations: a cache line
+ * of the user's side. More streams on the packed side would fall into one cache set, because
+ * matrices like powers of two.
+ */
+#define TILE_BYTES 64
 
 static uint64_t magnitude(int64_t stride)
 {
@@ -150,8 +154,9 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	/* Transposing: neighbours in memory are in different iterations, so go across a few. */
-	for (uint64_t done = 0; done < count; done += TILE) {
-		uint64_t wide = DTC_MIN(count - done, (uint64_t)TILE);
+	uint64_t tile = DTC_MAX(TILE_BYTES / op->unit_bytes, UINT64_C(2));
+	for (uint64_t done = 0; done < count; done += tile) {
+		uint64_t wide = DTC_MIN(count - done, tile);
 
 		move_grid(at(&start, (int64_t)done * loop->stride, done * loop->unit_bytes),
 			  (struct dtc_grid_side){op->stride, loop->stride},

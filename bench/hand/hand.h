@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hand-written loops the engine is judged against: one pack and one unpack a layout, as
+ * a good C programmer would write them knowing the layout. They know shapes, never types.
+ */
+#ifndef BENCH_HAND_H
+#define BENCH_HAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Every loop has this form. The arena is the user's memory at displacement 0; the shape is
+ * the struct below that the layout uses. Arena and packed memory never overlap.
+ */
+typedef void (*hand_pack_fn)(const void *shape, const void *restrict arena,
+			     void *restrict packed);
+typedef void (*hand_unpack_fn)(const void *shape, void *restrict arena,
+			       const void *restrict packed);
+
+#define HAND_DECLARE(name)                                                   \
+	void hand_pack_##name(const void *shape, const void *restrict arena, \
+			      void *restrict packed);                        \
+	void hand_unpack_##name(const void *shape, void *restrict arena,     \
+				const void *restrict packed)
+
+/*
+ * Which instruction sets the loops were compiled for (-march=native): bits below. They must
+ * not run on a processor that lacks one.
+ */
+#define HAND_NEEDS_AVX2   1u
+#define HAND_NEEDS_AVX512 2u
+unsigned hand_needs(void);
+
+/* ---- strided.c: equally spaced blocks ------------------------------------------------ */
+
+/* `count` blocks, each `pitch` bytes after the last; the block length is the function's. */
+struct hand_blocks {
+	size_t count;
+	size_t pitch;
+};
+HAND_DECLARE(blocks4);
+HAND_DECLARE(blocks8);
+HAND_DECLARE(blocks12);
+HAND_DECLARE(blocks16);
+HAND_DECLARE(blocks40);
+HAND_DECLARE(blocks64);
+HAND_DECLARE(blocks256);
+HAND_DECLARE(blocks4096);
+
+/* Two nested loops around one block: of 8 bytes, of 16 bytes, of `run_bytes` bytes. */
+struct hand_nest {
+	size_t outer_count;
+	size_t outer_pitch;
+	size_t inner_count;
+	size_t inner_pitch;
+	size_t run_bytes;
+};
+HAND_DECLARE(nest8);
+HAND_DECLARE(nest16);
+HAND_DECLARE(runs);
+
+/* Small instances: 4 doubles, every second one, a new instance every 64 bytes. */
+struct hand_instances {
+	size_t count;
+};
+HAND_DECLARE(vec8_count);
+
+/* ---- wrf.c: halo of a weather code --------------------------------------------------- */
+
+/*
+ * Four 2-D (d1 x d3), three 3-D (d1 x d2 x d3) and two 4-D (d1 x d2 x d3 x 2) arrays of
+ * floats one after another; of each the box s1 x d2 x s3 at (i0, 0, j0), of the 4-D ones
+ * only in the second scalar.
+ */
+struct hand_wrf {
+	size_t d1, d2, d3;
+	size_t s1, s3;
+	size_t i0, j0;
+};
+HAND_DECLARE(wrf);
+
+/* ---- matrix.c: columns of row-major matrices ----------------------------------------- */
+
+/* `columns` columns of `rows` elements, rows `pitch` elements apart, packed column by column. */
+struct hand_columns {
+	size_t rows;
+	size_t columns;
+	size_t pitch;
+};
+HAND_DECLARE(columns8);
+HAND_DECLARE(columns16);
+
+/* Rows of a lower triangle: i + 1 doubles at i * n. */
+struct hand_triangle {
+	size_t n;
+};
+HAND_DECLARE(lower_tri);
+
+/* Blocks of 8 x 8 doubles dealt to 2 x 2 processes, the first one's share of n x n. */
+HAND_DECLARE(cyclic8);
+
+/* ---- gather.c: elements picked by a list of indices ---------------------------------- */
+
+/* `count` elements, the i-th at list[i] elements. */
+struct hand_gather {
+	size_t count;
+	const uint32_t *list;
+};
+HAND_DECLARE(gather4);
+HAND_DECLARE(gather8);
+
+/* Two arrays of points of 3 floats, each with its list; the second starts at `second`. */
+struct hand_gather_two {
+	struct hand_gather first;
+	struct hand_gather other;
+	size_t second; /* bytes */
+};
+HAND_DECLARE(points12_two);
+
+/*
+ * Atoms: an array of 3 doubles an atom, then `scalars` arrays of one double, all of `atoms`
+ * entries, one list for all.
+ */
+struct hand_atoms {
+	struct hand_gather pick;
+	size_t atoms;
+	size_t scalars;
+};
+HAND_DECLARE(atoms);
+
+/* Blocks of doubles of varying length: lengths and displacements in bytes. */
+struct hand_indexed {
+	size_t count;
+	uint32_t *lengths;
+	size_t *displacements;
+};
+HAND_DECLARE(indexed);
+
+/* ---- records.c: arrays of structs ---------------------------------------------------- */
+
+HAND_DECLARE(struct_mixed);
+HAND_DECLARE(aos4of32);
+HAND_DECLARE(aos12of48);
+HAND_DECLARE(struct_of_vec);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Equally spaced blocks. Where the block's length is known when the loop is written it is a
+ * constant, as in an application's own loop; else it is a memcpy.
+ */
+#include "config.h"
+
+#include "bench/hand/hand.h"
+
+#include <string.h>
+
+static inline void gather_blocks(size_t count, size_t pitch, size_t length,
+				 const char *restrict in, char *restrict out)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(out + i * length, in + i * pitch, length);
+}
+
+static inline void scatter_blocks(size_t count, size_t pitch, size_t length,
+				  char *restrict out, const char *restrict in)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(out + i * pitch, in + i * length, length);
+}
+
+/* One pair of functions a length; the compiler sees the constant. */
+#define BLOCKS(length)                                                               \
+	void hand_pack_blocks##length(const void *shape, const void *restrict arena, \
+				      void *restrict packed)                         \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		gather_blocks(s->count, s->pitch, length, arena, packed);            \
+	}                                                                            \
+	void hand_unpack_blocks##length(const void *shape, void *restrict arena,     \
+					const void *restrict packed)                 \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		scatter_blocks(s->count, s->pitch, length, arena, packed);           \
+	}
+
+BLOCKS(12)
+BLOCKS(40)
+BLOCKS(64)
+BLOCKS(256)
+BLOCKS(4096)
+
+/*
+ * Blocks of 4, 8 and 16 bytes at twice their length are the commonest strides there are: with
+ * that pitch a constant too, the compiler makes shuffles of them.
+ */
+#define BLOCKS_HALF(length)                                                          \
+	void hand_pack_blocks##length(const void *shape, const void *restrict arena, \
+				      void *restrict packed)                         \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		if (s->pitch == 2 * length)                                          \
+			gather_blocks(s->count, 2 * length, length, arena, packed);  \
+		else                                                                 \
+			gather_blocks(s->count, s->pitch, length, arena, packed);    \
+	}                                                                            \
+	void hand_unpack_blocks##length(const void *shape, void *restrict arena,     \
+					const void *restrict packed)                 \
+	{                                                                            \
+		const struct hand_blocks *s = shape;                                 \
+		if (s->pitch == 2 * length)                                          \
+			scatter_blocks(s->count, 2 * length, length, arena, packed); \
+		else                                                                 \
+			scatter_blocks(s->count, s->pitch, length, arena, packed);   \
+	}
+
+BLOCKS_HALF(4)
+BLOCKS_HALF(8)
+BLOCKS_HALF(16)
+
+static inline void gather_nest(const struct hand_nest *s, size_t length,
+			       const char *restrict in, char *restrict out)
+{
+	for (size_t i = 0; i < s->outer_count; i++) {
+		gather_blocks(s->inner_count, s->inner_pitch, length, in, out);
+		in += s->outer_pitch;
+		out += s->inner_count * length;
+	}
+}
+
+static inline void scatter_nest(const struct hand_nest *s, size_t length,
+				char *restrict out, const char *restrict in)
+{
+	for (size_t i = 0; i < s->outer_count; i++) {
+		scatter_blocks(s->inner_count, s->inner_pitch, length, out, in);
+		out += s->outer_pitch;
+		in += s->inner_count * length;
+	}
+}
+
+void hand_pack_nest8(const void *shape, const void *restrict arena, void *restrict packed)
+{
+	gather_nest(shape, 8, arena, packed);
+}
+
+void hand_unpack_nest8(const void *shape, void *restrict arena,
+		       const void *restrict packed)
+{
+	scatter_nest(shape, 8, arena, packed);
+}
+
+void hand_pack_nest16(const void *shape, const void *restrict arena,
+		      void *restrict packed)
+{
+	gather_nest(shape, 16, arena, packed);
+}
+
+void hand_unpack_nest16(const void *shape, void *restrict arena,
+			const void *restrict packed)
+{
+	scatter_nest(shape, 16, arena, packed);
+}
+
+void hand_pack_runs(const void *shape, const void *restrict arena, void *restrict packed)
+{
+	const struct hand_nest *s = shape;
+
+	gather_nest(s, s->run_bytes, arena, packed);
+}
+
+void hand_unpack_runs(const void *shape, void *restrict arena,
+		      const void *restrict packed)
+{
+	const struct hand_nest *s = shape;
+
+	scatter_nest(s, s->run_bytes, arena, packed);
+}
+
+void hand_pack_vec8_count(const void *shape, const void *restrict arena,
+			  void *restrict packed)
+{
+	const struct hand_instances *s = shape;
+	const double *in = arena;
+	double *out = packed;
+
+	for (size_t i = 0; i < s->count; i++) {
+		for (size_t j = 0; j < 4; j++)
+			out[4 * i + j] = in[8 * i + 2 * j];
+	}
+}
+
+void hand_unpack_vec8_count(const void *shape, void *restrict arena,
+			    const void *restrict packed)
+{
+	const struct hand_instances *s = shape;
+	const double *in = packed;
+	double *out = arena;
+
+	for (size_t i = 0; i < s->count; i++) {
+		for (size_t j = 0; j < 4; j++)
+			out[8 * i + 2 * j] = in[4 * i + j];
+	}
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory that all engines of all processes work on: one sparse shared file, mapped by
+ * everyone, in which each row lays out a packed buffer, a flat buffer for memcpy and the
+ * user's arena with guard bytes around it.
+ */
+#ifndef BENCH_ARENA_H
+#define BENCH_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_case;
+
+/* Offsets into the map; what lies at `user` is the user's displacement 0. */
+struct arena {
+	int fd;
+	unsigned char *map;
+	size_t map_bytes;
+	size_t packed;       /* 64-byte aligned */
+	size_t packed_bytes; /* the stream */
+	size_t flat;         /* as long as the stream */
+	size_t region;       /* guard, arena, guard */
+	size_t region_bytes;
+	size_t user;
+};
+
+/* Returns 0, or -1 with errno. The memory is there when touched, not before. */
+int arena_create(struct arena *arena, size_t map_bytes);
+void arena_destroy(struct arena *arena);
+
+/* Bytes a row takes, of which arena_create must have been given as many. */
+size_t arena_bytes_for(const struct bench_case *c);
+void arena_place(struct arena *arena, const struct bench_case *c);
+
+/* Bytes behind the stream that belong to nobody and must stay as they are. */
+#define ARENA_GUARD 4096u
+
+static inline unsigned char *arena_user(const struct arena *arena)
+{
+	return arena->map + arena->user;
+}
+
+static inline unsigned char *arena_packed(const struct arena *arena)
+{
+	return arena->map + arena->packed;
+}
+
+static inline unsigned char *arena_flat(const struct arena *arena)
+{
+	return arena->map + arena->flat;
+}
+
+/*
+ * Bytes that depend on their place, so that a misplaced one shows; `memory` is 8-byte
+ * aligned. Different seeds give different bytes everywhere but by chance.
+ */
+void pattern_fill(void *memory, size_t bytes, uint64_t seed);
+/* The first byte that is not the pattern's; -1 if all are. */
+ptrdiff_t pattern_check(const void *memory, size_t bytes, uint64_t seed);
+
+#endif

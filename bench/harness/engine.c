@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engines that live in this process. Each call is one whole pack or unpack of the row,
+ * from the first argument check to the return.
+ */
+#include "config.h"
+
+#include "bench/harness/engine.h"
+
+#include "bench/harness/arena.h"
+#include "bench/layouts/layout.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+double bench_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+const char *bench_op_name(enum bench_op op)
+{
+	return op == BENCH_PACK ? "pack" : "unpack";
+}
+
+void engine_problem(struct engine *engine, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(engine->problem, sizeof(engine->problem), format, arguments);
+	va_end(arguments);
+}
+
+int engine_prepare(struct engine *e, const struct bench_case *c,
+		   const struct arena *arena)
+{
+	if (!e->absent)
+		e->problem[0] = '\0';
+	e->c = c;
+	e->arena = arena;
+	if (e->absent)
+		return -1;
+	return e->ops->prepare(e, c, arena);
+}
+
+int engine_run(struct engine *e, enum bench_op op, size_t warm, size_t calls, double *ns)
+{
+	return e->ops->run(e, op, warm, calls, ns);
+}
+
+void engine_release(struct engine *e)
+{
+	if (e->ops->release)
+		e->ops->release(e);
+}
+
+void engine_destroy(struct engine *e)
+{
+	if (e->ops && e->ops->destroy)
+		e->ops->destroy(e);
+}
+
+static void set_up(struct engine *e, const char *name, const struct engine_ops *ops)
+{
+	memset(e, 0, sizeof(*e));
+	snprintf(e->name, sizeof(e->name), "%s", name);
+	e->ops = ops;
+}
+
+/* ---- dtconv, one call ---------------------------------------------------------------- */
+
+static int dtconv_prepare(struct engine *e, const struct bench_case *c,
+			  const struct arena *arena)
+{
+	(void)e, (void)c, (void)arena;
+	return 0;
+}
+
+static int dtconv_calls(const struct engine *e, enum bench_op op, size_t calls,
+			size_t *moved)
+{
+	const struct bench_case *c = e->c;
+	void *user = arena_user(e->arena);
+	void *packed = arena_packed(e->arena);
+	int status = 0;
+
+	for (size_t i = 0; i < calls && !status; i++) {
+		if (op == BENCH_PACK)
+			status = dtconv_pack(c->type, c->count, user, packed, c->bytes,
+					     moved);
+		else
+			status = dtconv_unpack(c->type, c->count, user, packed, c->bytes,
+					       moved);
+	}
+	return status;
+}
+
+static int dtconv_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+		      double *ns)
+{
+	size_t moved = e->c->bytes;
+	int status = dtconv_calls(e, op, warm, &moved);
+	double start = bench_now();
+
+	if (!status)
+		status = dtconv_calls(e, op, calls, &moved);
+	*ns = bench_now() - start;
+	if (status)
+		engine_problem(e, "dtconv_%s answered: %s", bench_op_name(op),
+			       dtconv_strerror(status));
+	else if (moved != e->c->bytes)
+		engine_problem(e, "dtconv_%s moved %zu of %zu bytes", bench_op_name(op),
+			       moved, e->c->bytes);
+	else
+		return 0;
+	return -1;
+}
+
+void engine_dtconv(struct engine *e, const char *name)
+{
+	static const struct engine_ops ops = { .prepare = dtconv_prepare,
+					       .run = dtconv_run };
+
+	set_up(e, name, &ops);
+}
+
+/* ---- dtconv, a convertor bound again and again, or in fragments ---------------------- */
+
+static int convertor_prepare(struct engine *e, const struct bench_case *c,
+			     const struct arena *arena)
+{
+	struct dtconv_convertor *convertor = NULL;
+	int status = dtconv_convertor_create_pack(c->type, c->count, arena_user(arena),
+						  &convertor);
+
+	if (status) {
+		engine_problem(e, "dtconv_convertor_create_pack answered: %s",
+			       dtconv_strerror(status));
+		return -1;
+	}
+	e->state = convertor;
+	return 0;
+}
+
+static void convertor_release(struct engine *e)
+{
+	dtconv_convertor_destroy(e->state);
+	e->state = NULL;
+}
+
+static int rebind(const struct engine *e, enum bench_op op)
+{
+	const struct bench_case *c = e->c;
+
+	if (op == BENCH_PACK)
+		return dtconv_convertor_rebind_pack(e->state, c->type, c->count,
+						    arena_user(e->arena));
+	return dtconv_convertor_rebind_unpack(e->state, c->type, c->count,
+					      arena_user(e->arena));
+}
+
+/* One whole stream, `fragment` bytes a call. */
+static int convertor_stream(const struct engine *e, enum bench_op op, size_t fragment)
+{
+	unsigned char *packed = arena_packed(e->arena);
+	int status = rebind(e, op);
+	size_t at = 0;
+
+	while (!status && at < e->c->bytes) {
+		size_t left = e->c->bytes - at;
+		size_t bytes = left < fragment ? left : fragment;
+		size_t moved = 0;
+
+		if (op == BENCH_PACK)
+			status = dtconv_convertor_pack(e->state, packed + at, bytes,
+						       &moved);
+		else
+			status = dtconv_convertor_unpack(e->state, packed + at, bytes,
+							 &moved);
+		if (!status && moved != bytes)
+			status = DTCONV_ERR_TRUNCATE;
+		at += bytes;
+	}
+	return status;
+}
+
+static int convertor_calls(struct engine *e, enum bench_op op, size_t fragment,
+			   size_t warm, size_t calls, double *ns)
+{
+	double start = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < warm + calls && !status; i++) {
+		if (i == warm)
+			start = bench_now();
+		status = convertor_stream(e, op, fragment);
+	}
+	*ns = bench_now() - start;
+	if (!status)
+		return 0;
+	engine_problem(e, "dtconv_convertor_%s answered: %s", bench_op_name(op),
+		       dtconv_strerror(status));
+	return -1;
+}
+
+static int convertor_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+			 double *ns)
+{
+	return convertor_calls(e, op, e->c->bytes, warm, calls, ns);
+}
+
+void engine_convertor(struct engine *e, const char *name)
+{
+	static const struct engine_ops ops = { .prepare = convertor_prepare,
+					       .run = convertor_run,
+					       .release = convertor_release };
+
+	set_up(e, name, &ops);
+}
+
+static int fragments_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+			 double *ns)
+{
+	return convertor_calls(e, op, e->fragment, warm, calls, ns);
+}
+
+void engine_fragments(struct engine *e, const char *name, size_t fragment)
+{
+	static const struct engine_ops ops = { .prepare = convertor_prepare,
+					       .run = fragments_run,
+					       .release = convertor_release };
+
+	set_up(e, name, &ops);
+	e->fragment = fragment;
+}
+
+/* ---- memcpy of the same bytes -------------------------------------------------------- */
+
+static int memcpy_prepare(struct engine *e, const struct bench_case *c,
+			  const struct arena *arena)
+{
+	(void)e;
+	pattern_fill(arena_flat(arena), c->bytes, c->bytes);
+	return 0;
+}
+
+/* Called through a pointer that the compiler cannot see through, so that no call is saved. */
+static void *(*volatile copy)(void *restrict, const void *restrict, size_t) = memcpy;
+
+static int memcpy_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+		      double *ns)
+{
+	void *packed = arena_packed(e->arena);
+	void *flat = arena_flat(e->arena);
+	void *to = op == BENCH_PACK ? packed : flat;
+	const void *from = op == BENCH_PACK ? flat : packed;
+	double start = 0;
+
+	for (size_t i = 0; i < warm + calls; i++) {
+		if (i == warm)
+			start = bench_now();
+		copy(to, from, e->c->bytes);
+	}
+	*ns = bench_now() - start;
+	return 0;
+}
+
+void engine_memcpy(struct engine *e)
+{
+	static const struct engine_ops ops = { .prepare = memcpy_prepare,
+					       .run = memcpy_run };
+
+	set_up(e, "memcpy", &ops);
+	e->raw = true;
+}
+
+/* ---- the hand loop ------------------------------------------------------------------- */
+
+static int hand_prepare(struct engine *e, const struct bench_case *c,
+			const struct arena *arena)
+{
+	(void)arena;
+	if (c->hand.pack)
+		return 0;
+	engine_problem(e, "no hand loop for this layout");
+	return -1;
+}
+
+static void hand_once(const struct hand_loop *hand, enum bench_op op, unsigned char *user,
+		      unsigned char *packed)
+{
+	user += hand->first_byte;
+	for (size_t i = 0; i < hand->instances; i++) {
+		if (op == BENCH_PACK)
+			hand->pack(hand->shape, user, packed);
+		else
+			hand->unpack(hand->shape, user, packed);
+		user += hand->instance_bytes;
+		packed += hand->packed_bytes;
+	}
+}
+
+static int hand_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+		    double *ns)
+{
+	unsigned char *user = arena_user(e->arena);
+	unsigned char *packed = arena_packed(e->arena);
+	double start = 0;
+
+	for (size_t i = 0; i < warm + calls; i++) {
+		if (i == warm)
+			start = bench_now();
+		hand_once(&e->c->hand, op, user, packed);
+	}
+	*ns = bench_now() - start;
+	return 0;
+}
+
+/* The loops were compiled for the processor of the build machine. */
+static bool processor_can(unsigned needs)
+{
+#if defined(__x86_64__)
+	if (needs & HAND_NEEDS_AVX2 && !__builtin_cpu_supports("avx2"))
+		return false;
+	if (needs & HAND_NEEDS_AVX512 && !__builtin_cpu_supports("avx512f"))
+		return false;
+#endif
+	(void)needs;
+	return true;
+}
+
+void engine_hand(struct engine *e)
+{
+	static const struct engine_ops ops = { .prepare = hand_prepare, .run = hand_run };
+
+	set_up(e, "hand", &ops);
+	if (!processor_can(hand_needs())) {
+		e->absent = true;
+		engine_problem(e, "compiled for instructions that this processor lacks");
+	}
+}

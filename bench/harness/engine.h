@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contestants: dtconv, memcpy, the hand loop, and peers in processes of their own. All
+ * are asked the same things about the same memory.
+ */
+#ifndef BENCH_ENGINE_H
+#define BENCH_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct bench_case;
+struct engine;
+
+/* Which way the bytes go. */
+enum bench_op { BENCH_PACK, BENCH_UNPACK };
+const char *bench_op_name(enum bench_op op);
+
+struct engine_ops {
+	/* Get ready for a row. Returns 0, or -1 with the sentence in engine->problem. */
+	int (*prepare)(struct engine *engine, const struct bench_case *c,
+		       const struct arena *arena);
+	/*
+	 * Do `warm` calls, then `calls` more and tell how long those took together. Returns
+	 * as prepare.
+	 */
+	int (*run)(struct engine *engine, enum bench_op op, size_t warm, size_t calls,
+		   double *ns);
+	/* End of a row; not called if prepare failed. NULL: nothing to do. */
+	void (*release)(struct engine *engine);
+	/* NULL: nothing to do. */
+	void (*destroy)(struct engine *engine);
+};
+
+#define ENGINE_NAME_ROOM    32
+#define ENGINE_PROBLEM_ROOM 200
+
+struct engine {
+	char name[ENGINE_NAME_ROOM];
+	char version[80]; /* what a peer says of itself */
+	const struct engine_ops *ops;
+	const struct bench_case *c; /* of the row in work */
+	const struct arena *arena;
+	void *state;
+	bool absent;       /* not on this machine, with the reason in problem */
+	bool raw;          /* copies `bytes` flat bytes, whatever the type: memcpy */
+	size_t fragment;   /* bytes a call, where the stream is cut */
+	double prepare_ns; /* a peer's: building and committing its type */
+	char problem[ENGINE_PROBLEM_ROOM]; /* empty: none */
+};
+
+void engine_problem(struct engine *engine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Engines of this process. */
+void engine_dtconv(struct engine *engine, const char *name);
+void engine_memcpy(struct engine *engine);
+void engine_hand(struct engine *engine);
+/* dtconv through a convertor that is bound again for each call. */
+void engine_convertor(struct engine *engine, const char *name);
+/* dtconv in fragments of so many bytes through one convertor. */
+void engine_fragments(struct engine *engine, const char *name, size_t fragment);
+
+/*
+ * A program that speaks bench/peers/protocol.h; started at the first prepare, given up on when
+ * an answer takes longer than the timeout.
+ */
+void engine_peer(struct engine *engine, const char *name, const char *program,
+		 int timeout_s);
+
+int engine_prepare(struct engine *engine, const struct bench_case *c,
+		   const struct arena *arena);
+int engine_run(struct engine *engine, enum bench_op op, size_t warm, size_t calls,
+	       double *ns);
+void engine_release(struct engine *engine);
+void engine_destroy(struct engine *engine);
+
+/* Nanoseconds of a clock that only goes forward. */
+double bench_now(void);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which engines take part: our own three, the peers that were built, the user's programs.
+ */
+#include "config.h"
+
+#include <libgen.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/harness/session_internal.h"
+
+#define PATH_ROOM 1024
+
+/* Peers that this project can build, whether or not this build did. */
+static const char *const known_peers[] = { "openmpi", "mpich" };
+
+struct engine *session_new_engine(struct session *s, const char *name)
+{
+	if (s->engine_count == MOST_ENGINES || !bench_matches(s->options->engines, name))
+		return NULL;
+	return &s->engines[s->engine_count++];
+}
+
+/* The folder of the running program, or "." if the system does not tell. */
+static void program_folder(char *folder, size_t room)
+{
+	char path[PATH_ROOM];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[length > 0 ? length : 0] = '\0';
+	snprintf(folder, room, "%s", length > 0 ? dirname(path) : ".");
+}
+
+/*
+ * A peer stands in the build tree, beside the program (or above it: libtool keeps the real
+ * program in .libs), else where it was installed.
+ */
+static void find_peer(const char *name, char *path, size_t room)
+{
+	static const char *const near[] = { "", "/.." };
+	char folder[PATH_ROOM];
+
+	program_folder(folder, sizeof(folder));
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, room, "%.900s%s/bench/peers/peer-%s", folder, near[i],
+			 name);
+		if (!access(path, X_OK))
+			return;
+	}
+	snprintf(path, room, "%s/peer-%s", PEER_DIR, name);
+}
+
+static void add_known_peer(struct session *s, const char *name)
+{
+	struct engine *e = session_new_engine(s, name);
+	char path[PATH_ROOM];
+
+	if (!e)
+		return;
+	find_peer(name, path, sizeof(path));
+	engine_peer(e, name, path, s->options->timeout_s);
+	if (e->absent)
+		engine_problem(e, "not built: configure found no compiler of it");
+}
+
+static void add_own_peer(struct session *s, const struct bench_peer_option *peer)
+{
+	char name[ENGINE_NAME_ROOM];
+	struct engine *e;
+
+	snprintf(name, sizeof(name), "%.*s", (int)peer->name_length, peer->name);
+	e = session_new_engine(s, name);
+	if (e)
+		engine_peer(e, name, peer->program, s->options->timeout_s);
+}
+
+void session_add_peers(struct session *s)
+{
+	for (size_t i = 0; i < sizeof(known_peers) / sizeof(*known_peers); i++)
+		add_known_peer(s, known_peers[i]);
+	for (size_t i = 0; i < s->options->peer_count; i++)
+		add_own_peer(s, &s->options->peers[i]);
+}
+
+void session_add_engines(struct session *s)
+{
+	struct engine *e;
+
+	if ((e = session_new_engine(s, "dtconv")))
+		engine_dtconv(e, "dtconv");
+	if ((e = session_new_engine(s, "memcpy")))
+		engine_memcpy(e);
+	if ((e = session_new_engine(s, "hand")))
+		engine_hand(e);
+	session_add_peers(s);
+}
+
+void session_print_engines(const struct session *s)
+{
+	const char *separator = "engines: ";
+
+	for (size_t i = 0; i < s->engine_count; i++) {
+		const struct engine *e = &s->engines[i];
+
+		if (e->absent)
+			continue;
+		printf("%s%s", separator, e->name);
+		if (e->version[0])
+			printf(" (%s)", e->version);
+		separator = ", ";
+	}
+	for (size_t i = 0; i < s->engine_count; i++)
+		if (s->engines[i].absent)
+			printf("\nabsent:  %s (%s)", s->engines[i].name,
+			       s->engines[i].problem);
+	printf("\n");
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What was measured: a growing list, written and read as JSON lines whose keys are a contract.
+ */
+#ifndef BENCH_RESULT_H
+#define BENCH_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "bench/harness/engine.h"
+#include "bench/layouts/layout.h"
+
+/* One engine, one operation, one layout at one size. */
+struct result {
+	char layout[BENCH_NAME_ROOM];
+	char op[8];
+	char engine[ENGINE_NAME_ROOM];
+	char check[ENGINE_PROBLEM_ROOM]; /* "ok", or what failed */
+	char *expr;                      /* owned */
+	size_t bytes;
+	size_t count;
+	double ns, ns_p10, ns_p90; /* 0 if the check failed */
+	size_t rounds;
+	size_t held; /* bytes of memory a type holds, where that is the question */
+};
+
+struct results {
+	struct result *list;
+	size_t count;
+	size_t room;
+};
+
+/* Append a copy; the list owns result.expr from here on. Returns 0, or -1 without memory. */
+int results_add(struct results *results, const struct result *result);
+void results_free(struct results *results);
+
+const struct result *results_find(const struct results *results, const char *layout,
+				  size_t bytes, const char *op, const char *engine);
+
+static inline bool result_ok(const struct result *r)
+{
+	return r && r->check[0] == 'o' && r->check[1] == 'k' && !r->check[2];
+}
+
+/* Write one line; JSON has no other form here. */
+void result_write(FILE *file, const struct result *result);
+void json_string(FILE *file, const char *text);
+
+/*
+ * Read the lines an earlier run wrote. Lines that are no results are skipped; one that was cut
+ * short at the end is left out, and `length` is where it began. Returns 0 or -1 with errno.
+ */
+int results_read(struct results *results, const char *path, long *length);
+
+#endif

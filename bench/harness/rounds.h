@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The clockwork: times several engines in turn, round after round, and sums up.
+ */
+#ifndef BENCH_ROUNDS_H
+#define BENCH_ROUNDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/harness/engine.h"
+
+struct timing {
+	double ns; /* median of one call; 0 if the engine failed */
+	double ns_p10;
+	double ns_p90;
+	size_t rounds;
+	size_t calls; /* in each round */
+};
+
+/*
+ * Time `count` prepared engines for about `budget_ns`. In every round each engine does so many
+ * calls that a clock reading does not matter, in an order drawn anew. An engine that fails is
+ * left out from there on; its problem says why.
+ */
+void rounds_time(struct engine *const *engines, size_t count, enum bench_op op,
+		 double budget_ns, uint64_t seed, struct timing *timings);
+
+/* Median and deciles; sorts the values. */
+void timing_sum_up(struct timing *timing, double *values, size_t count);
+
+#endif

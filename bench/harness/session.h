@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One run of the bench: its options, and what it does with them.
+ */
+#ifndef BENCH_SESSION_H
+#define BENCH_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/harness/engine.h"
+#include "bench/layouts/layout.h"
+
+enum bench_mode {
+	BENCH_MODE_LAYOUTS,
+	BENCH_MODE_SMALL,
+	BENCH_MODE_COMMIT,
+	BENCH_MODE_FRAG,
+	BENCH_MODE_SEEK
+};
+
+/* A program of the user's own, as NAME=PATH. */
+struct bench_peer_option {
+	const char *name; /* ends at '=' */
+	size_t name_length;
+	const char *program;
+};
+
+#define BENCH_MOST_PEERS 8
+#define BENCH_MOST_EXPRS 64
+
+struct bench_options {
+	enum bench_mode mode;
+	const char *layouts; /* comma-separated patterns, NULL: all */
+	const char *engines; /* the same for engines */
+	unsigned sizes;      /* enum bench_size bits; 0: the default */
+	bool ops[2];         /* by enum bench_op */
+	double seconds;
+	uint64_t seed;
+	const char *json;
+	bool resume;
+	const char *plot;
+	const char *exprs[BENCH_MOST_EXPRS];
+	size_t expr_count;
+	size_t count; /* instances of the exprs */
+	struct bench_peer_option peers[BENCH_MOST_PEERS];
+	size_t peer_count;
+	int timeout_s;       /* for a peer's answer */
+	const char *command; /* as it was typed, for the record */
+};
+
+/* Run; the results go to standard output. Returns the exit status: 0, 1 if a check failed. */
+int bench_session_run(const struct bench_options *options);
+/* Print the rows the options choose, without running them. */
+int bench_session_list(const struct bench_options *options);
+
+/* Whether a comma-separated list of patterns has one that matches; NULL matches all. */
+bool bench_matches(const char *patterns, const char *name);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of one run share: the engines, the memory, the clock, the results.
+ */
+#ifndef BENCH_SESSION_INTERNAL_H
+#define BENCH_SESSION_INTERNAL_H
+
+#include <stdio.h>
+
+#include "bench/harness/arena.h"
+#include "bench/harness/engine.h"
+#include "bench/harness/result.h"
+#include "bench/harness/session.h"
+#include "bench/harness/verify.h"
+
+#define MOST_ENGINES 16
+#define WHY_ROOM     512
+
+/* One row to do. */
+struct row_key {
+	const struct bench_layout *layout; /* NULL: an expression */
+	int variant;
+	enum bench_size size;
+	const char *expr;
+	size_t expr_count;
+	char name[BENCH_NAME_ROOM];
+};
+
+struct session {
+	const struct bench_options *options;
+	struct dtconv_context *context;
+	struct arena arena;
+	size_t memory_limit; /* most a row may take */
+	struct engine engines[MOST_ENGINES];
+	size_t engine_count;
+	struct row_key *rows;
+	size_t row_count;
+	const char *layouts; /* patterns of the layouts wanted, NULL: all */
+	struct results results;
+	FILE *json;
+	bool progress; /* standard error is a terminal */
+	double deadline;
+	size_t rows_left;
+};
+
+/* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
+void session_add_engines(struct session *session);
+void session_add_peers(struct session *session);
+void session_print_engines(const struct session *session);
+struct engine *session_new_engine(struct session *session, const char *name);
+
+/* rows.c: the rows the options choose. They return 0, or -1 without memory. */
+int session_add_rows(struct session *session);
+/* The layouts of a table, at the sizes given (0: each at its default). */
+int session_add_table(struct session *session, const struct bench_layout *table,
+		      unsigned sizes);
+
+/* session.c: do all rows that were added. */
+void session_do_rows(struct session *session);
+
+/* work.c */
+/* Make a row's case; -1 with the sentence. */
+int session_make_case(struct session *session, const struct row_key *key,
+		      struct bench_case *c, char *why, size_t room);
+/*
+ * Verify and time one case with all engines that can; adds the results and writes them.
+ * The case must fit. `share_ns` is the time for all of it.
+ */
+void session_do_case(struct session *session, struct bench_case *c, const char *expr,
+		     double share_ns);
+/* Add one result and write its line. Takes `result->expr`. */
+void session_record(struct session *session, const struct result *result);
+/* The result of a row that could not be done at all. */
+void session_record_failure(struct session *session, const struct row_key *key,
+			    const char *why);
+/* A type's text form, cut if it is very long; the caller frees it. */
+char *session_expr(const struct dtconv_type *type);
+void session_progress(const struct session *session, const char *what);
+void session_progress_end(const struct session *session);
+/* Nanoseconds one of the rows that are left may take. */
+double session_share(const struct session *session);
+
+/* Two copies of one engine must agree. */
+void session_self_test(struct session *session);
+
+/* machine.c: where and what this is. */
+void machine_text(char *text, size_t room);
+void machine_write(FILE *json, const struct session *session);
+/* Stay on the processor we are on, so that caches serve all engines alike. */
+void machine_pin(void);
+size_t machine_memory(void);
+
+/* The special modes; each prints its own table. */
+void mode_small(struct session *session);
+void mode_commit(struct session *session);
+void mode_frag(struct session *session);
+void mode_seek(struct session *session);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Judges engines. The arena holds a pattern, gaps and guards included; a pack must give the
+ * oracle's stream and leave the guard behind packed memory alone; an unpack must put another
+ * stream where the oracle finds it, and once the oracle has put the first bytes back the
+ * whole arena must be the pattern again, or something was stored into a gap.
+ */
+#include "config.h"
+
+#include "bench/harness/verify.h"
+
+#include "bench/harness/arena.h"
+#include "bench/harness/oracle.h"
+#include "bench/layouts/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POISON 0xa5
+
+static uint64_t stream_seed(const struct verify *v)
+{
+	return ~v->seed;
+}
+
+static unsigned char *region(const struct verify *v)
+{
+	return v->arena->map + v->arena->region;
+}
+
+/* The stream that an unpack is given: other bytes than the arena's everywhere. */
+static void fill_stream(const struct verify *v)
+{
+	pattern_fill(arena_packed(v->arena), v->arena->packed_bytes, stream_seed(v));
+}
+
+static void restore(const struct verify *v)
+{
+	oracle_unpack(v->oracle, arena_user(v->arena), v->expected);
+}
+
+/* Elements that share bytes show when a stream put in does not come out again. */
+static bool find_overlap(const struct verify *v)
+{
+	bool overlapping;
+
+	fill_stream(v);
+	oracle_unpack(v->oracle, arena_user(v->arena), arena_packed(v->arena));
+	overlapping = oracle_compare(v->oracle, arena_user(v->arena),
+				     arena_packed(v->arena)) >= 0;
+	restore(v);
+	return overlapping;
+}
+
+int verify_create(struct verify *v, struct arena *arena, const struct bench_case *c,
+		  uint64_t seed)
+{
+	int status;
+
+	*v = (struct verify){ .arena = arena, .seed = seed };
+	status = oracle_create(c->type, c->count, &v->oracle);
+	if (status)
+		return status;
+	v->expected = malloc(c->bytes);
+	if (!v->expected) {
+		verify_destroy(v);
+		return DTCONV_ERR_NOMEM;
+	}
+	pattern_fill(region(v), arena->region_bytes, seed);
+	oracle_pack(v->oracle, arena_user(arena), v->expected);
+	v->overlapping = find_overlap(v);
+	return 0;
+}
+
+void verify_destroy(struct verify *v)
+{
+	oracle_destroy(v->oracle);
+	free(v->expected);
+	*v = (struct verify){ .seed = v->seed };
+}
+
+static size_t first_difference(const unsigned char *a, const unsigned char *b,
+			       size_t bytes)
+{
+	size_t i = 0;
+
+	while (i < bytes && a[i] == b[i])
+		i++;
+	return i;
+}
+
+static int verify_pack(struct verify *v, struct engine *e)
+{
+	unsigned char *packed = arena_packed(v->arena);
+	size_t bytes = v->arena->packed_bytes;
+	double ns;
+
+	memset(packed, POISON, bytes + ARENA_GUARD);
+	if (engine_run(e, BENCH_PACK, 0, 1, &ns))
+		return -1;
+	if (memcmp(packed, v->expected, bytes) != 0) {
+		engine_problem(e, "wrong byte at %zu of %zu packed",
+			       first_difference(packed, v->expected, bytes), bytes);
+		return -1;
+	}
+	for (size_t i = bytes; i < bytes + ARENA_GUARD; i++) {
+		if (packed[i] != POISON) {
+			engine_problem(e, "wrote %zu bytes behind packed memory",
+				       i - bytes);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* After an unpack: the right bytes in place, the stream and the gaps untouched. */
+static int judge_unpack(struct verify *v, struct engine *e)
+{
+	const unsigned char *packed = arena_packed(v->arena);
+	size_t bytes = v->arena->packed_bytes;
+	ptrdiff_t at = pattern_check(packed, bytes, stream_seed(v));
+
+	if (at >= 0) {
+		engine_problem(e, "changed byte %td of the stream it reads", at);
+		return -1;
+	}
+	at = v->overlapping ? -1
+			    : oracle_compare(v->oracle, arena_user(v->arena), packed);
+	if (at >= 0) {
+		engine_problem(e, "wrong byte unpacked from %td of %zu", at, bytes);
+		return -1;
+	}
+	restore(v);
+	at = pattern_check(region(v), v->arena->region_bytes, v->seed);
+	if (at >= 0) {
+		engine_problem(e, "changed a gap byte at displacement %td",
+			       (ptrdiff_t)(v->arena->region + (size_t)at) -
+				       (ptrdiff_t)v->arena->user);
+		return -1;
+	}
+	return 0;
+}
+
+static int verify_unpack(struct verify *v, struct engine *e)
+{
+	double ns;
+	int failed;
+
+	fill_stream(v);
+	failed = engine_run(e, BENCH_UNPACK, 0, 1, &ns) || judge_unpack(v, e);
+	/* what a bad engine leaves must not be held against the next one */
+	if (failed)
+		pattern_fill(region(v), v->arena->region_bytes, v->seed);
+	return failed ? -1 : 0;
+}
+
+/* A raw copy has no layout: flat and packed memory must be the same afterwards. */
+static int verify_raw(struct verify *v, struct engine *e, enum bench_op op)
+{
+	size_t bytes = v->arena->packed_bytes;
+	double ns;
+
+	memset(op == BENCH_PACK ? arena_packed(v->arena) : arena_flat(v->arena), POISON,
+	       bytes);
+	if (engine_run(e, op, 0, 1, &ns))
+		return -1;
+	if (memcmp(arena_packed(v->arena), arena_flat(v->arena), bytes) == 0)
+		return 0;
+	engine_problem(e, "the copy differs");
+	return -1;
+}
+
+int verify_engine(struct verify *v, struct engine *e, enum bench_op op)
+{
+	if (e->raw)
+		return verify_raw(v, e, op);
+	return op == BENCH_PACK ? verify_pack(v, e) : verify_unpack(v, e);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The layouts of the bench: each knows its type, how much memory it lives in and its hand
+ * loop. They know nothing of engines or clocks.
+ */
+#ifndef BENCH_LAYOUT_H
+#define BENCH_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dtconv/dtconv.h>
+
+#include "bench/hand/hand.h"
+
+#define BENCH_NAME_ROOM 48
+
+/* The sizes a layout can be asked for, as bits. */
+enum bench_size {
+	BENCH_SIZE_APP = 1u << 0, /* the application's own parameter sets */
+	BENCH_SIZE_16K = 1u << 1,
+	BENCH_SIZE_256K = 1u << 2,
+	BENCH_SIZE_4M = 1u << 3,
+	BENCH_SIZE_64M = 1u << 4,
+	BENCH_SIZE_1G = 1u << 5
+};
+#define BENCH_SIZES_TO_4M  (BENCH_SIZE_16K | BENCH_SIZE_256K | BENCH_SIZE_4M)
+#define BENCH_SIZES_TO_64M (BENCH_SIZES_TO_4M | BENCH_SIZE_64M)
+#define BENCH_SIZES_TO_1G  (BENCH_SIZES_TO_64M | BENCH_SIZE_1G)
+
+/* Packed bytes that a size stands for; 0 for BENCH_SIZE_APP. */
+size_t bench_size_bytes(enum bench_size size);
+
+/* A hand loop bound to its shape, called once an instance. pack is NULL if there is none. */
+struct hand_loop {
+	hand_pack_fn pack;
+	hand_unpack_fn unpack;
+	void *shape;           /* owned, one allocation */
+	size_t instances;      /* calls a pack */
+	size_t instance_bytes; /* from one call's arena to the next one's */
+	size_t packed_bytes;   /* from one call's packed memory to the next one's */
+	size_t first_byte;     /* of the first call's arena, from displacement 0 */
+};
+
+/* One layout at one size, ready to be moved. */
+struct bench_case {
+	char name[BENCH_NAME_ROOM];
+	struct dtconv_type *type; /* committed, owned */
+	size_t count;
+	size_t bytes;       /* packed bytes of all instances */
+	size_t arena_bytes; /* memory from displacement 0 on that belongs to the arrays */
+	size_t below;       /* bytes of data before displacement 0 */
+	struct hand_loop hand;
+};
+
+/*
+ * Makes types without a status check a line: after the first failure every call returns NULL
+ * and does nothing. Types passed in are consumed.
+ */
+struct bench_build {
+	struct dtconv_context *context;
+	uint64_t seed;
+	int status; /* of the first failure */
+};
+
+struct bench_layout {
+	const char *name;
+	/*
+	 * Fill in a case: `variant` is the application's parameter set, `target` the packed
+	 * bytes wanted, 0 for the set as it is. The name, count x size and bounds are
+	 * filled in afterwards. Returns 0, or a status.
+	 */
+	int (*make)(struct bench_build *build, const struct bench_layout *layout,
+		    int variant, size_t target, struct bench_case *c);
+	unsigned sizes;   /* enum bench_size bits */
+	int variants;     /* parameter sets; 0 for classic layouts */
+	int scaled_from;  /* the set that scaled rows repeat */
+	size_t parameter; /* what `make` makes of it: block bytes, axis, family member */
+};
+
+/* The tables, each ends with a NULL name. */
+extern const struct bench_layout bench_layouts_applications[];
+extern const struct bench_layout bench_layouts_classic[];
+extern const struct bench_layout bench_layouts_small[];
+
+/*
+ * Make one row. Returns 0; a status, with the sentence in `why`. The caller releases the case
+ * in either event.
+ */
+int bench_case_make(struct dtconv_context *context, uint64_t seed,
+		    const struct bench_layout *layout, int variant, enum bench_size size,
+		    struct bench_case *c, char *why, size_t capacity);
+
+/* The same for a type in text form; it has no hand loop. */
+int bench_case_parse(struct dtconv_context *context, const char *text, size_t count,
+		     struct bench_case *c, char *why, size_t capacity);
+
+/* For a case whose type was made elsewhere: commit it and work out its memory. */
+int bench_case_finish(struct bench_case *c);
+
+void bench_case_release(struct bench_case *c);
+
+/*
+ * A row's name: an application's parameter set is numbered (WRF_x_vec.0), a scaled or
+ * classic row has the layout's name alone, its size being in its bytes.
+ */
+void bench_row_name(const struct bench_layout *layout, int variant, enum bench_size size,
+		    char *name, size_t capacity);
+
+/* ---- for the families ---------------------------------------------------------------- */
+
+struct dtconv_type *build_named(struct bench_build *b, enum dtconv_predefined which);
+struct dtconv_type *build_contiguous(struct bench_build *b, size_t count,
+				     struct dtconv_type *old);
+struct dtconv_type *build_vector(struct bench_build *b, size_t count, size_t blocklength,
+				 ptrdiff_t stride, struct dtconv_type *old);
+struct dtconv_type *build_hvector(struct bench_build *b, size_t count, size_t blocklength,
+				  ptrdiff_t stride, struct dtconv_type *old);
+struct dtconv_type *build_resized(struct bench_build *b, struct dtconv_type *old,
+				  ptrdiff_t lb, size_t extent);
+struct dtconv_type *build_indexed(struct bench_build *b, size_t count,
+				  const size_t *lengths, const ptrdiff_t *displacements,
+				  struct dtconv_type *old);
+struct dtconv_type *build_hindexed(struct bench_build *b, size_t count,
+				   const size_t *lengths, const ptrdiff_t *displacements,
+				   struct dtconv_type *old);
+struct dtconv_type *build_subarray(struct bench_build *b, size_t ndims,
+				   const size_t *sizes, const size_t *subsizes,
+				   const size_t *starts, struct dtconv_type *old);
+/* Block lengths of 1; the members are consumed. */
+struct dtconv_type *build_struct(struct bench_build *b, size_t count,
+				 const ptrdiff_t *displacements,
+				 struct dtconv_type *const *members);
+/* indexed_block with the displacements `scale` x list[]. */
+struct dtconv_type *build_picked(struct bench_build *b, size_t count, size_t blocklength,
+				 const uint32_t *list, struct dtconv_type *old);
+
+/* A hand loop that is called once. */
+struct hand_loop build_loop(hand_pack_fn pack, hand_unpack_fn unpack, void *shape);
+
+/* Memory for shapes and lists; a failure is the build's. */
+void *build_alloc(struct bench_build *b, size_t count, size_t bytes);
+
+/*
+ * Ends every application family: the type of one parameter set, whose arrays take
+ * `arrays_bytes` and whose packed size is `packed`, repeated until it is near `target`.
+ */
+int build_repeat(struct bench_build *b, struct bench_case *c, struct dtconv_type *type,
+		 size_t arrays_bytes, size_t packed, size_t target);
+
+/* Ends every classic family: type, count and the memory it lives in, and one hand call. */
+int build_once(struct bench_build *b, struct bench_case *c, struct dtconv_type *type,
+	       size_t count, size_t arena_bytes);
+
+/* How many times `packed` goes into `target`, rounded, at least 1; 1 if target is 0. */
+size_t build_times(size_t target, size_t packed);
+
+/* Random numbers: the same seed gives the same layout on every machine. */
+uint64_t bench_random(uint64_t *state);
+/* Uniform in [0, limit). */
+uint64_t bench_random_below(uint64_t *state, uint64_t limit);
+/*
+ * `count` distinct indices below `limit` in random order, or ascending. The caller frees
+ * them; NULL if memory is short, which is the build's failure.
+ */
+uint32_t *bench_random_list(struct bench_build *b, size_t count, size_t limit,
+			    bool sorted);
+
+#endif

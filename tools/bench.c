@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dtconv bench: reads the command line and hands it to the bench, which lives in bench/.
+ */
+#include "config.h"
+
+#include "tools.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/session.h"
+
+#define NAME "bench"
+
+/* Seconds for the default run, for the quick one, and for all sizes. */
+#define DEFAULT_SECONDS 70
+#define QUICK_SECONDS   9
+#define ALL_SECONDS     1500
+
+struct settings {
+	struct bench_options options;
+	struct dtconv_context *context;
+	char *texts[BENCH_MOST_EXPRS]; /* of the expressions, owned */
+	size_t seconds;
+	bool counted;
+	bool quick;
+	bool list;
+	bool help;
+};
+
+static void print_help(void)
+{
+	puts("Usage: dtconv bench [OPTION...] [EXPR...]\n"
+	     "\n"
+	     "Measures how fast layouts are packed and unpacked on this machine: dtconv, memcpy of\n"
+	     "the same bytes, a loop written by hand for the layout, and every MPI library that was\n"
+	     "found when dtconv was built. All bytes are verified before anything is timed; the\n"
+	     "engines take turns on the same memory, so compare the ratios, not two runs.\n"
+	     "Without EXPR the layouts are those of applications (WRF, MILC, NAS, LAMMPS,\n"
+	     "SPECFEM3D, FFT) and classic ones, each at its own size or 256 KiB: about 75 s.\n"
+	     "\n"
+	     "What to measure:\n"
+	     "  EXPR, --expr EXPR  a layout of your own in text form, '-' or '@FILE'\n"
+	     "  --count N          instances of EXPR (default 1)\n"
+	     "  --layouts LIST     layouts by name, with * and ?: --layouts 'WRF_*,vec8'\n"
+	     "  --sizes LIST       app, 16k, 256k, 4m, 64m, 1g or all (all but 1g)\n"
+	     "  --ops LIST         pack, unpack (default both)\n"
+	     "  --engines LIST     dtconv, memcpy, hand, openmpi, mpich, with * and ?\n"
+	     "  --peer NAME=FILE   another engine: a program that speaks the peers' protocol\n"
+	     "  --mode MODE        small: 8 to 512 bytes, ns a call; commit: making types;\n"
+	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions\n"
+	     "  --list             name the rows, measure nothing\n"
+	     "\n"
+	     "How:\n"
+	     "  --quick            10 seconds\n"
+	     "  --seconds N        all rows together take about N seconds\n"
+	     "  --seed N           for random layouts and the order of turns (default 1)\n"
+	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
+	     "\n"
+	     "Output:\n"
+	     "  --json FILE        one JSON object a line: layout, expr, op, src, dst, bytes,\n"
+	     "                     engine, ns (median), ns_p10, ns_p90, check\n"
+	     "  --resume           go on with FILE: what stands in it is not measured again\n"
+	     "  --plot FILE        an SVG picture of the ratios to the hand loop\n"
+	     "  --help             this text\n"
+	     "\n"
+	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
+	     "\n"
+	     "Examples:\n"
+	     "  dtconv bench --quick\n"
+	     "  dtconv bench 'vector(1000, 2, 5, double)' --count 10\n"
+	     "  dtconv bench --sizes all --json all.json --resume --plot all.svg\n"
+	     "  bench/compare base.json new.json     (in the source tree)");
+}
+
+/* ---- values of options --------------------------------------------------------------- */
+
+struct word {
+	const char *text;
+	unsigned bits;
+};
+
+static const struct word size_words[] = {
+	{ "app", BENCH_SIZE_APP },
+	{ "16k", BENCH_SIZE_16K },
+	{ "256k", BENCH_SIZE_256K },
+	{ "4m", BENCH_SIZE_4M },
+	{ "64m", BENCH_SIZE_64M },
+	{ "1g", BENCH_SIZE_1G },
+	{ "all", BENCH_SIZE_APP | BENCH_SIZES_TO_64M },
+	{ 0 },
+};
+
+static const struct word op_words[] = {
+	{ "pack", 1u << BENCH_PACK },
+	{ "unpack", 1u << BENCH_UNPACK },
+	{ 0 },
+};
+
+static const struct word mode_words[] = {
+	{ "layouts", BENCH_MODE_LAYOUTS }, { "small", BENCH_MODE_SMALL },
+	{ "commit", BENCH_MODE_COMMIT },   { "frag", BENCH_MODE_FRAG },
+	{ "seek", BENCH_MODE_SEEK },       { 0 },
+};
+
+static const struct word *find_word(const struct word *words, const char *text,
+				    size_t length)
+{
+	for (; words->text; words++)
+		if (strlen(words->text) == length && !strncmp(words->text, text, length))
+			return words;
+	return NULL;
+}
+
+/* A comma-separated list of words, or-ed together. */
+static int read_words(const char *option, const struct word *words, const char *text,
+		      unsigned *bits)
+{
+	*bits = 0;
+	do {
+		size_t length = strcspn(text, ",");
+		const struct word *word = find_word(words, text, length);
+
+		if (!word)
+			return tool_usage(NAME,
+					  "--%s has '%.*s', which is none of its words",
+					  option, (int)(length > 40 ? 40 : length), text);
+		*bits |= word->bits;
+		text += length;
+	} while (*text++ == ',');
+	return TOOL_OK;
+}
+
+static int read_number(const char *option, const char *text, size_t least, size_t *value)
+{
+	if (!tool_read_size(text, value))
+		return tool_usage(NAME, "--%s is '%.40s', but must be a whole number",
+				  option, text);
+	if (*value < least)
+		return tool_usage(NAME, "--%s is %zu, but must be at least %zu", option,
+				  *value, least);
+	return TOOL_OK;
+}
+
+/* Reads the type once, so that a wrong one is told before anything is measured. */
+static int add_expr(struct settings *s, const char *argument)
+{
+	struct bench_options *o = &s->options;
+	struct dtconv_type *type;
+	int status = TOOL_OK;
+
+	if (o->expr_count == BENCH_MOST_EXPRS)
+		return tool_usage(NAME, "more than %d EXPR", BENCH_MOST_EXPRS);
+	if (!s->context)
+		status = tool_create_context(NAME, &s->context);
+	if (!status)
+		status = tool_read_type(NAME, s->context, argument, &type);
+	if (status)
+		return status;
+	s->texts[o->expr_count] =
+		tool_type_text(NAME, s->context, type, dtconv_type_format);
+	dtconv_type_unref(type);
+	if (!s->texts[o->expr_count])
+		return TOOL_FAILED;
+	o->exprs[o->expr_count] = s->texts[o->expr_count];
+	o->expr_count++;
+	return TOOL_OK;
+}
+
+static int add_peer(struct settings *s, const char *argument)
+{
+	struct bench_options *o = &s->options;
+	size_t length = strcspn(argument, "=");
+
+	if (!length || argument[length] != '=' || !argument[length + 1])
+		return tool_usage(NAME, "--peer is '%.40s', but must be NAME=FILE",
+				  argument);
+	if (o->peer_count == BENCH_MOST_PEERS)
+		return tool_usage(NAME, "more than %d --peer", BENCH_MOST_PEERS);
+	o->peers[o->peer_count++] =
+		(struct bench_peer_option){ argument, length, argument + length + 1 };
+	return TOOL_OK;
+}
+
+static int read_ops(struct settings *s, const char *text)
+{
+	unsigned bits;
+	int status = read_words("ops", op_words, text, &bits);
+
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++)
+		s->options.ops[op] = bits >> op & 1;
+	return status;
+}
+
+static int read_mode(struct settings *s, const char *text)
+{
+	const struct word *word = find_word(mode_words, text, strlen(text));
+
+	if (!word)
+		return tool_usage(NAME,
+				  "--mode is '%.40s', but must be small, commit, frag "
+				  "or seek",
+				  text);
+	s->options.mode = (enum bench_mode)word->bits;
+	return TOOL_OK;
+}
+
+/* ---- the command line ---------------------------------------------------------------- */
+
+enum option_key {
+	KEY_EXPR = 256,
+	KEY_COUNT,
+	KEY_LAYOUTS,
+	KEY_SIZES,
+	KEY_OPS,
+	KEY_ENGINES,
+	KEY_PEER,
+	KEY_MODE,
+	KEY_LIST,
+	KEY_QUICK,
+	KEY_SECONDS,
+	KEY_SEED,
+	KEY_TIMEOUT,
+	KEY_JSON,
+	KEY_RESUME,
+	KEY_PLOT
+};
+
+static const struct option long_options[] = {
+	{ "expr", required_argument, NULL, KEY_EXPR },
+	{ "count", required_argument, NULL, KEY_COUNT },
+	{ "layouts", required_argument, NULL, KEY_LAYOUTS },
+	{ "sizes", required_argument, NULL, KEY_SIZES },
+	{ "ops", required_argument, NULL, KEY_OPS },
+	{ "engines", required_argument, NULL, KEY_ENGINES },
+	{ "peer", required_argument, NULL, KEY_PEER },
+	{ "mode", required_argument, NULL, KEY_MODE },
+	{ "list", no_argument, NULL, KEY_LIST },
+	{ "quick", no_argument, NULL, KEY_QUICK },
+	{ "seconds", required_argument, NULL, KEY_SECONDS },
+	{ "seed", required_argument, NULL, KEY_SEED },
+	{ "timeout", required_argument, NULL, KEY_TIMEOUT },
+	{ "json", required_argument, NULL, KEY_JSON },
+	{ "resume", no_argument, NULL, KEY_RESUME },
+	{ "plot", required_argument, NULL, KEY_PLOT },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* Options with a value that has to be understood. */
+static int take_value(struct settings *s, int key, const char *value)
+{
+	struct bench_options *o = &s->options;
+	size_t number = 0;
+	int status;
+
+	switch (key) {
+	case KEY_EXPR:
+		return add_expr(s, value);
+	case KEY_COUNT:
+		s->counted = true;
+		return read_number("count", value, 1, &o->count);
+	case KEY_SIZES:
+		return read_words("sizes", size_words, value, &o->sizes);
+	case KEY_OPS:
+		return read_ops(s, value);
+	case KEY_PEER:
+		return add_peer(s, value);
+	case KEY_MODE:
+		return read_mode(s, value);
+	case KEY_SECONDS:
+		return read_number("seconds", value, 1, &s->seconds);
+	case KEY_SEED:
+		status = read_number("seed", value, 0, &number);
+		o->seed = number;
+		return status;
+	case KEY_TIMEOUT:
+		status = read_number("timeout", value, 1, &number);
+		if (!status && number > 86400)
+			return tool_usage(NAME,
+					  "--timeout is %zu, but a day has 86400 seconds",
+					  number);
+		o->timeout_s = (int)number;
+		return status;
+	default:
+		return tool_usage(NAME, "option %d is not handled", key);
+	}
+}
+
+static int take_option(struct settings *s, int key, char **argv)
+{
+	struct bench_options *o = &s->options;
+
+	switch (key) {
+	case 'h':
+		s->help = true;
+		break;
+	case KEY_LIST:
+		s->list = true;
+		break;
+	case KEY_QUICK:
+		s->quick = true;
+		break;
+	case KEY_RESUME:
+		o->resume = true;
+		break;
+	case KEY_LAYOUTS:
+		o->layouts = optarg;
+		break;
+	case KEY_ENGINES:
+		o->engines = optarg;
+		break;
+	case KEY_JSON:
+		o->json = optarg;
+		break;
+	case KEY_PLOT:
+		o->plot = optarg;
+		break;
+	case ':':
+	case '?':
+		return tool_bad_option(NAME, key, argv);
+	default:
+		return take_value(s, key, optarg);
+	}
+	return TOOL_OK;
+}
+
+static void choose_seconds(struct settings *s)
+{
+	if (s->seconds)
+		s->options.seconds = (double)s->seconds;
+	else if (s->quick)
+		s->options.seconds = QUICK_SECONDS;
+	else if (s->options.sizes & ~(unsigned)BENCH_SIZE_APP)
+		s->options.seconds = ALL_SECONDS;
+	else
+		s->options.seconds = DEFAULT_SECONDS;
+}
+
+/* Options that mean nothing together. */
+static int check_settings(const struct settings *s)
+{
+	const struct bench_options *o = &s->options;
+
+	if (o->resume && !o->json)
+		return tool_usage(NAME, "--resume needs --json FILE to go on with");
+	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
+		return tool_usage(NAME,
+				  "--mode has layouts of its own, so there is no EXPR");
+	if (s->counted && !o->expr_count)
+		return tool_usage(NAME, "--count is for EXPR, and there is none");
+	if (s->quick && s->seconds)
+		return tool_usage(NAME, "--quick and --seconds both say how long");
+	return TOOL_OK;
+}
+
+static int read_settings(struct settings *s, int argc, char **argv)
+{
+	int status = TOOL_OK;
+	int key;
+
+	opterr = 0;
+	optind = 1;
+	while (!status && (key = getopt_long(argc, argv, ":h", long_options, NULL)) != -1)
+		status = take_option(s, key, argv);
+	while (!status && !s->help && optind < argc)
+		status = add_expr(s, argv[optind++]);
+	if (status || s->help)
+		return status;
+	choose_seconds(s);
+	return check_settings(s);
+}
+
+/* The command line as one text, for the record. */
+static char *join(int argc, char **argv)
+{
+	size_t room = sizeof("dtconv");
+	char *text;
+
+	for (int i = 0; i < argc; i++)
+		room += strlen(argv[i]) + 1;
+	text = malloc(room);
+	if (!text)
+		return NULL;
+	strcpy(text, "dtconv");
+	for (int i = 0; i < argc; i++) {
+		strcat(text, " ");
+		strcat(text, argv[i]);
+	}
+	return text;
+}
+
+static int run(struct settings *s)
+{
+	if (s->help) {
+		print_help();
+		return TOOL_OK;
+	}
+	if (s->list)
+		return bench_session_list(&s->options);
+	return bench_session_run(&s->options);
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	char *command = join(argc, argv);
+	struct settings *s = calloc(1, sizeof(*s));
+	int status;
+
+	if (!s || !command) {
+		free(s);
+		free(command);
+		return tool_fail(NAME, TOOL_FAILED, "no memory");
+	}
+	s->options = (struct bench_options){ .ops = { true, true },
+					     .seed = 1,
+					     .count = 1,
+					     .timeout_s = 30,
+					     .command = command };
+	status = read_settings(s, argc, argv);
+	if (!status)
+		status = run(s);
+	for (size_t i = 0; i < s->options.expr_count; i++)
+		free(s->texts[i]);
+	dtconv_context_destroy(s->context);
+	free(s);
+	free(command);
+	return status;
+}
