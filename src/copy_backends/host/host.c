@@ -129,6 +129,14 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
  */
 #define TILE_BYTES 64
 
+/*
+ * Strips of this many runs leave their lines in the first cache until the next iteration comes
+ * to the lines' other bytes, so they need no tiles. Lines that are written part by part are
+ * dearer than lines that are read so.
+ */
+#define RESIDENT_READ 256
+#define RESIDENT_WRITTEN 64
+
 static uint64_t magnitude(int64_t stride)
 {
 	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
@@ -147,7 +155,8 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	ptrdiff_t run_bytes = (ptrdiff_t)op->unit_bytes;
-	if (magnitude(loop->stride) >= magnitude(op->stride)) {
+	if (magnitude(loop->stride) >= magnitude(op->stride) ||
+	    op->count <= (place.direction == DTC_PACK ? RESIDENT_READ : RESIDENT_WRITTEN)) {
 		move_grid(start, (struct dtc_grid_side){loop->stride, op->stride},
 			  (struct dtc_grid_side){packed_step, run_bytes}, count, op->count,
 			  op->unit_bytes);
