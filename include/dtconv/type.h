@@ -191,6 +191,7 @@ DTCONV_API int dtconv_type_match_size(struct dtconv_context *context,
  * @param count   number of copies.
  * @param oldtype the type to copy.
  * @param newtype [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_contiguous(size_t count, struct dtconv_type *oldtype,
 					     struct dtconv_type **newtype);
@@ -203,6 +204,7 @@ DTCONV_API int dtconv_type_create_contiguous(size_t count, struct dtconv_type *o
  * @param stride      from one block's start to the next, in extents of @p oldtype.
  * @param oldtype     the element.
  * @param newtype     [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_vector(size_t count, size_t blocklength, ptrdiff_t stride,
 					 struct dtconv_type *oldtype,
@@ -216,6 +218,7 @@ DTCONV_API int dtconv_type_create_vector(size_t count, size_t blocklength, ptrdi
  * @param stride      from one block's start to the next, in bytes.
  * @param oldtype     the element.
  * @param newtype     [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrdiff_t stride,
 					  struct dtconv_type *oldtype,
@@ -229,6 +232,7 @@ DTCONV_API int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrd
  * @param displacements [in] where each block starts, in extents of @p oldtype.
  * @param oldtype       the element.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],
 					  const ptrdiff_t displacements[],
@@ -243,6 +247,7 @@ DTCONV_API int dtconv_type_create_indexed(size_t count, const size_t blocklength
  * @param displacements [in] where each block starts, in bytes.
  * @param oldtype       the element.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_hindexed(size_t count, const size_t blocklengths[],
 					   const ptrdiff_t displacements[],
@@ -257,6 +262,7 @@ DTCONV_API int dtconv_type_create_hindexed(size_t count, const size_t blocklengt
  * @param displacements [in] where each block starts, in extents of @p oldtype.
  * @param oldtype       the element.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_indexed_block(size_t count, size_t blocklength,
 						const ptrdiff_t displacements[],
@@ -271,6 +277,7 @@ DTCONV_API int dtconv_type_create_indexed_block(size_t count, size_t blocklength
  * @param displacements [in] where each block starts, in bytes.
  * @param oldtype       the element.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_hindexed_block(size_t count, size_t blocklength,
 						 const ptrdiff_t displacements[],
@@ -290,6 +297,7 @@ DTCONV_API int dtconv_type_create_hindexed_block(size_t count, size_t blocklengt
  * @param displacements [in] where each member starts, in bytes.
  * @param oldtypes      [in] each member's type.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t count,
 					 const size_t blocklengths[],
@@ -300,13 +308,14 @@ DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t 
 /**
  * A box out of an array (MPI_TYPE_CREATE_SUBARRAY). Lower bound 0, extent the whole array.
  *
- * @param ndims    number of dimensions, at least 1.
+ * @param ndims    number of dimensions, 1 to 1024.
  * @param sizes    [in] elements of the array in each dimension, each at least 1.
  * @param subsizes [in] elements of the box in each dimension, 1 <= subsize <= size.
  * @param starts   [in] first element of the box, start + subsize <= size.
  * @param order    which index runs fastest.
  * @param oldtype  the element.
  * @param newtype  [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
 					   const size_t subsizes[], const size_t starts[],
@@ -321,7 +330,7 @@ DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
  *
  * @param size          number of processes, the product of @p psizes.
  * @param rank          this process, counted in C order over the process grid, < @p size.
- * @param ndims         number of dimensions, at least 1.
+ * @param ndims         number of dimensions, 1 to 1024.
  * @param gsizes        [in] elements of the global array in each dimension, each at least 1.
  * @param distributions [in] how each dimension is dealt out.
  * @param dargs         [in] block size in each dimension, or DTCONV_DISTRIBUTE_DFLT_DARG.
@@ -329,6 +338,7 @@ DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
  * @param order         which index of the array runs fastest (the process grid is C order).
  * @param oldtype       the element.
  * @param newtype       [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims,
 					 const size_t gsizes[],
@@ -344,6 +354,7 @@ DTCONV_API int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims,
  * @param lb      new lower bound, in bytes.
  * @param extent  new extent, in bytes; may be negative or smaller than the data.
  * @param newtype [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t lb,
 					  ptrdiff_t extent, struct dtconv_type **newtype);
@@ -353,6 +364,7 @@ DTCONV_API int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t
  *
  * @param oldtype the type.
  * @param newtype [out] the new type, one reference owned by the caller.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_dup(struct dtconv_type *oldtype,
 				      struct dtconv_type **newtype);
@@ -400,6 +412,7 @@ DTCONV_API int dtconv_type_create_f90_integer(struct dtconv_context *context, si
  * @param index   a predefined integer type.
  * @param newtype [out] if a predefined pair fits, that one (a release is ignored); else a
  *                new, committed type laid out as a C struct of the two.
+ * @return 0, or a failure that every constructor may answer.
  */
 DTCONV_API int dtconv_type_create_value_index(struct dtconv_type *value,
 					      struct dtconv_type *index,
@@ -582,8 +595,10 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
  * @param text    [in] the text, need not end in a NUL.
  * @param length  its length in bytes.
  * @param type    [out] the new, uncommitted type, one reference owned by the caller.
- * @return 0; DTCONV_ERR_FORMAT for a syntax error (the error text gives the column);
- *         DTCONV_ERR_LIMIT for more than 256 levels; whatever the constructors answer.
+ * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count;
+ *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_LIMIT for more
+ *         than 256 levels; DTCONV_ERR_NOMEM; whatever the constructors answer. The error
+ *         text says at which column.
  */
 DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *text,
 				 size_t length, struct dtconv_type **type);
@@ -597,7 +612,8 @@ DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *tex
  * @param capacity bytes of room at @p text.
  * @param length   [out] length of the whole text without the NUL, also when it did not fit.
  * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning is there);
- *         DTCONV_ERR_NOMEM.
+ *         DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT beyond 2^30 characters or 2^22 constructors
+ *         (a type that is used twice is written twice).
  */
 DTCONV_API int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 				  size_t *length);

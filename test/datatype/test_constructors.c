@@ -481,6 +481,38 @@ START_TEST(indexed_over_contiguous_of_one)
 }
 END_TEST
 
+/* Lists too long to be unrolled: tables of runs, and tables of whole types. */
+static const char *const lists[] = {
+	"indexed([1,2,3,1,2,3,1,2,3,1], [0,2,9,20,31,40,51,60,72,80], %s)",
+	"indexed([3,0,1,1,0,2,1,1,3,1,2,2], [0,9,9,7,1,-6,-20,30,40,33,60,70], %s)",
+	"indexed_block(2, [0,3,7,20,33,40,51,60,70,80], %s)",
+	"hindexed([1,2,3,1,2,3,1,2,3,1], [5,99,301,-403,599,1000,1203,1777,2000,2501], "
+	"%s)",
+	"vector(2, 2, 99, indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], %s))",
+	"contiguous(3, resized(indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], "
+	"%s), 0, 5000))",
+	"indexed([1,2,1,2,1,2,1,2,1], [0,200,400,700,900,1200,1400,1800,2000], "
+	"indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], %s))",
+};
+
+START_TEST(long_lists_over_types_with_gaps)
+{
+	static const char *const olds[] = {"int", "double_int", "vector(2, 1, 3, short)",
+					   "vector(3, 2, 5, vector(2, 1, 2, int8))",
+					   "indexed([1,2], [2,0], char)",
+					   "resized(hvector(12, 1, 7, int16), -3, 99)"};
+
+	for (size_t k = 0; k < COUNT_OF(olds); k++) {
+		size_t before = (size_t)(strstr(lists[_i], "%s") - lists[_i]);
+		char text[512];
+
+		snprintf(text, sizeof(text), "%.*s%s%s", (int)before, lists[_i], olds[k],
+			 lists[_i] + before + 2);
+		t_verify_text(text);
+	}
+}
+END_TEST
+
 START_TEST(triangular_matrix)
 {
 	t_verify_text("indexed([5,4,3,2,1],[0,6,12,18,24],double)");
@@ -619,7 +651,7 @@ START_TEST(random_types)
 	};
 	uint64_t seed = random_seed(7000000 * (uint64_t)(_i + 1));
 
-	for (uint64_t i = 0; i < 500; i++) {
+	for (uint64_t i = 0; i < 250; i++) {
 		struct dtconv_type *type = NULL;
 		int status = random_type(t_context, seed + i, &shapes[_i], &type);
 
@@ -680,6 +712,8 @@ static void add_shapes(Suite *suite)
 	tcase_add_test(shapes, packed_struct_of_unlike_members);
 	tcase_add_test(shapes, trailing_padding_is_a_gap);
 	tcase_add_test(shapes, indexed_over_contiguous_of_one);
+	tcase_add_loop_test(shapes, long_lists_over_types_with_gaps, 0,
+			    (int)COUNT_OF(lists));
 	tcase_add_test(shapes, triangular_matrix);
 	tcase_add_test(shapes, outer_stride_below_inner_stride);
 	tcase_add_test(shapes, mixed_widths_that_merge_to_words);

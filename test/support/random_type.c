@@ -346,9 +346,19 @@ static void fill_resized(struct grower *g, struct random_tree *tree,
 	tree->displacements[1] = random_once_in(&g->stream, 5) ? -extent : extent;
 }
 
+/* Mostly short lists, sometimes ones that are long enough to be kept as tables. */
+static size_t pick_blocks(struct grower *g)
+{
+	size_t most = g->limits.max_blocks;
+
+	if (random_once_in(&g->stream, 4))
+		most *= 5;
+	return random_below(&g->stream, most + 1);
+}
+
 static struct random_tree *new_derived(struct grower *g)
 {
-	size_t blocks = random_below(&g->stream, g->limits.max_blocks + 1);
+	size_t blocks = pick_blocks(g);
 	size_t ndims = 1 + random_below(&g->stream, 4);
 
 	switch (random_below(&g->stream, 14)) {
@@ -376,6 +386,7 @@ static struct random_tree *new_derived(struct grower *g)
 	case 11:
 		return random_tree_new(DTCONV_COMBINER_DUP, 0, 0, 1);
 	default:
+		blocks = random_below(&g->stream, g->limits.max_blocks + 1);
 		return random_tree_new(DTCONV_COMBINER_STRUCT, 1 + blocks, blocks, blocks);
 	}
 }
