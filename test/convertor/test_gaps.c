@@ -162,7 +162,7 @@ static void unpack_in_a_race(const char *text)
 	unpacks = fixture_unpack(&stage);
 	atomic_init(&racer.stop, false);
 	ck_assert_int_eq(pthread_create(&thread, NULL, race, &racer), 0);
-	for (size_t i = 0; i < 400; i++)
+	for (size_t i = 0; i < (fixture_everything() ? 4000 : 200); i++)
 		unpack_both_ways(&stage, unpacks, 1 + i % 90);
 	atomic_store(&racer.stop, true);
 	pthread_join(thread, NULL);

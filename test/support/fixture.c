@@ -82,6 +82,13 @@ int fixture_run(Suite *suite)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+bool fixture_everything(void)
+{
+	const char *slice = getenv("DTCONV_TEST_SLICE");
+
+	return slice && !strcmp(slice, "all");
+}
+
 const char *fixture_error(void)
 {
 	static char text[512];

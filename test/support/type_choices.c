@@ -95,7 +95,8 @@ static void even_out(struct shelf *shelf, struct blocks *blocks)
 					   &blocks->displacements[i]))
 			blocks->displacements[i] = 0;
 	}
-	if (blocks->count && chance(shelf->choices, 3))
+	if (blocks->count && chance(shelf->choices, 3) &&
+	    blocks->displacements[blocks->count - 1] < PTRDIFF_MAX)
 		blocks->displacements[blocks->count - 1]++;
 }
 

@@ -189,16 +189,37 @@ static void move_tables_across(struct place place, const struct dtc_program *pro
 	}
 }
 
+/* One whole iteration. */
+static void move_body(struct place place, const struct dtc_program *program,
+		      const struct dtc_op *body, uint32_t op_count)
+{
+	for (uint32_t i = 0; i < op_count; i++) {
+		const struct dtc_op *op = &body[i];
+		struct place start = at(&place, op->disp, op->bytes_before);
+
+		if (op->kind == DTC_OP_RUN)
+			move_run(start, op->bytes);
+		else if (op->kind == DTC_OP_STRIP)
+			move_strip(start, op, 0, op->count);
+		else
+			dtc_cpu_table(dtc_program_table(program, op), 0, op->count,
+				      start.packed, start.user, start.direction);
+	}
+}
+
 static void move_iterations(struct place place, const struct dtc_program *program,
 			    const struct dtc_piece *piece)
 {
 	const struct dtc_op *loop = piece->op;
 	uint64_t count = piece->bytes / loop->unit_bytes;
-	uint64_t pass = DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
+	uint64_t pass;
 
 	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
-	if (loop->body == 1)
-		pass = count;
+	if (count == 1) {
+		move_body(place, program, piece->body, loop->body);
+		return;
+	}
+	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
 		uint64_t n = DTC_MIN(count - done, pass);
 		struct place start = at(&place, (int64_t)done * loop->stride,
