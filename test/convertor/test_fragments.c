@@ -11,8 +11,8 @@
 #include "support/layouts.h"
 #include "support/type_choices.h"
 
-#define INSTANCES 2
-#define RANDOM_TYPES 150
+#define INSTANCES         2
+#define RANDOM_TYPES      150
 #define MANY_RANDOM_TYPES 3000
 
 /* ---- in order ------------------------------------------------------------------------ */
@@ -180,7 +180,8 @@ static size_t cut(const struct stage *stage, struct choices *choices, size_t lon
 	return count;
 }
 
-static void move_in_order(struct stage *stage, const struct fragment fragments[], size_t count)
+static void move_in_order(struct stage *stage, const struct fragment fragments[],
+			  size_t count)
 {
 	struct dtconv_convertor *packs = fixture_pack(stage);
 	struct dtconv_convertor *unpacks = fixture_unpack(stage);
@@ -190,7 +191,8 @@ static void move_in_order(struct stage *stage, const struct fragment fragments[]
 		fixture_seek(packs, fragments[i].from);
 		fixture_seek(unpacks, fragments[i].from);
 		fixture_pack_next(stage, packs, fragments[i].from, fragments[i].bytes);
-		fixture_unpack_next(stage, unpacks, fragments[i].from, fragments[i].bytes);
+		fixture_unpack_next(stage, unpacks, fragments[i].from,
+				    fragments[i].bytes);
 	}
 	fixture_arrived(stage);
 	dtconv_convertor_destroy(packs);
@@ -218,7 +220,8 @@ static void reverse(struct fragment fragments[], size_t count, struct choices *c
 		swap(&fragments[i], &fragments[count - 1 - i]);
 }
 
-static void last_to_front(struct fragment fragments[], size_t count, struct choices *choices)
+static void last_to_front(struct fragment fragments[], size_t count,
+			  struct choices *choices)
 {
 	(void)choices;
 	for (size_t i = count; i > 1; i--)
@@ -242,7 +245,8 @@ static void widen(struct fragment fragments[], size_t count, struct choices *cho
 	shuffle(fragments, count, choices);
 }
 
-typedef void (*rearrange_fn)(struct fragment fragments[], size_t count, struct choices *choices);
+typedef void (*rearrange_fn)(struct fragment fragments[], size_t count,
+			     struct choices *choices);
 
 static void move_rearranged(int which, rearrange_fn rearrange)
 {
@@ -326,7 +330,8 @@ END_TEST
 START_TEST(random_cuts_of_random_types_give_the_same_stream)
 {
 	struct choices choices = fixture_choices((uint64_t)_i + 1000);
-	struct dtconv_type *type = type_choose(fixture_context, &choices, &type_bounds_small);
+	struct dtconv_type *type =
+		type_choose(fixture_context, &choices, &type_bounds_small);
 	struct fragment *fragments;
 	struct stage stage;
 
@@ -357,10 +362,14 @@ int main(void)
 	TCase *orders = fixture_case(suite, "orders", 60);
 	TCase *random = fixture_case(suite, "random", 60);
 
-	tcase_add_loop_test(cuts, every_cut_in_two_gives_the_same_stream, 0, layout_count);
-	tcase_add_loop_test(cuts, every_cut_in_three_gives_the_same_stream, 0, layout_count);
-	tcase_add_loop_test(cuts, every_fragment_size_gives_the_same_stream, 0, layout_count);
-	tcase_add_loop_test(cuts, an_empty_fragment_moves_nothing_anywhere, 0, layout_count);
+	tcase_add_loop_test(cuts, every_cut_in_two_gives_the_same_stream, 0,
+			    layout_count);
+	tcase_add_loop_test(cuts, every_cut_in_three_gives_the_same_stream, 0,
+			    layout_count);
+	tcase_add_loop_test(cuts, every_fragment_size_gives_the_same_stream, 0,
+			    layout_count);
+	tcase_add_loop_test(cuts, an_empty_fragment_moves_nothing_anywhere, 0,
+			    layout_count);
 	tcase_add_loop_test(cuts, a_fragment_past_the_end_is_truncated, 0, layout_count);
 	tcase_add_loop_test(orders, the_last_fragment_may_come_first, 0, layout_count);
 	tcase_add_loop_test(orders, fragments_may_come_backwards, 0, layout_count);

@@ -34,11 +34,22 @@ END_TEST
 
 START_TEST(every_constructor_occurs)
 {
-	static const char *const names[] = {
-		"contiguous(",	"vector(",	  "hvector(", "indexed(",  "hindexed(",
-		"indexed_block(", "hindexed_block(", "struct(",  "subarray(", "darray(",
-		"resized(",	"dup(",		  "f90_",     "double_int", "-"};
-	size_t seen[sizeof(names) / sizeof(names[0])] = {0};
+	static const char *const names[] = { "contiguous(",
+					     "vector(",
+					     "hvector(",
+					     "indexed(",
+					     "hindexed(",
+					     "indexed_block(",
+					     "hindexed_block(",
+					     "struct(",
+					     "subarray(",
+					     "darray(",
+					     "resized(",
+					     "dup(",
+					     "f90_",
+					     "double_int",
+					     "-" };
+	size_t seen[sizeof(names) / sizeof(names[0])] = { 0 };
 
 	for (uint64_t seed = 0; seed < 1000; seed++) {
 		char *text = text_of(seed, NULL);
@@ -48,15 +59,18 @@ START_TEST(every_constructor_occurs)
 		free(text);
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		ck_assert_msg(seen[i] >= 20, "%s in %zu of 1000 types", names[i], seen[i]);
+		ck_assert_msg(seen[i] >= 20, "%s in %zu of 1000 types", names[i],
+			      seen[i]);
 }
 END_TEST
 
 START_TEST(limits_are_kept)
 {
-	static const struct random_limits limits = {
-		.depth = 5, .max_entries = 40, .max_span = 3000, .distinct = true,
-		.instances = 3};
+	static const struct random_limits limits = { .depth = 5,
+						     .max_entries = 40,
+						     .max_span = 3000,
+						     .distinct = true,
+						     .instances = 3 };
 	size_t with_data = 0;
 
 	for (uint64_t seed = 0; seed < 1000; seed++) {
@@ -64,9 +78,11 @@ START_TEST(limits_are_kept)
 		struct ref_typemap map;
 
 		t_ok(random_type(t_context, seed, &limits, &type));
-		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
+		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map),
+				 0);
 		ck_assert_uint_le(map.count, 40);
-		ck_assert_int_le(ref_typemap_high(&map, 3) - ref_typemap_low(&map, 3), 3000);
+		ck_assert_int_le(ref_typemap_high(&map, 3) - ref_typemap_low(&map, 3),
+				 3000);
 		ck_assert(!ref_typemap_overlaps(&map, 3));
 		with_data += map.count > 3;
 		ref_typemap_free(&map);
@@ -107,10 +123,12 @@ START_TEST(failures_are_reduced)
 		bool fails = reaches_far(type, &asked);
 		dtconv_type_unref(type);
 		if (fails) {
-			small = random_tree_shrink(tree, t_context, NULL, reaches_far, &asked);
+			small = random_tree_shrink(tree, t_context, NULL, reaches_far,
+						   &asked);
 			t_ok(random_tree_build(small, t_context, &type));
 			char *text = random_type_text(type);
-			ck_assert_msg(t_attr(type).true_lb + t_attr(type).true_extent <= 64,
+			ck_assert_msg(t_attr(type).true_lb + t_attr(type).true_extent <=
+					      64,
 				      "seed %ju: %s reaches %td", (uintmax_t)seed, text,
 				      t_attr(type).true_lb + t_attr(type).true_extent);
 			ck_assert_msg(count_calls(text) <= 3, "seed %ju: %s",
@@ -128,7 +146,7 @@ END_TEST
 
 START_TEST(numbers_stay_in_their_range)
 {
-	struct random_stream stream = {3};
+	struct random_stream stream = { 3 };
 	size_t low = 0, high = 0;
 
 	for (size_t i = 0; i < 10000; i++) {
