@@ -41,6 +41,14 @@ static inline bool dtc_scale_disp(size_t count, ptrdiff_t distance, ptrdiff_t *p
 	return __builtin_mul_overflow(count, distance, product);
 }
 
+/* Whether the sum is exactly @value. */
+static inline bool dtc_is_sum(int64_t value, int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return !__builtin_add_overflow(a, b, &sum) && sum == value;
+}
+
 /* Whether count steps lead exactly to @value. */
 static inline bool dtc_is_product(int64_t value, uint64_t count, int64_t step)
 {

@@ -57,6 +57,8 @@ static void print_help(void)
 	     "  --quick            10 seconds\n"
 	     "  --seconds N        all rows together take about N seconds\n"
 	     "  --seed N           for random layouts and the order of turns (default 1)\n"
+	     "  --clock CLOCK      wall (default), or cpu: time of the processor, which stands still\n"
+	     "                     while other processes run; for machines that are busy\n"
 	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
 	     "\n"
 	     "Output:\n"
@@ -207,6 +209,14 @@ static int read_mode(struct settings *s, const char *text)
 	return TOOL_OK;
 }
 
+static int read_clock(struct settings *s, const char *text)
+{
+	s->options.processor_time = !strcmp(text, "cpu");
+	if (s->options.processor_time || !strcmp(text, "wall"))
+		return TOOL_OK;
+	return tool_usage(NAME, "--clock is '%.40s', but must be wall or cpu", text);
+}
+
 /* ---- the command line ---------------------------------------------------------------- */
 
 enum option_key {
@@ -223,6 +233,7 @@ enum option_key {
 	KEY_SECONDS,
 	KEY_SEED,
 	KEY_TIMEOUT,
+	KEY_CLOCK,
 	KEY_JSON,
 	KEY_RESUME,
 	KEY_PLOT
@@ -242,6 +253,7 @@ static const struct option long_options[] = {
 	{ "seconds", required_argument, NULL, KEY_SECONDS },
 	{ "seed", required_argument, NULL, KEY_SEED },
 	{ "timeout", required_argument, NULL, KEY_TIMEOUT },
+	{ "clock", required_argument, NULL, KEY_CLOCK },
 	{ "json", required_argument, NULL, KEY_JSON },
 	{ "resume", no_argument, NULL, KEY_RESUME },
 	{ "plot", required_argument, NULL, KEY_PLOT },
@@ -270,6 +282,8 @@ static int take_value(struct settings *s, int key, const char *value)
 		return add_peer(s, value);
 	case KEY_MODE:
 		return read_mode(s, value);
+	case KEY_CLOCK:
+		return read_clock(s, value);
 	case KEY_SECONDS:
 		return read_number("seconds", value, 1, &s->seconds);
 	case KEY_SEED:

@@ -16,10 +16,10 @@
 #include "support/random_type.h"
 
 #define DEFAULT_SECONDS 10
-#define PATIENCE 60.0
+#define PATIENCE        60.0
 
 /* While reducing, each smaller layout gets so many seeds to fail with, and less time. */
-#define REDUCING_SEEDS 24
+#define REDUCING_SEEDS    24
 #define REDUCING_PATIENCE 10.0
 
 struct settings {
@@ -120,7 +120,8 @@ static void print_failure(const struct fuzz_failure *failure, const char *layout
 static char *reduced_layout(struct hunt *hunt)
 {
 	struct random_tree *tree = fuzz_case_tree(hunt->found.seed), *reduced;
-	const struct random_limits limits = { .max_entries = 1 << 16, .max_span = 1 << 20 };
+	const struct random_limits limits = { .max_entries = 1 << 16,
+					      .max_span = 1 << 20 };
 	struct dtconv_type *type = NULL;
 	char *text;
 
@@ -138,14 +139,16 @@ static char *reduced_layout(struct hunt *hunt)
 	return text;
 }
 
-static int report_failure(struct dtconv_context *context, const struct fuzz_failure *failure,
+static int report_failure(struct dtconv_context *context,
+			  const struct fuzz_failure *failure,
 			  const struct dtconv_type *type)
 {
 	struct hunt hunt = { .context = context, .found = *failure };
 	char *layout = type ? random_type_text(type) : reduced_layout(&hunt);
 
 	if (!layout)
-		return tool_fail("fuzz", TOOL_FAILED, "seed 0x%llx fails, but cannot be printed",
+		return tool_fail("fuzz", TOOL_FAILED,
+				 "seed 0x%llx fails, but cannot be printed",
 				 (unsigned long long)failure->seed);
 	print_failure(&hunt.found, layout);
 	free(layout);
@@ -205,12 +208,14 @@ static void set_defaults(struct settings *settings)
 
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = { { "seconds", required_argument, NULL, 's' },
-						 { "count", required_argument, NULL, 'n' },
-						 { "seed", required_argument, NULL, 'r' },
-						 { "layouts", required_argument, NULL, 'l' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
+	static const struct option options[] = {
+		{ "seconds", required_argument, NULL, 's' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 'r' },
+		{ "layouts", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
 	int option, index = 0;
 
 	opterr = 0;
@@ -222,12 +227,14 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 		else if (option == ':' || option == '?')
 			return tool_bad_option("fuzz", option, argv);
 		else if (!read_number(option, settings))
-			return tool_usage("fuzz", "--%s is '%.40s', but must be a whole number",
+			return tool_usage("fuzz",
+					  "--%s is '%.40s', but must be a whole number",
 					  options[index].name, optarg);
 	}
 	if (!settings->help && optind < argc)
-		return tool_usage("fuzz", "'%.40s' is one argument too many; a layout goes after "
-					  "--layouts, in quotes",
+		return tool_usage("fuzz",
+				  "'%.40s' is one argument too many; a layout goes after "
+				  "--layouts, in quotes",
 				  argv[optind]);
 	set_defaults(settings);
 	return TOOL_OK;

@@ -80,4 +80,12 @@ void engine_destroy(struct engine *engine);
 /* Nanoseconds of a clock that only goes forward. */
 double bench_now(void);
 
+/*
+ * Nanoseconds of the clock that engines are timed with: the same, or the processor time of this
+ * thread, which stands still while other processes have the processor.
+ */
+double bench_clock(void);
+void bench_time_processor(bool processor);
+bool bench_times_processor(void);
+
 #endif

@@ -144,14 +144,14 @@ static int once(struct dtconv_context *context, struct account *account,
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_type *type = NULL;
 	size_t before = account->held;
-	double start = bench_now();
+	double start = bench_clock();
 	int status = create(context, t, b, &type);
-	double created = bench_now();
+	double created = bench_clock();
 
 	if (!status)
 		status = dtconv_type_commit(type);
 	v->create[v->count] = created - start;
-	v->commit[v->count] = bench_now() - created;
+	v->commit[v->count] = bench_clock() - created;
 	v->both[v->count] = v->create[v->count] + v->commit[v->count];
 	if (!status) {
 		v->count++;

@@ -102,8 +102,7 @@ static int receive(struct engine *e, struct peer_reply *reply)
 }
 
 /* One request and its answer. */
-static int ask(struct engine *e, const struct peer_request *request,
-	       struct peer_reply *reply)
+static int ask(struct engine *e, struct peer_request *request, struct peer_reply *reply)
 {
 	struct peer *p = e->state;
 
@@ -112,6 +111,7 @@ static int ask(struct engine *e, const struct peer_request *request,
 			engine_problem(e, "the %s process is gone", e->name);
 		return -1;
 	}
+	request->processor = bench_times_processor();
 	/* a failed send is a dead peer, which receive finds out */
 	if (send(p->socket, request, sizeof(*request), MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE)

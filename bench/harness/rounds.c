@@ -16,7 +16,7 @@
 #define FEWEST_ROUNDS 5
 #define MOST_ROUNDS   101
 /* A clock reading and a peer's wake-up are small against this. */
-#define SHORTEST_BATCH 20e3
+#define SHORTEST_BATCH 50e3
 #define LONGEST_BATCH  2e6
 #define MOST_CALLS     100000
 /* Calls shorter than this are preceded by one that warms what the others pushed out. */

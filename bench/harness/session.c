@@ -341,6 +341,7 @@ static int run(struct session *s)
 	status = choose_rows(s);
 	if (status)
 		return status;
+	bench_time_processor(s->options->processor_time);
 	status = choose_engines(s);
 	if (status)
 		return status;

@@ -46,6 +46,7 @@ struct bench_options {
 	size_t count; /* instances of the exprs */
 	struct bench_peer_option peers[BENCH_MOST_PEERS];
 	size_t peer_count;
+	bool processor_time; /* time what the processor did, not what passed */
 	int timeout_s;       /* for a peer's answer */
 	const char *command; /* as it was typed, for the record */
 };

@@ -220,8 +220,9 @@ static void print_worst(FILE *file, const struct results *rs)
 		fputs("worst rows against the best peer:", file);
 	}
 	for (size_t i = 0; i < count && i < 5; i++)
-		fprintf(file, "%s %s %s %.2f (%s)", i ? "," : "", all[i].result->layout,
-			all[i].result->op, all[i].ratio, all[i].peer->engine);
+		fprintf(file, "%s %s %zu B %s %.2f (%s)", i ? "," : "",
+			all[i].result->layout, all[i].result->bytes, all[i].result->op,
+			all[i].ratio, all[i].peer->engine);
 	if (count)
 		fputc('\n', file);
 	free(all);

@@ -32,6 +32,8 @@ struct peer_request {
 	uint64_t tree_words;   /* PREPARE: length of the flattened type */
 	uint64_t warm;         /* RUN */
 	uint64_t calls;        /* RUN */
+	uint32_t processor;    /* 1: tell processor time, 0: time that passes */
+	uint32_t reserved;
 };
 
 struct peer_reply {

@@ -308,7 +308,7 @@ DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t 
 /**
  * A box out of an array (MPI_TYPE_CREATE_SUBARRAY). Lower bound 0, extent the whole array.
  *
- * @param ndims    number of dimensions, at least 1.
+ * @param ndims    number of dimensions, 1 to 1024.
  * @param sizes    [in] elements of the array in each dimension, each at least 1.
  * @param subsizes [in] elements of the box in each dimension, 1 <= subsize <= size.
  * @param starts   [in] first element of the box, start + subsize <= size.
@@ -330,7 +330,7 @@ DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
  *
  * @param size          number of processes, the product of @p psizes.
  * @param rank          this process, counted in C order over the process grid, < @p size.
- * @param ndims         number of dimensions, at least 1.
+ * @param ndims         number of dimensions, 1 to 1024.
  * @param gsizes        [in] elements of the global array in each dimension, each at least 1.
  * @param distributions [in] how each dimension is dealt out.
  * @param dargs         [in] block size in each dimension, or DTCONV_DISTRIBUTE_DFLT_DARG.

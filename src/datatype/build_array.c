@@ -11,6 +11,8 @@
 #include "dimension.h"
 #include "signature.h"
 
+#define DTC_NDIMS_MAX 1024
+
 /* ---- dimensions ---------------------------------------------------------------------- */
 
 /* Where the arrays begin in the stored counts: see struct dtconv_envelope. */
@@ -105,7 +107,8 @@ static struct dtc_dimension darray_dimension(const struct dtconv_type *type, siz
 
 struct dtc_dimension dtc_dimension_of(const struct dtconv_type *type, size_t nth)
 {
-	enum dtconv_order order = (enum dtconv_order)count_at(type, type->counts.count - 1);
+	enum dtconv_order order =
+		(enum dtconv_order)count_at(type, type->counts.count - 1);
 	size_t ndims = dtc_dimension_count(type);
 	size_t i = order == DTCONV_ORDER_FORTRAN ? nth : ndims - 1 - nth;
 
@@ -203,18 +206,30 @@ static int allocate_array(const char *caller, enum dtconv_combiner combiner, siz
 			  size_t arrays, size_t ndims, const struct dtconv_type *oldtype,
 			  struct dtconv_type **type)
 {
-	size_t values;
 	struct dtc_type_plan plan = {.context = oldtype->context,
 				     .caller = caller,
 				     .combiner = combiner,
 				     .bounds = dtc_bounds_empty,
+				     .count_count = head + arrays * ndims + 1,
 				     .count_width = sizeof(int64_t),
 				     .type_count = 1};
 
-	if (dtc_mul_size(arrays * sizeof(int64_t), ndims, &values))
-		return dtc_build_overflow(oldtype->context, caller, "ndims");
-	plan.count_count = head + arrays * ndims + 1;
 	return dtc_type_allocate(&plan, type);
+}
+
+/* Every dimension is looked up from its neighbours, so very many would take very long. */
+static int check_ndims(struct dtconv_context *context, const char *caller, int position,
+		       size_t ndims)
+{
+	if (ndims == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: ndims (argument %d) is 0, at least 1 is needed", caller,
+				position);
+	if (ndims > DTC_NDIMS_MAX)
+		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
+				"%s: ndims (argument %d) is %zu, at most %d are supported",
+				caller, position, ndims, DTC_NDIMS_MAX);
+	return 0;
 }
 
 static int check_order(struct dtconv_context *context, const char *caller, int position,
@@ -231,9 +246,10 @@ static int check_subarray(struct dtconv_context *context, const char *caller, si
 			  const size_t sizes[], const size_t subsizes[],
 			  const size_t starts[])
 {
-	if (ndims == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: ndims (argument 1) is 0, at least 1 is needed", caller);
+	int status = check_ndims(context, caller, 1, ndims);
+
+	if (status)
+		return status;
 	if (!sizes)
 		return dtc_build_null(context, caller, "sizes", 2);
 	if (!subsizes)
@@ -291,10 +307,10 @@ struct share {
 
 static int check_share_arrays(const struct share *share)
 {
-	if (share->ndims == 0)
-		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: ndims (argument 3) is 0, at least 1 is needed",
-				share->caller);
+	int status = check_ndims(share->context, share->caller, 3, share->ndims);
+
+	if (status)
+		return status;
 	if (!share->gsizes)
 		return dtc_build_null(share->context, share->caller, "gsizes", 4);
 	if (!share->distributions)

@@ -91,7 +91,7 @@ static bool iterations_touch(const struct dtc_program *program, int64_t stride)
 		return false;
 	int64_t end = last->disp + (int64_t)(last->count - 1) * last->stride +
 		      (int64_t)last->unit_bytes;
-	return end == first->disp + stride;
+	return dtc_is_sum(end, first->disp, stride);
 }
 
 /* The program without its first run. */

@@ -24,16 +24,19 @@ static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
 	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target, packed,
 				       stage->bytes, &moved),
 			 0);
-	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, stage->source, stage->type,
-				     stage->count, stage->target, &moved),
+	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, stage->source,
+				     stage->type, stage->count, stage->target, &moved),
 			 0);
 	for (size_t at = 0; at < stage->bytes; at += 5) {
 		ck_assert_int_eq(dtconv_convertor_seek(packs, stage->bytes - at), 0);
 		ck_assert_int_eq(dtconv_convertor_seek(unpacks, stage->bytes - at), 0);
 		ck_assert_int_eq(dtconv_convertor_pack(packs, packed, 3, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_unpack(unpacks, packed, moved, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 8, 9, &iov_count, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_start(unpacks, packed, 0, NULL, NULL), 0);
+		ck_assert_int_eq(dtconv_convertor_unpack(unpacks, packed, moved, &moved),
+				 0);
+		ck_assert_int_eq(
+			dtconv_convertor_iov(packs, iov, 8, 9, &iov_count, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_start(unpacks, packed, 0, NULL, NULL),
+				 0);
 		ck_assert_int_eq(dtconv_convertor_wait(unpacks, &moved), 0);
 		ck_assert_int_eq(dtconv_convertor_start(packs, packed, 2, NULL, NULL), 0);
 		ck_assert_int_eq(dtconv_convertor_wait(packs, &moved), 0);
@@ -81,7 +84,8 @@ static void write_nest(char *text, size_t room, int levels)
 
 	for (int i = 0; i < levels; i++)
 		length += (size_t)snprintf(text + length, room - length,
-					   "resized(hindexed([1, 1], [0, %d], ", 3 + 5 * i * i);
+					   "resized(hindexed([1, 1], [0, %d], ",
+					   3 + 5 * i * i);
 	length += (size_t)snprintf(text + length, room - length, "byte");
 	for (int i = levels; i-- > 0;)
 		length += (size_t)snprintf(text + length, room - length, "), 0, %d)",
@@ -109,7 +113,8 @@ START_TEST(rebind_to_a_deeper_type_does_not_allocate)
 	fixture_open(&deep, text, 1);
 	convertor = fixture_pack(&flat);
 	before = fixture_allocations();
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source), 0);
+	ck_assert_int_eq(
+		dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source), 0);
 	fixture_pack_next(&deep, convertor, 0, deep.bytes);
 	ck_assert_uint_eq(fixture_allocations(), before);
 	dtconv_convertor_destroy(convertor);
@@ -160,7 +165,8 @@ START_TEST(create_and_clone_without_memory_are_refused)
 	unsigned char packed[12];
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type),
+			 0);
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
 	allowance = 0;
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &untouched),

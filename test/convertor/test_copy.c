@@ -34,7 +34,8 @@ static void scatter(const struct ref_typemap *typemap, struct choices *choices,
 }
 
 /* A struct with the signature of `type`, its elements anywhere. */
-static struct dtconv_type *scattered(const struct dtconv_type *type, struct choices *choices)
+static struct dtconv_type *scattered(const struct dtconv_type *type,
+				     struct choices *choices)
 {
 	struct ref_typemap typemap = { .count = 0 };
 	struct dtconv_type **types, *made = NULL;
@@ -50,10 +51,11 @@ static struct dtconv_type *scattered(const struct dtconv_type *type, struct choi
 	for (size_t i = 0; i < typemap.count; i++) {
 		lengths[i] = 1;
 		types[i] = dtconv_type_predefined(
-			fixture_context, (enum dtconv_predefined)typemap.entries[i].basic);
+			fixture_context,
+			(enum dtconv_predefined)typemap.entries[i].basic);
 	}
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, typemap.count, lengths,
-						   displacements, types, &made),
+	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, typemap.count,
+						   lengths, displacements, types, &made),
 			 0);
 	free(types);
 	free(displacements);
@@ -70,8 +72,8 @@ static void copy_and_compare(const struct stage *from, struct stage *to, int exp
 
 	memcpy(to->stream, from->stream, bytes);
 	stage_blank(to);
-	ck_assert_int_eq(dtconv_copy(from->type, from->count, from->source, to->type, to->count,
-				     to->target, &moved),
+	ck_assert_int_eq(dtconv_copy(from->type, from->count, from->source, to->type,
+				     to->count, to->target, &moved),
 			 expected);
 	ck_assert_uint_eq(moved, bytes);
 	stage_deliver(to, 0, bytes);
@@ -85,7 +87,8 @@ static void copy_counts(const struct stage *from, struct dtconv_type *type)
 		struct stage to;
 
 		ck_assert(!stage_open(&to, type, count, 0, 3, count));
-		copy_and_compare(from, &to, to.bytes < from->bytes ? DTCONV_ERR_TRUNCATE : 0);
+		copy_and_compare(from, &to,
+				 to.bytes < from->bytes ? DTCONV_ERR_TRUNCATE : 0);
 		stage_close(&to);
 	}
 }
@@ -110,7 +113,8 @@ END_TEST
 START_TEST(from_a_dense_stream_to_a_layout_and_back)
 {
 	struct choices choices = fixture_choices(77);
-	const char *text = "vector(3001, 3, 5, struct([1, 1], [0, 8], [short, double_int]))";
+	const char *text =
+		"vector(3001, 3, 5, struct([1, 1], [0, 8], [short, double_int]))";
 	struct dtconv_type *type = fixture_type(text), *other = scattered(type, &choices);
 	struct stage from, to;
 
@@ -146,18 +150,21 @@ static const struct relation relations[] = {
 	{ "int", 2, "contiguous(5, int)", 1, 0, 8 },
 	{ "struct([1, 1], [0, 8], [int, double])", 1,
 	  "struct([1, 1, 1], [0, 8, 16], [int, double, float])", 1, 0, 12 },
-	{ "double_int", 1, "contiguous(2, struct([1, 1], [0, 8], [double, int]))", 1, 0, 12 },
+	{ "double_int", 1, "contiguous(2, struct([1, 1], [0, 8], [double, int]))", 1, 0,
+	  12 },
 	/* The target is the beginning. */
 	{ "int", 7, "contiguous(2, int)", 3, DTCONV_ERR_TRUNCATE, 24 },
-	{ "contiguous(2, double_int)", 1, "struct([1, 1, 1], [0, 8, 16], [double, int, double])", 1,
-	  DTCONV_ERR_TRUNCATE, 20 },
+	{ "contiguous(2, double_int)", 1,
+	  "struct([1, 1, 1], [0, 8, 16], [double, int, double])", 1, DTCONV_ERR_TRUNCATE,
+	  20 },
 	/* Neither. */
 	{ "int", 3, "float", 3, DTCONV_ERR_SIGNATURE, 0 },
 	{ "int", 1, "unsigned", 1, DTCONV_ERR_SIGNATURE, 0 },
 	{ "int", 1, "contiguous(4, byte)", 1, DTCONV_ERR_SIGNATURE, 0 },
 	{ "double_int", 2, "contiguous(2, struct([1, 1], [0, 8], [double, float]))", 1,
 	  DTCONV_ERR_SIGNATURE, 0 },
-	{ "struct([9, 1], [0, 40], [int, double])", 1, "int", 100, DTCONV_ERR_SIGNATURE, 0 },
+	{ "struct([9, 1], [0, 40], [int, double])", 1, "int", 100, DTCONV_ERR_SIGNATURE,
+	  0 },
 	{ "contiguous(1000, int)", 1, "struct([999, 1], [0, 4000], [int, float])", 1,
 	  DTCONV_ERR_SIGNATURE, 0 },
 	/* Longer and different. */
@@ -181,12 +188,13 @@ START_TEST(the_signatures_decide)
 	ck_assert(source && target);
 	memset(source, 0x33, 1 << 16);
 	stage_guard(target, 1 << 16);
-	ck_assert_int_eq(dtconv_copy(from, relation->from_count, source, to, relation->to_count,
-				     target, &moved),
+	ck_assert_int_eq(dtconv_copy(from, relation->from_count, source, to,
+				     relation->to_count, target, &moved),
 			 relation->status);
 	ck_assert_uint_eq(moved, relation->moved);
 	untouched = stage_guard_first_wrong(target, 1 << 16);
-	ck_assert_msg(moved || untouched == STAGE_RIGHT, "byte %zu was written", untouched);
+	ck_assert_msg(moved || untouched == STAGE_RIGHT, "byte %zu was written",
+		      untouched);
 	ck_assert(!moved || untouched != STAGE_RIGHT);
 	free(source);
 	free(target);
@@ -203,14 +211,18 @@ START_TEST(uncommitted_types_and_endless_streams_are_refused)
 	int data[16] = { 0 };
 
 	ck_assert_int_eq(dtconv_type_create_contiguous(1, committed, &uncommitted), 0);
-	ck_assert_int_eq(dtconv_copy(uncommitted, 1, data, committed, 1, data + 8, &moved),
+	ck_assert_int_eq(dtconv_copy(uncommitted, 1, data, committed, 1, data + 8,
+				     &moved),
 			 DTCONV_ERR_STATE);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_copy(committed, 1, data, uncommitted, 1, data + 8, &moved),
+	ck_assert_int_eq(dtconv_copy(committed, 1, data, uncommitted, 1, data + 8,
+				     &moved),
 			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_copy(committed, SIZE_MAX / 3, data, committed, 1, data, &moved),
+	ck_assert_int_eq(dtconv_copy(committed, SIZE_MAX / 3, data, committed, 1, data,
+				     &moved),
 			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_copy(committed, 1, data, committed, SIZE_MAX / 3, data, &moved),
+	ck_assert_int_eq(dtconv_copy(committed, 1, data, committed, SIZE_MAX / 3, data,
+				     &moved),
 			 DTCONV_ERR_OVERFLOW);
 	ck_assert_uint_eq(moved, 0);
 	dtconv_type_unref(committed);

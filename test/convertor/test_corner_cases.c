@@ -119,8 +119,9 @@ END_TEST
 START_TEST(a06_a_cut_at_the_end_of_a_loop)
 {
 	static const size_t ends[] = { 4, 8, 12, 17, 22, 34, 39, 46, 68 };
-	const char *text = "struct([1, 2], [0, 40], [vector(3, 1, 2, int), "
-			   "struct([1, 1, 3], [0, 8, 20], [int, vector(2, 1, 2, short), byte])])";
+	const char *text =
+		"struct([1, 2], [0, 40], [vector(3, 1, 2, int), "
+		"struct([1, 1, 3], [0, 8, 20], [int, vector(2, 1, 2, short), byte])])";
 	struct dtconv_convertor *packs;
 	struct stage stage;
 
@@ -211,8 +212,9 @@ END_TEST
 
 START_TEST(a13_last_first_single_byte_first_twice_and_overlapping)
 {
-	static const size_t fragments[][2] = { { 90, 6 },  { 1, 1 },   { 0, 50 }, { 30, 40 },
-					       { 30, 40 }, { 95, 1 }, { 49, 47 } };
+	static const size_t fragments[][2] = { { 90, 6 },  { 1, 1 },   { 0, 50 },
+					       { 30, 40 }, { 30, 40 }, { 95, 1 },
+					       { 49, 47 } };
 	struct dtconv_convertor *unpacks;
 	struct stage stage;
 
@@ -344,13 +346,15 @@ START_TEST(b25_shares_of_arrays_step_by_the_whole_array)
 	for (int rank = 0; rank < 4; rank++) {
 		char text[128];
 
-		snprintf(text, sizeof(text),
-			 "darray(4, %d, [5, 7], [block, cyclic], [default, 2], [2, 2], c, int)",
-			 rank);
+		snprintf(
+			text, sizeof(text),
+			"darray(4, %d, [5, 7], [block, cyclic], [default, 2], [2, 2], c, int)",
+			rank);
 		sweep(text, 2);
-		snprintf(text, sizeof(text),
-			 "darray(4, %d, [7, 3], [cyclic, none], [1, default], [4, 1], fortran, int)",
-			 rank);
+		snprintf(
+			text, sizeof(text),
+			"darray(4, %d, [7, 3], [cyclic, none], [1, default], [4, 1], fortran, int)",
+			rank);
 		sweep(text, 2);
 	}
 }
@@ -362,7 +366,8 @@ START_TEST(b26_wrapped_deep_and_triangular_types)
 	sweep("struct([1], [4], [struct([1], [4], [struct([1], [4], [struct([1, 1], [0, 8], "
 	      "[int, short])])])])",
 	      3);
-	sweep("indexed([8, 7, 6, 5, 4, 3, 2, 1], [0, 9, 18, 27, 36, 45, 54, 63], float)", 2);
+	sweep("indexed([8, 7, 6, 5, 4, 3, 2, 1], [0, 9, 18, 27, 36, 45, 54, 63], float)",
+	      2);
 }
 END_TEST
 
@@ -393,9 +398,11 @@ END_TEST
 
 START_TEST(b29_gaps_of_pairs_are_left_alone)
 {
-	static const char *const pairs[] = { "float_int", "double_int", "long_int",
-					     "2int",	  "short_int",	"long_double_int",
-					     "2real",	  "2integer",	"2double_precision" };
+	static const char *const pairs[] = {
+		"float_int", "double_int", "long_int",
+		"2int",      "short_int",  "long_double_int",
+		"2real",     "2integer",   "2double_precision"
+	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		sweep(pairs[i], 5);
@@ -405,8 +412,8 @@ END_TEST
 START_TEST(b30_every_predefined_type)
 {
 	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
-		struct dtconv_type *type = dtconv_type_predefined(fixture_context,
-								  (enum dtconv_predefined)which);
+		struct dtconv_type *type = dtconv_type_predefined(
+			fixture_context, (enum dtconv_predefined)which);
 		struct stage stage;
 
 		ck_assert_ptr_nonnull(type);
@@ -442,7 +449,8 @@ END_TEST
 
 START_TEST(c32_positions_past_2_to_the_32_keep_their_upper_half)
 {
-	struct dtconv_type *type = fixture_type("hvector(4294967299, 1, 0, vector(3, 1, 2, short))");
+	struct dtconv_type *type =
+		fixture_type("hvector(4294967299, 1, 0, vector(3, 1, 2, short))");
 	struct dtconv_convertor *packs = NULL;
 	short memory[5] = { 0x1111, 0, 0x2222, 0, 0x3333 };
 	size_t position = 6 * ((size_t)1 << 32) + 3, moved;
@@ -478,7 +486,8 @@ START_TEST(c35_streams_that_leave_size_t_are_refused)
 	/* The stream would fit, its addresses would not. */
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, count - 1, &byte, &convertor),
 			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, PTRDIFF_MAX / 9, &byte, &convertor),
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, PTRDIFF_MAX / 9, &byte,
+						      &convertor),
 			 0);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
@@ -515,7 +524,8 @@ static void add_boundaries(Suite *suite)
 	TCase *tcase = fixture_case(suite, "fragment boundaries", 60);
 
 	tcase_add_test(tcase, a01_a_cut_inside_an_element_counts_in_the_position);
-	tcase_add_test(tcase, a02_a_cut_element_resumes_where_it_was_not_where_its_loop_was);
+	tcase_add_test(tcase,
+		       a02_a_cut_element_resumes_where_it_was_not_where_its_loop_was);
 	tcase_add_test(tcase, a03_a_lower_bound_is_added_once);
 	tcase_add_test(tcase, a04_seek_into_an_element_then_pack_its_second_half);
 	tcase_add_test(tcase, a05_room_for_one_byte_again_and_again);

@@ -52,22 +52,29 @@ START_TEST(types_must_be_committed)
 	refused(dtconv_unpack(uncommitted, 1, data, packed, 64, &moved), DTCONV_ERR_STATE,
 		"dtconv_unpack: type (argument 1) is not committed");
 	ck_assert_uint_eq(moved, 0);
-	refused(dtconv_copy(uncommitted, 1, data, type, 1, data, &moved), DTCONV_ERR_STATE,
+	refused(dtconv_copy(uncommitted, 1, data, type, 1, data, &moved),
+		DTCONV_ERR_STATE,
 		"dtconv_copy: source_type (argument 1) is not committed");
-	refused(dtconv_copy(type, 1, data, uncommitted, 1, data, &moved), DTCONV_ERR_STATE,
+	refused(dtconv_copy(type, 1, data, uncommitted, 1, data, &moved),
+		DTCONV_ERR_STATE,
 		"dtconv_copy: target_type (argument 4) is not committed");
-	refused(dtconv_convertor_create_pack(uncommitted, 1, data, &none), DTCONV_ERR_STATE,
+	refused(dtconv_convertor_create_pack(uncommitted, 1, data, &none),
+		DTCONV_ERR_STATE,
 		"dtconv_convertor_create_pack: type (argument 1) is not committed");
-	refused(dtconv_convertor_create_unpack(uncommitted, 1, data, &none), DTCONV_ERR_STATE,
+	refused(dtconv_convertor_create_unpack(uncommitted, 1, data, &none),
+		DTCONV_ERR_STATE,
 		"dtconv_convertor_create_unpack: type (argument 1) is not committed");
 	ck_assert_ptr_null(none);
-	refused(dtconv_convertor_rebind_pack(packs, uncommitted, 1, data), DTCONV_ERR_STATE,
+	refused(dtconv_convertor_rebind_pack(packs, uncommitted, 1, data),
+		DTCONV_ERR_STATE,
 		"dtconv_convertor_rebind_pack: type (argument 2) is not committed");
-	refused(dtconv_convertor_rebind_unpack(packs, uncommitted, 1, data), DTCONV_ERR_STATE,
+	refused(dtconv_convertor_rebind_unpack(packs, uncommitted, 1, data),
+		DTCONV_ERR_STATE,
 		"dtconv_convertor_rebind_unpack: type (argument 2) is not committed");
-	refused(dtconv_explain(uncommitted, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, NULL, 0,
-			       &moved),
-		DTCONV_ERR_STATE, "dtconv_explain: the type (argument 1) is not committed");
+	refused(dtconv_explain(uncommitted, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+			       NULL, 0, &moved),
+		DTCONV_ERR_STATE,
+		"dtconv_explain: the type (argument 1) is not committed");
 }
 END_TEST
 
@@ -79,7 +86,8 @@ START_TEST(streams_must_fit_size_t_and_addresses_ptrdiff_t)
 	struct dtconv_convertor *none = NULL;
 	size_t moved = 99;
 
-	refused(dtconv_pack(spot, SIZE_MAX / 11, data, packed, 64, &moved), DTCONV_ERR_OVERFLOW,
+	refused(dtconv_pack(spot, SIZE_MAX / 11, data, packed, 64, &moved),
+		DTCONV_ERR_OVERFLOW,
 		"dtconv_pack: count x size or extent of type (argument 1) = 1676976733973595601 x (12 or 0) overflows");
 	ck_assert_uint_eq(moved, 0);
 	refused(dtconv_convertor_create_unpack(wide, 4, data, &none), DTCONV_ERR_OVERFLOW,
@@ -145,10 +153,12 @@ START_TEST(copies_that_do_not_fit)
 	size_t moved = 99;
 	int target[12];
 
-	refused(dtconv_copy(type, 1, data, other, 1, target, &moved), DTCONV_ERR_SIGNATURE,
+	refused(dtconv_copy(type, 1, data, other, 1, target, &moved),
+		DTCONV_ERR_SIGNATURE,
 		"dtconv_copy: the source's signature differs from the target's");
 	ck_assert_uint_eq(moved, 0);
-	refused(dtconv_copy(type, 1, data, dtconv_type_predefined(fixture_context, DTCONV_INT), 2,
+	refused(dtconv_copy(type, 1, data,
+			    dtconv_type_predefined(fixture_context, DTCONV_INT), 2,
 			    target, &moved),
 		DTCONV_ERR_TRUNCATE,
 		"dtconv_copy: the source has 12 packed bytes, the target room for 8");
@@ -162,8 +172,8 @@ START_TEST(texts_that_do_not_fit)
 	char text[8] = "xxxxxxx";
 	size_t length = 0;
 
-	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, text, 4,
-					&length),
+	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+					text, 4, &length),
 			 DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_gt(length, 4);
 	ck_assert_uint_eq(strlen(text), 3);
@@ -211,7 +221,8 @@ START_TEST(nothing_but_query_test_and_wait_while_in_flight)
 		"dtconv_convertor_seek: an operation is in flight; test or wait for it first");
 	refused(dtconv_convertor_clone(packs, &none), DTCONV_ERR_STATE,
 		"dtconv_convertor_clone: an operation is in flight; test or wait for it first");
-	refused(dtconv_convertor_iov(packs, &iov, 1, 1, &iov_count, &moved), DTCONV_ERR_STATE,
+	refused(dtconv_convertor_iov(packs, &iov, 1, 1, &iov_count, &moved),
+		DTCONV_ERR_STATE,
 		"dtconv_convertor_iov: an operation is in flight; test or wait for it first");
 	refused(dtconv_convertor_start(packs, packed, 1, NULL, NULL), DTCONV_ERR_STATE,
 		"dtconv_convertor_start: an operation is in flight; test or wait for it first");

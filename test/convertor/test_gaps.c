@@ -64,6 +64,10 @@ static const char *const wide[] = {
 	"subarray([16, 16, 16], [16, 1, 16], [0, 5, 0], c, double)",
 	"contiguous(12, resized(vector(12, 1, 16, float), 0, 4))",
 	"vector(50, 1, -2, int)",
+	/* Where the host goes in tiles, in passes, and where it prefetches. */
+	"contiguous(20, resized(vector(80, 1, 24, float), 0, 4))",
+	"contiguous(3400, struct([1, 1], [0, 4], [int, char]))",
+	"contiguous(100, indexed([3, 1, 2], [0, 9, 4], struct([1, 1], [0, 4], [int, short])))",
 };
 
 #define WIDES ((int)(sizeof(wide) / sizeof(wide[0])))
@@ -98,11 +102,13 @@ static void check_gaps(const struct stage *stage, struct gaps *gaps, const char 
 {
 	for (size_t i = 0; i < gaps->count; i++) {
 		size_t at = gaps->offsets[i];
-		unsigned char right = (unsigned char)(stage_guard_byte(at) + gaps->added[at]);
+		unsigned char right =
+			(unsigned char)(stage_guard_byte(at) + gaps->added[at]);
 
-		ck_assert_msg(gaps->memory[at] == right,
-			      "%s: gap byte at displacement %td lost increments: it is %#x, not %#x",
-			      text, stage_displacement(stage, at), gaps->memory[at], right);
+		ck_assert_msg(
+			gaps->memory[at] == right,
+			"%s: gap byte at displacement %td lost increments: it is %#x, not %#x",
+			text, stage_displacement(stage, at), gaps->memory[at], right);
 		gaps->memory[at] = stage_guard_byte(at);
 	}
 	fixture_arrived(stage);
@@ -116,8 +122,8 @@ static void unpack_both_ways(struct stage *stage, struct dtconv_convertor *unpac
 {
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target, stage->stream,
-				       stage->bytes, NULL),
+	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target,
+				       stage->stream, stage->bytes, NULL),
 			 0);
 	dtconv_convertor_seek(unpacks, 0);
 	for (size_t at = 0; at < stage->bytes; at += moved) {
@@ -162,7 +168,7 @@ static void unpack_in_a_race(const char *text)
 	unpacks = fixture_unpack(&stage);
 	atomic_init(&racer.stop, false);
 	ck_assert_int_eq(pthread_create(&thread, NULL, race, &racer), 0);
-	for (size_t i = 0; i < 400; i++)
+	for (size_t i = 0; i < (fixture_everything() ? 4000 : 200); i++)
 		unpack_both_ways(&stage, unpacks, 1 + i % 90);
 	atomic_store(&racer.stop, true);
 	pthread_join(thread, NULL);
@@ -279,9 +285,11 @@ int main(void)
 	Suite *suite = suite_create("gaps");
 	TCase *race_case = fixture_case(suite, "race", 120);
 
-	tcase_add_loop_test(race_case, increments_of_a_racing_thread_survive_on_small_layouts, 0,
+	tcase_add_loop_test(race_case,
+			    increments_of_a_racing_thread_survive_on_small_layouts, 0,
 			    layout_count);
-	tcase_add_loop_test(race_case, increments_of_a_racing_thread_survive_on_wide_layouts, 0,
+	tcase_add_loop_test(race_case,
+			    increments_of_a_racing_thread_survive_on_wide_layouts, 0,
 			    WIDES);
 #if SINGLE_STEPS
 	TCase *step_case = fixture_case(suite, "single steps", 120);
@@ -289,7 +297,8 @@ int main(void)
 	tcase_add_test(step_case, the_trap_catches_a_store_of_the_old_value);
 	tcase_add_loop_test(step_case, no_instruction_stores_to_a_gap_of_small_layouts, 0,
 			    layout_count);
-	tcase_add_loop_test(step_case, no_instruction_stores_to_a_gap_of_wide_layouts, 0, WIDES);
+	tcase_add_loop_test(step_case, no_instruction_stores_to_a_gap_of_wide_layouts, 0,
+			    WIDES);
 #endif
 	return fixture_run(suite);
 }

@@ -78,7 +78,8 @@ END_TEST
 
 START_TEST(a_blocklength_of_extent_0_past_2_to_the_40)
 {
-	pack_at_edges("vector(3, 1099511627779, 0, resized(double, 0, 0))", 1, eight_bytes);
+	pack_at_edges("vector(3, 1099511627779, 0, resized(double, 0, 0))", 1,
+		      eight_bytes);
 }
 END_TEST
 
@@ -109,15 +110,17 @@ static unsigned char three_shorts(const unsigned char *memory, size_t position)
 
 START_TEST(nested_counts_multiply_past_2_to_the_40)
 {
-	pack_at_edges("hvector(1048579, 1, 0, hvector(1048583, 1, 0, vector(3, 1, 2, short)))", 1,
-		      three_shorts);
+	pack_at_edges(
+		"hvector(1048579, 1, 0, hvector(1048583, 1, 0, vector(3, 1, 2, short)))",
+		1, three_shorts);
 }
 END_TEST
 
 /* Three blocks of ints on the spot, at 0, 8 and 16, as long as they are in the text below. */
 static unsigned char three_blocks(const unsigned char *memory, size_t position)
 {
-	const size_t first = 4 * (size_t)2147483649, second = first + 4 * (size_t)4294967303;
+	const size_t first = 4 * (size_t)2147483649,
+		     second = first + 4 * (size_t)4294967303;
 
 	return memory[(position < first ? 0 : position < second ? 8 : 16) + position % 4];
 }
@@ -132,7 +135,8 @@ END_TEST
 
 START_TEST(unpack_past_2_to_the_40)
 {
-	struct dtconv_type *type = fixture_type("hvector(1099511627779, 1, 0, vector(2, 1, 2, int))");
+	struct dtconv_type *type =
+		fixture_type("hvector(1099511627779, 1, 0, vector(2, 1, 2, int))");
 	struct dtconv_convertor *unpacks = NULL;
 	unsigned char memory[12], fragment[3] = { 1, 2, 3 };
 	size_t moved;
@@ -152,7 +156,8 @@ END_TEST
 
 START_TEST(iov_past_2_to_the_40)
 {
-	struct dtconv_type *type = fixture_type("hvector(1099511627779, 1, 0, vector(2, 1, 2, int))");
+	struct dtconv_type *type =
+		fixture_type("hvector(1099511627779, 1, 0, vector(2, 1, 2, int))");
 	struct dtconv_convertor *packs = NULL;
 	unsigned char memory[12] = { 0 };
 	struct iovec iov[3];
@@ -160,7 +165,8 @@ START_TEST(iov_past_2_to_the_40)
 
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, memory, &packs), 0);
 	fixture_seek(packs, TIB + 2);
-	ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 3, SIZE_MAX, &iov_count, &moved), 0);
+	ck_assert_int_eq(
+		dtconv_convertor_iov(packs, iov, 3, SIZE_MAX, &iov_count, &moved), 0);
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_uint_eq(moved, 10);
 	ck_assert_ptr_eq(iov[0].iov_base, memory + 2);
@@ -201,8 +207,8 @@ static int open_piece(void)
 /* So many bytes of address space with nothing behind them. */
 static unsigned char *reserve(size_t bytes)
 {
-	unsigned char *range =
-		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *range = mmap(NULL, bytes, PROT_NONE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	ck_assert_ptr_ne(range, MAP_FAILED);
 	return range;
@@ -210,8 +216,8 @@ static unsigned char *reserve(size_t bytes)
 
 static void map_piece(unsigned char *at, int file)
 {
-	ck_assert_ptr_eq(mmap(at, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
-			      0),
+	ck_assert_ptr_eq(mmap(at, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			      file, 0),
 			 at);
 }
 
@@ -247,7 +253,8 @@ static void move_around(struct dtconv_convertor *packs, const unsigned char *ran
 	ck_assert_ptr_eq(iov[0].iov_base, range + where(from));
 }
 
-static void move_in_range(const char *text, size_t count, size_t (*where)(size_t position))
+static void move_in_range(const char *text, size_t count,
+			  size_t (*where)(size_t position))
 {
 	struct dtconv_type *type = fixture_type(text);
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
@@ -362,6 +369,30 @@ START_TEST(displacements_past_2_to_the_40)
 }
 END_TEST
 
+/* A table whose displacements need 64 bits, its blocks unlike and out of order. */
+START_TEST(a_table_of_displacements_past_2_to_the_40)
+{
+	struct dtconv_type *type = fixture_type(
+		"hindexed([2, 1, 3], [1099511631873, 3, 1099511631901], byte)");
+	unsigned char *range = reserve(TIB + 3 * PIECE), packed[6];
+	const size_t offsets[] = { 1, 2, 3, 29, 30, 31 };
+	int file = open_piece();
+
+	map_piece(range, file);
+	map_piece(range + TIB + 4096, file);
+	ck_assert_int_eq(dtconv_pack(type, 1, range, packed, 6, NULL), 0);
+	for (size_t i = 0; i < 6; i++)
+		ck_assert_int_eq(packed[i], piece_byte(offsets[i]));
+	memcpy(packed, "\1\2\3\4\5\6", 6);
+	ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, 6, NULL), 0);
+	for (size_t i = 0; i < 6; i++)
+		ck_assert_uint_eq(range[offsets[i]], i + 1);
+	dtconv_type_unref(type);
+	close(file);
+	munmap(range, TIB + 3 * PIECE);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("large");
@@ -381,5 +412,6 @@ int main(void)
 	tcase_add_test(range, a_subarray_of_8_gib);
 	tcase_add_test(range, whole_fragments_cross_2_to_the_32);
 	tcase_add_test(range, displacements_past_2_to_the_40);
+	tcase_add_test(range, a_table_of_displacements_past_2_to_the_40);
 	return fixture_run(suite);
 }

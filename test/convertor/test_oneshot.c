@@ -24,8 +24,8 @@ static void pack_once(const struct stage *stage, size_t capacity, size_t shift)
 
 	ck_assert_ptr_nonnull(memory);
 	stage_guard(memory, room);
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, packed, capacity,
-				     &moved),
+	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, packed,
+				     capacity, &moved),
 			 capacity < stage->bytes ? DTCONV_ERR_TRUNCATE : 0);
 	ck_assert_uint_eq(moved, expected);
 	ck_assert_mem_eq(packed, stage->stream, expected);
@@ -46,8 +46,8 @@ static void unpack_once(struct stage *stage, size_t bytes, size_t shift)
 	memset(memory + shift, 0x5a, bytes);
 	memcpy(memory + shift, stage->stream, expected);
 	stage_blank(stage);
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target, memory + shift,
-				       bytes, &moved),
+	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target,
+				       memory + shift, bytes, &moved),
 			 bytes > stage->bytes ? DTCONV_ERR_TRUNCATE : 0);
 	ck_assert_uint_eq(moved, expected);
 	stage_deliver(stage, 0, expected);
@@ -118,8 +118,8 @@ START_TEST(moved_may_be_null)
 	ck_assert_int_eq(dtconv_unpack(stage.type, 1, stage.target, packed, 16, NULL), 0);
 	stage_deliver(&stage, 0, 16);
 	fixture_arrived(&stage);
-	ck_assert_int_eq(dtconv_copy(stage.type, 1, stage.source, stage.type, 1, stage.target,
-				     NULL),
+	ck_assert_int_eq(dtconv_copy(stage.type, 1, stage.source, stage.type, 1,
+				     stage.target, NULL),
 			 0);
 	fixture_arrived(&stage);
 	fixture_close(&stage);
@@ -191,13 +191,14 @@ static struct dtconv_type *absolute_type(struct absolute *data)
 	const size_t lengths[] = { 3, 1 };
 	const ptrdiff_t displacements[] = { (ptrdiff_t)(uintptr_t)&data->array[2],
 					    (ptrdiff_t)(uintptr_t)&data->number };
-	struct dtconv_type *const types[] = { dtconv_type_predefined(fixture_context, DTCONV_INT),
-					      dtconv_type_predefined(fixture_context,
-								     DTCONV_DOUBLE) };
+	struct dtconv_type *const types[] = {
+		dtconv_type_predefined(fixture_context, DTCONV_INT),
+		dtconv_type_predefined(fixture_context, DTCONV_DOUBLE)
+	};
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, 2, lengths, displacements,
-						   types, &type),
+	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, 2, lengths,
+						   displacements, types, &type),
 			 0);
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
 	return type;
@@ -215,7 +216,8 @@ START_TEST(absolute_addresses_work_from_null)
 	for (int i = 0; i < 6; i++)
 		from->array[i] = 100 + i;
 	from->number = 2.5;
-	ck_assert_int_eq(dtconv_pack(from_type, 1, NULL, packed, sizeof(packed), &moved), 0);
+	ck_assert_int_eq(dtconv_pack(from_type, 1, NULL, packed, sizeof(packed), &moved),
+			 0);
 	ck_assert_uint_eq(moved, 20);
 	ck_assert_mem_eq(packed, &from->array[2], 12);
 	ck_assert_mem_eq(packed + 12, &from->number, 8);
@@ -228,11 +230,12 @@ START_TEST(absolute_addresses_work_from_null)
 
 	ck_assert_int_eq(dtconv_convertor_create_pack(from_type, 1, NULL, &convertor), 0);
 	for (size_t i = 0; i < 20; i++)
-		ck_assert_int_eq(dtconv_convertor_pack(convertor, again + i, 1, &moved), 0);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, again + i, 1, &moved),
+				 0);
 	ck_assert_mem_eq(again, packed, 20);
 	fixture_seek(convertor, 0);
-	ck_assert_int_eq(dtconv_convertor_iov(convertor, iov, 3, SIZE_MAX, &iov_count, &moved),
-			 0);
+	ck_assert_int_eq(
+		dtconv_convertor_iov(convertor, iov, 3, SIZE_MAX, &iov_count, &moved), 0);
 	ck_assert_uint_eq(iov_count, 2);
 	ck_assert_ptr_eq(iov[0].iov_base, &from->array[2]);
 	ck_assert_ptr_eq(iov[1].iov_base, &from->number);

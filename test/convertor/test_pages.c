@@ -41,7 +41,8 @@ static void open_pages(struct pages *pages, size_t bytes)
 	pages->first = pages->mapping + page;
 	pages->end = pages->first + inside;
 	if (inside)
-		ck_assert_int_eq(mprotect(pages->first, inside, PROT_READ | PROT_WRITE), 0);
+		ck_assert_int_eq(mprotect(pages->first, inside, PROT_READ | PROT_WRITE),
+				 0);
 }
 
 static void close_pages(struct pages *pages)
@@ -66,8 +67,8 @@ static void open_edge(struct edge *edge, const struct stage *stage, bool at_end)
 	open_pages(&edge->packed_pages, stage->bytes);
 	lowest = at_end ? edge->user_pages.end - stage->span : edge->user_pages.first;
 	edge->user = lowest - stage->low;
-	edge->packed = at_end ? edge->packed_pages.end - stage->bytes :
-				edge->packed_pages.first;
+	edge->packed = at_end ? edge->packed_pages.end - stage->bytes
+			      : edge->packed_pages.first;
 	memcpy(lowest, stage->source + stage->low, stage->span);
 }
 
@@ -83,19 +84,21 @@ static void move_at_edge(const struct stage *stage, const struct edge *edge, siz
 	struct dtconv_convertor *packs = NULL, *unpacks = NULL;
 	size_t rest = stage->bytes - at, moved;
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count, edge->user,
-						      &packs),
+	ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
+						      edge->user, &packs),
 			 0);
-	ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count, edge->user,
-							&unpacks),
+	ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
+							edge->user, &unpacks),
 			 0);
 	fixture_seek(packs, at);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, edge->packed + at, rest, &moved), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(packs, edge->packed + at, rest, &moved),
+			 0);
 	fixture_seek(packs, 0);
 	ck_assert_int_eq(dtconv_convertor_pack(packs, edge->packed, at, &moved), 0);
 	ck_assert(!memcmp(edge->packed, stage->stream, stage->bytes));
 	fixture_seek(unpacks, at);
-	ck_assert_int_eq(dtconv_convertor_unpack(unpacks, edge->packed + at, rest, &moved), 0);
+	ck_assert_int_eq(
+		dtconv_convertor_unpack(unpacks, edge->packed + at, rest, &moved), 0);
 	fixture_seek(unpacks, 0);
 	ck_assert_int_eq(dtconv_convertor_unpack(unpacks, edge->packed, at, &moved), 0);
 	dtconv_convertor_destroy(packs);
@@ -109,8 +112,8 @@ static void move_whole_at_edge(const struct stage *stage, const struct edge *edg
 				     stage->bytes, NULL),
 			 0);
 	ck_assert(!memcmp(edge->packed, stage->stream, stage->bytes));
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, edge->user, edge->packed,
-				       stage->bytes, NULL),
+	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, edge->user,
+				       edge->packed, stage->bytes, NULL),
 			 0);
 	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, edge->user, stage->type,
 				     stage->count, stage->target, NULL),
@@ -148,12 +151,12 @@ START_TEST(every_block_size_stays_between_its_pages)
 
 	for (int count = 1; count <= 70; count += count < 5 ? 1 : 13)
 		for (int gap = 1; gap <= 200; gap = gap * 5 + 2) {
-			snprintf(text, sizeof(text), "hvector(%d, %d, %d, byte)", count, _i,
-				 _i + gap);
+			snprintf(text, sizeof(text), "hvector(%d, %d, %d, byte)", count,
+				 _i, _i + gap);
 			stay_inside(text, 1);
 		}
-	snprintf(text, sizeof(text), "hindexed([%d, %d, %d], [0, %d, %d], byte)", _i, _i, _i,
-		 3 * _i + 1, _i + 1);
+	snprintf(text, sizeof(text), "hindexed([%d, %d, %d], [0, %d, %d], byte)", _i, _i,
+		 _i, 3 * _i + 1, _i + 1);
 	stay_inside(text, 2);
 }
 END_TEST
@@ -175,12 +178,13 @@ static struct dtconv_type *blocks_on_pages(size_t block, bool at_end, bool table
 	for (ptrdiff_t i = 0; i < BLOCKS; i++)
 		displacements[i] = first + step * (table ? (i * 5) % BLOCKS : i);
 	if (table) {
-		ck_assert_int_eq(dtconv_type_create_hindexed_block(BLOCKS, block, displacements,
-								   byte, &made),
+		ck_assert_int_eq(dtconv_type_create_hindexed_block(
+					 BLOCKS, block, displacements, byte, &made),
 				 0);
 	} else {
-		ck_assert_int_eq(
-			dtconv_type_create_hvector(BLOCKS, block, step, byte, &blocks), 0);
+		ck_assert_int_eq(dtconv_type_create_hvector(BLOCKS, block, step, byte,
+							    &blocks),
+				 0);
 		ck_assert_int_eq(
 			dtconv_type_create_hindexed(1, &one, &first, blocks, &made), 0);
 		dtconv_type_unref(blocks);
@@ -199,8 +203,9 @@ static unsigned char *open_gappy(size_t *bytes)
 	memory = mmap(NULL, *bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < BLOCKS; i++)
-		ck_assert_int_eq(
-			mprotect(memory + (2 * i + 1) * page, page, PROT_READ | PROT_WRITE), 0);
+		ck_assert_int_eq(mprotect(memory + (2 * i + 1) * page, page,
+					  PROT_READ | PROT_WRITE),
+				 0);
 	return memory;
 }
 
@@ -222,7 +227,8 @@ static void move_over_gaps(size_t block, bool at_end, bool table)
 	memset(again, 0, room);
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user, &packs), 0);
 	for (size_t at = 0; at < room; at += moved) {
-		ck_assert_int_eq(dtconv_convertor_pack(packs, again + at, block / 2 + 1, &moved),
+		ck_assert_int_eq(dtconv_convertor_pack(packs, again + at, block / 2 + 1,
+						       &moved),
 				 0);
 	}
 	ck_assert(!memcmp(packed, again, room));

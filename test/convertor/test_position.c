@@ -169,12 +169,13 @@ START_TEST(rebind_starts_at_the_beginning_of_the_new_data)
 	fixture_open(&other, layouts[(_i + 7) % layout_count].text, 3);
 	convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, stage.bytes / 2 + 1);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, other.type, other.count,
-							other.target),
+	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, other.type,
+							other.count, other.target),
 			 0);
 	ck_assert_uint_eq(fixture_position(convertor), 0);
 	fixture_unpack_next(&other, convertor, 0, other.bytes / 2);
-	fixture_unpack_next(&other, convertor, other.bytes / 2, other.bytes - other.bytes / 2);
+	fixture_unpack_next(&other, convertor, other.bytes / 2,
+			    other.bytes - other.bytes / 2);
 	fixture_arrived(&other);
 	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, stage.type, stage.count,
 						      stage.source),
@@ -189,7 +190,8 @@ END_TEST
 START_TEST(a_failed_rebind_keeps_the_old_binding)
 {
 	const char *text = "vector(3, 1, 2, int)";
-	struct dtconv_type *uncommitted = NULL, *large = fixture_type("contiguous(16, byte)");
+	struct dtconv_type *uncommitted = NULL,
+			   *large = fixture_type("contiguous(16, byte)");
 	struct dtconv_convertor *convertor;
 	struct stage stage;
 
@@ -197,7 +199,8 @@ START_TEST(a_failed_rebind_keeps_the_old_binding)
 	convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, 5);
 	ck_assert_int_eq(dtconv_type_create_contiguous(2, stage.type, &uncommitted), 0);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, uncommitted, 1, stage.source),
+	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, uncommitted, 1,
+						      stage.source),
 			 DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, large, SIZE_MAX / 15,
 							stage.target),
@@ -238,9 +241,9 @@ START_TEST(rebind_releases_the_old_type)
 	fixture_open(&other, "vector(3, 1, 2, double)", 1);
 	convertor = fixture_pack(&stage);
 	dtconv_type_unref(stage.type);
-	ck_assert_int_eq(
-		dtconv_convertor_rebind_pack(convertor, other.type, other.count, other.source),
-		0);
+	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, other.type, other.count,
+						      other.source),
+			 0);
 	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
 	ck_assert_uint_eq(counters.types_live, 1);
 	dtconv_convertor_destroy(convertor);
@@ -273,8 +276,8 @@ int main(void)
 	tcase_add_loop_test(binding, rebind_starts_at_the_beginning_of_the_new_data, 0,
 			    layout_count);
 	tcase_add_test(binding, a_failed_rebind_keeps_the_old_binding);
-	tcase_add_loop_test(binding, a_type_released_by_its_owner_lives_in_its_convertors, 0,
-			    layout_count);
+	tcase_add_loop_test(binding, a_type_released_by_its_owner_lives_in_its_convertors,
+			    0, layout_count);
 	tcase_add_test(binding, rebind_releases_the_old_type);
 	tcase_add_test(binding, destroy_accepts_null);
 	return fixture_run(suite);

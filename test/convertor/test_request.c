@@ -57,8 +57,9 @@ static void move_started(struct stage *stage, struct dtconv_convertor *convertor
 		struct seen seen = { .calls = 0 };
 		size_t moved = SIZE_MAX;
 
-		ck_assert_int_eq(
-			dtconv_convertor_start(convertor, packed + at, bytes, see, &seen), 0);
+		ck_assert_int_eq(dtconv_convertor_start(convertor, packed + at, bytes,
+							see, &seen),
+				 0);
 		ck_assert_int_eq(seen.calls, 0);
 		ck_assert_int_eq(in_flight(convertor), 1);
 		ck_assert_uint_eq(fixture_position(convertor), at);
@@ -120,7 +121,8 @@ static void open_scene(struct scene *scene, bool packs)
 	*scene = (struct scene){ .convertor = NULL };
 	fixture_open(&scene->stage, "vector(4, 1, 2, int)", 1);
 	memcpy(scene->packed, scene->stage.stream, scene->stage.bytes);
-	scene->convertor = packs ? fixture_pack(&scene->stage) : fixture_unpack(&scene->stage);
+	scene->convertor = packs ? fixture_pack(&scene->stage)
+				 : fixture_unpack(&scene->stage);
 }
 
 static void close_scene(struct scene *scene)
@@ -139,13 +141,16 @@ START_TEST(every_call_is_refused_while_in_flight)
 
 	open_scene(&scene, _i);
 	it = scene.convertor;
-	ck_assert_int_eq(dtconv_convertor_start(it, scene.packed, 8, see, &scene.seen), 0);
+	ck_assert_int_eq(dtconv_convertor_start(it, scene.packed, 8, see, &scene.seen),
+			 0);
 	ck_assert_int_eq(dtconv_convertor_seek(it, 0), DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_convertor_clone(it, &clone), DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_convertor_iov(it, &iov, 1, 1, &iov_count, &moved),
 			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_pack(it, scene.packed, 1, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_unpack(it, scene.packed, 1, &moved), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_pack(it, scene.packed, 1, &moved),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_unpack(it, scene.packed, 1, &moved),
+			 DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_convertor_start(it, scene.packed, 1, NULL, NULL),
 			 DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_convertor_rebind_pack(it, scene.stage.type, 1,
@@ -172,13 +177,18 @@ START_TEST(completion_is_reported_exactly_once)
 	size_t moved = 99;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 8, see, &scene.seen), 0);
+	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 8, see,
+						&scene.seen),
+			 0);
 	ck_assert_int_eq(test_until_done(scene.convertor, &moved), 0);
-	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved),
+			 DTCONV_ERR_STATE);
 	ck_assert_int_eq(scene.seen.calls, 1);
 	close_scene(&scene);
 }
@@ -189,11 +199,12 @@ START_TEST(callback_and_moved_may_be_null)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 8, NULL, NULL),
-			 0);
+	ck_assert_int_eq(
+		dtconv_convertor_start(scene.convertor, scene.packed, 8, NULL, NULL), 0);
 	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, NULL), 0);
 	ck_assert_uint_eq(fixture_position(scene.convertor), 8);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed + 8, 8, NULL, NULL),
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed + 8, 8,
+						NULL, NULL),
 			 0);
 	ck_assert_int_eq(test_until_done(scene.convertor, NULL), 0);
 	ck_assert_uint_eq(fixture_position(scene.convertor), 16);
@@ -206,8 +217,9 @@ START_TEST(destroy_in_flight_waits_and_runs_no_callback)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 16, see, &scene.seen), 0);
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
+						&scene.seen),
+			 0);
 	dtconv_convertor_destroy(scene.convertor);
 	ck_assert_int_eq(scene.seen.calls, 0);
 	if (_i) {
@@ -225,8 +237,9 @@ START_TEST(a_type_may_be_released_in_flight)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 16, see, &scene.seen), 0);
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
+						&scene.seen),
+			 0);
 	dtconv_type_unref(scene.stage.type);
 	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, NULL), 0);
 	dtconv_convertor_destroy(scene.convertor);
@@ -240,8 +253,9 @@ START_TEST(a_started_pack_stops_at_the_end)
 	size_t moved = 0;
 
 	open_scene(&scene, true);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 40, see, &scene.seen), 0);
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 40, see,
+						&scene.seen),
+			 0);
 	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), 0);
 	ck_assert_uint_eq(moved, 16);
 	ck_assert_uint_eq(scene.packed[16], 0);
@@ -255,10 +269,11 @@ START_TEST(a_started_unpack_of_too_much_is_truncated)
 	size_t moved = 0;
 
 	open_scene(&scene, false);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 17, see, &scene.seen), 0);
-	ck_assert_int_eq(_i ? test_until_done(scene.convertor, &moved) :
-			      dtconv_convertor_wait(scene.convertor, &moved),
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 17, see,
+						&scene.seen),
+			 0);
+	ck_assert_int_eq(_i ? test_until_done(scene.convertor, &moved)
+			    : dtconv_convertor_wait(scene.convertor, &moved),
 			 DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, 16);
 	ck_assert_int_eq(scene.seen.calls, 1);

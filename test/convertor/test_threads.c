@@ -13,8 +13,8 @@
 #include "support/layouts.h"
 #include "support/script.h"
 
-#define THREADS 8
-#define SCRIPTS 12
+#define THREADS    8
+#define SCRIPTS    12
 #define OPERATIONS 60
 
 /* What one thread is given, and what it found. */
@@ -38,10 +38,12 @@ static void *play_scripts(void *arg)
 
 		choices_from_seed(&choices, worker->seed + i);
 		/* Commits the type, all threads at the same moment. */
-		worker->failed = stage_open(&stage, worker->type, 1 + i % 3, i % 16, 0, i);
+		worker->failed =
+			stage_open(&stage, worker->type, 1 + i % 3, i % 16, 0, i);
 		if (worker->failed)
 			return NULL;
-		worker->failed = script_play(&stage, &choices, OPERATIONS, worker->failure);
+		worker->failed =
+			script_play(&stage, &choices, OPERATIONS, worker->failure);
 		stage_close(&stage);
 	}
 	return NULL;
@@ -58,13 +60,15 @@ static void run_workers(struct dtconv_type *type, void *(*function)(void *))
 		workers[i].start = &start;
 		workers[i].type = type;
 		workers[i].seed = 1000 * i;
-		ck_assert_int_eq(
-			pthread_create(&workers[i].thread, NULL, function, &workers[i]), 0);
+		ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, function,
+						&workers[i]),
+				 0);
 	}
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
 	for (size_t i = 0; i < THREADS; i++)
-		ck_assert_msg(!workers[i].failed, "thread %zu: %s", i, workers[i].failure);
+		ck_assert_msg(!workers[i].failed, "thread %zu: %s", i,
+			      workers[i].failure);
 	pthread_barrier_destroy(&start);
 }
 
@@ -91,9 +95,10 @@ static void *take_and_drop(void *arg)
 		struct dtconv_type *type = NULL;
 
 		dtconv_type_ref(worker->type);
-		worker->failed = dtconv_type_create_vector(3, 2, 5, worker->type, &type) ||
-				 dtconv_type_commit(type) ||
-				 dtconv_convertor_create_pack(type, 0, NULL, &convertor);
+		worker->failed =
+			dtconv_type_create_vector(3, 2, 5, worker->type, &type) ||
+			dtconv_type_commit(type) ||
+			dtconv_convertor_create_pack(type, 0, NULL, &convertor);
 		dtconv_type_unref(type);
 		dtconv_convertor_destroy(convertor);
 		dtconv_type_unref(worker->type);
@@ -122,9 +127,10 @@ static void *provoke_errors(void *arg)
 	worker->failed = dtconv_convertor_create_pack(worker->type, 0, NULL, &convertor);
 	pthread_barrier_wait(worker->start);
 	for (int i = 0; i < 500 && !worker->failed; i++) {
-		worker->failed = dtconv_convertor_seek(convertor, position) != DTCONV_ERR_INVAL ||
-				 !dtconv_context_error(fixture_context, text, sizeof(text)) ||
-				 !strstr(text, number);
+		worker->failed =
+			dtconv_convertor_seek(convertor, position) != DTCONV_ERR_INVAL ||
+			!dtconv_context_error(fixture_context, text, sizeof(text)) ||
+			!strstr(text, number);
 	}
 	dtconv_convertor_destroy(convertor);
 	return NULL;

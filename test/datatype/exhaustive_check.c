@@ -26,14 +26,14 @@ struct checker {
 	struct dtconv_context *context;
 	struct dtconv_convertor *packer;
 	struct dtconv_convertor *unpacker;
-	unsigned char *source;  /* ARENA bytes before and after; a pattern */
-	unsigned char *target;  /* likewise, the complement of the source's pattern */
+	unsigned char *source;   /* ARENA bytes before and after; a pattern */
+	unsigned char *target;   /* likewise, the complement of the source's pattern */
 	unsigned char *pristine; /* what target holds between checks */
 	unsigned char *expected; /* what target must hold during one */
-	unsigned char *packed;  /* MAX_PACKED and GUARD on either side */
-	unsigned char *blank;   /* what packed is reset to: nowhere equal to stream */
-	unsigned char *stream;  /* by the oracle */
-	ptrdiff_t *places;      /* of each byte of the stream */
+	unsigned char *packed;   /* MAX_PACKED and GUARD on either side */
+	unsigned char *blank;    /* what packed is reset to: nowhere equal to stream */
+	unsigned char *stream;   /* by the oracle */
+	ptrdiff_t *places;       /* of each byte of the stream */
 	size_t checks;
 	char text[256];
 
@@ -43,9 +43,9 @@ struct checker {
 	ptrdiff_t shift; /* displacement 0 lies so far from the arenas' middle */
 	ptrdiff_t low;   /* bytes in use, guards included */
 	ptrdiff_t high;
-	size_t count;    /* instances */
-	size_t bytes;    /* packed */
-	bool scattered;  /* far more gaps than data: look at the data only, then once at all */
+	size_t count; /* instances */
+	size_t bytes; /* packed */
+	bool scattered; /* far more gaps than data: look at the data only, then once at all */
 };
 
 static void *must(void *memory)
@@ -118,7 +118,8 @@ __attribute__((format(printf, 2, 3))) static const char *wrong(struct checker *c
 
 /* ---- numbers ------------------------------------------------------------------------- */
 
-static const char *number(struct checker *c, const char *name, intmax_t got, intmax_t want)
+static const char *number(struct checker *c, const char *name, intmax_t got,
+			  intmax_t want)
 {
 	c->checks++;
 	return got == want ? NULL : wrong(c, "%s is %jd, not %jd", name, got, want);
@@ -127,7 +128,7 @@ static const char *number(struct checker *c, const char *name, intmax_t got, int
 static const char *check_numbers(struct checker *c)
 {
 	const struct ref_typemap *m = c->map;
-	struct dtconv_type_attr a = {.struct_size = sizeof(a)};
+	struct dtconv_type_attr a = { .struct_size = sizeof(a) };
 	const char *failure = NULL;
 
 	if (dtconv_type_query(c->type, &a))
@@ -136,16 +137,16 @@ static const char *check_numbers(struct checker *c)
 		const char *name;
 		intmax_t got, want;
 	} rows[] = {
-		{"size", (intmax_t)a.size, (intmax_t)m->size},
-		{"lb", a.lb, m->lb},
-		{"extent", a.extent, ref_typemap_extent(m)},
-		{"true_lb", a.true_lb, m->true_lb},
-		{"true_extent", a.true_extent, m->true_ub - m->true_lb},
-		{"element_count", (intmax_t)a.element_count, (intmax_t)m->count},
-		{"alignment", (intmax_t)a.alignment, (intmax_t)m->alignment},
-		{"predefined", a.predefined, ref_typemap_leaf(m)},
-		{"contiguous", a.contiguous, m->contiguous},
-		{"committed", a.committed, 1},
+		{ "size", (intmax_t)a.size, (intmax_t)m->size },
+		{ "lb", a.lb, m->lb },
+		{ "extent", a.extent, ref_typemap_extent(m) },
+		{ "true_lb", a.true_lb, m->true_lb },
+		{ "true_extent", a.true_extent, m->true_ub - m->true_lb },
+		{ "element_count", (intmax_t)a.element_count, (intmax_t)m->count },
+		{ "alignment", (intmax_t)a.alignment, (intmax_t)m->alignment },
+		{ "predefined", a.predefined, ref_typemap_leaf(m) },
+		{ "contiguous", a.contiguous, m->contiguous },
+		{ "committed", a.committed, 1 },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !failure; i++)
 		failure = number(c, rows[i].name, rows[i].got, rows[i].want);
@@ -155,15 +156,15 @@ static const char *check_numbers(struct checker *c)
 static const char *check_elements(struct checker *c)
 {
 	size_t size = c->map->size;
-	const size_t bytes[] = {0, 1, size / 2, size, size + 1, 2 * size};
+	const size_t bytes[] = { 0, 1, size / 2, size, size + 1, 2 * size };
 
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		size_t got = 0, want = ref_typemap_elements(c->map, bytes[i]);
 
 		c->checks++;
 		if (dtconv_type_query_elements(c->type, bytes[i], &got) || got != want)
-			return wrong(c, "%zu bytes hold %zu elements, not %zu", bytes[i], got,
-				     want);
+			return wrong(c, "%zu bytes hold %zu elements, not %zu", bytes[i],
+				     got, want);
 	}
 	return NULL;
 }
@@ -184,10 +185,11 @@ static int make_flat(struct checker *c, struct dtconv_type **flat)
 		types[i] = dtconv_type_predefined(
 			c->context, (enum dtconv_predefined)m->entries[i].basic);
 	}
-	int status = dtconv_type_create_struct(c->context, m->count, lengths, disps, types,
-					       &list);
+	int status = dtconv_type_create_struct(c->context, m->count, lengths, disps,
+					       types, &list);
 	if (!status)
-		status = dtconv_type_create_resized(list, m->lb, ref_typemap_extent(m), flat);
+		status = dtconv_type_create_resized(list, m->lb, ref_typemap_extent(m),
+						    flat);
 	if (!status)
 		status = dtconv_type_commit(*flat);
 	dtconv_type_unref(list);
@@ -213,8 +215,8 @@ static const char *check_relation(struct checker *c, const struct dtconv_type *f
 
 static const char *check_hash(struct checker *c, const struct dtconv_type *flat)
 {
-	struct dtconv_type_attr a = {.struct_size = sizeof(a)},
-				b = {.struct_size = sizeof(b)};
+	struct dtconv_type_attr a = { .struct_size = sizeof(a) },
+				b = { .struct_size = sizeof(b) };
 
 	c->checks++;
 	if (dtconv_type_query(c->type, &a) || dtconv_type_query(flat, &b))
@@ -271,7 +273,8 @@ static const char *check_program(struct checker *c, const struct dtconv_type *fl
 		return "dtconv_type_format_program failed";
 	return strcmp(ours, theirs) == 0
 		       ? NULL
-		       : wrong(c, "program differs from the flat list's:\n%.100s--\n%.100s",
+		       : wrong(c,
+			       "program differs from the flat list's:\n%.100s--\n%.100s",
 			       ours, theirs);
 }
 
@@ -307,7 +310,8 @@ static bool set_up(struct checker *c, size_t count, size_t turn)
 	c->shift = (ptrdiff_t)(turn % 16);
 	c->low = ref_typemap_low(c->map, count) - GUARD;
 	c->high = ref_typemap_high(c->map, count) + GUARD;
-	if (c->bytes > MAX_PACKED || c->low + c->shift < -ARENA || c->high + c->shift > ARENA)
+	if (c->bytes > MAX_PACKED || c->low + c->shift < -ARENA ||
+	    c->high + c->shift > ARENA)
 		return false;
 	c->scattered = (size_t)(c->high - c->low) > 512 + 8 * c->bytes;
 	ref_typemap_displacements(c->map, count, c->places);
@@ -322,10 +326,12 @@ static bool set_up(struct checker *c, size_t count, size_t turn)
 /* Compare the target with what is expected, at all displacements in use or at the data. */
 static bool target_good(const struct checker *c, bool everywhere)
 {
-	const unsigned char *target = c->target + c->shift, *want = c->expected + c->shift;
+	const unsigned char *target = c->target + c->shift,
+			    *want = c->expected + c->shift;
 
 	if (everywhere || !c->scattered)
-		return memcmp(target + c->low, want + c->low, (size_t)(c->high - c->low)) == 0;
+		return memcmp(target + c->low, want + c->low,
+			      (size_t)(c->high - c->low)) == 0;
 	for (size_t i = 0; i < c->bytes; i++)
 		if (target[c->places[i]] != want[c->places[i]])
 			return false;
@@ -401,7 +407,8 @@ static bool pack_piece(struct checker *c, size_t from, size_t to)
 	size_t moved = SIZE_MAX;
 
 	c->checks++;
-	return dtconv_convertor_pack(c->packer, c->packed + from, to - from, &moved) == 0 &&
+	return dtconv_convertor_pack(c->packer, c->packed + from, to - from, &moved) ==
+		       0 &&
 	       moved == to - from && packed_good(c, from, to);
 }
 
@@ -410,8 +417,8 @@ static bool unpack_piece(struct checker *c, size_t from, size_t to)
 	size_t moved = SIZE_MAX;
 
 	c->checks++;
-	return dtconv_convertor_unpack(c->unpacker, c->stream + from, to - from, &moved) ==
-		       0 &&
+	return dtconv_convertor_unpack(c->unpacker, c->stream + from, to - from,
+				       &moved) == 0 &&
 	       moved == to - from;
 }
 
@@ -424,8 +431,8 @@ static bool seek_both(struct checker *c, size_t position)
 /* First to last: the head alone must leave the rest as it was. */
 static const char *cut_forwards(struct checker *c, size_t cut)
 {
-	if (!seek_both(c, 0) || !pack_piece(c, 0, cut) || !packed_blank(c, cut, c->bytes) ||
-	    !pack_piece(c, cut, c->bytes))
+	if (!seek_both(c, 0) || !pack_piece(c, 0, cut) ||
+	    !packed_blank(c, cut, c->bytes) || !pack_piece(c, cut, c->bytes))
 		return wrong(c, "pack cut at %zu differs", cut);
 	if (!unpack_piece(c, 0, cut) || !target_good(c, false))
 		return wrong(c, "unpack of bytes 0 to %zu differs", cut);
@@ -437,8 +444,8 @@ static const char *cut_forwards(struct checker *c, size_t cut)
 /* Last to first. */
 static const char *cut_backwards(struct checker *c, size_t cut)
 {
-	if (!seek_both(c, cut) || !pack_piece(c, cut, c->bytes) || !packed_blank(c, 0, cut) ||
-	    !unpack_piece(c, cut, c->bytes))
+	if (!seek_both(c, cut) || !pack_piece(c, cut, c->bytes) ||
+	    !packed_blank(c, 0, cut) || !unpack_piece(c, cut, c->bytes))
 		return wrong(c, "moving bytes from %zu to the end failed", cut);
 	if (!seek_both(c, 0) || !pack_piece(c, 0, cut) || !unpack_piece(c, 0, cut))
 		return wrong(c, "moving bytes 0 to %zu after the rest failed", cut);
@@ -470,8 +477,8 @@ static const char *check_two_fragments(struct checker *c)
 /* Three pieces, in order or the middle one last. */
 static bool move_three(struct checker *c, size_t a, size_t b)
 {
-	const size_t edges[] = {0, a, b, c->bytes};
-	static const size_t orders[2][3] = {{0, 1, 2}, {2, 0, 1}};
+	const size_t edges[] = { 0, a, b, c->bytes };
+	static const size_t orders[2][3] = { { 0, 1, 2 }, { 2, 0, 1 } };
 	const size_t *order = orders[(a + b) % 2];
 
 	for (size_t i = 0; i < 3; i++) {
@@ -495,15 +502,17 @@ static const char *check_three_fragments(struct checker *c)
 			reset(c, c->target);
 			reset(c, c->expected);
 			if (!good)
-				return wrong(c, "three fragments cut at %zu and %zu differ", a,
-					     b);
+				return wrong(c,
+					     "three fragments cut at %zu and %zu differ",
+					     a, b);
 		}
 	return check_guards(c);
 }
 
 static const char *check_cuts(struct checker *c)
 {
-	if (dtconv_convertor_rebind_pack(c->packer, c->type, c->count, c->source + c->shift) ||
+	if (dtconv_convertor_rebind_pack(c->packer, c->type, c->count,
+					 c->source + c->shift) ||
 	    dtconv_convertor_rebind_unpack(c->unpacker, c->type, c->count,
 					   c->target + c->shift))
 		return "a convertor could not be bound";

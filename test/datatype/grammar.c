@@ -28,21 +28,22 @@ const char grammar_text[] =
 	"           struct of two members: (T, T), (T, double), (int8, T)\n"
 	"depth 3 := tree(tree(tree(leaf))), up to 7 choices of each constructor on each level\n";
 
-static const ptrdiff_t elements[] = {-3, -1, 0, 1, 4};
-static const ptrdiff_t odd_bytes[] = {-5, -1, 1, 3, 13};
-static const ptrdiff_t struct_bytes[] = {-3, 0, 1, 8, 17};
+static const ptrdiff_t elements[] = { -3, -1, 0, 1, 4 };
+static const ptrdiff_t odd_bytes[] = { -5, -1, 1, 3, 13 };
+static const ptrdiff_t struct_bytes[] = { -3, 0, 1, 8, 17 };
 
 enum { ELEMENTS = 5, ODD_BYTES = 5, STRUCT_BYTES = 5, LENGTHS = 3, COUNTS = 4 };
 
 enum dtconv_combiner grammar_constructor(size_t k)
 {
 	static const enum dtconv_combiner all[GRAMMAR_CONSTRUCTORS] = {
-		DTCONV_COMBINER_DUP,	       DTCONV_COMBINER_CONTIGUOUS,
-		DTCONV_COMBINER_VECTOR,	       DTCONV_COMBINER_HVECTOR,
+		DTCONV_COMBINER_DUP,           DTCONV_COMBINER_CONTIGUOUS,
+		DTCONV_COMBINER_VECTOR,        DTCONV_COMBINER_HVECTOR,
 		DTCONV_COMBINER_INDEXED,       DTCONV_COMBINER_HINDEXED,
 		DTCONV_COMBINER_INDEXED_BLOCK, DTCONV_COMBINER_HINDEXED_BLOCK,
-		DTCONV_COMBINER_STRUCT,	       DTCONV_COMBINER_SUBARRAY,
-		DTCONV_COMBINER_DARRAY,	       DTCONV_COMBINER_RESIZED};
+		DTCONV_COMBINER_STRUCT,        DTCONV_COMBINER_SUBARRAY,
+		DTCONV_COMBINER_DARRAY,        DTCONV_COMBINER_RESIZED
+	};
 
 	return all[k];
 }
@@ -60,11 +61,12 @@ static void give(const struct sink *sink, const struct grammar_choice *choice)
 
 static struct grammar_choice blank(enum dtconv_combiner combiner)
 {
-	return (struct grammar_choice){.combiner = combiner, .type_count = 1};
+	return (struct grammar_choice){ .combiner = combiner, .type_count = 1 };
 }
 
 /* The o-th displacement of the grammar; byte displacements have twice as many. */
-static void set_displacement(struct grammar_choice *choice, size_t i, size_t o, bool bytes)
+static void set_displacement(struct grammar_choice *choice, size_t i, size_t o,
+			     bool bytes)
 {
 	choice->scaled[i] = bytes && o < ELEMENTS;
 	choice->displacements[i] = o < ELEMENTS ? elements[o] : odd_bytes[o - ELEMENTS];
@@ -96,8 +98,8 @@ static void visit_vector(const struct sink *sink, bool bytes)
 }
 
 /* indexed and hindexed, or the members of a struct but for their types. */
-static void visit_lists(const struct sink *sink, struct grammar_choice choice, size_t blocks,
-			bool bytes)
+static void visit_lists(const struct sink *sink, struct grammar_choice choice,
+			size_t blocks, bool bytes)
 {
 	size_t places = bytes ? ELEMENTS + ODD_BYTES : ELEMENTS, all = 1;
 
@@ -120,8 +122,8 @@ static void visit_lists(const struct sink *sink, struct grammar_choice choice, s
 
 static void visit_block_lists(const struct sink *sink, size_t blocks, bool bytes)
 {
-	struct grammar_choice choice =
-		blank(bytes ? DTCONV_COMBINER_HINDEXED_BLOCK : DTCONV_COMBINER_INDEXED_BLOCK);
+	struct grammar_choice choice = blank(bytes ? DTCONV_COMBINER_HINDEXED_BLOCK
+						   : DTCONV_COMBINER_INDEXED_BLOCK);
 	size_t places = bytes ? ELEMENTS + ODD_BYTES : ELEMENTS, all = LENGTHS;
 
 	for (size_t i = 0; i < blocks; i++)
@@ -206,23 +208,26 @@ static void list_boxes(struct dimensions *d)
 	for (size_t size = 1; size <= 3; size++)
 		for (size_t subsize = 1; subsize <= size; subsize++)
 			for (size_t start = 0; start + subsize <= size; start++)
-				d->all[d->count++] =
-					(struct dimension){.numbers = {size, subsize, start}};
+				d->all[d->count++] = (struct dimension){
+					.numbers = { size, subsize, start }
+				};
 }
 
-static void list_shares(struct dimensions *d, size_t gsize, size_t distribution, size_t darg,
-			size_t psize)
+static void list_shares(struct dimensions *d, size_t gsize, size_t distribution,
+			size_t darg, size_t psize)
 {
 	for (size_t coordinate = 0; coordinate < psize; coordinate++)
-		d->all[d->count++] = (struct dimension){
-			.numbers = {gsize, distribution, darg, psize}, .coordinate = coordinate};
+		d->all[d->count++] = (struct dimension){ .numbers = { gsize, distribution,
+								      darg, psize },
+							 .coordinate = coordinate };
 }
 
 static void list_dealt(struct dimensions *d, size_t max_processes, bool default_only)
 {
 	d->count = 0;
 	for (size_t gsize = 1; gsize <= 3; gsize++) {
-		list_shares(d, gsize, DTCONV_DISTRIBUTE_NONE, DTCONV_DISTRIBUTE_DFLT_DARG, 1);
+		list_shares(d, gsize, DTCONV_DISTRIBUTE_NONE, DTCONV_DISTRIBUTE_DFLT_DARG,
+			    1);
 		for (size_t psize = 1; psize <= max_processes; psize++) {
 			list_shares(d, gsize, DTCONV_DISTRIBUTE_BLOCK,
 				    DTCONV_DISTRIBUTE_DFLT_DARG, psize);
@@ -262,15 +267,15 @@ static void give_darray(const struct sink *sink, const struct dimension *const p
 		for (size_t k = 0; k < 4; k++)
 			choice.counts[3 + k * ndims + i] = picked[i]->numbers[k];
 		choice.counts[0] *= picked[i]->numbers[3];
-		choice.counts[1] = choice.counts[1] * picked[i]->numbers[3] +
-				   picked[i]->coordinate;
+		choice.counts[1] =
+			choice.counts[1] * picked[i]->numbers[3] + picked[i]->coordinate;
 	}
 	choice.counts[3 + 4 * ndims] = order;
 	give(sink, &choice);
 }
 
-static void visit_arrays(const struct sink *sink, const struct dimensions *d, size_t ndims,
-			 bool dealt)
+static void visit_arrays(const struct sink *sink, const struct dimensions *d,
+			 size_t ndims, bool dealt)
 {
 	size_t all = 2;
 
@@ -313,7 +318,7 @@ static void visit_darrays(const struct sink *sink)
 
 static void visit_resized(const struct sink *sink)
 {
-	static const ptrdiff_t lbs[] = {-2, 0, 1}, extents[] = {-4, 0, 1, 5};
+	static const ptrdiff_t lbs[] = { -2, 0, 1 }, extents[] = { -4, 0, 1, 5 };
 	struct grammar_choice choice = blank(DTCONV_COMBINER_RESIZED);
 
 	choice.displacement_count = 2;
@@ -326,7 +331,7 @@ static void visit_resized(const struct sink *sink)
 
 void grammar_visit(enum dtconv_combiner combiner, grammar_visit_fn visit, void *arg)
 {
-	struct sink sink = {visit, arg};
+	struct sink sink = { visit, arg };
 	struct grammar_choice choice = blank(combiner);
 	bool bytes = combiner == DTCONV_COMBINER_HVECTOR ||
 		     combiner == DTCONV_COMBINER_HINDEXED ||
@@ -442,7 +447,7 @@ static void sample(const struct grammar_choice *choice, void *arg)
 /* Structs over an inner tree: (T), (T, T), (T, double), (int8, T). */
 static void visit_inner_structs(const struct sink *sink)
 {
-	static const unsigned char members[][2] = {{0, 0}, {0, 3}, {1, 0}};
+	static const unsigned char members[][2] = { { 0, 0 }, { 0, 3 }, { 1, 0 } };
 	struct grammar_choice choice = blank(DTCONV_COMBINER_STRUCT);
 
 	visit_lists(sink, choice, 1, true);
@@ -456,7 +461,7 @@ static void visit_inner_structs(const struct sink *sink)
 
 static void visit_inner(enum dtconv_combiner combiner, struct sampler *sampler)
 {
-	struct sink sink = {sample, sampler};
+	struct sink sink = { sample, sampler };
 
 	sampler->seen = 0;
 	if (combiner == DTCONV_COMBINER_STRUCT)
@@ -468,7 +473,7 @@ static void visit_inner(enum dtconv_combiner combiner, struct sampler *sampler)
 size_t grammar_sample(enum dtconv_combiner combiner, size_t copies, size_t most,
 		      struct grammar_choice choices[])
 {
-	struct sampler sampler = {.copies = copies};
+	struct sampler sampler = { .copies = copies };
 
 	visit_inner(combiner, &sampler);
 	sampler.total = sampler.seen;

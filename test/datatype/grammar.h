@@ -23,9 +23,11 @@ struct grammar_choice {
 	unsigned char count_count;
 	unsigned char displacement_count;
 	unsigned char type_count;
-	bool scaled[GRAMMAR_MAX_BLOCKS]; /**< the displacement counts extents of its old type,
+	bool scaled
+		[GRAMMAR_MAX_BLOCKS]; /**< the displacement counts extents of its old type,
 					      although the constructor wants bytes */
-	unsigned char members[GRAMMAR_MAX_BLOCKS]; /**< old types: 0 the inner tree, else a leaf,
+	unsigned char members
+		[GRAMMAR_MAX_BLOCKS]; /**< old types: 0 the inner tree, else a leaf,
 						      counted from 1 */
 	size_t counts[GRAMMAR_MAX_COUNTS];
 	ptrdiff_t displacements[GRAMMAR_MAX_BLOCKS];

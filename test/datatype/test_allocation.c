@@ -55,8 +55,9 @@ static int open_context(struct purse *purse, struct dtconv_context **context)
 {
 	struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = {.alloc = purse_alloc, .free = purse_free, .arg = purse},
-		.flags = DTCONV_CONTEXT_COUNTERS};
+		.allocator = { .alloc = purse_alloc, .free = purse_free, .arg = purse },
+		.flags = DTCONV_CONTEXT_COUNTERS
+	};
 
 	return dtconv_context_create(&params, context);
 }
@@ -69,7 +70,7 @@ typedef int (*attempt_fn)(struct dtconv_context *context, const void *arg,
 static size_t expect_clean_failures(attempt_fn attempt, const void *arg, const char *name)
 {
 	for (size_t allowed = 0;; allowed++) {
-		struct purse purse = {.left = SIZE_MAX};
+		struct purse purse = { .left = SIZE_MAX };
 		struct dtconv_context *context = NULL;
 		struct dtconv_type *type = NULL;
 
@@ -82,11 +83,13 @@ static size_t expect_clean_failures(attempt_fn attempt, const void *arg, const c
 				      "%s, allocation %zu fails: %s", name, allowed + 1,
 				      dtconv_strerror(status));
 		else
-			ck_assert_msg(status == 0, "%s: %s", name, dtconv_strerror(status));
+			ck_assert_msg(status == 0, "%s: %s", name,
+				      dtconv_strerror(status));
 		purse.left = SIZE_MAX;
 		dtconv_type_unref(type);
-		ck_assert_msg(purse.live == before, "%s, allocation %zu fails: %zu leaked",
-			      name, allowed + 1, purse.live - before);
+		ck_assert_msg(purse.live == before,
+			      "%s, allocation %zu fails: %zu leaked", name, allowed + 1,
+			      purse.live - before);
 		dtconv_context_destroy(context);
 		ck_assert_uint_eq(purse.live, 0);
 		if (!purse.refused)
@@ -97,7 +100,7 @@ static size_t expect_clean_failures(attempt_fn attempt, const void *arg, const c
 START_TEST(context_create)
 {
 	for (size_t allowed = 0;; allowed++) {
-		struct purse purse = {.left = allowed};
+		struct purse purse = { .left = allowed };
 		struct dtconv_context *context = NULL;
 		int status = open_context(&purse, &context);
 
@@ -116,7 +119,8 @@ END_TEST
 
 /* ---- constructors, commit and text --------------------------------------------------- */
 
-static int parse(struct dtconv_context *context, const void *arg, struct dtconv_type **type)
+static int parse(struct dtconv_context *context, const void *arg,
+		 struct dtconv_type **type)
 {
 	const char *text = arg;
 
@@ -187,7 +191,7 @@ END_TEST
 START_TEST(commit_may_be_tried_again)
 {
 	for (size_t allowed = 0;; allowed++) {
-		struct purse purse = {.left = SIZE_MAX};
+		struct purse purse = { .left = SIZE_MAX };
 		struct dtconv_type *type = NULL;
 
 		ck_assert_int_eq(open_context(&purse, &t_context), 0);
@@ -213,7 +217,7 @@ END_TEST
 static int build_random(struct dtconv_context *context, const void *arg,
 			struct dtconv_type **type)
 {
-	static const struct random_limits limits = {.depth = 3, .max_entries = 100};
+	static const struct random_limits limits = { .depth = 3, .max_entries = 100 };
 
 	return random_type(context, *(const uint64_t *)arg, &limits, type);
 }
@@ -226,7 +230,8 @@ START_TEST(constructors_fail_cleanly)
 		uint64_t this_seed = seed + i;
 		char name[64];
 
-		snprintf(name, sizeof(name), "DTCONV_TEST_SEED=%ju", (uintmax_t)this_seed);
+		snprintf(name, sizeof(name), "DTCONV_TEST_SEED=%ju",
+			 (uintmax_t)this_seed);
 		expect_clean_failures(build_random, &this_seed, name);
 	}
 }
@@ -260,8 +265,8 @@ END_TEST
 /* Questions cost no memory, but for the text form, which answers that it got none. */
 START_TEST(queries_without_memory)
 {
-	struct purse purse = {.left = SIZE_MAX};
-	struct dtconv_type_attr attr = {.struct_size = sizeof(attr)};
+	struct purse purse = { .left = SIZE_MAX };
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_envelope envelope;
 	enum dtconv_signature_relation relation;
 	struct dtconv_type *type = NULL;
@@ -293,24 +298,49 @@ END_TEST
 
 START_TEST(half_an_allocator_is_refused)
 {
-	struct purse purse = {0};
-	struct dtconv_context_params params = {.struct_size = sizeof(params)};
+	struct purse purse = { 0 };
+	struct dtconv_context_params params = { .struct_size = sizeof(params) };
 	struct dtconv_context *context = NULL;
 
-	params.allocator = (struct dtconv_allocator){.alloc = purse_alloc, .arg = &purse};
+	params.allocator =
+		(struct dtconv_allocator){ .alloc = purse_alloc, .arg = &purse };
 	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
-	params.allocator = (struct dtconv_allocator){.free = purse_free, .arg = &purse};
+	params.allocator = (struct dtconv_allocator){ .free = purse_free, .arg = &purse };
 	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
 	ck_assert_uint_eq(purse.asked, 0);
 }
 END_TEST
 
+/* Counts the bytes that are out. */
+static void *scale_alloc(void *arg, size_t bytes)
+{
+	size_t *memory = malloc(bytes + 16);
+
+	ck_assert_ptr_nonnull(memory);
+	memory[0] = bytes;
+	*(size_t *)arg += bytes;
+	return memory + 2;
+}
+
+static void scale_free(void *arg, void *memory)
+{
+	size_t *start = (size_t *)memory - 2;
+
+	*(size_t *)arg -= start[0];
+	free(start);
+}
+
 /* A committed indexed type with a million irregular blocks: at most 16 bytes a block. */
 START_TEST(memory_of_a_large_table)
 {
 	enum { BLOCKS = 1000000 };
-	struct random_stream stream = {5};
+	size_t live = 0;
+	struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.allocator = { .alloc = scale_alloc, .free = scale_free, .arg = &live }
+	};
+	struct random_stream stream = { 5 };
 	size_t *lengths = calloc(BLOCKS, sizeof(*lengths));
 	ptrdiff_t *disps = calloc(BLOCKS, sizeof(*disps));
 	struct dtconv_type *type = NULL;
@@ -320,11 +350,18 @@ START_TEST(memory_of_a_large_table)
 		lengths[i] = 1 + random_below(&stream, 3);
 		disps[i] = (ptrdiff_t)(8 * i + random_below(&stream, 3));
 	}
+	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
+	size_t before = live;
 	t_ok(dtconv_type_create_indexed(BLOCKS, lengths, disps, t_predefined(DTCONV_INT),
 					&type));
 	t_ok(dtconv_type_commit(type));
 	ck_assert_uint_eq(t_attr(type).element_count, t_attr(type).size / 4);
+	ck_assert_msg(live - before <= (size_t)16 * BLOCKS + 4096,
+		      "%zu bytes for %d blocks", live - before, (int)BLOCKS);
 	dtconv_type_unref(type);
+	dtconv_context_destroy(t_context);
+	t_context = NULL;
+	ck_assert_uint_eq(live, 0);
 	free(lengths);
 	free(disps);
 }
@@ -334,9 +371,10 @@ int main(void)
 {
 	Suite *suite = suite_create("allocation");
 	TCase *failures = tcase_create("failures");
-	TCase *memory = t_case(suite, "memory");
+	TCase *memory = tcase_create("memory");
 
 	suite_add_tcase(suite, failures);
+	suite_add_tcase(suite, memory);
 	tcase_set_timeout(failures, 60);
 	tcase_add_test(failures, context_create);
 	tcase_add_test(failures, half_an_allocator_is_refused);

@@ -81,8 +81,8 @@ START_TEST(one_marked_member_decides_alone)
 	/* The int at 100 has no marker, so only the resized member's count. */
 	t_text_bounds("struct([1,1],[0,100],[resized(int,0,8),int])", 0, 8, 0, 104);
 	t_text_bounds("struct([1,1],[-50,0],[int,resized(int,2,3)])", 2, 3, -50, 54);
-	t_text_bounds("struct([1,1],[4,16],[resized(char,-1,2),resized(char,0,5)])", 3, 18, 4,
-		      13);
+	t_text_bounds("struct([1,1],[4,16],[resized(char,-1,2),resized(char,0,5)])", 3,
+		      18, 4, 13);
 }
 END_TEST
 
@@ -126,8 +126,8 @@ END_TEST
 
 START_TEST(struct_bounds_come_from_inner_types)
 {
-	t_text_bounds("struct([2,1],[0,40],[contiguous(2,int),vector(2,1,2,double)])", 0, 64,
-		      0, 64);
+	t_text_bounds("struct([2,1],[0,40],[contiguous(2,int),vector(2,1,2,double)])", 0,
+		      64, 0, 64);
 	t_text_bounds("struct([1,1],[8,0],[hvector(2,1,-8,int),char])", 0, 12, 0, 12);
 	t_text_bounds("struct([1],[5],[struct([1],[3],[char])])", 8, 1, 8, 1);
 }
@@ -191,10 +191,11 @@ START_TEST(arrays_span_the_whole_array)
 }
 END_TEST
 
-static void expect_padding(enum dtconv_padding padding, const char *text, ptrdiff_t extent)
+static void expect_padding(enum dtconv_padding padding, const char *text,
+			   ptrdiff_t extent)
 {
-	struct dtconv_context_params params = {.struct_size = sizeof(params),
-					       .padding = padding};
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.padding = padding };
 	struct dtconv_context *context = NULL;
 	struct dtconv_type *type = NULL;
 
@@ -229,9 +230,9 @@ END_TEST
 
 static void random_types_with_padding(enum dtconv_padding padding, uint64_t first)
 {
-	struct random_limits limits = {.padding = padding, .max_entries = 200};
-	struct dtconv_context_params params = {.struct_size = sizeof(params),
-					       .padding = padding};
+	struct random_limits limits = { .padding = padding, .max_entries = 200 };
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.padding = padding };
 	struct dtconv_context *context = NULL;
 	uint64_t seed = random_seed(first);
 

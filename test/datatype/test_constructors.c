@@ -24,17 +24,17 @@ static void expect(struct dtconv_type *type, size_t count, const ptrdiff_t disps
 	dtconv_type_unref(type);
 }
 
-#define EXPECT(type, ...)                                               \
-	expect(type, COUNT_OF(((const ptrdiff_t[]){__VA_ARGS__})),      \
-	       (const ptrdiff_t[]){__VA_ARGS__})
+#define EXPECT(type, ...)                                            \
+	expect(type, COUNT_OF(((const ptrdiff_t[]){ __VA_ARGS__ })), \
+	       (const ptrdiff_t[]){ __VA_ARGS__ })
 
 /* {(double, 0), (char, 8)} with extent 16. */
 static struct dtconv_type *double_char(void)
 {
-	static const size_t lengths[] = {1, 1};
-	static const ptrdiff_t disps[] = {0, 8};
-	struct dtconv_type *members[] = {t_predefined(DTCONV_DOUBLE),
-					 t_predefined(DTCONV_CHAR)};
+	static const size_t lengths[] = { 1, 1 };
+	static const ptrdiff_t disps[] = { 0, 8 };
+	struct dtconv_type *members[] = { t_predefined(DTCONV_DOUBLE),
+					  t_predefined(DTCONV_CHAR) };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_struct(t_context, 2, lengths, disps, members, &type));
@@ -89,8 +89,8 @@ END_TEST
 /* Example 5.5: the packed order is that of the list, not of the addresses. */
 START_TEST(indexed_keeps_the_order_of_its_list)
 {
-	static const size_t lengths[] = {3, 1};
-	static const ptrdiff_t disps[] = {4, 0};
+	static const size_t lengths[] = { 3, 1 };
+	static const ptrdiff_t disps[] = { 4, 0 };
 	struct dtconv_type *old = double_char(), *type = NULL;
 
 	t_ok(dtconv_type_create_indexed(2, lengths, disps, old, &type));
@@ -101,8 +101,8 @@ END_TEST
 
 START_TEST(hindexed_places_by_bytes)
 {
-	static const size_t lengths[] = {1, 2, 1};
-	static const ptrdiff_t disps[] = {13, -7, 2};
+	static const size_t lengths[] = { 1, 2, 1 };
+	static const ptrdiff_t disps[] = { 13, -7, 2 };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_hindexed(3, lengths, disps, t_predefined(DTCONV_SHORT),
@@ -113,20 +113,22 @@ END_TEST
 
 START_TEST(indexed_block_places_by_extent)
 {
-	static const ptrdiff_t disps[] = {5, -2, 9};
+	static const ptrdiff_t disps[] = { 5, -2, 9 };
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_indexed_block(3, 2, disps, t_predefined(DTCONV_INT), &type));
+	t_ok(dtconv_type_create_indexed_block(3, 2, disps, t_predefined(DTCONV_INT),
+					      &type));
 	EXPECT(type, 20, 24, -8, -4, 36, 40);
 }
 END_TEST
 
 START_TEST(hindexed_block_places_by_bytes)
 {
-	static const ptrdiff_t disps[] = {5, -2, 9};
+	static const ptrdiff_t disps[] = { 5, -2, 9 };
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_hindexed_block(3, 1, disps, t_predefined(DTCONV_INT), &type));
+	t_ok(dtconv_type_create_hindexed_block(3, 1, disps, t_predefined(DTCONV_INT),
+					       &type));
 	EXPECT(type, 5, -2, 9);
 }
 END_TEST
@@ -134,11 +136,11 @@ END_TEST
 /* Example 5.6. */
 START_TEST(struct_mixes_types)
 {
-	static const size_t lengths[] = {2, 1, 3};
-	static const ptrdiff_t disps[] = {0, 16, 26};
+	static const size_t lengths[] = { 2, 1, 3 };
+	static const ptrdiff_t disps[] = { 0, 16, 26 };
 	struct dtconv_type *inner = double_char(), *type = NULL;
-	struct dtconv_type *members[] = {t_predefined(DTCONV_FLOAT), inner,
-					 t_predefined(DTCONV_CHAR)};
+	struct dtconv_type *members[] = { t_predefined(DTCONV_FLOAT), inner,
+					  t_predefined(DTCONV_CHAR) };
 
 	t_ok(dtconv_type_create_struct(t_context, 3, lengths, disps, members, &type));
 	dtconv_type_unref(inner);
@@ -148,10 +150,10 @@ END_TEST
 
 START_TEST(struct_may_repeat_a_type)
 {
-	static const size_t lengths[] = {1, 2, 1};
-	static const ptrdiff_t disps[] = {48, 0, 32};
+	static const size_t lengths[] = { 1, 2, 1 };
+	static const ptrdiff_t disps[] = { 48, 0, 32 };
 	struct dtconv_type *inner = double_char(), *type = NULL;
-	struct dtconv_type *members[] = {inner, inner, inner};
+	struct dtconv_type *members[] = { inner, inner, inner };
 
 	t_ok(dtconv_type_create_struct(t_context, 3, lengths, disps, members, &type));
 	dtconv_type_unref(inner);
@@ -186,7 +188,8 @@ END_TEST
 /* A 2 x 3 box at (1, 2) of a 4 x 6 array. */
 START_TEST(subarray_in_c_order)
 {
-	static const size_t sizes[] = {4, 6}, subsizes[] = {2, 3}, starts[] = {1, 2};
+	static const size_t sizes[] = { 4, 6 }, subsizes[] = { 2, 3 },
+			    starts[] = { 1, 2 };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_subarray(2, sizes, subsizes, starts, DTCONV_ORDER_C,
@@ -197,7 +200,8 @@ END_TEST
 
 START_TEST(subarray_in_fortran_order)
 {
-	static const size_t sizes[] = {4, 6}, subsizes[] = {2, 3}, starts[] = {1, 2};
+	static const size_t sizes[] = { 4, 6 }, subsizes[] = { 2, 3 },
+			    starts[] = { 1, 2 };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_subarray(2, sizes, subsizes, starts, DTCONV_ORDER_FORTRAN,
@@ -216,39 +220,41 @@ END_TEST
 
 START_TEST(subarray_of_many_dimensions)
 {
-	t_verify_text("subarray([2,2,2,2,2,2,2,2],[1,2,1,2,1,2,1,2],[1,0,0,0,1,0,0,0],c,int8)");
-	t_verify_text("subarray([2,3,2,3,2,3],[2,2,2,2,2,2],[0,1,0,1,0,1],fortran,short_int)");
+	t_verify_text(
+		"subarray([2,2,2,2,2,2,2,2],[1,2,1,2,1,2,1,2],[1,0,0,0,1,0,0,0],c,int8)");
+	t_verify_text(
+		"subarray([2,3,2,3,2,3],[2,2,2,2,2,2],[0,1,0,1,0,1],fortran,short_int)");
 }
 END_TEST
 
 /* Seven elements over three processes: 0-2, 3-5, 6. */
 START_TEST(darray_block)
 {
-	static const size_t gsizes[] = {7}, psizes[] = {3};
-	static const size_t dargs[] = {DTCONV_DISTRIBUTE_DFLT_DARG};
-	static const enum dtconv_distribution dealt[] = {DTCONV_DISTRIBUTE_BLOCK};
+	static const size_t gsizes[] = { 7 }, psizes[] = { 3 };
+	static const size_t dargs[] = { DTCONV_DISTRIBUTE_DFLT_DARG };
+	static const enum dtconv_distribution dealt[] = { DTCONV_DISTRIBUTE_BLOCK };
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_darray(3, 1, 1, gsizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(3, 1, 1, gsizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	EXPECT(type, 3, 4, 5);
-	t_ok(dtconv_type_create_darray(3, 2, 1, gsizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(3, 2, 1, gsizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	EXPECT(type, 6);
 }
 END_TEST
 
 START_TEST(darray_cyclic)
 {
-	static const size_t gsizes[] = {9}, psizes[] = {2}, dargs[] = {2};
-	static const enum dtconv_distribution dealt[] = {DTCONV_DISTRIBUTE_CYCLIC};
+	static const size_t gsizes[] = { 9 }, psizes[] = { 2 }, dargs[] = { 2 };
+	static const enum dtconv_distribution dealt[] = { DTCONV_DISTRIBUTE_CYCLIC };
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_darray(2, 0, 1, gsizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(2, 0, 1, gsizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	EXPECT(type, 0, 1, 4, 5, 8);
-	t_ok(dtconv_type_create_darray(2, 1, 1, gsizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(2, 1, 1, gsizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	EXPECT(type, 2, 3, 6, 7);
 }
 END_TEST
@@ -256,16 +262,16 @@ END_TEST
 /* The process grid is counted in C order whatever the array's order is. */
 START_TEST(darray_grid_is_in_c_order)
 {
-	static const size_t gsizes[] = {4, 6}, psizes[] = {2, 3};
-	static const size_t dargs[] = {DTCONV_DISTRIBUTE_DFLT_DARG,
-				       DTCONV_DISTRIBUTE_DFLT_DARG};
-	static const enum dtconv_distribution dealt[] = {DTCONV_DISTRIBUTE_BLOCK,
-							 DTCONV_DISTRIBUTE_BLOCK};
+	static const size_t gsizes[] = { 4, 6 }, psizes[] = { 2, 3 };
+	static const size_t dargs[] = { DTCONV_DISTRIBUTE_DFLT_DARG,
+					DTCONV_DISTRIBUTE_DFLT_DARG };
+	static const enum dtconv_distribution dealt[] = { DTCONV_DISTRIBUTE_BLOCK,
+							  DTCONV_DISTRIBUTE_BLOCK };
 	struct dtconv_type *type = NULL;
 
 	/* Rank 1 has coordinates (0, 1): rows 0-1, columns 2-3. */
-	t_ok(dtconv_type_create_darray(6, 1, 2, gsizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(6, 1, 2, gsizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	EXPECT(type, 2, 3, 8, 9);
 	t_ok(dtconv_type_create_darray(6, 1, 2, gsizes, dealt, dargs, psizes,
 				       DTCONV_ORDER_FORTRAN, t_predefined(DTCONV_CHAR),
@@ -278,8 +284,9 @@ START_TEST(darray_block_and_cyclic_together)
 {
 	t_verify_text("darray(6,4,[10,11],[block,cyclic],[default,2],[2,3],c,int)");
 	t_verify_text("darray(6,4,[10,11],[cyclic,block],[3,default],[2,3],fortran,int)");
-	t_verify_text("darray(4,3,[5,4,3],[cyclic,none,block],[2,default,default],[2,1,2],c,"
-		      "double_int)");
+	t_verify_text(
+		"darray(4,3,[5,4,3],[cyclic,none,block],[2,default,default],[2,1,2],c,"
+		"double_int)");
 	t_verify_text("darray(4,2,[9,9],[cyclic,cyclic],[default,4],[2,2],fortran,"
 		      "resized(char,-1,3))");
 }
@@ -311,7 +318,8 @@ static void expect_whole_array(const char *rest, size_t processes, size_t elemen
 		snprintf(text, sizeof(text), "darray(%zu,%zu,%s", processes, rank, rest);
 		struct dtconv_type *type = t_parse(text);
 		t_verify(type);
-		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
+		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map),
+				 0);
 		for (size_t i = 0; i < map.count; i++)
 			ck_assert_int_eq(seen[map.entries[i].disp]++, 0);
 		ref_typemap_free(&map);
@@ -324,12 +332,10 @@ static void expect_whole_array(const char *rest, size_t processes, size_t elemen
 
 START_TEST(darray_shares_make_the_array)
 {
-	expect_whole_array(
-		"[7,8],[block,cyclic],[default,3],[3,2],c,char)", 6, 56);
-	expect_whole_array(
-		"[4,5,3],[cyclic,cyclic,block],[1,2,default],[2,2,2],fortran,"
-		"char)",
-		8, 60);
+	expect_whole_array("[7,8],[block,cyclic],[default,3],[3,2],c,char)", 6, 56);
+	expect_whole_array("[4,5,3],[cyclic,cyclic,block],[1,2,default],[2,2,2],fortran,"
+			   "char)",
+			   8, 60);
 }
 END_TEST
 
@@ -451,7 +457,8 @@ START_TEST(single_iteration_with_a_gap_after_it)
 {
 	t_verify_text("contiguous(3,resized(vector(1,2,5,int),0,20))");
 	t_verify_text("vector(1,1,100,resized(int,0,12))");
-	t_verify_text("contiguous(2,resized(contiguous(1,resized(vector(1,3,9,short),0,10)),0,16))");
+	t_verify_text(
+		"contiguous(2,resized(contiguous(1,resized(vector(1,3,9,short),0,10)),0,16))");
 }
 END_TEST
 
@@ -481,6 +488,40 @@ START_TEST(indexed_over_contiguous_of_one)
 }
 END_TEST
 
+/* Lists too long to be unrolled: tables of runs, and tables of whole types. */
+static const char *const lists[] = {
+	"indexed([1,2,3,1,2,3,1,2,3,1], [0,2,9,20,31,40,51,60,72,80], %s)",
+	"indexed([3,0,1,1,0,2,1,1,3,1,2,2], [0,9,9,7,1,-6,-20,30,40,33,60,70], %s)",
+	"indexed_block(2, [0,3,7,20,33,40,51,60,70,80], %s)",
+	"hindexed([1,2,3,1,2,3,1,2,3,1], [5,99,301,-403,599,1000,1203,1777,2000,2501], "
+	"%s)",
+	"vector(2, 2, 99, indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], %s))",
+	"contiguous(3, resized(indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], "
+	"%s), 0, 5000))",
+	"indexed([1,2,1,2,1,2,1,2,1], [0,200,400,700,900,1200,1400,1800,2000], "
+	"indexed([2,1,2,1,2,1,2,1,2], [0,3,7,20,33,40,51,60,70], %s))",
+};
+
+START_TEST(long_lists_over_types_with_gaps)
+{
+	static const char *const olds[] = { "int",
+					    "double_int",
+					    "vector(2, 1, 3, short)",
+					    "vector(3, 2, 5, vector(2, 1, 2, int8))",
+					    "indexed([1,2], [2,0], char)",
+					    "resized(hvector(12, 1, 7, int16), -3, 99)" };
+
+	for (size_t k = 0; k < COUNT_OF(olds); k++) {
+		size_t before = (size_t)(strstr(lists[_i], "%s") - lists[_i]);
+		char text[512];
+
+		snprintf(text, sizeof(text), "%.*s%s%s", (int)before, lists[_i], olds[k],
+			 lists[_i] + before + 2);
+		t_verify_text(text);
+	}
+}
+END_TEST
+
 START_TEST(triangular_matrix)
 {
 	t_verify_text("indexed([5,4,3,2,1],[0,6,12,18,24],double)");
@@ -493,12 +534,12 @@ END_TEST
 /* Every second level of a struct adds a member; 200 levels. */
 START_TEST(very_deep_structs)
 {
-	static const size_t lengths[] = {1, 1};
-	static const ptrdiff_t disps[] = {0, 16};
+	static const size_t lengths[] = { 1, 1 };
+	static const ptrdiff_t disps[] = { 0, 16 };
 	struct dtconv_type *type = t_predefined(DTCONV_INT);
 
 	for (size_t depth = 0; depth < 200; depth++) {
-		struct dtconv_type *members[] = {type, t_predefined(DTCONV_CHAR)};
+		struct dtconv_type *members[] = { type, t_predefined(DTCONV_CHAR) };
 		struct dtconv_type *outer = NULL;
 		t_ok(dtconv_type_create_struct(t_context, 1 + depth % 2, lengths, disps,
 					       members, &outer));
@@ -543,10 +584,10 @@ START_TEST(lots_of_types_at_once)
 
 	ck_assert_ptr_nonnull(types);
 	for (size_t i = 0; i < MANY; i++) {
-		t_ok(dtconv_type_create_vector(i % 7, i % 5, (ptrdiff_t)(i % 11),
-					       i % 3 && i > 0 ? types[i - 1]
-							      : t_predefined(DTCONV_SHORT),
-					       &types[i]));
+		t_ok(dtconv_type_create_vector(
+			i % 7, i % 5, (ptrdiff_t)(i % 11),
+			i % 3 && i > 0 ? types[i - 1] : t_predefined(DTCONV_SHORT),
+			&types[i]));
 		t_ok(dtconv_type_commit(types[i]));
 	}
 	for (size_t i = 0; i < MANY; i++)
@@ -570,18 +611,19 @@ START_TEST(mixed_widths_that_merge_to_words)
 {
 	t_verify_text("struct([2,1,2,1],[0,2,4,8],[int8,int16,int16,double])");
 	t_verify_text("contiguous(5,struct([1,1],[0,4],[int,float]))");
-	t_verify_text("contiguous(4,resized(struct([1,1,1],[0,1,3],[int8,int16,int32]),0,7))");
+	t_verify_text(
+		"contiguous(4,resized(struct([1,1,1],[0,1,3],[int8,int16,int32]),0,7))");
 }
 END_TEST
 
 START_TEST(struct_of_absolute_addresses)
 {
 	int a = 1;
-	double b[2] = {2, 3};
-	static const size_t lengths[] = {1, 2};
-	const ptrdiff_t disps[] = {(ptrdiff_t)(intptr_t)&a, (ptrdiff_t)(intptr_t)b};
-	struct dtconv_type *members[] = {t_predefined(DTCONV_INT),
-					 t_predefined(DTCONV_DOUBLE)};
+	double b[2] = { 2, 3 };
+	static const size_t lengths[] = { 1, 2 };
+	const ptrdiff_t disps[] = { (ptrdiff_t)(intptr_t)&a, (ptrdiff_t)(intptr_t)b };
+	struct dtconv_type *members[] = { t_predefined(DTCONV_INT),
+					  t_predefined(DTCONV_DOUBLE) };
 	struct dtconv_type *type = NULL;
 	unsigned char packed[20];
 	size_t moved = 0;
@@ -612,19 +654,19 @@ END_TEST
 START_TEST(random_types)
 {
 	static const struct random_limits shapes[] = {
-		{.depth = 2, .max_blocks = 8, .max_entries = 400},
-		{.depth = 4, .max_blocks = 4, .max_count = 4, .max_entries = 600},
-		{.depth = 9, .max_blocks = 3, .max_count = 3, .max_entries = 300},
-		{.depth = 3, .distinct = true, .max_entries = 500},
+		{ .depth = 2, .max_blocks = 8, .max_entries = 400 },
+		{ .depth = 4, .max_blocks = 4, .max_count = 4, .max_entries = 600 },
+		{ .depth = 9, .max_blocks = 3, .max_count = 3, .max_entries = 300 },
+		{ .depth = 3, .distinct = true, .max_entries = 500 },
 	};
 	uint64_t seed = random_seed(7000000 * (uint64_t)(_i + 1));
 
-	for (uint64_t i = 0; i < 500; i++) {
+	for (uint64_t i = 0; i < 250; i++) {
 		struct dtconv_type *type = NULL;
 		int status = random_type(t_context, seed + i, &shapes[_i], &type);
 
-		ck_assert_msg(status == 0, "DTCONV_TEST_SEED=%ju: %s", (uintmax_t)(seed + i),
-			      t_error());
+		ck_assert_msg(status == 0, "DTCONV_TEST_SEED=%ju: %s",
+			      (uintmax_t)(seed + i), t_error());
 		t_verify(type);
 		dtconv_type_unref(type);
 	}
@@ -680,6 +722,8 @@ static void add_shapes(Suite *suite)
 	tcase_add_test(shapes, packed_struct_of_unlike_members);
 	tcase_add_test(shapes, trailing_padding_is_a_gap);
 	tcase_add_test(shapes, indexed_over_contiguous_of_one);
+	tcase_add_loop_test(shapes, long_lists_over_types_with_gaps, 0,
+			    (int)COUNT_OF(lists));
 	tcase_add_test(shapes, triangular_matrix);
 	tcase_add_test(shapes, outer_stride_below_inner_stride);
 	tcase_add_test(shapes, mixed_widths_that_merge_to_words);

@@ -13,8 +13,8 @@ static void expect(const char *text, size_t bytes, size_t want)
 	size_t got = 77;
 
 	t_ok(dtconv_type_query_elements(type, bytes, &got));
-	ck_assert_msg(got == want, "%zu bytes of %s: %zu elements, not %zu", bytes, text, got,
-		      want);
+	ck_assert_msg(got == want, "%zu bytes of %s: %zu elements, not %zu", bytes, text,
+		      got, want);
 	dtconv_type_unref(type);
 }
 
@@ -65,7 +65,8 @@ START_TEST(types_of_no_size)
 	expect("contiguous(0,int)", 1, DTCONV_UNDEFINED);
 	expect("struct([],[],[])", 0, 0);
 	expect("resized(contiguous(0,double),-8,24)", 8, DTCONV_UNDEFINED);
-	expect("struct([1,1,1],[0,0,4],[contiguous(0,char),int,contiguous(0,char)])", 4, 1);
+	expect("struct([1,1,1],[0,0,4],[contiguous(0,char),int,contiguous(0,char)])", 4,
+	       1);
 }
 END_TEST
 
@@ -87,17 +88,17 @@ START_TEST(streams_past_four_gigabytes)
 	expect("int", tera + 2, DTCONV_UNDEFINED);
 	expect("contiguous(1099511627776,struct([1,1],[0,1],[char,double]))", 9 * tera,
 	       2 * tera);
-	expect("contiguous(1099511627776,struct([1,1],[0,1],[char,double]))", 9 * tera + 1,
-	       2 * tera + 1);
-	expect("contiguous(1099511627776,struct([1,1],[0,1],[char,double]))", 9 * tera - 3,
-	       DTCONV_UNDEFINED);
+	expect("contiguous(1099511627776,struct([1,1],[0,1],[char,double]))",
+	       9 * tera + 1, 2 * tera + 1);
+	expect("contiguous(1099511627776,struct([1,1],[0,1],[char,double]))",
+	       9 * tera - 3, DTCONV_UNDEFINED);
 	expect("vector(1099511627776,2,0,short_int)", 6 * tera + 2, 2 * tera + 1);
 }
 END_TEST
 
 START_TEST(random_types_against_the_oracle)
 {
-	static const struct random_limits limits = {.max_entries = 150};
+	static const struct random_limits limits = { .max_entries = 150 };
 	uint64_t seed = random_seed(31000);
 
 	for (uint64_t i = 0; i < 800; i++) {
@@ -105,12 +106,14 @@ START_TEST(random_types_against_the_oracle)
 		struct ref_typemap map;
 
 		t_ok(random_type(t_context, seed + i, &limits, &type));
-		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
+		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map),
+				 0);
 		for (size_t bytes = 0; bytes <= 2 * map.size + 3; bytes++) {
 			size_t got = 77, want = ref_typemap_elements(&map, bytes);
 
 			t_ok(dtconv_type_query_elements(type, bytes, &got));
-			ck_assert_msg(got == want, "DTCONV_TEST_SEED=%ju: %zu bytes: %zu not %zu",
+			ck_assert_msg(got == want,
+				      "DTCONV_TEST_SEED=%ju: %zu bytes: %zu not %zu",
 				      (uintmax_t)(seed + i), bytes, got, want);
 		}
 		ref_typemap_free(&map);

@@ -40,7 +40,8 @@ static void expect_contents(const struct dtconv_type *type, const struct expecte
 	ck_assert_uint_eq(e.count_count, want->count_count);
 	ck_assert_uint_eq(e.displacement_count, want->displacement_count);
 	ck_assert_uint_eq(e.type_count, want->type_count);
-	t_ok(dtconv_type_query_contents(type, ROOM, counts, ROOM, displacements, ROOM, types));
+	t_ok(dtconv_type_query_contents(type, ROOM, counts, ROOM, displacements, ROOM,
+					types));
 	for (size_t i = 0; i < want->count_count; i++)
 		ck_assert_uint_eq(counts[i], want->counts[i]);
 	for (size_t i = 0; i < want->displacement_count; i++)
@@ -49,12 +50,18 @@ static void expect_contents(const struct dtconv_type *type, const struct expecte
 		ck_assert_ptr_eq(types[i], want->types[i]);
 }
 
-#define COUNTS(...)                                                     \
-	.count_count = COUNT_OF(((const size_t[]){__VA_ARGS__})),       \
-	.counts = (const size_t[]){__VA_ARGS__}
-#define PLACES(...)                                                     \
-	.displacement_count = COUNT_OF(((const ptrdiff_t[]){__VA_ARGS__})), \
-	.displacements = (const ptrdiff_t[]){__VA_ARGS__}
+#define COUNTS(...)                                                 \
+	.count_count = COUNT_OF(((const size_t[]){ __VA_ARGS__ })), \
+	.counts = (const size_t[])                                  \
+	{                                                           \
+		__VA_ARGS__                                         \
+	}
+#define PLACES(...)                                                           \
+	.displacement_count = COUNT_OF(((const ptrdiff_t[]){ __VA_ARGS__ })), \
+	.displacements = (const ptrdiff_t[])                                  \
+	{                                                                     \
+		__VA_ARGS__                                                   \
+	}
 
 /* A type with one old type. */
 static void expect_over(struct dtconv_type *type, struct dtconv_type *old,
@@ -70,7 +77,7 @@ START_TEST(named)
 {
 	for (int i = 0; i < DTCONV_PREDEFINED_COUNT; i++)
 		expect_contents(t_predefined((enum dtconv_predefined)i),
-				&(struct expected){.combiner = DTCONV_COMBINER_NAMED});
+				&(struct expected){ .combiner = DTCONV_COMBINER_NAMED });
 }
 END_TEST
 
@@ -79,42 +86,54 @@ START_TEST(regular_constructors)
 	struct dtconv_type *old = t_predefined(DTCONV_DOUBLE), *type = NULL;
 
 	t_ok(dtconv_type_create_dup(old, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_DUP});
+	expect_over(type, old, (struct expected){ .combiner = DTCONV_COMBINER_DUP });
 	t_ok(dtconv_type_create_contiguous(7, old, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_CONTIGUOUS, COUNTS(7)});
+	expect_over(type, old,
+		    (struct expected){ .combiner = DTCONV_COMBINER_CONTIGUOUS,
+				       COUNTS(7) });
 	t_ok(dtconv_type_create_vector(3, 2, -5, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_VECTOR, COUNTS(3, 2), PLACES(-5)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_VECTOR,
+				       COUNTS(3, 2),
+				       PLACES(-5) });
 	t_ok(dtconv_type_create_hvector(3, 2, -41, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_HVECTOR, COUNTS(3, 2), PLACES(-41)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_HVECTOR,
+				       COUNTS(3, 2),
+				       PLACES(-41) });
 	t_ok(dtconv_type_create_resized(old, -3, 17, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_RESIZED, PLACES(-3, 17)});
+	expect_over(type, old,
+		    (struct expected){ .combiner = DTCONV_COMBINER_RESIZED,
+				       PLACES(-3, 17) });
 }
 END_TEST
 
 START_TEST(lists_of_blocks)
 {
-	static const size_t lengths[] = {2, 0, 1};
-	static const ptrdiff_t disps[] = {-4, 9, 100};
+	static const size_t lengths[] = { 2, 0, 1 };
+	static const ptrdiff_t disps[] = { -4, 9, 100 };
 	struct dtconv_type *old = t_predefined(DTCONV_SHORT), *type = NULL;
 
 	t_ok(dtconv_type_create_indexed(3, lengths, disps, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_INDEXED, COUNTS(3, 2, 0, 1),
-				      PLACES(-4, 9, 100)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_INDEXED,
+				       COUNTS(3, 2, 0, 1),
+				       PLACES(-4, 9, 100) });
 	t_ok(dtconv_type_create_hindexed(3, lengths, disps, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_HINDEXED, COUNTS(3, 2, 0, 1),
-				      PLACES(-4, 9, 100)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_HINDEXED,
+				       COUNTS(3, 2, 0, 1),
+				       PLACES(-4, 9, 100) });
 	t_ok(dtconv_type_create_indexed_block(3, 6, disps, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_INDEXED_BLOCK, COUNTS(3, 6),
-				      PLACES(-4, 9, 100)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_INDEXED_BLOCK,
+				       COUNTS(3, 6),
+				       PLACES(-4, 9, 100) });
 	t_ok(dtconv_type_create_hindexed_block(3, 6, disps, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_HINDEXED_BLOCK, COUNTS(3, 6),
-				      PLACES(-4, 9, 100)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_HINDEXED_BLOCK,
+				       COUNTS(3, 6),
+				       PLACES(-4, 9, 100) });
 }
 END_TEST
 
@@ -123,56 +142,68 @@ START_TEST(lists_of_no_blocks)
 	struct dtconv_type *old = t_predefined(DTCONV_SHORT), *type = NULL;
 
 	t_ok(dtconv_type_create_indexed(0, NULL, NULL, old, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_INDEXED, COUNTS(0)});
+	expect_over(type, old,
+		    (struct expected){ .combiner = DTCONV_COMBINER_INDEXED, COUNTS(0) });
 	t_ok(dtconv_type_create_hindexed(0, NULL, NULL, old, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_HINDEXED, COUNTS(0)});
+	expect_over(type, old,
+		    (struct expected){ .combiner = DTCONV_COMBINER_HINDEXED, COUNTS(0) });
 	t_ok(dtconv_type_create_indexed_block(0, 4, NULL, old, &type));
-	expect_over(type, old, (struct expected){.combiner = DTCONV_COMBINER_INDEXED_BLOCK, COUNTS(0, 4)});
+	expect_over(type, old,
+		    (struct expected){ .combiner = DTCONV_COMBINER_INDEXED_BLOCK,
+				       COUNTS(0, 4) });
 	t_ok(dtconv_type_create_hindexed_block(0, 4, NULL, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_HINDEXED_BLOCK, COUNTS(0, 4)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_HINDEXED_BLOCK,
+				       COUNTS(0, 4) });
 	t_ok(dtconv_type_create_struct(t_context, 0, NULL, NULL, NULL, &type));
-	expect_contents(type, &(struct expected){.combiner = DTCONV_COMBINER_STRUCT, COUNTS(0)});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_STRUCT,
+						  COUNTS(0) });
 	dtconv_type_unref(type);
 }
 END_TEST
 
 START_TEST(struct_members)
 {
-	static const size_t lengths[] = {2, 0};
-	static const ptrdiff_t disps[] = {-4, 9};
+	static const size_t lengths[] = { 2, 0 };
+	static const ptrdiff_t disps[] = { -4, 9 };
 	struct dtconv_type *inner = t_parse("contiguous(2,int)"), *type = NULL;
-	struct dtconv_type *members[] = {inner, t_predefined(DTCONV_CHAR)};
+	struct dtconv_type *members[] = { inner, t_predefined(DTCONV_CHAR) };
 
 	t_ok(dtconv_type_create_struct(t_context, 2, lengths, disps, members, &type));
 	dtconv_type_unref(inner);
-	expect_contents(type, &(struct expected){.combiner = DTCONV_COMBINER_STRUCT, COUNTS(2, 2, 0),
-						 PLACES(-4, 9), .type_count = 2, .types = members});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_STRUCT,
+						  COUNTS(2, 2, 0),
+						  PLACES(-4, 9),
+						  .type_count = 2,
+						  .types = members });
 	dtconv_type_unref(type);
 }
 END_TEST
 
 START_TEST(arrays)
 {
-	static const size_t sizes[] = {4, 6}, subsizes[] = {2, 3}, starts[] = {1, 2};
-	static const size_t dargs[] = {DTCONV_DISTRIBUTE_DFLT_DARG, 2}, psizes[] = {2, 3};
-	static const enum dtconv_distribution dealt[] = {DTCONV_DISTRIBUTE_BLOCK,
-							 DTCONV_DISTRIBUTE_CYCLIC};
+	static const size_t sizes[] = { 4, 6 }, subsizes[] = { 2, 3 },
+			    starts[] = { 1, 2 };
+	static const size_t dargs[] = { DTCONV_DISTRIBUTE_DFLT_DARG, 2 },
+			    psizes[] = { 2, 3 };
+	static const enum dtconv_distribution dealt[] = { DTCONV_DISTRIBUTE_BLOCK,
+							  DTCONV_DISTRIBUTE_CYCLIC };
 	struct dtconv_type *old = t_predefined(DTCONV_FLOAT), *type = NULL;
 
-	t_ok(dtconv_type_create_subarray(2, sizes, subsizes, starts, DTCONV_ORDER_FORTRAN, old,
-					 &type));
+	t_ok(dtconv_type_create_subarray(2, sizes, subsizes, starts, DTCONV_ORDER_FORTRAN,
+					 old, &type));
+	expect_over(
+		type, old,
+		(struct expected){ .combiner = DTCONV_COMBINER_SUBARRAY,
+				   COUNTS(2, 4, 6, 2, 3, 1, 2, DTCONV_ORDER_FORTRAN) });
+	t_ok(dtconv_type_create_darray(6, 5, 2, sizes, dealt, dargs, psizes,
+				       DTCONV_ORDER_C, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_SUBARRAY,
-				      COUNTS(2, 4, 6, 2, 3, 1, 2, DTCONV_ORDER_FORTRAN)});
-	t_ok(dtconv_type_create_darray(6, 5, 2, sizes, dealt, dargs, psizes, DTCONV_ORDER_C,
-				       old, &type));
-	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_DARRAY,
-				      COUNTS(6, 5, 2, 4, 6, DTCONV_DISTRIBUTE_BLOCK,
-					     DTCONV_DISTRIBUTE_CYCLIC,
-					     DTCONV_DISTRIBUTE_DFLT_DARG, 2, 2, 3,
-					     DTCONV_ORDER_C)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_DARRAY,
+				       COUNTS(6, 5, 2, 4, 6, DTCONV_DISTRIBUTE_BLOCK,
+					      DTCONV_DISTRIBUTE_CYCLIC,
+					      DTCONV_DISTRIBUTE_DFLT_DARG, 2, 2, 3,
+					      DTCONV_ORDER_C) });
 }
 END_TEST
 
@@ -181,27 +212,30 @@ START_TEST(fortran_kinds)
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_f90_real(t_context, 15, DTCONV_UNDEFINED, &type));
-	expect_contents(type, &(struct expected){.combiner = DTCONV_COMBINER_F90_REAL,
-						 COUNTS(15, DTCONV_UNDEFINED)});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_F90_REAL,
+						  COUNTS(15, DTCONV_UNDEFINED) });
 	dtconv_type_unref(type);
 	t_ok(dtconv_type_create_f90_complex(t_context, 6, 30, &type));
-	expect_contents(type, &(struct expected){.combiner = DTCONV_COMBINER_F90_COMPLEX, COUNTS(6, 30)});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_F90_COMPLEX,
+						  COUNTS(6, 30) });
 	dtconv_type_unref(type);
 	t_ok(dtconv_type_create_f90_integer(t_context, 9, &type));
-	expect_contents(type, &(struct expected){.combiner = DTCONV_COMBINER_F90_INTEGER, COUNTS(9)});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_F90_INTEGER,
+						  COUNTS(9) });
 	dtconv_type_unref(type);
 }
 END_TEST
 
 START_TEST(value_and_index)
 {
-	struct dtconv_type *parts[] = {t_predefined(DTCONV_INT64), t_predefined(DTCONV_INT16)};
+	struct dtconv_type *parts[] = { t_predefined(DTCONV_INT64),
+					t_predefined(DTCONV_INT16) };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_value_index(parts[0], parts[1], &type));
-	expect_contents(type,
-			&(struct expected){.combiner = DTCONV_COMBINER_VALUE_INDEX, .type_count = 2,
-					   .types = parts});
+	expect_contents(type, &(struct expected){ .combiner = DTCONV_COMBINER_VALUE_INDEX,
+						  .type_count = 2,
+						  .types = parts });
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -214,19 +248,23 @@ START_TEST(numbers_past_four_gigabytes_come_back)
 
 	t_ok(dtconv_type_create_vector(big, 3, -9, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_VECTOR, COUNTS(big, 3), PLACES(-9)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_VECTOR,
+				       COUNTS(big, 3),
+				       PLACES(-9) });
 	t_ok(dtconv_type_create_hindexed(1, &big, &far, old, &type));
 	expect_over(type, old,
-		    (struct expected){.combiner = DTCONV_COMBINER_HINDEXED, COUNTS(1, big), PLACES(far)});
+		    (struct expected){ .combiner = DTCONV_COMBINER_HINDEXED,
+				       COUNTS(1, big),
+				       PLACES(far) });
 }
 END_TEST
 
 START_TEST(room_that_is_too_small_is_left_alone)
 {
 	struct dtconv_type *type = t_parse("struct([1,2],[0,8],[int,double])");
-	size_t counts[3] = {77, 77, 77};
-	ptrdiff_t disps[2] = {77, 77};
-	struct dtconv_type *types[2] = {NULL, NULL};
+	size_t counts[3] = { 77, 77, 77 };
+	ptrdiff_t disps[2] = { 77, 77 };
+	struct dtconv_type *types[2] = { NULL, NULL };
 
 	t_status(dtconv_type_query_contents(type, 2, counts, 2, disps, 2, types),
 		 DTCONV_ERR_TRUNCATE);

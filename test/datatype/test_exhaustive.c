@@ -25,9 +25,9 @@
 #include "support/rebuild.h"
 
 enum {
-	SIDE_2 = 300,        /* choices of each constructor at depth 2 */
-	SIDE_3 = 7,          /* at depth 3 */
-	COPIES_2 = 6,        /* most copies a constructor makes of its inner tree there */
+	SIDE_2 = 300, /* choices of each constructor at depth 2 */
+	SIDE_3 = 7,   /* at depth 3 */
+	COPIES_2 = 6, /* most copies a constructor makes of its inner tree there */
 	COPIES_3 = 4,
 	MAX_REPORTS = 20,    /* failures told in full */
 	DEFAULT_SLICES = 97, /* `make check` runs the first of so many slices */
@@ -80,7 +80,8 @@ static void forget(struct level *level)
 	level->built = false;
 }
 
-static const struct level *member(const struct walk *walk, const struct level *level, size_t i)
+static const struct level *member(const struct walk *walk, const struct level *level,
+				  size_t i)
 {
 	size_t which = level->choice->members[i];
 
@@ -93,8 +94,8 @@ static const struct level *member(const struct walk *walk, const struct level *l
 static const char *construct(const struct walk *walk, struct level *level)
 {
 	struct grammar_choice call = *level->choice;
-	struct dtconv_type *types[GRAMMAR_MAX_BLOCKS] = {0};
-	const struct ref_typemap *maps[GRAMMAR_MAX_BLOCKS] = {0};
+	struct dtconv_type *types[GRAMMAR_MAX_BLOCKS] = { 0 };
+	const struct ref_typemap *maps[GRAMMAR_MAX_BLOCKS] = { 0 };
 
 	for (size_t i = 0; i < call.type_count; i++) {
 		types[i] = member(walk, level, i)->type;
@@ -104,11 +105,12 @@ static const char *construct(const struct walk *walk, struct level *level)
 		if (call.scaled[i])
 			call.displacements[i] *=
 				ref_typemap_extent(maps[call.type_count > 1 ? i : 0]);
-	struct rebuild_parts parts = {call.combiner, call.counts, call.displacements, types};
-	struct ref_constructor reference = {.combiner = call.combiner,
-					    .counts = call.counts,
-					    .displacements = call.displacements,
-					    .oldtypes = maps};
+	struct rebuild_parts parts = { call.combiner, call.counts, call.displacements,
+				       types };
+	struct ref_constructor reference = { .combiner = call.combiner,
+					     .counts = call.counts,
+					     .displacements = call.displacements,
+					     .oldtypes = maps };
 	if (ref_typemap_apply(&reference, REF_DEFAULT_LIMIT, &level->map))
 		return "the oracle refused the type";
 	if (rebuild_from_parts(walk->context, &parts, &level->type))
@@ -130,7 +132,8 @@ static const char *build(const struct walk *walk, struct level *level)
 
 /* ---- one tree ------------------------------------------------------------------------ */
 
-static void report(const struct walk *walk, const struct level *level, const char *failure)
+static void report(const struct walk *walk, const struct level *level,
+		   const char *failure)
 {
 	if (++walk->tally->failures > MAX_REPORTS)
 		return;
@@ -165,7 +168,8 @@ static void check_tree(struct walk *walk, struct level *level)
 	if (!failure && dtconv_type_commit(level->type))
 		failure = "dtconv_type_commit failed";
 	if (!failure)
-		failure = checker_run(walk->checker, level->type, &level->map, (size_t)tree);
+		failure = checker_run(walk->checker, level->type, &level->map,
+				      (size_t)tree);
 	if (failure)
 		report(walk, level, failure);
 	forget(level);
@@ -181,8 +185,8 @@ struct side {
 
 static struct side make_side(size_t most, size_t copies)
 {
-	struct side side = {.choices = calloc(GRAMMAR_CONSTRUCTORS * most,
-					      sizeof(*side.choices))};
+	struct side side = { .choices = calloc(GRAMMAR_CONSTRUCTORS * most,
+					       sizeof(*side.choices)) };
 
 	if (!side.choices)
 		abort();
@@ -207,7 +211,7 @@ static void visit_depth_1(const struct grammar_choice *choice, void *arg)
 
 static void walk_depth_1(struct walk *walk)
 {
-	struct depth_1 d = {.walk = walk};
+	struct depth_1 d = { .walk = walk };
 
 	walk->depth = 1;
 	for (size_t l = 0; l < GRAMMAR_LEAVES; l++) {
@@ -225,7 +229,7 @@ static void walk_depth_1(struct walk *walk)
 
 static void walk_depth_2(struct walk *walk, const struct side *side)
 {
-	struct level inner = {0}, outer = {.inner = &inner};
+	struct level inner = { 0 }, outer = { .inner = &inner };
 
 	walk->depth = 2;
 	for (size_t i = 0; i < side->count; i++) {
@@ -242,7 +246,8 @@ static void walk_depth_2(struct walk *walk, const struct side *side)
 
 static void walk_depth_3(struct walk *walk, const struct side *side)
 {
-	struct level bottom = {0}, middle = {.inner = &bottom}, top = {.inner = &middle};
+	struct level bottom = { 0 }, middle = { .inner = &bottom },
+		     top = { .inner = &middle };
 
 	walk->depth = 3;
 	for (size_t i = 0; i < side->count; i++) {
@@ -264,7 +269,8 @@ static void walk_depth_3(struct walk *walk, const struct side *side)
 
 static void walk_all(struct walk *walk)
 {
-	struct side side_2 = make_side(SIDE_2, COPIES_2), side_3 = make_side(SIDE_3, COPIES_3);
+	struct side side_2 = make_side(SIDE_2, COPIES_2),
+		    side_3 = make_side(SIDE_3, COPIES_3);
 
 	walk_depth_1(walk);
 	for (size_t l = 0; l < GRAMMAR_LEAVES; l++) {
@@ -281,8 +287,9 @@ static void walk_all(struct walk *walk)
 static int make_leaf(struct walk *walk, size_t l)
 {
 	static const enum dtconv_predefined which[GRAMMAR_LEAVES] = {
-		DTCONV_INT8, DTCONV_INT16, DTCONV_DOUBLE, DTCONV_DOUBLE_INT};
-	static const ptrdiff_t odd[] = {1};
+		DTCONV_INT8, DTCONV_INT16, DTCONV_DOUBLE, DTCONV_DOUBLE_INT
+	};
+	static const ptrdiff_t odd[] = { 1 };
 	struct level *leaf = &walk->leaves[l];
 
 	leaf->type = dtconv_type_predefined(walk->context, which[l]);
@@ -295,7 +302,7 @@ static int make_leaf(struct walk *walk, size_t l)
 
 static int run_job(struct share share, struct tally *tally)
 {
-	struct walk walk = {.share = share, .tally = tally};
+	struct walk walk = { .share = share, .tally = tally };
 
 	if (dtconv_context_create(NULL, &walk.context)) {
 		printf("FAIL: no context\n");
@@ -331,9 +338,9 @@ struct options {
 static struct share share_of(const struct options *options, unsigned job)
 {
 	if (options->one)
-		return (struct share){.first = options->tree, .one = true};
-	return (struct share){.first = options->slice + options->slices * job,
-			      .step = options->slices * options->jobs};
+		return (struct share){ .first = options->tree, .one = true };
+	return (struct share){ .first = options->slice + options->slices * job,
+			       .step = options->slices * options->jobs };
 }
 
 static bool finish_job(pid_t pid, const struct tally *tally)
@@ -382,7 +389,8 @@ static void print_summary(const struct options *options, const struct tally *tal
 	       tallies->by_depth[1], tallies->by_depth[2], tallies->by_depth[3],
 	       tallies->trees);
 	if (!options->one)
-		printf("slice %" PRIu64 "/%" PRIu64 ": ", options->slice, options->slices);
+		printf("slice %" PRIu64 "/%" PRIu64 ": ", options->slice,
+		       options->slices);
 	printf("%" PRIu64 " trees, %" PRIu64 " checks, %" PRIu64 " failures\n", checked,
 	       checks, failures);
 }
@@ -394,7 +402,8 @@ static bool read_slice(const char *text, struct options *options)
 		options->slices = 1;
 		return true;
 	}
-	return sscanf(text, "%" SCNu64 "/%" SCNu64, &options->slice, &options->slices) == 2 &&
+	return sscanf(text, "%" SCNu64 "/%" SCNu64, &options->slice, &options->slices) ==
+		       2 &&
 	       options->slices > 0 && options->slice < options->slices;
 }
 
@@ -416,12 +425,14 @@ static bool read_options(int argc, char **argv, struct options *options)
 {
 	const char *slice = getenv("DTCONV_TEST_SLICE");
 
-	*options = (struct options){.slices = DEFAULT_SLICES, .jobs = 1};
+	*options = (struct options){ .slices = DEFAULT_SLICES, .jobs = 1 };
 	if (slice && *slice && !read_slice(slice, options))
 		return false;
 	if (options->slices == 1) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-		options->jobs = cpus < 1 ? 1 : cpus > MAX_JOBS ? MAX_JOBS : (unsigned)cpus;
+		options->jobs = cpus < 1          ? 1
+				: cpus > MAX_JOBS ? MAX_JOBS
+						  : (unsigned)cpus;
 	}
 	for (int i = 1; i < argc; i += 2)
 		if (i + 1 == argc || !read_option(argv[i], argv[i + 1], options))
@@ -438,8 +449,9 @@ int main(int argc, char **argv)
 				"[--tree K]; DTCONV_TEST_SLICE is I/N or all\n");
 		return 2;
 	}
-	struct tally *tallies = mmap(NULL, MAX_JOBS * sizeof(*tallies), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct tally *tallies = mmap(NULL, MAX_JOBS * sizeof(*tallies),
+				     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				     -1, 0);
 	if (tallies == MAP_FAILED)
 		return 1;
 	printf("%s", grammar_text);

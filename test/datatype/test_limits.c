@@ -16,7 +16,7 @@
 #include "support/t.h"
 
 /* The positions that 32-bit and other narrow arithmetic gets wrong. */
-static const unsigned shifts[] = {31, 32, 33, 40};
+static const unsigned shifts[] = { 31, 32, 33, 40 };
 
 #define SHIFTS ((int)(sizeof(shifts) / sizeof(shifts[0])))
 
@@ -34,7 +34,8 @@ static struct dtconv_convertor *packer(struct dtconv_type *type, size_t count,
 	return convertor;
 }
 
-static struct dtconv_convertor *unpacker(struct dtconv_type *type, size_t count, void *buffer)
+static struct dtconv_convertor *unpacker(struct dtconv_type *type, size_t count,
+					 void *buffer)
 {
 	struct dtconv_convertor *convertor = NULL;
 
@@ -46,7 +47,7 @@ static struct dtconv_convertor *unpacker(struct dtconv_type *type, size_t count,
 static void pack_at(struct dtconv_convertor *convertor, size_t position, void *packed,
 		    size_t bytes)
 {
-	struct dtconv_convertor_attr attr = {.struct_size = sizeof(attr)};
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 	size_t moved = 0;
 
 	t_ok(dtconv_convertor_seek(convertor, position));
@@ -56,8 +57,8 @@ static void pack_at(struct dtconv_convertor *convertor, size_t position, void *p
 	ck_assert_uint_eq(attr.position, position + bytes);
 }
 
-static void unpack_at(struct dtconv_convertor *convertor, size_t position, const void *packed,
-		      size_t bytes)
+static void unpack_at(struct dtconv_convertor *convertor, size_t position,
+		      const void *packed, size_t bytes)
 {
 	size_t moved = 0;
 
@@ -97,8 +98,8 @@ START_TEST(vector_count)
 {
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_vector(power(shifts[_i]) + 30, 3, 0, t_predefined(DTCONV_SHORT),
-				       &type));
+	t_ok(dtconv_type_create_vector(power(shifts[_i]) + 30, 3, 0,
+				       t_predefined(DTCONV_SHORT), &type));
 	t_ok(dtconv_type_commit(type));
 	ck_assert_uint_eq(t_attr(type).size, 6 * (power(shifts[_i]) + 30));
 	expect_cycle_near(type, 1, 6, power(shifts[_i]));
@@ -109,7 +110,8 @@ END_TEST
 
 START_TEST(contiguous_count)
 {
-	struct dtconv_type *still = t_parse("resized(struct([1,1],[0,1],[char,double]),0,0)");
+	struct dtconv_type *still =
+		t_parse("resized(struct([1,1],[0,1],[char,double]),0,0)");
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_contiguous(power(shifts[_i]) + 9, still, &type));
@@ -123,7 +125,8 @@ END_TEST
 
 START_TEST(convertor_count)
 {
-	struct dtconv_type *type = t_parse("resized(struct([1,1],[0,1],[char,double]),0,0)");
+	struct dtconv_type *type =
+		t_parse("resized(struct([1,1],[0,1],[char,double]),0,0)");
 
 	expect_cycle_near(type, power(shifts[_i]) + 9, 9, power(shifts[_i]));
 	expect_cycle_near(type, power(shifts[_i]) + 9, 9, 9 * power(shifts[_i]));
@@ -152,9 +155,9 @@ END_TEST
 START_TEST(block_lengths)
 {
 	size_t lengths[12];
-	ptrdiff_t disps[12] = {0, 1, 0, 2, 0, 3, 0, 1, 0, 2, 0, 1};
+	ptrdiff_t disps[12] = { 0, 1, 0, 2, 0, 3, 0, 1, 0, 2, 0, 1 };
 	struct dtconv_type *still = t_parse("resized(char, 0, 0)"), *type = NULL;
-	unsigned char bytes[4] = {11, 22, 33, 44}, packed[2];
+	unsigned char bytes[4] = { 11, 22, 33, 44 }, packed[2];
 
 	for (size_t i = 0; i < 12; i++)
 		lengths[i] = power(shifts[_i]) / 4 + i;
@@ -191,9 +194,9 @@ static unsigned char *reserve(size_t bytes)
 static void expect_far_elements(struct dtconv_type *type, unsigned char *memory,
 				unsigned char *const at[3])
 {
-	const uint64_t values[3] = {0x1122334455667788u, 0x99aabbccddeeff00u,
-				    0x0123456789abcdefu};
-	uint64_t packed[3] = {0};
+	const uint64_t values[3] = { 0x1122334455667788u, 0x99aabbccddeeff00u,
+				     0x0123456789abcdefu };
+	uint64_t packed[3] = { 0 };
 	size_t moved = 0;
 
 	t_ok(dtconv_unpack(type, 1, memory, values, sizeof(values), &moved));
@@ -218,13 +221,13 @@ START_TEST(stride)
 
 	if (!memory)
 		return;
-	t_ok(dtconv_type_create_hvector(3, 1, (ptrdiff_t)distance, t_predefined(DTCONV_INT64),
-					&type));
+	t_ok(dtconv_type_create_hvector(3, 1, (ptrdiff_t)distance,
+					t_predefined(DTCONV_INT64), &type));
 	t_ok(dtconv_type_commit(type));
 	ck_assert_int_eq(t_attr(type).extent, (ptrdiff_t)(2 * distance + 8));
 	expect_far_elements(type, memory,
-			    (unsigned char *[]){memory, memory + distance,
-						memory + 2 * distance});
+			    (unsigned char *[]){ memory, memory + distance,
+						 memory + 2 * distance });
 	dtconv_type_unref(type);
 	munmap(memory, 2 * distance + 8);
 }
@@ -244,7 +247,7 @@ START_TEST(negative_stride)
 	t_ok(dtconv_type_commit(type));
 	ck_assert_int_eq(t_attr(type).lb, -(ptrdiff_t)(2 * distance));
 	expect_far_elements(type, top,
-			    (unsigned char *[]){top, top - distance, memory});
+			    (unsigned char *[]){ top, top - distance, memory });
 	dtconv_type_unref(type);
 	munmap(memory, 2 * distance + 8);
 }
@@ -253,15 +256,15 @@ END_TEST
 START_TEST(displacement)
 {
 	size_t distance = power(shifts[_i]) + 8;
-	const ptrdiff_t disps[] = {(ptrdiff_t)(2 * distance), 0, (ptrdiff_t)distance};
-	const ptrdiff_t units[] = {disps[0] / 8, 0, disps[2] / 8};
-	const size_t lengths[] = {1, 1, 1};
+	const ptrdiff_t disps[] = { (ptrdiff_t)(2 * distance), 0, (ptrdiff_t)distance };
+	const ptrdiff_t units[] = { disps[0] / 8, 0, disps[2] / 8 };
+	const size_t lengths[] = { 1, 1, 1 };
 	unsigned char *memory = reserve(2 * distance + 8);
-	struct dtconv_type *old = t_predefined(DTCONV_INT64), *types[4] = {0};
+	struct dtconv_type *old = t_predefined(DTCONV_INT64), *types[4] = { 0 };
 
 	if (!memory)
 		return;
-	struct dtconv_type *members[] = {old, old, old};
+	struct dtconv_type *members[] = { old, old, old };
 	t_ok(dtconv_type_create_hindexed(3, lengths, disps, old, &types[0]));
 	t_ok(dtconv_type_create_indexed(3, lengths, units, old, &types[1]));
 	t_ok(dtconv_type_create_indexed_block(3, 1, units, old, &types[2]));
@@ -269,8 +272,8 @@ START_TEST(displacement)
 	for (size_t i = 0; i < 4; i++) {
 		t_ok(dtconv_type_commit(types[i]));
 		expect_far_elements(types[i], memory,
-				    (unsigned char *[]){memory + 2 * distance, memory,
-							memory + distance});
+				    (unsigned char *[]){ memory + 2 * distance, memory,
+							 memory + distance });
 		dtconv_type_unref(types[i]);
 	}
 	munmap(memory, 2 * distance + 8);
@@ -285,14 +288,14 @@ START_TEST(resized_extent)
 
 	if (!memory)
 		return;
-	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_INT64), 0, (ptrdiff_t)distance,
-					&far));
+	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_INT64), 0,
+					(ptrdiff_t)distance, &far));
 	t_ok(dtconv_type_create_contiguous(3, far, &type));
 	dtconv_type_unref(far);
 	t_ok(dtconv_type_commit(type));
 	expect_far_elements(type, memory,
-			    (unsigned char *[]){memory, memory + distance,
-						memory + 2 * distance});
+			    (unsigned char *[]){ memory, memory + distance,
+						 memory + 2 * distance });
 	dtconv_type_unref(type);
 	munmap(memory, 2 * distance + 8);
 }
@@ -320,8 +323,8 @@ START_TEST(table_of_far_blocks)
 			memory[disps[i] + (ptrdiff_t)k] = stream[bytes++];
 		}
 	}
-	t_ok(dtconv_type_create_hindexed(BLOCKS, lengths, disps, t_predefined(DTCONV_CHAR),
-					 &type));
+	t_ok(dtconv_type_create_hindexed(BLOCKS, lengths, disps,
+					 t_predefined(DTCONV_CHAR), &type));
 	t_ok(dtconv_type_commit(type));
 	t_ok(dtconv_pack(type, 1, memory, packed, sizeof(packed), &moved));
 	ck_assert_uint_eq(moved, bytes);
@@ -335,7 +338,8 @@ END_TEST
 START_TEST(array_dimensions)
 {
 	size_t rows = power(shifts[_i]) + 4;
-	const size_t sizes[] = {rows, 2}, subsizes[] = {3, 1}, starts[] = {rows - 3, 1};
+	const size_t sizes[] = { rows, 2 }, subsizes[] = { 3, 1 },
+		     starts[] = { rows - 3, 1 };
 	unsigned char *memory = reserve(2 * rows);
 	struct dtconv_type *type = NULL;
 	unsigned char packed[3];
@@ -350,7 +354,7 @@ START_TEST(array_dimensions)
 	t_ok(dtconv_type_commit(type));
 	ck_assert_int_eq(t_attr(type).extent, (ptrdiff_t)(2 * rows));
 	t_ok(dtconv_pack(type, 1, memory, packed, 3, &moved));
-	ck_assert_mem_eq(packed, ((unsigned char[]){2, 4, 6}), 3);
+	ck_assert_mem_eq(packed, ((unsigned char[]){ 2, 4, 6 }), 3);
 	dtconv_type_unref(type);
 	munmap(memory, 2 * rows);
 }
@@ -359,16 +363,16 @@ END_TEST
 START_TEST(darray_dimensions)
 {
 	size_t rows = power(shifts[_i]) + 4;
-	const size_t gsizes[] = {rows}, psizes[] = {2}, dargs[] = {3};
-	const enum dtconv_distribution cyclic[] = {DTCONV_DISTRIBUTE_CYCLIC};
+	const size_t gsizes[] = { rows }, psizes[] = { 2 }, dargs[] = { 3 };
+	const enum dtconv_distribution cyclic[] = { DTCONV_DISTRIBUTE_CYCLIC };
 	unsigned char *memory = reserve(rows);
 	struct dtconv_type *type = NULL;
 	unsigned char packed[9], want[9];
 
 	if (!memory)
 		return;
-	t_ok(dtconv_type_create_darray(2, 1, 1, gsizes, cyclic, dargs, psizes, DTCONV_ORDER_C,
-				       t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_darray(2, 1, 1, gsizes, cyclic, dargs, psizes,
+				       DTCONV_ORDER_C, t_predefined(DTCONV_CHAR), &type));
 	t_ok(dtconv_type_commit(type));
 	size_t position = t_attr(type).size / 3 * 3 - 9;
 	for (size_t i = 0; i < 9; i++) {
@@ -425,8 +429,8 @@ static unsigned char *map_many_times(size_t bytes)
 
 	ck_assert_int_ge(file, 0);
 	ck_assert_int_eq(ftruncate(file, (off_t)window), 0);
-	memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		      0);
+	memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		      -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < bytes; i += window)
 		ck_assert_ptr_ne(mmap(memory + i, window, PROT_READ | PROT_WRITE,
@@ -439,10 +443,11 @@ static unsigned char *map_many_times(size_t bytes)
 /* A dense stretch across 2^32, moved in one go of 48 MiB, starting at an odd byte. */
 START_TEST(a_real_fragment_across_four_gigabytes)
 {
-	size_t bytes = power(33), fragment = 3 * power(24) + 5, window = power(WINDOW_SHIFT);
+	size_t bytes = power(33), fragment = 3 * power(24) + 5,
+	       window = power(WINDOW_SHIFT);
 	size_t position = power(32) - fragment / 2;
 	unsigned char *memory = map_many_times(bytes), *packed = malloc(fragment);
-	struct random_stream stream = {random_seed(77)};
+	struct random_stream stream = { random_seed(77) };
 	struct dtconv_type *type = NULL;
 
 	ck_assert_ptr_nonnull(packed);
@@ -450,20 +455,23 @@ START_TEST(a_real_fragment_across_four_gigabytes)
 		uint64_t value = random_next(&stream);
 		memcpy(memory + i, &value, 8);
 	}
-	t_ok(dtconv_type_create_contiguous(bytes / 8, t_predefined(DTCONV_DOUBLE), &type));
+	t_ok(dtconv_type_create_contiguous(bytes / 8, t_predefined(DTCONV_DOUBLE),
+					   &type));
 	t_ok(dtconv_type_commit(type));
 	struct dtconv_convertor *convertor = packer(type, 1, memory);
 	pack_at(convertor, position, packed, fragment);
 	ck_assert_msg(memcmp(packed, memory + position, fragment) == 0, "dense fragment");
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
-	t_ok(dtconv_type_create_vector(bytes / 16, 1, 2, t_predefined(DTCONV_DOUBLE), &type));
+	t_ok(dtconv_type_create_vector(bytes / 16, 1, 2, t_predefined(DTCONV_DOUBLE),
+				       &type));
 	t_ok(dtconv_type_commit(type));
 	convertor = packer(type, 1, memory);
 	position = power(31) - fragment / 2 / 8 * 8;
 	pack_at(convertor, position, packed, fragment / 8 * 8);
 	for (size_t i = 0; i < fragment / 8; i++)
-		ck_assert_msg(memcmp(packed + 8 * i, memory + 2 * (position + 8 * i), 8) == 0,
+		ck_assert_msg(memcmp(packed + 8 * i, memory + 2 * (position + 8 * i),
+				     8) == 0,
 			      "strided fragment, run %zu", i);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
@@ -498,16 +506,18 @@ START_TEST(the_largest_numbers)
 {
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_create_contiguous(PTRDIFF_MAX, t_predefined(DTCONV_CHAR), &type));
+	t_ok(dtconv_type_create_contiguous(PTRDIFF_MAX, t_predefined(DTCONV_CHAR),
+					   &type));
 	t_ok(dtconv_type_commit(type));
 	ck_assert_uint_eq(t_attr(type).size, PTRDIFF_MAX);
 	t_bounds(type, 0, PTRDIFF_MAX, 0, PTRDIFF_MAX);
 	dtconv_type_unref(type);
-	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_CHAR), 0, PTRDIFF_MAX, &type));
+	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_CHAR), 0, PTRDIFF_MAX,
+					&type));
 	t_bounds(type, 0, PTRDIFF_MAX, 0, 1);
 	dtconv_type_unref(type);
-	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_CHAR), PTRDIFF_MIN, PTRDIFF_MAX,
-					&type));
+	t_ok(dtconv_type_create_resized(t_predefined(DTCONV_CHAR), PTRDIFF_MIN,
+					PTRDIFF_MAX, &type));
 	ck_assert_int_eq(t_attr(type).lb, PTRDIFF_MIN);
 	dtconv_type_unref(type);
 }

@@ -19,26 +19,27 @@ static struct dtconv_type *untouched(void)
 }
 
 /* A constructor call that must overflow and leave its output alone. */
-#define EXPECT_OVERFLOW(call)                                                             \
-	do {                                                                              \
-		struct dtconv_type *type = untouched();                                   \
-		t_status(call, DTCONV_ERR_OVERFLOW);                                      \
-		ck_assert_ptr_eq(type, untouched());                                      \
-		ck_assert_msg(t_error()[0] != '\0', "%s left no sentence", #call);        \
+#define EXPECT_OVERFLOW(call)                                                      \
+	do {                                                                       \
+		struct dtconv_type *type = untouched();                            \
+		t_status(call, DTCONV_ERR_OVERFLOW);                               \
+		ck_assert_ptr_eq(type, untouched());                               \
+		ck_assert_msg(t_error()[0] != '\0', "%s left no sentence", #call); \
 	} while (0)
 
 /* The same call one step before. */
-#define EXPECT_FITS(call)                                                                 \
-	do {                                                                              \
-		struct dtconv_type *type = NULL;                                          \
-		t_ok(call);                                                               \
-		t_ok(dtconv_type_commit(type));                                           \
-		dtconv_type_unref(type);                                                  \
+#define EXPECT_FITS(call)                        \
+	do {                                     \
+		struct dtconv_type *type = NULL; \
+		t_ok(call);                      \
+		t_ok(dtconv_type_commit(type));  \
+		dtconv_type_unref(type);         \
 	} while (0)
 
 START_TEST(contiguous)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
 	struct dtconv_type *down = t_parse("resized(char, 0, -2)");
 	struct dtconv_type *still = t_parse("resized(double, 0, 0)");
 
@@ -65,14 +66,14 @@ START_TEST(vector)
 
 	EXPECT_OVERFLOW(dtconv_type_create_vector(SIZE_MAX, 1, 1, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, SIZE_MAX, 1, d, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_vector((size_t)1 << 32, (size_t)1 << 32, 0, d,
-						  &type));
+	EXPECT_OVERFLOW(
+		dtconv_type_create_vector((size_t)1 << 32, (size_t)1 << 32, 0, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, PTRDIFF_MAX, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, PTRDIFF_MIN, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(3, 1, HALF / 8, d, &type));
 	EXPECT_FITS(dtconv_type_create_vector(2, 1, HALF / 8, d, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_vector((size_t)1 << 33, (size_t)1 << 28, 0, still,
-						  &type));
+	EXPECT_OVERFLOW(dtconv_type_create_vector((size_t)1 << 33, (size_t)1 << 28, 0,
+						  still, &type));
 	EXPECT_FITS(dtconv_type_create_vector(0, 5, HALF / 8, d, &type));
 	EXPECT_FITS(dtconv_type_create_vector(SIZE_MAX, 0, HALF / 8, d, &type));
 	dtconv_type_unref(still);
@@ -98,12 +99,15 @@ END_TEST
 
 START_TEST(indexed_and_hindexed)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
 	struct dtconv_type *still = t_parse("resized(char, 0, 0)");
-	const size_t ones[] = {1, 1}, long_first[] = {SIZE_MAX, 1}, long_last[] = {1, SIZE_MAX};
-	const size_t halves[] = {(size_t)1 << 63, (size_t)1 << 63};
-	const ptrdiff_t far[] = {0, PTRDIFF_MAX}, low[] = {PTRDIFF_MIN, 0};
-	const ptrdiff_t apart[] = {PTRDIFF_MIN / 2 - 1, PTRDIFF_MAX / 2 + 1}, none[] = {0, 0};
+	const size_t ones[] = { 1, 1 }, long_first[] = { SIZE_MAX, 1 },
+		     long_last[] = { 1, SIZE_MAX };
+	const size_t halves[] = { (size_t)1 << 63, (size_t)1 << 63 };
+	const ptrdiff_t far[] = { 0, PTRDIFF_MAX }, low[] = { PTRDIFF_MIN, 0 };
+	const ptrdiff_t apart[] = { PTRDIFF_MIN / 2 - 1, PTRDIFF_MAX / 2 + 1 },
+			none[] = { 0, 0 };
 
 	EXPECT_OVERFLOW(dtconv_type_create_indexed(2, long_first, none, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_indexed(2, long_last, none, d, &type));
@@ -124,9 +128,11 @@ END_TEST
 
 START_TEST(indexed_block_and_hindexed_block)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
 	struct dtconv_type *still = t_parse("resized(char, 0, 0)");
-	const ptrdiff_t far[] = {0, PTRDIFF_MAX}, low[] = {PTRDIFF_MIN, 0}, none[] = {0, 0};
+	const ptrdiff_t far[] = { 0, PTRDIFF_MAX }, low[] = { PTRDIFF_MIN, 0 },
+			none[] = { 0, 0 };
 
 	EXPECT_OVERFLOW(dtconv_type_create_indexed_block(2, SIZE_MAX, none, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_indexed_block(2, 1, far, d, &type));
@@ -134,8 +140,8 @@ START_TEST(indexed_block_and_hindexed_block)
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, SIZE_MAX, none, c, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, 1, far, c, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, 1, low, c, &type));
-	EXPECT_OVERFLOW(
-		dtconv_type_create_hindexed_block(2, (size_t)1 << 63, none, still, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, (size_t)1 << 63, none, still,
+							  &type));
 	EXPECT_FITS(dtconv_type_create_hindexed_block(2, 0, far, c, &type));
 	dtconv_type_unref(still);
 }
@@ -143,12 +149,16 @@ END_TEST
 
 START_TEST(structs)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
-	struct dtconv_type *chars[] = {c, c}, *mixed[] = {c, d};
-	const size_t ones[] = {1, 1}, long_first[] = {SIZE_MAX, 1}, long_last[] = {1, SIZE_MAX};
-	const ptrdiff_t none[] = {0, 0}, far[] = {0, PTRDIFF_MAX}, low[] = {PTRDIFF_MIN, 0};
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
+	struct dtconv_type *chars[] = { c, c }, *mixed[] = { c, d };
+	const size_t ones[] = { 1, 1 }, long_first[] = { SIZE_MAX, 1 },
+		     long_last[] = { 1, SIZE_MAX };
+	const ptrdiff_t none[] = { 0, 0 }, far[] = { 0, PTRDIFF_MAX },
+			low[] = { PTRDIFF_MIN, 0 };
 	/* Ends at 2^63 - 1: padding to a multiple of 8 would pass it. */
-	const ptrdiff_t tight[] = {0, PTRDIFF_MAX - 8}, fits[] = {0, PTRDIFF_MAX - 15};
+	const ptrdiff_t tight[] = { 0, PTRDIFF_MAX - 8 },
+			fits[] = { 0, PTRDIFF_MAX - 15 };
 
 	EXPECT_OVERFLOW(
 		dtconv_type_create_struct(t_context, 2, long_first, none, mixed, &type));
@@ -156,18 +166,20 @@ START_TEST(structs)
 		dtconv_type_create_struct(t_context, 2, long_last, none, mixed, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_struct(t_context, 2, ones, far, chars, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_struct(t_context, 2, ones, low, chars, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_struct(t_context, 2, ones, tight, mixed, &type));
+	EXPECT_OVERFLOW(
+		dtconv_type_create_struct(t_context, 2, ones, tight, mixed, &type));
 	EXPECT_FITS(dtconv_type_create_struct(t_context, 2, ones, fits, mixed, &type));
 }
 END_TEST
 
 START_TEST(subarray)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
-	const size_t one[] = {1, 1, 1}, none[] = {0, 0, 0};
-	const size_t wide[] = {SIZE_MAX, 1, 1}, deep[] = {1, 1, SIZE_MAX};
-	const size_t product[] = {(size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22};
-	const size_t most[] = {(size_t)1 << 21, (size_t)1 << 21, ((size_t)1 << 21) - 1};
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
+	const size_t one[] = { 1, 1, 1 }, none[] = { 0, 0, 0 };
+	const size_t wide[] = { SIZE_MAX, 1, 1 }, deep[] = { 1, 1, SIZE_MAX };
+	const size_t product[] = { (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22 };
+	const size_t most[] = { (size_t)1 << 21, (size_t)1 << 21, ((size_t)1 << 21) - 1 };
 
 	for (int order = DTCONV_ORDER_C; order <= DTCONV_ORDER_FORTRAN; order++) {
 		enum dtconv_order o = (enum dtconv_order)order;
@@ -178,25 +190,28 @@ START_TEST(subarray)
 			dtconv_type_create_subarray(3, deep, one, none, o, d, &type));
 		EXPECT_OVERFLOW(
 			dtconv_type_create_subarray(3, product, one, none, o, c, &type));
-		EXPECT_OVERFLOW(
-			dtconv_type_create_subarray(3, product, product, none, o, c, &type));
+		EXPECT_OVERFLOW(dtconv_type_create_subarray(3, product, product, none, o,
+							    c, &type));
 		EXPECT_FITS(dtconv_type_create_subarray(3, most, one, none, o, c, &type));
-		EXPECT_FITS(dtconv_type_create_subarray(3, most, most, none, o, c, &type));
+		EXPECT_FITS(
+			dtconv_type_create_subarray(3, most, most, none, o, c, &type));
 	}
 }
 END_TEST
 
 START_TEST(darray)
 {
-	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE), *c = t_predefined(DTCONV_CHAR);
-	const size_t psizes[] = {2, 1}, wide[] = {SIZE_MAX - 1, 1};
-	const size_t dargs[] = {DTCONV_DISTRIBUTE_DFLT_DARG, DTCONV_DISTRIBUTE_DFLT_DARG};
-	const size_t product[] = {(size_t)1 << 32, (size_t)1 << 32};
-	const size_t most[] = {(size_t)1 << 32, ((size_t)1 << 31) - 1};
-	const enum dtconv_distribution block[] = {DTCONV_DISTRIBUTE_BLOCK,
-						  DTCONV_DISTRIBUTE_NONE};
-	const enum dtconv_distribution cyclic[] = {DTCONV_DISTRIBUTE_CYCLIC,
-						   DTCONV_DISTRIBUTE_NONE};
+	struct dtconv_type *d = t_predefined(DTCONV_DOUBLE),
+			   *c = t_predefined(DTCONV_CHAR);
+	const size_t psizes[] = { 2, 1 }, wide[] = { SIZE_MAX - 1, 1 };
+	const size_t dargs[] = { DTCONV_DISTRIBUTE_DFLT_DARG,
+				 DTCONV_DISTRIBUTE_DFLT_DARG };
+	const size_t product[] = { (size_t)1 << 32, (size_t)1 << 32 };
+	const size_t most[] = { (size_t)1 << 32, ((size_t)1 << 31) - 1 };
+	const enum dtconv_distribution block[] = { DTCONV_DISTRIBUTE_BLOCK,
+						   DTCONV_DISTRIBUTE_NONE };
+	const enum dtconv_distribution cyclic[] = { DTCONV_DISTRIBUTE_CYCLIC,
+						    DTCONV_DISTRIBUTE_NONE };
 
 	EXPECT_OVERFLOW(dtconv_type_create_darray(2, 0, 2, wide, block, dargs, psizes,
 						  DTCONV_ORDER_C, d, &type));
@@ -215,9 +230,9 @@ END_TEST
 START_TEST(darray_block_sizes)
 {
 	struct dtconv_type *c = t_predefined(DTCONV_CHAR);
-	const size_t gsizes[] = {10}, psizes[] = {4}, huge[] = {SIZE_MAX - 1};
-	const enum dtconv_distribution block[] = {DTCONV_DISTRIBUTE_BLOCK};
-	const enum dtconv_distribution cyclic[] = {DTCONV_DISTRIBUTE_CYCLIC};
+	const size_t gsizes[] = { 10 }, psizes[] = { 4 }, huge[] = { SIZE_MAX - 1 };
+	const enum dtconv_distribution block[] = { DTCONV_DISTRIBUTE_BLOCK };
+	const enum dtconv_distribution cyclic[] = { DTCONV_DISTRIBUTE_CYCLIC };
 
 	for (size_t rank = 0; rank < 4; rank++) {
 		struct dtconv_type *type = NULL;
@@ -263,10 +278,10 @@ START_TEST(plausible_wraps)
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, 4, wide, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, -4, wide, &type));
 	/* (2^32 + 1) x (2^32 - 1) is 2^64 - 1, which fits; one more is 2^32. */
-	EXPECT_FITS(dtconv_type_create_vector(((size_t)1 << 32) + 1, ((size_t)1 << 32) - 1, 0,
-					      c, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_vector(((size_t)1 << 32) + 1, (size_t)1 << 32, 0, c,
-						  &type));
+	EXPECT_FITS(dtconv_type_create_vector(((size_t)1 << 32) + 1,
+					      ((size_t)1 << 32) - 1, 0, c, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_vector(((size_t)1 << 32) + 1, (size_t)1 << 32,
+						  0, c, &type));
 	/* 2^32 x 2^32 is 0. */
 	EXPECT_OVERFLOW(dtconv_type_create_hvector(((size_t)1 << 32) + 1, 1,
 						   (ptrdiff_t)1 << 32, c, &type));
@@ -286,8 +301,10 @@ START_TEST(instances)
 		 DTCONV_ERR_OVERFLOW);
 	t_status(dtconv_convertor_create_unpack(type, SIZE_MAX, &byte, &convertor),
 		 DTCONV_ERR_OVERFLOW);
-	t_status(dtconv_pack(type, SIZE_MAX, &byte, &byte, 1, &moved), DTCONV_ERR_OVERFLOW);
-	t_status(dtconv_unpack(type, SIZE_MAX, &byte, &byte, 1, &moved), DTCONV_ERR_OVERFLOW);
+	t_status(dtconv_pack(type, SIZE_MAX, &byte, &byte, 1, &moved),
+		 DTCONV_ERR_OVERFLOW);
+	t_status(dtconv_unpack(type, SIZE_MAX, &byte, &byte, 1, &moved),
+		 DTCONV_ERR_OVERFLOW);
 	ck_assert_ptr_null(convertor);
 	dtconv_type_unref(type);
 }

@@ -25,7 +25,8 @@ START_TEST(numbers_of_each)
 	const struct ref_predefined *want = &ref_predefined[_i];
 	struct dtconv_type_attr got = t_attr(of_case(_i));
 
-	ck_assert_msg(want->name != NULL, "predefined type %d is missing in the table", _i);
+	ck_assert_msg(want->name != NULL, "predefined type %d is missing in the table",
+		      _i);
 	ck_assert_uint_eq(got.size, want->size);
 	ck_assert_int_eq(got.lb, 0);
 	ck_assert_int_eq(got.extent, (ptrdiff_t)want->extent);
@@ -33,7 +34,8 @@ START_TEST(numbers_of_each)
 	ck_assert_int_eq(got.predefined, _i);
 	ck_assert_int_eq(got.combiner, DTCONV_COMBINER_NAMED);
 	ck_assert_int_eq(got.committed, 1);
-	ck_assert_uint_eq(got.element_count, want->second == DTCONV_PREDEFINED_COUNT ? 1 : 2);
+	ck_assert_uint_eq(got.element_count,
+			  want->second == DTCONV_PREDEFINED_COUNT ? 1 : 2);
 	ck_assert_int_eq(got.contiguous, want->size == want->extent);
 }
 END_TEST
@@ -72,9 +74,9 @@ END_TEST
 
 START_TEST(each_inside_a_struct_is_aligned)
 {
-	static const size_t lengths[] = {1, 1};
-	const ptrdiff_t disps[] = {0, (ptrdiff_t)ref_predefined[_i].alignment};
-	struct dtconv_type *members[] = {t_predefined(DTCONV_CHAR), of_case(_i)};
+	static const size_t lengths[] = { 1, 1 };
+	const ptrdiff_t disps[] = { 0, (ptrdiff_t)ref_predefined[_i].alignment };
+	struct dtconv_type *members[] = { t_predefined(DTCONV_CHAR), of_case(_i) };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_struct(t_context, 2, lengths, disps, members, &type));
@@ -101,8 +103,10 @@ END_TEST
 START_TEST(there_is_no_other)
 {
 	ck_assert_ptr_null(dtconv_type_predefined(t_context, DTCONV_PREDEFINED_COUNT));
-	ck_assert_ptr_null(dtconv_type_predefined(t_context, (enum dtconv_predefined)100000));
-	ck_assert_ptr_null(dtconv_type_predefined(t_context, (enum dtconv_predefined)(-1)));
+	ck_assert_ptr_null(
+		dtconv_type_predefined(t_context, (enum dtconv_predefined)100000));
+	ck_assert_ptr_null(
+		dtconv_type_predefined(t_context, (enum dtconv_predefined)(-1)));
 }
 END_TEST
 
@@ -111,7 +115,8 @@ START_TEST(contexts_have_their_own)
 	struct dtconv_context *other = NULL;
 
 	t_ok(dtconv_context_create(NULL, &other));
-	ck_assert_ptr_ne(dtconv_type_predefined(other, DTCONV_INT), t_predefined(DTCONV_INT));
+	ck_assert_ptr_ne(dtconv_type_predefined(other, DTCONV_INT),
+			 t_predefined(DTCONV_INT));
 	dtconv_context_destroy(other);
 }
 END_TEST
@@ -121,9 +126,10 @@ END_TEST
 START_TEST(gaps_of_pairs_are_not_touched)
 {
 	static const enum dtconv_predefined pairs[] = {
-		DTCONV_FLOAT_INT, DTCONV_DOUBLE_INT,	  DTCONV_LONG_INT,
-		DTCONV_2INT,	  DTCONV_SHORT_INT,	  DTCONV_LONG_DOUBLE_INT,
-		DTCONV_2REAL,	  DTCONV_2DOUBLE_PRECISION, DTCONV_2INTEGER};
+		DTCONV_FLOAT_INT, DTCONV_DOUBLE_INT,        DTCONV_LONG_INT,
+		DTCONV_2INT,      DTCONV_SHORT_INT,         DTCONV_LONG_DOUBLE_INT,
+		DTCONV_2REAL,     DTCONV_2DOUBLE_PRECISION, DTCONV_2INTEGER
+	};
 
 	for (size_t i = 0; i < COUNT_OF(pairs); i++) {
 		struct dtconv_type *type = NULL;
@@ -142,13 +148,13 @@ START_TEST(value_index_finds_the_predefined_pairs)
 {
 	static const struct {
 		enum dtconv_predefined value, index, pair;
-	} rows[] = {{DTCONV_FLOAT, DTCONV_INT, DTCONV_FLOAT_INT},
-		    {DTCONV_DOUBLE, DTCONV_INT, DTCONV_DOUBLE_INT},
-		    {DTCONV_LONG, DTCONV_INT, DTCONV_LONG_INT},
-		    {DTCONV_INT, DTCONV_INT, DTCONV_2INT},
-		    {DTCONV_SHORT, DTCONV_INT, DTCONV_SHORT_INT},
-		    {DTCONV_LONG_DOUBLE, DTCONV_INT, DTCONV_LONG_DOUBLE_INT},
-		    {DTCONV_INTEGER, DTCONV_INTEGER, DTCONV_2INTEGER}};
+	} rows[] = { { DTCONV_FLOAT, DTCONV_INT, DTCONV_FLOAT_INT },
+		     { DTCONV_DOUBLE, DTCONV_INT, DTCONV_DOUBLE_INT },
+		     { DTCONV_LONG, DTCONV_INT, DTCONV_LONG_INT },
+		     { DTCONV_INT, DTCONV_INT, DTCONV_2INT },
+		     { DTCONV_SHORT, DTCONV_INT, DTCONV_SHORT_INT },
+		     { DTCONV_LONG_DOUBLE, DTCONV_INT, DTCONV_LONG_DOUBLE_INT },
+		     { DTCONV_INTEGER, DTCONV_INTEGER, DTCONV_2INTEGER } };
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct dtconv_type *type = NULL;
@@ -179,7 +185,7 @@ START_TEST(value_index_of_other_types_is_a_c_struct)
 	t_bounds(type, 0, sizeof(struct value_first), 0, 16);
 	ck_assert_uint_eq(t_attr(type).size, 9);
 	ck_assert_int_eq(t_attr(type).committed, 1);
-	t_typemap(type, 2, (const ptrdiff_t[]){0, offsetof(struct value_first, index)});
+	t_typemap(type, 2, (const ptrdiff_t[]){ 0, offsetof(struct value_first, index) });
 	t_verify(type);
 	dtconv_type_unref(type);
 	t_ok(dtconv_type_create_value_index(t_predefined(DTCONV_INT64),
@@ -212,9 +218,9 @@ END_TEST
 
 START_TEST(value_index_wants_an_integer_index)
 {
-	static const enum dtconv_predefined wrong[] = {DTCONV_DOUBLE, DTCONV_FLOAT,
-						       DTCONV_C_DOUBLE_COMPLEX,
-						       DTCONV_DOUBLE_INT};
+	static const enum dtconv_predefined wrong[] = { DTCONV_DOUBLE, DTCONV_FLOAT,
+							DTCONV_C_DOUBLE_COMPLEX,
+							DTCONV_DOUBLE_INT };
 	struct dtconv_type *type = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(wrong); i++)
@@ -257,8 +263,8 @@ static void expect_match(enum dtconv_typeclass typeclass, size_t bytes, bool exi
 
 START_TEST(match_size_finds_every_size)
 {
-	static const size_t integers[] = {1, 2, 4, 8, 16}, reals[] = {2, 4, 8, 16};
-	static const size_t complexes[] = {4, 8, 16, 32};
+	static const size_t integers[] = { 1, 2, 4, 8, 16 }, reals[] = { 2, 4, 8, 16 };
+	static const size_t complexes[] = { 4, 8, 16, 32 };
 
 	for (size_t i = 0; i < COUNT_OF(integers); i++)
 		expect_match(DTCONV_TYPECLASS_INTEGER, integers[i], true);
@@ -346,11 +352,11 @@ START_TEST(f90_reals_need_a_wish)
 {
 	struct dtconv_type *type = NULL;
 
-	t_status(dtconv_type_create_f90_real(t_context, DTCONV_UNDEFINED, DTCONV_UNDEFINED,
-					     &type),
+	t_status(dtconv_type_create_f90_real(t_context, DTCONV_UNDEFINED,
+					     DTCONV_UNDEFINED, &type),
 		 DTCONV_ERR_INVAL);
-	t_status(dtconv_type_create_f90_complex(t_context, DTCONV_UNDEFINED, DTCONV_UNDEFINED,
-						&type),
+	t_status(dtconv_type_create_f90_complex(t_context, DTCONV_UNDEFINED,
+						DTCONV_UNDEFINED, &type),
 		 DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(type);
 }
@@ -360,8 +366,9 @@ START_TEST(f90_integers_reach_their_range)
 {
 	static const struct {
 		size_t r, bytes;
-	} rows[] = {{0, 1},  {2, 1},  {3, 2},	{4, 2},	  {5, 4},  {9, 4},
-		    {10, 8}, {18, 8}, {19, 16}, {38, 16}, {39, 0}, {SIZE_MAX, 0}};
+	} rows[] = { { 0, 1 },   { 2, 1 },   { 3, 2 },  { 4, 2 },
+		     { 5, 4 },   { 9, 4 },   { 10, 8 }, { 18, 8 },
+		     { 19, 16 }, { 38, 16 }, { 39, 0 }, { SIZE_MAX, 0 } };
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct dtconv_type *type = NULL;
@@ -385,23 +392,24 @@ START_TEST(single_predefined_type_is_seen_through_layouts)
 	static const struct {
 		const char *text;
 		enum dtconv_predefined which;
-	} rows[] = {{"contiguous(5,int)", DTCONV_INT},
-		    {"resized(vector(2,1,3,double),-8,99)", DTCONV_DOUBLE},
-		    {"struct([1,2],[0,8],[float,contiguous(2,float)])", DTCONV_FLOAT},
-		    {"struct([1,1],[0,8],[float,int])", DTCONV_PREDEFINED_COUNT},
-		    {"struct([1,0],[0,8],[float,int])", DTCONV_FLOAT},
-		    {"contiguous(3,double_int)", DTCONV_DOUBLE_INT},
-		    {"contiguous(0,int)", DTCONV_PREDEFINED_COUNT},
-		    {"f90_real(6,undefined)", DTCONV_REAL4},
-		    {"f90_complex(15,undefined)", DTCONV_COMPLEX16},
-		    {"f90_integer(4)", DTCONV_INTEGER2},
-		    {"dup(dup(char))", DTCONV_CHAR}};
+	} rows[] = { { "contiguous(5,int)", DTCONV_INT },
+		     { "resized(vector(2,1,3,double),-8,99)", DTCONV_DOUBLE },
+		     { "struct([1,2],[0,8],[float,contiguous(2,float)])", DTCONV_FLOAT },
+		     { "struct([1,1],[0,8],[float,int])", DTCONV_PREDEFINED_COUNT },
+		     { "struct([1,0],[0,8],[float,int])", DTCONV_FLOAT },
+		     { "contiguous(3,double_int)", DTCONV_DOUBLE_INT },
+		     { "contiguous(0,int)", DTCONV_PREDEFINED_COUNT },
+		     { "f90_real(6,undefined)", DTCONV_REAL4 },
+		     { "f90_complex(15,undefined)", DTCONV_COMPLEX16 },
+		     { "f90_integer(4)", DTCONV_INTEGER2 },
+		     { "dup(dup(char))", DTCONV_CHAR } };
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct dtconv_type *type = t_parse(rows[i].text);
 
 		ck_assert_msg(t_attr(type).predefined == rows[i].which, "%s: %d, not %d",
-			      rows[i].text, (int)t_attr(type).predefined, (int)rows[i].which);
+			      rows[i].text, (int)t_attr(type).predefined,
+			      (int)rows[i].which);
 		dtconv_type_unref(type);
 	}
 }

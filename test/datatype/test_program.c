@@ -24,117 +24,122 @@ struct pattern {
 
 static const struct pattern patterns[] = {
 	/* Three runs of 8 bytes every 24: few enough to be listed. */
-	{"few_runs",
-	 {"vector(3, 1, 3, double)", "hvector(3, 1, 24, double)",
-	  "indexed([1,1,1], [0,3,6], double)", "hindexed([1,1,1], [0,24,48], double)",
-	  "indexed_block(1, [0,3,6], double)", "hindexed_block(1, [0,24,48], double)",
-	  "struct([1,1,1], [0,24,48], [double,double,double])",
-	  "struct([2,1,2], [0,24,48], [int,double,float])",
-	  "struct([1,1], [0,24], [double,vector(2, 1, 3, double)])",
-	  "subarray([3,3], [3,1], [0,0], c, double)",
-	  "subarray([3,3], [1,3], [0,0], fortran, double)",
-	  "darray(3, 0, [9], [cyclic], [default], [3], c, double)",
-	  "contiguous(3, resized(double, 0, 24))", "contiguous(3, resized(double, -8, 24))",
-	  "dup(vector(3, 1, 3, double))", "resized(vector(3, 1, 3, double), -5, 7)",
-	  "vector(1, 1, 9, hvector(3, 2, 24, float))",
-	  "indexed([0,1,0,2], [9,0,7,1], resized(double, 0, 24))",
-	  "hvector(3, 8, 24, byte)"}},
+	{ "few_runs",
+	  { "vector(3, 1, 3, double)", "hvector(3, 1, 24, double)",
+	    "indexed([1,1,1], [0,3,6], double)", "hindexed([1,1,1], [0,24,48], double)",
+	    "indexed_block(1, [0,3,6], double)", "hindexed_block(1, [0,24,48], double)",
+	    "struct([1,1,1], [0,24,48], [double,double,double])",
+	    "struct([2,1,2], [0,24,48], [int,double,float])",
+	    "struct([1,1], [0,24], [double,vector(2, 1, 3, double)])",
+	    "subarray([3,3], [3,1], [0,0], c, double)",
+	    "subarray([3,3], [1,3], [0,0], fortran, double)",
+	    "darray(3, 0, [9], [cyclic], [default], [3], c, double)",
+	    "contiguous(3, resized(double, 0, 24))",
+	    "contiguous(3, resized(double, -8, 24))", "dup(vector(3, 1, 3, double))",
+	    "resized(vector(3, 1, 3, double), -5, 7)",
+	    "vector(1, 1, 9, hvector(3, 2, 24, float))",
+	    "indexed([0,1,0,2], [9,0,7,1], resized(double, 0, 24))",
+	    "hvector(3, 8, 24, byte)" } },
 	/* Forty runs of 16 bytes every 40. */
-	{"strip",
-	 {"vector(40, 2, 5, double)", "hvector(40, 2, 40, double)",
-	  "hvector(40, 16, 40, char)", "hvector(20, 1, 80, vector(2, 2, 5, double))",
-	  "hvector(2, 1, 800, vector(20, 2, 5, double))",
-	  "contiguous(40, resized(contiguous(2, double), 0, 40))",
-	  "contiguous(8, resized(vector(5, 2, 5, double), 0, 200))",
-	  "subarray([40,5], [40,2], [0,0], c, double)",
-	  "subarray([5,40], [2,40], [0,0], fortran, double)",
-	  "subarray([8,5,5], [8,5,2], [0,0,0], c, double)",
-	  "struct([20,20], [0,800], [resized(contiguous(2, double), 0, 40),"
-	  "resized(contiguous(4, int), 0, 40)])",
-	  "hindexed([10,30], [0,400], resized(contiguous(2, double), 0, 40))",
-	  "dup(hvector(40, 1, 40, c_double_complex))"}},
+	{ "strip",
+	  { "vector(40, 2, 5, double)", "hvector(40, 2, 40, double)",
+	    "hvector(40, 16, 40, char)", "hvector(20, 1, 80, vector(2, 2, 5, double))",
+	    "hvector(2, 1, 800, vector(20, 2, 5, double))",
+	    "contiguous(40, resized(contiguous(2, double), 0, 40))",
+	    "contiguous(8, resized(vector(5, 2, 5, double), 0, 200))",
+	    "subarray([40,5], [40,2], [0,0], c, double)",
+	    "subarray([5,40], [2,40], [0,0], fortran, double)",
+	    "subarray([8,5,5], [8,5,2], [0,0,0], c, double)",
+	    "struct([20,20], [0,800], [resized(contiguous(2, double), 0, 40),"
+	    "resized(contiguous(4, int), 0, 40)])",
+	    "hindexed([10,30], [0,400], resized(contiguous(2, double), 0, 40))",
+	    "dup(hvector(40, 1, 40, c_double_complex))" } },
 	/* The same downwards. */
-	{"strip_downwards",
-	 {"vector(20, 1, -3, double)", "hvector(20, 1, -24, double)",
-	  "hvector(20, 2, -24, int)", "contiguous(20, resized(double, 0, -24))",
-	  "hvector(4, 1, -120, vector(5, 1, -3, double))",
-	  "indexed([8,12], [0,8], resized(double, 0, -24))"}},
+	{ "strip_downwards",
+	  { "vector(20, 1, -3, double)", "hvector(20, 1, -24, double)",
+	    "hvector(20, 2, -24, int)", "contiguous(20, resized(double, 0, -24))",
+	    "hvector(4, 1, -120, vector(5, 1, -3, double))",
+	    "indexed([8,12], [0,8], resized(double, 0, -24))" } },
 	/* One run, however it was cut. */
-	{"dense",
-	 {"contiguous(24, double)", "vector(24, 1, 1, double)", "vector(3, 8, 8, double)",
-	  "hvector(6, 4, 32, double)", "indexed([8,16], [0,8], double)",
-	  "hindexed([1,23], [0,8], double)", "indexed_block(12, [0,12], double)",
-	  "struct([1,1,23], [0,4,8], [int,float,double])",
-	  "subarray([4,6], [4,6], [0,0], c, double)",
-	  "subarray([9,6], [4,6], [0,0], c, double)",
-	  "darray(2, 0, [48], [block], [default], [2], c, double)", "contiguous(192, byte)",
-	  "contiguous(4, contiguous(3, contiguous(2, double)))",
-	  "resized(contiguous(24, double), 0, 1000)", "dup(contiguous(24, double))",
-	  "contiguous(16, resized(struct([1,1], [0,4], [int,double]), 0, 12))"}},
+	{ "dense",
+	  { "contiguous(24, double)", "vector(24, 1, 1, double)",
+	    "vector(3, 8, 8, double)", "hvector(6, 4, 32, double)",
+	    "indexed([8,16], [0,8], double)", "hindexed([1,23], [0,8], double)",
+	    "indexed_block(12, [0,12], double)",
+	    "struct([1,1,23], [0,4,8], [int,float,double])",
+	    "subarray([4,6], [4,6], [0,0], c, double)",
+	    "subarray([9,6], [4,6], [0,0], c, double)",
+	    "darray(2, 0, [48], [block], [default], [2], c, double)",
+	    "contiguous(192, byte)",
+	    "contiguous(4, contiguous(3, contiguous(2, double)))",
+	    "resized(contiguous(24, double), 0, 1000)", "dup(contiguous(24, double))",
+	    "contiguous(16, resized(struct([1,1], [0,4], [int,double]), 0, 12))" } },
 	/* Odd lengths, odd steps. */
-	{"odd",
-	 {"hvector(12, 3, 7, char)", "vector(12, 3, 7, char)",
-	  "hvector(12, 1, 7, struct([1,1], [0,1], [char,resized(short, 0, 2)]))",
-	  "contiguous(12, resized(contiguous(3, int8), 0, 7))",
-	  "hvector(4, 1, 21, hvector(3, 3, 7, uint8))",
-	  "subarray([12,7], [12,3], [0,0], c, char)"}},
+	{ "odd",
+	  { "hvector(12, 3, 7, char)", "vector(12, 3, 7, char)",
+	    "hvector(12, 1, 7, struct([1,1], [0,1], [char,resized(short, 0, 2)]))",
+	    "contiguous(12, resized(contiguous(3, int8), 0, 7))",
+	    "hvector(4, 1, 21, hvector(3, 3, 7, uint8))",
+	    "subarray([12,7], [12,3], [0,0], c, char)" } },
 	/* A plane of a box: strips in a loop. */
-	{"two_levels",
-	 {"subarray([10,20,30], [10,20,2], [0,0,0], c, double)",
-	  "vector(200, 2, 30, double)", "hvector(10, 1, 4800, vector(20, 2, 30, double))"}},
-	{"box",
-	 {"subarray([10,20,30], [10,12,2], [0,0,0], c, double)",
-	  "subarray([30,20,10], [2,12,10], [0,0,0], fortran, double)",
-	  "hvector(10, 1, 4800, vector(12, 2, 30, double))",
-	  "hvector(10, 1, 4800, hvector(12, 16, 240, byte))",
-	  "contiguous(10, resized(vector(12, 2, 30, double), 0, 4800))",
-	  "hvector(5, 1, 9600, hvector(2, 1, 4800, vector(12, 2, 30, double)))",
-	  "vector(10, 12, 20, resized(contiguous(2, double), 0, 240))"}},
+	{ "two_levels",
+	  { "subarray([10,20,30], [10,20,2], [0,0,0], c, double)",
+	    "vector(200, 2, 30, double)",
+	    "hvector(10, 1, 4800, vector(20, 2, 30, double))" } },
+	{ "box",
+	  { "subarray([10,20,30], [10,12,2], [0,0,0], c, double)",
+	    "subarray([30,20,10], [2,12,10], [0,0,0], fortran, double)",
+	    "hvector(10, 1, 4800, vector(12, 2, 30, double))",
+	    "hvector(10, 1, 4800, hvector(12, 16, 240, byte))",
+	    "contiguous(10, resized(vector(12, 2, 30, double), 0, 4800))",
+	    "hvector(5, 1, 9600, hvector(2, 1, 4800, vector(12, 2, 30, double)))",
+	    "vector(10, 12, 20, resized(contiguous(2, double), 0, 240))" } },
 	/* An outer step below the inner one: never sorted. */
-	{"transposed",
-	 {"hvector(12, 1, 4, hvector(16, 1, 48, int))",
-	  "contiguous(12, resized(vector(16, 1, 12, int), 0, 4))",
-	  "vector(12, 1, 1, resized(hvector(16, 1, 48, float), 0, 4))",
-	  "hvector(6, 1, 8, hvector(2, 1, 4, vector(16, 1, 12, int)))"}},
+	{ "transposed",
+	  { "hvector(12, 1, 4, hvector(16, 1, 48, int))",
+	    "contiguous(12, resized(vector(16, 1, 12, int), 0, 4))",
+	    "vector(12, 1, 1, resized(hvector(16, 1, 48, float), 0, 4))",
+	    "hvector(6, 1, 8, hvector(2, 1, 4, vector(16, 1, 12, int)))" } },
 	/* Neighbours merge across the ends of iterations. */
-	{"touching",
-	 {"contiguous(10, resized(indexed([1,1], [0,2], double), 0, 24))",
-	  "contiguous(10, struct([1,1], [0,16], [double,double]))",
-	  "struct([1,1,1], [0,16,232], [double,hvector(9, 2, 24, double),double])",
-	  "struct([8,9,8], [0,16,232], [byte,resized(contiguous(4, int), 0, 24),char])"}},
+	{ "touching",
+	  { "contiguous(10, resized(indexed([1,1], [0,2], double), 0, 24))",
+	    "contiguous(10, struct([1,1], [0,16], [double,double]))",
+	    "struct([1,1,1], [0,16,232], [double,hvector(9, 2, 24, double),double])",
+	    "struct([8,9,8], [0,16,232], [byte,resized(contiguous(4, int), 0, 24),char])" } },
 	/* Unlike types side by side are only bytes. */
-	{"array_of_structs",
-	 {"contiguous(50, resized(struct([1,1], [0,4], [int,float]), 0, 20))",
-	  "vector(50, 1, 5, resized(contiguous(2, int), 0, 4))",
-	  "hvector(50, 1, 20, double)", "hvector(50, 8, 20, byte)"}},
+	{ "array_of_structs",
+	  { "contiguous(50, resized(struct([1,1], [0,4], [int,float]), 0, 20))",
+	    "vector(50, 1, 5, resized(contiguous(2, int), 0, 4))",
+	    "hvector(50, 1, 20, double)", "hvector(50, 8, 20, byte)" } },
 	/* Nothing regular about it: a table. */
-	{"table",
-	 {"indexed([1,2,3,1,2,3,1,2,3,4], [0,3,7,20,33,40,51,60,70,80], int)",
-	  "hindexed([1,2,3,1,2,3,1,2,3,4], [0,12,28,80,132,160,204,240,280,320], int)",
-	  "hindexed([4,8,12,4,8,12,4,8,12,16], [0,12,28,80,132,160,204,240,280,320], char)",
-	  "indexed([1,2,1,2,1,2,0,3,1,2,3,4], [0,3,7,8,20,33,99,40,51,60,70,80], int)",
-	  "dup(indexed([1,2,3,1,2,3,1,2,3,4], [0,3,7,20,33,40,51,60,70,80], float))"}},
-	{"table_of_equal_blocks",
-	 {"indexed_block(2, [0,3,7,20,33,40,51,60,70,80], int)",
-	  "indexed([2,2,2,2,2,2,2,2,2,2], [0,3,7,20,33,40,51,60,70,80], int)",
-	  "hindexed_block(1, [0,12,28,80,132,160,204,240,280,320], double)",
-	  "hindexed_block(2, [0,12,28,80,132,160,204,240,280,320], float)",
-	  "struct([2,2,1,2,2,2,2,2,2,2], [0,12,28,80,132,160,204,240,280,320],"
-	  "[int,int,double,int,float,int,int,int,int,int])"}},
+	{ "table",
+	  { "indexed([1,2,3,1,2,3,1,2,3,4], [0,3,7,20,33,40,51,60,70,80], int)",
+	    "hindexed([1,2,3,1,2,3,1,2,3,4], [0,12,28,80,132,160,204,240,280,320], int)",
+	    "hindexed([4,8,12,4,8,12,4,8,12,16], [0,12,28,80,132,160,204,240,280,320], char)",
+	    "indexed([1,2,1,2,1,2,0,3,1,2,3,4], [0,3,7,8,20,33,99,40,51,60,70,80], int)",
+	    "dup(indexed([1,2,3,1,2,3,1,2,3,4], [0,3,7,20,33,40,51,60,70,80], float))" } },
+	{ "table_of_equal_blocks",
+	  { "indexed_block(2, [0,3,7,20,33,40,51,60,70,80], int)",
+	    "indexed([2,2,2,2,2,2,2,2,2,2], [0,3,7,20,33,40,51,60,70,80], int)",
+	    "hindexed_block(1, [0,12,28,80,132,160,204,240,280,320], double)",
+	    "hindexed_block(2, [0,12,28,80,132,160,204,240,280,320], float)",
+	    "struct([2,2,1,2,2,2,2,2,2,2], [0,12,28,80,132,160,204,240,280,320],"
+	    "[int,int,double,int,float,int,int,int,int,int])" } },
 	/* The same bytes again and again. */
-	{"step_zero",
-	 {"vector(20, 1, 0, double)", "hvector(20, 2, 0, int)",
-	  "contiguous(20, resized(double, 0, 0))", "hvector(4, 1, 0, hvector(5, 1, 0, double))"}},
-	{"nothing",
-	 {"contiguous(0, double)", "struct([], [], [])", "vector(5, 0, 3, int)",
-	  "indexed([0,0], [4,-4], int)", "resized(contiguous(0, int), -4, 64)",
-	  "contiguous(3, vector(0, 2, 2, char))",
-	  "darray(5, 4, [4], [block], [default], [5], c, double)"}},
+	{ "step_zero",
+	  { "vector(20, 1, 0, double)", "hvector(20, 2, 0, int)",
+	    "contiguous(20, resized(double, 0, 0))",
+	    "hvector(4, 1, 0, hvector(5, 1, 0, double))" } },
+	{ "nothing",
+	  { "contiguous(0, double)", "struct([], [], [])", "vector(5, 0, 3, int)",
+	    "indexed([0,0], [4,-4], int)", "resized(contiguous(0, int), -4, 64)",
+	    "contiguous(3, vector(0, 2, 2, char))",
+	    "darray(5, 4, [4], [block], [default], [5], c, double)" } },
 	/* Beyond anything that exists: commit costs the description only. */
-	{"huge",
-	 {"vector(1000000000000, 2, 5, double)", "hvector(1000000000000, 16, 40, byte)",
-	  "hvector(1000000, 1, 40000000, vector(1000000, 2, 5, double))",
-	  "subarray([1000000000000,5], [1000000000000,2], [0,0], c, double)"}},
+	{ "huge",
+	  { "vector(1000000000000, 2, 5, double)", "hvector(1000000000000, 16, 40, byte)",
+	    "hvector(1000000, 1, 40000000, vector(1000000, 2, 5, double))",
+	    "subarray([1000000000000,5], [1000000000000,2], [0,0], c, double)" } },
 };
 
 START_TEST(spellings_have_one_program)
@@ -153,7 +158,8 @@ START_TEST(spellings_have_one_program)
 		if (!first)
 			first = strdup(program);
 		ck_assert_msg(strcmp(program, first) == 0, "%s has\n%s, %s has\n%s",
-			      pattern->spellings[0], first, pattern->spellings[i], program);
+			      pattern->spellings[0], first, pattern->spellings[i],
+			      program);
 		free(program);
 		dtconv_type_unref(type);
 	}
@@ -182,8 +188,10 @@ START_TEST(spellings_are_one_typemap)
 		t_verify(type);
 		if (!first)
 			first = dtconv_type_ref(type);
-		ck_assert_int_eq(ref_typemap_build(first, DTCONV_PADDING_STRUCT, 0, &want), 0);
-		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &got), 0);
+		ck_assert_int_eq(
+			ref_typemap_build(first, DTCONV_PADDING_STRUCT, 0, &want), 0);
+		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &got),
+				 0);
 		ck_assert_uint_eq(got.size, want.size);
 		a = calloc(want.size + 1, sizeof(*a));
 		b = calloc(want.size + 1, sizeof(*b));
@@ -206,7 +214,9 @@ int main(void)
 	Suite *suite = suite_create("program");
 	TCase *golden = t_case(suite, "normal_form");
 
-	tcase_add_loop_test(golden, spellings_have_one_program, 0, (int)COUNT_OF(patterns));
-	tcase_add_loop_test(golden, spellings_are_one_typemap, 0, (int)COUNT_OF(patterns));
+	tcase_add_loop_test(golden, spellings_have_one_program, 0,
+			    (int)COUNT_OF(patterns));
+	tcase_add_loop_test(golden, spellings_are_one_typemap, 0,
+			    (int)COUNT_OF(patterns));
 	return t_run(suite);
 }

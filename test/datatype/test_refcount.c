@@ -13,7 +13,7 @@
 
 static struct dtconv_counters counters(void)
 {
-	struct dtconv_counters result = {.struct_size = sizeof(result)};
+	struct dtconv_counters result = { .struct_size = sizeof(result) };
 
 	t_ok(dtconv_context_query_counters(t_context, &result));
 	return result;
@@ -23,11 +23,11 @@ START_TEST(old_types_may_go_at_once)
 {
 	struct dtconv_type *inner = t_parse("vector(3, 1, 2, int)"), *middle = NULL;
 	struct dtconv_type *outer = NULL;
-	static const size_t lengths[] = {1, 2};
-	static const ptrdiff_t disps[] = {0, 100};
+	static const size_t lengths[] = { 1, 2 };
+	static const ptrdiff_t disps[] = { 0, 100 };
 
 	t_ok(dtconv_type_create_contiguous(2, inner, &middle));
-	struct dtconv_type *members[] = {inner, middle};
+	struct dtconv_type *members[] = { inner, middle };
 	t_ok(dtconv_type_create_struct(t_context, 2, lengths, disps, members, &outer));
 	dtconv_type_unref(inner);
 	dtconv_type_unref(middle);
@@ -66,7 +66,7 @@ START_TEST(convertors_hold_their_type)
 {
 	struct dtconv_type *type = t_parse("vector(3, 1, 2, int)");
 	struct dtconv_convertor *convertor = NULL, *clone = NULL;
-	int source[6] = {1, 2, 3, 4, 5, 6}, packed[3] = {0};
+	int source[6] = { 1, 2, 3, 4, 5, 6 }, packed[3] = { 0 };
 	size_t moved = 0;
 
 	t_ok(dtconv_convertor_create_pack(type, 1, source, &convertor));
@@ -75,7 +75,7 @@ START_TEST(convertors_hold_their_type)
 	dtconv_convertor_destroy(convertor);
 	t_ok(dtconv_convertor_pack(clone, packed, sizeof(packed), &moved));
 	ck_assert_uint_eq(moved, 12);
-	ck_assert_mem_eq(packed, ((int[]){1, 3, 5}), 12);
+	ck_assert_mem_eq(packed, ((int[]){ 1, 3, 5 }), 12);
 	dtconv_convertor_destroy(clone);
 	ck_assert_uint_eq(counters().types_live, 0);
 }
@@ -113,9 +113,9 @@ END_TEST
 /* What a cache keyed by the handle gets wrong: the same address, another layout. */
 START_TEST(a_handle_used_again_is_another_type)
 {
-	static const char *const texts[] = {"vector(4, 1, 2, int)", "vector(2, 2, 3, int)",
-					    "contiguous(4, int)",
-					    "indexed([2,1,1], [5,0,2], int)"};
+	static const char *const texts[] = { "vector(4, 1, 2, int)",
+					     "vector(2, 2, 3, int)", "contiguous(4, int)",
+					     "indexed([2,1,1], [5,0,2], int)" };
 
 	for (int i = 0; i < 400; i++)
 		t_verify_text(texts[i % 4]);
@@ -125,13 +125,14 @@ END_TEST
 START_TEST(a_failed_constructor_holds_nothing)
 {
 	struct dtconv_type *type = t_parse("contiguous(2, int)"), *other = NULL;
-	static const size_t lengths[] = {1, SIZE_MAX};
-	static const ptrdiff_t disps[] = {0, 0};
-	struct dtconv_type *members[] = {type, type};
+	static const size_t lengths[] = { 1, SIZE_MAX };
+	static const ptrdiff_t disps[] = { 0, 0 };
+	struct dtconv_type *members[] = { type, type };
 
 	t_status(dtconv_type_create_struct(t_context, 2, lengths, disps, members, &other),
 		 DTCONV_ERR_OVERFLOW);
-	t_status(dtconv_type_create_contiguous(SIZE_MAX, type, &other), DTCONV_ERR_OVERFLOW);
+	t_status(dtconv_type_create_contiguous(SIZE_MAX, type, &other),
+		 DTCONV_ERR_OVERFLOW);
 	dtconv_type_unref(type);
 	ck_assert_uint_eq(counters().types_live, 0);
 }
@@ -140,7 +141,7 @@ END_TEST
 START_TEST(counters_count)
 {
 	struct dtconv_type *a = t_parse("contiguous(2, int)"), *b = NULL;
-	int data[4] = {0};
+	int data[4] = { 0 };
 	size_t moved = 0;
 
 	t_ok(dtconv_type_create_dup(a, &b));
@@ -165,7 +166,7 @@ END_TEST
 
 START_TEST(counters_rest_unless_asked)
 {
-	struct dtconv_counters read = {.struct_size = sizeof(read)};
+	struct dtconv_counters read = { .struct_size = sizeof(read) };
 	struct dtconv_context *quiet = NULL;
 	struct dtconv_type *type = NULL;
 
@@ -200,11 +201,11 @@ static void note(void *arg, enum dtconv_log_level level, const char *file, int l
 
 START_TEST(a_context_with_live_types_is_reported_and_kept)
 {
-	struct lines lines = {0};
-	struct dtconv_context_params params = {.struct_size = sizeof(params),
-					       .log = note,
-					       .log_arg = &lines,
-					       .log_level = DTCONV_LOG_ERROR};
+	struct lines lines = { 0 };
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.log = note,
+						.log_arg = &lines,
+						.log_level = DTCONV_LOG_ERROR };
 	struct dtconv_context *context = NULL;
 	struct dtconv_type *type = NULL;
 

@@ -12,8 +12,10 @@
 #include "support/ref_predefined.h"
 #include "support/t.h"
 
-static enum dtconv_signature_relation relation(const struct dtconv_type *a, size_t count_a,
-					       const struct dtconv_type *b, size_t count_b)
+static enum dtconv_signature_relation relation(const struct dtconv_type *a,
+					       size_t count_a,
+					       const struct dtconv_type *b,
+					       size_t count_b)
 {
 	enum dtconv_signature_relation result = DTCONV_SIGNATURE_DIFFERENT;
 
@@ -28,7 +30,8 @@ static void expect(const char *text_a, size_t count_a, const char *text_b, size_
 		[DTCONV_SIGNATURE_EQUAL] = DTCONV_SIGNATURE_EQUAL,
 		[DTCONV_SIGNATURE_PREFIX] = DTCONV_SIGNATURE_EXTENDS,
 		[DTCONV_SIGNATURE_EXTENDS] = DTCONV_SIGNATURE_PREFIX,
-		[DTCONV_SIGNATURE_DIFFERENT] = DTCONV_SIGNATURE_DIFFERENT};
+		[DTCONV_SIGNATURE_DIFFERENT] = DTCONV_SIGNATURE_DIFFERENT
+	};
 	struct dtconv_type *a = t_parse(text_a), *b = t_parse(text_b);
 	enum dtconv_signature_relation got = relation(a, count_a, b, count_b);
 
@@ -43,9 +46,9 @@ static void expect(const char *text_a, size_t count_a, const char *text_b, size_
 	dtconv_type_unref(b);
 }
 
-#define EQUAL DTCONV_SIGNATURE_EQUAL
-#define PREFIX DTCONV_SIGNATURE_PREFIX
-#define EXTENDS DTCONV_SIGNATURE_EXTENDS
+#define EQUAL     DTCONV_SIGNATURE_EQUAL
+#define PREFIX    DTCONV_SIGNATURE_PREFIX
+#define EXTENDS   DTCONV_SIGNATURE_EXTENDS
 #define DIFFERENT DTCONV_SIGNATURE_DIFFERENT
 
 START_TEST(layout_does_not_matter)
@@ -62,10 +65,10 @@ END_TEST
 
 START_TEST(order_matters)
 {
-	expect("struct([1,1],[0,8],[int,double])", 1, "struct([1,1],[8,0],[double,int])", 1,
-	       DIFFERENT);
-	expect("struct([1,1],[8,0],[int,double])", 1, "struct([1,1],[0,8],[int,double])", 1,
-	       EQUAL);
+	expect("struct([1,1],[0,8],[int,double])", 1, "struct([1,1],[8,0],[double,int])",
+	       1, DIFFERENT);
+	expect("struct([1,1],[8,0],[int,double])", 1, "struct([1,1],[0,8],[int,double])",
+	       1, EQUAL);
 }
 END_TEST
 
@@ -82,12 +85,12 @@ START_TEST(prefixes)
 {
 	expect("int", 2, "int", 5, PREFIX);
 	expect("contiguous(4,int)", 2, "int", 7, EXTENDS);
-	expect("struct([1,1],[0,8],[int,double])", 1, "struct([1,1],[0,8],[int,double])", 3,
-	       PREFIX);
+	expect("struct([1,1],[0,8],[int,double])", 1, "struct([1,1],[0,8],[int,double])",
+	       3, PREFIX);
 	expect("int", 1, "struct([1,1],[0,8],[int,double])", 1, PREFIX);
 	expect("int", 2, "struct([1,1],[0,8],[int,double])", 1, DIFFERENT);
-	expect("struct([2,3],[0,8],[int,double])", 1,
-	       "struct([2,4],[0,8],[int,double])", 1, PREFIX);
+	expect("struct([2,3],[0,8],[int,double])", 1, "struct([2,4],[0,8],[int,double])",
+	       1, PREFIX);
 }
 END_TEST
 
@@ -107,8 +110,9 @@ START_TEST(loops_spelled_differently)
 	       "contiguous(2,contiguous(3,struct([1,1],[0,8],[int,double])))", 1, EQUAL);
 	expect("contiguous(3,struct([1,1,1,1],[0,8,16,24],[int,double,int,double]))", 1,
 	       "contiguous(6,struct([1,1],[0,8],[int,double]))", 1, EQUAL);
-	expect("struct([1,1],[0,8],[int,contiguous(2,struct([1,1],[0,8],[double,int]))])", 1,
-	       "struct([2,1],[0,64],[struct([1,1],[0,8],[int,double]),int])", 1, EQUAL);
+	expect("struct([1,1],[0,8],[int,contiguous(2,struct([1,1],[0,8],[double,int]))])",
+	       1, "struct([2,1],[0,64],[struct([1,1],[0,8],[int,double]),int])", 1,
+	       EQUAL);
 	expect("contiguous(2,struct([2,1],[0,8],[int,double]))", 3,
 	       "contiguous(3,struct([2,1],[0,8],[int,double]))", 2, EQUAL);
 	expect("contiguous(2,struct([2,1],[0,8],[int,double]))", 3,
@@ -119,7 +123,8 @@ END_TEST
 START_TEST(loops_that_come_apart_late)
 {
 	expect("struct([5,1],[0,100],[struct([1,1],[0,8],[int,double]),int])", 1,
-	       "struct([5,1],[0,100],[struct([1,1],[0,8],[int,double]),float])", 1, DIFFERENT);
+	       "struct([5,1],[0,100],[struct([1,1],[0,8],[int,double]),float])", 1,
+	       DIFFERENT);
 	expect("struct([5,1],[0,100],[struct([1,1],[0,8],[int,double]),int])", 1,
 	       "struct([1,1],[0,8],[int,double])", 6, PREFIX);
 }
@@ -131,7 +136,8 @@ START_TEST(pairs_are_their_members)
 	expect("2int", 3, "int", 6, EQUAL);
 	expect("2real", 1, "real", 2, EQUAL);
 	expect("double_int", 2, "double", 1, EXTENDS);
-	expect("value_index(int64,int16)", 1, "struct([1,1],[0,8],[int64,int16])", 1, EQUAL);
+	expect("value_index(int64,int16)", 1, "struct([1,1],[0,8],[int64,int16])", 1,
+	       EQUAL);
 }
 END_TEST
 
@@ -141,12 +147,12 @@ START_TEST(fortran_kinds_match_the_type_of_their_size)
 		const char *text;
 		enum dtconv_typeclass typeclass;
 		size_t bytes;
-	} kinds[] = {{"f90_real(6,37)", DTCONV_TYPECLASS_REAL, 4},
-		     {"f90_real(15,undefined)", DTCONV_TYPECLASS_REAL, 8},
-		     {"f90_complex(15,307)", DTCONV_TYPECLASS_COMPLEX, 16},
-		     {"f90_integer(2)", DTCONV_TYPECLASS_INTEGER, 1},
-		     {"f90_integer(9)", DTCONV_TYPECLASS_INTEGER, 4},
-		     {"f90_integer(18)", DTCONV_TYPECLASS_INTEGER, 8}};
+	} kinds[] = { { "f90_real(6,37)", DTCONV_TYPECLASS_REAL, 4 },
+		      { "f90_real(15,undefined)", DTCONV_TYPECLASS_REAL, 8 },
+		      { "f90_complex(15,307)", DTCONV_TYPECLASS_COMPLEX, 16 },
+		      { "f90_integer(2)", DTCONV_TYPECLASS_INTEGER, 1 },
+		      { "f90_integer(9)", DTCONV_TYPECLASS_INTEGER, 4 },
+		      { "f90_integer(18)", DTCONV_TYPECLASS_INTEGER, 8 } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct dtconv_type *kind = t_parse(kinds[i].text), *match = NULL;
@@ -154,7 +160,8 @@ START_TEST(fortran_kinds_match_the_type_of_their_size)
 		t_ok(dtconv_type_match_size(t_context, kinds[i].typeclass, kinds[i].bytes,
 					    &match));
 		ck_assert_int_eq(relation(kind, 4, match, 4), EQUAL);
-		ck_assert_uint_eq(t_attr(kind).signature_hash, t_attr(match).signature_hash);
+		ck_assert_uint_eq(t_attr(kind).signature_hash,
+				  t_attr(match).signature_hash);
 		dtconv_type_unref(kind);
 	}
 }
@@ -210,7 +217,8 @@ END_TEST
 START_TEST(sizes_that_share_no_factor)
 {
 	expect("contiguous(999999937,struct([1,1],[0,8],[int,double]))", 1000000007,
-	       "contiguous(1000000007,struct([1,1],[0,8],[int,double]))", 999999937, EQUAL);
+	       "contiguous(1000000007,struct([1,1],[0,8],[int,double]))", 999999937,
+	       EQUAL);
 	expect("struct([3,2],[0,16],[int,double])", 1000000007,
 	       "struct([1,1,1,2],[0,4,8,16],[int,int,int,double])", 1000000007, EQUAL);
 }
@@ -234,8 +242,8 @@ END_TEST
 
 static void compare_random(uint64_t seed_a, uint64_t seed_b)
 {
-	static const struct random_limits limits = {.max_entries = 60, .max_blocks = 3};
-	struct random_stream counts = {seed_a ^ (seed_b << 20)};
+	static const struct random_limits limits = { .max_entries = 60, .max_blocks = 3 };
+	struct random_stream counts = { seed_a ^ (seed_b << 20) };
 	struct dtconv_type *a = NULL, *b = NULL;
 	struct ref_typemap map_a, map_b;
 
@@ -244,10 +252,11 @@ static void compare_random(uint64_t seed_a, uint64_t seed_b)
 	ck_assert_int_eq(ref_typemap_build(a, DTCONV_PADDING_STRUCT, 0, &map_a), 0);
 	ck_assert_int_eq(ref_typemap_build(b, DTCONV_PADDING_STRUCT, 0, &map_b), 0);
 	for (size_t i = 0; i < 4; i++) {
-		size_t count_a = random_below(&counts, 5), count_b = random_below(&counts, 5);
+		size_t count_a = random_below(&counts, 5),
+		       count_b = random_below(&counts, 5);
 		ck_assert_msg(relation(a, count_a, b, count_b) ==
-				      ref_typemap_compare_signature(&map_a, count_a, &map_b,
-								    count_b),
+				      ref_typemap_compare_signature(&map_a, count_a,
+								    &map_b, count_b),
 			      "seeds %ju and %ju, counts %zu and %zu", (uintmax_t)seed_a,
 			      (uintmax_t)seed_b, count_a, count_b);
 	}
@@ -271,7 +280,7 @@ END_TEST
 /* A type against the flat list of its own elements: the same signature, the same hash. */
 static void compare_flat(uint64_t seed)
 {
-	static const struct random_limits limits = {.max_entries = 200};
+	static const struct random_limits limits = { .max_entries = 200 };
 	struct dtconv_type *type = NULL, *flat = NULL;
 	struct ref_typemap map;
 
@@ -284,7 +293,8 @@ static void compare_flat(uint64_t seed)
 		lengths[i] = 1;
 		types[i] = t_predefined((enum dtconv_predefined)map.entries[i].basic);
 	}
-	t_ok(dtconv_type_create_struct(t_context, map.count, lengths, disps, types, &flat));
+	t_ok(dtconv_type_create_struct(t_context, map.count, lengths, disps, types,
+				       &flat));
 	ck_assert_msg(relation(type, 3, flat, 3) == EQUAL, "seed %ju", (uintmax_t)seed);
 	ck_assert_msg(t_attr(type).signature_hash == t_attr(flat).signature_hash,
 		      "seed %ju: hashes differ", (uintmax_t)seed);
@@ -308,10 +318,17 @@ END_TEST
 START_TEST(hashes_tell_signatures_apart)
 {
 	static const char *const texts[] = {
-		"int", "contiguous(2,int)", "contiguous(3,int)", "float", "double",
-		"struct([1,1],[0,8],[int,double])", "struct([1,1],[0,8],[double,int])",
-		"struct([2,1],[0,8],[int,double])", "contiguous(0,int)",
-		"contiguous(2,struct([1,1],[0,8],[int,double]))"};
+		"int",
+		"contiguous(2,int)",
+		"contiguous(3,int)",
+		"float",
+		"double",
+		"struct([1,1],[0,8],[int,double])",
+		"struct([1,1],[0,8],[double,int])",
+		"struct([2,1],[0,8],[int,double])",
+		"contiguous(0,int)",
+		"contiguous(2,struct([1,1],[0,8],[int,double]))"
+	};
 	enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
 	uint64_t hashes[TEXTS];
 
@@ -320,7 +337,8 @@ START_TEST(hashes_tell_signatures_apart)
 
 		hashes[i] = t_attr(type).signature_hash;
 		for (size_t j = 0; j < i; j++)
-			ck_assert_msg(hashes[i] != hashes[j], "%s and %s", texts[i], texts[j]);
+			ck_assert_msg(hashes[i] != hashes[j], "%s and %s", texts[i],
+				      texts[j]);
 		dtconv_type_unref(type);
 	}
 }
@@ -330,11 +348,11 @@ START_TEST(text_of_a_signature)
 {
 	static const struct {
 		const char *type, *text;
-	} rows[] = {{"int", "int"},
-		    {"contiguous(3,int)", "3 x int"},
-		    {"contiguous(3,struct([1,2],[0,8],[int,double]))",
-		     "3 x (int, 2 x double)"},
-		    {"double_int", "double, int"}};
+	} rows[] = { { "int", "int" },
+		     { "contiguous(3,int)", "3 x int" },
+		     { "contiguous(3,struct([1,2],[0,8],[int,double]))",
+		       "3 x (int, 2 x double)" },
+		     { "double_int", "double, int" } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct dtconv_type *type = t_parse(rows[i].type);

@@ -75,9 +75,10 @@ START_TEST(random_types_come_back)
 		t_ok(parse(text, &copy));
 		char *again = t_text(copy);
 		ck_assert_str_eq(text, again);
-		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
-		ck_assert_int_eq(ref_typemap_build(copy, DTCONV_PADDING_STRUCT, 0, &copy_map),
+		ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map),
 				 0);
+		ck_assert_int_eq(
+			ref_typemap_build(copy, DTCONV_PADDING_STRUCT, 0, &copy_map), 0);
 		ck_assert_msg(ref_typemap_same_entries(&map, &copy_map) &&
 				      map.lb == copy_map.lb && map.ub == copy_map.ub,
 			      "DTCONV_TEST_SEED=%ju: %s", (uintmax_t)(seed + i), text);
@@ -125,7 +126,7 @@ END_TEST
 
 START_TEST(the_length_ends_the_text)
 {
-	static const char text[] = {'i', 'n', 't', '8', '(', 'x'};
+	static const char text[] = { 'i', 'n', 't', '8', '(', 'x' };
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_parse(t_context, text, 3, &type));
@@ -205,8 +206,8 @@ static void expect_refused(const char *text, int status)
 	struct dtconv_type *type = (struct dtconv_type *)&type;
 	int got = parse(text, &type);
 
-	ck_assert_msg(got == status, "%s: %s (%s), expected %s", text, dtconv_strerror(got),
-		      t_error(), dtconv_strerror(status));
+	ck_assert_msg(got == status, "%s: %s (%s), expected %s", text,
+		      dtconv_strerror(got), t_error(), dtconv_strerror(status));
 	ck_assert_ptr_eq(type, &type);
 	ck_assert_msg(strlen(t_error()) > 0, "%s: no sentence", text);
 }
@@ -284,7 +285,8 @@ START_TEST(numbers_out_of_range)
 		struct dtconv_type *type = NULL;
 		int status = parse(wrong[i], &type);
 
-		ck_assert_msg(status == DTCONV_ERR_FORMAT || status == DTCONV_ERR_OVERFLOW,
+		ck_assert_msg(status == DTCONV_ERR_FORMAT ||
+				      status == DTCONV_ERR_OVERFLOW,
 			      "%s: %s", wrong[i], dtconv_strerror(status));
 		ck_assert_ptr_null(type);
 	}
@@ -356,7 +358,7 @@ START_TEST(damaged_texts_never_crash)
 
 	for (size_t i = 0; i < length; i++)
 		for (size_t damage = 0; damage < 5; damage++) {
-			static const char put[] = {'\0', '(', ']', '9', 'z'};
+			static const char put[] = { '\0', '(', ']', '9', 'z' };
 			struct dtconv_type *type = NULL;
 
 			memcpy(text, forms[_i], length);

@@ -44,7 +44,7 @@ static void run_crew(struct crew *crew, work_fn work)
 /* Run the work on one type between the oracle's source and stream. */
 static void run_on(struct dtconv_type *type, work_fn work)
 {
-	struct crew crew = {.type = type};
+	struct crew crew = { .type = type };
 	struct ref_typemap map;
 
 	ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
@@ -68,7 +68,8 @@ static bool packs_right(const struct crew *crew)
 {
 	unsigned char *packed = malloc(crew->map->size + 1);
 	size_t moved = 0;
-	int status = dtconv_pack(crew->type, 1, crew->source, packed, crew->map->size, &moved);
+	int status =
+		dtconv_pack(crew->type, 1, crew->source, packed, crew->map->size, &moved);
 	bool right = status == 0 && moved == crew->map->size &&
 		     memcmp(packed, crew->stream, moved) == 0;
 
@@ -93,7 +94,8 @@ START_TEST(a_commit_raced_by_eight)
 	static const char *const texts[] = {
 		"vector(50, 2, 5, double)", "struct([1,1], [0,8], [double,char])",
 		"indexed([1,2,3,1,2,3,1,2,3,4], [0,3,7,20,33,40,51,60,70,80], int)",
-		"contiguous(9, resized(indexed([1,1], [0,2], double), 0, 24))"};
+		"contiguous(9, resized(indexed([1,1], [0,2], double), 0, 24))"
+	};
 
 	for (size_t round = 0; round < 200; round++) {
 		const char *text = texts[round % 4];
@@ -112,7 +114,7 @@ END_TEST
 static void *pack_in_fragments(void *arg)
 {
 	struct crew *crew = arg;
-	struct random_stream random = {0x51e2 + crew->next++};
+	struct random_stream random = { 0x51e2 + crew->next++ };
 	struct dtconv_convertor *convertor = NULL;
 	unsigned char *packed = calloc(crew->map->size + 1, 1);
 	size_t moved = 0;
@@ -127,8 +129,8 @@ static void *pack_in_fragments(void *arg)
 		size_t room = random_below(&random, crew->map->size - at + 1);
 
 		if (dtconv_convertor_seek(convertor, at) ||
-		    dtconv_convertor_pack(convertor, packed, room, &moved) || moved != room ||
-		    memcmp(packed, crew->stream + at, room) != 0)
+		    dtconv_convertor_pack(convertor, packed, room, &moved) ||
+		    moved != room || memcmp(packed, crew->stream + at, room) != 0)
 			crew->failures++;
 	}
 	dtconv_convertor_destroy(convertor);
@@ -157,14 +159,16 @@ static void *ask_everything(void *arg)
 
 	pthread_barrier_wait(&crew->start);
 	for (size_t round = 0; round < 300; round++) {
-		struct dtconv_type_attr attr = {.struct_size = sizeof(attr)};
+		struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 		enum dtconv_signature_relation relation = DTCONV_SIGNATURE_DIFFERENT;
 		size_t length = 0, elements = 0;
 
-		if (dtconv_type_query(crew->type, &attr) || attr.size != crew->map->size ||
+		if (dtconv_type_query(crew->type, &attr) ||
+		    attr.size != crew->map->size ||
 		    dtconv_type_query_elements(crew->type, attr.size, &elements) ||
 		    elements != attr.element_count ||
-		    dtconv_type_compare_signature(crew->type, 2, crew->type, 2, &relation) ||
+		    dtconv_type_compare_signature(crew->type, 2, crew->type, 2,
+						  &relation) ||
 		    relation != DTCONV_SIGNATURE_EQUAL ||
 		    dtconv_type_format(crew->type, text, sizeof(text), &length) > 0)
 			crew->failures++;
@@ -222,7 +226,8 @@ static void *let_go(void *arg)
 START_TEST(the_last_of_eight_frees_it)
 {
 	for (size_t round = 0; round < 300; round++) {
-		struct crew crew = {.type = t_parse("contiguous(3, vector(3, 1, 2, int))")};
+		struct crew crew = { .type = t_parse(
+					     "contiguous(3, vector(3, 1, 2, int))") };
 
 		for (size_t i = 1; i < THREADS; i++)
 			dtconv_type_ref(crew.type);
@@ -245,10 +250,10 @@ static void *fail_alone(void *arg)
 	if (dtconv_context_error(t_context, text, sizeof(text)) != 0)
 		crew->failures++;
 	for (size_t round = 0; round < 300; round++) {
-		const size_t size[] = {3}, subsize[] = {mine}, start[] = {0};
+		const size_t size[] = { 3 }, subsize[] = { mine }, start[] = { 0 };
 		struct dtconv_type *type = NULL;
-		int status = dtconv_type_create_subarray(1, size, subsize, start,
-							 DTCONV_ORDER_C, crew->type, &type);
+		int status = dtconv_type_create_subarray(
+			1, size, subsize, start, DTCONV_ORDER_C, crew->type, &type);
 		size_t length = dtconv_context_error(t_context, text, sizeof(text));
 
 		if (status != DTCONV_ERR_INVAL || length != strlen(text) ||
@@ -260,7 +265,7 @@ static void *fail_alone(void *arg)
 
 START_TEST(each_thread_has_its_own_error)
 {
-	struct crew crew = {.type = t_predefined(DTCONV_INT)};
+	struct crew crew = { .type = t_predefined(DTCONV_INT) };
 
 	run_crew(&crew, fail_alone);
 }
@@ -289,7 +294,7 @@ static void *live_alone(void *arg)
 
 START_TEST(contexts_come_and_go)
 {
-	struct crew crew = {0};
+	struct crew crew = { 0 };
 
 	run_crew(&crew, live_alone);
 }

@@ -43,7 +43,8 @@ void fuzz_expect_no_types(void)
 
 	dtconv_context_query_counters(fuzz_context(), &counters);
 	if (counters.types_live)
-		fuzz_fail("%llu types are still alive", (unsigned long long)counters.types_live);
+		fuzz_fail("%llu types are still alive",
+			  (unsigned long long)counters.types_live);
 }
 
 void fuzz_fail(const char *format, ...)

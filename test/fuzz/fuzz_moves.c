@@ -14,7 +14,7 @@
 #include "support/type_choices.h"
 
 #define OPERATIONS 40
-#define MAX_INPUT 256
+#define MAX_INPUT  256
 
 /* Text of a type, for the message. */
 static const char *text_of(const struct dtconv_type *type)
@@ -29,7 +29,8 @@ static const char *text_of(const struct dtconv_type *type)
 /* A type too large for memory: positions only. */
 static void play_blind(struct choices *choices)
 {
-	struct dtconv_type *type = type_choose(fuzz_context(), choices, &type_bounds_wild);
+	struct dtconv_type *type =
+		type_choose(fuzz_context(), choices, &type_bounds_wild);
 	size_t count = choose(choices, 2) ? 1 : choose(choices, 1000000);
 	char failure[SCRIPT_FAILURE];
 
@@ -42,7 +43,8 @@ static void play_blind(struct choices *choices)
 
 static void play(struct choices *choices)
 {
-	struct dtconv_type *type = type_choose(fuzz_context(), choices, &type_bounds_tiny);
+	struct dtconv_type *type =
+		type_choose(fuzz_context(), choices, &type_bounds_tiny);
 	size_t count = choose(choices, 5);
 	size_t source_shift = choose(choices, 16);
 	size_t target_shift = choose(choices, 16);

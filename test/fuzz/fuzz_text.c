@@ -32,7 +32,8 @@ static char *formatted(format_fn format, const struct dtconv_type *type, const c
 		fuzz_fail("%s says it needs %zu bytes", what, length);
 	status = format(type, text, length + 1, &again);
 	if (status || again != length || strlen(text) != length)
-		fuzz_fail("%s: status %d, length %zu, announced %zu", what, status, again, length);
+		fuzz_fail("%s: status %d, length %zu, announced %zu", what, status, again,
+			  length);
 	return text;
 }
 

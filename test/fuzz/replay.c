@@ -18,7 +18,7 @@
 
 #define RANDOM_INPUTS 20000
 #define LONGEST_INPUT 65536
-#define MAX_RANDOM 96
+#define MAX_RANDOM    96
 
 /* Inputs run so far. */
 static size_t replayed;

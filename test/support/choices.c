@@ -21,7 +21,8 @@ void choices_from_seed(struct choices *choices, uint64_t seed)
 
 void choices_from_bytes(struct choices *choices, const uint8_t *bytes, size_t count)
 {
-	*choices = (struct choices){ .bytes = bytes ? bytes : (const uint8_t *)"", .left = count };
+	*choices = (struct choices){ .bytes = bytes ? bytes : (const uint8_t *)"",
+				     .left = count };
 }
 
 bool choices_spent(const struct choices *choices)

@@ -82,6 +82,13 @@ int fixture_run(Suite *suite)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+bool fixture_everything(void)
+{
+	const char *slice = getenv("DTCONV_TEST_SLICE");
+
+	return slice && !strcmp(slice, "all");
+}
+
 const char *fixture_error(void)
 {
 	static char text[512];
@@ -95,9 +102,10 @@ struct dtconv_type *fixture_type(const char *text)
 {
 	struct dtconv_type *type = NULL;
 
-	ck_assert_msg(!dtconv_type_parse(fixture_context, text, strlen(text), &type), "%s: %s",
-		      text, fixture_error());
-	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text, fixture_error());
+	ck_assert_msg(!dtconv_type_parse(fixture_context, text, strlen(text), &type),
+		      "%s: %s", text, fixture_error());
+	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text,
+		      fixture_error());
 	return type;
 }
 
@@ -106,7 +114,8 @@ struct choices fixture_choices(uint64_t salt)
 	const char *given = getenv("DTCONV_TEST_SEED");
 	struct choices choices;
 
-	choices_from_seed(&choices, choices_mix(salt) ^ (given ? strtoull(given, NULL, 0) : 0));
+	choices_from_seed(&choices,
+			  choices_mix(salt) ^ (given ? strtoull(given, NULL, 0) : 0));
 	return choices;
 }
 
@@ -137,8 +146,8 @@ struct dtconv_convertor *fixture_pack(const struct stage *stage)
 {
 	struct dtconv_convertor *convertor = NULL;
 
-	ck_assert_msg(!dtconv_convertor_create_pack(stage->type, stage->count, stage->source,
-						    &convertor),
+	ck_assert_msg(!dtconv_convertor_create_pack(stage->type, stage->count,
+						    stage->source, &convertor),
 		      "%s", fixture_error());
 	return convertor;
 }
@@ -147,8 +156,8 @@ struct dtconv_convertor *fixture_unpack(const struct stage *stage)
 {
 	struct dtconv_convertor *convertor = NULL;
 
-	ck_assert_msg(!dtconv_convertor_create_unpack(stage->type, stage->count, stage->target,
-						      &convertor),
+	ck_assert_msg(!dtconv_convertor_create_unpack(stage->type, stage->count,
+						      stage->target, &convertor),
 		      "%s", fixture_error());
 	return convertor;
 }
@@ -160,15 +169,15 @@ static void expect_packed(const struct stage *stage, unsigned char *memory, size
 	size_t wrong;
 
 	if (memcmp(memory + STAGE_GUARD, stage->stream + position, moved))
-		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: wrong bytes", stage->count,
-		      text_of(stage), moved, position);
+		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: wrong bytes",
+			     stage->count, text_of(stage), moved, position);
 	for (size_t i = STAGE_GUARD; i < STAGE_GUARD + moved; i++)
 		memory[i] = stage_guard_byte(i);
 	wrong = stage_guard_first_wrong(memory, room);
 	if (wrong != STAGE_RIGHT)
 		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu wrote to byte %td",
-		      stage->count, text_of(stage), moved, position,
-		      (ptrdiff_t)(wrong - STAGE_GUARD));
+			     stage->count, text_of(stage), moved, position,
+			     (ptrdiff_t)(wrong - STAGE_GUARD));
 }
 
 void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *convertor,
@@ -185,8 +194,9 @@ void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *conve
 	stage_guard(memory, room);
 	status = dtconv_convertor_pack(convertor, memory + STAGE_GUARD, bytes, &moved);
 	if (status || moved != expected)
-		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: status %d, moved %zu", stage->count,
-		      text_of(stage), bytes, position, status, moved);
+		ck_abort_msg("%zu x %s: pack of %zu bytes at %zu: status %d, moved %zu",
+			     stage->count, text_of(stage), bytes, position, status,
+			     moved);
 	expect_packed(stage, memory, room, position, moved);
 	free(memory);
 }
@@ -206,8 +216,9 @@ void fixture_unpack_next(struct stage *stage, struct dtconv_convertor *convertor
 	memcpy(packed, stage->stream + position, expected);
 	status = dtconv_convertor_unpack(convertor, packed, bytes, &moved);
 	if (status != (bytes > rest ? DTCONV_ERR_TRUNCATE : 0) || moved != expected)
-		ck_abort_msg("%zu x %s: unpack of %zu bytes at %zu: status %d, moved %zu", stage->count,
-		      text_of(stage), bytes, position, status, moved);
+		ck_abort_msg("%zu x %s: unpack of %zu bytes at %zu: status %d, moved %zu",
+			     stage->count, text_of(stage), bytes, position, status,
+			     moved);
 	stage_deliver(stage, position, moved);
 	free(packed);
 }
@@ -217,8 +228,9 @@ void fixture_arrived(const struct stage *stage)
 	size_t wrong = stage_first_wrong(stage);
 
 	if (wrong != STAGE_RIGHT)
-		ck_abort_msg("%zu x %s: after unpack displacement %td is %#x", stage->count,
-			     text_of(stage), stage_displacement(stage, wrong),
+		ck_abort_msg("%zu x %s: after unpack displacement %td is %#x",
+			     stage->count, text_of(stage),
+			     stage_displacement(stage, wrong),
 			     stage->target_memory[wrong]);
 }
 

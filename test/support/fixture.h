@@ -7,6 +7,7 @@
 #define TEST_SUPPORT_FIXTURE_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <dtconv/dtconv.h>
@@ -28,6 +29,9 @@ TCase *fixture_case(Suite *suite, const char *name, double seconds);
 
 /* Runs a suite as CK_* variables ask for; answers what main returns. */
 int fixture_run(Suite *suite);
+
+/* Whether everything is asked for (DTCONV_TEST_SLICE=all), not the slice that is fast. */
+bool fixture_everything(void);
 
 /* A committed type, one reference owned by the caller. */
 struct dtconv_type *fixture_type(const char *text);

@@ -12,7 +12,8 @@
 
 static bool lists_blocks(const struct random_tree *tree)
 {
-	return tree->displacement_count > 0 && tree->combiner != DTCONV_COMBINER_RESIZED &&
+	return tree->displacement_count > 0 &&
+	       tree->combiner != DTCONV_COMBINER_RESIZED &&
 	       tree->combiner != DTCONV_COMBINER_VECTOR &&
 	       tree->combiner != DTCONV_COMBINER_HVECTOR;
 }
@@ -158,14 +159,15 @@ static bool still_fails(const struct hunt *hunt, const struct random_tree *tree)
 
 	if (random_tree_build(tree, hunt->context, &type))
 		return false;
-	fails = random_tree_allowed(tree, hunt->limits) && dtconv_type_commit(type) == 0 &&
-		hunt->fails(type, hunt->arg);
+	fails = random_tree_allowed(tree, hunt->limits) &&
+		dtconv_type_commit(type) == 0 && hunt->fails(type, hunt->arg);
 	dtconv_type_unref(type);
 	return fails;
 }
 
 /* The first edit that still fails, or NULL if there is none. */
-static struct random_tree *reduce_once(const struct hunt *hunt, const struct random_tree *tree)
+static struct random_tree *reduce_once(const struct hunt *hunt,
+				       const struct random_tree *tree)
 {
 	for (size_t edit = 0;; edit++) {
 		struct random_tree *copy = random_tree_clone(tree);
@@ -185,7 +187,7 @@ struct random_tree *random_tree_shrink(const struct random_tree *tree,
 				       const struct random_limits *limits,
 				       random_fails_fn fails, void *arg)
 {
-	struct hunt hunt = {context, limits, fails, arg};
+	struct hunt hunt = { context, limits, fails, arg };
 	struct random_tree *best = random_tree_clone(tree);
 
 	for (;;) {

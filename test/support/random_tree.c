@@ -69,15 +69,16 @@ int random_tree_build(const struct random_tree *tree, struct dtconv_context *con
 		*type = dtconv_type_predefined(context, tree->predefined);
 		return *type ? 0 : DTCONV_ERR_INVAL;
 	}
-	struct dtconv_type **old = zeroed(tree->child_count, sizeof(struct dtconv_type *));
+	struct dtconv_type **old =
+		zeroed(tree->child_count, sizeof(struct dtconv_type *));
 	int status = 0;
 
 	for (size_t i = 0; i < tree->child_count && status == 0; i++)
 		status = random_tree_build(tree->children[i], context, &old[i]);
-	struct rebuild_parts parts = {.combiner = tree->combiner,
-				      .counts = tree->counts,
-				      .displacements = tree->displacements,
-				      .types = old};
+	struct rebuild_parts parts = { .combiner = tree->combiner,
+				       .counts = tree->counts,
+				       .displacements = tree->displacements,
+				       .types = old };
 	if (status == 0)
 		status = rebuild_from_parts(context, &parts, type);
 	for (size_t i = 0; i < tree->child_count; i++)

@@ -32,6 +32,7 @@ bool random_tree_map(const struct random_tree *tree, const struct random_limits 
 		     struct ref_typemap *map);
 
 /** Does the tree keep to the limits? */
-bool random_tree_allowed(const struct random_tree *tree, const struct random_limits *limits);
+bool random_tree_allowed(const struct random_tree *tree,
+			 const struct random_limits *limits);
 
 #endif

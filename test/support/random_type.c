@@ -66,7 +66,7 @@ struct grower {
 
 static struct random_limits with_defaults(const struct random_limits *limits)
 {
-	struct random_limits result = limits ? *limits : (struct random_limits){0};
+	struct random_limits result = limits ? *limits : (struct random_limits){ 0 };
 
 	if (result.depth == 0)
 		result.depth = 4;
@@ -88,11 +88,11 @@ static bool map_of(const struct random_tree *tree, const struct ref_typemap *con
 {
 	if (tree->combiner == DTCONV_COMBINER_NAMED)
 		return ref_typemap_predefined(tree->predefined, map) == 0;
-	struct ref_constructor constructor = {.combiner = tree->combiner,
-					      .counts = tree->counts,
-					      .displacements = tree->displacements,
-					      .oldtypes = old,
-					      .padding = limits->padding};
+	struct ref_constructor constructor = { .combiner = tree->combiner,
+					       .counts = tree->counts,
+					       .displacements = tree->displacements,
+					       .oldtypes = old,
+					       .padding = limits->padding };
 	return ref_typemap_apply(&constructor, limits->max_entries, map) == 0;
 }
 
@@ -115,8 +115,9 @@ static struct part leaf(struct grower *g)
 	static const enum dtconv_predefined usual[] = {
 		DTCONV_INT8,  DTCONV_INT16,  DTCONV_INT,        DTCONV_FLOAT,
 		DTCONV_INT64, DTCONV_DOUBLE, DTCONV_DOUBLE_INT, DTCONV_SHORT_INT,
-		DTCONV_CHAR,  DTCONV_BYTE,   DTCONV_LONG_DOUBLE};
-	struct part part = {.tree = random_tree_new(DTCONV_COMBINER_NAMED, 0, 0, 0)};
+		DTCONV_CHAR,  DTCONV_BYTE,   DTCONV_LONG_DOUBLE
+	};
+	struct part part = { .tree = random_tree_new(DTCONV_COMBINER_NAMED, 0, 0, 0) };
 
 	if (random_once_in(&g->stream, 3))
 		part.tree->predefined = (enum dtconv_predefined)random_below(
@@ -132,12 +133,12 @@ static struct part leaf(struct grower *g)
 /* A Fortran kind that exists. */
 static struct part fortran_leaf(struct grower *g)
 {
-	static const enum dtconv_combiner kinds[] = {DTCONV_COMBINER_F90_REAL,
-						     DTCONV_COMBINER_F90_COMPLEX,
-						     DTCONV_COMBINER_F90_INTEGER};
+	static const enum dtconv_combiner kinds[] = { DTCONV_COMBINER_F90_REAL,
+						      DTCONV_COMBINER_F90_COMPLEX,
+						      DTCONV_COMBINER_F90_INTEGER };
 	enum dtconv_combiner kind = kinds[random_below(&g->stream, 3)];
 	bool integer = kind == DTCONV_COMBINER_F90_INTEGER;
-	struct part part = {.tree = random_tree_new(kind, integer ? 1 : 2, 0, 0)};
+	struct part part = { .tree = random_tree_new(kind, integer ? 1 : 2, 0, 0) };
 
 	part.tree->counts[0] = random_below(&g->stream, integer ? 39 : 34);
 	if (!integer)
@@ -153,8 +154,8 @@ static size_t pick_count(struct grower *g, size_t most)
 {
 	if (random_once_in(&g->stream, 12))
 		return 0;
-	return 1 + random_below(&g->stream, most < g->limits.max_count ? most
-								       : g->limits.max_count);
+	return 1 + random_below(&g->stream,
+				most < g->limits.max_count ? most : g->limits.max_count);
 }
 
 /* How many copies of a part keep the whole within bounds. */
@@ -244,9 +245,9 @@ static void place_blocks(struct grower *g, struct random_tree *tree,
 		ptrdiff_t unit = elements ? ref_typemap_extent(map) : 1;
 		ptrdiff_t gap = even ? 8 : random_between(&g->stream, 0, 20);
 
-		tree->displacements[i] = wild ? wild_displacement(g, unit)
-					      : place(map, length_of(tree, i), unit,
-						      from + gap);
+		tree->displacements[i] =
+			wild ? wild_displacement(g, unit)
+			     : place(map, length_of(tree, i), unit, from + gap);
 		from = tree->displacements[i] * unit +
 		       ref_typemap_high(map, length_of(tree, i));
 	}
@@ -259,7 +260,8 @@ static void place_blocks(struct grower *g, struct random_tree *tree,
 static void fill_vector(struct grower *g, struct random_tree *tree,
 			const struct ref_typemap *map)
 {
-	ptrdiff_t unit = tree->combiner == DTCONV_COMBINER_VECTOR ? ref_typemap_extent(map) : 1;
+	ptrdiff_t unit =
+		tree->combiner == DTCONV_COMBINER_VECTOR ? ref_typemap_extent(map) : 1;
 	size_t most = room(g, map);
 
 	tree->counts[0] = pick_count(g, most);
@@ -281,8 +283,8 @@ static void fill_list(struct grower *g, struct random_tree *tree,
 
 	tree->counts[0] = blocks;
 	for (size_t i = 1; i < tree->count_count; i++)
-		tree->counts[i] = pick_count(
-			g, room(g, map_for(tree, old, i - 1)) / (blocks + 1));
+		tree->counts[i] =
+			pick_count(g, room(g, map_for(tree, old, i - 1)) / (blocks + 1));
 	place_blocks(g, tree, old);
 }
 
@@ -306,8 +308,9 @@ static void fill_darray_dimension(struct grower *g, size_t *gsize, size_t *distr
 {
 	*gsize = 1 + random_below(&g->stream, g->limits.max_blocks);
 	*distribution = random_below(&g->stream, 3);
-	*psize = *distribution == DTCONV_DISTRIBUTE_NONE ? 1
-							  : 1 + random_below(&g->stream, 3);
+	*psize = *distribution == DTCONV_DISTRIBUTE_NONE
+			 ? 1
+			 : 1 + random_below(&g->stream, 3);
 	*darg = DTCONV_DISTRIBUTE_DFLT_DARG;
 	if (random_once_in(&g->stream, 2))
 		return;
@@ -346,9 +349,19 @@ static void fill_resized(struct grower *g, struct random_tree *tree,
 	tree->displacements[1] = random_once_in(&g->stream, 5) ? -extent : extent;
 }
 
+/* Mostly short lists, sometimes ones that are long enough to be kept as tables. */
+static size_t pick_blocks(struct grower *g)
+{
+	size_t most = g->limits.max_blocks;
+
+	if (random_once_in(&g->stream, 4))
+		most *= 5;
+	return random_below(&g->stream, most + 1);
+}
+
 static struct random_tree *new_derived(struct grower *g)
 {
-	size_t blocks = random_below(&g->stream, g->limits.max_blocks + 1);
+	size_t blocks = pick_blocks(g);
 	size_t ndims = 1 + random_below(&g->stream, 4);
 
 	switch (random_below(&g->stream, 14)) {
@@ -376,7 +389,9 @@ static struct random_tree *new_derived(struct grower *g)
 	case 11:
 		return random_tree_new(DTCONV_COMBINER_DUP, 0, 0, 1);
 	default:
-		return random_tree_new(DTCONV_COMBINER_STRUCT, 1 + blocks, blocks, blocks);
+		blocks = random_below(&g->stream, g->limits.max_blocks + 1);
+		return random_tree_new(DTCONV_COMBINER_STRUCT, 1 + blocks, blocks,
+				       blocks);
 	}
 }
 
@@ -415,7 +430,8 @@ static bool grow_derived(struct grower *g, struct random_tree *tree, unsigned de
 {
 	size_t n = tree->child_count;
 	struct ref_typemap *maps = calloc(n + 1, sizeof(*maps));
-	const struct ref_typemap **old = calloc(n + 1, sizeof(const struct ref_typemap *));
+	const struct ref_typemap **old =
+		calloc(n + 1, sizeof(const struct ref_typemap *));
 
 	if (!maps || !old)
 		abort();
@@ -442,7 +458,7 @@ static struct part grow(struct grower *g, unsigned depth)
 	if (depth == 0 || random_once_in(&g->stream, 10))
 		return random_once_in(&g->stream, 12) ? fortran_leaf(g) : leaf(g);
 	for (unsigned attempt = 0; attempt < 4; attempt++) {
-		struct part part = {.tree = new_derived(g)};
+		struct part part = { .tree = new_derived(g) };
 
 		if (grow_derived(g, part.tree, depth, &part.map))
 			return part;
@@ -457,7 +473,8 @@ bool random_tree_map(const struct random_tree *tree, const struct random_limits 
 {
 	size_t n = tree->child_count;
 	struct ref_typemap *maps = calloc(n + 1, sizeof(*maps));
-	const struct ref_typemap **old = calloc(n + 1, sizeof(const struct ref_typemap *));
+	const struct ref_typemap **old =
+		calloc(n + 1, sizeof(const struct ref_typemap *));
 	bool good = true;
 
 	if (!maps || !old)
@@ -474,10 +491,11 @@ bool random_tree_map(const struct random_tree *tree, const struct random_limits 
 	return good;
 }
 
-bool random_tree_allowed(const struct random_tree *tree, const struct random_limits *limits)
+bool random_tree_allowed(const struct random_tree *tree,
+			 const struct random_limits *limits)
 {
 	struct random_limits full = with_defaults(limits);
-	struct ref_typemap map = {0};
+	struct ref_typemap map = { 0 };
 	bool allowed = random_tree_map(tree, &full, &map) && fits(&map, &full);
 
 	ref_typemap_free(&map);
@@ -486,7 +504,7 @@ bool random_tree_allowed(const struct random_tree *tree, const struct random_lim
 
 struct random_tree *random_tree_create(uint64_t seed, const struct random_limits *limits)
 {
-	struct grower g = {.stream = {seed}, .limits = with_defaults(limits)};
+	struct grower g = { .stream = { seed }, .limits = with_defaults(limits) };
 	struct part part = grow(&g, g.limits.depth);
 
 	ref_typemap_free(&part.map);

@@ -38,13 +38,14 @@ uint64_t random_seed(uint64_t otherwise);
 
 /** What random types may be. Zero means the default given. */
 struct random_limits {
-	unsigned depth;          /**< most constructors above each other; 4 */
-	size_t max_blocks;       /**< longest list of blocks, largest dimension; 6 */
-	size_t max_count;        /**< largest count and blocklength; 8 */
-	size_t max_entries;      /**< most basic elements; 2000 */
-	size_t max_span;         /**< most bytes between the lowest and highest byte; 65536 */
-	bool distinct;           /**< no byte twice in the typemap of `instances` in a row */
-	size_t instances;        /**< for `distinct`; 2 */
+	unsigned depth;     /**< most constructors above each other; 4 */
+	size_t max_blocks;  /**< longest list of blocks, largest dimension; 6; one
+				      list in four may be five times as long */
+	size_t max_count;   /**< largest count and blocklength; 8 */
+	size_t max_entries; /**< most basic elements; 2000 */
+	size_t max_span;    /**< most bytes between the lowest and highest byte; 65536 */
+	bool distinct;      /**< no byte twice in the typemap of `instances` in a row */
+	size_t instances;   /**< for `distinct`; 2 */
 	enum dtconv_padding padding; /**< of the context */
 };
 

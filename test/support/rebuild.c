@@ -12,9 +12,11 @@
 static int rebuild_darray(const struct rebuild_parts *parts, struct dtconv_type **type)
 {
 	size_t ndims = parts->counts[2];
-	size_t *gsizes = &parts->counts[3], *dealt = gsizes + ndims, *dargs = dealt + ndims;
+	size_t *gsizes = &parts->counts[3], *dealt = gsizes + ndims,
+	       *dargs = dealt + ndims;
 	size_t *psizes = dargs + ndims;
-	enum dtconv_distribution *distributions = calloc(ndims + 1, sizeof(*distributions));
+	enum dtconv_distribution *distributions =
+		calloc(ndims + 1, sizeof(*distributions));
 
 	if (!distributions)
 		return DTCONV_ERR_NOMEM;
@@ -56,8 +58,8 @@ static int rebuild_list(const struct rebuild_parts *parts, struct dtconv_type **
 	}
 }
 
-static int rebuild_fortran(struct dtconv_context *context, const struct rebuild_parts *parts,
-			   struct dtconv_type **type)
+static int rebuild_fortran(struct dtconv_context *context,
+			   const struct rebuild_parts *parts, struct dtconv_type **type)
 {
 	const size_t *c = parts->counts;
 
@@ -129,8 +131,9 @@ int rebuild_type(struct dtconv_context *context, const struct dtconv_type *type,
 		status = DTCONV_ERR_NOMEM;
 	if (!status)
 		status = dtconv_type_query_contents(type, e.count_count, parts.counts,
-						    e.displacement_count, parts.displacements,
-						    e.type_count, parts.types);
+						    e.displacement_count,
+						    parts.displacements, e.type_count,
+						    parts.types);
 	if (!status)
 		status = rebuild_from_parts(context, &parts, copy);
 	free(parts.counts);

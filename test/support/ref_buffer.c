@@ -25,8 +25,8 @@ static unsigned char *map_fenced(struct ref_buffer *buffer, size_t bytes)
 	unsigned char *memory;
 
 	buffer->mapping_bytes = inside + 2 * page;
-	memory = mmap(NULL, buffer->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
+	memory = mmap(NULL, buffer->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
 	buffer->mapping = memory;
@@ -50,7 +50,8 @@ static int place_fenced(struct ref_buffer *buffer, enum ref_fence fence)
 	} else {
 		buffer->guard_high += REF_GUARD_BYTES;
 	}
-	buffer->origin = (unsigned char *)((uintptr_t)memory - (uintptr_t)buffer->guard_low);
+	buffer->origin =
+		(unsigned char *)((uintptr_t)memory - (uintptr_t)buffer->guard_low);
 	return 0;
 }
 
@@ -69,11 +70,12 @@ static int place_guarded(struct ref_buffer *buffer, size_t misalign)
 	return 0;
 }
 
-int ref_buffer_create(ptrdiff_t low, ptrdiff_t high, size_t misalign, enum ref_fence fence,
-		      uint64_t seed, struct ref_buffer *buffer)
+int ref_buffer_create(ptrdiff_t low, ptrdiff_t high, size_t misalign,
+		      enum ref_fence fence, uint64_t seed, struct ref_buffer *buffer)
 {
 	*buffer = (struct ref_buffer){
-		.low = low, .high = high, .guard_low = low, .guard_high = high};
+		.low = low, .high = high, .guard_low = low, .guard_high = high
+	};
 	int result = fence == REF_FENCE_NONE ? place_guarded(buffer, misalign)
 					     : place_fenced(buffer, fence);
 	if (result == 0)
@@ -84,8 +86,9 @@ int ref_buffer_create(ptrdiff_t low, ptrdiff_t high, size_t misalign, enum ref_f
 int ref_buffer_create_for(const struct ref_typemap *map, size_t count, size_t misalign,
 			  enum ref_fence fence, uint64_t seed, struct ref_buffer *buffer)
 {
-	return ref_buffer_create(ref_typemap_low(map, count), ref_typemap_high(map, count),
-				 misalign, fence, seed, buffer);
+	return ref_buffer_create(ref_typemap_low(map, count),
+				 ref_typemap_high(map, count), misalign, fence, seed,
+				 buffer);
 }
 
 void ref_buffer_fill(struct ref_buffer *buffer, uint64_t seed)
@@ -101,7 +104,7 @@ void ref_buffer_destroy(struct ref_buffer *buffer)
 		munmap(buffer->mapping, buffer->mapping_bytes);
 	else
 		free(buffer->mapping);
-	*buffer = (struct ref_buffer){0};
+	*buffer = (struct ref_buffer){ 0 };
 }
 
 static bool report(ptrdiff_t *wrong, ptrdiff_t disp)
@@ -111,11 +114,12 @@ static bool report(ptrdiff_t *wrong, ptrdiff_t disp)
 	return false;
 }
 
-bool ref_buffer_untouched_but(const struct ref_buffer *buffer, ptrdiff_t from, ptrdiff_t to,
-			      ptrdiff_t *wrong)
+bool ref_buffer_untouched_but(const struct ref_buffer *buffer, ptrdiff_t from,
+			      ptrdiff_t to, ptrdiff_t *wrong)
 {
 	for (ptrdiff_t d = buffer->guard_low; d < buffer->guard_high; d++)
-		if ((d < from || d >= to) && buffer->origin[d] != ref_pattern(buffer->seed, d))
+		if ((d < from || d >= to) &&
+		    buffer->origin[d] != ref_pattern(buffer->seed, d))
 			return report(wrong, d);
 	return true;
 }

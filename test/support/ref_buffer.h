@@ -18,9 +18,9 @@
 
 /** What lies beyond a buffer's ends. */
 enum ref_fence {
-	REF_FENCE_NONE,  /**< guard bytes at both ends */
+	REF_FENCE_NONE, /**< guard bytes at both ends */
 	REF_FENCE_BELOW, /**< an unmapped page just before the first byte, guard bytes above */
-	REF_FENCE_ABOVE  /**< an unmapped page just after the last byte, guard bytes below */
+	REF_FENCE_ABOVE /**< an unmapped page just after the last byte, guard bytes below */
 };
 
 /** Memory whose byte at displacement d holds ref_pattern(seed, d) until somebody stores. */
@@ -46,8 +46,8 @@ static inline unsigned char ref_pattern(uint64_t seed, ptrdiff_t disp)
  * @param misalign the address of displacement 0 modulo 64 (without a fence only).
  * @return 0, or -1 if memory is short.
  */
-int ref_buffer_create(ptrdiff_t low, ptrdiff_t high, size_t misalign, enum ref_fence fence,
-		      uint64_t seed, struct ref_buffer *buffer);
+int ref_buffer_create(ptrdiff_t low, ptrdiff_t high, size_t misalign,
+		      enum ref_fence fence, uint64_t seed, struct ref_buffer *buffer);
 
 /** The same for `count` instances of a typemap. */
 int ref_buffer_create_for(const struct ref_typemap *map, size_t count, size_t misalign,
@@ -63,8 +63,8 @@ void ref_buffer_destroy(struct ref_buffer *buffer);
  * Are all bytes but those in [from, to) as the pattern says?
  * @param wrong [out] the first displacement that is not; may be NULL.
  */
-bool ref_buffer_untouched_but(const struct ref_buffer *buffer, ptrdiff_t from, ptrdiff_t to,
-			      ptrdiff_t *wrong);
+bool ref_buffer_untouched_but(const struct ref_buffer *buffer, ptrdiff_t from,
+			      ptrdiff_t to, ptrdiff_t *wrong);
 
 /**
  * After unpacking bytes [from, to) of the packed stream: does every byte of the user's buffer

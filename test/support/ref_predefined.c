@@ -34,33 +34,33 @@ struct fortran_complex32 {
 		},                   \
 		member)
 
-#define BASIC(which, text, type)                                                            \
-	[DTCONV_##which] = {.name = (text),                                                 \
-			    .size = sizeof(type),                                           \
-			    .extent = sizeof(type),                                         \
-			    .alignment = MEMBER_ALIGNMENT(type),                            \
-			    .first = DTCONV_##which,                                        \
-			    .second = DTCONV_PREDEFINED_COUNT}
+#define BASIC(which, text, type)                                  \
+	[DTCONV_##which] = { .name = (text),                      \
+			     .size = sizeof(type),                \
+			     .extent = sizeof(type),              \
+			     .alignment = MEMBER_ALIGNMENT(type), \
+			     .first = DTCONV_##which,             \
+			     .second = DTCONV_PREDEFINED_COUNT }
 
-#define PAIR(which, text, value, value_type, index, index_type)                             \
-	[DTCONV_##which] = {.name = (text),                                                 \
-			    .size = sizeof(value_type) + sizeof(index_type),                \
-			    .extent = sizeof(struct {                                       \
-				    value_type first;                                       \
-				    index_type second;                                      \
-			    }),                                                             \
-			    .alignment = MEMBER_ALIGNMENT(struct {                          \
-				    value_type first;                                       \
-				    index_type second;                                      \
-			    }),                                                             \
-			    .first = DTCONV_##value,                                        \
-			    .second = DTCONV_##index,                                       \
-			    .second_disp = offsetof(                                        \
-				    struct {                                                \
-					    value_type first;                               \
-					    index_type second;                              \
-				    },                                                      \
-				    second)}
+#define PAIR(which, text, value, value_type, index, index_type)               \
+	[DTCONV_##which] = { .name = (text),                                  \
+			     .size = sizeof(value_type) + sizeof(index_type), \
+			     .extent = sizeof(struct {                        \
+				     value_type first;                        \
+				     index_type second;                       \
+			     }),                                              \
+			     .alignment = MEMBER_ALIGNMENT(struct {           \
+				     value_type first;                        \
+				     index_type second;                       \
+			     }),                                              \
+			     .first = DTCONV_##value,                         \
+			     .second = DTCONV_##index,                        \
+			     .second_disp = offsetof(                         \
+				     struct {                                 \
+					     value_type first;                \
+					     index_type second;               \
+				     },                                       \
+				     second) }
 
 const struct ref_predefined ref_predefined[DTCONV_PREDEFINED_COUNT] = {
 	BASIC(BYTE, "byte", unsigned char),

@@ -20,8 +20,9 @@ static void start(struct ref_typemap *map)
 	struct ref_entry *entries = map->entries;
 	size_t capacity = map->capacity;
 
-	*map = (struct ref_typemap){
-		.entries = entries, .capacity = capacity, .alignment = 1};
+	*map = (struct ref_typemap){ .entries = entries,
+				     .capacity = capacity,
+				     .alignment = 1 };
 }
 
 static int reserve(struct ref_typemap *map, size_t more, size_t limit)
@@ -53,7 +54,8 @@ static void widen(struct ref_typemap *map, ptrdiff_t lb, ptrdiff_t ub)
  * 5.1.6: markers decide alone if there are any, else the data (and the padding that came
  * with it). The first marker therefore forgets what data said before it.
  */
-static void add_bounds(struct ref_typemap *map, const struct ref_typemap *old, ptrdiff_t shift)
+static void add_bounds(struct ref_typemap *map, const struct ref_typemap *old,
+		       ptrdiff_t shift)
 {
 	if (!old->bounded || (map->marked && !old->marked))
 		return;
@@ -83,7 +85,8 @@ static int append_block(struct ref_typemap *map, const struct ref_typemap *old,
 			size_t blocklength, ptrdiff_t disp, size_t limit)
 {
 	for (size_t i = 0; i < blocklength; i++)
-		if (append(map, old, disp + (ptrdiff_t)i * ref_typemap_extent(old), limit))
+		if (append(map, old, disp + (ptrdiff_t)i * ref_typemap_extent(old),
+			   limit))
 			return -1;
 	return 0;
 }
@@ -121,20 +124,21 @@ static void finish(struct ref_typemap *map, bool pad)
 			map->true_ub = end;
 	}
 	if (pad && !map->marked)
-		map->ub = map->lb + round_up(ref_typemap_extent(map),
-					     (ptrdiff_t)map->alignment);
-	map->contiguous = in_order(map) && ref_typemap_extent(map) == (ptrdiff_t)map->size;
+		map->ub = map->lb +
+			  round_up(ref_typemap_extent(map), (ptrdiff_t)map->alignment);
+	map->contiguous = in_order(map) &&
+			  ref_typemap_extent(map) == (ptrdiff_t)map->size;
 }
 
-static void add_basic(struct ref_typemap *map, enum dtconv_predefined basic, ptrdiff_t disp,
-		      enum dtconv_predefined leaf)
+static void add_basic(struct ref_typemap *map, enum dtconv_predefined basic,
+		      ptrdiff_t disp, enum dtconv_predefined leaf)
 {
 	size_t size = ref_predefined[basic].size;
 
-	map->entries[map->count++] = (struct ref_entry){.disp = disp,
-							.size = (uint8_t)size,
-							.basic = (uint8_t)basic,
-							.leaf = (uint8_t)leaf};
+	map->entries[map->count++] = (struct ref_entry){ .disp = disp,
+							 .size = (uint8_t)size,
+							 .basic = (uint8_t)basic,
+							 .leaf = (uint8_t)leaf };
 	widen(map, disp, disp + (ptrdiff_t)size);
 }
 
@@ -148,14 +152,16 @@ int ref_typemap_predefined(enum dtconv_predefined which, struct ref_typemap *map
 		return -1;
 	add_basic(map, predefined->first, 0, which);
 	if (predefined->second != DTCONV_PREDEFINED_COUNT)
-		add_basic(map, predefined->second, (ptrdiff_t)predefined->second_disp, which);
+		add_basic(map, predefined->second, (ptrdiff_t)predefined->second_disp,
+			  which);
 	widen(map, 0, (ptrdiff_t)predefined->extent);
 	finish(map, false);
 	return 0;
 }
 
 /* 6.9.4, MPI_TYPE_GET_VALUE_INDEX: a C struct of the two, whatever they are. */
-static int value_index(const struct ref_constructor *c, size_t limit, struct ref_typemap *map)
+static int value_index(const struct ref_constructor *c, size_t limit,
+		       struct ref_typemap *map)
 {
 	const struct ref_typemap *value = c->oldtypes[0], *index = c->oldtypes[1];
 	ptrdiff_t disp = round_up((ptrdiff_t)value->size, (ptrdiff_t)index->alignment);
@@ -173,7 +179,8 @@ static int value_index(const struct ref_constructor *c, size_t limit, struct ref
 static int vector(const struct ref_constructor *c, size_t limit, struct ref_typemap *map)
 {
 	const struct ref_typemap *old = c->oldtypes[0];
-	ptrdiff_t unit = c->combiner == DTCONV_COMBINER_VECTOR ? ref_typemap_extent(old) : 1;
+	ptrdiff_t unit = c->combiner == DTCONV_COMBINER_VECTOR ? ref_typemap_extent(old)
+							       : 1;
 
 	for (size_t i = 0; i < c->counts[0]; i++)
 		if (append_block(map, old, c->counts[1],
@@ -264,7 +271,7 @@ static void swap(struct ref_typemap *a, struct ref_typemap *b)
 static int take_box(const struct dimension dimensions[], size_t ndims, size_t order,
 		    const struct ref_typemap *old, size_t limit, struct ref_typemap *map)
 {
-	struct ref_typemap inner = {0};
+	struct ref_typemap inner = { 0 };
 	int result = append(&inner, old, 0, limit);
 
 	for (size_t i = 0; i < ndims && result == 0; i++) {
@@ -278,7 +285,8 @@ static int take_box(const struct dimension dimensions[], size_t ndims, size_t or
 	return result;
 }
 
-static int subarray(const struct ref_constructor *c, size_t limit, struct ref_typemap *map)
+static int subarray(const struct ref_constructor *c, size_t limit,
+		    struct ref_typemap *map)
 {
 	size_t ndims = c->counts[0];
 	const size_t *sizes = &c->counts[1];
@@ -287,10 +295,11 @@ static int subarray(const struct ref_constructor *c, size_t limit, struct ref_ty
 	if (!dimensions)
 		return -1;
 	for (size_t i = 0; i < ndims; i++)
-		dimensions[i] = (struct dimension){.size = sizes[i],
-						   .taken = sizes[ndims + i],
-						   .first = sizes[2 * ndims + i]};
-	int result = take_box(dimensions, ndims, sizes[3 * ndims], c->oldtypes[0], limit, map);
+		dimensions[i] = (struct dimension){ .size = sizes[i],
+						    .taken = sizes[ndims + i],
+						    .first = sizes[2 * ndims + i] };
+	int result =
+		take_box(dimensions, ndims, sizes[3 * ndims], c->oldtypes[0], limit, map);
 	free(dimensions);
 	return result;
 }
@@ -316,15 +325,16 @@ static int darray(const struct ref_constructor *c, size_t limit, struct ref_type
 		return -1;
 	for (size_t i = 0; i < ndims; i++) {
 		left /= psizes[i];
-		dimensions[i] = (struct dimension){.size = gsizes[i],
-						   .first = rank / left,
-						   .block = block_size(distributions[i],
-								       dargs[i], gsizes[i],
-								       psizes[i]),
-						   .processes = psizes[i]};
+		dimensions[i] = (struct dimension){ .size = gsizes[i],
+						    .first = rank / left,
+						    .block = block_size(
+							    distributions[i], dargs[i],
+							    gsizes[i], psizes[i]),
+						    .processes = psizes[i] };
 		rank %= left;
 	}
-	int result = take_box(dimensions, ndims, psizes[ndims], c->oldtypes[0], limit, map);
+	int result =
+		take_box(dimensions, ndims, psizes[ndims], c->oldtypes[0], limit, map);
 	free(dimensions);
 	return result;
 }
@@ -334,7 +344,7 @@ static int darray(const struct ref_constructor *c, size_t limit, struct ref_type
 /* Digits and exponent ranges of the kinds of 4, 8 and 16 bytes (IEEE binary32, 64, 128). */
 static size_t real_kind(size_t p, size_t r)
 {
-	static const size_t digits[] = {6, 15, 33}, range[] = {37, 307, 4931};
+	static const size_t digits[] = { 6, 15, 33 }, range[] = { 37, 307, 4931 };
 
 	for (size_t kind = 0; kind < 3; kind++)
 		if ((p == DTCONV_UNDEFINED || p <= digits[kind]) &&
@@ -345,7 +355,7 @@ static size_t real_kind(size_t p, size_t r)
 
 static size_t integer_kind(size_t r)
 {
-	static const size_t digits[] = {2, 4, 9, 18, 38};
+	static const size_t digits[] = { 2, 4, 9, 18, 38 };
 	size_t kind = 0;
 
 	while (kind < 5 && r > digits[kind])
@@ -355,15 +365,17 @@ static size_t integer_kind(size_t r)
 
 static int fortran_kind(const struct ref_constructor *c, struct ref_typemap *map)
 {
-	static const enum dtconv_predefined reals[] = {DTCONV_REAL4, DTCONV_REAL8,
-						       DTCONV_REAL16,
-						       DTCONV_PREDEFINED_COUNT};
-	static const enum dtconv_predefined complexes[] = {DTCONV_COMPLEX8, DTCONV_COMPLEX16,
-							   DTCONV_COMPLEX32,
-							   DTCONV_PREDEFINED_COUNT};
+	static const enum dtconv_predefined reals[] = { DTCONV_REAL4, DTCONV_REAL8,
+							DTCONV_REAL16,
+							DTCONV_PREDEFINED_COUNT };
+	static const enum dtconv_predefined complexes[] = { DTCONV_COMPLEX8,
+							    DTCONV_COMPLEX16,
+							    DTCONV_COMPLEX32,
+							    DTCONV_PREDEFINED_COUNT };
 	static const enum dtconv_predefined integers[] = {
 		DTCONV_INTEGER1, DTCONV_INTEGER2,  DTCONV_INTEGER4,
-		DTCONV_INTEGER8, DTCONV_INTEGER16, DTCONV_PREDEFINED_COUNT};
+		DTCONV_INTEGER8, DTCONV_INTEGER16, DTCONV_PREDEFINED_COUNT
+	};
 	enum dtconv_predefined which;
 
 	if (c->combiner == DTCONV_COMBINER_F90_INTEGER)
@@ -377,7 +389,8 @@ static int fortran_kind(const struct ref_constructor *c, struct ref_typemap *map
 
 /* ---- one type from its parts --------------------------------------------------------- */
 
-static int apply_layout(const struct ref_constructor *c, size_t limit, struct ref_typemap *map)
+static int apply_layout(const struct ref_constructor *c, size_t limit,
+			struct ref_typemap *map)
 {
 	switch (c->combiner) {
 	case DTCONV_COMBINER_DUP:
@@ -404,7 +417,8 @@ static int apply_layout(const struct ref_constructor *c, size_t limit, struct re
 	}
 }
 
-int ref_typemap_apply(const struct ref_constructor *c, size_t limit, struct ref_typemap *map)
+int ref_typemap_apply(const struct ref_constructor *c, size_t limit,
+		      struct ref_typemap *map)
 {
 	bool pad = c->padding == DTCONV_PADDING_ALWAYS ||
 		   (c->padding == DTCONV_PADDING_STRUCT &&
@@ -455,10 +469,12 @@ static int read_node(const struct dtconv_type *type, struct node *node)
 	const struct dtconv_envelope *e = &node->envelope;
 
 	node->counts = calloc(e->count_count + 1, sizeof(*node->counts));
-	node->displacements = calloc(e->displacement_count + 1, sizeof(*node->displacements));
+	node->displacements =
+		calloc(e->displacement_count + 1, sizeof(*node->displacements));
 	node->types = calloc(e->type_count + 1, sizeof(struct dtconv_type *));
 	node->maps = calloc(e->type_count + 1, sizeof(*node->maps));
-	node->map_pointers = calloc(e->type_count + 1, sizeof(const struct ref_typemap *));
+	node->map_pointers =
+		calloc(e->type_count + 1, sizeof(const struct ref_typemap *));
 	if (!node->counts || !node->displacements || !node->types || !node->maps ||
 	    !node->map_pointers)
 		return -1;
@@ -472,11 +488,12 @@ struct limits {
 	size_t entries;
 };
 
-static int build(const struct dtconv_type *type, const struct limits *limits, unsigned depth,
-		 struct ref_typemap *map);
+static int build(const struct dtconv_type *type, const struct limits *limits,
+		 unsigned depth, struct ref_typemap *map);
 
 static int build_derived(const struct dtconv_type *type, struct node *node,
-			 const struct limits *limits, unsigned depth, struct ref_typemap *map)
+			 const struct limits *limits, unsigned depth,
+			 struct ref_typemap *map)
 {
 	if (read_node(type, node))
 		return -1;
@@ -485,24 +502,24 @@ static int build_derived(const struct dtconv_type *type, struct node *node,
 			return -1;
 		node->map_pointers[i] = &node->maps[i];
 	}
-	struct ref_constructor constructor = {.combiner = node->envelope.combiner,
-					      .counts = node->counts,
-					      .displacements = node->displacements,
-					      .oldtypes = node->map_pointers,
-					      .padding = limits->padding};
+	struct ref_constructor constructor = { .combiner = node->envelope.combiner,
+					       .counts = node->counts,
+					       .displacements = node->displacements,
+					       .oldtypes = node->map_pointers,
+					       .padding = limits->padding };
 	return ref_typemap_apply(&constructor, limits->entries, map);
 }
 
 /* Recursive, because that is how the standard defines it; the depth is bounded. */
-static int build(const struct dtconv_type *type, const struct limits *limits, unsigned depth,
-		 struct ref_typemap *map)
+static int build(const struct dtconv_type *type, const struct limits *limits,
+		 unsigned depth, struct ref_typemap *map)
 {
-	struct node node = {0};
+	struct node node = { 0 };
 
 	if (depth > REF_MAX_DEPTH || dtconv_type_query_envelope(type, &node.envelope))
 		return -1;
 	if (node.envelope.combiner == DTCONV_COMBINER_NAMED) {
-		struct dtconv_type_attr attr = {.struct_size = sizeof(attr)};
+		struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 		if (dtconv_type_query(type, &attr))
 			return -1;
@@ -516,11 +533,11 @@ static int build(const struct dtconv_type *type, const struct limits *limits, un
 int ref_typemap_build(const struct dtconv_type *type, enum dtconv_padding padding,
 		      size_t limit, struct ref_typemap *map)
 {
-	struct limits limits = {.padding = padding, .entries = limit};
+	struct limits limits = { .padding = padding, .entries = limit };
 
 	if (limit == 0)
 		limits.entries = REF_DEFAULT_LIMIT;
-	*map = (struct ref_typemap){0};
+	*map = (struct ref_typemap){ 0 };
 	int result = build(type, &limits, 0, map);
 	if (result)
 		ref_typemap_free(map);
@@ -530,7 +547,7 @@ int ref_typemap_build(const struct dtconv_type *type, enum dtconv_padding paddin
 void ref_typemap_free(struct ref_typemap *map)
 {
 	free(map->entries);
-	*map = (struct ref_typemap){0};
+	*map = (struct ref_typemap){ 0 };
 }
 
 /* ---- questions ----------------------------------------------------------------------- */
@@ -640,7 +657,8 @@ void ref_typemap_unpack(const struct ref_typemap *map, size_t count, void *origi
 		for (size_t j = 0; j < map->count && bytes > 0; j++) {
 			ptrdiff_t disp = (ptrdiff_t)i * ref_typemap_extent(map) +
 					 map->entries[j].disp;
-			size_t n = map->entries[j].size < bytes ? map->entries[j].size : bytes;
+			size_t n = map->entries[j].size < bytes ? map->entries[j].size
+								: bytes;
 
 			memcpy((unsigned char *)origin + disp, in, n);
 			in += n;

@@ -18,7 +18,7 @@ struct ref_entry {
 	ptrdiff_t disp; /**< in bytes */
 	uint8_t size;   /**< bytes of the basic type */
 	uint8_t basic;  /**< enum dtconv_predefined, never a pair */
-	uint8_t leaf;   /**< the predefined type it came in: the pair, if it came in one */
+	uint8_t leaf; /**< the predefined type it came in: the pair, if it came in one */
 };
 
 /**
@@ -30,14 +30,14 @@ struct ref_typemap {
 	size_t count;              /**< of them */
 	size_t capacity;           /**< room in entries */
 	bool marked;               /**< the typemap holds lb and ub markers */
-	bool bounded;              /**< lb and ub come from markers or data, not from nothing */
-	ptrdiff_t lb;              /**< lower bound, by the markers if there are any */
-	ptrdiff_t ub;              /**< upper bound, padding included */
-	ptrdiff_t true_lb;         /**< lowest byte of data, 0 if there is none */
-	ptrdiff_t true_ub;         /**< one past the highest, 0 if there is none */
-	size_t size;               /**< packed bytes */
-	size_t alignment;          /**< strictest of the entries, 1 if there are none */
-	bool contiguous;           /**< any number of them are one run, in order */
+	bool bounded;      /**< lb and ub come from markers or data, not from nothing */
+	ptrdiff_t lb;      /**< lower bound, by the markers if there are any */
+	ptrdiff_t ub;      /**< upper bound, padding included */
+	ptrdiff_t true_lb; /**< lowest byte of data, 0 if there is none */
+	ptrdiff_t true_ub; /**< one past the highest, 0 if there is none */
+	size_t size;       /**< packed bytes */
+	size_t alignment;  /**< strictest of the entries, 1 if there are none */
+	bool contiguous;   /**< any number of them are one run, in order */
 };
 
 /** A constructor's arguments, in the order of dtconv_type_query_contents. */

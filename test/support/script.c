@@ -21,7 +21,7 @@
 #include "support/stage.h"
 
 #define PLAYERS 4
-#define IOVECS 64
+#define IOVECS  64
 
 /* A convertor and where its stream must stand. */
 struct player {
@@ -43,8 +43,8 @@ struct script {
 /* Past the stream's end a fragment may have this many bytes more. */
 #define SURPLUS 8
 
-__attribute__((format(printf, 2, 3))) static int fail(struct script *script, const char *format,
-						      ...)
+__attribute__((format(printf, 2, 3))) static int fail(struct script *script,
+						      const char *format, ...)
 {
 	va_list arguments;
 
@@ -66,7 +66,8 @@ static size_t remaining(const struct script *script, const struct player *player
 
 /* ---- expectations -------------------------------------------------------------------- */
 
-static int expect_status(struct script *script, const char *call, int status, int expected)
+static int expect_status(struct script *script, const char *call, int status,
+			 int expected)
 {
 	if (status == expected)
 		return 0;
@@ -74,52 +75,60 @@ static int expect_status(struct script *script, const char *call, int status, in
 		    dtconv_strerror(status), expected, dtconv_strerror(expected));
 }
 
-static int expect_moved(struct script *script, const char *call, size_t position, size_t moved,
-			size_t expected)
+static int expect_moved(struct script *script, const char *call, size_t position,
+			size_t moved, size_t expected)
 {
 	if (moved == expected)
 		return 0;
-	return fail(script, "%s at position %zu of %zu moved %zu bytes, not %zu", call, position,
-		    script->stage->bytes, moved, expected);
+	return fail(script, "%s at position %zu of %zu moved %zu bytes, not %zu", call,
+		    position, script->stage->bytes, moved, expected);
 }
 
 static int expect_position(struct script *script, const struct player *player)
 {
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 
-	if (expect_status(script, "query", dtconv_convertor_query(player->convertor, &attr), 0))
+	if (expect_status(script, "query",
+			  dtconv_convertor_query(player->convertor, &attr), 0))
 		return -1;
 	if (attr.position != player->position || attr.size != script->stage->bytes ||
 	    attr.in_flight)
-		return fail(script, "query says position %zu of %zu, in flight %d; it is %zu of %zu",
-			    attr.position, attr.size, attr.in_flight, player->position,
-			    script->stage->bytes);
+		return fail(
+			script,
+			"query says position %zu of %zu, in flight %d; it is %zu of %zu",
+			attr.position, attr.size, attr.in_flight, player->position,
+			script->stage->bytes);
 	return 0;
 }
 
 /* The packed bytes must be the stream's, with the guards on both sides untouched. */
-static int expect_packed(struct script *script, const char *call, size_t shift, size_t position,
-			 size_t moved)
+static int expect_packed(struct script *script, const char *call, size_t shift,
+			 size_t position, size_t moved)
 {
 	unsigned char *at = script->packed + STAGE_GUARD + shift;
 	size_t wrong;
 
 	for (size_t i = 0; i < moved; i++)
 		if (at[i] != script->stage->stream[position + i])
-			return fail(script, "%s of %zu bytes at position %zu: byte %zu is 0x%02x, not 0x%02x",
-				    call, moved, position, i, at[i],
-				    script->stage->stream[position + i]);
+			return fail(
+				script,
+				"%s of %zu bytes at position %zu: byte %zu is 0x%02x, not 0x%02x",
+				call, moved, position, i, at[i],
+				script->stage->stream[position + i]);
 	/* Put the guard bytes back where data is, and look at all of them. */
 	for (size_t i = 0; i < moved; i++)
 		at[i] = stage_guard_byte((size_t)(at + i - script->packed));
 	wrong = stage_guard_first_wrong(script->packed, script->packed_bytes);
 	if (wrong != STAGE_RIGHT)
-		return fail(script, "%s of %zu bytes at position %zu wrote to byte %td of its packed memory",
-			    call, moved, position, (ptrdiff_t)(wrong - STAGE_GUARD - shift));
+		return fail(
+			script,
+			"%s of %zu bytes at position %zu wrote to byte %td of its packed memory",
+			call, moved, position, (ptrdiff_t)(wrong - STAGE_GUARD - shift));
 	return 0;
 }
 
-static int expect_target(struct script *script, const char *call, size_t position, size_t moved)
+static int expect_target(struct script *script, const char *call, size_t position,
+			 size_t moved)
 {
 	size_t wrong;
 
@@ -127,9 +136,11 @@ static int expect_target(struct script *script, const char *call, size_t positio
 	wrong = stage_first_wrong(script->stage);
 	if (wrong == STAGE_RIGHT)
 		return 0;
-	return fail(script, "%s of %zu bytes at position %zu: displacement %td of the target is 0x%02x",
-		    call, moved, position, stage_displacement(script->stage, wrong),
-		    script->stage->target_memory[wrong]);
+	return fail(
+		script,
+		"%s of %zu bytes at position %zu: displacement %td of the target is 0x%02x",
+		call, moved, position, stage_displacement(script->stage, wrong),
+		script->stage->target_memory[wrong]);
 }
 
 /* ---- choices ------------------------------------------------------------------------- */
@@ -177,8 +188,9 @@ static int play_pack(struct script *script, struct player *player)
 	size_t shift = choose(script->choices, 16);
 	size_t position = player->position;
 	size_t moved = SIZE_MAX;
-	int status = dtconv_convertor_pack(player->convertor, script->packed + STAGE_GUARD + shift,
-					   capacity, &moved);
+	int status = dtconv_convertor_pack(player->convertor,
+					   script->packed + STAGE_GUARD + shift, capacity,
+					   &moved);
 
 	player->position += expected;
 	if (expect_status(script, "pack", status, 0) ||
@@ -190,7 +202,8 @@ static int play_pack(struct script *script, struct player *player)
 /* Lays the next bytes of the stream, and rubbish after its end, for an unpack. */
 static unsigned char *lay_packed(struct script *script, size_t position, size_t bytes)
 {
-	unsigned char *packed = script->packed + STAGE_GUARD + choose(script->choices, 16);
+	unsigned char *packed =
+		script->packed + STAGE_GUARD + choose(script->choices, 16);
 	size_t valid = smaller(bytes, script->stage->bytes - position);
 
 	memcpy(packed, script->stage->stream + position, valid);
@@ -204,12 +217,13 @@ static int play_unpack(struct script *script, struct player *player)
 	size_t expected = smaller(bytes, remaining(script, player));
 	size_t position = player->position;
 	size_t moved = SIZE_MAX;
-	int status = dtconv_convertor_unpack(player->convertor,
-					     lay_packed(script, position, bytes), bytes, &moved);
+	int status = dtconv_convertor_unpack(
+		player->convertor, lay_packed(script, position, bytes), bytes, &moved);
 
 	stage_guard(script->packed, script->packed_bytes);
 	player->position += expected;
-	if (expect_status(script, "unpack", status, bytes > expected ? DTCONV_ERR_TRUNCATE : 0) ||
+	if (expect_status(script, "unpack", status,
+			  bytes > expected ? DTCONV_ERR_TRUNCATE : 0) ||
 	    expect_moved(script, "unpack", position, moved, expected))
 		return -1;
 	return expect_target(script, "unpack", position, moved);
@@ -256,7 +270,8 @@ static int expect_refusals(struct script *script, struct player *player)
 	    dtconv_convertor_start(convertor, &byte, 1, NULL, NULL) != DTCONV_ERR_STATE ||
 	    dtconv_convertor_rebind_pack(convertor, script->stage->type, 1,
 					 script->stage->source) != DTCONV_ERR_STATE)
-		return fail(script, "a call was accepted while an operation is in flight");
+		return fail(script,
+			    "a call was accepted while an operation is in flight");
 	return 0;
 }
 
@@ -289,17 +304,21 @@ static int play_start(struct script *script)
 	if (player->packs)
 		stage_guard(script->packed, script->packed_bytes);
 	if (expect_status(script, "start",
-			  dtconv_convertor_start(player->convertor, packed, bytes, complete,
-						 &completion),
+			  dtconv_convertor_start(player->convertor, packed, bytes,
+						 complete, &completion),
 			  0) ||
 	    expect_refusals(script, player))
 		return -1;
-	if (expect_status(script, "wait", finish_started(script, player, &moved), surplus) ||
+	if (expect_status(script, "wait", finish_started(script, player, &moved),
+			  surplus) ||
 	    expect_moved(script, "start", position, moved, expected))
 		return -1;
-	if (completion.calls != 1 || completion.status != surplus || completion.moved != moved)
-		return fail(script, "the callback ran %d times, last with status %d and %zu bytes",
-			    completion.calls, completion.status, completion.moved);
+	if (completion.calls != 1 || completion.status != surplus ||
+	    completion.moved != moved)
+		return fail(
+			script,
+			"the callback ran %d times, last with status %d and %zu bytes",
+			completion.calls, completion.status, completion.moved);
 	player->position += expected;
 	if (player->packs)
 		return expect_packed(script, "start", shift, position, moved);
@@ -311,13 +330,15 @@ static int play_seek(struct script *script)
 {
 	struct player *player = choose_player(script);
 	size_t bytes = script->stage->bytes;
-	size_t position = chance(script->choices, 8) ? bytes + 1 + choose(script->choices, 9) :
-						       choose(script->choices, bytes + 1);
+	size_t position = chance(script->choices, 8)
+				  ? bytes + 1 + choose(script->choices, 9)
+				  : choose(script->choices, bytes + 1);
 	int status = dtconv_convertor_seek(player->convertor, position);
 
 	if (position <= bytes)
 		player->position = position;
-	return expect_status(script, "seek", status, position > bytes ? DTCONV_ERR_INVAL : 0);
+	return expect_status(script, "seek", status,
+			     position > bytes ? DTCONV_ERR_INVAL : 0);
 }
 
 static int play_clone(struct script *script)
@@ -329,7 +350,8 @@ static int play_clone(struct script *script)
 		return 0;
 	*clone = *player;
 	if (expect_status(script, "clone",
-			  dtconv_convertor_clone(player->convertor, &clone->convertor), 0))
+			  dtconv_convertor_clone(player->convertor, &clone->convertor),
+			  0))
 		return -1;
 	script->player_count++;
 	return 0;
@@ -348,14 +370,17 @@ static int expect_iov(struct script *script, const struct player *player,
 		uintptr_t base = (uintptr_t)iov[i].iov_base;
 
 		if (!iov[i].iov_len || (i && base == end))
-			return fail(script, "iov at position %zu: entry %zu of %zu bytes %s",
-				    player->position, i, iov[i].iov_len,
-				    iov[i].iov_len ? "continues the one before" : "is empty");
+			return fail(
+				script, "iov at position %zu: entry %zu of %zu bytes %s",
+				player->position, i, iov[i].iov_len,
+				iov[i].iov_len ? "continues the one before" : "is empty");
 		for (size_t j = 0; j < iov[i].iov_len; j++, position++)
 			if (position >= stage->bytes ||
 			    base + j != origin + (uintptr_t)stage->map[position])
-				return fail(script, "iov at position %zu: byte %zu of entry %zu is not byte %zu of the stream",
-					    player->position, j, i, position);
+				return fail(
+					script,
+					"iov at position %zu: byte %zu of entry %zu is not byte %zu of the stream",
+					player->position, j, i, position);
 		end = base + iov[i].iov_len;
 	}
 	return 0;
@@ -366,7 +391,8 @@ static size_t covered(const struct script *script, size_t position, size_t max_i
 		      size_t max_bytes)
 {
 	const struct stage *stage = script->stage;
-	size_t end = max_bytes < stage->bytes - position ? position + max_bytes : stage->bytes;
+	size_t end = max_bytes < stage->bytes - position ? position + max_bytes
+							 : stage->bytes;
 	size_t at = position;
 
 	for (size_t blocks = 0; at < end && blocks < max_iov; blocks++) {
@@ -381,20 +407,21 @@ static int play_iov(struct script *script)
 {
 	struct player *player = choose_player(script);
 	size_t max_iov = chance(script->choices, 3) ? IOVECS : choose(script->choices, 4);
-	size_t max_bytes = chance(script->choices, 3) ?
-				   SIZE_MAX :
-				   choose_length(script, remaining(script, player));
+	size_t max_bytes = chance(script->choices, 3)
+				   ? SIZE_MAX
+				   : choose_length(script, remaining(script, player));
 	size_t expected = covered(script, player->position, max_iov, max_bytes);
 	struct iovec iov[IOVECS];
 	size_t iov_count = SIZE_MAX, moved = SIZE_MAX;
-	int status = dtconv_convertor_iov(player->convertor, iov, max_iov, max_bytes, &iov_count,
-					  &moved);
+	int status = dtconv_convertor_iov(player->convertor, iov, max_iov, max_bytes,
+					  &iov_count, &moved);
 
 	if (expect_status(script, "iov", status, 0) ||
 	    expect_moved(script, "iov", player->position, moved, expected))
 		return -1;
 	if (iov_count > max_iov)
-		return fail(script, "iov wrote %zu entries, room was %zu", iov_count, max_iov);
+		return fail(script, "iov wrote %zu entries, room was %zu", iov_count,
+			    max_iov);
 	if (expect_iov(script, player, iov, iov_count))
 		return -1;
 	player->position += moved;
@@ -409,11 +436,11 @@ static int bind(struct script *script, struct player *player)
 	player->position = 0;
 	player->packs = !choose(script->choices, 2);
 	if (!player->convertor && player->packs)
-		status = dtconv_convertor_create_pack(stage->type, stage->count, stage->source,
-						      &player->convertor);
+		status = dtconv_convertor_create_pack(stage->type, stage->count,
+						      stage->source, &player->convertor);
 	else if (!player->convertor)
-		status = dtconv_convertor_create_unpack(stage->type, stage->count, stage->target,
-							&player->convertor);
+		status = dtconv_convertor_create_unpack(
+			stage->type, stage->count, stage->target, &player->convertor);
 	else if (player->packs)
 		status = dtconv_convertor_rebind_pack(player->convertor, stage->type,
 						      stage->count, stage->source);
@@ -434,9 +461,10 @@ static int play_wrong(struct script *script)
 	struct player *player = choose_player(script);
 	size_t moved = 0;
 	unsigned char byte = 0;
-	int status = player->packs ?
-			     dtconv_convertor_unpack(player->convertor, &byte, 1, &moved) :
-			     dtconv_convertor_pack(player->convertor, &byte, 1, &moved);
+	int status =
+		player->packs
+			? dtconv_convertor_unpack(player->convertor, &byte, 1, &moved)
+			: dtconv_convertor_pack(player->convertor, &byte, 1, &moved);
 
 	if (expect_status(script, "a move the wrong way", status, DTCONV_ERR_STATE))
 		return -1;
@@ -466,7 +494,8 @@ static int play_oneshot_pack(struct script *script)
 
 	if (expect_status(script, "one-shot pack", status,
 			  capacity < stage->bytes ? DTCONV_ERR_TRUNCATE : 0) ||
-	    expect_moved(script, "one-shot pack", 0, moved, smaller(capacity, stage->bytes)))
+	    expect_moved(script, "one-shot pack", 0, moved,
+			 smaller(capacity, stage->bytes)))
 		return -1;
 	return expect_packed(script, "one-shot pack", shift, 0, moved);
 }
@@ -482,7 +511,8 @@ static int play_oneshot_unpack(struct script *script)
 	stage_guard(script->packed, script->packed_bytes);
 	if (expect_status(script, "one-shot unpack", status,
 			  bytes > stage->bytes ? DTCONV_ERR_TRUNCATE : 0) ||
-	    expect_moved(script, "one-shot unpack", 0, moved, smaller(bytes, stage->bytes)))
+	    expect_moved(script, "one-shot unpack", 0, moved,
+			 smaller(bytes, stage->bytes)))
 		return -1;
 	return expect_target(script, "one-shot unpack", 0, moved);
 }
@@ -506,11 +536,14 @@ static int play_one(struct script *script)
 {
 	/* Moves stand several times because they are what matters. */
 	static int (*const operations[])(struct script *) = {
-		play_move,	     play_move, play_move,   play_move,	 play_seek,  play_seek,
-		play_iov,	     play_iov,	play_clone,  play_start, play_start, play_rebind,
-		play_oneshot_unpack, play_copy, play_destroy, play_wrong, play_oneshot_pack,
+		play_move,           play_move,  play_move,    play_move,
+		play_seek,           play_seek,  play_iov,     play_iov,
+		play_clone,          play_start, play_start,   play_rebind,
+		play_oneshot_unpack, play_copy,  play_destroy, play_wrong,
+		play_oneshot_pack,
 	};
-	size_t which = choose(script->choices, sizeof(operations) / sizeof(operations[0]));
+	size_t which =
+		choose(script->choices, sizeof(operations) / sizeof(operations[0]));
 
 	return operations[which](script);
 }
@@ -520,7 +553,8 @@ static int open_script(struct script *script)
 	script->packed_bytes = script->stage->bytes + SURPLUS + 16 + 2 * STAGE_GUARD;
 	script->packed = malloc(script->packed_bytes);
 	if (!script->packed)
-		return fail(script, "out of memory for %zu packed bytes", script->packed_bytes);
+		return fail(script, "out of memory for %zu packed bytes",
+			    script->packed_bytes);
 	stage_guard(script->packed, script->packed_bytes);
 	script->player_count = 1;
 	return bind(script, &script->players[0]);
@@ -578,7 +612,8 @@ static int sum_blind_iov(struct script *script, const struct iovec *iov, size_t 
 	for (size_t i = 0; i < iov_count; i++)
 		sum += iov[i].iov_len;
 	if (sum != moved)
-		return fail(script, "iov says %zu bytes, its entries hold %zu", moved, sum);
+		return fail(script, "iov says %zu bytes, its entries hold %zu", moved,
+			    sum);
 	return 0;
 }
 
@@ -594,12 +629,13 @@ static int play_blind_one(struct script *script, struct dtconv_convertor *conver
 	size_t iov_count = 0, moved = 0;
 	int failed;
 
-	if (expect_status(script, "seek", dtconv_convertor_seek(convertor, position), 0) ||
+	if (expect_status(script, "seek", dtconv_convertor_seek(convertor, position),
+			  0) ||
 	    expect_status(script, "clone", dtconv_convertor_clone(convertor, &clone), 0))
 		return -1;
 	failed = expect_status(script, "iov",
-			       dtconv_convertor_iov(clone, iov, IOVECS, max_bytes, &iov_count,
-						    &moved),
+			       dtconv_convertor_iov(clone, iov, IOVECS, max_bytes,
+						    &iov_count, &moved),
 			       0) ||
 		 sum_blind_iov(script, iov, iov_count, moved);
 	dtconv_convertor_query(clone, &attr);
@@ -607,10 +643,11 @@ static int play_blind_one(struct script *script, struct dtconv_convertor *conver
 	if (failed)
 		return -1;
 	if (iov_count < IOVECS && moved != smaller(max_bytes, size - position))
-		return fail(script, "iov at position %zu of %zu moved %zu bytes, not %zu", position,
-			    size, moved, smaller(max_bytes, size - position));
+		return fail(script, "iov at position %zu of %zu moved %zu bytes, not %zu",
+			    position, size, moved, smaller(max_bytes, size - position));
 	if (attr.position != position + moved)
-		return fail(script, "after an iov of %zu bytes at %zu the position is %zu", moved,
+		return fail(script,
+			    "after an iov of %zu bytes at %zu the position is %zu", moved,
 			    position, attr.position);
 	return 0;
 }
@@ -640,7 +677,8 @@ int script_play_blind(struct dtconv_type *type, size_t count, struct choices *ch
 	dtconv_type_query(type, &attr);
 	too_long = is_too_long(&attr, count);
 	status = dtconv_convertor_create_pack(type, count, NULL, &convertor);
-	failed = expect_status(&script, "create", status, too_long ? DTCONV_ERR_OVERFLOW : 0);
+	failed = expect_status(&script, "create", status,
+			       too_long ? DTCONV_ERR_OVERFLOW : 0);
 	if (failed || too_long)
 		return failed;
 	while (!failed && operations-- && !choices_spent(choices))

@@ -65,14 +65,15 @@ size_t stage_first_wrong(const struct stage *stage)
 
 		if (!stage->delivered[i] || stage->verdicts[offset] == VERDICT_RIGHT)
 			continue;
-		stage->verdicts[offset] = stage->target_memory[offset] == stage->stream[i] ?
-						  VERDICT_RIGHT :
-						  VERDICT_WRONG;
+		stage->verdicts[offset] = stage->target_memory[offset] == stage->stream[i]
+						  ? VERDICT_RIGHT
+						  : VERDICT_WRONG;
 	}
 	for (size_t i = 0; i < stage->memory_bytes; i++) {
 		if (stage->verdicts[i] == VERDICT_WRONG)
 			return i;
-		if (stage->verdicts[i] == VERDICT_GAP && stage->target_memory[i] != stage_guard_byte(i))
+		if (stage->verdicts[i] == VERDICT_GAP &&
+		    stage->target_memory[i] != stage_guard_byte(i))
 			return i;
 	}
 	return STAGE_RIGHT;
@@ -89,7 +90,8 @@ static int map_bytes(struct stage *stage)
 	struct ref_typemap typemap = { .count = 0 };
 	int failed = -1;
 
-	if (ref_typemap_build(stage->type, DTCONV_PADDING_STRUCT, STAGE_MAX_STREAM, &typemap))
+	if (ref_typemap_build(stage->type, DTCONV_PADDING_STRUCT, STAGE_MAX_STREAM,
+			      &typemap))
 		return -1;
 	if (!typemap.size || stage->count <= STAGE_MAX_STREAM / typemap.size) {
 		stage->bytes = stage->count * typemap.size;
@@ -117,7 +119,8 @@ static void find_span(struct stage *stage)
 }
 
 /* Allocates one memory and finds displacement 0 in it (which may lie outside it). */
-static unsigned char *allocate(const struct stage *stage, size_t shift, unsigned char **origin)
+static unsigned char *allocate(const struct stage *stage, size_t shift,
+			       unsigned char **origin)
 {
 	unsigned char *memory = aligned_alloc(STAGE_LINE, stage->memory_bytes);
 
@@ -128,8 +131,8 @@ static unsigned char *allocate(const struct stage *stage, size_t shift, unsigned
 
 static int allocate_all(struct stage *stage, size_t source_shift, size_t target_shift)
 {
-	stage->memory_bytes = (stage->span + 3 * STAGE_GUARD + STAGE_LINE - 1) / STAGE_LINE *
-			      STAGE_LINE;
+	stage->memory_bytes = (stage->span + 3 * STAGE_GUARD + STAGE_LINE - 1) /
+			      STAGE_LINE * STAGE_LINE;
 	stage->source_memory = allocate(stage, source_shift, &stage->source);
 	stage->target_memory = allocate(stage, target_shift, &stage->target);
 	stage->verdicts = malloc(stage->memory_bytes);
@@ -159,7 +162,8 @@ int stage_open(struct stage *stage, struct dtconv_type *type, size_t count,
 	if (dtconv_type_commit(type) || map_bytes(stage))
 		goto fail;
 	find_span(stage);
-	if (stage->span > STAGE_MAX_SPAN || allocate_all(stage, source_shift, target_shift))
+	if (stage->span > STAGE_MAX_SPAN ||
+	    allocate_all(stage, source_shift, target_shift))
 		goto fail;
 	fill(stage, seed);
 	stage_blank(stage);

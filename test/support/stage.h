@@ -21,18 +21,18 @@ struct dtconv_type;
 
 /* Larger streams and spans than these are not staged (stage_open answers false). */
 #define STAGE_MAX_STREAM ((size_t)1 << 22)
-#define STAGE_MAX_SPAN ((size_t)1 << 24)
+#define STAGE_MAX_SPAN   ((size_t)1 << 24)
 
 struct stage {
 	struct dtconv_type *type; /* committed, borrowed */
 	size_t count;
-	size_t bytes;         /* length of the packed stream */
-	ptrdiff_t *map;       /* displacement of each of its bytes */
-	unsigned char *stream; /* the packed stream of source */
-	unsigned char *source; /* displacement 0 of the memory to pack from */
-	unsigned char *target; /* displacement 0 of the memory to unpack into */
-	ptrdiff_t low;         /* lowest displacement with data, 0 if there is none */
-	size_t span;           /* bytes from there to the end of the highest */
+	size_t bytes;             /* length of the packed stream */
+	ptrdiff_t *map;           /* displacement of each of its bytes */
+	unsigned char *stream;    /* the packed stream of source */
+	unsigned char *source;    /* displacement 0 of the memory to pack from */
+	unsigned char *target;    /* displacement 0 of the memory to unpack into */
+	ptrdiff_t low;            /* lowest displacement with data, 0 if there is none */
+	size_t span;              /* bytes from there to the end of the highest */
 	unsigned char *delivered; /* 1 for each byte of the stream that was unpacked */
 	unsigned char *source_memory;
 	unsigned char *target_memory;

@@ -34,12 +34,12 @@ int t_run(Suite *suite);
 const char *t_error(void);
 
 /** Assert that a call answers a status, and say the error text if not. */
-#define t_status(call, expected)                                                          \
-	do {                                                                              \
-		int t_got_ = (call);                                                      \
-		ck_assert_msg(t_got_ == (int)(expected), "%s: %s (%s), expected %s",      \
-			      #call, dtconv_strerror(t_got_), t_error(),                  \
-			      dtconv_strerror(expected));                                 \
+#define t_status(call, expected)                                                     \
+	do {                                                                         \
+		int t_got_ = (call);                                                 \
+		ck_assert_msg(t_got_ == (int)(expected), "%s: %s (%s), expected %s", \
+			      #call, dtconv_strerror(t_got_), t_error(),             \
+			      dtconv_strerror(expected));                            \
 	} while (0)
 
 /** Assert that a call succeeds. */

@@ -15,9 +15,9 @@
 
 #include "support/choices.h"
 
-#define SHELF 4
-#define MAX_STEPS 6
-#define MAX_BLOCKS 6
+#define SHELF          4
+#define MAX_STEPS      6
+#define MAX_BLOCKS     6
 #define MAX_DIMENSIONS 3
 
 const struct type_bounds type_bounds_tiny = { .bytes = 512, .span = 2048 };
@@ -53,8 +53,8 @@ static size_t choose_count(struct shelf *shelf, size_t most)
 
 static ptrdiff_t choose_disp(struct shelf *shelf, ptrdiff_t least, ptrdiff_t most)
 {
-	return go_wild(shelf) ? (ptrdiff_t)extreme(shelf) :
-				choose_between(shelf->choices, least, most);
+	return go_wild(shelf) ? (ptrdiff_t)extreme(shelf)
+			      : choose_between(shelf->choices, least, most);
 }
 
 static struct dtconv_type *choose_old(struct shelf *shelf)
@@ -95,7 +95,8 @@ static void even_out(struct shelf *shelf, struct blocks *blocks)
 					   &blocks->displacements[i]))
 			blocks->displacements[i] = 0;
 	}
-	if (blocks->count && chance(shelf->choices, 3))
+	if (blocks->count && chance(shelf->choices, 3) &&
+	    blocks->displacements[blocks->count - 1] < PTRDIFF_MAX)
 		blocks->displacements[blocks->count - 1]++;
 }
 
@@ -106,7 +107,8 @@ typedef int (*make_fn)(struct shelf *shelf, struct dtconv_type **type);
 
 static int make_contiguous(struct shelf *shelf, struct dtconv_type **type)
 {
-	return dtconv_type_create_contiguous(choose_count(shelf, 6), choose_old(shelf), type);
+	return dtconv_type_create_contiguous(choose_count(shelf, 6), choose_old(shelf),
+					     type);
 }
 
 static int make_vector(struct shelf *shelf, struct dtconv_type **type)
@@ -134,8 +136,8 @@ static int make_indexed(struct shelf *shelf, struct dtconv_type **type)
 	choose_blocks(shelf, 12, &blocks);
 	if (chance(shelf->choices, 3))
 		even_out(shelf, &blocks);
-	return dtconv_type_create_indexed(blocks.count, blocks.lengths, blocks.displacements,
-					  choose_old(shelf), type);
+	return dtconv_type_create_indexed(blocks.count, blocks.lengths,
+					  blocks.displacements, choose_old(shelf), type);
 }
 
 static int make_hindexed(struct shelf *shelf, struct dtconv_type **type)
@@ -145,8 +147,8 @@ static int make_hindexed(struct shelf *shelf, struct dtconv_type **type)
 	choose_blocks(shelf, 96, &blocks);
 	if (chance(shelf->choices, 3))
 		even_out(shelf, &blocks);
-	return dtconv_type_create_hindexed(blocks.count, blocks.lengths, blocks.displacements,
-					   choose_old(shelf), type);
+	return dtconv_type_create_hindexed(blocks.count, blocks.lengths,
+					   blocks.displacements, choose_old(shelf), type);
 }
 
 static int make_indexed_block(struct shelf *shelf, struct dtconv_type **type)
@@ -155,7 +157,8 @@ static int make_indexed_block(struct shelf *shelf, struct dtconv_type **type)
 
 	choose_blocks(shelf, 12, &blocks);
 	return dtconv_type_create_indexed_block(blocks.count, choose_count(shelf, 3),
-						blocks.displacements, choose_old(shelf), type);
+						blocks.displacements, choose_old(shelf),
+						type);
 }
 
 static int make_hindexed_block(struct shelf *shelf, struct dtconv_type **type)
@@ -164,7 +167,8 @@ static int make_hindexed_block(struct shelf *shelf, struct dtconv_type **type)
 
 	choose_blocks(shelf, 96, &blocks);
 	return dtconv_type_create_hindexed_block(blocks.count, choose_count(shelf, 5),
-						 blocks.displacements, choose_old(shelf), type);
+						 blocks.displacements, choose_old(shelf),
+						 type);
 }
 
 static int make_struct(struct shelf *shelf, struct dtconv_type **type)
@@ -198,7 +202,8 @@ static int make_subarray(struct shelf *shelf, struct dtconv_type **type)
 static int make_darray(struct shelf *shelf, struct dtconv_type **type)
 {
 	size_t dimensions = 1 + choose(shelf->choices, MAX_DIMENSIONS);
-	size_t sizes[MAX_DIMENSIONS], arguments[MAX_DIMENSIONS], processes[MAX_DIMENSIONS];
+	size_t sizes[MAX_DIMENSIONS], arguments[MAX_DIMENSIONS],
+		processes[MAX_DIMENSIONS];
 	enum dtconv_distribution dealt[MAX_DIMENSIONS];
 	size_t all = 1;
 
@@ -206,16 +211,17 @@ static int make_darray(struct shelf *shelf, struct dtconv_type **type)
 		size_t kind = choose(shelf->choices, 4);
 		size_t block = choose(shelf->choices, 5);
 
-		sizes[i] = go_wild(shelf) ? extreme(shelf) : 1 + choose(shelf->choices, 6);
+		sizes[i] = go_wild(shelf) ? extreme(shelf)
+					  : 1 + choose(shelf->choices, 6);
 		dealt[i] = (enum dtconv_distribution)(kind % 3);
-		processes[i] = dealt[i] == DTCONV_DISTRIBUTE_NONE ?
-				       1 :
-				       1 + choose(shelf->choices, 3);
+		processes[i] = dealt[i] == DTCONV_DISTRIBUTE_NONE
+				       ? 1
+				       : 1 + choose(shelf->choices, 3);
 		arguments[i] = block ? block : DTCONV_DISTRIBUTE_DFLT_DARG;
 		all *= processes[i];
 	}
-	return dtconv_type_create_darray(all, choose(shelf->choices, all), dimensions, sizes,
-					 dealt, arguments, processes,
+	return dtconv_type_create_darray(all, choose(shelf->choices, all), dimensions,
+					 sizes, dealt, arguments, processes,
 					 (enum dtconv_order)choose(shelf->choices, 2),
 					 choose_old(shelf), type);
 }
@@ -247,11 +253,11 @@ static int make_f90(struct shelf *shelf, struct dtconv_type **type)
 
 	switch (choose(shelf->choices, 3)) {
 	case 0:
-		return dtconv_type_create_f90_real(shelf->context, digits, DTCONV_UNDEFINED,
-						   type);
+		return dtconv_type_create_f90_real(shelf->context, digits,
+						   DTCONV_UNDEFINED, type);
 	case 1:
-		return dtconv_type_create_f90_complex(shelf->context, DTCONV_UNDEFINED, digits,
-						      type);
+		return dtconv_type_create_f90_complex(shelf->context, DTCONV_UNDEFINED,
+						      digits, type);
 	default:
 		return dtconv_type_create_f90_integer(shelf->context, digits, type);
 	}
@@ -285,10 +291,12 @@ static void make_one(struct shelf *shelf, size_t place)
 {
 	/* The ones that shape layouts stand first: a fuzzer's zero bytes choose them. */
 	static const make_fn makes[] = {
-		make_vector,	    make_hvector, make_indexed,	       make_hindexed,
-		make_struct,	    make_resized, make_contiguous,     make_subarray,
-		make_indexed_block, make_darray,  make_hindexed_block, make_dup,
-		make_predefined,    make_vector,  make_f90,	       make_value_index,
+		make_vector,      make_hvector,        make_indexed,
+		make_hindexed,    make_struct,         make_resized,
+		make_contiguous,  make_subarray,       make_indexed_block,
+		make_darray,      make_hindexed_block, make_dup,
+		make_predefined,  make_vector,         make_f90,
+		make_value_index,
 	};
 	make_fn make = makes[choose(shelf->choices, sizeof(makes) / sizeof(makes[0]))];
 	struct dtconv_type *type = NULL;
@@ -307,7 +315,8 @@ struct dtconv_type *type_choose(struct dtconv_context *context, struct choices *
 				const struct type_bounds *bounds)
 {
 	static const enum dtconv_predefined basics[SHELF] = { DTCONV_INT, DTCONV_DOUBLE,
-							      DTCONV_BYTE, DTCONV_SHORT_INT };
+							      DTCONV_BYTE,
+							      DTCONV_SHORT_INT };
 	struct shelf shelf = {
 		.context = context,
 		.choices = choices,

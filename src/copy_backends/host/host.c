@@ -129,6 +129,14 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
  */
 #define TILE_BYTES 64
 
+/*
+ * Strips of this many runs leave their lines in the first cache until the next iteration comes
+ * to the lines' other bytes, so they need no tiles. Lines that are written part by part are
+ * dearer than lines that are read so.
+ */
+#define RESIDENT_READ 256
+#define RESIDENT_WRITTEN 64
+
 static uint64_t magnitude(int64_t stride)
 {
 	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
@@ -147,7 +155,8 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	ptrdiff_t run_bytes = (ptrdiff_t)op->unit_bytes;
-	if (magnitude(loop->stride) >= magnitude(op->stride)) {
+	if (magnitude(loop->stride) >= magnitude(op->stride) ||
+	    op->count <= (place.direction == DTC_PACK ? RESIDENT_READ : RESIDENT_WRITTEN)) {
 		move_grid(start, (struct dtc_grid_side){loop->stride, op->stride},
 			  (struct dtc_grid_side){packed_step, run_bytes}, count, op->count,
 			  op->unit_bytes);
@@ -180,16 +189,37 @@ static void move_tables_across(struct place place, const struct dtc_program *pro
 	}
 }
 
+/* One whole iteration. */
+static void move_body(struct place place, const struct dtc_program *program,
+		      const struct dtc_op *body, uint32_t op_count)
+{
+	for (uint32_t i = 0; i < op_count; i++) {
+		const struct dtc_op *op = &body[i];
+		struct place start = at(&place, op->disp, op->bytes_before);
+
+		if (op->kind == DTC_OP_RUN)
+			move_run(start, op->bytes);
+		else if (op->kind == DTC_OP_STRIP)
+			move_strip(start, op, 0, op->count);
+		else
+			dtc_cpu_table(dtc_program_table(program, op), 0, op->count,
+				      start.packed, start.user, start.direction);
+	}
+}
+
 static void move_iterations(struct place place, const struct dtc_program *program,
 			    const struct dtc_piece *piece)
 {
 	const struct dtc_op *loop = piece->op;
 	uint64_t count = piece->bytes / loop->unit_bytes;
-	uint64_t pass = DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
+	uint64_t pass;
 
 	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
-	if (loop->body == 1)
-		pass = count;
+	if (count == 1) {
+		move_body(place, program, piece->body, loop->body);
+		return;
+	}
+	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
 		uint64_t n = DTC_MIN(count - done, pass);
 		struct place start = at(&place, (int64_t)done * loop->stride,

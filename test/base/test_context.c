@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts: options, log, error texts, counters, and what a context does about types that
+ * outlive it.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dtconv/dtconv.h>
+
+#include "support/fixture.h"
+
+/* ---- a log that remembers ---------------------------------------------------------------- */
+
+struct record {
+	size_t lines;
+	enum dtconv_log_level level;
+	int line;
+	char file[64];
+	char text[400];
+};
+
+static void remember(void *arg, enum dtconv_log_level level, const char *file, int line,
+		     const char *text)
+{
+	struct record *record = arg;
+
+	record->lines++;
+	record->level = level;
+	record->line = line;
+	snprintf(record->file, sizeof(record->file), "%s", file);
+	snprintf(record->text, sizeof(record->text), "%s", text);
+}
+
+static struct dtconv_context *create(struct dtconv_context_params *params)
+{
+	struct dtconv_context *context = NULL;
+
+	params->struct_size = sizeof(*params);
+	ck_assert_int_eq(dtconv_context_create(params, &context), 0);
+	ck_assert_ptr_nonnull(context);
+	return context;
+}
+
+static void fail_once(struct dtconv_context *context)
+{
+	struct dtconv_type *byte = dtconv_type_predefined(context, DTCONV_BYTE), *type;
+
+	ck_assert_int_eq(dtconv_type_create_resized(byte, PTRDIFF_MAX, 1, &type),
+			 DTCONV_ERR_OVERFLOW);
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+START_TEST(everything_has_a_default)
+{
+	struct dtconv_context *context = NULL;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	dtconv_context_destroy(context);
+	dtconv_context_destroy(NULL);
+}
+END_TEST
+
+START_TEST(wrong_options_are_refused_with_a_sentence)
+{
+	static const struct {
+		struct dtconv_context_params params;
+		const char *sentence;
+	} wrong[] = {
+		{ { .flags = 1u << 31 }, "params.flags has unknown bits" },
+		{ { .log_level = (enum dtconv_log_level)6 }, "params.log_level is not a level" },
+		{ { .padding = (enum dtconv_padding)3 }, "params.padding is not a padding" },
+	};
+	struct dtconv_context_params params = wrong[_i].params;
+	struct dtconv_context *context = NULL;
+	struct record record = { 0 };
+
+	params.struct_size = sizeof(params);
+	params.log = remember;
+	params.log_arg = &record;
+	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	ck_assert_ptr_null(context);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_ptr_nonnull(strstr(record.text, wrong[_i].sentence));
+}
+END_TEST
+
+static void *no_memory(void *arg, size_t bytes)
+{
+	size_t *left = arg;
+
+	return (*left)-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void give_back(void *arg, void *memory)
+{
+	(void)arg;
+	free(memory);
+}
+
+START_TEST(half_an_allocator_is_refused)
+{
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.allocator = { .alloc = no_memory } };
+	struct dtconv_context *context = NULL;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	params.struct_size = 0;
+	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	ck_assert_ptr_null(context);
+}
+END_TEST
+
+/* Callers compiled against a shorter struct get the defaults for what they do not know. */
+START_TEST(a_shorter_struct_leaves_the_rest_at_its_default)
+{
+	struct dtconv_context_params params = { .struct_size = offsetof(struct dtconv_context_params,
+									flags),
+						.flags = 1u << 31 };
+	struct dtconv_context *context = NULL;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(memory_may_run_out_at_any_allocation)
+{
+	size_t needed = 0;
+	int status = DTCONV_ERR_NOMEM;
+
+	for (; status; needed++) {
+		size_t left = needed;
+		struct dtconv_context_params params = {
+			.struct_size = sizeof(params),
+			.allocator = { no_memory, give_back, &left }
+		};
+		struct dtconv_context *context = NULL;
+
+		status = dtconv_context_create(&params, &context);
+		ck_assert(status == 0 || status == DTCONV_ERR_NOMEM);
+		ck_assert_int_eq(status == 0, context != NULL);
+		dtconv_context_destroy(context);
+		ck_assert_uint_lt(needed, 100000);
+	}
+	ck_assert_uint_gt(needed, DTCONV_PREDEFINED_COUNT);
+}
+END_TEST
+
+/* ---- log ----------------------------------------------------------------------------------- */
+
+START_TEST(errors_are_logged_with_their_source)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_ERROR };
+	struct dtconv_context *context = create(&params);
+
+	fail_once(context);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_int_eq(record.level, DTCONV_LOG_ERROR);
+	ck_assert_str_eq(record.file, "src/datatype/build_regular.c");
+	ck_assert_int_gt(record.line, 0);
+	ck_assert_ptr_nonnull(strstr(record.text, "dtconv_type_create_resized: lb (argument 2)"));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_silent_context_logs_nothing)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember, .log_arg = &record };
+	struct dtconv_context *context = create(&params);
+
+	fail_once(context);
+	ck_assert_uint_eq(record.lines, 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(the_environment_sets_the_level)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember, .log_arg = &record };
+
+	setenv("DTCONV_LOG", "error", 1);
+	struct dtconv_context *context = create(&params);
+	fail_once(context);
+	ck_assert_uint_eq(record.lines, 1);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_level_that_is_none_warns_and_says_where_it_came_from)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember, .log_arg = &record };
+
+	setenv("DTCONV_LOG", "loud", 1);
+	struct dtconv_context *context = create(&params);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
+	ck_assert_ptr_nonnull(strstr(record.text, "environment variable DTCONV_LOG is 'loud'"));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(commits_are_logged_for_debugging)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_DEBUG };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_type *type;
+
+	ck_assert_int_eq(dtconv_type_create_vector(3, 1, 2,
+						   dtconv_type_predefined(context, DTCONV_INT),
+						   &type),
+			 0);
+	size_t before = record.lines;
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	ck_assert_uint_eq(record.lines, before + 1);
+	ck_assert_ptr_nonnull(strstr(record.text, "committed a type of 12 bytes"));
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* ---- error texts --------------------------------------------------------------------------- */
+
+START_TEST(the_text_is_cut_to_the_room_given)
+{
+	struct dtconv_context_params params = { 0 };
+	struct dtconv_context *context = create(&params);
+	char text[8] = "unasked";
+
+	ck_assert_uint_eq(dtconv_context_error(context, text, sizeof(text)), 0);
+	ck_assert_str_eq(text, "");
+	fail_once(context);
+	size_t length = dtconv_context_error(context, text, sizeof(text));
+	ck_assert_uint_gt(length, sizeof(text));
+	ck_assert_str_eq(text, "dtconv_");
+	ck_assert_uint_eq(dtconv_context_error(context, NULL, 0), length);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+static void *fail_in_thread(void *context)
+{
+	fail_once(context);
+	return NULL;
+}
+
+/* Contexts remember 64 threads: the 65th failing one displaces the oldest, nothing more. */
+START_TEST(more_failing_threads_than_slots_displace_the_oldest)
+{
+	struct dtconv_context_params params = { 0 };
+	struct dtconv_context *context = create(&params);
+	pthread_t threads[64];
+
+	fail_once(context);
+	ck_assert_uint_gt(dtconv_context_error(context, NULL, 0), 0);
+	for (size_t i = 0; i < 64; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, fail_in_thread, context), 0);
+	for (size_t i = 0; i < 64; i++)
+		pthread_join(threads[i], NULL);
+	fail_once(context);
+	ck_assert_uint_gt(dtconv_context_error(context, NULL, 0), 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(every_status_has_words)
+{
+	for (int status = DTCONV_ERR_LIMIT; status <= DTCONV_INPROGRESS; status++)
+		ck_assert_str_ne(dtconv_strerror(status), "unknown status");
+	ck_assert_str_eq(dtconv_strerror(DTCONV_ERR_LIMIT - 1), "unknown status");
+	ck_assert_str_eq(dtconv_strerror(2), "unknown status");
+}
+END_TEST
+
+/* ---- counters and life --------------------------------------------------------------------- */
+
+START_TEST(counters_count_when_asked)
+{
+	struct dtconv_context_params params = { .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_counters now = { .struct_size = sizeof(now) };
+	struct dtconv_type *type;
+	char data[8] = "", packed[8];
+
+	dtconv_context_query_counters(context, &now);
+	ck_assert_uint_eq(now.types_created + now.types_live + now.types_committed, 0);
+	dtconv_type_create_contiguous(2, dtconv_type_predefined(context, DTCONV_INT), &type);
+	dtconv_type_commit(type);
+	dtconv_pack(type, 1, data, packed, 8, NULL);
+	fail_once(context);
+	dtconv_context_query_counters(context, &now);
+	ck_assert_uint_eq(now.types_created, 1);
+	ck_assert_uint_eq(now.types_committed, 1);
+	ck_assert_uint_eq(now.types_live, 1);
+	ck_assert_uint_eq(now.pack_calls, 1);
+	ck_assert_uint_eq(now.pack_bytes, 8);
+	ck_assert_uint_eq(now.errors, 1);
+	dtconv_type_unref(type);
+	dtconv_context_query_counters(context, &now);
+	ck_assert_uint_eq(now.types_live, 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(counters_stay_zero_when_not_asked)
+{
+	struct dtconv_context_params params = { 0 };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_counters now = { .struct_size = sizeof(now), .errors = 7 };
+
+	fail_once(context);
+	ck_assert_int_eq(dtconv_context_query_counters(context, &now), 0);
+	ck_assert_uint_eq(now.errors, 0);
+	now.struct_size = 0;
+	ck_assert_int_eq(dtconv_context_query_counters(context, &now), DTCONV_ERR_INVAL);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_context_with_live_types_is_reported_and_kept)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_ERROR };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_type *type;
+
+	dtconv_type_create_contiguous(2, dtconv_type_predefined(context, DTCONV_INT), &type);
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_ptr_nonnull(strstr(record.text, "1 types of the context are still referenced"));
+	dtconv_type_unref(type); /* nothing dangles */
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(record.lines, 1);
+}
+END_TEST
+
+START_TEST(two_contexts_share_nothing)
+{
+	struct dtconv_context_params params = { 0 };
+	struct dtconv_context *one = create(&params), *other = create(&params);
+
+	fail_once(one);
+	ck_assert_uint_gt(dtconv_context_error(one, NULL, 0), 0);
+	ck_assert_uint_eq(dtconv_context_error(other, NULL, 0), 0);
+	ck_assert_ptr_ne(dtconv_type_predefined(one, DTCONV_INT),
+			 dtconv_type_predefined(other, DTCONV_INT));
+	dtconv_context_destroy(one);
+	dtconv_context_destroy(other);
+}
+END_TEST
+
+static void quiet_environment(void)
+{
+	unsetenv("DTCONV_LOG");
+}
+
+static TCase *add_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, quiet_environment, quiet_environment);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("context");
+	TCase *options = add_case(suite, "options");
+	TCase *log = add_case(suite, "log");
+	TCase *texts = add_case(suite, "texts");
+	TCase *life = add_case(suite, "life");
+
+	tcase_add_test(options, everything_has_a_default);
+	tcase_add_loop_test(options, wrong_options_are_refused_with_a_sentence, 0, 3);
+	tcase_add_test(options, half_an_allocator_is_refused);
+	tcase_add_test(options, a_shorter_struct_leaves_the_rest_at_its_default);
+	tcase_add_test(options, memory_may_run_out_at_any_allocation);
+	tcase_add_test(log, errors_are_logged_with_their_source);
+	tcase_add_test(log, a_silent_context_logs_nothing);
+	tcase_add_test(log, the_environment_sets_the_level);
+	tcase_add_test(log, a_level_that_is_none_warns_and_says_where_it_came_from);
+	tcase_add_test(log, commits_are_logged_for_debugging);
+	tcase_add_test(texts, the_text_is_cut_to_the_room_given);
+	tcase_add_test(texts, more_failing_threads_than_slots_displace_the_oldest);
+	tcase_add_test(texts, every_status_has_words);
+	tcase_add_test(life, counters_count_when_asked);
+	tcase_add_test(life, counters_stay_zero_when_not_asked);
+	tcase_add_test(life, a_context_with_live_types_is_reported_and_kept);
+	tcase_add_test(life, two_contexts_share_nothing);
+	return fixture_run(suite);
+}

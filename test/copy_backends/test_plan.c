@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The planner and its explanation: who is a candidate for which memory, and what is said of a
+ * job that nobody can move.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copy_backends/plan.h"
+#include "datatype/type.h"
+#include "support/fixture.h"
+
+static const char *explain(const struct dtconv_type *type, size_t count,
+			   enum dtconv_memory_kind user, enum dtconv_memory_kind packed)
+{
+	static char text[4096];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_explain(type, count, user, packed, text, sizeof(text), &length),
+			 0);
+	ck_assert_uint_eq(length, strlen(text));
+	return text;
+}
+
+START_TEST(host_and_pinned_memory_go_to_the_host_backend)
+{
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	const enum dtconv_memory_kind kinds[] = { DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED };
+
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_ptr_eq(dtc_plan_choose(dtc_type_layout(type), 3, kinds[i / 2],
+						 kinds[i % 2]),
+				 &dtc_host_backend);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(device_memory_has_no_backend_and_the_reason_is_given)
+{
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	const char *text;
+
+	ck_assert_ptr_null(dtc_plan_choose(dtc_type_layout(type), 1, DTCONV_MEMORY_DEVICE,
+					   DTCONV_MEMORY_HOST));
+	text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST);
+	ck_assert_ptr_nonnull(strstr(text, "does not reach device memory"));
+	ck_assert_ptr_nonnull(strstr(text, "no backend of this build can move it"));
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(shapes_are_named)
+{
+	static const struct {
+		const char *expr;
+		size_t count;
+		const char *shape;
+	} cases[] = {
+		{ "contiguous(0, int)", 1, "empty" },
+		{ "contiguous(9, int)", 4, "contiguous" },
+		{ "vector(9, 1, 2, int)", 1, "strided" },
+		{ "subarray([20,20,20], [5,5,5], [0,0,0], c, int)", 1, "strided" },
+		{ "contiguous(20, resized(vector(20, 1, 20, double), 0, 8))", 1, "transposing" },
+		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 9, "periodic" },
+		{ "indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],int)", 1,
+		  "indexed" },
+	};
+	char wanted[64];
+	struct dtconv_type *type = fixture_type(cases[_i].expr);
+
+	snprintf(wanted, sizeof(wanted), "bytes, %s\n", cases[_i].shape);
+	const char *text =
+		explain(type, cases[_i].count, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
+	ck_assert_msg(strstr(text, wanted) != NULL, "%s: %s", cases[_i].expr, text);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(long_structs_are_told_in_their_first_parts)
+{
+	struct dtconv_type *type =
+		fixture_type("struct([1,1,1,1,1],[0,1000,2000,3000,4001],"
+			     "[vector(9,1,2,int),vector(9,1,3,int),vector(9,1,4,int),"
+			     "vector(9,2,4,int),vector(11,3,5,byte)])");
+	const char *text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
+
+	ck_assert_ptr_nonnull(strstr(text, "part 4: strided, 33 bytes at displacement 4001"));
+	ck_assert_ptr_null(strstr(text, "parts more"));
+	dtconv_type_unref(type);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan");
+	TCase *choice = fixture_case(suite, "choice", 10);
+
+	tcase_add_test(choice, host_and_pinned_memory_go_to_the_host_backend);
+	tcase_add_test(choice, device_memory_has_no_backend_and_the_reason_is_given);
+	tcase_add_loop_test(choice, shapes_are_named, 0, 7);
+	tcase_add_test(choice, long_structs_are_told_in_their_first_parts);
+	return fixture_run(suite);
+}
