@@ -84,6 +84,8 @@ static bool collect_piece(struct collection *collection, const struct dtc_progra
 int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 			 size_t max_iov, size_t max_bytes, size_t *iov_count, size_t *moved)
 {
+	if (!convertor || !iov_count || !moved)
+		return DTCONV_ERR_INVAL;
 	struct dtc_cursor *cursor = &convertor->cursor;
 	struct collection collection = {.iov = iov,
 					.max_count = max_iov,
