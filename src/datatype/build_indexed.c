@@ -165,6 +165,8 @@ int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],
 			       const ptrdiff_t displacements[], struct dtconv_type *oldtype,
 			       struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_INDEXED,
 				.count = count,
@@ -184,6 +186,8 @@ int dtconv_type_create_hindexed(size_t count, const size_t blocklengths[],
 				const ptrdiff_t displacements[], struct dtconv_type *oldtype,
 				struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_HINDEXED,
 				.count = count,
@@ -203,6 +207,8 @@ int dtconv_type_create_indexed_block(size_t count, size_t blocklength,
 				     const ptrdiff_t displacements[],
 				     struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_INDEXED_BLOCK,
 				.count = count,
@@ -222,6 +228,8 @@ int dtconv_type_create_hindexed_block(size_t count, size_t blocklength,
 				      struct dtconv_type *oldtype,
 				      struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_HINDEXED_BLOCK,
 				.count = count,
