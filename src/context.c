@@ -147,6 +147,8 @@ static uint64_t counted(struct dtconv_context *context, enum dtc_counter counter
 int dtconv_context_query_counters(struct dtconv_context *context,
 				  struct dtconv_counters *counters)
 {
+	if (!context || !counters)
+		return DTCONV_ERR_INVAL;
 	struct dtconv_counters now = {
 		.struct_size = counters->struct_size,
 		.types_created = counted(context, DTC_COUNT_TYPES_CREATED),

@@ -18,6 +18,8 @@
 int dtconv_context_create(const struct dtconv_context_params *params,
 			  struct dtconv_context **context)
 {
+	if (!context)
+		return DTCONV_ERR_INVAL;
 	struct dtconv_context *created;
 
 	int status = dtc_context_create(params, &created);
@@ -84,6 +86,8 @@ static void describe_backends(struct dtc_text *text)
 int dtconv_context_format_info(struct dtconv_context *context, char *buffer, size_t capacity,
 			       size_t *length)
 {
+	if (!context || !length)
+		return DTCONV_ERR_INVAL;
 	struct dtc_text text;
 
 	(void)context;

@@ -119,6 +119,8 @@ size_t dtconv_context_error(struct dtconv_context *context, char *text, size_t c
 {
 	size_t length = 0;
 
+	if (!context)
+		return 0;
 	pthread_mutex_lock(&context->error_lock);
 	struct dtc_error_slot *slot = find_slot(context, pthread_self());
 	const char *found = slot ? slot->text : "";

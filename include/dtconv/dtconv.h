@@ -16,6 +16,9 @@
  * - **Errors.** A function that can fail returns 0 or a negative enum dtconv_status, and
  *   leaves one sentence for dtconv_context_error. Output arguments are last and are written
  *   only on success; the moved-bytes outputs are exact even on failure.
+ * - **NULL.** An object or an output argument that is NULL where the description does not
+ *   allow it is answered with DTCONV_ERR_INVAL. There is no sentence then if no context is at
+ *   hand. Data pointers are not looked at: they may be absolute.
  * - **Ownership.** `create` and `destroy` for things with one owner, `ref` and `unref` for
  *   types. `destroy` and `unref` accept NULL. User buffers are borrowed, never copied.
  * - **Threads.** A committed type is immutable and may be used by any number of threads. A

@@ -433,7 +433,7 @@ DTCONV_API int dtconv_type_commit(struct dtconv_type *type);
 
 /**
  * Add a reference.
- * @param type the type.
+ * @param type the type, or NULL.
  * @return @p type.
  */
 DTCONV_API struct dtconv_type *dtconv_type_ref(struct dtconv_type *type);

@@ -78,6 +78,8 @@ static int create(struct dtconv_type *type, size_t count, char *buffer,
 int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count, const void *buffer,
 				 struct dtconv_convertor **convertor)
 {
+	if (!type || !convertor)
+		return DTCONV_ERR_INVAL;
 	/* A packing convertor only reads through the pointer. */
 	return create(type, count, (char *)(uintptr_t)buffer, DTC_PACK, __func__, convertor);
 }
@@ -85,6 +87,8 @@ int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count, const v
 int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count, void *buffer,
 				   struct dtconv_convertor **convertor)
 {
+	if (!type || !convertor)
+		return DTCONV_ERR_INVAL;
 	return create(type, count, buffer, DTC_UNPACK, __func__, convertor);
 }
 
@@ -116,18 +120,24 @@ static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, 
 int dtconv_convertor_rebind_pack(struct dtconv_convertor *convertor, struct dtconv_type *type,
 				 size_t count, const void *buffer)
 {
+	if (!convertor || !type)
+		return DTCONV_ERR_INVAL;
 	return rebind(convertor, type, count, (char *)(uintptr_t)buffer, DTC_PACK, __func__);
 }
 
 int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
 				   struct dtconv_type *type, size_t count, void *buffer)
 {
+	if (!convertor || !type)
+		return DTCONV_ERR_INVAL;
 	return rebind(convertor, type, count, buffer, DTC_UNPACK, __func__);
 }
 
 int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 			   struct dtconv_convertor **clone)
 {
+	if (!convertor || !clone)
+		return DTCONV_ERR_INVAL;
 	struct dtconv_context *context = convertor->type->context;
 	struct dtconv_convertor *copy;
 
@@ -161,6 +171,8 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 			   struct dtconv_convertor_attr *attr)
 {
+	if (!convertor || !attr)
+		return DTCONV_ERR_INVAL;
 	const struct dtc_operation *operation = &convertor->operation;
 	/* Host memory is copied by start, but the position advances at completion. */
 	size_t ahead = operation->in_flight ? operation->moved : 0;
@@ -182,6 +194,8 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 
 int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position)
 {
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
 	int status = dtc_convertor_check_idle(convertor, __func__);
 
 	if (status)

@@ -41,8 +41,9 @@ struct rest_of_run {
 	uint64_t bytes;
 };
 
+/* In a table the search goes on from @entry, the one of the run before. */
 static struct rest_of_run run_at(const struct dtc_program *program, const struct dtc_op *op,
-				 uint64_t offset)
+				 uint64_t offset, uint64_t *entry)
 {
 	if (op->kind == DTC_OP_RUN)
 		return (struct rest_of_run){(int64_t)offset, op->bytes - offset};
@@ -54,11 +55,11 @@ static struct rest_of_run run_at(const struct dtc_program *program, const struct
 					    op->unit_bytes - inside};
 	}
 	const struct dtc_table *table = dtc_program_table(program, op);
-	uint64_t entry = dtc_table_find(table, offset);
-	uint64_t inside = offset - dtc_table_prefix(table, entry);
+	*entry = dtc_table_find(table, offset, *entry);
+	uint64_t inside = offset - dtc_table_prefix(table, *entry);
 
-	return (struct rest_of_run){dtc_table_disp(table, entry) + (int64_t)inside,
-				    dtc_table_prefix(table, entry + 1) - offset};
+	return (struct rest_of_run){dtc_table_disp(table, *entry) + (int64_t)inside,
+				    dtc_table_prefix(table, *entry + 1) - offset};
 }
 
 /* Collect the runs of one piece; false if a limit ended it. */
@@ -67,9 +68,10 @@ static bool collect_piece(struct collection *collection, const struct dtc_progra
 {
 	uint64_t offset = piece->offset;
 	uint64_t end = piece->offset + piece->bytes;
+	uint64_t entry = piece->entry;
 
 	while (offset < end) {
-		struct rest_of_run run = run_at(program, piece->op, offset);
+		struct rest_of_run run = run_at(program, piece->op, offset, &entry);
 		uint64_t bytes = DTC_MIN(run.bytes, end - offset);
 		uint64_t taken =
 			collect(collection, piece->base + piece->op->disp + run.disp, bytes);
@@ -84,6 +86,8 @@ static bool collect_piece(struct collection *collection, const struct dtc_progra
 int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 			 size_t max_iov, size_t max_bytes, size_t *iov_count, size_t *moved)
 {
+	if (!convertor || !iov_count || !moved)
+		return DTCONV_ERR_INVAL;
 	struct dtc_cursor *cursor = &convertor->cursor;
 	struct collection collection = {.iov = iov,
 					.max_count = max_iov,

@@ -101,6 +101,8 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void *packed,
 		size_t capacity, size_t *moved)
 {
+	if (!type)
+		return DTCONV_ERR_INVAL;
 	if (move_dense(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK, moved))
 		return 0;
 	return move_whole(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
@@ -110,6 +112,8 @@ int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void
 int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const void *packed,
 		  size_t bytes, size_t *moved)
 {
+	if (!type)
+		return DTCONV_ERR_INVAL;
 	if (move_dense(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK, moved))
 		return 0;
 	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
@@ -154,12 +158,16 @@ static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_
 int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed, size_t capacity,
 			  size_t *moved)
 {
+	if (!convertor || !moved)
+		return DTCONV_ERR_INVAL;
 	return move_fragment(convertor, packed, capacity, DTC_PACK, moved, __func__);
 }
 
 int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
 			    size_t bytes, size_t *moved)
 {
+	if (!convertor || !moved)
+		return DTCONV_ERR_INVAL;
 	int status = move_fragment(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
 				   moved, __func__);
 
@@ -173,6 +181,8 @@ int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *pack
 int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes,
 			   dtconv_done_fn done, void *arg)
 {
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
 	struct dtc_operation *operation = &convertor->operation;
 
 	int status = dtc_convertor_check_idle(convertor, __func__);
@@ -205,11 +215,15 @@ static int complete(struct dtconv_convertor *convertor, size_t *moved, const cha
 /* Host memory is copied by the time start returns, so the first test finds it done. */
 int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
 {
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
 	return complete(convertor, moved, __func__);
 }
 
 int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 {
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
 	return complete(convertor, moved, __func__);
 }
 
@@ -260,6 +274,8 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 		struct dtconv_type *target_type, size_t target_count, void *target,
 		size_t *moved)
 {
+	if (!source_type || !target_type)
+		return DTCONV_ERR_INVAL;
 	struct dtc_cursor from, to;
 	enum dtconv_signature_relation relation;
 	size_t copied = 0;

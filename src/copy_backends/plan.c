@@ -109,6 +109,8 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 		   enum dtconv_memory_kind user_kind, enum dtconv_memory_kind packed_kind,
 		   char *buffer, size_t capacity, size_t *length)
 {
+	if (!type || !length)
+		return DTCONV_ERR_INVAL;
 	const struct question question = {dtc_type_layout(type), count, user_kind, packed_kind};
 	struct dtc_text text;
 

@@ -275,6 +275,8 @@ int dtconv_type_create_subarray(size_t ndims, const size_t sizes[], const size_t
 				const size_t starts[], enum dtconv_order order,
 				struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct dtconv_context *context = oldtype->context;
 	struct filler filler = {0};
 
@@ -398,6 +400,8 @@ int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims, const size
 			      enum dtconv_order order, struct dtconv_type *oldtype,
 			      struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	const struct share share = {__func__, oldtype->context, size,  rank,  ndims,
 				    gsizes,   distributions,    dargs, psizes};
 	struct filler filler = {0};

@@ -39,6 +39,17 @@ static size_t length_of(const struct blocks *blocks, size_t i)
 	return blocks->uniform ? blocks->length : blocks->lengths[i];
 }
 
+static int check_lists(const struct blocks *blocks)
+{
+	struct dtconv_context *context = blocks->oldtype->context;
+
+	if (blocks->count && !blocks->uniform && !blocks->lengths)
+		return dtc_build_null(context, blocks->caller, "blocklengths", 2);
+	if (blocks->count && !blocks->displacements)
+		return dtc_build_null(context, blocks->caller, "displacements", 3);
+	return 0;
+}
+
 static int overflow_at(const struct blocks *blocks, size_t i)
 {
 	return DTC_FAIL(blocks->oldtype->context, DTCONV_ERR_OVERFLOW,
@@ -146,7 +157,9 @@ static int create_blocks(const struct blocks *blocks, struct dtconv_type **newty
 	struct dtconv_type *type;
 	struct span span;
 
-	int status = measure(blocks, &span);
+	int status = check_lists(blocks);
+	if (!status)
+		status = measure(blocks, &span);
 	if (!status)
 		status = plan_type(blocks, &span, &plan);
 	if (!status)
@@ -165,6 +178,8 @@ int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],
 			       const ptrdiff_t displacements[], struct dtconv_type *oldtype,
 			       struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_INDEXED,
 				.count = count,
@@ -173,10 +188,6 @@ int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],
 				.unit = dtc_bounds_extent(&oldtype->bounds),
 				.oldtype = oldtype};
 
-	if (count && !blocklengths)
-		return dtc_build_null(oldtype->context, __func__, "blocklengths", 2);
-	if (count && !displacements)
-		return dtc_build_null(oldtype->context, __func__, "displacements", 3);
 	return create_blocks(&blocks, newtype);
 }
 
@@ -184,6 +195,8 @@ int dtconv_type_create_hindexed(size_t count, const size_t blocklengths[],
 				const ptrdiff_t displacements[], struct dtconv_type *oldtype,
 				struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_HINDEXED,
 				.count = count,
@@ -192,10 +205,6 @@ int dtconv_type_create_hindexed(size_t count, const size_t blocklengths[],
 				.unit = 1,
 				.oldtype = oldtype};
 
-	if (count && !blocklengths)
-		return dtc_build_null(oldtype->context, __func__, "blocklengths", 2);
-	if (count && !displacements)
-		return dtc_build_null(oldtype->context, __func__, "displacements", 3);
 	return create_blocks(&blocks, newtype);
 }
 
@@ -203,6 +212,8 @@ int dtconv_type_create_indexed_block(size_t count, size_t blocklength,
 				     const ptrdiff_t displacements[],
 				     struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_INDEXED_BLOCK,
 				.count = count,
@@ -212,8 +223,6 @@ int dtconv_type_create_indexed_block(size_t count, size_t blocklength,
 				.unit = dtc_bounds_extent(&oldtype->bounds),
 				.oldtype = oldtype};
 
-	if (count && !displacements)
-		return dtc_build_null(oldtype->context, __func__, "displacements", 3);
 	return create_blocks(&blocks, newtype);
 }
 
@@ -222,6 +231,8 @@ int dtconv_type_create_hindexed_block(size_t count, size_t blocklength,
 				      struct dtconv_type *oldtype,
 				      struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct blocks blocks = {.caller = __func__,
 				.combiner = DTCONV_COMBINER_HINDEXED_BLOCK,
 				.count = count,
@@ -231,7 +242,5 @@ int dtconv_type_create_hindexed_block(size_t count, size_t blocklength,
 				.unit = 1,
 				.oldtype = oldtype};
 
-	if (count && !displacements)
-		return dtc_build_null(oldtype->context, __func__, "displacements", 3);
 	return create_blocks(&blocks, newtype);
 }

@@ -111,7 +111,7 @@ void dtc_predefined_destroy(struct dtconv_context *context)
 struct dtconv_type *dtconv_type_predefined(struct dtconv_context *context,
 					   enum dtconv_predefined which)
 {
-	if ((unsigned)which >= DTCONV_PREDEFINED_COUNT)
+	if (!context || (unsigned)which >= DTCONV_PREDEFINED_COUNT)
 		return NULL;
 	return context->predefined[which];
 }
@@ -138,6 +138,8 @@ static enum dtconv_predefined find_size(const enum dtconv_predefined *list, size
 int dtconv_type_match_size(struct dtconv_context *context, enum dtconv_typeclass typeclass,
 			   size_t bytes, struct dtconv_type **type)
 {
+	if (!context || !type)
+		return DTCONV_ERR_INVAL;
 	enum dtconv_predefined found;
 
 	switch (typeclass) {
@@ -259,6 +261,8 @@ static int check_precision(struct dtconv_context *context, const char *caller, s
 int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t r,
 				struct dtconv_type **newtype)
 {
+	if (!context || !newtype)
+		return DTCONV_ERR_INVAL;
 	const struct kind *kind = find_kind(real_kinds, DTC_ARRAY_LENGTH(real_kinds), p, r);
 	int status = check_precision(context, __func__, p, r);
 
@@ -271,6 +275,8 @@ int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t
 int dtconv_type_create_f90_complex(struct dtconv_context *context, size_t p, size_t r,
 				   struct dtconv_type **newtype)
 {
+	if (!context || !newtype)
+		return DTCONV_ERR_INVAL;
 	const struct kind *kind =
 		find_kind(complex_kinds, DTC_ARRAY_LENGTH(complex_kinds), p, r);
 	int status = check_precision(context, __func__, p, r);
@@ -284,6 +290,8 @@ int dtconv_type_create_f90_complex(struct dtconv_context *context, size_t p, siz
 int dtconv_type_create_f90_integer(struct dtconv_context *context, size_t r,
 				   struct dtconv_type **newtype)
 {
+	if (!context || !newtype)
+		return DTCONV_ERR_INVAL;
 	const struct kind *kind = NULL;
 
 	/* An integer has no precision to leave open, so an undefined range is out of reach. */
@@ -359,6 +367,8 @@ static int create_pair(struct dtconv_type *value, struct dtconv_type *index,
 int dtconv_type_create_value_index(struct dtconv_type *value, struct dtconv_type *index,
 				   struct dtconv_type **newtype)
 {
+	if (!value || !index || !newtype)
+		return DTCONV_ERR_INVAL;
 	int status = check_pair(value, index);
 
 	if (status)

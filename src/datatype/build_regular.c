@@ -63,6 +63,8 @@ int dtc_build_from_one(const struct dtc_type_plan *plan, struct dtconv_type *old
 int dtconv_type_create_contiguous(size_t count, struct dtconv_type *oldtype,
 				  struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct dtc_type_plan plan = {.context = oldtype->context,
 				     .caller = __func__,
 				     .combiner = DTCONV_COMBINER_CONTIGUOUS,
@@ -113,6 +115,8 @@ static int create_strided(const char *caller, enum dtconv_combiner combiner, siz
 int dtconv_type_create_vector(size_t count, size_t blocklength, ptrdiff_t stride,
 			      struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	ptrdiff_t extent = dtc_bounds_extent(&oldtype->bounds);
 	ptrdiff_t stride_bytes;
 
@@ -128,6 +132,8 @@ int dtconv_type_create_vector(size_t count, size_t blocklength, ptrdiff_t stride
 int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrdiff_t stride,
 			       struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	return create_strided(__func__, DTCONV_COMBINER_HVECTOR, count, blocklength, stride,
 			      stride, oldtype, newtype);
 }
@@ -135,6 +141,8 @@ int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrdiff_t strid
 int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t lb, ptrdiff_t extent,
 			       struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct dtc_type_plan plan = {.context = oldtype->context,
 				     .caller = __func__,
 				     .combiner = DTCONV_COMBINER_RESIZED,
@@ -152,6 +160,8 @@ int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t lb, ptrdif
 
 int dtconv_type_create_dup(struct dtconv_type *oldtype, struct dtconv_type **newtype)
 {
+	if (!oldtype || !newtype)
+		return DTCONV_ERR_INVAL;
 	struct dtc_type_plan plan = {.context = oldtype->context,
 				     .caller = __func__,
 				     .combiner = DTCONV_COMBINER_DUP,

@@ -131,6 +131,8 @@ int dtconv_type_create_struct(struct dtconv_context *context, size_t count,
 			      struct dtconv_type *const oldtypes[],
 			      struct dtconv_type **newtype)
 {
+	if (!context || !newtype)
+		return DTCONV_ERR_INVAL;
 	const struct members members = {context, count, blocklengths, displacements, oldtypes};
 	struct dtc_type_plan plan = {.context = context,
 				     .caller = caller,

@@ -101,6 +101,15 @@ static bool is_finished(const struct dtc_cursor *cursor, const struct dtc_op *op
 	return cursor->offset == op->bytes;
 }
 
+/* Fragments mostly follow each other, so the next entry is searched from the last one on. */
+static uint64_t find_entry(struct dtc_cursor *cursor, const struct dtc_op *op)
+{
+	if (op->kind == DTC_OP_TABLE)
+		cursor->entry = dtc_table_find(dtc_program_table(cursor->program, op),
+					       cursor->offset, cursor->entry);
+	return cursor->entry;
+}
+
 bool dtc_cursor_next(struct dtc_cursor *cursor, uint64_t limit, bool whole_loops,
 		     struct dtc_piece *piece)
 {
@@ -133,6 +142,7 @@ bool dtc_cursor_next(struct dtc_cursor *cursor, uint64_t limit, bool whole_loops
 		cursor->iteration += iterations;
 	} else {
 		piece->bytes = DTC_MIN(op->bytes - cursor->offset, limit);
+		piece->entry = find_entry(cursor, op);
 		cursor->offset += piece->bytes;
 	}
 	cursor->position += piece->bytes;
@@ -147,7 +157,7 @@ static uint64_t seek_iteration(struct dtc_cursor *cursor, const struct dtc_op *l
 	cursor->entry = 0;
 	if (loop->kind == DTC_OP_TABLE_LOOP && cursor->iteration < loop->count)
 		cursor->entry = dtc_table_find(dtc_program_table(cursor->program, loop),
-					       cursor->iteration);
+					       cursor->iteration, 0);
 	return offset % loop->unit_bytes;
 }
 
@@ -172,6 +182,7 @@ void dtc_cursor_seek(struct dtc_cursor *cursor, uint64_t position)
 	cursor->depth = 0;
 	cursor->base = 0;
 	cursor->offset = 0;
+	cursor->entry = 0;
 	if (cursor->size == 0)
 		return;
 	for (;;) {

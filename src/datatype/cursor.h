@@ -18,7 +18,8 @@ struct dtc_frame {
 
 /*
  * Where it stands: at operation @op. In a run, strip or table it has passed @offset packed
- * bytes; at a loop it is between iterations, before @iteration. The loop that is all
+ * bytes, and in a table the entry that holds the next one is not before @entry; at a loop it is
+ * between iterations, before @iteration. The loop that is all
  * instances has the index before 0.
  */
 struct dtc_cursor {
@@ -47,6 +48,7 @@ struct dtc_piece {
 	int64_t base;
 	uint64_t offset;
 	uint64_t iteration;
+	uint64_t entry; /* tables: the one that holds the first byte */
 	uint64_t bytes;
 };
 

@@ -60,6 +60,8 @@ static void format_op(struct dtc_text *text, const struct dtc_program *program,
 int dtconv_type_format_program(const struct dtconv_type *type, char *buffer, size_t capacity,
 			       size_t *length)
 {
+	if (!type || !length)
+		return DTCONV_ERR_INVAL;
 	const struct dtc_layout *layout = dtc_type_layout(type);
 	uint32_t ends[DTC_PROGRAM_DEPTH + 1];
 	struct dtc_text text;
@@ -97,6 +99,8 @@ static void format_node(struct dtc_text *text, const struct dtc_signature_node *
 int dtconv_type_format_signature(const struct dtconv_type *type, char *buffer,
 				 size_t capacity, size_t *length)
 {
+	if (!type || !length)
+		return DTCONV_ERR_INVAL;
 	const struct dtc_signature *signature = type->signature;
 	size_t ends[DTC_SIGNATURE_DEPTH];
 	struct dtc_text text;

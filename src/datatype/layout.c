@@ -196,6 +196,8 @@ static void log_commit(const struct dtconv_type *type, const struct dtc_layout *
 
 int dtconv_type_commit(struct dtconv_type *type)
 {
+	if (!type)
+		return DTCONV_ERR_INVAL;
 	struct dtc_layout *none = NULL;
 
 	if (dtc_type_layout(type))

@@ -27,13 +27,21 @@ void dtc_program_unref(struct dtc_program *program)
 		dtc_free(program->context, program);
 }
 
-uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit)
+uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t from)
 {
-	uint64_t low = 0, n = table->count;
+	uint64_t low = from, n = 1;
 
 	if (table->uniform)
 		return unit / table->uniform;
-	/* Invariant: prefix(low) <= unit < prefix(low + n). */
+	if (low >= table->count || dtc_table_prefix(table, low) > unit)
+		low = 0;
+	/* Leap in growing steps while that does not pass the unit, ... */
+	while (n < table->count - low && dtc_table_prefix(table, low + n) <= unit) {
+		low += n;
+		n *= 2;
+	}
+	n = DTC_MIN(n, table->count - low);
+	/* ... then halve. Invariant: prefix(low) <= unit < prefix(low + n). */
 	while (n > 1) {
 		uint64_t half = n / 2;
 

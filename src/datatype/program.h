@@ -112,8 +112,11 @@ static inline uint64_t dtc_table_prefix(const struct dtc_table *table, uint64_t 
 	return scaled << table->prefix_shift;
 }
 
-/* The entry that covers @unit, which must be less than all units together. */
-uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit);
+/*
+ * The entry that covers @unit, which must be less than all units together; found fast if it is
+ * not far behind entry @from.
+ */
+uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t from);
 
 struct dtc_program *dtc_program_ref(struct dtc_program *program);
 void dtc_program_unref(struct dtc_program *program);

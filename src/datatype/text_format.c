@@ -238,6 +238,8 @@ static int step(struct formatter *formatter)
 int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 		       size_t *length)
 {
+	if (!type || !length)
+		return DTCONV_ERR_INVAL;
 	struct formatter formatter = { .context = dtc_type_context(type) };
 	int status;
 

@@ -560,6 +560,8 @@ static void free_parser(struct parser *parser)
 int dtconv_type_parse(struct dtconv_context *context, const char *text, size_t length,
 		      struct dtconv_type **type)
 {
+	if (!context)
+		return DTCONV_ERR_INVAL;
 	struct parser parser = {
 		.scan = { .context = context, .text = text, .length = length },
 		.frames = { .width = sizeof(struct frame) },

@@ -101,7 +101,7 @@ int dtc_type_finish(struct dtconv_type *type, const char *caller, struct dtconv_
 
 struct dtconv_type *dtconv_type_ref(struct dtconv_type *type)
 {
-	if (!type->immortal)
+	if (type && !type->immortal)
 		atomic_fetch_add_explicit(&type->references, 1, memory_order_relaxed);
 	return type;
 }
@@ -155,6 +155,8 @@ void dtconv_type_unref(struct dtconv_type *type)
 
 int dtconv_type_query(const struct dtconv_type *type, struct dtconv_type_attr *attr)
 {
+	if (!type || !attr)
+		return DTCONV_ERR_INVAL;
 	const struct dtc_bounds *bounds = &type->bounds;
 	ptrdiff_t extent = dtc_bounds_extent(bounds);
 	bool steps_by_size = extent >= 0 && (size_t)extent == bounds->size;
@@ -190,6 +192,8 @@ static size_t leading_counts(const struct dtconv_type *type)
 int dtconv_type_query_envelope(const struct dtconv_type *type,
 			       struct dtconv_envelope *envelope)
 {
+	if (!type || !envelope)
+		return DTCONV_ERR_INVAL;
 	*envelope = (struct dtconv_envelope){
 		.combiner = type->combiner,
 		.count_count = type->counts.count + leading_counts(type),
@@ -214,6 +218,8 @@ int dtconv_type_query_contents(const struct dtconv_type *type, size_t max_counts
 			       ptrdiff_t displacements[], size_t max_types,
 			       struct dtconv_type *types[])
 {
+	if (!type)
+		return DTCONV_ERR_INVAL;
 	size_t leading = leading_counts(type);
 	int status;
 
@@ -238,6 +244,8 @@ int dtconv_type_query_contents(const struct dtconv_type *type, size_t max_counts
 
 int dtconv_type_query_elements(const struct dtconv_type *type, size_t bytes, size_t *elements)
 {
+	if (!type || !elements)
+		return DTCONV_ERR_INVAL;
 	size_t size = type->bounds.size;
 	size_t whole;
 	bool cut;
@@ -261,6 +269,8 @@ int dtconv_type_compare_signature(const struct dtconv_type *type_a, size_t count
 				  const struct dtconv_type *type_b, size_t count_b,
 				  enum dtconv_signature_relation *relation)
 {
+	if (!type_a || !type_b || !relation)
+		return DTCONV_ERR_INVAL;
 	size_t ignored;
 	const struct dtconv_type *types[] = {type_a, type_b};
 	const size_t counts[] = {count_a, count_b};

@@ -88,13 +88,13 @@ static void move_entry_part(struct place place, const struct dtc_table *table, u
 	move_run(at(&place, dtc_table_disp(table, entry) + (int64_t)inside, 0), bytes);
 }
 
-/* Bytes [offset, offset + bytes) of a table. */
 static void move_table_piece(struct place place, const struct dtc_table *table,
-			     uint64_t offset, uint64_t bytes)
+			     const struct dtc_piece *piece)
 {
-	uint64_t entry = dtc_table_find(table, offset);
+	uint64_t offset = piece->offset;
+	uint64_t end = offset + piece->bytes;
+	uint64_t entry = piece->entry;
 	uint64_t start = dtc_table_prefix(table, entry);
-	uint64_t end = offset + bytes;
 
 	if (start < offset) {
 		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
@@ -106,8 +106,8 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	}
 	if (offset == end)
 		return;
-	uint64_t last = dtc_table_prefix(table, table->count) == end ? table->count
-								     : dtc_table_find(table, end);
+	uint64_t last = end == piece->op->bytes ? table->count
+						: dtc_table_find(table, end, entry);
 	if (last > entry)
 		dtc_cpu_table(table, entry, last - entry, place.packed, place.user,
 			      place.direction);
@@ -252,8 +252,7 @@ static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece,
 		move_strip_piece(place, piece->op, piece->offset, piece->bytes);
 		break;
 	case DTC_OP_TABLE:
-		move_table_piece(place, dtc_program_table(program, piece->op), piece->offset,
-				 piece->bytes);
+		move_table_piece(place, dtc_program_table(program, piece->op), piece);
 		break;
 	default:
 		move_iterations(place, program, piece);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NULL where an object or an output is needed: every public function answers INVAL, none
+ * touches memory. Each call has one NULL, the rest is good.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include <dtconv/dtconv.h>
+
+static struct dtconv_context *context;
+static struct dtconv_type *type, *made;
+static struct dtconv_convertor *convertor, *other;
+
+static const size_t one[] = { 1 };
+static const ptrdiff_t zero[] = { 0 };
+static const enum dtconv_distribution block[] = { DTCONV_DISTRIBUTE_BLOCK };
+static char data[64], packed[64];
+static size_t number;
+
+static void setup(void)
+{
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	type = dtconv_type_predefined(context, DTCONV_INT);
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+}
+
+static void teardown(void)
+{
+	dtconv_convertor_destroy(convertor);
+	dtconv_context_destroy(context);
+}
+
+#define REFUSED(call) ck_assert_int_eq(call, DTCONV_ERR_INVAL)
+
+START_TEST(constructors_need_their_types)
+{
+	struct dtconv_type *const members[] = { NULL };
+
+	REFUSED(dtconv_type_create_contiguous(1, NULL, &made));
+	REFUSED(dtconv_type_create_vector(1, 1, 1, NULL, &made));
+	REFUSED(dtconv_type_create_hvector(1, 1, 1, NULL, &made));
+	REFUSED(dtconv_type_create_indexed(1, one, zero, NULL, &made));
+	REFUSED(dtconv_type_create_hindexed(1, one, zero, NULL, &made));
+	REFUSED(dtconv_type_create_indexed_block(1, 1, zero, NULL, &made));
+	REFUSED(dtconv_type_create_hindexed_block(1, 1, zero, NULL, &made));
+	REFUSED(dtconv_type_create_struct(NULL, 0, NULL, NULL, NULL, &made));
+	REFUSED(dtconv_type_create_struct(context, 1, one, zero, members, &made));
+	REFUSED(dtconv_type_create_subarray(1, one, one, one, DTCONV_ORDER_C, NULL, &made));
+	REFUSED(dtconv_type_create_darray(1, 0, 1, one, block, one, one, DTCONV_ORDER_C, NULL,
+					  &made));
+	REFUSED(dtconv_type_create_resized(NULL, 0, 1, &made));
+	REFUSED(dtconv_type_create_dup(NULL, &made));
+	REFUSED(dtconv_type_create_f90_real(NULL, 6, 30, &made));
+	REFUSED(dtconv_type_create_f90_complex(NULL, 6, 30, &made));
+	REFUSED(dtconv_type_create_f90_integer(NULL, 6, &made));
+	REFUSED(dtconv_type_create_value_index(NULL, type, &made));
+	REFUSED(dtconv_type_create_value_index(type, NULL, &made));
+	REFUSED(dtconv_type_parse(NULL, "int", 3, &made));
+	REFUSED(dtconv_type_parse(context, NULL, 3, &made));
+	REFUSED(dtconv_type_match_size(NULL, DTCONV_TYPECLASS_REAL, 4, &made));
+	ck_assert_ptr_null(dtconv_type_predefined(NULL, DTCONV_INT));
+}
+END_TEST
+
+START_TEST(constructors_need_somewhere_to_put_the_type)
+{
+	REFUSED(dtconv_context_create(NULL, NULL));
+	REFUSED(dtconv_type_create_contiguous(1, type, NULL));
+	REFUSED(dtconv_type_create_vector(1, 1, 1, type, NULL));
+	REFUSED(dtconv_type_create_hvector(1, 1, 1, type, NULL));
+	REFUSED(dtconv_type_create_indexed(1, one, zero, type, NULL));
+	REFUSED(dtconv_type_create_hindexed(1, one, zero, type, NULL));
+	REFUSED(dtconv_type_create_indexed_block(1, 1, zero, type, NULL));
+	REFUSED(dtconv_type_create_hindexed_block(1, 1, zero, type, NULL));
+	REFUSED(dtconv_type_create_struct(context, 0, NULL, NULL, NULL, NULL));
+	REFUSED(dtconv_type_create_subarray(1, one, one, one, DTCONV_ORDER_C, type, NULL));
+	REFUSED(dtconv_type_create_darray(1, 0, 1, one, block, one, one, DTCONV_ORDER_C, type,
+					  NULL));
+	REFUSED(dtconv_type_create_resized(type, 0, 1, NULL));
+	REFUSED(dtconv_type_create_dup(type, NULL));
+	REFUSED(dtconv_type_create_f90_real(context, 6, 30, NULL));
+	REFUSED(dtconv_type_create_f90_complex(context, 6, 30, NULL));
+	REFUSED(dtconv_type_create_f90_integer(context, 6, NULL));
+	REFUSED(dtconv_type_create_value_index(type, type, NULL));
+	REFUSED(dtconv_type_parse(context, "int", 3, NULL));
+	REFUSED(dtconv_type_match_size(context, DTCONV_TYPECLASS_REAL, 4, NULL));
+}
+END_TEST
+
+START_TEST(queries_need_an_object_and_an_output)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
+	struct dtconv_envelope envelope;
+	enum dtconv_signature_relation relation;
+
+	REFUSED(dtconv_type_commit(NULL));
+	REFUSED(dtconv_type_query(NULL, &attr));
+	REFUSED(dtconv_type_query(type, NULL));
+	REFUSED(dtconv_type_query_envelope(NULL, &envelope));
+	REFUSED(dtconv_type_query_envelope(type, NULL));
+	REFUSED(dtconv_type_query_contents(NULL, 0, NULL, 0, NULL, 0, NULL));
+	REFUSED(dtconv_type_query_elements(NULL, 4, &number));
+	REFUSED(dtconv_type_query_elements(type, 4, NULL));
+	REFUSED(dtconv_type_compare_signature(NULL, 1, type, 1, &relation));
+	REFUSED(dtconv_type_compare_signature(type, 1, NULL, 1, &relation));
+	REFUSED(dtconv_type_compare_signature(type, 1, type, 1, NULL));
+	REFUSED(dtconv_type_format(NULL, data, 64, &number));
+	REFUSED(dtconv_type_format(type, data, 64, NULL));
+	REFUSED(dtconv_type_format_signature(NULL, data, 64, &number));
+	REFUSED(dtconv_type_format_signature(type, data, 64, NULL));
+	REFUSED(dtconv_type_format_program(NULL, data, 64, &number));
+	REFUSED(dtconv_type_format_program(type, data, 64, NULL));
+	REFUSED(dtconv_context_query_counters(NULL, &counters));
+	REFUSED(dtconv_context_query_counters(context, NULL));
+	REFUSED(dtconv_context_format_info(NULL, data, 64, &number));
+	REFUSED(dtconv_context_format_info(context, data, 64, NULL));
+	REFUSED(dtconv_explain(NULL, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64,
+			       &number));
+	REFUSED(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64, NULL));
+	ck_assert_uint_eq(dtconv_context_error(NULL, data, 64), 0);
+	ck_assert_ptr_null(dtconv_type_ref(NULL));
+}
+END_TEST
+
+START_TEST(moves_need_a_type_and_a_convertor)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+	struct iovec iov[1];
+
+	REFUSED(dtconv_pack(NULL, 1, data, packed, 64, &number));
+	REFUSED(dtconv_unpack(NULL, 1, data, packed, 4, &number));
+	REFUSED(dtconv_copy(NULL, 1, data, type, 1, packed, &number));
+	REFUSED(dtconv_copy(type, 1, data, NULL, 1, packed, &number));
+	REFUSED(dtconv_convertor_create_pack(NULL, 1, data, &other));
+	REFUSED(dtconv_convertor_create_pack(type, 1, data, NULL));
+	REFUSED(dtconv_convertor_create_unpack(NULL, 1, data, &other));
+	REFUSED(dtconv_convertor_create_unpack(type, 1, data, NULL));
+	REFUSED(dtconv_convertor_rebind_pack(NULL, type, 1, data));
+	REFUSED(dtconv_convertor_rebind_pack(convertor, NULL, 1, data));
+	REFUSED(dtconv_convertor_rebind_unpack(NULL, type, 1, data));
+	REFUSED(dtconv_convertor_rebind_unpack(convertor, NULL, 1, data));
+	REFUSED(dtconv_convertor_clone(NULL, &other));
+	REFUSED(dtconv_convertor_clone(convertor, NULL));
+	REFUSED(dtconv_convertor_query(NULL, &attr));
+	REFUSED(dtconv_convertor_query(convertor, NULL));
+	REFUSED(dtconv_convertor_seek(NULL, 0));
+	REFUSED(dtconv_convertor_pack(NULL, packed, 4, &number));
+	REFUSED(dtconv_convertor_pack(convertor, packed, 4, NULL));
+	REFUSED(dtconv_convertor_unpack(NULL, packed, 4, &number));
+	REFUSED(dtconv_convertor_unpack(convertor, packed, 4, NULL));
+	REFUSED(dtconv_convertor_iov(NULL, iov, 1, 4, &number, &number));
+	REFUSED(dtconv_convertor_iov(convertor, iov, 1, 4, NULL, &number));
+	REFUSED(dtconv_convertor_iov(convertor, iov, 1, 4, &number, NULL));
+	REFUSED(dtconv_convertor_start(NULL, packed, 4, NULL, NULL));
+	REFUSED(dtconv_convertor_test(NULL, &number));
+	REFUSED(dtconv_convertor_wait(NULL, &number));
+}
+END_TEST
+
+START_TEST(releasing_nothing_does_nothing)
+{
+	dtconv_type_unref(NULL);
+	dtconv_convertor_destroy(NULL);
+	dtconv_context_destroy(NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("null");
+	TCase *tcase = tcase_create("null");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, constructors_need_their_types);
+	tcase_add_test(tcase, constructors_need_somewhere_to_put_the_type);
+	tcase_add_test(tcase, queries_need_an_object_and_an_output);
+	tcase_add_test(tcase, moves_need_a_type_and_a_convertor);
+	tcase_add_test(tcase, releasing_nothing_does_nothing);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
