@@ -45,13 +45,50 @@ DTC_INLINE void move_grid(const struct grid *grid, size_t block)
 		move_grid(grid, LENGTH);                                                   \
 	}
 
-/* Blocks that are one word: four are loaded before the first is stored. */
+/* Four words on: all are loaded before the first is stored. */
+#define MOVE_FOUR(word, to, to_stride, from, from_stride)                                  \
+	do {                                                                               \
+		word a = *(const word *)(from);                                            \
+		word b = *(const word *)((from) + (from_stride));                          \
+		word c = *(const word *)((from) + 2 * (from_stride));                      \
+		word d = *(const word *)((from) + 3 * (from_stride));                      \
+                                                                                           \
+		*(word *)(to) = a;                                                         \
+		*(word *)((to) + (to_stride)) = b;                                         \
+		*(word *)((to) + 2 * (to_stride)) = c;                                     \
+		*(word *)((to) + 3 * (to_stride)) = d;                                     \
+	} while (0)
+
+/*
+ * Blocks that are one word. Rows of eight are what a transposing tile has: there the row is
+ * written out, so that a loop over eight words does not cost more than the words.
+ */
 #define WORD_GRID(LENGTH, word)                                                            \
+	static void rows_of_eight_##LENGTH(const struct grid *grid)                        \
+	{                                                                                  \
+		const struct dtc_grid_side to_strides = grid->to_strides;                  \
+		const struct dtc_grid_side from_strides = grid->from_strides;              \
+		char *to = grid->to;                                                       \
+		const char *from = grid->from;                                             \
+                                                                                           \
+		for (size_t i = 0; i < grid->outer; i++) {                                 \
+			MOVE_FOUR(word, to, to_strides.inner, from, from_strides.inner);   \
+			MOVE_FOUR(word, to + 4 * to_strides.inner, to_strides.inner,       \
+				  from + 4 * from_strides.inner, from_strides.inner);      \
+			to += to_strides.outer;                                            \
+			from += from_strides.outer;                                        \
+		}                                                                          \
+	}                                                                                  \
+                                                                                           \
 	static void grid_##LENGTH(const struct grid *grid)                                 \
 	{                                                                                  \
 		const struct dtc_grid_side to_strides = grid->to_strides;                  \
 		const struct dtc_grid_side from_strides = grid->from_strides;              \
                                                                                            \
+		if (grid->inner == 8) {                                                    \
+			rows_of_eight_##LENGTH(grid);                                      \
+			return;                                                            \
+		}                                                                          \
 		for (size_t i = 0; i < grid->outer; i++) {                                 \
 			char *to = grid->to + (ptrdiff_t)i * to_strides.outer;             \
 			const char *from =                                                 \
@@ -59,15 +96,8 @@ DTC_INLINE void move_grid(const struct grid *grid, size_t block)
 			size_t left = grid->inner;                                         \
                                                                                            \
 			for (; left >= 4; left -= 4) {                                     \
-				word a = *(const word *)from;                              \
-				word b = *(const word *)(from + from_strides.inner);       \
-				word c = *(const word *)(from + 2 * from_strides.inner);   \
-				word d = *(const word *)(from + 3 * from_strides.inner);   \
-                                                                                           \
-				*(word *)to = a;                                           \
-				*(word *)(to + to_strides.inner) = b;                      \
-				*(word *)(to + 2 * to_strides.inner) = c;                  \
-				*(word *)(to + 3 * to_strides.inner) = d;                  \
+				MOVE_FOUR(word, to, to_strides.inner, from,                \
+					  from_strides.inner);                             \
 				to += 4 * to_strides.inner;                                \
 				from += 4 * from_strides.inner;                            \
 			}                                                                  \
