@@ -41,12 +41,24 @@ static inline bool dtc_scale_disp(size_t count, ptrdiff_t distance, ptrdiff_t *p
 	return __builtin_mul_overflow(count, distance, product);
 }
 
-/* Whether the sum is exactly @value. */
-static inline bool dtc_is_sum(int64_t value, int64_t a, int64_t b)
+/*
+ * Displacements while a program is made. A part that has not been moved to its place yet may
+ * lie anywhere, so these go round at 2^64; what it ends as fits, and two places are the same
+ * exactly if these say so.
+ */
+static inline int64_t dtc_disp_plus(int64_t a, int64_t b)
 {
-	int64_t sum;
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
 
-	return !__builtin_add_overflow(a, b, &sum) && sum == value;
+static inline int64_t dtc_disp_minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static inline int64_t dtc_disp_steps(uint64_t count, int64_t step)
+{
+	return (int64_t)(count * (uint64_t)step);
 }
 
 /* Whether count steps lead exactly to @value. */

@@ -89,9 +89,9 @@ static bool iterations_touch(const struct dtc_program *program, int64_t stride)
 	if (first->kind > DTC_OP_STRIP || last->kind > DTC_OP_STRIP ||
 	    program->op_count > SMALL_BODY)
 		return false;
-	int64_t end = last->disp + (int64_t)(last->count - 1) * last->stride +
-		      (int64_t)last->unit_bytes;
-	return dtc_is_sum(end, first->disp, stride);
+	int64_t last_run = dtc_disp_plus(last->disp, dtc_disp_steps(last->count - 1, last->stride));
+	int64_t end = dtc_disp_plus(last_run, (int64_t)last->unit_bytes);
+	return end == dtc_disp_plus(first->disp, stride);
 }
 
 /* The program without its first run. */
@@ -108,7 +108,7 @@ static struct dtc_program *without_first_run(const struct dtc_program *program)
 
 		op.count--;
 		op.bytes -= op.unit_bytes;
-		op.disp += op.stride;
+		op.disp = dtc_disp_plus(op.disp, op.stride);
 		op.kind = op.count == 1 ? DTC_OP_RUN : DTC_OP_STRIP;
 		op.stride = op.count == 1 ? 0 : op.stride;
 		rest_of_strip = dtc_program_create_op(program->context, &op);
@@ -148,7 +148,7 @@ static struct dtc_program *rotate(const struct dtc_program *program, uint64_t co
 			(const struct dtc_program_part[]){
 				{first, 0},
 				{middle, 0},
-				{rest, (int64_t)(count - 1) * stride}});
+				{rest, dtc_disp_steps(count - 1, stride)}});
 	dtc_program_unref(first);
 	dtc_program_unref(rest);
 	dtc_program_unref(body);
@@ -172,7 +172,7 @@ static struct dtc_program *repeat_few_runs(struct dtc_program *program, uint64_t
 	struct dtc_program_part parts[FEW];
 
 	for (uint64_t i = 0; i < count; i++)
-		parts[i] = (struct dtc_program_part){program, (int64_t)i * stride};
+		parts[i] = (struct dtc_program_part){program, dtc_disp_steps(i, stride)};
 	return dtc_program_create_sequence(program->context, (size_t)count, parts);
 }
 
@@ -297,7 +297,7 @@ struct survey {
 
 static void survey_progression(struct survey *survey, const struct block *block, uint64_t index)
 {
-	int64_t disp = block->disp - survey->few[0].disp;
+	int64_t disp = dtc_disp_minus(block->disp, survey->few[0].disp);
 
 	if (index == 1)
 		survey->step = disp;
@@ -312,7 +312,7 @@ static void survey_batch(struct survey *survey, const struct block *blocks, size
 	for (size_t i = 0; i < n && survey->progression; i++)
 		survey_progression(survey, &blocks[i], survey->blocks + i);
 	for (size_t i = 0; i < n; i++) {
-		int64_t disp = blocks[i].disp - survey->few[0].disp;
+		int64_t disp = dtc_disp_minus(blocks[i].disp, survey->few[0].disp);
 
 		survey->uniform &= blocks[i].length == survey->few[0].length;
 		survey->lowest = DTC_MIN(survey->lowest, disp);
@@ -464,10 +464,10 @@ static void fill_table(struct dtc_table *table, const struct dtc_block_list *lis
 		if (entry == 0)
 			first = reader.merged[0].disp;
 		for (size_t i = 0; i < n; i++) {
-			int64_t disp = reader.merged[i].disp - first;
+			int64_t disp = dtc_disp_minus(reader.merged[i].disp, first);
 			uint64_t length = reader.merged[i].length;
 
-			for (; length > cut; length -= cut, disp += step)
+			for (; length > cut; length -= cut, disp = dtc_disp_plus(disp, step))
 				store_disp(table, entry++, disp);
 			store_disp(table, entry, disp);
 			store_prefix(table, entry++, units);
@@ -490,7 +490,7 @@ static struct dtc_program *create_few_runs(struct dtconv_context *context,
 		uint64_t bytes = survey->few[i].length * unit;
 
 		program->ops[i] = (struct dtc_op){.kind = DTC_OP_RUN,
-						  .disp = survey->few[i].disp + disp,
+						  .disp = dtc_disp_plus(survey->few[i].disp, disp),
 						  .bytes_before = program->bytes,
 						  .bytes = bytes,
 						  .count = 1,
@@ -512,7 +512,7 @@ static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
 		return NULL;
 	program->bytes = survey->instances * unit;
 	program->ops[0] = (struct dtc_op){.kind = DTC_OP_TABLE,
-					  .disp = survey->few[0].disp + disp,
+					  .disp = dtc_disp_plus(survey->few[0].disp, disp),
 					  .bytes = program->bytes,
 					  .count = survey->blocks,
 					  .unit_bytes = table.uniform};
@@ -535,7 +535,7 @@ static struct dtc_program *create_runs(struct dtconv_context *context,
 	uint64_t bytes = survey.few[0].length * unit;
 	if (survey.progression && survey.blocks > 1) {
 		const struct dtc_op strip = {.kind = DTC_OP_STRIP,
-					     .disp = survey.few[0].disp + disp,
+					     .disp = dtc_disp_plus(survey.few[0].disp, disp),
 					     .bytes = bytes * survey.blocks,
 					     .count = survey.blocks,
 					     .unit_bytes = bytes,
@@ -692,9 +692,11 @@ static bool add_strip_as_runs(struct dtc_assembly *assembly, const struct dtc_op
 {
 	bool good = true;
 
+	disp = dtc_disp_plus(disp, op->disp);
 	for (uint64_t i = 0; good && i < op->count; i++)
-		good = dtc_assembly_add_run(
-			assembly, disp + op->disp + (int64_t)i * op->stride, op->unit_bytes);
+		good = dtc_assembly_add_run(assembly,
+					    dtc_disp_plus(disp, dtc_disp_steps(i, op->stride)),
+					    op->unit_bytes);
 	return good;
 }
 

@@ -110,7 +110,7 @@ struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
 	if (!program)
 		return NULL;
 	program->ops[0] = *head;
-	program->ops[0].disp += shift;
+	program->ops[0].disp = dtc_disp_plus(head->disp, shift);
 	program->ops[0].body = body->op_count;
 	program->ops[0].flat = body->depth == 0;
 	program->ops[0].unit_bytes = body->bytes;
@@ -120,7 +120,7 @@ struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
 	program->depth = body->depth + 1;
 	memcpy(&program->ops[1], body->ops, body->op_count * sizeof(body->ops[0]));
 	for (uint32_t i = 1; i <= body->op_count; i += program->ops[i].body + 1)
-		program->ops[i].disp -= shift;
+		program->ops[i].disp = dtc_disp_minus(program->ops[i].disp, shift);
 	memcpy((char *)dtc_program_tables(program), dtc_program_tables(body),
 	       body->table_bytes);
 	return program;
@@ -163,7 +163,7 @@ bool dtc_assembly_add_run(struct dtc_assembly *assembly, int64_t disp, uint64_t 
 	if (assembly->run_count) {
 		struct dtc_run *last = &assembly->runs[assembly->run_count - 1];
 
-		if (disp == last->disp + (int64_t)last->bytes) {
+		if (disp == dtc_disp_plus(last->disp, (int64_t)last->bytes)) {
 			last->bytes += bytes;
 			return true;
 		}
@@ -189,7 +189,7 @@ static bool join_strips(struct dtc_op *last, const struct dtc_op *next)
 		return false;
 	if (next->kind == DTC_OP_STRIP && next->stride != stride)
 		return false;
-	if (!dtc_is_product(next->disp - last->disp, last->count, stride))
+	if (!dtc_is_product(dtc_disp_minus(next->disp, last->disp), last->count, stride))
 		return false;
 	last->kind = DTC_OP_STRIP;
 	last->stride = stride;
@@ -205,7 +205,7 @@ bool dtc_assembly_add_op(struct dtc_assembly *assembly, const struct dtc_program
 	struct dtc_op moved = *op;
 	uint32_t n = op->body + 1;
 
-	moved.disp += disp;
+	moved.disp = dtc_disp_plus(moved.disp, disp);
 	moved.bytes_before = assembly->bytes;
 	assembly->bytes += op->bytes;
 	if (assembly->op_count && join_strips(&assembly->ops[assembly->last], &moved))
