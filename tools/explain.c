@@ -49,10 +49,12 @@ static int explain_pair(struct dtconv_context *context, const struct dtconv_type
 			enum dtconv_memory_kind packed_kind)
 {
 	size_t length = 0;
-	int status =
-		dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
-	char *text = malloc(length + 1);
+	int status;
+	char *text;
 
+	/* Truncated to nothing, it says how long it is. */
+	(void)dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
+	text = malloc(length + 1);
 	if (!text)
 		return tool_fail("explain", TOOL_FAILED,
 				 "no memory for a text of %zu bytes", length);

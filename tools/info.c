@@ -28,9 +28,12 @@ static void print_help(void)
 static int print_info(struct dtconv_context *context)
 {
 	size_t length = 0;
-	int status = dtconv_context_format_info(context, NULL, 0, &length);
-	char *text = malloc(length + 1);
+	int status;
+	char *text;
 
+	/* Truncated to nothing, it says how long it is. */
+	(void)dtconv_context_format_info(context, NULL, 0, &length);
+	text = malloc(length + 1);
 	if (!text)
 		return tool_fail("info", TOOL_FAILED, "no memory for a text of %zu bytes",
 				 length);

@@ -159,7 +159,7 @@ static void draw_axis(struct plot *p, int panel, const char *title)
 		"<text x=\"%.1f\" y=\"%d\" font-weight=\"bold\" text-anchor=\"middle\">%s"
 		"</text>\n",
 		x_of(p, panel, exp2((p->low + p->high) / 2)), TOP - 16, title);
-	for (double e = p->low; e <= p->high; e++) {
+	for (int e = (int)p->low; e <= (int)p->high; e++) {
 		double x = x_of(p, panel, exp2(e));
 		char label[16];
 

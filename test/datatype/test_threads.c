@@ -122,6 +122,7 @@ static void *pack_in_fragments(void *arg)
 	pthread_barrier_wait(&crew->start);
 	if (dtconv_convertor_create_pack(crew->type, 1, crew->source, &convertor)) {
 		crew->failures++;
+		free(packed);
 		return NULL;
 	}
 	for (size_t round = 0; round < 300; round++) {
