@@ -327,3 +327,76 @@ enum verdict check_envelope(struct specimen *s, struct finding *finding)
 	free(expected.addresses);
 	return verdict;
 }
+
+/* ---- match_size ---------------------------------------------------------------------- */
+
+/* A Fortran kind's class on both sides; false for other types. */
+static bool class_of(enum dtconv_combiner combiner, enum dtconv_typeclass *ours,
+		     int *theirs)
+{
+	switch (combiner) {
+	case DTCONV_COMBINER_F90_INTEGER:
+		*ours = DTCONV_TYPECLASS_INTEGER;
+		*theirs = MPI_TYPECLASS_INTEGER;
+		return true;
+	case DTCONV_COMBINER_F90_REAL:
+		*ours = DTCONV_TYPECLASS_REAL;
+		*theirs = MPI_TYPECLASS_REAL;
+		return true;
+	case DTCONV_COMBINER_F90_COMPLEX:
+		*ours = DTCONV_TYPECLASS_COMPLEX;
+		*theirs = MPI_TYPECLASS_COMPLEX;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The size of the type that each side finds for a size: that size, or 0 for none. */
+static size_t match_ours(struct dtconv_context *context, enum dtconv_typeclass typeclass,
+			 size_t bytes)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type *type;
+
+	if (dtconv_type_match_size(context, typeclass, bytes, &type) ||
+	    dtconv_type_query(type, &attr))
+		return 0;
+	return attr.size;
+}
+
+static size_t match_theirs(int typeclass, size_t bytes)
+{
+	MPI_Datatype type = MPI_DATATYPE_NULL;
+	int size = 0;
+
+	if (MPI_Type_match_size(typeclass, (int)bytes, &type) ||
+	    type == MPI_DATATYPE_NULL || MPI_Type_size(type, &size))
+		return 0;
+	return (size_t)size;
+}
+
+/* A kind has a type of its size; one byte more is no type's size. */
+enum verdict check_match(struct specimen *s, struct finding *finding)
+{
+	struct tree_node root = root_of(&s->tree);
+	enum dtconv_typeclass our_class;
+	int their_class;
+
+	if (!class_of(root.combiner, &our_class, &their_class))
+		return VERDICT_UNASKED;
+	for (size_t bytes = s->map.size; bytes <= s->map.size + 1; bytes++) {
+		size_t right = bytes == s->map.size ? bytes : 0;
+		size_t ours = match_ours(s->context, our_class, bytes);
+		size_t theirs = match_theirs(their_class, bytes);
+
+		if (bytes == 2) /* one byte and one more: INTEGER*2 */
+			right = 2;
+		if (ours != right || theirs != right)
+			return blame(
+				finding, ours != right ? VERDICT_OURS : VERDICT_THEIRS,
+				"match_size of %zu bytes: ours finds %zu, theirs %zu",
+				bytes, ours, theirs);
+	}
+	return VERDICT_AGREED;
+}

@@ -14,11 +14,15 @@ const struct check_info checks[CHECK_COUNT] = {
 	[CHECK_BOUNDS] = { "bounds", check_bounds },
 	[CHECK_TRUE] = { "true", check_bounds },
 	[CHECK_ENVELOPE] = { "envelope", check_envelope },
+	[CHECK_MATCH] = { "match", check_match },
 	[CHECK_PACK] = { "pack", check_pack },
 	[CHECK_UNPACK] = { "unpack", check_unpack },
 	[CHECK_PIECES] = { "pieces", check_pieces },
 	[CHECK_BOTTOM] = { "bottom", check_bottom },
 	[CHECK_RECEIVE] = { "receive", check_receive },
+	[CHECK_EXTERNAL_SIZE] = { "ext-size", check_external },
+	[CHECK_EXTERNAL_PACK] = { "ext-pack", check_external },
+	[CHECK_EXTERNAL_UNPACK] = { "ext-unpack", check_external },
 };
 
 enum verdict blame(struct finding *finding, enum verdict verdict, const char *format, ...)

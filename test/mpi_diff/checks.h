@@ -15,11 +15,15 @@ enum check {
 	CHECK_BOUNDS,   /* size, lb and extent of it and all its parts */
 	CHECK_TRUE,     /* true lb and true extent of the same */
 	CHECK_ENVELOPE, /* envelope and contents */
+	CHECK_MATCH,    /* MPI_Type_match_size, for Fortran kinds */
 	CHECK_PACK,     /* MPI_Pack, whole */
 	CHECK_UNPACK,   /* MPI_Unpack, whole, gaps and surroundings untouched */
-	CHECK_PIECES,   /* instance by instance; the MPI's stream through a convertor, cut */
-	CHECK_BOTTOM,   /* absolute addresses from MPI_BOTTOM */
-	CHECK_RECEIVE,  /* a message that ends early, and what was counted of it */
+	CHECK_PIECES, /* instance by instance; the MPI's stream through a convertor, cut */
+	CHECK_BOTTOM,          /* absolute addresses from MPI_BOTTOM */
+	CHECK_RECEIVE,         /* a message that ends early, and what was counted of it */
+	CHECK_EXTERNAL_SIZE,   /* MPI_Pack_external_size */
+	CHECK_EXTERNAL_PACK,   /* MPI_Pack_external, external32 */
+	CHECK_EXTERNAL_UNPACK, /* MPI_Unpack_external */
 	CHECK_COUNT
 };
 
@@ -58,11 +62,13 @@ extern const struct check_info checks[CHECK_COUNT];
 /* The functions of the table, by file. */
 enum verdict check_bounds(struct specimen *specimen, struct finding *finding);
 enum verdict check_envelope(struct specimen *specimen, struct finding *finding);
+enum verdict check_match(struct specimen *specimen, struct finding *finding);
 enum verdict check_pack(struct specimen *specimen, struct finding *finding);
 enum verdict check_unpack(struct specimen *specimen, struct finding *finding);
 enum verdict check_pieces(struct specimen *specimen, struct finding *finding);
 enum verdict check_bottom(struct specimen *specimen, struct finding *finding);
 enum verdict check_receive(struct specimen *specimen, struct finding *finding);
+enum verdict check_external(struct specimen *specimen, struct finding *finding);
 
 /* Says a sentence in finding->said; for `return blame(...)`. */
 enum verdict blame(struct finding *finding, enum verdict verdict, const char *format, ...)

@@ -357,6 +357,74 @@ static bool refused_by_pack(const struct dtconv_type *type, const struct ref_typ
 	return strstr(finding->said, "MPI_Pack: ours succeeds") != NULL;
 }
 
+/* ---- the same for external32 --------------------------------------------------------- */
+
+static bool holds(const struct ref_typemap *map, enum dtconv_predefined first,
+		  enum dtconv_predefined last)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (map->entries[i].basic >= first && map->entries[i].basic <= last)
+			return true;
+	return false;
+}
+
+static bool holds_long(const struct dtconv_type *type, const struct ref_typemap *map,
+		       const struct finding *finding)
+{
+	(void)type;
+	(void)finding;
+	return holds(map, DTCONV_LONG, DTCONV_UNSIGNED_LONG);
+}
+
+static bool holds_wchar(const struct dtconv_type *type, const struct ref_typemap *map,
+			const struct finding *finding)
+{
+	(void)type;
+	(void)finding;
+	return holds(map, DTCONV_WCHAR, DTCONV_WCHAR);
+}
+
+static bool holds_large_real(const struct dtconv_type *type,
+			     const struct ref_typemap *map, const struct finding *finding)
+{
+	return holds_binary128(type, map, finding) ||
+	       holds(map, DTCONV_LONG_DOUBLE, DTCONV_LONG_DOUBLE) ||
+	       holds(map, DTCONV_C_LONG_DOUBLE_COMPLEX, DTCONV_C_LONG_DOUBLE_COMPLEX) ||
+	       holds(map, DTCONV_CXX_LONG_DOUBLE_COMPLEX, DTCONV_CXX_LONG_DOUBLE_COMPLEX);
+}
+
+static bool is_long_kind(const struct view *view, const struct ref_typemap *map)
+{
+	return view->envelope.combiner == DTCONV_COMBINER_F90_INTEGER && map->size == 8;
+}
+
+static bool holds_long_kind(const struct dtconv_type *type, const struct ref_typemap *map,
+			    const struct finding *finding)
+{
+	(void)finding;
+	return ask_anywhere(type, map, is_long_kind);
+}
+
+static bool holds_complex(const struct dtconv_type *type, const struct ref_typemap *map,
+			  const struct finding *finding)
+{
+	(void)type;
+	(void)finding;
+	return holds(map, DTCONV_COMPLEX, DTCONV_DOUBLE_COMPLEX) ||
+	       holds(map, DTCONV_COMPLEX8, DTCONV_COMPLEX16) ||
+	       holds(map, DTCONV_CXX_FLOAT_COMPLEX, DTCONV_CXX_LONG_DOUBLE_COMPLEX);
+}
+
+/* What it cannot describe as copies of one basic type. */
+static bool traps(const struct dtconv_type *type, const struct ref_typemap *map,
+		  const struct finding *finding)
+{
+	return strstr(finding->said, "signal 4") &&
+	       (map->count == 0 || !is_uniform(map) ||
+		ask_anywhere(type, map, empty_member) ||
+		ask_anywhere(type, map, is_darray));
+}
+
 /* ---- the list ------------------------------------------------------------------------ */
 
 #define OPEN_MPI_4 "Open MPI v4.1.4"
@@ -370,9 +438,13 @@ static bool refused_by_pack(const struct dtconv_type *type, const struct ref_typ
 	CHECK_##name, 1u << CHECK_PACK | 1u << CHECK_UNPACK | 1u << CHECK_PIECES | \
 			      1u << CHECK_BOTTOM | 1u << CHECK_RECEIVE
 
+#define EXTERNAL(name)                                                                 \
+	CHECK_EXTERNAL_##name, 1u << CHECK_EXTERNAL_SIZE | 1u << CHECK_EXTERNAL_PACK | \
+				       1u << CHECK_EXTERNAL_UNPACK
+
 const struct known known[] = {
-	{ OPEN_MPI_4, CHOICE, ONLY(BOUNDS), "struct([1], [1], [contiguous(0, int8)])", 1, 0,
-	  "bounds of a type that holds nothing", holds_nothing },
+	{ OPEN_MPI_4, CHOICE, ONLY(BOUNDS), "struct([1], [1], [contiguous(0, int8)])", 1,
+	  0, "bounds of a type that holds nothing", holds_nothing },
 	{ OPEN_MPI_4, FAULT, ONLY(BOUNDS),
 	  "contiguous(1, darray(2, 1, [1], [block], [default], [2], c, int8))", 1, 0,
 	  "bounds that a part without data has been given are dropped", drops_markers },
@@ -401,14 +473,25 @@ const struct known known[] = {
 	  overflows },
 	{ OPEN_MPI_4, CHOICE, ONLY(RECEIVE), "double_int", 1, 0x200,
 	  "MPI_Get_elements counts a pair as one element", holds_pairs },
+	{ OPEN_MPI_4, FAULT, ONLY(EXTERNAL_SIZE), "long", 1, 0,
+	  "MPI_Pack_external_size takes 8 bytes for a long, where 4 are packed",
+	  holds_long },
+	{ OPEN_MPI_4, FAULT, EXTERNAL(SIZE), "wchar", 1, 0,
+	  "external32 has 4 bytes for wchar_t, not 2", holds_wchar },
+	{ OPEN_MPI_4, FAULT, EXTERNAL(PACK), "long_double", 1, 0,
+	  "external32 leaves reals of 16 bytes as they are in memory", holds_large_real },
+	{ OPEN_MPI_4, FAULT, EXTERNAL(PACK), "f90_integer(10)", 1, 0,
+	  "external32 has 4 bytes for Fortran integers of 10 to 18 digits",
+	  holds_long_kind },
 
 	{ MPICH_4, CHOICE, ONLY(BOUNDS), "hindexed_block(0, [1], int8)", 1, 0,
 	  "bounds of a type that holds nothing", holds_nothing },
-	{ MPICH_4, FAULT, ONLY(BOUNDS), "contiguous(1, resized(struct([], [], []), 0, -1))",
-	  1, 0, "bounds that a part without data has been given are dropped",
-	  drops_markers },
-	{ MPICH_4, FAULT, ONLY(BOUNDS), "struct([1,1], [0,0], [resized(int8, 0, 0),int8])",
-	  1, 0, "a struct forgets the bounds of resized members if others have none",
+	{ MPICH_4, FAULT, ONLY(BOUNDS),
+	  "contiguous(1, resized(struct([], [], []), 0, -1))", 1, 0,
+	  "bounds that a part without data has been given are dropped", drops_markers },
+	{ MPICH_4, FAULT, ONLY(BOUNDS),
+	  "struct([1,1], [0,0], [resized(int8, 0, 0),int8])", 1, 0,
+	  "a struct forgets the bounds of resized members if others have none",
 	  mixes_markers },
 	{ MPICH_4, FAULT, ONLY(BOUNDS),
 	  "struct([1,1], [0,0], [int8,vector(1, 0, 0, long_double)])", 1, 0,
@@ -419,8 +502,8 @@ const struct known known[] = {
 	  "a struct is not padded for REAL16 and COMPLEX32", holds_binary128 },
 	{ MPICH_4, CHOICE, ONLY(TRUE), "hindexed_block(0, [1], int8)", 1, 0,
 	  "true bounds of a type without data", holds_no_data },
-	{ MPICH_4, FAULT, ONLY(TRUE), "struct([1,1], [0,1], [struct([], [], []),int8])", 1,
-	  0, "an empty member of a struct moves its true bounds", has_empty_member },
+	{ MPICH_4, FAULT, ONLY(TRUE), "struct([1,1], [0,1], [struct([], [], []),int8])",
+	  1, 0, "an empty member of a struct moves its true bounds", has_empty_member },
 	{ MPICH_4, FAULT, ONLY(TRUE),
 	  "darray(1, 0, [1], [cyclic], [2], [1], c, indexed([1], [1], int8))", 1, 0,
 	  "true bounds of cyclic darrays include an empty last block", deals_in_turn },
@@ -441,9 +524,19 @@ const struct known known[] = {
 	{ MPICH_4, FAULT, ONLY(RECEIVE), "struct([1,1], [0,4], [float,int])", 0, 0,
 	  "MPI_Get_elements divides by zero for an empty message and unlike members",
 	  divides_by_zero },
-	{ MPICH_4, FAULT, ONLY(RECEIVE), "struct([1,1], [0,0], [struct([], [], []),int8])",
-	  1, 0x100, "MPI_Get_elements is wrong for structs of unlike or empty members",
-	  miscounts },
+	{ MPICH_4, FAULT, ONLY(RECEIVE),
+	  "struct([1,1], [0,0], [struct([], [], []),int8])", 1, 0x100,
+	  "MPI_Get_elements is wrong for structs of unlike or empty members", miscounts },
+	{ MPICH_4, FAULT, EXTERNAL(SIZE), "struct([1,1], [0,4], [int,float])", 1, 0,
+	  "external32 ends the process for types that are not copies of one basic type",
+	  traps },
+	{ MPICH_4, FAULT, EXTERNAL(PACK), "double_int", 1, 0, "external32 has no pairs",
+	  holds_pairs },
+	{ MPICH_4, FAULT, EXTERNAL(PACK), "wchar", 1, 0,
+	  "external32 ends the process for wchar_t", holds_wchar },
+	{ MPICH_4, FAULT, EXTERNAL(PACK), "complex", 1, 0,
+	  "external32 turns Fortran and C++ complex numbers over as a whole",
+	  holds_complex },
 };
 
 const size_t known_count = sizeof(known) / sizeof(known[0]);

@@ -14,7 +14,7 @@
 #include "mpi_diff/trials.h"
 
 /* Unexplained findings after which no more are reduced. */
-#define MOST_REDUCTIONS 400
+#define MOST_REDUCTIONS 12
 
 struct run {
 	struct dtconv_context *context;
