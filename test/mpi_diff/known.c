@@ -357,6 +357,80 @@ static bool refused_by_pack(const struct dtconv_type *type, const struct ref_typ
 	return strstr(finding->said, "MPI_Pack: ours succeeds") != NULL;
 }
 
+static bool is_complex(enum dtconv_predefined basic)
+{
+	return (basic >= DTCONV_C_FLOAT_COMPLEX &&
+		basic <= DTCONV_C_LONG_DOUBLE_COMPLEX) ||
+	       (basic >= DTCONV_CXX_FLOAT_COMPLEX &&
+		basic <= DTCONV_CXX_LONG_DOUBLE_COMPLEX) ||
+	       basic == DTCONV_COMPLEX || basic == DTCONV_DOUBLE_COMPLEX ||
+	       (basic >= DTCONV_COMPLEX4 && basic <= DTCONV_COMPLEX32);
+}
+
+static bool halves_complex(const struct dtconv_type *type, const struct ref_typemap *map,
+			   const struct finding *finding)
+{
+	const struct ref_entry *first = NULL;
+
+	(void)type;
+	(void)finding;
+	for (size_t i = 0; i < map->count; i++) {
+		const struct ref_entry *entry = &map->entries[i];
+
+		if (!is_complex((enum dtconv_predefined)entry->basic))
+			continue;
+		if (first && (entry->disp - first->disp) % first->size)
+			return true;
+		first = entry;
+		if (ref_typemap_extent(map) % first->size)
+			return true;
+	}
+	return false;
+}
+
+static bool holds_16_bytes(const struct dtconv_type *type, const struct ref_typemap *map,
+			   const struct finding *finding)
+{
+	if (holds_binary128(type, map, finding))
+		return true;
+	for (size_t i = 0; i < map->count; i++)
+		if (map->entries[i].basic == DTCONV_INTEGER16)
+			return true;
+	return false;
+}
+
+static bool holds_like_pairs(const struct dtconv_type *type,
+			     const struct ref_typemap *map, const struct finding *finding)
+{
+	(void)type;
+	(void)finding;
+	for (size_t i = 0; i < map->count; i++)
+		if (map->entries[i].leaf == DTCONV_2INT ||
+		    map->entries[i].leaf >= DTCONV_2REAL)
+			return true;
+	return false;
+}
+
+/* A real or complex kind of less than 4 digits and range. */
+static bool is_small_kind(const struct view *view, const struct ref_typemap *map)
+{
+	enum dtconv_combiner combiner = view->envelope.combiner;
+
+	(void)map;
+	if (combiner != DTCONV_COMBINER_F90_REAL &&
+	    combiner != DTCONV_COMBINER_F90_COMPLEX)
+		return false;
+	return (view->counts[0] <= 3 || view->counts[0] == DTCONV_UNDEFINED) &&
+	       (view->counts[1] <= 4 || view->counts[1] == DTCONV_UNDEFINED);
+}
+
+static bool holds_small_kind(const struct dtconv_type *type,
+			     const struct ref_typemap *map, const struct finding *finding)
+{
+	(void)finding;
+	return ask(type, map, is_small_kind);
+}
+
 /* ---- the same for external32 --------------------------------------------------------- */
 
 static bool holds(const struct ref_typemap *map, enum dtconv_predefined first,
@@ -415,6 +489,21 @@ static bool holds_complex(const struct dtconv_type *type, const struct ref_typem
 	       holds(map, DTCONV_CXX_FLOAT_COMPLEX, DTCONV_CXX_LONG_DOUBLE_COMPLEX);
 }
 
+static bool is_kind(const struct view *view, const struct ref_typemap *map)
+{
+	(void)map;
+	return view->envelope.combiner == DTCONV_COMBINER_F90_INTEGER ||
+	       view->envelope.combiner == DTCONV_COMBINER_F90_REAL ||
+	       view->envelope.combiner == DTCONV_COMBINER_F90_COMPLEX;
+}
+
+static bool holds_kind(const struct dtconv_type *type, const struct ref_typemap *map,
+		       const struct finding *finding)
+{
+	(void)finding;
+	return ask_anywhere(type, map, is_kind);
+}
+
 /* What it cannot describe as copies of one basic type. */
 static bool traps(const struct dtconv_type *type, const struct ref_typemap *map,
 		  const struct finding *finding)
@@ -427,8 +516,12 @@ static bool traps(const struct dtconv_type *type, const struct ref_typemap *map,
 
 /* ---- the list ------------------------------------------------------------------------ */
 
-#define OPEN_MPI_4 "Open MPI v4.1.4"
-#define MPICH_4    "MPICH 4.0.2"
+#define OPENMPI_4_5 "Open MPI v", "4.1.4 5.0.11"
+#define OPENMPI_4   "Open MPI v", "4.1.4"
+#define OPENMPI_5   "Open MPI v", "5.0.11"
+#define MPICH_4_5   "MPICH ", "4.0.2 5.0.2"
+#define MPICH_4     "MPICH ", "4.0.2"
+#define MPICH_5     "MPICH ", "5.0.2"
 #define FAULT      false
 #define CHOICE     true
 
@@ -443,112 +536,152 @@ static bool traps(const struct dtconv_type *type, const struct ref_typemap *map,
 				       1u << CHECK_EXTERNAL_UNPACK
 
 const struct known known[] = {
-	{ OPEN_MPI_4, CHOICE, ONLY(BOUNDS), "struct([1], [1], [contiguous(0, int8)])", 1,
+	{ OPENMPI_4_5, CHOICE, ONLY(BOUNDS), "struct([1], [1], [contiguous(0, int8)])", 1,
 	  0, "bounds of a type that holds nothing", holds_nothing },
-	{ OPEN_MPI_4, FAULT, ONLY(BOUNDS),
+	{ OPENMPI_4_5, FAULT, ONLY(BOUNDS),
 	  "contiguous(1, darray(2, 1, [1], [block], [default], [2], c, int8))", 1, 0,
 	  "bounds that a part without data has been given are dropped", drops_markers },
-	{ OPEN_MPI_4, FAULT, ONLY(BOUNDS),
+	{ OPENMPI_4_5, FAULT, ONLY(BOUNDS),
 	  "struct([1,1], [0,1], [struct([], [], []),int8])", 1, 0,
 	  "an empty member of a struct moves the struct's bounds", has_empty_member },
-	{ OPEN_MPI_4, FAULT, ONLY(BOUNDS), "hvector(4, 1, -1, byte)", 1, 0,
+	{ OPENMPI_4_5, FAULT, ONLY(BOUNDS), "hvector(4, 1, -1, byte)", 1, 0,
 	  "a vector with a stride of -1 byte is taken for one without gaps", steps_back },
-	{ OPEN_MPI_4, FAULT, ONLY(BOUNDS), "hindexed([1,1,1], [25,50,0], int)", 1, 0,
+	{ OPENMPI_4_5, FAULT, ONLY(BOUNDS), "hindexed([1,1,1], [25,50,0], int)", 1, 0,
 	  "the padding of an extent depends on the order of the blocks and is more than "
 	  "the least",
 	  pads_too_much },
-	{ OPEN_MPI_4, CHOICE, ONLY(TRUE), "hindexed_block(1, [0], struct([], [], []))", 1,
+	{ OPENMPI_4_5, CHOICE, ONLY(TRUE), "hindexed_block(1, [0], struct([], [], []))", 1,
 	  0, "the true lower bound of a type without data is 2^63-1", holds_no_data },
-	{ OPEN_MPI_4, FAULT, ONLY(BUILD),
+	{ OPENMPI_4_5, FAULT, ONLY(BUILD),
 	  "darray(1, 0, [1], [block], [default], [1], c, struct([], [], []))", 1, 0,
 	  "a darray of a type without data is refused", deals_out_nothing },
-	{ OPEN_MPI_4, FAULT, MOVING(PACK), "hvector(4, 1, -1, byte)", 1, 0,
+	{ OPENMPI_4_5, FAULT, MOVING(PACK), "hvector(4, 1, -1, byte)", 1, 0,
 	  "a vector with a stride of -1 byte is packed forwards", steps_back },
-	{ OPEN_MPI_4, FAULT, MOVING(UNPACK),
+	{ OPENMPI_4_5, FAULT, MOVING(UNPACK),
 	  "struct([1,1], [0,0], [int8,resized(struct([], [], []), 0, 2)])", 2, 0,
 	  "a struct with an empty member is taken for one without gaps",
 	  hides_empty_member },
-	{ OPEN_MPI_4, FAULT, ONLY(RECEIVE), LARGE_ELEMENTS, 1, 0xb0000,
+	{ OPENMPI_4_5, FAULT, ONLY(RECEIVE), LARGE_ELEMENTS, 1, 0xb0000,
 	  "an element of 32 bytes that is cut by a fragment overflows a buffer",
 	  overflows },
-	{ OPEN_MPI_4, CHOICE, ONLY(RECEIVE), "double_int", 1, 0x200,
+	{ OPENMPI_4_5, CHOICE, ONLY(RECEIVE), "double_int", 1, 0x200,
 	  "MPI_Get_elements counts a pair as one element", holds_pairs },
-	{ OPEN_MPI_4, FAULT, ONLY(EXTERNAL_SIZE), "long", 1, 0,
+	{ OPENMPI_4_5, FAULT, ONLY(EXTERNAL_SIZE), "long", 1, 0,
 	  "MPI_Pack_external_size takes 8 bytes for a long, where 4 are packed",
 	  holds_long },
-	{ OPEN_MPI_4, FAULT, EXTERNAL(SIZE), "wchar", 1, 0,
+	{ OPENMPI_4_5, FAULT, EXTERNAL(SIZE), "wchar", 1, 0,
 	  "external32 has 4 bytes for wchar_t, not 2", holds_wchar },
-	{ OPEN_MPI_4, FAULT, EXTERNAL(PACK), "long_double", 1, 0,
+	{ OPENMPI_4_5, FAULT, EXTERNAL(PACK), "long_double", 1, 0,
 	  "external32 leaves reals of 16 bytes as they are in memory", holds_large_real },
-	{ OPEN_MPI_4, FAULT, EXTERNAL(PACK), "f90_integer(10)", 1, 0,
+	{ OPENMPI_4_5, FAULT, EXTERNAL(PACK), "f90_integer(10)", 1, 0,
 	  "external32 has 4 bytes for Fortran integers of 10 to 18 digits",
 	  holds_long_kind },
+	{ OPENMPI_5, FAULT, MOVING(PACK), "hvector(2, 1, 24, double_complex)", 1, 0,
+	  "complex numbers some whole numbers and a half apart are moved wrongly",
+	  halves_complex },
 
-	{ MPICH_4, CHOICE, ONLY(BOUNDS), "hindexed_block(0, [1], int8)", 1, 0,
+	{ MPICH_4_5, CHOICE, ONLY(BOUNDS), "hindexed_block(0, [1], int8)", 1, 0,
 	  "bounds of a type that holds nothing", holds_nothing },
-	{ MPICH_4, FAULT, ONLY(BOUNDS),
+	{ MPICH_4_5, FAULT, ONLY(BOUNDS),
 	  "contiguous(1, resized(struct([], [], []), 0, -1))", 1, 0,
 	  "bounds that a part without data has been given are dropped", drops_markers },
-	{ MPICH_4, FAULT, ONLY(BOUNDS),
+	{ MPICH_4_5, FAULT, ONLY(BOUNDS),
 	  "struct([1,1], [0,0], [resized(int8, 0, 0),int8])", 1, 0,
 	  "a struct forgets the bounds of resized members if others have none",
 	  mixes_markers },
-	{ MPICH_4, FAULT, ONLY(BOUNDS),
+	{ MPICH_4_5, FAULT, ONLY(BOUNDS),
 	  "struct([1,1], [0,0], [int8,vector(1, 0, 0, long_double)])", 1, 0,
 	  "an empty member of a struct pads the struct", has_empty_member },
-	{ MPICH_4, FAULT, ONLY(BOUNDS), "struct([1,1], [0,9], [int,int])", 1, 0,
+	{ MPICH_4_5, FAULT, ONLY(BOUNDS), "struct([1,1], [0,9], [int,int])", 1, 0,
 	  "a struct is not padded if all its members are of one type", leaves_unpadded },
 	{ MPICH_4, FAULT, ONLY(BOUNDS), "struct([1,1], [0,16], [real16,int8])", 1, 0,
 	  "a struct is not padded for REAL16 and COMPLEX32", holds_binary128 },
-	{ MPICH_4, CHOICE, ONLY(TRUE), "hindexed_block(0, [1], int8)", 1, 0,
+	{ MPICH_4_5, CHOICE, ONLY(TRUE), "hindexed_block(0, [1], int8)", 1, 0,
 	  "true bounds of a type without data", holds_no_data },
-	{ MPICH_4, FAULT, ONLY(TRUE), "struct([1,1], [0,1], [struct([], [], []),int8])",
+	{ MPICH_4_5, FAULT, ONLY(TRUE), "struct([1,1], [0,1], [struct([], [], []),int8])",
 	  1, 0, "an empty member of a struct moves its true bounds", has_empty_member },
-	{ MPICH_4, FAULT, ONLY(TRUE),
+	{ MPICH_4_5, FAULT, ONLY(TRUE),
 	  "darray(1, 0, [1], [cyclic], [2], [1], c, indexed([1], [1], int8))", 1, 0,
 	  "true bounds of cyclic darrays include an empty last block", deals_in_turn },
 	{ MPICH_4, FAULT, ONLY(BOTTOM), "int", 1, 0,
 	  "MPI_Pack refuses MPI_BOTTOM, whatever the type", refused_by_pack },
-	{ MPICH_4, FAULT, MOVING(PACK),
+	{ MPICH_4_5, FAULT, MOVING(PACK),
 	  "struct([1,1], [0,0], [vector(1, 0, 0, hvector(2, 1, 0, int8)),int8])", 1, 0,
 	  "some structs with an empty member divide by zero", crashes_on_empty_member },
-	{ MPICH_4, FAULT, MOVING(PACK),
+	{ MPICH_4_5, FAULT, MOVING(PACK),
 	  "contiguous(2, resized(vector(1, 2, 0, resized(int8, 0, 0)), 0, -1))", 2, 0x6c,
 	  "some types with parts of extent 0 are moved wrongly", stands_still },
 	{ MPICH_4, FAULT, ONLY(RECEIVE), "double_int", 1, 0x100,
 	  "a message that ends between the members of a pair loses the first one, and "
 	  "pairs are miscounted",
 	  holds_pairs },
-	{ MPICH_4, FAULT, ONLY(RECEIVE), "darray(1, 0, [1], [cyclic], [2], [1], c, int8)",
+	{ MPICH_4_5, FAULT, ONLY(RECEIVE), "darray(1, 0, [1], [cyclic], [2], [1], c, int8)",
 	  0, 0, "MPI_Get_elements ends the process for some darrays", darray_asserts },
-	{ MPICH_4, FAULT, ONLY(RECEIVE), "struct([1,1], [0,4], [float,int])", 0, 0,
+	{ MPICH_4_5, FAULT, ONLY(RECEIVE), "struct([1,1], [0,4], [float,int])", 0, 0,
 	  "MPI_Get_elements divides by zero for an empty message and unlike members",
 	  divides_by_zero },
-	{ MPICH_4, FAULT, ONLY(RECEIVE),
+	{ MPICH_4_5, FAULT, ONLY(RECEIVE),
 	  "struct([1,1], [0,0], [struct([], [], []),int8])", 1, 0x100,
 	  "MPI_Get_elements is wrong for structs of unlike or empty members", miscounts },
-	{ MPICH_4, FAULT, EXTERNAL(SIZE), "struct([1,1], [0,4], [int,float])", 1, 0,
+	{ MPICH_4_5, FAULT, EXTERNAL(SIZE), "struct([1,1], [0,4], [int,float])", 1, 0,
 	  "external32 ends the process for types that are not copies of one basic type",
 	  traps },
-	{ MPICH_4, FAULT, EXTERNAL(PACK), "double_int", 1, 0, "external32 has no pairs",
+	{ MPICH_4_5, FAULT, EXTERNAL(PACK), "double_int", 1, 0, "external32 has no pairs",
 	  holds_pairs },
-	{ MPICH_4, FAULT, EXTERNAL(PACK), "wchar", 1, 0,
+	{ MPICH_4_5, FAULT, EXTERNAL(PACK), "wchar", 1, 0,
 	  "external32 ends the process for wchar_t", holds_wchar },
 	{ MPICH_4, FAULT, EXTERNAL(PACK), "complex", 1, 0,
 	  "external32 turns Fortran and C++ complex numbers over as a whole",
 	  holds_complex },
+	{ MPICH_5, CHOICE, ONLY(BOUNDS), "f90_real(0, 0)", 1, 0,
+	  "there is a Fortran real of 2 bytes", holds_small_kind },
+	{ MPICH_5, FAULT, MOVING(PACK), "vector(2, 1, 2, integer16)", 1, 0,
+	  "of INTEGER16, REAL16 and COMPLEX32 10 bytes of 16 are moved", holds_16_bytes },
+	{ MPICH_5, FAULT, ONLY(RECEIVE), "2int", 1, 0x100,
+	  "a message that ends inside a pair of like members loses the first one",
+	  holds_like_pairs },
+	{ MPICH_5, FAULT, EXTERNAL(PACK), "cxx_long_double_complex", 1, 0,
+	  "external32 turns C++ long double complex numbers over as a whole",
+	  holds_large_real },
+	{ MPICH_5, FAULT, EXTERNAL(PACK), "f90_integer(0)", 1, 0,
+	  "external32 has no types of Fortran kinds", holds_kind },
 };
 
 const size_t known_count = sizeof(known) / sizeof(known[0]);
 
 /* ---- looking up ---------------------------------------------------------------------- */
 
-/* "Open MPI v4.1.4" and "Open MPI v5.0.8" are the same up to the number. */
+static bool is_kin(const struct known *row, const char *version)
+{
+	return strncmp(row->mpi, version, strlen(row->mpi)) == 0;
+}
+
+/* Is the version's number one of the row's? */
+static bool is_seen(const struct known *row, const char *version)
+{
+	const char *number = version + strlen(row->mpi), *at = row->versions;
+	size_t length = strlen(number);
+
+	if (!is_kin(row, version))
+		return false;
+	for (; (at = strstr(at, number)); at += length)
+		if ((at == row->versions || at[-1] == ' ') &&
+		    (at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+bool known_version(const char *version)
+{
+	for (size_t i = 0; i < known_count; i++)
+		if (is_seen(&known[i], version))
+			return true;
+	return false;
+}
+
 bool known_concerns(const struct known *row, const char *version)
 {
-	size_t name = strcspn(row->version, "0123456789");
-
-	return strncmp(row->version, version, name) == 0;
+	return known_version(version) ? is_seen(row, version) : is_kin(row, version);
 }
 
 /* The type that a finding is about; one reference. */

@@ -12,7 +12,8 @@
 #include "mpi_diff/worker.h"
 
 struct known {
-	const char *version; /* as the MPI names itself, all of it */
+	const char *mpi;      /* its name, up to the number */
+	const char *versions; /* numbers in which it was seen, blanks between them */
 	bool choice;         /* the standard leaves it open: nobody's fault */
 	enum check check;    /* that shows it */
 	unsigned covers;     /* bit 1 << c: it may show in check c */
@@ -28,7 +29,10 @@ struct known {
 extern const struct known known[];
 extern const size_t known_count;
 
-/* Is a row about this MPI, of whatever version? */
+/* Has anybody looked at this version? If not, what is known of its kin is all there is. */
+bool known_version(const char *version);
+
+/* Is a row about this version: seen in it, or in its kin if nobody has looked at it? */
 bool known_concerns(const struct known *row, const char *version);
 
 /* The row that explains a finding in this MPI, or NULL. */

@@ -32,8 +32,30 @@ enum making specimen_open(struct specimen *s, struct dtconv_context *context,
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-static bool is_long_double(uint8_t basic)
+static bool is_large_kind(const struct tree_node *n)
 {
+	return (n->combiner == DTCONV_COMBINER_F90_REAL ||
+		n->combiner == DTCONV_COMBINER_F90_COMPLEX) &&
+	       n->size >= 16;
+}
+
+/* Fortran kinds past double: x87 numbers with some compilers, binary128 with others. */
+static bool has_large_kinds(const struct tree *tree)
+{
+	struct tree_node n;
+	bool found = false;
+
+	for (size_t at = 0; at < tree->word_count;) {
+		at = tree_read(tree->words, tree->word_count, at, &n);
+		found = found || is_large_kind(&n);
+	}
+	return found;
+}
+
+static bool is_long_double(uint8_t basic, bool large_kinds)
+{
+	if (large_kinds && (basic == DTCONV_REAL16 || basic == DTCONV_COMPLEX32))
+		return true;
 	return basic == DTCONV_LONG_DOUBLE || basic == DTCONV_C_LONG_DOUBLE_COMPLEX ||
 	       basic == DTCONV_CXX_LONG_DOUBLE_COMPLEX;
 }
@@ -42,6 +64,7 @@ static bool is_long_double(uint8_t basic)
 static int find_padding(struct specimen *s)
 {
 	size_t value = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double), position = 0;
+	bool large_kinds = has_large_kinds(&s->tree);
 
 	s->padding = calloc(s->stage.bytes + 1, 1);
 	if (!s->padding)
@@ -50,7 +73,7 @@ static int find_padding(struct specimen *s)
 		const struct ref_entry *entry = &s->map.entries[i % s->map.count];
 
 		for (size_t k = 0; k < entry->size; k++, position++)
-			s->padding[position] = is_long_double(entry->basic) &&
+			s->padding[position] = is_long_double(entry->basic, large_kinds) &&
 					       k % sizeof(long double) >= value;
 	}
 	return 0;
