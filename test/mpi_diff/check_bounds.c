@@ -14,7 +14,7 @@
 
 /* ---- bounds -------------------------------------------------------------------------- */
 
-#define NUMBERS 5
+#define NUMBERS    5
 #define FIRST_TRUE 3 /* the true bounds, which move no data */
 
 static const char *const number_names[NUMBERS] = { "size", "lb", "extent", "true lb",
@@ -262,9 +262,8 @@ static enum verdict compare_contents(const struct specimen *s, const struct cont
 				     int integers[], MPI_Aint addresses[],
 				     MPI_Datatype types[], struct finding *finding)
 {
-	int error =
-		MPI_Type_get_contents(s->mpi, c->integer_count, c->address_count,
-				      c->type_count, integers, addresses, types);
+	int error = MPI_Type_get_contents(s->mpi, c->integer_count, c->address_count,
+					  c->type_count, integers, addresses, types);
 
 	if (error)
 		return blame_mpi_error(finding, "MPI_Type_get_contents", error);

@@ -70,8 +70,7 @@ static enum verdict pack_ours(const struct specimen *s, size_t count, const void
 			      struct finding *finding)
 {
 	size_t moved = 0;
-	int status =
-		dtconv_pack(type, count, buffer, packed, s->stage.bytes, &moved);
+	int status = dtconv_pack(type, count, buffer, packed, s->stage.bytes, &moved);
 
 	if (status || moved != s->stage.bytes)
 		return blame(finding, VERDICT_OURS, "dtconv_pack: %s, %zu of %zu bytes",
@@ -137,8 +136,8 @@ static enum verdict judge_target(struct specimen *s, enum verdict culprit,
 				     "0x%02x",
 				     function, place, s->stage.target[place],
 				     s->stage.stream[i]);
-	return blame(finding, culprit, "%s writes to a gap, at displacement %td", function,
-		     place);
+	return blame(finding, culprit, "%s writes to a gap, at displacement %td",
+		     function, place);
 }
 
 static enum verdict unpack_ours(struct specimen *s, struct finding *finding)

@@ -40,8 +40,7 @@ static int fill_message(const struct specimen *s, struct message *m)
 
 		m->lengths[i] = 1;
 		m->places[i] = (MPI_Aint)m->bytes;
-		m->types[i] =
-			mpi_types_predefined((enum dtconv_predefined)entry->basic);
+		m->types[i] = mpi_types_predefined((enum dtconv_predefined)entry->basic);
 		m->bytes += entry->size;
 		if (m->types[i] == MPI_DATATYPE_NULL)
 			return -1;
@@ -76,10 +75,11 @@ static enum verdict compare_bytes(struct specimen *s, const struct message *m,
 	wrong = stage_first_wrong(&s->stage);
 	if (wrong == STAGE_RIGHT)
 		return VERDICT_AGREED;
-	return blame(finding, VERDICT_THEIRS,
-		     "after a message of %zu of %zu bytes the byte at displacement %td is "
-		     "wrong",
-		     m->bytes, s->stage.bytes, stage_displacement(&s->stage, wrong));
+	return blame(
+		finding, VERDICT_THEIRS,
+		"after a message of %zu of %zu bytes the byte at displacement %td is "
+		"wrong",
+		m->bytes, s->stage.bytes, stage_displacement(&s->stage, wrong));
 }
 
 static enum verdict compare_elements(const struct specimen *s, const struct message *m,
@@ -90,8 +90,8 @@ static enum verdict compare_elements(const struct specimen *s, const struct mess
 
 	if (dtconv_type_query_elements(s->type, m->bytes, &ours) || ours != m->elements)
 		return blame(finding, VERDICT_OURS,
-			     "elements in %zu bytes: ours %zu, oracle %zu", m->bytes, ours,
-			     m->elements);
+			     "elements in %zu bytes: ours %zu, oracle %zu", m->bytes,
+			     ours, m->elements);
 	error = MPI_Get_elements(status, s->mpi, &theirs);
 	if (error)
 		return blame_mpi_error(finding, "MPI_Get_elements", error);
@@ -113,8 +113,8 @@ static enum verdict compare_count(const struct specimen *s, const struct message
 		return blame_mpi_error(finding, "MPI_Get_count", error);
 	if (ours != theirs)
 		return blame(finding, VERDICT_THEIRS,
-			     "MPI_Get_count after %zu bytes: ours %d, theirs %d", m->bytes,
-			     ours, theirs);
+			     "MPI_Get_count after %zu bytes: ours %d, theirs %d",
+			     m->bytes, ours, theirs);
 	return VERDICT_AGREED;
 }
 

@@ -44,7 +44,8 @@ struct finding {
 	enum check check;
 	enum verdict verdict;
 	char said[SAID_ROOM];
-	char part[TYPE_ROOM]; /* the part of the type that is at fault; empty: the whole */
+	char part
+		[TYPE_ROOM]; /* the part of the type that is at fault; empty: the whole */
 };
 
 struct check_info {

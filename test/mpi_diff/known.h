@@ -14,10 +14,10 @@
 struct known {
 	const char *mpi;      /* its name, up to the number */
 	const char *versions; /* numbers in which it was seen, blanks between them */
-	bool choice;         /* the standard leaves it open: nobody's fault */
-	enum check check;    /* that shows it */
-	unsigned covers;     /* bit 1 << c: it may show in check c */
-	const char *type;    /* reduced case */
+	bool choice;          /* the standard leaves it open: nobody's fault */
+	enum check check;     /* that shows it */
+	unsigned covers;      /* bit 1 << c: it may show in check c */
+	const char *type;     /* reduced case */
 	size_t count;
 	uint64_t seed;
 	const char *words; /* what is wrong */

@@ -71,8 +71,8 @@ static void examine(struct run *run, const struct trial *trial,
 	struct trial part = *trial, reduced;
 	const struct known *row;
 
-	if (!finding->part[0] || trial_parse(run->context, finding->part, trial->count,
-					     trial->seed, &part))
+	if (!finding->part[0] ||
+	    trial_parse(run->context, finding->part, trial->count, trial->seed, &part))
 		dtconv_type_ref(part.type);
 	reduced = trial_reduce(run->context, &part, finding->check, &smaller);
 	row = known_find(run->context, run->version, &reduced, &smaller);
@@ -206,8 +206,7 @@ static int show_type(struct run *run, const struct settings *settings)
 		static const char *const words[] = { "agreed", "not asked", "OURS",
 						     "theirs" };
 		struct finding finding = { .said = "" };
-		enum verdict verdict =
-			worker_probe(run->context, &trial, c, &finding);
+		enum verdict verdict = worker_probe(run->context, &trial, c, &finding);
 
 		printf("%-10s %-10s %s\n", checks[c].name, words[verdict],
 		       verdict > VERDICT_UNASKED ? finding.said : "");
@@ -320,10 +319,9 @@ static int read_settings(int argc, char **argv, struct settings *s)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .instances = 2,
-				     .seed = 1,
-				     .count = 2000,
-				     .reductions = 12 };
+	struct settings settings = {
+		.instances = 2, .seed = 1, .count = 2000, .reductions = 12
+	};
 	struct run run = { .context = NULL };
 	int result;
 

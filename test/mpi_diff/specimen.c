@@ -73,8 +73,9 @@ static int find_padding(struct specimen *s)
 		const struct ref_entry *entry = &s->map.entries[i % s->map.count];
 
 		for (size_t k = 0; k < entry->size; k++, position++)
-			s->padding[position] = is_long_double(entry->basic, large_kinds) &&
-					       k % sizeof(long double) >= value;
+			s->padding[position] =
+				is_long_double(entry->basic, large_kinds) &&
+				k % sizeof(long double) >= value;
 	}
 	return 0;
 }
@@ -94,8 +95,7 @@ int specimen_stage(struct specimen *s)
 	}
 	/* 8 bytes keep pairs aligned on the MPI's side; any MPI may ask for that much. */
 	if (stage_open_padded(&s->stage, s->type, s->count, THEIR_PADDING,
-			      s->seed % 8 * 8, s->seed / 8 % 8 * 8,
-			      choices_mix(s->seed)))
+			      s->seed % 8 * 8, s->seed / 8 % 8 * 8, choices_mix(s->seed)))
 		return -1;
 	return find_padding(s);
 }

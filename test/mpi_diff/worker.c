@@ -23,10 +23,10 @@
 
 /* Shared with the child. */
 struct progress {
-	uint64_t number;   /* of the trial at hand */
-	enum check check;  /* at hand; CHECK_COUNT: all done */
-	bool found;        /* finding is filled in */
-	bool finished;     /* the child has done its share */
+	uint64_t number;  /* of the trial at hand */
+	enum check check; /* at hand; CHECK_COUNT: all done */
+	bool found;       /* finding is filled in */
+	bool finished;    /* the child has done its share */
 	struct tally tally;
 	struct finding finding;
 };
