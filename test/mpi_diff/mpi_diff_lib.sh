@@ -10,7 +10,7 @@ folder=${builddir:-.}/test/mpi_diff
 # need NAME: the program of an MPI, or the reason why there is none.
 need() {
 	[ -x "$folder/mpi_diff-$1" ] ||
-		skip "configure found no $1 (Debian: apt-get install lib$1-dev; see --with-mpi)"
+		skip "configure found no $1 (Debian: apt-get install libopenmpi-dev mpich; see --with-mpi)"
 }
 
 # run_slice NAME: a fixed slice; the last lines it prints are the summary.
