@@ -27,7 +27,8 @@
 #define ONLY(name) CHECK_##name, 1u << CHECK_##name
 #define MOVING(name)                                                               \
 	CHECK_##name, 1u << CHECK_PACK | 1u << CHECK_UNPACK | 1u << CHECK_PIECES | \
-			      1u << CHECK_BOTTOM | 1u << CHECK_RECEIVE
+			      1u << CHECK_BOTTOM | 1u << CHECK_RECEIVE |           \
+			      1u << CHECK_EXTERNAL_PACK | 1u << CHECK_EXTERNAL_UNPACK
 #define EXTERNAL(name)                                                                 \
 	CHECK_EXTERNAL_##name, 1u << CHECK_EXTERNAL_SIZE | 1u << CHECK_EXTERNAL_PACK | \
 				       1u << CHECK_EXTERNAL_UNPACK
@@ -169,7 +170,8 @@ static bool is_kin(const struct known *row, const char *version)
 /* Is the version's number one of the row's? */
 static bool is_seen(const struct known *row, const char *version)
 {
-	const char *number = version + strcspn(version, "0123456789"), *at = row->versions;
+	const char *number = version + strcspn(version, "0123456789"),
+		   *at = row->versions;
 	size_t length = strlen(number);
 
 	if (!is_kin(row, version) || length == 0)
