@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convertor/typed_moves.h"
+#include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/ref_predefined.h"
 #include "support/type_choices.h"
@@ -51,9 +51,11 @@ START_TEST(every_predefined_type)
 		char text[100];
 
 		snprintf(text, sizeof(text), "contiguous(300, %s)", name);
-		typed_moves_text(text, 1, &representation, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(text, 1, &representation, DTCONV_OP_REPLACE,
+					&choices);
 		snprintf(text, sizeof(text), "hvector(7, 3, 131, %s)", name);
-		typed_moves_text(text, 2, &representation, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(text, 2, &representation, DTCONV_OP_REPLACE,
+					&choices);
 	}
 }
 END_TEST
@@ -64,8 +66,8 @@ START_TEST(every_layout)
 	struct choices choices = fixture_choices(2);
 
 	for (int i = 0; i < layout_count; i++)
-		typed_moves_text(layouts[i].text, 2, &representation, DTCONV_OP_REPLACE,
-				 &choices);
+		fixture_move_typed_text(layouts[i].text, 2, &representation,
+					DTCONV_OP_REPLACE, &choices);
 }
 END_TEST
 
@@ -86,8 +88,8 @@ START_TEST(members_of_unlike_sizes)
 
 	for (size_t i = 0; i < sizeof(mixed) / sizeof(mixed[0]); i++)
 		for (size_t count = 0; count < 4; count++)
-			typed_moves_text(mixed[i], count, &representation,
-					 DTCONV_OP_REPLACE, &choices);
+			fixture_move_typed_text(mixed[i], count, &representation,
+						DTCONV_OP_REPLACE, &choices);
 }
 END_TEST
 
@@ -102,8 +104,8 @@ START_TEST(random_types)
 			type_choose(fixture_context, &choices, &type_bounds_small);
 
 		ck_assert_int_eq(dtconv_type_commit(type), 0);
-		typed_moves_type(type, choose(&choices, 4), &representation,
-				 DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed(type, choose(&choices, 4), &representation,
+				   DTCONV_OP_REPLACE, &choices);
 		dtconv_type_unref(type);
 	}
 }
@@ -122,9 +124,10 @@ START_TEST(every_combination_of_fields)
 		r.long_size = sizes[i / 15 % 3];
 		r.address_size = sizes[i / 45 % 3];
 		r.wchar_size = wchars[i / 135];
-		typed_moves_text("struct([2,1,1,2,1], [0,32,40,48,80], [long_double,"
-				 "unsigned_long,aint,wchar,double])",
-				 3, &r, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(
+			"struct([2,1,1,2,1], [0,32,40,48,80], [long_double,"
+			"unsigned_long,aint,wchar,double])",
+			3, &r, DTCONV_OP_REPLACE, &choices);
 	}
 }
 END_TEST
@@ -307,7 +310,7 @@ START_TEST(a_clone_takes_along_what_is_held)
 		typed_case_open(&tc, type, 2, &external32, DTCONV_OP_REPLACE, &choices));
 	for (size_t cut = 0; cut <= tc.bytes; cut++) {
 		typed_case_restart(&tc, &choices);
-		convertor = typed_moves_convertor(&tc, false);
+		convertor = fixture_typed(&tc, false);
 		dtconv_convertor_unpack(convertor, tc.wire, cut, &moved);
 		ck_assert_int_eq(dtconv_convertor_clone(convertor, &clone), 0);
 		dtconv_convertor_destroy(convertor);
