@@ -42,6 +42,14 @@ static int no_arithmetic(const struct dtconv_type *type, const char *caller,
 		caller, names[op], dtc_predefined_name(basic));
 }
 
+/* Besides integers, Fortran's pairs of reals have a real as index. */
+static bool is_index(enum dtconv_predefined index, enum dtconv_predefined value)
+{
+	bool real = index == DTCONV_REAL || index == DTCONV_DOUBLE_PRECISION;
+
+	return dtc_predefined_is_integer(index) || (real && index == value);
+}
+
 static int check_couples(enum dtconv_op op, const struct dtconv_type *type,
 			 const char *caller)
 {
@@ -54,7 +62,7 @@ static int check_couples(enum dtconv_op op, const struct dtconv_type *type,
 				 "a type that is not made of one kind of pairs");
 	if (!dtc_reduce_is_defined(op, value))
 		return undefined(type, caller, op, dtc_predefined_name(value));
-	if (value != index && !dtc_predefined_is_integer(index))
+	if (!is_index(index, value))
 		return undefined(type, caller, op, "pairs whose index is no integer");
 	if (!dtc_reduce_couples_kernel(op, value))
 		return no_arithmetic(type, caller, op, value);

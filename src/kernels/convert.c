@@ -77,7 +77,7 @@ static void swap(unsigned char *restrict to, const unsigned char *restrict from,
 /* ---- integers of another size -------------------------------------------------------- */
 
 /* The bytes of a word of 2, 4 or 8 as a number. */
-static uint64_t load_word(const unsigned char *from, unsigned bytes, bool big_endian)
+static inline uint64_t load_word(const unsigned char *from, unsigned bytes, bool big_endian)
 {
 	uint64_t word = 0;
 
@@ -90,7 +90,7 @@ static uint64_t load_word(const unsigned char *from, unsigned bytes, bool big_en
 	return word;
 }
 
-static void store_word(unsigned char *to, unsigned bytes, bool big_endian, uint64_t word)
+static inline void store_word(unsigned char *to, unsigned bytes, bool big_endian, uint64_t word)
 {
 	if (big_endian != NATIVE_BIG)
 		word = __builtin_bswap64(word) >> (64 - 8 * bytes);
@@ -112,7 +112,7 @@ static inline uint64_t load_integer(const unsigned char *from,
 	return value;
 }
 
-static bool fits(uint64_t value, const struct dtc_format *format)
+static inline bool fits(uint64_t value, const struct dtc_format *format)
 {
 	unsigned unused = 64u - 8u * format->bytes;
 
@@ -121,19 +121,77 @@ static bool fits(uint64_t value, const struct dtc_format *format)
 	return value << unused >> unused == value;
 }
 
-static size_t resize(const struct dtc_format *to_format, unsigned char *restrict to,
-		     const struct dtc_format *from_format,
-		     const unsigned char *restrict from, size_t count)
+/*
+ * Blocks of numbers without a branch, then one question for all of them. Inlined with constant
+ * sizes; answers how many blocks fit.
+ */
+#define BLOCK 16
+
+static inline __attribute__((always_inline)) size_t
+resize_blocks(struct dtc_format to_format, unsigned char *restrict to,
+	      struct dtc_format from_format, const unsigned char *restrict from, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	size_t done = 0;
+
+	for (; done + BLOCK <= count; done += BLOCK) {
+		bool all_fit = true;
+
+		for (size_t i = done; i < done + BLOCK; i++) {
+			uint64_t value =
+				load_integer(from + i * from_format.bytes, &from_format);
+
+			all_fit &= fits(value, &to_format);
+			store_word(to + i * to_format.bytes, to_format.bytes,
+				   to_format.big_endian, value);
+		}
+		if (!all_fit)
+			break;
+	}
+	return done;
+}
+
+/* The sizes and orders that are met, as constants. */
+static inline __attribute__((always_inline)) size_t
+resize_sizes(struct dtc_format to_format, unsigned char *restrict to,
+	     struct dtc_format from_format, const unsigned char *restrict from, size_t count,
+	     uint8_t to_bytes, uint8_t from_bytes)
+{
+	if (to_format.bytes != to_bytes || from_format.bytes != from_bytes)
+		return 0;
+	to_format.bytes = to_bytes;
+	from_format.bytes = from_bytes;
+	if (to_format.big_endian && !from_format.big_endian) {
+		to_format.big_endian = true;
+		from_format.big_endian = false;
+		return resize_blocks(to_format, to, from_format, from, count);
+	}
+	if (!to_format.big_endian && from_format.big_endian) {
+		to_format.big_endian = false;
+		from_format.big_endian = true;
+		return resize_blocks(to_format, to, from_format, from, count);
+	}
+	return resize_blocks(to_format, to, from_format, from, count);
+}
+
+static size_t resize(const struct dtc_format *to_format, unsigned char *restrict to,
+		     const struct dtc_format *from_format, const unsigned char *restrict from,
+		     size_t count)
+{
+	size_t i = resize_sizes(*to_format, to, *from_format, from, count, 4, 8) +
+		   resize_sizes(*to_format, to, *from_format, from, count, 8, 4) +
+		   resize_sizes(*to_format, to, *from_format, from, count, 2, 4) +
+		   resize_sizes(*to_format, to, *from_format, from, count, 4, 2);
+
+	/* What is left, or the block in which a number does not fit. */
+	for (; i < count; i++) {
 		uint64_t value = load_integer(from + i * from_format->bytes, from_format);
 
 		if (!fits(value, to_format))
-			return i;
-		store_word(to + i * to_format->bytes, to_format->bytes,
-			   to_format->big_endian, value);
+			break;
+		store_word(to + i * to_format->bytes, to_format->bytes, to_format->big_endian,
+			   value);
 	}
-	return count;
+	return i;
 }
 
 /* ---- floating point of another format ------------------------------------------------ */
