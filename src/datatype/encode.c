@@ -37,8 +37,9 @@ struct encoder {
 	struct numbered *slots;
 	size_t slot_count; /* a power of two, at least twice the types, or 0 */
 	size_t predefined_count;
-	bool used[DTCONV_PREDEFINED_COUNT];
-	size_t predefined_index[DTCONV_PREDEFINED_COUNT]; /* among those used */
+	/* By their numbers: whether they are used, and how many that are used stand before. */
+	bool used[DTC_WIRE_PREDEFINED_END];
+	size_t predefined_index[DTC_WIRE_PREDEFINED_END];
 };
 
 static int fail_memory(const struct encoder *encoder)
@@ -114,7 +115,7 @@ static int visit(struct encoder *encoder, const struct dtconv_type *type)
 	struct frame frame = { .type = type };
 
 	if (type->combiner == DTCONV_COMBINER_NAMED) {
-		encoder->used[type->predefined] = true;
+		encoder->used[dtc_wire_predefined(type->predefined)] = true;
 		return 0;
 	}
 	if (is_numbered(encoder, type))
@@ -147,10 +148,8 @@ static int number_all(struct encoder *encoder, const struct dtconv_type *root)
 static void number_predefined(struct encoder *encoder)
 {
 	for (unsigned number = 0; number < DTC_WIRE_PREDEFINED_END; number++) {
-		enum dtconv_predefined which = dtc_wire_predefined_find(number);
-
-		if (which < DTCONV_PREDEFINED_COUNT && encoder->used[which])
-			encoder->predefined_index[which] = encoder->predefined_count++;
+		encoder->predefined_index[number] = encoder->predefined_count;
+		encoder->predefined_count += encoder->used[number];
 	}
 }
 
@@ -159,8 +158,11 @@ static void number_predefined(struct encoder *encoder)
 /* Records from 0 up, predefined types from -1 down. */
 static int64_t reference(const struct encoder *encoder, const struct dtconv_type *child)
 {
-	if (child->combiner == DTCONV_COMBINER_NAMED)
-		return -1 - (int64_t)encoder->predefined_index[child->predefined];
+	if (child->combiner == DTCONV_COMBINER_NAMED) {
+		unsigned number = dtc_wire_predefined(child->predefined);
+
+		return -1 - (int64_t)encoder->predefined_index[number];
+	}
 	return (int64_t)find_slot(encoder, child)->number;
 }
 
@@ -253,11 +255,12 @@ static void write_header(const struct encoder *encoder, unsigned char *at, size_
 	dtc_wire_put(at + DTC_WIRE_RECORD_COUNT_AT, 8, encoder->order.count);
 }
 
-static void write_predefined(enum dtconv_predefined which, unsigned char *at)
+static void write_predefined(unsigned number, unsigned char *at)
 {
-	const struct dtc_predefined *row = dtc_predefined_row(which);
+	const struct dtc_predefined *row =
+		dtc_predefined_row(dtc_wire_predefined_find(number));
 
-	dtc_wire_put(at + DTC_WIRE_NUMBER_AT, 2, dtc_wire_predefined(which));
+	dtc_wire_put(at + DTC_WIRE_NUMBER_AT, 2, number);
 	dtc_wire_put(at + DTC_WIRE_SIZE_AT, 2, row->size);
 	dtc_wire_put(at + DTC_WIRE_TYPE_EXTENT_AT, 2, row->extent);
 	dtc_wire_put(at + DTC_WIRE_ALIGNMENT_AT, 2, row->alignment);
@@ -284,15 +287,14 @@ static void write_record(const struct record *record, unsigned char *at)
 
 static void write_stream(const struct encoder *encoder, unsigned char *at, size_t length)
 {
-	unsigned char *predefined = at + DTC_WIRE_HEADER_BYTES;
-
 	write_header(encoder, at, length);
-	at = predefined + encoder->predefined_count * DTC_WIRE_PREDEFINED_BYTES;
-	for (unsigned i = 0; i < DTCONV_PREDEFINED_COUNT; i++)
-		if (encoder->used[i])
-			write_predefined((enum dtconv_predefined)i,
-					 predefined + encoder->predefined_index[i] *
-							      DTC_WIRE_PREDEFINED_BYTES);
+	at += DTC_WIRE_HEADER_BYTES;
+	for (unsigned number = 0; number < DTC_WIRE_PREDEFINED_END; number++) {
+		if (!encoder->used[number])
+			continue;
+		write_predefined(number, at);
+		at += DTC_WIRE_PREDEFINED_BYTES;
+	}
 	for (size_t i = 0; i < encoder->order.count; i++) {
 		struct record record = describe(encoder, type_at(encoder, i));
 
