@@ -36,6 +36,7 @@ static void print_help(void)
 	     "cut at any byte, in and out of order, at every alignment, with seeks, clones, iov\n"
 	     "exports and started operations in between. Every result is compared with an oracle\n"
 	     "that walks the layout element by element; bytes in gaps must stay as they were.\n"
+	     "Every layout is also serialised and read back, and must be the same.\n"
 	     "\n"
 	     "  --seconds N     how long (default 10, or no limit with --count)\n"
 	     "  --count N       how many cases\n"
