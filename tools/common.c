@@ -175,11 +175,11 @@ static int parse(const char *command, struct dtconv_context *context,
 		 const struct input *input, const char *origin, struct dtconv_type **type)
 {
 	struct dtconv_type *parsed;
-	int status = is_serialised(input)
-			     ? dtconv_type_deserialise(context, input->text,
-						       input->length, &parsed)
-			     : dtconv_type_parse(context, input->text, input->length,
-						 &parsed);
+	int status =
+		is_serialised(input)
+			? dtconv_type_deserialise(context, input->text, input->length,
+						  &parsed)
+			: dtconv_type_parse(context, input->text, input->length, &parsed);
 
 	if (status)
 		return print_library_error(command, context, status, origin);

@@ -237,16 +237,16 @@ static FILE *open_output(const char *option, const char *path)
 	FILE *out = is_stdout(path) ? stdout : fopen(path, "wb");
 
 	if (!out)
-		tool_fail("show", TOOL_USAGE, "cannot write %s file '%s': %s", option, path,
-			  strerror(errno));
+		tool_fail("show", TOOL_USAGE, "cannot write %s file '%s': %s", option,
+			  path, strerror(errno));
 	return out;
 }
 
 static int close_output(FILE *out, const char *option, const char *path)
 {
 	if (out != stdout && (ferror(out) | fclose(out)) != 0)
-		return tool_fail("show", TOOL_FAILED, "cannot write %s file '%s': %s", option,
-				 path, strerror(errno));
+		return tool_fail("show", TOOL_FAILED, "cannot write %s file '%s': %s",
+				 option, path, strerror(errno));
 	return TOOL_OK;
 }
 
@@ -292,7 +292,7 @@ static int write_stream(const struct subject *subject, const char *path)
 {
 	size_t length = 0;
 	int status = dtconv_type_serialise(subject->type, NULL, 0, &length);
-	unsigned char *bytes = malloc(length);
+	unsigned char *bytes = calloc(1, length);
 	int exit_status;
 
 	if (status == DTCONV_ERR_TRUNCATE && bytes)
@@ -300,7 +300,8 @@ static int write_stream(const struct subject *subject, const char *path)
 	if (status && bytes)
 		exit_status = tool_library_failed("show", subject->context, status);
 	else if (!bytes)
-		exit_status = tool_fail("show", TOOL_FAILED, "no memory for %zu bytes", length);
+		exit_status =
+			tool_fail("show", TOOL_FAILED, "no memory for %zu bytes", length);
 	else
 		exit_status = write_bytes(bytes, length, path);
 	free(bytes);
@@ -315,7 +316,8 @@ static int show(const struct subject *subject, const struct settings *settings)
 		exit_status = write_svg(subject, settings->svg_path);
 	if (!exit_status && settings->stream_path)
 		exit_status = write_stream(subject, settings->stream_path);
-	if (exit_status || is_stdout(settings->svg_path) || is_stdout(settings->stream_path))
+	if (exit_status || is_stdout(settings->svg_path) ||
+	    is_stdout(settings->stream_path))
 		return exit_status;
 	if (!settings->json)
 		return print_all(subject, settings);

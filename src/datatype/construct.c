@@ -20,21 +20,20 @@ static int enum_value(size_t value)
 }
 
 /* subarray: ndims, sizes[], subsizes[], starts[], order */
-static int build_subarray(const struct dtc_contents *contents,
-			  struct dtconv_type **type)
+static int build_subarray(const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	size_t ndims = contents->counts[0];
 	const size_t *sizes = contents->counts + 1;
 
-	return dtconv_type_create_subarray(ndims, sizes, sizes + ndims, sizes + 2 * ndims,
-					   (enum dtconv_order)enum_value(sizes[3 * ndims]),
-					   contents->types[0], type);
+	return dtconv_type_create_subarray(
+		ndims, sizes, sizes + ndims, sizes + 2 * ndims,
+		(enum dtconv_order)enum_value(sizes[3 * ndims]), contents->types[0],
+		type);
 }
 
 /* darray: size, rank, ndims, gsizes[], distributions[], dargs[], psizes[], order */
 static int build_darray(struct dtconv_context *context, const char *caller,
-			const struct dtc_contents *contents,
-			struct dtconv_type **type)
+			const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	size_t ndims = counts[2];
@@ -52,19 +51,19 @@ static int build_darray(struct dtconv_context *context, const char *caller,
 				"dimensions",
 				caller, ndims);
 	for (size_t i = 0; i < ndims; i++)
-		distributions[i] = (enum dtconv_distribution)enum_value(gsizes[ndims + i]);
-	status = dtconv_type_create_darray(counts[0], counts[1], ndims, gsizes,
-					   distributions, dargs, dargs + ndims,
-					   (enum dtconv_order)enum_value(dargs[2 * ndims]),
-					   contents->types[0], type);
+		distributions[i] =
+			(enum dtconv_distribution)enum_value(gsizes[ndims + i]);
+	status = dtconv_type_create_darray(
+		counts[0], counts[1], ndims, gsizes, distributions, dargs, dargs + ndims,
+		(enum dtconv_order)enum_value(dargs[2 * ndims]), contents->types[0],
+		type);
 	dtc_free(context, distributions);
 	return status;
 }
 
 /* The constructors whose arguments are a fixed number of single values. */
 static int build_scalars(struct dtconv_context *context, enum dtconv_combiner combiner,
-			 const struct dtc_contents *contents,
-			 struct dtconv_type **type)
+			 const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	const ptrdiff_t *disps = contents->displacements;

@@ -70,10 +70,11 @@ struct record {
 
 static const char caller[] = "dtconv_type_deserialise";
 
-static int fail(const struct decoder *decoder, int status, size_t at, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+static int fail(const struct decoder *decoder, int status, size_t at, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
 
-static int fail(const struct decoder *decoder, int status, size_t at, const char *format, ...)
+static int fail(const struct decoder *decoder, int status, size_t at, const char *format,
+		...)
 {
 	char sentence[400];
 	va_list arguments;
@@ -81,7 +82,8 @@ static int fail(const struct decoder *decoder, int status, size_t at, const char
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
-	return DTC_FAIL(decoder->context, status, "%s: byte %zu: %s", caller, at, sentence);
+	return DTC_FAIL(decoder->context, status, "%s: byte %zu: %s", caller, at,
+			sentence);
 }
 
 static int fail_format(const struct decoder *decoder, size_t at, const char *what)
@@ -105,9 +107,10 @@ static int check_version(const struct decoder *decoder)
 			    "the stream ends inside its header of %d bytes",
 			    DTC_WIRE_HEADER_BYTES);
 	if (dtc_wire_get(decoder->bytes + DTC_WIRE_MAGIC_AT, 4) != DTC_WIRE_MAGIC)
-		return fail_format(decoder, DTC_WIRE_MAGIC_AT,
-				   "this is no serialised type: it does not begin with d7 64 "
-				   "74 63");
+		return fail_format(
+			decoder, DTC_WIRE_MAGIC_AT,
+			"this is no serialised type: it does not begin with d7 64 "
+			"74 63");
 	version = dtc_wire_get(decoder->bytes + DTC_WIRE_VERSION_AT, 2);
 	if (version != DTC_WIRE_VERSION)
 		return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_VERSION_AT,
@@ -122,9 +125,10 @@ static int check_length(const struct decoder *decoder)
 
 	if (length == decoder->length)
 		return 0;
-	return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_LENGTH_AT,
-		    "the stream says that it has %llu bytes, but length (argument 3) is %zu",
-		    (unsigned long long)length, decoder->length);
+	return fail(
+		decoder, DTCONV_ERR_FORMAT, DTC_WIRE_LENGTH_AT,
+		"the stream says that it has %llu bytes, but length (argument 3) is %zu",
+		(unsigned long long)length, decoder->length);
 }
 
 static int read_header(struct decoder *decoder)
@@ -176,11 +180,12 @@ static int check_predefined(const struct decoder *decoder, size_t start,
 
 	if (size == row->size && extent == row->extent && alignment == row->alignment)
 		return 0;
-	return fail(decoder, DTCONV_ERR_FORMAT, start,
-		    "%s has size %u, extent %u and alignment %u where the stream was made, but "
-		    "%zu, %zu and %zu here",
-		    row->name, size, extent, alignment, row->size, row->extent,
-		    row->alignment);
+	return fail(
+		decoder, DTCONV_ERR_FORMAT, start,
+		"%s has size %u, extent %u and alignment %u where the stream was made, but "
+		"%zu, %zu and %zu here",
+		row->name, size, extent, alignment, row->size, row->extent,
+		row->alignment);
 }
 
 static int read_predefined(struct decoder *decoder)
@@ -197,8 +202,8 @@ static int read_predefined(struct decoder *decoder)
 				    "there is no predefined type number %u", number);
 		if (number <= last)
 			return fail(decoder, DTCONV_ERR_FORMAT, start,
-				    "predefined type number %u stands after number %u", number,
-				    last);
+				    "predefined type number %u stands after number %u",
+				    number, last);
 		int status = check_predefined(decoder, start, dtc_predefined_row(which));
 		if (status)
 			return status;
@@ -229,8 +234,9 @@ static int read_entries(const struct decoder *decoder, struct record *record)
 	uint64_t entries = dtc_wire_get(decoder->bytes + at, 8);
 
 	if (record->shape.slot == SIZE_MAX && entries)
-		return fail(decoder, DTCONV_ERR_FORMAT, at, "%s has no entries, but %llu here",
-			    record->form->name, (unsigned long long)entries);
+		return fail(decoder, DTCONV_ERR_FORMAT, at,
+			    "%s has no entries, but %llu here", record->form->name,
+			    (unsigned long long)entries);
 	if (bytes_each && entries > (decoder->length - at) / bytes_each)
 		return fail(decoder, DTCONV_ERR_FORMAT, at,
 			    "%llu entries of %s do not fit into the stream",
@@ -240,21 +246,24 @@ static int read_entries(const struct decoder *decoder, struct record *record)
 }
 
 /* Find one array, which begins where the record ends so far. */
-static int read_array(const struct decoder *decoder, struct record *record, unsigned array)
+static int read_array(const struct decoder *decoder, struct record *record,
+		      unsigned array)
 {
 	size_t at = record->start + DTC_WIRE_WIDTHS_AT + array;
 	unsigned width = decoder->bytes[at];
 	/* No overflow: so many entries fit into the stream. */
-	size_t count = record->shape.fixed[array] + record->shape.each[array] * record->entries;
+	size_t count =
+		record->shape.fixed[array] + record->shape.each[array] * record->entries;
 
 	if (width != 1 && width != 2 && width != 4 && width != 8)
 		return fail(decoder, DTCONV_ERR_FORMAT, at,
 			    "values are %u bytes wide, not 1, 2, 4 or 8", width);
 	if (count > (decoder->length - record->end) / width)
 		return fail(decoder, DTCONV_ERR_FORMAT, record->end,
-			    "the stream ends before %zu arguments of %s, %u bytes each", count,
-			    record->form->name, width);
-	record->arrays[array] = (struct values){ decoder->bytes + record->end, count, width };
+			    "the stream ends before %zu arguments of %s, %u bytes each",
+			    count, record->form->name, width);
+	record->arrays[array] =
+		(struct values){ decoder->bytes + record->end, count, width };
 	record->end += count * width;
 	return 0;
 }
@@ -266,7 +275,8 @@ static int read_record(const struct decoder *decoder, size_t start, struct recor
 	int status;
 
 	if (decoder->length - start < DTC_WIRE_RECORD_HEAD_BYTES)
-		return fail_format(decoder, start, "the stream ends where a record is due");
+		return fail_format(decoder, start,
+				   "the stream ends where a record is due");
 	combiner = dtc_wire_combiner_find(decoder->bytes[start]);
 	if (combiner == DTCONV_COMBINER_NAMED)
 		return fail(decoder, DTCONV_ERR_FORMAT, start,
@@ -275,7 +285,8 @@ static int read_record(const struct decoder *decoder, size_t start, struct recor
 	record->end = start + DTC_WIRE_RECORD_HEAD_BYTES;
 	record->form = dtc_text_form_of(combiner);
 	record->shape = dtc_wire_shape_of(record->form);
-	record->extent = dtc_wire_get_signed(decoder->bytes + start + DTC_WIRE_EXTENT_AT, 8);
+	record->extent =
+		dtc_wire_get_signed(decoder->bytes + start + DTC_WIRE_EXTENT_AT, 8);
 	status = read_entries(decoder, record);
 	for (unsigned array = 0; !status && array < DTC_WIRE_ARRAYS; array++)
 		status = read_array(decoder, record, array);
@@ -286,8 +297,10 @@ static int read_record(const struct decoder *decoder, size_t start, struct recor
 static struct record known_record(const struct decoder *decoder, size_t number)
 {
 	struct record record = { 0 };
+	int status = read_record(decoder, decoder->slots[number].start, &record);
 
-	(void)read_record(decoder, decoder->slots[number].start, &record);
+	assert(!status && record.form);
+	(void)status;
 	return record;
 }
 
@@ -305,8 +318,8 @@ static int check_width(const struct decoder *decoder, const struct values *value
 	if (values->width == dtc_ints_width(lowest, highest))
 		return 0;
 	return fail(decoder, DTCONV_ERR_FORMAT, (size_t)(values->at - decoder->bytes),
-		    "these values need %u bytes each, not %u", dtc_ints_width(lowest, highest),
-		    values->width);
+		    "these values need %u bytes each, not %u",
+		    dtc_ints_width(lowest, highest), values->width);
 }
 
 /* Children stand before their parents, so that there are no cycles. */
@@ -323,15 +336,17 @@ static int check_child(struct decoder *decoder, const struct values *types, size
 		*expansion += decoder->slots[child].expansion;
 		return 0;
 	}
-	return fail(decoder, DTCONV_ERR_FORMAT,
-		    (size_t)(types->at + i * types->width - decoder->bytes),
-		    "record %zu refers to type %lld, not to one of the %zu records before it or "
-		    "the %zu predefined types (from -1 down)",
-		    number, (long long)child, number, decoder->predefined_count);
+	return fail(
+		decoder, DTCONV_ERR_FORMAT,
+		(size_t)(types->at + i * types->width - decoder->bytes),
+		"record %zu refers to type %lld, not to one of the %zu records before it or "
+		"the %zu predefined types (from -1 down)",
+		number, (long long)child, number, decoder->predefined_count);
 }
 
 /* Neither sum overflows: each term is limited by the stream's length. */
-static int check_children(struct decoder *decoder, const struct record *record, size_t number)
+static int check_children(struct decoder *decoder, const struct record *record,
+			  size_t number)
 {
 	const struct values *types = &record->arrays[DTC_WIRE_TYPES];
 	uint64_t expansion = 1 + record->arrays[DTC_WIRE_COUNTS].count +
@@ -343,16 +358,18 @@ static int check_children(struct decoder *decoder, const struct record *record, 
 		if (status)
 			return status;
 		if (expansion / EXPANSION > decoder->length)
-			return fail(decoder, DTCONV_ERR_LIMIT, record->start,
-				    "without sharing this %s has more than %d arguments for "
-				    "each byte of the stream",
-				    record->form->name, EXPANSION);
+			return fail(
+				decoder, DTCONV_ERR_LIMIT, record->start,
+				"without sharing this %s has more than %d arguments for "
+				"each byte of the stream",
+				record->form->name, EXPANSION);
 	}
 	decoder->slots[number].expansion = expansion;
 	return 0;
 }
 
-static int check_record(struct decoder *decoder, const struct record *record, size_t number)
+static int check_record(struct decoder *decoder, const struct record *record,
+			size_t number)
 {
 	size_t arguments = record->shape.slot != SIZE_MAX;
 	int status = 0;
@@ -398,8 +415,8 @@ struct frame {
 static int fail_memory(const struct decoder *decoder)
 {
 	return DTC_FAIL(decoder->context, DTCONV_ERR_NOMEM,
-			"%s: no memory for %zu records with at most %zu arguments each", caller,
-			decoder->record_count, decoder->largest);
+			"%s: no memory for %zu records with at most %zu arguments each",
+			caller, decoder->record_count, decoder->largest);
 }
 
 /*
@@ -435,7 +452,8 @@ static int step(const struct decoder *decoder, struct dtc_vec *frames, size_t *r
 	}
 	if (top->number != *reached)
 		return fail(decoder, DTCONV_ERR_FORMAT, decoder->slots[*reached].start,
-			    "record %zu is not used, or stands before its place", *reached);
+			    "record %zu is not used, or stands before its place",
+			    *reached);
 	(*reached)++;
 	frames->count--;
 	return 0;
@@ -459,22 +477,24 @@ static int check_order(const struct decoder *decoder)
 
 /* ---- the third pass: constructors ---------------------------------------------------- */
 
-static struct dtconv_type *child_at(const struct decoder *decoder, const struct values *types,
-				    size_t i)
+static struct dtconv_type *child_at(const struct decoder *decoder,
+				    const struct values *types, size_t i)
 {
 	int64_t reference = value_at(types, i);
 
 	if (reference >= 0)
 		return decoder->slots[reference].type;
-	return dtconv_type_predefined(decoder->context, decoder->predefined[-1 - reference]);
+	return dtconv_type_predefined(decoder->context,
+				      decoder->predefined[-1 - reference]);
 }
 
-static int fail_range(const struct decoder *decoder, const struct values *values, size_t i,
-		      const char *range)
+static int fail_range(const struct decoder *decoder, const struct values *values,
+		      size_t i, const char *range)
 {
 	return fail(decoder, DTCONV_ERR_OVERFLOW,
 		    (size_t)(values->at + i * values->width - decoder->bytes),
-		    "the value %lld is outside %s here", (long long)value_at(values, i), range);
+		    "the value %lld is outside %s here", (long long)value_at(values, i),
+		    range);
 }
 
 /* All ones is the largest size_t, which stands for what does not exist. */
@@ -522,7 +542,8 @@ static int fill(const struct decoder *decoder, const struct record *record,
 	ptrdiff_t *displacements = (ptrdiff_t *)(counts + arrays[DTC_WIRE_COUNTS].count +
 						 (record->shape.slot != SIZE_MAX));
 	struct dtconv_type **types =
-		(struct dtconv_type **)(displacements + arrays[DTC_WIRE_DISPLACEMENTS].count);
+		(struct dtconv_type **)(displacements +
+					arrays[DTC_WIRE_DISPLACEMENTS].count);
 	int status = fill_counts(decoder, record, counts);
 
 	if (!status)
@@ -534,7 +555,8 @@ static int fill(const struct decoder *decoder, const struct record *record,
 }
 
 /* Nodes of the members' signatures; counting ends when they are more than @most. */
-static uint64_t member_nodes(const struct dtc_contents *contents, size_t members, uint64_t most)
+static uint64_t member_nodes(const struct dtc_contents *contents, size_t members,
+			     uint64_t most)
 {
 	uint64_t nodes = 0;
 
@@ -547,7 +569,8 @@ static uint64_t member_nodes(const struct dtc_contents *contents, size_t members
  * The most memory that the constructor takes for its type's signature, while it works and
  * afterwards: a struct's grows by doubling, others copy their element's, some share it.
  */
-static uint64_t signature_bytes(const struct decoder *decoder, const struct record *record,
+static uint64_t signature_bytes(const struct decoder *decoder,
+				const struct record *record,
 				const struct dtc_contents *contents)
 {
 	uint64_t nodes = 0;
@@ -573,10 +596,11 @@ static int spend(struct decoder *decoder, const struct record *record,
 	uint64_t bytes = signature_bytes(decoder, record, contents);
 
 	if (bytes > decoder->signature_bytes)
-		return fail(decoder, DTCONV_ERR_LIMIT, record->start,
-			    "up to this %s the types' signatures take more than %d bytes for "
-			    "each byte of the stream",
-			    record->form->name, SIGNATURE_BYTES);
+		return fail(
+			decoder, DTCONV_ERR_LIMIT, record->start,
+			"up to this %s the types' signatures take more than %d bytes for "
+			"each byte of the stream",
+			record->form->name, SIGNATURE_BYTES);
 	decoder->signature_bytes -= bytes;
 	return 0;
 }
@@ -589,7 +613,8 @@ static int fail_construct(const struct decoder *decoder, const struct record *re
 	char cause[300];
 
 	dtconv_context_error(decoder->context, cause, sizeof(cause));
-	return fail(decoder, malformed ? DTCONV_ERR_FORMAT : status, record->start, "%s", cause);
+	return fail(decoder, malformed ? DTCONV_ERR_FORMAT : status, record->start, "%s",
+		    cause);
 }
 
 /* Whether the constructor made what the stream says. */
@@ -603,10 +628,11 @@ static int check_made(const struct decoder *decoder, const struct record *record
 			    "this %s is the predefined type %s, which has a number",
 			    record->form->name, dtc_predefined_name(type->predefined));
 	if (extent != record->extent)
-		return fail(decoder, DTCONV_ERR_FORMAT, record->start + DTC_WIRE_EXTENT_AT,
-			    "this %s has extent %lld where the stream was made, but %td here; "
-			    "do both contexts pad alike (enum dtconv_padding)?",
-			    record->form->name, (long long)record->extent, extent);
+		return fail(
+			decoder, DTCONV_ERR_FORMAT, record->start + DTC_WIRE_EXTENT_AT,
+			"this %s has extent %lld where the stream was made, but %td here; "
+			"do both contexts pad alike (enum dtconv_padding)?",
+			record->form->name, (long long)record->extent, extent);
 	return 0;
 }
 
@@ -682,8 +708,8 @@ static void drop(struct decoder *decoder)
 	dtc_free(decoder->context, decoder->arguments);
 }
 
-int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes, size_t length,
-			    struct dtconv_type **type)
+int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes,
+			    size_t length, struct dtconv_type **type)
 {
 	if (!context)
 		return DTCONV_ERR_INVAL;

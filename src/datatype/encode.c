@@ -203,7 +203,8 @@ static unsigned narrowest(const struct record *record, enum dtc_wire_array array
 	return dtc_ints_width(lowest, highest);
 }
 
-static struct record describe(const struct encoder *encoder, const struct dtconv_type *type)
+static struct record describe(const struct encoder *encoder,
+			      const struct dtconv_type *type)
 {
 	struct dtc_wire_shape shape = dtc_wire_shape_of(dtc_text_form_of(type->combiner));
 	struct record record = { .encoder = encoder, .type = type, .skipped = SIZE_MAX };
@@ -215,7 +216,8 @@ static struct record describe(const struct encoder *encoder, const struct dtconv
 		record.entries = (size_t)dtc_ints_get(&type->counts, shape.slot);
 	}
 	for (int array = 0; array < DTC_WIRE_ARRAYS; array++) {
-		record.lengths[array] = shape.fixed[array] + shape.each[array] * record.entries;
+		record.lengths[array] =
+			shape.fixed[array] + shape.each[array] * record.entries;
 		record.widths[array] = narrowest(&record, (enum dtc_wire_array)array);
 	}
 	return record;
@@ -270,7 +272,8 @@ static void write_record(const struct record *record, unsigned char *at)
 {
 	ptrdiff_t extent = dtc_bounds_extent(&record->type->bounds);
 
-	dtc_wire_put(at + DTC_WIRE_COMBINER_AT, 1, dtc_wire_combiner(record->type->combiner));
+	dtc_wire_put(at + DTC_WIRE_COMBINER_AT, 1,
+		     dtc_wire_combiner(record->type->combiner));
 	for (int array = 0; array < DTC_WIRE_ARRAYS; array++)
 		dtc_wire_put(at + DTC_WIRE_WIDTHS_AT + array, 1, record->widths[array]);
 	dtc_wire_put(at + DTC_WIRE_EXTENT_AT, 8, (uint64_t)(int64_t)extent);
@@ -281,7 +284,8 @@ static void write_record(const struct record *record, unsigned char *at)
 
 		for (size_t i = 0; i < record->lengths[array]; i++, at += width)
 			dtc_wire_put(at, width,
-				     (uint64_t)value_at(record, (enum dtc_wire_array)array, i));
+				     (uint64_t)value_at(record,
+							(enum dtc_wire_array)array, i));
 	}
 }
 

@@ -21,11 +21,11 @@
 
 /* The header, then predefined entries, then records. */
 enum {
-	DTC_WIRE_MAGIC_AT = 0,             /* 4 bytes */
-	DTC_WIRE_VERSION_AT = 4,           /* 2 */
-	DTC_WIRE_PREDEFINED_COUNT_AT = 6,  /* 2 */
-	DTC_WIRE_LENGTH_AT = 8,            /* 8: of the whole stream */
-	DTC_WIRE_RECORD_COUNT_AT = 16,     /* 8 */
+	DTC_WIRE_MAGIC_AT = 0,            /* 4 bytes */
+	DTC_WIRE_VERSION_AT = 4,          /* 2 */
+	DTC_WIRE_PREDEFINED_COUNT_AT = 6, /* 2 */
+	DTC_WIRE_LENGTH_AT = 8,           /* 8: of the whole stream */
+	DTC_WIRE_RECORD_COUNT_AT = 16,    /* 8 */
 	DTC_WIRE_HEADER_BYTES = 24
 };
 

@@ -281,8 +281,8 @@ static struct bytes serialised(const char *text)
 			 DTCONV_ERR_TRUNCATE);
 	stream.bytes = malloc(stream.length);
 	ck_assert_ptr_nonnull(stream.bytes);
-	ck_assert_int_eq(
-		dtconv_type_serialise(type, stream.bytes, stream.length, &again), 0);
+	ck_assert_int_eq(dtconv_type_serialise(type, stream.bytes, stream.length, &again),
+			 0);
 	dtconv_type_unref(type);
 	dtconv_context_destroy(context);
 	return stream;

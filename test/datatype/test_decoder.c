@@ -47,11 +47,10 @@ static void meter_free(void *arg, void *memory)
 
 static void setup(void)
 {
-	struct dtconv_context_params params = {
-		.struct_size = sizeof(params),
-		.allocator = { .alloc = meter_alloc, .free = meter_free },
-		.flags = DTCONV_CONTEXT_COUNTERS
-	};
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.allocator = { .alloc = meter_alloc,
+							       .free = meter_free },
+						.flags = DTCONV_CONTEXT_COUNTERS };
 
 	live = 0;
 	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
@@ -280,7 +279,11 @@ static const struct wrong wrongs[] = {
 	  { { 44, 8, UINT64_C(1) << 62 } },
 	  0 },
 	{ "wider values than fit", VECTOR, 0, { { 33, 1, 8 } }, 0 },
-	{ "a wide value that is narrow", "hvector(4, 2, -300, short)", 0, { { 54, 2, 5 } }, 0 },
+	{ "a wide value that is narrow",
+	  "hvector(4, 2, -300, short)",
+	  0,
+	  { { 54, 2, 5 } },
+	  0 },
 	{ "no values, wide", "struct([], [], [])", 0, { { 25, 1, 2 } }, 0 },
 	{ "a predefined type past the last one", VECTOR, 0, { { 55, 1, 0xfe } }, 0 },
 	{ "a record that is its own child", DUPS, 0, { { 52 + 21, 1, 1 } }, 0 },
@@ -288,11 +291,21 @@ static const struct wrong wrongs[] = {
 	{ "a record that is not used", CHILDREN, 0, { { 101, 1, 0 } }, 0 },
 	{ "children in another order", CHILDREN, 0, { { 100, 2, 1 } }, 0 },
 	{ "bytes behind the last record", VECTOR, 3, { { 0 } }, 0 },
-	{ "a subsize of 9", "subarray([6,8], [3,4], [2,1], fortran, double)", 0,
-	  { { 54, 1, 9 } }, 0 },
-	{ "order 7", "subarray([6,8], [3,4], [2,1], fortran, double)", 0, { { 58, 1, 7 } }, 0 },
-	{ "order -1", "subarray([6,8], [3,4], [2,1], fortran, double)", 0,
-	  { { 58, 1, 0xff } }, 0 },
+	{ "a subsize of 9",
+	  "subarray([6,8], [3,4], [2,1], fortran, double)",
+	  0,
+	  { { 54, 1, 9 } },
+	  0 },
+	{ "order 7",
+	  "subarray([6,8], [3,4], [2,1], fortran, double)",
+	  0,
+	  { { 58, 1, 7 } },
+	  0 },
+	{ "order -1",
+	  "subarray([6,8], [3,4], [2,1], fortran, double)",
+	  0,
+	  { { 58, 1, 0xff } },
+	  0 },
 	{ "distribution 9",
 	  "darray(4, 1, [8,8], [block,cyclic], [default,2], [2,2], c, int)",
 	  0,
@@ -302,7 +315,8 @@ static const struct wrong wrongs[] = {
 	{ "a value_index that is predefined",
 	  "value_index(int64, int16)",
 	  0,
-	  { { 24, 8, UINT64_C(0x0004000400040008) }, { 32, 8, UINT64_C(0x000800080008000f) } },
+	  { { 24, 8, UINT64_C(0x0004000400040008) },
+	    { 32, 8, UINT64_C(0x000800080008000f) } },
 	  0 },
 	{ "a count that is too large",
 	  "contiguous(0xffffffffffffffff, contiguous(0, int))",
@@ -436,7 +450,7 @@ static struct stream doubling(size_t levels)
 	put_head(&stream, 1, 0x111, 4, 0);
 	put(&stream, 1, 0xff);
 	for (size_t level = 1; level < levels; level++) {
-		size_t d = (size_t)1000 << 2 * level;
+		size_t d = (size_t)1000 << level % 24;
 
 		put_head(&stream, 9, 0x181, 0, 3);
 		put(&stream, 3, 0x010101);
@@ -469,7 +483,8 @@ START_TEST(every_refusal_has_its_sentence)
 	struct stream deep = wide_and_deep(3000, 200), wide = doubling(40);
 	correct_extents(&deep);
 	t_status(decode(deep.bytes, deep.length, &type), DTCONV_ERR_LIMIT);
-	note(&text, &length, "signatures that are copied again and again", DTCONV_ERR_LIMIT);
+	note(&text, &length, "signatures that are copied again and again",
+	     DTCONV_ERR_LIMIT);
 	finish(&wide);
 	t_status(decode(wide.bytes, wide.length, &type), DTCONV_ERR_LIMIT);
 	note(&text, &length, "children that are used twice, 40 levels of them",
@@ -573,7 +588,8 @@ START_TEST(many_costly_records)
 {
 	many_of(13, 0x111, 2, (const unsigned char[]){ 15, 0xff }, 8, 64);
 	many_of(16, 0x111, 2, (const unsigned char[]){ 0xfe, 0xff }, 16, 64);
-	many_of(11, 0x111, 8, (const unsigned char[]){ 1, 0, 9, 0, 0xff, 1, 0, 0xff }, 18, 64);
+	many_of(11, 0x111, 8, (const unsigned char[]){ 1, 0, 9, 0, 0xff, 1, 0, 0xff }, 18,
+		64);
 	many_of(2, 0x111, 2, (const unsigned char[]){ 3, 0xff }, 6, 64);
 }
 END_TEST

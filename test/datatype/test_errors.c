@@ -241,7 +241,8 @@ static int program_uncommitted(struct dtconv_type **out)
 }
 
 /* What is wrong in a stream stands in test_decoder.c. */
-CALL(serialise_nowhere, ((void)out, dtconv_type_serialise(int_type(), NULL, 8, &(size_t){ 0 })))
+CALL(serialise_nowhere,
+     ((void)out, dtconv_type_serialise(int_type(), NULL, 8, &(size_t){ 0 })))
 CALL(deserialise_nothing, dtconv_type_deserialise(t_context, NULL, 8, out))
 
 static int deserialise_nowhere(struct dtconv_type **out)

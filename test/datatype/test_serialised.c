@@ -123,8 +123,9 @@ END_TEST
 /* What comes back is committed like any other type, and moves the same bytes. */
 START_TEST(the_copy_works)
 {
-	struct dtconv_type *type = t_parse("struct([1,2,5], [0,240,424], [vector(8, 2, 4, "
-					   "double),vector(4, 1, 3, float),int])");
+	struct dtconv_type *type =
+		t_parse("struct([1,2,5], [0,240,424], [vector(8, 2, 4, "
+			"double),vector(4, 1, 3, float),int])");
 	struct serialised stream = make(type);
 	struct dtconv_type *copy = NULL;
 
@@ -144,7 +145,8 @@ END_TEST
 
 START_TEST(another_context)
 {
-	struct dtconv_type *type = parse("struct([1,2], [0,8], [double,dup(double_int)])");
+	struct dtconv_type *type =
+		parse("struct([1,2], [0,8], [double,dup(double_int)])");
 	struct serialised stream = make(type);
 	struct dtconv_context *other = NULL;
 	struct dtconv_type *copy = NULL;
@@ -163,9 +165,9 @@ END_TEST
 
 START_TEST(random_types)
 {
-	static const struct random_limits limits[] = {
-		{ .depth = 2 }, { .depth = 4 }, { .depth = 7, .max_blocks = 12 }
-	};
+	static const struct random_limits limits[] = { { .depth = 2 },
+						       { .depth = 4 },
+						       { .depth = 7, .max_blocks = 12 } };
 	uint64_t seed = random_seed(36000000);
 
 	for (uint64_t i = 0; i < 3000; i++) {
@@ -185,8 +187,9 @@ END_TEST
 /* Descriptions with an odd number of everything, from every address: corner case C36. */
 START_TEST(c36_every_address)
 {
-	struct dtconv_type *type = parse("struct([1,3,1], [0,5,77], [char,hindexed([1,2,1], "
-					 "[0,7,300], short),dup(int)])");
+	struct dtconv_type *type =
+		parse("struct([1,3,1], [0,5,77], [char,hindexed([1,2,1], "
+		      "[0,7,300], short),dup(int)])");
 	struct serialised stream = make(type);
 	unsigned char *memory = malloc(2 * stream.length + 32);
 
@@ -197,7 +200,8 @@ START_TEST(c36_every_address)
 		size_t length = 0;
 
 		memcpy(memory + shift, stream.bytes, stream.length);
-		t_ok(dtconv_type_deserialise(t_context, memory + shift, stream.length, &copy));
+		t_ok(dtconv_type_deserialise(t_context, memory + shift, stream.length,
+					     &copy));
 		t_ok(dtconv_type_serialise(copy, again, stream.length, &length));
 		ck_assert_uint_eq(length, stream.length);
 		ck_assert_int_eq(memcmp(again, stream.bytes, length), 0);
@@ -429,10 +433,12 @@ START_TEST(paddings)
 			bool lists = (a == ALWAYS) == (b == ALWAYS);
 
 			ck_assert_int_eq(between(full, a, b), 0);
-			ck_assert_int_eq(between(odd, a, b), structs ? 0 : DTCONV_ERR_FORMAT);
+			ck_assert_int_eq(between(odd, a, b),
+					 structs ? 0 : DTCONV_ERR_FORMAT);
 			ck_assert_int_eq(between(inner, a, b),
 					 structs ? 0 : DTCONV_ERR_FORMAT);
-			ck_assert_int_eq(between(list, a, b), lists ? 0 : DTCONV_ERR_FORMAT);
+			ck_assert_int_eq(between(list, a, b),
+					 lists ? 0 : DTCONV_ERR_FORMAT);
 		}
 	}
 }
@@ -445,15 +451,15 @@ struct page {
 	size_t length;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct page *page, const char *format,
-						      ...)
+__attribute__((format(printf, 2, 3))) static void put(struct page *page,
+						      const char *format, ...)
 {
 	va_list arguments;
 	int length;
 
 	va_start(arguments, format);
-	length = vsnprintf(page->text + page->length, sizeof(page->text) - page->length, format,
-			   arguments);
+	length = vsnprintf(page->text + page->length, sizeof(page->text) - page->length,
+			   format, arguments);
 	va_end(arguments);
 	ck_assert_int_ge(length, 0);
 	page->length += (size_t)length;
@@ -481,7 +487,8 @@ static void put_numbers(struct page *page)
 		unsigned number = dtc_wire_combiner(combiner);
 
 		ck_assert_int_eq(dtc_wire_combiner_find(number), combiner);
-		put(page, "constructor %s %u\n", dtc_text_form_of(combiner)->name, number);
+		put(page, "constructor %s %u\n", dtc_text_form_of(combiner)->name,
+		    number);
 	}
 	ck_assert_int_eq(dtc_wire_combiner_find(0), DTCONV_COMBINER_NAMED);
 }
@@ -514,7 +521,8 @@ START_TEST(the_format_does_not_move)
 	put_stream(&page, "struct([1,1,7], [0,8,16], [int,double,char])");
 	put_stream(&page, "struct([1,2], [0,64], [dup(int),resized(int, -4, 16)])");
 	put_stream(&page, "subarray([6,8], [3,4], [2,1], fortran, double)");
-	put_stream(&page, "darray(4, 1, [8,8], [block,cyclic], [default,2], [2,2], c, int)");
+	put_stream(&page,
+		   "darray(4, 1, [8,8], [block,cyclic], [default,2], [2,2], c, int)");
 	put_stream(&page, "f90_real(15, undefined)");
 	put_stream(&page, "value_index(int64, int16)");
 	golden_compare("serialised.txt", page.text, page.length);

@@ -89,11 +89,12 @@ static uint8_t *stream_of(const struct dtconv_type *type, size_t *length)
 	uint8_t *bytes = malloc(*length);
 
 	if (status != DTCONV_ERR_TRUNCATE || !bytes)
-		fuzz_fail("serialise without room: status %d, length %zu", status, *length);
+		fuzz_fail("serialise without room: status %d, length %zu", status,
+			  *length);
 	status = dtconv_type_serialise(type, bytes, *length, &again);
 	if (status || again != *length)
-		fuzz_fail("serialise: status %d, length %zu, announced %zu", status, again,
-			  *length);
+		fuzz_fail("serialise: status %d, length %zu, announced %zu", status,
+			  again, *length);
 	return bytes;
 }
 
@@ -123,7 +124,8 @@ static int decode(const uint8_t *bytes, size_t length)
 	peak = live;
 	status = dtconv_type_deserialise(metered_context(), bytes, length, &type);
 	if (peak - before > PROMISED_MEMORY * length)
-		fuzz_fail("%zu bytes of memory for a stream of %zu", peak - before, length);
+		fuzz_fail("%zu bytes of memory for a stream of %zu", peak - before,
+			  length);
 	if (status)
 		check_refusal(status, type);
 	else

@@ -37,18 +37,21 @@ static int write_guarded(const struct dtconv_type *type, struct serialised *stre
 			 char failure[SERIALISED_FAILURE])
 {
 	size_t length = 0;
-	int status = dtconv_type_serialise(type, stream->bytes, stream->length - 1, &length);
+	int status =
+		dtconv_type_serialise(type, stream->bytes, stream->length - 1, &length);
 
 	if (status != DTCONV_ERR_TRUNCATE || length != stream->length)
-		return fail(failure, "serialise into too little room: status %d, length %zu",
+		return fail(failure,
+			    "serialise into too little room: status %d, length %zu",
 			    status, length);
 	for (size_t i = 0; i < stream->length; i++)
 		if (stream->bytes[i] != GUARD)
-			return fail(failure, "serialise wrote although there was no room");
+			return fail(failure,
+				    "serialise wrote although there was no room");
 	status = dtconv_type_serialise(type, stream->bytes, stream->length, &length);
 	if (status || length != stream->length)
-		return fail(failure, "serialise: status %d, length %zu, announced %zu", status,
-			    length, stream->length);
+		return fail(failure, "serialise: status %d, length %zu, announced %zu",
+			    status, length, stream->length);
 	if (stream->bytes[-1] != GUARD || stream->bytes[length] != GUARD)
 		return fail(failure, "serialise wrote beside its stream");
 	return 0;
@@ -60,11 +63,12 @@ int serialised_make(const struct dtconv_type *type, struct serialised *stream,
 	int status = dtconv_type_serialise(type, NULL, 0, &stream->length);
 
 	if (status != DTCONV_ERR_TRUNCATE || !stream->length)
-		return fail(failure, "serialise without room: status %d, length %zu", status,
-			    stream->length);
+		return fail(failure, "serialise without room: status %d, length %zu",
+			    status, stream->length);
 	stream->memory = malloc(stream->length + 2);
 	if (!stream->memory)
-		return fail(failure, "no memory for a stream of %zu bytes", stream->length);
+		return fail(failure, "no memory for a stream of %zu bytes",
+			    stream->length);
 	memset(stream->memory, GUARD, stream->length + 2);
 	stream->bytes = stream->memory + 1;
 	if (!write_guarded(type, stream, failure))
@@ -89,7 +93,8 @@ static int compare_numbers(const struct dtconv_type *a, const struct dtconv_type
 	    x.element_count != y.element_count || x.alignment != y.alignment ||
 	    x.signature_hash != y.signature_hash || x.combiner != y.combiner ||
 	    x.predefined != y.predefined || x.contiguous != y.contiguous)
-		return fail(failure, "numbers differ: size %zu and %zu, extent %td and %td",
+		return fail(failure,
+			    "numbers differ: size %zu and %zu, extent %td and %td",
 			    x.size, y.size, x.extent, y.extent);
 	return 0;
 }
@@ -150,7 +155,8 @@ static int compare_again(const struct serialised *stream, const struct dtconv_ty
 		return failed;
 	if (again.length != stream->length ||
 	    memcmp(again.bytes, stream->bytes, stream->length))
-		failed = fail(failure, "serialised again it is another stream (%zu bytes, %zu)",
+		failed = fail(failure,
+			      "serialised again it is another stream (%zu bytes, %zu)",
 			      again.length, stream->length);
 	free(again.memory);
 	return failed;
