@@ -136,6 +136,14 @@ AS_IF([test "$cross_compiling" != yes], [DTC_TRY_CFLAG([HAND_CFLAGS], [-march=na
 AC_SUBST([HAND_CFLAGS])
 ])
 
+# Flags of the kernels that are plain loops over numbers: -O2 alone vectorises too little.
+AC_DEFUN([DTC_LOOP_FLAGS], [
+LOOP_CFLAGS=
+DTC_TRY_CFLAG([LOOP_CFLAGS], [-ftree-vectorize])
+DTC_TRY_CFLAG([LOOP_CFLAGS], [-fvect-cost-model=dynamic])
+AC_SUBST([LOOP_CFLAGS])
+])
+
 # Flags of the CPU kernels that are compiled for one instruction set each. A kernel file is its own
 # convenience library with these flags, and is chosen at run time, so the build machine's own CPU
 # does not matter.

@@ -15,6 +15,7 @@
 #include "support/random_type.h"
 #include "support/serialised.h"
 #include "support/stage.h"
+#include "support/typed_script.h"
 
 #define OPERATIONS 60
 
@@ -67,7 +68,9 @@ static int play_moves(struct dtconv_type *type, struct fuzz_failure *failure)
 	}
 	failed = script_play(&stage, &choices, OPERATIONS, failure->reason);
 	stage_close(&stage);
-	return failed;
+	if (failed)
+		return failed;
+	return typed_script_play_type(type, count, &choices, failure->reason);
 }
 
 static int play(struct dtconv_context *context, struct dtconv_type *type,

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include <dtconv/operation.h>
+#include <dtconv/representation.h>
 #include <dtconv/status.h>
 
 #ifdef __cplusplus
@@ -34,6 +36,11 @@ struct dtconv_convertor;
  * - Packed memory and the typemap's bytes must not overlap.
  * - Types must be committed. A convertor holds a reference to its type.
  * - A convertor belongs to one thread at a time; different ones are independent.
+ *
+ * All this is about the native stream, whose bytes are those of memory. With a representation
+ * or an operation (struct dtconv_convertor_params) elements are the smallest things that can be
+ * stored: of one that a fragment cuts, the bytes are held until all of them have arrived, in
+ * whatever order. Unpacking such a fragment may allocate.
  * @{
  */
 
@@ -93,6 +100,65 @@ DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
 			   size_t target_count, void *target, size_t *moved);
 
+/** What else a convertor does with the bytes. Zero means: nothing. */
+struct dtconv_convertor_params {
+	size_t struct_size; /**< sizeof(struct dtconv_convertor_params) */
+	/** how the packed stream is written; NULL: native */
+	const struct dtconv_representation *representation;
+	enum dtconv_op op;  /**< what unpacking does; packing ignores it */
+	dtconv_op_fn op_fn; /**< the function of DTCONV_OP_USER, else NULL */
+	void *op_arg;       /**< handed to it */
+	unsigned flags;     /**< of enum dtconv_convertor_flags */
+};
+
+/** Flags of struct dtconv_convertor_params. */
+enum dtconv_convertor_flags {
+	DTCONV_CONVERTOR_CRC32C = 1 /**< keep a checksum of the packed stream */
+};
+
+/**
+ * Pack a whole buffer in another representation (MPI_PACK_EXTERNAL).
+ *
+ * @param type     a committed type.
+ * @param count    instances of it at @p buffer.
+ * @param buffer   [in] the user's data, at displacement 0.
+ * @param packed   [out] receives the packed stream.
+ * @param capacity bytes of room at @p packed.
+ * @param params   as for dtconv_convertor_configure; NULL: as dtconv_pack.
+ * @param moved    [out] bytes written, exact also on failure; may be NULL.
+ * @return as dtconv_pack and dtconv_convertor_configure; DTCONV_ERR_OVERFLOW if an integer does
+ *         not fit (what is before it has been packed); DTCONV_ERR_NOMEM.
+ *
+ * Blocks until done. Callable from any thread.
+ */
+DTCONV_API int dtconv_pack_with(struct dtconv_type *type, size_t count,
+				const void *buffer, void *packed, size_t capacity,
+				const struct dtconv_convertor_params *params,
+				size_t *moved);
+
+/**
+ * Unpack a whole buffer from another representation (MPI_UNPACK_EXTERNAL), or combine what
+ * arrives with what is there.
+ *
+ * @param type   a committed type.
+ * @param count  instances of it that fit at @p buffer.
+ * @param buffer [in,out] the user's data, at displacement 0.
+ * @param packed [in] a packed stream.
+ * @param bytes  length of the stream; may be shorter than the whole. Bytes of an element that
+ *               it ends in are not stored.
+ * @param params as for dtconv_convertor_configure; NULL: as dtconv_unpack.
+ * @param moved  [out] bytes read, exact also on failure; may be NULL.
+ * @return as dtconv_unpack and dtconv_convertor_configure; DTCONV_ERR_OVERFLOW if an integer
+ *         does not fit (what is before it has been stored); DTCONV_ERR_NOMEM.
+ *
+ * Blocks until done. Callable from any thread. A type whose elements overlap in memory has no
+ * defined result unless the operation is replace or no_op.
+ */
+DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *buffer,
+				  const void *packed, size_t bytes,
+				  const struct dtconv_convertor_params *params,
+				  size_t *moved);
+
 /**
  * Create a convertor that packs.
  *
@@ -148,6 +214,43 @@ DTCONV_API int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor
 					      void *buffer);
 
 /**
+ * Choose the representation of the packed stream, the operation and the checksum. They stay
+ * when the convertor is bound anew. Goes to position 0 and forgets what was held.
+ *
+ * @param convertor the convertor, nothing in flight.
+ * @param params    copied; NULL for the defaults.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a field has no meaning, or MPI does not
+ *         define the operation on the type; DTCONV_ERR_UNSUPPORTED as dtconv_op_check;
+ *         DTCONV_ERR_OVERFLOW if the represented stream is longer than size_t;
+ *         DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM. On failure
+ *         everything stays as it was.
+ */
+DTCONV_API int dtconv_convertor_configure(struct dtconv_convertor *convertor,
+					  const struct dtconv_convertor_params *params);
+
+/**
+ * The checksum of what has moved since the convertor was bound or configured.
+ *
+ * @param convertor a convertor with DTCONV_CONVERTOR_CRC32C, nothing in flight.
+ * @param crc       [out] CRC-32C (Castagnoli) of the packed bytes, provided that they are the
+ *                  stream's first ones and each moved once, in any order.
+ * @return 0; DTCONV_ERR_STATE if the convertor keeps no checksum or an operation is in flight.
+ */
+DTCONV_API int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor,
+				       uint32_t *crc);
+
+/**
+ * CRC-32C (Castagnoli) of bytes in memory, in pieces: the first call is given 0, the next ones
+ * what the one before answered.
+ *
+ * @param crc   of the bytes before, or 0.
+ * @param data  [in] the bytes.
+ * @param bytes how many.
+ * @return the checksum. Callable from any thread.
+ */
+DTCONV_API uint32_t dtconv_crc32c(uint32_t crc, const void *data, size_t bytes);
+
+/**
  * Copy a convertor, wherever in the stream it stands, also inside an element. Both go on
  * independently.
  *
@@ -170,6 +273,7 @@ struct dtconv_convertor_attr {
 	size_t size;        /**< length of the whole stream */
 	size_t position;    /**< bytes before the next one to move */
 	int in_flight;      /**< 1 between start and its completion */
+	size_t held; /**< bytes that arrived for elements which are not whole yet */
 };
 
 /**
@@ -234,7 +338,8 @@ DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const
  * @param max_bytes most packed bytes to cover.
  * @param iov_count [out] entries written; 0 at the stream's end.
  * @param moved     [out] bytes they cover.
- * @return 0; DTCONV_ERR_STATE if an operation is in flight.
+ * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_UNSUPPORTED if the
+ *         convertor was given a representation, an operation or a checksum.
  */
 DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 				    size_t max_iov, size_t max_bytes, size_t *iov_count,

@@ -30,6 +30,8 @@
 
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
+#include <dtconv/operation.h>
+#include <dtconv/representation.h>
 #include <dtconv/status.h>
 #include <dtconv/type.h>
 #include <dtconv/version.h>

@@ -26,12 +26,11 @@ static bool is_too_long(const struct dtc_bounds *bounds, size_t count)
 			dtc_add_disp(last, bounds->true_ub, &edge));
 }
 
-int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
-		      const char *caller, const char *argument)
+/* Whether instances can be moved at all. */
+static inline int check_stream(const struct dtconv_type *type, size_t count,
+			       const char *caller, const char *argument)
 {
-	const struct dtc_layout *layout = dtc_type_layout(type);
-
-	if (DTC_UNLIKELY(!layout))
+	if (DTC_UNLIKELY(!dtc_type_layout(type)))
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE, "%s: %s is not committed",
 				caller, argument);
 	if (DTC_UNLIKELY(is_too_long(&type->bounds, count)))
@@ -39,8 +38,17 @@ int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type,
 				"%s: count x size or extent of %s = %zu x (%zu or %td) overflows",
 				caller, argument, count, type->bounds.size,
 				dtc_bounds_extent(&type->bounds));
-	dtc_cursor_init(cursor, layout, count);
 	return 0;
+}
+
+int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type,
+		      size_t count, const char *caller, const char *argument)
+{
+	int status = check_stream(type, count, caller, argument);
+
+	if (!status)
+		dtc_cursor_init(cursor, dtc_type_layout(type), count);
+	return status;
 }
 
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller)
@@ -51,9 +59,9 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 			"%s: an operation is in flight; test or wait for it first", caller);
 }
 
-static int create(struct dtconv_type *type, size_t count, char *buffer,
-		  enum dtc_direction direction, const char *caller,
-		  struct dtconv_convertor **convertor)
+int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
+			 enum dtc_direction direction, const char *caller,
+			 struct dtconv_convertor **convertor)
 {
 	struct dtconv_convertor *created = dtc_alloc(type->context, sizeof(*created));
 
@@ -68,9 +76,12 @@ static int create(struct dtconv_type *type, size_t count, char *buffer,
 		return status;
 	}
 	created->type = dtconv_type_ref(type);
+	created->count = count;
 	created->user = buffer;
 	created->direction = direction;
 	created->operation = (struct dtc_operation){.in_flight = false};
+	created->typed = NULL;
+	created->checksum = (struct dtc_checksum){ .on = false };
 	*convertor = created;
 	return 0;
 }
@@ -81,7 +92,8 @@ int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count, const v
 	if (!type || !convertor)
 		return DTCONV_ERR_INVAL;
 	/* A packing convertor only reads through the pointer. */
-	return create(type, count, (char *)(uintptr_t)buffer, DTC_PACK, __func__, convertor);
+	return dtc_convertor_create(type, count, (char *)(uintptr_t)buffer, DTC_PACK,
+				    __func__, convertor);
 }
 
 int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count, void *buffer,
@@ -89,7 +101,7 @@ int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count, void 
 {
 	if (!type || !convertor)
 		return DTCONV_ERR_INVAL;
-	return create(type, count, buffer, DTC_UNPACK, __func__, convertor);
+	return dtc_convertor_create(type, count, buffer, DTC_UNPACK, __func__, convertor);
 }
 
 static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, size_t count,
@@ -103,15 +115,19 @@ static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, 
 		return DTC_FAIL(convertor->type->context, DTCONV_ERR_INVAL,
 				"%s: the type (argument 2) was made in another context",
 				caller);
-	status = dtc_convertor_aim(&convertor->cursor, type, count, caller,
-				   "type (argument 2)");
+	status = check_stream(type, count, caller, "type (argument 2)");
+	if (!status && convertor->typed)
+		status = dtc_typed_rebind(convertor->typed, type, count, caller);
 	if (status)
 		return status;
+	dtc_cursor_init(&convertor->cursor, dtc_type_layout(type), count);
+	dtc_checksum_reset(&convertor->checksum);
 	if (type != convertor->type) {
 		dtconv_type_ref(type);
 		dtconv_type_unref(convertor->type);
 		convertor->type = type;
 	}
+	convertor->count = count;
 	convertor->user = buffer;
 	convertor->direction = direction;
 	return 0;
@@ -133,6 +149,58 @@ int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
 	return rebind(convertor, type, count, buffer, DTC_UNPACK, __func__);
 }
 
+/* ---- what else it does --------------------------------------------------------------- */
+
+int dtc_convertor_configure(struct dtconv_convertor *convertor,
+			    const struct dtconv_convertor_params *params,
+			    const char *caller)
+{
+	const struct dtconv_convertor_params defaults = { .struct_size =
+								  sizeof(defaults) };
+	struct dtc_typed *typed;
+	unsigned flags;
+
+	int status = dtc_typed_create(convertor->type, convertor->count,
+				      params ? params : &defaults, caller, &typed,
+				      &flags);
+	if (status)
+		return status;
+	dtc_typed_destroy(convertor->typed);
+	convertor->typed = typed;
+	convertor->checksum.on = flags & DTCONV_CONVERTOR_CRC32C;
+	dtc_checksum_reset(&convertor->checksum);
+	dtc_cursor_seek(&convertor->cursor, 0);
+	return 0;
+}
+
+int dtconv_convertor_configure(struct dtconv_convertor *convertor,
+			       const struct dtconv_convertor_params *params)
+{
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
+	int status = dtc_convertor_check_idle(convertor, __func__);
+
+	return status ? status : dtc_convertor_configure(convertor, params, __func__);
+}
+
+int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor, uint32_t *crc)
+{
+	if (!convertor || !crc)
+		return DTCONV_ERR_INVAL;
+	int status = dtc_convertor_check_idle(convertor, __func__);
+
+	if (status)
+		return status;
+	if (!convertor->checksum.on)
+		return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
+				"%s: the convertor was not configured to keep a checksum",
+				__func__);
+	*crc = dtc_checksum_value(&convertor->checksum);
+	return 0;
+}
+
+/* ---- clone --------------------------------------------------------------------------- */
+
 int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 			   struct dtconv_convertor **clone)
 {
@@ -145,14 +213,21 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	if (status)
 		return status;
 	copy = dtc_alloc(context, sizeof(*copy));
-	if (!copy)
+	if (copy) {
+		copy->typed = NULL;
+		copy->type = dtconv_type_ref(convertor->type);
+	}
+	if (!copy ||
+	    (convertor->typed && dtc_typed_clone(convertor->typed, &copy->typed))) {
+		dtconv_convertor_destroy(copy);
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes", __func__,
-				sizeof(*copy));
-	copy->type = dtconv_type_ref(convertor->type);
+				"%s: the allocator gave no memory for a copy", __func__);
+	}
+	copy->count = convertor->count;
 	copy->user = convertor->user;
 	copy->direction = convertor->direction;
 	copy->operation = (struct dtc_operation){.in_flight = false};
+	copy->checksum = convertor->checksum;
 	dtc_cursor_copy(&copy->cursor, &convertor->cursor);
 	*clone = copy;
 	return 0;
@@ -164,6 +239,7 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 		return;
 	struct dtconv_type *type = convertor->type;
 
+	dtc_typed_destroy(convertor->typed);
 	dtc_free(type->context, convertor);
 	dtconv_type_unref(type);
 }
@@ -178,9 +254,10 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 	size_t ahead = operation->in_flight ? operation->moved : 0;
 	struct dtconv_convertor_attr all = {
 		.struct_size = attr->struct_size,
-		.size = (size_t)convertor->cursor.size,
-		.position = (size_t)convertor->cursor.position - ahead,
+		.size = dtc_convertor_size(convertor),
+		.position = dtc_convertor_position(convertor) - ahead,
 		.in_flight = operation->in_flight,
+		.held = convertor->typed ? dtc_held_bytes(&convertor->typed->held) : 0,
 	};
 
 	if (attr->struct_size == 0)
@@ -200,10 +277,14 @@ int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position)
 
 	if (status)
 		return status;
-	if (position > convertor->cursor.size)
-		return DTC_FAIL(convertor->type->context, DTCONV_ERR_INVAL,
-				"%s: position (argument 2) is %zu, past the stream's end at %zu",
-				__func__, position, (size_t)convertor->cursor.size);
-	dtc_cursor_seek(&convertor->cursor, position);
+	if (position > dtc_convertor_size(convertor))
+		return DTC_FAIL(
+			convertor->type->context, DTCONV_ERR_INVAL,
+			"%s: position (argument 2) is %zu, past the stream's end at %zu",
+			__func__, position, dtc_convertor_size(convertor));
+	if (convertor->typed)
+		dtc_typed_seek(convertor->typed, position);
+	else
+		dtc_cursor_seek(&convertor->cursor, position);
 	return 0;
 }

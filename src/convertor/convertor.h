@@ -8,6 +8,8 @@
 
 #include <dtconv/convertor.h>
 
+#include "convertor/checksum.h"
+#include "convertor/typed.h"
 #include "copy_backends/backend.h"
 #include "datatype/cursor.h"
 #include "datatype/type.h"
@@ -23,11 +25,28 @@ struct dtc_operation {
 
 struct dtconv_convertor {
 	struct dtconv_type *type; /* a reference */
+	size_t count;
 	char *user;
 	enum dtc_direction direction;
 	struct dtc_operation operation;
-	struct dtc_cursor cursor;
+	struct dtc_typed *typed; /* NULL: the bytes of memory are moved as they are */
+	struct dtc_checksum checksum;
+	struct dtc_cursor
+		cursor; /* of the native stream; only its layout counts if typed */
 };
+
+/* Length of the stream and the place in it. */
+static inline size_t dtc_convertor_size(const struct dtconv_convertor *convertor)
+{
+	return (size_t)(convertor->typed ? convertor->typed->size
+					 : convertor->cursor.size);
+}
+
+static inline size_t dtc_convertor_position(const struct dtconv_convertor *convertor)
+{
+	return (size_t)(convertor->typed ? convertor->typed->position
+					 : convertor->cursor.position);
+}
 
 /*
  * Put @cursor at the start of @count instances of @type. Fails with STATE if the type is not
@@ -41,6 +60,16 @@ int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type,
 int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,
 		       char *packed, size_t bytes, enum dtc_direction direction,
 		       size_t *moved);
+
+/* A new convertor at position 0. @caller's user gave the type as argument 1. */
+int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
+			 enum dtc_direction direction, const char *caller,
+			 struct dtconv_convertor **convertor);
+
+/* Choose what else an idle convertor does; see dtconv_convertor_configure. */
+int dtc_convertor_configure(struct dtconv_convertor *convertor,
+			    const struct dtconv_convertor_params *params,
+			    const char *caller);
 
 /* Fail with STATE if an operation is in flight. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);

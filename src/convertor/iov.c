@@ -7,6 +7,7 @@
 #include "convertor.h"
 
 #include "base.h"
+#include "log.h"
 
 /* Where blocks are collected, and the limits that end it. */
 struct collection {
@@ -100,6 +101,12 @@ int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 	int status = dtc_convertor_check_idle(convertor, __func__);
 	if (status)
 		return status;
+	if (convertor->typed || convertor->checksum.on)
+		return DTC_FAIL(
+			convertor->type->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: blocks of memory are exported as they are, without the "
+			"representation, operation or checksum of this convertor",
+			__func__);
 	while (more && collection.bytes < max_bytes &&
 	       dtc_cursor_next(cursor, max_bytes - collection.bytes, false, &piece))
 		more = collect_piece(&collection, cursor->program, &piece);

@@ -69,6 +69,25 @@ static inline bool move_dense(const struct dtconv_type *type, size_t count, char
 	return true;
 }
 
+/* What a one-shot call says to a stream that is too short or too long. */
+static int check_room(const struct dtconv_type *type, enum dtc_direction direction,
+		      size_t bytes, size_t size, const char *caller)
+{
+	if (direction == DTC_PACK && bytes < size)
+		return DTC_FAIL(
+			type->context, DTCONV_ERR_TRUNCATE,
+			"%s: capacity (argument 5) is %zu bytes, the packed stream has "
+			"%zu",
+			caller, bytes, size);
+	if (direction == DTC_UNPACK && bytes > size)
+		return DTC_FAIL(
+			type->context, DTCONV_ERR_TRUNCATE,
+			"%s: bytes (argument 5) is %zu, the type and count have room for "
+			"%zu",
+			caller, bytes, size);
+	return 0;
+}
+
 static int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
 		      size_t bytes, enum dtc_direction direction, size_t *moved,
 		      const char *caller)
@@ -85,17 +104,7 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 		*moved = done;
 	if (status)
 		return status;
-	if (direction == DTC_PACK && bytes < cursor.size)
-		return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
-				"%s: capacity (argument 5) is %zu bytes, the packed stream has "
-				"%zu",
-				caller, bytes, (size_t)cursor.size);
-	if (direction == DTC_UNPACK && bytes > cursor.size)
-		return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
-				"%s: bytes (argument 5) is %zu, the type and count have room for "
-				"%zu",
-				caller, bytes, (size_t)cursor.size);
-	return 0;
+	return check_room(type, direction, bytes, (size_t)cursor.size, caller);
 }
 
 int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void *packed,
@@ -118,6 +127,120 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 		return 0;
 	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
 			  moved, __func__);
+}
+
+/* ---- with a representation, an operation or a checksum ------------------------------------- */
+
+/* A checksum is taken of what has just moved, while it is in the cache. */
+#define CHECKSUM_BYTES 16384
+
+static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		      size_t *moved, const char *caller)
+{
+	const struct dtc_typed_move move = { .cursor = &convertor->cursor,
+					     .user = convertor->user,
+					     .packed = packed,
+					     .bytes = bytes,
+					     .caller = caller };
+	int status = convertor->direction == DTC_PACK
+			     ? dtc_typed_pack(convertor->typed, &move, moved)
+			     : dtc_typed_unpack(convertor->typed, &move, moved);
+
+	count_call(convertor->type->context, convertor->direction, *moved);
+	return status;
+}
+
+static int move_some(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		     size_t *moved, const char *caller)
+{
+	if (DTC_UNLIKELY(convertor->typed))
+		return move_typed(convertor, packed, bytes, moved, caller);
+	return dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user,
+				  packed, bytes, convertor->direction, moved);
+}
+
+static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+			size_t *moved, const char *caller)
+{
+	size_t some = 1;
+	int status = 0;
+
+	*moved = 0;
+	while (!status && some && *moved < bytes) {
+		size_t position = dtc_convertor_position(convertor);
+
+		status = move_some(convertor, packed + *moved,
+				   DTC_MIN(bytes - *moved, (size_t)CHECKSUM_BYTES), &some,
+				   caller);
+		dtc_checksum_add(&convertor->checksum, position, packed + *moved, some);
+		*moved += some;
+	}
+	return status;
+}
+
+/* Move the next fragment, whatever the convertor does with it. */
+static int move_next(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		     size_t *moved, const char *caller)
+{
+	if (DTC_UNLIKELY(convertor->checksum.on))
+		return move_checked(convertor, packed, bytes, moved, caller);
+	return move_some(convertor, packed, bytes, moved, caller);
+}
+
+static int move_with(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		     const struct dtconv_convertor_params *params, size_t *moved,
+		     const char *caller)
+{
+	size_t done = 0;
+	int status = dtc_convertor_configure(convertor, params, caller);
+
+	if (!status)
+		status = move_next(convertor, packed, bytes, &done, caller);
+	if (moved)
+		*moved = done;
+	if (status)
+		return status;
+	return check_room(convertor->type, convertor->direction, bytes,
+			  dtc_convertor_size(convertor), caller);
+}
+
+int dtconv_pack_with(struct dtconv_type *type, size_t count, const void *buffer,
+		     void *packed, size_t capacity,
+		     const struct dtconv_convertor_params *params, size_t *moved)
+{
+	struct dtconv_convertor *convertor;
+
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	if (moved)
+		*moved = 0;
+	int status = dtc_convertor_create(type, count, (char *)(uintptr_t)buffer,
+					  DTC_PACK, __func__, &convertor);
+	if (status)
+		return status;
+	status = move_with(convertor, packed, capacity, params, moved, __func__);
+	dtconv_convertor_destroy(convertor);
+	return status;
+}
+
+int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *buffer,
+		       const void *packed, size_t bytes,
+		       const struct dtconv_convertor_params *params, size_t *moved)
+{
+	struct dtconv_convertor *convertor;
+
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	if (moved)
+		*moved = 0;
+	int status = dtc_convertor_create(type, count, buffer, DTC_UNPACK, __func__,
+					  &convertor);
+	if (status)
+		return status;
+	status = move_with(convertor, (char *)(uintptr_t)packed, bytes, params, moved,
+			   __func__);
+	dtconv_convertor_destroy(convertor);
+	return status;
 }
 
 /* ---- fragments ----------------------------------------------------------------------------- */
@@ -143,8 +266,7 @@ static int move_fragment(struct dtconv_convertor *convertor, char *packed, size_
 		*moved = 0;
 		return status;
 	}
-	return dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user, packed,
-				  bytes, direction, moved);
+	return move_next(convertor, packed, bytes, moved, caller);
 }
 
 static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_t moved,
@@ -190,8 +312,7 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 		return status;
 	*operation = (struct dtc_operation){.in_flight = true, .done = done, .arg = arg};
 	operation->status =
-		dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user, packed,
-				   bytes, convertor->direction, &operation->moved);
+		move_next(convertor, packed, bytes, &operation->moved, __func__);
 	if (!operation->status && convertor->direction == DTC_UNPACK && operation->moved < bytes)
 		operation->status = surplus(convertor, bytes, operation->moved, __func__);
 	return 0;

@@ -12,8 +12,23 @@
 
 #include <dtconv/type.h>
 
+/* What an operation can be defined on (MPI 4.1 section 6.9.2). */
+enum dtc_group {
+	DTC_GROUP_TEXT, /* characters: stored, never computed with */
+	DTC_GROUP_BYTE,
+	DTC_GROUP_C_INTEGER,
+	DTC_GROUP_FORTRAN_INTEGER,
+	DTC_GROUP_LANGUAGE, /* addresses, offsets and counts */
+	DTC_GROUP_FLOATING,
+	DTC_GROUP_COMPLEX,
+	DTC_GROUP_LOGICAL,
+	DTC_GROUP_PAIR
+};
+
 struct dtc_predefined {
 	const char *name; /* in the text form */
+	enum dtc_group group;
+	bool is_unsigned; /* integers */
 	size_t size;      /* bytes of data; a pair's gap is not data */
 	size_t alignment;
 	size_t extent;

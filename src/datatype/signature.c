@@ -13,6 +13,7 @@
 #include "base.h"
 #include "context.h"
 #include "predefined.h"
+#include "walk.h"
 
 /*
  * The hash is a polynomial over the Mersenne prime 2^61 - 1: concatenation is one
@@ -271,93 +272,25 @@ struct dtc_signature *dtc_signature_builder_finish(struct dtc_signature_builder 
 	return signature;
 }
 
-/* ---- walking ------------------------------------------------------------------------- */
-
-struct frame {
-	size_t node;
-	uint64_t trips_left; /* after the current one */
-};
-
-/* A place in count times a signature: the current run and what is left of it. */
-struct walk {
-	const struct dtc_signature *signature;
-	uint64_t instances_left;
-	size_t node;
-	uint64_t left;
-	unsigned depth;
-	struct frame frames[DTC_SIGNATURE_DEPTH];
-};
-
-/* From a loop's head go down to the run it begins with. */
-static void descend(struct walk *walk)
-{
-	const struct dtc_signature_node *nodes = walk->signature->nodes;
-
-	while (nodes[walk->node].is_loop) {
-		walk->frames[walk->depth++] =
-			(struct frame){walk->node, nodes[walk->node].count - 1};
-		walk->node++;
-	}
-	walk->left = nodes[walk->node].count;
-}
-
-static void walk_init(struct walk *walk, const struct dtc_signature *signature, uint64_t count)
-{
-	walk->signature = signature;
-	walk->instances_left = count - 1;
-	walk->node = 0;
-	walk->depth = 0;
-	descend(walk);
-	/* Instances of one run are one run: a billion ints cost what one does. */
-	if (signature->node_count == 1) {
-		walk->instances_left = 0;
-		walk->left *= count;
-	}
-}
-
-/* Go to the run after the current one; the walk must not be at its end. */
-static void next_run(struct walk *walk)
-{
-	const struct dtc_signature_node *nodes = walk->signature->nodes;
-
-	walk->node++;
-	while (walk->depth) {
-		struct frame *top = &walk->frames[walk->depth - 1];
-
-		if (walk->node <= top->node + nodes[top->node].body)
-			break;
-		if (top->trips_left) {
-			top->trips_left--;
-			walk->node = top->node + 1;
-			break;
-		}
-		walk->depth--;
-	}
-	if (walk->node == walk->signature->node_count && walk->instances_left) {
-		walk->instances_left--;
-		walk->node = 0;
-	}
-	if (walk->node < walk->signature->node_count)
-		descend(walk);
-}
+/* ---- comparing --------------------------------------------------------------------- */
 
 /* The innermost loop if the walk stands at the beginning of a trip of it, else NULL. */
-static struct frame *trip_start(struct walk *walk)
+static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
 {
 	const struct dtc_signature_node *nodes = walk->signature->nodes;
 
 	if (walk->depth == 0)
 		return NULL;
-	struct frame *top = &walk->frames[walk->depth - 1];
+	struct dtc_walk_frame *top = &walk->frames[walk->depth - 1];
 	bool at_start = walk->node == top->node + 1 && walk->left == nodes[walk->node].count;
 	return at_start ? top : NULL;
 }
 
 /* Two equal loops side by side need not be walked trip by trip. Answers elements skipped. */
-static uint64_t skip_equal_trips(struct walk *a, struct walk *b, uint64_t limit)
+static uint64_t skip_equal_trips(struct dtc_walk *a, struct dtc_walk *b, uint64_t limit)
 {
-	struct frame *loop_a = trip_start(a);
-	struct frame *loop_b = trip_start(b);
+	struct dtc_walk_frame *loop_a = trip_start(a);
+	struct dtc_walk_frame *loop_b = trip_start(b);
 
 	if (!loop_a || !loop_b)
 		return 0;
@@ -373,7 +306,7 @@ static uint64_t skip_equal_trips(struct walk *a, struct walk *b, uint64_t limit)
 	return trips * trip_elements;
 }
 
-static bool equal_elements(struct walk *a, struct walk *b, uint64_t element_count)
+static bool equal_elements(struct dtc_walk *a, struct dtc_walk *b, uint64_t element_count)
 {
 	while (element_count) {
 		element_count -= skip_equal_trips(a, b, element_count);
@@ -386,9 +319,9 @@ static bool equal_elements(struct walk *a, struct walk *b, uint64_t element_coun
 		a->left -= step;
 		b->left -= step;
 		if (element_count && a->left == 0)
-			next_run(a);
+			dtc_walk_next_run(a);
 		if (element_count && b->left == 0)
-			next_run(b);
+			dtc_walk_next_run(b);
 	}
 	return true;
 }
@@ -409,7 +342,7 @@ enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature 
 	uint64_t length_b = b->element_count * count_b;
 	uint64_t shorter = DTC_MIN(length_a, length_b);
 	uint64_t periods;
-	struct walk walk_a, walk_b;
+	struct dtc_walk walk_a, walk_b;
 
 	if (shorter == 0)
 		return relation_of_lengths(length_a, length_b);
@@ -422,8 +355,8 @@ enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature 
 	 */
 	if (!__builtin_add_overflow(a->element_count, b->element_count, &periods))
 		shorter = DTC_MIN(shorter, periods);
-	walk_init(&walk_a, a, count_a);
-	walk_init(&walk_b, b, count_b);
+	dtc_walk_init(&walk_a, a, NULL, count_a);
+	dtc_walk_init(&walk_b, b, NULL, count_b);
 	if (!equal_elements(&walk_a, &walk_b, shorter))
 		return DTCONV_SIGNATURE_DIFFERENT;
 	return relation_of_lengths(length_a, length_b);
@@ -456,4 +389,56 @@ uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t 
 		node++;
 	}
 	return elements;
+}
+
+/* ---- couples ------------------------------------------------------------------------- */
+
+/* Which member of the couple comes next at a node, and whether all fit so far. */
+struct couples {
+	uint16_t members[2]; /* basic types */
+	bool second;
+	bool fits;
+};
+
+static void see_run(struct couples *couples, const struct dtc_signature_node *run)
+{
+	bool alike = couples->members[0] == couples->members[1];
+
+	couples->fits &= run->basic == couples->members[couples->second];
+	couples->fits &= alike || run->count == 1;
+	couples->second ^= run->count & 1;
+}
+
+/* A trip ends with the member it begins with. */
+static bool is_even_loop(const struct dtc_signature_node *head)
+{
+	return head->element_count / head->count % 2 == 0;
+}
+
+bool dtc_signature_couples(const struct dtc_signature *signature,
+			   enum dtconv_predefined *value, enum dtconv_predefined *index)
+{
+	const struct dtc_signature_node *nodes = signature->nodes;
+	struct couples couples = { .second = false, .fits = true };
+	size_t first = 0;
+
+	if (signature->node_count == 0 || signature->element_count % 2)
+		return false;
+	while (nodes[first].is_loop)
+		first++;
+	couples.members[0] = nodes[first].basic;
+	couples.members[1] = nodes[first].count == 1 && first + 1 < signature->node_count
+				     ? nodes[first + 1].basic
+				     : nodes[first].basic;
+	for (size_t i = 0; i < signature->node_count && couples.fits; i++) {
+		if (!nodes[i].is_loop)
+			see_run(&couples, &nodes[i]);
+		else if (!couples.second)
+			couples.fits = is_even_loop(&nodes[i]);
+		else
+			couples.fits = couples.members[0] == couples.members[1];
+	}
+	*value = (enum dtconv_predefined)couples.members[0];
+	*index = (enum dtconv_predefined)couples.members[1];
+	return couples.fits;
 }

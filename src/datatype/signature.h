@@ -80,4 +80,8 @@ enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature 
 uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t bytes,
 				bool *cut);
 
+/* Whether it is couples of one value type and one index type throughout, and which. */
+bool dtc_signature_couples(const struct dtc_signature *signature,
+			   enum dtconv_predefined *value, enum dtconv_predefined *index);
+
 #endif

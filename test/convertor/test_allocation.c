@@ -127,6 +127,7 @@ END_TEST
 
 /* Counts down; the call that reaches 0 and all later ones fail. Negative: never. */
 static long allowance;
+static long unfreed;
 
 static void *limited_alloc(void *arg, size_t bytes)
 {
@@ -134,12 +135,14 @@ static void *limited_alloc(void *arg, size_t bytes)
 	if (allowance == 0)
 		return NULL;
 	allowance--;
+	unfreed++;
 	return malloc(bytes);
 }
 
 static void limited_free(void *arg, void *memory)
 {
 	(void)arg;
+	unfreed -= memory != NULL;
 	free(memory);
 }
 
@@ -185,6 +188,96 @@ START_TEST(create_and_clone_without_memory_are_refused)
 }
 END_TEST
 
+/* ---- with a representation ------------------------------------------------------------ */
+
+/* Packing never needs memory; unpacking only for elements that are cut. */
+START_TEST(whole_elements_do_not_allocate)
+{
+	struct dtconv_representation external32;
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = &external32,
+						  .op = DTCONV_OP_SUM,
+						  .flags = DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_type *type = fixture_type("vector(300, 1, 2, long)");
+	static long data[600];
+	static unsigned char packed[1200];
+	struct dtconv_convertor *convertor;
+	size_t moved, before;
+
+	dtconv_representation_find("external32", &external32);
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	before = fixture_allocations();
+	for (size_t at = 0; at < sizeof(packed); at += moved)
+		dtconv_convertor_pack(convertor, packed + at, 77, &moved);
+	dtconv_convertor_seek(convertor, 4);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, type, 1, data), 0);
+	before = fixture_allocations();
+	for (size_t at = 0; at < sizeof(packed); at += moved)
+		dtconv_convertor_unpack(convertor, packed + at, 40, &moved);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* All calls that may allocate; answers the first status that is not 0. */
+static int use_typed(struct dtconv_type *type, struct dtconv_type *other)
+{
+	static const unsigned char stream[40];
+	struct dtconv_representation external32;
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = &external32 };
+	struct dtconv_convertor *convertor = NULL, *clone = NULL;
+	long data[20];
+	size_t moved;
+
+	dtconv_representation_find("external32", &external32);
+	int status = dtconv_convertor_create_unpack(type, 1, data, &convertor);
+	if (!status)
+		status = dtconv_convertor_configure(convertor, &params);
+	for (size_t at = 0; at < 40 && !status; at += 4) {
+		dtconv_convertor_seek(convertor, at);
+		status = dtconv_convertor_unpack(convertor, stream, 1, &moved);
+	}
+	if (!status)
+		status = dtconv_convertor_clone(convertor, &clone);
+	if (!status)
+		status = dtconv_convertor_rebind_unpack(convertor, other, 1, data);
+	if (!status)
+		status = dtconv_unpack_with(type, 1, data, stream, 40, &params, &moved);
+	dtconv_convertor_destroy(convertor);
+	dtconv_convertor_destroy(clone);
+	return status;
+}
+
+START_TEST(every_allocation_of_a_typed_convertor_may_fail)
+{
+	struct dtconv_context *context = limited_context();
+	struct dtconv_type *type = NULL, *other = NULL;
+	long before, n = 0;
+	int status;
+
+	ck_assert_int_eq(dtconv_type_parse(context, "contiguous(10, long)", 20, &type), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, "contiguous(20, int)", 19, &other), 0);
+	dtconv_type_commit(type);
+	dtconv_type_commit(other);
+	before = unfreed;
+	do {
+		allowance = n++;
+		status = use_typed(type, other);
+		ck_assert(status == 0 || status == DTCONV_ERR_NOMEM);
+		ck_assert_int_eq(unfreed, before);
+	} while (status);
+	ck_assert_int_gt(n, 8);
+	allowance = -1;
+	dtconv_type_unref(type);
+	dtconv_type_unref(other);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("allocation");
@@ -194,6 +287,8 @@ int main(void)
 	tcase_add_loop_test(none, no_call_on_the_data_path_allocates, 0, layout_count);
 	tcase_add_loop_test(none, deep_nests_do_not_allocate_either, 1, 10);
 	tcase_add_test(none, rebind_to_a_deeper_type_does_not_allocate);
+	tcase_add_test(none, whole_elements_do_not_allocate);
+	tcase_add_test(failing, every_allocation_of_a_typed_convertor_may_fail);
 	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
 	return fixture_run(suite);
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checksums of ranges, joined. Ranges that follow each other cost nothing extra.
+ */
+#include "config.h"
+
+#include "checksum.h"
+
+#include <dtconv/convertor.h>
+
+#include "kernels/crc32c.h"
+
+void dtc_checksum_reset(struct dtc_checksum *checksum)
+{
+	*checksum = (struct dtc_checksum){ .on = checksum->on };
+}
+
+static uint32_t sum_with_range(const struct dtc_checksum *checksum)
+{
+	return checksum->sum ^ dtc_crc32c_back(checksum->range, checksum->range_end);
+}
+
+void dtc_checksum_add(struct dtc_checksum *checksum, uint64_t position, const char *data,
+		      size_t bytes)
+{
+	if (position != checksum->range_end) {
+		checksum->sum = sum_with_range(checksum);
+		checksum->range = 0;
+	}
+	checksum->range = dtc_crc32c(checksum->range, (const unsigned char *)data, bytes);
+	checksum->range_end = position + bytes;
+	checksum->bytes += bytes;
+}
+
+/* The standard inverts before, which is as if 32 ones stood in front, and after. */
+uint32_t dtc_checksum_value(const struct dtc_checksum *checksum)
+{
+	return ~dtc_crc32c_forward(sum_with_range(checksum) ^ UINT32_MAX,
+				   checksum->bytes);
+}
+
+uint32_t dtconv_crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+	return ~dtc_crc32c(~crc, data, bytes);
+}

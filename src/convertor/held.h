@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bytes of elements that have not arrived whole, by the element's place in the stream.
+ */
+#ifndef DTC_HELD_H
+#define DTC_HELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "datatype/representation.h"
+
+struct dtconv_context;
+
+struct dtc_held_element {
+	uint64_t place; /* position of its first byte plus one; 0: the slot is free */
+	uint32_t have;  /* a bit for each byte that is here */
+	unsigned char bytes[DTC_ELEMENT_BYTES];
+};
+
+/* A hash table with linear probing, at most half full; zeroed, it is empty. */
+struct dtc_held {
+	struct dtc_held_element *slots;
+	size_t capacity; /* a power of two, or 0 */
+	size_t count;
+};
+
+/*
+ * Keep @bytes bytes at @offset of the element of @size bytes that begins at @position. Once all
+ * are here they are moved to @whole, and @complete is set. Fails with NOMEM.
+ */
+int dtc_held_add(struct dtc_held *held, struct dtconv_context *context, uint64_t position,
+		 size_t size, size_t offset, const unsigned char *data, size_t bytes,
+		 unsigned char whole[], bool *complete);
+
+/* Bytes held in all. */
+size_t dtc_held_bytes(const struct dtc_held *held);
+
+/* Make @copy, which is overwritten, hold the same. Fails with NOMEM. */
+int dtc_held_copy(struct dtc_held *copy, const struct dtc_held *held,
+		  struct dtconv_context *context);
+
+void dtc_held_drop(struct dtc_held *held, struct dtconv_context *context);
+
+#endif
