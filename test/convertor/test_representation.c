@@ -5,12 +5,14 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"
 #include "support/layouts.h"
+#include "support/ref_element.h"
 #include "support/ref_predefined.h"
 #include "support/type_choices.h"
 
@@ -221,6 +223,115 @@ START_TEST(external32_known_bytes)
 	expect_bytes("short", &small, "\x12\x34", 2);
 	expect_bytes("long_double_int", &pair,
 		     "\xbf\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x07", 20);
+}
+END_TEST
+
+/* ---- rounding ------------------------------------------------------------------------ */
+
+#define NUMBERS 6000
+
+/*
+ * A significand of 64 bits whose lower part is at, right below or right above half of the last
+ * place that stays when so many bits are cut off.
+ */
+static uint64_t near_tie(struct choices *choices, unsigned cut)
+{
+	uint64_t upper = choices_mix(choose(choices, SIZE_MAX)) >> cut << cut;
+	uint64_t half = UINT64_C(1) << (cut - 1);
+
+	return upper | (half + choose(choices, 3) - 1);
+}
+
+/* IEEE binary128 from its exponent and fraction, lowest byte first. */
+static void put_binary128(unsigned char *to, unsigned exponent, uint64_t high,
+			  uint64_t low)
+{
+	high = (high & 0xffffffffffff) | (uint64_t)exponent << 48;
+	for (int i = 0; i < 8; i++) {
+		to[i] = (unsigned char)(low >> 8 * i);
+		to[8 + i] = (unsigned char)(high >> 8 * i);
+	}
+}
+
+/* Of all magnitudes, and at the edges: subnormal, largest, infinite, not a number. */
+static unsigned choose_exponent(struct choices *choices)
+{
+	static const unsigned edges[] = { 0, 1, 2, 0x7ffe, 0x7fff, 0x3ff, 0x43ff };
+
+	if (chance(choices, 3))
+		return (unsigned)choose(choices, 0x8000);
+	return edges[choose(choices, sizeof(edges) / sizeof(edges[0]))] +
+	       (unsigned)choose(choices, 2) * 0x8000;
+}
+
+static void unpack_and_compare(const struct dtconv_representation *r,
+			       const unsigned char *wire, size_t bytes)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = r };
+	struct dtconv_type *type = fixture_type("contiguous(6000, long_double)");
+	long double *numbers = calloc(NUMBERS, sizeof(*numbers));
+
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, numbers, wire, NUMBERS * bytes,
+					    &params, NULL),
+			 0);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		long double right = 0;
+
+		ref_element_decode(r, DTCONV_LONG_DOUBLE, wire + i * bytes, &right);
+		ck_assert_msg(ref_element_same(DTCONV_LONG_DOUBLE, &numbers[i], &right),
+			      "number %zu is %La, not %La", i, numbers[i], right);
+	}
+	free(numbers);
+	dtconv_type_unref(type);
+}
+
+START_TEST(binary128_is_rounded_to_nearest_even)
+{
+	struct dtconv_representation r = { .struct_size = sizeof(r),
+					   .byte_order = DTCONV_ORDER_LITTLE,
+					   .long_double = DTCONV_LONG_DOUBLE_BINARY128 };
+	struct choices choices = fixture_choices(7);
+	unsigned char *wire = malloc(NUMBERS * 16);
+
+	/* x87 keeps 63 of 112 fraction bits: the cut is 49 bits up. */
+	for (size_t i = 0; i < NUMBERS; i++)
+		put_binary128(wire + 16 * i, choose_exponent(&choices),
+			      choices_mix(choose(&choices, SIZE_MAX)),
+			      near_tie(&choices, 49));
+	unpack_and_compare(&r, wire, 16);
+	free(wire);
+}
+END_TEST
+
+START_TEST(long_double_is_rounded_to_double)
+{
+	struct dtconv_representation r = { .struct_size = sizeof(r),
+					   .long_double = DTCONV_LONG_DOUBLE_BINARY64 };
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = &r };
+	struct choices choices = fixture_choices(8);
+	struct dtconv_type *type = fixture_type("contiguous(6000, long_double)");
+	long double *numbers = calloc(NUMBERS, sizeof(*numbers));
+	double *packed = calloc(NUMBERS, sizeof(*packed));
+
+	/* Down to where double is subnormal and keeps fewer bits, and below. */
+	for (size_t i = 0; i < NUMBERS; i++)
+		numbers[i] = ldexpl((long double)near_tie(&choices, 11),
+				    (int)choose_between(&choices, -1150, 965)) *
+			     (chance(&choices, 2) ? -1 : 1);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, NUMBERS * 8, &params,
+					  NULL),
+			 0);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		double right = (double)numbers[i];
+
+		ck_assert_msg(memcmp(&packed[i], &right, 8) == 0, "%La is %a, not %a",
+			      numbers[i], packed[i], right);
+	}
+	free(numbers);
+	free(packed);
+	dtconv_type_unref(type);
 }
 END_TEST
 
@@ -496,6 +607,8 @@ int main(void)
 	tcase_add_test(oracle, every_combination_of_fields);
 	tcase_add_test(external, external32_is_what_the_standard_says);
 	tcase_add_test(external, external32_known_bytes);
+	tcase_add_test(external, binary128_is_rounded_to_nearest_even);
+	tcase_add_test(external, long_double_is_rounded_to_double);
 	tcase_add_test(external, an_integer_that_does_not_fit_ends_the_pack);
 	tcase_add_test(external, an_integer_that_does_not_fit_ends_the_unpack);
 	tcase_add_test(state, a_clone_takes_along_what_is_held);
