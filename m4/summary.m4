@@ -19,7 +19,9 @@ AS_ECHO(["  $2 $dtc_text"])
 ])
 
 AC_DEFUN([DTC_SUMMARY], [
-AS_IF([test "$have_check" = yes], [dtc_tests="with Check"],
+AS_CASE([$have_check],
+	[yes], [dtc_tests="with Check"],
+	[plain], [dtc_tests="with the stand-in for Check"],
 	[dtc_tests="off: Check was not found (Debian: apt-get install check)"])
 AS_IF([test "$enable_embedded" = yes], [
 	dtc_place="nothing: libdtconv_embedded.la is for the host project"

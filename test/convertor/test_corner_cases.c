@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/machine.h"
 
 /* Both ways in fragments of one size; 0 means all at once. */
 static void move_in(struct stage *stage, size_t size)
@@ -453,7 +454,7 @@ START_TEST(c32_positions_past_2_to_the_32_keep_their_upper_half)
 		fixture_type("hvector(4294967299, 1, 0, vector(3, 1, 2, short))");
 	struct dtconv_convertor *packs = NULL;
 	short memory[5] = { 0x1111, 0, 0x2222, 0, 0x3333 };
-	size_t position = 6 * ((size_t)1 << 32) + 3, moved;
+	size_t position = (size_t)(6 * (UINT64_C(1) << 32) + 3), moved;
 	unsigned char packed[3];
 
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, memory, &packs), 0);
@@ -565,9 +566,9 @@ static void add_sizes(Suite *suite)
 {
 	TCase *tcase = fixture_case(suite, "sizes", 60);
 
-	tcase_add_test(tcase, c32_positions_past_2_to_the_32_keep_their_upper_half);
+	machine_add_wide(tcase, c32_positions_past_2_to_the_32_keep_their_upper_half);
 	tcase_add_test(tcase, c35_streams_that_leave_size_t_are_refused);
-	tcase_add_test(tcase, c37_an_iov_of_a_huge_type_costs_what_it_returns);
+	machine_add_wide(tcase, c37_an_iov_of_a_huge_type_costs_what_it_returns);
 }
 
 int main(void)
