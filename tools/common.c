@@ -214,6 +214,20 @@ int tool_create_context(const char *command, struct dtconv_context **context)
 
 /* ---- output ------------------------------------------------------------------------ */
 
+void tool_print_operations(FILE *out, const struct dtconv_type *type, const char *quote,
+			   const char *separator)
+{
+	const char *before = "";
+
+	for (int op = 0; op < DTCONV_OP_COUNT; op++) {
+		if (dtconv_op_check((enum dtconv_op)op, type))
+			continue;
+		fprintf(out, "%s%s%s%s", before, quote,
+			dtconv_op_name((enum dtconv_op)op), quote);
+		before = separator;
+	}
+}
+
 char *tool_type_text(const char *command, struct dtconv_context *context,
 		     const struct dtconv_type *type, tool_type_text_fn function)
 {

@@ -23,6 +23,8 @@ static void print_help(void)
 	     "Says, for each pair of memory kinds, which path would move the layout\n"
 	     "EXPR between the user's buffer and packed memory: the candidates, their\n"
 	     "estimated costs, the choice, and why others cannot run on this machine.\n"
+	     "Then how long the packed stream is as other machines write it, and which\n"
+	     "operations unpacking may apply.\n"
 	     "\n"
 	     "  --count N  instances of the layout (default 1): costs depend on it\n"
 	     "  --help     this text\n"
@@ -77,6 +79,27 @@ static int explain_all(struct dtconv_context *context, const struct dtconv_type 
 	return exit_status;
 }
 
+/* Sizes differ only where the integers or long double do. */
+static void explain_representations(const struct dtconv_type *type, size_t count)
+{
+	struct dtconv_representation representation;
+	const char *name;
+	size_t bytes;
+
+	puts("packed as other machines write it:");
+	for (size_t i = 1; (name = dtconv_representation_name(i)); i++)
+		if (!dtconv_representation_find(name, &representation) &&
+		    !dtconv_packed_size(type, count, &representation, &bytes))
+			printf("  %-10s  %zu bytes\n", name, bytes);
+}
+
+static void explain_operations(const struct dtconv_type *type)
+{
+	fputs("unpacking may apply: ", stdout);
+	tool_print_operations(stdout, type, "", " ");
+	putchar('\n');
+}
+
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
 	static const struct option options[] = { { "count", required_argument, NULL,
@@ -126,6 +149,10 @@ int cmd_explain(int argc, char **argv)
 	exit_status = tool_read_type("explain", context, settings.expression, &type);
 	if (exit_status == TOOL_OK) {
 		exit_status = explain_all(context, type, settings.count);
+		if (exit_status == TOOL_OK) {
+			explain_representations(type, settings.count);
+			explain_operations(type);
+		}
 		dtconv_type_unref(type);
 	}
 	dtconv_context_destroy(context);

@@ -14,6 +14,7 @@
 #include "support/choices.h"
 #include "support/random_type.h"
 #include "support/stage.h"
+#include "support/typed_script.h"
 
 #define OPERATIONS 60
 
@@ -54,7 +55,9 @@ int fuzz_case_play(struct dtconv_type *type, struct fuzz_failure *failure)
 	}
 	failed = script_play(&stage, &choices, OPERATIONS, failure->reason);
 	stage_close(&stage);
-	return failed;
+	if (failed)
+		return failed;
+	return typed_script_play_type(type, count, &choices, failure->reason);
 }
 
 int fuzz_case_run(struct dtconv_context *context, struct dtconv_type *type,

@@ -30,9 +30,9 @@ static void print_help(void)
 	puts("Usage: dtconv show [OPTION...] EXPR\n"
 	     "\n"
 	     "Shows everything about the layout EXPR: its size and bounds, its\n"
-	     "signature, the tree of constructors, the normalised program that moves\n"
-	     "it, and a picture with one row for each instance, in which colours (and\n"
-	     "numbers) tell the packed order.\n"
+	     "signature, what can be done with its elements, the tree of constructors,\n"
+	     "the normalised program that moves it, and a picture with one row for\n"
+	     "each instance, in which colours (and numbers) tell the packed order.\n"
 	     "\n"
 	     "  --count N   instances to draw, one row each (default 1; 16 at most)\n"
 	     "  --svg FILE  also write the picture as SVG; '-' is standard output, with\n"
@@ -127,6 +127,7 @@ static void release_subject(struct subject *subject)
 
 static int query_subject(struct subject *subject, const struct settings *settings)
 {
+	struct dtconv_representation external32;
 	int status;
 
 	subject->text = tool_type_text("show", subject->context, subject->type,
@@ -141,6 +142,9 @@ static int query_subject(struct subject *subject, const struct settings *setting
 					  dtconv_type_format_program);
 	if (!subject->program)
 		return TOOL_FAILED;
+	if (dtconv_representation_find("external32", &external32) == 0)
+		dtconv_packed_size(subject->type, 1, &external32,
+				   &subject->external32_size);
 	status = picture_prepare(&subject->picture, subject->type, settings->count);
 	return status ? tool_library_failed("show", subject->context, status) : TOOL_OK;
 }
@@ -178,6 +182,11 @@ static void print_numbers(const struct subject *subject)
 	printf("  signature    %.*s%s\n", MAX_TEXT, subject->signature,
 	       strlen(subject->signature) > MAX_TEXT ? "..." : "");
 	printf("  hash         %016" PRIx64 "\n", attr->signature_hash);
+	if (subject->external32_size)
+		printf("  external32   %zu bytes\n", subject->external32_size);
+	fputs("  operations   ", stdout);
+	tool_print_operations(stdout, subject->type, "", " ");
+	putchar('\n');
 }
 
 static int print_all(const struct subject *subject, const struct settings *settings)

@@ -16,6 +16,7 @@ struct subject {
 	char *text; /* its text form, signature and program */
 	char *signature;
 	char *program;
+	size_t external32_size; /* of one instance */
 };
 
 /* How the layout was made, one constructor or predefined type a line. */

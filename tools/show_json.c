@@ -54,6 +54,10 @@ void show_json(const struct subject *subject, FILE *out)
 	tool_print_json(out, subject->text);
 	put_numbers(subject, out);
 	put_string(out, "signature", subject->signature);
+	fprintf(out, ",\n \"external32_size\": %zu,\n \"operations\": [",
+		subject->external32_size);
+	tool_print_operations(out, subject->type, "\"", ", ");
+	fputc(']', out);
 	put_string(out, "program", subject->program);
 	put_runs(&subject->picture, out);
 	fputs("}\n", out);

@@ -66,6 +66,13 @@ int tool_create_context(const char *command, struct dtconv_context **context);
 int tool_read_type(const char *command, struct dtconv_context *context,
 		   const char *argument, struct dtconv_type **type);
 
+/* ---- what can be done with elements ------------------------------------------------- */
+
+/* Print the operations that are defined on a type's elements, each in @quote, with
+ * @separator between them. */
+void tool_print_operations(FILE *out, const struct dtconv_type *type, const char *quote,
+			   const char *separator);
+
 /* ---- output ------------------------------------------------------------------------ */
 
 /* A text function of the library that needs nothing but a type. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kernels/crc32c.h"
-#include "convertor/typed_moves.h"
+#include "support/fixture.h"
 
 /* The definition: division by the polynomial, a bit at a time. */
 static uint32_t by_division(uint32_t crc, const unsigned char *data, size_t bytes)
@@ -96,7 +96,7 @@ static uint32_t checksum_of(const struct dtconv_convertor *convertor)
 static struct dtconv_convertor *with_checksum(const struct typed_case *tc, bool packs)
 {
 	struct dtconv_convertor_params params = typed_case_params(tc);
-	struct dtconv_convertor *convertor = typed_moves_convertor(tc, packs);
+	struct dtconv_convertor *convertor = fixture_typed(tc, packs);
 
 	params.flags = DTCONV_CONVERTOR_CRC32C;
 	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);

@@ -370,24 +370,55 @@ START_TEST(displacements_past_2_to_the_40)
 }
 END_TEST
 
-/* A table whose displacements need 64 bits, its blocks unlike and out of order. */
+/* Tables whose displacements need 64 bits: more blocks than a list of runs has, out of order. */
+static const struct {
+	const char *text;
+	size_t bytes;
+	size_t offsets[20]; /* in the piece, for each byte of the stream */
+} tables[] = {
+	{ "hindexed([2,1,3,1,1,2,1,1,1,1], [1099511631873,3,1099511631901,40,1099511631921,"
+	  "50,61,1099511631951,72,83], byte)",
+	  14,
+	  { 1, 2, 3, 29, 30, 31, 40, 49, 50, 51, 61, 79, 72, 83 } },
+	{ "hindexed_block(1, [1099511631873,3,1099511631901,40,1099511631921,50,61,"
+	  "1099511631951,72,83], byte)",
+	  10,
+	  { 1, 3, 29, 40, 49, 50, 61, 79, 72, 83 } },
+	{ "hindexed_block(2, [1099511631873,3,1099511631901,40,1099511631921,50,61,"
+	  "1099511631951,72,83], byte)",
+	  20,
+	  { 1, 2, 3, 4, 29, 30, 40, 41, 49, 50, 50, 51, 61, 62, 79, 80, 72, 73, 83, 84 } },
+};
+
+#define TABLES ((int)(sizeof(tables) / sizeof(tables[0])))
+
+static void expect_table(struct dtconv_type *type)
+{
+	char text[2000] = "";
+	size_t length;
+
+	dtconv_type_format_program(type, text, sizeof(text), &length);
+	ck_assert_msg(strstr(text, "table"), "it is no table, but %s", text);
+}
+
 START_TEST(a_table_of_displacements_past_2_to_the_40)
 {
-	struct dtconv_type *type = fixture_type(
-		"hindexed([2, 1, 3], [1099511631873, 3, 1099511631901], byte)");
-	unsigned char *range = reserve(TIB + 3 * PIECE), packed[6];
-	const size_t offsets[] = { 1, 2, 3, 29, 30, 31 };
+	struct dtconv_type *type = fixture_type(tables[_i].text);
+	unsigned char *range = reserve(TIB + 3 * PIECE), packed[20];
 	int file = open_piece();
 
+	expect_table(type);
 	map_piece(range, file);
 	map_piece(range + TIB + 4096, file);
-	ck_assert_int_eq(dtconv_pack(type, 1, range, packed, 6, NULL), 0);
-	for (size_t i = 0; i < 6; i++)
-		ck_assert_int_eq(packed[i], piece_byte(offsets[i]));
-	memcpy(packed, "\1\2\3\4\5\6", 6);
-	ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, 6, NULL), 0);
-	for (size_t i = 0; i < 6; i++)
-		ck_assert_uint_eq(range[offsets[i]], i + 1);
+	ck_assert_int_eq(dtconv_pack(type, 1, range, packed, 20, NULL), 0);
+	for (size_t i = 0; i < tables[_i].bytes; i++)
+		ck_assert_int_eq(packed[i], piece_byte(tables[_i].offsets[i]));
+	for (size_t i = 0; i < tables[_i].bytes; i++)
+		packed[i] = (unsigned char)tables[_i].offsets[i];
+	ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, tables[_i].bytes, NULL),
+			 0);
+	for (size_t i = 0; i < tables[_i].bytes; i++)
+		ck_assert_uint_eq(range[tables[_i].offsets[i]], tables[_i].offsets[i]);
 	dtconv_type_unref(type);
 	close(file);
 	munmap(range, TIB + 3 * PIECE);
@@ -417,6 +448,6 @@ int main(void)
 	tcase_add_test(range, a_subarray_of_8_gib);
 	tcase_add_test(range, whole_fragments_cross_2_to_the_32);
 	tcase_add_test(range, displacements_past_2_to_the_40);
-	tcase_add_test(range, a_table_of_displacements_past_2_to_the_40);
+	tcase_add_loop_test(range, a_table_of_displacements_past_2_to_the_40, 0, TABLES);
 	return fixture_run(suite);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convertor/typed_moves.h"
+#include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/ref_predefined.h"
 #include "support/type_choices.h"
@@ -78,10 +78,10 @@ START_TEST(every_predefined_type)
 			continue;
 		snprintf(text, sizeof(text), "contiguous(400, %s)",
 			 ref_predefined[which].name);
-		typed_moves_text(text, 1, NULL, op, &choices);
+		fixture_move_typed_text(text, 1, NULL, op, &choices);
 		snprintf(text, sizeof(text), "hvector(7, 3, 131, %s)",
 			 ref_predefined[which].name);
-		typed_moves_text(text, 2, NULL, op, &choices);
+		fixture_move_typed_text(text, 2, NULL, op, &choices);
 	}
 }
 END_TEST
@@ -186,8 +186,8 @@ static void combine_somehow(struct dtconv_type *type, size_t count,
 {
 	struct dtconv_representation r;
 
-	typed_moves_type(type, count, choose_representation(choices, &r),
-			 choose_op(choices, type), choices);
+	fixture_move_typed(type, count, choose_representation(choices, &r),
+			   choose_op(choices, type), choices);
 }
 
 START_TEST(every_layout)
@@ -213,8 +213,8 @@ START_TEST(random_types)
 		ck_assert_int_eq(dtconv_type_commit(type), 0);
 		for (size_t op = 0; op < OPS; op++)
 			if (!dtconv_op_check(defined[op].op, type))
-				typed_moves_type(type, choose(&choices, 4), NULL,
-						 defined[op].op, &choices);
+				fixture_move_typed(type, choose(&choices, 4), NULL,
+						   defined[op].op, &choices);
 		dtconv_type_unref(type);
 	}
 }
@@ -247,8 +247,8 @@ START_TEST(couples)
 			continue;
 		ck_assert_msg(!dtconv_op_check(op, type), "%s", fixture_error());
 		for (size_t count = 0; count < 4; count++) {
-			typed_moves_type(type, count, NULL, op, &choices);
-			typed_moves_type(type, count, &external32, op, &choices);
+			fixture_move_typed(type, count, NULL, op, &choices);
+			fixture_move_typed(type, count, &external32, op, &choices);
 		}
 	}
 	dtconv_type_unref(type);

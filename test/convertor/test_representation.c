@@ -5,12 +5,14 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convertor/typed_moves.h"
+#include "support/fixture.h"
 #include "support/layouts.h"
+#include "support/ref_element.h"
 #include "support/ref_predefined.h"
 #include "support/type_choices.h"
 
@@ -51,9 +53,11 @@ START_TEST(every_predefined_type)
 		char text[100];
 
 		snprintf(text, sizeof(text), "contiguous(300, %s)", name);
-		typed_moves_text(text, 1, &representation, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(text, 1, &representation, DTCONV_OP_REPLACE,
+					&choices);
 		snprintf(text, sizeof(text), "hvector(7, 3, 131, %s)", name);
-		typed_moves_text(text, 2, &representation, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(text, 2, &representation, DTCONV_OP_REPLACE,
+					&choices);
 	}
 }
 END_TEST
@@ -64,8 +68,8 @@ START_TEST(every_layout)
 	struct choices choices = fixture_choices(2);
 
 	for (int i = 0; i < layout_count; i++)
-		typed_moves_text(layouts[i].text, 2, &representation, DTCONV_OP_REPLACE,
-				 &choices);
+		fixture_move_typed_text(layouts[i].text, 2, &representation,
+					DTCONV_OP_REPLACE, &choices);
 }
 END_TEST
 
@@ -86,8 +90,8 @@ START_TEST(members_of_unlike_sizes)
 
 	for (size_t i = 0; i < sizeof(mixed) / sizeof(mixed[0]); i++)
 		for (size_t count = 0; count < 4; count++)
-			typed_moves_text(mixed[i], count, &representation,
-					 DTCONV_OP_REPLACE, &choices);
+			fixture_move_typed_text(mixed[i], count, &representation,
+						DTCONV_OP_REPLACE, &choices);
 }
 END_TEST
 
@@ -102,8 +106,8 @@ START_TEST(random_types)
 			type_choose(fixture_context, &choices, &type_bounds_small);
 
 		ck_assert_int_eq(dtconv_type_commit(type), 0);
-		typed_moves_type(type, choose(&choices, 4), &representation,
-				 DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed(type, choose(&choices, 4), &representation,
+				   DTCONV_OP_REPLACE, &choices);
 		dtconv_type_unref(type);
 	}
 }
@@ -122,9 +126,10 @@ START_TEST(every_combination_of_fields)
 		r.long_size = sizes[i / 15 % 3];
 		r.address_size = sizes[i / 45 % 3];
 		r.wchar_size = wchars[i / 135];
-		typed_moves_text("struct([2,1,1,2,1], [0,32,40,48,80], [long_double,"
-				 "unsigned_long,aint,wchar,double])",
-				 3, &r, DTCONV_OP_REPLACE, &choices);
+		fixture_move_typed_text(
+			"struct([2,1,1,2,1], [0,32,40,48,80], [long_double,"
+			"unsigned_long,aint,wchar,double])",
+			3, &r, DTCONV_OP_REPLACE, &choices);
 	}
 }
 END_TEST
@@ -221,6 +226,115 @@ START_TEST(external32_known_bytes)
 }
 END_TEST
 
+/* ---- rounding ------------------------------------------------------------------------ */
+
+#define NUMBERS 6000
+
+/*
+ * A significand of 64 bits whose lower part is at, right below or right above half of the last
+ * place that stays when so many bits are cut off.
+ */
+static uint64_t near_tie(struct choices *choices, unsigned cut)
+{
+	uint64_t upper = choices_mix(choose(choices, SIZE_MAX)) >> cut << cut;
+	uint64_t half = UINT64_C(1) << (cut - 1);
+
+	return upper | (half + choose(choices, 3) - 1);
+}
+
+/* IEEE binary128 from its exponent and fraction, lowest byte first. */
+static void put_binary128(unsigned char *to, unsigned exponent, uint64_t high,
+			  uint64_t low)
+{
+	high = (high & 0xffffffffffff) | (uint64_t)exponent << 48;
+	for (int i = 0; i < 8; i++) {
+		to[i] = (unsigned char)(low >> 8 * i);
+		to[8 + i] = (unsigned char)(high >> 8 * i);
+	}
+}
+
+/* Of all magnitudes, and at the edges: subnormal, largest, infinite, not a number. */
+static unsigned choose_exponent(struct choices *choices)
+{
+	static const unsigned edges[] = { 0, 1, 2, 0x7ffe, 0x7fff, 0x3ff, 0x43ff };
+
+	if (chance(choices, 3))
+		return (unsigned)choose(choices, 0x8000);
+	return edges[choose(choices, sizeof(edges) / sizeof(edges[0]))] +
+	       (unsigned)choose(choices, 2) * 0x8000;
+}
+
+static void unpack_and_compare(const struct dtconv_representation *r,
+			       const unsigned char *wire, size_t bytes)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = r };
+	struct dtconv_type *type = fixture_type("contiguous(6000, long_double)");
+	long double *numbers = calloc(NUMBERS, sizeof(*numbers));
+
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, numbers, wire, NUMBERS * bytes,
+					    &params, NULL),
+			 0);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		long double right = 0;
+
+		ref_element_decode(r, DTCONV_LONG_DOUBLE, wire + i * bytes, &right);
+		ck_assert_msg(ref_element_same(DTCONV_LONG_DOUBLE, &numbers[i], &right),
+			      "number %zu is %La, not %La", i, numbers[i], right);
+	}
+	free(numbers);
+	dtconv_type_unref(type);
+}
+
+START_TEST(binary128_is_rounded_to_nearest_even)
+{
+	struct dtconv_representation r = { .struct_size = sizeof(r),
+					   .byte_order = DTCONV_ORDER_LITTLE,
+					   .long_double = DTCONV_LONG_DOUBLE_BINARY128 };
+	struct choices choices = fixture_choices(7);
+	unsigned char *wire = malloc(NUMBERS * 16);
+
+	/* x87 keeps 63 of 112 fraction bits: the cut is 49 bits up. */
+	for (size_t i = 0; i < NUMBERS; i++)
+		put_binary128(wire + 16 * i, choose_exponent(&choices),
+			      choices_mix(choose(&choices, SIZE_MAX)),
+			      near_tie(&choices, 49));
+	unpack_and_compare(&r, wire, 16);
+	free(wire);
+}
+END_TEST
+
+START_TEST(long_double_is_rounded_to_double)
+{
+	struct dtconv_representation r = { .struct_size = sizeof(r),
+					   .long_double = DTCONV_LONG_DOUBLE_BINARY64 };
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = &r };
+	struct choices choices = fixture_choices(8);
+	struct dtconv_type *type = fixture_type("contiguous(6000, long_double)");
+	long double *numbers = calloc(NUMBERS, sizeof(*numbers));
+	double *packed = calloc(NUMBERS, sizeof(*packed));
+
+	/* Down to where double is subnormal and keeps fewer bits, and below. */
+	for (size_t i = 0; i < NUMBERS; i++)
+		numbers[i] = ldexpl((long double)near_tie(&choices, 11),
+				    (int)choose_between(&choices, -1150, 965)) *
+			     (chance(&choices, 2) ? -1 : 1);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, NUMBERS * 8, &params,
+					  NULL),
+			 0);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		double right = (double)numbers[i];
+
+		ck_assert_msg(memcmp(&packed[i], &right, 8) == 0, "%La is %a, not %a",
+			      numbers[i], packed[i], right);
+	}
+	free(numbers);
+	free(packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- integers that do not fit -------------------------------------------------------- */
 
 START_TEST(an_integer_that_does_not_fit_ends_the_pack)
@@ -307,7 +421,7 @@ START_TEST(a_clone_takes_along_what_is_held)
 		typed_case_open(&tc, type, 2, &external32, DTCONV_OP_REPLACE, &choices));
 	for (size_t cut = 0; cut <= tc.bytes; cut++) {
 		typed_case_restart(&tc, &choices);
-		convertor = typed_moves_convertor(&tc, false);
+		convertor = fixture_typed(&tc, false);
 		dtconv_convertor_unpack(convertor, tc.wire, cut, &moved);
 		ck_assert_int_eq(dtconv_convertor_clone(convertor, &clone), 0);
 		dtconv_convertor_destroy(convertor);
@@ -493,6 +607,8 @@ int main(void)
 	tcase_add_test(oracle, every_combination_of_fields);
 	tcase_add_test(external, external32_is_what_the_standard_says);
 	tcase_add_test(external, external32_known_bytes);
+	tcase_add_test(external, binary128_is_rounded_to_nearest_even);
+	tcase_add_test(external, long_double_is_rounded_to_double);
 	tcase_add_test(external, an_integer_that_does_not_fit_ends_the_pack);
 	tcase_add_test(external, an_integer_that_does_not_fit_ends_the_unpack);
 	tcase_add_test(state, a_clone_takes_along_what_is_held);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,24 @@ START_TEST(loops_that_come_apart_late)
 	       DIFFERENT);
 	expect("struct([5,1],[0,100],[struct([1,1],[0,8],[int,double]),int])", 1,
 	       "struct([1,1],[0,8],[int,double])", 6, PREFIX);
+}
+END_TEST
+
+/* Alike but for the last run of their bodies: loops that must neither match nor join. */
+START_TEST(loops_that_differ_at_their_ends)
+{
+	const char *ints = "struct([1,1,1], [0,8,16], [int,double,int])";
+	const char *floats = "struct([1,1,1], [0,8,16], [int,double,float])";
+	char a[100], b[100], both[300];
+
+	snprintf(a, sizeof(a), "contiguous(9, %s)", ints);
+	snprintf(b, sizeof(b), "contiguous(9, %s)", floats);
+	expect(a, 1, b, 1, DIFFERENT);
+	expect(a, 5, b, 7, DIFFERENT);
+	expect(a, 3, a, 4, PREFIX);
+	snprintf(both, sizeof(both), "struct([1,1], [0,400], [%s,%s])", a, b);
+	expect(both, 1, a, 2, DIFFERENT);
+	expect(both, 1, a, 1, EXTENDS);
 }
 END_TEST
 
@@ -383,6 +402,7 @@ int main(void)
 	tcase_add_test(compare, nothing_is_the_beginning_of_everything);
 	tcase_add_test(compare, loops_spelled_differently);
 	tcase_add_test(compare, loops_that_come_apart_late);
+	tcase_add_test(compare, loops_that_differ_at_their_ends);
 	tcase_add_test(compare, pairs_are_their_members);
 	tcase_add_test(compare, fortran_kinds_match_the_type_of_their_size);
 	tcase_add_test(compare, predefined_types_match_themselves_alone);

@@ -12,6 +12,7 @@
 #include "support/script.h"
 #include "support/stage.h"
 #include "support/type_choices.h"
+#include "support/typed_script.h"
 
 #define OPERATIONS 40
 #define MAX_INPUT  256
@@ -59,6 +60,21 @@ static void play(struct choices *choices)
 	dtconv_type_unref(type);
 }
 
+/* In another representation, or combined. */
+static void play_typed(struct choices *choices)
+{
+	struct dtconv_type *type =
+		type_choose(fuzz_context(), choices, &type_bounds_tiny);
+	size_t count = choose(choices, 4);
+	char failure[SCRIPT_FAILURE];
+
+	if (dtconv_type_commit(type))
+		fuzz_fail("%s does not commit", text_of(type));
+	if (typed_script_play_type(type, count, choices, failure))
+		fuzz_fail("%zu x %s: %s", count, text_of(type), failure);
+	dtconv_type_unref(type);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct choices choices;
@@ -66,10 +82,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > MAX_INPUT)
 		return 0;
 	choices_from_bytes(&choices, data, size);
-	if (chance(&choices, 8))
+	switch (choose(&choices, 8)) {
+	case 0:
 		play_blind(&choices);
-	else
+		break;
+	case 1:
+	case 2:
+		play_typed(&choices);
+		break;
+	default:
 		play(&choices);
+	}
 	fuzz_expect_no_types();
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/typed_script.h"
+
 struct dtconv_context *fixture_context;
 
 /* What the context's allocator has done: every call, and what was not freed yet. */
@@ -232,6 +234,47 @@ void fixture_arrived(const struct stage *stage)
 			     stage->count, text_of(stage),
 			     stage_displacement(stage, wrong),
 			     stage->target_memory[wrong]);
+}
+
+void fixture_move_typed(struct dtconv_type *type, size_t count,
+			const struct dtconv_representation *representation,
+			enum dtconv_op op, struct choices *choices)
+{
+	char failure[SCRIPT_FAILURE], text[512] = "";
+	struct typed_case tc;
+	size_t length;
+
+	if (!typed_case_open(&tc, type, count, representation, op, choices))
+		return;
+	dtconv_type_format(type, text, sizeof(text), &length);
+	ck_assert_msg(!typed_script_play(&tc, choices, failure), "%zu x %s: %s: %s",
+		      count, text, failure, fixture_error());
+	typed_case_close(&tc);
+}
+
+void fixture_move_typed_text(const char *text, size_t count,
+			     const struct dtconv_representation *representation,
+			     enum dtconv_op op, struct choices *choices)
+{
+	struct dtconv_type *type = fixture_type(text);
+
+	fixture_move_typed(type, count, representation, op, choices);
+	dtconv_type_unref(type);
+}
+
+struct dtconv_convertor *fixture_typed(const struct typed_case *tc, bool packs)
+{
+	struct dtconv_convertor_params params = typed_case_params(tc);
+	struct dtconv_convertor *convertor = NULL;
+	int status = packs ? dtconv_convertor_create_pack(tc->type, tc->count, tc->source,
+							  &convertor)
+			   : dtconv_convertor_create_unpack(tc->type, tc->count,
+							    tc->target, &convertor);
+
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_msg(!dtconv_convertor_configure(convertor, &params), "%s",
+		      fixture_error());
+	return convertor;
 }
 
 void fixture_seek(struct dtconv_convertor *convertor, size_t position)

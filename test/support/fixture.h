@@ -14,6 +14,7 @@
 
 #include "support/choices.h"
 #include "support/stage.h"
+#include "support/typed_case.h"
 
 /*
  * The case's context; made before it and destroyed after it. A case fails if it leaves a type
@@ -59,6 +60,20 @@ void fixture_unpack_next(struct stage *stage, struct dtconv_convertor *convertor
 
 /* Everything unpacked so far is in its place and every other byte is untouched. */
 void fixture_arrived(const struct stage *stage);
+
+/*
+ * A type, or a text form, with a representation (NULL: native) and an operation, moved each
+ * way; nothing happens if it is not fit (see support/typed_case.h).
+ */
+void fixture_move_typed(struct dtconv_type *type, size_t count,
+			const struct dtconv_representation *representation,
+			enum dtconv_op op, struct choices *choices);
+void fixture_move_typed_text(const char *text, size_t count,
+			     const struct dtconv_representation *representation,
+			     enum dtconv_op op, struct choices *choices);
+
+/* A configured convertor of a typed case. */
+struct dtconv_convertor *fixture_typed(const struct typed_case *tc, bool packs);
 
 void fixture_seek(struct dtconv_convertor *convertor, size_t position);
 size_t fixture_position(const struct dtconv_convertor *convertor);

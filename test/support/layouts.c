@@ -36,6 +36,11 @@ const struct layout layouts[] = {
 	{ "doubles at odd addresses", "hvector(9, 1, 13, double)", false },
 	{ "many blocks", "vector(70, 1, 2, int)", false },
 
+	{ "a strip that goes on with a longer step",
+	  "struct([1,1], [0,80], [vector(10, 1, 2, int),vector(10, 1, 3, int)])", false },
+	{ "a strip that goes on with a shorter step",
+	  "struct([1,1], [0,120], [vector(10, 1, 3, int),vector(10, 1, 2, int)])", false },
+
 	/* Backwards, on the spot, overlapping. */
 	{ "negative stride", "vector(5, 1, -2, short)", false },
 	{ "negative stride without gaps", "vector(6, 1, -1, int)", false },
