@@ -38,6 +38,15 @@ struct frame {
 
 #define UNKNOWN SIZE_MAX
 
+/* What numbers may be, in words. */
+#if SIZE_MAX > UINT32_MAX
+#define LARGEST_COUNT     "at most 2^64 - 1"
+#define ALL_DISPLACEMENTS "from -2^63 to 2^63 - 1"
+#else
+#define LARGEST_COUNT     "at most 2^32 - 1"
+#define ALL_DISPLACEMENTS "from -2^31 to 2^31 - 1"
+#endif
+
 struct parser {
 	struct dtc_scan scan;
 	struct dtc_vec frames;
@@ -233,7 +242,7 @@ static int read_count(struct parser *parser, const struct frame *frame, size_t e
 				  "at least 0");
 	if (number.too_large)
 		return fail_range(parser, frame, entry, &number, DTCONV_ERR_OVERFLOW,
-				  "at most 2^64 - 1");
+				  LARGEST_COUNT);
 	return push(parser, &parser->counts, &number.magnitude);
 }
 
@@ -249,7 +258,7 @@ static int read_displacement(struct parser *parser, const struct frame *frame,
 	largest = (size_t)PTRDIFF_MAX + (number.negative ? 1 : 0);
 	if (number.too_large || number.magnitude > largest)
 		return fail_range(parser, frame, entry, &number, DTCONV_ERR_OVERFLOW,
-				  "from -2^63 to 2^63 - 1");
+				  ALL_DISPLACEMENTS);
 	/* subtracted in two steps: -2^63 has no positive counterpart */
 	if (number.negative && number.magnitude > 0)
 		value = -(ptrdiff_t)(number.magnitude - 1) - 1;

@@ -360,7 +360,7 @@ START_TEST(an_integer_that_does_not_fit_ends_the_pack)
 		"too large for its narrower form");
 	ck_assert_uint_eq(moved, 8);
 	ck_assert_mem_eq(packed, "\0\0\0\1\0\0\0\2\xee\xee\xee\xee", 12);
-	numbers[2] = -((long)1 << 31);
+	numbers[2] = (long)INT32_MIN;
 	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
 			 0);
 	numbers[2]--;

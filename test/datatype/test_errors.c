@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/golden.h"
+#include "support/machine.h"
 #include "support/t.h"
 
 /* What is wrong, and the call. */
@@ -493,7 +494,7 @@ int main(void)
 	TCase *sentences = t_case(suite, "sentences");
 	TCase *access = t_case(suite, "access");
 
-	tcase_add_test(sentences, every_refusal_has_its_sentence);
+	machine_add_wide(sentences, every_refusal_has_its_sentence);
 	tcase_add_test(sentences, contexts_refuse_what_they_do_not_know);
 	tcase_add_test(sentences, statuses_have_names);
 	tcase_add_test(access, a_success_leaves_the_last_error_alone);
