@@ -21,7 +21,7 @@ struct run {
 	uint64_t *explained; /* findings, one number a row of known */
 	uint64_t ours, unknown;
 	unsigned failures; /* that end the run with 1 */
-	uint64_t reductions, most_reductions;
+	uint64_t most_reductions;
 };
 
 struct settings {
@@ -63,7 +63,10 @@ static void print_finding(const struct trial *trial, const struct finding *findi
 	       checks[finding->check].name, finding->said);
 }
 
-/* What nobody has explained: reduced, then looked up once more, because less is in the way. */
+/*
+ * What nobody has explained: reduced and printed. If a row explains the reduced case, that is a
+ * hint and no more: the reduction may have come from one fault to another.
+ */
 static void examine(struct run *run, const struct trial *trial,
 		    const struct finding *finding)
 {
@@ -76,15 +79,14 @@ static void examine(struct run *run, const struct trial *trial,
 		dtconv_type_ref(part.type);
 	reduced = trial_reduce(run->context, &part, finding->check, &smaller);
 	row = known_find(run->context, run->version, &reduced, &smaller);
-	if (row && finding->verdict == VERDICT_THEIRS) {
-		run->explained[row - known]++;
-	} else {
-		run->unknown++;
-		printf("%s:\n",
-		       finding->verdict == VERDICT_OURS
-			       ? "OURS: libdtconv contradicts the oracle"
-			       : "NEW: this MPI contradicts the oracle, for no known reason");
-		print_finding(&reduced, &smaller);
+	puts(finding->verdict == VERDICT_OURS
+		     ? "OURS: libdtconv contradicts the oracle:"
+		     : "NEW: this MPI contradicts the oracle, for no known reason:");
+	print_finding(&reduced, &smaller);
+	if (row) {
+		printf("    hint   now it is what is known (%s); it came from\n",
+		       row->words);
+		print_finding(&part, finding);
 	}
 	dtconv_type_unref(reduced.type);
 	dtconv_type_unref(part.type);
@@ -100,12 +102,13 @@ static void take_finding(const struct trial *trial, const struct finding *findin
 		row = known_find(run->context, run->version, trial, finding);
 	else
 		run->ours++;
-	if (row)
+	if (row) {
 		run->explained[row - known]++;
-	else if (run->reductions++ < run->most_reductions)
-		examine(run, trial, finding);
-	else
+	} else {
+		if (run->unknown < run->most_reductions)
+			examine(run, trial, finding);
 		run->unknown++;
+	}
 }
 
 /* ---- known cases --------------------------------------------------------------------- */

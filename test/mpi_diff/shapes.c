@@ -162,16 +162,52 @@ bool shape_mixes_markers(const struct dtconv_type *type, const struct ref_typema
 	return ask(type, map, half_marked);
 }
 
-/* Elements of one size, or pairs of one kind: what MPICH takes for one type. */
+static bool is_complex(enum dtconv_predefined basic)
+{
+	return (basic >= DTCONV_C_FLOAT_COMPLEX &&
+		basic <= DTCONV_C_LONG_DOUBLE_COMPLEX) ||
+	       (basic >= DTCONV_CXX_FLOAT_COMPLEX &&
+		basic <= DTCONV_CXX_LONG_DOUBLE_COMPLEX) ||
+	       basic == DTCONV_COMPLEX || basic == DTCONV_DOUBLE_COMPLEX ||
+	       (basic >= DTCONV_COMPLEX4 && basic <= DTCONV_COMPLEX32);
+}
+
+static size_t number_size(const struct ref_entry *entry)
+{
+	return is_complex((enum dtconv_predefined)entry->basic) ? entry->size / 2u
+								: entry->size;
+}
+
+static bool is_marked_struct(const struct view *view, const struct ref_typemap *map)
+{
+	return is_struct(view) && view->envelope.type_count > 1 && map->marked;
+}
+
+/* Rounded up, where the bounds are given. */
+bool shape_pads_markers(const struct dtconv_type *type, const struct ref_typemap *map,
+			const struct finding *finding)
+{
+	ptrdiff_t ours = 0, theirs = 0;
+
+	if (sscanf(finding->said, "extent: ours %td, theirs %td", &ours, &theirs) != 2)
+		return false;
+	return theirs > ours && theirs - ours < (ptrdiff_t)map->alignment &&
+	       theirs % (ptrdiff_t)map->alignment == 0 &&
+	       ask(type, map, is_marked_struct);
+}
+
+/* Numbers of one size, or pairs of one kind: what MPICH takes for one type. */
 static bool is_of_one_size(const struct ref_typemap *map)
 {
-	bool pairs = map->count > 0 && map->entries[0].leaf >= DTCONV_FLOAT_INT;
+	bool same_size = true, same_pair = true;
 
-	for (size_t i = 1; i < map->count; i++)
-		if (pairs ? map->entries[i].leaf != map->entries[0].leaf
-			  : map->entries[i].size != map->entries[0].size)
-			return false;
-	return true;
+	for (size_t i = 1; i < map->count; i++) {
+		const struct ref_entry *entry = &map->entries[i], *first = map->entries;
+
+		same_size = same_size && number_size(entry) == number_size(first);
+		same_pair = same_pair && entry->leaf == first->leaf;
+	}
+	return same_size || same_pair;
 }
 
 /* One basic type throughout. */
@@ -183,11 +219,21 @@ static bool is_uniform(const struct ref_typemap *map)
 	return true;
 }
 
+/* One member with data, itself not padded. */
+static bool has_one_member(const struct view *view, const struct ref_typemap *map)
+{
+	size_t members = 0;
+
+	(void)map;
+	for (size_t i = 0; is_struct(view) && i < view->envelope.type_count; i++)
+		members += view->maps[i].count > 0 && repeated(view, i) > 0;
+	return members == 1;
+}
+
 bool shape_leaves_unpadded(const struct dtconv_type *type, const struct ref_typemap *map,
 			   const struct finding *finding)
 {
-	(void)type;
-	return is_of_one_size(map) && !map->marked &&
+	return (is_of_one_size(map) || ask(type, map, has_one_member)) && !map->marked &&
 	       strncmp(finding->said, "extent", 6) == 0;
 }
 
@@ -281,19 +327,6 @@ bool shape_deals_in_turn(const struct dtconv_type *type, const struct ref_typema
 	return ask(type, map, cyclic_darray);
 }
 
-static bool has_no_extent(const struct view *view, const struct ref_typemap *map)
-{
-	(void)view;
-	return map->count > 0 && ref_typemap_extent(map) == 0;
-}
-
-bool shape_stands_still(const struct dtconv_type *type, const struct ref_typemap *map,
-			const struct finding *finding)
-{
-	(void)finding;
-	return ask_anywhere(type, map, has_no_extent);
-}
-
 bool shape_hides_empty_member(const struct dtconv_type *type,
 			      const struct ref_typemap *map,
 			      const struct finding *finding)
@@ -318,6 +351,24 @@ bool shape_overflows(const struct dtconv_type *type, const struct ref_typemap *m
 		if (map->entries[i].size > 16)
 			return strstr(finding->said, "signal") != NULL;
 	return false;
+}
+
+/* Blocks, with a stride or listed, of elements that follow each other downwards. */
+static bool back_to_back_downwards(const struct view *view, const struct ref_typemap *map)
+{
+	enum dtconv_combiner combiner = view->envelope.combiner;
+
+	(void)map;
+	return combiner >= DTCONV_COMBINER_CONTIGUOUS &&
+	       combiner <= DTCONV_COMBINER_HINDEXED_BLOCK &&
+	       ref_typemap_extent(&view->maps[0]) < 0;
+}
+
+bool shape_counts_back(const struct dtconv_type *type, const struct ref_typemap *map,
+		       const struct finding *finding)
+{
+	(void)finding;
+	return ask_anywhere(type, map, back_to_back_downwards);
 }
 
 static bool is_darray(const struct view *view, const struct ref_typemap *map)
@@ -352,16 +403,6 @@ bool shape_refused_by_pack(const struct dtconv_type *type, const struct ref_type
 	(void)type;
 	(void)map;
 	return strstr(finding->said, "MPI_Pack: ours succeeds") != NULL;
-}
-
-static bool is_complex(enum dtconv_predefined basic)
-{
-	return (basic >= DTCONV_C_FLOAT_COMPLEX &&
-		basic <= DTCONV_C_LONG_DOUBLE_COMPLEX) ||
-	       (basic >= DTCONV_CXX_FLOAT_COMPLEX &&
-		basic <= DTCONV_CXX_LONG_DOUBLE_COMPLEX) ||
-	       basic == DTCONV_COMPLEX || basic == DTCONV_DOUBLE_COMPLEX ||
-	       (basic >= DTCONV_COMPLEX4 && basic <= DTCONV_COMPLEX32);
 }
 
 bool shape_halves_complex(const struct dtconv_type *type, const struct ref_typemap *map,
@@ -514,8 +555,9 @@ bool shape_holds_kind(const struct dtconv_type *type, const struct ref_typemap *
 bool shape_traps(const struct dtconv_type *type, const struct ref_typemap *map,
 		 const struct finding *finding)
 {
+	if (map->count == 0)
+		return true;
 	return strstr(finding->said, "signal 4") &&
-	       (map->count == 0 || !is_uniform(map) ||
-		ask_anywhere(type, map, empty_member) ||
+	       (!is_uniform(map) || ask_anywhere(type, map, empty_member) ||
 		ask_anywhere(type, map, is_darray));
 }

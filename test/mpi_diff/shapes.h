@@ -35,8 +35,6 @@ bool shape_holds_pairs(const struct dtconv_type *type, const struct ref_typemap 
 		       const struct finding *finding);
 bool shape_deals_in_turn(const struct dtconv_type *type, const struct ref_typemap *map,
 			 const struct finding *finding);
-bool shape_stands_still(const struct dtconv_type *type, const struct ref_typemap *map,
-			const struct finding *finding);
 bool shape_hides_empty_member(const struct dtconv_type *type,
 			      const struct ref_typemap *map,
 			      const struct finding *finding);
@@ -78,5 +76,9 @@ bool shape_traps(const struct dtconv_type *type, const struct ref_typemap *map,
 bool shape_holds_cxx_long_double(const struct dtconv_type *type,
 				 const struct ref_typemap *map,
 				 const struct finding *finding);
+bool shape_pads_markers(const struct dtconv_type *type, const struct ref_typemap *map,
+			const struct finding *finding);
+bool shape_counts_back(const struct dtconv_type *type, const struct ref_typemap *map,
+		       const struct finding *finding);
 
 #endif
