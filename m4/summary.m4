@@ -19,8 +19,14 @@ AS_ECHO(["  $2 $dtc_text"])
 ])
 
 AC_DEFUN([DTC_SUMMARY], [
-AS_IF([test "$have_check" = yes], [dtc_tests="with Check"],
+AS_CASE([$have_check],
+	[yes], [dtc_tests="with Check"],
+	[plain], [dtc_tests="with the stand-in for Check"],
 	[dtc_tests="off: Check was not found (Debian: apt-get install check)"])
+AS_IF([test "$enable_embedded" = yes], [
+	dtc_place="nothing: libdtconv_embedded.la is for the host project"
+	dtc_tests="no tests inside a host project"],
+	[dtc_place=$prefix])
 AS_IF([test -n "$DOXYGEN"], [dtc_doc=$DOXYGEN], [dtc_doc="off: doxygen was not found"])
 AS_ECHO(["
 libdtconv $PACKAGE_VERSION for $host
@@ -29,7 +35,7 @@ libdtconv $PACKAGE_VERSION for $host
   assertions     $enable_debug
   fuzzers        $enable_fuzzers
   libraries      shared $enable_shared, static $enable_static
-  installs in    $prefix"])
+  installs in    $dtc_place"])
 DTC_SAY_VENDOR([CUDA],  [CUDA          ])
 DTC_SAY_VENDOR([VERBS], [verbs         ])
 DTC_SAY_VENDOR([UCX],   [UCX           ])

@@ -65,8 +65,9 @@ static void describe_cpu(struct dtc_text *text)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_cpu_init();
-	dtc_text_printf(text, "processor: x86-64, AVX2 %s, AVX-512 %s; kernels: generic\n",
-			__builtin_cpu_supports("avx2") ? "yes" : "no",
+	dtc_text_printf(text,
+			"processor: x86-%zu, AVX2 %s, AVX-512 %s; kernels: generic\n",
+			8 * sizeof(void *), __builtin_cpu_supports("avx2") ? "yes" : "no",
 			__builtin_cpu_supports("avx512f") ? "yes" : "no");
 #elif defined(__aarch64__)
 	dtc_text_printf(text, "processor: aarch64; kernels: generic\n");

@@ -164,11 +164,22 @@ static int read_file(const char *command, const char *path, struct input *input)
 	return status;
 }
 
+/* What dtconv_type_serialise wrote begins like no text form. */
+static bool is_serialised(const struct input *input)
+{
+	return input->length > 0 &&
+	       (unsigned char)input->text[0] == DTCONV_SERIALISED_FIRST_BYTE;
+}
+
 static int parse(const char *command, struct dtconv_context *context,
 		 const struct input *input, const char *origin, struct dtconv_type **type)
 {
 	struct dtconv_type *parsed;
-	int status = dtconv_type_parse(context, input->text, input->length, &parsed);
+	int status =
+		is_serialised(input)
+			? dtconv_type_deserialise(context, input->text, input->length,
+						  &parsed)
+			: dtconv_type_parse(context, input->text, input->length, &parsed);
 
 	if (status)
 		return print_library_error(command, context, status, origin);

@@ -37,7 +37,7 @@ static void print_help(void)
 	     "exports and started operations in between. Then again as typed streams: converted to\n"
 	     "and from another representation, and combined with what is in memory. Every result is\n"
 	     "compared with an oracle that walks the layout element by element; bytes in gaps must\n"
-	     "stay as they were.\n"
+	     "stay as they were. Every layout is also serialised and read back, and must be the same.\n"
 	     "\n"
 	     "  --seconds N     how long (default 10, or no limit with --count)\n"
 	     "  --count N       how many cases\n"

@@ -33,10 +33,10 @@ struct fuzz_report {
 /* The layout that a seed chooses; freed with random_tree_destroy. */
 struct random_tree *fuzz_case_tree(uint64_t seed);
 
-/* Plays a seed's case on a committed type: 0, or -1 with a sentence in the failure. */
-int fuzz_case_play(struct dtconv_type *type, struct fuzz_failure *failure);
-
-/* Plays the case of failure->seed on the type given, or on the layout that the seed chooses. */
+/*
+ * Plays the case of failure->seed on the committed type given, or on the layout that the seed
+ * chooses: 0, or -1 with a sentence in the failure.
+ */
 int fuzz_case_run(struct dtconv_context *context, struct dtconv_type *type,
 		  struct fuzz_failure *failure);
 

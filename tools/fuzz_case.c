@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One case of dtconv fuzz: from a seed to a layout, a number of instances, alignments and a
- * sequence of operations. It decides how large cases are; support/script.h what they do.
+ * One case of dtconv fuzz: from a seed to a layout, which goes through its serialised form,
+ * and to a number of instances, alignments and a sequence of operations. It decides how large cases are; support/script.h what they do.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 
 #include "support/choices.h"
 #include "support/random_type.h"
+#include "support/serialised.h"
 #include "support/stage.h"
 #include "support/typed_script.h"
 
@@ -37,7 +38,19 @@ struct random_tree *fuzz_case_tree(uint64_t seed)
 	return random_tree_create(seed, &sizes[choices_mix(seed) % SIZES]);
 }
 
-int fuzz_case_play(struct dtconv_type *type, struct fuzz_failure *failure)
+/* The layout as bytes and back. */
+static int play_stream(struct dtconv_context *context, const struct dtconv_type *type,
+		       struct fuzz_failure *failure)
+{
+	char reason[SERIALISED_FAILURE] = "";
+
+	if (!serialised_check(context, type, reason))
+		return 0;
+	snprintf(failure->reason, sizeof(failure->reason), "serialised: %s", reason);
+	return -1;
+}
+
+static int play_moves(struct dtconv_type *type, struct fuzz_failure *failure)
 {
 	struct choices choices;
 	struct stage stage;
@@ -60,6 +73,14 @@ int fuzz_case_play(struct dtconv_type *type, struct fuzz_failure *failure)
 	return typed_script_play_type(type, count, &choices, failure->reason);
 }
 
+static int play(struct dtconv_context *context, struct dtconv_type *type,
+		struct fuzz_failure *failure)
+{
+	int failed = play_stream(context, type, failure);
+
+	return failed ? failed : play_moves(type, failure);
+}
+
 int fuzz_case_run(struct dtconv_context *context, struct dtconv_type *type,
 		  struct fuzz_failure *failure)
 {
@@ -67,14 +88,14 @@ int fuzz_case_run(struct dtconv_context *context, struct dtconv_type *type,
 	int failed;
 
 	if (type)
-		return fuzz_case_play(type, failure);
+		return play(context, type, failure);
 	tree = fuzz_case_tree(failure->seed);
 	failed = random_tree_build(tree, context, &type);
 	if (failed)
 		snprintf(failure->reason, sizeof(failure->reason),
 			 "the layout is refused with status %d", failed);
 	else
-		failed = fuzz_case_play(type, failure);
+		failed = play(context, type, failure);
 	dtconv_type_unref(type);
 	random_tree_destroy(tree);
 	return failed;

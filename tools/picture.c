@@ -15,7 +15,7 @@
 /*
  * The middle of the address space: no displacement leads out of it. Nothing is touched.
  */
-#define FAKE_BASE ((uintptr_t)1 << 63)
+#define FAKE_BASE (UINTPTR_MAX / 2 + 1)
 
 /* Entries asked for at a time. */
 #define BATCH 128

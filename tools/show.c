@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A text form longer than this is cut in the overview; --json has all of it. */
 #define MAX_TEXT 1000
@@ -19,6 +20,7 @@
 struct settings {
 	const char *expression;
 	const char *svg_path;
+	const char *stream_path;
 	size_t count;
 	bool no_colour;
 	bool json;
@@ -34,15 +36,18 @@ static void print_help(void)
 	     "the normalised program that moves it, and a picture with one row for\n"
 	     "each instance, in which colours (and numbers) tell the packed order.\n"
 	     "\n"
-	     "  --count N   instances to draw, one row each (default 1; 16 at most)\n"
-	     "  --svg FILE  also write the picture as SVG; '-' is standard output, with\n"
-	     "              nothing else on it\n"
-	     "  --no-color  no colours on the terminal (NO_COLOR is obeyed too)\n"
-	     "  --json      print one JSON object instead\n"
-	     "  --help      this text\n"
+	     "  --count N         instances to draw, one row each (default 1; 16 at most)\n"
+	     "  --svg FILE        also write the picture as SVG; '-' is standard output,\n"
+	     "                    with nothing else on it\n"
+	     "  --serialise FILE  also write the layout as bytes, which '@FILE' reads; '-'\n"
+	     "                    is standard output, with nothing else on it, and in\n"
+	     "                    hexadecimal if that is a terminal\n"
+	     "  --no-color        no colours on the terminal (NO_COLOR is obeyed too)\n"
+	     "  --json            print one JSON object instead\n"
+	     "  --help            this text\n"
 	     "\n"
-	     "EXPR is a layout in text form, '-' for standard input, or '@FILE'\n"
-	     "(see 'dtconv --help').\n"
+	     "EXPR is a layout in text form, '-' for standard input, or '@FILE'; both may\n"
+	     "also be a serialised layout (see 'dtconv --help').\n"
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv show 'vector(4, 2, 5, double)'\n"
@@ -51,6 +56,8 @@ static void print_help(void)
 	     "      columns of a matrix: the extent of one int makes them interleave\n"
 	     "  dtconv show --svg box.svg 'subarray([8,8], [3,4], [1,2], c, double)'\n"
 	     "      a box out of a matrix, as a picture\n"
+	     "  dtconv show --serialise box.dtc 'subarray([8,8], [3,4], [1,2], c, double)'\n"
+	     "      the same box as a file of bytes; 'dtconv show @box.dtc' reads it\n"
 	     "  echo 'struct([1,1], [0,8], [char,double])' | dtconv show --json -");
 }
 
@@ -69,6 +76,7 @@ static int read_options(int argc, char **argv, struct settings *settings)
 	static const struct option options[] = {
 		{ "count", required_argument, NULL, 'c' },
 		{ "svg", required_argument, NULL, 's' },
+		{ "serialise", required_argument, NULL, 'b' },
 		{ "no-color", no_argument, NULL, 'n' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -84,6 +92,8 @@ static int read_options(int argc, char **argv, struct settings *settings)
 			exit_status = read_count(optarg, &settings->count);
 		else if (option == 's')
 			settings->svg_path = optarg;
+		else if (option == 'b')
+			settings->stream_path = optarg;
 		else if (option == 'n')
 			settings->no_colour = true;
 		else if (option == 'j')
@@ -94,6 +104,30 @@ static int read_options(int argc, char **argv, struct settings *settings)
 			exit_status = tool_bad_option("show", option, argv);
 	}
 	return exit_status;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+/* Only one of them may go to standard output. */
+static int check_outputs(const struct settings *settings)
+{
+	const char *const wishes[] = {
+		settings->json ? "--json" : NULL,
+		is_stdout(settings->svg_path) ? "--svg -" : NULL,
+		is_stdout(settings->stream_path) ? "--serialise -" : NULL,
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		if (first && wishes[i])
+			return tool_usage("show", "%s and %s both want standard output",
+					  first, wishes[i]);
+		first = first ? first : wishes[i];
+	}
+	return TOOL_OK;
 }
 
 static int read_settings(int argc, char **argv, struct settings *settings)
@@ -107,10 +141,8 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 	if (optind + 1 < argc)
 		return tool_usage("show",
 				  "there is more than one EXPR; put it in quotes");
-	if (settings->json && settings->svg_path && strcmp(settings->svg_path, "-") == 0)
-		return tool_usage("show", "--json and --svg - both want standard output");
 	settings->expression = argv[optind];
-	return TOOL_OK;
+	return check_outputs(settings);
 }
 
 /* ---- asking ------------------------------------------------------------------------ */
@@ -208,20 +240,81 @@ static int print_all(const struct subject *subject, const struct settings *setti
 	return status ? tool_library_failed("show", subject->context, status) : TOOL_OK;
 }
 
-static int write_svg(const struct subject *subject, const char *path)
+/* A file that an option names; NULL after saying why not. */
+static FILE *open_output(const char *option, const char *path)
 {
-	bool is_stdout = strcmp(path, "-") == 0;
-	FILE *out = is_stdout ? stdout : fopen(path, "w");
-	int status;
+	FILE *out = is_stdout(path) ? stdout : fopen(path, "wb");
 
 	if (!out)
-		return tool_fail("show", TOOL_USAGE, "cannot write --svg file '%s': %s",
-				 path, strerror(errno));
+		tool_fail("show", TOOL_USAGE, "cannot write %s file '%s': %s", option,
+			  path, strerror(errno));
+	return out;
+}
+
+static int close_output(FILE *out, const char *option, const char *path)
+{
+	if (out != stdout && (ferror(out) | fclose(out)) != 0)
+		return tool_fail("show", TOOL_FAILED, "cannot write %s file '%s': %s",
+				 option, path, strerror(errno));
+	return TOOL_OK;
+}
+
+static int write_svg(const struct subject *subject, const char *path)
+{
+	FILE *out = open_output("--svg", path);
+	int status, exit_status;
+
+	if (!out)
+		return TOOL_USAGE;
 	status = show_svg(subject, out);
-	if (!is_stdout && (ferror(out) | fclose(out)) != 0)
-		return tool_fail("show", TOOL_FAILED, "cannot write --svg file '%s': %s",
-				 path, strerror(errno));
+	exit_status = close_output(out, "--svg", path);
+	if (exit_status)
+		return exit_status;
 	return status ? tool_library_failed("show", subject->context, status) : TOOL_OK;
+}
+
+/* Bytes for people: sixteen a line, after their offset. */
+static void print_hexadecimal(FILE *out, const unsigned char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (i % 16 == 0)
+			fprintf(out, "%s%08zx ", i ? "\n" : "", i);
+		fprintf(out, " %02x", bytes[i]);
+	}
+	fputc('\n', out);
+}
+
+static int write_bytes(const unsigned char *bytes, size_t length, const char *path)
+{
+	FILE *out = open_output("--serialise", path);
+
+	if (!out)
+		return TOOL_USAGE;
+	if (isatty(fileno(out)))
+		print_hexadecimal(out, bytes, length);
+	else
+		fwrite(bytes, 1, length, out);
+	return close_output(out, "--serialise", path);
+}
+
+static int write_stream(const struct subject *subject, const char *path)
+{
+	size_t length = 0;
+	int status = dtconv_type_serialise(subject->type, NULL, 0, &length);
+	unsigned char *bytes = calloc(1, length);
+	int exit_status;
+
+	if (status == DTCONV_ERR_TRUNCATE && bytes)
+		status = dtconv_type_serialise(subject->type, bytes, length, &length);
+	if (status && bytes)
+		exit_status = tool_library_failed("show", subject->context, status);
+	else if (!bytes)
+		exit_status =
+			tool_fail("show", TOOL_FAILED, "no memory for %zu bytes", length);
+	else
+		exit_status = write_bytes(bytes, length, path);
+	free(bytes);
+	return exit_status;
 }
 
 static int show(const struct subject *subject, const struct settings *settings)
@@ -230,7 +323,10 @@ static int show(const struct subject *subject, const struct settings *settings)
 
 	if (settings->svg_path)
 		exit_status = write_svg(subject, settings->svg_path);
-	if (exit_status || (settings->svg_path && strcmp(settings->svg_path, "-") == 0))
+	if (!exit_status && settings->stream_path)
+		exit_status = write_stream(subject, settings->stream_path);
+	if (exit_status || is_stdout(settings->svg_path) ||
+	    is_stdout(settings->stream_path))
 		return exit_status;
 	if (!settings->json)
 		return print_all(subject, settings);

@@ -61,7 +61,8 @@ int tool_create_context(const char *command, struct dtconv_context **context);
 
 /*
  * Make and commit the type that an EXPR argument describes: a text form, `-` for standard
- * input or `@FILE`. Prints a sentence and answers an exit status on failure.
+ * input or `@FILE`, which may also hold a serialised type. Prints a sentence and answers an
+ * exit status on failure.
  */
 int tool_read_type(const char *command, struct dtconv_context *context,
 		   const char *argument, struct dtconv_type **type);

@@ -7,11 +7,12 @@
 
 #include "bench/hand/hand.h"
 
+#include <stdalign.h>
 #include <string.h>
 
 struct mixed {
 	int number;
-	double value;
+	alignas(8) double value;
 	char tag[8]; /* seven are sent */
 };
 
@@ -59,7 +60,7 @@ void hand_pack_aos4of32(const void *shape, const void *restrict arena,
 	float *out = packed;
 
 	for (size_t i = 0; i < s->count; i++)
-		out[i] = in[i].sent;
+		memcpy(&out[i], &in[i].sent, sizeof(*out));
 }
 
 void hand_unpack_aos4of32(const void *shape, void *restrict arena,
@@ -70,7 +71,7 @@ void hand_unpack_aos4of32(const void *shape, void *restrict arena,
 	struct record32 *out = arena;
 
 	for (size_t i = 0; i < s->count; i++)
-		out[i].sent = in[i];
+		memcpy(&out[i].sent, &in[i], sizeof(*in));
 }
 
 struct point {
@@ -102,7 +103,7 @@ void hand_unpack_aos12of48(const void *shape, void *restrict arena,
 	struct record48 *out = arena;
 
 	for (size_t i = 0; i < s->count; i++)
-		out[i].sent = in[i];
+		memcpy(&out[i].sent, &in[i], sizeof(*in));
 }
 
 /* vector(8, 2, 4, double), vector(16, 1, 3, float) at 240, 5 ints at 424; 448 bytes. */

@@ -182,10 +182,10 @@ static int dimension_node(struct oracle *o, const struct dimension *d, ptrdiff_t
 
 static struct dimension subarray_dimension(const uint64_t *counts, size_t ndims, size_t i)
 {
-	size_t sub = counts[1 + ndims + i];
+	size_t sub = (size_t)counts[1 + ndims + i];
 
-	return (struct dimension){ .size = counts[1 + i],
-				   .first = counts[1 + 2 * ndims + i],
+	return (struct dimension){ .size = (size_t)counts[1 + i],
+				   .first = (size_t)counts[1 + 2 * ndims + i],
 				   .blocks = 1,
 				   .length = sub,
 				   .last = sub };
@@ -195,20 +195,20 @@ static struct dimension subarray_dimension(const uint64_t *counts, size_t ndims,
 static size_t darray_coordinate(const uint64_t *counts, size_t ndims, size_t i)
 {
 	const uint64_t *grid = counts + 3 + 3 * ndims;
-	size_t rank = counts[1];
+	size_t rank = (size_t)counts[1];
 
 	for (size_t d = ndims - 1; d > i; d--)
-		rank /= grid[d];
-	return rank % grid[i];
+		rank /= (size_t)grid[d];
+	return rank % (size_t)grid[i];
 }
 
 static struct dimension darray_dimension(const uint64_t *counts, size_t ndims, size_t i)
 {
-	size_t size = counts[3 + i];
-	size_t block = counts[3 + 2 * ndims + i];
-	size_t processes = counts[3 + 3 * ndims + i];
+	size_t size = (size_t)counts[3 + i];
+	size_t block = (size_t)counts[3 + 2 * ndims + i];
+	size_t processes = (size_t)counts[3 + 3 * ndims + i];
 	size_t coordinate = darray_coordinate(counts, ndims, i);
-	size_t distribution = counts[3 + ndims + i];
+	size_t distribution = (size_t)counts[3 + ndims + i];
 	struct dimension d = { .size = size };
 
 	if (distribution == DTCONV_DISTRIBUTE_NONE)
@@ -235,7 +235,7 @@ static struct dimension darray_dimension(const uint64_t *counts, size_t ndims, s
 static int array_node(struct oracle *o, const struct tree_node *t)
 {
 	bool darray = t->combiner == DTCONV_COMBINER_DARRAY;
-	size_t ndims = t->counts[darray ? 2 : 0];
+	size_t ndims = (size_t)t->counts[darray ? 2 : 0];
 	bool c_order = t->counts[t->count_count - 1] == DTCONV_ORDER_C;
 	size_t inner = o->of_tree[t->types[0]];
 	ptrdiff_t pitch = o->nodes[inner].extent;
@@ -260,20 +260,20 @@ static void block_node(const struct oracle *o, struct node *n, const struct tree
 
 	switch (t->combiner) {
 	case DTCONV_COMBINER_CONTIGUOUS:
-		n->length = t->counts[0];
+		n->length = (size_t)t->counts[0];
 		break;
 	case DTCONV_COMBINER_VECTOR:
 	case DTCONV_COMBINER_HVECTOR:
-		n->blocks = t->counts[0];
-		n->length = t->counts[1];
-		n->pitch = t->displacements[0];
+		n->blocks = (size_t)t->counts[0];
+		n->length = (size_t)t->counts[1];
+		n->pitch = (ptrdiff_t)t->displacements[0];
 		if (t->combiner == DTCONV_COMBINER_VECTOR)
 			n->pitch *= child_extent;
 		break;
 	case DTCONV_COMBINER_INDEXED:
 	case DTCONV_COMBINER_HINDEXED:
 	case DTCONV_COMBINER_STRUCT:
-		n->blocks = t->counts[0];
+		n->blocks = (size_t)t->counts[0];
 		n->lengths = t->counts + 1;
 		n->displacements = t->displacements;
 		if (t->combiner == DTCONV_COMBINER_INDEXED)
@@ -283,8 +283,8 @@ static void block_node(const struct oracle *o, struct node *n, const struct tree
 		break;
 	case DTCONV_COMBINER_INDEXED_BLOCK:
 	case DTCONV_COMBINER_HINDEXED_BLOCK:
-		n->blocks = t->counts[0];
-		n->length = t->counts[1];
+		n->blocks = (size_t)t->counts[0];
+		n->length = (size_t)t->counts[1];
 		n->displacements = t->displacements;
 		if (t->combiner == DTCONV_COMBINER_INDEXED_BLOCK)
 			n->scale = child_extent;
@@ -330,7 +330,7 @@ static int translate(struct oracle *o, const struct tree_node *t, size_t number)
 		return status;
 	n = &o->nodes[o->node_count - 1];
 	n->size = t->size;
-	n->extent = t->extent;
+	n->extent = (ptrdiff_t)t->extent;
 	o->of_tree[number] = o->node_count - 1;
 	return 0;
 }
@@ -418,10 +418,12 @@ static bool advance(struct oracle *o, struct run *run)
 	struct position *p = &o->stack[o->depth - 1];
 	const struct node *n = p->node;
 	const struct node *child = child_of(o, n, p->block);
-	size_t length = n->lengths ? n->lengths[p->block] : n->length;
+	size_t length = n->lengths ? (size_t)n->lengths[p->block] : n->length;
 	ptrdiff_t step = n->element_step ? n->element_step : child->extent;
-	ptrdiff_t at = p->base + (n->displacements ? n->displacements[p->block] * n->scale
-						   : (ptrdiff_t)p->block * n->pitch);
+	ptrdiff_t disp = n->displacements
+				 ? (ptrdiff_t)n->displacements[p->block] * n->scale
+				 : (ptrdiff_t)p->block * n->pitch;
+	ptrdiff_t at = p->base + disp;
 
 	if (p->element == length) {
 		p->element = 0;

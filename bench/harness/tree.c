@@ -40,7 +40,8 @@ struct flattener {
 
 static size_t slot_of(const struct seen *seen, const struct dtconv_type *type)
 {
-	size_t slot = ((uintptr_t)type >> 4) * 0x9e3779b97f4a7c15u >> 20;
+	size_t slot =
+		(size_t)(((uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 
 	for (slot &= seen->room - 1; seen->types[slot];
 	     slot = (slot + 1) & (seen->room - 1))
@@ -129,22 +130,62 @@ static uint64_t *extend(struct flattener *f, size_t words)
 	return f->tree->words + needed - words;
 }
 
-/* The types a type is made from; the caller frees the array. */
-static struct dtconv_type **parts_of(struct flattener *f, const struct dtconv_type *type,
-				     const struct dtconv_envelope *e, uint64_t *counts,
-				     int64_t *displacements)
-{
-	struct dtconv_type **types =
-		calloc(e->type_count + 1, sizeof(struct dtconv_type *));
-	ptrdiff_t *displaced = (ptrdiff_t *)displacements;
+/* What a type is made from. */
+struct parts {
+	size_t *counts;
+	ptrdiff_t *displacements;
+	struct dtconv_type **types;
+};
 
-	if (!types)
+static void free_parts(struct parts *parts)
+{
+	free(parts->counts);
+	free(parts->displacements);
+	free(parts->types);
+}
+
+/* To be freed also when that failed. */
+static struct parts parts_of(struct flattener *f, const struct dtconv_type *type,
+			     const struct dtconv_envelope *e)
+{
+	struct parts parts = {
+		.counts = calloc(e->count_count + 1, sizeof(size_t)),
+		.displacements = calloc(e->displacement_count + 1, sizeof(ptrdiff_t)),
+		.types = calloc(e->type_count + 1, sizeof(struct dtconv_type *)),
+	};
+
+	if (!parts.counts || !parts.displacements || !parts.types)
 		f->status = DTCONV_ERR_NOMEM;
 	else
-		f->status = dtconv_type_query_contents(type, e->count_count, counts,
-						       e->displacement_count, displaced,
-						       e->type_count, types);
-	return types;
+		f->status = dtconv_type_query_contents(type, e->count_count, parts.counts,
+						       e->displacement_count,
+						       parts.displacements, e->type_count,
+						       parts.types);
+	return parts;
+}
+
+static void write_header(uint64_t w[HEADER_WORDS], const struct dtconv_type_attr *attr,
+			 const struct dtconv_envelope *e)
+{
+	w[0] = e->combiner;
+	w[1] = attr->predefined;
+	w[2] = attr->size;
+	w[3] = (uint64_t)attr->extent;
+	w[4] = attr->alignment;
+	w[5] = e->count_count;
+	w[6] = e->displacement_count;
+	w[7] = e->type_count;
+}
+
+static void write_parts(const struct flattener *f, uint64_t *w, const struct parts *parts,
+			const struct dtconv_envelope *e)
+{
+	for (size_t i = 0; i < e->count_count; i++)
+		*w++ = parts->counts[i];
+	for (size_t i = 0; i < e->displacement_count; i++)
+		*w++ = (uint64_t)parts->displacements[i];
+	for (size_t i = 0; i < e->type_count; i++)
+		*w++ = f->seen.numbers[slot_of(&f->seen, parts->types[i])];
 }
 
 static void write_node(struct flattener *f, const struct dtconv_type *type,
@@ -154,25 +195,18 @@ static void write_node(struct flattener *f, const struct dtconv_type *type,
 	size_t words =
 		HEADER_WORDS + e->count_count + e->displacement_count + e->type_count;
 	uint64_t *w = extend(f, words);
-	struct dtconv_type **types;
+	struct parts parts;
 
 	if (!w)
 		return;
 	f->status = dtconv_type_query(type, &attr);
-	w[0] = e->combiner;
-	w[1] = attr.predefined;
-	w[2] = attr.size;
-	w[3] = (uint64_t)attr.extent;
-	w[4] = attr.alignment;
-	w[5] = e->count_count;
-	w[6] = e->displacement_count;
-	w[7] = e->type_count;
-	w += HEADER_WORDS;
-	types = parts_of(f, type, e, w, (int64_t *)(w + e->count_count));
-	w += e->count_count + e->displacement_count;
-	for (size_t i = 0; !f->status && i < e->type_count; i++)
-		w[i] = f->seen.numbers[slot_of(&f->seen, types[i])];
-	free(types);
+	if (f->status)
+		return;
+	write_header(w, &attr, e);
+	parts = parts_of(f, type, e);
+	if (!f->status)
+		write_parts(f, w + HEADER_WORDS, &parts, e);
+	free_parts(&parts);
 	if (!f->status)
 		f->status = seen_add(&f->seen, type, f->tree->node_count++);
 }
@@ -181,21 +215,12 @@ static void write_node(struct flattener *f, const struct dtconv_type *type,
 static void push_parts(struct flattener *f, const struct dtconv_type *type,
 		       const struct dtconv_envelope *e)
 {
-	uint64_t *counts = calloc(e->count_count + 1, sizeof(*counts));
-	int64_t *displacements =
-		calloc(e->displacement_count + 1, sizeof(*displacements));
-	struct dtconv_type **types = NULL;
+	struct parts parts = parts_of(f, type, e);
 
-	if (counts && displacements)
-		types = parts_of(f, type, e, counts, displacements);
-	else
-		f->status = DTCONV_ERR_NOMEM;
 	for (size_t i = 0; !f->status && i < e->type_count; i++)
-		if (!seen_has(&f->seen, types[i]))
-			push(f, types[i]);
-	free(counts);
-	free(displacements);
-	free(types);
+		if (!seen_has(&f->seen, parts.types[i]))
+			push(f, parts.types[i]);
+	free_parts(&parts);
 }
 
 /* One step: a type goes in when its parts are, else they come first. */

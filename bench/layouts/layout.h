@@ -159,7 +159,7 @@ size_t build_times(size_t target, size_t packed);
 /* Random numbers: the same seed gives the same layout on every machine. */
 uint64_t bench_random(uint64_t *state);
 /* Uniform in [0, limit). */
-uint64_t bench_random_below(uint64_t *state, uint64_t limit);
+size_t bench_random_below(uint64_t *state, size_t limit);
 /*
  * `count` distinct indices below `limit` in random order, or ascending. The caller frees
  * them; NULL if memory is short, which is the build's failure.

@@ -54,7 +54,7 @@ static void explain(struct dtconv_context *context, int status, char *why,
 static int measure(struct bench_case *c)
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
-	__int128 low, high, last;
+	ptrdiff_t low, high, last;
 	int status = dtconv_type_query(c->type, &attr);
 
 	if (status)
@@ -63,10 +63,11 @@ static int measure(struct bench_case *c)
 		return DTCONV_ERR_OVERFLOW;
 	if (!c->bytes)
 		return 0;
-	last = (__int128)attr.extent * (__int128)(c->count - 1);
-	low = attr.true_lb + (last < 0 ? last : 0);
-	high = (__int128)attr.true_lb + attr.true_extent + (last > 0 ? last : 0);
-	if (low < -(__int128)PTRDIFF_MAX || high > PTRDIFF_MAX)
+	if (__builtin_mul_overflow(attr.extent, c->count - 1, &last) ||
+	    __builtin_add_overflow(attr.true_lb, last < 0 ? last : 0, &low) ||
+	    __builtin_add_overflow(attr.true_lb, attr.true_extent, &high) ||
+	    __builtin_add_overflow(high, last > 0 ? last : 0, &high) ||
+	    low == PTRDIFF_MIN)
 		return DTCONV_ERR_OVERFLOW;
 	c->below = low < 0 ? (size_t)-low : 0;
 	if (high > 0 && (size_t)high > c->arena_bytes)

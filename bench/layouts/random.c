@@ -19,9 +19,16 @@ uint64_t bench_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-uint64_t bench_random_below(uint64_t *state, uint64_t limit)
+/* The high half of the product of 64 random bits and the limit, in words of 32 bits. */
+size_t bench_random_below(uint64_t *state, size_t limit)
 {
-	return (uint64_t)(((unsigned __int128)bench_random(state) * limit) >> 64);
+	uint64_t bits = bench_random(state);
+	uint64_t high = bits >> 32, low = (uint32_t)bits;
+	uint64_t limit_high = (uint64_t)limit >> 32, limit_low = (uint32_t)limit;
+	uint64_t middle = high * limit_low + (low * limit_low >> 32);
+	uint64_t carry = low * limit_high + (uint32_t)middle;
+
+	return (size_t)(high * limit_high + (middle >> 32) + (carry >> 32));
 }
 
 static int ascending(const void *a, const void *b)

@@ -16,12 +16,12 @@ size_t tree_read(const uint64_t *words, size_t word_count, size_t at,
 		return 0;
 	*node = (struct tree_node){ .combiner = (enum dtconv_combiner)w[0],
 				    .predefined = (enum dtconv_predefined)w[1],
-				    .size = w[2],
+				    .size = (size_t)w[2],
 				    .extent = (int64_t)w[3],
-				    .alignment = w[4],
-				    .count_count = w[5],
-				    .displacement_count = w[6],
-				    .type_count = w[7] };
+				    .alignment = (size_t)w[4],
+				    .count_count = (size_t)w[5],
+				    .displacement_count = (size_t)w[6],
+				    .type_count = (size_t)w[7] };
 	node->counts = words + end;
 	end += node->count_count;
 	node->displacements = (const int64_t *)(words + end);

@@ -7,7 +7,10 @@
 #define DTCONV_STATUS_H
 
 #ifndef DTCONV_API
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(DTCONV_EMBEDDED)
+/* Inside a host project: no caller outside its shared object, and no other libdtconv will do. */
+#define DTCONV_API __attribute__((visibility("hidden")))
+#elif defined(__GNUC__)
 #define DTCONV_API __attribute__((visibility("default")))
 #else
 #define DTCONV_API

@@ -643,6 +643,53 @@ DTCONV_API int dtconv_type_format_signature(const struct dtconv_type *type, char
 DTCONV_API int dtconv_type_format_program(const struct dtconv_type *type, char *text,
 					  size_t capacity, size_t *length);
 
+/* ---- bytes --------------------------------------------------------------------------- */
+
+/** The first byte of every serialised type. No text form begins with it. */
+#define DTCONV_SERIALISED_FIRST_BYTE 0xd7
+
+/**
+ * Write a type as bytes that another process, another machine or a later version can read.
+ * The format is described in doc/types.md; it holds no pointers, and equal descriptions give
+ * equal bytes.
+ *
+ * A type that is used several times is written once, so the length follows the description.
+ *
+ * @param type     the type; need not be committed.
+ * @param bytes    [out] receives the stream if all of it fits, at any alignment; may be NULL
+ *                 if @p capacity is 0.
+ * @param capacity bytes of room at @p bytes.
+ * @param length   [out] length of the whole stream in bytes, also when it did not fit.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written then);
+ *         DTCONV_ERR_NOMEM.
+ */
+DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes,
+				     size_t capacity, size_t *length);
+
+/**
+ * Make a type from bytes that dtconv_type_serialise wrote. The bytes may come from anywhere:
+ * whatever they are, the answer is a type or an error, and what is accepted is serialised to
+ * the same bytes again.
+ *
+ * The new type has the envelope, contents, bounds and signature of the old one, or it is not
+ * made: predefined types of another size or alignment and contexts with another padding
+ * (where that makes a difference) are errors. At most 256 bytes of memory are taken for each
+ * byte of the stream.
+ *
+ * @param context the context to make it in.
+ * @param bytes   [in] the stream, at any alignment.
+ * @param length  its length in bytes, neither less nor more.
+ * @param type    [out] the new type, not committed (but for what a constructor answers
+ *                committed), one reference owned by the caller.
+ * @return 0; DTCONV_ERR_FORMAT if it is no such stream, or of another version, or the type
+ *         cannot be the same here; DTCONV_ERR_LIMIT if the types' signatures, or their
+ *         descriptions written out without sharing, are far larger than the stream;
+ *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_NOMEM. The error
+ *         text says at which byte.
+ */
+DTCONV_API int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes,
+				       size_t length, struct dtconv_type **type);
+
 /** @} */
 
 #ifdef __cplusplus

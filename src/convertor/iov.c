@@ -24,16 +24,18 @@ static uint64_t collect(struct collection *collection, int64_t disp, uint64_t by
 	uintptr_t address = (uintptr_t)collection->user + (uintptr_t)disp;
 	struct iovec *last = collection->count ? &collection->iov[collection->count - 1] : NULL;
 
-	bytes = DTC_MIN(bytes, collection->max_bytes - collection->bytes);
+	size_t fitting =
+		(size_t)DTC_MIN(bytes, collection->max_bytes - collection->bytes);
 	if (last && (uintptr_t)last->iov_base + last->iov_len == address) {
-		last->iov_len += bytes;
+		last->iov_len += fitting;
 	} else if (collection->count < collection->max_count) {
-		collection->iov[collection->count++] = (struct iovec){(void *)address, bytes};
+		collection->iov[collection->count++] =
+			(struct iovec){ (void *)address, fitting };
 	} else {
 		return 0;
 	}
-	collection->bytes += bytes;
-	return bytes;
+	collection->bytes += fitting;
+	return fitting;
 }
 
 /* The run of a piece that holds packed byte @offset of the operation: what is left of it. */

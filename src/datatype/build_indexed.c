@@ -113,12 +113,12 @@ static int plan_type(const struct blocks *blocks, const struct span *span,
 		.caller = blocks->caller,
 		.combiner = blocks->combiner,
 		.count_count = blocks->uniform ? 1 : blocks->count,
-		.count_width = span->longest > INT64_MAX
-				       ? sizeof(int64_t)
-				       : dtc_ints_width(0, (int64_t)span->longest),
+		.count_width = dtc_ints_width_of_counts(span->longest),
 		.displacement_count = blocks->count,
-		.displacement_width = dtc_ints_width(span->lowest_value, span->highest_value),
-		.type_count = 1};
+		.displacement_width =
+			dtc_ints_width(span->lowest_value, span->highest_value),
+		.type_count = 1
+	};
 	if (dtc_bounds_spread(old, span->copies, span->lowest, span->highest, span->dense,
 			      &plan->bounds) ||
 	    dtc_type_pad(plan->context, plan->combiner, &plan->bounds))

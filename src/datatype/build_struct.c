@@ -121,8 +121,7 @@ static void plan_widths(const struct members *members, struct dtc_type_plan *pla
 		lowest = DTC_MIN(lowest, (int64_t)members->displacements[i]);
 		highest = DTC_MAX(highest, (int64_t)members->displacements[i]);
 	}
-	plan->count_width = longest > INT64_MAX ? sizeof(int64_t)
-						: dtc_ints_width(0, (int64_t)longest);
+	plan->count_width = dtc_ints_width_of_counts(longest);
 	plan->displacement_width = dtc_ints_width(lowest, highest);
 }
 

@@ -14,11 +14,11 @@
 			to[i] = (type)values[i];                                           \
 	} while (0)
 
-#define FETCH(type)                                                                        \
-	do {                                                                               \
-		const type *from = (const type *)ints->values + first;                     \
-		for (size_t i = 0; i < n; i++)                                             \
-			values[i] = from[i];                                               \
+#define FETCH(type)                                                    \
+	do {                                                           \
+		const type *from = (const type *)ints->values + first; \
+		for (uint64_t i = 0; i < n; i++)                       \
+			values[i] = from[i];                           \
 	} while (0)
 
 void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t values[])
@@ -38,7 +38,8 @@ void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t
 	}
 }
 
-void dtc_ints_fetch(const struct dtc_ints *ints, size_t first, size_t n, int64_t values[])
+void dtc_ints_fetch(const struct dtc_ints *ints, uint64_t first, uint64_t n,
+		    int64_t values[])
 {
 	switch (ints->width) {
 	case 1:

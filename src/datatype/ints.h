@@ -28,6 +28,12 @@ static inline unsigned dtc_ints_width(int64_t lowest, int64_t highest)
 	return 8;
 }
 
+/* The same for counts up to @most; from 2^63 on they are stored as the negative numbers. */
+static inline unsigned dtc_ints_width_of_counts(uint64_t most)
+{
+	return most > INT64_MAX ? 8 : dtc_ints_width(0, (int64_t)most);
+}
+
 static inline int64_t dtc_ints_get(const struct dtc_ints *ints, size_t i)
 {
 	switch (ints->width) {
@@ -46,6 +52,7 @@ static inline int64_t dtc_ints_get(const struct dtc_ints *ints, size_t i)
 void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t values[]);
 
 /* Fetch values [first, first + n) of the array. */
-void dtc_ints_fetch(const struct dtc_ints *ints, size_t first, size_t n, int64_t values[]);
+void dtc_ints_fetch(const struct dtc_ints *ints, uint64_t first, uint64_t n,
+		    int64_t values[]);
 
 #endif

@@ -28,7 +28,8 @@ struct memo {
 static size_t slot_of(const struct memo *memo, const struct dtconv_type *type)
 {
 	size_t mask = memo->capacity - 1;
-	size_t slot = ((uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & mask;
+	uint64_t hash = ((uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	size_t slot = (size_t)hash & mask;
 
 	while (memo->entries[slot].type && memo->entries[slot].type != type)
 		slot = (slot + 1) & mask;

@@ -391,7 +391,7 @@ static uint8_t common_shift(uint64_t bits)
 	return bits ? (uint8_t)__builtin_ctzll(bits | UINT64_C(1) << 15) : 0;
 }
 
-static size_t column_bytes(uint64_t values, bool wide)
+static uint64_t column_bytes(uint64_t values, bool wide)
 {
 	return (values * (wide ? 8 : 4) + 7) / 8 * 8;
 }
@@ -506,7 +506,8 @@ static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
 						uint64_t unit)
 {
 	struct dtc_table table = plan_table(survey, unit);
-	struct dtc_program *program = dtc_program_allocate(context, 1, table.table_bytes);
+	struct dtc_program *program =
+		dtc_program_allocate(context, 1, (size_t)table.table_bytes);
 
 	if (!program)
 		return NULL;

@@ -223,13 +223,13 @@ bool dtc_assembly_add_op(struct dtc_assembly *assembly, const struct dtc_program
 		if (copy->kind != DTC_OP_TABLE && copy->kind != DTC_OP_TABLE_LOOP)
 			continue;
 		const struct dtc_table *table = dtc_program_table(program, copy);
+		size_t bytes = (size_t)table->table_bytes;
 		if (!grow(assembly->context, (void **)&assembly->tables,
-			  &assembly->table_capacity,
-			  assembly->table_bytes + table->table_bytes, 1))
+			  &assembly->table_capacity, assembly->table_bytes + bytes, 1))
 			return false;
-		memcpy(assembly->tables + assembly->table_bytes, table, table->table_bytes);
+		memcpy(assembly->tables + assembly->table_bytes, table, bytes);
 		copy->table = assembly->table_bytes;
-		assembly->table_bytes += table->table_bytes;
+		assembly->table_bytes += bytes;
 	}
 	assembly->depth = DTC_MAX(assembly->depth, program->depth);
 	return true;

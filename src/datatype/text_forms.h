@@ -73,17 +73,4 @@ int dtc_text_is_array(enum dtc_text_kind kind);
 int dtc_text_is_type(enum dtc_text_kind kind);
 int dtc_text_is_displacement(enum dtc_text_kind kind);
 
-/*
- * The arguments of one constructor call, in the order of struct dtconv_envelope's table.
- */
-struct dtc_text_contents {
-	const size_t *counts;
-	const ptrdiff_t *displacements;
-	struct dtconv_type *const *types;
-};
-
-/* Call the constructor of a combiner (not NAMED). Answers what it answers. */
-int dtc_text_build(struct dtconv_context *context, enum dtconv_combiner combiner,
-		   const struct dtc_text_contents *contents, struct dtconv_type **type);
-
 #endif

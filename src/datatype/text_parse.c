@@ -7,25 +7,18 @@
  */
 #include "config.h"
 
-#include "checked.h"
 #include "context.h"
+#include "datatype/construct.h"
 #include "datatype/text_forms.h"
 #include "datatype/text_scan.h"
 #include "log.h"
 #include "text.h"
+#include "vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A growing array of equal items. */
-struct stack {
-	void *items;
-	size_t count;
-	size_t capacity;
-	size_t width; /* bytes of one item */
-};
 
 /* A constructor whose closing parenthesis has not been read. */
 struct frame {
@@ -45,47 +38,32 @@ struct frame {
 
 #define UNKNOWN SIZE_MAX
 
+/* What numbers may be, in words. */
+#if SIZE_MAX > UINT32_MAX
+#define LARGEST_COUNT     "at most 2^64 - 1"
+#define ALL_DISPLACEMENTS "from -2^63 to 2^63 - 1"
+#else
+#define LARGEST_COUNT     "at most 2^32 - 1"
+#define ALL_DISPLACEMENTS "from -2^31 to 2^31 - 1"
+#endif
+
 struct parser {
 	struct dtc_scan scan;
-	struct stack frames;
-	struct stack counts;
-	struct stack displacements;
-	struct stack types; /* one reference each */
+	struct dtc_vec frames;
+	struct dtc_vec counts;
+	struct dtc_vec displacements;
+	struct dtc_vec types; /* one reference each */
 };
 
 /* ---- stacks ------------------------------------------------------------------------ */
 
-static int grow(struct parser *parser, struct stack *stack)
+static int push(struct parser *parser, struct dtc_vec *stack, const void *item)
 {
-	size_t capacity;
-	size_t bytes;
-	void *items = NULL;
-
-	if (!dtc_mul_size(stack->capacity, 2, &capacity) &&
-	    !dtc_add_size(capacity, 16, &capacity) &&
-	    !dtc_mul_size(capacity, stack->width, &bytes))
-		items = dtc_alloc(parser->scan.context, bytes);
-	if (!items)
-		return DTC_FAIL(parser->scan.context, DTCONV_ERR_NOMEM,
-				"dtconv_type_parse: no memory for more than %zu values",
-				stack->count);
-	if (stack->count > 0)
-		memcpy(items, stack->items, stack->count * stack->width);
-	dtc_free(parser->scan.context, stack->items);
-	stack->items = items;
-	stack->capacity = capacity;
-	return 0;
-}
-
-static int push(struct parser *parser, struct stack *stack, const void *item)
-{
-	int status = stack->count < stack->capacity ? 0 : grow(parser, stack);
-
-	if (status)
-		return status;
-	memcpy((char *)stack->items + stack->count * stack->width, item, stack->width);
-	stack->count++;
-	return 0;
+	if (dtc_vec_push(parser->scan.context, stack, item))
+		return 0;
+	return DTC_FAIL(parser->scan.context, DTCONV_ERR_NOMEM,
+			"dtconv_type_parse: no memory for more than %zu values",
+			stack->count);
 }
 
 /* The innermost open constructor; NULL outside all. */
@@ -114,7 +92,7 @@ static void drop_types(struct parser *parser, size_t keep)
 }
 
 /* The item with an index; NULL in a stack that never held any. */
-static void *item(const struct stack *stack, size_t index)
+static void *item(const struct dtc_vec *stack, size_t index)
 {
 	return stack->items ? (char *)stack->items + index * stack->width : NULL;
 }
@@ -264,7 +242,7 @@ static int read_count(struct parser *parser, const struct frame *frame, size_t e
 				  "at least 0");
 	if (number.too_large)
 		return fail_range(parser, frame, entry, &number, DTCONV_ERR_OVERFLOW,
-				  "at most 2^64 - 1");
+				  LARGEST_COUNT);
 	return push(parser, &parser->counts, &number.magnitude);
 }
 
@@ -280,7 +258,7 @@ static int read_displacement(struct parser *parser, const struct frame *frame,
 	largest = (size_t)PTRDIFF_MAX + (number.negative ? 1 : 0);
 	if (number.too_large || number.magnitude > largest)
 		return fail_range(parser, frame, entry, &number, DTCONV_ERR_OVERFLOW,
-				  "from -2^63 to 2^63 - 1");
+				  ALL_DISPLACEMENTS);
 	/* subtracted in two steps: -2^63 has no positive counterpart */
 	if (number.negative && number.magnitude > 0)
 		value = -(ptrdiff_t)(number.magnitude - 1) - 1;
@@ -449,7 +427,7 @@ static int fail_build(const struct parser *parser, const struct frame *frame, in
 static int close_form(struct parser *parser)
 {
 	struct frame frame = *top_frame(parser);
-	struct dtc_text_contents contents = {
+	struct dtc_contents contents = {
 		.counts = item(&parser->counts, frame.counts),
 		.displacements = item(&parser->displacements, frame.displacements),
 		.types = item(&parser->types, frame.types),
@@ -462,8 +440,8 @@ static int close_form(struct parser *parser)
 				     frame.form->name);
 	if (frame.length != UNKNOWN)
 		*(size_t *)item(&parser->counts, frame.length_slot) = frame.length;
-	status = dtc_text_build(parser->scan.context, frame.form->combiner, &contents,
-				&type);
+	status = dtc_construct(parser->scan.context, "dtconv_type_parse",
+			       frame.form->combiner, &contents, &type);
 	if (status)
 		return fail_build(parser, &frame, status);
 	parser->counts.count = frame.counts;

@@ -78,20 +78,6 @@ uint32_t dtc_crc32c_portable(uint32_t crc, const unsigned char *data, size_t byt
 
 /* ---- by the processor ---------------------------------------------------------------- */
 
-/*
- * The instruction takes three cycles and can begin one each cycle, hence three lanes. Lanes are
- * joined by a carry-less multiplication, whose product the instruction itself reduces; that
- * multiplies by x to the power of 33 more than wanted, which the constants allow for.
- */
-struct lanes {
-	size_t bytes;    /* of each lane */
-	uint32_t by_one; /* x to the power of 8 x bytes - 33 */
-	uint32_t by_two; /* x to the power of 16 x bytes - 33 */
-};
-
-static const struct lanes long_lanes = { 2048, 0xa51b6135, 0x82f89c77 };
-static const struct lanes short_lanes = { 256, 0xb9e02b86, 0xdd7e3b0c };
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define INSTRUCTION      __attribute__((target("sse4.2,pclmul")))
@@ -143,6 +129,20 @@ INSTRUCTION static inline uint32_t multiply_lane(uint64_t crc, uint32_t power)
 #endif
 
 #if HAVE_INSTRUCTION
+/*
+ * The instruction takes three cycles and can begin one each cycle, hence three lanes. Lanes are
+ * joined by a carry-less multiplication, whose product the instruction itself reduces; that
+ * multiplies by x to the power of 33 more than wanted, which the constants allow for.
+ */
+struct lanes {
+	size_t bytes;    /* of each lane */
+	uint32_t by_one; /* x to the power of 8 x bytes - 33 */
+	uint32_t by_two; /* x to the power of 16 x bytes - 33 */
+};
+
+static const struct lanes long_lanes = { 2048, 0xa51b6135, 0x82f89c77 };
+static const struct lanes short_lanes = { 256, 0xb9e02b86, 0xdd7e3b0c };
+
 INSTRUCTION static inline uint64_t load_word(const unsigned char *data)
 {
 	uint64_t word;

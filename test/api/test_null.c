@@ -60,6 +60,8 @@ START_TEST(constructors_need_their_types)
 	REFUSED(dtconv_type_create_value_index(type, NULL, &made));
 	REFUSED(dtconv_type_parse(NULL, "int", 3, &made));
 	REFUSED(dtconv_type_parse(context, NULL, 3, &made));
+	REFUSED(dtconv_type_deserialise(NULL, data, 32, &made));
+	REFUSED(dtconv_type_deserialise(context, NULL, 32, &made));
 	REFUSED(dtconv_type_match_size(NULL, DTCONV_TYPECLASS_REAL, 4, &made));
 	ck_assert_ptr_null(dtconv_type_predefined(NULL, DTCONV_INT));
 }
@@ -86,6 +88,7 @@ START_TEST(constructors_need_somewhere_to_put_the_type)
 	REFUSED(dtconv_type_create_f90_integer(context, 6, NULL));
 	REFUSED(dtconv_type_create_value_index(type, type, NULL));
 	REFUSED(dtconv_type_parse(context, "int", 3, NULL));
+	REFUSED(dtconv_type_deserialise(context, data, 32, NULL));
 	REFUSED(dtconv_type_match_size(context, DTCONV_TYPECLASS_REAL, 4, NULL));
 }
 END_TEST
@@ -112,6 +115,9 @@ START_TEST(queries_need_an_object_and_an_output)
 	REFUSED(dtconv_type_format(type, data, 64, NULL));
 	REFUSED(dtconv_type_format_signature(NULL, data, 64, &number));
 	REFUSED(dtconv_type_format_signature(type, data, 64, NULL));
+	REFUSED(dtconv_type_serialise(NULL, data, 64, &number));
+	REFUSED(dtconv_type_serialise(type, data, 64, NULL));
+	REFUSED(dtconv_type_serialise(type, NULL, 64, &number));
 	REFUSED(dtconv_type_format_program(NULL, data, 64, &number));
 	REFUSED(dtconv_type_format_program(type, data, 64, NULL));
 	REFUSED(dtconv_context_query_counters(NULL, &counters));

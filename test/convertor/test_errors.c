@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/machine.h"
 
 /* A committed type of 12 bytes, one that is not committed, and a convertor each way. */
 static struct dtconv_type *type, *uncommitted;
@@ -312,7 +313,7 @@ int main(void)
 
 	tcase_add_checked_fixture(refusals, setup, teardown);
 	tcase_add_test(refusals, types_must_be_committed);
-	tcase_add_test(refusals, streams_must_fit_size_t_and_addresses_ptrdiff_t);
+	machine_add_wide(refusals, streams_must_fit_size_t_and_addresses_ptrdiff_t);
 	tcase_add_test(refusals, types_must_be_of_one_context);
 	tcase_add_test(refusals, rooms_that_are_too_short);
 	tcase_add_test(refusals, copies_that_do_not_fit);

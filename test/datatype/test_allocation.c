@@ -260,6 +260,78 @@ START_TEST(uncommitted_trees_fail_cleanly)
 }
 END_TEST
 
+/* ---- serialised types ---------------------------------------------------------------- */
+
+/* The stream of a text form, made where memory is plenty. */
+struct bytes {
+	unsigned char *bytes;
+	size_t length;
+};
+
+static struct bytes serialised(const char *text)
+{
+	struct dtconv_context *context = NULL;
+	struct dtconv_type *type = NULL;
+	struct bytes stream = { 0 };
+	size_t again = 0;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	ck_assert_int_eq(parse(context, text, &type), 0);
+	ck_assert_int_eq(dtconv_type_serialise(type, NULL, 0, &stream.length),
+			 DTCONV_ERR_TRUNCATE);
+	stream.bytes = malloc(stream.length);
+	ck_assert_ptr_nonnull(stream.bytes);
+	ck_assert_int_eq(dtconv_type_serialise(type, stream.bytes, stream.length, &again),
+			 0);
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+	return stream;
+}
+
+static int deserialise(struct dtconv_context *context, const void *arg,
+		       struct dtconv_type **type)
+{
+	const struct bytes *stream = arg;
+
+	return dtconv_type_deserialise(context, stream->bytes, stream->length, type);
+}
+
+START_TEST(deserialise_fails_cleanly)
+{
+	struct bytes stream = serialised(texts[_i]);
+	size_t allocations = expect_clean_failures(deserialise, &stream, texts[_i]);
+
+	ck_assert_uint_gt(allocations, 0);
+	free(stream.bytes);
+}
+END_TEST
+
+/* Only a type that could be serialised is handed out, so that failures must clean up. */
+static int parse_and_serialise(struct dtconv_context *context, const void *arg,
+			       struct dtconv_type **type)
+{
+	struct dtconv_type *made = NULL;
+	size_t length = SIZE_MAX;
+	int status = parse(context, arg, &made);
+
+	if (status)
+		return status;
+	status = dtconv_type_serialise(made, NULL, 0, &length);
+	if (status == DTCONV_ERR_TRUNCATE) {
+		*type = made;
+		return 0;
+	}
+	ck_assert_uint_eq(length, SIZE_MAX);
+	dtconv_type_unref(made);
+	return status;
+}
+
+START_TEST(serialise_fails_cleanly)
+{
+	expect_clean_failures(parse_and_serialise, texts[_i], texts[_i]);
+}
+END_TEST
+
 /* ---- queries ------------------------------------------------------------------------- */
 
 /* Questions cost no memory, but for the text form, which answers that it got none. */
@@ -382,6 +454,8 @@ int main(void)
 	tcase_add_loop_test(failures, commit_fails_cleanly, 0, (int)COUNT_OF(texts));
 	tcase_add_loop_test(failures, commit_may_be_tried_again, 0, (int)COUNT_OF(texts));
 	tcase_add_loop_test(failures, queries_without_memory, 0, (int)COUNT_OF(texts));
+	tcase_add_loop_test(failures, serialise_fails_cleanly, 0, (int)COUNT_OF(texts));
+	tcase_add_loop_test(failures, deserialise_fails_cleanly, 0, (int)COUNT_OF(texts));
 	tcase_add_test(failures, constructors_fail_cleanly);
 	tcase_add_test(failures, uncommitted_trees_fail_cleanly);
 	tcase_add_test(memory, memory_of_a_large_table);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "support/machine.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -264,11 +265,11 @@ int main(void)
 	TCase *others = t_case(suite, "others");
 	TCase *padding = t_case(suite, "padding");
 
-	tcase_add_test(structs, struct_is_padded_to_its_strictest_member);
-	tcase_add_test(structs, padding_rounds_the_extent_not_the_upper_bound);
-	tcase_add_test(structs, only_structs_are_padded_by_default);
-	tcase_add_test(structs, padding_of_a_struct_stays_with_its_copies);
-	tcase_add_test(structs, padding_yields_to_data_beyond_it);
+	machine_add_aligned(structs, struct_is_padded_to_its_strictest_member);
+	machine_add_aligned(structs, padding_rounds_the_extent_not_the_upper_bound);
+	machine_add_aligned(structs, only_structs_are_padded_by_default);
+	machine_add_aligned(structs, padding_of_a_struct_stays_with_its_copies);
+	machine_add_aligned(structs, padding_yields_to_data_beyond_it);
 	tcase_add_test(structs, struct_bounds_come_from_inner_types);
 	tcase_add_test(markers, markers_of_the_standards_example);
 	tcase_add_test(markers, one_marked_member_decides_alone);
@@ -281,11 +282,11 @@ int main(void)
 	tcase_add_test(empty, nothing_has_no_bounds);
 	tcase_add_test(empty, empty_blocks_among_others_count_for_nothing);
 	tcase_add_test(empty, markers_survive_without_data);
-	tcase_add_test(others, basic_types_begin_at_zero);
-	tcase_add_test(others, negative_strides_go_below_zero);
+	machine_add_aligned(others, basic_types_begin_at_zero);
+	machine_add_aligned(others, negative_strides_go_below_zero);
 	tcase_add_test(others, arrays_span_the_whole_array);
-	tcase_add_test(padding, padding_can_be_switched_off);
-	tcase_add_test(padding, padding_can_be_everywhere);
+	machine_add_aligned(padding, padding_can_be_switched_off);
+	machine_add_aligned(padding, padding_can_be_everywhere);
 	tcase_add_loop_test(padding, random_types_obey_the_oracle, 0, 3);
 	return t_run(suite);
 }

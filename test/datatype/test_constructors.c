@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/machine.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -677,16 +678,16 @@ static void add_examples(Suite *suite)
 {
 	TCase *examples = t_case(suite, "examples");
 
-	tcase_add_test(examples, contiguous_replicates_by_extent);
-	tcase_add_test(examples, vector_strides_by_extent);
-	tcase_add_test(examples, vector_stride_may_be_negative);
-	tcase_add_test(examples, hvector_strides_by_bytes);
-	tcase_add_test(examples, indexed_keeps_the_order_of_its_list);
+	machine_add_aligned(examples, contiguous_replicates_by_extent);
+	machine_add_aligned(examples, vector_strides_by_extent);
+	machine_add_aligned(examples, vector_stride_may_be_negative);
+	machine_add_aligned(examples, hvector_strides_by_bytes);
+	machine_add_aligned(examples, indexed_keeps_the_order_of_its_list);
 	tcase_add_test(examples, hindexed_places_by_bytes);
 	tcase_add_test(examples, indexed_block_places_by_extent);
 	tcase_add_test(examples, hindexed_block_places_by_bytes);
 	tcase_add_test(examples, struct_mixes_types);
-	tcase_add_test(examples, struct_may_repeat_a_type);
+	machine_add_aligned(examples, struct_may_repeat_a_type);
 	tcase_add_test(examples, struct_of_absolute_addresses);
 	tcase_add_test(examples, dup_of_a_committed_type_is_committed);
 	tcase_add_test(examples, dup_of_an_uncommitted_type_is_not_committed);
@@ -719,7 +720,7 @@ static void add_shapes(Suite *suite)
 	tcase_add_test(shapes, extent_below_true_extent);
 	tcase_add_test(shapes, contiguous_looking_types_with_a_shift_or_a_hole);
 	tcase_add_test(shapes, single_iteration_with_a_gap_after_it);
-	tcase_add_test(shapes, packed_struct_of_unlike_members);
+	machine_add_aligned(shapes, packed_struct_of_unlike_members);
 	tcase_add_test(shapes, trailing_padding_is_a_gap);
 	tcase_add_test(shapes, indexed_over_contiguous_of_one);
 	tcase_add_loop_test(shapes, long_lists_over_types_with_gaps, 0,
@@ -727,7 +728,7 @@ static void add_shapes(Suite *suite)
 	tcase_add_test(shapes, triangular_matrix);
 	tcase_add_test(shapes, outer_stride_below_inner_stride);
 	tcase_add_test(shapes, mixed_widths_that_merge_to_words);
-	tcase_add_test(shapes, parent_outlives_its_parts);
+	machine_add_aligned(shapes, parent_outlives_its_parts);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "support/machine.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -82,7 +83,7 @@ END_TEST
 
 START_TEST(streams_past_four_gigabytes)
 {
-	size_t tera = (size_t)1 << 40;
+	size_t tera = (size_t)(UINT64_C(1) << 40);
 
 	expect("int", tera, tera / 4);
 	expect("int", tera + 2, DTCONV_UNDEFINED);
@@ -133,7 +134,7 @@ int main(void)
 	tcase_add_test(counts, complex_numbers_count_once);
 	tcase_add_test(counts, types_of_no_size);
 	tcase_add_test(counts, markers_are_no_elements);
-	tcase_add_test(counts, streams_past_four_gigabytes);
+	machine_add_wide(counts, streams_past_four_gigabytes);
 	tcase_add_test(counts, random_types_against_the_oracle);
 	return t_run(suite);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/golden.h"
+#include "support/machine.h"
 #include "support/t.h"
 
 /* What is wrong, and the call. */
@@ -240,6 +241,17 @@ static int program_uncommitted(struct dtconv_type **out)
 	return status;
 }
 
+/* What is wrong in a stream stands in test_decoder.c. */
+CALL(serialise_nowhere,
+     ((void)out, dtconv_type_serialise(int_type(), NULL, 8, &(size_t){ 0 })))
+CALL(deserialise_nothing, dtconv_type_deserialise(t_context, NULL, 8, out))
+
+static int deserialise_nowhere(struct dtconv_type **out)
+{
+	(void)out;
+	return dtconv_type_deserialise(t_context, "", 1, NULL);
+}
+
 #define INVAL       DTCONV_ERR_INVAL
 #define OVERFLOW    DTCONV_ERR_OVERFLOW
 #define UNSUPPORTED DTCONV_ERR_UNSUPPORTED
@@ -317,6 +329,9 @@ static const struct wrong wrongs[] = {
 	{ "compare_signature, count_a of 2^64 - 1", compare_first, OVERFLOW },
 	{ "compare_signature, count_b of 2^64 - 1", compare_second, OVERFLOW },
 	{ "format_program, not committed", program_uncommitted, DTCONV_ERR_STATE },
+	{ "serialise, NULL with room", serialise_nowhere, INVAL },
+	{ "deserialise, NULL for bytes", deserialise_nothing, INVAL },
+	{ "deserialise, NULL for type", deserialise_nowhere, INVAL },
 };
 
 enum { WRONGS = sizeof(wrongs) / sizeof(wrongs[0]) };
@@ -479,7 +494,7 @@ int main(void)
 	TCase *sentences = t_case(suite, "sentences");
 	TCase *access = t_case(suite, "access");
 
-	tcase_add_test(sentences, every_refusal_has_its_sentence);
+	machine_add_wide(sentences, every_refusal_has_its_sentence);
 	tcase_add_test(sentences, contexts_refuse_what_they_do_not_know);
 	tcase_add_test(sentences, statuses_have_names);
 	tcase_add_test(access, a_success_leaves_the_last_error_alone);

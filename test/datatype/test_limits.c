@@ -15,8 +15,15 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-/* The positions that 32-bit and other narrow arithmetic gets wrong. */
+/*
+ * The positions that 32-bit and other narrow arithmetic gets wrong. Where size_t itself has 32
+ * bits, nine times the second power is past 2^31, the edge that signed arithmetic has there.
+ */
+#if SIZE_MAX > UINT32_MAX
 static const unsigned shifts[] = { 31, 32, 33, 40 };
+#else
+static const unsigned shifts[] = { 26, 28 };
+#endif
 
 #define SHIFTS ((int)(sizeof(shifts) / sizeof(shifts[0])))
 
@@ -484,7 +491,7 @@ END_TEST
 
 START_TEST(numbers_past_the_powers)
 {
-	size_t big = power(shifts[_i]) + 1;
+	size_t big = power(SIZE_MAX > UINT32_MAX ? shifts[_i] : 26) + 1;
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_type_create_vector(big, 2, 3, t_predefined(DTCONV_2INT), &type));
@@ -563,7 +570,8 @@ int main(void)
 	tcase_add_loop_test(sparse, array_dimensions, 0, SHIFTS);
 	tcase_add_loop_test(sparse, darray_dimensions, 0, SHIFTS);
 	tcase_add_loop_test(sparse, last_runs_of_a_long_strip, 0, SHIFTS);
-	tcase_add_test(aliased, a_real_fragment_across_four_gigabytes);
+	if (sizeof(size_t) > 4)
+		tcase_add_test(aliased, a_real_fragment_across_four_gigabytes);
 	tcase_add_loop_test(numbers, numbers_past_the_powers, 0, SHIFTS);
 	tcase_add_test(numbers, the_largest_numbers);
 	tcase_add_test(numbers, any_count_of_nothing);

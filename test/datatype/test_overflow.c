@@ -11,6 +11,16 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/*
+ * Powers of two, named by their exponents where size_t has 64 bits; where it has fewer they keep
+ * their distance from the top, and ROOT x ROOT is one more than SIZE_MAX everywhere.
+ */
+#define SIZE_BITS (8 * sizeof(size_t))
+#define POWER(n)  ((size_t)1 << (SIZE_BITS - 64 + (n)))
+#define ROOT      ((size_t)1 << SIZE_BITS / 2)
+#define CUBE                            \
+	((size_t)1 << (SIZE_BITS + 2) / \
+			      3)   /* CUBE^3 is past SIZE_MAX, (CUBE / 2)^3 is not */
 #define HALF (PTRDIFF_MAX / 2 + 1) /* 2^62 */
 
 static struct dtconv_type *untouched(void)
@@ -47,13 +57,13 @@ START_TEST(contiguous)
 	EXPECT_OVERFLOW(dtconv_type_create_contiguous(SIZE_MAX, c, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_contiguous((size_t)PTRDIFF_MAX + 1, c, &type));
 	EXPECT_FITS(dtconv_type_create_contiguous(PTRDIFF_MAX, c, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_contiguous((size_t)1 << 61, d, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_contiguous((size_t)1 << 60, d, &type));
-	EXPECT_FITS(dtconv_type_create_contiguous(((size_t)1 << 60) - 1, d, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_contiguous((size_t)1 << 63, down, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_contiguous(POWER(61), d, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_contiguous(POWER(60), d, &type));
+	EXPECT_FITS(dtconv_type_create_contiguous((POWER(60)) - 1, d, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_contiguous(POWER(63), down, &type));
 	/* No place overflows here, only the size: 2^61 doubles on top of each other. */
-	EXPECT_OVERFLOW(dtconv_type_create_contiguous((size_t)1 << 61, still, &type));
-	EXPECT_FITS(dtconv_type_create_contiguous(((size_t)1 << 61) - 1, still, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_contiguous(POWER(61), still, &type));
+	EXPECT_FITS(dtconv_type_create_contiguous((POWER(61)) - 1, still, &type));
 	dtconv_type_unref(down);
 	dtconv_type_unref(still);
 }
@@ -66,14 +76,12 @@ START_TEST(vector)
 
 	EXPECT_OVERFLOW(dtconv_type_create_vector(SIZE_MAX, 1, 1, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, SIZE_MAX, 1, d, &type));
-	EXPECT_OVERFLOW(
-		dtconv_type_create_vector((size_t)1 << 32, (size_t)1 << 32, 0, d, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_vector(ROOT, ROOT, 0, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, PTRDIFF_MAX, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, PTRDIFF_MIN, d, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(3, 1, HALF / 8, d, &type));
 	EXPECT_FITS(dtconv_type_create_vector(2, 1, HALF / 8, d, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_vector((size_t)1 << 33, (size_t)1 << 28, 0,
-						  still, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_vector(2 * ROOT, ROOT / 16, 0, still, &type));
 	EXPECT_FITS(dtconv_type_create_vector(0, 5, HALF / 8, d, &type));
 	EXPECT_FITS(dtconv_type_create_vector(SIZE_MAX, 0, HALF / 8, d, &type));
 	dtconv_type_unref(still);
@@ -104,7 +112,7 @@ START_TEST(indexed_and_hindexed)
 	struct dtconv_type *still = t_parse("resized(char, 0, 0)");
 	const size_t ones[] = { 1, 1 }, long_first[] = { SIZE_MAX, 1 },
 		     long_last[] = { 1, SIZE_MAX };
-	const size_t halves[] = { (size_t)1 << 63, (size_t)1 << 63 };
+	const size_t halves[] = { POWER(63), POWER(63) };
 	const ptrdiff_t far[] = { 0, PTRDIFF_MAX }, low[] = { PTRDIFF_MIN, 0 };
 	const ptrdiff_t apart[] = { PTRDIFF_MIN / 2 - 1, PTRDIFF_MAX / 2 + 1 },
 			none[] = { 0, 0 };
@@ -140,8 +148,8 @@ START_TEST(indexed_block_and_hindexed_block)
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, SIZE_MAX, none, c, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, 1, far, c, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, 1, low, c, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_hindexed_block(2, (size_t)1 << 63, none, still,
-							  &type));
+	EXPECT_OVERFLOW(
+		dtconv_type_create_hindexed_block(2, POWER(63), none, still, &type));
 	EXPECT_FITS(dtconv_type_create_hindexed_block(2, 0, far, c, &type));
 	dtconv_type_unref(still);
 }
@@ -178,8 +186,8 @@ START_TEST(subarray)
 			   *c = t_predefined(DTCONV_CHAR);
 	const size_t one[] = { 1, 1, 1 }, none[] = { 0, 0, 0 };
 	const size_t wide[] = { SIZE_MAX, 1, 1 }, deep[] = { 1, 1, SIZE_MAX };
-	const size_t product[] = { (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22 };
-	const size_t most[] = { (size_t)1 << 21, (size_t)1 << 21, ((size_t)1 << 21) - 1 };
+	const size_t product[] = { CUBE, CUBE, CUBE };
+	const size_t most[] = { CUBE / 2, CUBE / 2, CUBE / 2 - 1 };
 
 	for (int order = DTCONV_ORDER_C; order <= DTCONV_ORDER_FORTRAN; order++) {
 		enum dtconv_order o = (enum dtconv_order)order;
@@ -206,8 +214,8 @@ START_TEST(darray)
 	const size_t psizes[] = { 2, 1 }, wide[] = { SIZE_MAX - 1, 1 };
 	const size_t dargs[] = { DTCONV_DISTRIBUTE_DFLT_DARG,
 				 DTCONV_DISTRIBUTE_DFLT_DARG };
-	const size_t product[] = { (size_t)1 << 32, (size_t)1 << 32 };
-	const size_t most[] = { (size_t)1 << 32, ((size_t)1 << 31) - 1 };
+	const size_t product[] = { ROOT, ROOT };
+	const size_t most[] = { ROOT, ROOT / 2 - 1 };
 	const enum dtconv_distribution block[] = { DTCONV_DISTRIBUTE_BLOCK,
 						   DTCONV_DISTRIBUTE_NONE };
 	const enum dtconv_distribution cyclic[] = { DTCONV_DISTRIBUTE_CYCLIC,
@@ -270,21 +278,20 @@ END_TEST
 START_TEST(plausible_wraps)
 {
 	struct dtconv_type *c = t_predefined(DTCONV_CHAR);
-	struct dtconv_type *wide = t_parse("resized(char, 0, 4611686018427387904)");
+	struct dtconv_type *wide = NULL;
 
+	t_ok(dtconv_type_create_resized(c, 0, HALF, &wide));
 	/* 4 x 2^62 is 0 modulo 2^64, 5 x 2^62 is 2^62. */
 	EXPECT_OVERFLOW(dtconv_type_create_contiguous(4, wide, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_contiguous(5, wide, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, 4, wide, &type));
 	EXPECT_OVERFLOW(dtconv_type_create_vector(2, 1, -4, wide, &type));
 	/* (2^32 + 1) x (2^32 - 1) is 2^64 - 1, which fits; one more is 2^32. */
-	EXPECT_FITS(dtconv_type_create_vector(((size_t)1 << 32) + 1,
-					      ((size_t)1 << 32) - 1, 0, c, &type));
-	EXPECT_OVERFLOW(dtconv_type_create_vector(((size_t)1 << 32) + 1, (size_t)1 << 32,
-						  0, c, &type));
+	EXPECT_FITS(dtconv_type_create_vector(ROOT + 1, ROOT - 1, 0, c, &type));
+	EXPECT_OVERFLOW(dtconv_type_create_vector(ROOT + 1, ROOT, 0, c, &type));
 	/* 2^32 x 2^32 is 0. */
-	EXPECT_OVERFLOW(dtconv_type_create_hvector(((size_t)1 << 32) + 1, 1,
-						   (ptrdiff_t)1 << 32, c, &type));
+	EXPECT_OVERFLOW(
+		dtconv_type_create_hvector(ROOT + 1, 1, (ptrdiff_t)ROOT, c, &type));
 	dtconv_type_unref(wide);
 }
 END_TEST

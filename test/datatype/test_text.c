@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/limits_in_words.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -46,8 +47,8 @@ static const char *const forms[] = {
 	"f90_integer(9)",
 	"value_index(int64, int16)",
 	"contiguous(2, struct([1,1], [0,8], [contiguous(2, 2int),short_int]))",
-	"vector(18446744073709551615, 0, 9223372036854775807, char)",
-	"hindexed([1,1], [-9223372036854775807,-9223372036854775807], char)",
+	"vector(" COUNT_MOST ", 0, " DISP_MOST ", char)",
+	"hindexed([1,1], [-" DISP_MOST ",-" DISP_MOST "], char)",
 };
 
 START_TEST(forms_come_back_as_they_went_in)

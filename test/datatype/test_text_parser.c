@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "support/golden.h"
+#include "support/limits_in_words.h"
+#include "support/machine.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -233,19 +235,18 @@ static void assert_reads_as(const char *text, const char *canonical)
 
 START_TEST(numbers_at_their_limits)
 {
-	assert_reads_as("contiguous(18446744073709551615, struct([], [], []))",
-			"contiguous(18446744073709551615, struct([], [], []))");
-	assert_reads_as("contiguous(0xFFFFffffFFFFffff, struct([], [], []))",
-			"contiguous(18446744073709551615, struct([], [], []))");
-	assert_reads_as("resized(byte, -9223372036854775808, 9223372036854775807)",
-			"resized(byte, -9223372036854775808, 9223372036854775807)");
-	assert_reads_as("resized(byte, -0x8000000000000000, +0x7fffffffffffffff)",
-			"resized(byte, -9223372036854775808, 9223372036854775807)");
+	assert_reads_as("contiguous(" COUNT_MOST ", struct([], [], []))",
+			"contiguous(" COUNT_MOST ", struct([], [], []))");
+	assert_reads_as("contiguous(" COUNT_MOST_HEX ", struct([], [], []))",
+			"contiguous(" COUNT_MOST ", struct([], [], []))");
+	assert_reads_as("resized(byte, " DISP_LOWEST ", " DISP_MOST ")",
+			"resized(byte, " DISP_LOWEST ", " DISP_MOST ")");
+	assert_reads_as("resized(byte, " DISP_LOWEST_HEX ", +" DISP_MOST_HEX ")",
+			"resized(byte, " DISP_LOWEST ", " DISP_MOST ")");
 	assert_reads_as("vector(-0, +007, -0, int)", "vector(0, 7, 0, int)");
-	assert_reads_as(
-		"darray(1, 0, [4], [cyclic], [18446744073709551615], [1], c, int)",
-		"darray(1, 0, [4], [cyclic], [default], [1], c, int)");
-	assert_reads_as("f90_real(6, 18446744073709551615)", "f90_real(6, undefined)");
+	assert_reads_as("darray(1, 0, [4], [cyclic], [" COUNT_MOST "], [1], c, int)",
+			"darray(1, 0, [4], [cyclic], [default], [1], c, int)");
+	assert_reads_as("f90_real(6, " COUNT_MOST ")", "f90_real(6, undefined)");
 }
 END_TEST
 
@@ -704,7 +705,7 @@ static void add_reading(Suite *suite)
 	TCase *accepted = t_case(suite, "accepted");
 	TCase *ends = t_case(suite, "ends");
 
-	tcase_add_test(errors, every_error_has_its_sentence);
+	machine_add_wide(errors, every_error_has_its_sentence);
 	tcase_add_test(errors, null_arguments_are_refused);
 	tcase_add_test(accepted, all_predefined_names);
 	tcase_add_test(accepted, numbers_at_their_limits);

@@ -58,7 +58,13 @@ size_t choose(struct choices *choices, size_t limit)
 
 ptrdiff_t choose_between(struct choices *choices, ptrdiff_t first, ptrdiff_t last)
 {
-	return first + (ptrdiff_t)choose(choices, (size_t)(last - first) + 1);
+	const size_t root = (size_t)1 << 4 * sizeof(size_t);
+	size_t range = (size_t)last - (size_t)first + 1;
+
+	/* All numbers that there are: their halves. */
+	if (!range)
+		return (ptrdiff_t)(choose(choices, root) * root + choose(choices, root));
+	return (ptrdiff_t)((size_t)first + choose(choices, range));
 }
 
 bool chance(struct choices *choices, size_t n)

@@ -179,6 +179,63 @@ static bool resize(const void *from, size_t from_bytes, void *to, size_t to_byte
 	return fits;
 }
 
+#if LDBL_MANT_DIG == 64
+static void encode_x87(long double value, unsigned char bytes[10])
+{
+	memcpy(bytes, &value, 10);
+}
+
+static long double decode_x87(const unsigned char bytes[10])
+{
+	long double value = 0;
+
+	memcpy(&value, bytes, 10);
+	return value;
+}
+#else
+/* Where the compiler has no such numbers: 64 bits of significand, the leading one included. */
+static void encode_x87(long double value, unsigned char bytes[10])
+{
+	uint64_t significand = 0;
+	int exponent = 0;
+	long double fraction = frexpl(fabsl(value), &exponent);
+
+	exponent += 16382;
+	if (isinf(value)) {
+		exponent = 0x7fff;
+	} else if (value == 0 || exponent < 1) {
+		exponent = 0;
+		significand = (uint64_t)rintl(ldexpl(fabsl(value), 16445));
+		if (significand >> 63)
+			exponent = 1;
+	} else if (rintl(ldexpl(fraction, 64)) == 0x1p64L) {
+		exponent++;
+	} else {
+		significand = (uint64_t)rintl(ldexpl(fraction, 64));
+	}
+	if (exponent && !(significand >> 63))
+		significand = UINT64_C(1) << 63;
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (unsigned char)(significand >> 8 * i);
+	bytes[8] = (unsigned char)exponent;
+	bytes[9] = (unsigned char)(exponent >> 8 | (signbit(value) ? 0x80 : 0));
+}
+
+static long double decode_x87(const unsigned char bytes[10])
+{
+	int exponent = bytes[8] | (bytes[9] & 0x7f) << 8;
+	uint64_t significand = 0;
+	long double value;
+
+	for (int i = 0; i < 8; i++)
+		significand |= (uint64_t)bytes[i] << 8 * i;
+	value = exponent == 0x7fff ? INFINITY
+				   : ldexpl((long double)significand,
+					    (exponent ? exponent : 1) - 16383 - 63);
+	return bytes[9] & 0x80 ? -value : value;
+}
+#endif
+
 /* A number from memory's long double to the wire's. */
 static void encode_long_double(const struct dtconv_representation *r, const void *native,
 			       void *wire)
@@ -195,6 +252,8 @@ static void encode_long_double(const struct dtconv_representation *r, const void
 	} else if (r->long_double == DTCONV_LONG_DOUBLE_BINARY128) {
 		wide = (quad)value;
 		memcpy(bytes, &wide, sizeof(wide));
+	} else if (r->long_double) {
+		encode_x87(value, bytes);
 	} else {
 		memcpy(bytes, &value, LONG_DOUBLE_BYTES);
 	}
@@ -216,6 +275,8 @@ static void decode_long_double(const struct dtconv_representation *r, const void
 	} else if (r->long_double == DTCONV_LONG_DOUBLE_BINARY128) {
 		memcpy(&wide, bytes, sizeof(wide));
 		value = (long double)wide;
+	} else if (r->long_double) {
+		value = decode_x87(bytes);
 	} else {
 		memcpy(&value, bytes, LONG_DOUBLE_BYTES);
 	}

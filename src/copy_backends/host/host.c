@@ -28,21 +28,30 @@ static struct place at(const struct place *place, int64_t user_disp, uint64_t pa
 			      place->direction};
 }
 
-static void move_run(struct place place, size_t bytes)
+/* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
+static struct dtc_grid_side side(int64_t outer, int64_t inner)
+{
+	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
+}
+
+static void move_run(struct place place, uint64_t bytes)
 {
 	if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.packed, place.user, bytes);
+		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
 	else
-		dtc_cpu_run(place.user, place.packed, bytes);
+		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
 }
 
 static void move_grid(struct place place, struct dtc_grid_side user,
-		      struct dtc_grid_side packed, size_t outer, size_t inner, size_t block)
+		      struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
+		      uint64_t block)
 {
 	if (place.direction == DTC_PACK)
-		dtc_cpu_grid(place.packed, packed, place.user, user, outer, inner, block);
+		dtc_cpu_grid(place.packed, packed, place.user, user, (size_t)outer,
+			     (size_t)inner, (size_t)block);
 	else
-		dtc_cpu_grid(place.user, user, place.packed, packed, outer, inner, block);
+		dtc_cpu_grid(place.user, user, place.packed, packed, (size_t)outer,
+			     (size_t)inner, (size_t)block);
 }
 
 /* Whole runs [first, first + count) of a strip whose first run is at @place. */
@@ -51,8 +60,7 @@ static void move_strip(struct place place, const struct dtc_op *op, uint64_t fir
 {
 	struct place start = at(&place, (int64_t)first * op->stride, 0);
 
-	move_grid(start, (struct dtc_grid_side){0, op->stride},
-		  (struct dtc_grid_side){0, (ptrdiff_t)op->unit_bytes}, 1, count,
+	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
 		  op->unit_bytes);
 }
 
@@ -147,19 +155,18 @@ static void move_across(struct place place, const struct dtc_op *loop,
 			const struct dtc_op *op, uint64_t count)
 {
 	struct place start = at(&place, op->disp, op->bytes_before);
-	ptrdiff_t packed_step = (ptrdiff_t)loop->unit_bytes;
+	int64_t packed_step = (int64_t)loop->unit_bytes;
 
 	if (op->kind == DTC_OP_RUN) {
-		move_grid(start, (struct dtc_grid_side){0, loop->stride},
-			  (struct dtc_grid_side){0, packed_step}, 1, count, op->bytes);
+		move_grid(start, side(0, loop->stride), side(0, packed_step), 1, count,
+			  op->bytes);
 		return;
 	}
-	ptrdiff_t run_bytes = (ptrdiff_t)op->unit_bytes;
+	int64_t run_bytes = (int64_t)op->unit_bytes;
 	if (magnitude(loop->stride) >= magnitude(op->stride) ||
 	    op->count <= (place.direction == DTC_PACK ? RESIDENT_READ : RESIDENT_WRITTEN)) {
-		move_grid(start, (struct dtc_grid_side){loop->stride, op->stride},
-			  (struct dtc_grid_side){packed_step, run_bytes}, count, op->count,
-			  op->unit_bytes);
+		move_grid(start, side(loop->stride, op->stride),
+			  side(packed_step, run_bytes), count, op->count, op->unit_bytes);
 		return;
 	}
 	/* Transposing: neighbours in memory are in different iterations, so go across a few. */
@@ -167,10 +174,10 @@ static void move_across(struct place place, const struct dtc_op *loop,
 	for (uint64_t done = 0; done < count; done += tile) {
 		uint64_t wide = DTC_MIN(count - done, tile);
 
-		move_grid(at(&start, (int64_t)done * loop->stride, done * loop->unit_bytes),
-			  (struct dtc_grid_side){op->stride, loop->stride},
-			  (struct dtc_grid_side){run_bytes, packed_step}, op->count, wide,
-			  op->unit_bytes);
+		move_grid(at(&start, (int64_t)done * loop->stride,
+			     done * loop->unit_bytes),
+			  side(op->stride, loop->stride), side(run_bytes, packed_step),
+			  op->count, wide, op->unit_bytes);
 	}
 }
 

@@ -5,26 +5,35 @@
  */
 #include "config.h"
 
+#include "datatype/construct.h"
+
+#include <limits.h>
+
+#include "base.h"
 #include "context.h"
-#include "datatype/text_forms.h"
 #include "log.h"
 
+/* An enum's value; what no enum can hold must not become one that it has. */
+static int enum_value(size_t value)
+{
+	return (int)DTC_MIN(value, (size_t)INT_MAX);
+}
+
 /* subarray: ndims, sizes[], subsizes[], starts[], order */
-static int build_subarray(const struct dtc_text_contents *contents,
-			  struct dtconv_type **type)
+static int build_subarray(const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	size_t ndims = contents->counts[0];
 	const size_t *sizes = contents->counts + 1;
 
-	return dtconv_type_create_subarray(ndims, sizes, sizes + ndims, sizes + 2 * ndims,
-					   (enum dtconv_order)sizes[3 * ndims],
-					   contents->types[0], type);
+	return dtconv_type_create_subarray(
+		ndims, sizes, sizes + ndims, sizes + 2 * ndims,
+		(enum dtconv_order)enum_value(sizes[3 * ndims]), contents->types[0],
+		type);
 }
 
 /* darray: size, rank, ndims, gsizes[], distributions[], dargs[], psizes[], order */
-static int build_darray(struct dtconv_context *context,
-			const struct dtc_text_contents *contents,
-			struct dtconv_type **type)
+static int build_darray(struct dtconv_context *context, const char *caller,
+			const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	size_t ndims = counts[2];
@@ -38,23 +47,23 @@ static int build_darray(struct dtconv_context *context,
 		distributions = dtc_alloc(context, ndims * sizeof(distributions[0]));
 	if (ndims > 0 && !distributions)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"dtconv_type_parse: no memory for the distributions of a "
-				"darray of %zu dimensions",
-				ndims);
+				"%s: no memory for the distributions of a darray of %zu "
+				"dimensions",
+				caller, ndims);
 	for (size_t i = 0; i < ndims; i++)
-		distributions[i] = (enum dtconv_distribution)gsizes[ndims + i];
-	status = dtconv_type_create_darray(counts[0], counts[1], ndims, gsizes,
-					   distributions, dargs, dargs + ndims,
-					   (enum dtconv_order)dargs[2 * ndims],
-					   contents->types[0], type);
+		distributions[i] =
+			(enum dtconv_distribution)enum_value(gsizes[ndims + i]);
+	status = dtconv_type_create_darray(
+		counts[0], counts[1], ndims, gsizes, distributions, dargs, dargs + ndims,
+		(enum dtconv_order)enum_value(dargs[2 * ndims]), contents->types[0],
+		type);
 	dtc_free(context, distributions);
 	return status;
 }
 
 /* The constructors whose arguments are a fixed number of single values. */
 static int build_scalars(struct dtconv_context *context, enum dtconv_combiner combiner,
-			 const struct dtc_text_contents *contents,
-			 struct dtconv_type **type)
+			 const struct dtc_contents *contents, struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	const ptrdiff_t *disps = contents->displacements;
@@ -85,8 +94,9 @@ static int build_scalars(struct dtconv_context *context, enum dtconv_combiner co
 	}
 }
 
-int dtc_text_build(struct dtconv_context *context, enum dtconv_combiner combiner,
-		   const struct dtc_text_contents *contents, struct dtconv_type **type)
+int dtc_construct(struct dtconv_context *context, const char *caller,
+		  enum dtconv_combiner combiner, const struct dtc_contents *contents,
+		  struct dtconv_type **type)
 {
 	const size_t *counts = contents->counts;
 	const ptrdiff_t *disps = contents->displacements;
@@ -111,7 +121,7 @@ int dtc_text_build(struct dtconv_context *context, enum dtconv_combiner combiner
 	case DTCONV_COMBINER_SUBARRAY:
 		return build_subarray(contents, type);
 	case DTCONV_COMBINER_DARRAY:
-		return build_darray(context, contents, type);
+		return build_darray(context, caller, contents, type);
 	default:
 		return build_scalars(context, combiner, contents, type);
 	}
