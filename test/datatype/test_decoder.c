@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "support/golden.h"
+#include "support/limits_in_words.h"
+#include "support/machine.h"
 #include "support/serialised.h"
 #include "support/t.h"
 
@@ -133,7 +135,7 @@ static const char *const texts[] = {
 	"darray(4, 1, [8,8], [block,cyclic], [default,2], [2,2], c, int)",
 	"f90_real(15, undefined)",
 	"value_index(int64, int16)",
-	"contiguous(0xffffffffffffffff, contiguous(0, int))",
+	"contiguous(" COUNT_MOST_HEX ", contiguous(0, int))",
 };
 
 /* ---- damage -------------------------------------------------------------------------- */
@@ -605,10 +607,10 @@ int main(void)
 	tcase_add_loop_test(tcase, cut_anywhere, 0, (int)COUNT_OF(texts));
 	tcase_add_loop_test(tcase, lengthened, 0, (int)COUNT_OF(texts));
 	tcase_add_loop_test(tcase, every_byte_otherwise, 0, (int)COUNT_OF(texts));
-	tcase_add_test(tcase, every_refusal_has_its_sentence);
+	machine_add_wide(tcase, every_refusal_has_its_sentence);
 	tcase_add_test(tcase, nothing_to_read_and_nowhere_to_write);
 	tcase_add_test(tcase, wide_types_come_in);
 	tcase_add_test(tcase, many_small_records);
-	tcase_add_test(tcase, many_costly_records);
+	machine_add_aligned(tcase, many_costly_records);
 	return t_run(suite);
 }
