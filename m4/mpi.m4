@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI serves the bench's peers alone: each MPI compiler gives one peer program, named after what its
-# mpi.h says it is. The library itself never sees MPI.
+# MPI serves the bench's peers and the differential test: each MPI compiler gives one program of either
+# kind, named after what its mpi.h says it is. The library itself never sees MPI.
 
 AC_DEFUN([DTC_WITH_MPI], [
 AC_ARG_WITH([mpi],
 	[AS_HELP_STRING([--with-mpi=MPICC@<:@,MPICC...@:>@],
-		[MPI compilers to build the bench's peers with (default: mpicc.openmpi and
-		mpicc.mpich where they are in PATH)])],
+		[MPI compilers to build the bench's peers and the differential test with
+		(default: mpicc.openmpi and mpicc.mpich where they are in PATH)])],
 	[], [with_mpi=maybe])
 OPENMPI_MPICC=
 MPICH_MPICC=

@@ -14,6 +14,7 @@
 #include "support/layouts.h"
 #include "support/ref_predefined.h"
 #include "support/type_choices.h"
+#include "support/typed_script.h"
 
 #define RANDOM_TYPES      150
 #define MANY_RANDOM_TYPES 6000
@@ -157,46 +158,16 @@ END_TEST
 
 /* ---- shapes -------------------------------------------------------------------------- */
 
-/* Any operation that the type allows, but for what needs the caller. */
-static enum dtconv_op choose_op(struct choices *choices, const struct dtconv_type *type)
-{
-	enum dtconv_op op;
-
-	do {
-		op = (enum dtconv_op)choose(choices, DTCONV_OP_USER);
-	} while (dtconv_op_check(op, type));
-	return op;
-}
-
-static const struct dtconv_representation *choose_representation(
-	struct choices *choices, struct dtconv_representation *r)
-{
-	size_t count = 0;
-
-	if (chance(choices, 2))
-		return NULL;
-	while (dtconv_representation_name(count))
-		count++;
-	dtconv_representation_find(dtconv_representation_name(choose(choices, count)), r);
-	return r;
-}
-
-static void combine_somehow(struct dtconv_type *type, size_t count,
-			    struct choices *choices)
-{
-	struct dtconv_representation r;
-
-	fixture_move_typed(type, count, choose_representation(choices, &r),
-			   choose_op(choices, type), choices);
-}
-
 START_TEST(every_layout)
 {
 	struct choices choices = fixture_choices(12 + (uint64_t)_i);
+	char failure[SCRIPT_FAILURE];
 	struct dtconv_type *type = fixture_type(layouts[_i].text);
 
 	for (int i = 0; i < 20; i++)
-		combine_somehow(type, choose(&choices, 4), &choices);
+		ck_assert_msg(!typed_script_play_type(type, choose(&choices, 4), &choices,
+						      failure),
+			      "%s: %s", layouts[_i].text, failure);
 	dtconv_type_unref(type);
 }
 END_TEST

@@ -77,8 +77,7 @@ END_TEST
 static const char *const mixed[] = {
 	"struct([1,2,1,1], [0,8,24,40], [char,long,long_double,int])",
 	"vector(5, 2, 3, struct([1,1,3], [0,16,32], [long_double,short,unsigned_long]))",
-	"struct([3,2], [0,400], [vector(2, 1, 2, struct([1,1],[0,8],[int,long])),"
-	"vector(3, 2, 4, struct([1,1],[0,16],[long_double_int,wchar]))])",
+	"struct([2,1], [0,80], [struct([1,1],[0,8],[int,long]),vector(3, 2, 4, long_double_int)])",
 	"contiguous(700, struct([1,1,1], [0,8,16], [int,aint,byte]))",
 	"indexed([2,1,3], [0,5,9], struct([1,1], [0,32], [c_long_double_complex,long]))",
 };

@@ -71,6 +71,54 @@ static bool drop_block(struct random_tree *node, size_t i)
 	return true;
 }
 
+/* The arrays of a subarray or darray: where they begin, and how many dimensions they have. */
+static size_t arrays_of(const struct random_tree *node, size_t *first, size_t *ndims)
+{
+	*first = node->combiner == DTCONV_COMBINER_DARRAY ? 3 : 1;
+	*ndims = 0;
+	if (node->combiner == DTCONV_COMBINER_SUBARRAY ||
+	    node->combiner == DTCONV_COMBINER_DARRAY)
+		*ndims = node->counts[*first - 1];
+	return node->combiner == DTCONV_COMBINER_DARRAY ? 4 : 3;
+}
+
+static size_t droppable_dimensions(const struct random_tree *node)
+{
+	size_t first, ndims;
+
+	arrays_of(node, &first, &ndims);
+	return ndims > 1 ? ndims : 0;
+}
+
+/* The process keeps its coordinates in the other dimensions. */
+static void leave_grid(struct random_tree *node, size_t dimension)
+{
+	size_t ndims = node->counts[2], *psizes = &node->counts[3 + 3 * ndims], after = 1;
+
+	for (size_t i = dimension + 1; i < ndims; i++)
+		after *= psizes[i];
+	node->counts[1] = node->counts[1] / (after * psizes[dimension]) * after +
+			  node->counts[1] % after;
+	node->counts[0] /= psizes[dimension];
+}
+
+static bool drop_dimension(struct random_tree *node, size_t dimension)
+{
+	size_t first, ndims, arrays = arrays_of(node, &first, &ndims);
+
+	if (node->combiner == DTCONV_COMBINER_DARRAY)
+		leave_grid(node, dimension);
+	for (size_t a = arrays; a-- > 0;) {
+		size_t at = first + a * ndims + dimension;
+
+		memmove(&node->counts[at], &node->counts[at + 1],
+			(node->count_count - at - 1) * sizeof(node->counts[0]));
+		node->count_count--;
+	}
+	node->counts[first - 1]--;
+	return true;
+}
+
 /* Counts that say how long an array is are not for halving. */
 static bool is_length(const struct random_tree *node, size_t i)
 {
@@ -114,6 +162,7 @@ static bool edit_node(struct random_tree **node, size_t *k, bool *found)
 	struct random_tree *tree = *node;
 	size_t children = tree->child_count;
 	size_t drops = lists_blocks(tree) ? tree->displacement_count : 0;
+	size_t dimensions = droppable_dimensions(tree);
 	size_t counts = 2 * tree->count_count, places = 3 * tree->displacement_count;
 
 	*found = true;
@@ -126,6 +175,9 @@ static bool edit_node(struct random_tree **node, size_t *k, bool *found)
 	if (*k < drops)
 		return drop_block(tree, *k);
 	*k -= drops;
+	if (*k < dimensions)
+		return drop_dimension(tree, *k);
+	*k -= dimensions;
 	if (*k < counts)
 		return lower_count(tree, *k / 2, *k % 2 == 0);
 	*k -= counts;

@@ -50,6 +50,45 @@ struct random_tree *random_tree_clone(const struct random_tree *tree)
 	return copy;
 }
 
+/* Read what a derived type was made of; its children are still missing. */
+static struct random_tree *node_of_type(const struct dtconv_type *type,
+					struct dtconv_type ***old)
+{
+	struct dtconv_envelope e;
+	struct random_tree *tree;
+
+	if (dtconv_type_query_envelope(type, &e))
+		abort();
+	tree = random_tree_new(e.combiner, e.count_count, e.displacement_count,
+			       e.type_count);
+	*old = zeroed(e.type_count, sizeof(struct dtconv_type *));
+	if (dtconv_type_query_contents(type, e.count_count, tree->counts,
+				       e.displacement_count, tree->displacements,
+				       e.type_count, *old))
+		abort();
+	return tree;
+}
+
+struct random_tree *random_tree_of_type(const struct dtconv_type *type)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type **old;
+	struct random_tree *tree;
+
+	if (dtconv_type_query(type, &attr))
+		abort();
+	if (attr.combiner == DTCONV_COMBINER_NAMED) {
+		tree = random_tree_new(DTCONV_COMBINER_NAMED, 0, 0, 0);
+		tree->predefined = attr.predefined;
+		return tree;
+	}
+	tree = node_of_type(type, &old);
+	for (size_t i = 0; i < tree->child_count; i++)
+		tree->children[i] = random_tree_of_type(old[i]);
+	free(old);
+	return tree;
+}
+
 void random_tree_destroy(struct random_tree *tree)
 {
 	if (!tree)

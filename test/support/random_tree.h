@@ -27,6 +27,9 @@ struct random_tree *random_tree_new(enum dtconv_combiner combiner, size_t count_
 /** A deep copy. */
 struct random_tree *random_tree_clone(const struct random_tree *tree);
 
+/** The tree of a type, which is not very deep; aborts when memory is short. */
+struct random_tree *random_tree_of_type(const struct dtconv_type *type);
+
 /** Expand a tree with the oracle; false if it leaves the limits. */
 bool random_tree_map(const struct random_tree *tree, const struct random_limits *limits,
 		     struct ref_typemap *map);

@@ -85,13 +85,12 @@ ptrdiff_t stage_displacement(const struct stage *stage, size_t offset)
 }
 
 /* Asks the oracle where each byte of the stream lies. */
-static int map_bytes(struct stage *stage)
+static int map_bytes(struct stage *stage, enum dtconv_padding padding)
 {
 	struct ref_typemap typemap = { .count = 0 };
 	int failed = -1;
 
-	if (ref_typemap_build(stage->type, DTCONV_PADDING_STRUCT, STAGE_MAX_STREAM,
-			      &typemap))
+	if (ref_typemap_build(stage->type, padding, STAGE_MAX_STREAM, &typemap))
 		return -1;
 	if (!typemap.size || stage->count <= STAGE_MAX_STREAM / typemap.size) {
 		stage->bytes = stage->count * typemap.size;
@@ -155,11 +154,12 @@ static void fill(struct stage *stage, uint64_t seed)
 		stage->stream[i] = stage->source[stage->map[i]];
 }
 
-int stage_open(struct stage *stage, struct dtconv_type *type, size_t count,
-	       size_t source_shift, size_t target_shift, uint64_t seed)
+int stage_open_padded(struct stage *stage, struct dtconv_type *type, size_t count,
+		      enum dtconv_padding padding, size_t source_shift,
+		      size_t target_shift, uint64_t seed)
 {
 	*stage = (struct stage){ .type = type, .count = count };
-	if (dtconv_type_commit(type) || map_bytes(stage))
+	if (dtconv_type_commit(type) || map_bytes(stage, padding))
 		goto fail;
 	find_span(stage);
 	if (stage->span > STAGE_MAX_SPAN ||
@@ -171,6 +171,13 @@ int stage_open(struct stage *stage, struct dtconv_type *type, size_t count,
 fail:
 	stage_close(stage);
 	return -1;
+}
+
+int stage_open(struct stage *stage, struct dtconv_type *type, size_t count,
+	       size_t source_shift, size_t target_shift, uint64_t seed)
+{
+	return stage_open_padded(stage, type, count, DTCONV_PADDING_STRUCT, source_shift,
+				 target_shift, seed);
 }
 
 void stage_close(struct stage *stage)

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct dtconv_context;
+#include <dtconv/context.h>
+
 struct dtconv_type;
 
 /* Bytes of guard before and after everything; a fragment's packed memory has as many. */
@@ -47,6 +48,11 @@ struct stage {
  */
 int stage_open(struct stage *stage, struct dtconv_type *type, size_t count,
 	       size_t source_shift, size_t target_shift, uint64_t seed);
+
+/* The same for a type of a context with another padding rule. */
+int stage_open_padded(struct stage *stage, struct dtconv_type *type, size_t count,
+		      enum dtconv_padding padding, size_t source_shift,
+		      size_t target_shift, uint64_t seed);
 void stage_close(struct stage *stage);
 
 /* Puts guard bytes all over the target; nothing has been delivered. */

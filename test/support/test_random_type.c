@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/random_tree.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -144,6 +145,58 @@ START_TEST(failures_are_reduced)
 }
 END_TEST
 
+START_TEST(a_tree_is_read_off_a_type)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct random_tree *tree = random_tree_create(seed, NULL), *again;
+		struct dtconv_type *type = NULL;
+
+		t_ok(random_tree_build(tree, t_context, &type));
+		again = random_tree_of_type(type);
+		char *text = random_tree_text(tree, t_context);
+		char *other = random_tree_text(again, t_context);
+		ck_assert_str_eq(text, other);
+		free(text);
+		free(other);
+		dtconv_type_unref(type);
+		random_tree_destroy(again);
+		random_tree_destroy(tree);
+	}
+}
+END_TEST
+
+/* A made-up failure: more than 16 bytes of data. */
+static bool is_long(struct dtconv_type *type, void *arg)
+{
+	(void)arg;
+	return t_attr(type).size > 16;
+}
+
+static void expect_reduced(const char *from, const char *to)
+{
+	struct dtconv_type *type = t_parse(from);
+	struct random_tree *tree = random_tree_of_type(type);
+	struct random_tree *small =
+		random_tree_shrink(tree, t_context, NULL, is_long, NULL);
+	char *text = random_tree_text(small, t_context);
+
+	ck_assert_str_eq(text, to);
+	free(text);
+	random_tree_destroy(small);
+	random_tree_destroy(tree);
+	dtconv_type_unref(type);
+}
+
+START_TEST(dimensions_are_dropped)
+{
+	expect_reduced("subarray([3,4,5], [1,4,2], [2,0,1], fortran, int)",
+		       "subarray([3,2], [3,2], [0,0], c, int)");
+	expect_reduced("darray(12, 7, [6,2,8], [block,none,cyclic], [default,default,2], "
+		       "[3,1,4], c, double)",
+		       "darray(4, 0, [2,2], [block,block], [2,2], [1,4], c, double)");
+}
+END_TEST
+
 START_TEST(numbers_stay_in_their_range)
 {
 	struct random_stream stream = { 3 };
@@ -171,6 +224,8 @@ int main(void)
 	tcase_add_test(types, every_constructor_occurs);
 	tcase_add_test(types, limits_are_kept);
 	tcase_add_test(types, failures_are_reduced);
+	tcase_add_test(types, a_tree_is_read_off_a_type);
+	tcase_add_test(types, dimensions_are_dropped);
 	tcase_add_test(types, numbers_stay_in_their_range);
 	return t_run(suite);
 }

@@ -166,7 +166,7 @@ static int unpack_fragment(struct ways *ways, struct dtconv_convertor *convertor
 struct cuts {
 	size_t *at;
 	size_t count;
-	enum { FORWARD, BACKWARD, SHUFFLED } order;
+	enum order { FORWARD, BACKWARD, SHUFFLED } order;
 };
 
 static struct cuts choose_cuts(struct ways *ways)
@@ -174,7 +174,7 @@ static struct cuts choose_cuts(struct ways *ways)
 	struct cuts cuts = { .at = malloc((ways->tc->bytes + 2) * sizeof(size_t)) };
 	size_t longest = 1 + choose(ways->choices, 60);
 
-	cuts.order = choose(ways->choices, 3);
+	cuts.order = (enum order)choose(ways->choices, 3);
 	for (size_t at = 0; at < ways->tc->bytes;
 	     at += 1 + choose(ways->choices, longest))
 		cuts.at[cuts.count++] = at;
