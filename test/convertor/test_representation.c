@@ -325,8 +325,10 @@ START_TEST(long_double_is_rounded_to_double)
 	for (size_t i = 0; i < NUMBERS; i++) {
 		double right = (double)numbers[i];
 
-		ck_assert_msg(memcmp(&packed[i], &right, 8) == 0, "%La is %a, not %a",
-			      numbers[i], packed[i], right);
+		/* Also the sign of a zero. */
+		ck_assert_msg(packed[i] == right &&
+				      !signbit(packed[i]) == !signbit(right),
+			      "%La is %a, not %a", numbers[i], packed[i], right);
 	}
 	free(numbers);
 	free(packed);
