@@ -50,7 +50,8 @@ static void print_help(void)
 	     "  --engines LIST     dtconv, memcpy, hand, openmpi, mpich, with * and ?\n"
 	     "  --peer NAME=FILE   another engine: a program that speaks the peers' protocol\n"
 	     "  --mode MODE        small: 8 to 512 bytes, ns a call; commit: making types;\n"
-	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions\n"
+	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions;\n"
+	     "                     typed: converted, combined and checksummed streams\n"
 	     "  --list             name the rows, measure nothing\n"
 	     "\n"
 	     "How:\n"
@@ -104,7 +105,8 @@ static const struct word op_words[] = {
 static const struct word mode_words[] = {
 	{ "layouts", BENCH_MODE_LAYOUTS }, { "small", BENCH_MODE_SMALL },
 	{ "commit", BENCH_MODE_COMMIT },   { "frag", BENCH_MODE_FRAG },
-	{ "seek", BENCH_MODE_SEEK },       { 0 },
+	{ "seek", BENCH_MODE_SEEK },       { "typed", BENCH_MODE_TYPED },
+	{ 0 },
 };
 
 static const struct word *find_word(const struct word *words, const char *text,
@@ -202,8 +204,8 @@ static int read_mode(struct settings *s, const char *text)
 
 	if (!word)
 		return tool_usage(NAME,
-				  "--mode is '%.40s', but must be small, commit, frag "
-				  "or seek",
+				  "--mode is '%.40s', but must be small, commit, frag, "
+				  "seek or typed",
 				  text);
 	s->options.mode = (enum bench_mode)word->bits;
 	return TOOL_OK;

@@ -283,6 +283,9 @@ static void run_mode(struct session *s)
 	case BENCH_MODE_SEEK:
 		mode_seek(s);
 		break;
+	case BENCH_MODE_TYPED:
+		mode_typed(s);
+		break;
 	}
 }
 

@@ -17,7 +17,8 @@ enum bench_mode {
 	BENCH_MODE_SMALL,
 	BENCH_MODE_COMMIT,
 	BENCH_MODE_FRAG,
-	BENCH_MODE_SEEK
+	BENCH_MODE_SEEK,
+	BENCH_MODE_TYPED
 };
 
 /* A program of the user's own, as NAME=PATH. */

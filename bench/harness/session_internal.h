@@ -95,5 +95,6 @@ void mode_small(struct session *session);
 void mode_commit(struct session *session);
 void mode_frag(struct session *session);
 void mode_seek(struct session *session);
+void mode_typed(struct session *session);
 
 #endif
