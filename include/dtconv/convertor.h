@@ -187,21 +187,24 @@ DTCONV_API int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t c
 					      struct dtconv_convertor **convertor);
 
 /**
- * Bind an existing convertor to other data, to pack it. Position 0. Allocates nothing.
+ * Bind an existing convertor to other data, to pack it. Position 0. Allocates nothing, unless it
+ * was given a representation.
  *
  * @param convertor the convertor, nothing in flight.
  * @param type      a committed type of the same context.
  * @param count     instances.
  * @param buffer    [in] the user's data, borrowed.
  * @return 0; DTCONV_ERR_STATE if the type is not committed or an operation is in flight;
- *         DTCONV_ERR_OVERFLOW. On failure the old binding stays.
+ *         DTCONV_ERR_OVERFLOW; as dtconv_convertor_configure for what it was given. On failure the
+ *         old binding stays.
  */
 DTCONV_API int dtconv_convertor_rebind_pack(struct dtconv_convertor *convertor,
 					    struct dtconv_type *type, size_t count,
 					    const void *buffer);
 
 /**
- * Bind an existing convertor to other data, to unpack it. Position 0. Allocates nothing.
+ * Bind an existing convertor to other data, to unpack it. Position 0. Allocates nothing, unless
+ * it was given a representation.
  *
  * @param convertor the convertor, nothing in flight.
  * @param type      a committed type of the same context.
@@ -224,6 +227,8 @@ DTCONV_API int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor
  *         DTCONV_ERR_OVERFLOW if the represented stream is longer than size_t;
  *         DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM. On failure
  *         everything stays as it was.
+ *
+ * Does not block. May allocate, and so may binding anew what was given a representation.
  */
 DTCONV_API int dtconv_convertor_configure(struct dtconv_convertor *convertor,
 					  const struct dtconv_convertor_params *params);
@@ -235,6 +240,8 @@ DTCONV_API int dtconv_convertor_configure(struct dtconv_convertor *convertor,
  * @param crc       [out] CRC-32C (Castagnoli) of the packed bytes, provided that they are the
  *                  stream's first ones and each moved once, in any order.
  * @return 0; DTCONV_ERR_STATE if the convertor keeps no checksum or an operation is in flight.
+ *
+ * Does not block; allocates nothing.
  */
 DTCONV_API int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor,
 				       uint32_t *crc);
@@ -246,7 +253,9 @@ DTCONV_API int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor,
  * @param crc   of the bytes before, or 0.
  * @param data  [in] the bytes.
  * @param bytes how many.
- * @return the checksum. Callable from any thread.
+ * @return the checksum.
+ *
+ * Blocks until done; allocates nothing. Callable from any thread.
  */
 DTCONV_API uint32_t dtconv_crc32c(uint32_t crc, const void *data, size_t bytes);
 
@@ -293,7 +302,8 @@ DTCONV_API int dtconv_convertor_query(const struct dtconv_convertor *convertor,
  * @param position  bytes from the stream's start, at most its length.
  * @return 0; DTCONV_ERR_INVAL past the end; DTCONV_ERR_STATE if an operation is in flight.
  *
- * Costs the nesting depth plus the logarithm of the longest block table.
+ * Costs the nesting depth plus the logarithm of the longest block table; with a representation or
+ * an operation, also the nodes of the type's signature that stand before.
  */
 DTCONV_API int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position);
 

@@ -73,7 +73,9 @@ typedef void (*dtconv_op_fn)(void *arg, const void *incoming, void *target, size
 /**
  * Name an operation.
  * @param op the operation.
- * @return its lower-case name, for example "sum"; NULL if it is none.
+ * @return its lower-case name, for example "sum", a constant string; NULL if it is none.
+ *
+ * Never blocks; callable from any thread.
  */
 DTCONV_API const char *dtconv_op_name(enum dtconv_op op);
 
@@ -85,6 +87,8 @@ DTCONV_API const char *dtconv_op_name(enum dtconv_op op);
  * @return 0; DTCONV_ERR_INVAL if MPI does not define it on an element of the type (the error
  *         text says which); DTCONV_ERR_UNSUPPORTED if this build's compiler has no
  *         arithmetic for it (integers and floating point of 16 bytes on some machines).
+ *
+ * Never blocks; callable from any thread.
  */
 DTCONV_API int dtconv_op_check(enum dtconv_op op, const struct dtconv_type *type);
 

@@ -67,7 +67,7 @@ struct dtconv_representation {
  * @param representation [out] filled in.
  * @return 0; DTCONV_ERR_INVAL for an unknown name.
  *
- * Callable from any thread.
+ * Never blocks; callable from any thread.
  */
 DTCONV_API int dtconv_representation_find(const char *name,
 					  struct dtconv_representation *representation);
@@ -77,6 +77,8 @@ DTCONV_API int dtconv_representation_find(const char *name,
  *
  * @param index from 0 on.
  * @return a constant string, or NULL past the last one.
+ *
+ * Never blocks; callable from any thread.
  */
 DTCONV_API const char *dtconv_representation_name(size_t index);
 
@@ -87,7 +89,10 @@ DTCONV_API const char *dtconv_representation_name(size_t index);
  * @param count          instances of it.
  * @param representation of the stream; NULL for the native one.
  * @param bytes          [out] the length.
- * @return 0; DTCONV_ERR_OVERFLOW; DTCONV_ERR_INVAL for a representation that is none.
+ * @return 0; DTCONV_ERR_OVERFLOW; DTCONV_ERR_INVAL for a representation that is none;
+ *         DTCONV_ERR_NOMEM.
+ *
+ * Never blocks; callable from any thread. Costs the nodes of the type's signature.
  */
 DTCONV_API int dtconv_packed_size(const struct dtconv_type *type, size_t count,
 				  const struct dtconv_representation *representation,

@@ -662,6 +662,8 @@ DTCONV_API int dtconv_type_format_program(const struct dtconv_type *type, char *
  * @param length   [out] length of the whole stream in bytes, also when it did not fit.
  * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written then);
  *         DTCONV_ERR_NOMEM.
+ *
+ * Does not block; callable from any thread.
  */
 DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes,
 				     size_t capacity, size_t *length);
@@ -686,6 +688,8 @@ DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes
  *         descriptions written out without sharing, are far larger than the stream;
  *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_NOMEM. The error
  *         text says at which byte.
+ *
+ * Does not block; callable from any thread.
  */
 DTCONV_API int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes,
 				       size_t length, struct dtconv_type **type);

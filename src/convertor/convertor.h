@@ -57,9 +57,8 @@ int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type,
 		      const char *caller, const char *argument);
 
 /* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
-int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,
-		       char *packed, size_t bytes, enum dtc_direction direction,
-		       size_t *moved);
+int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
+		       enum dtc_direction direction, size_t *moved);
 
 /* A new convertor at position 0. @caller's user gave the type as argument 1. */
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,

@@ -24,9 +24,8 @@ static void count_call(struct dtconv_context *context, enum dtc_direction direct
 			  bytes);
 }
 
-int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type, char *user,
-		       char *packed, size_t bytes, enum dtc_direction direction,
-		       size_t *moved)
+int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
+		       enum dtc_direction direction, size_t *moved)
 {
 	uint64_t before = cursor->position;
 	const struct dtc_job job = {.cursor = cursor,
@@ -37,7 +36,6 @@ int dtc_convertor_move(struct dtc_cursor *cursor, const struct dtconv_type *type
 
 	int status = dtc_host_backend.submit(&job);
 	*moved = (size_t)(cursor->position - before);
-	count_call(type->context, direction, *moved);
 	return status;
 }
 
@@ -97,9 +95,11 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 
 	int status =
 		dtc_convertor_aim(&cursor, type, count, caller, "type (argument 1)");
-	if (!status)
-		status = dtc_convertor_move(&cursor, type, user, packed, bytes, direction,
+	if (!status) {
+		status = dtc_convertor_move(&cursor, user, packed, bytes, direction,
 					    &done);
+		count_call(type->context, direction, done);
+	}
 	if (moved)
 		*moved = done;
 	if (status)
@@ -142,12 +142,10 @@ static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t b
 					     .packed = packed,
 					     .bytes = bytes,
 					     .caller = caller };
-	int status = convertor->direction == DTC_PACK
-			     ? dtc_typed_pack(convertor->typed, &move, moved)
-			     : dtc_typed_unpack(convertor->typed, &move, moved);
 
-	count_call(convertor->type->context, convertor->direction, *moved);
-	return status;
+	return convertor->direction == DTC_PACK
+		       ? dtc_typed_pack(convertor->typed, &move, moved)
+		       : dtc_typed_unpack(convertor->typed, &move, moved);
 }
 
 static int move_some(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -155,8 +153,8 @@ static int move_some(struct dtconv_convertor *convertor, char *packed, size_t by
 {
 	if (DTC_UNLIKELY(convertor->typed))
 		return move_typed(convertor, packed, bytes, moved, caller);
-	return dtc_convertor_move(&convertor->cursor, convertor->type, convertor->user,
-				  packed, bytes, convertor->direction, moved);
+	return dtc_convertor_move(&convertor->cursor, convertor->user, packed, bytes,
+				  convertor->direction, moved);
 }
 
 static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -182,9 +180,12 @@ static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t
 static int move_next(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		     size_t *moved, const char *caller)
 {
-	if (DTC_UNLIKELY(convertor->checksum.on))
-		return move_checked(convertor, packed, bytes, moved, caller);
-	return move_some(convertor, packed, bytes, moved, caller);
+	int status = DTC_UNLIKELY(convertor->checksum.on)
+			     ? move_checked(convertor, packed, bytes, moved, caller)
+			     : move_some(convertor, packed, bytes, moved, caller);
+
+	count_call(convertor->type->context, convertor->direction, *moved);
+	return status;
 }
 
 static int move_with(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -367,9 +368,8 @@ static int check_signatures(const struct dtconv_type *source_type, size_t source
 }
 
 /* Pack into a small buffer and unpack it again until either side ends. */
-static int copy_through(struct dtc_cursor *source, const struct dtconv_type *source_type,
-			char *from, struct dtc_cursor *target,
-			const struct dtconv_type *target_type, char *to, size_t *copied)
+static int copy_through(struct dtc_cursor *source, char *from, struct dtc_cursor *target,
+			char *to, size_t *copied)
 {
 	char buffer[COPY_BYTES];
 	size_t packed, unpacked;
@@ -380,11 +380,11 @@ static int copy_through(struct dtc_cursor *source, const struct dtconv_type *sou
 		size_t room = (size_t)DTC_MIN(target->size - target->position,
 					      (uint64_t)sizeof(buffer));
 
-		status = dtc_convertor_move(source, source_type, from, buffer, room, DTC_PACK,
-					    &packed);
+		status =
+			dtc_convertor_move(source, from, buffer, room, DTC_PACK, &packed);
 		if (status)
 			break;
-		status = dtc_convertor_move(target, target_type, to, buffer, packed, DTC_UNPACK,
+		status = dtc_convertor_move(target, to, buffer, packed, DTC_UNPACK,
 					    &unpacked);
 		*copied += unpacked;
 	}
@@ -417,8 +417,9 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 					  &relation);
 	if (status)
 		return status;
-	status = copy_through(&from, source_type, (char *)(uintptr_t)source, &to, target_type,
-			      target, &copied);
+	status = copy_through(&from, (char *)(uintptr_t)source, &to, target, &copied);
+	count_call(source_type->context, DTC_PACK, copied);
+	count_call(source_type->context, DTC_UNPACK, copied);
 	if (moved)
 		*moved = copied;
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)

@@ -13,8 +13,8 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
+#include "convertor/convertor.h"
 #include "convertor/operation.h"
-#include "copy_backends/backend.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "kernels/reduce.h"
@@ -100,13 +100,14 @@ static int find_size(struct dtc_typed *typed, const char *caller)
 	int status = 0;
 
 	if (!typed->native)
-		status = dtc_wire_create(signature, &typed->representation, &typed->wire);
+		status = dtc_walk_sizes_create(signature, &typed->representation,
+					       &typed->sizes);
 	if (status == DTCONV_ERR_NOMEM)
 		return DTC_FAIL(context, status,
 				"%s: the allocator gave no memory for %zu nodes", caller,
 				signature->node_count);
-	if (typed->wire)
-		once = typed->wire->byte_count;
+	if (typed->sizes)
+		once = typed->sizes->byte_count;
 	if (status || once > SIZE_MAX || typed->count > SIZE_MAX ||
 	    dtc_mul_size((size_t)once, (size_t)typed->count, &size))
 		return DTC_FAIL(context, DTCONV_ERR_OVERFLOW,
@@ -116,7 +117,7 @@ static int find_size(struct dtc_typed *typed, const char *caller)
 	return 0;
 }
 
-/* Everything that follows from the type and the count, in a state that has no wire yet. */
+/* Everything that follows from the type and the count, in a state that has no sizes yet. */
 static int bind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t count,
 		const char *caller)
 {
@@ -130,7 +131,7 @@ static int bind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t coun
 	status = find_size(typed, caller);
 	if (status)
 		return status;
-	dtc_walk_init(&typed->walk, type->signature, typed->wire, count);
+	dtc_walk_init(&typed->walk, type->signature, typed->sizes, count);
 	typed->position = 0;
 	return 0;
 }
@@ -149,8 +150,6 @@ int dtc_typed_create(struct dtconv_type *type, uint64_t count,
 	if (!status)
 		status = dtc_representation_resolve(
 			context, caller, params.representation, &representation);
-	if (!status)
-		status = dtc_op_check(params.op, type, caller);
 	if (status)
 		return status;
 	*typed = NULL;
@@ -185,7 +184,7 @@ void dtc_typed_destroy(struct dtc_typed *typed)
 		return;
 	struct dtconv_context *context = typed->type->context;
 
-	dtc_wire_destroy(typed->wire);
+	dtc_walk_sizes_destroy(typed->sizes);
 	dtc_held_drop(&typed->held, context);
 	dtc_free(context, typed);
 }
@@ -195,14 +194,14 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 {
 	struct dtc_typed next = *typed;
 
-	next.wire = NULL;
+	next.sizes = NULL;
 	next.held = (struct dtc_held){ .slots = NULL };
 	int status = bind(&next, type, count, caller);
 	if (status) {
-		dtc_wire_destroy(next.wire);
+		dtc_walk_sizes_destroy(next.sizes);
 		return status;
 	}
-	dtc_wire_destroy(typed->wire);
+	dtc_walk_sizes_destroy(typed->sizes);
 	dtc_held_drop(&typed->held, typed->type->context);
 	*typed = next;
 	return 0;
@@ -216,15 +215,16 @@ int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone)
 	if (!copy)
 		return DTCONV_ERR_NOMEM;
 	*copy = *typed;
-	copy->wire = NULL;
+	copy->sizes = NULL;
 	copy->held = (struct dtc_held){ .slots = NULL };
-	if ((typed->wire && dtc_wire_create(typed->type->signature,
-					    &typed->representation, &copy->wire)) ||
+	if ((typed->sizes &&
+	     dtc_walk_sizes_create(typed->type->signature, &typed->representation,
+				   &copy->sizes)) ||
 	    dtc_held_copy(&copy->held, &typed->held, context)) {
 		dtc_typed_destroy(copy);
 		return DTCONV_ERR_NOMEM;
 	}
-	copy->walk.wire = copy->wire;
+	copy->walk.sizes = copy->sizes;
 	*clone = copy;
 	return 0;
 }
@@ -335,14 +335,11 @@ static int does_not_fit(const struct dtc_typed *typed, const struct dtc_unit *un
 static int move_native(const struct dtc_typed_move *move, uint64_t position,
 		       unsigned char *buffer, size_t bytes, enum dtc_direction direction)
 {
-	const struct dtc_job job = { .cursor = move->cursor,
-				     .user = move->user,
-				     .packed = (char *)buffer,
-				     .bytes = bytes,
-				     .direction = direction };
+	size_t moved;
 
 	dtc_cursor_seek(move->cursor, position);
-	return dtc_host_backend.submit(&job);
+	return dtc_convertor_move(move->cursor, move->user, (char *)buffer, bytes,
+				  direction, &moved);
 }
 
 /* ---- packing ------------------------------------------------------------------------- */
@@ -506,7 +503,7 @@ static int flush(const struct dtc_typed *typed, const struct dtc_typed_move *mov
 	unsigned char *store = window->incoming;
 	size_t bytes = window->bytes;
 	size_t at = 0;
-	int status = 0;
+	int status;
 
 	window->bytes = 0;
 	if (bytes == 0 || typed->op == DTCONV_OP_NO_OP)
@@ -515,14 +512,14 @@ static int flush(const struct dtc_typed *typed, const struct dtc_typed_move *mov
 		store = window->target;
 		status = move_native(move, window->native_position, store, bytes,
 				     DTC_PACK);
+		if (status)
+			return status;
 		for (size_t i = 0; i < window->segment_count; i++) {
 			combine(typed, &window->segments[i], store + at,
 				window->incoming + at);
 			at += window->segments[i].bytes;
 		}
 	}
-	if (status)
-		return status;
 	return move_native(move, window->native_position, store, bytes, DTC_UNPACK);
 }
 
@@ -653,7 +650,7 @@ int dtconv_packed_size(const struct dtconv_type *type, size_t count,
 		return status;
 	typed.native = dtc_representation_is_native(&typed.representation);
 	status = find_size(&typed, __func__);
-	dtc_wire_destroy(typed.wire);
+	dtc_walk_sizes_destroy(typed.sizes);
 	if (!status)
 		*bytes = (size_t)typed.size;
 	return status;

@@ -42,7 +42,7 @@ struct dtc_typed {
 	struct dtc_unit couple;
 	uint64_t size;         /* of the wire stream */
 	uint64_t position;     /* in it */
-	struct dtc_wire *wire; /* NULL if native */
+	struct dtc_walk_sizes *sizes; /* NULL if native */
 	struct dtc_walk
 		walk; /* at the element that holds the position; unused for couples */
 	struct dtc_held held;

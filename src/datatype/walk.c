@@ -38,13 +38,13 @@ static bool node_bytes(const struct dtc_signature_node *node,
 				      bytes);
 }
 
-int dtc_wire_create(const struct dtc_signature *signature,
-		    const struct dtc_representation *representation,
-		    struct dtc_wire **wire)
+int dtc_walk_sizes_create(const struct dtc_signature *signature,
+			  const struct dtc_representation *representation,
+			  struct dtc_walk_sizes **sizes)
 {
 	const struct dtc_signature_node *nodes = signature->nodes;
 	size_t n = signature->node_count;
-	struct dtc_wire *made =
+	struct dtc_walk_sizes *made =
 		dtc_alloc(signature->context, sizeof(*made) + n * sizeof(uint64_t));
 	bool overflow = false;
 
@@ -58,17 +58,17 @@ int dtc_wire_create(const struct dtc_signature *signature,
 		overflow = __builtin_add_overflow(made->byte_count, made->node_bytes[i],
 						  &made->byte_count);
 	if (overflow) {
-		dtc_wire_destroy(made);
+		dtc_walk_sizes_destroy(made);
 		return DTCONV_ERR_OVERFLOW;
 	}
-	*wire = made;
+	*sizes = made;
 	return 0;
 }
 
-void dtc_wire_destroy(struct dtc_wire *wire)
+void dtc_walk_sizes_destroy(struct dtc_walk_sizes *sizes)
 {
-	if (wire)
-		dtc_free(wire->context, wire);
+	if (sizes)
+		dtc_free(sizes->context, sizes);
 }
 
 /* ---- run by run ---------------------------------------------------------------------- */
@@ -96,10 +96,10 @@ static void to_end(struct dtc_walk *walk)
 }
 
 void dtc_walk_init(struct dtc_walk *walk, const struct dtc_signature *signature,
-		   const struct dtc_wire *wire, uint64_t count)
+		   const struct dtc_walk_sizes *sizes, uint64_t count)
 {
 	walk->signature = signature;
-	walk->wire = wire;
+	walk->sizes = sizes;
 	walk->count = count;
 	walk->node = 0;
 	walk->depth = 0;
@@ -153,8 +153,8 @@ void dtc_walk_copy(struct dtc_walk *copy, const struct dtc_walk *walk)
 
 static uint64_t wire_bytes(const struct dtc_walk *walk, size_t node)
 {
-	return walk->wire ? walk->wire->node_bytes[node]
-			  : walk->signature->nodes[node].byte_count;
+	return walk->sizes ? walk->sizes->node_bytes[node]
+			   : walk->signature->nodes[node].byte_count;
 }
 
 /* Pass whole units of @wire_unit bytes; answers how many. */
@@ -196,7 +196,7 @@ void dtc_walk_seek(struct dtc_walk *walk, uint64_t position)
 {
 	const struct dtc_signature *signature = walk->signature;
 	const struct dtc_signature_node *nodes = signature->nodes;
-	uint64_t instance = walk->wire ? walk->wire->byte_count : signature->byte_count;
+	uint64_t instance = walk->sizes ? walk->sizes->byte_count : signature->byte_count;
 	uint64_t rest = position;
 
 	walk->node = 0;

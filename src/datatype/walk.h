@@ -12,7 +12,7 @@
 struct dtc_representation;
 
 /* Bytes of each node of a signature, all trips together, in a representation. */
-struct dtc_wire {
+struct dtc_walk_sizes {
 	struct dtconv_context *context;
 	uint64_t byte_count; /* of the whole signature */
 	uint64_t node_bytes[];
@@ -26,7 +26,7 @@ struct dtc_walk_frame {
 /* The current run, what is left of it, and where that is. */
 struct dtc_walk {
 	const struct dtc_signature *signature;
-	const struct dtc_wire *wire; /* NULL: elements have the size of memory */
+	const struct dtc_walk_sizes *sizes; /* NULL: elements have the size of memory */
 	uint64_t count;
 	uint64_t instances_left; /* after the current one */
 	size_t node;
@@ -41,14 +41,14 @@ struct dtc_walk {
  * The sizes of a signature's nodes in a representation. Fails with NOMEM, or with OVERFLOW if
  * they leave 64 bits.
  */
-int dtc_wire_create(const struct dtc_signature *signature,
-		    const struct dtc_representation *representation,
-		    struct dtc_wire **wire);
-void dtc_wire_destroy(struct dtc_wire *wire);
+int dtc_walk_sizes_create(const struct dtc_signature *signature,
+			  const struct dtc_representation *representation,
+			  struct dtc_walk_sizes **sizes);
+void dtc_walk_sizes_destroy(struct dtc_walk_sizes *sizes);
 
-/* Stand before the first element; @wire may be NULL. */
+/* Stand before the first element; @sizes may be NULL. */
 void dtc_walk_init(struct dtc_walk *walk, const struct dtc_signature *signature,
-		   const struct dtc_wire *wire, uint64_t count);
+		   const struct dtc_walk_sizes *sizes, uint64_t count);
 
 /* Stand before the element that holds byte @position of the wire stream, or at the end. */
 void dtc_walk_seek(struct dtc_walk *walk, uint64_t position);

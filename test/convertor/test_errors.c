@@ -305,6 +305,26 @@ START_TEST(moves_are_counted)
 }
 END_TEST
 
+START_TEST(what_a_call_does_inside_is_not_counted)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_CRC32C,
+							.op = DTCONV_OP_SUM };
+	struct dtconv_counters before = { .struct_size = sizeof(before) };
+	struct dtconv_counters after = { .struct_size = sizeof(after) };
+	size_t moved;
+
+	dtconv_context_query_counters(fixture_context, &before);
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, data, packed, 12, &params, &moved), 0);
+	ck_assert_int_eq(dtconv_copy(type, 1, data, type, 1, data, &moved), 0);
+	dtconv_context_query_counters(fixture_context, &after);
+	ck_assert_uint_eq(after.pack_calls, before.pack_calls + 1);
+	ck_assert_uint_eq(after.pack_bytes, before.pack_bytes + 12);
+	ck_assert_uint_eq(after.unpack_calls, before.unpack_calls + 2);
+	ck_assert_uint_eq(after.unpack_bytes, before.unpack_bytes + 24);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("errors");
@@ -326,5 +346,6 @@ int main(void)
 	tcase_add_checked_fixture(leavings, setup, teardown);
 	tcase_add_test(leavings, a_success_leaves_the_sentence_alone);
 	tcase_add_test(leavings, moves_are_counted);
+	tcase_add_test(leavings, what_a_call_does_inside_is_not_counted);
 	return fixture_run(suite);
 }

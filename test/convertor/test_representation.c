@@ -374,7 +374,10 @@ START_TEST(an_integer_that_does_not_fit_ends_the_pack)
 }
 END_TEST
 
-/* A wider wchar_t than here can be: a peer with a wider long would do the same. */
+/*
+ * Only a machine whose long has 4 bytes can be sent one that does not fit (the i386 tree); the
+ * others see that narrow ones keep their sign.
+ */
 START_TEST(an_integer_that_does_not_fit_ends_the_unpack)
 {
 	struct dtconv_representation wide = { .struct_size = sizeof(wide),
