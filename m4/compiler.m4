@@ -151,9 +151,13 @@ AC_DEFUN([DTC_CPU_FLAGS], [
 AVX2_CFLAGS=
 AVX512_CFLAGS=
 AS_CASE([$host_cpu], [x86_64], [
-	DTC_TRY_CFLAG([AVX2_CFLAGS], [-mavx2])
-	DTC_TRY_CFLAG([AVX512_CFLAGS], [-mavx512f -mavx512bw -mavx512vl -mavx512vbmi])
+	DTC_TRY_CFLAG([AVX2_CFLAGS], [-mavx2 -mbmi2])
+	DTC_TRY_CFLAG([AVX512_CFLAGS], [-mavx512f -mavx512bw -mavx512vl -mavx512vbmi -mbmi2])
 ])
+AS_IF([test -n "$AVX2_CFLAGS"],
+	[AC_DEFINE([DTC_CPU_AVX2], [1], [Define to 1 if there are kernels for AVX2.])])
+AS_IF([test -n "$AVX512_CFLAGS"],
+	[AC_DEFINE([DTC_CPU_AVX512], [1], [Define to 1 if there are kernels for AVX-512.])])
 AM_CONDITIONAL([CPU_AVX2], [test -n "$AVX2_CFLAGS"])
 AM_CONDITIONAL([CPU_AVX512], [test -n "$AVX512_CFLAGS"])
 AC_SUBST([AVX2_CFLAGS])

@@ -6,14 +6,30 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "context.h"
 #include "copy_backends/backend.h"
 #include "datatype/type.h"
+#include "kernels/cpu.h"
 #include "log.h"
 #include "text.h"
 
 #include <dtconv/version.h>
+
+/* The kernels that the environment asks for, or else the best. */
+static const struct dtc_cpu_kernels *choose_kernels(struct dtconv_context *context)
+{
+	const char *name = getenv("DTCONV_CPU");
+	const struct dtc_cpu_kernels *asked = name ? dtc_cpu_find(name) : NULL;
+
+	if (name && !asked)
+		DTC_LOG(context, DTCONV_LOG_WARN,
+			"environment variable DTCONV_CPU is '%.40s', which this build or processor does "
+			"not have; dtconv info lists those it has",
+			name);
+	return asked ? asked : dtc_cpu_best();
+}
 
 int dtconv_context_create(const struct dtconv_context_params *params,
 			  struct dtconv_context **context)
@@ -31,6 +47,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 		dtc_context_destroy(created);
 		return status;
 	}
+	created->cpu = choose_kernels(created);
 	*context = created;
 	return 0;
 }
@@ -61,19 +78,20 @@ static void describe_build(struct dtc_text *text)
 #endif
 }
 
-static void describe_cpu(struct dtc_text *text)
+static void describe_cpu(const struct dtconv_context *context, struct dtc_text *text)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	__builtin_cpu_init();
-	dtc_text_printf(text,
-			"processor: x86-%zu, AVX2 %s, AVX-512 %s; kernels: generic\n",
-			8 * sizeof(void *), __builtin_cpu_supports("avx2") ? "yes" : "no",
-			__builtin_cpu_supports("avx512f") ? "yes" : "no");
+	dtc_text_printf(text, "processor: x86-%zu\n", 8 * sizeof(void *));
 #elif defined(__aarch64__)
-	dtc_text_printf(text, "processor: aarch64; kernels: generic\n");
+	dtc_text_printf(text, "processor: aarch64\n");
 #else
-	dtc_text_printf(text, "processor: other; kernels: generic\n");
+	dtc_text_printf(text, "processor: other\n");
 #endif
+	dtc_text_printf(text, "kernels: %s (of", context->cpu->name);
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		dtc_text_printf(text, " %s%s", dtc_cpu_sets[i]->name,
+				dtc_cpu_runs(dtc_cpu_sets[i]) ? "" : ", not here");
+	dtc_text_printf(text, ")\n");
 }
 
 static void describe_backends(struct dtc_text *text)
@@ -91,10 +109,9 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 		return DTCONV_ERR_INVAL;
 	struct dtc_text text;
 
-	(void)context;
 	dtc_text_init(&text, buffer, capacity);
 	describe_build(&text);
-	describe_cpu(&text);
+	describe_cpu(context, &text);
 	describe_backends(&text);
 	return dtc_text_finish(&text, length);
 }

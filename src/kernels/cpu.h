@@ -3,11 +3,12 @@
  * CPU kernels: leaf loops that move bytes between a packed side and a user side. They know
  * block sizes and strides and nothing of types; they allocate nothing and cannot fail.
  *
- * They touch exactly the bytes they are told: no store to a gap, no load beyond a block.
+ * They touch exactly the bytes they are told: no store to a gap, no load of one.
  */
 #ifndef DTC_KERNELS_CPU_H
 #define DTC_KERNELS_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,18 +25,53 @@ struct dtc_grid_side {
 	ptrdiff_t inner;
 };
 
-/* Copy @outer x @inner blocks of @block bytes; the sides do not overlap. */
-void dtc_cpu_grid(char *to, struct dtc_grid_side to_strides, const char *from,
-		  struct dtc_grid_side from_strides, size_t outer, size_t inner, size_t block);
+/* @outer x @inner blocks of @block bytes; the sides do not overlap. */
+struct dtc_grid {
+	char *to;
+	const char *from;
+	struct dtc_grid_side to_strides, from_strides;
+	size_t outer, inner;
+	size_t block;
+};
+
+/*
+ * Whole entries [first, first + count) of a table of runs; @packed is where the first one's bytes
+ * are packed, @user where displacement 0 is.
+ */
+struct dtc_entries {
+	const struct dtc_table *table;
+	uint64_t first, count;
+	char *packed;
+	char *user;
+	enum dtc_direction direction;
+};
+
+/* One set of kernels, compiled for one instruction set. */
+struct dtc_cpu_kernels {
+	const char *name; /* what DTCONV_CPU calls it */
+	/* Copy the blocks, the inner ones of a row after each other. */
+	void (*grid)(const struct dtc_grid *grid);
+	/*
+	 * The same in tiles, for sides that are dense along different axes: @to along the outer
+	 * one, @from along the inner one.
+	 */
+	void (*transpose)(const struct dtc_grid *grid);
+	void (*table)(const struct dtc_entries *entries);
+};
+
+/* All sets of this build, the plainest first; ends with NULL. */
+extern const struct dtc_cpu_kernels *const dtc_cpu_sets[];
+
+/* Whether this processor can run a set. */
+bool dtc_cpu_runs(const struct dtc_cpu_kernels *kernels);
+
+/* The set of that name, if this build has it and the processor can run it, else NULL. */
+const struct dtc_cpu_kernels *dtc_cpu_find(const char *name);
+
+/* The best set for this processor. */
+const struct dtc_cpu_kernels *dtc_cpu_best(void);
 
 /* Copy one run. */
 void dtc_cpu_run(char *to, const char *from, size_t bytes);
-
-/*
- * Copy whole entries [first, first + count) of a table of runs; @packed is where the first
- * one's bytes are packed, @user where displacement 0 is.
- */
-void dtc_cpu_table(const struct dtc_table *table, uint64_t first, uint64_t count, char *packed,
-		   char *user, enum dtc_direction direction);
 
 #endif

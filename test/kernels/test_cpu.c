@@ -43,8 +43,9 @@ static void check_grid(size_t to_at, struct dtc_grid_side to, size_t from_at,
 {
 	fill();
 	copy_bytes(to_at, to, from_at, from, outer, inner, block);
-	dtc_cpu_grid((char *)target + to_at, to, (const char *)source + from_at, from, outer,
-		     inner, block);
+	const struct dtc_grid grid = { (char *)target + to_at, (const char *)source + from_at,
+				       to, from, outer, inner, block };
+	dtc_cpu_best()->grid(&grid);
 	ck_assert_msg(memcmp(target, expected, ROOM) == 0,
 		      "%zu x %zu blocks of %zu bytes, at %zu from %zu", outer, inner, block,
 		      to_at, from_at);

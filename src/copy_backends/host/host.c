@@ -8,9 +8,11 @@
 #include "copy_backends/backend.h"
 
 #include "base.h"
+#include "context.h"
 
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
 struct place {
+	const struct dtc_cpu_kernels *cpu;
 	char *user;
 	char *packed;
 	enum dtc_direction direction;
@@ -24,8 +26,8 @@ static char *displaced(const char *base, int64_t disp)
 
 static struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
 {
-	return (struct place){displaced(place->user, user_disp), place->packed + packed_disp,
-			      place->direction};
+	return (struct place){place->cpu, displaced(place->user, user_disp),
+			      place->packed + packed_disp, place->direction};
 }
 
 /* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
@@ -42,16 +44,39 @@ static void move_run(struct place place, uint64_t bytes)
 		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
 }
 
+/* A grid of blocks, the inner ones of a row after each other. */
+static struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
+			       struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
+			       uint64_t block)
+{
+	struct dtc_grid grid = { .outer = (size_t)outer,
+				 .inner = (size_t)inner,
+				 .block = (size_t)block };
+	bool pack = place.direction == DTC_PACK;
+
+	grid.to = pack ? place.packed : place.user;
+	grid.to_strides = pack ? packed : user;
+	grid.from = pack ? place.user : place.packed;
+	grid.from_strides = pack ? user : packed;
+	return grid;
+}
+
 static void move_grid(struct place place, struct dtc_grid_side user,
 		      struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
 		      uint64_t block)
 {
-	if (place.direction == DTC_PACK)
-		dtc_cpu_grid(place.packed, packed, place.user, user, (size_t)outer,
-			     (size_t)inner, (size_t)block);
-	else
-		dtc_cpu_grid(place.user, user, place.packed, packed, (size_t)outer,
-			     (size_t)inner, (size_t)block);
+	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
+
+	place.cpu->grid(&grid);
+}
+
+static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
+		       uint64_t count)
+{
+	const struct dtc_entries entries = { table, first, count, place.packed, place.user,
+					     place.direction };
+
+	place.cpu->table(&entries);
 }
 
 /* Whole runs [first, first + count) of a strip whose first run is at @place. */
@@ -117,8 +142,7 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	uint64_t last = end == piece->op->bytes ? table->count
 						: dtc_table_find(table, end, entry);
 	if (last > entry)
-		dtc_cpu_table(table, entry, last - entry, place.packed, place.user,
-			      place.direction);
+		move_table(place, table, entry, last - entry);
 	uint64_t tail = last < table->count ? end - dtc_table_prefix(table, last) : 0;
 	place.packed += end - offset - tail;
 	if (tail)
@@ -130,24 +154,20 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 /* Packed bytes of the user's data that one pass over a body of several runs covers. */
 #define PASS_BYTES 16384
 
-/*
- * Packed bytes side by side in one pass over a strip that lies across iterations: a cache line
- * of the user's side. More streams on the packed side would fall into one cache set, because
- * matrices like powers of two.
- */
-#define TILE_BYTES 64
-
-/*
- * Strips of this many runs leave their lines in the first cache until the next iteration comes
- * to the lines' other bytes, so they need no tiles. Lines that are written part by part are
- * dearer than lines that are read so.
- */
-#define RESIDENT_READ 256
-#define RESIDENT_WRITTEN 64
-
 static uint64_t magnitude(int64_t stride)
 {
 	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* The same blocks with the axes exchanged. */
+static void turn(struct dtc_grid *grid)
+{
+	const struct dtc_grid old = *grid;
+
+	grid->to_strides = side(old.to_strides.inner, old.to_strides.outer);
+	grid->from_strides = side(old.from_strides.inner, old.from_strides.outer);
+	grid->outer = old.inner;
+	grid->inner = old.outer;
 }
 
 /* The same run or strip in @count iterations; @place is the first one's. */
@@ -163,22 +183,21 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	int64_t run_bytes = (int64_t)op->unit_bytes;
-	if (magnitude(loop->stride) >= magnitude(op->stride) ||
-	    op->count <= (place.direction == DTC_PACK ? RESIDENT_READ : RESIDENT_WRITTEN)) {
+	if (magnitude(loop->stride) >= magnitude(op->stride)) {
 		move_grid(start, side(loop->stride, op->stride),
 			  side(packed_step, run_bytes), count, op->count, op->unit_bytes);
 		return;
 	}
-	/* Transposing: neighbours in memory are in different iterations, so go across a few. */
-	uint64_t tile = DTC_MAX(TILE_BYTES / op->unit_bytes, UINT64_C(2));
-	for (uint64_t done = 0; done < count; done += tile) {
-		uint64_t wide = DTC_MIN(count - done, tile);
-
-		move_grid(at(&start, (int64_t)done * loop->stride,
-			     done * loop->unit_bytes),
-			  side(op->stride, loop->stride), side(run_bytes, packed_step),
-			  op->count, wide, op->unit_bytes);
-	}
+	/*
+	 * Transposing: neighbours in memory are in different iterations. What is written is to be
+	 * dense along the outer axis.
+	 */
+	struct dtc_grid_side user = side(op->stride, loop->stride);
+	struct dtc_grid_side packed = side(run_bytes, packed_step);
+	struct dtc_grid grid = grid_of(start, user, packed, op->count, count, op->unit_bytes);
+	if (place.direction == DTC_UNPACK)
+		turn(&grid);
+	place.cpu->transpose(&grid);
 }
 
 static void move_tables_across(struct place place, const struct dtc_program *program,
@@ -191,8 +210,7 @@ static void move_tables_across(struct place place, const struct dtc_program *pro
 		struct place start = at(&place, (int64_t)i * loop->stride + op->disp,
 					i * loop->unit_bytes + op->bytes_before);
 
-		dtc_cpu_table(table, 0, table->count, start.packed, start.user,
-			      start.direction);
+		move_table(start, table, 0, table->count);
 	}
 }
 
@@ -209,8 +227,7 @@ static void move_body(struct place place, const struct dtc_program *program,
 		else if (op->kind == DTC_OP_STRIP)
 			move_strip(start, op, 0, op->count);
 		else
-			dtc_cpu_table(dtc_program_table(program, op), 0, op->count,
-				      start.packed, start.user, start.direction);
+			move_table(start, dtc_program_table(program, op), 0, op->count);
 	}
 }
 
@@ -248,8 +265,9 @@ static void move_iterations(struct place place, const struct dtc_program *progra
 static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = {displaced(job->user, piece->base + piece->op->disp), packed,
-				    job->direction};
+	const struct place place = { program->context->cpu,
+				     displaced(job->user, piece->base + piece->op->disp), packed,
+				     job->direction };
 
 	switch (piece->op->kind) {
 	case DTC_OP_RUN:

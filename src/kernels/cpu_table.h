@@ -2,13 +2,11 @@
 /*
  * Tables of runs: gathers and scatters of blocks at listed displacements.
  */
-#include "config.h"
+#ifndef DTC_KERNELS_CPU_TABLE_H
+#define DTC_KERNELS_CPU_TABLE_H
 
 #include "cpu.h"
-
-#include <stdbool.h>
-
-#include "cpu_copy.h"
+#include "cpu_block.h"
 #include "datatype/program.h"
 
 /*
@@ -17,13 +15,6 @@
  */
 #define PREFETCH_ENTRIES 16
 #define PREFETCH_SPAN (1 << 20)
-
-struct entries {
-	const struct dtc_table *table;
-	uint64_t first, count;
-	char *packed;
-	uintptr_t user; /* an address: displacements may be absolute */
-};
 
 /*
  * The table's columns, in registers: stores through char pointers would make the compiler read
@@ -34,11 +25,11 @@ struct columns {
 	const int64_t *wide;
 	unsigned shift;
 	uint64_t last;
-	uintptr_t user;
+	uintptr_t user; /* an address: displacements may be absolute */
 	bool prefetch;
 };
 
-static struct columns columns_of(const struct entries *entries)
+static struct columns columns_of(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
 
@@ -46,7 +37,7 @@ static struct columns columns_of(const struct entries *entries)
 				.wide = (const int64_t *)(table + 1),
 				.shift = table->disp_shift,
 				.last = table->count - 1,
-				.user = entries->user,
+				.user = (uintptr_t)entries->user,
 				.prefetch = table->span > PREFETCH_SPAN};
 }
 
@@ -79,7 +70,7 @@ DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
 }
 
 /* @bytes is a constant wherever blocks are short. */
-DTC_INLINE void move_equal(const struct entries *entries, size_t bytes, bool wide, bool unpack)
+DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
 {
 	const struct columns columns = columns_of(entries);
 	uint64_t end = entries->first + entries->count;
@@ -95,7 +86,7 @@ DTC_INLINE void move_equal(const struct entries *entries, size_t bytes, bool wid
 		move(packed, address(&columns, wide, i), bytes, unpack);
 }
 
-DTC_INLINE void move_unlike(const struct entries *entries, bool wide, bool unpack)
+DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)
 {
 	const struct columns columns = columns_of(entries);
 	const struct dtc_table *table = entries->table;
@@ -114,7 +105,7 @@ DTC_INLINE void move_unlike(const struct entries *entries, bool wide, bool unpac
 	}
 }
 
-DTC_INLINE void move_entries(const struct entries *entries, bool wide, bool unpack)
+DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool unpack)
 {
 	size_t bytes = (size_t)entries->table->uniform;
 
@@ -145,33 +136,34 @@ DTC_INLINE void move_entries(const struct entries *entries, bool wide, bool unpa
 	}
 }
 
-static void pack_narrow(const struct entries *entries)
+static void pack_narrow(const struct dtc_entries *entries)
 {
 	move_entries(entries, false, false);
 }
 
-static void pack_wide(const struct entries *entries)
+static void pack_wide(const struct dtc_entries *entries)
 {
 	move_entries(entries, true, false);
 }
 
-static void unpack_narrow(const struct entries *entries)
+static void unpack_narrow(const struct dtc_entries *entries)
 {
 	move_entries(entries, false, true);
 }
 
-static void unpack_wide(const struct entries *entries)
+static void unpack_wide(const struct dtc_entries *entries)
 {
 	move_entries(entries, true, true);
 }
 
-void dtc_cpu_table(const struct dtc_table *table, uint64_t first, uint64_t count, char *packed,
-		   char *user, enum dtc_direction direction)
+static void dtc_move_table(const struct dtc_entries *entries)
 {
-	const struct entries entries = {table, first, count, packed, (uintptr_t)user};
+	bool wide = entries->table->disp_wide;
 
-	if (direction == DTC_PACK)
-		(table->disp_wide ? pack_wide : pack_narrow)(&entries);
+	if (entries->direction == DTC_PACK)
+		(wide ? pack_wide : pack_narrow)(entries);
 	else
-		(table->disp_wide ? unpack_wide : unpack_narrow)(&entries);
+		(wide ? unpack_wide : unpack_narrow)(entries);
 }
+
+#endif

@@ -3,25 +3,15 @@
  * Grids of equal blocks: one loop nest, compiled once for each short block length, so that a
  * block is a few moves and no call.
  */
-#include "config.h"
-
-#include "cpu.h"
-
-#include <string.h>
+#ifndef DTC_KERNELS_CPU_GRID_H
+#define DTC_KERNELS_CPU_GRID_H
 
 #include "base.h"
-#include "cpu_copy.h"
-
-struct grid {
-	char *to;
-	const char *from;
-	struct dtc_grid_side to_strides, from_strides;
-	size_t outer, inner;
-	size_t block;
-};
+#include "cpu.h"
+#include "cpu_block.h"
 
 /* A loop nest in which the length is a constant. */
-DTC_INLINE void move_grid(const struct grid *grid, size_t block)
+DTC_INLINE void move_grid(const struct dtc_grid *grid, size_t block)
 {
 	const struct dtc_grid_side to_strides = grid->to_strides;
 	const struct dtc_grid_side from_strides = grid->from_strides;
@@ -40,7 +30,7 @@ DTC_INLINE void move_grid(const struct grid *grid, size_t block)
 }
 
 #define FIXED_GRID(LENGTH)                                                                 \
-	static void grid_##LENGTH(const struct grid *grid)                                 \
+	static void grid_##LENGTH(const struct dtc_grid *grid)                                 \
 	{                                                                                  \
 		move_grid(grid, LENGTH);                                                   \
 	}
@@ -64,7 +54,7 @@ DTC_INLINE void move_grid(const struct grid *grid, size_t block)
  * written out, so that a loop over eight words does not cost more than the words.
  */
 #define WORD_GRID(LENGTH, word)                                                            \
-	static void rows_of_eight_##LENGTH(const struct grid *grid)                        \
+	static void rows_of_eight_##LENGTH(const struct dtc_grid *grid)                        \
 	{                                                                                  \
 		const struct dtc_grid_side to_strides = grid->to_strides;                  \
 		const struct dtc_grid_side from_strides = grid->from_strides;              \
@@ -80,7 +70,7 @@ DTC_INLINE void move_grid(const struct grid *grid, size_t block)
 		}                                                                          \
 	}                                                                                  \
                                                                                            \
-	static void grid_##LENGTH(const struct grid *grid)                                 \
+	static void grid_##LENGTH(const struct dtc_grid *grid)                                 \
 	{                                                                                  \
 		const struct dtc_grid_side to_strides = grid->to_strides;                  \
 		const struct dtc_grid_side from_strides = grid->from_strides;              \
@@ -130,27 +120,21 @@ ODD_LENGTHS(FIXED_GRID)
 
 #define TABLE_ENTRY(LENGTH) [LENGTH] = grid_##LENGTH,
 
-static void (*const fixed_grids[])(const struct grid *) = {
+static void (*const fixed_grids[])(const struct dtc_grid *) = {
 	TABLE_ENTRY(1) TABLE_ENTRY(2) TABLE_ENTRY(4) TABLE_ENTRY(8) TABLE_ENTRY(16)
 	ODD_LENGTHS(TABLE_ENTRY)};
 
-static void grid_of_long_blocks(const struct grid *grid)
+static void grid_of_long_blocks(const struct dtc_grid *grid)
 {
 	move_grid(grid, grid->block);
 }
 
-void dtc_cpu_grid(char *to, struct dtc_grid_side to_strides, const char *from,
-		  struct dtc_grid_side from_strides, size_t outer, size_t inner, size_t block)
+static void dtc_move_grid(const struct dtc_grid *grid)
 {
-	const struct grid grid = {to, from, to_strides, from_strides, outer, inner, block};
-
-	if (block < DTC_ARRAY_LENGTH(fixed_grids))
-		fixed_grids[block](&grid);
+	if (grid->block < DTC_ARRAY_LENGTH(fixed_grids))
+		fixed_grids[grid->block](grid);
 	else
-		grid_of_long_blocks(&grid);
+		grid_of_long_blocks(grid);
 }
 
-void dtc_cpu_run(char *to, const char *from, size_t bytes)
-{
-	dtc_copy_block(to, from, bytes);
-}
+#endif

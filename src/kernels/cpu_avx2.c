@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels in words of 32 bytes.
+ */
+#include "config.h"
+
+#include "cpu_grid.h"
+#include "cpu_sets.h"
+#include "cpu_table.h"
+#include "cpu_transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_avx2 = {
+	.name = "avx2",
+	.grid = dtc_move_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+};

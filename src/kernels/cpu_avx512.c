@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels in words of 64 bytes, any bytes of which can be left out.
+ */
+#include "config.h"
+
+#include "cpu_grid.h"
+#include "cpu_sets.h"
+#include "cpu_table.h"
+#include "cpu_transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_avx512 = {
+	.name = "avx512",
+	.grid = dtc_move_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+};

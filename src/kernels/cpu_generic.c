@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels for every processor.
+ */
+#include "config.h"
+
+#include "cpu_grid.h"
+#include "cpu_sets.h"
+#include "cpu_table.h"
+#include "cpu_transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_generic = {
+	.name = "generic",
+	.grid = dtc_move_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+};

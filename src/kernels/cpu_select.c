@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which sets of kernels there are, and which of them the processor can run.
+ */
+#include "config.h"
+
+#include "cpu.h"
+
+#include <string.h>
+
+#include "cpu_block.h"
+#include "cpu_sets.h"
+
+const struct dtc_cpu_kernels *const dtc_cpu_sets[] = {
+	&dtc_cpu_generic,
+#ifdef DTC_CPU_AVX2
+	&dtc_cpu_avx2,
+#endif
+#ifdef DTC_CPU_AVX512
+	&dtc_cpu_avx512,
+#endif
+	NULL,
+};
+
+bool dtc_cpu_runs(const struct dtc_cpu_kernels *kernels)
+{
+#ifdef DTC_CPU_AVX2
+	if (kernels == &dtc_cpu_avx2)
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#endif
+#ifdef DTC_CPU_AVX512
+	if (kernels == &dtc_cpu_avx512)
+		return __builtin_cpu_supports("avx512bw") &&
+		       __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("bmi2");
+#endif
+	return kernels == &dtc_cpu_generic;
+}
+
+const struct dtc_cpu_kernels *dtc_cpu_find(const char *name)
+{
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		if (strcmp(dtc_cpu_sets[i]->name, name) == 0 && dtc_cpu_runs(dtc_cpu_sets[i]))
+			return dtc_cpu_sets[i];
+	return NULL;
+}
+
+const struct dtc_cpu_kernels *dtc_cpu_best(void)
+{
+	const struct dtc_cpu_kernels *best = &dtc_cpu_generic;
+
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		if (dtc_cpu_runs(dtc_cpu_sets[i]))
+			best = dtc_cpu_sets[i];
+	return best;
+}
+
+void dtc_cpu_run(char *to, const char *from, size_t bytes)
+{
+	dtc_copy_block(to, from, bytes);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bands of tiles that are transposed in registers. A tile is a cache line of elements wide; a band
+ * has any number of whole tiles, one below the other.
+ *
+ * Vectors whose numbers differ in one bit exchange the elements whose numbers differ in the same
+ * bit; once that is done for every bit, the matrix is transposed.
+ */
+#ifndef DTC_KERNELS_CPU_TILE_H
+#define DTC_KERNELS_CPU_TILE_H
+
+#include "cpu.h"
+#include "cpu_block.h"
+
+typedef void (*dtc_tile_fn)(const struct dtc_grid *band);
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+
+/* What the first and the second of two vectors have after the exchange, by 8-byte words. */
+struct exchange {
+	long long first[8], second[8];
+};
+
+static const struct exchange exchange_halves = {
+	{ 0, 1, 2, 3, 8, 9, 10, 11 }, { 4, 5, 6, 7, 12, 13, 14, 15 }
+};
+static const struct exchange exchange_quarters = {
+	{ 0, 1, 8, 9, 4, 5, 12, 13 }, { 2, 3, 10, 11, 6, 7, 14, 15 }
+};
+static const struct exchange exchange_words = {
+	{ 0, 8, 2, 10, 4, 12, 6, 14 }, { 1, 9, 3, 11, 5, 13, 7, 15 }
+};
+
+DTC_INLINE void exchange(const struct exchange *words, int distance, int count, __m512i v[])
+{
+	__m512i first = _mm512_loadu_si512(words->first);
+	__m512i second = _mm512_loadu_si512(words->second);
+
+#pragma GCC unroll 8
+	for (int i = 0; i < count; i++) {
+		if (i & distance)
+			continue;
+		__m512i a = v[i], b = v[i + distance];
+
+		v[i] = _mm512_permutex2var_epi64(a, first, b);
+		v[i + distance] = _mm512_permutex2var_epi64(a, second, b);
+	}
+}
+
+/* @count is a constant: the lines are registers. */
+DTC_INLINE void load_lines(__m512i v[], int count, const char *from, ptrdiff_t pitch)
+{
+#pragma GCC unroll 8
+	for (int i = 0; i < count; i++)
+		v[i] = _mm512_loadu_si512(from + i * pitch);
+}
+
+DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pitch)
+{
+#pragma GCC unroll 8
+	for (int i = 0; i < count; i++)
+		_mm512_storeu_si512(to + i * pitch, v[i]);
+}
+
+static void band_of_8_bytes(const struct dtc_grid *band)
+{
+	for (size_t row = 0; row < band->outer; row += 8) {
+		const char *from = band->from + (ptrdiff_t)row * band->from_strides.outer;
+		__m512i v[8];
+
+		load_lines(v, 8, from, band->from_strides.outer);
+		exchange(&exchange_halves, 4, 8, v);
+		exchange(&exchange_quarters, 2, 8, v);
+		exchange(&exchange_words, 1, 8, v);
+		store_lines(v, 8, band->to + row * 8, band->to_strides.inner);
+	}
+}
+
+static void band_of_16_bytes(const struct dtc_grid *band)
+{
+	for (size_t row = 0; row < band->outer; row += 4) {
+		const char *from = band->from + (ptrdiff_t)row * band->from_strides.outer;
+		__m512i v[4];
+
+		load_lines(v, 4, from, band->from_strides.outer);
+		exchange(&exchange_halves, 2, 4, v);
+		exchange(&exchange_quarters, 1, 4, v);
+		store_lines(v, 4, band->to + row * 16, band->to_strides.inner);
+	}
+}
+
+#elif defined(__AVX2__)
+#include <immintrin.h>
+
+/* Half a tile each way. */
+DTC_INLINE void transpose_4_by_4(char *to, ptrdiff_t to_pitch, const char *from,
+				 ptrdiff_t from_pitch)
+{
+	__m256i a = _mm256_loadu_si256((const void *)from);
+	__m256i b = _mm256_loadu_si256((const void *)(from + from_pitch));
+	__m256i c = _mm256_loadu_si256((const void *)(from + 2 * from_pitch));
+	__m256i d = _mm256_loadu_si256((const void *)(from + 3 * from_pitch));
+	__m256i even_low = _mm256_unpacklo_epi64(a, b), odd_low = _mm256_unpackhi_epi64(a, b);
+	__m256i even_high = _mm256_unpacklo_epi64(c, d), odd_high = _mm256_unpackhi_epi64(c, d);
+
+	_mm256_storeu_si256((void *)to, _mm256_permute2x128_si256(even_low, even_high, 0x20));
+	_mm256_storeu_si256((void *)(to + to_pitch),
+			    _mm256_permute2x128_si256(odd_low, odd_high, 0x20));
+	_mm256_storeu_si256((void *)(to + 2 * to_pitch),
+			    _mm256_permute2x128_si256(even_low, even_high, 0x31));
+	_mm256_storeu_si256((void *)(to + 3 * to_pitch),
+			    _mm256_permute2x128_si256(odd_low, odd_high, 0x31));
+}
+
+static void band_of_8_bytes(const struct dtc_grid *band)
+{
+	ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
+
+	for (size_t row = 0; row < band->outer; row += 8) {
+		const char *from = band->from + (ptrdiff_t)row * down;
+		char *to = band->to + row * 8;
+
+		transpose_4_by_4(to, across, from, down);
+		transpose_4_by_4(to + 32, across, from + 4 * down, down);
+		transpose_4_by_4(to + 4 * across, across, from + 32, down);
+		transpose_4_by_4(to + 4 * across + 32, across, from + 4 * down + 32, down);
+	}
+}
+
+DTC_INLINE void transpose_2_by_2(char *to, ptrdiff_t to_pitch, const char *from,
+				 ptrdiff_t from_pitch)
+{
+	__m256i a = _mm256_loadu_si256((const void *)from);
+	__m256i b = _mm256_loadu_si256((const void *)(from + from_pitch));
+
+	_mm256_storeu_si256((void *)to, _mm256_permute2x128_si256(a, b, 0x20));
+	_mm256_storeu_si256((void *)(to + to_pitch), _mm256_permute2x128_si256(a, b, 0x31));
+}
+
+static void band_of_16_bytes(const struct dtc_grid *band)
+{
+	ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
+
+	for (size_t row = 0; row < band->outer; row += 4) {
+		const char *from = band->from + (ptrdiff_t)row * down;
+		char *to = band->to + row * 16;
+
+		transpose_2_by_2(to, across, from, down);
+		transpose_2_by_2(to + 32, across, from + 2 * down, down);
+		transpose_2_by_2(to + 2 * across, across, from + 32, down);
+		transpose_2_by_2(to + 2 * across + 32, across, from + 2 * down + 32, down);
+	}
+}
+
+#endif
+
+/* The function for elements of @block bytes, or NULL. */
+DTC_INLINE dtc_tile_fn dtc_tile_of(size_t block)
+{
+#if defined(__AVX2__)
+	if (block == 8)
+		return band_of_8_bytes;
+	if (block == 16)
+		return band_of_16_bytes;
+#endif
+	(void)block;
+	return NULL;
+}
+
+#endif

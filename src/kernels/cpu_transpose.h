@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Transposing: rows that are dense on one side are columns that are dense on the other. Tiles are
+ * one cache line by one cache line, so that each line is read once and written once; down a band
+ * of rows the lines written follow each other, and the pages in use are few.
+ */
+#ifndef DTC_KERNELS_CPU_TRANSPOSE_H
+#define DTC_KERNELS_CPU_TRANSPOSE_H
+
+#include "base.h"
+#include "cpu.h"
+#include "cpu_grid.h"
+#include "cpu_tile.h"
+
+#define LINE_BYTES 64
+
+/* Rows whose columns are gone through together: eight lines of doubles on the written side. */
+#define BAND_ROWS 64
+
+/* The part of a grid from row @row and column @column on. */
+static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, size_t rows, size_t column,
+				    size_t columns)
+{
+	struct dtc_grid part = *grid;
+
+	part.to += (ptrdiff_t)row * grid->to_strides.outer +
+		   (ptrdiff_t)column * grid->to_strides.inner;
+	part.from += (ptrdiff_t)row * grid->from_strides.outer +
+		     (ptrdiff_t)column * grid->from_strides.inner;
+	part.outer = rows;
+	part.inner = columns;
+	return part;
+}
+
+/* Whether the blocks of a row, and the blocks of a column, leave no gap between them. */
+static bool is_dense(const struct dtc_grid *grid)
+{
+	return grid->from_strides.inner == (ptrdiff_t)grid->block &&
+	       grid->to_strides.outer == (ptrdiff_t)grid->block;
+}
+
+/* One tile's width of columns of a band. The last tile may overlap the one before. */
+DTC_INLINE void move_band(dtc_tile_fn move_tiles, const struct dtc_grid *band)
+{
+	size_t width = band->inner;
+	size_t whole = band->outer - band->outer % width;
+	struct dtc_grid part = part_of_grid(band, 0, whole, 0, width);
+
+	move_tiles(&part);
+	if (whole == band->outer)
+		return;
+	part = part_of_grid(band, band->outer - width, width, 0, width);
+	move_tiles(&part);
+}
+
+/* Bands of tiles; so do the last rows and columns overlap those before, to be whole tiles. */
+static void transpose_in_registers(const struct dtc_grid *grid, dtc_tile_fn move_tiles, size_t width)
+{
+	for (size_t row = 0; row < grid->outer; row += BAND_ROWS) {
+		size_t first = DTC_MIN(row, grid->outer - width);
+		size_t rows = DTC_MIN(grid->outer - first, (size_t)BAND_ROWS);
+
+		for (size_t column = 0; column < grid->inner; column += width) {
+			struct dtc_grid band =
+				part_of_grid(grid, first, rows,
+					     DTC_MIN(column, grid->inner - width), width);
+
+			move_band(move_tiles, &band);
+		}
+	}
+}
+
+static void transpose_in_lines(const struct dtc_grid *grid, size_t width)
+{
+	for (size_t row = 0; row < grid->outer; row += BAND_ROWS) {
+		size_t rows = DTC_MIN(grid->outer - row, (size_t)BAND_ROWS);
+
+		for (size_t column = 0; column < grid->inner; column += width) {
+			struct dtc_grid part =
+				part_of_grid(grid, row, rows, column,
+					     DTC_MIN(grid->inner - column, width));
+
+			dtc_move_grid(&part);
+		}
+	}
+}
+
+static void dtc_transpose(const struct dtc_grid *grid)
+{
+	size_t width = DTC_MAX(LINE_BYTES / grid->block, (size_t)2);
+	dtc_tile_fn move_tiles = is_dense(grid) ? dtc_tile_of(grid->block) : NULL;
+
+	if (move_tiles && grid->outer >= width && grid->inner >= width)
+		transpose_in_registers(grid, move_tiles, width);
+	else
+		transpose_in_lines(grid, width);
+}
+
+#endif
