@@ -46,6 +46,26 @@ struct dtc_entries {
 	enum dtc_direction direction;
 };
 
+struct dtc_short_run {
+	int32_t disp;
+	uint32_t bytes;
+};
+
+/*
+ * @periods times a few short runs: the user's side moves on by @user_step, the packed side by
+ * @packed_step, which is the sum of the runs' bytes.
+ */
+struct dtc_pattern {
+	const struct dtc_short_run *runs;
+	size_t run_count;
+	size_t periods;
+	ptrdiff_t user_step;
+	size_t packed_step;
+	char *user;
+	char *packed;
+	enum dtc_direction direction;
+};
+
 /* One set of kernels, compiled for one instruction set. */
 struct dtc_cpu_kernels {
 	const char *name; /* what DTCONV_CPU calls it */
@@ -57,6 +77,8 @@ struct dtc_cpu_kernels {
 	 */
 	void (*transpose)(const struct dtc_grid *grid);
 	void (*table)(const struct dtc_entries *entries);
+	/* Copy a pattern's runs; false if it is nothing for this set, and nothing was done. */
+	bool (*pattern)(const struct dtc_pattern *pattern);
 };
 
 /* All sets of this build, the plainest first; ends with NULL. */

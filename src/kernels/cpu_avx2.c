@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "cpu_grid.h"
+#include "cpu_pattern.h"
 #include "cpu_sets.h"
 #include "cpu_table.h"
 #include "cpu_transpose.h"
@@ -14,4 +15,5 @@ const struct dtc_cpu_kernels dtc_cpu_avx2 = {
 	.grid = dtc_move_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.pattern = dtc_move_pattern,
 };

@@ -79,12 +79,76 @@ static void move_table(struct place place, const struct dtc_table *table, uint64
 	place.cpu->table(&entries);
 }
 
+/* ---- patterns of short runs -------------------------------------------------------------- */
+
+/* Runs that a pattern may have, and how long they may be on average. */
+#define PATTERN_RUNS 64
+#define PATTERN_RUN_BYTES 32
+
+/* Bytes that it takes to make up for laying out a pattern. */
+#define PATTERN_BYTES 1024
+
+/* Try @count times @runs, which are @packed_step bytes. */
+static bool move_pattern(struct place place, const struct dtc_short_run runs[], size_t run_count,
+			 int64_t user_step, uint64_t packed_step, uint64_t count)
+{
+	const struct dtc_pattern pattern = { .runs = runs,
+					     .run_count = run_count,
+					     .periods = (size_t)count,
+					     .user_step = (ptrdiff_t)user_step,
+					     .packed_step = (size_t)packed_step,
+					     .user = place.user,
+					     .packed = place.packed,
+					     .direction = place.direction };
+
+	return packed_step * count >= PATTERN_BYTES &&
+	       packed_step <= PATTERN_RUN_BYTES * run_count && place.cpu->pattern(&pattern);
+}
+
+/* Append the runs of a run or strip; answers their new number, or 0 if they are too many. */
+static size_t append_runs(struct dtc_short_run runs[], size_t n, const struct dtc_op *op)
+{
+	uint64_t count = op->kind == DTC_OP_RUN ? 1 : op->count;
+	int64_t last = op->disp + (int64_t)(count - 1) * op->stride;
+
+	if (op->kind == DTC_OP_TABLE || count > PATTERN_RUNS - n || op->bytes > INT32_MAX ||
+	    op->disp != (int32_t)op->disp || last != (int32_t)last)
+		return 0;
+	for (uint64_t i = 0; i < count; i++)
+		runs[n + i] = (struct dtc_short_run){
+			.disp = (int32_t)(op->disp + (int64_t)i * op->stride),
+			.bytes = (uint32_t)(op->bytes / count),
+		};
+	return n + (size_t)count;
+}
+
+/* Whole iterations of a loop over runs and strips, if they are a pattern. */
+static bool move_as_pattern(struct place place, const struct dtc_op *loop,
+			    const struct dtc_op body[], uint64_t count)
+{
+	struct dtc_short_run runs[PATTERN_RUNS];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < loop->body; i++) {
+		n = append_runs(runs, n, &body[i]);
+		if (n == 0)
+			return false;
+	}
+	return move_pattern(place, runs, n, loop->stride, loop->unit_bytes, count);
+}
+
+/* ---- strips ------------------------------------------------------------------------------ */
+
 /* Whole runs [first, first + count) of a strip whose first run is at @place. */
 static void move_strip(struct place place, const struct dtc_op *op, uint64_t first,
 		       uint64_t count)
 {
 	struct place start = at(&place, (int64_t)first * op->stride, 0);
+	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
+	if (op->unit_bytes <= PATTERN_RUN_BYTES &&
+	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
+		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
 		  op->unit_bytes);
 }
@@ -243,6 +307,8 @@ static void move_iterations(struct place place, const struct dtc_program *progra
 		move_body(place, program, piece->body, loop->body);
 		return;
 	}
+	if (move_as_pattern(place, loop, piece->body, count))
+		return;
 	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
 		uint64_t n = DTC_MIN(count - done, pass);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Patterns of short runs: arrays of structs, words out of records. Up to 64 bytes of the user's
+ * side are one register, whose bytes are permuted to or from where they are packed; the other bytes
+ * of those 64 are neither loaded nor stored.
+ */
+#ifndef DTC_KERNELS_CPU_PATTERN_H
+#define DTC_KERNELS_CPU_PATTERN_H
+
+#include "base.h"
+#include "cpu.h"
+#include "cpu_block.h"
+
+#if defined(__AVX512VBMI__)
+#include <immintrin.h>
+
+#define WINDOW_BYTES 64
+
+/* Steps that a pattern may take; the first few stay in registers. */
+#define STEPS_MAX 16
+
+/* Windows that the steps go over before they begin again. */
+#define ROUND_WINDOWS 3
+
+/* A pattern has to put more runs than this into a step to beat copying them one by one. */
+#define RUNS_OF_A_STEP 2
+
+/*
+ * One register's worth: the user bytes of @mask from @user on are the @bytes packed bytes from
+ * @packed on. @index says which byte of the side that is read each byte of the other one is;
+ * entries beyond the first 64 are where whole vectors of them end.
+ */
+struct step_ends {
+	__mmask64 mask;
+	ptrdiff_t user;
+	size_t packed, bytes;
+};
+
+struct step {
+	struct step_ends ends;
+	uint8_t index[2 * WINDOW_BYTES];
+};
+
+struct steps {
+	struct step step[STEPS_MAX];
+	size_t count;
+	size_t rounds;       /* how often they are gone through */
+	size_t periods;      /* in a round */
+	size_t packed_bytes; /* of a round */
+	ptrdiff_t user_step; /* of a round */
+	ptrdiff_t user_end;  /* where the last step's last run ends */
+};
+
+DTC_INLINE __mmask64 first_bytes(size_t bytes)
+{
+	return _bzhi_u64(~UINT64_C(0), (unsigned)bytes);
+}
+
+/* Consecutive numbers from @first on, for as many bytes as follow. */
+DTC_INLINE void count_from(uint8_t index[], size_t first)
+{
+	const __m512i iota = _mm512_set_epi8(
+		63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44,
+		43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24,
+		23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+		0);
+
+	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
+}
+
+/* Add what fits of a run to the last step; answers the bytes taken. */
+static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
+{
+	struct step *step = &steps->step[steps->count - 1];
+	struct step_ends *ends = &step->ends;
+	size_t offset = (size_t)(user - ends->user);
+
+	if (user < steps->user_end || offset >= WINDOW_BYTES)
+		return 0;
+	size_t taken = DTC_MIN(bytes, WINDOW_BYTES - offset);
+	if (unpack)
+		count_from(step->index + offset, ends->bytes);
+	else
+		count_from(step->index + ends->bytes, offset);
+	ends->mask |= first_bytes(taken) << offset;
+	ends->bytes += taken;
+	steps->user_end = user + (ptrdiff_t)taken;
+	return taken;
+}
+
+static void begin_step(struct steps *steps, ptrdiff_t user)
+{
+	const struct step_ends *last = &steps->step[steps->count - 1].ends;
+	size_t packed = steps->count ? last->packed + last->bytes : 0;
+
+	steps->step[steps->count++].ends = (struct step_ends){ .user = user, .packed = packed };
+	steps->user_end = user;
+}
+
+/* Add a run, in as many new steps as it needs. False if there are too many. */
+static bool add_run(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
+{
+	size_t taken = steps->count ? extend_step(steps, user, bytes, unpack) : 0;
+
+	while (taken < bytes) {
+		if (steps->count == STEPS_MAX)
+			return false;
+		user += (ptrdiff_t)taken;
+		bytes -= taken;
+		begin_step(steps, user);
+		taken = extend_step(steps, user, bytes, unpack);
+	}
+	return true;
+}
+
+/*
+ * As many periods as fill one, two or three windows well: the steps are laid out anew for each call,
+ * and a few of them stay in registers.
+ */
+static size_t periods_of_a_round(const struct dtc_pattern *pattern)
+{
+	size_t windows = 1, fit = 1;
+
+	if (pattern->user_step <= 0)
+		return 1;
+	for (; windows <= ROUND_WINDOWS; windows++) {
+		size_t bytes = windows * WINDOW_BYTES;
+
+		fit = bytes / (size_t)pattern->user_step;
+		if (fit && bytes - fit * (size_t)pattern->user_step <= bytes / 8)
+			break;
+	}
+	return DTC_MIN(DTC_MAX(fit, (size_t)1), pattern->periods);
+}
+
+/* Lay out the steps of a round. False if single copies are as good. */
+static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
+{
+	bool unpack = pattern->direction == DTC_UNPACK;
+
+	steps->count = 0;
+	steps->periods = periods_of_a_round(pattern);
+	steps->rounds = pattern->periods / steps->periods;
+	steps->user_step = (ptrdiff_t)steps->periods * pattern->user_step;
+	steps->packed_bytes = steps->periods * pattern->packed_step;
+	for (size_t i = 0; i < steps->periods; i++) {
+		ptrdiff_t disp = (ptrdiff_t)i * pattern->user_step;
+
+		for (size_t j = 0; j < pattern->run_count; j++)
+			if (!add_run(steps, disp + pattern->runs[j].disp, pattern->runs[j].bytes,
+				     unpack))
+				return false;
+	}
+	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count;
+}
+
+DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i index[],
+			   struct step_ends ends[])
+{
+#pragma GCC unroll 8
+	for (size_t i = 0; i < count; i++) {
+		index[i] = _mm512_loadu_si512(steps->step[i].index);
+		ends[i] = steps->step[i].ends;
+	}
+}
+
+/*
+ * Pack rounds from @first to before @end, whose steps are the same few. Only @exact ones store their
+ * own bytes alone; the others store whole words, which the next step puts right. What a
+ * round needs is copied first, so that it can stay in registers: @count is a constant.
+ */
+DTC_INLINE void pack_rounds(const struct steps *steps, const struct dtc_pattern *pattern, size_t first,
+			    size_t end, size_t count, bool exact)
+{
+	const char *user = pattern->user + (ptrdiff_t)first * steps->user_step;
+	char *packed = pattern->packed + first * steps->packed_bytes;
+	__m512i index[STEPS_MAX];
+	struct step_ends ends[STEPS_MAX];
+
+	hold_steps(steps, count, index, ends);
+	for (size_t i = first; i < end; i++) {
+#pragma GCC unroll 8
+		for (size_t j = 0; j < count; j++) {
+			char *to = packed + ends[j].packed;
+			__m512i bytes = _mm512_maskz_loadu_epi8(ends[j].mask, user + ends[j].user);
+
+			bytes = _mm512_permutexvar_epi8(index[j], bytes);
+			if (exact)
+				_mm512_mask_storeu_epi8(to, first_bytes(ends[j].bytes), bytes);
+			else if (ends[j].bytes <= 32)
+				_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
+			else
+				_mm512_storeu_si512(to, bytes);
+		}
+		user += steps->user_step;
+		packed += steps->packed_bytes;
+	}
+}
+
+/* The same for unpacking: it is the loads that are wider than the bytes needed. */
+DTC_INLINE void unpack_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
+			      size_t first, size_t end, size_t count, bool exact)
+{
+	char *user = pattern->user + (ptrdiff_t)first * steps->user_step;
+	const char *packed = pattern->packed + first * steps->packed_bytes;
+	__m512i index[STEPS_MAX];
+	struct step_ends ends[STEPS_MAX];
+
+	hold_steps(steps, count, index, ends);
+	for (size_t i = first; i < end; i++) {
+#pragma GCC unroll 8
+		for (size_t j = 0; j < count; j++) {
+			const char *from = packed + ends[j].packed;
+			__m512i bytes;
+
+			if (exact)
+				bytes = _mm512_maskz_loadu_epi8(first_bytes(ends[j].bytes), from);
+			else if (ends[j].bytes <= 32)
+				bytes = _mm512_castsi256_si512(
+					_mm256_loadu_si256((const void *)from));
+			else
+				bytes = _mm512_loadu_si512(from);
+			_mm512_mask_storeu_epi8(user + ends[j].user, ends[j].mask,
+						_mm512_permutexvar_epi8(index[j], bytes));
+		}
+		user += steps->user_step;
+		packed += steps->packed_bytes;
+	}
+}
+
+DTC_INLINE void go_round(const struct steps *steps, const struct dtc_pattern *pattern, size_t first,
+			 size_t end, size_t count, bool exact)
+{
+	if (pattern->direction == DTC_UNPACK)
+		unpack_rounds(steps, pattern, first, end, count, exact);
+	else
+		pack_rounds(steps, pattern, first, end, count, exact);
+}
+
+DTC_INLINE void go_inexactly(const struct steps *steps, const struct dtc_pattern *pattern, size_t end)
+{
+	switch (steps->count) {
+	case 1:
+		go_round(steps, pattern, 0, end, 1, false);
+		break;
+	case 2:
+		go_round(steps, pattern, 0, end, 2, false);
+		break;
+	case 3:
+		go_round(steps, pattern, 0, end, 3, false);
+		break;
+	case 4:
+		go_round(steps, pattern, 0, end, 4, false);
+		break;
+	case 5:
+		go_round(steps, pattern, 0, end, 5, false);
+		break;
+	case 6:
+		go_round(steps, pattern, 0, end, 6, false);
+		break;
+	case 7:
+		go_round(steps, pattern, 0, end, 7, false);
+		break;
+	case 8:
+		go_round(steps, pattern, 0, end, 8, false);
+		break;
+	default:
+		go_round(steps, pattern, 0, end, steps->count, false);
+	}
+}
+
+/* The periods that make no round. */
+static void finish_pattern(const struct dtc_pattern *pattern, size_t first)
+{
+	char *packed = pattern->packed + first * pattern->packed_step;
+
+	for (size_t i = first; i < pattern->periods; i++) {
+		char *user = pattern->user + (ptrdiff_t)i * pattern->user_step;
+
+		for (size_t j = 0; j < pattern->run_count; j++) {
+			const struct dtc_short_run *run = &pattern->runs[j];
+
+			if (pattern->direction == DTC_UNPACK)
+				dtc_copy_block(user + run->disp, packed, run->bytes);
+			else
+				dtc_copy_block(packed, user + run->disp, run->bytes);
+			packed += run->bytes;
+		}
+	}
+}
+
+static bool dtc_move_pattern(const struct dtc_pattern *pattern)
+{
+	struct steps steps;
+
+	if (!plan_steps(&steps, pattern))
+		return false;
+	/* What the last inexact step touches in vain must be other rounds' bytes. */
+	size_t exact = 1 + WINDOW_BYTES / steps.packed_bytes;
+	size_t inexact = steps.rounds > exact ? steps.rounds - exact : 0;
+
+	go_inexactly(&steps, pattern, inexact);
+	go_round(&steps, pattern, inexact, steps.rounds, steps.count, true);
+	finish_pattern(pattern, steps.rounds * steps.periods);
+	return true;
+}
+
+#else
+
+static bool dtc_move_pattern(const struct dtc_pattern *pattern)
+{
+	(void)pattern;
+	return false;
+}
+
+#endif
+#endif
