@@ -13,8 +13,7 @@
 #include "context.h"
 #include "log.h"
 
-/* Whether the stream's length leaves size_t, or a place in the last instance ptrdiff_t. */
-static bool is_too_long(const struct dtc_bounds *bounds, size_t count)
+bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count)
 {
 	ptrdiff_t last, edge;
 	size_t size;
@@ -33,7 +32,7 @@ static inline int check_stream(const struct dtconv_type *type, size_t count,
 	if (DTC_UNLIKELY(!dtc_type_layout(type)))
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE, "%s: %s is not committed",
 				caller, argument);
-	if (DTC_UNLIKELY(is_too_long(&type->bounds, count)))
+	if (DTC_UNLIKELY(dtc_convertor_is_too_long(&type->bounds, count)))
 		return DTC_FAIL(type->context, DTCONV_ERR_OVERFLOW,
 				"%s: count x size or extent of %s = %zu x (%zu or %td) overflows",
 				caller, argument, count, type->bounds.size,

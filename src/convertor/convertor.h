@@ -48,6 +48,9 @@ static inline size_t dtc_convertor_position(const struct dtconv_convertor *conve
 					 : convertor->cursor.position);
 }
 
+/* Whether the stream's length leaves size_t, or a place in the last instance ptrdiff_t. */
+bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count);
+
 /*
  * Put @cursor at the start of @count instances of @type. Fails with STATE if the type is not
  * committed, with OVERFLOW if the stream's length leaves size_t or a displacement ptrdiff_t.

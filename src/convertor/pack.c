@@ -41,26 +41,38 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 
 /* ---- one-shot calls ------------------------------------------------------------------------ */
 
-/*
- * Whole instances without gaps need neither cursor nor plan. Answers false if the call is
- * anything else, errors included.
- */
-static inline bool move_dense(const struct dtconv_type *type, size_t count, char *user,
-			      char *packed, size_t bytes, enum dtc_direction direction,
-			      size_t *moved)
+/* Instances without gaps are one copy, also if the stream ends inside one. */
+static inline size_t move_dense(const struct dtc_layout *layout, size_t size, char *user, char *packed,
+				size_t bytes, enum dtc_direction direction)
 {
-	const struct dtc_layout *layout = dtc_type_layout(type);
-	size_t size;
-
-	if (!layout || !layout->dense || dtc_mul_size(count, type->bounds.size, &size) ||
-	    (direction == DTC_PACK ? bytes < size : bytes > size))
-		return false;
 	size = DTC_MIN(size, bytes);
 	user = (char *)((uintptr_t)user + (uintptr_t)layout->program->ops[0].disp);
 	if (direction == DTC_PACK)
 		dtc_cpu_run(packed, user, size);
 	else
 		dtc_cpu_run(user, packed, size);
+	return size;
+}
+
+/*
+ * Whole instances of a simple layout need neither cursor nor plan. Answers false if the call is
+ * anything else, errors included.
+ */
+static inline bool move_at_once(const struct dtconv_type *type, size_t count, char *user,
+				char *packed, size_t bytes, enum dtc_direction direction,
+				size_t *moved)
+{
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	size_t size;
+
+	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
+	    (direction == DTC_PACK ? bytes < size : bytes > size))
+		return false;
+	if (layout->dense)
+		size = move_dense(layout, size, user, packed, bytes, direction);
+	else if (bytes < size || !size || dtc_convertor_is_too_long(&type->bounds, count) ||
+		 !dtc_host_backend.move_whole(layout, count, user, packed, direction))
+		return false;
 	count_call(type->context, direction, size);
 	if (moved)
 		*moved = size;
@@ -112,7 +124,8 @@ int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	if (move_dense(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK, moved))
+	if (move_at_once(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
+			 moved))
 		return 0;
 	return move_whole(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
 			  moved, __func__);
@@ -123,7 +136,8 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	if (move_dense(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK, moved))
+	if (move_at_once(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
+			 moved))
 		return 0;
 	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
 			  moved, __func__);
@@ -270,6 +284,24 @@ static int move_fragment(struct dtconv_convertor *convertor, char *packed, size_
 	return move_next(convertor, packed, bytes, moved, caller);
 }
 
+/* A whole stream of a simple layout; false if it is anything else, errors included. */
+static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+				       enum dtc_direction direction, size_t *moved)
+{
+	struct dtc_cursor *cursor = &convertor->cursor;
+
+	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
+	    convertor->checksum.on || convertor->operation.in_flight ||
+	    convertor->direction != direction ||
+	    !dtc_host_backend.move_whole(cursor->layout, cursor->count, convertor->user, packed,
+					 direction))
+		return false;
+	cursor->position = cursor->size;
+	*moved = (size_t)cursor->size;
+	count_call(convertor->type->context, direction, *moved);
+	return true;
+}
+
 static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_t moved,
 		   const char *caller)
 {
@@ -283,6 +315,8 @@ int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed, size
 {
 	if (!convertor || !moved)
 		return DTCONV_ERR_INVAL;
+	if (move_stream_at_once(convertor, packed, capacity, DTC_PACK, moved))
+		return 0;
 	return move_fragment(convertor, packed, capacity, DTC_PACK, moved, __func__);
 }
 
@@ -291,9 +325,11 @@ int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *pack
 {
 	if (!convertor || !moved)
 		return DTCONV_ERR_INVAL;
-	int status = move_fragment(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
-				   moved, __func__);
+	int status = 0;
 
+	if (!move_stream_at_once(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK, moved))
+		status = move_fragment(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
+				       moved, __func__);
 	if (!status && *moved < bytes)
 		return surplus(convertor, bytes, *moved, __func__);
 	return status;

@@ -14,11 +14,16 @@
 void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 		     uint64_t count)
 {
-	cursor->program = layout->program;
+	cursor->layout = layout;
+	cursor->count = count;
 	cursor->size = layout->size * count;
-	if (cursor->size)
-		cursor->root = dtc_layout_root(layout, count);
 	cursor->position = 0;
+	cursor->begun = false;
+}
+
+/* Stand before the first iteration of the loop that is all instances. */
+static void stand_at_root(struct dtc_cursor *cursor)
+{
 	cursor->op = DTC_CURSOR_ROOT;
 	cursor->depth = 0;
 	cursor->base = 0;
@@ -27,12 +32,22 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 	cursor->entry = 0;
 }
 
+static void begin(struct dtc_cursor *cursor)
+{
+	cursor->begun = true;
+	cursor->program = cursor->layout->program;
+	cursor->root = dtc_layout_root(cursor->layout, cursor->count);
+	stand_at_root(cursor);
+}
+
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor)
 {
-	size_t frames_used = cursor->depth * sizeof(cursor->frames[0]);
-
+	if (!cursor->begun) {
+		memcpy(copy, cursor, offsetof(struct dtc_cursor, program));
+		return;
+	}
 	memcpy(copy, cursor, offsetof(struct dtc_cursor, frames));
-	memcpy(copy->frames, cursor->frames, frames_used);
+	memcpy(copy->frames, cursor->frames, cursor->depth * sizeof(cursor->frames[0]));
 }
 
 static const struct dtc_op *op_at(const struct dtc_cursor *cursor, uint32_t index)
@@ -117,6 +132,8 @@ bool dtc_cursor_next(struct dtc_cursor *cursor, uint64_t limit, bool whole_loops
 
 	if (cursor->position == cursor->size)
 		return false;
+	if (!cursor->begun)
+		begin(cursor);
 	for (;;) {
 		op = op_at(cursor, cursor->op);
 		if (is_finished(cursor, op)) {
@@ -178,13 +195,12 @@ void dtc_cursor_seek(struct dtc_cursor *cursor, uint64_t position)
 	uint64_t offset = position;
 
 	cursor->position = position;
-	cursor->op = DTC_CURSOR_ROOT;
-	cursor->depth = 0;
-	cursor->base = 0;
-	cursor->offset = 0;
-	cursor->entry = 0;
-	if (cursor->size == 0)
-		return;
+	if (!cursor->begun) {
+		if (position == 0 || cursor->size == 0)
+			return;
+		begin(cursor);
+	}
+	stand_at_root(cursor);
 	for (;;) {
 		const struct dtc_op *op = op_at(cursor, cursor->op);
 

@@ -23,10 +23,13 @@ struct dtc_frame {
  * instances has the index before 0.
  */
 struct dtc_cursor {
-	const struct dtc_program *program;
-	struct dtc_op root;
+	const struct dtc_layout *layout;
+	uint64_t count;    /* of instances */
 	uint64_t size;     /* of the whole stream */
 	uint64_t position; /* bytes passed */
+	bool begun;        /* what follows is set: whole streams mostly move without it */
+	const struct dtc_program *program;
+	struct dtc_op root;
 	uint32_t op;
 	uint32_t depth;
 	int64_t base; /* displacement of the enclosing iteration */

@@ -11,6 +11,16 @@
 #include "checked.h"
 #include "text.h"
 
+static enum dtc_plain plainness(const struct dtc_program *program)
+{
+	for (uint32_t i = 0; i < program->op_count; i++)
+		if (program->ops[i].kind != DTC_OP_RUN)
+			return program->op_count == 1 && program->ops[0].kind == DTC_OP_STRIP
+				       ? DTC_PLAIN_STRIP
+				       : DTC_PLAIN_NOT;
+	return program->op_count == 1 ? DTC_PLAIN_RUN : DTC_PLAIN_RUNS;
+}
+
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
 {
 	struct dtc_layout *layout = dtc_alloc(program->context, sizeof(*layout));
@@ -23,6 +33,7 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 		.program = program, .extent = extent, .size = program->bytes};
 	layout->dense = program->op_count == 1 && program->ops[0].kind == DTC_OP_RUN &&
 			extent == (int64_t)program->bytes;
+	layout->plain = program->op_count ? plainness(program) : DTC_PLAIN_NOT;
 	return layout;
 }
 

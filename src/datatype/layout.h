@@ -32,11 +32,20 @@ struct dtc_part {
 	uint64_t bytes;
 };
 
+/* What the whole program is, where moving whole instances needs no cursor. */
+enum dtc_plain {
+	DTC_PLAIN_NOT,
+	DTC_PLAIN_RUN,   /* one run */
+	DTC_PLAIN_STRIP, /* one strip */
+	DTC_PLAIN_RUNS   /* a few runs */
+};
+
 struct dtc_layout {
 	struct dtc_program *program; /* of one instance */
 	int64_t extent;
 	uint64_t size; /* packed bytes of one instance */
 	bool dense;    /* any number of instances is one run */
+	enum dtc_plain plain;
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */

@@ -19,24 +19,24 @@ struct place {
 };
 
 /* Displacements may be absolute addresses over a NULL base, so this is integer arithmetic. */
-static char *displaced(const char *base, int64_t disp)
+static inline char *displaced(const char *base, int64_t disp)
 {
 	return (char *)((uintptr_t)base + (uintptr_t)disp);
 }
 
-static struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
+static inline struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
 {
 	return (struct place){place->cpu, displaced(place->user, user_disp),
 			      place->packed + packed_disp, place->direction};
 }
 
 /* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
-static struct dtc_grid_side side(int64_t outer, int64_t inner)
+static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 {
 	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
 }
 
-static void move_run(struct place place, uint64_t bytes)
+static inline void move_run(struct place place, uint64_t bytes)
 {
 	if (place.direction == DTC_PACK)
 		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
@@ -45,7 +45,7 @@ static void move_run(struct place place, uint64_t bytes)
 }
 
 /* A grid of blocks, the inner ones of a row after each other. */
-static struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
+static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
 			       struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
 			       uint64_t block)
 {
@@ -61,7 +61,7 @@ static struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
 	return grid;
 }
 
-static void move_grid(struct place place, struct dtc_grid_side user,
+static inline void move_grid(struct place place, struct dtc_grid_side user,
 		      struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
 		      uint64_t block)
 {
@@ -364,6 +364,45 @@ static int submit(const struct dtc_job *job)
 	return 0;
 }
 
+/* Runs that are copied one by one before a cursor is worth its while. */
+#define WHOLE_RUNS 32
+
+static void move_runs(struct place place, const struct dtc_layout *layout, uint64_t count)
+{
+	const struct dtc_program *program = layout->program;
+
+	for (uint64_t i = 0; i < count; i++)
+		move_body(at(&place, (int64_t)i * layout->extent, i * layout->size), program,
+			  program->ops, program->op_count);
+}
+
+static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
+		       enum dtc_direction direction)
+{
+	const struct dtc_op *op = layout->program->ops;
+	const struct place place = { layout->program->context->cpu, user, packed, direction };
+	const struct place first = at(&place, op->disp, 0);
+
+	switch (layout->plain) {
+	case DTC_PLAIN_RUN:
+		move_grid(first, side(0, layout->extent), side(0, (int64_t)op->bytes), 1, count,
+			  op->bytes);
+		return true;
+	case DTC_PLAIN_STRIP:
+		if (count > 1)
+			return false;
+		move_strip(first, op, 0, op->count);
+		return true;
+	case DTC_PLAIN_RUNS:
+		if (count * layout->program->op_count > WHOLE_RUNS)
+			return false;
+		move_runs(place, layout, count);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool reaches(enum dtconv_memory_kind kind)
 {
 	return kind == DTCONV_MEMORY_HOST || kind == DTCONV_MEMORY_PINNED;
@@ -382,5 +421,6 @@ const struct dtc_backend_ops dtc_host_backend = {
 	.what = "memcpy and CPU kernels",
 	.reaches = reaches,
 	.estimate = estimate,
+	.move_whole = move_whole,
 	.submit = submit,
 };
