@@ -45,6 +45,7 @@ struct dtconv_context {
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
+	uint64_t stream_bytes; /* targets of this length and more are written past the caches */
 	pthread_mutex_t error_lock;
 	uint64_t error_serial;
 	struct dtc_error_slot errors[DTC_ERROR_SLOTS];

@@ -17,6 +17,9 @@
 
 #include <dtconv/version.h>
 
+/* Where targets begin to outgrow what a processor of today has of its last cache to itself. */
+#define STREAM_BYTES (UINT64_C(8) << 20)
+
 /* The kernels that the environment asks for, or else the best. */
 static const struct dtc_cpu_kernels *choose_kernels(struct dtconv_context *context)
 {
@@ -48,6 +51,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 		return status;
 	}
 	created->cpu = choose_kernels(created);
+	created->stream_bytes = STREAM_BYTES;
 	*context = created;
 	return 0;
 }

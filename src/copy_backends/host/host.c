@@ -13,6 +13,7 @@
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
 struct place {
 	const struct dtc_cpu_kernels *cpu;
+	bool stream; /* the target is larger than the caches */
 	char *user;
 	char *packed;
 	enum dtc_direction direction;
@@ -26,7 +27,7 @@ static inline char *displaced(const char *base, int64_t disp)
 
 static inline struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
 {
-	return (struct place){place->cpu, displaced(place->user, user_disp),
+	return (struct place){place->cpu, place->stream, displaced(place->user, user_disp),
 			      place->packed + packed_disp, place->direction};
 }
 
@@ -67,7 +68,10 @@ static inline void move_grid(struct place place, struct dtc_grid_side user,
 {
 	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
 
-	place.cpu->grid(&grid);
+	if (place.stream)
+		place.cpu->stream(&grid);
+	else
+		place.cpu->grid(&grid);
 }
 
 static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
@@ -328,10 +332,21 @@ static void move_iterations(struct place place, const struct dtc_program *progra
 
 /* ---- the backend --------------------------------------------------------------------------- */
 
+/*
+ * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
+ * by somebody soon, unless it is large by itself.
+ */
+static bool is_large(const struct dtc_job *job)
+{
+	uint64_t bytes = job->direction == DTC_PACK ? job->bytes : job->cursor->size;
+
+	return bytes >= job->cursor->layout->program->context->stream_bytes;
+}
+
 static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = { program->context->cpu,
+	const struct place place = { program->context->cpu, is_large(job),
 				     displaced(job->user, piece->base + piece->op->disp), packed,
 				     job->direction };
 
@@ -380,9 +395,12 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 		       enum dtc_direction direction)
 {
 	const struct dtc_op *op = layout->program->ops;
-	const struct place place = { layout->program->context->cpu, user, packed, direction };
+	const struct dtconv_context *context = layout->program->context;
+	const struct place place = { context->cpu, false, user, packed, direction };
 	const struct place first = at(&place, op->disp, 0);
 
+	if (count * layout->size >= context->stream_bytes)
+		return false;
 	switch (layout->plain) {
 	case DTC_PLAIN_RUN:
 		move_grid(first, side(0, layout->extent), side(0, (int64_t)op->bytes), 1, count,

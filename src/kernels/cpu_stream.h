@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Grids of long blocks whose target is larger than the caches: whole lines are written past them, so
+ * that they are not read first, and what is read is fetched ahead, because the hardware does not
+ * follow long strides.
+ */
+#ifndef DTC_KERNELS_CPU_STREAM_H
+#define DTC_KERNELS_CPU_STREAM_H
+
+#include "base.h"
+#include "cpu.h"
+#include "cpu_block.h"
+#include "cpu_grid.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define STREAM_LINE 64
+
+/* How far ahead of its use a block is fetched, in bytes to be copied before. */
+#define STREAM_AHEAD 2048
+
+/*
+ * Longest blocks whose reader, not their writer, is strided and gains: in longer ones the hardware's
+ * own prefetching is as good, and the C library's copies of whole pages are better.
+ */
+#define STREAM_GATHERED 512
+
+/* A line of the target, which begins at a multiple of its length. */
+DTC_INLINE void stream_line(char *to, const char *from)
+{
+#if defined(__AVX512F__)
+	_mm512_stream_si512((void *)to, _mm512_loadu_si512(from));
+#elif defined(__AVX__)
+	_mm256_stream_si256((void *)to, _mm256_loadu_si256((const void *)from));
+	_mm256_stream_si256((void *)(to + 32), _mm256_loadu_si256((const void *)(from + 32)));
+#else
+	for (size_t at = 0; at < STREAM_LINE; at += 16)
+		_mm_stream_si128((void *)(to + at), _mm_loadu_si128((const void *)(from + at)));
+#endif
+}
+
+/*
+ * A block. Fetched ahead is what lies @shift bytes on in the block, or else that far behind its end
+ * from @next on.
+ */
+DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const char *next, size_t shift)
+{
+	size_t at = DTC_MIN((size_t)(0 - (uintptr_t)to % STREAM_LINE) % STREAM_LINE, bytes);
+
+	dtc_copy_block(to, from, at);
+	for (; bytes - at >= STREAM_LINE; at += STREAM_LINE) {
+		size_t ahead = at + shift;
+
+		__builtin_prefetch(ahead < bytes ? from + ahead : next + (ahead - bytes));
+		stream_line(to + at, from + at);
+	}
+	dtc_copy_block(to + at, from + at, bytes - at);
+}
+
+static bool is_worth_streaming(const struct dtc_grid *grid)
+{
+	bool gathers = grid->to_strides.inner == (ptrdiff_t)grid->block;
+
+	return grid->block >= STREAM_LINE && (!gathers || grid->block <= STREAM_GATHERED);
+}
+
+static void dtc_stream_grid(const struct dtc_grid *grid)
+{
+	bool long_blocks = grid->block > STREAM_AHEAD;
+	size_t shift = long_blocks ? STREAM_AHEAD : grid->block;
+	size_t blocks_ahead = long_blocks ? 1 : 1 + STREAM_AHEAD / grid->block;
+
+	if (!is_worth_streaming(grid)) {
+		dtc_move_grid(grid);
+		return;
+	}
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+		for (size_t j = 0; j < grid->inner; j++) {
+			size_t later = DTC_MIN(j + blocks_ahead, grid->inner - 1);
+
+			stream_block(to + (ptrdiff_t)j * grid->to_strides.inner,
+				     from + (ptrdiff_t)j * grid->from_strides.inner, grid->block,
+				     from + (ptrdiff_t)later * grid->from_strides.inner, shift);
+		}
+	}
+	_mm_sfence();
+}
+
+#else
+
+static void dtc_stream_grid(const struct dtc_grid *grid)
+{
+	dtc_move_grid(grid);
+}
+
+#endif
+#endif
