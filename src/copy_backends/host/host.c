@@ -382,13 +382,23 @@ static int submit(const struct dtc_job *job)
 /* Runs that are copied one by one before a cursor is worth its while. */
 #define WHOLE_RUNS 32
 
-static void move_runs(struct place place, const struct dtc_layout *layout, uint64_t count)
+/* Off the way of single runs and strips, whose calls count nanoseconds. */
+static DTC_NOINLINE bool move_runs(const struct dtc_layout *layout, uint64_t count, struct place place)
 {
 	const struct dtc_program *program = layout->program;
 
+	if (count * program->op_count > WHOLE_RUNS)
+		return false;
 	for (uint64_t i = 0; i < count; i++)
 		move_body(at(&place, (int64_t)i * layout->extent, i * layout->size), program,
 			  program->ops, program->op_count);
+	return true;
+}
+
+static DTC_NOINLINE bool move_long_strip(const struct dtc_op *op, struct place place)
+{
+	move_strip(at(&place, op->disp, 0), op, 0, op->count);
+	return true;
 }
 
 static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
@@ -397,28 +407,19 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 	const struct dtc_op *op = layout->program->ops;
 	const struct dtconv_context *context = layout->program->context;
 	const struct place place = { context->cpu, false, user, packed, direction };
-	const struct place first = at(&place, op->disp, 0);
+	bool strip = layout->plain == DTC_PLAIN_STRIP;
 
-	if (count * layout->size >= context->stream_bytes)
+	if (count * layout->size >= context->stream_bytes || layout->plain == DTC_PLAIN_NOT ||
+	    (strip && count > 1))
 		return false;
-	switch (layout->plain) {
-	case DTC_PLAIN_RUN:
-		move_grid(first, side(0, layout->extent), side(0, (int64_t)op->bytes), 1, count,
-			  op->bytes);
-		return true;
-	case DTC_PLAIN_STRIP:
-		if (count > 1)
-			return false;
-		move_strip(first, op, 0, op->count);
-		return true;
-	case DTC_PLAIN_RUNS:
-		if (count * layout->program->op_count > WHOLE_RUNS)
-			return false;
-		move_runs(place, layout, count);
-		return true;
-	default:
-		return false;
-	}
+	if (layout->plain == DTC_PLAIN_RUNS)
+		return move_runs(layout, count, place);
+	if (strip && op->bytes >= PATTERN_BYTES)
+		return move_long_strip(op, place);
+	move_grid(at(&place, op->disp, 0), side(0, strip ? op->stride : layout->extent),
+		  side(0, (int64_t)op->unit_bytes), 1, strip ? op->count : count,
+		  op->unit_bytes);
+	return true;
 }
 
 static bool reaches(enum dtconv_memory_kind kind)
