@@ -68,7 +68,7 @@ static inline bool move_at_once(const struct dtconv_type *type, size_t count, ch
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size))
 		return false;
-	if (layout->dense)
+	if (layout->dense && size < type->context->stream_bytes)
 		size = move_dense(layout, size, user, packed, bytes, direction);
 	else if (bytes < size || !size || dtc_convertor_is_too_long(&type->bounds, count) ||
 		 !dtc_host_backend.move_whole(layout, count, user, packed, direction))

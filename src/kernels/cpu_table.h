@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "cpu_block.h"
+#include "cpu_stream.h"
 #include "datatype/program.h"
 
 /*
@@ -105,6 +106,24 @@ DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool u
 	}
 }
 
+/* Unpack unlike runs past the caches. */
+static void stream_unlike(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+	const char *packed = entries->packed;
+	uint64_t start = dtc_table_prefix(table, entries->first);
+
+	for (uint64_t i = entries->first; i < entries->first + entries->count; i++) {
+		uint64_t end = dtc_table_prefix(table, i + 1);
+		uintptr_t user = (uintptr_t)entries->user + (uintptr_t)dtc_table_disp(table, i);
+
+		dtc_stream_run((char *)user, packed, (size_t)(end - start));
+		packed += end - start;
+		start = end;
+	}
+	dtc_end_stream();
+}
+
 DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool unpack)
 {
 	size_t bytes = (size_t)entries->table->uniform;
@@ -160,7 +179,9 @@ static void dtc_move_table(const struct dtc_entries *entries)
 {
 	bool wide = entries->table->disp_wide;
 
-	if (entries->direction == DTC_PACK)
+	if (entries->stream && !entries->table->uniform && entries->direction == DTC_UNPACK)
+		stream_unlike(entries);
+	else if (entries->direction == DTC_PACK)
 		(wide ? pack_wide : pack_narrow)(entries);
 	else
 		(wide ? unpack_wide : unpack_narrow)(entries);

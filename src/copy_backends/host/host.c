@@ -37,14 +37,6 @@ static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
 }
 
-static inline void move_run(struct place place, uint64_t bytes)
-{
-	if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
-	else
-		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
-}
-
 /* A grid of blocks, the inner ones of a row after each other. */
 static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
 			       struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
@@ -74,11 +66,29 @@ static inline void move_grid(struct place place, struct dtc_grid_side user,
 		place.cpu->grid(&grid);
 }
 
+/* Runs that are worth a detour past the caches. */
+#define STREAM_RUN_BYTES 1024
+
+static inline void move_run(struct place place, uint64_t bytes)
+{
+	if (place.stream && bytes >= STREAM_RUN_BYTES)
+		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
+	else if (place.direction == DTC_PACK)
+		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
+	else
+		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
+}
+
 static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
 		       uint64_t count)
 {
-	const struct dtc_entries entries = { table, first, count, place.packed, place.user,
-					     place.direction };
+	const struct dtc_entries entries = { .table = table,
+					     .first = first,
+					     .count = count,
+					     .packed = place.packed,
+					     .user = place.user,
+					     .direction = place.direction,
+					     .stream = place.stream };
 
 	place.cpu->table(&entries);
 }
