@@ -76,6 +76,12 @@ static void describe_cpu(struct dtc_text *text)
 #endif
 }
 
+static void describe_threads(struct dtc_text *text, const struct dtc_threads *threads)
+{
+	dtc_text_printf(text, "threads of a move: %zu (%s)\n", threads->most,
+			dtc_threads_origin(threads));
+}
+
 static void describe_backends(struct dtc_text *text)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
@@ -91,10 +97,10 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 		return DTCONV_ERR_INVAL;
 	struct dtc_text text;
 
-	(void)context;
 	dtc_text_init(&text, buffer, capacity);
 	describe_build(&text);
 	describe_cpu(&text);
+	describe_threads(&text, &context->threads);
 	describe_backends(&text);
 	return dtc_text_finish(&text, length);
 }

@@ -7,6 +7,8 @@
 
 #include "convertor.h"
 
+#include "parallel.h"
+
 #include "base.h"
 #include "checked.h"
 #include "context.h"
@@ -39,11 +41,32 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 	return status;
 }
 
+/* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
+static int move_native(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
+		       char *packed, size_t bytes, enum dtc_direction direction,
+		       size_t *moved)
+{
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(context, bytes))) {
+		const struct dtc_job job = {
+			.cursor = cursor,
+			.user = user,
+			.packed = packed,
+			.bytes = DTC_MIN(bytes, cursor->size - cursor->position),
+			.direction = direction
+		};
+
+		*moved = (size_t)job.bytes;
+		if (dtc_parallel_move(context, &job))
+			return 0;
+	}
+	return dtc_convertor_move(cursor, user, packed, bytes, direction, moved);
+}
+
 /* ---- one-shot calls ------------------------------------------------------------------------ */
 
 /*
  * Whole instances without gaps need neither cursor nor plan. Answers false if the call is
- * anything else, errors included.
+ * anything else, errors included, or large enough for several threads.
  */
 static inline bool move_dense(const struct dtconv_type *type, size_t count, char *user,
 			      char *packed, size_t bytes, enum dtc_direction direction,
@@ -56,6 +79,8 @@ static inline bool move_dense(const struct dtconv_type *type, size_t count, char
 	    (direction == DTC_PACK ? bytes < size : bytes > size))
 		return false;
 	size = DTC_MIN(size, bytes);
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size)))
+		return false;
 	user = (char *)((uintptr_t)user + (uintptr_t)layout->program->ops[0].disp);
 	if (direction == DTC_PACK)
 		dtc_cpu_run(packed, user, size);
@@ -96,8 +121,8 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 	int status =
 		dtc_convertor_aim(&cursor, type, count, caller, "type (argument 1)");
 	if (!status) {
-		status = dtc_convertor_move(&cursor, user, packed, bytes, direction,
-					    &done);
+		status = move_native(type->context, &cursor, user, packed, bytes, direction,
+				     &done);
 		count_call(type->context, direction, done);
 	}
 	if (moved)
@@ -153,8 +178,8 @@ static int move_some(struct dtconv_convertor *convertor, char *packed, size_t by
 {
 	if (DTC_UNLIKELY(convertor->typed))
 		return move_typed(convertor, packed, bytes, moved, caller);
-	return dtc_convertor_move(&convertor->cursor, convertor->user, packed, bytes,
-				  convertor->direction, moved);
+	return move_native(convertor->type->context, &convertor->cursor, convertor->user,
+			   packed, bytes, convertor->direction, moved);
 }
 
 static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,

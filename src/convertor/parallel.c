@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cutting a job into pieces, each with a cursor of its own. Pieces touch different bytes of
+ * both sides (unless the type touches bytes twice), so threads need no agreement.
+ */
+#include "config.h"
+
+#include "parallel.h"
+
+#include "base.h"
+
+/* A thread that is late, or whose bytes are dearer, leaves its pieces to the others. */
+#define PIECES_A_THREAD 4
+
+/* Bytes of a cache line, as host.c goes across a transposing loop. */
+#define TILE_BYTES 64
+
+/* A job in pieces: the first may be longer than the others, the last shorter. */
+struct split {
+	const struct dtc_job *job;
+	uint64_t first_bytes;
+	uint64_t piece_bytes;
+	size_t pieces;
+};
+
+/* ---- where to cut -------------------------------------------------------------------------- */
+
+static uint64_t magnitude(int64_t stride)
+{
+	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Packed bytes of iterations that lie side by side in memory, a cache line wide. */
+static uint64_t tile_of(const struct dtc_op *loop, const struct dtc_op *strip)
+{
+	return DTC_MAX(TILE_BYTES / strip->unit_bytes, UINT64_C(2)) * loop->unit_bytes;
+}
+
+/*
+ * In a perfect loop nest that transposes, neighbours in memory are in different iterations, so
+ * a cut elsewhere than between tiles makes two threads fetch, or write, the same cache lines.
+ * The largest unit of the nest up to @most bytes that keeps tiles whole, or 0 if there is none.
+ */
+static uint64_t transposing_unit(const struct dtc_cursor *cursor, uint64_t most)
+{
+	const struct dtc_op *op = &cursor->root;
+	const struct dtc_op *body = cursor->program->ops;
+	uint64_t unit = 0;
+
+	while (op->kind == DTC_OP_LOOP && op->body == body->body + 1) {
+		uint64_t next = op->unit_bytes;
+
+		if (body->kind == DTC_OP_STRIP) {
+			if (magnitude(op->stride) >= magnitude(body->stride))
+				return 0;
+			next = tile_of(op, body);
+			return unit ? unit : next <= most ? next : 0;
+		}
+		if (!unit && next <= most)
+			unit = next;
+		op = body++;
+	}
+	return 0;
+}
+
+/* Cut into about as many pieces, between tiles or else between lines of the packed side. */
+static void cut(struct split *split, const struct dtc_job *job, uint64_t pieces,
+		uint64_t cut_bytes)
+{
+	uint64_t even = (job->bytes - 1) / pieces + 1;
+	uint64_t unit = transposing_unit(job->cursor, even);
+	uint64_t start = job->cursor->position;
+
+	if (!unit) {
+		unit = cut_bytes;
+		start = (uintptr_t)job->packed;
+	}
+	split->job = job;
+	split->piece_bytes = (even + unit - 1) / unit * unit;
+	split->first_bytes = split->piece_bytes + (unit - start % unit) % unit;
+	split->pieces = 1;
+	if (job->bytes > split->first_bytes)
+		split->pieces += (size_t)((job->bytes - split->first_bytes - 1) /
+					  split->piece_bytes) + 1;
+}
+
+/* ---- moving -------------------------------------------------------------------------------- */
+
+static uint64_t piece_begin(const struct split *split, size_t index)
+{
+	if (index == 0)
+		return 0;
+	return DTC_MIN(split->first_bytes + (index - 1) * split->piece_bytes,
+		       split->job->bytes);
+}
+
+static void move_piece(void *arg, size_t index)
+{
+	const struct split *split = arg;
+	const struct dtc_job *whole = split->job;
+	uint64_t begin = piece_begin(split, index);
+	struct dtc_cursor cursor;
+	struct dtc_job job = *whole;
+
+	job.cursor = &cursor;
+	job.packed += begin;
+	job.bytes = piece_begin(split, index + 1) - begin;
+	dtc_cursor_copy(&cursor, whole->cursor);
+	dtc_cursor_seek(&cursor, cursor.position + begin);
+	int status = dtc_host_backend.submit(&job);
+	assert(!status); /* between host memories nothing can fail */
+	(void)status;
+}
+
+bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job)
+{
+	const struct dtc_threads *threads = &context->threads;
+	uint64_t shares = job->bytes / threads->share_bytes;
+	size_t crew = (size_t)DTC_MIN(shares, (uint64_t)threads->most);
+	struct split split;
+
+	if (crew < 2)
+		return false;
+	cut(&split, job, DTC_MIN(crew * PIECES_A_THREAD, (size_t)DTC_THREADS_MAX),
+	    threads->cut_bytes);
+	if (split.pieces < 2 ||
+	    !dtc_threads_run(context, crew, split.pieces, move_piece, &split))
+		return false;
+	dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
+	dtc_context_count(context, DTC_COUNT_PARALLEL_MOVES, 1);
+	return true;
+}
