@@ -331,7 +331,8 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 	if (!created || create_primitives(created)) {
 		dtc_free(context, created);
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"dtconv_context_create: no memory for %zu threads", workers);
+				"dtconv_context_create: no memory for %zu threads",
+				workers);
 	}
 	created->process = getpid();
 	atomic_init(&created->processor, -1);
@@ -340,10 +341,11 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 		size_t started = created->count;
 
 		dtc_thread_pool_destroy(context, created);
-		return DTC_FAIL(context, DTCONV_ERR_AGAIN,
-				"dtconv_context_create: params.threads asks for %zu threads more, "
-				"the system gave %zu (pthread_create: error %d)",
-				workers, started, error);
+		return DTC_FAIL(
+			context, DTCONV_ERR_AGAIN,
+			"dtconv_context_create: params.threads asks for %zu threads more, "
+			"the system gave %zu (pthread_create: error %d)",
+			workers, started, error);
 	}
 	*pool = created;
 	return 0;

@@ -22,7 +22,8 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 			   struct dtc_thread_pool **pool);
 
 /* End the threads, which must be idle. In a forked child, which has none, free the memory. */
-void dtc_thread_pool_destroy(struct dtconv_context *context, struct dtc_thread_pool *pool);
+void dtc_thread_pool_destroy(struct dtconv_context *context,
+			     struct dtc_thread_pool *pool);
 
 /*
  * Run task(arg, i) for each i below @tasks, in the calling thread and in those workers that are

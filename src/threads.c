@@ -102,7 +102,8 @@ static void run_once(void *arg, size_t index)
 		watched->task(watched->arg, index);
 }
 
-static void run_hook(struct dtconv_context *context, size_t tasks, dtc_task_fn task, void *arg)
+static void run_hook(struct dtconv_context *context, size_t tasks, dtc_task_fn task,
+		     void *arg)
 {
 	const struct dtc_threads *threads = &context->threads;
 	struct watched watched = { .task = task, .arg = arg, .tasks = tasks };
@@ -110,7 +111,8 @@ static void run_hook(struct dtconv_context *context, size_t tasks, dtc_task_fn t
 
 	if (answer)
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"params.parallel answered %d; what it left is done by one thread", answer);
+			"params.parallel answered %d; what it left is done by one thread",
+			answer);
 	for (size_t i = 0; i < tasks; i++)
 		run_once(&watched, i);
 }
@@ -119,8 +121,8 @@ bool dtc_threads_run(struct dtconv_context *context, size_t threads, size_t task
 		     dtc_task_fn task, void *arg)
 {
 	if (!context->threads.hook)
-		return dtc_thread_pool_run(context->threads.pool, threads - 1, tasks, task,
-					   arg);
+		return dtc_thread_pool_run(context->threads.pool, threads - 1, tasks,
+					   task, arg);
 	run_hook(context, tasks, task, arg);
 	return true;
 }

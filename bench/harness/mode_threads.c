@@ -31,8 +31,7 @@ static bool is_slower(const struct result *alone, const struct result *together)
 static void print_row(const struct results *rs, const struct result *any, const char *op,
 		      struct means *means)
 {
-	const struct result *alone =
-		results_find(rs, any->layout, any->bytes, op, ALONE);
+	const struct result *alone = results_find(rs, any->layout, any->bytes, op, ALONE);
 	const struct result *together =
 		results_find(rs, any->layout, any->bytes, op, TOGETHER);
 	double ratio = row_ratio(together, alone);

@@ -140,7 +140,7 @@ struct dtconv_counters {
  * log. Does not block, does not initialise any device. Callable from any thread.
  *
  * **Threads.** With params.threads above 1, a pack or unpack of 512 KiB or more is cut into
- * pieces that several threads move at once, a thread for every 256 KiB. That holds for
+ * slices that several threads move at once, a thread for every 256 KiB. That holds for
  * one-shot calls, fragments and started operations on host memory; conversions, operations,
  * checksums and dtconv_copy stay in the calling thread. The bytes, the position after the call
  * and the errors are those of one thread; only, if unpacking touches a byte twice (which MPI

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cutting a job into pieces, each with a cursor of its own. Pieces touch different bytes of
+ * Cutting a job into slices, each with a cursor of its own. Slices touch different bytes of
  * both sides (unless the type touches bytes twice), so threads need no agreement.
  */
 #include "config.h"
@@ -9,18 +9,18 @@
 
 #include "base.h"
 
-/* A thread that is late, or whose bytes are dearer, leaves its pieces to the others. */
-#define PIECES_A_THREAD 4
+/* A thread that is late, or whose bytes are dearer, leaves its slices to the others. */
+#define SLICES_A_THREAD 4
 
 /* Bytes of a cache line, as host.c goes across a transposing loop. */
 #define TILE_BYTES 64
 
-/* A job in pieces: the first may be longer than the others, the last shorter. */
+/* A job in slices: the first may be longer than the others, the last shorter. */
 struct split {
 	const struct dtc_job *job;
 	uint64_t first_bytes;
-	uint64_t piece_bytes;
-	size_t pieces;
+	uint64_t slice_bytes;
+	size_t slices;
 };
 
 /* ---- where to cut -------------------------------------------------------------------------- */
@@ -63,11 +63,11 @@ static uint64_t transposing_unit(const struct dtc_cursor *cursor, uint64_t most)
 	return 0;
 }
 
-/* Cut into about as many pieces, between tiles or else between lines of the packed side. */
-static void cut(struct split *split, const struct dtc_job *job, uint64_t pieces,
+/* Cut into about as many slices, between tiles or else between lines of the packed side. */
+static void cut(struct split *split, const struct dtc_job *job, uint64_t slices,
 		uint64_t cut_bytes)
 {
-	uint64_t even = (job->bytes - 1) / pieces + 1;
+	uint64_t even = (job->bytes - 1) / slices + 1;
 	uint64_t unit = transposing_unit(job->cursor, even);
 	uint64_t start = job->cursor->position;
 
@@ -76,35 +76,36 @@ static void cut(struct split *split, const struct dtc_job *job, uint64_t pieces,
 		start = (uintptr_t)job->packed;
 	}
 	split->job = job;
-	split->piece_bytes = (even + unit - 1) / unit * unit;
-	split->first_bytes = split->piece_bytes + (unit - start % unit) % unit;
-	split->pieces = 1;
+	split->slice_bytes = (even + unit - 1) / unit * unit;
+	split->first_bytes = split->slice_bytes + (unit - start % unit) % unit;
+	split->slices = 1;
 	if (job->bytes > split->first_bytes)
-		split->pieces += (size_t)((job->bytes - split->first_bytes - 1) /
-					  split->piece_bytes) + 1;
+		split->slices += (size_t)((job->bytes - split->first_bytes - 1) /
+					  split->slice_bytes) +
+				 1;
 }
 
 /* ---- moving -------------------------------------------------------------------------------- */
 
-static uint64_t piece_begin(const struct split *split, size_t index)
+static uint64_t slice_begin(const struct split *split, size_t index)
 {
 	if (index == 0)
 		return 0;
-	return DTC_MIN(split->first_bytes + (index - 1) * split->piece_bytes,
+	return DTC_MIN(split->first_bytes + (index - 1) * split->slice_bytes,
 		       split->job->bytes);
 }
 
-static void move_piece(void *arg, size_t index)
+static void move_slice(void *arg, size_t index)
 {
 	const struct split *split = arg;
 	const struct dtc_job *whole = split->job;
-	uint64_t begin = piece_begin(split, index);
+	uint64_t begin = slice_begin(split, index);
 	struct dtc_cursor cursor;
 	struct dtc_job job = *whole;
 
 	job.cursor = &cursor;
 	job.packed += begin;
-	job.bytes = piece_begin(split, index + 1) - begin;
+	job.bytes = slice_begin(split, index + 1) - begin;
 	dtc_cursor_copy(&cursor, whole->cursor);
 	dtc_cursor_seek(&cursor, cursor.position + begin);
 	int status = dtc_host_backend.submit(&job);
@@ -121,10 +122,10 @@ bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job
 
 	if (crew < 2)
 		return false;
-	cut(&split, job, DTC_MIN(crew * PIECES_A_THREAD, (size_t)DTC_THREADS_MAX),
+	cut(&split, job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
 	    threads->cut_bytes);
-	if (split.pieces < 2 ||
-	    !dtc_threads_run(context, crew, split.pieces, move_piece, &split))
+	if (split.slices < 2 ||
+	    !dtc_threads_run(context, crew, split.slices, move_slice, &split))
 		return false;
 	dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	dtc_context_count(context, DTC_COUNT_PARALLEL_MOVES, 1);

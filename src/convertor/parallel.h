@@ -9,7 +9,8 @@
 #include "copy_backends/backend.h"
 
 /* Whether a move of so many bytes may be worth a second thread. */
-static inline bool dtc_parallel_is_worth(const struct dtconv_context *context, size_t bytes)
+static inline bool dtc_parallel_is_worth(const struct dtconv_context *context,
+					 size_t bytes)
 {
 	return bytes / 2 >= context->threads.share_bytes;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moves shared among threads: the same bytes, positions and errors as alone, whoever runs the
- * pieces and however badly. check_parallel runs the other suites so. Meant to be run under
+ * slices and however badly. check_parallel runs the other suites so. Meant to be run under
  * ThreadSanitizer too, hence no layouts that touch a byte twice.
  */
 #include "config.h"
@@ -16,6 +16,7 @@
 #include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/script.h"
+#include "threads.h"
 
 static const char *const long_texts[] = {
 	"contiguous(40, resized(vector(300, 1, 40, float), 0, 4))",
@@ -32,7 +33,8 @@ static const char *const long_texts[] = {
 
 /* ---- contexts ------------------------------------------------------------------------------ */
 
-static struct dtconv_context *new_context(size_t threads, dtconv_parallel_fn hook, void *arg)
+static struct dtconv_context *new_context(size_t threads, dtconv_parallel_fn hook,
+					  void *arg)
 {
 	struct dtconv_context_params params = { .struct_size = sizeof(params),
 						.flags = DTCONV_CONTEXT_COUNTERS,
@@ -76,8 +78,8 @@ static void move_whole(struct stage *stage, size_t shift)
 	unsigned char *packed = malloc(stage->bytes + shift + 1);
 	size_t moved = 0;
 
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, packed + shift,
-				     stage->bytes, &moved),
+	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source,
+				     packed + shift, stage->bytes, &moved),
 			 0);
 	ck_assert_uint_eq(moved, stage->bytes);
 	ck_assert(!memcmp(packed + shift, stage->stream, moved));
@@ -246,7 +248,8 @@ static int run_in_threads(size_t tasks, void (*task)(void *, size_t), void *task
 	struct call calls[64];
 
 	for (size_t i = 0; i < tasks; i++) {
-		calls[i] = (struct call){ .task = task, .task_arg = task_arg, .index = i };
+		calls[i] =
+			(struct call){ .task = task, .task_arg = task_arg, .index = i };
 		if (pthread_create(&calls[i].thread, NULL, run_call, &calls[i]))
 			abort();
 	}
@@ -292,6 +295,28 @@ START_TEST(a_hook_may_do_as_it_likes)
 	}
 	ck_assert_uint_eq(hook.calls, 2 * (size_t)LONG_TEXTS);
 	ck_assert_uint_eq(shared_moves(context), hook.calls);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+static void count_run(void *arg, size_t index)
+{
+	((int *)arg)[index]++;
+}
+
+START_TEST(whatever_a_hook_does_each_task_runs_once)
+{
+	struct hook hook = { .manner = (enum manner)_i };
+	struct dtconv_context *context = new_context(3, run_hook, &hook);
+
+	for (size_t tasks = 2; tasks <= DTC_THREADS_MAX; tasks++) {
+		int runs[DTC_THREADS_MAX + 1] = { 0 };
+
+		ck_assert(dtc_threads_run(context, 3, tasks, count_run, runs));
+		ck_assert_uint_eq(hook.tasks, tasks);
+		for (size_t i = 0; i <= DTC_THREADS_MAX; i++)
+			ck_assert_int_eq(runs[i], i < tasks);
+	}
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -355,7 +380,8 @@ static void expect_cuts(const char *text, size_t from, size_t shift, size_t unit
 	ck_assert_uint_ge(frontier.count, 6);
 	ck_assert_uint_le(frontier.count, 9);
 	for (size_t i = 0; i + 1 < frontier.count; i++)
-		ck_assert_uint_eq((frontier.cuts[i] + (transposes ? from : shift)) % unit, 0);
+		ck_assert_uint_eq((frontier.cuts[i] + (transposes ? from : shift)) % unit,
+				  0);
 	ck_assert_uint_eq(frontier.cuts[frontier.count - 1], frontier.bytes);
 	dtconv_convertor_destroy(convertor);
 	free(memory);
@@ -377,8 +403,8 @@ START_TEST(cuts_are_between_tiles)
 {
 	expect_cuts("contiguous(300, resized(vector(500, 1, 300, double), 0, 8))", 0, 5,
 		    8 * 500 * 8, true);
-	expect_cuts("contiguous(300, resized(vector(500, 1, 300, double), 0, 8))", 70001, 0,
-		    8 * 500 * 8, true);
+	expect_cuts("contiguous(300, resized(vector(500, 1, 300, double), 0, 8))", 70001,
+		    0, 8 * 500 * 8, true);
 	expect_cuts("contiguous(512, resized(vector(512, 1, 512, float), 0, 4))", 0, 0,
 		    16 * 512 * 4, true);
 	/* Whole small transpositions stay whole. */
@@ -430,8 +456,8 @@ START_TEST(many_threads_share_one_context)
 	for (size_t i = 0; i < 8; i++) {
 		players[i] = (struct player){ .text = long_texts[i % LONG_TEXTS],
 					      .seed = 100 * i };
-		ck_assert_int_eq(pthread_create(&players[i].thread, NULL, play, &players[i]),
-				 0);
+		ck_assert_int_eq(
+			pthread_create(&players[i].thread, NULL, play, &players[i]), 0);
 	}
 	for (size_t i = 0; i < 8; i++) {
 		pthread_join(players[i].thread, NULL);
@@ -460,7 +486,8 @@ START_TEST(a_forked_child_moves_alone)
 		size_t moved = 0;
 
 		alarm(60);
-		int failed = dtconv_pack(type, 1, stage.source, packed, stage.bytes, &moved);
+		int failed =
+			dtconv_pack(type, 1, stage.source, packed, stage.bytes, &moved);
 		failed |= memcmp(packed, stage.stream, stage.bytes);
 		failed |= shared_moves(context) != 2; /* those before the fork */
 		dtconv_type_unref(type);
@@ -491,6 +518,8 @@ int main(void)
 	tcase_add_test(bytes, errors_are_those_of_one_thread);
 	tcase_add_test(sharing, only_large_moves_are_shared);
 	tcase_add_loop_test(sharing, a_hook_may_do_as_it_likes, 0, MANNERS);
+	tcase_add_loop_test(sharing, whatever_a_hook_does_each_task_runs_once, 0,
+			    MANNERS);
 	tcase_add_test(sharing, cuts_are_between_cache_lines);
 	tcase_add_test(sharing, cuts_are_between_tiles);
 	tcase_add_test(company, many_threads_share_one_context);
