@@ -139,7 +139,8 @@ START_TEST(memory_may_run_out_at_any_allocation)
 		size_t left = needed;
 		struct dtconv_context_params params = {
 			.struct_size = sizeof(params),
-			.allocator = { no_memory, give_back, &left }
+			.allocator = { no_memory, give_back, &left },
+			.threads = 3
 		};
 		struct dtconv_context *context = NULL;
 
