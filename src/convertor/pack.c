@@ -42,23 +42,13 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 }
 
 /* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
-static int move_native(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
+static inline int move_native(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
 		       char *packed, size_t bytes, enum dtc_direction direction,
 		       size_t *moved)
 {
-	if (DTC_UNLIKELY(dtc_parallel_is_worth(context, bytes))) {
-		const struct dtc_job job = {
-			.cursor = cursor,
-			.user = user,
-			.packed = packed,
-			.bytes = DTC_MIN(bytes, cursor->size - cursor->position),
-			.direction = direction
-		};
-
-		*moved = (size_t)job.bytes;
-		if (dtc_parallel_move(context, &job))
-			return 0;
-	}
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(context, bytes)) &&
+	    dtc_parallel_move(context, cursor, user, packed, bytes, direction, moved))
+		return 0;
 	return dtc_convertor_move(cursor, user, packed, bytes, direction, moved);
 }
 
