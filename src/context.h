@@ -12,6 +12,8 @@
 
 #include <dtconv/context.h>
 
+#include "threads.h"
+
 /* Threads whose last error text is remembered, and the longest text. */
 #define DTC_ERROR_SLOTS 64
 #define DTC_ERROR_TEXT_MAX 384
@@ -25,6 +27,7 @@ enum dtc_counter {
 	DTC_COUNT_UNPACK_CALLS,
 	DTC_COUNT_UNPACK_BYTES,
 	DTC_COUNT_ERRORS,
+	DTC_COUNT_PARALLEL_MOVES,
 	DTC_COUNTERS
 };
 
@@ -41,6 +44,7 @@ struct dtconv_context {
 	enum dtconv_log_level log_level;
 	enum dtconv_padding padding;
 	bool counting;
+	struct dtc_threads threads;
 	_Atomic uint64_t counters[DTC_COUNTERS];
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;

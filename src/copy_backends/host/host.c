@@ -348,7 +348,7 @@ static void move_iterations(struct place place, const struct dtc_program *progra
  */
 static bool is_large(const struct dtc_job *job)
 {
-	uint64_t bytes = job->direction == DTC_PACK ? job->bytes : job->cursor->size;
+	uint64_t bytes = job->direction == DTC_PACK ? job->move_bytes : job->cursor->size;
 
 	return bytes >= job->cursor->layout->program->context->stream_bytes;
 }
