@@ -71,12 +71,15 @@ DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
 }
 
 /* @bytes is a constant wherever blocks are short. */
-DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
+DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t bytes, unsigned shift,
+				  bool wide, bool unpack)
 {
-	const struct columns columns = columns_of(entries);
+	struct columns columns = columns_of(entries);
 	uint64_t end = entries->first + entries->count;
 	char *packed = entries->packed;
 	uint64_t i = entries->first;
+
+	columns.shift = shift;
 
 	for (; columns.prefetch && i < end; i++, packed += bytes) {
 		prefetch(&columns, wide, i, unpack);
@@ -85,6 +88,20 @@ DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool
 #pragma GCC unroll 4
 	for (; i < end; i++, packed += bytes)
 		move(packed, address(&columns, wide, i), bytes, unpack);
+}
+
+/*
+ * Lists of elements mostly count in the element's alignment, which is a constant where @bytes is
+ * one: then the processor's addressing does the scaling.
+ */
+DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
+{
+	unsigned natural = bytes ? (unsigned)__builtin_ctzll(bytes) : 0;
+
+	if (entries->table->disp_shift == natural && natural <= 3)
+		move_equal_scaled(entries, bytes, natural, wide, unpack);
+	else
+		move_equal_scaled(entries, bytes, entries->table->disp_shift, wide, unpack);
 }
 
 DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)

@@ -405,6 +405,14 @@ static DTC_NOINLINE bool move_runs(const struct dtc_layout *layout, uint64_t cou
 	return true;
 }
 
+static DTC_NOINLINE bool move_whole_table(const struct dtc_layout *layout, struct place place)
+{
+	const struct dtc_op *op = layout->program->ops;
+
+	move_table(at(&place, op->disp, 0), dtc_program_table(layout->program, op), 0, op->count);
+	return true;
+}
+
 static DTC_NOINLINE bool move_long_strip(const struct dtc_op *op, struct place place)
 {
 	move_strip(at(&place, op->disp, 0), op, 0, op->count);
@@ -420,10 +428,12 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 	bool strip = layout->plain == DTC_PLAIN_STRIP;
 
 	if (count * layout->size >= context->stream_bytes || layout->plain == DTC_PLAIN_NOT ||
-	    (strip && count > 1))
+	    (count > 1 && (strip || layout->plain == DTC_PLAIN_TABLE)))
 		return false;
 	if (layout->plain == DTC_PLAIN_RUNS)
 		return move_runs(layout, count, place);
+	if (layout->plain == DTC_PLAIN_TABLE)
+		return move_whole_table(layout, place);
 	if (strip && op->bytes >= PATTERN_BYTES)
 		return move_long_strip(op, place);
 	move_grid(at(&place, op->disp, 0), side(0, strip ? op->stride : layout->extent),
