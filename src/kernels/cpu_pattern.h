@@ -90,9 +90,13 @@ static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, boo
 
 static void begin_step(struct steps *steps, ptrdiff_t user)
 {
-	const struct step_ends *last = &steps->step[steps->count - 1].ends;
-	size_t packed = steps->count ? last->packed + last->bytes : 0;
+	size_t packed = 0;
 
+	if (steps->count) {
+		const struct step_ends *last = &steps->step[steps->count - 1].ends;
+
+		packed = last->packed + last->bytes;
+	}
 	steps->step[steps->count++].ends = (struct step_ends){ .user = user, .packed = packed };
 	steps->user_end = user;
 }
