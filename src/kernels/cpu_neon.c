@@ -8,6 +8,7 @@
 #define DTC_NEON_TILES
 
 #include "cpu_grid.h"
+#include "cpu_pattern.h"
 #include "cpu_sets.h"
 #include "cpu_table.h"
 #include "cpu_transpose.h"
@@ -17,4 +18,5 @@ const struct dtc_cpu_kernels dtc_cpu_neon = {
 	.grid = dtc_move_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.pattern = dtc_move_pattern,
 };

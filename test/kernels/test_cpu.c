@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The list of kernel sets, how one is found by its name, and the copy of one run. What the sets
- * do, test_cpu_grid, test_cpu_table, test_cpu_transpose and test_cpu_pages compare.
+ * do, the other test_cpu programs compare.
  */
 #include "config.h"
 
@@ -50,7 +50,7 @@ START_TEST(sets_are_complete_and_have_names_of_their_own)
 	for (size_t i = 0; dtc_cpu_sets[i]; i++) {
 		const struct dtc_cpu_kernels *set = dtc_cpu_sets[i];
 
-		ck_assert_msg(set->grid && set->transpose && set->table,
+		ck_assert_msg(set->grid && set->transpose && set->table && set->pattern,
 			      "%s kernels lack a function", set->name);
 		for (size_t k = 0; k < i; k++)
 			ck_assert_str_ne(set->name, dtc_cpu_sets[k]->name);

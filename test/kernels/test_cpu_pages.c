@@ -116,6 +116,24 @@ static void move_by_table(const struct dtc_cpu_kernels *cpu, char *blocks, size_
 	cpu->table(&entries);
 }
 
+/* The blocks' first bytes as single ones, the rest as one run. */
+static void move_by_pattern(const struct dtc_cpu_kernels *cpu, char *blocks, size_t bytes,
+			    enum dtc_direction direction)
+{
+	struct dtc_short_run runs[8];
+	size_t n = 0;
+
+	for (; n < 7 && n + 1 < bytes; n++)
+		runs[n] = (struct dtc_short_run){ (int32_t)n, 1 };
+	runs[n] = (struct dtc_short_run){ (int32_t)n, (uint32_t)(bytes - n) };
+	const struct dtc_pattern pattern = { runs,  n + 1,  BLOCKS,        2 * page,
+					     bytes, blocks, (char *)dense, direction };
+
+	/* Refused, it would leave nothing to compare. */
+	if (!cpu->pattern(&pattern))
+		move_by_grid(cpu, blocks, bytes, direction);
+}
+
 typedef void (*move_fn)(const struct dtc_cpu_kernels *cpu, char *blocks, size_t bytes,
 			enum dtc_direction direction);
 
@@ -164,6 +182,14 @@ START_TEST(tables_touch_no_byte_beside_a_block)
 	for (size_t i = 0; dtc_cpu_sets[i]; i++)
 		if (dtc_cpu_runs(dtc_cpu_sets[i]))
 			check_lengths(dtc_cpu_sets[i], move_by_table);
+}
+END_TEST
+
+START_TEST(patterns_touch_no_byte_beside_a_run)
+{
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		if (dtc_cpu_runs(dtc_cpu_sets[i]))
+			check_lengths(dtc_cpu_sets[i], move_by_pattern);
 }
 END_TEST
 
@@ -226,6 +252,7 @@ int main(void)
 	tcase_add_checked_fixture(pages, setup, teardown);
 	tcase_add_test(pages, grids_touch_no_byte_beside_a_block);
 	tcase_add_test(pages, tables_touch_no_byte_beside_a_block);
+	tcase_add_test(pages, patterns_touch_no_byte_beside_a_run);
 	tcase_add_test(pages, transpositions_touch_no_byte_beside_a_row);
 	return fixture_run(suite);
 }
