@@ -107,7 +107,10 @@ struct dtconv_counters {
  * @param params  [in] options, or NULL for all defaults. Read during the call only.
  * @param context [out] the new context, owned by the caller; untouched on failure.
  *
- * Reads the environment variable DTCONV_LOG (none, error, warn, info, debug, trace) once.
+ * Reads the environment variables DTCONV_LOG (none, error, warn, info, debug, trace) and
+ * DTCONV_CPU once. DTCONV_CPU names the set of CPU kernels to use, one of those that
+ * dtconv_context_format_info lists; unset, it is the best that the processor runs. Any other
+ * name is logged at level warn and the best set is used.
  * Does not block, does not initialise any device. Callable from any thread.
  *
  * @return 0; DTCONV_ERR_INVAL for unknown flags, levels or half an allocator;
