@@ -274,6 +274,14 @@ void moves_run_grid(const struct dtc_cpu_kernels *cpu, const struct moves *moves
 	cpu->grid(&grid);
 }
 
+void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+		      char *to, const char *from)
+{
+	const struct dtc_grid grid = placed(moves, to, from);
+
+	cpu->stream(&grid);
+}
+
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from)
 {

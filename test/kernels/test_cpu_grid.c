@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Grids of blocks, every set of kernels against a byte loop: all short block lengths and some
- * long ones, rows of any number of blocks, any stride and alignment.
+ * Grids of blocks, streamed past the caches or not, every set of kernels against a byte loop: all
+ * short block lengths and some long ones, rows of any number of blocks, any stride and alignment.
  */
 #include "config.h"
 
@@ -19,15 +19,27 @@ static const size_t long_blocks[] = { 143,  160,  191,  192,  193,  255,  256,
 				      1000, 1023, 1024, 1025, 1087, 1088, 1089,
 				      2000, 4095, 4096, 4097 };
 
-static void for_every_block(void (*check)(size_t block))
+/* What moves grids: every case goes through each. */
+static const struct entry {
+	const char *name;
+	void (*run)(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+		    char *to, const char *from);
+} entries[] = { { "grid", moves_run_grid }, { "stream", moves_run_stream } };
+
+#define ENTRIES ((int)DTC_ARRAY_LENGTH(entries))
+
+static struct moves moves;
+static const char *entry_name;
+
+static void for_every_block(int entry, void (*check)(size_t block))
 {
+	entry_name = entries[entry].name;
+	moves.run = entries[entry].run;
 	for (size_t block = 1; block <= SHORT; block++)
 		check(block);
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(long_blocks); i++)
 		check(long_blocks[i]);
 }
-
-static struct moves moves;
 
 /* The blocks and the name of a grid, which must live until they are checked. */
 static void set_grid(const struct dtc_grid *grid)
@@ -36,10 +48,10 @@ static void set_grid(const struct dtc_grid *grid)
 	moves.arg = grid;
 	moves_add_grid(&moves, grid);
 	snprintf(moves.text, sizeof(moves.text),
-		 "%zu x %zu blocks of %zu bytes, strides %td, %td to %td, %td",
-		 grid->outer, grid->inner, grid->block, grid->from_strides.outer,
-		 grid->from_strides.inner, grid->to_strides.outer,
-		 grid->to_strides.inner);
+		 "%s %zu x %zu blocks of %zu bytes, strides %td, %td to %td, %td",
+		 entry_name, grid->outer, grid->inner, grid->block,
+		 grid->from_strides.outer, grid->from_strides.inner,
+		 grid->to_strides.outer, grid->to_strides.inner);
 }
 
 static void check_grid(struct dtc_grid_side to, struct dtc_grid_side from, size_t outer,
@@ -73,7 +85,7 @@ static void check_rows(size_t block)
 
 START_TEST(grids_of_every_length_copy_their_blocks_and_nothing_else)
 {
-	for_every_block(check_rows);
+	for_every_block(_i, check_rows);
 }
 END_TEST
 
@@ -91,7 +103,7 @@ static void check_narrow_gaps(size_t block)
 
 START_TEST(gaps_of_one_byte_and_of_none_are_respected)
 {
-	for_every_block(check_narrow_gaps);
+	for_every_block(_i, check_narrow_gaps);
 }
 END_TEST
 
@@ -110,7 +122,7 @@ static void check_downwards(size_t block)
 
 START_TEST(grids_may_run_downwards)
 {
-	for_every_block(check_downwards);
+	for_every_block(_i, check_downwards);
 }
 END_TEST
 
@@ -124,7 +136,7 @@ static void check_overlap(size_t block)
 
 START_TEST(what_is_read_may_overlap)
 {
-	for_every_block(check_overlap);
+	for_every_block(_i, check_overlap);
 }
 END_TEST
 
@@ -153,15 +165,9 @@ static void check_places(size_t block)
 
 START_TEST(every_alignment_of_both_sides_is_the_same)
 {
-	for_every_block(check_places);
+	for_every_block(_i, check_places);
 }
 END_TEST
-
-static void setup(void)
-{
-	moves_setup();
-	moves.run = moves_run_grid;
-}
 
 static void teardown(void)
 {
@@ -175,12 +181,16 @@ int main(void)
 	TCase *grids = fixture_case(suite, "grids", 60);
 	TCase *places = fixture_case(suite, "places", 60);
 
-	tcase_add_checked_fixture(grids, setup, teardown);
-	tcase_add_checked_fixture(places, setup, teardown);
-	tcase_add_test(grids, grids_of_every_length_copy_their_blocks_and_nothing_else);
-	tcase_add_test(grids, gaps_of_one_byte_and_of_none_are_respected);
-	tcase_add_test(grids, grids_may_run_downwards);
-	tcase_add_test(grids, what_is_read_may_overlap);
-	tcase_add_test(places, every_alignment_of_both_sides_is_the_same);
+	tcase_add_checked_fixture(grids, moves_setup, teardown);
+	tcase_add_checked_fixture(places, moves_setup, teardown);
+	tcase_add_loop_test(grids,
+			    grids_of_every_length_copy_their_blocks_and_nothing_else, 0,
+			    ENTRIES);
+	tcase_add_loop_test(grids, gaps_of_one_byte_and_of_none_are_respected, 0,
+			    ENTRIES);
+	tcase_add_loop_test(grids, grids_may_run_downwards, 0, ENTRIES);
+	tcase_add_loop_test(grids, what_is_read_may_overlap, 0, ENTRIES);
+	tcase_add_loop_test(places, every_alignment_of_both_sides_is_the_same, 0,
+			    ENTRIES);
 	return fixture_run(suite);
 }
