@@ -137,7 +137,10 @@ struct dtconv_counters {
  *
  * Reads the environment variables DTCONV_LOG (none, error, warn, info, debug, trace) and
  * DTCONV_THREADS (0 to 64) once; a value that makes no sense is ignored with a line in the
- * log. Does not block, does not initialise any device. Callable from any thread.
+ * log. So is DTCONV_CPU, which names the set of CPU kernels to use, one of those that
+ * dtconv_context_format_info lists; unset, it is the best that the processor runs; any other
+ * name is logged at level warn and the best set is used.
+ * Does not block, does not initialise any device. Callable from any thread.
  *
  * **Threads.** With params.threads above 1, a pack or unpack of 512 KiB or more is cut into
  * slices that several threads move at once, a thread for every 256 KiB. That holds for

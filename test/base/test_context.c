@@ -213,6 +213,61 @@ START_TEST(a_level_that_is_none_warns_and_says_where_it_came_from)
 }
 END_TEST
 
+/* What a context says of its kernels: the name in use, and all there are. */
+static void format_kernels(struct dtconv_context *context, char line[200])
+{
+	char text[4000];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_context_format_info(context, text, sizeof(text), &length),
+			 0);
+	const char *start = strstr(text, "kernels: ");
+	ck_assert_ptr_nonnull(start);
+	snprintf(line, 200, "%.*s", (int)strcspn(start, "\n"), start);
+}
+
+START_TEST(the_environment_chooses_the_kernels)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_WARN };
+	char line[200];
+
+	setenv("DTCONV_CPU", "generic", 1);
+	struct dtconv_context *context = create(&params);
+	format_kernels(context, line);
+	ck_assert_msg(strncmp(line, "kernels: generic (of generic", 28) == 0, "%s", line);
+	ck_assert_uint_eq(record.lines, 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(kernels_that_are_none_warn_and_leave_the_best)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_WARN };
+	char best[200], line[200];
+
+	struct dtconv_context *context = create(&params);
+	format_kernels(context, best);
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(record.lines, 0);
+	setenv("DTCONV_CPU", "mmx", 1);
+	context = create(&params);
+	format_kernels(context, line);
+	ck_assert_str_eq(line, best);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
+	ck_assert_str_eq(record.text,
+			 "environment variable DTCONV_CPU is 'mmx', which this build or "
+			 "processor does not have; dtconv info lists those it has");
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 START_TEST(commits_are_logged_for_debugging)
 {
 	struct record record = { 0 };
@@ -441,6 +496,7 @@ END_TEST
 
 static void quiet_environment(void)
 {
+	unsetenv("DTCONV_CPU");
 	unsetenv("DTCONV_LOG");
 	unsetenv("DTCONV_THREADS");
 }
@@ -472,6 +528,8 @@ int main(void)
 	tcase_add_test(log, a_silent_context_logs_nothing);
 	tcase_add_test(log, the_environment_sets_the_level);
 	tcase_add_test(log, a_level_that_is_none_warns_and_says_where_it_came_from);
+	tcase_add_test(log, the_environment_chooses_the_kernels);
+	tcase_add_test(log, kernels_that_are_none_warn_and_leave_the_best);
 	tcase_add_test(log, commits_are_logged_for_debugging);
 	tcase_add_test(texts, the_text_is_cut_to_the_room_given);
 	tcase_add_test(texts, more_failing_threads_than_slots_displace_the_oldest);
