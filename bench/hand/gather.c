@@ -9,7 +9,18 @@
 
 #include <string.h>
 
-#define ELEMENTS(bytes, element)                                                    \
+/*
+ * gcc would turn these loops into the processor's gathers and scatters, which lose half the speed on
+ * large lists of doubles on some processors and gain a tenth on small lists.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SCALAR __attribute__((optimize("no-tree-vectorize")))
+#else
+#define SCALAR
+#endif
+
+#define ELEMENTS(bytes, element, KIND)                                              \
+	KIND                                                                        \
 	void hand_pack_gather##bytes(const void *shape, const void *restrict arena, \
 				     void *restrict packed)                         \
 	{                                                                           \
@@ -20,6 +31,7 @@
 		for (size_t i = 0; i < s->count; i++)                               \
 			out[i] = in[s->list[i]];                                    \
 	}                                                                           \
+	KIND                                                                        \
 	void hand_unpack_gather##bytes(const void *shape, void *restrict arena,     \
 				       const void *restrict packed)                 \
 	{                                                                           \
@@ -31,8 +43,8 @@
 			out[s->list[i]] = in[i];                                    \
 	}
 
-ELEMENTS(4, float)
-ELEMENTS(8, double)
+ELEMENTS(4, float, )
+ELEMENTS(8, double, SCALAR)
 
 struct point_float {
 	float x, y, z;

@@ -124,15 +124,60 @@ static void (*const fixed_grids[])(const struct dtc_grid *) = {
 	TABLE_ENTRY(1) TABLE_ENTRY(2) TABLE_ENTRY(4) TABLE_ENTRY(8) TABLE_ENTRY(16)
 	ODD_LENGTHS(TABLE_ENTRY)};
 
+/*
+ * Blocks of a few words and a rest, which the last word covers by overlapping: the number of words
+ * is a constant, so that a block has no loop.
+ */
+DTC_INLINE void move_words(const struct dtc_grid *grid, size_t words)
+{
+	const struct dtc_grid_side to_strides = grid->to_strides;
+	const struct dtc_grid_side from_strides = grid->from_strides;
+	const size_t last = grid->block - sizeof(dtc_word);
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+#pragma GCC unroll 4
+			for (size_t k = 0; k < words; k++)
+				dtc_copy_word(to + k * sizeof(dtc_word),
+					      from + k * sizeof(dtc_word));
+			dtc_copy_word(to + last, from + last);
+			to += to_strides.inner;
+			from += from_strides.inner;
+		}
+	}
+}
+
+#define WORDS_GRID(WORDS)                                                                  \
+	static void grid_of_##WORDS##_words(const struct dtc_grid *grid)                   \
+	{                                                                                  \
+		move_words(grid, WORDS);                                                   \
+	}
+
+WORDS_GRID(1)
+WORDS_GRID(2)
+WORDS_GRID(3)
+WORDS_GRID(4)
+
 static void grid_of_long_blocks(const struct dtc_grid *grid)
 {
 	move_grid(grid, grid->block);
 }
 
+static void (*const word_grids[])(const struct dtc_grid *) = {
+	[1] = grid_of_1_words, [2] = grid_of_2_words, [3] = grid_of_3_words,
+	[4] = grid_of_4_words};
+
 static void dtc_move_grid(const struct dtc_grid *grid)
 {
+	size_t words = (grid->block - 1) / sizeof(dtc_word);
+
 	if (grid->block < DTC_ARRAY_LENGTH(fixed_grids))
 		fixed_grids[grid->block](grid);
+	else if (words < DTC_ARRAY_LENGTH(word_grids))
+		word_grids[words](grid);
 	else
 		grid_of_long_blocks(grid);
 }
