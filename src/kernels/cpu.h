@@ -79,7 +79,7 @@ struct dtc_cpu_kernels {
 	 */
 	void (*transpose)(const struct dtc_grid *grid);
 	void (*table)(const struct dtc_entries *entries);
-	/* Copy a pattern's runs; false if it is nothing for this set, and nothing was done. */
+	/* Copy a pattern's runs; false if runs one by one are as good, and nothing was done. May be NULL. */
 	bool (*pattern)(const struct dtc_pattern *pattern);
 };
 

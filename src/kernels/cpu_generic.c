@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include "cpu_grid.h"
-#include "cpu_pattern.h"
 #include "cpu_sets.h"
 #include "cpu_stream.h"
 #include "cpu_table.h"
@@ -16,5 +15,4 @@ const struct dtc_cpu_kernels dtc_cpu_generic = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
-	.pattern = dtc_move_pattern,
 };

@@ -8,7 +8,6 @@
 #define DTC_NEON_TILES
 
 #include "cpu_grid.h"
-#include "cpu_pattern.h"
 #include "cpu_sets.h"
 #include "cpu_stream.h"
 #include "cpu_table.h"
@@ -19,5 +18,4 @@ const struct dtc_cpu_kernels dtc_cpu_neon = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
-	.pattern = dtc_move_pattern,
 };

@@ -11,7 +11,6 @@
 #include "cpu.h"
 #include "cpu_block.h"
 
-#if defined(__AVX512VBMI__)
 #include <immintrin.h>
 
 #define WINDOW_BYTES 64
@@ -308,13 +307,4 @@ static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 	return true;
 }
 
-#else
-
-static bool dtc_move_pattern(const struct dtc_pattern *pattern)
-{
-	(void)pattern;
-	return false;
-}
-
-#endif
 #endif

@@ -134,7 +134,7 @@ static void move_by_pattern(const struct dtc_cpu_kernels *cpu, char *blocks, siz
 					     bytes, blocks, (char *)dense, direction };
 
 	/* Refused, it would leave nothing to compare. */
-	if (!cpu->pattern(&pattern))
+	if (!cpu->pattern || !cpu->pattern(&pattern))
 		move_by_grid(cpu, blocks, bytes, direction);
 }
 

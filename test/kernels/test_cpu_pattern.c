@@ -48,7 +48,7 @@ static void run_pattern(const struct dtc_cpu_kernels *cpu, const struct moves *o
 
 	pattern.packed = pack ? to : (char *)(uintptr_t)from;
 	pattern.user = pack ? (char *)(uintptr_t)from : to;
-	if (!cpu->pattern(&pattern))
+	if (!cpu->pattern || !cpu->pattern(&pattern))
 		move_blocks(of, to, from);
 }
 

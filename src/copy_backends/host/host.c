@@ -39,8 +39,8 @@ static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 
 /* A grid of blocks, the inner ones of a row after each other. */
 static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
-			       struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
-			       uint64_t block)
+				      struct dtc_grid_side packed, uint64_t outer,
+				      uint64_t inner, uint64_t block)
 {
 	struct dtc_grid grid = { .outer = (size_t)outer,
 				 .inner = (size_t)inner,
@@ -56,8 +56,8 @@ static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side u
 }
 
 static inline void move_grid(struct place place, struct dtc_grid_side user,
-		      struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
-		      uint64_t block)
+			     struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
+			     uint64_t block)
 {
 	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
 
@@ -100,6 +100,11 @@ static void move_table(struct place place, const struct dtc_table *table, uint64
 /* Bytes that it takes to make up for laying out a pattern. */
 #define PATTERN_BYTES 1024
 
+static inline bool may_be_pattern(struct place place, uint64_t bytes)
+{
+	return bytes >= PATTERN_BYTES && place.cpu->pattern;
+}
+
 /* Try @count times @runs, which are @packed_step bytes. */
 static bool move_pattern(struct place place, const struct dtc_short_run runs[], size_t run_count,
 			 int64_t user_step, uint64_t packed_step, uint64_t count)
@@ -113,8 +118,7 @@ static bool move_pattern(struct place place, const struct dtc_short_run runs[], 
 					     .packed = place.packed,
 					     .direction = place.direction };
 
-	return packed_step * count >= PATTERN_BYTES &&
-	       packed_step <= PATTERN_RUN_BYTES * run_count && place.cpu->pattern(&pattern);
+	return packed_step <= PATTERN_RUN_BYTES * run_count && place.cpu->pattern(&pattern);
 }
 
 /* Append the runs of a run or strip; answers their new number, or 0 if they are too many. */
@@ -141,6 +145,8 @@ static bool move_as_pattern(struct place place, const struct dtc_op *loop,
 	struct dtc_short_run runs[PATTERN_RUNS];
 	size_t n = 0;
 
+	if (!may_be_pattern(place, loop->unit_bytes * count))
+		return false;
 	for (uint32_t i = 0; i < loop->body; i++) {
 		n = append_runs(runs, n, &body[i]);
 		if (n == 0)
@@ -159,7 +165,7 @@ static void move_strip(struct place place, const struct dtc_op *op, uint64_t fir
 	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
 	/* From beyond the caches single words come a little faster than whole lines. */
-	if (!place.stream && op->unit_bytes <= PATTERN_RUN_BYTES &&
+	if (!place.stream && may_be_pattern(place, op->unit_bytes * count) &&
 	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
 		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
