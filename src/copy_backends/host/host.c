@@ -340,7 +340,7 @@ static bool is_large(const struct dtc_job *job)
 {
 	uint64_t bytes = job->direction == DTC_PACK ? job->bytes : job->cursor->size;
 
-	return bytes >= job->cursor->layout->program->context->stream_bytes;
+	return bytes >= job->cursor->layout->program->context->tuning.stream_bytes;
 }
 
 static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
@@ -399,7 +399,7 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 	const struct place place = { context->cpu, false, user, packed, direction };
 	const struct place first = at(&place, op->disp, 0);
 
-	if (count * layout->size >= context->stream_bytes)
+	if (count * layout->size >= context->tuning.stream_bytes)
 		return false;
 	switch (layout->plain) {
 	case DTC_PLAIN_RUN:
