@@ -158,6 +158,10 @@ AS_IF([test -n "$AVX2_CFLAGS"],
 	[AC_DEFINE([DTC_CPU_AVX2], [1], [Define to 1 if there are kernels for AVX2.])])
 AS_IF([test -n "$AVX512_CFLAGS"],
 	[AC_DEFINE([DTC_CPU_AVX512], [1], [Define to 1 if there are kernels for AVX-512.])])
+AS_CASE([$host_cpu], [aarch64], [dtc_cpu_neon=yes], [dtc_cpu_neon=no])
+AS_IF([test "$dtc_cpu_neon" = yes],
+	[AC_DEFINE([DTC_CPU_NEON], [1], [Define to 1 if there are kernels for NEON.])])
+AM_CONDITIONAL([CPU_NEON], [test "$dtc_cpu_neon" = yes])
 AM_CONDITIONAL([CPU_AVX2], [test -n "$AVX2_CFLAGS"])
 AM_CONDITIONAL([CPU_AVX512], [test -n "$AVX512_CFLAGS"])
 AC_SUBST([AVX2_CFLAGS])

@@ -10,6 +10,7 @@
 
 #define DTC_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define DTC_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define DTC_NOINLINE __attribute__((noinline))
 #define DTC_ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 #define DTC_MIN(a, b) ((a) < (b) ? (a) : (b))

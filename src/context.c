@@ -74,6 +74,8 @@ static int check(const struct dtconv_context_params *params)
 		return refuse(params, "dtconv_context_create: params.padding is not a padding");
 	if (params->flags & ~(unsigned)DTCONV_CONTEXT_COUNTERS)
 		return refuse(params, "dtconv_context_create: params.flags has unknown bits");
+	if (params->threads > DTC_THREADS_MAX)
+		return refuse(params, "dtconv_context_create: params.threads is more than 64");
 	return 0;
 }
 
@@ -127,6 +129,11 @@ int dtc_context_create(const struct dtconv_context_params *params,
 		return DTCONV_ERR_NOMEM;
 	}
 	read_environment(created);
+	status = dtc_threads_create(created, &known);
+	if (status) {
+		dtc_context_destroy(created);
+		return status;
+	}
 	*context = created;
 	return 0;
 }
@@ -135,6 +142,7 @@ void dtc_context_destroy(struct dtconv_context *context)
 {
 	struct dtconv_allocator allocator = context->allocator;
 
+	dtc_threads_destroy(context);
 	pthread_mutex_destroy(&context->error_lock);
 	allocator.free(allocator.arg, context);
 }
@@ -159,6 +167,7 @@ int dtconv_context_query_counters(struct dtconv_context *context,
 		.unpack_calls = counted(context, DTC_COUNT_UNPACK_CALLS),
 		.unpack_bytes = counted(context, DTC_COUNT_UNPACK_BYTES),
 		.errors = counted(context, DTC_COUNT_ERRORS),
+		.parallel_moves = counted(context, DTC_COUNT_PARALLEL_MOVES),
 	};
 
 	if (counters->struct_size == 0)

@@ -12,6 +12,7 @@
 
 #include <dtconv/context.h>
 
+#include "threads.h"
 #include "tuning.h"
 
 /* Threads whose last error text is remembered, and the longest text. */
@@ -27,6 +28,7 @@ enum dtc_counter {
 	DTC_COUNT_UNPACK_CALLS,
 	DTC_COUNT_UNPACK_BYTES,
 	DTC_COUNT_ERRORS,
+	DTC_COUNT_PARALLEL_MOVES,
 	DTC_COUNTERS
 };
 
@@ -43,6 +45,7 @@ struct dtconv_context {
 	enum dtconv_log_level log_level;
 	enum dtconv_padding padding;
 	bool counting;
+	struct dtc_threads threads;
 	_Atomic uint64_t counters[DTC_COUNTERS];
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;

@@ -95,6 +95,12 @@ static void describe_cpu(const struct dtconv_context *context, struct dtc_text *
 	dtc_text_printf(text, ")\n");
 }
 
+static void describe_threads(struct dtc_text *text, const struct dtc_threads *threads)
+{
+	dtc_text_printf(text, "threads of a move: %zu (%s)\n", threads->most,
+			dtc_threads_origin(threads));
+}
+
 static void describe_backends(struct dtc_text *text)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
@@ -113,6 +119,7 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 	dtc_text_init(&text, buffer, capacity);
 	describe_build(&text);
 	describe_cpu(context, &text);
+	describe_threads(&text, &context->threads);
 	dtc_tuning_describe(&context->tuning, context->cpu->name, &text);
 	describe_backends(&text);
 	return dtc_text_finish(&text, length);

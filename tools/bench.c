@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/harness/session.h"
 
@@ -51,7 +52,8 @@ static void print_help(void)
 	     "  --peer NAME=FILE   another engine: a program that speaks the peers' protocol\n"
 	     "  --mode MODE        small: 8 to 512 bytes, ns a call; commit: making types;\n"
 	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions;\n"
-	     "                     typed: converted, combined and checksummed streams\n"
+	     "                     typed: converted, combined and checksummed streams;\n"
+	     "                     threads: one thread against --threads, 256 KiB to 64 MiB\n"
 	     "  --list             name the rows, measure nothing\n"
 	     "\n"
 	     "How:\n"
@@ -60,6 +62,8 @@ static void print_help(void)
 	     "  --seed N           for random layouts and the order of turns (default 1)\n"
 	     "  --clock CLOCK      wall (default), or cpu: time of the processor, which stands still\n"
 	     "                     while other processes run; for machines that are busy\n"
+	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1;\n"
+	     "                     in mode threads one a processor)\n"
 	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
 	     "\n"
 	     "Output:\n"
@@ -106,7 +110,7 @@ static const struct word mode_words[] = {
 	{ "layouts", BENCH_MODE_LAYOUTS }, { "small", BENCH_MODE_SMALL },
 	{ "commit", BENCH_MODE_COMMIT },   { "frag", BENCH_MODE_FRAG },
 	{ "seek", BENCH_MODE_SEEK },       { "typed", BENCH_MODE_TYPED },
-	{ 0 },
+	{ "threads", BENCH_MODE_THREADS }, { 0 },
 };
 
 static const struct word *find_word(const struct word *words, const char *text,
@@ -205,7 +209,7 @@ static int read_mode(struct settings *s, const char *text)
 	if (!word)
 		return tool_usage(NAME,
 				  "--mode is '%.40s', but must be small, commit, frag, "
-				  "seek or typed",
+				  "seek, typed or threads",
 				  text);
 	s->options.mode = (enum bench_mode)word->bits;
 	return TOOL_OK;
@@ -217,6 +221,20 @@ static int read_clock(struct settings *s, const char *text)
 	if (s->options.processor_time || !strcmp(text, "wall"))
 		return TOOL_OK;
 	return tool_usage(NAME, "--clock is '%.40s', but must be wall or cpu", text);
+}
+
+/* The library's own limit, told in the words of the command line. */
+#define MOST_THREADS 64
+
+static int read_threads(struct settings *s, const char *text)
+{
+	size_t *threads = &s->options.threads;
+	int status = read_number("threads", text, 1, threads);
+
+	if (!status && *threads > MOST_THREADS)
+		return tool_usage(NAME, "--threads is %zu, but must be at most %d", *threads,
+				  MOST_THREADS);
+	return status;
 }
 
 /* ---- the command line ---------------------------------------------------------------- */
@@ -234,6 +252,7 @@ enum option_key {
 	KEY_QUICK,
 	KEY_SECONDS,
 	KEY_SEED,
+	KEY_THREADS,
 	KEY_TIMEOUT,
 	KEY_CLOCK,
 	KEY_JSON,
@@ -254,6 +273,7 @@ static const struct option long_options[] = {
 	{ "quick", no_argument, NULL, KEY_QUICK },
 	{ "seconds", required_argument, NULL, KEY_SECONDS },
 	{ "seed", required_argument, NULL, KEY_SEED },
+	{ "threads", required_argument, NULL, KEY_THREADS },
 	{ "timeout", required_argument, NULL, KEY_TIMEOUT },
 	{ "clock", required_argument, NULL, KEY_CLOCK },
 	{ "json", required_argument, NULL, KEY_JSON },
@@ -292,6 +312,8 @@ static int take_value(struct settings *s, int key, const char *value)
 		status = read_number("seed", value, 0, &number);
 		o->seed = number;
 		return status;
+	case KEY_THREADS:
+		return read_threads(s, value);
 	case KEY_TIMEOUT:
 		status = read_number("timeout", value, 1, &number);
 		if (!status && number > 86400)
@@ -355,6 +377,18 @@ static void choose_seconds(struct settings *s)
 		s->options.seconds = DEFAULT_SECONDS;
 }
 
+static void choose_threads(struct settings *s)
+{
+	struct bench_options *o = &s->options;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (o->threads)
+		return;
+	o->threads = 1;
+	if (o->mode == BENCH_MODE_THREADS && processors > 1)
+		o->threads = processors < MOST_THREADS ? (size_t)processors : MOST_THREADS;
+}
+
 /* Options that mean nothing together. */
 static int check_settings(const struct settings *s)
 {
@@ -369,6 +403,9 @@ static int check_settings(const struct settings *s)
 		return tool_usage(NAME, "--count is for EXPR, and there is none");
 	if (s->quick && s->seconds)
 		return tool_usage(NAME, "--quick and --seconds both say how long");
+	if (o->processor_time && o->threads > 1)
+		return tool_usage(NAME, "--clock cpu sees one thread, and --threads is %zu",
+				  o->threads);
 	return TOOL_OK;
 }
 
@@ -386,6 +423,7 @@ static int read_settings(struct settings *s, int argc, char **argv)
 	if (status || s->help)
 		return status;
 	choose_seconds(s);
+	choose_threads(s);
 	return check_settings(s);
 }
 

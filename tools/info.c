@@ -22,7 +22,8 @@ static void print_help(void)
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv info\n"
-	     "  DTCONV_LOG=info dtconv info   also what the library says at the start");
+	     "  DTCONV_LOG=info dtconv info      also what the library says at the start\n"
+	     "  DTCONV_CPU=generic dtconv info   with the kernels for every processor");
 }
 
 static int print_info(struct dtconv_context *context)

@@ -81,6 +81,9 @@ static int check_threshold(struct dtconv_context *context, const char *value)
 /* Created with a file for DTCONV_TUNING that sets the threshold; then the environment is as before. */
 static int create_context(const char *value, struct dtconv_context **context)
 {
+	/* other threads would only blur what is compared */
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .threads = 1 };
 	const char *set = getenv("DTCONV_TUNING");
 	char *before = set ? strdup(set) : NULL;
 	char text[64];
@@ -92,7 +95,7 @@ static int create_context(const char *value, struct dtconv_context **context)
 		return TOOL_FAILED;
 	}
 	setenv("DTCONV_TUNING", path, 1);
-	int status = tool_create_context("tune", context);
+	int status = dtconv_context_create(&params, context);
 	if (before)
 		setenv("DTCONV_TUNING", before, 1);
 	else
@@ -100,7 +103,10 @@ static int create_context(const char *value, struct dtconv_context **context)
 	unlink(path);
 	free(path);
 	free(before);
-	return status ? status : check_threshold(*context, value);
+	if (status)
+		return tool_fail("tune", TOOL_FAILED, "cannot create a context: %s",
+				 dtconv_strerror(status));
+	return check_threshold(*context, value);
 }
 
 /* ---- the bench --------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -109,16 +110,17 @@ static int dtconv_calls(const struct engine *e, enum bench_op op, size_t calls,
 			size_t *moved)
 {
 	const struct bench_case *c = e->c;
+	struct dtconv_type *type = e->state ? e->state : c->type;
 	void *user = arena_user(e->arena);
 	void *packed = arena_packed(e->arena);
 	int status = 0;
 
 	for (size_t i = 0; i < calls && !status; i++) {
 		if (op == BENCH_PACK)
-			status = dtconv_pack(c->type, c->count, user, packed, c->bytes,
+			status = dtconv_pack(type, c->count, user, packed, c->bytes,
 					     moved);
 		else
-			status = dtconv_unpack(c->type, c->count, user, packed, c->bytes,
+			status = dtconv_unpack(type, c->count, user, packed, c->bytes,
 					       moved);
 	}
 	return status;
@@ -151,6 +153,59 @@ void engine_dtconv(struct engine *e, const char *name)
 					       .run = dtconv_run };
 
 	set_up(e, name, &ops);
+}
+
+/* ---- dtconv with threads ------------------------------------------------------------- */
+
+static int make_again(const struct dtconv_type *type, struct dtconv_context *context,
+		      struct dtconv_type **made)
+{
+	size_t bytes = 0;
+	int status = dtconv_type_serialise(type, NULL, 0, &bytes);
+	void *form = malloc(bytes);
+
+	if (status == DTCONV_ERR_TRUNCATE)
+		status = form ? dtconv_type_serialise(type, form, bytes, &bytes)
+			      : DTCONV_ERR_NOMEM;
+	if (!status)
+		status = dtconv_type_deserialise(context, form, bytes, made);
+	free(form);
+	return status;
+}
+
+static int threads_prepare(struct engine *e, const struct bench_case *c,
+			   const struct arena *arena)
+{
+	struct dtconv_type *type = NULL;
+	int status = make_again(c->type, e->context, &type);
+
+	(void)arena;
+	if (!status)
+		status = dtconv_type_commit(type);
+	if (status) {
+		dtconv_type_unref(type);
+		engine_problem(e, "the type in a context with threads: %s",
+			       dtconv_strerror(status));
+		return -1;
+	}
+	e->state = type;
+	return 0;
+}
+
+static void threads_release(struct engine *e)
+{
+	dtconv_type_unref(e->state);
+	e->state = NULL;
+}
+
+void engine_threads(struct engine *e, const char *name, struct dtconv_context *context)
+{
+	static const struct engine_ops ops = { .prepare = threads_prepare,
+					       .run = dtconv_run,
+					       .release = threads_release };
+
+	set_up(e, name, &ops);
+	e->context = context;
 }
 
 /* ---- dtconv, a convertor bound again and again, or in fragments ---------------------- */

@@ -12,6 +12,7 @@
 
 struct arena;
 struct bench_case;
+struct dtconv_context;
 struct engine;
 
 /* Which way the bytes go. */
@@ -46,6 +47,7 @@ struct engine {
 	void *state;
 	bool absent;       /* not on this machine, with the reason in problem */
 	bool raw;          /* copies `bytes` flat bytes, whatever the type: memcpy */
+	struct dtconv_context *context; /* not the case's, or NULL */
 	size_t fragment;   /* bytes a call, where the stream is cut */
 	double prepare_ns; /* a peer's: building and committing its type */
 	char problem[ENGINE_PROBLEM_ROOM]; /* empty: none */
@@ -62,6 +64,10 @@ void engine_hand(struct engine *engine);
 void engine_convertor(struct engine *engine, const char *name);
 /* dtconv in fragments of so many bytes through one convertor. */
 void engine_fragments(struct engine *engine, const char *name, size_t fragment);
+
+/* dtconv with the case's type made again in another context, which has threads. */
+void engine_threads(struct engine *engine, const char *name,
+		    struct dtconv_context *context);
 
 /*
  * A program that speaks bench/peers/protocol.h; started at the first prepare, given up on when

@@ -97,6 +97,7 @@ void machine_write(FILE *json, const struct session *s)
 	json_string(json, __VERSION__);
 	fputs(",\"command\":", json);
 	json_string(json, s->options->command);
+	fprintf(json, ",\"threads\":%zu", s->options->threads);
 	fprintf(json, ",\"clock\":\"%s\"", bench_times_processor() ? "cpu" : "wall");
 	fprintf(json, ",\"seed\":%llu,\"engines\":[",
 		(unsigned long long)s->options->seed);

@@ -168,6 +168,25 @@ static struct session *new_session(const struct bench_options *options)
 	return s;
 }
 
+/*
+ * Made before this thread stays on its processor, or all threads would stay there. In mode
+ * threads the rows' own context has one, to compare with.
+ */
+static int create_contexts(struct session *s)
+{
+	const struct bench_options *options = s->options;
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.threads = options->threads };
+	bool compares = options->mode == BENCH_MODE_THREADS;
+	int status = dtconv_context_create(&params, compares ? &s->threads_context
+							     : &s->context);
+
+	params.threads = 1;
+	if (!status && compares)
+		status = dtconv_context_create(&params, &s->context);
+	return status;
+}
+
 static int open_session(struct session *s)
 {
 	const struct bench_options *options = s->options;
@@ -176,7 +195,7 @@ static int open_session(struct session *s)
 	s->progress = isatty(STDERR_FILENO);
 	s->deadline = bench_now() + options->seconds * 1e9;
 	s->memory_limit = machine_memory() / 2;
-	status = dtconv_context_create(NULL, &s->context);
+	status = create_contexts(s);
 	if (status) {
 		fprintf(stderr, "dtconv bench: %s\n", dtconv_strerror(status));
 		return -1;
@@ -198,6 +217,7 @@ static void close_session(struct session *s)
 	results_free(&s->results);
 	free(s->rows);
 	arena_destroy(&s->arena);
+	dtconv_context_destroy(s->threads_context);
 	dtconv_context_destroy(s->context);
 }
 
@@ -285,6 +305,9 @@ static void run_mode(struct session *s)
 		break;
 	case BENCH_MODE_TYPED:
 		mode_typed(s);
+		break;
+	case BENCH_MODE_THREADS:
+		mode_threads(s);
 		break;
 	}
 }

@@ -18,7 +18,8 @@ enum bench_mode {
 	BENCH_MODE_COMMIT,
 	BENCH_MODE_FRAG,
 	BENCH_MODE_SEEK,
-	BENCH_MODE_TYPED
+	BENCH_MODE_TYPED,
+	BENCH_MODE_THREADS
 };
 
 /* A program of the user's own, as NAME=PATH. */
@@ -48,6 +49,7 @@ struct bench_options {
 	struct bench_peer_option peers[BENCH_MOST_PEERS];
 	size_t peer_count;
 	bool processor_time; /* time what the processor did, not what passed */
+	size_t threads;      /* most that dtconv uses in one call */
 	int timeout_s;       /* for a peer's answer */
 	const char *command; /* as it was typed, for the record */
 };

@@ -29,6 +29,7 @@ struct row_key {
 struct session {
 	const struct bench_options *options;
 	struct dtconv_context *context;
+	struct dtconv_context *threads_context; /* mode threads only */
 	struct arena arena;
 	size_t memory_limit; /* most a row may take */
 	struct engine engines[MOST_ENGINES];
@@ -96,5 +97,6 @@ void mode_commit(struct session *session);
 void mode_frag(struct session *session);
 void mode_seek(struct session *session);
 void mode_typed(struct session *session);
+void mode_threads(struct session *session);
 
 #endif

@@ -77,6 +77,26 @@ enum dtconv_context_flags {
 	DTCONV_CONTEXT_COUNTERS = 1u << 0 /**< keep the counters of dtconv_context_query_counters */
 };
 
+/**
+ * Runs tasks in threads of the application's own.
+ *
+ * @param arg      the pointer given with the function.
+ * @param tasks    how many tasks, 2 to 64.
+ * @param task     to be called once with each index from 0 to @p tasks - 1, in any threads, also
+ *                 the calling one, in any order, at the same time or one after the other.
+ * @param task_arg handed to @p task.
+ *
+ * Returns when every call of @p task that it made has returned, and makes none after; what
+ * tasks have written must then be visible to the calling thread, as it is after a join or a
+ * lock. Called by any thread that packs or unpacks, by several at once if the application
+ * does so; it must not call the library.
+ *
+ * @return 0, or anything else if it could not run them all: the thread that packs then runs the
+ *         rest itself, and the log gets a line at level warn. The move succeeds either way.
+ */
+typedef int (*dtconv_parallel_fn)(void *arg, size_t tasks,
+				  void (*task)(void *task_arg, size_t index), void *task_arg);
+
 /** Parameters of dtconv_context_create. Zero-initialise, then set what differs. */
 struct dtconv_context_params {
 	size_t struct_size;                /**< sizeof(struct dtconv_context_params) */
@@ -86,6 +106,13 @@ struct dtconv_context_params {
 	enum dtconv_log_level log_level;   /**< default: environment DTCONV_LOG, else none */
 	enum dtconv_padding padding;       /**< default: struct only */
 	unsigned flags;                    /**< of enum dtconv_context_flags; unknown bits are refused */
+	/**
+	 * Most threads that one pack or unpack uses, the calling one included, at most 64; 0:
+	 * environment DTCONV_THREADS, else 1. 1: no others. See dtconv_context_create.
+	 */
+	size_t threads;
+	dtconv_parallel_fn parallel; /**< default: threads made by the context */
+	void *parallel_arg;          /**< handed to parallel */
 };
 
 /** What a context has done so far; all zero unless DTCONV_CONTEXT_COUNTERS was set. */
@@ -99,6 +126,7 @@ struct dtconv_counters {
 	uint64_t unpack_calls;    /**< calls that unpacked */
 	uint64_t unpack_bytes;    /**< packed bytes they moved */
 	uint64_t errors;          /**< calls that failed */
+	uint64_t parallel_moves;  /**< of the calls, those that were shared among threads */
 };
 
 /**
@@ -107,7 +135,11 @@ struct dtconv_counters {
  * @param params  [in] options, or NULL for all defaults. Read during the call only.
  * @param context [out] the new context, owned by the caller; untouched on failure.
  *
- * Reads the environment variable DTCONV_LOG (none, error, warn, info, debug, trace) once.
+ * Reads the environment variables DTCONV_LOG (none, error, warn, info, debug, trace) and
+ * DTCONV_THREADS (0 to 64) once; a value that makes no sense is ignored with a line in the
+ * log. So is DTCONV_CPU, which names the set of CPU kernels to use, one of those that
+ * dtconv_context_format_info lists; unset, it is the best that the processor runs; any other
+ * name is logged at level warn and the best set is used.
  *
  * Reads the thresholds of this machine, once, from a small file that `dtconv tune` writes: the one
  * that the environment variable DTCONV_TUNING names (the word none: no file), or else
@@ -120,8 +152,19 @@ struct dtconv_counters {
  *
  * Does not block, does not initialise any device. Callable from any thread.
  *
- * @return 0; DTCONV_ERR_INVAL for unknown flags, levels or half an allocator;
- *         DTCONV_ERR_NOMEM.
+ * **Threads.** With params.threads above 1, a pack or unpack of 512 KiB or more is cut into
+ * slices that several threads move at once, a thread for every 256 KiB. That holds for
+ * one-shot calls, fragments and started operations on host memory; conversions, operations,
+ * checksums and dtconv_copy stay in the calling thread. The bytes, the position after the call
+ * and the errors are those of one thread; only, if unpacking touches a byte twice (which MPI
+ * forbids), it is undefined which of its values stays. Without params.parallel the context
+ * starts threads - 1 threads of its own here and joins them when it is destroyed. They block
+ * all signals, look for work for 50 us after each call and then sleep, and serve one call at a
+ * time: a call that finds them busy moves everything itself and does not wait for them. After
+ * fork() the child has none of them: there every call moves everything itself.
+ *
+ * @return 0; DTCONV_ERR_INVAL for unknown flags, levels, half an allocator or more than 64
+ *         threads; DTCONV_ERR_NOMEM; DTCONV_ERR_AGAIN if the system gives no more threads.
  */
 DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
 				     struct dtconv_context **context);
@@ -133,6 +176,8 @@ DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
  *
  * A context that still has live types is reported through the log at level error and not
  * freed: the memory is lost, but nothing dangles. Not to be called by two threads at once.
+ * Blocks until the threads that the context started have ended; in a child of the process that
+ * created it there are none, and only the memory is given back.
  */
 DTCONV_API void dtconv_context_destroy(struct dtconv_context *context);
 

@@ -7,6 +7,8 @@
 
 #include "convertor.h"
 
+#include "parallel.h"
+
 #include "base.h"
 #include "checked.h"
 #include "context.h"
@@ -32,11 +34,23 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 				    .user = user,
 				    .packed = packed,
 				    .bytes = DTC_MIN(bytes, cursor->size - before),
+				    .move_bytes = DTC_MIN(bytes, cursor->size - before),
 				    .direction = direction};
 
 	int status = dtc_host_backend.submit(&job);
 	*moved = (size_t)(cursor->position - before);
 	return status;
+}
+
+/* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
+static inline int move_native(struct dtconv_context *context, struct dtc_cursor *cursor,
+			      char *user, char *packed, size_t bytes,
+			      enum dtc_direction direction, size_t *moved)
+{
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(context, bytes)) &&
+	    dtc_parallel_move(context, cursor, user, packed, bytes, direction, moved))
+		return 0;
+	return dtc_convertor_move(cursor, user, packed, bytes, direction, moved);
 }
 
 /* ---- one-shot calls ------------------------------------------------------------------------ */
@@ -68,7 +82,9 @@ static inline bool move_at_once(const struct dtconv_type *type, size_t count, ch
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size))
 		return false;
-	if (layout->dense)
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size)))
+		return false;
+	if (layout->dense && size < type->context->tuning.stream_bytes)
 		size = move_dense(layout, size, user, packed, bytes, direction);
 	else if (bytes < size || !size || dtc_convertor_is_too_long(&type->bounds, count) ||
 		 !dtc_host_backend.move_whole(layout, count, user, packed, direction))
@@ -108,8 +124,8 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 	int status =
 		dtc_convertor_aim(&cursor, type, count, caller, "type (argument 1)");
 	if (!status) {
-		status = dtc_convertor_move(&cursor, user, packed, bytes, direction,
-					    &done);
+		status = move_native(type->context, &cursor, user, packed, bytes, direction,
+				     &done);
 		count_call(type->context, direction, done);
 	}
 	if (moved)
@@ -167,8 +183,8 @@ static int move_some(struct dtconv_convertor *convertor, char *packed, size_t by
 {
 	if (DTC_UNLIKELY(convertor->typed))
 		return move_typed(convertor, packed, bytes, moved, caller);
-	return dtc_convertor_move(&convertor->cursor, convertor->user, packed, bytes,
-				  convertor->direction, moved);
+	return move_native(convertor->type->context, &convertor->cursor, convertor->user,
+			   packed, bytes, convertor->direction, moved);
 }
 
 static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -291,6 +307,7 @@ static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char 
 	struct dtc_cursor *cursor = &convertor->cursor;
 
 	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
+	    dtc_parallel_is_worth(convertor->type->context, cursor->size) ||
 	    convertor->checksum.on || convertor->operation.in_flight ||
 	    convertor->direction != direction ||
 	    !dtc_host_backend.move_whole(cursor->layout, cursor->count, convertor->user, packed,

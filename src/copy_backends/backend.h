@@ -21,6 +21,7 @@ struct dtc_job {
 	char *packed;
 	enum dtconv_memory_kind packed_kind;
 	uint64_t bytes;
+	uint64_t move_bytes; /* of the whole move that the job may be a slice of */
 	enum dtc_direction direction;
 };
 

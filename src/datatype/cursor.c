@@ -40,6 +40,13 @@ static void begin(struct dtc_cursor *cursor)
 	stand_at_root(cursor);
 }
 
+const struct dtc_op *dtc_cursor_root(struct dtc_cursor *cursor)
+{
+	if (!cursor->begun)
+		begin(cursor);
+	return &cursor->root;
+}
+
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor)
 {
 	if (!cursor->begun) {

@@ -62,6 +62,9 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 /* Make @copy stand where @cursor does. */
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor);
 
+/* The operation that is all instances of a stream that is not empty. */
+const struct dtc_op *dtc_cursor_root(struct dtc_cursor *cursor);
+
 /* Go to a byte of the stream, or to its end. */
 void dtc_cursor_seek(struct dtc_cursor *cursor, uint64_t position);
 

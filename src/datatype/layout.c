@@ -13,12 +13,20 @@
 
 static enum dtc_plain plainness(const struct dtc_program *program)
 {
+	static const enum dtc_plain of_one[] = {
+		[DTC_OP_RUN] = DTC_PLAIN_RUN,
+		[DTC_OP_STRIP] = DTC_PLAIN_STRIP,
+		[DTC_OP_TABLE] = DTC_PLAIN_TABLE,
+		[DTC_OP_LOOP] = DTC_PLAIN_NOT,
+		[DTC_OP_TABLE_LOOP] = DTC_PLAIN_NOT,
+	};
+
+	if (program->op_count == 1)
+		return of_one[program->ops[0].kind];
 	for (uint32_t i = 0; i < program->op_count; i++)
 		if (program->ops[i].kind != DTC_OP_RUN)
-			return program->op_count == 1 && program->ops[0].kind == DTC_OP_STRIP
-				       ? DTC_PLAIN_STRIP
-				       : DTC_PLAIN_NOT;
-	return program->op_count == 1 ? DTC_PLAIN_RUN : DTC_PLAIN_RUNS;
+			return DTC_PLAIN_NOT;
+	return program->op_count ? DTC_PLAIN_RUNS : DTC_PLAIN_NOT;
 }
 
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
@@ -33,7 +41,7 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 		.program = program, .extent = extent, .size = program->bytes};
 	layout->dense = program->op_count == 1 && program->ops[0].kind == DTC_OP_RUN &&
 			extent == (int64_t)program->bytes;
-	layout->plain = program->op_count ? plainness(program) : DTC_PLAIN_NOT;
+	layout->plain = plainness(program);
 	return layout;
 }
 

@@ -37,6 +37,7 @@ enum dtc_plain {
 	DTC_PLAIN_NOT,
 	DTC_PLAIN_RUN,   /* one run */
 	DTC_PLAIN_STRIP, /* one strip */
+	DTC_PLAIN_TABLE, /* one table */
 	DTC_PLAIN_RUNS   /* a few runs */
 };
 

@@ -44,6 +44,7 @@ struct dtc_entries {
 	char *packed;
 	char *user;
 	enum dtc_direction direction;
+	bool stream; /* the target is larger than the caches */
 };
 
 struct dtc_short_run {

@@ -17,7 +17,7 @@
 #define WINDOW_BYTES 64
 
 /* Steps that a pattern may take; the first few stay in registers. */
-#define STEPS_MAX 16
+#define STEPS_MAX 12
 
 /* Windows that the steps go over before they begin again. */
 #define ROUND_WINDOWS 3
@@ -90,9 +90,13 @@ static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, boo
 
 static void begin_step(struct steps *steps, ptrdiff_t user)
 {
-	const struct step_ends *last = &steps->step[steps->count - 1].ends;
-	size_t packed = steps->count ? last->packed + last->bytes : 0;
+	size_t packed = 0;
 
+	if (steps->count) {
+		const struct step_ends *last = &steps->step[steps->count - 1].ends;
+
+		packed = last->packed + last->bytes;
+	}
 	steps->step[steps->count++].ends = (struct step_ends){ .user = user, .packed = packed };
 	steps->user_end = user;
 }
@@ -228,46 +232,41 @@ DTC_INLINE void unpack_rounds(const struct steps *steps, const struct dtc_patter
 	}
 }
 
-DTC_INLINE void go_round(const struct steps *steps, const struct dtc_pattern *pattern, size_t first,
-			 size_t end, size_t count, bool exact)
-{
-	if (pattern->direction == DTC_UNPACK)
-		unpack_rounds(steps, pattern, first, end, count, exact);
-	else
-		pack_rounds(steps, pattern, first, end, count, exact);
-}
-
-DTC_INLINE void go_inexactly(const struct steps *steps, const struct dtc_pattern *pattern, size_t end)
-{
-	switch (steps->count) {
-	case 1:
-		go_round(steps, pattern, 0, end, 1, false);
-		break;
-	case 2:
-		go_round(steps, pattern, 0, end, 2, false);
-		break;
-	case 3:
-		go_round(steps, pattern, 0, end, 3, false);
-		break;
-	case 4:
-		go_round(steps, pattern, 0, end, 4, false);
-		break;
-	case 5:
-		go_round(steps, pattern, 0, end, 5, false);
-		break;
-	case 6:
-		go_round(steps, pattern, 0, end, 6, false);
-		break;
-	case 7:
-		go_round(steps, pattern, 0, end, 7, false);
-		break;
-	case 8:
-		go_round(steps, pattern, 0, end, 8, false);
-		break;
-	default:
-		go_round(steps, pattern, 0, end, steps->count, false);
+/* A function for each small number of steps, and one for any. */
+#define ROUNDS(NAME, COUNT, EXACT)                                                         \
+	static void pack_##NAME(const struct steps *steps,                                 \
+				const struct dtc_pattern *pattern, size_t first,           \
+				size_t end)                                                \
+	{                                                                                  \
+		pack_rounds(steps, pattern, first, end, COUNT, EXACT);                     \
+	}                                                                                  \
+	static void unpack_##NAME(const struct steps *steps,                               \
+				  const struct dtc_pattern *pattern, size_t first,         \
+				  size_t end)                                              \
+	{                                                                                  \
+		unpack_rounds(steps, pattern, first, end, COUNT, EXACT);                   \
 	}
-}
+
+ROUNDS(steps_1, 1, false)
+ROUNDS(steps_2, 2, false)
+ROUNDS(steps_3, 3, false)
+ROUNDS(steps_4, 4, false)
+ROUNDS(steps_5, 5, false)
+ROUNDS(steps_6, 6, false)
+ROUNDS(steps_7, 7, false)
+ROUNDS(steps_8, 8, false)
+ROUNDS(steps_any, steps->count, false)
+ROUNDS(steps_exactly, steps->count, true)
+
+static void (*const rounds_of_steps[][2])(const struct steps *steps,
+					  const struct dtc_pattern *pattern, size_t first,
+					  size_t end) = {
+	{ pack_steps_any, unpack_steps_any }, { pack_steps_1, unpack_steps_1 },
+	{ pack_steps_2, unpack_steps_2 },     { pack_steps_3, unpack_steps_3 },
+	{ pack_steps_4, unpack_steps_4 },     { pack_steps_5, unpack_steps_5 },
+	{ pack_steps_6, unpack_steps_6 },     { pack_steps_7, unpack_steps_7 },
+	{ pack_steps_8, unpack_steps_8 },
+};
 
 /* The periods that make no round. */
 static void finish_pattern(const struct dtc_pattern *pattern, size_t first)
@@ -299,8 +298,12 @@ static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 	size_t exact = 1 + WINDOW_BYTES / steps.packed_bytes;
 	size_t inexact = steps.rounds > exact ? steps.rounds - exact : 0;
 
-	go_inexactly(&steps, pattern, inexact);
-	go_round(&steps, pattern, inexact, steps.rounds, steps.count, true);
+	size_t known = steps.count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps.count : 0;
+	bool unpack = pattern->direction == DTC_UNPACK;
+
+	rounds_of_steps[known][unpack](&steps, pattern, 0, inexact);
+	(unpack ? unpack_steps_exactly : pack_steps_exactly)(&steps, pattern, inexact,
+							     steps.rounds);
 	finish_pattern(pattern, steps.rounds * steps.periods);
 	return true;
 }

@@ -19,6 +19,9 @@ const struct dtc_cpu_kernels *const dtc_cpu_sets[] = {
 #ifdef DTC_CPU_AVX512
 	&dtc_cpu_avx512,
 #endif
+#ifdef DTC_CPU_NEON
+	&dtc_cpu_neon,
+#endif
 	NULL,
 };
 
@@ -33,6 +36,10 @@ bool dtc_cpu_runs(const struct dtc_cpu_kernels *kernels)
 		return __builtin_cpu_supports("avx512bw") &&
 		       __builtin_cpu_supports("avx512vl") &&
 		       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("bmi2");
+#endif
+#ifdef DTC_CPU_NEON
+	if (kernels == &dtc_cpu_neon)
+		return true;
 #endif
 	return kernels == &dtc_cpu_generic;
 }

@@ -11,5 +11,6 @@
 extern const struct dtc_cpu_kernels dtc_cpu_generic;
 extern const struct dtc_cpu_kernels dtc_cpu_avx2;
 extern const struct dtc_cpu_kernels dtc_cpu_avx512;
+extern const struct dtc_cpu_kernels dtc_cpu_neon;
 
 #endif

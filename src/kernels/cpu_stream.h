@@ -58,6 +58,17 @@ DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const cha
 	dtc_copy_block(to + at, from + at, bytes - at);
 }
 
+static void dtc_end_stream(void)
+{
+	_mm_sfence();
+}
+
+/* One run that the user's side scatters. */
+DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes)
+{
+	stream_block(to, from, bytes, from, 0);
+}
+
 static bool is_worth_streaming(const struct dtc_grid *grid)
 {
 	bool gathers = grid->to_strides.inner == (ptrdiff_t)grid->block;
@@ -87,10 +98,19 @@ static void dtc_stream_grid(const struct dtc_grid *grid)
 				     from + (ptrdiff_t)later * grid->from_strides.inner, shift);
 		}
 	}
-	_mm_sfence();
+	dtc_end_stream();
 }
 
 #else
+
+static void dtc_end_stream(void)
+{
+}
+
+DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes)
+{
+	dtc_copy_block(to, from, bytes);
+}
 
 static void dtc_stream_grid(const struct dtc_grid *grid)
 {

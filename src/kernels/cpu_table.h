@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "cpu_block.h"
+#include "cpu_stream.h"
 #include "datatype/program.h"
 
 /*
@@ -70,12 +71,15 @@ DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
 }
 
 /* @bytes is a constant wherever blocks are short. */
-DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
+DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t bytes, unsigned shift,
+				  bool wide, bool unpack)
 {
-	const struct columns columns = columns_of(entries);
+	struct columns columns = columns_of(entries);
 	uint64_t end = entries->first + entries->count;
 	char *packed = entries->packed;
 	uint64_t i = entries->first;
+
+	columns.shift = shift;
 
 	for (; columns.prefetch && i < end; i++, packed += bytes) {
 		prefetch(&columns, wide, i, unpack);
@@ -84,6 +88,20 @@ DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool
 #pragma GCC unroll 4
 	for (; i < end; i++, packed += bytes)
 		move(packed, address(&columns, wide, i), bytes, unpack);
+}
+
+/*
+ * Lists of elements mostly count in the element's alignment, which is a constant where @bytes is
+ * one: then the processor's addressing does the scaling.
+ */
+DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
+{
+	unsigned natural = bytes ? (unsigned)__builtin_ctzll(bytes) : 0;
+
+	if (entries->table->disp_shift == natural && natural <= 3)
+		move_equal_scaled(entries, bytes, natural, wide, unpack);
+	else
+		move_equal_scaled(entries, bytes, entries->table->disp_shift, wide, unpack);
 }
 
 DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)
@@ -103,6 +121,24 @@ DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool u
 		packed += bytes;
 		start = end;
 	}
+}
+
+/* Unpack unlike runs past the caches. */
+static void stream_unlike(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+	const char *packed = entries->packed;
+	uint64_t start = dtc_table_prefix(table, entries->first);
+
+	for (uint64_t i = entries->first; i < entries->first + entries->count; i++) {
+		uint64_t end = dtc_table_prefix(table, i + 1);
+		uintptr_t user = (uintptr_t)entries->user + (uintptr_t)dtc_table_disp(table, i);
+
+		dtc_stream_run((char *)user, packed, (size_t)(end - start));
+		packed += end - start;
+		start = end;
+	}
+	dtc_end_stream();
 }
 
 DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool unpack)
@@ -160,7 +196,9 @@ static void dtc_move_table(const struct dtc_entries *entries)
 {
 	bool wide = entries->table->disp_wide;
 
-	if (entries->direction == DTC_PACK)
+	if (entries->stream && !entries->table->uniform && entries->direction == DTC_UNPACK)
+		stream_unlike(entries);
+	else if (entries->direction == DTC_PACK)
 		(wide ? pack_wide : pack_narrow)(entries);
 	else
 		(wide ? unpack_wide : unpack_narrow)(entries);

@@ -153,6 +153,86 @@ static void band_of_16_bytes(const struct dtc_grid *band)
 	}
 }
 
+#elif defined(DTC_NEON_TILES)
+#include <arm_neon.h>
+
+DTC_INLINE uint64x2_t load_words(const char *from)
+{
+	return vreinterpretq_u64_u8(vld1q_u8((const uint8_t *)from));
+}
+
+DTC_INLINE void store_words(char *to, uint64x2_t words)
+{
+	vst1q_u8((uint8_t *)to, vreinterpretq_u8_u64(words));
+}
+
+DTC_INLINE void transpose_2_by_2(char *to, ptrdiff_t to_pitch, const char *from,
+				 ptrdiff_t from_pitch)
+{
+	uint64x2_t a = load_words(from), b = load_words(from + from_pitch);
+
+	store_words(to, vtrn1q_u64(a, b));
+	store_words(to + to_pitch, vtrn2q_u64(a, b));
+}
+
+static void band_of_8_bytes(const struct dtc_grid *band)
+{
+	ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
+
+	for (size_t row = 0; row < band->outer; row += 2) {
+		const char *from = band->from + (ptrdiff_t)row * down;
+		char *to = band->to + row * 8;
+
+#pragma GCC unroll 4
+		for (int pair = 0; pair < 4; pair++)
+			transpose_2_by_2(to + 2 * pair * across, across, from + 16 * pair,
+					 down);
+	}
+}
+
+/* Columns 0 and 2 of two rows, each with both rows' words; then columns 1 and 3. */
+DTC_INLINE uint64x2_t even_columns(uint64x2_t a, uint64x2_t b)
+{
+	return vreinterpretq_u64_u32(
+		vtrn1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+
+DTC_INLINE uint64x2_t odd_columns(uint64x2_t a, uint64x2_t b)
+{
+	return vreinterpretq_u64_u32(
+		vtrn2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+
+DTC_INLINE void transpose_4_by_4(char *to, ptrdiff_t to_pitch, const char *from,
+				 ptrdiff_t from_pitch)
+{
+	uint64x2_t a = load_words(from), b = load_words(from + from_pitch);
+	uint64x2_t c = load_words(from + 2 * from_pitch);
+	uint64x2_t d = load_words(from + 3 * from_pitch);
+	uint64x2_t even_low = even_columns(a, b), odd_low = odd_columns(a, b);
+	uint64x2_t even_high = even_columns(c, d), odd_high = odd_columns(c, d);
+
+	store_words(to, vtrn1q_u64(even_low, even_high));
+	store_words(to + to_pitch, vtrn1q_u64(odd_low, odd_high));
+	store_words(to + 2 * to_pitch, vtrn2q_u64(even_low, even_high));
+	store_words(to + 3 * to_pitch, vtrn2q_u64(odd_low, odd_high));
+}
+
+static void band_of_4_bytes(const struct dtc_grid *band)
+{
+	ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
+
+	for (size_t row = 0; row < band->outer; row += 4) {
+		const char *from = band->from + (ptrdiff_t)row * down;
+		char *to = band->to + row * 4;
+
+#pragma GCC unroll 4
+		for (int four = 0; four < 4; four++)
+			transpose_4_by_4(to + 4 * four * across, across, from + 16 * four,
+					 down);
+	}
+}
+
 #endif
 
 /* The function for elements of @block bytes, or NULL. */
@@ -163,6 +243,11 @@ DTC_INLINE dtc_tile_fn dtc_tile_of(size_t block)
 		return band_of_8_bytes;
 	if (block == 16)
 		return band_of_16_bytes;
+#elif defined(DTC_NEON_TILES)
+	if (block == 4)
+		return band_of_4_bytes;
+	if (block == 8)
+		return band_of_8_bytes;
 #endif
 	(void)block;
 	return NULL;

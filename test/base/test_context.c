@@ -139,7 +139,8 @@ START_TEST(memory_may_run_out_at_any_allocation)
 		size_t left = needed;
 		struct dtconv_context_params params = {
 			.struct_size = sizeof(params),
-			.allocator = { no_memory, give_back, &left }
+			.allocator = { no_memory, give_back, &left },
+			.threads = 3
 		};
 		struct dtconv_context *context = NULL;
 
@@ -208,6 +209,61 @@ START_TEST(a_level_that_is_none_warns_and_says_where_it_came_from)
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
 	ck_assert_ptr_nonnull(strstr(record.text, "environment variable DTCONV_LOG is 'loud'"));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* What a context says of its kernels: the name in use, and all there are. */
+static void format_kernels(struct dtconv_context *context, char line[200])
+{
+	char text[4000];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_context_format_info(context, text, sizeof(text), &length),
+			 0);
+	const char *start = strstr(text, "kernels: ");
+	ck_assert_ptr_nonnull(start);
+	snprintf(line, 200, "%.*s", (int)strcspn(start, "\n"), start);
+}
+
+START_TEST(the_environment_chooses_the_kernels)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_WARN };
+	char line[200];
+
+	setenv("DTCONV_CPU", "generic", 1);
+	struct dtconv_context *context = create(&params);
+	format_kernels(context, line);
+	ck_assert_msg(strncmp(line, "kernels: generic (of generic", 28) == 0, "%s", line);
+	ck_assert_uint_eq(record.lines, 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(kernels_that_are_none_warn_and_leave_the_best)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_WARN };
+	char best[200], line[200];
+
+	struct dtconv_context *context = create(&params);
+	format_kernels(context, best);
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(record.lines, 0);
+	setenv("DTCONV_CPU", "mmx", 1);
+	context = create(&params);
+	format_kernels(context, line);
+	ck_assert_str_eq(line, best);
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
+	ck_assert_str_eq(record.text,
+			 "environment variable DTCONV_CPU is 'mmx', which this build or "
+			 "processor does not have; dtconv info lists those it has");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -366,9 +422,83 @@ START_TEST(two_contexts_share_nothing)
 }
 END_TEST
 
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void expect_threads(struct dtconv_context *context, const char *words)
+{
+	char text[2000];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_context_format_info(context, text, sizeof(text), &length), 0);
+	ck_assert_msg(strstr(text, words), "not '%s': %s", words, text);
+	dtconv_context_destroy(context);
+}
+
+static int refuse_tasks(void *arg, size_t tasks, void (*task)(void *, size_t), void *task_arg)
+{
+	(void)arg, (void)tasks, (void)task, (void)task_arg;
+	return -1;
+}
+
+START_TEST(threads_come_from_the_options_then_from_the_environment)
+{
+	struct dtconv_context_params params = { .threads = 2 };
+
+	expect_threads(create(&params), "threads of a move: 2 (a pool of the context's own)");
+	setenv("DTCONV_THREADS", "3", 1);
+	expect_threads(create(&params), "threads of a move: 2 (a pool");
+	params.threads = 1;
+	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+	params.threads = 0;
+	expect_threads(create(&params), "threads of a move: 3 (a pool");
+	params.parallel = refuse_tasks;
+	expect_threads(create(&params), "threads of a move: 3 (the application's)");
+	setenv("DTCONV_THREADS", "0", 1);
+	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+}
+END_TEST
+
+START_TEST(a_number_of_threads_that_is_none_warns)
+{
+	static const char *const wrong[] = { "", "two", "-1", "2x", " 2", "65",
+					     "99999999999999999999999" };
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_WARN };
+
+	setenv("DTCONV_THREADS", wrong[_i], 1);
+	expect_threads(create(&params), "threads of a move: 1 ");
+	ck_assert_uint_eq(record.lines, 1);
+	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
+	ck_assert_ptr_nonnull(strstr(record.text, "environment variable DTCONV_THREADS is '"));
+}
+END_TEST
+
+START_TEST(more_threads_than_64_are_refused)
+{
+	struct record record = { 0 };
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.log = remember,
+						.log_arg = &record,
+						.log_level = DTCONV_LOG_ERROR,
+						.threads = 65 };
+	struct dtconv_context *context = NULL;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	ck_assert_ptr_null(context);
+	ck_assert_str_eq(record.text, "dtconv_context_create: params.threads is more than 64");
+	params.struct_size = offsetof(struct dtconv_context_params, threads);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 static void quiet_environment(void)
 {
+	unsetenv("DTCONV_CPU");
 	unsetenv("DTCONV_LOG");
+	unsetenv("DTCONV_THREADS");
 }
 
 static TCase *add_case(Suite *suite, const char *name)
@@ -387,6 +517,7 @@ int main(void)
 	TCase *log = add_case(suite, "log");
 	TCase *texts = add_case(suite, "texts");
 	TCase *life = add_case(suite, "life");
+	TCase *threads = add_case(suite, "threads");
 
 	tcase_add_test(options, everything_has_a_default);
 	tcase_add_loop_test(options, wrong_options_are_refused_with_a_sentence, 0, 3);
@@ -397,6 +528,8 @@ int main(void)
 	tcase_add_test(log, a_silent_context_logs_nothing);
 	tcase_add_test(log, the_environment_sets_the_level);
 	tcase_add_test(log, a_level_that_is_none_warns_and_says_where_it_came_from);
+	tcase_add_test(log, the_environment_chooses_the_kernels);
+	tcase_add_test(log, kernels_that_are_none_warn_and_leave_the_best);
 	tcase_add_test(log, commits_are_logged_for_debugging);
 	tcase_add_test(texts, the_text_is_cut_to_the_room_given);
 	tcase_add_test(texts, more_failing_threads_than_slots_displace_the_oldest);
@@ -405,5 +538,8 @@ int main(void)
 	tcase_add_test(life, counters_stay_zero_when_not_asked);
 	tcase_add_test(life, a_context_with_live_types_is_reported_and_kept);
 	tcase_add_test(life, two_contexts_share_nothing);
+	tcase_add_test(threads, threads_come_from_the_options_then_from_the_environment);
+	tcase_add_loop_test(threads, a_number_of_threads_that_is_none_warns, 0, 7);
+	tcase_add_test(threads, more_threads_than_64_are_refused);
 	return fixture_run(suite);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "support/typed_script.h"
 
 struct dtconv_context *fixture_context;
@@ -40,6 +41,21 @@ size_t fixture_allocations(void)
 	return atomic_load(&allocations);
 }
 
+void fixture_share(struct dtconv_context *context, size_t bytes)
+{
+	context->threads.share_bytes = bytes;
+	context->threads.cut_bytes = 1;
+}
+
+/* DTCONV_TEST_SHARE with DTCONV_THREADS: all suites move in threads whatever can be cut. */
+static void share_if_asked(void)
+{
+	const char *bytes = getenv("DTCONV_TEST_SHARE");
+
+	if (bytes && fixture_context->threads.most > 1)
+		fixture_share(fixture_context, strtoul(bytes, NULL, 0));
+}
+
 static void setup(void)
 {
 	struct dtconv_context_params params = {
@@ -49,6 +65,7 @@ static void setup(void)
 	};
 
 	ck_assert_int_eq(dtconv_context_create(&params, &fixture_context), 0);
+	share_if_asked();
 }
 
 /* Every case must give back its types, and the context all of its memory. */

@@ -25,6 +25,9 @@ extern struct dtconv_context *fixture_context;
 /* How often the context's allocator has been called, to allocate or to free. */
 size_t fixture_allocations(void);
 
+/* From now on a thread of the context gets as few bytes as these, and cuts may be anywhere. */
+void fixture_share(struct dtconv_context *context, size_t bytes);
+
 /* A test case with that fixture, added to the suite, allowed so many seconds. */
 TCase *fixture_case(Suite *suite, const char *name, double seconds);
 

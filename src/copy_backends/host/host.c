@@ -37,14 +37,6 @@ static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
 }
 
-static inline void move_run(struct place place, uint64_t bytes)
-{
-	if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
-	else
-		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
-}
-
 /* A grid of blocks, the inner ones of a row after each other. */
 static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
 			       struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
@@ -74,11 +66,29 @@ static inline void move_grid(struct place place, struct dtc_grid_side user,
 		place.cpu->grid(&grid);
 }
 
+/* Runs that are worth a detour past the caches. */
+#define STREAM_RUN_BYTES 1024
+
+static inline void move_run(struct place place, uint64_t bytes)
+{
+	if (place.stream && bytes >= STREAM_RUN_BYTES)
+		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
+	else if (place.direction == DTC_PACK)
+		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
+	else
+		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
+}
+
 static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
 		       uint64_t count)
 {
-	const struct dtc_entries entries = { table, first, count, place.packed, place.user,
-					     place.direction };
+	const struct dtc_entries entries = { .table = table,
+					     .first = first,
+					     .count = count,
+					     .packed = place.packed,
+					     .user = place.user,
+					     .direction = place.direction,
+					     .stream = place.stream };
 
 	place.cpu->table(&entries);
 }
@@ -338,7 +348,7 @@ static void move_iterations(struct place place, const struct dtc_program *progra
  */
 static bool is_large(const struct dtc_job *job)
 {
-	uint64_t bytes = job->direction == DTC_PACK ? job->bytes : job->cursor->size;
+	uint64_t bytes = job->direction == DTC_PACK ? job->move_bytes : job->cursor->size;
 
 	return bytes >= job->cursor->layout->program->context->tuning.stream_bytes;
 }
@@ -382,13 +392,31 @@ static int submit(const struct dtc_job *job)
 /* Runs that are copied one by one before a cursor is worth its while. */
 #define WHOLE_RUNS 32
 
-static void move_runs(struct place place, const struct dtc_layout *layout, uint64_t count)
+/* Off the way of single runs and strips, whose calls count nanoseconds. */
+static DTC_NOINLINE bool move_runs(const struct dtc_layout *layout, uint64_t count, struct place place)
 {
 	const struct dtc_program *program = layout->program;
 
+	if (count * program->op_count > WHOLE_RUNS)
+		return false;
 	for (uint64_t i = 0; i < count; i++)
 		move_body(at(&place, (int64_t)i * layout->extent, i * layout->size), program,
 			  program->ops, program->op_count);
+	return true;
+}
+
+static DTC_NOINLINE bool move_whole_table(const struct dtc_layout *layout, struct place place)
+{
+	const struct dtc_op *op = layout->program->ops;
+
+	move_table(at(&place, op->disp, 0), dtc_program_table(layout->program, op), 0, op->count);
+	return true;
+}
+
+static DTC_NOINLINE bool move_long_strip(const struct dtc_op *op, struct place place)
+{
+	move_strip(at(&place, op->disp, 0), op, 0, op->count);
+	return true;
 }
 
 static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
@@ -397,28 +425,21 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 	const struct dtc_op *op = layout->program->ops;
 	const struct dtconv_context *context = layout->program->context;
 	const struct place place = { context->cpu, false, user, packed, direction };
-	const struct place first = at(&place, op->disp, 0);
+	bool strip = layout->plain == DTC_PLAIN_STRIP;
 
-	if (count * layout->size >= context->tuning.stream_bytes)
+	if (count * layout->size >= context->tuning.stream_bytes || layout->plain == DTC_PLAIN_NOT ||
+	    (count > 1 && (strip || layout->plain == DTC_PLAIN_TABLE)))
 		return false;
-	switch (layout->plain) {
-	case DTC_PLAIN_RUN:
-		move_grid(first, side(0, layout->extent), side(0, (int64_t)op->bytes), 1, count,
-			  op->bytes);
-		return true;
-	case DTC_PLAIN_STRIP:
-		if (count > 1)
-			return false;
-		move_strip(first, op, 0, op->count);
-		return true;
-	case DTC_PLAIN_RUNS:
-		if (count * layout->program->op_count > WHOLE_RUNS)
-			return false;
-		move_runs(place, layout, count);
-		return true;
-	default:
-		return false;
-	}
+	if (layout->plain == DTC_PLAIN_RUNS)
+		return move_runs(layout, count, place);
+	if (layout->plain == DTC_PLAIN_TABLE)
+		return move_whole_table(layout, place);
+	if (strip && op->bytes >= PATTERN_BYTES)
+		return move_long_strip(op, place);
+	move_grid(at(&place, op->disp, 0), side(0, strip ? op->stride : layout->extent),
+		  side(0, (int64_t)op->unit_bytes), 1, strip ? op->count : count,
+		  op->unit_bytes);
+	return true;
 }
 
 static bool reaches(enum dtconv_memory_kind kind)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cutting a job into slices, each with a cursor of its own. Slices touch different bytes of
+ * both sides (unless the type touches bytes twice), so threads need no agreement.
+ */
+#include "config.h"
+
+#include "parallel.h"
+
+#include "base.h"
+
+/* A thread that is late, or whose bytes are dearer, leaves its slices to the others. */
+#define SLICES_A_THREAD 4
+
+/* Bytes of a cache line, as the kernels go across a transposing loop. */
+#define TILE_BYTES 64
+
+/* A job in slices: the first may be longer than the others, the last shorter. */
+struct split {
+	const struct dtc_job *job;
+	uint64_t first_bytes;
+	uint64_t slice_bytes;
+	size_t slices;
+};
+
+/* ---- where to cut -------------------------------------------------------------------------- */
+
+static uint64_t magnitude(int64_t stride)
+{
+	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Packed bytes of iterations that lie side by side in memory, a cache line wide. */
+static uint64_t tile_of(const struct dtc_op *loop, const struct dtc_op *strip)
+{
+	return DTC_MAX(TILE_BYTES / strip->unit_bytes, UINT64_C(2)) * loop->unit_bytes;
+}
+
+/*
+ * In a perfect loop nest that transposes, neighbours in memory are in different iterations, so
+ * a cut elsewhere than between tiles makes two threads fetch, or write, the same cache lines.
+ * The largest unit of the nest up to @most bytes that keeps tiles whole, or 0 if there is none.
+ */
+static uint64_t transposing_unit(struct dtc_cursor *cursor, uint64_t most)
+{
+	const struct dtc_op *op = dtc_cursor_root(cursor);
+	const struct dtc_op *body = cursor->program->ops;
+	uint64_t unit = 0;
+
+	while (op->kind == DTC_OP_LOOP && op->body == body->body + 1) {
+		uint64_t next = op->unit_bytes;
+
+		if (body->kind == DTC_OP_STRIP) {
+			if (magnitude(op->stride) >= magnitude(body->stride))
+				return 0;
+			next = tile_of(op, body);
+			return unit ? unit : next <= most ? next : 0;
+		}
+		if (!unit && next <= most)
+			unit = next;
+		op = body++;
+	}
+	return 0;
+}
+
+/* Cut into about as many slices, between tiles or else between lines of the packed side. */
+static void cut(struct split *split, const struct dtc_job *job, uint64_t slices,
+		uint64_t cut_bytes)
+{
+	uint64_t even = (job->bytes - 1) / slices + 1;
+	uint64_t unit = transposing_unit(job->cursor, even);
+	uint64_t start = job->cursor->position;
+
+	if (!unit) {
+		unit = cut_bytes;
+		start = (uintptr_t)job->packed;
+	}
+	split->job = job;
+	split->slice_bytes = (even + unit - 1) / unit * unit;
+	split->first_bytes = split->slice_bytes + (unit - start % unit) % unit;
+	split->slices = 1;
+	if (job->bytes > split->first_bytes)
+		split->slices += (size_t)((job->bytes - split->first_bytes - 1) /
+					  split->slice_bytes) +
+				 1;
+}
+
+/* ---- moving -------------------------------------------------------------------------------- */
+
+static uint64_t slice_begin(const struct split *split, size_t index)
+{
+	if (index == 0)
+		return 0;
+	return DTC_MIN(split->first_bytes + (index - 1) * split->slice_bytes,
+		       split->job->bytes);
+}
+
+static void move_slice(void *arg, size_t index)
+{
+	const struct split *split = arg;
+	const struct dtc_job *whole = split->job;
+	uint64_t begin = slice_begin(split, index);
+	struct dtc_cursor cursor;
+	struct dtc_job job = *whole;
+
+	job.cursor = &cursor;
+	job.packed += begin;
+	job.bytes = slice_begin(split, index + 1) - begin;
+	dtc_cursor_copy(&cursor, whole->cursor);
+	dtc_cursor_seek(&cursor, cursor.position + begin);
+	int status = dtc_host_backend.submit(&job);
+	assert(!status); /* between host memories nothing can fail */
+	(void)status;
+}
+
+bool dtc_parallel_move(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
+		       char *packed, size_t bytes, enum dtc_direction direction,
+		       size_t *moved)
+{
+	const struct dtc_threads *threads = &context->threads;
+	const struct dtc_job job = { .cursor = cursor,
+				     .user = user,
+				     .packed = packed,
+				     .bytes = DTC_MIN(bytes,
+						      cursor->size - cursor->position),
+				     .move_bytes = DTC_MIN(bytes,
+							   cursor->size - cursor->position),
+				     .direction = direction };
+	uint64_t shares = job.bytes / threads->share_bytes;
+	size_t crew = (size_t)DTC_MIN(shares, (uint64_t)threads->most);
+	struct split split;
+
+	if (crew < 2)
+		return false;
+	cut(&split, &job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
+	    threads->cut_bytes);
+	if (split.slices < 2 ||
+	    !dtc_threads_run(context, crew, split.slices, move_slice, &split))
+		return false;
+	dtc_cursor_seek(cursor, cursor->position + job.bytes);
+	*moved = (size_t)job.bytes;
+	dtc_context_count(context, DTC_COUNT_PARALLEL_MOVES, 1);
+	return true;
+}

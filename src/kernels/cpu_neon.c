@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels with NEON tiles. Every aarch64 processor has NEON, and the words of the generic kernels
+ * are its registers already; the tiles are what this file adds.
+ */
+#include "config.h"
+
+#define DTC_NEON_TILES
+
+#include "cpu_grid.h"
+#include "cpu_pattern.h"
+#include "cpu_sets.h"
+#include "cpu_stream.h"
+#include "cpu_table.h"
+#include "cpu_transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_neon = {
+	.name = "neon",
+	.grid = dtc_move_grid,
+	.stream = dtc_stream_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+	.pattern = dtc_move_pattern,
+};
