@@ -32,6 +32,7 @@ struct dtc_grid {
 	struct dtc_grid_side to_strides, from_strides;
 	size_t outer, inner;
 	size_t block;
+	bool stream; /* the target is larger than the caches */
 };
 
 /*
@@ -72,8 +73,6 @@ struct dtc_cpu_kernels {
 	const char *name; /* what DTCONV_CPU calls it */
 	/* Copy the blocks, the inner ones of a row after each other. */
 	void (*grid)(const struct dtc_grid *grid);
-	/* The same for a target that is larger than the caches. */
-	void (*stream)(const struct dtc_grid *grid);
 	/*
 	 * The same in tiles, for sides that are dense along different axes: @to along the outer
 	 * one, @from along the inner one.

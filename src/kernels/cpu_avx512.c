@@ -13,8 +13,7 @@
 
 const struct dtc_cpu_kernels dtc_cpu_avx512 = {
 	.name = "avx512",
-	.grid = dtc_move_grid,
-	.stream = dtc_stream_grid,
+	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
 	.pattern = dtc_move_pattern,

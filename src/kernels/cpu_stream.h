@@ -118,4 +118,13 @@ static void dtc_stream_grid(const struct dtc_grid *grid)
 }
 
 #endif
+
+static void dtc_copy_grid(const struct dtc_grid *grid)
+{
+	if (grid->stream)
+		dtc_stream_grid(grid);
+	else
+		dtc_move_grid(grid);
+}
+
 #endif

@@ -56,15 +56,28 @@ DTC_INLINE void load_lines(__m512i v[], int count, const char *from, ptrdiff_t p
 		v[i] = _mm512_loadu_si512(from + i * pitch);
 }
 
-DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pitch)
+DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pitch, bool stream)
 {
 #pragma GCC unroll 8
-	for (int i = 0; i < count; i++)
-		_mm512_storeu_si512(to + i * pitch, v[i]);
+	for (int i = 0; i < count; i++) {
+		if (stream)
+			_mm512_stream_si512((void *)(to + i * pitch), v[i]);
+		else
+			_mm512_storeu_si512(to + i * pitch, v[i]);
+	}
+}
+
+/* Whether what a band writes are whole lines, which can go past the caches. */
+DTC_INLINE bool writes_lines(const struct dtc_grid *band)
+{
+	return band->stream &&
+	       ((uintptr_t)band->to | (uintptr_t)band->to_strides.inner) % 64 == 0;
 }
 
 static void band_of_8_bytes(const struct dtc_grid *band)
 {
+	bool stream = writes_lines(band);
+
 	for (size_t row = 0; row < band->outer; row += 8) {
 		const char *from = band->from + (ptrdiff_t)row * band->from_strides.outer;
 		__m512i v[8];
@@ -73,12 +86,14 @@ static void band_of_8_bytes(const struct dtc_grid *band)
 		exchange(&exchange_halves, 4, 8, v);
 		exchange(&exchange_quarters, 2, 8, v);
 		exchange(&exchange_words, 1, 8, v);
-		store_lines(v, 8, band->to + row * 8, band->to_strides.inner);
+		store_lines(v, 8, band->to + row * 8, band->to_strides.inner, stream);
 	}
 }
 
 static void band_of_16_bytes(const struct dtc_grid *band)
 {
+	bool stream = writes_lines(band);
+
 	for (size_t row = 0; row < band->outer; row += 4) {
 		const char *from = band->from + (ptrdiff_t)row * band->from_strides.outer;
 		__m512i v[4];
@@ -86,7 +101,7 @@ static void band_of_16_bytes(const struct dtc_grid *band)
 		load_lines(v, 4, from, band->from_strides.outer);
 		exchange(&exchange_halves, 2, 4, v);
 		exchange(&exchange_quarters, 1, 4, v);
-		store_lines(v, 4, band->to + row * 16, band->to_strides.inner);
+		store_lines(v, 4, band->to + row * 16, band->to_strides.inner, stream);
 	}
 }
 

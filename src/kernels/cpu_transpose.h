@@ -10,6 +10,7 @@
 #include "base.h"
 #include "cpu.h"
 #include "cpu_grid.h"
+#include "cpu_stream.h"
 #include "cpu_tile.h"
 
 #define LINE_BYTES 64
@@ -94,6 +95,8 @@ static void dtc_transpose(const struct dtc_grid *grid)
 		transpose_in_registers(grid, move_tiles, width);
 	else
 		transpose_in_lines(grid, width);
+	if (grid->stream)
+		dtc_end_stream();
 }
 
 #endif

@@ -257,19 +257,21 @@ void moves_add_grid(struct moves *moves, const struct dtc_grid *grid)
 				  place_of(&grid->from_strides, i, j), grid->block);
 }
 
-static struct dtc_grid placed(const struct moves *moves, char *to, const char *from)
+static struct dtc_grid placed(const struct moves *moves, char *to, const char *from,
+			      bool stream)
 {
 	struct dtc_grid grid = *(const struct dtc_grid *)moves->arg;
 
 	grid.to = to;
 	grid.from = from;
+	grid.stream = stream;
 	return grid;
 }
 
 void moves_run_grid(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		    char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from);
+	const struct dtc_grid grid = placed(moves, to, from, false);
 
 	cpu->grid(&grid);
 }
@@ -277,15 +279,23 @@ void moves_run_grid(const struct dtc_cpu_kernels *cpu, const struct moves *moves
 void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		      char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from);
+	const struct dtc_grid grid = placed(moves, to, from, true);
 
-	cpu->stream(&grid);
+	cpu->grid(&grid);
 }
 
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from);
+	const struct dtc_grid grid = placed(moves, to, from, false);
+
+	cpu->transpose(&grid);
+}
+
+void moves_run_transpose_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+				char *to, const char *from)
+{
+	const struct dtc_grid grid = placed(moves, to, from, true);
 
 	cpu->transpose(&grid);
 }

@@ -55,5 +55,7 @@ void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *mov
 		      char *to, const char *from);
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from);
+void moves_run_transpose_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+				char *to, const char *from);
 
 #endif

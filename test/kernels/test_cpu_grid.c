@@ -57,7 +57,7 @@ static void set_grid(const struct dtc_grid *grid)
 static void check_grid(struct dtc_grid_side to, struct dtc_grid_side from, size_t outer,
 		       size_t inner, size_t block)
 {
-	const struct dtc_grid grid = { NULL, NULL, to, from, outer, inner, block };
+	const struct dtc_grid grid = { NULL, NULL, to, from, outer, inner, block, false };
 
 	set_grid(&grid);
 	moves_check(&moves);
@@ -149,7 +149,7 @@ static void check_alignments(size_t block, size_t inner, size_t step)
 	for (int unpack = 0; unpack < 2; unpack++) {
 		const struct dtc_grid grid = {
 			NULL,  NULL, unpack ? user : packed, unpack ? packed : user, 1,
-			inner, block
+			inner, block,  false
 		};
 
 		set_grid(&grid);

@@ -96,7 +96,8 @@ static void move_by_grid(const struct dtc_cpu_kernels *cpu, char *blocks, size_t
 				       pack ? user : packed,
 				       1,
 				       BLOCKS,
-				       bytes };
+				       bytes,
+				       false };
 
 	cpu->grid(&grid);
 }
@@ -209,7 +210,8 @@ static void check_transpose(const struct dtc_cpu_kernels *cpu, size_t rows,
 				       { 2 * page, (ptrdiff_t)element },
 				       rows,
 				       columns,
-				       element };
+				       element,
+				       false };
 
 	fill(apart[0], rows, from_bytes, ends, 1);
 	fill(apart[1], columns, to_bytes, ends, 2);

@@ -142,6 +142,12 @@ static void setup(void)
 	moves.run = moves_run_transpose;
 }
 
+static void setup_stream(void)
+{
+	moves_setup();
+	moves.run = moves_run_transpose_stream;
+}
+
 static void teardown(void)
 {
 	moves_destroy(&moves);
@@ -152,6 +158,7 @@ int main(void)
 {
 	Suite *suite = suite_create("cpu transpositions");
 	TCase *grids = fixture_case(suite, "transpositions", 60);
+	TCase *streams = fixture_case(suite, "streams", 60);
 
 	tcase_add_checked_fixture(grids, setup, teardown);
 	tcase_add_loop_test(grids, every_number_of_rows_and_columns_is_transposed, 0,
@@ -162,6 +169,11 @@ int main(void)
 			    (int)DTC_ARRAY_LENGTH(elements));
 	tcase_add_test(grids, elements_of_every_length_are_transposed);
 	tcase_add_loop_test(grids, every_alignment_of_both_sides_is_the_same, 0,
+			    (int)DTC_ARRAY_LENGTH(elements));
+	tcase_add_checked_fixture(streams, setup_stream, teardown);
+	tcase_add_loop_test(streams, every_number_of_rows_and_columns_is_transposed, 0,
+			    (int)DTC_ARRAY_LENGTH(elements));
+	tcase_add_loop_test(streams, every_alignment_of_both_sides_is_the_same, 0,
 			    (int)DTC_ARRAY_LENGTH(elements));
 	return fixture_run(suite);
 }

@@ -44,7 +44,8 @@ static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side u
 {
 	struct dtc_grid grid = { .outer = (size_t)outer,
 				 .inner = (size_t)inner,
-				 .block = (size_t)block };
+				 .block = (size_t)block,
+				 .stream = place.stream };
 	bool pack = place.direction == DTC_PACK;
 
 	grid.to = pack ? place.packed : place.user;
@@ -60,10 +61,7 @@ static inline void move_grid(struct place place, struct dtc_grid_side user,
 {
 	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
 
-	if (place.stream)
-		place.cpu->stream(&grid);
-	else
-		place.cpu->grid(&grid);
+	place.cpu->grid(&grid);
 }
 
 /* Runs that are worth a detour past the caches. */
