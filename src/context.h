@@ -13,6 +13,7 @@
 #include <dtconv/context.h>
 
 #include "threads.h"
+#include "tuning.h"
 
 /* Threads whose last error text is remembered, and the longest text. */
 #define DTC_ERROR_SLOTS 64
@@ -49,7 +50,7 @@ struct dtconv_context {
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
-	uint64_t stream_bytes; /* targets of this length and more are written past the caches */
+	struct dtc_tuning tuning;
 	pthread_mutex_t error_lock;
 	uint64_t error_serial;
 	struct dtc_error_slot errors[DTC_ERROR_SLOTS];

@@ -17,9 +17,6 @@
 
 #include <dtconv/version.h>
 
-/* Where targets begin to outgrow what a processor of today has of its last cache to itself. */
-#define STREAM_BYTES (UINT64_C(8) << 20)
-
 /* The kernels that the environment asks for, or else the best. */
 static const struct dtc_cpu_kernels *choose_kernels(struct dtconv_context *context)
 {
@@ -51,7 +48,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 		return status;
 	}
 	created->cpu = choose_kernels(created);
-	created->stream_bytes = STREAM_BYTES;
+	dtc_tuning_read(created, created->cpu->name);
 	*context = created;
 	return 0;
 }
@@ -123,6 +120,7 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 	describe_build(&text);
 	describe_cpu(context, &text);
 	describe_threads(&text, &context->threads);
+	dtc_tuning_describe(&context->tuning, context->cpu->name, &text);
 	describe_backends(&text);
 	return dtc_text_finish(&text, length);
 }

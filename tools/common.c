@@ -264,6 +264,27 @@ char *tool_type_text(const char *command, struct dtconv_context *context,
 	return NULL;
 }
 
+char *tool_info_text(const char *command, struct dtconv_context *context)
+{
+	size_t length = 0;
+	char *text;
+
+	/* Truncated to nothing, it says how long it is. */
+	(void)dtconv_context_format_info(context, NULL, 0, &length);
+	text = malloc(length + 1);
+	if (!text) {
+		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes",
+			  length);
+		return NULL;
+	}
+	int status = dtconv_context_format_info(context, text, length + 1, &length);
+	if (status == 0)
+		return text;
+	tool_library_failed(command, context, status);
+	free(text);
+	return NULL;
+}
+
 void tool_print_indented(FILE *out, const char *text, const char *indent)
 {
 	while (*text) {

@@ -14,9 +14,9 @@ static void print_help(void)
 	puts("Usage: dtconv info\n"
 	     "\n"
 	     "Prints the versions of the program and the library, how the library was\n"
-	     "built, the processor it found, and every copy backend: what each one can\n"
-	     "use, and why the others cannot run here. Send this along with a report of\n"
-	     "a problem.\n"
+	     "built, the processor it found, the thresholds in force and the file they come\n"
+	     "from, and every copy backend: what each one can use, and why the others\n"
+	     "cannot run here. Send this along with a report of a problem.\n"
 	     "\n"
 	     "  --help  this text\n"
 	     "\n"
@@ -28,21 +28,10 @@ static void print_help(void)
 
 static int print_info(struct dtconv_context *context)
 {
-	size_t length = 0;
-	int status;
-	char *text;
+	char *text = tool_info_text("info", context);
 
-	/* Truncated to nothing, it says how long it is. */
-	(void)dtconv_context_format_info(context, NULL, 0, &length);
-	text = malloc(length + 1);
 	if (!text)
-		return tool_fail("info", TOOL_FAILED, "no memory for a text of %zu bytes",
-				 length);
-	status = dtconv_context_format_info(context, text, length + 1, &length);
-	if (status) {
-		free(text);
-		return tool_library_failed("info", context, status);
-	}
+		return TOOL_FAILED;
 	printf("dtconv %s, library %s\n", DTCONV_VERSION_STRING, dtconv_version());
 	tool_print_indented(stdout, text, "");
 	free(text);

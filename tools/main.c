@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "explain", "say which path would move a layout, and why", cmd_explain },
 	{ "bench", "measure layouts against memcpy, hand loops and MPI libraries", cmd_bench },
 	{ "fuzz", "check random layouts against the oracle", cmd_fuzz },
+	{ "tune", "measure this machine's thresholds and keep them", cmd_tune },
 	{ "info", "describe the build, the processor and the backends", cmd_info },
 };
 

@@ -26,6 +26,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 
 /* ---- failing: one sentence on standard error --------------------------------------- */
 
@@ -86,6 +87,12 @@ typedef int (*tool_type_text_fn)(const struct dtconv_type *type, char *text,
  */
 char *tool_type_text(const char *command, struct dtconv_context *context,
 		     const struct dtconv_type *type, tool_type_text_fn function);
+
+/*
+ * What the library says of its build, this machine and its thresholds; the caller frees it.
+ * NULL after printing why not.
+ */
+char *tool_info_text(const char *command, struct dtconv_context *context);
 
 /* Print text with every line indented. */
 void tool_print_indented(FILE *out, const char *text, const char *indent);

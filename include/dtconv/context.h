@@ -140,6 +140,16 @@ struct dtconv_counters {
  * log. So is DTCONV_CPU, which names the set of CPU kernels to use, one of those that
  * dtconv_context_format_info lists; unset, it is the best that the processor runs; any other
  * name is logged at level warn and the best set is used.
+ *
+ * Reads the thresholds of this machine, once, from a small file that `dtconv tune` writes: the one
+ * that the environment variable DTCONV_TUNING names (the word none: no file), or else
+ * dtconv/host.tuning in the folder XDG_CACHE_HOME, or else in ~/.cache. It is believed if it is a
+ * regular file below 64 KiB, of the effective user or root, which nobody but its owner can write,
+ * and if it is for this processor; wrong lines are skipped. Programs that run with more rights
+ * than the user who started them (set-user-ID, set-group-ID) read no file. Nothing fails because of
+ * the file; the log says what was ignored, at level warn, or info for another machine's file. The
+ * thresholds decide how bytes are moved, never which.
+ *
  * Does not block, does not initialise any device. Callable from any thread.
  *
  * **Threads.** With params.threads above 1, a pack or unpack of 512 KiB or more is cut into
@@ -199,8 +209,8 @@ DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
 					     struct dtconv_counters *counters);
 
 /**
- * Describe the build, the processor and the copy backends, found and not found and why, as
- * text of several lines.
+ * Describe the build, the processor, the thresholds in force and where they come from, and the
+ * copy backends, found and not found and why, as text of several lines.
  *
  * @param context  the context.
  * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL

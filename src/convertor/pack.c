@@ -84,7 +84,7 @@ static inline bool move_at_once(const struct dtconv_type *type, size_t count, ch
 		return false;
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size)))
 		return false;
-	if (layout->dense && size < type->context->stream_bytes)
+	if (layout->dense && size < type->context->tuning.stream_bytes)
 		size = move_dense(layout, size, user, packed, bytes, direction);
 	else if (bytes < size || !size || dtc_convertor_is_too_long(&type->bounds, count) ||
 		 !dtc_host_backend.move_whole(layout, count, user, packed, direction))

@@ -8,7 +8,7 @@ golden_folder=$source_root/test/golden
 failures=0
 
 unset NO_COLOR COLORTERM DTCONV_CPU DTCONV_LOG
-export COLUMNS=80 TERM=dumb
+export COLUMNS=80 TERM=dumb DTCONV_TUNING=none
 
 # dtconv ARGUMENT...: the program of this build.
 dtconv() { ./dtconv "$@"; }

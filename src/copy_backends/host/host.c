@@ -355,7 +355,7 @@ static bool is_large(const struct dtc_job *job)
 {
 	uint64_t bytes = job->direction == DTC_PACK ? job->move_bytes : job->cursor->size;
 
-	return bytes >= job->cursor->layout->program->context->stream_bytes;
+	return bytes >= job->cursor->layout->program->context->tuning.stream_bytes;
 }
 
 static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
@@ -432,7 +432,7 @@ static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *us
 	const struct place place = { context->cpu, false, user, packed, direction };
 	bool strip = layout->plain == DTC_PLAIN_STRIP;
 
-	if (count * layout->size >= context->stream_bytes || layout->plain == DTC_PLAIN_NOT ||
+	if (count * layout->size >= context->tuning.stream_bytes || layout->plain == DTC_PLAIN_NOT ||
 	    (count > 1 && (strip || layout->plain == DTC_PLAIN_TABLE)))
 		return false;
 	if (layout->plain == DTC_PLAIN_RUNS)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Thresholds that differ from machine to machine: their defaults, and the file that overrides
+ * them. What they are good for, their users know.
+ */
+#ifndef DTC_TUNING_H
+#define DTC_TUNING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dtc_text;
+struct dtconv_context;
+
+/* The longest path of a file, its NUL included. */
+#define DTC_TUNING_PATH_MAX 1024
+
+/* A file of this length or more is none of ours. */
+#define DTC_TUNING_FILE_MAX 65536
+
+/*
+ * All thresholds: a line here is a member of struct dtc_tuning, a name in the file and a line of
+ * `dtconv info`. Name, default, least, most, what it says.
+ *
+ * stream_bytes: the default is where targets begin to outgrow what a processor of today has of
+ * its last cache to itself.
+ */
+#define DTC_THRESHOLDS(X)                                \
+	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX, \
+	  "targets of so many bytes and more are written past the caches")
+
+#define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
+
+/* What became of the file. */
+enum dtc_tuning_origin {
+	DTC_TUNING_OFF,      /* DTCONV_TUNING is none, or no variable says where it is */
+	DTC_TUNING_MISSING,  /* there is none */
+	DTC_TUNING_REFUSED,  /* not to be believed, or not readable */
+	DTC_TUNING_STRANGER, /* for another machine */
+	DTC_TUNING_READ      /* thresholds that it does not name have their defaults */
+};
+
+struct dtc_tuning {
+	DTC_THRESHOLDS(DTC_THRESHOLD_MEMBER)
+	enum dtc_tuning_origin origin;
+	char path[DTC_TUNING_PATH_MAX]; /* of the file; empty if the origin is off */
+};
+
+/*
+ * Read the thresholds of this machine, which runs the kernels of that name. The context can
+ * already log. It cannot fail: what is wrong is logged, and the defaults stay.
+ */
+void dtc_tuning_read(struct dtconv_context *context, const char *kernels);
+
+/* Describe the machine, the file and the thresholds, one a line. */
+void dtc_tuning_describe(const struct dtc_tuning *tuning, const char *kernels,
+			 struct dtc_text *text);
+
+#endif

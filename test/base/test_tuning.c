@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file of thresholds: where it is looked for, which files are not believed, what its lines
+ * may say, and that a context is created whatever is wrong.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dtconv/dtconv.h>
+
+#include "context.h"
+#include "lines.h"
+#include "machine.h"
+#include "support/fixture.h"
+
+#define DEFAULT (UINT64_C(8) << 20)
+
+/* ---- a program with more rights than its user ---------------------------------------------- */
+
+/* The names are the linker's. */
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name);
+
+static bool set_id;
+
+char *__wrap_secure_getenv(const char *name)
+{
+	return set_id ? NULL : __real_secure_getenv(name);
+}
+
+/* ---- a folder of files, and a log that remembers --------------------------------------------- */
+
+static char folder[256];
+static char path[320];
+
+static struct {
+	size_t lines;
+	enum dtconv_log_level level;
+	char text[1600];
+} last;
+
+static void remember(void *arg, enum dtconv_log_level level, const char *file, int line,
+		     const char *text)
+{
+	(void)arg, (void)file, (void)line;
+	last.lines++;
+	last.level = level;
+	snprintf(last.text, sizeof(last.text), "%s", text);
+}
+
+static void setup(void)
+{
+	const char *place = getenv("TMPDIR");
+
+	snprintf(folder, sizeof(folder), "%s/test_tuning.XXXXXX",
+		 place && *place ? place : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/file", folder);
+	unsetenv("DTCONV_LOG");
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", folder, 1);
+	setenv("DTCONV_TUNING", path, 1);
+	memset(&last, 0, sizeof(last));
+	set_id = false;
+}
+
+static void teardown(void)
+{
+	char command[320];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void write_file(const char *name, const char *text, size_t bytes, mode_t mode)
+{
+	int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(write(file, text, bytes), (ssize_t)bytes);
+	ck_assert_int_eq(fchmod(file, mode), 0);
+	close(file);
+}
+
+static struct dtconv_context *create(enum dtconv_log_level level)
+{
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.log = remember,
+						.log_level = level };
+	struct dtconv_context *context = NULL;
+
+	last.lines = 0;
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	return context;
+}
+
+/* The threshold of a context that is created now, and what became of the file. */
+static uint64_t read_now(enum dtc_tuning_origin origin)
+{
+	struct dtconv_context *context = create(DTCONV_LOG_WARN);
+	uint64_t value = context->tuning.stream_bytes;
+
+	ck_assert_int_eq(context->tuning.origin, origin);
+	dtconv_context_destroy(context);
+	return value;
+}
+
+static uint64_t read_text(const char *text)
+{
+	write_file(path, text, strlen(text), 0600);
+	return read_now(DTC_TUNING_READ);
+}
+
+static void expect_refused(const char *reason)
+{
+	char sentence[700];
+
+	ck_assert_uint_eq(read_now(DTC_TUNING_REFUSED), DEFAULT);
+	snprintf(sentence, sizeof(sentence), "tuning file %s is ignored: %s", path,
+		 reason);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_int_eq(last.level, DTCONV_LOG_WARN);
+	ck_assert_str_eq(last.text, sentence);
+}
+
+/* ---- what lines say -------------------------------------------------------------------------- */
+
+START_TEST(a_good_file_is_silent)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} good[] = {
+		{ "", DEFAULT },
+		{ "\n\n", DEFAULT },
+		{ "# nothing", DEFAULT },
+		{ "stream_bytes 0\n", 0 },
+		{ "stream_bytes 0", 0 },
+		{ "stream_bytes 9223372036854775807\n", INT64_MAX },
+		{ "  stream_bytes\t 007  \r\n# end\n", 7 },
+		{ "stream_bytes 1\nstream_bytes 2\n", 2 },
+	};
+
+	ck_assert_uint_eq(read_text(good[_i].text), good[_i].value);
+	ck_assert_uint_eq(last.lines, 0);
+}
+END_TEST
+
+/* The lines round a wrong one count. */
+START_TEST(a_wrong_line_is_skipped_and_named)
+{
+	static const struct {
+		const char *line, *reason;
+	} wrong[] = {
+		{ "stream_byte 4", "there is no threshold 'stream_byte'" },
+		{ "=", "there is no threshold '='" },
+		{ "stream_bytes", "stream_bytes is ''" },
+		{ "stream_bytes -1", "stream_bytes is '-1'" },
+		{ "stream_bytes 4k", "stream_bytes is '4k'" },
+		{ "stream_bytes 4 5", "stream_bytes is '4 5'" },
+		{ "stream_bytes 0x10", "stream_bytes is '0x10'" },
+		{ "stream_bytes 9223372036854775808",
+		  "stream_bytes is '9223372036854775808'" },
+		{ "stream_bytes 18446744073709551616",
+		  "stream_bytes is '18446744073709551616'" },
+		{ "stream_bytes 99999999999999999999",
+		  "stream_bytes is '99999999999999999999'" },
+	};
+	char text[200], sentence[700];
+
+	snprintf(text, sizeof(text), "stream_bytes 3\n%s\n", wrong[_i].line);
+	ck_assert_uint_eq(read_text(text), 3);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_int_eq(last.level, DTCONV_LOG_WARN);
+	snprintf(sentence, sizeof(sentence), "tuning file %s, line 2 is skipped: %s%s",
+		 path, wrong[_i].reason,
+		 strstr(wrong[_i].reason, " is '")
+			 ? ", not a whole number from 0 to 9223372036854775807"
+			 : "");
+	ck_assert_str_eq(last.text, sentence);
+	snprintf(text, sizeof(text), "%s\nstream_bytes 4\n", wrong[_i].line);
+	ck_assert_uint_eq(read_text(text), 4);
+}
+END_TEST
+
+START_TEST(a_line_that_is_too_long_is_skipped)
+{
+	char text[2000];
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text + 1000, "\nstream_bytes 5\n", 17);
+	ck_assert_uint_eq(read_text(text), 5);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_ptr_nonnull(
+		strstr(last.text, ", line 1 is skipped: it is longer than 255"));
+	text[0] = '#'; /* as a comment it may be of any length */
+	ck_assert_uint_eq(read_text(text), 5);
+	ck_assert_uint_eq(last.lines, 0);
+}
+END_TEST
+
+START_TEST(a_nul_byte_ends_nothing)
+{
+	static const char text[] =
+		"stream_bytes 6\0\nstream_bytes 7\0 8\nstream_bytes 9\n";
+
+	write_file(path, text, sizeof(text) - 1, 0600);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 9);
+	ck_assert_uint_eq(last.lines, 2);
+}
+END_TEST
+
+/* Lines of any length, cut by the buffer at any place. */
+START_TEST(lines_are_cut_where_they_end)
+{
+	char text[1200];
+	struct dtc_lines lines;
+
+	for (size_t length = 0; length < 600; length++) {
+		snprintf(text, sizeof(text), "%*s\nend", (int)length, length ? "x" : "");
+		write_file(path, text, strlen(text), 0600);
+		int file = open(path, O_RDONLY);
+		dtc_lines_init(&lines, file, sizeof(text));
+		ck_assert(dtc_lines_next(&lines));
+		ck_assert_int_eq(lines.cut, length >= DTC_LINE_MAX);
+		ck_assert_str_eq(lines.line, length && length < DTC_LINE_MAX ? "x" : "");
+		ck_assert(dtc_lines_next(&lines));
+		ck_assert_str_eq(lines.line, "end");
+		ck_assert_uint_eq(lines.number, 2);
+		ck_assert(!dtc_lines_next(&lines));
+		close(file);
+	}
+}
+END_TEST
+
+START_TEST(no_more_is_read_than_allowed)
+{
+	struct dtc_lines lines;
+
+	write_file(path, "one\ntwo\nthree\n", 14, 0600);
+	int file = open(path, O_RDONLY);
+	dtc_lines_init(&lines, file, 6);
+	ck_assert(dtc_lines_next(&lines));
+	ck_assert(dtc_lines_next(&lines));
+	ck_assert_str_eq(lines.line, "tw");
+	ck_assert(!dtc_lines_next(&lines));
+	close(file);
+}
+END_TEST
+
+/* ---- whose machine --------------------------------------------------------------------------- */
+
+START_TEST(a_file_for_another_machine_is_ignored)
+{
+	static const char text[] =
+		"stream_bytes 5\nmachine an abacus, beads\nstream_bytes 6\n";
+	struct dtconv_context *context;
+
+	write_file(path, text, strlen(text), 0600);
+	ck_assert_uint_eq(read_now(DTC_TUNING_STRANGER), DEFAULT);
+	ck_assert_uint_eq(last.lines, 0); /* at level warn */
+	context = create(DTCONV_LOG_INFO);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_int_eq(last.level, DTCONV_LOG_INFO);
+	ck_assert_ptr_nonnull(
+		strstr(last.text, "it is for 'an abacus, beads', and this is '"));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* What the library says of the machine is what it wants to read. */
+START_TEST(a_file_for_this_machine_is_read)
+{
+	struct dtconv_context *context = create(DTCONV_LOG_NONE);
+	char info[4096], text[400];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
+			 0);
+	const char *machine = strstr(info, "\nmachine: ");
+	ck_assert_ptr_nonnull(machine);
+	machine += strlen("\nmachine: ");
+	snprintf(text, sizeof(text), "machine %.*s\nstream_bytes 5\n",
+		 (int)strcspn(machine, "\n"), machine);
+	ck_assert_ptr_nonnull(strstr(info, "\ntuning: there is no such file\n"));
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(read_text(text), 5);
+	ck_assert_uint_eq(last.lines, 0);
+}
+END_TEST
+
+START_TEST(the_model_is_found_where_linux_says_it)
+{
+	static const struct {
+		const char *text, *model;
+	} files[] = {
+		{ "processor\t: 0\nmodel\t\t: 17\nmodel name\t: A Chip 9\nmodel name\t: B\n",
+		  "A Chip 9" },
+		{ "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
+		  "0xd0c" },
+		{ "cpu\t\t: POWER9, altivec supported\n", "POWER9, altivec supported" },
+		{ "model name\t:\nuarch\t: sifive,u74-mc\n", "sifive,u74-mc" },
+		{ "no colon\nmodel: 3\n", "unknown processor" },
+		{ "", "unknown processor" },
+	};
+	char model[40];
+
+	write_file(path, files[_i].text, strlen(files[_i].text), 0600);
+	dtc_machine_model(path, model, sizeof(model));
+	ck_assert_str_eq(model, files[_i].model);
+	dtc_machine_model(path, model, 4);
+	ck_assert_uint_eq(strlen(model), 3);
+	dtc_machine_model(folder, model, sizeof(model));
+	ck_assert_str_eq(model, "unknown processor");
+	unlink(path);
+	dtc_machine_model(path, model, sizeof(model));
+	ck_assert_str_eq(model, "unknown processor");
+}
+END_TEST
+
+/* ---- which files are not believed -------------------------------------------------------------- */
+
+START_TEST(files_that_others_write_are_not_believed)
+{
+	static const mode_t modes[] = { 0620, 0602, 0666, 0622 };
+
+	write_file(path, "stream_bytes 5\n", 15, modes[_i]);
+	expect_refused("it can be written by others than its owner");
+	chmod(path, 0444);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 5);
+}
+END_TEST
+
+START_TEST(a_file_of_another_user_is_not_believed)
+{
+	write_file(path, "stream_bytes 5\n", 15, 0644);
+	if (chown(path, 12345, (gid_t)-1)) {
+		ck_assert_int_ne(geteuid(), 0); /* only root can try it */
+		return;
+	}
+	expect_refused("it belongs to another user");
+}
+END_TEST
+
+/* Root's files are everybody's: the machine's administrator may have measured. */
+START_TEST(a_file_of_root_is_believed)
+{
+	write_file(path, "stream_bytes 5\n", 15, 0644);
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chmod(folder, 0755), 0);
+	ck_assert_int_eq(seteuid(12345), 0);
+	bool reachable = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+	uint64_t value = read_now(reachable ? DTC_TUNING_READ : DTC_TUNING_REFUSED);
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_uint_eq(value, reachable ? 5 : DEFAULT);
+}
+END_TEST
+
+START_TEST(a_file_that_may_not_be_read_is_named)
+{
+	write_file(path, "stream_bytes 5\n", 15, 0600);
+	if (geteuid() == 0) {
+		ck_assert_int_eq(chmod(folder, 0755), 0);
+		ck_assert_int_eq(seteuid(12345), 0);
+	} else {
+		chmod(path, 0);
+	}
+	expect_refused("Permission denied");
+	if (getuid() == 0)
+		ck_assert_int_eq(seteuid(0), 0);
+}
+END_TEST
+
+START_TEST(a_file_of_64_kib_is_not_believed)
+{
+	char *text = malloc(65536);
+
+	memset(text, '\n', 65536);
+	memcpy(text, "stream_bytes 5\n", 15);
+	write_file(path, text, 65535, 0600);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 5);
+	write_file(path, text, 65536, 0600);
+	expect_refused("it is 64 KiB long or longer");
+	free(text);
+}
+END_TEST
+
+/* A regular file of one's own whose first byte cannot be read. */
+START_TEST(a_file_that_cannot_be_read_to_its_end_is_ignored)
+{
+	snprintf(path, sizeof(path), "/proc/self/mem");
+	setenv("DTCONV_TUNING", path, 1);
+	if (access(path, R_OK) == 0)
+		expect_refused("Input/output error");
+}
+END_TEST
+
+START_TEST(a_symbolic_link_is_not_followed)
+{
+	char target[400];
+
+	snprintf(target, sizeof(target), "%s.target", path);
+	write_file(target, "stream_bytes 5\n", 15, 0600);
+	ck_assert_int_eq(symlink(target, path), 0);
+	expect_refused("it is a symbolic link");
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_not_believed)
+{
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	expect_refused("it is no regular file");
+	setenv("DTCONV_TUNING", "/dev/null", 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_REFUSED), DEFAULT);
+}
+END_TEST
+
+/* Nobody writes to it, so a blocking open would never return. */
+START_TEST(a_fifo_does_not_block)
+{
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	expect_refused("it is no regular file");
+}
+END_TEST
+
+/* ---- where the file is ------------------------------------------------------------------------- */
+
+START_TEST(a_missing_file_is_silent)
+{
+	ck_assert_uint_eq(read_now(DTC_TUNING_MISSING), DEFAULT);
+	setenv("DTCONV_TUNING", "/dev/null/file", 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_MISSING), DEFAULT);
+	ck_assert_uint_eq(last.lines, 0);
+}
+END_TEST
+
+/* Files in both places of a home; the variables choose between them. */
+static void fill_home(void)
+{
+	char name[400];
+
+	snprintf(name, sizeof(name), "%s/.cache", folder);
+	mkdir(name, 0700);
+	snprintf(name, sizeof(name), "%s/.cache/dtconv", folder);
+	mkdir(name, 0700);
+	snprintf(name, sizeof(name), "%s/.cache/dtconv/host.tuning", folder);
+	write_file(name, "stream_bytes 1\n", 15, 0600);
+	snprintf(name, sizeof(name), "%s/dtconv", folder);
+	mkdir(name, 0700);
+	snprintf(name, sizeof(name), "%s/dtconv/host.tuning", folder);
+	write_file(name, "stream_bytes 2\n", 15, 0600);
+	write_file(path, "stream_bytes 3\n", 15, 0600);
+}
+
+START_TEST(the_variables_say_where_it_is)
+{
+	fill_home();
+	setenv("XDG_CACHE_HOME", folder, 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 3);
+	setenv("DTCONV_TUNING", "none", 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
+	setenv("DTCONV_TUNING", "", 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 2);
+	unsetenv("DTCONV_TUNING");
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 2);
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 1);
+	unsetenv("XDG_CACHE_HOME");
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 1);
+	unsetenv("HOME");
+	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
+	ck_assert_uint_eq(last.lines, 0);
+}
+END_TEST
+
+START_TEST(programs_with_more_rights_read_no_file)
+{
+	fill_home();
+	set_id = true;
+	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
+	unsetenv("DTCONV_TUNING");
+	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
+	set_id = false;
+	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 1);
+}
+END_TEST
+
+START_TEST(a_path_that_is_too_long_is_no_path)
+{
+	char longest[DTC_TUNING_PATH_MAX + 1];
+
+	memset(longest, '/', DTC_TUNING_PATH_MAX);
+	longest[DTC_TUNING_PATH_MAX] = '\0';
+	setenv("DTCONV_TUNING", longest, 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_str_eq(last.text,
+			 "the path of the tuning file is longer than 1023 characters, "
+			 "there is none");
+	longest[DTC_TUNING_PATH_MAX - 1] = '\0';
+	setenv("DTCONV_TUNING", longest, 1);
+	ck_assert_uint_eq(read_now(DTC_TUNING_REFUSED),
+			  DEFAULT); /* a folder, after all */
+}
+END_TEST
+
+/* ---- what is in force -------------------------------------------------------------------------- */
+
+START_TEST(the_info_says_what_is_in_force)
+{
+	static const struct {
+		const char *text, *origin;
+		unsigned long long value;
+	} files[] = {
+		{ "stream_bytes 5\n", "the file is read", 5 },
+		{ "machine an abacus\nstream_bytes 5\n",
+		  "the file is for another machine", DEFAULT },
+	};
+	char info[4096], expected[700];
+	size_t length;
+
+	write_file(path, files[_i].text, strlen(files[_i].text), 0600);
+	struct dtconv_context *context = create(DTCONV_LOG_NONE);
+	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
+			 0);
+	snprintf(
+		expected, sizeof(expected),
+		"\ntuning file: %s\ntuning: %s\nstream_bytes: %llu (default 8388608, from 0 to "
+		"9223372036854775807): ",
+		path, files[_i].origin, files[_i].value);
+	ck_assert_ptr_nonnull(strstr(info, expected));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+static TCase *add_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("tuning");
+	TCase *lines = add_case(suite, "lines");
+	TCase *machine = add_case(suite, "machine");
+	TCase *belief = add_case(suite, "belief");
+	TCase *place = add_case(suite, "place");
+
+	tcase_add_loop_test(lines, a_good_file_is_silent, 0, 8);
+	tcase_add_loop_test(lines, a_wrong_line_is_skipped_and_named, 0, 10);
+	tcase_add_test(lines, a_line_that_is_too_long_is_skipped);
+	tcase_add_test(lines, a_nul_byte_ends_nothing);
+	tcase_add_test(lines, lines_are_cut_where_they_end);
+	tcase_add_test(lines, no_more_is_read_than_allowed);
+	tcase_add_test(machine, a_file_for_another_machine_is_ignored);
+	tcase_add_test(machine, a_file_for_this_machine_is_read);
+	tcase_add_loop_test(machine, the_model_is_found_where_linux_says_it, 0, 6);
+	tcase_add_loop_test(belief, files_that_others_write_are_not_believed, 0, 4);
+	tcase_add_test(belief, a_file_of_another_user_is_not_believed);
+	tcase_add_test(belief, a_file_of_root_is_believed);
+	tcase_add_test(belief, a_file_that_may_not_be_read_is_named);
+	tcase_add_test(belief, a_file_of_64_kib_is_not_believed);
+	tcase_add_test(belief, a_file_that_cannot_be_read_to_its_end_is_ignored);
+	tcase_add_test(belief, a_symbolic_link_is_not_followed);
+	tcase_add_test(belief, what_is_no_file_is_not_believed);
+	tcase_add_test(belief, a_fifo_does_not_block);
+	tcase_add_test(place, a_missing_file_is_silent);
+	tcase_add_test(place, the_variables_say_where_it_is);
+	tcase_add_test(place, programs_with_more_rights_read_no_file);
+	tcase_add_test(place, a_path_that_is_too_long_is_no_path);
+	tcase_add_loop_test(place, the_info_says_what_is_in_force, 0, 2);
+	return fixture_run(suite);
+}

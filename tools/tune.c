@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dtconv tune: measures the thresholds of this machine, and keeps them in the file that the
+ * library reads when a context is created.
+ */
+#include "config.h"
+
+#include "tools.h"
+#include "tune.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SECONDS 10
+#define QUICK_SECONDS   2
+#define MOST_SECONDS    3600
+
+struct settings {
+	const char *output; /* NULL: where the library looks */
+	size_t seconds;     /* 0: not said */
+	bool quick, print, reset, help;
+};
+
+static void print_help(void)
+{
+	puts("Usage: dtconv tune [--seconds N | --quick] [--print | --output FILE]\n"
+	     "       dtconv tune --reset [--output FILE]\n"
+	     "\n"
+	     "Measures from which size on targets are better written past the caches on this\n"
+	     "machine, and keeps it in a file that the library reads whenever a context is\n"
+	     "created. Where measurements do not differ by more than their spread, the\n"
+	     "default stays. Let nothing else run meanwhile.\n"
+	     "\n"
+	     "  --seconds N    how long to measure, about (default 10)\n"
+	     "  --quick        two seconds\n"
+	     "  --print        print what the file would say, and write nothing\n"
+	     "  --output FILE  another file than the one that the library reads\n"
+	     "  --reset        delete the file: the defaults are in force again\n"
+	     "  --help         this text\n"
+	     "\n"
+	     "The file is the one that DTCONV_TUNING names, or else dtconv/host.tuning in\n"
+	     "XDG_CACHE_HOME, or else in ~/.cache. 'dtconv info' says which one that is, and\n"
+	     "the thresholds in force. DTCONV_TUNING=none switches it off.\n"
+	     "\n"
+	     "Exit status: 0 if it was done, also if the defaults stay; 1 if there is not\n"
+	     "enough memory, disk or time; 2 for a wrong command line, or a file that may not\n"
+	     "be written.\n"
+	     "\n"
+	     "Examples:\n"
+	     "  dtconv tune                  measure and keep\n"
+	     "  dtconv tune --quick --print  a first look\n"
+	     "  dtconv tune --reset          forget");
+}
+
+/* ---- the command line -------------------------------------------------------------------- */
+
+static int read_seconds(struct settings *settings, const char *text)
+{
+	if (tool_read_size(text, &settings->seconds) && settings->seconds > 0 &&
+	    settings->seconds <= MOST_SECONDS)
+		return TOOL_OK;
+	return tool_usage("tune",
+			  "--seconds is '%.40s', but must be a number from 1 to %d", text,
+			  MOST_SECONDS);
+}
+
+static int take_option(struct settings *settings, int option, char **argv)
+{
+	switch (option) {
+	case 's':
+		return read_seconds(settings, optarg);
+	case 'q':
+		settings->quick = true;
+		return TOOL_OK;
+	case 'p':
+		settings->print = true;
+		return TOOL_OK;
+	case 'o':
+		settings->output = optarg;
+		return TOOL_OK;
+	case 'r':
+		settings->reset = true;
+		return TOOL_OK;
+	case 'h':
+		settings->help = true;
+		return TOOL_OK;
+	default:
+		return tool_bad_option("tune", option, argv);
+	}
+}
+
+/* Options that mean nothing together. */
+static int check_settings(const struct settings *settings)
+{
+	if (settings->quick && settings->seconds)
+		return tool_usage("tune", "--quick and --seconds both say how long");
+	if (settings->print && settings->output)
+		return tool_usage("tune",
+				  "--print writes no file, and --output names one");
+	if (settings->reset && (settings->print || settings->quick || settings->seconds))
+		return tool_usage("tune",
+				  "--reset measures nothing; only --output goes with it");
+	if (settings->output && !*settings->output)
+		return tool_usage("tune", "--output is '', but must be a file");
+	return TOOL_OK;
+}
+
+static int read_settings(int argc, char **argv, struct settings *settings)
+{
+	static const struct option options[] = {
+		{ "seconds", required_argument, NULL, 's' },
+		{ "quick", no_argument, NULL, 'q' },
+		{ "print", no_argument, NULL, 'p' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "reset", no_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		int status = take_option(settings, option, argv);
+
+		if (status || settings->help)
+			return status;
+	}
+	if (optind < argc)
+		return tool_usage("tune", "takes no argument, but got '%.40s'",
+				  argv[optind]);
+	return check_settings(settings);
+}
+
+/* ---- what the library says --------------------------------------------------------------- */
+
+/* This machine and the file, in the library's words. */
+struct place {
+	char machine[256];
+	char path[TUNE_PATH_MAX];
+};
+
+static int ask_library(struct place *place)
+{
+	struct dtconv_context *context;
+	int status = tool_create_context("tune", &context);
+
+	if (status)
+		return status;
+	char *info = tool_info_text("tune", context);
+	dtconv_context_destroy(context);
+	if (!info)
+		return TOOL_FAILED;
+	bool found =
+		tune_find_info(info, "machine", place->machine, sizeof(place->machine)) &&
+		tune_find_info(info, "tuning file", place->path, sizeof(place->path));
+	free(info);
+	return found ? TOOL_OK
+		     : tool_fail("tune", TOOL_FAILED, "library %s knows no tuning file",
+				 dtconv_version());
+}
+
+/* The file to write or to delete. */
+static int choose_path(const struct settings *settings, struct place *place)
+{
+	if (settings->output && strlen(settings->output) >= sizeof(place->path))
+		return tool_usage("tune",
+				  "--output has %zu characters, but at most %zu fit",
+				  strlen(settings->output), sizeof(place->path) - 1);
+	if (settings->output)
+		snprintf(place->path, sizeof(place->path), "%s", settings->output);
+	else if (!strcmp(place->path, "none"))
+		return tool_usage("tune",
+				  "DTCONV_TUNING, XDG_CACHE_HOME and HOME name no file; "
+				  "--output can");
+	return TOOL_OK;
+}
+
+/* ---- results ----------------------------------------------------------------------------- */
+
+static double rate(const double *times, const struct tune_measurements *m, size_t size)
+{
+	return (double)m->bytes[size] / tune_median(times, m->rounds);
+}
+
+static void print_row(FILE *out, const struct tune_measurements *m, size_t size)
+{
+	static const char *const words[] = {
+		[TUNE_EVEN] = "even", [TUNE_FASTER] = "faster", [TUNE_SLOWER] = "slower"
+	};
+	const struct tune_samples *pack = &m->samples[size][TUNE_PACK];
+	const struct tune_samples *unpack = &m->samples[size][TUNE_UNPACK];
+	struct tune_gain gain = tune_compare(m, size);
+
+	fprintf(out, "%3zu %10.2f %7.2f %11.2f %7.2f %7.2f (%.2f to %.2f) %s\n",
+		m->bytes[size] >> 20, rate(pack->through, m, size),
+		rate(pack->past, m, size), rate(unpack->through, m, size),
+		rate(unpack->past, m, size), gain.median, gain.low, gain.high,
+		words[gain.verdict]);
+}
+
+static void print_table(FILE *out, const struct tune_measurements *m)
+{
+	fprintf(out,
+		"targets written through the caches and past them, GB/s, %zu rounds\n"
+		"          pack                unpack         together\n"
+		"MiB    through    past     through    past    gain (middle half)\n",
+		m->rounds);
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		print_row(out, m, i);
+}
+
+static void print_decision(FILE *out, struct tune_decision decision)
+{
+	switch (decision.kind) {
+	case TUNE_FROM:
+		fprintf(out,
+			"past the caches is faster from %zu MiB on: stream_bytes %zu\n",
+			decision.bytes >> 20, decision.bytes);
+		break;
+	case TUNE_NEVER:
+		fprintf(out, "past the caches is slower, also for the largest targets: "
+			     "stream_bytes is set to its most\n");
+		break;
+	default:
+		fprintf(out,
+			"no size from which on past the caches is faster beyond the spread: "
+			"stream_bytes keeps its default\n");
+	}
+}
+
+/* What the file says. */
+static void format_file(const struct place *place, struct tune_decision decision,
+			char *text, size_t capacity)
+{
+	char line[64] = "# stream_bytes keeps its default";
+
+	if (decision.kind == TUNE_FROM)
+		snprintf(line, sizeof(line), "stream_bytes %zu", decision.bytes);
+	else if (decision.kind == TUNE_NEVER)
+		snprintf(line, sizeof(line), "stream_bytes %lld", (long long)INT64_MAX);
+	snprintf(text, capacity,
+		 "# Thresholds of this machine, measured by dtconv tune (library %s).\n"
+		 "machine %s\n"
+		 "%s\n",
+		 dtconv_version(), place->machine, line);
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+static int reset(const struct place *place)
+{
+	int status = tune_delete_file(place->path);
+
+	if (!status)
+		printf("there is no %s any more\n", place->path);
+	return status;
+}
+
+static double seconds_of(const struct settings *settings)
+{
+	if (settings->quick)
+		return QUICK_SECONDS;
+	return (double)(settings->seconds ? settings->seconds : DEFAULT_SECONDS);
+}
+
+/* Measurements are large, so they do not go on the stack. */
+static int measure_and_keep(const struct settings *settings, const struct place *place)
+{
+	struct tune_measurements *measurements = malloc(sizeof(*measurements));
+	FILE *report = settings->print ? stderr : stdout;
+	char text[512];
+
+	if (!measurements)
+		return tool_fail("tune", TOOL_FAILED, "no memory for %zu bytes",
+				 sizeof(*measurements));
+	int status = tune_measure(seconds_of(settings), measurements);
+	if (status) {
+		free(measurements);
+		return status;
+	}
+	struct tune_decision decision = tune_decide(measurements);
+	print_table(report, measurements);
+	print_decision(report, decision);
+	free(measurements);
+	format_file(place, decision, text, sizeof(text));
+	if (settings->print) {
+		fputs(text, stdout);
+		return TOOL_OK;
+	}
+	status = tune_replace_file(place->path, text);
+	if (!status)
+		printf("written to %s\n", place->path);
+	return status;
+}
+
+static int tune(const struct settings *settings)
+{
+	struct place place;
+	int status = ask_library(&place);
+
+	if (!status && !settings->print)
+		status = choose_path(settings, &place);
+	if (status)
+		return status;
+	if (settings->reset)
+		return reset(&place);
+	if (!settings->print)
+		status = tune_check_place(place.path, !settings->output);
+	return status ? status : measure_and_keep(settings, &place);
+}
+
+int cmd_tune(int argc, char **argv)
+{
+	struct settings settings = { .output = NULL };
+	int status = read_settings(argc, argv, &settings);
+
+	if (status)
+		return status;
+	if (!settings.help)
+		return tune(&settings);
+	print_help();
+	return TOOL_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What measurements say: which way is faster beyond the spread, and from which size on. It
+ * measures nothing itself.
+ */
+#include "config.h"
+
+#include "tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* The number that a part of all are no larger than. */
+static double quantile(const double *numbers, size_t count, double part)
+{
+	double sorted[TUNE_MAX_ROUNDS];
+
+	memcpy(sorted, numbers, count * sizeof(sorted[0]));
+	qsort(sorted, count, sizeof(sorted[0]), ascending);
+	return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
+}
+
+double tune_median(const double *numbers, size_t count)
+{
+	return quantile(numbers, count, 0.5);
+}
+
+/*
+ * Times of one round are compared with each other, because a machine that is busy for a while
+ * slows both down. A way is faster if three rounds of four say so.
+ */
+struct tune_gain tune_compare(const struct tune_measurements *measurements, size_t size)
+{
+	const struct tune_samples *pack = &measurements->samples[size][TUNE_PACK];
+	const struct tune_samples *unpack = &measurements->samples[size][TUNE_UNPACK];
+	size_t rounds = measurements->rounds;
+	double quotients[TUNE_MAX_ROUNDS];
+	struct tune_gain result = { .verdict = TUNE_EVEN };
+
+	for (size_t i = 0; i < rounds; i++)
+		quotients[i] = (pack->through[i] + unpack->through[i]) /
+			       (pack->past[i] + unpack->past[i]);
+	result.median = quantile(quotients, rounds, 0.5);
+	result.low = quantile(quotients, rounds, 0.25);
+	result.high = quantile(quotients, rounds, 0.75);
+	if (result.low > 1)
+		result.verdict = TUNE_FASTER;
+	else if (result.high < 1)
+		result.verdict = TUNE_SLOWER;
+	return result;
+}
+
+/* The smallest size that gains, so that none is slower from there on. */
+struct tune_decision tune_decide(const struct tune_measurements *measurements)
+{
+	struct tune_decision decision = { .kind = TUNE_UNDECIDED };
+
+	for (size_t i = TUNE_SIZES; i-- > 0;) {
+		switch (tune_compare(measurements, i).verdict) {
+		case TUNE_SLOWER:
+			if (i == TUNE_SIZES - 1)
+				decision.kind = TUNE_NEVER;
+			return decision;
+		case TUNE_FASTER:
+			decision.kind = TUNE_FROM;
+			decision.bytes = measurements->bytes[i];
+			break;
+		default:
+			break;
+		}
+	}
+	return decision;
+}
