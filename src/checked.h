@@ -69,4 +69,10 @@ static inline bool dtc_is_product(int64_t value, uint64_t count, int64_t step)
 	return !__builtin_mul_overflow(count, step, &product) && product == value;
 }
 
+/* How far a stride goes, whichever way. */
+static inline uint64_t dtc_magnitude(int64_t stride)
+{
+	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
 #endif

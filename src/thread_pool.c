@@ -343,7 +343,7 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 		dtc_thread_pool_destroy(context, created);
 		return DTC_FAIL(
 			context, DTCONV_ERR_AGAIN,
-			"dtconv_context_create: params.threads asks for %zu threads more, "
+			"dtconv_context_create: params.threads or DTCONV_THREADS asks for %zu threads more, "
 			"the system gave %zu (pthread_create: error %d)",
 			workers, started, error);
 	}

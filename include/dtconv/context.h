@@ -153,13 +153,12 @@ struct dtconv_counters {
  * Does not block, does not initialise any device. Callable from any thread.
  *
  * **Threads.** With params.threads above 1, a pack or unpack of 512 KiB or more is cut into
- * slices that several threads move at once, a thread for every 256 KiB. That holds for
- * one-shot calls, fragments and started operations on host memory; conversions, operations,
- * checksums and dtconv_copy stay in the calling thread. The bytes, the position after the call
- * and the errors are those of one thread; only, if unpacking touches a byte twice (which MPI
- * forbids), it is undefined which of its values stays. Without params.parallel the context
+ * slices that several threads move at once, about a thread for every 256 KiB (those that look
+ * for work anyway may help too). That holds for one-shot calls, fragments and started operations
+ * on host memory; conversions, operations, checksums and dtconv_copy stay in the calling thread. The bytes, the position after the call
+ * and the errors are those of one thread. Without params.parallel the context
  * starts threads - 1 threads of its own here and joins them when it is destroyed. They block
- * all signals, look for work for 50 us after each call and then sleep, and serve one call at a
+ * all signals, may set their own processor affinity anew (to the same processors), look for work for 50 us after each call and then sleep, and serve one call at a
  * time: a call that finds them busy moves everything itself and does not wait for them. After
  * fork() the child has none of them: there every call moves everything itself.
  *
@@ -175,7 +174,8 @@ DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
  * @param context the context, or NULL (nothing happens).
  *
  * A context that still has live types is reported through the log at level error and not
- * freed: the memory is lost, but nothing dangles. Not to be called by two threads at once.
+ * freed: its memory is lost, and its threads wait for ever, so that the library must stay
+ * loaded; but nothing dangles. Not to be called by two threads at once.
  * Blocks until the threads that the context started have ended; in a child of the process that
  * created it there are none, and only the memory is given back.
  */

@@ -32,7 +32,8 @@ struct dtconv_convertor;
  * - Unpack never stores to a byte that is not in the typemap, not even its old value. Pack
  *   reads no byte outside the typemap except inside an aligned 64-byte line that holds a
  *   byte of it.
- * - Unpacking a type whose elements overlap leaves one of their values in each shared byte.
+ * - Unpacking a type whose elements overlap leaves one of their values in each shared byte,
+ *   which one is not defined and may differ from call to call.
  * - Packed memory and the typemap's bytes must not overlap.
  * - Types must be committed. A convertor holds a reference to its type.
  * - A convertor belongs to one thread at a time; different ones are independent.

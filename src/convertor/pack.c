@@ -80,14 +80,15 @@ static inline bool move_at_once(const struct dtconv_type *type, size_t count, ch
 	size_t size;
 
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
-	    (direction == DTC_PACK ? bytes < size : bytes > size))
+	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
+	    (count > 1 && dtc_convertor_is_too_long(&type->bounds, count)))
 		return false;
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size)))
 		return false;
 	if (layout->dense && size < type->context->tuning.stream_bytes)
 		size = move_dense(layout, size, user, packed, bytes, direction);
-	else if (bytes < size || !size || dtc_convertor_is_too_long(&type->bounds, count) ||
-		 !dtc_host_backend.move_whole(layout, count, user, packed, direction))
+	else if (bytes < size || !size ||
+		 !dtc_host_backend.move_at_once(layout, count, user, packed, direction))
 		return false;
 	count_call(type->context, direction, size);
 	if (moved)
@@ -310,10 +311,10 @@ static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char 
 	    dtc_parallel_is_worth(convertor->type->context, cursor->size) ||
 	    convertor->checksum.on || convertor->operation.in_flight ||
 	    convertor->direction != direction ||
-	    !dtc_host_backend.move_whole(cursor->layout, cursor->count, convertor->user, packed,
+	    !dtc_host_backend.move_at_once(cursor->layout, cursor->count, convertor->user, packed,
 					 direction))
 		return false;
-	cursor->position = cursor->size;
+	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
 	count_call(convertor->type->context, direction, *moved);
 	return true;

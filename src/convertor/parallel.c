@@ -8,12 +8,10 @@
 #include "parallel.h"
 
 #include "base.h"
+#include "checked.h"
 
 /* A thread that is late, or whose bytes are dearer, leaves its slices to the others. */
 #define SLICES_A_THREAD 4
-
-/* Bytes of a cache line, as the kernels go across a transposing loop. */
-#define TILE_BYTES 64
 
 /* A job in slices: the first may be longer than the others, the last shorter. */
 struct split {
@@ -25,15 +23,10 @@ struct split {
 
 /* ---- where to cut -------------------------------------------------------------------------- */
 
-static uint64_t magnitude(int64_t stride)
-{
-	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
-
 /* Packed bytes of iterations that lie side by side in memory, a cache line wide. */
 static uint64_t tile_of(const struct dtc_op *loop, const struct dtc_op *strip)
 {
-	return DTC_MAX(TILE_BYTES / strip->unit_bytes, UINT64_C(2)) * loop->unit_bytes;
+	return dtc_tile_width((size_t)strip->unit_bytes) * loop->unit_bytes;
 }
 
 /*
@@ -51,7 +44,7 @@ static uint64_t transposing_unit(struct dtc_cursor *cursor, uint64_t most)
 		uint64_t next = op->unit_bytes;
 
 		if (body->kind == DTC_OP_STRIP) {
-			if (magnitude(op->stride) >= magnitude(body->stride))
+			if (dtc_magnitude(op->stride) >= dtc_magnitude(body->stride))
 				return 0;
 			next = tile_of(op, body);
 			return unit ? unit : next <= most ? next : 0;

@@ -36,7 +36,7 @@ struct dtc_backend_ops {
 	 * Move @count whole instances, which are data, at once and without a cursor. False if that is
 	 * nothing for this backend, and nothing was done.
 	 */
-	bool (*move_whole)(const struct dtc_layout *layout, uint64_t count, char *user,
+	bool (*move_at_once)(const struct dtc_layout *layout, uint64_t count, char *user,
 			   char *packed, enum dtc_direction direction);
 	/* Start the job; may finish at once. 0 or a negative status. */
 	int (*submit)(const struct dtc_job *job);

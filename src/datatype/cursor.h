@@ -20,7 +20,7 @@ struct dtc_frame {
  * Where it stands: at operation @op. In a run, strip or table it has passed @offset packed
  * bytes, and in a table the entry that holds the next one is not before @entry; at a loop it is
  * between iterations, before @iteration. The loop that is all
- * instances has the index before 0.
+ * instances has the index before 0. At the end only @position counts.
  */
 struct dtc_cursor {
 	const struct dtc_layout *layout;
@@ -62,7 +62,13 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 /* Make @copy stand where @cursor does. */
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor);
 
-/* The operation that is all instances of a stream that is not empty. */
+/* Go to the end, where nothing is handed out and only seek leads on. */
+static inline void dtc_cursor_finish(struct dtc_cursor *cursor)
+{
+	cursor->position = cursor->size;
+}
+
+/* The operation that is all instances of a stream that is not empty; begins the walk if need be. */
 const struct dtc_op *dtc_cursor_root(struct dtc_cursor *cursor);
 
 /* Go to a byte of the stream, or to its end. */

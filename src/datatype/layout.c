@@ -108,15 +108,10 @@ const char *dtc_shape_name(enum dtc_shape shape)
 	return shape_names[shape];
 }
 
-static uint64_t magnitude(int64_t stride)
-{
-	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
-
 /* A nest of loops that ends in one run or strip: strided, or transposing. */
 static enum dtc_shape shape_of_nest(const struct dtc_op *loop)
 {
-	uint64_t outer = magnitude(loop->stride);
+	uint64_t outer = dtc_magnitude(loop->stride);
 	bool transposing = false;
 	unsigned dims = 1;
 
@@ -128,8 +123,8 @@ static enum dtc_shape shape_of_nest(const struct dtc_op *loop)
 			return DTC_SHAPE_GENERAL;
 		if (body->kind == DTC_OP_RUN)
 			break;
-		transposing |= magnitude(body->stride) > outer;
-		outer = magnitude(body->stride);
+		transposing |= dtc_magnitude(body->stride) > outer;
+		outer = dtc_magnitude(body->stride);
 		dims++;
 		if (body->kind == DTC_OP_STRIP)
 			break;

@@ -38,7 +38,7 @@ enum dtc_plain {
 	DTC_PLAIN_RUN,   /* one run */
 	DTC_PLAIN_STRIP, /* one strip */
 	DTC_PLAIN_TABLE, /* one table */
-	DTC_PLAIN_RUNS   /* a few runs */
+	DTC_PLAIN_RUNS   /* runs */
 };
 
 struct dtc_layout {

@@ -14,6 +14,15 @@
 
 struct dtc_table;
 
+/* Bytes that caches keep together; all sizes of tiles follow from it. */
+#define DTC_CACHE_LINE 64
+
+/* Elements of @block bytes in a tile's row: a line's worth. */
+static inline size_t dtc_tile_width(size_t block)
+{
+	return block < DTC_CACHE_LINE / 2 ? DTC_CACHE_LINE / block : 2;
+}
+
 enum dtc_direction {
 	DTC_PACK,  /* from user to packed */
 	DTC_UNPACK /* from packed to user */
@@ -25,6 +34,13 @@ struct dtc_grid_side {
 	ptrdiff_t inner;
 };
 
+/* Which side, larger than the caches, is written past them. */
+enum dtc_stream {
+	DTC_STREAM_NONE,
+	DTC_STREAM_PACKED,
+	DTC_STREAM_USER
+};
+
 /* @outer x @inner blocks of @block bytes; the sides do not overlap. */
 struct dtc_grid {
 	char *to;
@@ -32,7 +48,7 @@ struct dtc_grid {
 	struct dtc_grid_side to_strides, from_strides;
 	size_t outer, inner;
 	size_t block;
-	bool stream; /* the target is larger than the caches */
+	enum dtc_stream stream;
 };
 
 /*
@@ -45,7 +61,7 @@ struct dtc_entries {
 	char *packed;
 	char *user;
 	enum dtc_direction direction;
-	bool stream; /* the target is larger than the caches */
+	enum dtc_stream stream;
 };
 
 struct dtc_short_run {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copying one block. Two words that overlap inside the block cover every length between their
- * sizes, so that no short length needs a loop or a call; all of a short block is loaded before any
- * of it is stored. What is compiled for wider registers has wider words.
+ * sizes, so that no short length needs a loop or a call; all of a block of up to 64 bytes is loaded
+ * before any of it is stored. What is compiled for wider registers has wider words.
  */
 #ifndef DTC_KERNELS_CPU_BLOCK_H
 #define DTC_KERNELS_CPU_BLOCK_H

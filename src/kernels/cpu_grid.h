@@ -50,8 +50,9 @@ DTC_INLINE void move_grid(const struct dtc_grid *grid, size_t block)
 	} while (0)
 
 /*
- * Blocks that are one word. Rows of eight are what a transposing tile has: there the row is
- * written out, so that a loop over eight words does not cost more than the words.
+ * Blocks that are one word. Rows of eight are what a tile of doubles has where registers cannot
+ * transpose it: there the row is written out, so that a loop over eight words does not cost more
+ * than the words.
  */
 #define WORD_GRID(LENGTH, word)                                                            \
 	static void rows_of_eight_##LENGTH(const struct dtc_grid *grid)                        \

@@ -24,17 +24,17 @@
 /* A pattern has to put more runs than this into a step to beat copying them one by one. */
 #define RUNS_OF_A_STEP 2
 
-/*
- * One register's worth: the user bytes of @mask from @user on are the @bytes packed bytes from
- * @packed on. @index says which byte of the side that is read each byte of the other one is;
- * entries beyond the first 64 are where whole vectors of them end.
- */
+/* The user bytes of @mask from @user on are the @bytes packed bytes from @packed on. */
 struct step_ends {
 	__mmask64 mask;
 	ptrdiff_t user;
 	size_t packed, bytes;
 };
 
+/*
+ * One register's worth. @index says which byte of the side that is read each byte of the other one
+ * is. It is written 64 entries at a time from an offset below 64 on, hence its length.
+ */
 struct step {
 	struct step_ends ends;
 	uint8_t index[2 * WINDOW_BYTES];

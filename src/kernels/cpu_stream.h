@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Grids of long blocks whose target is larger than the caches: whole lines are written past them, so
+ * Long blocks, and runs, whose target is larger than the caches: whole lines are written past them, so
  * that they are not read first, and what is read is fetched ahead, because the hardware does not
  * follow long strides.
  */
@@ -15,10 +15,17 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define STREAM_LINE 64
-
 /* How far ahead of its use a block is fetched, in bytes to be copied before. */
 #define STREAM_AHEAD 2048
+
+/*
+ * Blocks with gaps at least as long gain from these lengths on: shorter ones, and narrow gaps, leave
+ * too many lines that are written in parts. Lines that are whole gain at any length.
+ */
+#define STREAM_BLOCK 192
+
+/* Blocks as long as this gain whatever the gaps. */
+#define STREAM_LONG_BLOCK 1024
 
 /*
  * Longest blocks whose reader, not their writer, is strided and gains: in longer ones the hardware's
@@ -35,7 +42,7 @@ DTC_INLINE void stream_line(char *to, const char *from)
 	_mm256_stream_si256((void *)to, _mm256_loadu_si256((const void *)from));
 	_mm256_stream_si256((void *)(to + 32), _mm256_loadu_si256((const void *)(from + 32)));
 #else
-	for (size_t at = 0; at < STREAM_LINE; at += 16)
+	for (size_t at = 0; at < DTC_CACHE_LINE; at += 16)
 		_mm_stream_si128((void *)(to + at), _mm_loadu_si128((const void *)(from + at)));
 #endif
 }
@@ -46,10 +53,10 @@ DTC_INLINE void stream_line(char *to, const char *from)
  */
 DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const char *next, size_t shift)
 {
-	size_t at = DTC_MIN((size_t)(0 - (uintptr_t)to % STREAM_LINE) % STREAM_LINE, bytes);
+	size_t at = DTC_MIN((size_t)(0 - (uintptr_t)to % DTC_CACHE_LINE) % DTC_CACHE_LINE, bytes);
 
 	dtc_copy_block(to, from, at);
-	for (; bytes - at >= STREAM_LINE; at += STREAM_LINE) {
+	for (; bytes - at >= DTC_CACHE_LINE; at += DTC_CACHE_LINE) {
 		size_t ahead = at + shift;
 
 		__builtin_prefetch(ahead < bytes ? from + ahead : next + (ahead - bytes));
@@ -69,11 +76,29 @@ DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes)
 	stream_block(to, from, bytes, from, 0);
 }
 
+/* Whether the blocks are whole lines of the target. */
+DTC_INLINE bool are_lines(const struct dtc_grid *grid)
+{
+	return ((uintptr_t)grid->to | (uintptr_t)grid->to_strides.inner |
+		(uintptr_t)grid->to_strides.outer | grid->block) %
+		       DTC_CACHE_LINE ==
+	       0;
+}
+
 static bool is_worth_streaming(const struct dtc_grid *grid)
 {
-	bool gathers = grid->to_strides.inner == (ptrdiff_t)grid->block;
+	bool scatters = grid->stream == DTC_STREAM_USER;
+	ptrdiff_t stride = scatters ? grid->to_strides.inner : grid->from_strides.inner;
+	bool apart = (stride < 0 ? 0 - (size_t)stride : (size_t)stride) / 2 >= grid->block;
 
-	return grid->block >= STREAM_LINE && (!gathers || grid->block <= STREAM_GATHERED);
+	if (grid->block < DTC_CACHE_LINE)
+		return false;
+	if (grid->outer * grid->inner == 1)
+		return true;
+	if (!scatters)
+		return apart && grid->block >= STREAM_BLOCK && grid->block <= STREAM_GATHERED;
+	return grid->block >= STREAM_LONG_BLOCK ||
+	       (apart && (grid->block >= STREAM_BLOCK || are_lines(grid)));
 }
 
 static void dtc_stream_grid(const struct dtc_grid *grid)

@@ -123,7 +123,17 @@ DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool u
 	}
 }
 
-/* Unpack unlike runs past the caches. */
+/* Runs as long as this on average are unpacked past the caches. */
+#define STREAM_ENTRY_BYTES 1024
+
+static bool is_worth_streaming_table(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+
+	return entries->stream == DTC_STREAM_USER && !table->uniform &&
+	       dtc_table_prefix(table, table->count) / table->count >= STREAM_ENTRY_BYTES;
+}
+
 static void stream_unlike(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
@@ -196,7 +206,7 @@ static void dtc_move_table(const struct dtc_entries *entries)
 {
 	bool wide = entries->table->disp_wide;
 
-	if (entries->stream && !entries->table->uniform && entries->direction == DTC_UNPACK)
+	if (is_worth_streaming_table(entries))
 		stream_unlike(entries);
 	else if (entries->direction == DTC_PACK)
 		(wide ? pack_wide : pack_narrow)(entries);

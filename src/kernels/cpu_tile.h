@@ -71,7 +71,7 @@ DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pi
 DTC_INLINE bool writes_lines(const struct dtc_grid *band)
 {
 	return band->stream &&
-	       ((uintptr_t)band->to | (uintptr_t)band->to_strides.inner) % 64 == 0;
+	       ((uintptr_t)band->to | (uintptr_t)band->to_strides.inner) % DTC_CACHE_LINE == 0;
 }
 
 static void band_of_8_bytes(const struct dtc_grid *band)

@@ -13,8 +13,6 @@
 #include "cpu_stream.h"
 #include "cpu_tile.h"
 
-#define LINE_BYTES 64
-
 /* Rows whose columns are gone through together: eight lines of doubles on the written side. */
 #define BAND_ROWS 64
 
@@ -88,7 +86,7 @@ static void transpose_in_lines(const struct dtc_grid *grid, size_t width)
 
 static void dtc_transpose(const struct dtc_grid *grid)
 {
-	size_t width = DTC_MAX(LINE_BYTES / grid->block, (size_t)2);
+	size_t width = dtc_tile_width(grid->block);
 	dtc_tile_fn move_tiles = is_dense(grid) ? dtc_tile_of(grid->block) : NULL;
 
 	if (move_tiles && grid->outer >= width && grid->inner >= width)

@@ -299,7 +299,7 @@ START_TEST(without_threads_there_is_no_context)
 	ck_assert_int_eq(live, 0);
 	snprintf(
 		expected, sizeof(expected),
-		"dtconv_context_create: params.threads asks for 4 threads more, the system "
+		"dtconv_context_create: params.threads or DTCONV_THREADS asks for 4 threads more, the system "
 		"gave %d (pthread_create: error %d)",
 		_i, EAGAIN);
 	ck_assert_str_eq(text, expected);

@@ -8,12 +8,13 @@
 #include "copy_backends/backend.h"
 
 #include "base.h"
+#include "checked.h"
 #include "context.h"
 
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
 struct place {
 	const struct dtc_cpu_kernels *cpu;
-	bool stream; /* the target is larger than the caches */
+	enum dtc_stream stream;
 	char *user;
 	char *packed;
 	enum dtc_direction direction;
@@ -237,11 +238,6 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 /* Packed bytes of the user's data that one pass over a body of several runs covers. */
 #define PASS_BYTES 16384
 
-static uint64_t magnitude(int64_t stride)
-{
-	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
-
 /* The same blocks with the axes exchanged. */
 static void turn(struct dtc_grid *grid)
 {
@@ -266,7 +262,7 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	int64_t run_bytes = (int64_t)op->unit_bytes;
-	if (magnitude(loop->stride) >= magnitude(op->stride)) {
+	if (dtc_magnitude(loop->stride) >= dtc_magnitude(op->stride)) {
 		move_grid(start, side(loop->stride, op->stride),
 			  side(packed_step, run_bytes), count, op->count, op->unit_bytes);
 		return;
@@ -347,21 +343,28 @@ static void move_iterations(struct place place, const struct dtc_program *progra
 
 /* ---- the backend --------------------------------------------------------------------------- */
 
+/* Less is in the caches by the time it is there, and soon read again. */
+#define STREAM_JOB_BYTES 32768
+
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
  * by somebody soon, unless it is large by itself.
  */
-static bool is_large(const struct dtc_job *job)
+static enum dtc_stream stream_of(const struct dtc_job *job)
 {
-	uint64_t bytes = job->direction == DTC_PACK ? job->move_bytes : job->cursor->size;
+	bool pack = job->direction == DTC_PACK;
+	uint64_t target = pack ? job->move_bytes : job->cursor->size;
+	uint64_t least = job->cursor->layout->program->context->tuning.stream_bytes;
 
-	return bytes >= job->cursor->layout->program->context->tuning.stream_bytes;
+	if (target < least || (job->bytes < STREAM_JOB_BYTES && least))
+		return DTC_STREAM_NONE;
+	return pack ? DTC_STREAM_PACKED : DTC_STREAM_USER;
 }
 
 static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = { program->context->cpu, is_large(job),
+	const struct place place = { program->context->cpu, stream_of(job),
 				     displaced(job->user, piece->base + piece->op->disp), packed,
 				     job->direction };
 
@@ -424,12 +427,13 @@ static DTC_NOINLINE bool move_long_strip(const struct dtc_op *op, struct place p
 	return true;
 }
 
-static bool move_whole(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
+static bool move_at_once(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
 		       enum dtc_direction direction)
 {
 	const struct dtc_op *op = layout->program->ops;
 	const struct dtconv_context *context = layout->program->context;
-	const struct place place = { context->cpu, false, user, packed, direction };
+	const struct place place = { context->cpu, DTC_STREAM_NONE, user, packed,
+				     direction };
 	bool strip = layout->plain == DTC_PLAIN_STRIP;
 
 	if (count * layout->size >= context->tuning.stream_bytes || layout->plain == DTC_PLAIN_NOT ||
@@ -465,6 +469,6 @@ const struct dtc_backend_ops dtc_host_backend = {
 	.what = "memcpy and CPU kernels",
 	.reaches = reaches,
 	.estimate = estimate,
-	.move_whole = move_whole,
+	.move_at_once = move_at_once,
 	.submit = submit,
 };
