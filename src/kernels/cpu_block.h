@@ -30,7 +30,7 @@ typedef dtc_16_bytes dtc_word;
 #endif
 
 /* Blocks longer than this many words are the C library's, which knows the machine. */
-#define DTC_BLOCK_WORDS 16
+#define DTC_BLOCK_WORDS 8
 
 DTC_INLINE void dtc_copy_word(char *to, const char *from)
 {
@@ -50,7 +50,16 @@ DTC_INLINE void dtc_copy_word(char *to, const char *from)
 DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 {
 #if defined(__AVX__)
-	DTC_COPY_ENDS(dtc_32_bytes);
+	if (bytes > 48) {
+		DTC_COPY_ENDS(dtc_32_bytes);
+		return;
+	}
+	/* A short last word: words that cross a cache line are dear. */
+	dtc_32_bytes head = *(const dtc_32_bytes *)from;
+	dtc_16_bytes tail = *(const dtc_16_bytes *)(from + bytes - 16);
+
+	*(dtc_32_bytes *)to = head;
+	*(dtc_16_bytes *)(to + bytes - 16) = tail;
 #else
 	size_t third = bytes > 48 ? 32 : bytes - 16;
 	dtc_16_bytes first = *(const dtc_16_bytes *)from;

@@ -98,12 +98,18 @@ static void move_table(struct place place, const struct dtc_table *table, uint64
 #define PATTERN_RUNS 64
 #define PATTERN_RUN_BYTES 32
 
+/* User bytes for each run, beyond which a register holds too few runs. */
+#define PATTERN_SPREAD 32
+
 /* Bytes that it takes to make up for laying out a pattern. */
 #define PATTERN_BYTES 1024
 
-static inline bool may_be_pattern(struct place place, uint64_t bytes)
+/* Whether @count times @runs of @bytes together, @step apart, are worth laying out. */
+static inline bool may_be_pattern(struct place place, uint64_t count, uint64_t runs, uint64_t bytes,
+				  int64_t step)
 {
-	return bytes >= PATTERN_BYTES && place.cpu->pattern;
+	return place.cpu->pattern && count * bytes >= PATTERN_BYTES && runs <= PATTERN_RUNS &&
+	       bytes <= PATTERN_RUN_BYTES * runs && dtc_magnitude(step) <= PATTERN_SPREAD * runs;
 }
 
 /* Try @count times @runs, which are @packed_step bytes. */
@@ -119,41 +125,54 @@ static bool move_pattern(struct place place, const struct dtc_short_run runs[], 
 					     .packed = place.packed,
 					     .direction = place.direction };
 
-	return packed_step <= PATTERN_RUN_BYTES * run_count && place.cpu->pattern(&pattern);
+	return place.cpu->pattern(&pattern);
 }
 
-/* Append the runs of a run or strip; answers their new number, or 0 if they are too many. */
-static size_t append_runs(struct dtc_short_run runs[], size_t n, const struct dtc_op *op)
+static uint64_t runs_of(const struct dtc_op *op)
 {
-	uint64_t count = op->kind == DTC_OP_RUN ? 1 : op->count;
-	int64_t last = op->disp + (int64_t)(count - 1) * op->stride;
+	return op->kind == DTC_OP_RUN ? 1 : op->count;
+}
 
-	if (op->kind == DTC_OP_TABLE || count > PATTERN_RUNS - n || op->bytes > INT32_MAX ||
-	    op->disp != (int32_t)op->disp || last != (int32_t)last)
-		return 0;
-	for (uint64_t i = 0; i < count; i++)
-		runs[n + i] = (struct dtc_short_run){
-			.disp = (int32_t)(op->disp + (int64_t)i * op->stride),
-			.bytes = (uint32_t)(op->bytes / count),
-		};
-	return n + (size_t)count;
+/* How many runs a body has; more than a pattern may have if it is none. */
+static uint64_t runs_of_body(const struct dtc_op body[], uint32_t op_count)
+{
+	uint64_t runs = 0;
+
+	for (uint32_t i = 0; i < op_count && runs <= PATTERN_RUNS; i++)
+		runs += body[i].kind == DTC_OP_TABLE ? PATTERN_RUNS + 1 : runs_of(&body[i]);
+	return runs;
+}
+
+/* Write down the runs of a body; false if they are too far apart. */
+static bool list_runs(struct dtc_short_run runs[], const struct dtc_op body[], uint32_t op_count)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < op_count; i++) {
+		const struct dtc_op *op = &body[i];
+		uint64_t count = runs_of(op);
+		int64_t disp = op->disp;
+
+		for (uint64_t j = 0; j < count; j++, disp += op->stride) {
+			if (disp != (int32_t)disp)
+				return false;
+			runs[n++] = (struct dtc_short_run){ (int32_t)disp,
+							    (uint32_t)(op->bytes / count) };
+		}
+	}
+	return true;
 }
 
 /* Whole iterations of a loop over runs and strips, if they are a pattern. */
 static bool move_as_pattern(struct place place, const struct dtc_op *loop,
 			    const struct dtc_op body[], uint64_t count)
 {
+	uint64_t n = runs_of_body(body, loop->body);
 	struct dtc_short_run runs[PATTERN_RUNS];
-	size_t n = 0;
 
-	if (!may_be_pattern(place, loop->unit_bytes * count))
-		return false;
-	for (uint32_t i = 0; i < loop->body; i++) {
-		n = append_runs(runs, n, &body[i]);
-		if (n == 0)
-			return false;
-	}
-	return move_pattern(place, runs, n, loop->stride, loop->unit_bytes, count);
+	return may_be_pattern(place, count, n, loop->unit_bytes, loop->stride) &&
+	       list_runs(runs, body, loop->body) &&
+	       move_pattern(place, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
 }
 
 /* ---- strips ------------------------------------------------------------------------------ */
@@ -166,7 +185,7 @@ static void move_strip(struct place place, const struct dtc_op *op, uint64_t fir
 	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
 	/* From beyond the caches single words come a little faster than whole lines. */
-	if (!place.stream && may_be_pattern(place, op->unit_bytes * count) &&
+	if (!place.stream && may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
 	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
 		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
