@@ -308,7 +308,7 @@ static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char 
 	struct dtc_cursor *cursor = &convertor->cursor;
 
 	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
-	    dtc_parallel_is_worth(convertor->type->context, cursor->size) ||
+	    dtc_parallel_is_worth(convertor->type->context, (size_t)cursor->size) ||
 	    convertor->checksum.on || convertor->operation.in_flight ||
 	    convertor->direction != direction ||
 	    !dtc_host_backend.move_at_once(cursor->layout, cursor->count, convertor->user, packed,
