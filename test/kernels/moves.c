@@ -258,7 +258,7 @@ void moves_add_grid(struct moves *moves, const struct dtc_grid *grid)
 }
 
 static struct dtc_grid placed(const struct moves *moves, char *to, const char *from,
-			      bool stream)
+			      enum dtc_stream stream)
 {
 	struct dtc_grid grid = *(const struct dtc_grid *)moves->arg;
 
@@ -271,15 +271,23 @@ static struct dtc_grid placed(const struct moves *moves, char *to, const char *f
 void moves_run_grid(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		    char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from, false);
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_NONE);
 
 	cpu->grid(&grid);
 }
 
-void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
-		      char *to, const char *from)
+void moves_run_stream_packed(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+			     char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from, true);
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_PACKED);
+
+	cpu->grid(&grid);
+}
+
+void moves_run_stream_user(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+			   char *to, const char *from)
+{
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_USER);
 
 	cpu->grid(&grid);
 }
@@ -287,7 +295,7 @@ void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *mov
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from, false);
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_NONE);
 
 	cpu->transpose(&grid);
 }
@@ -295,7 +303,7 @@ void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *
 void moves_run_transpose_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 				char *to, const char *from)
 {
-	const struct dtc_grid grid = placed(moves, to, from, true);
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_USER);
 
 	cpu->transpose(&grid);
 }

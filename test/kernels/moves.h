@@ -51,8 +51,10 @@ void moves_add_grid(struct moves *moves, const struct dtc_grid *grid);
 /* run functions whose arg is the grid. */
 void moves_run_grid(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		    char *to, const char *from);
-void moves_run_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
-		      char *to, const char *from);
+void moves_run_stream_packed(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+			     char *to, const char *from);
+void moves_run_stream_user(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+			   char *to, const char *from);
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from);
 void moves_run_transpose_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,

@@ -24,7 +24,8 @@ static const struct entry {
 	const char *name;
 	void (*run)(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		    char *to, const char *from);
-} entries[] = { { "grid", moves_run_grid }, { "stream", moves_run_stream } };
+} entries[] = { { "grid", moves_run_grid }, { "stream to packed", moves_run_stream_packed },
+		{ "stream to user", moves_run_stream_user } };
 
 #define ENTRIES ((int)DTC_ARRAY_LENGTH(entries))
 
