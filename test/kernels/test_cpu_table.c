@@ -250,6 +250,16 @@ START_TEST(any_part_of_equal_runs_goes_to_its_places)
 }
 END_TEST
 
+/* Runs of 32 bytes to 9600, on average long enough for streams. */
+START_TEST(long_runs_are_streamed)
+{
+	const struct form form = { .prefix_shift = 5, .wide = _i };
+
+	check_range(&form, 0, ENTRIES);
+	check_range(&form, 3, ENTRIES - 4);
+}
+END_TEST
+
 START_TEST(displacements_may_be_addresses)
 {
 	for (size_t length = 0; length <= 72; length += 4) {
@@ -305,6 +315,7 @@ int main(void)
 	tcase_add_test(tables, unlike_runs_go_to_their_places);
 	tcase_add_test(tables, equal_runs_of_every_length_go_to_their_places);
 	tcase_add_test(tables, any_part_of_equal_runs_goes_to_its_places);
+	tcase_add_loop_test(tables, long_runs_are_streamed, 0, 2);
 	tcase_add_test(tables, displacements_may_be_addresses);
 	tcase_add_test(tables, every_alignment_of_both_sides_is_the_same);
 	return fixture_run(suite);
