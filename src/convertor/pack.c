@@ -7,14 +7,13 @@
 
 #include "convertor.h"
 
-#include "parallel.h"
-
 #include "base.h"
 #include "checked.h"
 #include "context.h"
 #include "copy_backends/plan.h"
-#include "log.h"
 #include "datatype/type.h"
+#include "log.h"
+#include "parallel.h"
 
 static void count_call(struct dtconv_context *context, enum dtc_direction direction,
 		       size_t bytes)

@@ -37,7 +37,7 @@ struct dtc_backend_ops {
 	 * nothing for this backend, and nothing was done.
 	 */
 	bool (*move_at_once)(const struct dtc_layout *layout, uint64_t count, char *user,
-			   char *packed, enum dtc_direction direction);
+			     char *packed, enum dtc_direction direction);
 	/* Start the job; may finish at once. 0 or a negative status. */
 	int (*submit)(const struct dtc_job *job);
 };

@@ -8,6 +8,7 @@
 #define DTC_KERNELS_CPU_STREAM_H
 
 #include "base.h"
+#include "checked.h"
 #include "cpu.h"
 #include "cpu_block.h"
 #include "cpu_grid.h"
@@ -89,7 +90,7 @@ static bool is_worth_streaming(const struct dtc_grid *grid)
 {
 	bool scatters = grid->stream == DTC_STREAM_USER;
 	ptrdiff_t stride = scatters ? grid->to_strides.inner : grid->from_strides.inner;
-	bool apart = (stride < 0 ? 0 - (size_t)stride : (size_t)stride) / 2 >= grid->block;
+	bool apart = dtc_magnitude(stride) / 2 >= grid->block;
 
 	if (grid->block < DTC_CACHE_LINE)
 		return false;
