@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moving one word or one piece of up to 16 bytes, wherever it lies. Loads are of aligned words that
+ * hold at least one byte that is asked for; stores are of exactly the bytes that are meant.
+ */
+#ifndef DTC_KERNELS_GPU_BYTES_CU_H
+#define DTC_KERNELS_GPU_BYTES_CU_H
+
+/* Directions, as enum dtc_direction has them. */
+#define DTC_GPU_PACK   0
+#define DTC_GPU_UNPACK 1
+
+/* Where a thread stands in a launch. */
+struct dtc_gpu_at {
+	uint32_t thread;
+	uint32_t block;
+	uint32_t blocks;
+};
+
+/* ---- aligned words; @word is a constant wherever this is called ------------------------------ */
+
+DTC_GPU_FN void dtc_gpu_load_word(uint64_t address, uint32_t word, struct dtc_gpu_bytes16 *to)
+{
+	if (word == 16)
+		dtc_gpu_load16(address, to);
+	else if (word == 8)
+		dtc_gpu_load8_into(address, to);
+	else if (word == 4)
+		to->w[0] = dtc_gpu_load4(address);
+	else if (word == 2)
+		to->w[0] = dtc_gpu_load2(address);
+	else
+		to->w[0] = dtc_gpu_load1(address);
+}
+
+DTC_GPU_FN void dtc_gpu_store_word(uint64_t address, uint32_t word,
+				   const struct dtc_gpu_bytes16 *value)
+{
+	if (word == 16)
+		dtc_gpu_store16(address, value);
+	else if (word == 8)
+		dtc_gpu_store8(address, value->w[0], value->w[1]);
+	else if (word == 4)
+		dtc_gpu_store4(address, value->w[0]);
+	else if (word == 2)
+		dtc_gpu_store2(address, value->w[0]);
+	else
+		dtc_gpu_store1(address, value->w[0]);
+}
+
+/* ---- shifts of 16 bytes by bytes ------------------------------------------------------------ */
+
+/* Bytes [by, by + 16) of high:low, by < 16. */
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_shift_down(const struct dtc_gpu_bytes16 *low,
+						     const struct dtc_gpu_bytes16 *high,
+						     uint32_t by)
+{
+	uint32_t bits = (by & 3) * 8;
+	uint32_t a0 = by & 8 ? low->w[2] : low->w[0];
+	uint32_t a1 = by & 8 ? low->w[3] : low->w[1];
+	uint32_t a2 = by & 8 ? high->w[0] : low->w[2];
+	uint32_t a3 = by & 8 ? high->w[1] : low->w[3];
+	uint32_t a4 = by & 8 ? high->w[2] : high->w[0];
+	uint32_t a5 = by & 8 ? high->w[3] : high->w[1];
+	uint32_t b0 = by & 4 ? a1 : a0;
+	uint32_t b1 = by & 4 ? a2 : a1;
+	uint32_t b2 = by & 4 ? a3 : a2;
+	uint32_t b3 = by & 4 ? a4 : a3;
+	uint32_t b4 = by & 4 ? a5 : a4;
+	struct dtc_gpu_bytes16 shifted;
+
+	shifted.w[0] = dtc_gpu_funnel(b0, b1, bits);
+	shifted.w[1] = dtc_gpu_funnel(b1, b2, bits);
+	shifted.w[2] = dtc_gpu_funnel(b2, b3, bits);
+	shifted.w[3] = dtc_gpu_funnel(b3, b4, bits);
+	return shifted;
+}
+
+/* The first 16 bytes of @value with @by bytes of zero before it, by < 16. */
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_shift_up(const struct dtc_gpu_bytes16 *value,
+						   uint32_t by)
+{
+	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
+
+	return by ? dtc_gpu_shift_down(&zero, value, 16 - by) : *value;
+}
+
+/* Zeros from byte @bytes on. */
+DTC_GPU_FN void dtc_gpu_cut(struct dtc_gpu_bytes16 *value, uint32_t bytes)
+{
+	DTC_GPU_UNROLL
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t kept = bytes > 4 * i ? bytes - 4 * i : 0;
+
+		if (kept < 4)
+			value->w[i] &= (1u << (8 * kept)) - 1;
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_merge(struct dtc_gpu_bytes16 *into, const struct dtc_gpu_bytes16 *more)
+{
+	DTC_GPU_UNROLL
+	for (uint32_t i = 0; i < 4; i++)
+		into->w[i] |= more->w[i];
+}
+
+/* ---- loads from anywhere ---------------------------------------------------------------------- */
+
+/* The aligned words that hold some bytes. Fetched first, looked at later: loads overlap. */
+struct dtc_gpu_fetched {
+	struct dtc_gpu_bytes16 low, high;
+	uint32_t offset; /* of the first byte */
+	uint32_t bytes;
+};
+
+/* Begin to load @bytes <= 16; none are no load. */
+DTC_GPU_FN void dtc_gpu_fetch(uint64_t address, uint32_t bytes, struct dtc_gpu_fetched *fetched)
+{
+	uint32_t offset = (uint32_t)address & 15;
+	uint64_t line = address - offset;
+	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
+
+	fetched->offset = offset;
+	fetched->bytes = bytes;
+	fetched->low = zero;
+	fetched->high = zero;
+	if (bytes)
+		dtc_gpu_load16(line, &fetched->low);
+	if (offset + bytes > 16)
+		dtc_gpu_load16(line + 16, &fetched->high);
+}
+
+/* What was fetched, with zeros behind. */
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_fetched_value(const struct dtc_gpu_fetched *fetched)
+{
+	struct dtc_gpu_bytes16 value =
+		dtc_gpu_shift_down(&fetched->low, &fetched->high, fetched->offset);
+
+	dtc_gpu_cut(&value, fetched->bytes);
+	return value;
+}
+
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_gather(uint64_t address, uint32_t bytes)
+{
+	struct dtc_gpu_fetched fetched;
+
+	dtc_gpu_fetch(address, bytes, &fetched);
+	return dtc_gpu_fetched_value(&fetched);
+}
+
+/* ---- stores to anywhere ----------------------------------------------------------------------- */
+
+/* The largest aligned word at @address that is no longer than @bytes, up to 8. */
+DTC_GPU_FN uint32_t dtc_gpu_largest_word(uint64_t address, uint32_t bytes)
+{
+	uint32_t word = 8;
+
+	while (word > bytes || ((uint32_t)address & (word - 1)))
+		word /= 2;
+	return word;
+}
+
+DTC_GPU_FN void dtc_gpu_store_some(uint64_t address, uint32_t word,
+				   const struct dtc_gpu_bytes16 *value)
+{
+	if (word == 8)
+		dtc_gpu_store_word(address, 8, value);
+	else if (word == 4)
+		dtc_gpu_store_word(address, 4, value);
+	else if (word == 2)
+		dtc_gpu_store_word(address, 2, value);
+	else
+		dtc_gpu_store_word(address, 1, value);
+}
+
+/* Store the first @bytes of @value, in as few aligned words as there are. */
+DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, uint32_t bytes)
+{
+	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
+
+	if (bytes == 16 && !((uint32_t)address & 15)) {
+		dtc_gpu_store16(address, &value);
+		return;
+	}
+	while (bytes) {
+		uint32_t word = dtc_gpu_largest_word(address, bytes);
+
+		dtc_gpu_store_some(address, word, &value);
+		value = dtc_gpu_shift_down(&value, &zero, word);
+		address += word;
+		bytes -= word;
+	}
+}
+
+/* ---- completion ------------------------------------------------------------------------------- */
+
+/* All threads of a block have stored and met. */
+DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_at at)
+{
+	if (!done->flag || at.thread)
+		return;
+	dtc_gpu_fence_system();
+	if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
+		return;
+	dtc_gpu_fence_system();
+	dtc_gpu_release(done->flag, done->value);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All classes, in the order in which they build on each other; what the device is, whoever includes
+ * this has said before.
+ */
+#ifndef DTC_KERNELS_GPU_CLASSES_CU_H
+#define DTC_KERNELS_GPU_CLASSES_CU_H
+
+#include "kernels/gpu_params.h"
+
+#include "kernels/gpu_bytes.cu.h"
+#include "kernels/gpu_nest.cu.h"
+#include "kernels/gpu_words.cu.h"
+#include "kernels/gpu_walk.cu.h"
+#include "kernels/gpu_pieces.cu.h"
+
+#include "kernels/gpu_strided.cu.h"
+#include "kernels/gpu_general.cu.h"
+#include "kernels/gpu_many.cu.h"
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What GPU kernels need of the device, in CUDA C. test/support/gpu_shim.h is the same in plain C,
+ * so nothing else in the kernels may be particular to CUDA.
+ */
+#ifndef DTC_KERNELS_GPU_DEVICE_H
+#define DTC_KERNELS_GPU_DEVICE_H
+
+#include "kernels/gpu_params.h"
+
+#define DTC_GPU_FN static __device__ __forceinline__
+
+/* Loops over the pieces that a thread has under way at once. */
+#define DTC_GPU_UNROLL    _Pragma("unroll")
+#define DTC_GPU_NO_UNROLL _Pragma("unroll 1")
+
+/* Sixteen bytes in registers, the first byte lowest. */
+struct __align__(16) dtc_gpu_bytes16 {
+	uint32_t w[4];
+};
+
+/* Sources are not written while they are read, so they may go through the read-only path. */
+DTC_GPU_FN uint32_t dtc_gpu_load1(uint64_t address)
+{
+	return __ldg((const unsigned char *)address);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_load2(uint64_t address)
+{
+	return __ldg((const unsigned short *)address);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_load4(uint64_t address)
+{
+	return __ldg((const unsigned int *)address);
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_load8(uint64_t address)
+{
+	return __ldg((const unsigned long long *)address);
+}
+
+DTC_GPU_FN void dtc_gpu_load16(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	uint4 v = __ldg((const uint4 *)address);
+
+	to->w[0] = v.x;
+	to->w[1] = v.y;
+	to->w[2] = v.z;
+	to->w[3] = v.w;
+}
+
+DTC_GPU_FN void dtc_gpu_load8_into(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	uint2 v = __ldg((const uint2 *)address);
+
+	to->w[0] = v.x;
+	to->w[1] = v.y;
+}
+
+DTC_GPU_FN void dtc_gpu_store1(uint64_t address, uint32_t value)
+{
+	__stwb((unsigned char *)address, (unsigned char)value);
+}
+
+DTC_GPU_FN void dtc_gpu_store2(uint64_t address, uint32_t value)
+{
+	__stwb((unsigned short *)address, (unsigned short)value);
+}
+
+DTC_GPU_FN void dtc_gpu_store4(uint64_t address, uint32_t value)
+{
+	__stwb((unsigned int *)address, value);
+}
+
+DTC_GPU_FN void dtc_gpu_store8(uint64_t address, uint32_t low, uint32_t high)
+{
+	__stwb((uint2 *)address, make_uint2(low, high));
+}
+
+DTC_GPU_FN void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *value)
+{
+	__stwb((uint4 *)address,
+	       make_uint4(value->w[0], value->w[1], value->w[2], value->w[3]));
+}
+
+/* The low half of high:low >> bits, bits < 32. */
+DTC_GPU_FN uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
+{
+	return __funnelshift_r(low, high, bits);
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
+{
+	return __umul64hi(a, b);
+}
+
+/* ---- completion --------------------------------------------------------------------------- */
+
+DTC_GPU_FN void dtc_gpu_fence_system(void)
+{
+	__threadfence_system();
+}
+
+/* One more, or 0 after @limit; answers the value before. */
+DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
+{
+	return atomicInc((unsigned int *)counter, limit);
+}
+
+DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)
+{
+	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
+}
+
+#endif

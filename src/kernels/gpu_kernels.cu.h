@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA program: every entry of gpu_entries.h as a kernel.
+ */
+#include "kernels/gpu_device.h"
+
+#include "kernels/gpu_classes.cu.h"
+
+#define DTC_GPU_AT()                                \
+	struct dtc_gpu_at at;                       \
+	extern __shared__ uint4 dtc_gpu_shared[];   \
+	at.thread = threadIdx.x;                    \
+	at.block = blockIdx.x;                      \
+	at.blocks = gridDim.x
+
+#define DTC_GPU_END()                               \
+	if (p.done.flag) {                          \
+		__syncthreads();                    \
+		dtc_gpu_finish(&p.done, at);        \
+	}
+
+#define DTC_GPU_KERNEL(name, params)                                         \
+	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, 4)          \
+		dtc_gpu_##name(const __grid_constant__ struct params p)
+
+#define DTC_GPU_ENTRY1(name, params, a)             \
+	DTC_GPU_KERNEL(name, params)                \
+	{                                           \
+		DTC_GPU_AT();                       \
+		a(&p, dtc_gpu_shared, at);          \
+		DTC_GPU_END();                      \
+	}
+
+#define DTC_GPU_ENTRY2(name, params, a, b)          \
+	DTC_GPU_KERNEL(name, params)                \
+	{                                           \
+		DTC_GPU_AT();                       \
+		a(&p, dtc_gpu_shared, at);          \
+		__syncthreads();                    \
+		b(&p, dtc_gpu_shared, at);          \
+		DTC_GPU_END();                      \
+	}
+
+#define DTC_GPU_ENTRY3(name, params, a, b, c)       \
+	DTC_GPU_KERNEL(name, params)                \
+	{                                           \
+		DTC_GPU_AT();                       \
+		a(&p, dtc_gpu_shared, at);          \
+		__syncthreads();                    \
+		b(&p, dtc_gpu_shared, at);          \
+		__syncthreads();                    \
+		c(&p, dtc_gpu_shared, at);          \
+		DTC_GPU_END();                      \
+	}
+
+#include "kernels/gpu_entries.h"

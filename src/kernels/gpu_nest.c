@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nests: levels, the width of their numbers, and which words they are moved in.
+ */
+#include "config.h"
+
+#include "gpu_nest.h"
+
+#include "base.h"
+#include "gpu_magic.h"
+
+/* Unit numbers that are divided stay below this, with all units of a tile ahead. */
+#define UNITS_MOST ((UINT64_C(1) << 31) - 65536)
+
+/* Blocks of as many bytes are moved in 16-byte words, shifted, where both sides share but 4. */
+#define SHIFTED_BLOCK 128
+
+/* Longer single runs that are shifted get a level of their own, so that their words can be numbered. */
+#define LONG_RUN (UINT64_C(1) << 30)
+#define LONG_RUN_BLOCK (UINT64_C(1) << 20)
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+uint64_t dtc_gpu_piece_tiles(uint64_t packed, uint64_t begin, uint64_t end)
+{
+	uint64_t skipped = (packed + begin) % DTC_GPU_PIECE;
+
+	return divide_up(skipped + (end - begin), DTC_GPU_TILE_PIECES * DTC_GPU_PIECE);
+}
+
+uint32_t dtc_gpu_alignment(uint64_t all)
+{
+	uint32_t word = 16;
+
+	while (all & (word - 1))
+		word /= 2;
+	return word;
+}
+
+uint64_t dtc_gpu_shape_bits(const struct dtc_gpu_shape *shape)
+{
+	uint64_t bits = shape->user | shape->packed;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		bits |= (uint64_t)shape->loops[i].stride;
+	return bits;
+}
+
+void dtc_gpu_set_level(struct dtc_gpu_nest *nest, uint32_t level, uint64_t count, int64_t stride)
+{
+	struct dtc_gpu_dim *dim = &nest->dims[level];
+
+	dim->stride = stride;
+	nest->dim_count = (uint8_t)(level + 1);
+	if (level == DTC_GPU_DIMS - 1 || count > UNITS_MOST)
+		return;
+	dim->count = (uint32_t)count;
+	dim->magic = dtc_gpu_magic(dim->count, &nest->shift[level]);
+}
+
+bool dtc_gpu_set_loops(const struct dtc_gpu_shape *shape, uint32_t first,
+		       struct dtc_gpu_nest *nest, const char **reason)
+{
+	if (shape->loop_count > DTC_GPU_DIMS - first) {
+		*reason = "more levels than the kernels know";
+		return false;
+	}
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		dtc_gpu_set_level(nest, first + i, shape->loops[i].count,
+				  shape->loops[i].stride);
+	nest->user = shape->user;
+	nest->packed = shape->packed;
+	nest->begin = shape->begin;
+	nest->end = shape->end;
+	nest->block = shape->leaf_bytes;
+	return true;
+}
+
+bool dtc_gpu_set_width(struct dtc_gpu_nest *nest, uint64_t units, const char **reason)
+{
+	nest->wide = units > UNITS_MOST;
+	for (uint32_t i = 0; nest->wide && i + 1u < nest->dim_count; i++)
+		if (nest->dims[i].count == 0) {
+			*reason = "an inner level of 2^31 units or more";
+			return false;
+		}
+	return true;
+}
+
+/* 16, 8, 4: words that are aligned on both sides; 1: shifted. */
+static uint32_t word_of(const struct dtc_gpu_shape *shape)
+{
+	uint32_t word = dtc_gpu_alignment(dtc_gpu_shape_bits(shape) |
+					  (shape->loop_count ? shape->leaf_bytes : 0));
+
+	return word < 4 || (word == 4 && shape->leaf_bytes >= SHIFTED_BLOCK) ? 1 : word;
+}
+
+/* User words that a block may touch: as many as the worst of its places asks for. */
+static uint64_t owned_words(const struct dtc_gpu_shape *shape)
+{
+	uint64_t strides = 0;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		strides |= (uint64_t)shape->loops[i].stride;
+	uint32_t step = dtc_gpu_alignment(strides);
+	/* Blocks begin at the first one's place modulo @step, at the worst in the last such place. */
+	uint64_t worst = shape->user % step + 16 - step;
+	return divide_up(worst + shape->leaf_bytes, 16);
+}
+
+static uint64_t units_in_block(const struct dtc_gpu_shape *shape, uint32_t word,
+			       enum dtc_direction direction)
+{
+	if (word > 1)
+		return DTC_MAX(shape->leaf_bytes / word, UINT64_C(1));
+	return direction == DTC_PACK ? shape->leaf_bytes : owned_words(shape);
+}
+
+/* A single run too long to number its words in 32 bits is several that touch. */
+static void split_long_run(struct dtc_gpu_shape *shape)
+{
+	shape->loops[0].count = divide_up(shape->leaf_bytes, LONG_RUN_BLOCK);
+	shape->loops[0].stride = (int64_t)LONG_RUN_BLOCK;
+	shape->loop_count = 1;
+	shape->leaf_bytes = LONG_RUN_BLOCK;
+}
+
+static uint64_t last_unit(const struct dtc_gpu_nest *nest, uint64_t units, uint32_t word,
+			  enum dtc_direction direction)
+{
+	if (word > 1 || direction == DTC_PACK)
+		return nest->end / word;
+	return divide_up(nest->end, nest->block) * units;
+}
+
+bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction direction,
+		       struct dtc_gpu_nest *nest, const char **reason)
+{
+	struct dtc_gpu_shape shape = *given;
+
+	if (shape.leaf != DTC_GPU_LEAF_BLOCK) {
+		*reason = "not one block in loops";
+		return false;
+	}
+	uint32_t word = word_of(&shape);
+	if (word == 1 && shape.loop_count == 0 && shape.leaf_bytes > LONG_RUN)
+		split_long_run(&shape);
+	uint64_t units = units_in_block(&shape, word, direction);
+	*nest = (struct dtc_gpu_nest){ .word = (uint8_t)word };
+	dtc_gpu_set_level(nest, 0, units, (int64_t)word);
+	return dtc_gpu_set_loops(&shape, 1, nest, reason) &&
+	       dtc_gpu_set_width(nest, last_unit(nest, units, word, direction), reason);
+}
+
+uint64_t dtc_gpu_word_tiles(const struct dtc_gpu_nest *nest, uint32_t word)
+{
+	uint64_t first = divide_up(nest->begin, word);
+	uint64_t last = nest->end / word;
+	uint64_t tile = DTC_GPU_WORDS(word) * DTC_GPU_BLOCK;
+
+	return first < last ? divide_up(last - first, tile) : 1;
+}
+
+uint64_t dtc_gpu_nest_tiles(const struct dtc_gpu_nest *nest, enum dtc_direction direction)
+{
+	if (nest->word > 1)
+		return dtc_gpu_word_tiles(nest, nest->word);
+	if (direction == DTC_PACK)
+		return dtc_gpu_piece_tiles(nest->packed, nest->begin, nest->end);
+	uint64_t blocks = divide_up(nest->end, nest->block) - nest->begin / nest->block;
+	return divide_up(blocks * nest->dims[0].count, DTC_GPU_TILE_PIECES);
+}

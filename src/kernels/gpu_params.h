@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a GPU kernel is told: one plain struct for each kind of kernel, the same bytes on the host
+ * and on the device. Addresses are integers, because neither side may follow the other's.
+ */
+#ifndef DTC_KERNELS_GPU_PARAMS_H
+#define DTC_KERNELS_GPU_PARAMS_H
+
+#ifdef __CUDACC__
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+#ifdef __CUDACC_RTC__
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#else
+typedef long int64_t;
+typedef unsigned long uint64_t;
+#endif
+#else
+#include <stdint.h>
+#endif
+
+/* The most that a launch may pass by value: the oldest limit of all devices, less what is kept. */
+#define DTC_GPU_PARAMS_BYTES 4000
+
+/* Threads of a block, in all kernels. */
+#define DTC_GPU_BLOCK 256
+
+/* Bytes that a thread moves at once, where both sides are aligned; the packed side's pieces. */
+#define DTC_GPU_PIECE 16
+
+/* Words that a thread has under way: DTC_GPU_BLOCK times as many are a tile. */
+#define DTC_GPU_WORDS(word) ((word) == 16 ? 4u : 8u)
+
+/* Pieces that a thread has under way, and a tile of them. */
+#define DTC_GPU_PIECES      2u
+#define DTC_GPU_TILE_PIECES (DTC_GPU_PIECES * DTC_GPU_BLOCK)
+
+/* Levels of a nest: five loops and the block inside. */
+#define DTC_GPU_DIMS 6
+
+/*
+ * How the host learns that all is done: the last block stores @value at @flag, system scope.
+ * @counter is a 32-bit word of device memory, 0 between launches. No flag: 0.
+ */
+struct dtc_gpu_done {
+	uint64_t flag;
+	uint64_t value;
+	uint64_t counter;
+};
+
+/*
+ * A level. Indices below 2^31 are divided by @count as (index * @magic) >> shift; the outermost
+ * level is never divided by, so that its count may be anything and is not here.
+ */
+struct dtc_gpu_dim {
+	int64_t stride; /* user bytes from one index to the next */
+	uint32_t count;
+	uint32_t magic;
+};
+
+/*
+ * Equal blocks in nested loops, and the stretch of their packed stream that is to be moved. Level 0
+ * is the block, in units: words of @word bytes, or bytes, or, to unpack words that are aligned on
+ * the user's side only, as many of these as a block may touch.
+ */
+struct dtc_gpu_nest {
+	uint64_t user;   /* address of the first block */
+	uint64_t packed; /* where byte 0 of the nest's stream would be */
+	uint64_t begin;  /* of the stretch, in bytes of the stream */
+	uint64_t end;
+	uint64_t block; /* bytes */
+	struct dtc_gpu_dim dims[DTC_GPU_DIMS];
+	uint8_t shift[DTC_GPU_DIMS - 1];
+	uint8_t dim_count;
+	uint8_t word; /* bytes; 1: sides that are not aligned to each other */
+	uint8_t wide; /* unit numbers may pass 2^31 */
+};
+
+/* Division of any 64-bit number: the quotient is (t + ((x - t) >> 1)) >> shift, t = high(x * magic). */
+struct dtc_gpu_divisor {
+	uint64_t magic;
+	uint32_t shift;
+	uint32_t one; /* 1: dividing by 1 */
+};
+
+/* A byte program on the device, and the stretch of its packed stream that is to be moved. */
+struct dtc_gpu_walk {
+	uint64_t user; /* address of displacement 0 */
+	uint64_t packed;
+	uint64_t begin;
+	uint64_t end;
+	uint64_t image; /* address of what dtc_gpu_image_write wrote */
+	uint64_t size;  /* packed, of one instance */
+	int64_t extent;
+	struct dtc_gpu_divisor by_size;
+};
+
+/* What struct dtc_op and struct dtc_table of the program are; gpu_plan.c asserts that they agree. */
+#define DTC_GPU_OP_RUN        0
+#define DTC_GPU_OP_STRIP      1
+#define DTC_GPU_OP_TABLE      2
+#define DTC_GPU_OP_LOOP       3
+#define DTC_GPU_OP_TABLE_LOOP 4
+
+struct dtc_gpu_op {
+	uint32_t kind_flat; /* kind in the lower half */
+	uint32_t body;
+	int64_t disp;
+	uint64_t bytes_before;
+	uint64_t bytes;
+	uint64_t count;
+	uint64_t unit_bytes;
+	int64_t stride;
+	uint64_t table;
+};
+
+struct dtc_gpu_table {
+	uint64_t count;
+	uint64_t uniform;
+	uint64_t prefix_offset;
+	uint64_t table_bytes;
+	uint64_t span;
+	uint32_t forms; /* disp_wide, disp_shift, prefix_wide, prefix_shift, lowest byte first */
+	uint32_t reserved;
+};
+
+/* What stands before the program in its image. Offsets are from the image's start, in bytes. */
+struct dtc_gpu_image_head {
+	uint32_t op_count;
+	uint32_t reserved;
+	uint64_t ops;      /* struct dtc_op, then the tables, as in the program */
+	uint64_t tables;   /* of these */
+	uint64_t divisors; /* one struct dtc_gpu_divisor for each operation's unit */
+	uint64_t starts;   /* see dtc_gpu_image_write */
+	uint64_t bytes;    /* of the whole image */
+};
+
+struct dtc_gpu_strided_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+};
+
+/* A period: its runs, in packed order. Level 0 of the nest is the period's units. */
+#define DTC_GPU_RUNS 128
+
+/* Units that a period may have. */
+#define DTC_GPU_PERIOD_UNITS 2048
+
+struct dtc_gpu_run {
+	int32_t disp;
+	uint32_t packed; /* where it begins in the packed period, in bytes */
+};
+
+struct dtc_gpu_periodic_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint32_t run_count;
+	uint32_t period; /* packed bytes */
+	struct dtc_gpu_run runs[DTC_GPU_RUNS];
+};
+
+/* Displacements of level 1, where a table has them: @disps + index << @shift. */
+struct dtc_gpu_table_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t disps;
+	uint32_t wide; /* 1: 64-bit displacements */
+	uint32_t shift;
+};
+
+/*
+ * Runs of unlike lengths. Level 0 of the nest is the table's packed bytes. Tiles do not span
+ * repetitions of the table, unless all its prefixes fit the shared memory (@whole).
+ */
+struct dtc_gpu_indexed_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t disps;
+	uint64_t prefixes;
+	uint64_t starts; /* for each DTC_GPU_START_BYTES of the table, the entry that holds its first */
+	uint64_t count;  /* entries */
+	uint64_t first_tile;
+	uint32_t disp_wide, disp_shift;
+	uint32_t prefix_wide, prefix_shift;
+	uint32_t tiles; /* in one repetition of the table */
+	uint32_t whole;
+};
+
+#define DTC_GPU_START_BYTES 4096
+
+/* The most entries whose prefixes are kept in shared memory. */
+#define DTC_GPU_ENTRIES 4096
+
+/*
+ * Transposing: level 0 of the nest is the block in words, @inner the level that is dense in the
+ * packed stream, which is level 1, @outer the one that is dense in the user's memory.
+ */
+struct dtc_gpu_transpose_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t counts[DTC_GPU_DIMS];         /* of every level */
+	uint64_t packed_strides[DTC_GPU_DIMS]; /* bytes of the stream from one index to the next */
+	uint32_t outer;
+	uint32_t side;  /* elements of a tile's sides */
+	uint32_t pitch; /* words from one row of a tile to the next */
+	uint32_t words; /* of an element */
+	uint32_t tiles[DTC_GPU_DIMS]; /* along each level */
+};
+
+struct dtc_gpu_general_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_walk walk;
+};
+
+/* ---- many unlike parts in one launch ------------------------------------------------------ */
+
+enum dtc_gpu_part_kind {
+	DTC_GPU_PART_NEST,
+	DTC_GPU_PART_WALK
+};
+
+struct dtc_gpu_part {
+	uint32_t first_tile; /* of the launch's tiles */
+	uint32_t kind;
+	union {
+		struct dtc_gpu_nest nest;
+		struct dtc_gpu_walk walk;
+	} u;
+};
+
+/* Parts that travel with the launch; more are read from device memory. */
+#define DTC_GPU_INLINE_PARTS 26
+
+/* What the threads of a block share: a part and its number. */
+#define DTC_GPU_MANY_SHARED_BYTES (sizeof(struct dtc_gpu_part) + 8)
+
+struct dtc_gpu_many_params {
+	struct dtc_gpu_done done;
+	uint64_t parts; /* address of the parts, or 0: they are here */
+	uint32_t part_count;
+	uint32_t reserved;
+	struct dtc_gpu_part inline_parts[DTC_GPU_INLINE_PARTS];
+};
+
+#endif

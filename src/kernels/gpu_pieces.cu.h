@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sides that are not aligned to each other, and runs of any length. Packing, a thread owns aligned
+ * 16-byte pieces of the packed side and collects them from the runs that they span. Unpacking, it
+ * takes pieces apart; or, where blocks are equal, it owns aligned words of the user's side, so that
+ * stores are whole words wherever a block has some.
+ */
+#ifndef DTC_KERNELS_GPU_PIECES_CU_H
+#define DTC_KERNELS_GPU_PIECES_CU_H
+
+/* Where the bytes of a stream are found. */
+#define DTC_GPU_BY_NEST   0 /* in a nest of blocks */
+#define DTC_GPU_BY_PERIOD 1 /* in a nest of periods */
+#define DTC_GPU_BY_ENTRY  2 /* in a table of unlike runs */
+#define DTC_GPU_BY_WALK   3
+
+struct dtc_gpu_source {
+	int by; /* a constant */
+	const struct dtc_gpu_nest *nest;
+	struct dtc_gpu_levels levels;
+	struct dtc_gpu_start start;
+	const uint16_t *ends; /* DTC_GPU_BY_PERIOD: where the run of each byte ends in the period */
+	const struct dtc_gpu_indexed_params *table; /* DTC_GPU_BY_ENTRY */
+	const uint32_t *prefixes;                   /* of the entries at hand, from @base on */
+	uint64_t entry;                             /* the first of these */
+	uint32_t entries;
+	uint64_t base;
+	const struct dtc_gpu_walk *walk; /* DTC_GPU_BY_WALK */
+	uint64_t origin;
+};
+
+/* A tile begins at @position. */
+DTC_GPU_FN void dtc_gpu_begin_source(struct dtc_gpu_source *source, uint64_t position)
+{
+	if (source->by == DTC_GPU_BY_WALK)
+		source->origin = position;
+	else
+		dtc_gpu_split(source->nest, position, source->levels.form, &source->start);
+}
+
+/* Of the entries at hand the one that holds byte @offset from @base on. */
+DTC_GPU_FN uint32_t dtc_gpu_entry_near(const uint32_t *prefixes, uint32_t entries,
+				       uint32_t offset)
+{
+	uint32_t low = 0;
+	uint32_t n = entries;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		low += prefixes[low + half] <= offset ? half : 0;
+		n -= half;
+	}
+	return low;
+}
+
+DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_span(const struct dtc_gpu_source *source,
+						  const struct dtc_gpu_place *place,
+						  uint32_t unit)
+{
+	uint32_t offset = (uint32_t)((uint64_t)place->index * unit - source->base);
+	uint32_t near = dtc_gpu_entry_near(source->prefixes, source->entries, offset);
+	uint64_t disp = dtc_gpu_listed_disp(source->table->disps, source->table->disp_wide,
+					    source->table->disp_shift, source->entry + near);
+	struct dtc_gpu_span span = { place->address + disp + (offset - source->prefixes[near]),
+				     source->prefixes[near + 1] - offset };
+
+	return span;
+}
+
+/* The rest of the run that holds the byte @ahead bytes into the tile. */
+DTC_GPU_FN struct dtc_gpu_span dtc_gpu_find(const struct dtc_gpu_source *source, uint32_t ahead)
+{
+	if (source->by == DTC_GPU_BY_WALK)
+		return dtc_gpu_walk_to(source->walk, source->origin + ahead);
+	struct dtc_gpu_place place =
+		dtc_gpu_locate(source->nest, &source->start, ahead, source->levels.form);
+	if (source->by == DTC_GPU_BY_ENTRY)
+		return dtc_gpu_entry_span(source, &place, 1);
+	struct dtc_gpu_span span = { dtc_gpu_unit_address(&source->levels, &place, 1), 0 };
+	if (source->by == DTC_GPU_BY_PERIOD)
+		span.bytes = source->ends[place.index] - place.index;
+	else
+		span.bytes = source->nest->block - place.index;
+	return span;
+}
+
+/* A piece of the packed side, as far as it is to be moved. */
+struct dtc_gpu_piece {
+	uint64_t packed; /* address */
+	uint32_t ahead;  /* of the tile's begin */
+	uint32_t bytes;
+};
+
+/* The packed stream of a job: byte 0 would be at @packed, bytes [begin, end) are moved. */
+struct dtc_gpu_stretch {
+	uint64_t packed;
+	uint64_t begin;
+	uint64_t end;
+};
+
+/* A tile of pieces: where the first one is, and what of it is to be moved. */
+struct dtc_gpu_tile {
+	uint64_t address;
+	uint64_t position; /* of the first byte to be moved */
+	uint32_t skipped;  /* bytes of the first piece before that */
+	uint32_t bytes;    /* to be moved, from the position on */
+};
+
+DTC_GPU_FN struct dtc_gpu_tile dtc_gpu_tile_at(const struct dtc_gpu_stretch *stretch,
+					       uint32_t number)
+{
+	const uint32_t tile_bytes = DTC_GPU_TILE_PIECES * DTC_GPU_PIECE;
+	uint64_t first = stretch->packed + stretch->begin;
+	uint32_t skipped = (uint32_t)first & (DTC_GPU_PIECE - 1);
+	struct dtc_gpu_tile tile;
+
+	tile.address = first - skipped + (uint64_t)number * tile_bytes;
+	tile.skipped = number ? 0 : skipped;
+	tile.position = tile.address + tile.skipped - stretch->packed;
+	uint64_t left = tile.position < stretch->end ? stretch->end - tile.position : 0;
+	tile.bytes = left < tile_bytes - tile.skipped ? (uint32_t)left
+						       : tile_bytes - tile.skipped;
+	return tile;
+}
+
+DTC_GPU_FN struct dtc_gpu_piece dtc_gpu_piece_at(const struct dtc_gpu_tile *tile, uint32_t number)
+{
+	uint32_t from = number * DTC_GPU_PIECE;
+	uint32_t low = from > tile->skipped ? from : tile->skipped;
+	uint32_t high = tile->skipped + tile->bytes;
+	struct dtc_gpu_piece piece;
+
+	if (high > from + DTC_GPU_PIECE)
+		high = from + DTC_GPU_PIECE;
+	piece.packed = tile->address + low;
+	piece.ahead = low - tile->skipped;
+	piece.bytes = high > low ? high - low : 0;
+	return piece;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_lesser(uint64_t a, uint32_t b)
+{
+	return a < b ? (uint32_t)a : b;
+}
+
+/* The first two runs of a piece, so far as there are; most pieces have no more. */
+DTC_GPU_FN void dtc_gpu_fetch_two(const struct dtc_gpu_source *source,
+				  const struct dtc_gpu_piece *piece,
+				  struct dtc_gpu_fetched fetched[2])
+{
+	struct dtc_gpu_span span = { 0, 0 };
+
+	if (piece->bytes)
+		span = dtc_gpu_find(source, piece->ahead);
+	dtc_gpu_fetch(span.address, dtc_gpu_lesser(span.bytes, piece->bytes), &fetched[0]);
+	uint32_t left = piece->bytes - fetched[0].bytes;
+	span.bytes = 0;
+	if (left)
+		span = dtc_gpu_find(source, piece->ahead + fetched[0].bytes);
+	dtc_gpu_fetch(span.address, dtc_gpu_lesser(span.bytes, left), &fetched[1]);
+}
+
+/* Collect what follows the first @done bytes of a piece, and store it. */
+DTC_GPU_FN void dtc_gpu_pack_rest(const struct dtc_gpu_source *source,
+				  const struct dtc_gpu_piece *piece,
+				  struct dtc_gpu_bytes16 value, uint32_t done)
+{
+	while (done < piece->bytes) {
+		struct dtc_gpu_span span = dtc_gpu_find(source, piece->ahead + done);
+		uint32_t bytes = dtc_gpu_lesser(span.bytes, piece->bytes - done);
+		struct dtc_gpu_bytes16 more = dtc_gpu_gather(span.address, bytes);
+
+		more = dtc_gpu_shift_up(&more, done);
+		dtc_gpu_merge(&value, &more);
+		done += bytes;
+	}
+	dtc_gpu_scatter(piece->packed, value, piece->bytes);
+}
+
+DTC_GPU_FN void dtc_gpu_pack_runs(const struct dtc_gpu_source *source,
+				  const struct dtc_gpu_piece *piece)
+{
+	struct dtc_gpu_bytes16 none = { { 0, 0, 0, 0 } };
+
+	dtc_gpu_pack_rest(source, piece, none, 0);
+}
+
+DTC_GPU_FN void dtc_gpu_pack_piece(const struct dtc_gpu_source *source,
+				   const struct dtc_gpu_piece *piece,
+				   const struct dtc_gpu_fetched fetched[2])
+{
+	struct dtc_gpu_bytes16 value = dtc_gpu_fetched_value(&fetched[0]);
+
+	if (fetched[1].bytes) {
+		struct dtc_gpu_bytes16 more = dtc_gpu_fetched_value(&fetched[1]);
+
+		more = dtc_gpu_shift_up(&more, fetched[0].bytes);
+		dtc_gpu_merge(&value, &more);
+	}
+	dtc_gpu_pack_rest(source, piece, value, fetched[0].bytes + fetched[1].bytes);
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_piece(const struct dtc_gpu_source *source,
+				     const struct dtc_gpu_piece *piece,
+				     struct dtc_gpu_bytes16 value)
+{
+	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
+
+	for (uint32_t done = 0; done < piece->bytes;) {
+		struct dtc_gpu_span span = dtc_gpu_find(source, piece->ahead + done);
+		uint32_t bytes = dtc_gpu_lesser(span.bytes, piece->bytes - done);
+
+		dtc_gpu_scatter(span.address, value, bytes);
+		done += bytes;
+		if (done < piece->bytes)
+			value = dtc_gpu_shift_down(&value, &zero, bytes);
+	}
+}
+
+/* One tile; the source is begun at its position. */
+DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
+				    const struct dtc_gpu_tile *tile, uint32_t thread,
+				    int direction)
+{
+	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES][2];
+	struct dtc_gpu_piece piece[DTC_GPU_PIECES];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
+		piece[k] = dtc_gpu_piece_at(tile, thread + k * DTC_GPU_BLOCK);
+		if (direction == DTC_GPU_PACK)
+			dtc_gpu_fetch_two(source, &piece[k], fetched[k]);
+		else
+			dtc_gpu_fetch(piece[k].packed, piece[k].bytes, &fetched[k][0]);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
+		if (!piece[k].bytes)
+			continue;
+		if (direction == DTC_GPU_PACK)
+			dtc_gpu_pack_piece(source, &piece[k], fetched[k]);
+		else
+			dtc_gpu_unpack_piece(source, &piece[k],
+					     dtc_gpu_fetched_value(&fetched[k][0]));
+	}
+}
+
+/* ---- words of the user's side, for unpacking -------------------------------------------------- */
+
+DTC_GPU_FN uint64_t dtc_gpu_quotient(uint64_t a, uint64_t b)
+{
+	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
+}
+
+/* What of an aligned word of the user's side belongs to its block. */
+struct dtc_gpu_owned {
+	uint64_t user;
+	uint64_t packed;
+	uint32_t bytes;
+};
+
+/* Word @index of the block at @address, which is number @block. */
+DTC_GPU_FN struct dtc_gpu_owned dtc_gpu_own(const struct dtc_gpu_nest *nest, uint64_t address,
+					    uint32_t index, uint64_t block)
+{
+	uint64_t position = block * nest->block;
+	uint64_t cut = nest->begin > position ? nest->begin - position : 0;
+	uint64_t end = nest->end - position < nest->block ? nest->end - position : nest->block;
+	uint64_t word = (address & ~(uint64_t)15) + (uint64_t)index * 16;
+	uint64_t low = word < address + cut ? address + cut : word;
+	uint64_t high = word + 16 < address + end ? word + 16 : address + end;
+	struct dtc_gpu_owned owned = { low, nest->packed + position + (low - address), 0 };
+
+	if (high > low)
+		owned.bytes = (uint32_t)(high - low);
+	return owned;
+}
+
+/* One tile of user words; level 0 of the nest counts the words that a block may touch. */
+DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t tile,
+				     uint32_t thread)
+{
+	uint64_t words = nest->dims[0].count;
+	uint64_t unit = dtc_gpu_quotient(nest->begin, nest->block) * words +
+			(uint64_t)tile * DTC_GPU_TILE_PIECES;
+	uint64_t last = (dtc_gpu_quotient(nest->end - 1, nest->block) + 1) * words;
+	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES];
+	struct dtc_gpu_owned owned[DTC_GPU_PIECES];
+	struct dtc_gpu_start start;
+
+	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &start);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
+		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
+
+		owned[k].bytes = 0;
+		if (unit + ahead < last) {
+			struct dtc_gpu_place place =
+				dtc_gpu_locate(nest, &start, ahead, DTC_GPU_PLAIN);
+
+			owned[k] = dtc_gpu_own(nest, place.address, place.index,
+					       start.carried + place.carried);
+		}
+		dtc_gpu_fetch(owned[k].packed, owned[k].bytes, &fetched[k]);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		if (owned[k].bytes)
+			dtc_gpu_scatter(owned[k].user, dtc_gpu_fetched_value(&fetched[k]),
+					owned[k].bytes);
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which kernel, which grid, which parameters.
+ */
+#include "config.h"
+
+#include "gpu.h"
+
+#include <string.h>
+
+#include <dtconv/status.h>
+
+#include "base.h"
+#include "checked.h"
+#include "gpu_magic.h"
+#include "gpu_nest.h"
+#include "gpu_shape.h"
+
+/* The largest grid of one dimension. */
+#define GRID_MOST INT32_MAX
+
+_Static_assert(sizeof(struct dtc_gpu_periodic_params) <= DTC_GPU_PARAMS_BYTES, "too long");
+_Static_assert(sizeof(struct dtc_gpu_many_params) <= DTC_GPU_PARAMS_BYTES, "too long");
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+struct entry {
+	const char *name;
+	size_t params_bytes;
+};
+
+#define DTC_GPU_ENTRY1(name, params, a)       { "dtc_gpu_" #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY2(name, params, a, b)    { "dtc_gpu_" #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY3(name, params, a, b, c) { "dtc_gpu_" #name, sizeof(struct params) },
+static const struct entry entries[] = {
+#include "kernels/gpu_entries.h"
+};
+#undef DTC_GPU_ENTRY1
+#undef DTC_GPU_ENTRY2
+#undef DTC_GPU_ENTRY3
+
+const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel)
+{
+	return entries[kernel].name;
+}
+
+size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
+{
+	return entries[kernel].params_bytes;
+}
+
+static const char *const class_names[] = { "strided",	   "periodic", "indexed",
+					   "transposing", "general",  "many" };
+
+const char *dtc_gpu_class_name(enum dtc_gpu_class class)
+{
+	return class_names[class];
+}
+
+static enum dtc_gpu_kernel by_direction(enum dtc_direction direction, enum dtc_gpu_kernel pack,
+					enum dtc_gpu_kernel unpack)
+{
+	return direction == DTC_PACK ? pack : unpack;
+}
+
+/* The kernel of a family for words of 16, 8, 4 bytes and of any; @first is the one that packs 16. */
+static enum dtc_gpu_kernel of_word(enum dtc_gpu_kernel first, uint32_t word,
+				   enum dtc_direction direction)
+{
+	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2, [1] = 3 };
+	int kernel = (int)first + place[word] + (direction == DTC_UNPACK ? 4 : 0);
+
+	return (enum dtc_gpu_kernel)kernel;
+}
+
+static int set_grid(struct dtc_gpu_launch *launch, uint64_t tiles)
+{
+	if (tiles > GRID_MOST)
+		return DTCONV_ERR_UNSUPPORTED;
+	launch->grid = (uint32_t)tiles;
+	launch->params_bytes = (uint32_t)dtc_gpu_kernel_params_bytes(launch->kernel);
+	return 0;
+}
+
+/* ---- general ------------------------------------------------------------------------------------ */
+
+/* Bytes [begin, end) of a job's stream, by walking the program. */
+static int make_walk(const struct dtc_gpu_job *job, uint64_t begin, uint64_t end,
+		     struct dtc_gpu_walk *walk)
+{
+	if (!job->image)
+		return DTCONV_ERR_UNSUPPORTED;
+	*walk = (struct dtc_gpu_walk){
+		.user = job->user,
+		.packed = job->packed - job->begin,
+		.begin = begin,
+		.end = end,
+		.image = job->image,
+		.size = job->layout->size,
+		.extent = job->layout->extent,
+		.by_size = dtc_gpu_divisor(job->layout->size),
+	};
+	return 0;
+}
+
+static int plan_general(const struct dtc_gpu_job *job, const char *reason,
+			struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_walk *walk = &launch->params.general.walk;
+	int status = make_walk(job, job->begin, job->end, walk);
+
+	launch->class = DTC_GPU_CLASS_GENERAL;
+	launch->kernel =
+		by_direction(job->direction, DTC_GPU_general_pack, DTC_GPU_general_unpack);
+	launch->reason = reason;
+	launch->word = 1;
+	return status ? status
+		      : set_grid(launch, dtc_gpu_piece_tiles(walk->packed, walk->begin, walk->end));
+}
+
+/* ---- strided ------------------------------------------------------------------------------------ */
+
+static int plan_strided(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+			struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_nest *nest = &launch->params.strided.nest;
+	const char *reason;
+
+	if (!dtc_gpu_make_nest(shape, job->direction, nest, &reason))
+		return plan_general(job, reason, launch);
+	launch->class = DTC_GPU_CLASS_STRIDED;
+	launch->kernel = of_word(DTC_GPU_strided_pack_16, nest->word, job->direction);
+	launch->word = nest->word;
+	launch->run_bytes = shape->leaf_bytes;
+	return set_grid(launch, dtc_gpu_nest_tiles(nest, job->direction));
+}
+
+/* ---- many --------------------------------------------------------------------------------------- */
+
+/* Parts as they are listed; those that are too many are counted only. */
+struct listing {
+	struct dtc_gpu_part *parts;
+	uint32_t capacity;
+	uint32_t count;
+	uint64_t tiles;
+};
+
+static void list_part(struct listing *listing, const struct dtc_gpu_part *part, uint64_t tiles)
+{
+	if (listing->count < listing->capacity) {
+		listing->parts[listing->count] = *part;
+		listing->parts[listing->count].first_tile = (uint32_t)listing->tiles;
+	}
+	listing->count++;
+	listing->tiles += tiles;
+}
+
+static int list_walk(struct listing *listing, const struct dtc_gpu_job *job, uint64_t begin,
+		     uint64_t end)
+{
+	struct dtc_gpu_part part = { .kind = DTC_GPU_PART_WALK };
+	int status = make_walk(job, begin, end, &part.u.walk);
+
+	if (!status)
+		list_part(listing, &part, dtc_gpu_piece_tiles(part.u.walk.packed, begin, end));
+	return status;
+}
+
+/* What @shape moves, as a nest if it is one, else as bytes of the job's stream. */
+static int list_shape(struct listing *listing, const struct dtc_gpu_job *job,
+		      const struct dtc_gpu_shape *shape)
+{
+	struct dtc_gpu_part part = { .kind = DTC_GPU_PART_NEST };
+	uint64_t first = shape->packed + shape->begin - (job->packed - job->begin);
+	const char *reason;
+
+	if (dtc_gpu_make_nest(shape, job->direction, &part.u.nest, &reason)) {
+		list_part(listing, &part, dtc_gpu_nest_tiles(&part.u.nest, job->direction));
+		return 0;
+	}
+	return list_walk(listing, job, first, first + (shape->end - shape->begin));
+}
+
+/* Every operation of a leaf that no loop goes round. */
+static int list_ops(struct listing *listing, const struct dtc_gpu_job *job,
+		    const struct dtc_gpu_shape *leaf)
+{
+	struct dtc_gpu_shape shape;
+
+	for (uint32_t i = 0; i < leaf->op_count; i += leaf->ops[i].body + 1) {
+		if (!dtc_gpu_shape_of_op(leaf, &leaf->ops[i], &shape))
+			continue;
+		int status = list_shape(listing, job, &shape);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static bool is_sequence(const struct dtc_gpu_shape *shape)
+{
+	return shape->leaf == DTC_GPU_LEAF_OPS && shape->loop_count == 0 &&
+	       shape->ops[0].body + 1 < shape->op_count;
+}
+
+static int list_job(struct listing *listing, const struct dtc_gpu_job *job)
+{
+	struct dtc_gpu_shape shape;
+
+	if (job->begin == job->end)
+		return 0;
+	dtc_gpu_shape_of_job(job, &shape);
+	return is_sequence(&shape) ? list_ops(listing, job, &shape)
+				   : list_shape(listing, job, &shape);
+}
+
+int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
+		      const struct dtc_gpu_parts *parts, struct dtc_gpu_launch *launch,
+		      uint32_t *needed)
+{
+	struct dtc_gpu_many_params *params = &launch->params.many;
+	struct listing listing = { params->inline_parts, DTC_GPU_INLINE_PARTS, 0, 0 };
+	uint64_t bytes = 0;
+
+	memset(launch, 0, sizeof(*launch));
+	*needed = 0;
+	for (int round = 0; round < 2; round++) {
+		bytes = 0;
+		for (size_t i = 0; i < job_count; i++) {
+			int status = list_job(&listing, &jobs[i]);
+
+			if (status)
+				return status;
+			bytes += jobs[i].end - jobs[i].begin;
+		}
+		if (listing.count <= listing.capacity)
+			break;
+		*needed = listing.count;
+		if (!parts || parts->capacity < listing.count)
+			return DTCONV_ERR_LIMIT;
+		params->parts = parts->device;
+		listing = (struct listing){ parts->host, parts->capacity, 0, 0 };
+	}
+	params->part_count = listing.count;
+	launch->class = DTC_GPU_CLASS_MANY;
+	launch->bytes = bytes;
+	launch->word = 1;
+	launch->run_bytes = listing.count ? bytes / listing.count : 0;
+	launch->shared_bytes = DTC_GPU_MANY_SHARED_BYTES;
+	launch->kernel = by_direction(jobs[0].direction, DTC_GPU_many_pack, DTC_GPU_many_unpack);
+	return set_grid(launch, listing.tiles);
+}
+
+/* ---- one job ------------------------------------------------------------------------------------ */
+
+static int plan_shape(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+		      struct dtc_gpu_launch *launch)
+{
+	if (shape->leaf == DTC_GPU_LEAF_BLOCK)
+		return plan_strided(job, shape, launch);
+	return plan_general(job, "no class for this yet", launch);
+}
+
+int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
+		 struct dtc_gpu_launch *launch, uint32_t *needed)
+{
+	struct dtc_gpu_shape shape;
+
+	memset(launch, 0, sizeof(*launch));
+	*needed = 0;
+	if (job->begin == job->end)
+		return 0;
+	dtc_gpu_shape_of_job(job, &shape);
+	if (is_sequence(&shape))
+		return dtc_gpu_plan_many(job, 1, parts, launch, needed);
+	launch->bytes = job->end - job->begin;
+	return plan_shape(job, &shape, launch);
+}

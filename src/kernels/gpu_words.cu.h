@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nests whose words are aligned on both sides: thread after thread owns word after word of the
+ * packed stream. All of a thread's loads are under way before its first store.
+ */
+#ifndef DTC_KERNELS_GPU_WORDS_CU_H
+#define DTC_KERNELS_GPU_WORDS_CU_H
+
+/* What stands for multiples of a stride at some level; see the forms in gpu_nest.cu.h. */
+struct dtc_gpu_levels {
+	int form;
+	const int32_t *map; /* DTC_GPU_MAPPED, in shared memory */
+	uint64_t disps;     /* DTC_GPU_LISTED */
+	uint32_t wide;
+	uint32_t shift;
+};
+
+DTC_GPU_FN uint64_t dtc_gpu_listed_disp(uint64_t disps, uint32_t wide, uint32_t shift,
+					uint64_t entry)
+{
+	int64_t scaled = wide ? (int64_t)dtc_gpu_load8(disps + 8 * entry)
+			      : (int32_t)dtc_gpu_load4(disps + 4 * entry);
+
+	return (uint64_t)scaled << shift;
+}
+
+/* The user address of a unit of @unit bytes. */
+DTC_GPU_FN uint64_t dtc_gpu_unit_address(const struct dtc_gpu_levels *levels,
+					 const struct dtc_gpu_place *place, uint32_t unit)
+{
+	if (levels->form == DTC_GPU_MAPPED)
+		return place->address + (uint64_t)(int64_t)levels->map[place->index];
+	uint64_t address = place->address + (uint64_t)place->index * unit;
+	if (levels->form == DTC_GPU_LISTED)
+		address += dtc_gpu_listed_disp(levels->disps, levels->wide, levels->shift,
+					       place->entry);
+	return address;
+}
+
+/* The addresses of a word on either side. */
+struct dtc_gpu_pair {
+	uint64_t user;
+	uint64_t packed;
+};
+
+/* One byte at either end of the stretch that is no whole word: threads below 32 of one block. */
+DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
+				   const struct dtc_gpu_levels *levels, uint32_t word,
+				   uint32_t thread, int direction)
+{
+	uint64_t up = (nest->begin + word - 1) / word * word;
+	uint64_t down = nest->end / word * word;
+	uint64_t head_end = up < nest->end ? up : nest->end;
+	uint64_t tail = down > head_end ? down : head_end;
+	uint64_t position = thread < 16 ? nest->begin + thread : tail + thread - 16;
+
+	if (thread >= 32 || position >= (thread < 16 ? head_end : nest->end))
+		return;
+	struct dtc_gpu_start start;
+	dtc_gpu_split(nest, position / word, levels->form, &start);
+	struct dtc_gpu_place place = dtc_gpu_locate(nest, &start, 0, levels->form);
+	uint64_t user = dtc_gpu_unit_address(levels, &place, word) + position % word;
+	uint64_t packed = nest->packed + position;
+	if (direction == DTC_GPU_PACK)
+		dtc_gpu_store1(packed, dtc_gpu_load1(user));
+	else
+		dtc_gpu_store1(user, dtc_gpu_load1(packed));
+}
+
+/* One tile; @word, @direction and the form are constants. */
+DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
+				   const struct dtc_gpu_levels *levels, uint32_t word,
+				   uint32_t tile, uint32_t thread, int direction)
+{
+	const uint32_t words = DTC_GPU_WORDS(word);
+	uint64_t first = (nest->begin + word - 1) / word;
+	uint64_t last = nest->end / word;
+	uint64_t unit = first + (uint64_t)tile * (words * DTC_GPU_BLOCK);
+	uint64_t left = last > unit ? last - unit : 0;
+	struct dtc_gpu_pair at[8];
+	struct dtc_gpu_bytes16 value[8];
+	struct dtc_gpu_start start;
+
+	if (tile == 0)
+		dtc_gpu_move_edges(nest, levels, word, thread, direction);
+	if (thread >= left)
+		return;
+	dtc_gpu_split(nest, unit, levels->form, &start);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++) {
+		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
+		struct dtc_gpu_place place =
+			dtc_gpu_locate(nest, &start, ahead < left ? ahead : thread, levels->form);
+
+		at[k].user = dtc_gpu_unit_address(levels, &place, word);
+		at[k].packed = nest->packed + (unit + ahead) * word;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (thread + k * DTC_GPU_BLOCK < left)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK ? at[k].user : at[k].packed,
+					  word, &value[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (thread + k * DTC_GPU_BLOCK < left)
+			dtc_gpu_store_word(direction == DTC_GPU_PACK ? at[k].packed : at[k].user,
+					   word, &value[k]);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs for GPU kernels that tests make up: planned, and run by the shim.
+ */
+#ifndef TEST_KERNELS_GPU_MOVES_H
+#define TEST_KERNELS_GPU_MOVES_H
+
+#include "kernels/gpu.h"
+#include "support/fixture.h"
+
+/* A type with its image, as a device would have it. */
+struct gpu_type {
+	const struct dtc_layout *layout;
+	void *image;
+};
+
+void gpu_type_open(struct gpu_type *gpu, struct dtconv_type *type);
+void gpu_type_close(struct gpu_type *gpu);
+
+/* Bytes [begin, end) of the stream of @count instances, to or from @packed. */
+struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned char *user,
+			   unsigned char *packed, size_t begin, size_t end,
+			   enum dtc_direction direction);
+
+/* Plan and run; answers the class. Fails the case if there is no plan. */
+enum dtc_gpu_class gpu_move(const struct dtc_gpu_job *job);
+
+/* The same for many jobs as one launch. */
+void gpu_move_many(const struct dtc_gpu_job jobs[], size_t count);
+
+/* Run what was planned, with a flag that must arrive. */
+void gpu_launch(struct dtc_gpu_launch *launch);
+
+#endif

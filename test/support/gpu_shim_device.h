@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What kernels need of a device, in C: the twin of src/kernels/gpu_device.h. Accesses that a device
+ * would refuse end the process.
+ */
+#ifndef TEST_SUPPORT_GPU_SHIM_DEVICE_H
+#define TEST_SUPPORT_GPU_SHIM_DEVICE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gpu_params.h"
+
+#define DTC_GPU_FN static inline
+#define DTC_GPU_UNROLL
+#define DTC_GPU_NO_UNROLL
+
+struct dtc_gpu_bytes16 {
+	_Alignas(16) uint32_t w[4];
+};
+
+static inline void *shim_memory(uint64_t address, size_t word)
+{
+	if (address % word) {
+		fprintf(stderr, "GPU shim: a word of %zu bytes at %#llx is not aligned\n", word,
+			(unsigned long long)address);
+		abort();
+	}
+	return (void *)(uintptr_t)address;
+}
+
+static inline uint32_t dtc_gpu_load1(uint64_t address)
+{
+	return *(const uint8_t *)shim_memory(address, 1);
+}
+
+static inline uint32_t dtc_gpu_load2(uint64_t address)
+{
+	uint16_t value;
+
+	memcpy(&value, shim_memory(address, 2), 2);
+	return value;
+}
+
+static inline uint32_t dtc_gpu_load4(uint64_t address)
+{
+	uint32_t value;
+
+	memcpy(&value, shim_memory(address, 4), 4);
+	return value;
+}
+
+static inline uint64_t dtc_gpu_load8(uint64_t address)
+{
+	uint64_t value;
+
+	memcpy(&value, shim_memory(address, 8), 8);
+	return value;
+}
+
+static inline void dtc_gpu_load16(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	memcpy(to->w, shim_memory(address, 16), 16);
+}
+
+static inline void dtc_gpu_load8_into(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	memcpy(to->w, shim_memory(address, 8), 8);
+}
+
+static inline void dtc_gpu_store1(uint64_t address, uint32_t value)
+{
+	*(uint8_t *)shim_memory(address, 1) = (uint8_t)value;
+}
+
+static inline void dtc_gpu_store2(uint64_t address, uint32_t value)
+{
+	memcpy(shim_memory(address, 2), &(uint16_t){ (uint16_t)value }, 2);
+}
+
+static inline void dtc_gpu_store4(uint64_t address, uint32_t value)
+{
+	memcpy(shim_memory(address, 4), &value, 4);
+}
+
+static inline void dtc_gpu_store8(uint64_t address, uint32_t low, uint32_t high)
+{
+	const uint32_t value[2] = { low, high };
+
+	memcpy(shim_memory(address, 8), value, 8);
+}
+
+static inline void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *value)
+{
+	memcpy(shim_memory(address, 16), value->w, 16);
+}
+
+static inline uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
+{
+	return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31));
+}
+
+static inline uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
+{
+	uint64_t a0 = (uint32_t)a, a1 = a >> 32;
+	uint64_t b0 = (uint32_t)b, b1 = b >> 32;
+	uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+
+	return a1 * b1 + (middle >> 32) + (((uint32_t)middle + a0 * b1) >> 32);
+}
+
+static inline void dtc_gpu_fence_system(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
+{
+	uint32_t before = dtc_gpu_load4(counter);
+
+	dtc_gpu_store4(counter, before >= limit ? 0 : before + 1);
+	return before;
+}
+
+static inline void dtc_gpu_release(uint64_t flag, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);
+}
+
+#endif
