@@ -15,7 +15,7 @@ enum dtc_gpu_kernel {
 #define DTC_GPU_ENTRY1(name, params, a)       DTC_GPU_##name,
 #define DTC_GPU_ENTRY2(name, params, a, b)    DTC_GPU_##name,
 #define DTC_GPU_ENTRY3(name, params, a, b, c) DTC_GPU_##name,
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_list.h"
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY2
 #undef DTC_GPU_ENTRY3

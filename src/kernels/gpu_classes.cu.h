@@ -12,9 +12,14 @@
 #include "kernels/gpu_nest.cu.h"
 #include "kernels/gpu_words.cu.h"
 #include "kernels/gpu_walk.cu.h"
+#include "kernels/gpu_entries.cu.h"
 #include "kernels/gpu_pieces.cu.h"
 
 #include "kernels/gpu_strided.cu.h"
+#include "kernels/gpu_periodic.cu.h"
+#include "kernels/gpu_table.cu.h"
+#include "kernels/gpu_indexed.cu.h"
+#include "kernels/gpu_transposing.cu.h"
 #include "kernels/gpu_general.cu.h"
 #include "kernels/gpu_many.cu.h"
 

@@ -13,6 +13,8 @@
 /* Loops over the pieces that a thread has under way at once. */
 #define DTC_GPU_UNROLL    _Pragma("unroll")
 #define DTC_GPU_NO_UNROLL _Pragma("unroll 1")
+#define DTC_GPU_UNROLL_BY(n) DTC_GPU_PRAGMA(unroll n)
+#define DTC_GPU_PRAGMA(text) _Pragma(#text)
 
 /* Sixteen bytes in registers, the first byte lowest. */
 struct __align__(16) dtc_gpu_bytes16 {

@@ -53,9 +53,9 @@ static struct dtc_gpu_divisor divisor_of(const struct dtc_program *program,
 
 static uint64_t start_count(const struct dtc_program *program)
 {
-	return dtc_gpu_has_starts(program)
-		       ? program->ops[0].bytes / DTC_GPU_START_BYTES + 1
-		       : 0;
+	const struct dtc_op *op = dtc_gpu_listed_table(program);
+
+	return op ? (op->bytes - 1) / DTC_GPU_START_BYTES + 1 : 0;
 }
 
 static struct dtc_gpu_image_head head_of(const struct dtc_program *program)
@@ -77,12 +77,24 @@ size_t dtc_gpu_image_bytes(const struct dtc_program *program)
 	return (size_t)head_of(program).bytes;
 }
 
+uint64_t dtc_gpu_image_tables(const struct dtc_program *program)
+{
+	return head_of(program).tables;
+}
+
+uint64_t dtc_gpu_image_starts(const struct dtc_program *program)
+{
+	return head_of(program).starts;
+}
+
 static void write_starts(const struct dtc_program *program, uint32_t starts[])
 {
-	const struct dtc_table *table = dtc_program_table(program, &program->ops[0]);
+	const struct dtc_table *table =
+		dtc_program_table(program, dtc_gpu_listed_table(program));
+	uint64_t count = start_count(program);
 	uint64_t entry = 0;
 
-	for (uint64_t i = 0; i * DTC_GPU_START_BYTES < program->ops[0].bytes; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		entry = dtc_table_find(table, i * DTC_GPU_START_BYTES, entry);
 		starts[i] = (uint32_t)entry;
 	}

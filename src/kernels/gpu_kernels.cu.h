@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA program: every entry of gpu_entries.h as a kernel.
+ * The CUDA program: every entry of gpu_list.h as a kernel.
  */
 #include "kernels/gpu_device.h"
 
@@ -53,4 +53,4 @@
 		DTC_GPU_END();                      \
 	}
 
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_list.h"

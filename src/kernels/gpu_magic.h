@@ -65,14 +65,28 @@ static inline struct dtc_gpu_divisor dtc_gpu_divisor(uint64_t divisor)
 	return result;
 }
 
-/* Whether the program is one table of unlike runs, or a loop of it, whose image lists starts. */
+/* The operation that all of a program's loops go round, if it is a table of unlike runs, else NULL. */
+static inline const struct dtc_op *dtc_gpu_listed_table(const struct dtc_program *program)
+{
+	if (program->op_count == 0)
+		return NULL;
+	const struct dtc_op *last = &program->ops[program->op_count - 1];
+	for (const struct dtc_op *op = program->ops; op < last; op++)
+		if (op->kind != DTC_OP_LOOP)
+			return NULL;
+	if (last->kind != DTC_OP_TABLE ||
+	    dtc_program_table(program, last)->uniform)
+		return NULL;
+	return last;
+}
+
 static inline bool dtc_gpu_has_starts(const struct dtc_program *program)
 {
-	const struct dtc_op *op = &program->ops[0];
-
-	return program->op_count == 1 && op->kind == DTC_OP_TABLE &&
-	       !dtc_program_table(program, op)->uniform &&
-	       dtc_program_table(program, op)->count < UINT32_MAX;
+	return dtc_gpu_listed_table(program) != NULL;
 }
+
+/* Where the tables and the starts are in a program's image. */
+uint64_t dtc_gpu_image_tables(const struct dtc_program *program);
+uint64_t dtc_gpu_image_starts(const struct dtc_program *program);
 
 #endif

@@ -62,6 +62,12 @@ DTC_GPU_FN void dtc_gpu_split(const struct dtc_gpu_nest *nest, uint64_t unit, in
 		start->index[0] = (uint32_t)unit;
 }
 
+/* Division of numbers that fit 32 bits as a rule; for once in a tile. */
+DTC_GPU_FN uint64_t dtc_gpu_quotient(uint64_t a, uint64_t b)
+{
+	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
+}
+
 DTC_GPU_FN uint32_t dtc_gpu_divide(uint32_t x, uint32_t magic, uint32_t shift)
 {
 	return (uint32_t)(((uint64_t)x * magic) >> shift);

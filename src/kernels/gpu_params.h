@@ -171,43 +171,50 @@ struct dtc_gpu_table_params {
 	uint32_t shift;
 };
 
+#define DTC_GPU_START_BYTES 4096
+
 /*
- * Runs of unlike lengths. Level 0 of the nest is the table's packed bytes. Tiles do not span
- * repetitions of the table, unless all its prefixes fit the shared memory (@whole).
+ * Runs of unlike lengths, in tiles of @tile_bytes of the table's packed bytes; @starts lists the entry
+ * that holds every DTC_GPU_START_BYTES-th byte. Level 0 of the nest is 1, the loops round the table
+ * follow. If the table is kept whole in shared memory, tiles go on over its end, and level 0 is its
+ * units.
  */
 struct dtc_gpu_indexed_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
 	uint64_t disps;
 	uint64_t prefixes;
-	uint64_t starts; /* for each DTC_GPU_START_BYTES of the table, the entry that holds its first */
-	uint64_t count;  /* entries */
+	uint64_t starts;
+	uint64_t count; /* entries */
+	uint64_t table_bytes;
 	uint64_t first_tile;
 	uint32_t disp_wide, disp_shift;
 	uint32_t prefix_wide, prefix_shift;
 	uint32_t tiles; /* in one repetition of the table */
+	uint32_t tile_bytes;
 	uint32_t whole;
+	uint32_t reserved;
 };
 
-#define DTC_GPU_START_BYTES 4096
-
-/* The most entries whose prefixes are kept in shared memory. */
-#define DTC_GPU_ENTRIES 4096
+/* Bytes of a tile: whole words for every thread, or a piece, to leave room for those cut in two. */
+#define DTC_GPU_INDEXED_TILE(word) \
+	((word) > 1 ? DTC_GPU_WORDS(word) * DTC_GPU_BLOCK * (word) : 4096u)
 
 /*
- * Transposing: level 0 of the nest is the block in words, @inner the level that is dense in the
- * packed stream, which is level 1, @outer the one that is dense in the user's memory.
+ * Transposing: level 0 of the nest is the block in words, level 1 is dense in the packed stream, level
+ * @outer goes along the user's memory. Tiles are squares over these two.
  */
 struct dtc_gpu_transpose_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
-	uint64_t counts[DTC_GPU_DIMS];         /* of every level */
-	uint64_t packed_strides[DTC_GPU_DIMS]; /* bytes of the stream from one index to the next */
-	uint32_t outer;
-	uint32_t side;  /* elements of a tile's sides */
-	uint32_t pitch; /* words from one row of a tile to the next */
-	uint32_t words; /* of an element */
+	uint64_t packed_strides[DTC_GPU_DIMS]; /* stream bytes from one index to the next */
+	int64_t outer_stride;
+	uint32_t counts[DTC_GPU_DIMS];
 	uint32_t tiles[DTC_GPU_DIMS]; /* along each level */
+	uint32_t outer;
+	uint32_t words;    /* of an element */
+	uint32_t side_log; /* elements of a tile's side */
+	uint32_t pitch;    /* words of shared memory from one row to the next */
 };
 
 struct dtc_gpu_general_params {

@@ -20,13 +20,9 @@ struct dtc_gpu_source {
 	struct dtc_gpu_levels levels;
 	struct dtc_gpu_start start;
 	const uint16_t *ends; /* DTC_GPU_BY_PERIOD: where the run of each byte ends in the period */
-	const struct dtc_gpu_indexed_params *table; /* DTC_GPU_BY_ENTRY */
-	const uint32_t *prefixes;                   /* of the entries at hand, from @base on */
-	uint64_t entry;                             /* the first of these */
-	uint32_t entries;
-	uint64_t base;
-	const struct dtc_gpu_walk *walk; /* DTC_GPU_BY_WALK */
-	uint64_t origin;
+	const struct dtc_gpu_indexed_tile *indexed; /* DTC_GPU_BY_ENTRY */
+	const struct dtc_gpu_walk *walk;            /* DTC_GPU_BY_WALK */
+	uint64_t origin; /* where the tile begins: in the stream for a walk, in @indexed */
 };
 
 /* A tile begins at @position. */
@@ -38,45 +34,16 @@ DTC_GPU_FN void dtc_gpu_begin_source(struct dtc_gpu_source *source, uint64_t pos
 		dtc_gpu_split(source->nest, position, source->levels.form, &source->start);
 }
 
-/* Of the entries at hand the one that holds byte @offset from @base on. */
-DTC_GPU_FN uint32_t dtc_gpu_entry_near(const uint32_t *prefixes, uint32_t entries,
-				       uint32_t offset)
-{
-	uint32_t low = 0;
-	uint32_t n = entries;
-
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		low += prefixes[low + half] <= offset ? half : 0;
-		n -= half;
-	}
-	return low;
-}
-
-DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_span(const struct dtc_gpu_source *source,
-						  const struct dtc_gpu_place *place,
-						  uint32_t unit)
-{
-	uint32_t offset = (uint32_t)((uint64_t)place->index * unit - source->base);
-	uint32_t near = dtc_gpu_entry_near(source->prefixes, source->entries, offset);
-	uint64_t disp = dtc_gpu_listed_disp(source->table->disps, source->table->disp_wide,
-					    source->table->disp_shift, source->entry + near);
-	struct dtc_gpu_span span = { place->address + disp + (offset - source->prefixes[near]),
-				     source->prefixes[near + 1] - offset };
-
-	return span;
-}
-
 /* The rest of the run that holds the byte @ahead bytes into the tile. */
 DTC_GPU_FN struct dtc_gpu_span dtc_gpu_find(const struct dtc_gpu_source *source, uint32_t ahead)
 {
 	if (source->by == DTC_GPU_BY_WALK)
 		return dtc_gpu_walk_to(source->walk, source->origin + ahead);
+	if (source->by == DTC_GPU_BY_ENTRY)
+		return dtc_gpu_indexed_span(source->indexed, 1,
+					    (uint32_t)source->origin + ahead);
 	struct dtc_gpu_place place =
 		dtc_gpu_locate(source->nest, &source->start, ahead, source->levels.form);
-	if (source->by == DTC_GPU_BY_ENTRY)
-		return dtc_gpu_entry_span(source, &place, 1);
 	struct dtc_gpu_span span = { dtc_gpu_unit_address(&source->levels, &place, 1), 0 };
 	if (source->by == DTC_GPU_BY_PERIOD)
 		span.bytes = source->ends[place.index] - place.index;
@@ -247,11 +214,6 @@ DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
 }
 
 /* ---- words of the user's side, for unpacking -------------------------------------------------- */
-
-DTC_GPU_FN uint64_t dtc_gpu_quotient(uint64_t a, uint64_t b)
-{
-	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
-}
 
 /* What of an aligned word of the user's side belongs to its block. */
 struct dtc_gpu_owned {

@@ -12,6 +12,7 @@
 
 #include "base.h"
 #include "checked.h"
+#include "gpu_classes.h"
 #include "gpu_magic.h"
 #include "gpu_nest.h"
 #include "gpu_shape.h"
@@ -33,7 +34,7 @@ struct entry {
 #define DTC_GPU_ENTRY2(name, params, a, b)    { "dtc_gpu_" #name, sizeof(struct params) },
 #define DTC_GPU_ENTRY3(name, params, a, b, c) { "dtc_gpu_" #name, sizeof(struct params) },
 static const struct entry entries[] = {
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_list.h"
 };
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY2
@@ -63,8 +64,7 @@ static enum dtc_gpu_kernel by_direction(enum dtc_direction direction, enum dtc_g
 	return direction == DTC_PACK ? pack : unpack;
 }
 
-/* The kernel of a family for words of 16, 8, 4 bytes and of any; @first is the one that packs 16. */
-static enum dtc_gpu_kernel of_word(enum dtc_gpu_kernel first, uint32_t word,
+enum dtc_gpu_kernel dtc_gpu_kernel_of_word(enum dtc_gpu_kernel first, uint32_t word,
 				   enum dtc_direction direction)
 {
 	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2, [1] = 3 };
@@ -120,19 +120,19 @@ static int plan_general(const struct dtc_gpu_job *job, const char *reason,
 
 /* ---- strided ------------------------------------------------------------------------------------ */
 
-static int plan_strided(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
-			struct dtc_gpu_launch *launch)
+uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+			      struct dtc_gpu_launch *launch, const char **reason)
 {
 	struct dtc_gpu_nest *nest = &launch->params.strided.nest;
-	const char *reason;
 
-	if (!dtc_gpu_make_nest(shape, job->direction, nest, &reason))
-		return plan_general(job, reason, launch);
+	if (!dtc_gpu_make_nest(shape, job->direction, nest, reason))
+		return 0;
 	launch->class = DTC_GPU_CLASS_STRIDED;
-	launch->kernel = of_word(DTC_GPU_strided_pack_16, nest->word, job->direction);
+	launch->kernel =
+		dtc_gpu_kernel_of_word(DTC_GPU_strided_pack_16, nest->word, job->direction);
 	launch->word = nest->word;
 	launch->run_bytes = shape->leaf_bytes;
-	return set_grid(launch, dtc_gpu_nest_tiles(nest, job->direction));
+	return dtc_gpu_nest_tiles(nest, job->direction);
 }
 
 /* ---- many --------------------------------------------------------------------------------------- */
@@ -253,17 +253,31 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 
 /* ---- one job ------------------------------------------------------------------------------------ */
 
-static int plan_shape(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
-		      struct dtc_gpu_launch *launch)
+typedef uint64_t (*plan_fn)(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+			    struct dtc_gpu_launch *launch, const char **reason);
+
+/* The classes, the most particular first. */
+static const plan_fn classes[] = {
+	dtc_gpu_plan_transposing,
+	dtc_gpu_plan_strided,
+	dtc_gpu_plan_periodic,
+	dtc_gpu_plan_indexed,
+};
+
+/* A class that refuses may have left something behind. */
+static uint64_t plan_class(plan_fn plan, const struct dtc_gpu_job *job,
+			   const struct dtc_gpu_shape *shape, struct dtc_gpu_launch *launch,
+			   const char **reason)
 {
-	if (shape->leaf == DTC_GPU_LEAF_BLOCK)
-		return plan_strided(job, shape, launch);
-	return plan_general(job, "no class for this yet", launch);
+	memset(launch, 0, sizeof(*launch));
+	launch->bytes = job->end - job->begin;
+	return plan(job, shape, launch, reason);
 }
 
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
 		 struct dtc_gpu_launch *launch, uint32_t *needed)
 {
+	const char *reason = NULL;
 	struct dtc_gpu_shape shape;
 
 	memset(launch, 0, sizeof(*launch));
@@ -271,8 +285,15 @@ int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *part
 	if (job->begin == job->end)
 		return 0;
 	dtc_gpu_shape_of_job(job, &shape);
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(classes); i++) {
+		uint64_t tiles = plan_class(classes[i], job, &shape, launch, &reason);
+
+		if (tiles)
+			return set_grid(launch, tiles);
+	}
 	if (is_sequence(&shape))
 		return dtc_gpu_plan_many(job, 1, parts, launch, needed);
+	memset(launch, 0, sizeof(*launch));
 	launch->bytes = job->end - job->begin;
-	return plan_shape(job, &shape, launch);
+	return plan_general(job, reason, launch);
 }

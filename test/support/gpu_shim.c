@@ -28,7 +28,7 @@ typedef void (*phase_fn)(const void *params, void *shared, struct dtc_gpu_at at)
 #define DTC_GPU_ENTRY3(name, params, a, b, c) \
 	DTC_GPU_ENTRY2(name, params, a, b)    \
 	DTC_GPU_PHASE(name, params, c, 2)
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_list.h"
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY2
 #undef DTC_GPU_ENTRY3
@@ -49,7 +49,7 @@ struct shim_kernel {
 	  { shim_##name##_0, shim_##name##_1, shim_##name##_2 } },
 
 static const struct shim_kernel kernels[] = {
-#include "kernels/gpu_entries.h"
+#include "kernels/gpu_list.h"
 };
 
 static const struct shim_kernel *find(const char *name)

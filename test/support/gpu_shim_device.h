@@ -16,6 +16,7 @@
 #define DTC_GPU_FN static inline
 #define DTC_GPU_UNROLL
 #define DTC_GPU_NO_UNROLL
+#define DTC_GPU_UNROLL_BY(n)
 
 struct dtc_gpu_bytes16 {
 	_Alignas(16) uint32_t w[4];

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes, whose first
+ * entries the image lists, so that no block searches the table. A short table that is repeated is
+ * kept whole, and tiles go on over its end.
+ */
+#ifndef DTC_KERNELS_GPU_INDEXED_CU_H
+#define DTC_KERNELS_GPU_INDEXED_CU_H
+
+DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, void *shared,
+				     struct dtc_gpu_at at)
+{
+	struct dtc_gpu_indexed_tile tile;
+
+	dtc_gpu_open_tile(p, shared, at.block, &tile);
+	dtc_gpu_list_entries(&tile.entries, shared, at.thread);
+}
+
+/* Bytes of the stretch's ends that are no whole words, in whichever tile they are. */
+DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
+				     uint32_t thread, int direction)
+{
+	const struct dtc_gpu_nest *nest = &tile->entries.p->nest;
+	uint64_t up = (nest->begin + word - 1) / word * word;
+	uint64_t down = nest->end / word * word;
+	uint64_t head_end = up < nest->end ? up : nest->end;
+	uint64_t tail = down > head_end ? down : head_end;
+	uint64_t position = thread < 16 ? nest->begin + thread : tail + thread - 16;
+
+	if (thread >= 32 || position >= (thread < 16 ? head_end : nest->end) ||
+	    position < tile->begin || position >= tile->end)
+		return;
+	uint32_t inside = (uint32_t)(position % word);
+	uint32_t ahead = (uint32_t)(position - inside - tile->origin);
+	uint64_t user = dtc_gpu_indexed_span(tile, word, ahead).address + inside;
+	if (direction == DTC_GPU_PACK)
+		dtc_gpu_store1(nest->packed + position, dtc_gpu_load1(user));
+	else
+		dtc_gpu_store1(user, dtc_gpu_load1(nest->packed + position));
+}
+
+DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
+				      uint32_t thread, int direction)
+{
+	const uint32_t words = DTC_GPU_WORDS(word);
+	uint64_t packed = tile->entries.p->nest.packed + tile->origin;
+	/* Whole words of the tile that are to be moved: [low, high) from its origin on. */
+	uint32_t low = (uint32_t)((tile->begin - tile->origin + word - 1) / word);
+	uint32_t high = tile->end > tile->origin ? (uint32_t)((tile->end - tile->origin) / word)
+						 : 0;
+	struct dtc_gpu_bytes16 value[8];
+	uint64_t user[8];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++) {
+		uint32_t number = thread + k * DTC_GPU_BLOCK;
+
+		user[k] = 0;
+		if (number >= low && number < high)
+			user[k] = dtc_gpu_indexed_span(tile, word, number * word).address;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (user[k])
+			dtc_gpu_load_word(direction == DTC_GPU_PACK
+						  ? user[k]
+						  : packed + (thread + k * DTC_GPU_BLOCK) * word,
+					  word, &value[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (user[k])
+			dtc_gpu_store_word(direction == DTC_GPU_PACK
+						   ? packed + (thread + k * DTC_GPU_BLOCK) * word
+						   : user[k],
+					   word, &value[k]);
+}
+
+DTC_GPU_FN void dtc_gpu_indexed_pieces(const struct dtc_gpu_indexed_tile *tile, uint32_t thread,
+				       int direction)
+{
+	struct dtc_gpu_stretch stretch;
+	struct dtc_gpu_source source;
+
+	if (tile->begin >= tile->end)
+		return;
+	stretch.packed = tile->entries.p->nest.packed;
+	stretch.begin = tile->begin;
+	stretch.end = tile->end;
+	struct dtc_gpu_tile pieces = dtc_gpu_tile_at(&stretch, 0);
+	source.by = DTC_GPU_BY_ENTRY;
+	source.indexed = tile;
+	source.origin = tile->begin - tile->origin;
+	dtc_gpu_move_pieces(&source, &pieces, thread, direction);
+}
+
+DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, void *shared,
+				     uint32_t word, struct dtc_gpu_at at, int direction)
+{
+	struct dtc_gpu_indexed_tile tile;
+
+	dtc_gpu_open_tile(p, shared, at.block, &tile);
+	if (word == 1) {
+		dtc_gpu_indexed_pieces(&tile, at.thread, direction);
+		return;
+	}
+	dtc_gpu_indexed_edge(&tile, word, at.thread, direction);
+	dtc_gpu_indexed_words(&tile, word, at.thread, direction);
+}
+
+#define DTC_GPU_INDEXED(name, word, direction)                                         \
+	DTC_GPU_FN void name(const struct dtc_gpu_indexed_params *p, void *shared,     \
+			     struct dtc_gpu_at at)                                     \
+	{                                                                              \
+		dtc_gpu_indexed_move(p, shared, word, at, direction);                  \
+	}
+
+DTC_GPU_INDEXED(dtc_gpu_indexed_pack_16_phase, 16, DTC_GPU_PACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_pack_8_phase, 8, DTC_GPU_PACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_pack_4_phase, 4, DTC_GPU_PACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_pack_1_phase, 1, DTC_GPU_PACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_unpack_16_phase, 16, DTC_GPU_UNPACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_unpack_8_phase, 8, DTC_GPU_UNPACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_unpack_4_phase, 4, DTC_GPU_UNPACK)
+DTC_GPU_INDEXED(dtc_gpu_indexed_unpack_1_phase, 1, DTC_GPU_UNPACK)
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every GPU kernel once: its identifier, its parameters, what its threads do between barriers. The
+ * entry points, their names and the shim's table are made of this list.
+ *
+ * DTC_GPU_ENTRY1(NAME, parameters, phase)
+ * DTC_GPU_ENTRY2(NAME, parameters, phase, phase)
+ * DTC_GPU_ENTRY3(NAME, parameters, phase, phase, phase)
+ */
+DTC_GPU_ENTRY1(strided_pack_16, dtc_gpu_strided_params, dtc_gpu_strided_pack_16_phase)
+DTC_GPU_ENTRY1(strided_pack_8, dtc_gpu_strided_params, dtc_gpu_strided_pack_8_phase)
+DTC_GPU_ENTRY1(strided_pack_4, dtc_gpu_strided_params, dtc_gpu_strided_pack_4_phase)
+DTC_GPU_ENTRY1(strided_pack_1, dtc_gpu_strided_params, dtc_gpu_strided_pack_1_phase)
+DTC_GPU_ENTRY1(strided_unpack_16, dtc_gpu_strided_params, dtc_gpu_strided_unpack_16_phase)
+DTC_GPU_ENTRY1(strided_unpack_8, dtc_gpu_strided_params, dtc_gpu_strided_unpack_8_phase)
+DTC_GPU_ENTRY1(strided_unpack_4, dtc_gpu_strided_params, dtc_gpu_strided_unpack_4_phase)
+DTC_GPU_ENTRY1(strided_unpack_1, dtc_gpu_strided_params, dtc_gpu_strided_unpack_1_phase)
+DTC_GPU_ENTRY2(periodic_pack_16, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_pack_16_phase)
+DTC_GPU_ENTRY2(periodic_pack_8, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_pack_8_phase)
+DTC_GPU_ENTRY2(periodic_pack_4, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_pack_4_phase)
+DTC_GPU_ENTRY2(periodic_pack_1, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_pack_1_phase)
+DTC_GPU_ENTRY2(periodic_unpack_16, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_unpack_16_phase)
+DTC_GPU_ENTRY2(periodic_unpack_8, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_unpack_8_phase)
+DTC_GPU_ENTRY2(periodic_unpack_4, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_unpack_4_phase)
+DTC_GPU_ENTRY2(periodic_unpack_1, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
+	       dtc_gpu_periodic_unpack_1_phase)
+DTC_GPU_ENTRY1(table_pack_16, dtc_gpu_table_params, dtc_gpu_table_pack_16_phase)
+DTC_GPU_ENTRY1(table_pack_8, dtc_gpu_table_params, dtc_gpu_table_pack_8_phase)
+DTC_GPU_ENTRY1(table_pack_4, dtc_gpu_table_params, dtc_gpu_table_pack_4_phase)
+DTC_GPU_ENTRY1(table_pack_1, dtc_gpu_table_params, dtc_gpu_table_pack_1_phase)
+DTC_GPU_ENTRY1(table_unpack_16, dtc_gpu_table_params, dtc_gpu_table_unpack_16_phase)
+DTC_GPU_ENTRY1(table_unpack_8, dtc_gpu_table_params, dtc_gpu_table_unpack_8_phase)
+DTC_GPU_ENTRY1(table_unpack_4, dtc_gpu_table_params, dtc_gpu_table_unpack_4_phase)
+DTC_GPU_ENTRY1(table_unpack_1, dtc_gpu_table_params, dtc_gpu_table_unpack_1_phase)
+DTC_GPU_ENTRY2(indexed_pack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_pack_16_phase)
+DTC_GPU_ENTRY2(indexed_pack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_pack_8_phase)
+DTC_GPU_ENTRY2(indexed_pack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_pack_4_phase)
+DTC_GPU_ENTRY2(indexed_pack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_pack_1_phase)
+DTC_GPU_ENTRY2(indexed_unpack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_unpack_16_phase)
+DTC_GPU_ENTRY2(indexed_unpack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_unpack_8_phase)
+DTC_GPU_ENTRY2(indexed_unpack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_unpack_4_phase)
+DTC_GPU_ENTRY2(indexed_unpack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
+	       dtc_gpu_indexed_unpack_1_phase)
+DTC_GPU_ENTRY2(transposing_pack_16, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_pack_16_load, dtc_gpu_transposing_pack_16_store)
+DTC_GPU_ENTRY2(transposing_pack_8, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_pack_8_load, dtc_gpu_transposing_pack_8_store)
+DTC_GPU_ENTRY2(transposing_pack_4, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_pack_4_load, dtc_gpu_transposing_pack_4_store)
+DTC_GPU_ENTRY2(transposing_pack_2, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_pack_2_load, dtc_gpu_transposing_pack_2_store)
+DTC_GPU_ENTRY2(transposing_pack_1, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_pack_1_load, dtc_gpu_transposing_pack_1_store)
+DTC_GPU_ENTRY2(transposing_unpack_16, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_unpack_16_load, dtc_gpu_transposing_unpack_16_store)
+DTC_GPU_ENTRY2(transposing_unpack_8, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_unpack_8_load, dtc_gpu_transposing_unpack_8_store)
+DTC_GPU_ENTRY2(transposing_unpack_4, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_unpack_4_load, dtc_gpu_transposing_unpack_4_store)
+DTC_GPU_ENTRY2(transposing_unpack_2, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_unpack_2_load, dtc_gpu_transposing_unpack_2_store)
+DTC_GPU_ENTRY2(transposing_unpack_1, dtc_gpu_transpose_params,
+	       dtc_gpu_transposing_unpack_1_load, dtc_gpu_transposing_unpack_1_store)
+DTC_GPU_ENTRY1(general_pack, dtc_gpu_general_params, dtc_gpu_general_pack_phase)
+DTC_GPU_ENTRY1(general_unpack, dtc_gpu_general_params, dtc_gpu_general_unpack_phase)
+DTC_GPU_ENTRY3(many_pack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_fetch,
+	       dtc_gpu_many_pack_phase)
+DTC_GPU_ENTRY3(many_unpack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_fetch,
+	       dtc_gpu_many_unpack_phase)
