@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A graph is the list of work that a capture recorded, in the order of recording, which respects
+ * every dependency. Nodes have no handles.
+ */
+#ifndef TEST_SUPPORT_CUDA_STANDIN_GRAPH_H
+#define TEST_SUPPORT_CUDA_STANDIN_GRAPH_H
+
+#include "support/cuda_standin/standin_internal.h"
+
+CUgraph standin_graph_create(void);
+/* The op is the graph's from now on. */
+void standin_graph_append(CUgraph graph, struct standin_op *op);
+void standin_graph_destroy(CUgraph graph);
+void standin_graph_reset(void);
+
+#endif

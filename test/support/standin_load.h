@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads a stand-in for a vendor's library by its path in the build folder, for all: whoever opens
+ * libcuda.so.1 or libgdrapi.so.2 later finds it by that name, without any environment.
+ */
+#ifndef TEST_SUPPORT_STANDIN_LOAD_H
+#define TEST_SUPPORT_STANDIN_LOAD_H
+
+#include "support/cuda_standin/standin.h"
+
+/* The control table of the stand-in libcuda.so.1; NULL if this tree has none (no cuda.h). */
+const struct standin *standin_load(void);
+
+/* Whether the stand-in libgdrapi.so.2 is loaded. It asks libcuda, which is loaded first. */
+int standin_load_gdrapi(void);
+
+#endif
