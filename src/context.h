@@ -38,6 +38,13 @@ struct dtc_error_slot {
 	char text[DTC_ERROR_TEXT_MAX];
 };
 
+/* What is known of devices in this process, and what their vendors keep for the context. */
+struct dtc_devices {
+	_Atomic bool found;               /* a vendor's driver is in the process */
+	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
+	void *_Atomic cuda;
+};
+
 struct dtconv_context {
 	struct dtconv_allocator allocator;
 	dtconv_log_fn log;
@@ -51,6 +58,7 @@ struct dtconv_context {
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
+	struct dtc_devices devices;
 	pthread_mutex_t error_lock;
 	uint64_t error_serial;
 	struct dtc_error_slot errors[DTC_ERROR_SLOTS];

@@ -45,14 +45,58 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 	return layout;
 }
 
+static void release_images(struct dtc_layout_image *image)
+{
+	while (image) {
+		struct dtc_layout_image *next = image->next;
+
+		image->release(image);
+		image = next;
+	}
+}
+
 void dtc_layout_destroy(struct dtc_layout *layout)
 {
 	if (!layout)
 		return;
 	struct dtconv_context *context = layout->program->context;
 
+	release_images(atomic_load_explicit(&layout->images, memory_order_acquire));
 	dtc_program_unref(layout->program);
 	dtc_free(context, layout);
+}
+
+static uint64_t runs_of_leaf(const struct dtc_program *program, const struct dtc_op *op)
+{
+	if (op->kind == DTC_OP_RUN)
+		return 1;
+	return op->kind == DTC_OP_STRIP ? op->count : dtc_program_table(program, op)->count;
+}
+
+uint64_t dtc_layout_runs(const struct dtc_layout *layout)
+{
+	const struct dtc_program *program = layout->program;
+	uint64_t times[DTC_PROGRAM_DEPTH + 1] = { 1 };
+	uint32_t ends[DTC_PROGRAM_DEPTH + 1] = { program->op_count };
+	uint64_t runs = 0, more;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < program->op_count; i++) {
+		const struct dtc_op *op = &program->ops[i];
+
+		while (i == ends[depth])
+			depth--;
+		uint64_t each = dtc_op_is_loop(op) ? op->count : runs_of_leaf(program, op);
+		if (__builtin_mul_overflow(times[depth], each, &more))
+			return UINT64_MAX;
+		if (dtc_op_is_loop(op)) {
+			times[++depth] = more;
+			ends[depth] = i + op->body + 1;
+		} else if (__builtin_add_overflow(runs, more, &runs)) {
+			return UINT64_MAX;
+		}
+	}
+	return runs;
 }
 
 /* ---- several instances ----------------------------------------------------------------- */

@@ -41,12 +41,20 @@ enum dtc_plain {
 	DTC_PLAIN_RUNS   /* runs */
 };
 
+/* What a device keeps of a layout: hung in by a copy backend, released with the layout. */
+struct dtc_layout_image {
+	struct dtc_layout_image *next;
+	void (*release)(struct dtc_layout_image *image);
+};
+
 struct dtc_layout {
 	struct dtc_program *program; /* of one instance */
 	int64_t extent;
 	uint64_t size; /* packed bytes of one instance */
 	bool dense;    /* any number of instances is one run */
 	enum dtc_plain plain;
+	/* Devices' copies; added, never taken away, while the layout lives. */
+	struct dtc_layout_image *_Atomic images;
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */
@@ -61,6 +69,9 @@ struct dtc_op dtc_layout_root(const struct dtc_layout *layout, uint64_t count);
 
 /* The part that the top-level operation @op is. */
 struct dtc_part dtc_layout_part(const struct dtc_layout *layout, uint32_t op);
+
+/* Runs of one instance as the program counts them, or UINT64_MAX if there are more. */
+uint64_t dtc_layout_runs(const struct dtc_layout *layout);
 
 /* The shape of @count instances as a whole. */
 enum dtc_shape dtc_layout_shape(const struct dtc_layout *layout, uint64_t count);
