@@ -39,6 +39,8 @@ AS_IF([test "$have_$1" = yes], [AC_MSG_RESULT([yes ${$1_CPPFLAGS}])], [AC_MSG_RE
 
 AC_DEFUN([DTC_WITH_CUDA], [
 DTC_WITH_VENDOR([cuda], [CUDA], [CUDA], [cuda.h], [compiler /usr/local/cuda])
+AS_IF([test "$have_CUDA" = yes],
+	[AC_DEFINE([HAVE_CUDA], [1], [Define to 1 if memory of CUDA devices can be reached.])])
 AC_ARG_WITH([cuda-libdir],
 	[AS_HELP_STRING([--with-cuda-libdir=DIR], [folder of libnvrtc, where it is not CUDA's lib64])],
 	[], [with_cuda_libdir=])

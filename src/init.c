@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "copy_backends/backend.h"
+#include "copy_backends/memory/vendor.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"
@@ -65,6 +66,8 @@ void dtconv_context_destroy(struct dtconv_context *context)
 			live);
 		return;
 	}
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		dtc_vendors[i]->close(context);
 	dtc_predefined_destroy(context);
 	dtc_context_destroy(context);
 }
@@ -101,12 +104,15 @@ static void describe_threads(struct dtc_text *text, const struct dtc_threads *th
 			dtc_threads_origin(threads));
 }
 
-static void describe_backends(struct dtc_text *text)
+static void describe_backends(struct dtconv_context *context, struct dtc_text *text)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
 		dtc_text_printf(text, "backend %s: %s\n", dtc_backends[i]->name,
 				dtc_backends[i]->what);
-	dtc_text_printf(text, "backend cuda: not in this version of the library\n");
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		dtc_vendors[i]->describe(context, text);
+	if (!dtc_vendors[0])
+		dtc_text_printf(text, "CUDA: not in this build\n");
 }
 
 int dtconv_context_format_info(struct dtconv_context *context, char *buffer, size_t capacity,
@@ -121,6 +127,6 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 	describe_cpu(context, &text);
 	describe_threads(&text, &context->threads);
 	dtc_tuning_describe(&context->tuning, context->cpu->name, &text);
-	describe_backends(&text);
+	describe_backends(context, &text);
 	return dtc_text_finish(&text, length);
 }

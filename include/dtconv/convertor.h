@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/representation.h>
 #include <dtconv/status.h>
@@ -110,11 +111,25 @@ struct dtconv_convertor_params {
 	dtconv_op_fn op_fn; /**< the function of DTCONV_OP_USER, else NULL */
 	void *op_arg;       /**< handed to it */
 	unsigned flags;     /**< of enum dtconv_convertor_flags */
+	/**
+	 * Where the user's buffer and packed memory are, for callers who know: it spares a question to
+	 * the device's driver. Said wrongly, anything may happen. Default: found out.
+	 */
+	enum dtconv_memory_kind user_memory;
+	enum dtconv_memory_kind packed_memory; /**< see user_memory */
+	/** with DTCONV_CONVERTOR_STREAM: a CUstream or cudaStream_t, also a default stream's */
+	void *stream;
 };
 
 /** Flags of struct dtconv_convertor_params. */
 enum dtconv_convertor_flags {
-	DTCONV_CONVERTOR_CRC32C = 1 /**< keep a checksum of the packed stream */
+	DTCONV_CONVERTOR_CRC32C = 1, /**< keep a checksum of the packed stream */
+	/**
+	 * Work on a device is done in the order of params.stream: after what the stream has been given
+	 * before, and before what it is given later. Without it the data must be ready when the call
+	 * is made.
+	 */
+	DTCONV_CONVERTOR_STREAM = 2
 };
 
 /**
@@ -404,13 +419,6 @@ DTCONV_API int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t 
  *         DTCONV_ERR_STATE if nothing was started.
  */
 DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved);
-
-/** Where a buffer lives. */
-enum dtconv_memory_kind {
-	DTCONV_MEMORY_HOST,   /**< ordinary memory of the process */
-	DTCONV_MEMORY_PINNED, /**< host memory registered with a device */
-	DTCONV_MEMORY_DEVICE  /**< memory of a device */
-};
 
 /**
  * Explain which path would move data of a type and why, as text of a few lines: the

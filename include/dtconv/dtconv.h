@@ -30,6 +30,7 @@
 
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
+#include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/representation.h>
 #include <dtconv/status.h>

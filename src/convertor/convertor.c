@@ -81,6 +81,7 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 	created->operation = (struct dtc_operation){.in_flight = false};
 	created->typed = NULL;
 	created->checksum = (struct dtc_checksum){ .on = false };
+	created->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
 	*convertor = created;
 	return 0;
 }
@@ -150,23 +151,95 @@ int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
 
 /* ---- what else it does --------------------------------------------------------------- */
 
+/* What the caller gave, with the defaults of what an older caller does not know. */
+static int read_params(struct dtconv_context *context, const struct dtconv_convertor_params *given,
+		       const char *caller, struct dtconv_convertor_params *params)
+{
+	*params = (struct dtconv_convertor_params){ .struct_size = sizeof(*params) };
+	if (!given)
+		return 0;
+	if (given->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.struct_size is 0, not sizeof(struct "
+				"dtconv_convertor_params)",
+				caller);
+	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	return 0;
+}
+
+static int check_operation(struct dtconv_context *context,
+			   const struct dtconv_convertor_params *params, const char *caller)
+{
+	if (params->op == DTCONV_OP_USER && !params->op_fn)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.op is user, but params.op_fn is NULL",
+				caller);
+	if (params->op != DTCONV_OP_USER && params->op_fn)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.op_fn is given, but params.op is not user",
+				caller);
+	return 0;
+}
+
+static int check_kind(struct dtconv_context *context, enum dtconv_memory_kind kind,
+		      const char *member, const char *caller)
+{
+	if ((unsigned)kind <= DTCONV_MEMORY_DEVICE)
+		return 0;
+	return DTC_FAIL(context, DTCONV_ERR_INVAL, "%s: params.%s is %d, no kind of memory", caller,
+			member, (int)kind);
+}
+
+static int check_params(struct dtconv_context *context,
+			const struct dtconv_convertor_params *params, const char *caller)
+{
+	const unsigned known = DTCONV_CONVERTOR_CRC32C | DTCONV_CONVERTOR_STREAM;
+	int status = 0;
+
+	if (params->flags & ~known)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.flags has unknown bits: 0x%x", caller,
+				params->flags);
+	if (params->stream && !(params->flags & DTCONV_CONVERTOR_STREAM))
+		status = DTC_FAIL(context, DTCONV_ERR_INVAL,
+				  "%s: params.stream is given, but params.flags lacks "
+				  "DTCONV_CONVERTOR_STREAM",
+				  caller);
+	if (!status)
+		status = check_kind(context, params->user_memory, "user_memory", caller);
+	if (!status)
+		status = check_kind(context, params->packed_memory, "packed_memory", caller);
+	return status ? status : check_operation(context, params, caller);
+}
+
+static struct dtc_placement placement_of(const struct dtconv_convertor_params *params)
+{
+	return (struct dtc_placement){ .user = params->user_memory,
+				       .packed = params->packed_memory,
+				       .on_stream = params->flags & DTCONV_CONVERTOR_STREAM,
+				       .stream = params->stream };
+}
+
 int dtc_convertor_configure(struct dtconv_convertor *convertor,
 			    const struct dtconv_convertor_params *params,
 			    const char *caller)
 {
-	const struct dtconv_convertor_params defaults = { .struct_size =
-								  sizeof(defaults) };
+	struct dtconv_context *context = convertor->type->context;
+	struct dtconv_convertor_params all;
 	struct dtc_typed *typed;
-	unsigned flags;
 
-	int status = dtc_typed_create(convertor->type, convertor->count,
-				      params ? params : &defaults, caller, &typed,
-				      &flags);
+	int status = read_params(context, params, caller, &all);
+	if (!status)
+		status = check_params(context, &all, caller);
+	if (!status)
+		status = dtc_typed_create(convertor->type, convertor->count, &all, caller,
+					  &typed);
 	if (status)
 		return status;
 	dtc_typed_destroy(convertor->typed);
 	convertor->typed = typed;
-	convertor->checksum.on = flags & DTCONV_CONVERTOR_CRC32C;
+	convertor->checksum.on = all.flags & DTCONV_CONVERTOR_CRC32C;
+	convertor->placement = placement_of(&all);
 	dtc_checksum_reset(&convertor->checksum);
 	dtc_cursor_seek(&convertor->cursor, 0);
 	return 0;
@@ -213,6 +286,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 		return status;
 	copy = dtc_alloc(context, sizeof(*copy));
 	if (copy) {
+		copy->operation = (struct dtc_operation){ .in_flight = false };
 		copy->typed = NULL;
 		copy->type = dtconv_type_ref(convertor->type);
 	}
@@ -225,8 +299,8 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	copy->count = convertor->count;
 	copy->user = convertor->user;
 	copy->direction = convertor->direction;
-	copy->operation = (struct dtc_operation){.in_flight = false};
 	copy->checksum = convertor->checksum;
+	copy->placement = convertor->placement;
 	dtc_cursor_copy(&copy->cursor, &convertor->cursor);
 	*clone = copy;
 	return 0;
@@ -238,6 +312,8 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 		return;
 	struct dtconv_type *type = convertor->type;
 
+	if (convertor->operation.in_flight)
+		(void)dtc_device_wait(&convertor->operation.event);
 	dtc_typed_destroy(convertor->typed);
 	dtc_free(type->context, convertor);
 	dtconv_type_unref(type);

@@ -9,6 +9,7 @@
 #include <dtconv/convertor.h>
 
 #include "convertor/checksum.h"
+#include "convertor/device.h"
 #include "convertor/typed.h"
 #include "copy_backends/backend.h"
 #include "datatype/cursor.h"
@@ -21,6 +22,7 @@ struct dtc_operation {
 	size_t moved;
 	dtconv_done_fn done;
 	void *arg;
+	struct dtc_event event; /* without a backend: the bytes have moved */
 };
 
 struct dtconv_convertor {
@@ -31,6 +33,7 @@ struct dtconv_convertor {
 	struct dtc_operation operation;
 	struct dtc_typed *typed; /* NULL: the bytes of memory are moved as they are */
 	struct dtc_checksum checksum;
+	struct dtc_placement placement;
 	struct dtc_cursor
 		cursor; /* of the native stream; only its layout counts if typed */
 };

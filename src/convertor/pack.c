@@ -12,6 +12,7 @@
 #include "context.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
+#include "device.h"
 #include "log.h"
 #include "parallel.h"
 
@@ -36,20 +37,30 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 				    .move_bytes = DTC_MIN(bytes, cursor->size - before),
 				    .direction = direction};
 
-	int status = dtc_host_backend.submit(&job);
+	struct dtc_event none;
+	int status = dtc_host_backend.submit(&job, &none);
 	*moved = (size_t)(cursor->position - before);
 	return status;
 }
 
 /* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
-static inline int move_native(struct dtconv_context *context, struct dtc_cursor *cursor,
-			      char *user, char *packed, size_t bytes,
-			      enum dtc_direction direction, size_t *moved)
+static inline int move_on_host(const struct dtc_move *move, size_t *moved)
 {
-	if (DTC_UNLIKELY(dtc_parallel_is_worth(context, bytes)) &&
-	    dtc_parallel_move(context, cursor, user, packed, bytes, direction, moved))
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
+	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
+			      move->direction, moved))
 		return 0;
-	return dtc_convertor_move(cursor, user, packed, bytes, direction, moved);
+	return dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
+				  move->direction, moved);
+}
+
+/* Bytes as they are, wherever they lie. */
+static inline int move_native(const struct dtc_move *move, size_t *moved)
+{
+	if (DTC_LIKELY(dtc_device_is_needless(move->context, &move->placement, move->user,
+					      move->packed)))
+		return move_on_host(move, moved);
+	return dtc_device_move(move, moved);
 }
 
 /* ---- one-shot calls ------------------------------------------------------------------------ */
@@ -82,7 +93,8 @@ static inline bool move_at_once(const struct dtconv_type *type, size_t count, ch
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
 	    (count > 1 && dtc_convertor_is_too_long(&type->bounds, count)))
 		return false;
-	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size)))
+	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size) ||
+			 !dtc_memory_is_ordinary(type->context, user, packed)))
 		return false;
 	if (layout->dense && size < type->context->tuning.stream_bytes)
 		size = move_dense(layout, size, user, packed, bytes, direction);
@@ -124,8 +136,16 @@ static int move_whole(struct dtconv_type *type, size_t count, char *user, char *
 	int status =
 		dtc_convertor_aim(&cursor, type, count, caller, "type (argument 1)");
 	if (!status) {
-		status = move_native(type->context, &cursor, user, packed, bytes, direction,
-				     &done);
+		const struct dtc_move move = { .context = type->context,
+					       .cursor = &cursor,
+					       .bounds = &type->bounds,
+					       .user = user,
+					       .packed = packed,
+					       .bytes = DTC_MIN(bytes, (size_t)cursor.size),
+					       .direction = direction,
+					       .caller = caller };
+
+		status = move_native(&move, &done);
 		count_call(type->context, direction, done);
 	}
 	if (moved)
@@ -178,13 +198,49 @@ static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t b
 		       : dtc_typed_unpack(convertor->typed, &move, moved);
 }
 
+/* The next bytes of an untyped stream. */
+static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char *packed,
+					size_t bytes, const char *caller)
+{
+	struct dtc_cursor *cursor = &convertor->cursor;
+
+	return (struct dtc_move){ .context = convertor->type->context,
+				  .cursor = cursor,
+				  .bounds = &convertor->type->bounds,
+				  .user = convertor->user,
+				  .packed = packed,
+				  .bytes = (size_t)DTC_MIN(bytes,
+							   cursor->size - cursor->position),
+				  .direction = convertor->direction,
+				  .placement = convertor->placement,
+				  .caller = caller };
+}
+
 static int move_some(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		     size_t *moved, const char *caller)
 {
 	if (DTC_UNLIKELY(convertor->typed))
 		return move_typed(convertor, packed, bytes, moved, caller);
-	return move_native(convertor->type->context, &convertor->cursor, convertor->user,
-			   packed, bytes, convertor->direction, moved);
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	return move_native(&move, moved);
+}
+
+/* Whether the processor itself looks at the bytes, which it cannot where they are a device's. */
+static inline bool is_processors_work(const struct dtconv_convertor *convertor)
+{
+	return convertor->typed || convertor->checksum.on;
+}
+
+static int check_reach(const struct dtconv_convertor *convertor, const char *packed,
+		       const char *caller)
+{
+	struct dtconv_context *context = convertor->type->context;
+
+	if (!is_processors_work(convertor) ||
+	    dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
+		return 0;
+	return dtc_device_refuse(context, &convertor->placement, convertor->user, packed, caller);
 }
 
 static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -210,9 +266,13 @@ static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t
 static int move_next(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		     size_t *moved, const char *caller)
 {
-	int status = DTC_UNLIKELY(convertor->checksum.on)
-			     ? move_checked(convertor, packed, bytes, moved, caller)
-			     : move_some(convertor, packed, bytes, moved, caller);
+	int status = check_reach(convertor, packed, caller);
+
+	*moved = 0;
+	if (!status)
+		status = DTC_UNLIKELY(convertor->checksum.on)
+				 ? move_checked(convertor, packed, bytes, moved, caller)
+				 : move_some(convertor, packed, bytes, moved, caller);
 
 	count_call(convertor->type->context, convertor->direction, *moved);
 	return status;
@@ -310,6 +370,8 @@ static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char 
 	    dtc_parallel_is_worth(convertor->type->context, (size_t)cursor->size) ||
 	    convertor->checksum.on || convertor->operation.in_flight ||
 	    convertor->direction != direction ||
+	    !dtc_device_is_needless(convertor->type->context, &convertor->placement,
+				    convertor->user, packed) ||
 	    !dtc_host_backend.move_at_once(cursor->layout, cursor->count, convertor->user, packed,
 					 direction))
 		return false;
@@ -354,6 +416,23 @@ int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *pack
 
 /* ---- started operations -------------------------------------------------------------------- */
 
+/* Start what a device does; what the processor does, it does at once. */
+static int start_next(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		      const char *caller)
+{
+	struct dtc_operation *operation = &convertor->operation;
+
+	if (is_processors_work(convertor) ||
+	    dtc_device_is_needless(convertor->type->context, &convertor->placement,
+				   convertor->user, packed))
+		return move_next(convertor, packed, bytes, &operation->moved, caller);
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+	int status = dtc_device_start(&move, &operation->event, &operation->moved);
+
+	count_call(convertor->type->context, convertor->direction, operation->moved);
+	return status;
+}
+
 int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes,
 			   dtconv_done_fn done, void *arg)
 {
@@ -365,20 +444,30 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 	if (status)
 		return status;
 	*operation = (struct dtc_operation){.in_flight = true, .done = done, .arg = arg};
-	operation->status =
-		move_next(convertor, packed, bytes, &operation->moved, __func__);
+	operation->status = start_next(convertor, packed, bytes, __func__);
 	if (!operation->status && convertor->direction == DTC_UNPACK && operation->moved < bytes)
 		operation->status = surplus(convertor, bytes, operation->moved, __func__);
 	return 0;
 }
 
-static int complete(struct dtconv_convertor *convertor, size_t *moved, const char *caller)
+/* The bytes of a job that failed do not count, and the position goes back before them. */
+static void undo(struct dtconv_convertor *convertor)
+{
+	struct dtc_cursor *cursor = &convertor->cursor;
+
+	dtc_cursor_seek(cursor, cursor->position - convertor->operation.moved);
+	convertor->operation.moved = 0;
+}
+
+static int complete(struct dtconv_convertor *convertor, int status, size_t *moved)
 {
 	struct dtc_operation *operation = &convertor->operation;
 
-	if (!operation->in_flight)
-		return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
-				"%s: no operation was started", caller);
+	operation->event.backend = NULL;
+	if (status) {
+		operation->status = status;
+		undo(convertor);
+	}
 	operation->in_flight = false;
 	if (operation->done)
 		operation->done(operation->arg, operation->status, operation->moved);
@@ -387,19 +476,38 @@ static int complete(struct dtconv_convertor *convertor, size_t *moved, const cha
 	return operation->status;
 }
 
+static int check_started(const struct dtconv_convertor *convertor, const char *caller)
+{
+	if (convertor->operation.in_flight)
+		return 0;
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE, "%s: no operation was started",
+			caller);
+}
+
 /* Host memory is copied by the time start returns, so the first test finds it done. */
 int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
 {
 	if (!convertor)
 		return DTCONV_ERR_INVAL;
-	return complete(convertor, moved, __func__);
+	struct dtc_event *event = &convertor->operation.event;
+	int status = check_started(convertor, __func__);
+
+	if (status)
+		return status;
+	if (event->backend)
+		status = event->backend->test(event);
+	return status == DTCONV_INPROGRESS ? status : complete(convertor, status, moved);
 }
 
 int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 {
 	if (!convertor)
 		return DTCONV_ERR_INVAL;
-	return complete(convertor, moved, __func__);
+	int status = check_started(convertor, __func__);
+
+	if (status)
+		return status;
+	return complete(convertor, dtc_device_wait(&convertor->operation.event), moved);
 }
 
 /* ---- copies -------------------------------------------------------------------------------- */
@@ -420,25 +528,50 @@ static int check_signatures(const struct dtconv_type *source_type, size_t source
 			"dtconv_copy: the source's signature differs from the target's");
 }
 
-/* Pack into a small buffer and unpack it again until either side ends. */
-static int copy_through(struct dtc_cursor *source, char *from, struct dtc_cursor *target,
-			char *to, size_t *copied)
+/* One side of a copy. */
+struct end {
+	const struct dtconv_type *type;
+	struct dtc_cursor cursor;
+	char *data;
+};
+
+/* The buffer between the two is the host's; their own memory may be anyone's. */
+static int move_end(struct end *end, char *buffer, size_t bytes, enum dtc_direction direction,
+		    size_t *moved)
 {
+	struct dtc_cursor *cursor = &end->cursor;
+	const struct dtc_move move = { .context = end->type->context,
+				       .cursor = cursor,
+				       .bounds = &end->type->bounds,
+				       .user = end->data,
+				       .packed = buffer,
+				       .bytes = (size_t)DTC_MIN(bytes,
+								cursor->size - cursor->position),
+				       .direction = direction,
+				       .placement = { .packed = DTCONV_MEMORY_HOST },
+				       .caller = "dtconv_copy" };
+
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)))
+		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction, moved);
+	return dtc_device_move(&move, moved);
+}
+
+/* Pack into a small buffer and unpack it again until either side ends. */
+static int copy_through(struct end *source, struct end *target, size_t *copied)
+{
+	const struct dtc_cursor *from = &source->cursor, *to = &target->cursor;
 	char buffer[COPY_BYTES];
 	size_t packed, unpacked;
 	int status = 0;
 
 	*copied = 0;
-	while (!status && source->position < source->size && target->position < target->size) {
-		size_t room = (size_t)DTC_MIN(target->size - target->position,
-					      (uint64_t)sizeof(buffer));
+	while (!status && from->position < from->size && to->position < to->size) {
+		size_t room = (size_t)DTC_MIN(to->size - to->position, (uint64_t)sizeof(buffer));
 
-		status =
-			dtc_convertor_move(source, from, buffer, room, DTC_PACK, &packed);
+		status = move_end(source, buffer, room, DTC_PACK, &packed);
 		if (status)
 			break;
-		status = dtc_convertor_move(target, to, buffer, packed, DTC_UNPACK,
-					    &unpacked);
+		status = move_end(target, buffer, packed, DTC_UNPACK, &unpacked);
 		*copied += unpacked;
 	}
 	return status;
@@ -450,7 +583,8 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 {
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
-	struct dtc_cursor from, to;
+	struct end from = { .type = source_type, .data = (char *)(uintptr_t)source };
+	struct end to = { .type = target_type, .data = target };
 	enum dtconv_signature_relation relation;
 	size_t copied = 0;
 
@@ -460,17 +594,17 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 		return DTC_FAIL(source_type->context, DTCONV_ERR_INVAL,
 				"%s: target_type (argument 4) was made in another context",
 				__func__);
-	int status = dtc_convertor_aim(&from, source_type, source_count, __func__,
+	int status = dtc_convertor_aim(&from.cursor, source_type, source_count, __func__,
 				       "source_type (argument 1)");
 	if (!status)
-		status = dtc_convertor_aim(&to, target_type, target_count, __func__,
+		status = dtc_convertor_aim(&to.cursor, target_type, target_count, __func__,
 					   "target_type (argument 4)");
 	if (!status)
 		status = check_signatures(source_type, source_count, target_type, target_count,
 					  &relation);
 	if (status)
 		return status;
-	status = copy_through(&from, (char *)(uintptr_t)source, &to, target, &copied);
+	status = copy_through(&from, &to, &copied);
 	count_call(source_type->context, DTC_PACK, copied);
 	count_call(source_type->context, DTC_UNPACK, copied);
 	if (moved)
@@ -478,6 +612,6 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
 		return DTC_FAIL(source_type->context, DTCONV_ERR_TRUNCATE,
 				"%s: the source has %zu packed bytes, the target room for %zu",
-				__func__, (size_t)from.size, (size_t)to.size);
+				__func__, (size_t)from.cursor.size, (size_t)to.cursor.size);
 	return status;
 }

@@ -101,7 +101,8 @@ static void move_slice(void *arg, size_t index)
 	job.bytes = slice_begin(split, index + 1) - begin;
 	dtc_cursor_copy(&cursor, whole->cursor);
 	dtc_cursor_seek(&cursor, cursor.position + begin);
-	int status = dtc_host_backend.submit(&job);
+	struct dtc_event none;
+	int status = dtc_host_backend.submit(&job, &none);
 	assert(!status); /* between host memories nothing can fail */
 	(void)status;
 }

@@ -25,29 +25,6 @@
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-static int check_params(struct dtconv_context *context,
-			const struct dtconv_convertor_params *params, const char *caller)
-{
-	if (params->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_convertor_params)",
-				caller);
-	if (params->flags & ~(unsigned)DTCONV_CONVERTOR_CRC32C)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.flags has unknown bits: 0x%x", caller,
-				params->flags);
-	if (params->op == DTCONV_OP_USER && !params->op_fn)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.op is user, but params.op_fn is NULL",
-				caller);
-	if (params->op != DTCONV_OP_USER && params->op_fn)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.op_fn is given, but params.op is not user",
-				caller);
-	return 0;
-}
-
 static void choose_conversions(struct dtc_typed *typed)
 {
 	struct dtc_representation native;
@@ -137,24 +114,19 @@ static int bind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t coun
 }
 
 int dtc_typed_create(struct dtconv_type *type, uint64_t count,
-		     const struct dtconv_convertor_params *given, const char *caller,
-		     struct dtc_typed **typed, unsigned *flags)
+		     const struct dtconv_convertor_params *params, const char *caller,
+		     struct dtc_typed **typed)
 {
 	struct dtconv_context *context = type->context;
-	struct dtconv_convertor_params params = { .struct_size = 0 };
 	struct dtc_representation representation;
 	struct dtc_typed *made;
 
-	memcpy(&params, given, DTC_MIN(given->struct_size, sizeof(params)));
-	int status = check_params(context, &params, caller);
-	if (!status)
-		status = dtc_representation_resolve(
-			context, caller, params.representation, &representation);
+	int status = dtc_representation_resolve(context, caller, params->representation,
+						&representation);
 	if (status)
 		return status;
 	*typed = NULL;
-	*flags = params.flags;
-	if (params.op == DTCONV_OP_REPLACE &&
+	if (params->op == DTCONV_OP_REPLACE &&
 	    dtc_representation_is_native(&representation))
 		return 0;
 	made = dtc_alloc_zeroed(context, sizeof(*made));
@@ -164,9 +136,9 @@ int dtc_typed_create(struct dtconv_type *type, uint64_t count,
 				sizeof(*made));
 	made->representation = representation;
 	made->native = dtc_representation_is_native(&representation);
-	made->op = params.op;
-	made->op_fn = params.op_fn;
-	made->op_arg = params.op_arg;
+	made->op = params->op;
+	made->op_fn = params->op_fn;
+	made->op_arg = params->op_arg;
 	made->type = type;
 	choose_conversions(made);
 	status = bind(made, type, count, caller);

@@ -59,12 +59,12 @@ struct dtc_typed_move {
 };
 
 /*
- * Check @params, and prepare for @count instances of @type. @typed becomes NULL if they ask for
- * nothing that needs it; @flags are theirs. Fails as dtconv_convertor_configure does.
+ * Prepare for @count instances of @type by checked parameters. @typed becomes NULL if they ask for
+ * nothing that needs it. Fails as dtconv_convertor_configure does.
  */
 int dtc_typed_create(struct dtconv_type *type, uint64_t count,
 		     const struct dtconv_convertor_params *params, const char *caller,
-		     struct dtc_typed **typed, unsigned *flags);
+		     struct dtc_typed **typed);
 void dtc_typed_destroy(struct dtc_typed *typed);
 
 /* The same parameters for other instances; on failure nothing has changed. */

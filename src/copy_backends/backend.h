@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The copy-backend interface: a backend is handed a whole job, never single blocks. Each
- * vendor has one folder and one row in the registry.
+ * vendor has one folder and one row or more in the registry.
  */
 #ifndef DTC_BACKEND_H
 #define DTC_BACKEND_H
@@ -10,6 +10,7 @@
 
 #include <dtconv/convertor.h>
 
+#include "copy_backends/memory/memory.h"
 #include "datatype/cursor.h"
 #include "kernels/cpu.h"
 
@@ -17,29 +18,57 @@
 struct dtc_job {
 	struct dtc_cursor *cursor;
 	char *user; /* displacement 0 */
-	enum dtconv_memory_kind user_kind;
 	char *packed;
-	enum dtconv_memory_kind packed_kind;
 	uint64_t bytes;
 	uint64_t move_bytes; /* of the whole move that the job may be a slice of */
+	enum dtc_direction direction;
+	/* What follows, devices read; all of it may be 0 where both sides are the host's. */
+	struct dtconv_context *context;
+	struct dtc_memory user_memory;
+	struct dtc_memory packed_memory;
+	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
+	void *stream;
+	const char *caller;
+};
+
+/* What a submitted job is waited for by. A job that ended in submit has no backend here. */
+struct dtc_event {
+	const struct dtc_backend_ops *backend;
+	const char *caller;
+	void *owner; /* what follows is the backend's */
+	void *stream;
+	uint64_t value;
+	uint64_t looked_ns;
+	uint32_t slot;
+};
+
+/* What a plan is made for. */
+struct dtc_question {
+	const struct dtc_layout *layout;
+	uint64_t count;
+	uint64_t bytes; /* packed */
+	enum dtconv_memory_kind user_kind;
+	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
 };
 
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
 	const char *what; /* one line: what it moves with */
-	/* Whether it reaches memory of this kind. */
-	bool (*reaches)(enum dtconv_memory_kind kind);
-	/* Estimated nanoseconds for @bytes of @count instances; pure, no allocation. */
-	double (*estimate)(const struct dtc_layout *layout, uint64_t count, uint64_t bytes);
+	/* Whether it moves what is asked; if not, one reason. Pure, no device call. */
+	bool (*can)(const struct dtc_question *question, const char **reason);
+	/* Estimated nanoseconds; pure, no allocation, no device call. */
+	double (*estimate)(const struct dtc_question *question);
 	/*
 	 * Move @count whole instances, which are data, at once and without a cursor. False if that is
 	 * nothing for this backend, and nothing was done.
 	 */
 	bool (*move_at_once)(const struct dtc_layout *layout, uint64_t count, char *user,
 			     char *packed, enum dtc_direction direction);
-	/* Start the job; may finish at once. 0 or a negative status. */
-	int (*submit)(const struct dtc_job *job);
+	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
+	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
+	/* 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but DTCONV_INPROGRESS ends the event. */
+	int (*test)(struct dtc_event *event);
 };
 
 extern const struct dtc_backend_ops dtc_host_backend;

@@ -14,31 +14,18 @@
 #include "log.h"
 #include "text.h"
 
-const char *dtc_memory_kind_name(enum dtconv_memory_kind kind)
-{
-	switch (kind) {
-	case DTCONV_MEMORY_HOST:
-		return "host";
-	case DTCONV_MEMORY_PINNED:
-		return "pinned";
-	default:
-		return "device";
-	}
-}
-
-const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_layout *layout, uint64_t count,
-					      enum dtconv_memory_kind user_kind,
-					      enum dtconv_memory_kind packed_kind)
+const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question)
 {
 	const struct dtc_backend_ops *best = NULL;
+	const char *reason;
 	double best_ns = 0;
 
 	for (size_t i = 0; dtc_backends[i]; i++) {
 		const struct dtc_backend_ops *backend = dtc_backends[i];
 
-		if (!backend->reaches(user_kind) || !backend->reaches(packed_kind))
+		if (!backend->can(question, &reason))
 			continue;
-		double ns = backend->estimate(layout, count, layout->size * count);
+		double ns = backend->estimate(question);
 		if (!best || ns < best_ns) {
 			best = backend;
 			best_ns = ns;
@@ -47,20 +34,35 @@ const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_layout *layout, u
 	return best;
 }
 
+int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
+{
+	const struct dtc_question question = { .layout = job->cursor->layout,
+					       .count = job->cursor->count,
+					       .bytes = job->bytes,
+					       .user_kind = job->user_memory.kind,
+					       .packed_kind = job->packed_memory.kind,
+					       .direction = job->direction };
+	const struct dtc_backend_ops *backend = dtc_plan_choose(&question);
+
+	if (!backend)
+		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
+				"%s: no backend of this build moves between %s and %s memory",
+				job->caller, dtc_memory_kind_name(question.user_kind),
+				dtc_memory_kind_name(question.packed_kind));
+	DTC_LOG(job->context, DTCONV_LOG_DEBUG, "%s: %" PRIu64 " bytes, %s to %s: %s", job->caller,
+		job->bytes, dtc_memory_kind_name(question.user_kind),
+		dtc_memory_kind_name(question.packed_kind), backend->name);
+	return backend->submit(job, event);
+}
+
 /* ---- explaining -------------------------------------------------------------------------- */
 
-struct question {
-	const struct dtc_layout *layout;
-	size_t count;
-	enum dtconv_memory_kind user_kind, packed_kind;
-};
-
-static void explain_layout(struct dtc_text *text, const struct question *question)
+static void explain_layout(struct dtc_text *text, const struct dtc_question *question)
 {
 	const struct dtc_layout *layout = question->layout;
 	enum dtc_shape shape = dtc_layout_shape(layout, question->count);
 
-	dtc_text_printf(text, "%s to %s: %zu x %" PRIu64 " bytes, %s\n",
+	dtc_text_printf(text, "%s to %s: %" PRIu64 " x %" PRIu64 " bytes, %s\n",
 			dtc_memory_kind_name(question->user_kind),
 			dtc_memory_kind_name(question->packed_kind), question->count,
 			layout->size, dtc_shape_name(shape));
@@ -87,22 +89,23 @@ static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout
 		dtc_text_printf(text, "  and %zu parts more\n", parts - PARTS_SHOWN);
 }
 
-static void explain_candidate(struct dtc_text *text, const struct question *question,
+static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
 			      const struct dtc_backend_ops *backend, bool chosen)
 {
-	enum dtconv_memory_kind unreached = question->user_kind;
-	uint64_t bytes = question->layout->size * question->count;
+	const char *reason;
 
 	dtc_text_printf(text, "  candidate %s (%s): ", backend->name, backend->what);
-	if (backend->reaches(unreached))
-		unreached = question->packed_kind;
-	if (!backend->reaches(unreached))
-		dtc_text_printf(text, "does not reach %s memory\n",
-				dtc_memory_kind_name(unreached));
+	if (!backend->can(question, &reason))
+		dtc_text_printf(text, "%s\n", reason);
 	else
-		dtc_text_printf(text, "about %.0f ns%s\n",
-				backend->estimate(question->layout, question->count, bytes),
+		dtc_text_printf(text, "about %.0f ns%s\n", backend->estimate(question),
 				chosen ? ", the cheapest: chosen" : "");
+}
+
+/* What the library would find out, a question about kinds alone takes to be the host's. */
+static enum dtconv_memory_kind known(enum dtconv_memory_kind kind)
+{
+	return kind == DTCONV_MEMORY_UNKNOWN ? DTCONV_MEMORY_HOST : kind;
 }
 
 int dtconv_explain(const struct dtconv_type *type, size_t count,
@@ -111,17 +114,20 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 {
 	if (!type || !length)
 		return DTCONV_ERR_INVAL;
-	const struct question question = {dtc_type_layout(type), count, user_kind, packed_kind};
+	struct dtc_question question = { .layout = dtc_type_layout(type),
+					 .count = count,
+					 .user_kind = known(user_kind),
+					 .packed_kind = known(packed_kind) };
 	struct dtc_text text;
 
 	if (!question.layout)
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
 				"dtconv_explain: the type (argument 1) is not committed");
+	question.bytes = question.layout->size * count;
 	dtc_text_init(&text, buffer, capacity);
 	explain_layout(&text, &question);
 	explain_parts(&text, question.layout);
-	const struct dtc_backend_ops *chosen =
-		dtc_plan_choose(question.layout, count, user_kind, packed_kind);
+	const struct dtc_backend_ops *chosen = dtc_plan_choose(&question);
 	for (size_t i = 0; dtc_backends[i]; i++)
 		explain_candidate(&text, &question, dtc_backends[i],
 				  dtc_backends[i] == chosen);

@@ -7,11 +7,10 @@
 
 #include "copy_backends/backend.h"
 
-/* The cheapest backend that reaches both kinds of memory, or NULL. */
-const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_layout *layout, uint64_t count,
-					      enum dtconv_memory_kind user_kind,
-					      enum dtconv_memory_kind packed_kind);
+/* The cheapest backend that can do what is asked, or NULL. */
+const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question);
 
-const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);
+/* Choose a backend and start the job there. Fails with UNSUPPORTED if none can do it. */
+int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event);
 
 #endif

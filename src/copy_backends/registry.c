@@ -5,5 +5,24 @@
 #include "config.h"
 
 #include "backend.h"
+#include "memory/vendor.h"
+#ifdef HAVE_CUDA
+#include "cuda/cuda.h"
+#endif
 
-const struct dtc_backend_ops *const dtc_backends[] = {&dtc_host_backend, NULL};
+const struct dtc_backend_ops *const dtc_backends[] = {
+	&dtc_host_backend,
+#ifdef HAVE_CUDA
+	&dtc_cuda_copy_backend,
+	&dtc_cuda_kernel_backend,
+	&dtc_cuda_staged_backend,
+#endif
+	NULL,
+};
+
+const struct dtc_vendor_ops *const dtc_vendors[] = {
+#ifdef HAVE_CUDA
+	&dtc_cuda_vendor,
+#endif
+	NULL,
+};

@@ -402,12 +402,13 @@ static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece,
 	}
 }
 
-static int submit(const struct dtc_job *job)
+static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
 	uint64_t left = job->bytes;
 	char *packed = job->packed;
 	struct dtc_piece piece;
 
+	event->backend = NULL;
 	while (left && dtc_cursor_next(job->cursor, left, true, &piece)) {
 		move_piece(job, &piece, packed);
 		packed += piece.bytes;
@@ -472,22 +473,36 @@ static bool move_at_once(const struct dtc_layout *layout, uint64_t count, char *
 
 static bool reaches(enum dtconv_memory_kind kind)
 {
-	return kind == DTCONV_MEMORY_HOST || kind == DTCONV_MEMORY_PINNED;
+	return kind != DTCONV_MEMORY_DEVICE;
+}
+
+static bool can(const struct dtc_question *question, const char **reason)
+{
+	if (reaches(question->user_kind) && reaches(question->packed_kind))
+		return true;
+	*reason = "does not reach device memory";
+	return false;
 }
 
 /* A call, and bytes at the rate of a strided copy out of the last cache. */
-static double estimate(const struct dtc_layout *layout, uint64_t count, uint64_t bytes)
+static double estimate(const struct dtc_question *question)
 {
-	(void)layout;
-	(void)count;
-	return 20.0 + (double)bytes / 10.0;
+	return 20.0 + (double)question->bytes / 10.0;
+}
+
+/* No job of this backend is ever in flight. */
+static int test(struct dtc_event *event)
+{
+	(void)event;
+	return 0;
 }
 
 const struct dtc_backend_ops dtc_host_backend = {
 	.name = "host",
 	.what = "memcpy and CPU kernels",
-	.reaches = reaches,
+	.can = can,
 	.estimate = estimate,
 	.move_at_once = move_at_once,
 	.submit = submit,
+	.test = test,
 };

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A move becomes jobs: each lies in one kind of memory on each side.
+ */
+#include "config.h"
+
+#include "device.h"
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/memory/span.h"
+#include "copy_backends/plan.h"
+#include "log.h"
+#include "parallel.h"
+
+bool dtc_device_is_needless(struct dtconv_context *context, const struct dtc_placement *placement,
+			    const char *user, const char *packed)
+{
+	if (placement->user == DTCONV_MEMORY_HOST && placement->packed == DTCONV_MEMORY_HOST)
+		return true;
+	return placement->user <= DTCONV_MEMORY_HOST &&
+	       placement->packed <= DTCONV_MEMORY_HOST &&
+	       dtc_memory_is_ordinary(context, user, packed);
+}
+
+/* Memory as the caller says, without a look at it. */
+static struct dtc_memory as_told(enum dtconv_memory_kind kind)
+{
+	return (struct dtc_memory){ .kind = kind, .device = -1 };
+}
+
+/* ---- jobs ------------------------------------------------------------------------------ */
+
+static uint64_t find_user(const struct dtc_move *move, uint64_t bytes, struct dtc_memory *memory)
+{
+	const struct dtc_span span = { move->cursor, move->bounds, move->user };
+
+	if (!move->placement.user)
+		return dtc_span_next(move->context, &span, bytes, memory);
+	*memory = as_told(move->placement.user);
+	return bytes;
+}
+
+static uint64_t find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
+			    struct dtc_memory *memory)
+{
+	if (!move->placement.packed)
+		return dtc_span_row(move->context, packed, bytes, memory);
+	*memory = as_told(move->placement.packed);
+	return bytes;
+}
+
+static bool is_host(const struct dtc_job *job)
+{
+	return job->user_memory.kind == DTCONV_MEMORY_HOST &&
+	       job->packed_memory.kind == DTCONV_MEMORY_HOST;
+}
+
+/* Host memory in a process that uses a device is as good as any. */
+static bool move_in_parallel(const struct dtc_job *job)
+{
+	size_t moved;
+
+	return dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
+	       dtc_parallel_move(job->context, job->cursor, job->user, job->packed,
+				 (size_t)job->bytes, job->direction, &moved);
+}
+
+static int start_job(const struct dtc_move *move, size_t done, struct dtc_event *event)
+{
+	struct dtc_job job = { .cursor = move->cursor,
+			       .user = move->user,
+			       .packed = move->packed + done,
+			       .move_bytes = move->bytes,
+			       .direction = move->direction,
+			       .context = move->context,
+			       .on_stream = move->placement.on_stream,
+			       .stream = move->placement.stream,
+			       .caller = move->caller };
+
+	job.bytes = find_user(move, move->bytes - done, &job.user_memory);
+	job.bytes = find_packed(move, job.packed, job.bytes, &job.packed_memory);
+	if (is_host(&job) && move_in_parallel(&job))
+		return 0;
+	return dtc_plan_submit(&job, event);
+}
+
+int dtc_device_wait(struct dtc_event *event)
+{
+	int status = 0;
+
+	if (!event->backend)
+		return 0;
+	do
+		status = event->backend->test(event);
+	while (status == DTCONV_INPROGRESS);
+	event->backend = NULL;
+	return status;
+}
+
+int dtc_device_start(const struct dtc_move *move, struct dtc_event *event, size_t *moved)
+{
+	uint64_t start = move->cursor->position;
+	int status = 0;
+
+	*event = (struct dtc_event){ .backend = NULL };
+	*moved = 0;
+	while (!status && *moved < move->bytes) {
+		status = dtc_device_wait(event);
+		if (!status)
+			status = start_job(move, *moved, event);
+		if (!status)
+			*moved = (size_t)(move->cursor->position - start);
+	}
+	if (status)
+		dtc_cursor_seek(move->cursor, start + *moved);
+	return status;
+}
+
+int dtc_device_move(const struct dtc_move *move, size_t *moved)
+{
+	uint64_t start = move->cursor->position;
+	struct dtc_event event;
+
+	int status = dtc_device_start(move, &event, moved);
+	if (status)
+		return status;
+	status = dtc_device_wait(&event);
+	/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+	if (status) {
+		dtc_cursor_seek(move->cursor, start);
+		*moved = 0;
+	}
+	return status;
+}
+
+/* ---- refusing -------------------------------------------------------------------------- */
+
+static bool is_device(struct dtconv_context *context, enum dtconv_memory_kind told,
+		      const char *address)
+{
+	struct dtc_memory memory = as_told(told);
+
+	if (!told)
+		dtc_memory_query(context, address, &memory);
+	return memory.kind == DTCONV_MEMORY_DEVICE;
+}
+
+int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,
+		      const char *user, const char *packed, const char *caller)
+{
+	if (!is_device(context, placement->user, user) &&
+	    !is_device(context, placement->packed, packed))
+		return 0;
+	return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+			"%s: representations, operations and checksums are the processor's work, which "
+			"cannot reach device memory",
+			caller);
+}

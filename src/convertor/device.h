@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moves that may involve a device's memory: found out what lies where, cut where that changes, and
+ * handed to the planner. Moves of ordinary host memory never come here.
+ */
+#ifndef DTC_DEVICE_H
+#define DTC_DEVICE_H
+
+#include "copy_backends/backend.h"
+#include "datatype/bounds.h"
+
+/* What the caller has said of memory and order. All zero: nothing. */
+struct dtc_placement {
+	enum dtconv_memory_kind user;
+	enum dtconv_memory_kind packed;
+	bool on_stream;
+	void *stream;
+};
+
+struct dtc_move {
+	struct dtconv_context *context;
+	struct dtc_cursor *cursor;
+	const struct dtc_bounds *bounds; /* of one instance */
+	char *user;
+	char *packed;
+	size_t bytes; /* no more than the stream has left */
+	enum dtc_direction direction;
+	struct dtc_placement placement;
+	const char *caller;
+};
+
+/* Whether both sides are surely ordinary host memory. */
+bool dtc_device_is_needless(struct dtconv_context *context, const struct dtc_placement *placement,
+			    const char *user, const char *packed);
+
+/*
+ * Start a move. The last of its jobs may be in flight after: then @event has a backend. @moved is
+ * what has been started, exact also on failure.
+ */
+int dtc_device_start(const struct dtc_move *move, struct dtc_event *event, size_t *moved);
+
+/* Start a move and wait for it. */
+int dtc_device_move(const struct dtc_move *move, size_t *moved);
+
+/* Wait for an event, which may have ended already. */
+int dtc_device_wait(struct dtc_event *event);
+
+/* Fail with UNSUPPORTED if a side is a device's memory, which the processor cannot read. */
+int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,
+		      const char *user, const char *packed, const char *caller);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asking the vendors where memory lives, and not asking where that is needless: memory of a device
+ * cannot exist before the device's driver has been loaded, and the dynamic linker counts what it loads.
+ */
+#include "config.h"
+
+#include "memory.h"
+
+#include <link.h>
+#include <string.h>
+
+#include "base.h"
+#include "context.h"
+#include "log.h"
+#include "vendor.h"
+
+const char *dtc_memory_kind_name(enum dtconv_memory_kind kind)
+{
+	static const char *const names[] = { "unknown", "host", "pinned", "managed", "device" };
+
+	return (size_t)kind < DTC_ARRAY_LENGTH(names) ? names[kind] : "no such";
+}
+
+static int take_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
+{
+	(void)bytes;
+	*(unsigned long long *)loads = info->dlpi_adds;
+	return 1;
+}
+
+/* How many objects the dynamic linker has loaded so far; 0 in programs without one. */
+static unsigned long long count_loads(void)
+{
+	unsigned long long loads = 0;
+
+	dl_iterate_phdr(take_loads, &loads);
+	return loads;
+}
+
+/* The driver may have come since the last look. It never goes. */
+static bool look_for_drivers(struct dtconv_context *context)
+{
+	unsigned long long loads = count_loads();
+	struct dtc_devices *devices = &context->devices;
+
+	if (DTC_LIKELY(loads ==
+		       atomic_load_explicit(&devices->loads, memory_order_relaxed)))
+		return false;
+	bool found = false;
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		found |= dtc_vendors[i]->find_driver(context);
+	if (found)
+		atomic_store_explicit(&devices->found, true, memory_order_release);
+	atomic_store_explicit(&devices->loads, loads, memory_order_relaxed);
+	return found;
+}
+
+/* So much above the caller's frame is certainly stack. */
+#define STACK_BYTES 4096
+
+static inline bool is_on_stack(const void *address)
+{
+	return (uintptr_t)address - (uintptr_t)__builtin_frame_address(0) < STACK_BYTES;
+}
+
+bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b)
+{
+	if (is_on_stack(a) && is_on_stack(b))
+		return true;
+	if (atomic_load_explicit(&context->devices.found, memory_order_acquire))
+		return false;
+	return !look_for_drivers(context);
+}
+
+void dtc_memory_query(struct dtconv_context *context, const void *address,
+		      struct dtc_memory *memory)
+{
+	*memory = dtc_memory_host();
+	if (dtc_memory_is_ordinary(context, address, address))
+		return;
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->query_memory(context, address, memory))
+			return;
+}
+
+int dtconv_memory_query(struct dtconv_context *context, const void *address,
+			struct dtconv_memory_attr *attr)
+{
+	struct dtc_memory memory;
+
+	if (!context || !attr)
+		return DTCONV_ERR_INVAL;
+	if (attr->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: attr.struct_size is 0, not sizeof(struct dtconv_memory_attr)",
+				__func__);
+	dtc_memory_query(context, address, &memory);
+	struct dtconv_memory_attr all = { .struct_size = attr->struct_size,
+					  .kind = memory.kind,
+					  .device = memory.device,
+					  .base = (void *)memory.base,
+					  .length = memory.end - memory.base };
+	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
+	return 0;
+}

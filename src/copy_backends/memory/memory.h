@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where an address lives: host memory, or memory that a device owns or sees. Vendors answer for what is
+ * theirs; memory that nobody claims is the host's. Asking initialises no device.
+ */
+#ifndef DTC_MEMORY_H
+#define DTC_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dtconv/memory.h>
+
+struct dtconv_context;
+
+struct dtc_memory {
+	enum dtconv_memory_kind kind;
+	int device;          /* ordinal of the device that owns it, or -1 */
+	void *owner;         /* the vendor's context that it was made in, or NULL */
+	uintptr_t base, end; /* of the allocation or mapping; both 0 if nobody knows */
+	intptr_t shift;      /* from an address of the process to the device's */
+};
+
+static inline struct dtc_memory dtc_memory_host(void)
+{
+	return (struct dtc_memory){ .kind = DTCONV_MEMORY_HOST, .device = -1 };
+}
+
+static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
+{
+	return memory->kind >= DTCONV_MEMORY_PINNED;
+}
+
+/* Whether [low, high) is known to lie in the one allocation. */
+static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t low,
+				    uintptr_t high)
+{
+	return low >= memory->base && high <= memory->end && low <= high;
+}
+
+/*
+ * Whether both addresses are surely the host's, because no device's driver is in the process or
+ * they are on the calling thread's stack. A few nanoseconds; false means: ask.
+ */
+bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
+
+/* Find out where @address lives. */
+void dtc_memory_query(struct dtconv_context *context, const void *address,
+		      struct dtc_memory *memory);
+
+const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);
+
+#endif

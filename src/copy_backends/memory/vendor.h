@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a vendor of devices tells the library, beside its backends: whether its driver is in the
+ * process, and which memory is its own. What it keeps for a context hangs off the context.
+ */
+#ifndef DTC_VENDOR_H
+#define DTC_VENDOR_H
+
+#include "copy_backends/memory/memory.h"
+
+struct dtc_text;
+
+struct dtc_vendor_ops {
+	/* Look for the driver in the process; true once it is there. Initialises no device. */
+	bool (*find_driver)(struct dtconv_context *context);
+	/* Fill in @memory and answer true if the address is the vendor's. */
+	bool (*query_memory)(struct dtconv_context *context, const void *address,
+			     struct dtc_memory *memory);
+	/* Tell a user what was found. */
+	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
+	/* Give back what the vendor keeps for the context. No job is in flight. */
+	void (*close)(struct dtconv_context *context);
+};
+
+/* The vendors of this build; ends with NULL. */
+extern const struct dtc_vendor_ops *const dtc_vendors[];
+
+#endif
