@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device contexts: which one a job belongs in, what is set up in it before its first job, and how it is
+ * forgotten. None is ever made here, and none is left current on the caller's thread.
+ */
+#include "config.h"
+
+#include "state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "context.h"
+#include "kernels/gpu_images.h"
+#include "log.h"
+
+/* ---- alive and lost -------------------------------------------------------------------- */
+
+bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
+{
+	unsigned long long id;
+
+	if (atomic_load_explicit(&context->lost, memory_order_relaxed))
+		return false;
+	if (!context->cuda->driver.CtxGetId(context->handle, &id) && id == context->id)
+		return true;
+	dtc_cuda_context_lose(context);
+	return false;
+}
+
+void dtc_cuda_context_lose(struct dtc_cuda_context *context)
+{
+	if (!atomic_exchange(&context->lost, true))
+		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
+			"device %d: a context is gone, its staging memory is abandoned",
+			context->device);
+}
+
+/* Results after which nothing in the context works any more. */
+static bool is_fatal(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_UNKNOWN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
+		  const char *caller)
+{
+	if (is_fatal(result))
+		dtc_cuda_context_lose(context);
+	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND, "%s: device %d answered %s to %s",
+			caller, context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result), call);
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+static int capability(const struct dtc_cuda_context *context, CUdevice_attribute attribute)
+{
+	int value = 0;
+
+	context->cuda->driver.DeviceGetAttribute(&value, attribute, context->device);
+	return value;
+}
+
+/* How well an image suits the device: machine code by its version, text for any newer device. */
+static unsigned suits(const struct dtc_gpu_image *image, unsigned arch)
+{
+	if (image->arch > arch)
+		return 0;
+	if (image->is_ptx)
+		return 1;
+	return image->arch / 10 == arch / 10 ? 1 + image->arch : 0;
+}
+
+static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *context)
+{
+	unsigned major =
+		(unsigned)capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	unsigned minor =
+		(unsigned)capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	const struct dtc_gpu_image *best = NULL;
+	unsigned best_suit = 0;
+
+	for (const struct dtc_gpu_image *image = dtc_gpu_images; image->data; image++) {
+		unsigned suit = suits(image, major * 10 + minor);
+
+		if (suit > best_suit) {
+			best = image;
+			best_suit = suit;
+		}
+	}
+	return best;
+}
+
+/* Runs in the worker: loading waits while the device is busy. */
+static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	const struct dtc_gpu_image *image = find_image(context);
+	CUresult result = image ? driver->ModuleLoadData(&context->module, image->data)
+				: CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+	(void)unused;
+	for (unsigned i = 0; !result && i < DTC_GPU_KERNELS; i++)
+		result = driver->ModuleGetFunction(&context->functions[i], context->module,
+						   dtc_gpu_kernel_name(i));
+	if (result) {
+		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
+			"device %d: the kernels were not loaded (%s), blocks are copied one by one",
+			context->device, dtc_cuda_result_name(driver, result));
+		atomic_store_explicit(&context->unloadable, true, memory_order_release);
+		return;
+	}
+	atomic_store_explicit(&context->loaded, true, memory_order_release);
+}
+
+static CUresult create_stream(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	int least = 0, greatest = 0;
+
+	driver->CtxGetStreamPriorityRange(&least, &greatest);
+	return driver->StreamCreateWithPriority(&context->stream, CU_STREAM_NON_BLOCKING, greatest);
+}
+
+/* What must be there before the first job. The context is current. */
+static int open_context(struct dtc_cuda_context *context, const char *caller)
+{
+	CUresult result = create_stream(context);
+
+	if (result)
+		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority", caller);
+	result = dtc_cuda_flags_open(context);
+	if (result)
+		return dtc_cuda_fail(context, result, "the allocation of completion flags", caller);
+	if (!dtc_cuda_worker_do(context, load_kernels, 0))
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for a device context", caller);
+	return 0;
+}
+
+/* How long a first job waits for kernels; a busy device may keep them away for ever. */
+#define LOADING_NS 200000000
+
+static void await_kernels(struct dtc_cuda_context *context)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+
+	for (int64_t waited = 0; waited < LOADING_NS; waited += nap.tv_nsec) {
+		if (atomic_load_explicit(&context->loaded, memory_order_acquire) ||
+		    atomic_load_explicit(&context->unloadable, memory_order_acquire))
+			return;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static int open_current(struct dtc_cuda_context *context, const char *caller)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (result)
+		return dtc_cuda_fail(context, result, "cuCtxPushCurrent", caller);
+	result = driver->CtxGetDevice(&context->device);
+	int status = result ? dtc_cuda_fail(context, result, "cuCtxGetDevice", caller)
+			    : open_context(context, caller);
+	driver->CtxPopCurrent(&popped);
+	return status;
+}
+
+static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext handle,
+					       unsigned long long id)
+{
+	struct dtc_cuda_context *context = dtc_alloc_zeroed(cuda->context, sizeof(*context));
+
+	if (!context)
+		return NULL;
+	context->cuda = cuda;
+	context->handle = handle;
+	context->id = id;
+	pthread_mutex_init(&context->staging, NULL);
+	return context;
+}
+
+/* ---- finding --------------------------------------------------------------------------- */
+
+static struct dtc_cuda_context *find_context(struct dtc_cuda *cuda, CUcontext handle,
+					     unsigned long long id)
+{
+	struct dtc_cuda_context *context = cuda->contexts;
+
+	while (context && (context->handle != handle || context->id != id ||
+			   atomic_load_explicit(&context->lost, memory_order_relaxed)))
+		context = context->next;
+	return context;
+}
+
+/* The lock is held: two first jobs do not open a context twice. */
+static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long long id,
+		       const char *caller, struct dtc_cuda_context **added)
+{
+	int status = dtc_cuda_worker_start(cuda);
+
+	if (status)
+		return status;
+	struct dtc_cuda_context *context = create_context(cuda, handle, id);
+	if (!context)
+		return DTC_FAIL(cuda->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for a device context", caller);
+	status = open_current(context, caller);
+	/* Also one that failed stays in the list: what it has got so far, close gives back. */
+	if (status)
+		atomic_store(&context->lost, true);
+	context->next = cuda->contexts;
+	cuda->contexts = context;
+	*added = context;
+	return status;
+}
+
+static int use_context(struct dtc_cuda *cuda, CUcontext handle, bool retained,
+		       const char *caller, struct dtc_cuda_context **used)
+{
+	unsigned long long id;
+	int status = 0;
+
+	CUresult result = cuda->driver.CtxGetId(handle, &id);
+	if (result)
+		return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
+				"%s: the device context of the job is gone (%s)", caller,
+				dtc_cuda_result_name(&cuda->driver, result));
+	pthread_mutex_lock(&cuda->lock);
+	*used = find_context(cuda, handle, id);
+	bool added = !*used;
+	if (added)
+		status = add_context(cuda, handle, id, caller, used);
+	if (!status && retained) {
+		if ((*used)->retained)
+			cuda->driver.DevicePrimaryCtxRelease((*used)->device);
+		(*used)->retained = true;
+	}
+	pthread_mutex_unlock(&cuda->lock);
+	if (!status && added)
+		await_kernels(*used);
+	return status;
+}
+
+/* ---- choosing -------------------------------------------------------------------------- */
+
+static int device_of(const struct dtc_job *job)
+{
+	if (job->user_memory.kind == DTCONV_MEMORY_DEVICE || job->packed_memory.device < 0)
+		return job->user_memory.device;
+	return job->packed_memory.device;
+}
+
+static void *owner_of(const struct dtc_job *job)
+{
+	return job->user_memory.owner ? job->user_memory.owner : job->packed_memory.owner;
+}
+
+/* The default streams have no context of their own. */
+static bool is_default_stream(const struct dtc_job *job)
+{
+	return !job->stream || (CUstream)job->stream == CU_STREAM_LEGACY ||
+	       (CUstream)job->stream == CU_STREAM_PER_THREAD;
+}
+
+/* The calling thread's context, if it is one of the device's; else NULL. */
+static CUcontext current_context(const struct dtc_cuda *cuda, int device)
+{
+	CUcontext current = NULL;
+	CUdevice of = -1;
+
+	if (cuda->driver.CtxGetCurrent(&current) || !current ||
+	    cuda->driver.CtxGetDevice(&of) || (device >= 0 && of != device))
+		return NULL;
+	return current;
+}
+
+static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle)
+{
+	if (is_default_stream(job)) {
+		*handle = current_context(cuda, device_of(job));
+		if (*handle)
+			return 0;
+		return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
+				"%s: the default stream was given, but no context of device %d is "
+				"current on the calling thread",
+				job->caller, device_of(job));
+	}
+	CUresult result = cuda->driver.StreamGetCtx((CUstream)job->stream, handle);
+	if (!result)
+		return 0;
+	return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
+			"%s: the stream's context cannot be found (%s)", job->caller,
+			dtc_cuda_result_name(&cuda->driver, result));
+}
+
+static bool retain_primary(struct dtc_cuda *cuda, int device, CUcontext *handle)
+{
+	unsigned flags;
+	int active = 0;
+
+	return device >= 0 &&
+	       !cuda->driver.DevicePrimaryCtxGetState(device, &flags, &active) && active &&
+	       !cuda->driver.DevicePrimaryCtxRetain(handle, device);
+}
+
+static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle,
+			    bool *retained)
+{
+	int device = device_of(job);
+
+	*handle = current_context(cuda, device);
+	if (!*handle)
+		*handle = owner_of(job);
+	if (*handle)
+		return 0;
+	*retained = retain_primary(cuda, device, handle);
+	if (*retained)
+		return 0;
+	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
+			"%s: no context of device %d is current, owns the memory, or is its primary "
+			"one and active",
+			job->caller, device);
+}
+
+int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
+			    struct dtc_cuda_context **chosen)
+{
+	CUcontext handle = NULL;
+	bool retained = false;
+
+	int status = job->on_stream ? choose_by_stream(cuda, job, &handle)
+				    : choose_by_memory(cuda, job, &handle, &retained);
+	if (!status)
+		status = use_context(cuda, handle, retained, job->caller, chosen);
+	if (!status && !dtc_cuda_context_is_alive(*chosen))
+		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
+				  "%s: the device context of the job is gone", job->caller);
+	return status;
+}
+
+/* ---- closing --------------------------------------------------------------------------- */
+
+/* Runs in the worker, last of all: nothing of the context is in flight. */
+static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+
+	(void)unused;
+	if (context->module)
+		driver->ModuleUnload(context->module);
+	if (context->stream)
+		driver->StreamDestroy(context->stream);
+	if (context->flags.counters)
+		driver->MemFree(context->flags.counters);
+	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
+				DTC_CUDA_FLAGS * sizeof(uint64_t));
+	dtc_cuda_pinned_destroy(context, context->stages,
+				DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES);
+}
+
+void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
+{
+	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next)
+		if (!atomic_load(&context->lost))
+			dtc_cuda_worker_do(context, close_context, 0);
+	dtc_cuda_worker_end(cuda);
+	while (cuda->contexts) {
+		struct dtc_cuda_context *context = cuda->contexts;
+
+		cuda->contexts = context->next;
+		if (context->retained && !atomic_load(&context->lost))
+			cuda->driver.DevicePrimaryCtxRelease(context->device);
+		pthread_mutex_destroy(&context->staging);
+		dtc_free(cuda->context, context);
+	}
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moving by the driver's own copies: one call for a run, one for a strip of runs. Right for long
+ * runs; for many short ones it is what remains where no kernel can be had.
+ */
+#include "config.h"
+
+#include "cuda.h"
+
+#include "context.h"
+#include "datatype/runs.h"
+#include "log.h"
+#include "rates.h"
+#include "state.h"
+#include "submit.h"
+
+/* ---- planning -------------------------------------------------------------------------- */
+
+static bool can(const struct dtc_question *question, const char **reason)
+{
+	if (question->user_kind == DTCONV_MEMORY_HOST &&
+	    question->packed_kind == DTCONV_MEMORY_HOST) {
+		*reason = "no side is a device's";
+		return false;
+	}
+	return true;
+}
+
+/* Whether the whole is one run, or one strip whose rows the driver copies in one call. */
+static bool is_one_call(const struct dtc_question *question)
+{
+	const struct dtc_layout *layout = question->layout;
+
+	return layout->dense || (question->count == 1 && (layout->plain == DTC_PLAIN_RUN ||
+							  layout->plain == DTC_PLAIN_STRIP));
+}
+
+static double calls_of(const struct dtc_question *question)
+{
+	if (is_one_call(question))
+		return 1;
+	return (double)dtc_layout_runs(question->layout) * (double)question->count;
+}
+
+/* Rows are dear inside a device, and short ones everywhere. */
+static double rate_of(const struct dtc_question *question)
+{
+	const struct dtc_layout *layout = question->layout;
+	double most = dtc_cuda_copy_rate(question);
+
+	if (layout->dense || layout->plain == DTC_PLAIN_RUN || !is_one_call(question))
+		return most;
+	double row = (double)layout->program->ops[0].unit_bytes;
+	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) : DTC_MIN(800.0, row);
+}
+
+static double estimate(const struct dtc_question *question)
+{
+	return DTC_CUDA_WAKE_NS + DTC_CUDA_COPY_NS * calls_of(question) +
+	       (double)question->bytes / rate_of(question);
+}
+
+/* ---- copying --------------------------------------------------------------------------- */
+
+struct copies {
+	const struct dtc_cuda_driver *driver;
+	CUstream stream;
+	CUdeviceptr user;
+	CUdeviceptr packed;
+	bool pack;
+};
+
+static CUresult copy_run(const struct copies *copies, int64_t disp, uint64_t offset, uint64_t bytes)
+{
+	CUdeviceptr user = copies->user + (CUdeviceptr)disp;
+	CUdeviceptr packed = copies->packed + offset;
+
+	return copies->driver->MemcpyAsync(copies->pack ? packed : user,
+					   copies->pack ? user : packed, (size_t)bytes,
+					   copies->stream);
+}
+
+/* The longest distance of rows that every device takes. */
+#define PITCH_MAX INT64_C(0x40000000)
+
+static bool is_rows(const struct dtc_op *op)
+{
+	return op->kind == DTC_OP_STRIP && op->stride >= (int64_t)op->unit_bytes &&
+	       op->stride <= PITCH_MAX;
+}
+
+/* Whole runs of a strip, as the rows of a matrix. */
+static CUresult copy_rows(const struct copies *copies, const struct dtc_op *op, int64_t disp,
+			  uint64_t offset, uint64_t rows)
+{
+	CUdeviceptr user = copies->user + (CUdeviceptr)disp;
+	CUdeviceptr packed = copies->packed + offset;
+	size_t block = (size_t)op->unit_bytes, stride = (size_t)op->stride;
+	const CUDA_MEMCPY2D copy = {
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = copies->pack ? user : packed,
+		.srcPitch = copies->pack ? stride : block,
+		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.dstDevice = copies->pack ? packed : user,
+		.dstPitch = copies->pack ? block : stride,
+		.WidthInBytes = block,
+		.Height = (size_t)rows,
+	};
+
+	return copies->driver->Memcpy2DAsync(&copy, copies->stream);
+}
+
+/* The whole runs in the middle of a piece of a strip; its ends may be cut. */
+static CUresult copy_strip(const struct copies *copies, const struct dtc_piece *piece,
+			   uint64_t offset)
+{
+	const struct dtc_op *op = piece->op;
+	uint64_t head = (op->unit_bytes - piece->offset % op->unit_bytes) % op->unit_bytes;
+	uint64_t bytes = piece->bytes;
+	uint64_t run = piece->offset / op->unit_bytes;
+	int64_t disp = piece->base + op->disp + (int64_t)run * op->stride;
+	CUresult result = CUDA_SUCCESS;
+
+	head = DTC_MIN(head, bytes);
+	if (head) {
+		result = copy_run(copies, disp + (int64_t)(piece->offset % op->unit_bytes), offset,
+				  head);
+		disp += op->stride;
+	}
+	uint64_t rows = (bytes - head) / op->unit_bytes;
+	uint64_t tail = (bytes - head) % op->unit_bytes;
+	if (!result && rows)
+		result = copy_rows(copies, op, disp, offset + head, rows);
+	if (!result && tail)
+		result = copy_run(copies, disp + (int64_t)rows * op->stride,
+				  offset + bytes - tail, tail);
+	return result;
+}
+
+static CUresult copy_runs(const struct copies *copies, struct dtc_cursor *cursor, uint64_t offset,
+			  uint64_t bytes)
+{
+	struct dtc_runs runs;
+	struct dtc_run run;
+	CUresult result = CUDA_SUCCESS;
+
+	dtc_runs_init(&runs, cursor, bytes);
+	while (!result && dtc_runs_next(&runs, &run)) {
+		result = copy_run(copies, run.disp, offset, run.bytes);
+		offset += run.bytes;
+	}
+	return result;
+}
+
+static CUresult copy_stream(const struct copies *copies, struct dtc_cursor *cursor, uint64_t bytes)
+{
+	uint64_t start = cursor->position, offset = 0;
+	struct dtc_piece piece;
+	CUresult result = CUDA_SUCCESS;
+
+	while (!result && offset < bytes &&
+	       dtc_cursor_next(cursor, bytes - offset, false, &piece)) {
+		if (is_rows(piece.op)) {
+			result = copy_strip(copies, &piece, offset);
+		} else {
+			/* The runs are found by a walk of their own. */
+			dtc_cursor_seek(cursor, start + offset);
+			result = copy_runs(copies, cursor, offset, piece.bytes);
+		}
+		offset += piece.bytes;
+	}
+	return result;
+}
+
+CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
+{
+	const struct dtc_job *job = submission->job;
+	/* The driver finds out by itself which side is whose, and so takes the process's addresses. */
+	const struct copies copies = {
+		.driver = submission->driver,
+		.stream = submission->stream,
+		.user = (CUdeviceptr)(uintptr_t)job->user,
+		.packed = (CUdeviceptr)(uintptr_t)job->packed,
+		.pack = job->direction == DTC_PACK,
+	};
+
+	return copy_stream(&copies, job->cursor, job->bytes);
+}
+
+static int submit(const struct dtc_job *job, struct dtc_event *event)
+{
+	struct dtc_cuda_submission submission;
+
+	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job,
+					       event);
+	if (status)
+		return status;
+	return dtc_cuda_submission_end(&submission, dtc_cuda_copy_blocks(&submission),
+				       "the driver's copy", true);
+}
+
+int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event)
+{
+	struct dtc_cuda_submission submission;
+	bool pack = job->direction == DTC_PACK;
+
+	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job, event);
+	if (status)
+		return status;
+	CUresult result = submission.driver->MemcpyAsync(
+		(CUdeviceptr)(uintptr_t)(pack ? job->packed : stage),
+		(CUdeviceptr)(uintptr_t)(pack ? stage : job->packed), (size_t)job->bytes,
+		submission.stream);
+	return dtc_cuda_submission_end(&submission, result, "cuMemcpyAsync", true);
+}
+
+const struct dtc_backend_ops dtc_cuda_copy_backend = {
+	.name = "cuda_copy",
+	.what = "copies by the CUDA driver",
+	.can = can,
+	.estimate = estimate,
+	.move_at_once = dtc_cuda_never_at_once,
+	.submit = submit,
+	.test = dtc_cuda_event_test,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The vendor: whether its driver is in the process, whose memory an address is, and what is kept for a
+ * context of the library.
+ */
+#include "config.h"
+
+#include "cuda.h"
+
+#include "context.h"
+#include "log.h"
+#include "state.h"
+#include "text.h"
+
+static struct dtc_cuda *create(struct dtconv_context *context)
+{
+	struct dtc_cuda *cuda = dtc_alloc_zeroed(context, sizeof(*cuda));
+
+	if (!cuda)
+		return NULL;
+	if (!dtc_cuda_driver_find(context, &cuda->driver)) {
+		dtc_free(context, cuda);
+		return NULL;
+	}
+	cuda->context = context;
+	pthread_mutex_init(&cuda->lock, NULL);
+	pthread_mutex_init(&cuda->worker.lock, NULL);
+	pthread_cond_init(&cuda->worker.work, NULL);
+	return cuda;
+}
+
+static void destroy(struct dtc_cuda *cuda)
+{
+	dtc_cuda_contexts_close(cuda);
+	pthread_cond_destroy(&cuda->worker.work);
+	pthread_mutex_destroy(&cuda->worker.lock);
+	pthread_mutex_destroy(&cuda->lock);
+	dtc_free(cuda->context, cuda);
+}
+
+/* Several threads may look at once; one of them is heard. */
+static bool find_driver(struct dtconv_context *context)
+{
+	void *none = NULL;
+
+	if (dtc_cuda_of(context))
+		return true;
+	struct dtc_cuda *cuda = create(context);
+	if (cuda && !atomic_compare_exchange_strong(&context->devices.cuda, &none, cuda))
+		destroy(cuda);
+	return cuda;
+}
+
+static void close_vendor(struct dtconv_context *context)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+
+	if (cuda)
+		destroy(cuda);
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+/* What the driver is asked, in one call. */
+struct answers {
+	CUmemorytype type;
+	int device;
+	CUcontext context;
+	CUdeviceptr device_address;
+	int managed;
+	CUdeviceptr mapping;
+	size_t mapping_bytes;
+	CUdeviceptr range;
+	size_t range_bytes;
+};
+
+static bool ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
+{
+	CUpointer_attribute questions[] = {
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_CONTEXT,		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+	};
+	void *places[] = { &answers->type,	    &answers->device,
+			   &answers->context,	    &answers->device_address,
+			   &answers->managed,	    &answers->mapping,
+			   &answers->mapping_bytes, &answers->range,
+			   &answers->range_bytes };
+
+	*answers = (struct answers){ .device = -1 };
+	return !cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
+						  (CUdeviceptr)(uintptr_t)address) &&
+	       answers->type;
+}
+
+static enum dtconv_memory_kind kind_of(const struct answers *answers)
+{
+	if (answers->managed)
+		return DTCONV_MEMORY_MANAGED;
+	return answers->type == CU_MEMORYTYPE_HOST ? DTCONV_MEMORY_PINNED : DTCONV_MEMORY_DEVICE;
+}
+
+/* In a range made of several mappings, only the one round the address is known to be there. */
+static void set_range(struct dtc_memory *memory, const struct answers *answers, uintptr_t address)
+{
+	uintptr_t base = (uintptr_t)answers->mapping;
+	size_t bytes = answers->mapping_bytes;
+
+	if (!bytes || address < base || address - base >= bytes) {
+		base = (uintptr_t)answers->range;
+		bytes = answers->range_bytes;
+	}
+	memory->base = base;
+	memory->end = base + bytes;
+}
+
+static bool query_memory(struct dtconv_context *context, const void *address,
+			 struct dtc_memory *memory)
+{
+	const struct dtc_cuda *cuda = dtc_cuda_of(context);
+	struct answers answers;
+
+	if (!cuda || !ask(cuda, address, &answers))
+		return false;
+	*memory = (struct dtc_memory){
+		.kind = kind_of(&answers),
+		.device = answers.device,
+		.owner = answers.context,
+		.shift = answers.device_address ?
+				 (intptr_t)(answers.device_address - (uintptr_t)address) :
+				 0,
+	};
+	set_range(memory, &answers, (uintptr_t)address);
+	return true;
+}
+
+/* ---- telling --------------------------------------------------------------------------- */
+
+static void describe_device(const struct dtc_cuda *cuda, int ordinal, struct dtc_text *text)
+{
+	const struct dtc_cuda_driver *driver = &cuda->driver;
+	char name[128] = "";
+	CUdevice device;
+	int major = 0, minor = 0;
+
+	if (driver->DeviceGet(&device, ordinal) ||
+	    driver->DeviceGetName(name, sizeof(name), device))
+		return;
+	driver->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	driver->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	dtc_text_printf(text, "  device %d: %s, compute capability %d.%d\n", ordinal, name, major,
+			minor);
+}
+
+static void describe(struct dtconv_context *context, struct dtc_text *text)
+{
+	const struct dtc_cuda *cuda = dtc_cuda_of(context);
+	int devices = 0;
+
+	if (!cuda) {
+		dtc_text_printf(text, "CUDA: built in; this process has loaded no driver\n");
+		return;
+	}
+	dtc_text_printf(text, "CUDA: driver %d.%d\n", cuda->driver.version / 1000,
+			cuda->driver.version % 1000 / 10);
+	if (cuda->driver.DeviceGetCount(&devices))
+		dtc_text_printf(text, "  the process has not initialised it\n");
+	for (int i = 0; i < devices; i++)
+		describe_device(cuda, i, text);
+}
+
+const struct dtc_vendor_ops dtc_cuda_vendor = {
+	.find_driver = find_driver,
+	.query_memory = query_memory,
+	.describe = describe,
+	.close = close_vendor,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the registry knows of this vendor: three ways to move bytes, and whose memory is whose.
+ */
+#ifndef DTC_CUDA_H
+#define DTC_CUDA_H
+
+#include "copy_backends/backend.h"
+#include "copy_backends/memory/vendor.h"
+
+extern const struct dtc_backend_ops dtc_cuda_copy_backend;
+extern const struct dtc_backend_ops dtc_cuda_kernel_backend;
+extern const struct dtc_backend_ops dtc_cuda_staged_backend;
+extern const struct dtc_vendor_ops dtc_cuda_vendor;
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding the driver: only what the process has loaded already counts, because memory of a
+ * device cannot exist before. Each entry point is asked for by the version that we were
+ * written for, so that newer drivers go on answering as we expect.
+ */
+#include "config.h"
+
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "context.h"
+#include "log.h"
+
+#define LIBRARY "libcuda.so.1"
+
+/* The oldest driver: it brought cuGetProcAddress_v2 and ids of contexts. */
+#define OLDEST 12000
+
+struct search {
+	struct dtconv_context *context;
+	PFN_cuGetProcAddress_v12000 find;
+};
+
+/* Stores through memcpy: an object pointer becomes a function pointer. */
+static bool find_entry(const struct search *search, const char *name, int version, void *entry)
+{
+	CUdriverProcAddressQueryResult outcome;
+	void *found = NULL;
+
+	if (search->find(name, &found, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &outcome))
+		found = NULL;
+	memcpy(entry, &found, sizeof(found));
+	return found;
+}
+
+static bool needed_entry(const struct search *search, const char *name, int version, void *entry)
+{
+	if (find_entry(search, name, version, entry))
+		return true;
+	DTC_LOG(search->context, DTCONV_LOG_WARN,
+		"the CUDA driver has no %s of version %d, so device memory cannot be reached", name,
+		version);
+	return false;
+}
+
+#define NEEDED(name, version) \
+	&&needed_entry(search, "cu" #name, version, &driver->name)
+#define WANTED(name, version) find_entry(search, "cu" #name, version, &driver->name);
+
+static bool find_entries(const struct search *search, struct dtc_cuda_driver *driver)
+{
+	DTC_CUDA_WANTED(WANTED)
+	return true DTC_CUDA_NEEDED(NEEDED);
+}
+
+static bool is_recent(struct dtconv_context *context, struct dtc_cuda_driver *driver)
+{
+	if (!driver->DriverGetVersion(&driver->version) && driver->version >= OLDEST)
+		return true;
+	DTC_LOG(context, DTCONV_LOG_WARN,
+		"the CUDA driver is version %d.%d, older than 12.0, so device memory cannot be reached",
+		driver->version / 1000, driver->version % 1000 / 10);
+	return false;
+}
+
+bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver *driver)
+{
+	struct search search = { .context = context };
+	void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!library)
+		return false;
+	void *find = dlsym(library, "cuGetProcAddress_v2");
+	memcpy(&search.find, &find, sizeof(find));
+	bool found = find && find_entries(&search, driver) && is_recent(context, driver);
+
+	if (!find)
+		DTC_LOG(context, DTCONV_LOG_WARN,
+			"the CUDA driver is older than 12.0, so device memory cannot be reached");
+	/* The process has it for ever; our own count of it is given back all the same. */
+	dlclose(library);
+	return found;
+}
+
+const char *dtc_cuda_result_name(const struct dtc_cuda_driver *driver, CUresult result)
+{
+	const char *name = NULL;
+
+	if (driver->GetErrorName(result, &name) || !name)
+		return "an unknown result";
+	return name;
+}

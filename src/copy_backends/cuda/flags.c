@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the host learns that a job is done: the device writes a word of pinned memory behind the
+ * job's last store. After an error of the device no such word ever comes, so now and then the
+ * stream itself is asked.
+ */
+#include "config.h"
+
+#include "state.h"
+
+#include <time.h>
+
+#include "context.h"
+#include "log.h"
+
+/* How long fruitless looks at the word go on before the stream is asked. */
+#define PATIENCE_NS UINT64_C(50000)
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_flags *flags = &context->flags;
+	const size_t bytes = DTC_CUDA_FLAGS * sizeof(uint64_t);
+	void *words;
+
+	CUresult result = dtc_cuda_pinned_create(context, bytes, &words, &flags->device);
+	if (result)
+		return result;
+	flags->words = words;
+	result = driver->MemAlloc(&flags->counters, bytes);
+	if (!result)
+		result = driver->MemsetD8Async(flags->counters, 0, bytes, context->stream);
+	return result;
+}
+
+static bool take_slot(struct dtc_cuda_flags *flags, uint32_t *slot)
+{
+	for (uint32_t group = 0; group < DTC_ARRAY_LENGTH(flags->taken); group++) {
+		uint64_t taken = atomic_load(&flags->taken[group]);
+
+		while (~taken) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(~taken);
+
+			*slot = group * 64 + bit;
+			if (atomic_compare_exchange_weak(&flags->taken[group], &taken,
+							 taken | UINT64_C(1) << bit))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
+			struct dtc_event *event)
+{
+	uint32_t slot;
+
+	if (!take_slot(&context->flags, &slot))
+		return false;
+	event->owner = context;
+	event->stream = stream;
+	event->value = ++context->flags.generations[slot];
+	event->looked_ns = now_ns();
+	event->slot = slot;
+	return true;
+}
+
+void dtc_cuda_flag_put(struct dtc_event *event)
+{
+	struct dtc_cuda_context *context = event->owner;
+
+	atomic_fetch_and(&context->flags.taken[event->slot / 64],
+			 ~(UINT64_C(1) << event->slot % 64));
+}
+
+CUresult dtc_cuda_flag_write(const struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	return context->cuda->driver.StreamWriteValue64(
+		event->stream, context->flags.device + event->slot * sizeof(uint64_t), event->value,
+		CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+static bool is_written(const struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	return atomic_load_explicit(&context->flags.words[event->slot],
+				    memory_order_acquire) == event->value;
+}
+
+/* The stream's own word for it, for flags that do not come. */
+static int ask_stream(struct dtc_event *event)
+{
+	struct dtc_cuda_context *context = event->owner;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+
+	if (!dtc_cuda_context_is_alive(context))
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
+				"%s: the device context of a job in flight was destroyed",
+				event->caller);
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	CUresult result = driver->StreamQuery(event->stream);
+
+	dtc_cuda_unrelax(driver, mode);
+	if (!result)
+		return 0;
+	if (result == CUDA_ERROR_NOT_READY)
+		return DTCONV_INPROGRESS;
+	dtc_cuda_context_lose(context);
+	return dtc_cuda_fail(context, result, "cuStreamQuery", event->caller);
+}
+
+int dtc_cuda_event_test(struct dtc_event *event)
+{
+	int status = DTCONV_INPROGRESS;
+
+	if (is_written(event)) {
+		status = 0;
+	} else if (now_ns() - event->looked_ns > PATIENCE_NS) {
+		status = ask_stream(event);
+		event->looked_ns = now_ns();
+	}
+	if (status != DTCONV_INPROGRESS)
+		dtc_cuda_flag_put(event);
+	return status;
+}
+
+int dtc_cuda_event_wait(struct dtc_event *event)
+{
+	int status;
+
+	do {
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#endif
+		status = dtc_cuda_event_test(event);
+	} while (status == DTCONV_INPROGRESS);
+	return status;
+}

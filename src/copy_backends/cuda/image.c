@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A device's copy of a type's program: made by the first job that needs it, kept as long as the type's
+ * layout, given back by the worker.
+ */
+#include "config.h"
+
+#include "image.h"
+
+#include "context.h"
+#include "log.h"
+
+struct image {
+	struct dtc_layout_image base;
+	struct dtc_cuda_context *context;
+	CUdeviceptr memory;
+};
+
+/* Runs in the worker: a free waits until the device is idle. */
+static void free_memory(struct dtc_cuda_context *context, CUdeviceptr memory)
+{
+	context->cuda->driver.MemFree(memory);
+}
+
+static void release(struct dtc_layout_image *base)
+{
+	struct image *image = (struct image *)base;
+	struct dtc_cuda_context *context = image->context;
+
+	if (image->memory)
+		dtc_cuda_worker_do(context, free_memory, image->memory);
+	dtc_free(context->cuda->context, image);
+}
+
+static CUdeviceptr find(const struct dtc_layout *layout, const struct dtc_cuda_context *context)
+{
+	struct dtc_layout_image *base =
+		atomic_load_explicit(&layout->images, memory_order_acquire);
+
+	for (; base; base = base->next)
+		if (base->release == release && ((struct image *)base)->context == context)
+			return ((struct image *)base)->memory;
+	return 0;
+}
+
+static void hang_in(struct dtc_layout *layout, struct image *image)
+{
+	struct dtc_layout_image *first =
+		atomic_load_explicit(&layout->images, memory_order_relaxed);
+
+	do
+		image->base.next = first;
+	while (!atomic_compare_exchange_weak(&layout->images, &first, &image->base));
+}
+
+/* ---- making ---------------------------------------------------------------------------- */
+
+/* Our own stream: the caller's may wait for something, or be captured. */
+static CUresult upload(struct dtc_cuda_context *context, CUdeviceptr memory, const void *bytes,
+		       size_t length)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)bytes, length,
+					      context->stream);
+
+	if (result)
+		return result;
+	do
+		result = driver->StreamQuery(context->stream);
+	while (result == CUDA_ERROR_NOT_READY);
+	return result;
+}
+
+static CUresult allocate(struct dtc_cuda_context *context, CUdeviceptr *memory, size_t bytes)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (result)
+		return result;
+	result = driver->MemAlloc(memory, bytes);
+	driver->CtxPopCurrent(&popped);
+	return result;
+}
+
+static CUresult copy_program(struct image *image, const struct dtc_program *program, void *scratch)
+{
+	size_t bytes = dtc_gpu_image_bytes(program);
+
+	dtc_gpu_image_write(program, scratch);
+	CUresult result = allocate(image->context, &image->memory, bytes);
+	if (!result)
+		result = upload(image->context, image->memory, scratch, bytes);
+	return result;
+}
+
+static int make(struct dtc_layout *layout, struct dtc_cuda_context *context, const char *caller,
+		CUdeviceptr *memory)
+{
+	struct dtconv_context *owner = context->cuda->context;
+	size_t bytes = dtc_gpu_image_bytes(layout->program);
+	struct image *image = dtc_alloc_zeroed(owner, sizeof(*image));
+	void *scratch = dtc_alloc(owner, bytes);
+	int status = 0;
+
+	if (image && scratch) {
+		*image = (struct image){ .base = { .release = release }, .context = context };
+		CUresult result = copy_program(image, layout->program, scratch);
+		if (result)
+			status = dtc_cuda_fail(context, result, "the copy of a type's program",
+					       caller);
+	} else {
+		status = DTC_FAIL(owner, DTCONV_ERR_NOMEM,
+				  "%s: the allocator gave no memory for a program of %zu bytes", caller,
+				  bytes);
+	}
+	dtc_free(owner, scratch);
+	if (status) {
+		if (image)
+			release(&image->base);
+		return status;
+	}
+	*memory = image->memory;
+	hang_in(layout, image);
+	return 0;
+}
+
+int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
+			const char *caller, CUdeviceptr *memory)
+{
+	*memory = find(layout, context);
+	/* Immutable to everyone else; the list of images is made for growing. */
+	return *memory ? 0 : make((struct dtc_layout *)(uintptr_t)layout, context, caller, memory);
+}

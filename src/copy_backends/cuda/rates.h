@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the planner believes of a device: measured on an H200 (PCIe 5), near enough elsewhere to
+ * choose by. Nanoseconds, and bytes a nanosecond.
+ */
+#ifndef DTC_CUDA_RATES_H
+#define DTC_CUDA_RATES_H
+
+#include "copy_backends/backend.h"
+
+#define DTC_CUDA_WAKE_NS 4000.0   /* until the host knows that a job is done */
+#define DTC_CUDA_COPY_NS 2300.0   /* a call of the driver's copy */
+#define DTC_CUDA_KERNEL_NS 2500.0 /* a launch */
+
+static inline bool dtc_cuda_crosses(const struct dtc_question *question)
+{
+	return question->user_kind != DTCONV_MEMORY_DEVICE ||
+	       question->packed_kind != DTCONV_MEMORY_DEVICE;
+}
+
+static inline double dtc_cuda_copy_rate(const struct dtc_question *question)
+{
+	if (question->user_kind == DTCONV_MEMORY_HOST ||
+	    question->packed_kind == DTCONV_MEMORY_HOST)
+		return 8.0;
+	return dtc_cuda_crosses(question) ? 55.0 : 2000.0;
+}
+
+static inline double dtc_cuda_kernel_rate(const struct dtc_question *question)
+{
+	return dtc_cuda_crosses(question) ? 50.0 : 1900.0;
+}
+
+#endif

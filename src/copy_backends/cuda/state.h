@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this vendor keeps for a context of the library: the driver, the device contexts that have
+ * been worked in, and the thread for calls that may block.
+ *
+ * A device context is the application's: it may be destroyed, or its device reset, at any time.
+ * Its handles are believed as long as the driver answers the same id for it; after that they are
+ * forgotten, never destroyed.
+ */
+#ifndef DTC_CUDA_STATE_H
+#define DTC_CUDA_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/cuda/driver.h"
+#include "copy_backends/backend.h"
+#include "kernels/gpu.h"
+
+/* Jobs in flight in one device context. */
+#define DTC_CUDA_FLAGS 512
+
+/* Staging: so many pieces of so many bytes. */
+#define DTC_CUDA_STAGES 4
+#define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
+
+struct dtc_cuda;
+
+/* Words of pinned memory that the device writes when a job is done. */
+struct dtc_cuda_flags {
+	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
+	CUdeviceptr device;      /* the same words, as the device addresses them */
+	CUdeviceptr counters;    /* one a slot: thread blocks that have finished */
+	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
+	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
+};
+
+struct dtc_cuda_context {
+	struct dtc_cuda_context *next;
+	struct dtc_cuda *cuda;
+	CUcontext handle;
+	unsigned long long id;
+	CUdevice device;
+	bool retained;     /* the device's primary context, of which we hold a reference */
+	_Atomic bool lost; /* destroyed, or broken by an error that stays */
+	CUstream stream;   /* for jobs without a stream of the caller's */
+	struct dtc_cuda_flags flags;
+	_Atomic bool loaded; /* the kernels are there */
+	_Atomic bool unloadable; /* they cannot be had */
+	CUmodule module;
+	CUfunction functions[DTC_GPU_KERNELS];
+	pthread_mutex_t staging; /* held by the job that uses the pieces */
+	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
+	CUdeviceptr device_stages; /* the same, as the device addresses them */
+};
+
+/* A call for the thread that may block. */
+struct dtc_cuda_chore {
+	struct dtc_cuda_chore *next;
+	struct dtc_cuda_context *context;
+	void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory);
+	CUdeviceptr memory;
+};
+
+struct dtc_cuda_worker {
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	pthread_t thread;
+	bool running;
+	bool ending;
+	struct dtc_cuda_chore *first, **last;
+};
+
+struct dtc_cuda {
+	struct dtconv_context *context;
+	struct dtc_cuda_driver driver;
+	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */
+	struct dtc_cuda_context *contexts;
+	struct dtc_cuda_worker worker;
+};
+
+static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
+{
+	return atomic_load_explicit(&context->devices.cuda, memory_order_acquire);
+}
+
+/* ---- contexts.c: device contexts ------------------------------------------------------- */
+
+/* The device context that the job belongs in, opened; or a failure with its sentence. */
+int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
+			    struct dtc_cuda_context **chosen);
+
+/* Whether the handles are still good. */
+bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
+
+/* Forget the handles: no driver call is made with them again. */
+void dtc_cuda_context_lose(struct dtc_cuda_context *context);
+
+/*
+ * Fail a job for a driver call that did not succeed, and forget the context if the result says that it
+ * is gone. @call is the entry point's name.
+ */
+int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
+		  const char *caller);
+
+void dtc_cuda_contexts_close(struct dtc_cuda *cuda);
+
+/* ---- pinned.c: host memory that the device sees ------------------------------------------ */
+
+/*
+ * Make memory of our own and register it: it stays readable when the device context is gone. The
+ * context is current. Zeroed; @bytes are rounded up to pages.
+ */
+CUresult dtc_cuda_pinned_create(struct dtc_cuda_context *context, size_t bytes, void **memory,
+				CUdeviceptr *device);
+
+/* Give it back; waits until the device is idle. NULL is allowed. */
+void dtc_cuda_pinned_destroy(struct dtc_cuda_context *context, void *memory, size_t bytes);
+
+/* ---- worker.c: calls that may block ---------------------------------------------------- */
+
+int dtc_cuda_worker_start(struct dtc_cuda *cuda);
+void dtc_cuda_worker_end(struct dtc_cuda *cuda);
+
+/* Have @run called in the worker, its context current. The chore is freed after. */
+bool dtc_cuda_worker_do(struct dtc_cuda_context *context,
+			void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory),
+			CUdeviceptr memory);
+
+/* ---- flags.c: completion --------------------------------------------------------------- */
+
+CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context);
+
+/* Take a slot for the event of a job in @stream; false if all are taken. */
+bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
+			struct dtc_event *event);
+void dtc_cuda_flag_put(struct dtc_event *event);
+
+/* Have the stream write the event's flag after all that it has been given. */
+CUresult dtc_cuda_flag_write(const struct dtc_event *event);
+
+int dtc_cuda_event_test(struct dtc_event *event);
+int dtc_cuda_event_wait(struct dtc_event *event);
+
+#endif

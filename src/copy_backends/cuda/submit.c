@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Round the work of a job: before it, what it runs in; after it, how its end is noticed.
+ */
+#include "config.h"
+
+#include "submit.h"
+
+#include "context.h"
+#include "log.h"
+
+static int find_capture(struct dtc_cuda_submission *submission)
+{
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult result = submission->driver->StreamIsCapturing(submission->stream, &capture);
+
+	if (result)
+		return dtc_cuda_fail(submission->context, result, "cuStreamIsCapturing",
+				     submission->job->caller);
+	submission->capturing = capture != CU_STREAM_CAPTURE_STATUS_NONE;
+	return 0;
+}
+
+/* In a graph a flag would be written with the same value at each replay. */
+static int take_flag(struct dtc_cuda_submission *submission,
+		     const struct dtc_backend_ops *backend)
+{
+	const struct dtc_job *job = submission->job;
+
+	*submission->event = (struct dtc_event){ .backend = NULL, .caller = job->caller };
+	if (submission->capturing)
+		return 0;
+	if (dtc_cuda_flag_take(submission->context, submission->stream, submission->event)) {
+		submission->event->backend = backend;
+		return 0;
+	}
+	return DTC_FAIL(job->context, DTCONV_ERR_AGAIN,
+			"%s: %d jobs are in flight in one device context, the most there can be",
+			job->caller, DTC_CUDA_FLAGS);
+}
+
+int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
+			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
+			      struct dtc_event *event)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(job->context);
+
+	*submission = (struct dtc_cuda_submission){ .job = job,
+						    .event = event,
+						    .driver = &cuda->driver };
+	submission->mode = dtc_cuda_relax(&cuda->driver);
+	int status = dtc_cuda_context_choose(cuda, job, &submission->context);
+	if (!status) {
+		submission->stream =
+			job->on_stream ? (CUstream)job->stream : submission->context->stream;
+		status = find_capture(submission);
+	}
+	if (!status)
+		status = take_flag(submission, backend);
+	if (status)
+		dtc_cuda_unrelax(&cuda->driver, submission->mode);
+	return status;
+}
+
+void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)
+{
+	if (submission->event->backend)
+		dtc_cuda_flag_put(submission->event);
+	submission->event->backend = NULL;
+	dtc_cuda_unrelax(submission->driver, submission->mode);
+}
+
+/* What has been handed to the stream before the failure must not be left to run alone. */
+static void drain(struct dtc_cuda_submission *submission)
+{
+	struct dtc_event *event = submission->event;
+
+	if (!event->backend)
+		return;
+	event->backend = NULL;
+	if (dtc_cuda_context_is_alive(submission->context) && !dtc_cuda_flag_write(event))
+		dtc_cuda_event_wait(event);
+	else
+		dtc_cuda_flag_put(event);
+}
+
+int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
+			    const char *call, bool flag)
+{
+	int status = 0;
+
+	if (!result && flag && !submission->capturing) {
+		result = dtc_cuda_flag_write(submission->event);
+		call = "cuStreamWriteValue64";
+	}
+	if (result) {
+		status = dtc_cuda_fail(submission->context, result, call,
+				       submission->job->caller);
+		drain(submission);
+	}
+	dtc_cuda_unrelax(submission->driver, submission->mode);
+	return status;
+}
+
+int dtc_cuda_submission_refuse_capture(const struct dtc_job *job)
+{
+	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (!job->on_stream || driver->StreamIsCapturing((CUstream)job->stream, &capture) ||
+	    capture == CU_STREAM_CAPTURE_STATUS_NONE)
+		return 0;
+	return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: the stream is being captured, and memory that the device does not see "
+			"(%s to %s) is moved in part by the processor",
+			job->caller, dtc_memory_kind_name(job->user_memory.kind),
+			dtc_memory_kind_name(job->packed_memory.kind));
+}
+
+bool dtc_cuda_never_at_once(const struct dtc_layout *layout, uint64_t count, char *user,
+			    char *packed, enum dtc_direction direction)
+{
+	(void)layout, (void)count, (void)user, (void)packed, (void)direction;
+	return false;
+}

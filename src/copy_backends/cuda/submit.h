@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every job on a device has in common: its context and stream, its completion, and how it
+ * fails.
+ */
+#ifndef DTC_CUDA_SUBMIT_H
+#define DTC_CUDA_SUBMIT_H
+
+#include "state.h"
+
+struct dtc_cuda_submission {
+	const struct dtc_job *job;
+	struct dtc_event *event;
+	struct dtc_cuda_context *context;
+	const struct dtc_cuda_driver *driver;
+	CUstream stream;
+	bool capturing; /* a graph: no flag, the order of the stream is all */
+	CUstreamCaptureMode mode;
+};
+
+/* Find context and stream and take a flag. */
+int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
+			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
+			      struct dtc_event *event);
+
+/*
+ * The work has been handed to the stream, or @call has failed with @result. With @flag the stream
+ * is told to write the job's flag; otherwise the work itself writes it. After a failure nothing of the
+ * job is in flight any more.
+ */
+int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
+			    const char *call, bool flag);
+
+/* Nothing has been handed to the stream: give the flag back. */
+void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
+
+/* Fail with UNSUPPORTED if the job's stream is being captured: the work blocks. */
+int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
+
+bool dtc_cuda_never_at_once(const struct dtc_layout *layout, uint64_t count, char *user,
+			    char *packed, enum dtc_direction direction);
+
+/* ---- copy.c ---------------------------------------------------------------------------- */
+
+/* Hand copies of the job's blocks to the stream; the cursor moves behind them. */
+CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission);
+
+/* Copy the job's packed bytes to (packing: from) @stage, whatever the type. */
+int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The thread for driver calls that wait until the device is idle: frees, and loading kernels. No job waits
+ * for it without a limit, and no lock is held while it calls.
+ */
+#include "config.h"
+
+#include "state.h"
+
+#include <signal.h>
+
+#include "context.h"
+#include "log.h"
+
+static struct dtc_cuda_chore *next_chore(struct dtc_cuda_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	while (!worker->first && !worker->ending)
+		pthread_cond_wait(&worker->work, &worker->lock);
+	struct dtc_cuda_chore *chore = worker->first;
+	if (chore) {
+		worker->first = chore->next;
+		if (!worker->first)
+			worker->last = &worker->first;
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return chore;
+}
+
+static void run_chore(struct dtc_cuda *cuda, struct dtc_cuda_chore *chore)
+{
+	struct dtc_cuda_context *context = chore->context;
+
+	if (!dtc_cuda_context_is_alive(context) ||
+	    cuda->driver.CtxPushCurrent(context->handle))
+		return;
+	chore->run(context, chore->memory);
+	CUcontext popped;
+	cuda->driver.CtxPopCurrent(&popped);
+}
+
+static void *work(void *arg)
+{
+	struct dtc_cuda *cuda = arg;
+	struct dtc_cuda_chore *chore;
+
+	dtc_cuda_relax(&cuda->driver);
+	while ((chore = next_chore(&cuda->worker))) {
+		run_chore(cuda, chore);
+		dtc_free(cuda->context, chore);
+	}
+	return NULL;
+}
+
+/* The application's signals are the application's threads' business. */
+static int start_thread(struct dtc_cuda *cuda)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int error = pthread_create(&cuda->worker.thread, NULL, work, cuda);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
+}
+
+int dtc_cuda_worker_start(struct dtc_cuda *cuda)
+{
+	struct dtc_cuda_worker *worker = &cuda->worker;
+	int status = 0;
+
+	pthread_mutex_lock(&worker->lock);
+	if (!worker->running) {
+		worker->last = &worker->first;
+		if (start_thread(cuda))
+			status = DTC_FAIL(cuda->context, DTCONV_ERR_AGAIN,
+					  "the system gave no thread for the device's calls that wait");
+		else
+			worker->running = true;
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return status;
+}
+
+void dtc_cuda_worker_end(struct dtc_cuda *cuda)
+{
+	struct dtc_cuda_worker *worker = &cuda->worker;
+
+	if (!worker->running)
+		return;
+	pthread_mutex_lock(&worker->lock);
+	worker->ending = true;
+	pthread_cond_signal(&worker->work);
+	pthread_mutex_unlock(&worker->lock);
+	pthread_join(worker->thread, NULL);
+	worker->running = false;
+}
+
+bool dtc_cuda_worker_do(struct dtc_cuda_context *context,
+			void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory),
+			CUdeviceptr memory)
+{
+	struct dtc_cuda *cuda = context->cuda;
+	struct dtc_cuda_worker *worker = &cuda->worker;
+	struct dtc_cuda_chore *chore = dtc_alloc(cuda->context, sizeof(*chore));
+
+	if (!chore)
+		return false;
+	*chore = (struct dtc_cuda_chore){ .context = context, .run = run, .memory = memory };
+	pthread_mutex_lock(&worker->lock);
+	*worker->last = chore;
+	worker->last = &chore->next;
+	pthread_cond_signal(&worker->work);
+	pthread_mutex_unlock(&worker->lock);
+	return true;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every backend against the oracle: all pairs of memory kinds, both directions, every class of
+ * layout, cuts at any byte, odd addresses, and not a gap byte touched.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "support/layouts.h"
+#include "support/type_choices.h"
+
+/* A stage whose user memory and packed memory lie in arenas. */
+struct scene {
+	struct stage *stage;
+	struct arena source, target, packed;
+	size_t shift; /* of packed memory, in bytes */
+	unsigned char *scratch;
+};
+
+#define SLACK 128 /* guard bytes round packed memory */
+
+static void scene_open(struct scene *scene, struct stage *stage, enum arena_kind user,
+		       enum arena_kind packed, size_t shift)
+{
+	scene->stage = stage;
+	scene->shift = shift;
+	arena_open(&scene->source, user, stage->memory_bytes);
+	arena_open(&scene->target, user, stage->memory_bytes);
+	arena_open(&scene->packed, packed, stage->bytes + shift + 2 * SLACK);
+	scene->scratch = malloc(stage->bytes + stage->memory_bytes + shift + 2 * SLACK);
+	ck_assert_ptr_nonnull(scene->scratch);
+	arena_write(&scene->source, 0, stage->source_memory, stage->memory_bytes);
+}
+
+static void scene_close(struct scene *scene)
+{
+	arena_close(&scene->source);
+	arena_close(&scene->target);
+	arena_close(&scene->packed);
+	free(scene->scratch);
+}
+
+static unsigned char *packed_at(const struct scene *scene, size_t position)
+{
+	return scene->packed.memory + SLACK + scene->shift + position;
+}
+
+static size_t packed_bytes(const struct scene *scene)
+{
+	return scene->stage->bytes + scene->shift + 2 * SLACK;
+}
+
+static void move(struct dtconv_convertor *convertor, bool pack, unsigned char *packed, size_t bytes)
+{
+	size_t moved;
+	int status = pack ? dtconv_convertor_pack(convertor, packed, bytes, &moved)
+			  : dtconv_convertor_unpack(convertor, packed, bytes, &moved);
+
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_uint_eq(moved, bytes);
+}
+
+/* Packs the stream in fragments; what is round it must stay as it is. */
+static void check_pack(struct scene *scene, size_t fragment)
+{
+	const struct stage *stage = scene->stage;
+	struct dtconv_convertor *convertor;
+	unsigned char *source = scene->source.memory + (stage->source - stage->source_memory);
+
+	stage_guard(scene->scratch, packed_bytes(scene));
+	arena_write(&scene->packed, 0, scene->scratch, packed_bytes(scene));
+	ck_assert_int_eq(
+		dtconv_convertor_create_pack(stage->type, stage->count, source, &convertor), 0);
+	for (size_t at = 0; at < stage->bytes; at += fragment)
+		move(convertor, true, packed_at(scene, at),
+		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
+	dtconv_convertor_destroy(convertor);
+	memcpy(scene->scratch + SLACK + scene->shift, stage->stream, stage->bytes);
+	unsigned char *got = malloc(packed_bytes(scene));
+	arena_read(&scene->packed, 0, got, packed_bytes(scene));
+	for (size_t i = 0; i < packed_bytes(scene); i++)
+		if (got[i] != scene->scratch[i])
+			ck_abort_msg("packed byte %td of %zu is %d, not %d",
+				     (ptrdiff_t)(i - SLACK - scene->shift), stage->bytes, got[i],
+				     scene->scratch[i]);
+	free(got);
+}
+
+static void check_unpack(struct scene *scene, size_t fragment)
+{
+	struct stage *stage = scene->stage;
+	struct dtconv_convertor *convertor;
+	unsigned char *target = scene->target.memory + (stage->target - stage->target_memory);
+
+	stage_blank(stage);
+	arena_write(&scene->target, 0, stage->target_memory, stage->memory_bytes);
+	arena_write(&scene->packed, SLACK + scene->shift, stage->stream, stage->bytes);
+	ck_assert_int_eq(
+		dtconv_convertor_create_unpack(stage->type, stage->count, target, &convertor), 0);
+	for (size_t at = 0; at < stage->bytes; at += fragment)
+		move(convertor, false, packed_at(scene, at),
+		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
+	dtconv_convertor_destroy(convertor);
+	arena_read(&scene->target, 0, stage->target_memory, stage->memory_bytes);
+	stage_deliver(stage, 0, stage->bytes);
+	size_t wrong = stage_first_wrong(stage);
+	ck_assert_msg(wrong == STAGE_RIGHT, "byte at displacement %td is wrong after unpacking",
+		      wrong == STAGE_RIGHT ? 0 : stage_displacement(stage, wrong));
+}
+
+static void check_stage(struct stage *stage, enum arena_kind user, enum arena_kind packed,
+			size_t shift, size_t fragment, bool unpacks)
+{
+	struct scene scene;
+
+	scene_open(&scene, stage, user, packed, shift);
+	check_pack(&scene, fragment);
+	if (unpacks)
+		check_unpack(&scene, fragment);
+	scene_close(&scene);
+}
+
+/* ---- cases ----------------------------------------------------------------------------- */
+
+#define PAIRS (ARENA_KINDS * ARENA_KINDS)
+
+START_TEST(every_layout_moves_between_every_pair_of_kinds)
+{
+	enum arena_kind user = _i / ARENA_KINDS, packed = _i % ARENA_KINDS;
+
+	for (int i = 0; i < layout_count; i++) {
+		struct stage stage;
+
+		fixture_open(&stage, layouts[i].text, 3);
+		check_stage(&stage, user, packed, (size_t)i % 17, stage.bytes ? stage.bytes : 1,
+			    !layouts[i].overlaps);
+		fixture_close(&stage);
+	}
+}
+END_TEST
+
+START_TEST(fragments_of_any_size_give_the_same_stream)
+{
+	static const size_t sizes[] = { 1, 3, 16, 61, 128, 1000 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct stage stage;
+
+		fixture_open(&stage, layouts[_i].text, 2);
+		if (stage.bytes < 60 * sizes[i])
+			check_stage(&stage, ARENA_DEVICE, i % 2 ? ARENA_DEVICE : ARENA_PINNED, i,
+				    sizes[i], !layouts[_i].overlaps);
+		fixture_close(&stage);
+	}
+}
+END_TEST
+
+#define RANDOM_TYPES 200
+#define MANY_RANDOM_TYPES 20000
+
+START_TEST(random_types_move_as_the_oracle_says)
+{
+	struct choices choices = fixture_choices(0x6d70755f);
+	int rounds = fixture_everything() ? MANY_RANDOM_TYPES : RANDOM_TYPES;
+
+	for (int round = 0; round < rounds; round++) {
+		struct dtconv_type *type =
+			type_choose(fixture_context, &choices, &type_bounds_small);
+		enum arena_kind packed = chance(&choices, 3) ? ARENA_PINNED : ARENA_DEVICE;
+		size_t count = 1 + choose(&choices, 9);
+		struct stage stage;
+
+		if (!stage_open(&stage, type, count, choose(&choices, 64), choose(&choices, 64),
+				(uint64_t)round)) {
+			size_t fragment = chance(&choices, 2) ? stage.bytes + 1
+							      : 1 + choose(&choices, 3000);
+
+			if (stage.bytes < 40 * fragment)
+				check_stage(&stage, ARENA_DEVICE, packed, choose(&choices, 130),
+					    fragment, true);
+			stage_close(&stage);
+		}
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+START_TEST(kinds_are_told_apart)
+{
+	static const enum dtconv_memory_kind kinds[ARENA_KINDS] = {
+		DTCONV_MEMORY_HOST,   DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED,
+		DTCONV_MEMORY_MANAGED, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
+		DTCONV_MEMORY_DEVICE
+	};
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	struct arena arena;
+
+	arena_open(&arena, (enum arena_kind)_i, 100000);
+	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory + 777, &attr), 0);
+	ck_assert_msg(attr.kind == kinds[_i], "%s memory is taken for kind %d",
+		      arena_kind_names[_i], (int)attr.kind);
+	if (_i != ARENA_HOST) {
+		ck_assert((unsigned char *)attr.base <= arena.memory + 777);
+		ck_assert((unsigned char *)attr.base + attr.length > arena.memory + 777);
+	}
+	arena_close(&arena);
+}
+END_TEST
+
+int main(void)
+{
+	/* A process forked from one with a context has no device. */
+	setenv("CK_FORK", "no", 1);
+	gpu_open();
+	Suite *suite = suite_create("conformance");
+	TCase *moves = fixture_case(suite, "moves", 60);
+
+	tcase_add_loop_test(moves, kinds_are_told_apart, 0, ARENA_KINDS);
+	tcase_add_loop_test(moves, every_layout_moves_between_every_pair_of_kinds, 0, PAIRS);
+	tcase_add_loop_test(moves, fragments_of_any_size_give_the_same_stream, 0, layout_count);
+	tcase_add_test(moves, random_types_move_as_the_oracle_says);
+	return fixture_run(suite);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A driver for tests, and memory that it makes.
+ */
+#include "config.h"
+
+#include "support/gpu.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/standin_load.h"
+
+struct gpu_driver gpu;
+
+const char *const arena_kind_names[ARENA_KINDS] = { "host",   "registered", "pinned", "managed",
+						    "device", "async",	    "vmm" };
+
+void gpu_must(CUresult result, const char *what)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "%s answered %d\n", what, (int)result);
+	if (gpu.running)
+		ck_abort_msg("%s answered %d", what, (int)result);
+	exit(1);
+}
+
+#define MUST(call) gpu_must(gpu.call, #call)
+
+/* ---- the driver ------------------------------------------------------------------------ */
+
+static void find_entry(PFN_cuGetProcAddress_v12000 find, const char *name, int version,
+		       void *entry)
+{
+	CUdriverProcAddressQueryResult outcome;
+	void *found = NULL;
+
+	if (find(name, &found, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &outcome) || !found) {
+		fprintf(stderr, "the driver has no %s of version %d\n", name, version);
+		exit(1);
+	}
+	memcpy(entry, &found, sizeof(found));
+}
+
+#define FIND(name, version) find_entry(find, "cu" #name, version, &gpu.name);
+
+static void find_entries(void *library)
+{
+	PFN_cuGetProcAddress_v12000 find;
+	void *symbol = dlsym(library, "cuGetProcAddress_v2");
+
+	memcpy(&find, &symbol, sizeof(symbol));
+	GPU_ENTRIES(FIND)
+}
+
+/* A driver without a device is no use. */
+static bool open_real(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int devices = 0;
+
+	if (!library)
+		return false;
+	find_entries(library);
+	if (!gpu.Init(0) && !gpu.DeviceGetCount(&devices) && devices)
+		return true;
+	puts("there is a CUDA driver, but no device");
+	exit(77);
+}
+
+static bool open_standin(void)
+{
+	gpu.standin = standin_load();
+	if (!gpu.standin)
+		return false;
+	find_entries(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
+	MUST(Init(0));
+	return true;
+}
+
+void gpu_open(void)
+{
+	CUcontext primary;
+	CUdevice device;
+
+	if (!open_real() && !open_standin()) {
+		puts("there is neither a CUDA driver nor cuda.h for a stand-in");
+		exit(77);
+	}
+	MUST(DeviceGet(&device, 0));
+	MUST(DevicePrimaryCtxRetain(&primary, device));
+	MUST(CtxSetCurrent(primary));
+	gpu.running = true;
+}
+
+void gpu_close(void)
+{
+	MUST(CtxSetCurrent(NULL));
+	MUST(DevicePrimaryCtxRelease(0));
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static CUmemAllocationProp vmm_properties(void)
+{
+	return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+}
+
+static size_t vmm_granule(void)
+{
+	CUmemAllocationProp properties = vmm_properties();
+	size_t granule;
+
+	MUST(MemGetAllocationGranularity(&granule, &properties,
+					 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	return granule;
+}
+
+/* At least two handles, so that no range lies in one mapping for certain. */
+static void open_vmm(struct arena *arena)
+{
+	CUmemAllocationProp properties = vmm_properties();
+	const CUmemAccessDesc access = { .location = properties.location,
+					 .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	size_t granule = vmm_granule();
+	CUdeviceptr base;
+
+	arena->reserved = (arena->bytes + granule - 1) / granule * granule + granule;
+	MUST(MemAddressReserve(&base, arena->reserved, 0, 0, 0));
+	for (size_t at = 0; at < arena->reserved; at += granule) {
+		CUmemGenericAllocationHandle handle;
+
+		MUST(MemCreate(&handle, granule, &properties, 0));
+		MUST(MemMap(base + at, granule, 0, handle, 0));
+		MUST(MemRelease(handle));
+	}
+	MUST(MemSetAccess(base, arena->reserved, &access, 1));
+	/* The data lies across the border of the first two handles. */
+	size_t before = arena->bytes / 2 < granule / 2 ? arena->bytes / 2 : granule / 2;
+	arena->memory = (unsigned char *)(uintptr_t)(base + granule - before / 64 * 64);
+}
+
+static void close_vmm(struct arena *arena)
+{
+	size_t granule = vmm_granule();
+	CUdeviceptr start = ((CUdeviceptr)(uintptr_t)arena->memory - 1) / granule * granule;
+
+	MUST(MemUnmap(start, arena->reserved));
+	MUST(MemAddressFree(start, arena->reserved));
+}
+
+static CUdeviceptr open_device(struct arena *arena)
+{
+	CUdeviceptr memory = 0;
+
+	if (arena->kind == ARENA_MANAGED)
+		MUST(MemAllocManaged(&memory, arena->bytes, CU_MEM_ATTACH_GLOBAL));
+	else if (arena->kind == ARENA_ASYNC) {
+		MUST(MemAllocAsync(&memory, arena->bytes, NULL));
+		MUST(StreamSynchronize(NULL));
+	} else
+		MUST(MemAlloc(&memory, arena->bytes));
+	return memory;
+}
+
+static void open_host(struct arena *arena)
+{
+	void *memory;
+
+	if (arena->kind == ARENA_PINNED) {
+		MUST(MemHostAlloc(&memory, arena->bytes, CU_MEMHOSTALLOC_PORTABLE));
+	} else {
+		memory = aligned_alloc(4096, (arena->bytes + 4095) / 4096 * 4096);
+		ck_assert_ptr_nonnull(memory);
+	}
+	if (arena->kind == ARENA_REGISTERED)
+		MUST(MemHostRegister(memory, arena->bytes, CU_MEMHOSTREGISTER_PORTABLE));
+	arena->memory = memory;
+}
+
+void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes)
+{
+	*arena = (struct arena){ .kind = kind, .bytes = bytes ? bytes : 1 };
+	if (kind == ARENA_VMM)
+		open_vmm(arena);
+	else if (kind <= ARENA_PINNED)
+		open_host(arena);
+	else
+		arena->memory = (unsigned char *)(uintptr_t)open_device(arena);
+}
+
+void arena_close(struct arena *arena)
+{
+	CUdeviceptr memory = (CUdeviceptr)(uintptr_t)arena->memory;
+
+	if (arena->kind == ARENA_REGISTERED)
+		MUST(MemHostUnregister(arena->memory));
+	if (arena->kind <= ARENA_REGISTERED)
+		free(arena->memory);
+	else if (arena->kind == ARENA_PINNED)
+		MUST(MemFreeHost(arena->memory));
+	else if (arena->kind == ARENA_ASYNC)
+		MUST(MemFreeAsync(memory, NULL));
+	else if (arena->kind == ARENA_VMM)
+		close_vmm(arena);
+	else
+		MUST(MemFree(memory));
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		MUST(Memcpy((CUdeviceptr)(uintptr_t)to, (CUdeviceptr)(uintptr_t)from, bytes));
+}
+
+void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes)
+{
+	copy(arena->memory + offset, from, bytes);
+}
+
+void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes)
+{
+	copy(to, arena->memory + offset, bytes);
+}
+
+/* ---- kernels --------------------------------------------------------------------------- */
+
+/*
+ * Text for the driver's compiler; the stand-in has kernels of the same names. The spinning one gives
+ * up after 2^33 ticks of the clock, so that no test hangs a device.
+ */
+static const char kernels[] =
+	".version 6.4\n.target sm_60\n.address_size 64\n"
+	".visible .entry standin_spin(.param .u64 word) {\n"
+	" .reg .u64 %address, %value, %start, %now; .reg .pred %again;\n"
+	" ld.param.u64 %address, [word];\n"
+	" mov.u64 %start, %clock64;\n"
+	"look:\n"
+	" ld.volatile.global.u64 %value, [%address];\n"
+	" setp.ne.u64 %again, %value, 0;\n"
+	" @%again bra done;\n"
+	" mov.u64 %now, %clock64;\n"
+	" sub.u64 %now, %now, %start;\n"
+	" setp.lt.u64 %again, %now, 8589934592;\n"
+	" @%again bra look;\n"
+	"done:\n"
+	" ret;\n}\n"
+	".visible .entry standin_fault(.param .u64 unused) {\n"
+	" .reg .u64 %address;\n"
+	" mov.u64 %address, 64;\n"
+	" st.global.u64 [%address], %address;\n"
+	" ret;\n}\n";
+
+static void launch(const char *name, CUstream stream, uint64_t argument)
+{
+	void *params[] = { &argument };
+	CUmodule module;
+	CUfunction function;
+
+	/* Never unloaded: unloading waits for the very kernel. */
+	MUST(ModuleLoadData(&module, kernels));
+	MUST(ModuleGetFunction(&function, module, name));
+	MUST(LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+}
+
+void spin_begin(struct spin *spin, CUstream stream)
+{
+	void *word;
+
+	MUST(MemHostAlloc(&word, sizeof(uint64_t),
+			  CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+	spin->word = word;
+	spin->stream = stream;
+	*spin->word = 0;
+	launch("standin_spin", stream, (uint64_t)(uintptr_t)word);
+}
+
+void spin_release(struct spin *spin)
+{
+	__atomic_store_n(spin->word, 1, __ATOMIC_RELEASE);
+}
+
+void spin_end(struct spin *spin)
+{
+	spin_release(spin);
+	MUST(StreamSynchronize(spin->stream));
+	MUST(MemFreeHost(spin->word));
+}
+
+void gpu_fault(CUstream stream)
+{
+	launch("standin_fault", stream, 0);
+}

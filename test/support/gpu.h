@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The application's side of a GPU: a driver, which is the real one where there is a device and the
+ * stand-in elsewhere, its entry points, and memory of every kind. The library under test finds the same
+ * driver by itself and shares nothing with this.
+ */
+#ifndef TEST_SUPPORT_GPU_H
+#define TEST_SUPPORT_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "support/cuda_standin/standin.h"
+
+#define GPU_ENTRIES(X)                     \
+	X(Init, 2000)                      \
+	X(DeviceGet, 2000)                 \
+	X(DeviceGetCount, 2000)            \
+	X(DeviceGetAttribute, 2000)        \
+	X(DevicePrimaryCtxRetain, 7000)    \
+	X(DevicePrimaryCtxRelease, 11000)  \
+	X(DevicePrimaryCtxReset, 11000)    \
+	X(CtxCreate, 3020)                 \
+	X(CtxDestroy, 4000)                \
+	X(CtxSetCurrent, 4000)             \
+	X(CtxGetCurrent, 4000)             \
+	X(CtxSynchronize, 2000)            \
+	X(MemAlloc, 3020)                  \
+	X(MemFree, 3020)                   \
+	X(MemHostAlloc, 2020)              \
+	X(MemFreeHost, 2000)               \
+	X(MemHostRegister, 6050)           \
+	X(MemHostUnregister, 4000)         \
+	X(MemAllocManaged, 6000)           \
+	X(MemAllocAsync, 11020)            \
+	X(MemFreeAsync, 11020)             \
+	X(MemAddressReserve, 10020)        \
+	X(MemAddressFree, 10020)           \
+	X(MemCreate, 10020)                \
+	X(MemRelease, 10020)               \
+	X(MemMap, 10020)                   \
+	X(MemUnmap, 10020)                 \
+	X(MemSetAccess, 10020)             \
+	X(MemGetAllocationGranularity, 10020) \
+	X(Memcpy, 4000)                    \
+	X(MemcpyAsync, 4000)               \
+	X(MemsetD8, 3020)                  \
+	X(StreamCreate, 2000)              \
+	X(StreamDestroy, 4000)             \
+	X(StreamQuery, 2000)               \
+	X(StreamSynchronize, 2000)         \
+	X(StreamWaitValue64, 11070)        \
+	X(StreamBeginCapture, 10010)       \
+	X(StreamEndCapture, 10000)         \
+	X(ThreadExchangeStreamCaptureMode, 10010) \
+	X(GraphInstantiateWithFlags, 11040) \
+	X(GraphLaunch, 10000)              \
+	X(GraphExecDestroy, 10000)         \
+	X(GraphDestroy, 10000)             \
+	X(ModuleLoadData, 2000)            \
+	X(ModuleGetFunction, 2000)         \
+	X(ModuleUnload, 2000)              \
+	X(LaunchKernel, 4000)
+
+#define GPU_MEMBER(name, version) PFN_cu##name##_v##version name;
+
+/* The driver as the application calls it. */
+extern struct gpu_driver {
+	GPU_ENTRIES(GPU_MEMBER)
+	const struct standin *standin; /* NULL: the driver is real */
+	bool running;                  /* open, so that failures are a case's */
+} gpu;
+
+/* Loads the driver, initialises it, makes device 0's primary context current; skips the program
+ * (exit 77) where there is neither a device nor a stand-in. */
+void gpu_open(void);
+void gpu_close(void);
+
+/* Fails the running case unless the result is success. */
+void gpu_must(CUresult result, const char *what);
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+enum arena_kind {
+	ARENA_HOST,       /* malloc */
+	ARENA_REGISTERED, /* the same, registered */
+	ARENA_PINNED,     /* the driver's */
+	ARENA_MANAGED,
+	ARENA_DEVICE,
+	ARENA_ASYNC, /* of a stream-ordered pool */
+	ARENA_VMM,   /* one range over handles of one granule each */
+	ARENA_KINDS
+};
+
+extern const char *const arena_kind_names[ARENA_KINDS];
+
+struct arena {
+	enum arena_kind kind;
+	unsigned char *memory;
+	size_t bytes;
+	size_t reserved; /* VMM: bytes of the range */
+};
+
+void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes);
+void arena_close(struct arena *arena);
+void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes);
+void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes);
+
+/* ---- kernels of the application -------------------------------------------------------- */
+
+/* A kernel that runs until it is released, at most some seconds on a real device. */
+struct spin {
+	CUstream stream;
+	uint64_t *word; /* mapped */
+};
+
+void spin_begin(struct spin *spin, CUstream stream);
+void spin_release(struct spin *spin);
+void spin_end(struct spin *spin);
+
+/* Launch a kernel that touches an illegal address: the context is broken for good. */
+void gpu_fault(CUstream stream);
+
+#endif
