@@ -216,6 +216,7 @@ int main(void)
 {
 	/* A process forked from one with a context has no device. */
 	setenv("CK_FORK", "no", 1);
+	gpu_find();
 	gpu_open();
 	Suite *suite = suite_create("conformance");
 	TCase *moves = fixture_case(suite, "moves", 60);

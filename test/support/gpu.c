@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/standin_load.h"
 
@@ -57,40 +59,50 @@ static void find_entries(void *library)
 	GPU_ENTRIES(FIND)
 }
 
-/* A driver without a device is no use. */
-static bool open_real(void)
+/* A child looks, so that this process has no driver yet when it is forked for its cases. */
+static int find_in_child(void)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	int devices = 0;
+	pid_t child = fork();
+	int status = 0, devices = 0;
 
-	if (!library)
-		return false;
-	find_entries(library);
-	if (!gpu.Init(0) && !gpu.DeviceGetCount(&devices) && devices)
-		return true;
-	puts("there is a CUDA driver, but no device");
-	exit(77);
+	if (child == 0) {
+		void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+		if (!library)
+			_exit(standin_load() ? 0 : 1);
+		find_entries(library);
+		_exit(!gpu.Init(0) && !gpu.DeviceGetCount(&devices) && devices ? 0 : 2);
+	}
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
 }
 
-static bool open_standin(void)
+void gpu_find(void)
 {
-	gpu.standin = standin_load();
-	if (!gpu.standin)
-		return false;
-	find_entries(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
-	MUST(Init(0));
-	return true;
+	static const char *const reasons[] = {
+		NULL, "there is neither a CUDA driver nor cuda.h for a stand-in",
+		"there is a CUDA driver, but no device"
+	};
+	int outcome = find_in_child();
+
+	if (!outcome)
+		return;
+	puts(reasons[outcome]);
+	exit(77);
 }
 
 void gpu_open(void)
 {
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	CUcontext primary;
 	CUdevice device;
 
-	if (!open_real() && !open_standin()) {
-		puts("there is neither a CUDA driver nor cuda.h for a stand-in");
-		exit(77);
+	if (!library) {
+		gpu.standin = standin_load();
+		library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	}
+	find_entries(library);
+	MUST(Init(0));
 	MUST(DeviceGet(&device, 0));
 	MUST(DevicePrimaryCtxRetain(&primary, device));
 	MUST(CtxSetCurrent(primary));

@@ -75,8 +75,10 @@ extern struct gpu_driver {
 	bool running;                  /* open, so that failures are a case's */
 } gpu;
 
-/* Loads the driver, initialises it, makes device 0's primary context current; skips the program
- * (exit 77) where there is neither a device nor a stand-in. */
+/* Skips the program (exit 77) where there is neither a device nor a stand-in. Loads nothing. */
+void gpu_find(void);
+
+/* Loads the driver, initialises it, and makes device 0's primary context current. */
 void gpu_open(void);
 void gpu_close(void);
 

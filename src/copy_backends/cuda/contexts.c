@@ -111,15 +111,20 @@ static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *con
 	return best;
 }
 
-/* Runs in the worker: loading waits while the device is busy. */
+/*
+ * Runs in the worker. Loading while a kernel runs waits for its end, and all launches wait for the
+ * loading: if that kernel waits for a launch, for ever. So the device is let come to rest first, which
+ * hinders nobody.
+ */
 static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	const struct dtc_gpu_image *image = find_image(context);
-	CUresult result = image ? driver->ModuleLoadData(&context->module, image->data)
-				: CUDA_ERROR_NO_BINARY_FOR_GPU;
+	CUresult result = image ? driver->CtxSynchronize() : CUDA_ERROR_NO_BINARY_FOR_GPU;
 
 	(void)unused;
+	if (!result)
+		result = driver->ModuleLoadData(&context->module, image->data);
 	for (unsigned i = 0; !result && i < DTC_GPU_KERNELS; i++)
 		result = driver->ModuleGetFunction(&context->functions[i], context->module,
 						   dtc_gpu_kernel_name(i));

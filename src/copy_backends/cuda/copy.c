@@ -51,7 +51,7 @@ static double rate_of(const struct dtc_question *question)
 	if (layout->dense || layout->plain == DTC_PLAIN_RUN || !is_one_call(question))
 		return most;
 	double row = (double)layout->program->ops[0].unit_bytes;
-	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) : DTC_MIN(800.0, row);
+	return DTC_MIN(most, row * (dtc_cuda_crosses(question) ? 0.7 : 0.3));
 }
 
 static double estimate(const struct dtc_question *question)
@@ -184,7 +184,14 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 		.pack = job->direction == DTC_PACK,
 	};
 
-	return copy_stream(&copies, job->cursor, job->bytes);
+	CUcontext popped;
+	/* Rows in a range of several mappings are refused where no context is current. */
+	CUresult result = submission->driver->CtxPushCurrent(submission->context->handle);
+	if (result)
+		return result;
+	result = copy_stream(&copies, job->cursor, job->bytes);
+	submission->driver->CtxPopCurrent(&popped);
+	return result;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)

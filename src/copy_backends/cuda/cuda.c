@@ -102,18 +102,26 @@ static enum dtconv_memory_kind kind_of(const struct answers *answers)
 	return answers->type == CU_MEMORYTYPE_HOST ? DTCONV_MEMORY_PINNED : DTCONV_MEMORY_DEVICE;
 }
 
-/* In a range made of several mappings, only the one round the address is known to be there. */
+static bool holds(CUdeviceptr base, size_t bytes, uintptr_t address)
+{
+	return bytes && address >= (uintptr_t)base && address - (uintptr_t)base < bytes;
+}
+
+/*
+ * The allocation, or as much of it as is one mapping: a reserved range may be made of several. The
+ * mapping alone may be larger than the allocation.
+ */
 static void set_range(struct dtc_memory *memory, const struct answers *answers, uintptr_t address)
 {
-	uintptr_t base = (uintptr_t)answers->mapping;
-	size_t bytes = answers->mapping_bytes;
-
-	if (!bytes || address < base || address - base >= bytes) {
-		base = (uintptr_t)answers->range;
-		bytes = answers->range_bytes;
-	}
-	memory->base = base;
-	memory->end = base + bytes;
+	if (!holds(answers->range, answers->range_bytes, address))
+		return;
+	memory->base = (uintptr_t)answers->range;
+	memory->end = memory->base + answers->range_bytes;
+	if (!holds(answers->mapping, answers->mapping_bytes, address))
+		return;
+	uintptr_t end = (uintptr_t)answers->mapping + answers->mapping_bytes;
+	memory->base = DTC_MAX(memory->base, (uintptr_t)answers->mapping);
+	memory->end = DTC_MIN(memory->end, end);
 }
 
 static bool query_memory(struct dtconv_context *context, const void *address,

@@ -35,6 +35,7 @@ struct dtconv_context;
 	X(CtxGetDevice, 2000)              \
 	X(CtxGetId, 12000)                 \
 	X(CtxGetStreamPriorityRange, 5050) \
+	X(CtxSynchronize, 2000)            \
 	X(PointerGetAttributes, 7000)      \
 	X(MemAlloc, 3020)                  \
 	X(MemFree, 3020)                   \

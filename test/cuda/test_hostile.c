@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hostile application: what real programs do to a device while the library works there. Each case
+ * ends with the right bytes or with the documented status, never with a hang or a crash. A case is a
+ * process of its own: some of them break their device context for good.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+/* ---- a small job ------------------------------------------------------------------------- */
+
+#define BLOCKS 80 /* of 24 bytes, 40 apart */
+#define TYPE "hvector(80, 3, 40, double)"
+#define SPAN (BLOCKS * 40)
+#define PACKED (BLOCKS * 24)
+
+struct job {
+	struct dtconv_type *type;
+	struct arena user, packed;
+	unsigned char source[SPAN];
+};
+
+static void fill(unsigned char *bytes, size_t count, unsigned salt)
+{
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = (unsigned char)((i * 2654435761u >> 7) + salt);
+}
+
+static void job_open(struct job *job, enum arena_kind user, enum arena_kind packed)
+{
+	job->type = fixture_type(TYPE);
+	arena_open(&job->user, user, SPAN);
+	arena_open(&job->packed, packed, PACKED);
+	fill(job->source, SPAN, 1);
+	arena_write(&job->user, 0, job->source, SPAN);
+}
+
+static void job_close(struct job *job)
+{
+	arena_close(&job->user);
+	arena_close(&job->packed);
+	dtconv_type_unref(job->type);
+}
+
+static int job_pack(struct job *job)
+{
+	size_t moved;
+
+	return dtconv_pack(job->type, 1, job->user.memory, job->packed.memory, PACKED, &moved);
+}
+
+/* What has been packed is @source's blocks. */
+static void job_check(const struct job *job, const unsigned char *source)
+{
+	unsigned char got[PACKED];
+
+	arena_read(&job->packed, 0, got, PACKED);
+	for (size_t i = 0; i < PACKED; i++)
+		ck_assert_msg(got[i] == source[i / 24 * 40 + i % 24], "packed byte %zu is wrong", i);
+}
+
+static void must_pack(struct job *job)
+{
+	int status = job_pack(job);
+
+	ck_assert_msg(!status, "%s", fixture_error());
+	job_check(job, job->source);
+}
+
+static struct dtconv_convertor *on_stream(const struct job *job, CUstream stream)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_STREAM,
+							.stream = stream };
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(
+		dtconv_convertor_create_pack(job->type, 1, job->user.memory, &convertor), 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static CUstream new_stream(void)
+{
+	CUstream stream;
+
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	return stream;
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void nap(long milliseconds)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000 }, NULL);
+}
+
+/* ---- waiting and blocking ---------------------------------------------------------------- */
+
+START_TEST(a_spinning_kernel_does_not_keep_jobs_from_their_end)
+{
+	static const enum arena_kind kinds[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_HOST };
+	struct spin spin;
+	struct job job;
+
+	job_open(&job, ARENA_DEVICE, kinds[_i]);
+	must_pack(&job);
+	spin_begin(&spin, new_stream());
+	double start = seconds();
+	int status = job_pack(&job);
+	double took = seconds() - start;
+	spin_end(&spin);
+	ck_assert_int_eq(status, 0);
+	ck_assert_msg(took < 1, "packing took %.1f s", took);
+	job_check(&job, job.source);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(the_first_job_of_all_ends_under_a_spinning_kernel)
+{
+	struct spin spin;
+	struct job job;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	spin_begin(&spin, new_stream());
+	double start = seconds();
+	int status = job_pack(&job);
+	double took = seconds() - start;
+	spin_end(&spin);
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_msg(took < 2, "packing took %.1f s", took);
+	job_check(&job, job.source);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(types_and_contexts_are_released_under_a_spinning_kernel)
+{
+	struct dtconv_type *type = fixture_type("indexed([1,2,1,3,1,2,1,2,1,5],"
+						"[0,9,20,30,40,50,60,70,80,90],int)");
+	struct arena user, packed;
+	struct spin spin;
+	size_t moved;
+
+	arena_open(&user, ARENA_DEVICE, 1000);
+	arena_open(&packed, ARENA_DEVICE, 1000);
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, 1000, &moved), 0);
+	spin_begin(&spin, new_stream());
+	double start = seconds();
+	dtconv_type_unref(type);
+	double took = seconds() - start;
+	spin_end(&spin);
+	ck_assert_msg(took < 1, "releasing the type took %.1f s", took);
+	arena_close(&user);
+	arena_close(&packed);
+}
+END_TEST
+
+#define WAITING 64
+
+START_TEST(a_job_behind_many_waiting_streams_ends_when_they_do)
+{
+	CUstream streams[WAITING];
+	struct arena word;
+	struct job job;
+	size_t moved;
+	uint64_t one = 1, zero = 0;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	arena_open(&word, ARENA_PINNED, 8);
+	memcpy(word.memory, &zero, 8);
+	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	for (int i = 0; i < WAITING; i++)
+		streams[i] = new_stream();
+	for (int i = 0; i < WAITING; i++)
+		gpu_must(gpu.StreamWaitValue64(streams[i], (CUdeviceptr)(uintptr_t)word.memory, 1,
+					       CU_STREAM_WAIT_VALUE_EQ),
+			 "cuStreamWaitValue64");
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	/* The hardware's queues are theirs: it may be done by now or not, but asking does not hang. */
+	nap(50);
+	int status = dtconv_convertor_test(convertor, &moved);
+	__atomic_store_n((uint64_t *)(void *)word.memory, one, __ATOMIC_RELEASE);
+	if (status == DTCONV_INPROGRESS)
+		status = dtconv_convertor_wait(convertor, &moved);
+	ck_assert_int_eq(status, 0);
+	dtconv_convertor_destroy(convertor);
+	for (int i = 0; i < WAITING; i++)
+		gpu_must(gpu.StreamSynchronize(streams[i]), "cuStreamSynchronize");
+	job_check(&job, job.source);
+	arena_close(&word);
+	job_close(&job);
+}
+END_TEST
+
+/* The producer still runs when the job is given to its stream. */
+START_TEST(a_job_waits_for_what_its_stream_was_given_before)
+{
+	CUstream stream = new_stream();
+	unsigned char fresh[SPAN];
+	struct arena staging;
+	struct spin spin;
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	arena_open(&staging, ARENA_PINNED, SPAN);
+	fill(fresh, SPAN, 99);
+	memcpy(staging.memory, fresh, SPAN);
+	spin_begin(&spin, stream);
+	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job.user.memory,
+				 (CUdeviceptr)(uintptr_t)staging.memory, SPAN, stream),
+		 "cuMemcpyAsync");
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	nap(50);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	ck_assert_uint_eq(moved, PACKED);
+	job_check(&job, fresh);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&staging);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(a_convertor_may_be_destroyed_with_its_job_in_flight)
+{
+	CUstream stream = new_stream();
+	struct spin spin;
+	struct job job;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	spin_begin(&spin, stream);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	spin_release(&spin);
+	dtconv_convertor_destroy(convertor);
+	job_check(&job, job.source);
+	spin_end(&spin);
+	job_close(&job);
+}
+END_TEST
+
+/* ---- an error of the device ---------------------------------------------------------------- */
+
+START_TEST(an_illegal_address_of_the_applications_fails_jobs_and_nothing_else)
+{
+	struct dtconv_type *type = fixture_type(TYPE);
+	static unsigned char host[SPAN], packed[PACKED];
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	CUstream stream = new_stream();
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	gpu_fault(stream);
+	int status =
+		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_msg(strstr(fixture_error(), "answered") || strstr(fixture_error(), "gone"), "%s",
+		      fixture_error());
+	ck_assert_int_eq(job_pack(&job), DTCONV_ERR_BACKEND);
+	dtconv_convertor_destroy(convertor);
+	/* Host memory is nobody else's business. */
+	fill(host, SPAN, 3);
+	ck_assert_int_eq(dtconv_pack(type, 1, host, packed, PACKED, &moved), 0);
+	ck_assert_mem_eq(packed + 24, host + 40, 24);
+	dtconv_type_unref(type);
+	dtconv_type_unref(job.type);
+}
+END_TEST
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+START_TEST(a_destroyed_context_gives_an_error_and_the_next_one_works)
+{
+	CUcontext primary, mine;
+	struct job job, other;
+	size_t moved;
+
+	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
+	gpu_must(gpu.CtxCreate(&mine, 0, 0), "cuCtxCreate");
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	gpu_must(gpu.CtxDestroy(mine), "cuCtxDestroy");
+	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	/* The context may have gone before or after the job's end. */
+	int status = dtconv_convertor_wait(convertor, &moved);
+	ck_assert_msg(status == 0 || status == DTCONV_ERR_BACKEND, "%s", dtconv_strerror(status));
+	dtconv_convertor_destroy(convertor);
+	job_open(&other, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&other);
+	job_close(&other);
+	dtconv_type_unref(job.type);
+}
+END_TEST
+
+START_TEST(after_a_reset_of_the_device_new_memory_works)
+{
+	CUcontext primary;
+	struct job job, other;
+
+	job_open(&job, ARENA_DEVICE, ARENA_PINNED);
+	must_pack(&job);
+	gpu_must(gpu.DevicePrimaryCtxReset(0), "cuDevicePrimaryCtxReset");
+	dtconv_type_unref(job.type);
+	gpu_must(gpu.DevicePrimaryCtxRetain(&primary, 0), "cuDevicePrimaryCtxRetain");
+	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	job_open(&other, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&other);
+	job_close(&other);
+}
+END_TEST
+
+static void *pack_without_context(void *arg)
+{
+	CUcontext current = NULL;
+	struct job *job = arg;
+
+	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	ck_assert_ptr_null(current);
+	int status = job_pack(job);
+	if (status)
+		fprintf(stderr, "%s\n", fixture_error());
+	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	ck_assert_msg(!current, "a context was left current");
+	return (void *)(intptr_t)status;
+}
+
+START_TEST(a_thread_needs_no_current_context)
+{
+	static const enum arena_kind kinds[] = { ARENA_DEVICE, ARENA_ASYNC, ARENA_VMM,
+						 ARENA_MANAGED };
+	pthread_t thread;
+	struct job job;
+	void *status;
+
+	job_open(&job, kinds[_i], ARENA_DEVICE);
+	ck_assert_int_eq(pthread_create(&thread, NULL, pack_without_context, &job), 0);
+	pthread_join(thread, &status);
+	ck_assert_msg(!status, "%s", dtconv_strerror((int)(intptr_t)status));
+	job_check(&job, job.source);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(the_default_streams_need_a_current_context)
+{
+	static const CUstream streams[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
+	CUcontext primary;
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	struct dtconv_convertor *convertor = on_stream(&job, streams[_i]);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, PACKED, &moved), 0);
+	job_check(&job, job.source);
+	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
+	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	dtconv_convertor_seek(convertor, 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, PACKED, &moved),
+			 DTCONV_ERR_STATE);
+	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+START_TEST(a_capture_of_another_thread_is_not_disturbed)
+{
+	CUstream stream = new_stream();
+	struct spin spin;
+	CUgraph graph;
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	CUstream busy = new_stream();
+	spin_begin(&spin, busy);
+	struct dtconv_convertor *convertor = on_stream(&job, busy);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+		 "cuStreamBeginCapture");
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	nap(20);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	job_check(&job, job.source);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(a_captured_job_is_replayed_on_new_contents)
+{
+	CUstream stream = new_stream();
+	CUgraphExec exec;
+	CUgraph graph;
+	unsigned char fresh[SPAN];
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+		 "cuStreamBeginCapture");
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+	for (unsigned salt = 5; salt < 8; salt++) {
+		fill(fresh, SPAN, salt);
+		arena_write(&job.user, 0, fresh, SPAN);
+		gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
+		gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+		job_check(&job, fresh);
+	}
+	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+START_TEST(recycled_addresses_are_looked_at_anew)
+{
+	struct job job;
+
+	for (int round = 0; round < 20; round++) {
+		job_open(&job, round % 2 ? ARENA_DEVICE : ARENA_MANAGED,
+			 round % 3 ? ARENA_DEVICE : ARENA_PINNED);
+		must_pack(&job);
+		job_close(&job);
+	}
+}
+END_TEST
+
+/* Absolute addresses: blocks of the host and of the device in one type. */
+START_TEST(one_type_may_lie_in_memory_of_several_kinds)
+{
+	static const enum arena_kind kinds[] = { ARENA_HOST, ARENA_DEVICE, ARENA_PINNED,
+						 ARENA_DEVICE, ARENA_HOST };
+	enum { PARTS = sizeof(kinds) / sizeof(kinds[0]), EACH = 4096 };
+	static unsigned char sent[PARTS * EACH], got[PARTS * EACH];
+	struct arena arenas[PARTS], packed;
+	ptrdiff_t disps[PARTS];
+	size_t lengths[PARTS], moved;
+	struct dtconv_type *type;
+
+	fill(sent, sizeof(sent), 8);
+	for (int i = 0; i < PARTS; i++) {
+		arena_open(&arenas[i], kinds[i], EACH);
+		arena_write(&arenas[i], 0, sent + i * EACH, EACH);
+		disps[i] = (ptrdiff_t)arenas[i].memory;
+		lengths[i] = EACH;
+	}
+	ck_assert_int_eq(dtconv_type_create_hindexed(
+				 PARTS, lengths, disps,
+				 dtconv_type_predefined(fixture_context, DTCONV_BYTE), &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&packed, _i ? ARENA_DEVICE : ARENA_HOST, sizeof(sent));
+	int status = dtconv_pack(type, 1, NULL, packed.memory, sizeof(sent), &moved);
+	ck_assert_msg(!status, "%s", fixture_error());
+	arena_read(&packed, 0, got, sizeof(got));
+	ck_assert_mem_eq(got, sent, sizeof(sent));
+	arena_close(&packed);
+	for (int i = 0; i < PARTS; i++)
+		arena_close(&arenas[i]);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+#define THREADS 8
+
+static void *pack_often(void *arg)
+{
+	struct job *job = arg;
+
+	for (int i = 0; i < 50; i++)
+		if (job_pack(job))
+			return job;
+	return NULL;
+}
+
+START_TEST(threads_share_a_device)
+{
+	static struct job jobs[THREADS];
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++) {
+		job_open(&jobs[i], ARENA_DEVICE, i % 3 ? ARENA_DEVICE : ARENA_HOST);
+		fill(jobs[i].source, SPAN, (unsigned)i * 7);
+		arena_write(&jobs[i].user, 0, jobs[i].source, SPAN);
+	}
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, pack_often, &jobs[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		ck_assert_ptr_null(failed);
+		job_check(&jobs[i], jobs[i].source);
+		job_close(&jobs[i]);
+	}
+}
+END_TEST
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Runs in a child: ends the process in one of several orders. */
+static void leave(int order)
+{
+	struct dtconv_context *context;
+	static struct job job;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	arena_open(&job.user, ARENA_DEVICE, SPAN);
+	arena_open(&job.packed, ARENA_DEVICE, PACKED);
+	ck_assert_int_eq(dtconv_type_parse(context, TYPE, strlen(TYPE), &job.type), 0);
+	ck_assert_int_eq(dtconv_type_commit(job.type), 0);
+	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL);
+	if (order == 0)
+		exit(0); /* with a job in flight, everything alive */
+	dtconv_convertor_wait(convertor, &moved);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(job.type);
+	if (order == 1)
+		gpu.DevicePrimaryCtxReset(0);
+	if (order != 2)
+		dtconv_context_destroy(context);
+	exit(0);
+}
+
+START_TEST(a_process_may_end_in_any_order)
+{
+	leave(_i);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------------ */
+
+int main(void)
+{
+	setenv("CK_FORK", "yes", 1);
+	gpu_find();
+	Suite *suite = suite_create("hostile");
+	TCase *waiting = fixture_case(suite, "waiting", 20);
+	TCase *contexts = fixture_case(suite, "contexts", 20);
+	TCase *memory = fixture_case(suite, "memory", 20);
+	TCase *ends = tcase_create("ends");
+
+	tcase_add_checked_fixture(waiting, gpu_open, NULL);
+	tcase_add_loop_test(waiting, a_spinning_kernel_does_not_keep_jobs_from_their_end, 0, 3);
+	tcase_add_test(waiting, the_first_job_of_all_ends_under_a_spinning_kernel);
+	tcase_add_test(waiting, types_and_contexts_are_released_under_a_spinning_kernel);
+	tcase_add_test(waiting, a_job_behind_many_waiting_streams_ends_when_they_do);
+	tcase_add_test(waiting, a_job_waits_for_what_its_stream_was_given_before);
+	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
+	tcase_add_checked_fixture(contexts, gpu_open, NULL);
+	tcase_add_test(contexts,
+		       an_illegal_address_of_the_applications_fails_jobs_and_nothing_else);
+	tcase_add_test(contexts, a_destroyed_context_gives_an_error_and_the_next_one_works);
+	tcase_add_test(contexts, after_a_reset_of_the_device_new_memory_works);
+	tcase_add_loop_test(contexts, a_thread_needs_no_current_context, 0, 4);
+	tcase_add_loop_test(contexts, the_default_streams_need_a_current_context, 0, 3);
+	tcase_add_checked_fixture(memory, gpu_open, NULL);
+	tcase_add_test(memory, a_capture_of_another_thread_is_not_disturbed);
+	tcase_add_test(memory, a_captured_job_is_replayed_on_new_contents);
+	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
+	tcase_add_loop_test(memory, one_type_may_lie_in_memory_of_several_kinds, 0, 2);
+	tcase_add_test(memory, threads_share_a_device);
+	tcase_set_timeout(ends, 20);
+	tcase_add_checked_fixture(ends, gpu_open, NULL);
+	tcase_add_loop_exit_test(ends, a_process_may_end_in_any_order, 0, 0, 4);
+	suite_add_tcase(suite, ends);
+	return fixture_run(suite);
+}
