@@ -37,6 +37,7 @@ libdtconv $PACKAGE_VERSION for $host
   libraries      shared $enable_shared, static $enable_static
   installs in    $dtc_place"])
 DTC_SAY_VENDOR([CUDA],  [CUDA          ])
+AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
 DTC_SAY_VENDOR([VERBS], [verbs         ])
 DTC_SAY_VENDOR([UCX],   [UCX           ])
 DTC_SAY_PEER([OPENMPI_MPICC], [Open MPI      ])

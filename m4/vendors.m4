@@ -50,6 +50,26 @@ AS_CASE([$with_cuda_libdir],
 	[test -d "$with_cuda_libdir" || AC_MSG_ERROR([--with-cuda-libdir=$with_cuda_libdir: no such folder])])
 CUDA_LIBDIR=$with_cuda_libdir
 AC_SUBST([CUDA_LIBDIR])
+DTC_FIND_NVRTC
+])
+
+# NVRTC compiles the GPU kernels while the library is built, on the machine that builds: what is built for
+# another processor goes without them, as does a tree that CUDA was not found for.
+AC_DEFUN([DTC_FIND_NVRTC], [
+AC_MSG_CHECKING([for NVRTC])
+AS_CASE([$with_cuda], [no|yes|maybe], [dtc_cuda_root=/usr/local/cuda], [dtc_cuda_root=$with_cuda])
+NVRTC=
+AS_IF([test "$have_CUDA" = yes && test "$cross_compiling" != yes], [
+	for dtc_dir in "$with_cuda_libdir" "$dtc_cuda_root/lib64" "$dtc_cuda_root/lib" \
+		/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib; do
+		for dtc_try in "$dtc_dir"/libnvrtc.so "$dtc_dir"/libnvrtc.so.@<:@0-9@:>@*; do
+			AS_IF([test -z "$NVRTC" && test -f "$dtc_try"], [NVRTC=$dtc_try])
+		done
+	done
+])
+AS_IF([test -n "$NVRTC"], [AC_MSG_RESULT([$NVRTC])], [AC_MSG_RESULT([no: no prebuilt GPU kernels])])
+AC_SUBST([NVRTC])
+AM_CONDITIONAL([GPU_IMAGES], [test -n "$NVRTC"])
 ])
 
 AC_DEFUN([DTC_WITH_VERBS], [

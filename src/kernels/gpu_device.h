@@ -10,6 +10,9 @@
 
 #define DTC_GPU_FN static __device__ __forceinline__
 
+/* NVRTC has no offsetof. */
+#define DTC_GPU_OFFSET(type, member) ((uint64_t) & ((type *)0)->member)
+
 /* Loops over the pieces that a thread has under way at once. */
 #define DTC_GPU_UNROLL    _Pragma("unroll")
 #define DTC_GPU_NO_UNROLL _Pragma("unroll 1")

@@ -56,21 +56,37 @@ DTC_GPU_FN void dtc_gpu_list_entries(const struct dtc_gpu_entries *entries, void
 	}
 }
 
-/* The rest of the run that holds byte @offset of the tile; @address is where displacement 0 is. */
-DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_span(const struct dtc_gpu_entries *entries,
-						  uint64_t address, uint32_t offset)
+/*
+ * The entries that hold @count bytes, a constant, at @offset of the tile. They are searched for
+ * together, because every step waits for shared memory.
+ */
+DTC_GPU_FN void dtc_gpu_search_entries(const struct dtc_gpu_entries *entries, uint32_t count,
+				       const uint32_t offset[], uint32_t near[])
 {
-	const struct dtc_gpu_indexed_params *p = entries->p;
-	uint32_t near = 0;
 	uint32_t n = entries->count;
-	struct dtc_gpu_span span;
 
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		near[k] = 0;
+	DTC_GPU_NO_UNROLL
 	while (n > 1) {
 		uint32_t half = n / 2;
 
-		near += entries->begins[near + half] <= offset ? half : 0;
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			near[k] += entries->begins[near[k] + half] <= offset[k] ? half : 0;
 		n -= half;
 	}
+}
+
+/* The rest of the run that holds byte @offset of the tile; @address is where displacement 0 is. */
+DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_span(const struct dtc_gpu_entries *entries,
+						  uint64_t address, uint32_t offset,
+						  uint32_t near)
+{
+	const struct dtc_gpu_indexed_params *p = entries->p;
+	struct dtc_gpu_span span;
+
 	span.address = address + (offset - entries->begins[near]) +
 		       (near ? 0 : entries->skipped) +
 		       dtc_gpu_listed_disp(p->disps, p->disp_wide, p->disp_shift,
@@ -126,17 +142,36 @@ DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, void *
 	dtc_gpu_open_entries(p, shared, offset, &tile->entries);
 }
 
-/* The rest of the run that holds the byte @ahead of the tile's origin, which is a unit's first. */
-DTC_GPU_FN struct dtc_gpu_span dtc_gpu_indexed_span(const struct dtc_gpu_indexed_tile *tile,
-						    uint32_t word, uint32_t ahead)
+/*
+ * The rest of the runs that hold the @count bytes, a constant, that are @ahead of the tile's origin and
+ * the first ones of units.
+ */
+DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
+				      uint32_t count, const uint32_t ahead[],
+				      struct dtc_gpu_span span[])
 {
 	const struct dtc_gpu_indexed_params *p = tile->entries.p;
+	struct dtc_gpu_place place[8];
+	uint32_t offset[8], near[8];
 
-	if (!p->whole)
-		return dtc_gpu_entry_span(&tile->entries, tile->address, ahead);
-	struct dtc_gpu_place place =
-		dtc_gpu_locate(&p->nest, &tile->start, ahead / word, DTC_GPU_PLAIN);
-	return dtc_gpu_entry_span(&tile->entries, place.address, place.index * word);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++) {
+		place[k].address = tile->address;
+		offset[k] = ahead[k];
+	}
+	if (p->whole) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			offset[k] = ahead[k] / word;
+		dtc_gpu_locate_all(&p->nest, &tile->start, DTC_GPU_PLAIN, count, offset, place);
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			offset[k] = place[k].index * word;
+	}
+	dtc_gpu_search_entries(&tile->entries, count, offset, near);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		span[k] = dtc_gpu_entry_span(&tile->entries, place[k].address, offset[k], near[k]);
 }
 
 #endif

@@ -32,7 +32,10 @@ DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, ui
 		return;
 	uint32_t inside = (uint32_t)(position % word);
 	uint32_t ahead = (uint32_t)(position - inside - tile->origin);
-	uint64_t user = dtc_gpu_indexed_span(tile, word, ahead).address + inside;
+	struct dtc_gpu_span span;
+
+	dtc_gpu_indexed_spans(tile, word, 1, &ahead, &span);
+	uint64_t user = span.address + inside;
 	if (direction == DTC_GPU_PACK)
 		dtc_gpu_store1(nest->packed + position, dtc_gpu_load1(user));
 	else
@@ -49,29 +52,29 @@ DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, u
 	uint32_t high = tile->end > tile->origin ? (uint32_t)((tile->end - tile->origin) / word)
 						 : 0;
 	struct dtc_gpu_bytes16 value[8];
-	uint64_t user[8];
+	struct dtc_gpu_span span[8];
+	uint32_t ahead[8];
 
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
 		uint32_t number = thread + k * DTC_GPU_BLOCK;
 
-		user[k] = 0;
-		if (number >= low && number < high)
-			user[k] = dtc_gpu_indexed_span(tile, word, number * word).address;
+		ahead[k] = (number >= low && number < high ? number : low) * word;
 	}
+	if (low >= high)
+		return;
+	dtc_gpu_indexed_spans(tile, word, words, ahead, span);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (user[k])
-			dtc_gpu_load_word(direction == DTC_GPU_PACK
-						  ? user[k]
-						  : packed + (thread + k * DTC_GPU_BLOCK) * word,
+		if (thread + k * DTC_GPU_BLOCK == ahead[k] / word)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK ? span[k].address
+								    : packed + ahead[k],
 					  word, &value[k]);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (user[k])
-			dtc_gpu_store_word(direction == DTC_GPU_PACK
-						   ? packed + (thread + k * DTC_GPU_BLOCK) * word
-						   : user[k],
+		if (thread + k * DTC_GPU_BLOCK == ahead[k] / word)
+			dtc_gpu_store_word(direction == DTC_GPU_PACK ? packed + ahead[k]
+								     : span[k].address,
 					   word, &value[k]);
 }
 

@@ -21,30 +21,28 @@ struct dtc_gpu_start {
 	uint32_t index[DTC_GPU_DIMS];
 };
 
+/* One copy of the division, which is long code, and no array that is indexed by a variable. */
 DTC_GPU_FN void dtc_gpu_split_wide(const struct dtc_gpu_nest *nest, uint64_t unit, int form,
 				   struct dtc_gpu_start *start)
 {
 	uint32_t last = nest->dim_count - 1u;
 
-	DTC_GPU_UNROLL
-	for (uint32_t d = 0; d < DTC_GPU_DIMS; d++) {
-		if (d > last)
-			break;
-		if (d == last) {
-			if ((form == DTC_GPU_MAPPED && d == 0) ||
-			    (form == DTC_GPU_LISTED && d == 1))
-				start->index[d] = (uint32_t)unit;
-			else
-				start->address += unit * (uint64_t)nest->dims[d].stride;
-			break;
-		}
+	DTC_GPU_NO_UNROLL
+	for (uint32_t d = 0; d < last; d++) {
 		uint64_t outer = unit / nest->dims[d].count;
+		uint32_t index = (uint32_t)(unit - outer * nest->dims[d].count);
 
-		start->index[d] = (uint32_t)(unit - outer * nest->dims[d].count);
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_DIMS; k++)
+			start->index[k] = k == d ? index : start->index[k];
 		unit = outer;
 		if (d == 0)
 			start->carried = unit;
 	}
+	if (form == DTC_GPU_LISTED && last == 1)
+		start->index[1] = (uint32_t)unit;
+	else
+		start->address += unit * (uint64_t)nest->dims[last].stride;
 }
 
 /* A tile begins at @unit. */
@@ -81,36 +79,67 @@ struct dtc_gpu_place {
 	uint32_t entry;   /* index in level 1, if it is listed */
 };
 
-/* The unit that is @ahead of the tile's first. */
+/*
+ * @count units, a constant, that are @ahead of the tile's first. They go up the levels together, so
+ * that the way up is decided once.
+ */
+DTC_GPU_FN void dtc_gpu_locate_all(const struct dtc_gpu_nest *nest,
+				   const struct dtc_gpu_start *start, int form, uint32_t count,
+				   const uint32_t ahead[], struct dtc_gpu_place place[])
+{
+	uint32_t last = nest->dim_count - 1u;
+	uint32_t index[8], outer[8];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++) {
+		struct dtc_gpu_place first = { start->address, 0, 0, 0 };
+
+		place[k] = first;
+		index[k] = start->index[0] + ahead[k];
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t d = 0; d < DTC_GPU_DIMS; d++) {
+		int64_t stride = nest->dims[d].stride;
+
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			outer[k] = 0;
+		if (d < last && d < DTC_GPU_DIMS - 1) {
+			uint32_t magic = nest->dims[d].magic;
+			uint32_t shift = nest->shift[d];
+
+			DTC_GPU_UNROLL
+			for (uint32_t k = 0; k < count; k++) {
+				outer[k] = dtc_gpu_divide(index[k], magic, shift);
+				index[k] -= outer[k] * nest->dims[d].count;
+			}
+		}
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++) {
+			if (d == 0) {
+				place[k].index = index[k];
+				place[k].carried = outer[k];
+			} else if (d == 1 && form == DTC_GPU_LISTED) {
+				place[k].entry = index[k];
+			} else {
+				place[k].address += (uint64_t)((int64_t)index[k] * stride);
+			}
+		}
+		if (d >= last)
+			break;
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count && d < DTC_GPU_DIMS - 1; k++)
+			index[k] = start->index[d + 1] + outer[k];
+	}
+}
+
 DTC_GPU_FN struct dtc_gpu_place dtc_gpu_locate(const struct dtc_gpu_nest *nest,
 					       const struct dtc_gpu_start *start,
 					       uint32_t ahead, int form)
 {
-	struct dtc_gpu_place place = { start->address, 0, 0, 0 };
-	uint32_t last = nest->dim_count - 1u;
-	uint32_t index = start->index[0] + ahead;
+	struct dtc_gpu_place place;
 
-	DTC_GPU_UNROLL
-	for (uint32_t d = 0; d < DTC_GPU_DIMS; d++) {
-		uint32_t outer = 0;
-
-		if (d < last && d < DTC_GPU_DIMS - 1) {
-			outer = dtc_gpu_divide(index, nest->dims[d].magic, nest->shift[d]);
-			index -= outer * nest->dims[d].count;
-		}
-		if (d == 0) {
-			place.index = index;
-			place.carried = outer;
-		} else if (d == 1 && form == DTC_GPU_LISTED) {
-			place.entry = index;
-		} else {
-			place.address += (uint64_t)((int64_t)index * nest->dims[d].stride);
-		}
-		if (d >= last)
-			break;
-		if (d < DTC_GPU_DIMS - 1)
-			index = start->index[d + 1] + outer;
-	}
+	dtc_gpu_locate_all(nest, start, form, 1, &ahead, &place);
 	return place;
 }
 

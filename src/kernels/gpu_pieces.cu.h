@@ -28,27 +28,56 @@ struct dtc_gpu_source {
 /* A tile begins at @position. */
 DTC_GPU_FN void dtc_gpu_begin_source(struct dtc_gpu_source *source, uint64_t position)
 {
-	if (source->by == DTC_GPU_BY_WALK)
-		source->origin = position;
-	else
+	source->origin = source->by == DTC_GPU_BY_WALK ? position : 0;
+	if (source->by != DTC_GPU_BY_WALK)
 		dtc_gpu_split(source->nest, position, source->levels.form, &source->start);
 }
 
-/* The rest of the run that holds the byte @ahead bytes into the tile. */
+/* The rest of the run that holds the byte at @place of a nest. */
+DTC_GPU_FN struct dtc_gpu_span dtc_gpu_span_at(const struct dtc_gpu_source *source,
+					       const struct dtc_gpu_place *place)
+{
+	struct dtc_gpu_span span = { dtc_gpu_unit_address(&source->levels, place, 1), 0 };
+
+	if (source->by == DTC_GPU_BY_PERIOD)
+		span.bytes = source->ends[place->index] - place->index;
+	else
+		span.bytes = source->nest->block - place->index;
+	return span;
+}
+
+/* The rest of the runs that hold the @count bytes, a constant, that are @ahead of the tile's first. */
+DTC_GPU_FN void dtc_gpu_find_all(const struct dtc_gpu_source *source, uint32_t count,
+				 const uint32_t ahead[], struct dtc_gpu_span span[])
+{
+	struct dtc_gpu_place place[DTC_GPU_PIECES];
+	uint32_t offset[DTC_GPU_PIECES];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		offset[k] = (uint32_t)source->origin + ahead[k];
+	if (source->by == DTC_GPU_BY_ENTRY) {
+		dtc_gpu_indexed_spans(source->indexed, 1, count, offset, span);
+		return;
+	}
+	if (source->by == DTC_GPU_BY_WALK) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			span[k] = dtc_gpu_walk_to(source->walk, source->origin + ahead[k]);
+		return;
+	}
+	dtc_gpu_locate_all(source->nest, &source->start, source->levels.form, count, ahead,
+			   place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		span[k] = dtc_gpu_span_at(source, &place[k]);
+}
+
 DTC_GPU_FN struct dtc_gpu_span dtc_gpu_find(const struct dtc_gpu_source *source, uint32_t ahead)
 {
-	if (source->by == DTC_GPU_BY_WALK)
-		return dtc_gpu_walk_to(source->walk, source->origin + ahead);
-	if (source->by == DTC_GPU_BY_ENTRY)
-		return dtc_gpu_indexed_span(source->indexed, 1,
-					    (uint32_t)source->origin + ahead);
-	struct dtc_gpu_place place =
-		dtc_gpu_locate(source->nest, &source->start, ahead, source->levels.form);
-	struct dtc_gpu_span span = { dtc_gpu_unit_address(&source->levels, &place, 1), 0 };
-	if (source->by == DTC_GPU_BY_PERIOD)
-		span.bytes = source->ends[place.index] - place.index;
-	else
-		span.bytes = source->nest->block - place.index;
+	struct dtc_gpu_span span;
+
+	dtc_gpu_find_all(source, 1, &ahead, &span);
 	return span;
 }
 
@@ -111,21 +140,26 @@ DTC_GPU_FN uint32_t dtc_gpu_lesser(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
-/* The first two runs of a piece, so far as there are; most pieces have no more. */
-DTC_GPU_FN void dtc_gpu_fetch_two(const struct dtc_gpu_source *source,
-				  const struct dtc_gpu_piece *piece,
-				  struct dtc_gpu_fetched fetched[2])
+/*
+ * Begin to load the run that comes after @done bytes of every piece; pieces that are complete have
+ * none.
+ */
+DTC_GPU_FN void dtc_gpu_fetch_runs(const struct dtc_gpu_source *source,
+				   const struct dtc_gpu_piece piece[], const uint32_t done[],
+				   struct dtc_gpu_fetched fetched[])
 {
-	struct dtc_gpu_span span = { 0, 0 };
+	struct dtc_gpu_span span[DTC_GPU_PIECES];
+	uint32_t ahead[DTC_GPU_PIECES];
 
-	if (piece->bytes)
-		span = dtc_gpu_find(source, piece->ahead);
-	dtc_gpu_fetch(span.address, dtc_gpu_lesser(span.bytes, piece->bytes), &fetched[0]);
-	uint32_t left = piece->bytes - fetched[0].bytes;
-	span.bytes = 0;
-	if (left)
-		span = dtc_gpu_find(source, piece->ahead + fetched[0].bytes);
-	dtc_gpu_fetch(span.address, dtc_gpu_lesser(span.bytes, left), &fetched[1]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		ahead[k] = done[k] < piece[k].bytes ? piece[k].ahead + done[k] : 0;
+	dtc_gpu_find_all(source, DTC_GPU_PIECES, ahead, span);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		dtc_gpu_fetch(span[k].address,
+			      dtc_gpu_lesser(span[k].bytes, piece[k].bytes - done[k]),
+			      &fetched[k]);
 }
 
 /* Collect what follows the first @done bytes of a piece, and store it. */
@@ -153,19 +187,33 @@ DTC_GPU_FN void dtc_gpu_pack_runs(const struct dtc_gpu_source *source,
 	dtc_gpu_pack_rest(source, piece, none, 0);
 }
 
-DTC_GPU_FN void dtc_gpu_pack_piece(const struct dtc_gpu_source *source,
-				   const struct dtc_gpu_piece *piece,
-				   const struct dtc_gpu_fetched fetched[2])
+/* Most pieces lie in two runs at most: these are loaded for all pieces before any is stored. */
+DTC_GPU_FN void dtc_gpu_pack_pieces(const struct dtc_gpu_source *source,
+				    const struct dtc_gpu_piece piece[])
 {
-	struct dtc_gpu_bytes16 value = dtc_gpu_fetched_value(&fetched[0]);
+	struct dtc_gpu_fetched first[DTC_GPU_PIECES], second[DTC_GPU_PIECES];
+	uint32_t done[DTC_GPU_PIECES];
 
-	if (fetched[1].bytes) {
-		struct dtc_gpu_bytes16 more = dtc_gpu_fetched_value(&fetched[1]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		done[k] = 0;
+	dtc_gpu_fetch_runs(source, piece, done, first);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		done[k] = first[k].bytes;
+	dtc_gpu_fetch_runs(source, piece, done, second);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
+		struct dtc_gpu_bytes16 value = dtc_gpu_fetched_value(&first[k]);
 
-		more = dtc_gpu_shift_up(&more, fetched[0].bytes);
-		dtc_gpu_merge(&value, &more);
+		if (second[k].bytes) {
+			struct dtc_gpu_bytes16 more = dtc_gpu_fetched_value(&second[k]);
+
+			more = dtc_gpu_shift_up(&more, done[k]);
+			dtc_gpu_merge(&value, &more);
+		}
+		dtc_gpu_pack_rest(source, &piece[k], value, done[k] + second[k].bytes);
 	}
-	dtc_gpu_pack_rest(source, piece, value, fetched[0].bytes + fetched[1].bytes);
 }
 
 DTC_GPU_FN void dtc_gpu_unpack_piece(const struct dtc_gpu_source *source,
@@ -185,32 +233,33 @@ DTC_GPU_FN void dtc_gpu_unpack_piece(const struct dtc_gpu_source *source,
 	}
 }
 
+DTC_GPU_FN void dtc_gpu_unpack_pieces(const struct dtc_gpu_source *source,
+				      const struct dtc_gpu_piece piece[])
+{
+	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		dtc_gpu_fetch(piece[k].packed, piece[k].bytes, &fetched[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
+		dtc_gpu_unpack_piece(source, &piece[k], dtc_gpu_fetched_value(&fetched[k]));
+}
+
 /* One tile; the source is begun at its position. */
 DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
 				    const struct dtc_gpu_tile *tile, uint32_t thread,
 				    int direction)
 {
-	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES][2];
 	struct dtc_gpu_piece piece[DTC_GPU_PIECES];
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
+	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
 		piece[k] = dtc_gpu_piece_at(tile, thread + k * DTC_GPU_BLOCK);
-		if (direction == DTC_GPU_PACK)
-			dtc_gpu_fetch_two(source, &piece[k], fetched[k]);
-		else
-			dtc_gpu_fetch(piece[k].packed, piece[k].bytes, &fetched[k][0]);
-	}
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
-		if (!piece[k].bytes)
-			continue;
-		if (direction == DTC_GPU_PACK)
-			dtc_gpu_pack_piece(source, &piece[k], fetched[k]);
-		else
-			dtc_gpu_unpack_piece(source, &piece[k],
-					     dtc_gpu_fetched_value(&fetched[k][0]));
-	}
+	if (direction == DTC_GPU_PACK)
+		dtc_gpu_pack_pieces(source, piece);
+	else
+		dtc_gpu_unpack_pieces(source, piece);
 }
 
 /* ---- words of the user's side, for unpacking -------------------------------------------------- */

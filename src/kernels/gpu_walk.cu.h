@@ -22,9 +22,9 @@ DTC_GPU_FN uint64_t dtc_gpu_divide64(uint64_t x, uint64_t magic, uint32_t shift,
 
 /* A member of a structure on the device. */
 #define DTC_GPU_MEMBER8(address, type, member) \
-	dtc_gpu_load8((address) + __builtin_offsetof(type, member))
+	dtc_gpu_load8((address) + DTC_GPU_OFFSET(type, member))
 #define DTC_GPU_MEMBER4(address, type, member) \
-	dtc_gpu_load4((address) + __builtin_offsetof(type, member))
+	dtc_gpu_load4((address) + DTC_GPU_OFFSET(type, member))
 
 /* A table on the device. */
 struct dtc_gpu_listing {

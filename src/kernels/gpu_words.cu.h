@@ -77,9 +77,11 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 	uint64_t last = nest->end / word;
 	uint64_t unit = first + (uint64_t)tile * (words * DTC_GPU_BLOCK);
 	uint64_t left = last > unit ? last - unit : 0;
+	struct dtc_gpu_place place[8];
 	struct dtc_gpu_pair at[8];
 	struct dtc_gpu_bytes16 value[8];
 	struct dtc_gpu_start start;
+	uint32_t ahead[8];
 
 	if (tile == 0)
 		dtc_gpu_move_edges(nest, levels, word, thread, direction);
@@ -87,13 +89,13 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 		return;
 	dtc_gpu_split(nest, unit, levels->form, &start);
 	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		ahead[k] = thread + (thread + k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_locate_all(nest, &start, levels->form, words, ahead, place);
+	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
-		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
-		struct dtc_gpu_place place =
-			dtc_gpu_locate(nest, &start, ahead < left ? ahead : thread, levels->form);
-
-		at[k].user = dtc_gpu_unit_address(levels, &place, word);
-		at[k].packed = nest->packed + (unit + ahead) * word;
+		at[k].user = dtc_gpu_unit_address(levels, &place[k], word);
+		at[k].packed = nest->packed + (unit + ahead[k]) * word;
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)

@@ -7,6 +7,7 @@
 #include "kernels/gpu_moves.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "datatype/type.h"
 #include "support/gpu_shim.h"
@@ -60,45 +61,127 @@ void gpu_launch(struct dtc_gpu_launch *launch)
 	ck_assert_uint_eq(counter, 0);
 }
 
-enum dtc_gpu_class gpu_move(const struct dtc_gpu_job *job)
+/* Memory for the parts that a plan asked for. */
+static struct dtc_gpu_parts parts_for(uint32_t needed)
 {
-	enum dtc_gpu_class class;
-	struct dtc_gpu_launch *launch = malloc(sizeof(*launch));
-	struct dtc_gpu_parts parts = { NULL, 0, 0 };
+	struct dtc_gpu_parts parts = { calloc(needed, sizeof(parts.host[0])), needed, 0 };
+
+	ck_assert_ptr_nonnull(parts.host);
+	parts.device = (uintptr_t)parts.host;
+	return parts;
+}
+
+void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
+	      struct dtc_gpu_part **parts)
+{
+	struct dtc_gpu_parts room = { NULL, 0, 0 };
 	uint32_t needed;
 	int status = dtc_gpu_plan(job, NULL, launch, &needed);
 
 	if (status == DTCONV_ERR_LIMIT) {
-		parts.host = calloc(needed, sizeof(parts.host[0]));
-		parts.capacity = needed;
-		parts.device = (uintptr_t)parts.host;
-		status = dtc_gpu_plan(job, &parts, launch, &needed);
+		room = parts_for(needed);
+		status = dtc_gpu_plan(job, &room, launch, &needed);
 	}
 	ck_assert_int_eq(status, 0);
-	gpu_launch(launch);
-	class = launch->class;
-	free(parts.host);
-	free(launch);
-	return class;
+	*parts = room.host;
+}
+
+void gpu_move(const struct dtc_gpu_job *job)
+{
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_part *parts;
+
+	gpu_plan(job, &launch, &parts);
+	gpu_launch(&launch);
+	free(parts);
 }
 
 void gpu_move_many(const struct dtc_gpu_job jobs[], size_t count)
 {
-	if (!count)
-		return;
-	struct dtc_gpu_launch *launch = malloc(sizeof(*launch));
-	struct dtc_gpu_parts parts = { NULL, 0, 0 };
+	struct dtc_gpu_parts room = { NULL, 0, 0 };
+	struct dtc_gpu_launch launch;
 	uint32_t needed;
-	int status = dtc_gpu_plan_many(jobs, count, NULL, launch, &needed);
+	int status = dtc_gpu_plan_many(jobs, count, NULL, &launch, &needed);
 
 	if (status == DTCONV_ERR_LIMIT) {
-		parts.host = calloc(needed, sizeof(parts.host[0]));
-		parts.capacity = needed;
-		parts.device = (uintptr_t)parts.host;
-		status = dtc_gpu_plan_many(jobs, count, &parts, launch, &needed);
+		room = parts_for(needed);
+		status = dtc_gpu_plan_many(jobs, count, &room, &launch, &needed);
 	}
 	ck_assert_int_eq(status, 0);
-	gpu_launch(launch);
-	free(parts.host);
-	free(launch);
+	gpu_launch(&launch);
+	free(room.host);
+}
+
+/* ---- stretches of a stage ---------------------------------------------------------------------- */
+
+/* Packed memory at any alignment, between guards. */
+struct packed {
+	unsigned char *memory;
+	unsigned char *bytes;
+	size_t memory_bytes;
+};
+
+static void packed_open(struct packed *packed, size_t bytes, size_t shift)
+{
+	packed->memory_bytes = bytes + 2 * STAGE_GUARD + 16;
+	packed->memory = aligned_alloc(64, (packed->memory_bytes + 63) / 64 * 64);
+	ck_assert_ptr_nonnull(packed->memory);
+	packed->bytes = packed->memory + STAGE_GUARD + shift;
+	stage_guard(packed->memory, packed->memory_bytes);
+}
+
+/* Exactly @bytes were stored; they are put back to guards. */
+static void packed_check(struct packed *packed, const struct stage *stage, size_t begin,
+			 size_t bytes)
+{
+	size_t offset = (size_t)(packed->bytes - packed->memory);
+
+	ck_assert_msg(!memcmp(packed->bytes, stage->stream + begin, bytes),
+		      "bytes %zu to %zu of the stream are packed wrongly", begin, begin + bytes);
+	for (size_t i = 0; i < bytes; i++)
+		packed->bytes[i] = stage_guard_byte(offset + i);
+	ck_assert_uint_eq(stage_guard_first_wrong(packed->memory, packed->memory_bytes),
+			  STAGE_RIGHT);
+}
+
+/* Bytes [begin, end), each way. */
+void gpu_move_stretch(struct stage *stage, const struct gpu_type *gpu, size_t begin,
+			 size_t end, size_t shift)
+{
+	struct packed packed;
+
+	packed_open(&packed, end - begin, shift);
+	struct dtc_gpu_job job = gpu_job(gpu, stage->count, stage->source, packed.bytes, begin,
+					 end, DTC_PACK);
+	gpu_move(&job);
+	packed_check(&packed, stage, begin, end - begin);
+	memcpy(packed.bytes, stage->stream + begin, end - begin);
+	job.direction = DTC_UNPACK;
+	job.user = (uintptr_t)stage->target;
+	gpu_move(&job);
+	stage_deliver(stage, begin, end - begin);
+	free(packed.memory);
+}
+
+void gpu_move_whole(struct stage *stage, const struct gpu_type *gpu, size_t shift)
+{
+	stage_blank(stage);
+	gpu_move_stretch(stage, gpu, 0, stage->bytes, shift);
+	fixture_arrived(stage);
+}
+
+/* In fragments that follow each other. */
+void gpu_move_cut(struct stage *stage, const struct gpu_type *gpu, struct choices *choices)
+{
+	size_t longest = 1 + choose(choices, stage->bytes + 1);
+
+	stage_blank(stage);
+	for (size_t at = 0; at < stage->bytes;) {
+		size_t bytes = 1 + choose(choices, longest);
+
+		bytes = bytes < stage->bytes - at ? bytes : stage->bytes - at;
+		gpu_move_stretch(stage, gpu, at, at + bytes, choose(choices, 16));
+		at += bytes;
+	}
+	fixture_arrived(stage);
 }

@@ -22,13 +22,28 @@ struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned ch
 			   unsigned char *packed, size_t begin, size_t end,
 			   enum dtc_direction direction);
 
-/* Plan and run; answers the class. Fails the case if there is no plan. */
-enum dtc_gpu_class gpu_move(const struct dtc_gpu_job *job);
+/* Plan a job; the parts, if it needs memory for them, are to be freed. */
+void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
+	      struct dtc_gpu_part **parts);
+
+/* Plan and run. */
+void gpu_move(const struct dtc_gpu_job *job);
 
 /* The same for many jobs as one launch. */
 void gpu_move_many(const struct dtc_gpu_job jobs[], size_t count);
 
 /* Run what was planned, with a flag that must arrive. */
 void gpu_launch(struct dtc_gpu_launch *launch);
+
+/*
+ * Bytes [begin, end) of a stage's stream, each way, to packed memory so many bytes past a 64-byte
+ * boundary. What is packed is compared, what is unpacked is for fixture_arrived to judge.
+ */
+void gpu_move_stretch(struct stage *stage, const struct gpu_type *gpu, size_t begin, size_t end,
+		      size_t shift);
+
+/* The whole stream, and the whole stream in fragments that are cut anywhere; judged. */
+void gpu_move_whole(struct stage *stage, const struct gpu_type *gpu, size_t shift);
+void gpu_move_cut(struct stage *stage, const struct gpu_type *gpu, struct choices *choices);
 
 #endif

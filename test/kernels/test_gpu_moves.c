@@ -5,89 +5,12 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/gpu_moves.h"
 #include "support/layouts.h"
 #include "support/type_choices.h"
 
 #define RANDOM_TYPES      400
 #define MANY_RANDOM_TYPES 20000
-
-/* ---- one job at a time ---------------------------------------------------------------------------- */
-
-/* Packed memory at any alignment, between guards. */
-struct packed {
-	unsigned char *memory;
-	unsigned char *bytes;
-	size_t memory_bytes;
-};
-
-static void packed_open(struct packed *packed, size_t bytes, size_t shift)
-{
-	packed->memory_bytes = bytes + 2 * STAGE_GUARD + 16;
-	packed->memory = aligned_alloc(64, (packed->memory_bytes + 63) / 64 * 64);
-	ck_assert_ptr_nonnull(packed->memory);
-	packed->bytes = packed->memory + STAGE_GUARD + shift;
-	stage_guard(packed->memory, packed->memory_bytes);
-}
-
-/* Exactly @bytes were stored; they are put back to guards. */
-static void packed_check(struct packed *packed, const struct stage *stage, size_t begin,
-			 size_t bytes)
-{
-	size_t offset = (size_t)(packed->bytes - packed->memory);
-
-	ck_assert_msg(!memcmp(packed->bytes, stage->stream + begin, bytes),
-		      "bytes %zu to %zu of the stream are packed wrongly", begin, begin + bytes);
-	for (size_t i = 0; i < bytes; i++)
-		packed->bytes[i] = stage_guard_byte(offset + i);
-	ck_assert_uint_eq(stage_guard_first_wrong(packed->memory, packed->memory_bytes),
-			  STAGE_RIGHT);
-}
-
-/* Bytes [begin, end), each way. */
-static void move_stretch(struct stage *stage, const struct gpu_type *gpu, size_t begin,
-			 size_t end, size_t shift)
-{
-	struct packed packed;
-
-	packed_open(&packed, end - begin, shift);
-	struct dtc_gpu_job job = gpu_job(gpu, stage->count, stage->source, packed.bytes, begin,
-					 end, DTC_PACK);
-	gpu_move(&job);
-	packed_check(&packed, stage, begin, end - begin);
-	memcpy(packed.bytes, stage->stream + begin, end - begin);
-	job.direction = DTC_UNPACK;
-	job.user = (uintptr_t)stage->target;
-	gpu_move(&job);
-	stage_deliver(stage, begin, end - begin);
-	free(packed.memory);
-}
-
-static void move_whole(struct stage *stage, const struct gpu_type *gpu, size_t shift)
-{
-	stage_blank(stage);
-	move_stretch(stage, gpu, 0, stage->bytes, shift);
-	fixture_arrived(stage);
-}
-
-/* In fragments that follow each other. */
-static void move_cut(struct stage *stage, const struct gpu_type *gpu, struct choices *choices)
-{
-	size_t longest = 1 + choose(choices, stage->bytes + 1);
-
-	stage_blank(stage);
-	for (size_t at = 0; at < stage->bytes;) {
-		size_t bytes = 1 + choose(choices, longest);
-
-		bytes = bytes < stage->bytes - at ? bytes : stage->bytes - at;
-		move_stretch(stage, gpu, at, at + bytes, choose(choices, 16));
-		at += bytes;
-	}
-	fixture_arrived(stage);
-}
 
 START_TEST(every_layout_moves_at_every_alignment)
 {
@@ -98,9 +21,9 @@ START_TEST(every_layout_moves_at_every_alignment)
 	fixture_open(&stage, layouts[_i].text, 3);
 	gpu_type_open(&gpu, stage.type);
 	for (size_t shift = 0; shift < 16; shift++)
-		move_whole(&stage, &gpu, shift);
+		gpu_move_whole(&stage, &gpu, shift);
 	for (int round = 0; round < 6; round++)
-		move_cut(&stage, &gpu, &choices);
+		gpu_move_cut(&stage, &gpu, &choices);
 	gpu_type_close(&gpu);
 	fixture_close(&stage);
 }
@@ -117,7 +40,7 @@ START_TEST(every_cut_of_a_layout_is_the_same_stream)
 	for (size_t begin = 0; begin <= stage.bytes; begin += step)
 		for (size_t end = begin; end <= stage.bytes; end += step) {
 			stage_blank(&stage);
-			move_stretch(&stage, &gpu, begin, end, begin % 16);
+			gpu_move_stretch(&stage, &gpu, begin, end, begin % 16);
 			fixture_arrived(&stage);
 		}
 	gpu_type_close(&gpu);
@@ -139,9 +62,9 @@ START_TEST(random_types_move_in_random_fragments)
 		return;
 	}
 	gpu_type_open(&gpu, type);
-	move_whole(&stage, &gpu, choose(&choices, 16));
+	gpu_move_whole(&stage, &gpu, choose(&choices, 16));
 	for (int round = 0; round < 3; round++)
-		move_cut(&stage, &gpu, &choices);
+		gpu_move_cut(&stage, &gpu, &choices);
 	gpu_type_close(&gpu);
 	fixture_close(&stage);
 }

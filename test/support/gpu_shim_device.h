@@ -6,6 +6,7 @@
 #ifndef TEST_SUPPORT_GPU_SHIM_DEVICE_H
 #define TEST_SUPPORT_GPU_SHIM_DEVICE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "kernels/gpu_params.h"
 
 #define DTC_GPU_FN static inline
+#define DTC_GPU_OFFSET(type, member) offsetof(type, member)
 #define DTC_GPU_UNROLL
 #define DTC_GPU_NO_UNROLL
 #define DTC_GPU_UNROLL_BY(n)

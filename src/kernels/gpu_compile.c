@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program of the build: it makes one text of the GPU kernels' sources, and compiles that for one
+ * architecture with NVRTC, which needs no GPU. It is not part of the library.
+ *
+ * gpu_compile text FOLDER FILE          the source FILE with what it includes from FOLDER
+ * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if NVRTC
+ *                                       does not know the architecture
+ * gpu_compile table IMAGE...            C source of the table of those images that are not empty
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_BYTES 1024
+#define FILES_MOST 64
+
+static int fail(const char *what, const char *name)
+{
+	fprintf(stderr, "gpu_compile: %s %s\n", what, name);
+	return EXIT_FAILURE;
+}
+
+/* ---- one text ----------------------------------------------------------------------------------- */
+
+/* Files that are in the text already. */
+struct included {
+	char names[FILES_MOST][LINE_BYTES];
+	size_t count;
+};
+
+static bool is_new(struct included *included, const char *name)
+{
+	for (size_t i = 0; i < included->count; i++)
+		if (!strcmp(included->names[i], name))
+			return false;
+	/* The list of kernels is there to be included several times. */
+	if (included->count < FILES_MOST && !strstr(name, "gpu_list.h"))
+		snprintf(included->names[included->count++], LINE_BYTES, "%s", name);
+	return true;
+}
+
+/* No deeper than there are files, because each is put in once. */
+static int put(struct included *included, const char *folder, const char *name)
+{
+	char path[2 * LINE_BYTES], line[LINE_BYTES], inner[LINE_BYTES];
+	int failed = 0;
+
+	if (!is_new(included, name))
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return fail("cannot read", path);
+	while (!failed && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "#include \"%1023[^\"]\"", inner) == 1)
+			failed = put(included, folder, inner);
+		else
+			fputs(line, stdout);
+	}
+	fclose(file);
+	return failed;
+}
+
+static int put_text(const char *folder, const char *name)
+{
+	static struct included included;
+
+	return put(&included, folder, name) || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- NVRTC, as far as it is needed ---------------------------------------------------------------- */
+
+struct nvrtc {
+	void *library;
+	int (*count)(int *count);
+	int (*archs)(int *archs);
+	int (*create)(void **program, const char *source, const char *name, int headers,
+		      const char *const *texts, const char *const *names);
+	int (*compile)(void *program, int options, const char *const *texts);
+	int (*log_size)(void *program, size_t *bytes);
+	int (*log)(void *program, char *text);
+	int (*cubin_size)(void *program, size_t *bytes);
+	int (*cubin)(void *program, char *image);
+	int (*ptx_size)(void *program, size_t *bytes);
+	int (*ptx)(void *program, char *image);
+};
+
+/* POSIX lets dlsym's answer be a function; C needs a detour. */
+static bool find(void *library, const char *name, void *function)
+{
+	void *symbol = dlsym(library, name);
+
+	memcpy(function, &symbol, sizeof(symbol));
+	return symbol != NULL;
+}
+
+static bool open_nvrtc(const char *path, struct nvrtc *nvrtc)
+{
+	void *library = dlopen(path, RTLD_NOW);
+
+	return library && find(library, "nvrtcGetNumSupportedArchs", &nvrtc->count) &&
+	       find(library, "nvrtcGetSupportedArchs", &nvrtc->archs) &&
+	       find(library, "nvrtcCreateProgram", &nvrtc->create) &&
+	       find(library, "nvrtcCompileProgram", &nvrtc->compile) &&
+	       find(library, "nvrtcGetProgramLogSize", &nvrtc->log_size) &&
+	       find(library, "nvrtcGetProgramLog", &nvrtc->log) &&
+	       find(library, "nvrtcGetCUBINSize", &nvrtc->cubin_size) &&
+	       find(library, "nvrtcGetCUBIN", &nvrtc->cubin) &&
+	       find(library, "nvrtcGetPTXSize", &nvrtc->ptx_size) &&
+	       find(library, "nvrtcGetPTX", &nvrtc->ptx);
+}
+
+static bool knows(const struct nvrtc *nvrtc, int arch)
+{
+	int archs[256], count = 0;
+	bool known = false;
+
+	if (nvrtc->count(&count) || count > 256 || nvrtc->archs(archs))
+		return false;
+	for (int i = 0; i < count; i++)
+		known |= archs[i] == arch;
+	return known;
+}
+
+/* ---- images --------------------------------------------------------------------------------------- */
+
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long bytes = 0;
+	char *text = NULL;
+
+	if (file && !fseek(file, 0, SEEK_END) && (bytes = ftell(file)) >= 0 &&
+	    !fseek(file, 0, SEEK_SET))
+		text = calloc((size_t)bytes + 1, 1);
+	if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
+		free(text);
+		text = NULL;
+	}
+	if (file)
+		fclose(file);
+	return text;
+}
+
+static void show_log(const struct nvrtc *nvrtc, void *program)
+{
+	size_t bytes = 0;
+	char *text;
+
+	if (nvrtc->log_size(program, &bytes) || bytes < 2 || !(text = calloc(bytes, 1)))
+		return;
+	if (!nvrtc->log(program, text))
+		fprintf(stderr, "%s\n", text);
+	free(text);
+}
+
+/* What was made for a real architecture, or for a virtual one. */
+static char *made(const struct nvrtc *nvrtc, void *program, bool is_virtual, size_t *bytes)
+{
+	char *image = NULL;
+
+	if (is_virtual ? nvrtc->ptx_size(program, bytes) : nvrtc->cubin_size(program, bytes))
+		return NULL;
+	image = malloc(*bytes);
+	if (image && (is_virtual ? nvrtc->ptx(program, image) : nvrtc->cubin(program, image))) {
+		free(image);
+		return NULL;
+	}
+	return image;
+}
+
+static int write_image(const char *path, const char *image, size_t bytes)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file)
+		return fail("cannot write", path);
+	size_t written = bytes ? fwrite(image, 1, bytes, file) : 0;
+	if (fclose(file) || written != bytes)
+		return fail("cannot write", path);
+	return EXIT_SUCCESS;
+}
+
+static int compile_text(const struct nvrtc *nvrtc, const char *arch, const char *text,
+			const char *image_path)
+{
+	char option[64];
+	const char *const options[] = { option, "--std=c++11" };
+	void *program = NULL;
+	size_t bytes = 0;
+
+	snprintf(option, sizeof(option), "--gpu-architecture=%s", arch);
+	if (nvrtc->create(&program, text, "dtconv.cu", 0, NULL, NULL))
+		return fail("NVRTC takes no source for", arch);
+	int status = nvrtc->compile(program, 2, options);
+	show_log(nvrtc, program);
+	char *image = status ? NULL : made(nvrtc, program, arch[0] == 'c', &bytes);
+	if (!image)
+		return fail("no image for", arch);
+	status = write_image(image_path, image, bytes);
+	free(image);
+	return status;
+}
+
+static int compile(const char *arch, const char *library, const char *text_path,
+		   const char *image_path)
+{
+	const char *number = strchr(arch, '_');
+	struct nvrtc nvrtc;
+	char *text;
+
+	if (!open_nvrtc(library, &nvrtc))
+		return fail("cannot use", library);
+	if (!number || !knows(&nvrtc, atoi(number + 1)))
+		return write_image(image_path, NULL, 0);
+	text = read_text(text_path);
+	if (!text)
+		return fail("cannot read", text_path);
+	int status = compile_text(&nvrtc, arch, text, image_path);
+	free(text);
+	return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------ */
+
+static long size_of(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	long bytes = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
+
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+/* The architecture in ".../gpu_image_sm_90.bin". */
+static int arch_of(const char *path)
+{
+	const char *number = strrchr(path, '_');
+
+	return number ? atoi(number + 1) : 0;
+}
+
+static bool is_ptx(const char *path)
+{
+	return strstr(path, "_compute_") != NULL;
+}
+
+/* The assembler takes the files as they are, so that the compiler need not read megabytes of numbers. */
+static void put_files(char **paths)
+{
+	for (int i = 0; paths[i]; i++)
+		printf("__asm__(\".pushsection .rodata\\n.balign 64\\n.hidden dtc_gpu_image_%d\\n\"\n"
+		       "\t\".globl dtc_gpu_image_%d\\ndtc_gpu_image_%d:\\n\"\n"
+		       "\t\".incbin \\\"%s\\\"\\n.byte 0\\n.popsection\\n\");\n"
+		       "extern const char dtc_gpu_image_%d[] __attribute__((visibility(\"hidden\")));\n",
+		       i, i, i, paths[i], i);
+}
+
+static int put_table(char **paths)
+{
+	int count = 0;
+
+	printf("/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by gpu_compile. */\n"
+	       "#include \"kernels/gpu_images.h\"\n\n");
+	put_files(paths);
+	printf("\nconst struct dtc_gpu_image dtc_gpu_images[] = {\n");
+	for (int i = 0; paths[i]; i++) {
+		long bytes = size_of(paths[i]);
+
+		if (bytes < 0)
+			return fail("cannot read", paths[i]);
+		if (bytes == 0)
+			continue;
+		printf("\t{ %d, %s, dtc_gpu_image_%d, %ld },\n", arch_of(paths[i]),
+		       is_ptx(paths[i]) ? "true" : "false", i, bytes);
+		count++;
+	}
+	printf("\t{ 0, false, NULL, 0 }\n};\nconst size_t dtc_gpu_image_count = %d;\n", count);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "text"))
+		return put_text(argv[2], argv[3]);
+	if (argc > 1 && !strcmp(argv[1], "table"))
+		return put_table(argv + 2);
+	if (argc == 5)
+		return compile(argv[1], argv[2], argv[3], argv[4]);
+	return fail("text FOLDER FILE, or", "ARCH LIBNVRTC TEXT IMAGE");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The GPU kernels as they were compiled with the library, and their source for compiling them again.
+ */
+#ifndef DTC_KERNELS_GPU_IMAGES_H
+#define DTC_KERNELS_GPU_IMAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every kernel for one architecture: 10 * major + minor of the compute capability. */
+struct dtc_gpu_image {
+	uint32_t arch;
+	bool is_ptx; /* runs on @arch and all later ones, after the driver has compiled it */
+	const void *data;
+	size_t bytes;
+};
+
+/* As many as the build's NVRTC knew; none without NVRTC. */
+extern const struct dtc_gpu_image dtc_gpu_images[];
+extern const size_t dtc_gpu_image_count;
+
+/*
+ * The image for a device of @arch: of the same major version the highest minor one that is not above
+ * it, else PTX of an architecture that is not above it, else NULL.
+ */
+const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch);
+
+/* The kernels' source, in one text that includes nothing; ends with a zero. */
+const char *dtc_gpu_source(void);
+
+#endif

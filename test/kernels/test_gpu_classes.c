@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which class of GPU kernels takes a type, with which words, and that it moves many tiles of it as
+ * the oracle does.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base.h"
+#include "kernels/gpu_moves.h"
+
+struct expected {
+	const char *text; /* NULL: a table, made up */
+	size_t count;
+	enum dtc_gpu_class class;
+	uint32_t word;
+	const char *(*make)(void);
+};
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+static char table_text[1 << 20];
+
+/* "hindexed([lengths], [displacements], type)"; lengths up to @longest of a type of @unit bytes. */
+static const char *table_of(const char *type, size_t unit, size_t entries, size_t longest)
+{
+	static size_t lengths[4096];
+	struct choices choices = fixture_choices(entries);
+	size_t at = 0, n;
+
+	n = (size_t)sprintf(table_text, "hindexed([");
+	for (size_t i = 0; i < entries; i++) {
+		lengths[i] = 1 + choose(&choices, longest);
+		n += (size_t)sprintf(table_text + n, "%s%zu", i ? "," : "", lengths[i]);
+	}
+	n += (size_t)sprintf(table_text + n, "], [");
+	for (size_t i = 0; i < entries; i++) {
+		at += unit * (1 + choose(&choices, 4));
+		n += (size_t)sprintf(table_text + n, "%s%zu", i ? "," : "", at);
+		at += unit * lengths[i];
+	}
+	sprintf(table_text + n, "], %s)", type);
+	return table_text;
+}
+
+static const char *irregular_doubles(void)
+{
+	return table_of("double", 8, 2000, 64);
+}
+
+static const char *irregular_ints(void)
+{
+	return table_of("int", 4, 3000, 5);
+}
+
+static const char *irregular_bytes(void)
+{
+	return table_of("byte", 1, 3000, 9);
+}
+
+static const char *irregular_pairs(void)
+{
+	return table_of("contiguous(2, double)", 16, 900, 20);
+}
+
+static const char *single_doubles(void)
+{
+	return table_of("double", 8, 4000, 1);
+}
+
+static const char *single_shorts(void)
+{
+	return table_of("short", 2, 4000, 1);
+}
+
+static const char *short_table(void)
+{
+	return table_of("int", 4, 200, 3);
+}
+
+static const char *short_odd_table(void)
+{
+	return table_of("byte", 1, 300, 5);
+}
+
+static const char *long_table(void)
+{
+	return table_of("int", 4, 2500, 3);
+}
+
+/* ---- what is expected -------------------------------------------------------------------------- */
+
+static const struct expected all[] = {
+	{ "contiguous(100003, byte)", 1, DTC_GPU_CLASS_STRIDED, 16, NULL },
+	{ "vector(3000, 4, 8, double)", 1, DTC_GPU_CLASS_STRIDED, 16, NULL },
+	{ "vector(9000, 1, 2, double)", 1, DTC_GPU_CLASS_STRIDED, 8, NULL },
+	{ "vector(9000, 3, 6, int)", 1, DTC_GPU_CLASS_STRIDED, 4, NULL },
+	{ "vector(300, 99, 120, int)", 2, DTC_GPU_CLASS_STRIDED, 1, NULL },
+	{ "vector(9000, 1, 3, short)", 1, DTC_GPU_CLASS_STRIDED, 1, NULL },
+	{ "hvector(2000, 37, 41, byte)", 2, DTC_GPU_CLASS_STRIDED, 1, NULL },
+	{ "hvector(9000, 1, 3, byte)", 1, DTC_GPU_CLASS_STRIDED, 1, NULL },
+	{ "vector(9000, 1, -2, double)", 1, DTC_GPU_CLASS_STRIDED, 8, NULL },
+	{ "subarray([40, 50, 60], [20, 30, 31], [3, 4, 5], c, double)", 3,
+	  DTC_GPU_CLASS_STRIDED, 8, NULL },
+	{ "vector(4, 1, 2, vector(5, 1, 3, vector(6, 1, 4, vector(7, 1, 5, vector(8, 2, 3, "
+	  "int)))))",
+	  1, DTC_GPU_CLASS_STRIDED, 4, NULL },
+	{ "contiguous(2000, struct([1, 3, 1], [0, 4, 20], [char, int, double]))", 1,
+	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
+	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", 3000, DTC_GPU_CLASS_PERIODIC, 4,
+	  NULL },
+	{ "resized(struct([2, 1], [0, 24], [double, double]), 0, 40)", 3000,
+	  DTC_GPU_CLASS_PERIODIC, 8, NULL },
+	{ "resized(struct([2, 4], [0, 32], [double, double]), 0, 96)", 1000,
+	  DTC_GPU_CLASS_PERIODIC, 16, NULL },
+	{ "vector(9, 5, 7, resized(struct([3, 1], [0, 16], [int, int]), 0, 24))", 20,
+	  DTC_GPU_CLASS_PERIODIC, 4, NULL },
+	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
+	{ NULL, 5, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
+	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 1, single_shorts },
+	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 8, irregular_doubles },
+	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 4, irregular_ints },
+	{ NULL, 3, DTC_GPU_CLASS_INDEXED, 4, irregular_ints },
+	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 1, irregular_bytes },
+	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 16, irregular_pairs },
+	{ NULL, 40, DTC_GPU_CLASS_INDEXED, 4, short_table },
+	{ NULL, 40, DTC_GPU_CLASS_INDEXED, 1, short_odd_table },
+	{ NULL, 7, DTC_GPU_CLASS_INDEXED, 4, long_table },
+	{ "contiguous(150, resized(vector(170, 1, 150, double), 0, 8))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 8, NULL },
+	{ "contiguous(200, resized(vector(90, 1, 200, int), 0, 4))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 4, NULL },
+	{ "contiguous(200, resized(vector(90, 1, 200, short), 0, 2))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 2, NULL },
+	{ "contiguous(200, resized(vector(90, 1, 200, byte), 0, 1))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 1, NULL },
+	{ "contiguous(70, resized(vector(70, 2, 140, double), 0, 16))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 16, NULL },
+	{ "contiguous(70, resized(vector(70, 3, 210, int), 0, 12))", 1,
+	  DTC_GPU_CLASS_TRANSPOSING, 4, NULL },
+	{ "contiguous(40, resized(vector(30, 1, 100, double), 0, 16))", 5,
+	  DTC_GPU_CLASS_TRANSPOSING, 8, NULL },
+	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])", 1,
+	  DTC_GPU_CLASS_MANY, 1, NULL },
+	{ "struct([1, 1, 1], [0, 300000, 900000], [vector(3000, 2, 5, double), "
+	  "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(3, 1, 2, int)), "
+	  "contiguous(70001, byte)])",
+	  1, DTC_GPU_CLASS_MANY, 1, NULL },
+	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])", 2,
+	  DTC_GPU_CLASS_GENERAL, 1, NULL },
+	{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))", 3,
+	  DTC_GPU_CLASS_GENERAL, 1, NULL },
+};
+
+START_TEST(types_go_to_their_class)
+{
+	const struct expected *expected = &all[_i];
+	struct choices choices = fixture_choices((uint64_t)_i);
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_part *parts;
+	struct gpu_type gpu;
+	struct stage stage;
+
+	fixture_open(&stage, expected->text ? expected->text : expected->make(),
+		     expected->count);
+	gpu_type_open(&gpu, stage.type);
+	const struct dtc_gpu_job job = { gpu.layout, stage.count, 0, 0, 0, stage.bytes, DTC_PACK,
+					 (uintptr_t)gpu.image };
+	gpu_plan(&job, &launch, &parts);
+	free(parts);
+	ck_assert_msg(launch.class == expected->class && launch.word == expected->word,
+		      "%s, words of %u", dtc_gpu_class_name(launch.class), launch.word);
+	ck_assert_uint_eq(launch.bytes, stage.bytes);
+	ck_assert(!launch.reason == (launch.class != DTC_GPU_CLASS_GENERAL));
+	for (size_t shift = 0; shift < 16; shift += 1 + shift)
+		gpu_move_whole(&stage, &gpu, shift);
+	for (int round = 0; round < 4; round++)
+		gpu_move_cut(&stage, &gpu, &choices);
+	gpu_type_close(&gpu);
+	fixture_close(&stage);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("gpu classes");
+	TCase *classes = fixture_case(suite, "classes", 60);
+
+	tcase_add_loop_test(classes, types_go_to_their_class, 0,
+			    (int)DTC_ARRAY_LENGTH(all));
+	return fixture_run(suite);
+}
