@@ -56,6 +56,14 @@ struct standin_kernel {
 	bool resident;
 };
 
+/* Whole 64 KiB pages of device memory, as another driver of the same device sees them. */
+struct standin_pages {
+	unsigned long long address;
+	size_t bytes;
+	unsigned long long buffer_id;
+	unsigned char *host;
+};
+
 struct standin {
 	/*
 	 * The nth (from 1) call from now on of an entry point, named without version (cuMemAlloc)
@@ -94,6 +102,10 @@ struct standin {
 
 	/* What jobs see at a device address; NULL if there is no such memory. */
 	void *(*peek)(unsigned long long address, size_t bytes);
+
+	/* The pages that hold these bytes, which lie in one allocation; none: the page of the
+	 * address. False if there is no such device memory. */
+	bool (*pages)(unsigned long long address, size_t bytes, struct standin_pages *pages);
 };
 
 /* The exported symbol. */

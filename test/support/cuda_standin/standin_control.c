@@ -280,6 +280,14 @@ static void *control_peek(unsigned long long address, size_t bytes)
 	return found && there >= bytes ? found : NULL;
 }
 
+static bool control_pages(unsigned long long address, size_t bytes, struct standin_pages *pages)
+{
+	pthread_mutex_lock(&standin_mutex);
+	const bool found = standin_pages(address, bytes, pages);
+	pthread_mutex_unlock(&standin_mutex);
+	return found;
+}
+
 /* ---- Leaks ---- */
 
 struct report {
@@ -335,6 +343,7 @@ static void report_regions(struct report *report)
 	}
 	for (size_t i = 0; i < standin_reservation_count(); i++)
 		report_line("reserved addresses", report);
+	standin_descriptor_leaks(report_line, report);
 }
 
 static size_t control_leaks(char *text, size_t size)
@@ -400,6 +409,7 @@ static void control_reset(void)
 	pthread_mutex_lock(&standin_mutex);
 	standin_scheduler_reset();
 	standin_capture_reset();
+	standin_pool_reset();
 	standin_region_reset();
 	standin_context_reset();
 	forget_objects();
@@ -426,6 +436,7 @@ static const struct standin control = {
 	.leaks = control_leaks,
 	.reset = control_reset,
 	.peek = control_peek,
+	.pages = control_pages,
 };
 
 const struct standin *standin_control(void)

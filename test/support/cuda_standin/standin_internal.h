@@ -167,6 +167,7 @@ struct standin_region {
 	unsigned flags;	 /* of the call that made it */
 	bool freed;	 /* in stream order: no new work may use it */
 	bool sync_memops;
+	bool host_access; /* a mapping that the application may touch */
 	unsigned opens; /* of an imported handle */
 	CUmemAccess_flags access[STANDIN_DEVICES_MAX];
 };
@@ -195,12 +196,19 @@ void standin_unreserve(struct standin_reservation *reservation);
 size_t standin_reservation_count(void);
 
 struct standin_physical *standin_physical_create(size_t bytes, int device);
+/* Memory that another one has exported; the descriptor becomes the callee's. */
+struct standin_physical *standin_physical_import(int descriptor);
 void standin_physical_put(struct standin_physical *physical);
 size_t standin_used_bytes(int device);
 
 /* Device memory at a new address, not readable by the application. */
 CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 			       struct standin_region **region);
+/* The same memory at a second address. */
+CUresult standin_device_memory_again(const struct standin_region *source, enum region_kind kind,
+				     struct standin_region **region);
+/* Sets what the application and running kernels may do with the pages of a region. */
+void standin_protect(const struct standin_region *region);
 /* Maps pages of a region where the application sees them; no access but for managed memory. */
 bool standin_map_pages(const struct standin_region *region, size_t offset);
 
@@ -208,6 +216,8 @@ bool standin_map_pages(const struct standin_region *region, size_t offset);
 unsigned char *standin_translate(CUdeviceptr address, size_t *bytes);
 /* Whether all bytes may be named in a copy; `device` refuses memory that CUDA does not know. */
 bool standin_reachable(CUdeviceptr address, size_t bytes, bool device);
+
+bool standin_pages(CUdeviceptr address, size_t bytes, struct standin_pages *pages);
 
 /* Lets the calling thread, and while it lasts every other, touch what a context's kernels may. */
 void standin_open_memory(CUcontext context);
@@ -274,6 +284,16 @@ void standin_wait_device(int device);
 void standin_drop_work(CUstream stream);
 void standin_scheduler_reset(void);
 void standin_scheduler_forked(void);
+
+/* ---- Exports (standin_vmm.c) ---- */
+
+/* Descriptors that the application got and has not closed. */
+void standin_descriptor_given(int descriptor);
+void standin_descriptor_leaks(void (*report)(const char *text, void *arg), void *arg);
+void standin_descriptor_reset(void);
+
+bool standin_pool_allows(CUmemoryPool pool, int device);
+void standin_pool_reset(void);
 
 /* ---- Streams, events, captures ---- */
 
