@@ -39,7 +39,7 @@ START_TEST(graphs_are_replayed)
 	CUdeviceptr target = standin_filled(64, 2);
 	begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	ck_assert_int_eq(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-	struct standin_copy_params params = {target, memory, 32};
+	struct standin_copy_params params = { target, memory, 32 };
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
 	ck_works(cuMemcpyAsync(target + 32, memory + 32, 32, standin_stream));
 	ck_works(cuStreamEndCapture(standin_stream, &graph));
@@ -80,7 +80,8 @@ END_TEST
 START_TEST(waiting_for_a_captured_stream_ends_it)
 {
 	begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-	ck_answers(_i ? cuStreamQuery(standin_stream) : cuStreamSynchronize(standin_stream),
+	ck_answers(_i ? cuStreamQuery(standin_stream)
+		      : cuStreamSynchronize(standin_stream),
 		   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	ck_assert_int_eq(status(), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 	ck_answers(cuMemsetD8Async(memory, 0, 8, standin_stream),
@@ -97,8 +98,10 @@ START_TEST(the_legacy_stream_disturbs_blocking_streams)
 	ck_works(cuMemsetD8Async(memory, 0, 8, NULL)); /* this one waits for no other */
 	ck_works(cuStreamCreate(&blocking, 0));
 	ck_works(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
-	ck_answers(cuMemsetD8Async(memory, 0, 8, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-	ck_answers(cuStreamEndCapture(blocking, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	ck_answers(cuMemsetD8Async(memory, 0, 8, NULL),
+		   CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	ck_answers(cuStreamEndCapture(blocking, &graph),
+		   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 	ck_works(cuStreamDestroy(blocking));
 	end(CUDA_SUCCESS);
 }
@@ -167,8 +170,10 @@ START_TEST(captures_do_not_merge)
 	begin(CU_STREAM_CAPTURE_MODE_RELAXED);
 	ck_works(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
 	ck_works(cuEventRecord(event, other));
-	ck_answers(cuStreamWaitEvent(standin_stream, event, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE);
-	ck_answers(cuStreamEndCapture(other, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	ck_answers(cuStreamWaitEvent(standin_stream, event, 0),
+		   CUDA_ERROR_STREAM_CAPTURE_MERGE);
+	ck_answers(cuStreamEndCapture(other, &graph),
+		   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 	end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 	ck_works(cuStreamDestroy(other));
 	ck_works(cuEventDestroy(event));
@@ -192,13 +197,15 @@ static void query_event(void *arg)
 }
 
 /* What another thread's query of an unrelated event answers, and what becomes of the capture. */
-static void check_visit(CUstreamCaptureMode capture, CUstreamCaptureMode thread, bool refused)
+static void check_visit(CUstreamCaptureMode capture, CUstreamCaptureMode thread,
+			bool refused)
 {
-	struct visit visit = {.mode = thread};
+	struct visit visit = { .mode = thread };
 	ck_works(cuEventCreate(&visit.event, 0));
 	begin(capture);
 	standin_in_thread(query_event, &visit);
-	ck_assert_int_eq(visit.result, refused ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : 0);
+	ck_assert_int_eq(visit.result,
+			 refused ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : 0);
 	end(refused ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
 	ck_works(cuEventDestroy(visit.event));
 }
@@ -253,11 +260,13 @@ START_TEST(captures_have_ids)
 	CUstreamCaptureStatus found;
 	cuuint64_t first, second;
 	begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-	ck_works(cuStreamGetCaptureInfo(standin_stream, &found, &first, NULL, NULL, NULL, NULL));
+	ck_works(cuStreamGetCaptureInfo(standin_stream, &found, &first, NULL, NULL, NULL,
+					NULL));
 	ck_assert_int_eq(found, CU_STREAM_CAPTURE_STATUS_ACTIVE);
 	end(CUDA_SUCCESS);
 	begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-	ck_works(cuStreamGetCaptureInfo(standin_stream, &found, &second, NULL, NULL, NULL, NULL));
+	ck_works(cuStreamGetCaptureInfo(standin_stream, &found, &second, NULL, NULL, NULL,
+					NULL));
 	ck_assert_uint_ne(first, second);
 	end(CUDA_SUCCESS);
 }

@@ -54,8 +54,10 @@ START_TEST(pins_are_refused)
 	gdr_t gdr = GDR(gdr_open)();
 	standin->set(STANDIN_GDR_PIN_MIB, 2);
 	ck_assert_int_ne(GDR(gdr_pin_buffer_v2)(gdr, memory, 3 << 20, 0, &pin), 0);
-	ck_assert_int_ne(GDR(gdr_pin_buffer_v2)(gdr, (unsigned long)host, 64, 0, &pin), 0);
-	ck_assert_int_ne(GDR(gdr_pin_buffer_v2)(gdr, memory + (3 << 20) - 8, 16, 0, &pin), 0);
+	ck_assert_int_ne(GDR(gdr_pin_buffer_v2)(gdr, (unsigned long)host, 64, 0, &pin),
+			 0);
+	ck_assert_int_ne(GDR(gdr_pin_buffer_v2)(gdr, memory + (3 << 20) - 8, 16, 0, &pin),
+			 0);
 	ck_assert_int_eq(GDR(gdr_pin_buffer_v2)(gdr, memory, 1 << 20, 0, &pin), 0);
 	GDR(gdr_close)(gdr);
 	standin->set(STANDIN_GDR, 0);

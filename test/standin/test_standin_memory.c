@@ -24,7 +24,7 @@ static void on_fault(int number)
 
 static bool touches(CUdeviceptr address)
 {
-	struct sigaction action = {.sa_handler = on_fault}, before;
+	struct sigaction action = { .sa_handler = on_fault }, before;
 	volatile bool survived = false;
 	sigaction(SIGSEGV, &action, &before);
 	if (!sigsetjmp(fault, 1)) {
@@ -145,17 +145,27 @@ END_TEST
 START_TEST(boxes_arrive)
 {
 	CUdeviceptr memory;
-	char rows[4][6] = {"abcde", "fghij", "klmno", "pqrst"}, back[2][2];
+	char rows[4][6] = { "abcde", "fghij", "klmno", "pqrst" }, back[2][2];
 	ck_works(cuMemAlloc(&memory, 64));
-	CUDA_MEMCPY2D in = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = rows, .srcPitch = 6,
-			    .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = memory,
-			    .dstPitch = 16, .WidthInBytes = 6, .Height = 4};
+	CUDA_MEMCPY2D in = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			     .srcHost = rows,
+			     .srcPitch = 6,
+			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			     .dstDevice = memory,
+			     .dstPitch = 16,
+			     .WidthInBytes = 6,
+			     .Height = 4 };
 	ck_works(cuMemcpy2DAsync(&in, standin_stream));
-	CUDA_MEMCPY2D out = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = memory,
-			     .srcPitch = 16, .srcXInBytes = 1, .srcY = 2,
-			     .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-			     .dstDevice = (CUdeviceptr)back, .dstPitch = 2, .WidthInBytes = 2,
-			     .Height = 2};
+	CUDA_MEMCPY2D out = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .srcDevice = memory,
+			      .srcPitch = 16,
+			      .srcXInBytes = 1,
+			      .srcY = 2,
+			      .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+			      .dstDevice = (CUdeviceptr)back,
+			      .dstPitch = 2,
+			      .WidthInBytes = 2,
+			      .Height = 2 };
 	ck_works(cuMemcpy2DAsync(&out, standin_stream)); /* pageable: it waits */
 	ck_assert_mem_eq(back, "lmqr", 4);
 	out.dstPitch = 1;
@@ -169,9 +179,9 @@ END_TEST
 START_TEST(batches_have_rules)
 {
 	CUdeviceptr one = standin_filled(100, 1), two = standin_filled(100, 2);
-	CUdeviceptr to[2] = {two, two + 50}, from[2] = {one, one + 50};
-	size_t sizes[2] = {50, 50}, first = 0;
-	CUmemcpyAttributes how = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	CUdeviceptr to[2] = { two, two + 50 }, from[2] = { one, one + 50 };
+	size_t sizes[2] = { 50, 50 }, first = 0;
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
 	ck_answers(cuMemcpyBatchAsync(to, from, sizes, 2, &how, &first, 1, NULL),
 		   CUDA_ERROR_INVALID_VALUE);
 	ck_answers(cuMemcpyBatchAsync(to, from, sizes, 2, NULL, NULL, 0, standin_stream),
@@ -191,7 +201,8 @@ START_TEST(registrations_have_rules)
 	static _Alignas(4096) char page[3 * 4096];
 	CUdeviceptr device;
 	ck_works(cuMemHostRegister(page, 4096, CU_MEMHOSTREGISTER_PORTABLE));
-	ck_answers(cuMemHostRegister(page + 100, 8, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	ck_answers(cuMemHostRegister(page + 100, 8, 0),
+		   CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	ck_works(cuMemHostGetDevicePointer(&device, page + 7, 0));
 	ck_assert_uint_eq(device, (CUdeviceptr)(page + 7));
 	ck_answers(cuMemHostUnregister(page + 1), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
@@ -221,13 +232,20 @@ static struct facts facts_of(CUdeviceptr address)
 	struct facts facts;
 	memset(&facts, 0xff, sizeof facts);
 	CUpointer_attribute attributes[] = {
-		CU_POINTER_ATTRIBUTE_CONTEXT,	       CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_IS_MANAGED,
-		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-		CU_POINTER_ATTRIBUTE_MAPPED,	       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,   CU_POINTER_ATTRIBUTE_HOST_POINTER};
-	void *data[] = {&facts.context, &facts.type,   &facts.device, &facts.managed, &facts.start,
-			&facts.bytes,	&facts.mapped, &facts.ipc,    &facts.pool,    &facts.host};
+		CU_POINTER_ATTRIBUTE_CONTEXT,
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,
+		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		CU_POINTER_ATTRIBUTE_MAPPED,
+		CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+		CU_POINTER_ATTRIBUTE_HOST_POINTER
+	};
+	void *data[] = { &facts.context, &facts.type,  &facts.device, &facts.managed,
+			 &facts.start,   &facts.bytes, &facts.mapped, &facts.ipc,
+			 &facts.pool,    &facts.host };
 	ck_works(cuPointerGetAttributes(10, attributes, data, address));
 	return facts;
 }
@@ -292,7 +310,8 @@ START_TEST(pool_memory_is_of_no_context)
 	ck_assert_uint_eq(facts_of(memory).ipc, 0);
 	ck_works(cuMemFreeAsync(memory, standin_stream));
 	ck_assert_uint_eq(facts_of(memory).type, 0);
-	ck_answers(cuMemsetD8Async(memory, 0, 64, standin_stream), CUDA_ERROR_INVALID_VALUE);
+	ck_answers(cuMemsetD8Async(memory, 0, 64, standin_stream),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuStreamSynchronize(standin_stream));
 }
 END_TEST
@@ -327,13 +346,15 @@ START_TEST(pools_are_exported)
 	const CUmemPoolProps properties = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 }
+	};
 	CUmemoryPool pool, import;
 	CUmemPoolPtrExportData data;
 	CUdeviceptr memory, other;
 	int descriptor;
 	ck_works(cuMemPoolCreate(&pool, &properties));
-	ck_works(cuMemPoolExportToShareableHandle(&descriptor, pool, properties.handleTypes, 0));
+	ck_works(cuMemPoolExportToShareableHandle(&descriptor, pool,
+						  properties.handleTypes, 0));
 	ck_works(cuMemPoolImportFromShareableHandle(&import, (void *)(intptr_t)descriptor,
 						    properties.handleTypes, 0));
 	close(descriptor);

@@ -25,7 +25,7 @@ static CUevent new_event(unsigned flags)
 
 static void pause_ms(long ms)
 {
-	nanosleep(&(struct timespec){0, ms * 1000000}, NULL);
+	nanosleep(&(struct timespec){ 0, ms * 1000000 }, NULL);
 }
 
 /* ---- Order ---- */
@@ -109,7 +109,8 @@ END_TEST
 START_TEST(the_legacy_stream_waits_and_is_waited_for)
 {
 	volatile uint32_t *word = standin_word();
-	CUstream blocking = new_stream(0), free_stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUstream blocking = new_stream(0),
+		 free_stream = new_stream(CU_STREAM_NON_BLOCKING);
 	start_sequence();
 	standin_spin(word, blocking);
 	ck_works(cuLaunchHostFunc(NULL, append, (void *)1));
@@ -183,7 +184,8 @@ END_TEST
 
 START_TEST(events_measure_time)
 {
-	CUevent start = new_event(0), end = new_event(0), untimed = new_event(CU_EVENT_DISABLE_TIMING);
+	CUevent start = new_event(0), end = new_event(0),
+		untimed = new_event(CU_EVENT_DISABLE_TIMING);
 	float ms = -1;
 	ck_answers(cuEventElapsedTime(&ms, start, end), CUDA_ERROR_INVALID_HANDLE);
 	ck_works(cuEventRecord(start, standin_stream));
@@ -236,10 +238,12 @@ START_TEST(streams_write_and_wait_for_words)
 	CUdeviceptr at = (CUdeviceptr)word;
 	ck_works(cuStreamWriteValue32(standin_stream, at, 5, 0));
 	ck_works(cuStreamWaitValue32(standin_stream, at, 5, CU_STREAM_WAIT_VALUE_GEQ));
-	ck_works(cuStreamWaitValue32(standin_stream, at, 0xfffffff0, CU_STREAM_WAIT_VALUE_GEQ));
+	ck_works(cuStreamWaitValue32(standin_stream, at, 0xfffffff0,
+				     CU_STREAM_WAIT_VALUE_GEQ));
 	ck_works(cuStreamWaitValue32(standin_stream, at, 4, CU_STREAM_WAIT_VALUE_AND));
 	ck_works(cuStreamWaitValue32(standin_stream, at, 5, CU_STREAM_WAIT_VALUE_EQ));
-	ck_works(cuStreamWaitValue32(standin_stream, at, 0xfffffff0, CU_STREAM_WAIT_VALUE_NOR));
+	ck_works(cuStreamWaitValue32(standin_stream, at, 0xfffffff0,
+				     CU_STREAM_WAIT_VALUE_NOR));
 	ck_works(cuStreamSynchronize(standin_stream));
 	ck_works(cuStreamWaitValue32(standin_stream, at, 6, CU_STREAM_WAIT_VALUE_GEQ));
 	pause_ms(1);
@@ -256,7 +260,8 @@ START_TEST(words_have_rules)
 	uint32_t unknown = 0;
 	ck_answers(cuStreamWriteValue32(standin_stream, (CUdeviceptr)&unknown, 1, 0),
 		   CUDA_ERROR_INVALID_VALUE);
-	ck_answers(cuStreamWriteValue32(standin_stream, at + 2, 1, 0), CUDA_ERROR_INVALID_VALUE);
+	ck_answers(cuStreamWriteValue32(standin_stream, at + 2, 1, 0),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_answers(cuStreamWaitValue32(standin_stream, at, 1, CU_STREAM_WAIT_VALUE_FLUSH),
 		   CUDA_ERROR_NOT_SUPPORTED);
 	standin->set(STANDIN_MEM_OPS, 0);
@@ -270,9 +275,19 @@ START_TEST(word_operations_are_batched)
 {
 	volatile uint32_t *word = standin_word();
 	CUstreamBatchMemOpParams ops[2] = {
-		{.writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_32, (CUdeviceptr)word, {.value = 3}, 0, 0}},
-		{.waitValue = {CU_STREAM_MEM_OP_WAIT_VALUE_32, (CUdeviceptr)word, {.value = 3}, 0, 0}}};
-	ck_answers(cuStreamBatchMemOp(standin_stream, 2, ops, 1), CUDA_ERROR_INVALID_VALUE);
+		{ .writeValue = { CU_STREAM_MEM_OP_WRITE_VALUE_32,
+				  (CUdeviceptr)word,
+				  { .value = 3 },
+				  0,
+				  0 } },
+		{ .waitValue = { CU_STREAM_MEM_OP_WAIT_VALUE_32,
+				 (CUdeviceptr)word,
+				 { .value = 3 },
+				 0,
+				 0 } }
+	};
+	ck_answers(cuStreamBatchMemOp(standin_stream, 2, ops, 1),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuStreamBatchMemOp(standin_stream, 2, ops, 0));
 	ck_works(cuStreamSynchronize(standin_stream));
 	ck_assert_uint_eq(*word, 3);
@@ -285,11 +300,12 @@ START_TEST(too_many_waits_stop_kernels)
 	volatile uint32_t *word = standin_word();
 	CUdeviceptr memory = standin_filled(64, 1);
 	CUstream streams[8];
-	struct standin_copy_params params = {memory, memory + 32, 8};
+	struct standin_copy_params params = { memory, memory + 32, 8 };
 	for (int i = 0; i < 8; i++) {
 		streams[i] = new_stream(CU_STREAM_NON_BLOCKING);
 		if (i < 7)
-			ck_works(cuStreamWaitValue32(streams[i], (CUdeviceptr)word, 1, 0));
+			ck_works(
+				cuStreamWaitValue32(streams[i], (CUdeviceptr)word, 1, 0));
 	}
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
 	ck_works(cuStreamSynchronize(standin_stream));
@@ -339,8 +355,8 @@ static void unload_module(void *unused)
 	cuModuleUnload(to_unload);
 }
 
-static void (*const blocking[])(void *unused) = {free_memory, unregister_memory, load_module,
-						 unload_module};
+static void (*const blocking[])(void *unused) = { free_memory, unregister_memory,
+						  load_module, unload_module };
 
 static void prepare_blocking(int i)
 {
@@ -385,7 +401,8 @@ START_TEST(other_calls_do_not_wait)
 	volatile uint32_t *word = standin_word();
 	const CUmemAllocationProp properties = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 }
+	};
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr memory, pool, range;
 	void *host;

@@ -14,7 +14,8 @@ static CUmemAllocationProp properties_of(int device)
 	return (CUmemAllocationProp){
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device }
+	};
 }
 
 static CUmemGenericAllocationHandle create(int device, size_t bytes)
@@ -33,9 +34,10 @@ static void map(CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle 
 
 static CUresult allow(CUdeviceptr address, size_t bytes, int device)
 {
-	const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
-						     .id = device},
-					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	const CUmemAccessDesc access = {
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device },
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	};
 	return cuMemSetAccess(address, bytes, &access, 1);
 }
 
@@ -57,7 +59,8 @@ START_TEST(ranges_span_handles_devices_and_holes)
 	ck_works(allow(base, 2 * PAGE, 0));
 	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, base + PAGE), base);
 	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_RANGE_SIZE, base + PAGE), 4 * PAGE);
-	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, base + PAGE + 5), base + PAGE);
+	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, base + PAGE + 5),
+			  base + PAGE);
 	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, base + PAGE), PAGE);
 	ck_assert_uint_ne(ask(CU_POINTER_ATTRIBUTE_BUFFER_ID, base),
 			  ask(CU_POINTER_ATTRIBUTE_BUFFER_ID, base + PAGE));
@@ -79,7 +82,7 @@ START_TEST(access_is_per_device)
 {
 	CUdeviceptr base;
 	unsigned long long flags;
-	const CUmemLocation one = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1};
+	const CUmemLocation one = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 };
 	char byte;
 	ck_works(cuMemAddressReserve(&base, PAGE, 0, 0, 0));
 	map(base, PAGE, create(0, PAGE));
@@ -107,7 +110,7 @@ START_TEST(kernels_need_access)
 	map(base, PAGE, create(0, PAGE));
 	ck_works(allow(base, PAGE, 1));
 	ck_works(cuMemAlloc(&memory, 8));
-	struct standin_copy_params params = {memory, base, 8};
+	struct standin_copy_params params = { memory, base, 8 };
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
 	ck_answers(cuStreamSynchronize(standin_stream), CUDA_ERROR_ILLEGAL_ADDRESS);
 	standin->reset();
@@ -122,7 +125,8 @@ START_TEST(wrong_calls_are_refused)
 	CUmemGenericAllocationHandle handle;
 	ck_works(cuMemGetAllocationGranularity(&granularity, &properties, 0));
 	ck_assert_uint_eq(granularity, PAGE);
-	ck_answers(cuMemCreate(&handle, PAGE + 1, &properties, 0), CUDA_ERROR_INVALID_VALUE);
+	ck_answers(cuMemCreate(&handle, PAGE + 1, &properties, 0),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_answers(cuMemAddressReserve(&base, 100, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuMemAddressReserve(&base, 2 * PAGE, 0, 0, 0));
 	handle = create(0, PAGE);
@@ -144,10 +148,11 @@ START_TEST(handles_are_exported)
 	CUdeviceptr base;
 	int descriptor;
 	char text[4] = "";
-	ck_works(cuMemExportToShareableHandle(&descriptor, handle,
-					      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-	ck_works(cuMemImportFromShareableHandle(&import, (void *)(intptr_t)descriptor,
-						CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	ck_works(cuMemExportToShareableHandle(
+		&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	ck_works(
+		cuMemImportFromShareableHandle(&import, (void *)(intptr_t)descriptor,
+					       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 	ck_assert_uint_gt(standin->leaks(NULL, 0), 3);
 	close(descriptor);
 	ck_works(cuMemGetAllocationPropertiesFromHandle(&properties, import));
@@ -169,15 +174,17 @@ END_TEST
 START_TEST(host_memory_is_mapped)
 {
 	CUmemAllocationProp properties = properties_of(0);
-	properties.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0};
-	const CUmemAccessDesc access = {.location = properties.location,
-					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	properties.location =
+		(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0 };
+	const CUmemAccessDesc access = { .location = properties.location,
+					 .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr base;
 	ck_works(cuMemCreate(&handle, PAGE, &properties, 0));
 	ck_works(cuMemAddressReserve(&base, PAGE, 0, 0, 0));
 	map(base, PAGE, handle);
-	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base), CU_MEMORYTYPE_HOST);
+	ck_assert_uint_eq(ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base),
+			  CU_MEMORYTYPE_HOST);
 	ck_works(cuMemSetAccess(base, PAGE, &access, 1));
 	*(volatile char *)base = 5;
 	ck_assert_int_eq(*(volatile char *)base, 5);

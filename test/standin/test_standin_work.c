@@ -10,7 +10,7 @@
 START_TEST(kernels_compute_on_device_addresses)
 {
 	CUdeviceptr one = standin_filled(3000, 1), two = standin_filled(3000, 2);
-	struct standin_copy_params params = {two, one, 3000};
+	struct standin_copy_params params = { two, one, 3000 };
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
 	memset(&params, 0, sizeof params); /* the launch has its own copy */
 	ck_works(cuStreamSynchronize(standin_stream));
@@ -23,14 +23,16 @@ END_TEST
 START_TEST(parameters_come_in_a_buffer_too)
 {
 	CUdeviceptr one = standin_filled(64, 1), two = standin_filled(64, 2);
-	struct standin_copy_params params = {two, one, 64};
+	struct standin_copy_params params = { two, one, 64 };
 	size_t bytes = sizeof params;
-	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-			 CU_LAUNCH_PARAM_END};
+	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &params,
+			  CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
 	CUfunction function = standin_function("standin_copy");
-	ck_works(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, standin_stream, NULL, extra));
+	ck_works(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, standin_stream, NULL,
+				extra));
 	bytes--;
-	ck_answers(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, standin_stream, NULL, extra),
+	ck_answers(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, standin_stream, NULL,
+				  extra),
 		   CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuStreamSynchronize(standin_stream));
 	ck_assert(standin_holds(two, 64, 1));
@@ -41,8 +43,8 @@ END_TEST
 
 static CUresult launch_shape(unsigned grid, unsigned block, unsigned shared_bytes)
 {
-	struct standin_spin_params params = {(uint64_t)(uintptr_t)standin_word()};
-	void *list[] = {&params};
+	struct standin_spin_params params = { (uint64_t)(uintptr_t)standin_word() };
+	void *list[] = { &params };
 	standin_release((volatile uint32_t *)(uintptr_t)params.word);
 	return cuLaunchKernel(standin_function("standin_spin"), grid, 1, 1, block, 1, 1,
 			      shared_bytes, standin_stream, list, NULL);
@@ -51,7 +53,8 @@ static CUresult launch_shape(unsigned grid, unsigned block, unsigned shared_byte
 START_TEST(shapes_have_limits)
 {
 	CUfunction function = standin_function("standin_spin");
-	const CUfunction_attribute shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+	const CUfunction_attribute shared =
+		CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 	int blocks;
 	ck_works(launch_shape(1, 1024, 49152));
 	ck_answers(launch_shape(0, 32, 0), CUDA_ERROR_INVALID_VALUE);
@@ -60,7 +63,8 @@ START_TEST(shapes_have_limits)
 	ck_answers(launch_shape(1, 32, 49153), CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuFuncSetAttribute(function, shared, 100000));
 	ck_works(launch_shape(1, 32, 100000));
-	ck_answers(cuFuncSetAttribute(function, shared, 232449), CUDA_ERROR_INVALID_VALUE);
+	ck_answers(cuFuncSetAttribute(function, shared, 232449),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_works(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, 0));
 	ck_assert_int_eq(blocks, 8);
 	ck_works(cuStreamSynchronize(standin_stream));
@@ -72,7 +76,8 @@ START_TEST(unknown_kernels_and_images_are_refused)
 	CUmodule module;
 	CUfunction function;
 	ck_works(cuModuleLoadData(&module, "image"));
-	ck_answers(cuModuleGetFunction(&function, module, "no_such_kernel"), CUDA_ERROR_NOT_FOUND);
+	ck_answers(cuModuleGetFunction(&function, module, "no_such_kernel"),
+		   CUDA_ERROR_NOT_FOUND);
 	ck_works(cuModuleUnload(module));
 	ck_answers(cuModuleLoadData(&module, "no binary"), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
@@ -84,14 +89,15 @@ START_TEST(libraries_serve_every_context)
 	CUkernel kernel;
 	CUfunction function, again;
 	CUdeviceptr one = standin_filled(64, 1), two = standin_filled(64, 2);
-	struct standin_copy_params params = {two, one, 64};
-	void *list[] = {&params};
+	struct standin_copy_params params = { two, one, 64 };
+	void *list[] = { &params };
 	ck_works(cuLibraryLoadData(&library, "image", NULL, NULL, 0, NULL, NULL, 0));
 	ck_works(cuLibraryGetKernel(&kernel, library, "standin_copy"));
 	ck_works(cuKernelGetFunction(&function, kernel));
 	ck_works(cuKernelGetFunction(&again, kernel));
 	ck_assert_ptr_eq(function, again);
-	ck_works(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, standin_stream, list, NULL));
+	ck_works(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, standin_stream,
+				list, NULL));
 	ck_works(cuStreamSynchronize(standin_stream));
 	ck_assert(standin_holds(two, 64, 1));
 	ck_works(cuLibraryUnload(library));
@@ -104,11 +110,11 @@ START_TEST(functions_stay_in_their_context)
 {
 	CUcontext other;
 	CUstream stream;
-	struct standin_fault_params params = {0};
+	struct standin_fault_params params = { 0 };
 	ck_works(cuDevicePrimaryCtxRetain(&other, 1));
 	ck_works(cuCtxPushCurrent(other));
 	ck_works(cuStreamCreate(&stream, 0));
-	void *list[] = {&params};
+	void *list[] = { &params };
 	ck_works(cuCtxPopCurrent(NULL));
 	CUfunction function = standin_function("standin_fault");
 	ck_answers(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, list, NULL),
@@ -127,7 +133,7 @@ START_TEST(peers_need_access)
 	CUdeviceptr far = standin_filled(64, 5);
 	ck_works(cuCtxPopCurrent(NULL));
 	CUdeviceptr near = standin_filled(64, 6);
-	struct standin_copy_params params = {near, far, 64};
+	struct standin_copy_params params = { near, far, 64 };
 	if (_i)
 		ck_works(cuCtxEnablePeerAccess(other, 0));
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
@@ -141,10 +147,12 @@ END_TEST
 
 /* ---- Kernels of a test ---- */
 
-static int write_word(const void *params, uint32_t grid, uint32_t block, size_t shared_bytes)
+static int write_word(const void *params, uint32_t grid, uint32_t block,
+		      size_t shared_bytes)
 {
 	const struct standin_spin_params *word = params;
-	*(volatile uint32_t *)(uintptr_t)word->word = grid * 1000 + block + (uint32_t)shared_bytes;
+	*(volatile uint32_t *)(uintptr_t)word->word =
+		grid * 1000 + block + (uint32_t)shared_bytes;
 	return 0;
 }
 
@@ -162,20 +170,20 @@ static int stay(const void *params, uint32_t grid, uint32_t block, size_t shared
 
 START_TEST(tests_add_kernels)
 {
-	static const struct standin_kernel writer = {.name = "write_word",
-						     .params_bytes =
-							     sizeof(struct standin_spin_params),
-						     .run = write_word};
-	static const struct standin_kernel stayer = {.name = "stay",
-						     .params_bytes =
-							     sizeof(struct standin_spin_params),
-						     .run = stay,
-						     .resident = true};
+	static const struct standin_kernel writer = { .name = "write_word",
+						      .params_bytes = sizeof(
+							      struct standin_spin_params),
+						      .run = write_word };
+	static const struct standin_kernel stayer = { .name = "stay",
+						      .params_bytes = sizeof(
+							      struct standin_spin_params),
+						      .run = stay,
+						      .resident = true };
 	standin->add_kernel(&writer);
 	standin->add_kernel(&stayer);
 	volatile uint32_t *word = standin_word(), *answer = standin_word();
-	struct standin_spin_params params = {(uint64_t)(uintptr_t)word};
-	struct standin_spin_params second = {(uint64_t)(uintptr_t)answer};
+	struct standin_spin_params params = { (uint64_t)(uintptr_t)word };
+	struct standin_spin_params second = { (uint64_t)(uintptr_t)answer };
 	CUstream other;
 	ck_works(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	ck_works(standin_launch("stay", &params, standin_stream));
@@ -206,7 +214,7 @@ static void check_lost_context(CUresult error)
 
 START_TEST(an_illegal_address_loses_the_context)
 {
-	struct standin_fault_params params = {0};
+	struct standin_fault_params params = { 0 };
 	volatile uint32_t *word = standin_word();
 	standin->set(STANDIN_DELAY_US, 3000);
 	ck_works(standin_launch("standin_fault", &params, standin_stream));
@@ -219,7 +227,7 @@ END_TEST
 
 START_TEST(a_real_fault_loses_the_context)
 {
-	struct standin_copy_params params = {4096, 4096 + 64, 8};
+	struct standin_copy_params params = { 4096, 4096 + 64, 8 };
 	ck_works(standin_launch("standin_copy", &params, standin_stream));
 	check_lost_context(CUDA_ERROR_ILLEGAL_ADDRESS);
 	standin->reset();
@@ -232,6 +240,7 @@ START_TEST(poison_loses_the_context)
 	standin_spin(word, standin_stream);
 	standin->poison(standin_context, CUDA_ERROR_ECC_UNCORRECTABLE);
 	check_lost_context(CUDA_ERROR_ECC_UNCORRECTABLE);
+	ck_assert_uint_eq(standin->leaks(NULL, 0), 0); /* nothing of it can be given back */
 	standin->reset();
 }
 END_TEST

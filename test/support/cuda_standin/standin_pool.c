@@ -73,12 +73,13 @@ static CUresult pool_of_device(CUmemoryPool *pool, CUdevice device,
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuDeviceGetDefaultMemPool, 0, (CUmemoryPool *pool, CUdevice device), (pool, device))
+ENTRY(cuDeviceGetDefaultMemPool, 0, (CUmemoryPool * pool, CUdevice device),
+      (pool, device))
 {
 	return pool_of_device(pool, device, default_pool);
 }
 
-ENTRY(cuDeviceGetMemPool, 0, (CUmemoryPool *pool, CUdevice device), (pool, device))
+ENTRY(cuDeviceGetMemPool, 0, (CUmemoryPool * pool, CUdevice device), (pool, device))
 {
 	return pool_of_device(pool, device, current_pool);
 }
@@ -94,10 +95,11 @@ ENTRY(cuDeviceSetMemPool, 0, (CUdevice device, CUmemoryPool pool), (device, pool
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuMemPoolCreate, UNSAFE_IN_CAPTURE, (CUmemoryPool *pool, const CUmemPoolProps *properties),
-      (pool, properties))
+ENTRY(cuMemPoolCreate, UNSAFE_IN_CAPTURE,
+      (CUmemoryPool * pool, const CUmemPoolProps *properties), (pool, properties))
 {
-	if (!pool || !properties || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+	if (!pool || !properties ||
+	    properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!standin_get(STANDIN_POOLS) ||
 	    properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
@@ -134,12 +136,15 @@ ENTRY(cuMemPoolTrimTo, UNSAFE_IN_CAPTURE, (CUmemoryPool pool, size_t keep), (poo
 static int *reuse_policy(CUmemoryPool pool, CUmemPool_attribute attribute)
 {
 	return attribute >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES &&
-			       attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
-		       ? &pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES]
+			       attribute <=
+				       CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
+		       ? &pool->reuse[attribute -
+				      CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES]
 		       : NULL;
 }
 
-ENTRY(cuMemPoolSetAttribute, 0, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
+ENTRY(cuMemPoolSetAttribute, 0,
+      (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
       (pool, attribute, value))
 {
 	if (!pool || !value)
@@ -150,14 +155,16 @@ ENTRY(cuMemPoolSetAttribute, 0, (CUmemoryPool pool, CUmemPool_attribute attribut
 		*policy = *(const int *)value;
 	else if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
 		pool->release_threshold = *(const cuuint64_t *)value;
-	else if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH && !*(const cuuint64_t *)value)
+	else if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH &&
+		 !*(const cuuint64_t *)value)
 		pool->used_high = pool->used_bytes;
 	else
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuMemPoolGetAttribute, 0, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
+ENTRY(cuMemPoolGetAttribute, 0,
+      (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
       (pool, attribute, value))
 {
 	if (!pool || !value)
@@ -188,7 +195,8 @@ ENTRY(cuMemPoolSetAccess, UNSAFE_IN_CAPTURE,
 	standin_insist(pool, OBJECT_POOL, "a pool's handle");
 	for (size_t i = 0; i < count; i++) {
 		const CUmemLocation *location = &accesses[i].location;
-		if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !valid_device(location->id))
+		if (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+		    !valid_device(location->id))
 			return CUDA_ERROR_INVALID_VALUE;
 		if (location->id != pool->device && !standin_get(STANDIN_PEERS))
 			return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
@@ -198,11 +206,11 @@ ENTRY(cuMemPoolSetAccess, UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuMemPoolGetAccess, 0,
-      (CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location),
+      (CUmemAccess_flags * flags, CUmemoryPool pool, CUmemLocation *location),
       (flags, pool, location))
 {
-	if (!flags || !pool || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    !valid_device(location->id))
+	if (!flags || !pool || !location ||
+	    location->type != CU_MEM_LOCATION_TYPE_DEVICE || !valid_device(location->id))
 		return CUDA_ERROR_INVALID_VALUE;
 	standin_insist(pool, OBJECT_POOL, "a pool's handle");
 	*flags = pool->access[location->id];
@@ -217,7 +225,8 @@ bool standin_pool_allows(CUmemoryPool pool, int device)
 
 /* ---- Allocations in the order of a stream ---- */
 
-static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream handle)
+static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
+			 CUstream handle)
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -236,19 +245,21 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, 
 		return result;
 	region->pool = pool;
 	pool->used_bytes += bytes;
-	pool->used_high = pool->used_bytes > pool->used_high ? pool->used_bytes : pool->used_high;
+	pool->used_high = pool->used_bytes > pool->used_high ? pool->used_bytes
+							     : pool->used_high;
 	*address = region->base;
 	return CUDA_SUCCESS;
 }
 
 STREAM_ENTRY(cuMemAllocAsync, _ptsz, NEEDS_CONTEXT,
-	     (CUdeviceptr *address, size_t bytes, CUstream stream), (address, bytes, stream))
+	     (CUdeviceptr * address, size_t bytes, CUstream stream),
+	     (address, bytes, stream))
 {
 	return allocate(address, bytes, NULL, stream);
 }
 
 STREAM_ENTRY(cuMemAllocFromPoolAsync, _ptsz, NEEDS_CONTEXT,
-	     (CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream),
+	     (CUdeviceptr * address, size_t bytes, CUmemoryPool pool, CUstream stream),
 	     (address, bytes, pool, stream))
 {
 	standin_insist(pool, OBJECT_POOL, "a pool's handle");
@@ -292,7 +303,8 @@ ENTRY(cuMemPoolExportToShareableHandle, UNSAFE_IN_CAPTURE,
        unsigned long long flags),
       (shareable, pool, type, flags))
 {
-	if (!shareable || !pool || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	if (!shareable || !pool || flags ||
+	    type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_INVALID_VALUE;
 	standin_insist(pool, OBJECT_POOL, "a pool's handle");
 	if (!(pool->handle_types & type))
@@ -306,7 +318,7 @@ ENTRY(cuMemPoolExportToShareableHandle, UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuMemPoolImportFromShareableHandle, UNSAFE_IN_CAPTURE,
-      (CUmemoryPool *pool, void *shareable, CUmemAllocationHandleType type,
+      (CUmemoryPool * pool, void *shareable, CUmemAllocationHandleType type,
        unsigned long long flags),
       (pool, shareable, type, flags))
 {
@@ -330,7 +342,7 @@ struct ticket {
 
 static void write_ticket(void *handle, size_t bytes, const struct standin_region *region)
 {
-	const struct ticket ticket = {region->base, region->buffer_id, getpid()};
+	const struct ticket ticket = { region->base, region->buffer_id, getpid() };
 	memset(handle, 0, bytes);
 	memcpy(handle, &ticket, sizeof ticket);
 }
@@ -341,7 +353,8 @@ static struct standin_region *read_ticket(const void *handle)
 	struct ticket ticket;
 	memcpy(&ticket, handle, sizeof ticket);
 	struct standin_region *region = standin_region_at(ticket.address);
-	return region && region->buffer_id == ticket.buffer_id && ticket.process == getpid()
+	return region && region->buffer_id == ticket.buffer_id &&
+			       ticket.process == getpid()
 		       ? region
 		       : NULL;
 }
@@ -358,7 +371,7 @@ ENTRY(cuMemPoolExportPointer, UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuMemPoolImportPointer, UNSAFE_IN_CAPTURE,
-      (CUdeviceptr *address, CUmemoryPool pool, CUmemPoolPtrExportData *data),
+      (CUdeviceptr * address, CUmemoryPool pool, CUmemPoolPtrExportData *data),
       (address, pool, data))
 {
 	if (!address || !pool || !data)
@@ -390,26 +403,29 @@ ENTRY(cuIpcGetMemHandle, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
 }
 
 /* An import of the same memory in this context, which a second open shares. */
-static struct standin_region *find_import(const struct standin_region *source, CUcontext context)
+static struct standin_region *find_import(const struct standin_region *source,
+					  CUcontext context)
 {
 	for (size_t i = 0; i < standin_region_count(); i++) {
 		struct standin_region *region = standin_region_index(i);
-		if (region->kind == REGION_IMPORTED && region->physical == source->physical &&
-		    region->context == context)
+		if (region->kind == REGION_IMPORTED &&
+		    region->physical == source->physical && region->context == context)
 			return region;
 	}
 	return NULL;
 }
 
 ENTRY(cuIpcOpenMemHandle_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
-      (CUdeviceptr *address, CUipcMemHandle handle, unsigned flags), (address, handle, flags))
+      (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags),
+      (address, handle, flags))
 {
 	const struct standin_region *source = read_ticket(&handle);
 	if (!address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !source)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct standin_region *region = find_import(source, standin_current());
 	if (!region) {
-		CUresult result = standin_device_memory_again(source, REGION_IMPORTED, &region);
+		CUresult result =
+			standin_device_memory_again(source, REGION_IMPORTED, &region);
 		if (result)
 			return result;
 		region->context = standin_current();
@@ -420,7 +436,8 @@ ENTRY(cuIpcOpenMemHandle_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuIpcCloseMemHandle, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUdeviceptr address), (address))
+ENTRY(cuIpcCloseMemHandle, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUdeviceptr address),
+      (address))
 {
 	struct standin_region *region = standin_region_at(address);
 	if (!region || region->kind != REGION_IMPORTED || region->base != address)

@@ -16,7 +16,7 @@
 #include "support/cuda_standin/standin_internal.h"
 
 #define ARENA_BYTES ((size_t)256 << 30)
-#define GPU_PAGE ((size_t)65536)
+#define GPU_PAGE    ((size_t)65536)
 
 static struct standin_region *regions; /* ordered by address, disjoint */
 static size_t region_count;
@@ -80,7 +80,8 @@ struct standin_region *standin_region_add(const struct standin_region *region)
 			standin_crash("realloc", "the host has no memory");
 	}
 	const size_t index = regions_up_to(region->base);
-	memmove(regions + index + 1, regions + index, (region_count - index) * sizeof *regions);
+	memmove(regions + index + 1, regions + index,
+		(region_count - index) * sizeof *regions);
 	region_count++;
 	regions[index] = *region;
 	regions[index].buffer_id = ++last_buffer_id;
@@ -91,7 +92,8 @@ struct standin_region *standin_region_add(const struct standin_region *region)
 static void close_pages(CUdeviceptr pages, size_t bytes)
 {
 	if (mmap((void *)pages, bytes, PROT_NONE,
-		 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0) == MAP_FAILED)
 		standin_crash("mmap", "addresses cannot be taken back");
 }
 
@@ -144,7 +146,8 @@ bool standin_arena_owns(CUdeviceptr address)
 static bool move_past(CUdeviceptr *candidate, size_t bytes, size_t alignment,
 		      CUdeviceptr base, size_t base_bytes)
 {
-	if (*candidate >= base + base_bytes + GPU_PAGE || base >= *candidate + bytes + GPU_PAGE)
+	if (*candidate >= base + base_bytes + GPU_PAGE ||
+	    base >= *candidate + bytes + GPU_PAGE)
 		return false;
 	*candidate = align_up(base + base_bytes + GPU_PAGE, alignment);
 	return true;
@@ -164,10 +167,11 @@ CUdeviceptr standin_arena_find(size_t bytes, size_t alignment)
 				 move_past(&candidate, bytes, alignment, regions[i].pages,
 					   regions[i].pages_bytes);
 		for (size_t i = 0; i < reservation_count; i++)
-			moved |= move_past(&candidate, bytes, alignment, reservations[i].base,
-					   reservations[i].bytes);
+			moved |= move_past(&candidate, bytes, alignment,
+					   reservations[i].base, reservations[i].bytes);
 	} while (moved);
-	return bytes > ARENA_BYTES || candidate - arena > ARENA_BYTES - bytes ? 0 : candidate;
+	return bytes > ARENA_BYTES || candidate - arena > ARENA_BYTES - bytes ? 0
+									      : candidate;
 }
 
 struct standin_reservation *standin_reservation_at(CUdeviceptr address)
@@ -185,7 +189,7 @@ bool standin_reserve(CUdeviceptr base, size_t bytes)
 	if (!more)
 		return false;
 	reservations = more;
-	reservations[reservation_count++] = (struct standin_reservation){base, bytes};
+	reservations[reservation_count++] = (struct standin_reservation){ base, bytes };
 	return true;
 }
 
@@ -204,7 +208,8 @@ size_t standin_reservation_count(void)
 /* Takes the descriptor over; the device's number is in the file's name, for importers. */
 static struct standin_physical *physical_of(int descriptor, size_t bytes, int device)
 {
-	void *alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	void *alias =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 	if (alias == MAP_FAILED) {
 		close(descriptor);
 		return NULL;
@@ -216,8 +221,8 @@ static struct standin_physical *physical_of(int descriptor, size_t bytes, int de
 	physical->alias = alias;
 	physical->block_id = ++last_block_id;
 	physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-	physical->properties.location.type =
-		device >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST_NUMA;
+	physical->properties.location.type = device >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE
+							 : CU_MEM_LOCATION_TYPE_HOST_NUMA;
 	physical->properties.location.id = device >= 0 ? device : 0;
 	if (device >= 0)
 		used_bytes[device] += bytes;
@@ -275,13 +280,14 @@ size_t standin_used_bytes(int device)
 
 static bool is_closed_memory(const struct standin_region *region)
 {
-	return region->pages && region->kind != REGION_HOST && region->kind != REGION_MANAGED &&
-	       !region->host_access;
+	return region->pages && region->kind != REGION_HOST &&
+	       region->kind != REGION_MANAGED && !region->host_access;
 }
 
 static int protection(const struct standin_region *region)
 {
-	return is_closed_memory(region) && !open_count ? PROT_NONE : PROT_READ | PROT_WRITE;
+	return is_closed_memory(region) && !open_count ? PROT_NONE
+						       : PROT_READ | PROT_WRITE;
 }
 
 void standin_protect(const struct standin_region *region)
@@ -317,10 +323,11 @@ CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 {
 	if (bytes > ARENA_BYTES / 2)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	struct standin_region new = {.kind = kind, .device = device, .bytes = bytes};
+	struct standin_region new = { .kind = kind, .device = device, .bytes = bytes };
 	new.pages_bytes = align_up(bytes + 7 * 512, GPU_PAGE);
 	new.pages = standin_arena_find(new.pages_bytes, GPU_PAGE);
-	new.physical = new.pages ? standin_physical_create(new.pages_bytes, device) : NULL;
+	new.physical = new.pages ? standin_physical_create(new.pages_bytes, device)
+				 : NULL;
 	if (!new.physical)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	new.physical->mappings = 1;
@@ -339,15 +346,17 @@ CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 }
 
 /* Linux makes a second mapping of shared memory if the first one is "moved" with no bytes. */
-CUresult standin_device_memory_again(const struct standin_region *source, enum region_kind kind,
+CUresult standin_device_memory_again(const struct standin_region *source,
+				     enum region_kind kind,
 				     struct standin_region **region)
 {
 	struct standin_region new = *source;
 	new.kind = kind;
 	new.pool = NULL;
 	new.pages = standin_arena_find(source->pages_bytes, GPU_PAGE);
-	if (!new.pages || mremap(source->physical->alias, 0, source->pages_bytes,
-				 MREMAP_MAYMOVE | MREMAP_FIXED, (void *)new.pages) == MAP_FAILED)
+	if (!new.pages ||
+	    mremap(source->physical->alias, 0, source->pages_bytes,
+		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)new.pages) == MAP_FAILED)
 		return CUDA_ERROR_MAP_FAILED;
 	new.base = new.pages + (source->base - source->pages);
 	new.physical->mappings++;
@@ -459,14 +468,16 @@ void standin_close_memory(void)
 		return;
 	for (size_t i = 0; i < region_count; i++)
 		if (is_closed_memory(&regions[i]))
-			mprotect((void *)regions[i].pages, regions[i].pages_bytes, PROT_NONE);
+			mprotect((void *)regions[i].pages, regions[i].pages_bytes,
+				 PROT_NONE);
 }
 
 void standin_region_reset(void)
 {
 	while (region_count)
 		standin_region_drop(&regions[region_count - 1]);
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
 		struct standin_physical *physical = (struct standin_physical *)object;
 		if (object->kind != OBJECT_PHYSICAL || !object->alive)
 			continue;

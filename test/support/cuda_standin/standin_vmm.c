@@ -69,19 +69,21 @@ static bool is_whole(uint64_t value)
 static bool is_free(CUdeviceptr base, size_t bytes)
 {
 	for (CUdeviceptr at = base; at < base + bytes; at += GRANULARITY)
-		if (!standin_arena_owns(at) || standin_region_at(at) || standin_reservation_at(at))
+		if (!standin_arena_owns(at) || standin_region_at(at) ||
+		    standin_reservation_at(at))
 			return false;
 	return standin_arena_owns(base + bytes - 1);
 }
 
 ENTRY(cuMemAddressReserve, UNSAFE_IN_CAPTURE,
-      (CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr wish,
+      (CUdeviceptr * address, size_t bytes, size_t alignment, CUdeviceptr wish,
        unsigned long long flags),
       (address, bytes, alignment, wish, flags))
 {
 	if (!standin_get(STANDIN_VMM))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	if (!address || !bytes || !is_whole(bytes) || alignment & (alignment - 1) || flags)
+	if (!address || !bytes || !is_whole(bytes) || alignment & (alignment - 1) ||
+	    flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	alignment = alignment < GRANULARITY ? GRANULARITY : alignment;
 	CUdeviceptr found = standin_arena_find(bytes, alignment);
@@ -101,7 +103,8 @@ static bool has_mapping(CUdeviceptr base, size_t bytes)
 	return false;
 }
 
-ENTRY(cuMemAddressFree, UNSAFE_IN_CAPTURE, (CUdeviceptr address, size_t bytes), (address, bytes))
+ENTRY(cuMemAddressFree, UNSAFE_IN_CAPTURE, (CUdeviceptr address, size_t bytes),
+      (address, bytes))
 {
 	struct standin_reservation *reserved = standin_reservation_at(address);
 	if (!reserved || reserved->base != address || reserved->bytes != bytes ||
@@ -123,15 +126,18 @@ static CUresult check_properties(const CUmemAllocationProp *properties)
 {
 	if (!properties || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (properties->requestedHandleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	if (properties->requestedHandleTypes &
+	    ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
-		return properties->location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	return is_device_location(&properties->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+		return properties->location.id == 0 ? CUDA_SUCCESS
+						    : CUDA_ERROR_INVALID_VALUE;
+	return is_device_location(&properties->location) ? CUDA_SUCCESS
+							 : CUDA_ERROR_INVALID_DEVICE;
 }
 
 ENTRY(cuMemGetAllocationGranularity, 0,
-      (size_t *granularity, const CUmemAllocationProp *properties,
+      (size_t * granularity, const CUmemAllocationProp *properties,
        CUmemAllocationGranularity_flags option),
       (granularity, properties, option))
 {
@@ -158,8 +164,8 @@ static struct standin_physical *physical_of(CUmemGenericAllocationHandle handle)
 }
 
 ENTRY(cuMemCreate, UNSAFE_IN_CAPTURE,
-      (CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *properties,
-       unsigned long long flags),
+      (CUmemGenericAllocationHandle * handle, size_t bytes,
+       const CUmemAllocationProp *properties, unsigned long long flags),
       (handle, bytes, properties, flags))
 {
 	if (!standin_get(STANDIN_VMM))
@@ -188,7 +194,7 @@ ENTRY(cuMemRelease, UNSAFE_IN_CAPTURE, (CUmemGenericAllocationHandle handle), (h
 }
 
 ENTRY(cuMemGetAllocationPropertiesFromHandle, 0,
-      (CUmemAllocationProp *properties, CUmemGenericAllocationHandle handle),
+      (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle),
       (properties, handle))
 {
 	const struct standin_physical *physical = physical_of(handle);
@@ -199,7 +205,7 @@ ENTRY(cuMemGetAllocationPropertiesFromHandle, 0,
 }
 
 ENTRY(cuMemRetainAllocationHandle, UNSAFE_IN_CAPTURE,
-      (CUmemGenericAllocationHandle *handle, void *address), (handle, address))
+      (CUmemGenericAllocationHandle * handle, void *address), (handle, address))
 {
 	const struct standin_region *region = standin_region_at((CUdeviceptr)address);
 	if (!handle || !region || region->kind != REGION_MAPPED)
@@ -217,15 +223,17 @@ static bool is_reserved(CUdeviceptr base, size_t bytes)
 }
 
 ENTRY(cuMemMap, UNSAFE_IN_CAPTURE,
-      (CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
-       unsigned long long flags),
+      (CUdeviceptr address, size_t bytes, size_t offset,
+       CUmemGenericAllocationHandle handle, unsigned long long flags),
       (address, bytes, offset, handle, flags))
 {
 	struct standin_physical *physical = physical_of(handle);
-	if (!physical || !bytes || !is_whole(address) || !is_whole(bytes) || offset || flags ||
-	    bytes > physical->bytes || !is_reserved(address, bytes) || has_mapping(address, bytes))
+	if (!physical || !bytes || !is_whole(address) || !is_whole(bytes) || offset ||
+	    flags || bytes > physical->bytes || !is_reserved(address, bytes) ||
+	    has_mapping(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	const bool on_device = physical->properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+	const bool on_device = physical->properties.location.type ==
+			       CU_MEM_LOCATION_TYPE_DEVICE;
 	const struct standin_region region = {
 		.base = address,
 		.bytes = bytes,
@@ -259,7 +267,8 @@ static bool is_mapped_exactly(CUdeviceptr base, size_t bytes)
 	return true;
 }
 
-ENTRY(cuMemUnmap, UNSAFE_IN_CAPTURE, (CUdeviceptr address, size_t bytes), (address, bytes))
+ENTRY(cuMemUnmap, UNSAFE_IN_CAPTURE, (CUdeviceptr address, size_t bytes),
+      (address, bytes))
 {
 	if (!bytes || !is_mapped_exactly(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -278,7 +287,8 @@ static bool is_host_memory(const struct standin_region *region)
 	return region->physical->properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-static CUresult check_access(const CUmemAccessDesc *access, CUdeviceptr address, size_t bytes)
+static CUresult check_access(const CUmemAccessDesc *access, CUdeviceptr address,
+			     size_t bytes)
 {
 	if (access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
 	    access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
@@ -302,8 +312,9 @@ static CUresult check_access(const CUmemAccessDesc *access, CUdeviceptr address,
 /* A device that cannot reach the memory's own device gets no access. */
 static bool can_reach(const struct standin_region *region, const CUmemAccessDesc *access)
 {
-	return access->location.type != CU_MEM_LOCATION_TYPE_DEVICE || is_host_memory(region) ||
-	       access->location.id == region->device || standin_get(STANDIN_PEERS);
+	return access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	       is_host_memory(region) || access->location.id == region->device ||
+	       standin_get(STANDIN_PEERS);
 }
 
 static void grant(struct standin_region *region, const CUmemAccessDesc *access)
@@ -357,12 +368,13 @@ ENTRY(cuMemGetAccess, 0,
 /* ---- Exports ---- */
 
 ENTRY(cuMemExportToShareableHandle, UNSAFE_IN_CAPTURE,
-      (void *shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
-       unsigned long long flags),
+      (void *shareable, CUmemGenericAllocationHandle handle,
+       CUmemAllocationHandleType type, unsigned long long flags),
       (shareable, handle, type, flags))
 {
 	const struct standin_physical *physical = physical_of(handle);
-	if (!shareable || !physical || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+	if (!shareable || !physical || flags ||
+	    type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
 	    !(physical->properties.requestedHandleTypes & type))
 		return CUDA_ERROR_INVALID_VALUE;
 	const int descriptor = fcntl(physical->descriptor, F_DUPFD_CLOEXEC, 0);
@@ -374,7 +386,8 @@ ENTRY(cuMemExportToShareableHandle, UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuMemImportFromShareableHandle, UNSAFE_IN_CAPTURE,
-      (CUmemGenericAllocationHandle *handle, void *shareable, CUmemAllocationHandleType type),
+      (CUmemGenericAllocationHandle * handle, void *shareable,
+       CUmemAllocationHandleType type),
       (handle, shareable, type))
 {
 	if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -400,12 +413,13 @@ ENTRY(cuMemGetHandleForAddressRange, UNSAFE_IN_CAPTURE,
 	const unsigned long long pcie = CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE;
 	if (!standin_get(STANDIN_DMA_BUF))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	if (!handle || !bytes || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~pcie ||
-	    address % page || bytes % page)
+	if (!handle || !bytes || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD ||
+	    flags & ~pcie || address % page || bytes % page)
 		return CUDA_ERROR_INVALID_VALUE;
 	const struct standin_region *region = standin_region_at(address);
 	if (!region || region->kind == REGION_HOST || region->kind == REGION_REGISTERED ||
-	    region->kind == REGION_MANAGED || address + bytes > region->pages + region->pages_bytes)
+	    region->kind == REGION_MANAGED ||
+	    address + bytes > region->pages + region->pages_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	const int descriptor = memfd_create("stand-in dma-buf", MFD_CLOEXEC);
 	if (descriptor < 0)

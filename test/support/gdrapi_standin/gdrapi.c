@@ -61,7 +61,7 @@ gdr_t gdr_open(void)
 int gdr_close(gdr_t gdr)
 {
 	while (gdr->pins)
-		gdr_unpin_buffer(gdr, (gdr_mh_t){(unsigned long)gdr->pins});
+		gdr_unpin_buffer(gdr, (gdr_mh_t){ (unsigned long)gdr->pins });
 	free(gdr);
 	return 0;
 }
@@ -88,7 +88,8 @@ int gdr_pin_buffer_v2(gdr_t gdr, unsigned long address, size_t size, uint32_t fl
 	struct pin *pin = calloc(1, sizeof *pin);
 	if (!pin)
 		return ENOMEM;
-	*pin = (struct pin){gdr, gdr->pins, pages.address, pages.bytes, pages.buffer_id, 0};
+	*pin = (struct pin){ gdr,         gdr->pins,       pages.address,
+			     pages.bytes, pages.buffer_id, 0 };
 	gdr->pins = pin;
 	handle->h = (unsigned long)pin;
 	return 0;
@@ -119,7 +120,8 @@ int gdr_unpin_buffer(gdr_t gdr, gdr_mh_t handle)
 static unsigned char *pages_of(const struct pin *pin)
 {
 	struct standin_pages pages;
-	if (!pin->gdr->driver->pages(pin->first, 0, &pages) || pages.buffer_id != pin->buffer_id)
+	if (!pin->gdr->driver->pages(pin->first, 0, &pages) ||
+	    pages.buffer_id != pin->buffer_id)
 		return NULL;
 	return pages.host;
 }
@@ -159,7 +161,8 @@ int gdr_map_v2(gdr_t gdr, gdr_mh_t handle, void **mapping, size_t size, int flag
 	(void)gdr;
 	if (pin->mapped)
 		return EAGAIN;
-	if (!pages || !mapping || flags || (size + GPU_PAGE - 1) / GPU_PAGE * GPU_PAGE > pin->bytes)
+	if (!pages || !mapping || flags ||
+	    (size + GPU_PAGE - 1) / GPU_PAGE * GPU_PAGE > pin->bytes)
 		return EINVAL;
 	*mapping = pages;
 	pin->mapped = 1;

@@ -40,7 +40,8 @@ int gdr_map(gdr_t gdr, gdr_mh_t handle, void **mapping, size_t size);
 int gdr_map_v2(gdr_t gdr, gdr_mh_t handle, void **mapping, size_t size, int flags);
 int gdr_unmap(gdr_t gdr, gdr_mh_t handle, void *mapping, size_t size);
 int gdr_copy_to_mapping(gdr_mh_t handle, void *mapping, const void *source, size_t size);
-int gdr_copy_from_mapping(gdr_mh_t handle, void *target, const void *mapping, size_t size);
+int gdr_copy_from_mapping(gdr_mh_t handle, void *target, const void *mapping,
+			  size_t size);
 void gdr_runtime_get_version(int *major, int *minor);
 int gdr_driver_get_version(gdr_t gdr, int *major, int *minor);
 
