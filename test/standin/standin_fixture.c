@@ -95,8 +95,9 @@ CUfunction standin_function(const char *name)
 
 CUresult standin_launch(const char *name, void *params, CUstream stream)
 {
-	void *list[] = {params};
-	return cuLaunchKernel(standin_function(name), 1, 1, 1, 32, 1, 1, 0, stream, list, NULL);
+	void *list[] = { params };
+	return cuLaunchKernel(standin_function(name), 1, 1, 1, 32, 1, 1, 0, stream, list,
+			      NULL);
 }
 
 volatile uint32_t *standin_word(void)
@@ -113,7 +114,7 @@ void standin_release(volatile uint32_t *word)
 
 void standin_spin(volatile uint32_t *word, CUstream stream)
 {
-	struct standin_spin_params params = {(uint64_t)(uintptr_t)word};
+	struct standin_spin_params params = { (uint64_t)(uintptr_t)word };
 	ck_works(standin_launch("standin_spin", &params, stream));
 }
 
@@ -135,12 +136,12 @@ static void *run_errand(void *arg)
 
 static void sleep_us(long us)
 {
-	nanosleep(&(struct timespec){0, us * 1000}, NULL);
+	nanosleep(&(struct timespec){ 0, us * 1000 }, NULL);
 }
 
 bool standin_blocks(void (*call)(void *arg), void *arg, volatile uint32_t *word)
 {
-	struct errand errand = {.call = call, .arg = arg};
+	struct errand errand = { .call = call, .arg = arg };
 	pthread_t thread;
 	cuCtxGetCurrent(&errand.context);
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_errand, &errand), 0);
@@ -155,7 +156,7 @@ bool standin_blocks(void (*call)(void *arg), void *arg, volatile uint32_t *word)
 
 void standin_in_thread(void (*call)(void *arg), void *arg)
 {
-	struct errand errand = {.call = call, .arg = arg};
+	struct errand errand = { .call = call, .arg = arg };
 	pthread_t thread;
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_errand, &errand), 0);
 	pthread_join(thread, NULL);

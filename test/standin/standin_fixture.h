@@ -22,8 +22,9 @@ extern CUcontext standin_context;
 extern CUstream standin_stream;
 
 /* The call answers exactly this. */
-#define ck_answers(call, result) ck_assert_msg((call) == (result), #call " is not " #result)
-#define ck_works(call)		 ck_answers(call, CUDA_SUCCESS)
+#define ck_answers(call, result) \
+	ck_assert_msg((call) == (result), "%s is not %s", #call, #result)
+#define ck_works(call) ck_answers(call, CUDA_SUCCESS)
 
 /* A case with that fixture; a bare one gets a driver that nobody has initialised. */
 TCase *standin_tcase(Suite *suite, const char *name);

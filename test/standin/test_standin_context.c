@@ -24,7 +24,8 @@ START_TEST(nothing_works_before_init)
 	void *data = &type;
 	ck_answers(cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
 	ck_answers(cuCtxGetCurrent(&context), CUDA_ERROR_NOT_INITIALIZED);
-	ck_answers(cuPointerGetAttributes(1, &attribute, &data, 4096), CUDA_ERROR_NOT_INITIALIZED);
+	ck_answers(cuPointerGetAttributes(1, &attribute, &data, 4096),
+		   CUDA_ERROR_NOT_INITIALIZED);
 	ck_works(cuDriverGetVersion(&version));
 	ck_assert_int_eq(version, 13000);
 }
@@ -62,12 +63,13 @@ START_TEST(lookup_is_by_version)
 	void *new = address_of("cuCtxCreate", 13000, found);
 	ck_assert_ptr_ne(old, middle);
 	ck_assert_ptr_ne(middle, new);
-	ck_assert_ptr_null(
-		address_of("cuCtxGetId", 11000, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT));
+	ck_assert_ptr_null(address_of("cuCtxGetId", 11000,
+				      CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT));
 	ck_assert_ptr_null(
 		address_of("cuNoSuchThing", 13000, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND));
 	void *address;
-	ck_answers(cuGetProcAddress("cuInit", &address, 13010, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	ck_answers(cuGetProcAddress("cuInit", &address, 13010, 0, NULL),
+		   CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST
 
@@ -85,7 +87,8 @@ START_TEST(entry_points_are_absent_as_told)
 	ck_assert_ptr_null(
 		address_of("cuMemAlloc", 13000, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND));
 	standin->absent("cuMemAlloc", false);
-	ck_assert_ptr_nonnull(address_of("cuMemAlloc", 13000, CU_GET_PROC_ADDRESS_SUCCESS));
+	ck_assert_ptr_nonnull(
+		address_of("cuMemAlloc", 13000, CU_GET_PROC_ADDRESS_SUCCESS));
 }
 END_TEST
 
@@ -171,7 +174,8 @@ START_TEST(devices_describe_themselves)
 	char text[32];
 	ck_works(cuDeviceGetCount(&count));
 	ck_assert_int_eq(count, 2);
-	ck_works(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1));
+	ck_works(cuDeviceGetAttribute(&value,
+				      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1));
 	ck_assert_int_eq(value, 9);
 	ck_works(cuDeviceGetPCIBusId(text, sizeof text, 1));
 	ck_works(cuDeviceGetByPCIBusId(&value, text));
@@ -279,13 +283,15 @@ struct streamed {
 static void streamed_work(void *arg)
 {
 	struct streamed *work = arg;
-	struct standin_copy_params params = {work->memory, work->memory + 64, 32};
-	void *list[] = {&params};
+	struct standin_copy_params params = { work->memory, work->memory + 64, 32 };
+	void *list[] = { &params };
 	CUlibrary library;
 	CUdeviceptr word = (CUdeviceptr)work->word;
-	ck_works(cuMemcpyAsync(work->memory, (CUdeviceptr)work->host, 16, standin_stream));
+	ck_works(
+		cuMemcpyAsync(work->memory, (CUdeviceptr)work->host, 16, standin_stream));
 	ck_works(cuMemsetD8Async(work->memory, 1, 16, standin_stream));
-	ck_works(cuLaunchKernel(work->function, 1, 1, 1, 32, 1, 1, 0, standin_stream, list, NULL));
+	ck_works(cuLaunchKernel(work->function, 1, 1, 1, 32, 1, 1, 0, standin_stream,
+				list, NULL));
 	ck_works(cuEventRecord(work->event, standin_stream));
 	ck_works(cuStreamWaitEvent(standin_stream, work->event, 0));
 	ck_works(cuStreamWriteValue32(standin_stream, word, 7, 0));
@@ -300,7 +306,7 @@ static void streamed_work(void *arg)
 START_TEST(streamed_work_needs_no_context)
 {
 	static char page[4096];
-	struct streamed work = {.word = standin_word(), .host = page};
+	struct streamed work = { .word = standin_word(), .host = page };
 	work.memory = standin_filled(4096, 1);
 	work.function = standin_function("standin_copy");
 	ck_works(cuMemHostRegister(page, sizeof page, 0));
@@ -319,7 +325,8 @@ START_TEST(peers_are_enabled_once)
 	ck_assert_int_eq(can, 1);
 	ck_works(cuDevicePrimaryCtxRetain(&other, 1));
 	ck_works(cuCtxEnablePeerAccess(other, 0));
-	ck_answers(cuCtxEnablePeerAccess(other, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+	ck_answers(cuCtxEnablePeerAccess(other, 0),
+		   CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 	ck_works(cuCtxDisablePeerAccess(other));
 	ck_answers(cuCtxDisablePeerAccess(other), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 	standin->set(STANDIN_PEERS, 0);

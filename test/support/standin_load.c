@@ -8,7 +8,8 @@
 
 const struct standin *standin_load(void)
 {
-	void *library = dlopen(STANDIN_FOLDER "/cuda_standin/libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	void *library = dlopen(STANDIN_FOLDER "/cuda_standin/libcuda.so.1",
+			       RTLD_NOW | RTLD_GLOBAL);
 	const struct standin *(*control)(void) = NULL;
 	if (library)
 		*(void **)&control = dlsym(library, "standin_control");
@@ -17,6 +18,6 @@ const struct standin *standin_load(void)
 
 int standin_load_gdrapi(void)
 {
-	return standin_load() &&
-	       dlopen(STANDIN_FOLDER "/gdrapi_standin/libgdrapi.so.2", RTLD_NOW | RTLD_GLOBAL);
+	return standin_load() && dlopen(STANDIN_FOLDER "/gdrapi_standin/libgdrapi.so.2",
+					RTLD_NOW | RTLD_GLOBAL);
 }

@@ -15,25 +15,25 @@
  * What can be set, with its value at start. Before cuInit, CUDA_STANDIN_<NAME> in the environment
  * sets the same. Options of devices are read when they are asked for.
  */
-#define STANDIN_OPTIONS(X)                                                                \
-	X(VERSION, 13000)   /* newer entry points are absent */                           \
-	X(DEVICES, 2)       /* at most STANDIN_DEVICES_MAX */                             \
-	X(COMPUTE, 90)      /* compute capability, major * 10 + minor */                  \
-	X(MEMORY_MIB, 8192) /* of each device */                                          \
-	X(INIT_RESULT, 0)   /* what cuInit answers */                                     \
-	X(SEED, 1)          /* of delays and of the order of completions */               \
-	X(DELAY_US, 20)     /* the longest time that a piece of work waits for no reason */ \
-	X(SYNCHRONOUS, 0)   /* work that can run has run when its call returns */         \
-	X(WAIT_STREAMS, 8)  /* that many streams in wait-values stop others' kernels */   \
-	X(SPIN_KERNELS, 128) /* that many kernels run at once */                          \
-	X(PEERS, 1)         /* devices reach each other */                                \
-	X(VMM, 1)           /* virtual memory management is supported */                  \
-	X(MEM_OPS, 1)       /* 64-bit stream memory operations are supported */           \
-	X(GPU_DIRECT, 1)    /* GPUDirect RDMA, with the host's flush */                   \
-	X(DMA_BUF, 1)       /* device memory is exported as dma-buf */                    \
-	X(POOLS, 1)         /* stream-ordered pools are supported */                      \
-	X(GDR, 1)           /* gdr_open finds the kernel module (libgdrapi) */            \
-	X(GDR_PIN_MIB, 256) /* the most that gdr_pin_buffer pins */
+#define STANDIN_OPTIONS(X)                                                               \
+	X(VERSION, 13000)   /* newer entry points are absent */                          \
+	X(DEVICES, 2)       /* at most STANDIN_DEVICES_MAX */                            \
+	X(COMPUTE, 90)      /* compute capability, major * 10 + minor */                 \
+	X(MEMORY_MIB, 8192) /* of each device */                                         \
+	X(INIT_RESULT, 0)   /* what cuInit answers */                                    \
+	X(SEED, 1)          /* of delays and of the order of completions */              \
+	X(DELAY_US, 20) /* the longest time that a piece of work waits for no reason */  \
+	X(SYNCHRONOUS, 0)    /* work that can run has run when its call returns */       \
+	X(WAIT_STREAMS, 8)   /* that many streams in wait-values stop others' kernels */ \
+	X(SPIN_KERNELS, 128) /* that many kernels run at once */                         \
+	X(PEERS, 1)          /* devices reach each other */                              \
+	X(VMM, 1)            /* virtual memory management is supported */                \
+	X(MEM_OPS, 1)        /* 64-bit stream memory operations are supported */         \
+	X(GPU_DIRECT, 1)     /* GPUDirect RDMA, with the host's flush */                 \
+	X(DMA_BUF, 1)        /* device memory is exported as dma-buf */                  \
+	X(POOLS, 1)          /* stream-ordered pools are supported */                    \
+	X(GDR, 1)            /* gdr_open finds the kernel module (libgdrapi) */          \
+	X(GDR_PIN_MIB, 256)  /* the most that gdr_pin_buffer pins */
 
 #define STANDIN_DEVICES_MAX 8
 
@@ -41,7 +41,7 @@ enum standin_option {
 #define STANDIN_OPTION_NAME(name, value) STANDIN_##name,
 	STANDIN_OPTIONS(STANDIN_OPTION_NAME)
 #undef STANDIN_OPTION_NAME
-	STANDIN_OPTION_COUNT
+		STANDIN_OPTION_COUNT
 };
 
 /* A kernel of a test: the parameters are the bytes of its one by-value argument. */
@@ -49,11 +49,20 @@ struct standin_kernel {
 	const char *name;
 	size_t params_bytes;
 	/* What it does, on an internal thread; a negative answer is an illegal address. */
-	int (*run)(const void *params, uint32_t grid, uint32_t block, size_t shared_bytes);
+	int (*run)(const void *params, uint32_t grid, uint32_t block,
+		   size_t shared_bytes);
 	/* Optional: until it answers true the kernel is running and occupies its stream. */
 	bool (*done)(const void *params);
 	/* It blocks inside run and gets a thread of its own. */
 	bool resident;
+};
+
+/* Whole 64 KiB pages of device memory, as another driver of the same device sees them. */
+struct standin_pages {
+	unsigned long long address;
+	size_t bytes;
+	unsigned long long buffer_id;
+	unsigned char *host;
 };
 
 struct standin {
@@ -71,7 +80,8 @@ struct standin {
 
 	/* Calls of one entry point since the start or reset; each() goes over those called. */
 	size_t (*calls)(const char *entry);
-	void (*each)(void (*visit)(const char *entry, size_t calls, void *arg), void *arg);
+	void (*each)(void (*visit)(const char *entry, size_t calls, void *arg),
+		     void *arg);
 
 	void (*set)(enum standin_option option, long value);
 	long (*get)(enum standin_option option);
@@ -85,7 +95,10 @@ struct standin {
 	/* Work submitted and not complete, on all streams. */
 	size_t (*pending)(void);
 
-	/* What exists and nobody destroyed: the number, and a line for each (may be cut short). */
+	/*
+	 * What exists and nobody destroyed: the number, and a line for each (may be cut
+	 * short). What a context with an error holds is not counted.
+	 */
 	size_t (*leaks)(char *text, size_t size);
 
 	/* Everything as at start: no objects, no rules, no counts; uninitialised. Pending work is
@@ -94,6 +107,11 @@ struct standin {
 
 	/* What jobs see at a device address; NULL if there is no such memory. */
 	void *(*peek)(unsigned long long address, size_t bytes);
+
+	/* The pages that hold these bytes, which lie in one allocation; none: the page of the
+	 * address. False if there is no such device memory. */
+	bool (*pages)(unsigned long long address, size_t bytes,
+		      struct standin_pages *pages);
 };
 
 /* The exported symbol. */

@@ -43,7 +43,8 @@ static bool forbids(const struct standin_capture *capture)
 CUresult standin_capture_allows(void)
 {
 	CUresult result = CUDA_SUCCESS;
-	for (struct standin_capture *capture = captures; capture; capture = capture->next) {
+	for (struct standin_capture *capture = captures; capture;
+	     capture = capture->next) {
 		if (!forbids(capture))
 			continue;
 		capture->invalid = true;
@@ -63,7 +64,8 @@ CUresult standin_capture_refuse(CUstream stream)
 CUresult standin_capture_implicit(CUstream stream)
 {
 	CUresult result = CUDA_SUCCESS;
-	for (CUstream other = standin_streams; stream->is_legacy && other; other = other->next) {
+	for (CUstream other = standin_streams; stream->is_legacy && other;
+	     other = other->next) {
 		if (!other->capture || other->context != stream->context ||
 		    other->flags & CU_STREAM_NON_BLOCKING)
 			continue;
@@ -123,7 +125,8 @@ static CUresult join(struct standin_capture *capture, CUstream stream)
 	return CUDA_SUCCESS;
 }
 
-static void take_clocks(struct standin_capture *capture, unsigned slot, const unsigned *clock)
+static void take_clocks(struct standin_capture *capture, unsigned slot,
+			const unsigned *clock)
 {
 	for (unsigned i = 0; i < CAPTURE_STREAMS; i++)
 		if (capture->clock[slot][i] < clock[i])
@@ -189,8 +192,8 @@ void standin_capture_reset(void)
 	standin_graph_reset();
 }
 
-STREAM_ENTRY(cuStreamBeginCapture_v2, _ptsz, 0, (CUstream handle, CUstreamCaptureMode mode),
-	     (handle, mode))
+STREAM_ENTRY(cuStreamBeginCapture_v2, _ptsz, 0,
+	     (CUstream handle, CUstreamCaptureMode mode), (handle, mode))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -229,7 +232,8 @@ static CUresult judge(const struct standin_capture *capture)
 	return is_joined(capture) ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-STREAM_ENTRY(cuStreamEndCapture, _ptsz, 0, (CUstream handle, CUgraph *graph), (handle, graph))
+STREAM_ENTRY(cuStreamEndCapture, _ptsz, 0, (CUstream handle, CUgraph *graph),
+	     (handle, graph))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -241,7 +245,8 @@ STREAM_ENTRY(cuStreamEndCapture, _ptsz, 0, (CUstream handle, CUgraph *graph), (h
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (capture->streams[0] != stream)
 		return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != standin_thread())
+	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+	    capture->thread != standin_thread())
 		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	result = judge(capture);
 	if (result == CUDA_SUCCESS)
@@ -260,8 +265,8 @@ static CUstreamCaptureStatus status_of(CUstream stream)
 					: CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-STREAM_ENTRY(cuStreamIsCapturing, _ptsz, 0, (CUstream handle, CUstreamCaptureStatus *status),
-	     (handle, status))
+STREAM_ENTRY(cuStreamIsCapturing, _ptsz, 0,
+	     (CUstream handle, CUstreamCaptureStatus *status), (handle, status))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -274,8 +279,8 @@ STREAM_ENTRY(cuStreamIsCapturing, _ptsz, 0, (CUstream handle, CUstreamCaptureSta
 }
 
 /* Dependencies are not told: a replay is in the order of recording. */
-static CUresult capture_info(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
-			     CUgraph *graph, size_t *dependency_count)
+static CUresult capture_info(CUstream handle, CUstreamCaptureStatus *status,
+			     cuuint64_t *id, CUgraph *graph, size_t *dependency_count)
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -295,8 +300,8 @@ static CUresult capture_info(CUstream handle, CUstreamCaptureStatus *status, cuu
 }
 
 STREAM_ENTRY(cuStreamGetCaptureInfo_v2, _ptsz, 0,
-	     (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-	      const CUgraphNode **dependencies, size_t *dependency_count),
+	     (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+	      CUgraph *graph, const CUgraphNode **dependencies, size_t *dependency_count),
 	     (handle, status, id, graph, dependencies, dependency_count))
 {
 	if (dependencies)
@@ -305,9 +310,9 @@ STREAM_ENTRY(cuStreamGetCaptureInfo_v2, _ptsz, 0,
 }
 
 STREAM_ENTRY(cuStreamGetCaptureInfo_v3, _ptsz, 0,
-	     (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-	      const CUgraphNode **dependencies, const CUgraphEdgeData **edges,
-	      size_t *dependency_count),
+	     (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+	      CUgraph *graph, const CUgraphNode **dependencies,
+	      const CUgraphEdgeData **edges, size_t *dependency_count),
 	     (handle, status, id, graph, dependencies, edges, dependency_count))
 {
 	if (dependencies)
@@ -317,7 +322,7 @@ STREAM_ENTRY(cuStreamGetCaptureInfo_v3, _ptsz, 0,
 	return capture_info(handle, status, id, graph, dependency_count);
 }
 
-ENTRY(cuThreadExchangeStreamCaptureMode, 0, (CUstreamCaptureMode *mode), (mode))
+ENTRY(cuThreadExchangeStreamCaptureMode, 0, (CUstreamCaptureMode * mode), (mode))
 {
 	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -96,7 +96,8 @@ static void deactivate(CUcontext context)
 		if (stream->context == context)
 			standin_stream_destroy(stream);
 	}
-	for (struct standin_object *object = standin_objects; object; object = object->next)
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next)
 		if (belongs_to(object, context))
 			object->alive = false;
 	standin_region_drop_all(context);
@@ -114,7 +115,8 @@ static CUcontext primary_of(CUdevice device)
 	return primaries[device];
 }
 
-ENTRY(cuDevicePrimaryCtxRetain, 0, (CUcontext *context, CUdevice device), (context, device))
+ENTRY(cuDevicePrimaryCtxRetain, 0, (CUcontext * context, CUdevice device),
+      (context, device))
 {
 	if (!context)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -163,7 +165,8 @@ ENTRY(cuDevicePrimaryCtxGetState, 0, (CUdevice device, unsigned *flags, int *act
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuDevicePrimaryCtxSetFlags_v2, 0, (CUdevice device, unsigned flags), (device, flags))
+ENTRY(cuDevicePrimaryCtxSetFlags_v2, 0, (CUdevice device, unsigned flags),
+      (device, flags))
 {
 	if (!valid_device(device))
 		return CUDA_ERROR_INVALID_DEVICE;
@@ -191,14 +194,14 @@ static CUresult create_current(CUcontext *context, unsigned flags, CUdevice devi
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxCreate_v2, UNSAFE_IN_CAPTURE, (CUcontext *context, unsigned flags, CUdevice device),
-      (context, flags, device))
+ENTRY(cuCtxCreate_v2, UNSAFE_IN_CAPTURE,
+      (CUcontext * context, unsigned flags, CUdevice device), (context, flags, device))
 {
 	return create_current(context, flags, device);
 }
 
 ENTRY(cuCtxCreate_v3, UNSAFE_IN_CAPTURE,
-      (CUcontext *context, CUexecAffinityParam *params, int param_count, unsigned flags,
+      (CUcontext * context, CUexecAffinityParam *params, int param_count, unsigned flags,
        CUdevice device),
       (context, params, param_count, flags, device))
 {
@@ -207,7 +210,7 @@ ENTRY(cuCtxCreate_v3, UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuCtxCreate_v4, UNSAFE_IN_CAPTURE,
-      (CUcontext *context, CUctxCreateParams *params, unsigned flags, CUdevice device),
+      (CUcontext * context, CUctxCreateParams *params, unsigned flags, CUdevice device),
       (context, params, flags, device))
 {
 	return params && (params->numExecAffinityParams || params->cigParams)
@@ -241,7 +244,7 @@ ENTRY(cuCtxPushCurrent_v2, 0, (CUcontext context), (context))
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxPopCurrent_v2, 0, (CUcontext *context), (context))
+ENTRY(cuCtxPopCurrent_v2, 0, (CUcontext * context), (context))
 {
 	CUcontext top = standin_current();
 	if (!depth)
@@ -264,7 +267,7 @@ ENTRY(cuCtxSetCurrent, 0, (CUcontext context), (context))
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxGetCurrent, 0, (CUcontext *context), (context))
+ENTRY(cuCtxGetCurrent, 0, (CUcontext * context), (context))
 {
 	if (!context)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -272,7 +275,7 @@ ENTRY(cuCtxGetCurrent, 0, (CUcontext *context), (context))
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxGetDevice, NEEDS_CONTEXT, (CUdevice *device), (device))
+ENTRY(cuCtxGetDevice, NEEDS_CONTEXT, (CUdevice * device), (device))
 {
 	if (!device)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -280,7 +283,7 @@ ENTRY(cuCtxGetDevice, NEEDS_CONTEXT, (CUdevice *device), (device))
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxGetDevice_v2, 0, (CUdevice *device, CUcontext context), (device, context))
+ENTRY(cuCtxGetDevice_v2, 0, (CUdevice * device, CUcontext context), (device, context))
 {
 	context = context ? context : standin_current();
 	if (!device)
@@ -325,7 +328,8 @@ ENTRY(cuCtxGetApiVersion, 0, (CUcontext context, unsigned *version), (context, v
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuCtxGetStreamPriorityRange, NEEDS_CONTEXT, (int *least, int *greatest), (least, greatest))
+ENTRY(cuCtxGetStreamPriorityRange, NEEDS_CONTEXT, (int *least, int *greatest),
+      (least, greatest))
 {
 	if (least)
 		*least = 0;
@@ -341,7 +345,8 @@ ENTRY(cuCtxSynchronize, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (void), ())
 
 /* ---- Peers ---- */
 
-ENTRY(cuDeviceCanAccessPeer, 0, (int *can, CUdevice device, CUdevice peer), (can, device, peer))
+ENTRY(cuDeviceCanAccessPeer, 0, (int *can, CUdevice device, CUdevice peer),
+      (can, device, peer))
 {
 	if (!can)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -400,10 +405,11 @@ size_t standin_context_leaks(void (*report)(const char *text, void *arg), void *
 {
 	size_t count = 0;
 	for (int i = 0; i < STANDIN_DEVICES_MAX; i++) {
-		if (!primaries[i] || !primaries[i]->references)
+		if (!primaries[i] || !primaries[i]->references || primaries[i]->error)
 			continue;
 		char line[80];
-		snprintf(line, sizeof line, "primary context of device %d, retained %u times", i,
+		snprintf(line, sizeof line,
+			 "primary context of device %d, retained %u times", i,
 			 primaries[i]->references);
 		report(line, arg);
 		count++;

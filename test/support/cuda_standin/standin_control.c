@@ -11,8 +11,8 @@
 
 #include "support/cuda_standin/standin_internal.h"
 
-#define TALLIES 512
-#define RULES 64
+#define TALLIES    512
+#define RULES      64
 #define NAME_BYTES 64
 
 struct standin_tally {
@@ -223,7 +223,8 @@ static size_t control_calls(const char *entry)
 	return calls;
 }
 
-static void control_each(void (*visit)(const char *entry, size_t calls, void *arg), void *arg)
+static void control_each(void (*visit)(const char *entry, size_t calls, void *arg),
+			 void *arg)
 {
 	for (size_t i = 0; i < TALLIES && tallies[i].name[0]; i++)
 		if (tallies[i].calls)
@@ -280,74 +281,13 @@ static void *control_peek(unsigned long long address, size_t bytes)
 	return found && there >= bytes ? found : NULL;
 }
 
-/* ---- Leaks ---- */
-
-struct report {
-	char *text;
-	size_t size;
-	size_t used;
-	size_t count;
-};
-
-static void report_line(const char *line, void *arg)
+static bool control_pages(unsigned long long address, size_t bytes,
+			  struct standin_pages *pages)
 {
-	struct report *report = arg;
-	report->count++;
-	if (report->used >= report->size)
-		return;
-	const int bytes = snprintf(report->text + report->used, report->size - report->used,
-				   "%s\n", line);
-	report->used += bytes > 0 ? (size_t)bytes : 0;
-}
-
-static const char *kind_name(enum standin_kind kind)
-{
-	static const char *const names[] = {"context", "stream", "event",      "module",
-					    "function", "library", "kernel",   "graph",
-					    "node",    "graph exec", "pool", "physical memory"};
-	return names[kind - OBJECT_CONTEXT];
-}
-
-static void report_objects(struct report *report)
-{
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
-		if (!object->alive || !object->counts)
-			continue;
-		char line[80];
-		snprintf(line, sizeof line, "%s %p", kind_name(object->kind), (void *)object);
-		report_line(line, report);
-	}
-}
-
-static void report_regions(struct report *report)
-{
-	static const char *const names[] = {"device memory", "pinned memory", "registration",
-					    "managed memory", "stream-ordered memory",
-					    "mapping", "imported memory"};
-	for (size_t i = 0; i < standin_region_count(); i++) {
-		const struct standin_region *region = standin_region_index(i);
-		char line[120];
-		if (region->freed)
-			continue;
-		snprintf(line, sizeof line, "%s at 0x%llx, %zu bytes", names[region->kind],
-			 (unsigned long long)region->base, region->bytes);
-		report_line(line, report);
-	}
-	for (size_t i = 0; i < standin_reservation_count(); i++)
-		report_line("reserved addresses", report);
-}
-
-static size_t control_leaks(char *text, size_t size)
-{
-	struct report report = {text, size, 0, 0};
-	if (size)
-		text[0] = '\0';
 	pthread_mutex_lock(&standin_mutex);
-	standin_context_leaks(report_line, &report);
-	report_objects(&report);
-	report_regions(&report);
+	const bool found = standin_pages(address, bytes, pages);
 	pthread_mutex_unlock(&standin_mutex);
-	return report.count;
+	return found;
 }
 
 /* ---- Start, reset, exit ---- */
@@ -400,6 +340,7 @@ static void control_reset(void)
 	pthread_mutex_lock(&standin_mutex);
 	standin_scheduler_reset();
 	standin_capture_reset();
+	standin_pool_reset();
 	standin_region_reset();
 	standin_context_reset();
 	forget_objects();
@@ -423,9 +364,10 @@ static const struct standin control = {
 	.poison = control_poison,
 	.add_kernel = control_add_kernel,
 	.pending = control_pending,
-	.leaks = control_leaks,
+	.leaks = standin_leaks,
 	.reset = control_reset,
 	.peek = control_peek,
+	.pages = control_pages,
 };
 
 const struct standin *standin_control(void)
@@ -469,7 +411,7 @@ static void write_at_exit(void)
 	file = leaks ? fopen(leaks, "a") : NULL;
 	if (file) {
 		static char text[16384];
-		control_leaks(text, sizeof text);
+		standin_leaks(text, sizeof text);
 		fputs(text, file);
 		fclose(file);
 	}

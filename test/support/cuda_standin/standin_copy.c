@@ -105,7 +105,8 @@ static bool side_reachable(const struct side *side, const struct box *box, bool 
 {
 	for (size_t z = 0; z < box->depth; z++)
 		for (size_t y = 0; y < box->height; y++)
-			if (!standin_reachable(side->address + z * side->slice + y * side->pitch,
+			if (!standin_reachable(side->address + z * side->slice +
+						       y * side->pitch,
 					       box->width, device))
 				return false;
 	return true;
@@ -125,7 +126,8 @@ static struct standin_op *copy_op(const struct box *box, bool *waits)
 		*waits = true;
 		return standin_op(box, sizeof *box, run_copy);
 	}
-	struct standin_op *op = standin_op(NULL, sizeof *box + box->width, run_staged_copy);
+	struct standin_op *op =
+		standin_op(NULL, sizeof *box + box->width, run_staged_copy);
 	memcpy(op->payload, box, sizeof *box);
 	memcpy(op->payload + sizeof *box, (const void *)box->source.address, box->width);
 	return op;
@@ -133,7 +135,8 @@ static struct standin_op *copy_op(const struct box *box, bool *waits)
 
 enum direction { ANY_WAY, TO_DEVICE, TO_HOST, ON_DEVICE };
 
-static CUresult submit_box(const struct box *box, enum direction way, bool waits, CUstream handle)
+static CUresult submit_box(const struct box *box, enum direction way, bool waits,
+			   CUstream handle)
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -155,7 +158,7 @@ static CUresult submit_box(const struct box *box, enum direction way, bool waits
 static CUresult submit_row(CUdeviceptr target, CUdeviceptr source, size_t bytes,
 			   enum direction way, bool waits, CUstream handle)
 {
-	const struct box box = {{target, 0, 0}, {source, 0, 0}, bytes, 1, 1};
+	const struct box box = { { target, 0, 0 }, { source, 0, 0 }, bytes, 1, 1 };
 	return submit_box(&box, way, waits, handle);
 }
 
@@ -163,7 +166,8 @@ static CUresult submit_row(CUdeviceptr target, CUdeviceptr source, size_t bytes,
 
 /* ---- Rows ---- */
 
-STREAM_ENTRY(cuMemcpy, _ptds, SYNC, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
+STREAM_ENTRY(cuMemcpy, _ptds, SYNC,
+	     (CUdeviceptr target, CUdeviceptr source, size_t bytes),
 	     (target, source, bytes))
 {
 	return submit_row(target, source, bytes, ANY_WAY, true, NULL);
@@ -176,7 +180,8 @@ STREAM_ENTRY(cuMemcpyAsync, _ptsz, 0,
 	return submit_row(target, source, bytes, ANY_WAY, false, stream);
 }
 
-STREAM_ENTRY(cuMemcpyHtoD_v2, _ptds, SYNC, (CUdeviceptr target, const void *source, size_t bytes),
+STREAM_ENTRY(cuMemcpyHtoD_v2, _ptds, SYNC,
+	     (CUdeviceptr target, const void *source, size_t bytes),
 	     (target, source, bytes))
 {
 	return submit_row(target, (CUdeviceptr)source, bytes, TO_DEVICE, true, NULL);
@@ -189,8 +194,8 @@ STREAM_ENTRY(cuMemcpyHtoDAsync_v2, _ptsz, 0,
 	return submit_row(target, (CUdeviceptr)source, bytes, TO_DEVICE, false, stream);
 }
 
-STREAM_ENTRY(cuMemcpyDtoH_v2, _ptds, SYNC, (void *target, CUdeviceptr source, size_t bytes),
-	     (target, source, bytes))
+STREAM_ENTRY(cuMemcpyDtoH_v2, _ptds, SYNC,
+	     (void *target, CUdeviceptr source, size_t bytes), (target, source, bytes))
 {
 	return submit_row((CUdeviceptr)target, source, bytes, TO_HOST, true, NULL);
 }
@@ -202,7 +207,8 @@ STREAM_ENTRY(cuMemcpyDtoHAsync_v2, _ptsz, 0,
 	return submit_row((CUdeviceptr)target, source, bytes, TO_HOST, false, stream);
 }
 
-STREAM_ENTRY(cuMemcpyDtoD_v2, _ptds, SYNC, (CUdeviceptr target, CUdeviceptr source, size_t bytes),
+STREAM_ENTRY(cuMemcpyDtoD_v2, _ptds, SYNC,
+	     (CUdeviceptr target, CUdeviceptr source, size_t bytes),
 	     (target, source, bytes))
 {
 	return submit_row(target, source, bytes, ON_DEVICE, false, NULL);
@@ -275,7 +281,8 @@ static CUresult describe(struct side *side, bool *device, const struct descripti
 }
 
 static CUresult submit_described(struct box *box, const struct description *target,
-				 const struct description *source, bool waits, CUstream stream)
+				 const struct description *source, bool waits,
+				 CUstream stream)
 {
 	bool to_device, from_device;
 	CUresult result = describe(&box->target, &to_device, target, box);
@@ -284,8 +291,8 @@ static CUresult submit_described(struct box *box, const struct description *targ
 	if (result)
 		return result;
 	const enum direction way = to_device && from_device ? ON_DEVICE
-				   : to_device		    ? TO_DEVICE
-				   : from_device	    ? TO_HOST
+				   : to_device              ? TO_DEVICE
+				   : from_device            ? TO_HOST
 							    : ANY_WAY;
 	return submit_box(box, way, waits, stream);
 }
@@ -294,11 +301,25 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, bool waits, CUstream stream)
 {
 	if (!copy)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct box box = {.width = copy->WidthInBytes, .height = copy->Height, .depth = 1};
-	const struct description target = {copy->dstMemoryType, copy->dstHost, copy->dstDevice,
-					   copy->dstPitch, 0, copy->dstXInBytes, copy->dstY, 0};
-	const struct description source = {copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-					   copy->srcPitch, 0, copy->srcXInBytes, copy->srcY, 0};
+	struct box box = { .width = copy->WidthInBytes,
+			   .height = copy->Height,
+			   .depth = 1 };
+	const struct description target = { copy->dstMemoryType,
+					    copy->dstHost,
+					    copy->dstDevice,
+					    copy->dstPitch,
+					    0,
+					    copy->dstXInBytes,
+					    copy->dstY,
+					    0 };
+	const struct description source = { copy->srcMemoryType,
+					    copy->srcHost,
+					    copy->srcDevice,
+					    copy->srcPitch,
+					    0,
+					    copy->srcXInBytes,
+					    copy->srcY,
+					    0 };
 	return submit_described(&box, &target, &source, waits, stream);
 }
 
@@ -306,14 +327,17 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *copy, bool waits, CUstream stream)
 {
 	if (!copy || copy->srcLOD || copy->dstLOD || copy->reserved0 || copy->reserved1)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct box box = {
-		.width = copy->WidthInBytes, .height = copy->Height, .depth = copy->Depth};
-	const struct description target = {copy->dstMemoryType, copy->dstHost,	 copy->dstDevice,
-					   copy->dstPitch,	copy->dstHeight, copy->dstXInBytes,
-					   copy->dstY,		copy->dstZ};
-	const struct description source = {copy->srcMemoryType, copy->srcHost,	 copy->srcDevice,
-					   copy->srcPitch,	copy->srcHeight, copy->srcXInBytes,
-					   copy->srcY,		copy->srcZ};
+	struct box box = { .width = copy->WidthInBytes,
+			   .height = copy->Height,
+			   .depth = copy->Depth };
+	const struct description target = { copy->dstMemoryType, copy->dstHost,
+					    copy->dstDevice,     copy->dstPitch,
+					    copy->dstHeight,     copy->dstXInBytes,
+					    copy->dstY,          copy->dstZ };
+	const struct description source = { copy->srcMemoryType, copy->srcHost,
+					    copy->srcDevice,     copy->srcPitch,
+					    copy->srcHeight,     copy->srcXInBytes,
+					    copy->srcY,          copy->srcZ };
 	return submit_described(&box, &target, &source, waits, stream);
 }
 
@@ -350,7 +374,8 @@ STREAM_ENTRY(cuMemcpy3DAsync_v2, _ptsz, 0, (const CUDA_MEMCPY3D *copy, CUstream 
 static bool lawful_attributes(const CUmemcpyAttributes *attributes, const size_t *first,
 			      size_t attribute_count, size_t count)
 {
-	if (!attributes || !first || !attribute_count || attribute_count > count || first[0])
+	if (!attributes || !first || !attribute_count || attribute_count > count ||
+	    first[0])
 		return false;
 	for (size_t i = 0; i < attribute_count; i++) {
 		if (first[i] >= count || (i && first[i] <= first[i - 1]))
@@ -374,7 +399,7 @@ static CUresult check_batch(const CUdeviceptr *targets, const CUdeviceptr *sourc
 
 /* The copies of a batch have no order, so they go from the last to the first. */
 STREAM_ENTRY(cuMemcpyBatchAsync_v2, _ptsz, 0,
-	     (CUdeviceptr *targets, CUdeviceptr *sources, size_t *sizes, size_t count,
+	     (CUdeviceptr * targets, CUdeviceptr *sources, size_t *sizes, size_t count,
 	      CUmemcpyAttributes *attributes, size_t *first, size_t attribute_count,
 	      CUstream handle),
 	     (targets, sources, sizes, count, attributes, first, attribute_count, handle))
@@ -390,7 +415,8 @@ STREAM_ENTRY(cuMemcpyBatchAsync_v2, _ptsz, 0,
 		return standin_capture_refuse(stream);
 	result = check_batch(targets, sources, sizes, count);
 	for (size_t i = count; result == CUDA_SUCCESS && i-- > 0;)
-		result = submit_row(targets[i], sources[i], sizes[i], ANY_WAY, false, handle);
+		result = submit_row(targets[i], sources[i], sizes[i], ANY_WAY, false,
+				    handle);
 	return result;
 }
 
@@ -408,19 +434,22 @@ static CUresult submit_fill(const struct fill *fill, bool waits, CUstream handle
 				       fill->width * fill->element, true))
 			return CUDA_ERROR_INVALID_VALUE;
 	const struct standin_region *region = standin_region_at(fill->target.address);
-	waits &= region && region->kind == REGION_HOST; /* others are asynchronous, says the manual */
+	waits &= region &&
+		 region->kind ==
+			 REGION_HOST; /* others are asynchronous, says the manual */
 	result = standin_submit(stream, standin_op(fill, sizeof *fill, run_fill));
 	return result || !waits || stream->capture ? result : standin_wait_stream(stream);
 }
 
-static CUresult fill_row_of(CUdeviceptr target, unsigned value, unsigned element, size_t count,
-			    bool waits, CUstream stream)
+static CUresult fill_row_of(CUdeviceptr target, unsigned value, unsigned element,
+			    size_t count, bool waits, CUstream stream)
 {
-	const struct fill fill = {{target, 0, 0}, count, 1, value, element};
+	const struct fill fill = { { target, 0, 0 }, count, 1, value, element };
 	return submit_fill(&fill, waits, stream);
 }
 
-STREAM_ENTRY(cuMemsetD8_v2, _ptds, SYNC, (CUdeviceptr target, unsigned char value, size_t count),
+STREAM_ENTRY(cuMemsetD8_v2, _ptds, SYNC,
+	     (CUdeviceptr target, unsigned char value, size_t count),
 	     (target, value, count))
 {
 	return fill_row_of(target, value, 1, count, true, NULL);
@@ -433,7 +462,8 @@ STREAM_ENTRY(cuMemsetD8Async, _ptsz, 0,
 	return fill_row_of(target, value, 1, count, false, stream);
 }
 
-STREAM_ENTRY(cuMemsetD16_v2, _ptds, SYNC, (CUdeviceptr target, unsigned short value, size_t count),
+STREAM_ENTRY(cuMemsetD16_v2, _ptds, SYNC,
+	     (CUdeviceptr target, unsigned short value, size_t count),
 	     (target, value, count))
 {
 	return fill_row_of(target, value, 2, count, true, NULL);
@@ -446,8 +476,8 @@ STREAM_ENTRY(cuMemsetD16Async, _ptsz, 0,
 	return fill_row_of(target, value, 2, count, false, stream);
 }
 
-STREAM_ENTRY(cuMemsetD32_v2, _ptds, SYNC, (CUdeviceptr target, unsigned value, size_t count),
-	     (target, value, count))
+STREAM_ENTRY(cuMemsetD32_v2, _ptds, SYNC,
+	     (CUdeviceptr target, unsigned value, size_t count), (target, value, count))
 {
 	return fill_row_of(target, value, 4, count, true, NULL);
 }

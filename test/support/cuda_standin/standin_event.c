@@ -7,7 +7,8 @@
 
 #include "support/cuda_standin/standin_internal.h"
 
-#define EVENT_FLAGS (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)
+#define EVENT_FLAGS \
+	(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)
 
 static struct standin_ticket *ticket_create(void)
 {
@@ -70,7 +71,7 @@ CUresult standin_event_of(CUevent event)
 	return event->context->error;
 }
 
-ENTRY(cuEventCreate, NEEDS_CONTEXT, (CUevent *event, unsigned flags), (event, flags))
+ENTRY(cuEventCreate, NEEDS_CONTEXT, (CUevent * event, unsigned flags), (event, flags))
 {
 	if (!event || flags & ~(unsigned)EVENT_FLAGS)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -130,14 +131,14 @@ STREAM_ENTRY(cuEventRecord, _ptsz, 0, (CUevent event, CUstream handle), (event, 
 	return record(event, handle);
 }
 
-STREAM_ENTRY(cuEventRecordWithFlags, _ptsz, 0, (CUevent event, CUstream handle, unsigned flags),
-	     (event, handle, flags))
+STREAM_ENTRY(cuEventRecordWithFlags, _ptsz, 0,
+	     (CUevent event, CUstream handle, unsigned flags), (event, handle, flags))
 {
 	return flags ? CUDA_ERROR_NOT_SUPPORTED : record(event, handle);
 }
 
-STREAM_ENTRY(cuStreamWaitEvent, _ptsz, 0, (CUstream handle, CUevent event, unsigned flags),
-	     (handle, event, flags))
+STREAM_ENTRY(cuStreamWaitEvent, _ptsz, 0,
+	     (CUstream handle, CUevent event, unsigned flags), (handle, event, flags))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -163,7 +164,8 @@ ENTRY(cuEventQuery, UNSAFE_IN_CAPTURE, (CUevent event), (event))
 		return result;
 	if (event->capture_id)
 		return CUDA_ERROR_CAPTURED_EVENT;
-	return !event->ticket || event->ticket->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	return !event->ticket || event->ticket->done ? CUDA_SUCCESS
+						     : CUDA_ERROR_NOT_READY;
 }
 
 ENTRY(cuEventSynchronize, UNSAFE_IN_CAPTURE, (CUevent event), (event))
@@ -194,7 +196,8 @@ static CUresult elapsed(float *ms, CUevent start, CUevent end)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!start->ticket->done || !end->ticket->done)
 		return CUDA_ERROR_NOT_READY;
-	*ms = (float)((double)(int64_t)(end->ticket->time_ns - start->ticket->time_ns) * 1e-6);
+	*ms = (float)((double)(int64_t)(end->ticket->time_ns - start->ticket->time_ns) *
+		      1e-6);
 	return CUDA_SUCCESS;
 }
 

@@ -56,7 +56,8 @@ static void exec_destroy(CUgraphExec exec)
 
 void standin_graph_reset(void)
 {
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
 		if (object->kind == OBJECT_GRAPH && object->alive)
 			standin_graph_destroy((CUgraph)object);
 		else if (object->kind == OBJECT_GRAPH_EXEC && object->alive)
@@ -100,7 +101,7 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
 }
 
 ENTRY(cuGraphInstantiateWithFlags, UNSAFE_IN_CAPTURE,
-      (CUgraphExec *exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
+      (CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
 {
 	return flags & ~(unsigned long long)CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 		       ? CUDA_ERROR_NOT_SUPPORTED
@@ -108,7 +109,7 @@ ENTRY(cuGraphInstantiateWithFlags, UNSAFE_IN_CAPTURE,
 }
 
 STREAM_ENTRY(cuGraphInstantiateWithParams, _ptsz, UNSAFE_IN_CAPTURE,
-	     (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+	     (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
 	     (exec, graph, params))
 {
 	if (!params)
@@ -133,7 +134,8 @@ STREAM_ENTRY(cuGraphLaunch, _ptsz, 0, (CUgraphExec exec, CUstream handle), (exec
 	if (result || !exec)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	standin_insist(exec, OBJECT_GRAPH_EXEC, "an executable graph's handle");
-	for (const struct standin_op *op = exec->first; result == CUDA_SUCCESS && op; op = op->next)
+	for (const struct standin_op *op = exec->first; result == CUDA_SUCCESS && op;
+	     op = op->next)
 		result = standin_submit(stream, standin_op_copy(op));
 	return result;
 }

@@ -22,9 +22,10 @@
 /* ---- Frames of entry points (standin_control.c) ---- */
 
 enum standin_needs {
-	ANYTIME = 1,	     /* works before cuInit */
-	NEEDS_CONTEXT = 2,   /* a current context, alive and without error */
-	UNSAFE_IN_CAPTURE = 4, /* refused, and ends captures, unless the thread is relaxed */
+	ANYTIME = 1,       /* works before cuInit */
+	NEEDS_CONTEXT = 2, /* a current context, alive and without error */
+	UNSAFE_IN_CAPTURE =
+		4, /* refused, and ends captures, unless the thread is relaxed */
 };
 
 struct standin_entry {
@@ -36,28 +37,30 @@ struct standin_entry {
 CUresult standin_enter(struct standin_entry *entry, unsigned needs, bool per_thread);
 void standin_leave(void);
 
-#define STANDIN_FRAME(symbol, body, entry_name, needs, per_thread, parameters, arguments)   \
-	CUresult symbol parameters                                                         \
-	{                                                                                  \
-		static struct standin_entry entry = {entry_name, NULL};                    \
-		CUresult result = standin_enter(&entry, needs, per_thread);                \
-		if (result == CUDA_SUCCESS)                                                \
-			result = body arguments;                                           \
-		standin_leave();                                                           \
-		return result;                                                             \
+#define STANDIN_FRAME(symbol, body, entry_name, needs, per_thread, parameters, \
+		      arguments)                                               \
+	CUresult symbol parameters                                             \
+	{                                                                      \
+		static struct standin_entry entry = { entry_name, NULL };      \
+		CUresult result = standin_enter(&entry, needs, per_thread);    \
+		if (result == CUDA_SUCCESS)                                    \
+			result = body arguments;                               \
+		standin_leave();                                               \
+		return result;                                                 \
 	}
 
 /* An entry point: what follows is its body, run under the mutex. */
-#define ENTRY(name, needs, parameters, arguments)                                          \
-	static CUresult name##_body parameters;                                            \
-	STANDIN_FRAME(name, name##_body, #name, needs, false, parameters, arguments)       \
+#define ENTRY(name, needs, parameters, arguments)                                    \
+	static CUresult name##_body parameters;                                      \
+	STANDIN_FRAME(name, name##_body, #name, needs, false, parameters, arguments) \
 	static CUresult name##_body parameters
 
 /* The same with a twin whose NULL stream is the thread's own. */
-#define STREAM_ENTRY(name, suffix, needs, parameters, arguments)                           \
-	static CUresult name##_body parameters;                                            \
-	STANDIN_FRAME(name, name##_body, #name, needs, false, parameters, arguments)       \
-	STANDIN_FRAME(name##suffix, name##_body, #name, needs, true, parameters, arguments) \
+#define STREAM_ENTRY(name, suffix, needs, parameters, arguments)                     \
+	static CUresult name##_body parameters;                                      \
+	STANDIN_FRAME(name, name##_body, #name, needs, false, parameters, arguments) \
+	STANDIN_FRAME(name##suffix, name##_body, #name, needs, true, parameters,     \
+		      arguments)                                                     \
 	static CUresult name##_body parameters
 
 extern pthread_mutex_t standin_mutex;
@@ -105,6 +108,9 @@ bool standin_alive(const void *object, enum standin_kind kind);
 void standin_insist(const void *object, enum standin_kind kind, const char *what);
 extern struct standin_object *standin_objects;
 
+/* The control interface's leaks (standin_leaks.c). */
+size_t standin_leaks(char *text, size_t size);
+
 /* ---- Contexts (standin_context.c) ---- */
 
 #define PEERS_MAX 16
@@ -117,7 +123,7 @@ struct CUctx_st {
 	unsigned references; /* of a primary context */
 	unsigned flags;
 	unsigned long long id; /* another one each time a primary context comes to life */
-	CUresult error;	       /* sticky */
+	CUresult error;        /* sticky */
 	CUstream legacy;
 	CUcontext peers[PEERS_MAX]; /* whose memory our kernels may touch */
 };
@@ -164,10 +170,11 @@ struct standin_region {
 	CUdeviceptr pages; /* the whole pages of it, and their bytes; 0: the host's own */
 	size_t pages_bytes;
 	CUmemoryPool pool;
-	unsigned flags;	 /* of the call that made it */
-	bool freed;	 /* in stream order: no new work may use it */
+	unsigned flags; /* of the call that made it */
+	bool freed;     /* in stream order: no new work may use it */
 	bool sync_memops;
-	unsigned opens; /* of an imported handle */
+	bool host_access; /* a mapping that the application may touch */
+	unsigned opens;   /* of an imported handle */
 	CUmemAccess_flags access[STANDIN_DEVICES_MAX];
 };
 
@@ -195,12 +202,20 @@ void standin_unreserve(struct standin_reservation *reservation);
 size_t standin_reservation_count(void);
 
 struct standin_physical *standin_physical_create(size_t bytes, int device);
+/* Memory that another one has exported; the descriptor becomes the callee's. */
+struct standin_physical *standin_physical_import(int descriptor);
 void standin_physical_put(struct standin_physical *physical);
 size_t standin_used_bytes(int device);
 
 /* Device memory at a new address, not readable by the application. */
 CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 			       struct standin_region **region);
+/* The same memory at a second address. */
+CUresult standin_device_memory_again(const struct standin_region *source,
+				     enum region_kind kind,
+				     struct standin_region **region);
+/* Sets what the application and running kernels may do with the pages of a region. */
+void standin_protect(const struct standin_region *region);
 /* Maps pages of a region where the application sees them; no access but for managed memory. */
 bool standin_map_pages(const struct standin_region *region, size_t offset);
 
@@ -208,6 +223,8 @@ bool standin_map_pages(const struct standin_region *region, size_t offset);
 unsigned char *standin_translate(CUdeviceptr address, size_t *bytes);
 /* Whether all bytes may be named in a copy; `device` refuses memory that CUDA does not know. */
 bool standin_reachable(CUdeviceptr address, size_t bytes, bool device);
+
+bool standin_pages(CUdeviceptr address, size_t bytes, struct standin_pages *pages);
 
 /* Lets the calling thread, and while it lasts every other, touch what a context's kernels may. */
 void standin_open_memory(CUcontext context);
@@ -229,9 +246,9 @@ struct standin_op {
 	uint64_t due_ns;   /* 0: not yet at the head of its stream */
 	bool is_kernel;
 	bool is_wait_value;
-	bool running;  /* with the mutex released */
-	bool started;  /* on a thread of its own */
-	bool finished; /* there */
+	bool running;                         /* with the mutex released */
+	bool started;                         /* on a thread of its own */
+	bool finished;                        /* there */
 	bool (*ready)(struct standin_op *op); /* NULL: always */
 	void (*run)(struct standin_op *op);   /* under the mutex */
 	void (*drop)(struct standin_op *op);  /* NULL: nothing is held */
@@ -275,6 +292,16 @@ void standin_drop_work(CUstream stream);
 void standin_scheduler_reset(void);
 void standin_scheduler_forked(void);
 
+/* ---- Exports (standin_vmm.c) ---- */
+
+/* Descriptors that the application got and has not closed. */
+void standin_descriptor_given(int descriptor);
+void standin_descriptor_leaks(void (*report)(const char *text, void *arg), void *arg);
+void standin_descriptor_reset(void);
+
+bool standin_pool_allows(CUmemoryPool pool, int device);
+void standin_pool_reset(void);
+
 /* ---- Streams, events, captures ---- */
 
 struct CUevent_st {
@@ -283,13 +310,15 @@ struct CUevent_st {
 	unsigned long long context_id;
 	unsigned flags;
 	struct standin_ticket *ticket; /* of the last record */
-	unsigned long long capture_id; /* of the capture that recorded it last; 0: none did */
-	unsigned *capture_clock;       /* how much of each captured stream it stands for */
+	unsigned long long
+		capture_id;      /* of the capture that recorded it last; 0: none did */
+	unsigned *capture_clock; /* how much of each captured stream it stands for */
 };
 
 /* The stream that a handle means, its context alive and without error. */
 CUresult standin_stream_of(CUstream handle, CUstream *stream);
-CUstream standin_stream_create(CUcontext context, unsigned flags, int priority, bool counts);
+CUstream standin_stream_create(CUcontext context, unsigned flags, int priority,
+			       bool counts);
 void standin_stream_destroy(CUstream stream); /* its work is thrown away */
 const void *standin_thread(void);
 CUresult standin_event_of(CUevent event);
@@ -318,7 +347,8 @@ struct CUmod_st {
 
 const struct standin_kernel *standin_kernel_find(const char *name, size_t *params_bytes);
 void standin_add_kernel(const struct standin_kernel *kernel);
-int standin_run_guarded(const char *name, const struct standin_kernel *kernel, const void *params,
-			uint32_t grid, uint32_t block, size_t shared_bytes);
+int standin_run_guarded(const char *name, const struct standin_kernel *kernel,
+			const void *params, uint32_t grid, uint32_t block,
+			size_t shared_bytes);
 
 #endif

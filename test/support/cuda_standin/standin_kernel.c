@@ -17,7 +17,8 @@ static size_t added_count;
 
 /* ---- Built in ---- */
 
-static int run_copy(const void *params, uint32_t grid, uint32_t block, size_t shared_bytes)
+static int run_copy(const void *params, uint32_t grid, uint32_t block,
+		    size_t shared_bytes)
 {
 	const struct standin_copy_params *copy = params;
 	(void)grid;
@@ -27,7 +28,8 @@ static int run_copy(const void *params, uint32_t grid, uint32_t block, size_t sh
 	return 0;
 }
 
-static int run_nothing(const void *params, uint32_t grid, uint32_t block, size_t shared_bytes)
+static int run_nothing(const void *params, uint32_t grid, uint32_t block,
+		       size_t shared_bytes)
 {
 	(void)params;
 	(void)grid;
@@ -36,7 +38,8 @@ static int run_nothing(const void *params, uint32_t grid, uint32_t block, size_t
 	return 0;
 }
 
-static int run_fault(const void *params, uint32_t grid, uint32_t block, size_t shared_bytes)
+static int run_fault(const void *params, uint32_t grid, uint32_t block,
+		     size_t shared_bytes)
 {
 	(void)params;
 	(void)grid;
@@ -52,9 +55,10 @@ static bool word_is_set(const void *params)
 }
 
 static const struct standin_kernel built_in[] = {
-	{"standin_copy", sizeof(struct standin_copy_params), run_copy, NULL, false},
-	{"standin_spin", sizeof(struct standin_spin_params), run_nothing, word_is_set, false},
-	{"standin_fault", sizeof(struct standin_fault_params), run_fault, NULL, false},
+	{ "standin_copy", sizeof(struct standin_copy_params), run_copy, NULL, false },
+	{ "standin_spin", sizeof(struct standin_spin_params), run_nothing, word_is_set,
+	  false },
+	{ "standin_fault", sizeof(struct standin_fault_params), run_fault, NULL, false },
 };
 
 /* ---- The table ---- */
@@ -66,8 +70,8 @@ void standin_add_kernel(const struct standin_kernel *kernel)
 	added[added_count++] = *kernel;
 }
 
-static const struct standin_kernel *find_in(const struct standin_kernel *kernels, size_t count,
-					    const char *name)
+static const struct standin_kernel *find_in(const struct standin_kernel *kernels,
+					    size_t count, const char *name)
 {
 	for (size_t i = count; i-- > 0;) /* the one added last hides the others */
 		if (!strcmp(kernels[i].name, name))
@@ -76,7 +80,7 @@ static const struct standin_kernel *find_in(const struct standin_kernel *kernels
 }
 
 /* Kernels of the library under test: their source, compiled for the host. */
-static const struct standin_kernel shim_kernel = {.name = "shim"};
+static const struct standin_kernel shim_kernel = { .name = "shim" };
 
 const struct standin_kernel *standin_kernel_find(const char *name, size_t *params_bytes)
 {
@@ -106,7 +110,8 @@ static void on_fault(int number, siginfo_t *info, void *machine)
 	else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
 		old->sa_handler(number);
 	else
-		sigaction(number, old, NULL); /* and the access, repeated, ends the process */
+		sigaction(number, old,
+			  NULL); /* and the access, repeated, ends the process */
 }
 
 static void install_handlers(void)
@@ -114,24 +119,26 @@ static void install_handlers(void)
 	static bool installed;
 	if (installed)
 		return;
-	struct sigaction action = {.sa_sigaction = on_fault,
-				   .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+	struct sigaction action = { .sa_sigaction = on_fault,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGSEGV, &action, &before[0]);
 	sigaction(SIGBUS, &action, &before[1]);
 	installed = true;
 }
 
-static int run_once(const char *name, const struct standin_kernel *kernel, const void *params,
-		    uint32_t grid, uint32_t block, size_t shared_bytes)
+static int run_once(const char *name, const struct standin_kernel *kernel,
+		    const void *params, uint32_t grid, uint32_t block,
+		    size_t shared_bytes)
 {
 	if (kernel == &shim_kernel)
 		return shim_run(name, grid, block, shared_bytes, params);
 	return kernel->run(params, grid, block, shared_bytes);
 }
 
-int standin_run_guarded(const char *name, const struct standin_kernel *kernel, const void *params,
-			uint32_t grid, uint32_t block, size_t shared_bytes)
+int standin_run_guarded(const char *name, const struct standin_kernel *kernel,
+			const void *params, uint32_t grid, uint32_t block,
+			size_t shared_bytes)
 {
 	sigjmp_buf here;
 	volatile int result = -1;

@@ -7,9 +7,9 @@
 
 #include "support/cuda_standin/standin_internal.h"
 
-#define NAME_BYTES 128
-#define STATIC_LIMIT 49152	/* bytes of shared memory without asking for more */
-#define OPTIN_LIMIT 232448	/* after asking */
+#define NAME_BYTES   128
+#define STATIC_LIMIT 49152  /* bytes of shared memory without asking for more */
+#define OPTIN_LIMIT  232448 /* after asking */
 
 struct CUfunc_st {
 	struct standin_object object;
@@ -46,7 +46,8 @@ static CUmodule new_module(CUcontext context, CUlibrary library)
 /* The function of that name in a module: the same handle each time. */
 static CUresult get_function(CUfunction *function, CUmodule module, const char *name)
 {
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
 		CUfunction found = (CUfunction)object;
 		if (object->kind != OBJECT_FUNCTION || !object->alive ||
 		    found->module != module || strcmp(found->name, name))
@@ -70,8 +71,10 @@ static CUresult get_function(CUfunction *function, CUmodule module, const char *
 
 static void destroy_module(CUmodule module)
 {
-	for (struct standin_object *object = standin_objects; object; object = object->next)
-		if (object->kind == OBJECT_FUNCTION && ((CUfunction)object)->module == module)
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next)
+		if (object->kind == OBJECT_FUNCTION &&
+		    ((CUfunction)object)->module == module)
 			object->alive = false;
 	module->object.alive = false;
 }
@@ -88,7 +91,8 @@ static CUresult check_image(const void *image)
 {
 	if (!image)
 		return CUDA_ERROR_INVALID_VALUE;
-	return strncmp(image, "no binary", 9) ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
+	return strncmp(image, "no binary", 9) ? CUDA_SUCCESS
+					      : CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
 /* Waits for what runs on the device, as the driver does. */
@@ -105,21 +109,23 @@ static CUresult load(CUmodule *module, const void *image)
 	return result;
 }
 
-ENTRY(cuModuleLoadData, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUmodule *module, const void *image),
-      (module, image))
+ENTRY(cuModuleLoadData, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
+      (CUmodule * module, const void *image), (module, image))
 {
 	return load(module, image);
 }
 
 ENTRY(cuModuleLoadDataEx, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
-      (CUmodule *module, const void *image, unsigned count, CUjit_option *options, void **values),
+      (CUmodule * module, const void *image, unsigned count, CUjit_option *options,
+       void **values),
       (module, image, count, options, values))
 {
-	return count && (!options || !values) ? CUDA_ERROR_INVALID_VALUE : load(module, image);
+	return count && (!options || !values) ? CUDA_ERROR_INVALID_VALUE
+					      : load(module, image);
 }
 
 ENTRY(cuModuleLoadFatBinary, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
-      (CUmodule *module, const void *image), (module, image))
+      (CUmodule * module, const void *image), (module, image))
 {
 	return load(module, image);
 }
@@ -136,7 +142,8 @@ ENTRY(cuModuleUnload, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUmodule module), (mod
 	return standin_current()->error;
 }
 
-ENTRY(cuModuleGetFunction, NEEDS_CONTEXT, (CUfunction *function, CUmodule module, const char *name),
+ENTRY(cuModuleGetFunction, NEEDS_CONTEXT,
+      (CUfunction * function, CUmodule module, const char *name),
       (function, module, name))
 {
 	if (!function || !module || !name)
@@ -148,9 +155,11 @@ ENTRY(cuModuleGetFunction, NEEDS_CONTEXT, (CUfunction *function, CUmodule module
 /* ---- Libraries: modules of every context, made when they are asked for ---- */
 
 ENTRY(cuLibraryLoadData, UNSAFE_IN_CAPTURE,
-      (CUlibrary *library, const void *code, CUjit_option *options, void **values, unsigned count,
-       CUlibraryOption *library_options, void **library_values, unsigned library_count),
-      (library, code, options, values, count, library_options, library_values, library_count))
+      (CUlibrary * library, const void *code, CUjit_option *options, void **values,
+       unsigned count, CUlibraryOption *library_options, void **library_values,
+       unsigned library_count),
+      (library, code, options, values, count, library_options, library_values,
+       library_count))
 {
 	if (!library || (count && (!options || !values)) ||
 	    (library_count && (!library_options || !library_values)))
@@ -168,8 +177,10 @@ ENTRY(cuLibraryUnload, UNSAFE_IN_CAPTURE, (CUlibrary library), (library))
 	standin_insist(library, OBJECT_LIBRARY, "a library's handle");
 	for (int i = 0; i < STANDIN_DEVICES_MAX; i++)
 		standin_wait_device(i);
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
-		if (object->kind == OBJECT_KERNEL && ((CUkernel)object)->library == library)
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
+		if (object->kind == OBJECT_KERNEL &&
+		    ((CUkernel)object)->library == library)
 			object->alive = false;
 		if (object->kind == OBJECT_MODULE && object->alive &&
 		    ((CUmodule)object)->library == library)
@@ -179,7 +190,7 @@ ENTRY(cuLibraryUnload, UNSAFE_IN_CAPTURE, (CUlibrary library), (library))
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuLibraryGetKernel, 0, (CUkernel *kernel, CUlibrary library, const char *name),
+ENTRY(cuLibraryGetKernel, 0, (CUkernel * kernel, CUlibrary library, const char *name),
       (kernel, library, name))
 {
 	if (!kernel || !library || !name)
@@ -200,16 +211,19 @@ ENTRY(cuLibraryGetKernel, 0, (CUkernel *kernel, CUlibrary library, const char *n
 
 static CUmodule module_of(CUlibrary library, CUcontext context)
 {
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
 		CUmodule module = (CUmodule)object;
-		if (object->kind == OBJECT_MODULE && object->alive && module->library == library &&
-		    module->context == context && module->context_id == context->id)
+		if (object->kind == OBJECT_MODULE && object->alive &&
+		    module->library == library && module->context == context &&
+		    module->context_id == context->id)
 			return module;
 	}
 	return new_module(context, library);
 }
 
-ENTRY(cuLibraryGetModule, NEEDS_CONTEXT, (CUmodule *module, CUlibrary library), (module, library))
+ENTRY(cuLibraryGetModule, NEEDS_CONTEXT, (CUmodule * module, CUlibrary library),
+      (module, library))
 {
 	if (!module || !library)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -218,13 +232,14 @@ ENTRY(cuLibraryGetModule, NEEDS_CONTEXT, (CUmodule *module, CUlibrary library), 
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuKernelGetFunction, NEEDS_CONTEXT, (CUfunction *function, CUkernel kernel),
+ENTRY(cuKernelGetFunction, NEEDS_CONTEXT, (CUfunction * function, CUkernel kernel),
       (function, kernel))
 {
 	if (!function || !kernel)
 		return CUDA_ERROR_INVALID_VALUE;
 	standin_insist(kernel, OBJECT_KERNEL, "a kernel's handle");
-	return get_function(function, module_of(kernel->library, standin_current()), kernel->name);
+	return get_function(function, module_of(kernel->library, standin_current()),
+			    kernel->name);
 }
 
 /* ---- Functions ---- */
@@ -263,7 +278,8 @@ ENTRY(cuFuncSetAttribute, NEEDS_CONTEXT,
 		return CUDA_ERROR_INVALID_VALUE;
 	insist_function(function);
 	if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-		return value < -1 || value > 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		return value < -1 || value > 100 ? CUDA_ERROR_INVALID_VALUE
+						 : CUDA_SUCCESS;
 	if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
 	    value > OPTIN_LIMIT)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -271,9 +287,11 @@ ENTRY(cuFuncSetAttribute, NEEDS_CONTEXT,
 	return CUDA_SUCCESS;
 }
 
-static CUresult occupancy(int *blocks, CUfunction function, int threads, size_t shared_bytes)
+static CUresult occupancy(int *blocks, CUfunction function, int threads,
+			  size_t shared_bytes)
 {
-	if (!blocks || !function || threads <= 0 || threads > 1024 || shared_bytes > OPTIN_LIMIT)
+	if (!blocks || !function || threads <= 0 || threads > 1024 ||
+	    shared_bytes > OPTIN_LIMIT)
 		return CUDA_ERROR_INVALID_VALUE;
 	insist_function(function);
 	const int by_threads = 2048 / ((threads + 31) / 32 * 32);
@@ -291,7 +309,8 @@ ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, NEEDS_CONTEXT,
 }
 
 ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NEEDS_CONTEXT,
-      (int *blocks, CUfunction function, int threads, size_t shared_bytes, unsigned flags),
+      (int *blocks, CUfunction function, int threads, size_t shared_bytes,
+       unsigned flags),
       (blocks, function, threads, shared_bytes, flags))
 {
 	return flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE
@@ -323,9 +342,9 @@ static void run_now(struct standin_op *op)
 	CUcontext context = op->stream->context;
 	standin_open_memory(context);
 	pthread_mutex_unlock(&standin_mutex);
-	const int result =
-		standin_run_guarded(launch->name, launch->kernel, launch->params, launch->grid,
-				    launch->block, launch->shared_bytes);
+	const int result = standin_run_guarded(launch->name, launch->kernel,
+					       launch->params, launch->grid,
+					       launch->block, launch->shared_bytes);
 	pthread_mutex_lock(&standin_mutex);
 	standin_close_memory();
 	if (result)
@@ -382,15 +401,18 @@ static bool lawful_shape(const CUlaunchConfig *config, int dynamic_limit)
 	const uint64_t threads =
 		(uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
 	return config->gridDimX && config->gridDimX <= 0x7fffffff && config->gridDimY &&
-	       config->gridDimY <= 65535 && config->gridDimZ && config->gridDimZ <= 65535 &&
-	       threads && threads <= 1024 && config->blockDimZ <= 64 &&
+	       config->gridDimY <= 65535 && config->gridDimZ &&
+	       config->gridDimZ <= 65535 && threads && threads <= 1024 &&
+	       config->blockDimZ <= 64 &&
 	       config->sharedMemBytes <= (unsigned)dynamic_limit;
 }
 
 static struct standin_op *launch_op(const struct standin_kernel *kernel, const char *name,
-				    const CUlaunchConfig *config, const void *params, size_t bytes)
+				    const CUlaunchConfig *config, const void *params,
+				    size_t bytes)
 {
-	struct standin_op *op = standin_op(NULL, sizeof(struct launch) + bytes, run_launch);
+	struct standin_op *op =
+		standin_op(NULL, sizeof(struct launch) + bytes, run_launch);
 	struct launch *launch = (struct launch *)op->payload;
 	launch->kernel = kernel;
 	launch->grid = config->gridDimX;
@@ -404,8 +426,8 @@ static struct standin_op *launch_op(const struct standin_kernel *kernel, const c
 }
 
 /* A launch takes a function of the stream's context, or a kernel of a library. */
-static CUresult submit_launch(const CUlaunchConfig *config, CUfunction function, void **params,
-			      void **extra)
+static CUresult submit_launch(const CUlaunchConfig *config, CUfunction function,
+			      void **params, void **extra)
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(config->hStream, &stream);
@@ -413,7 +435,8 @@ static CUresult submit_launch(const CUlaunchConfig *config, CUfunction function,
 		return result ? result : CUDA_ERROR_INVALID_HANDLE;
 	if (standin_alive(function, OBJECT_KERNEL)) {
 		CUkernel kernel = (CUkernel)function;
-		result = get_function(&function, module_of(kernel->library, stream->context),
+		result = get_function(&function,
+				      module_of(kernel->library, stream->context),
 				      kernel->name);
 		if (result)
 			return result;
@@ -424,26 +447,28 @@ static CUresult submit_launch(const CUlaunchConfig *config, CUfunction function,
 	const void *bytes = find_params(function->params_bytes, params, extra);
 	if (!bytes || !lawful_shape(config, function->dynamic_limit))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (config->gridDimY * config->gridDimZ * config->blockDimY * config->blockDimZ != 1)
+	if (config->gridDimY * config->gridDimZ * config->blockDimY * config->blockDimZ !=
+	    1)
 		return CUDA_ERROR_NOT_SUPPORTED; /* the table's kernels have one dimension */
-	return standin_submit(stream, launch_op(function->kernel, function->name, config, bytes,
-						function->params_bytes));
+	return standin_submit(stream, launch_op(function->kernel, function->name, config,
+						bytes, function->params_bytes));
 }
 
 STREAM_ENTRY(cuLaunchKernel, _ptsz, 0,
 	     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 	      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 	      CUstream stream, void **params, void **extra),
-	     (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
-	      params, extra))
+	     (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+	      stream, params, extra))
 {
-	const CUlaunchConfig config = {grid_x,	grid_y,	 grid_z,       block_x, block_y,
-				       block_z, shared_bytes, stream, NULL,    0};
+	const CUlaunchConfig config = { grid_x,  grid_y,       grid_z, block_x, block_y,
+					block_z, shared_bytes, stream, NULL,    0 };
 	return submit_launch(&config, function, params, extra);
 }
 
 STREAM_ENTRY(cuLaunchKernelEx, _ptsz, 0,
-	     (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
+	     (const CUlaunchConfig *config, CUfunction function, void **params,
+	      void **extra),
 	     (config, function, params, extra))
 {
 	if (!config || (config->numAttrs && !config->attrs))

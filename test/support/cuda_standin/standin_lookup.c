@@ -16,12 +16,17 @@ struct known {
 	function per_thread; /* NULL: no stream is meant */
 };
 
-#define PLAIN(name, since, symbol) {#name, since, (function)symbol, NULL}
-#define STREAM(name, since, symbol, suffix)                                                      \
-	{#name, since, (function)symbol, (function)symbol##suffix}
+#define PLAIN(name, since, symbol)                   \
+	{                                            \
+#name, since, (function)symbol, NULL \
+	}
+#define STREAM(name, since, symbol, suffix)                              \
+	{                                                                \
+#name, since, (function)symbol, (function)symbol##suffix \
+	}
 
-static CUresult get_address(const char *symbol, void **address, int version, cuuint64_t flags,
-			    CUdriverProcAddressQueryResult *status);
+static CUresult get_address(const char *symbol, void **address, int version,
+			    cuuint64_t flags, CUdriverProcAddressQueryResult *status);
 
 ENTRY(cuGetProcAddress_v2, ANYTIME,
       (const char *symbol, void **address, int version, cuuint64_t flags,
@@ -99,6 +104,44 @@ static const struct known table[] = {
 	PLAIN(cuPointerGetAttributes, 7000, cuPointerGetAttributes),
 	PLAIN(cuPointerSetAttribute, 6000, cuPointerSetAttribute),
 
+	PLAIN(cuMemAddressReserve, 10020, cuMemAddressReserve),
+	PLAIN(cuMemAddressFree, 10020, cuMemAddressFree),
+	PLAIN(cuMemCreate, 10020, cuMemCreate),
+	PLAIN(cuMemRelease, 10020, cuMemRelease),
+	PLAIN(cuMemMap, 10020, cuMemMap),
+	PLAIN(cuMemUnmap, 10020, cuMemUnmap),
+	PLAIN(cuMemSetAccess, 10020, cuMemSetAccess),
+	PLAIN(cuMemGetAccess, 10020, cuMemGetAccess),
+	PLAIN(cuMemGetAllocationGranularity, 10020, cuMemGetAllocationGranularity),
+	PLAIN(cuMemGetAllocationPropertiesFromHandle, 10020,
+	      cuMemGetAllocationPropertiesFromHandle),
+	PLAIN(cuMemRetainAllocationHandle, 11000, cuMemRetainAllocationHandle),
+	PLAIN(cuMemExportToShareableHandle, 10020, cuMemExportToShareableHandle),
+	PLAIN(cuMemImportFromShareableHandle, 10020, cuMemImportFromShareableHandle),
+	PLAIN(cuMemGetHandleForAddressRange, 11070, cuMemGetHandleForAddressRange),
+
+	PLAIN(cuDeviceGetDefaultMemPool, 11020, cuDeviceGetDefaultMemPool),
+	PLAIN(cuDeviceGetMemPool, 11020, cuDeviceGetMemPool),
+	PLAIN(cuDeviceSetMemPool, 11020, cuDeviceSetMemPool),
+	PLAIN(cuMemPoolCreate, 11020, cuMemPoolCreate),
+	PLAIN(cuMemPoolDestroy, 11020, cuMemPoolDestroy),
+	PLAIN(cuMemPoolTrimTo, 11020, cuMemPoolTrimTo),
+	PLAIN(cuMemPoolSetAttribute, 11020, cuMemPoolSetAttribute),
+	PLAIN(cuMemPoolGetAttribute, 11020, cuMemPoolGetAttribute),
+	PLAIN(cuMemPoolSetAccess, 11020, cuMemPoolSetAccess),
+	PLAIN(cuMemPoolGetAccess, 11020, cuMemPoolGetAccess),
+	PLAIN(cuMemPoolExportToShareableHandle, 11020, cuMemPoolExportToShareableHandle),
+	PLAIN(cuMemPoolImportFromShareableHandle, 11020,
+	      cuMemPoolImportFromShareableHandle),
+	PLAIN(cuMemPoolExportPointer, 11020, cuMemPoolExportPointer),
+	PLAIN(cuMemPoolImportPointer, 11020, cuMemPoolImportPointer),
+	STREAM(cuMemAllocAsync, 11020, cuMemAllocAsync, _ptsz),
+	STREAM(cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync, _ptsz),
+	STREAM(cuMemFreeAsync, 11020, cuMemFreeAsync, _ptsz),
+	PLAIN(cuIpcGetMemHandle, 4010, cuIpcGetMemHandle),
+	PLAIN(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2),
+	PLAIN(cuIpcCloseMemHandle, 4010, cuIpcCloseMemHandle),
+
 	STREAM(cuMemcpy, 4000, cuMemcpy, _ptds),
 	STREAM(cuMemcpyAsync, 4000, cuMemcpyAsync, _ptsz),
 	STREAM(cuMemcpyHtoD, 3020, cuMemcpyHtoD_v2, _ptds),
@@ -127,7 +170,8 @@ static const struct known table[] = {
 	STREAM(cuStreamIsCapturing, 10000, cuStreamIsCapturing, _ptsz),
 	STREAM(cuStreamGetCaptureInfo, 11030, cuStreamGetCaptureInfo_v2, _ptsz),
 	STREAM(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3, _ptsz),
-	PLAIN(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode),
+	PLAIN(cuThreadExchangeStreamCaptureMode, 10010,
+	      cuThreadExchangeStreamCaptureMode),
 	PLAIN(cuGraphDestroy, 10000, cuGraphDestroy),
 	PLAIN(cuGraphGetNodes, 10000, cuGraphGetNodes),
 	PLAIN(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags),
@@ -190,7 +234,8 @@ static const struct known *find(const char *symbol, int version, bool *too_old)
 	const struct known *best = NULL;
 	*too_old = false;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-		if (strcmp(table[i].name, symbol) || table[i].since > standin_get(STANDIN_VERSION))
+		if (strcmp(table[i].name, symbol) ||
+		    table[i].since > standin_get(STANDIN_VERSION))
 			continue;
 		if (table[i].since > version)
 			*too_old = true;
@@ -200,10 +245,11 @@ static const struct known *find(const char *symbol, int version, bool *too_old)
 	return best;
 }
 
-static CUresult get_address(const char *symbol, void **address, int version, cuuint64_t flags,
-			    CUdriverProcAddressQueryResult *status)
+static CUresult get_address(const char *symbol, void **address, int version,
+			    cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {
-	if (!symbol || !address || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ||
+	if (!symbol || !address ||
+	    flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ||
 	    version > standin_get(STANDIN_VERSION))
 		return CUDA_ERROR_INVALID_VALUE;
 	bool too_old = false;
@@ -211,11 +257,12 @@ static CUresult get_address(const char *symbol, void **address, int version, cuu
 	if (!standin_is_absent(symbol))
 		known = find(symbol, version, &too_old);
 	if (status)
-		*status = known	    ? CU_GET_PROC_ADDRESS_SUCCESS
+		*status = known     ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 				    : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	function found = known ? known->legacy : NULL;
-	if (known && known->per_thread && flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+	if (known && known->per_thread &&
+	    flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 		found = known->per_thread;
 	memcpy(address, &found, sizeof found);
 	return CUDA_SUCCESS;

@@ -99,7 +99,8 @@ static CUresult submit_wait(CUstream stream, const struct word *word)
 static CUresult submit_write(CUstream stream, const struct word *word)
 {
 	CUresult result = check_word(word, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
-	return result ? result : standin_submit(stream, standin_op(word, sizeof *word, run_write));
+	return result ? result
+		      : standin_submit(stream, standin_op(word, sizeof *word, run_write));
 }
 
 static CUresult on_stream(CUstream handle, const struct word *word,
@@ -114,28 +115,30 @@ STREAM_ENTRY(cuStreamWaitValue32_v2, _ptsz, 0,
 	     (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
 	     (stream, address, value, flags))
 {
-	return on_stream(stream, &(struct word){address, value, flags, 4}, submit_wait);
+	return on_stream(stream, &(struct word){ address, value, flags, 4 }, submit_wait);
 }
 
 STREAM_ENTRY(cuStreamWaitValue64_v2, _ptsz, 0,
 	     (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
 	     (stream, address, value, flags))
 {
-	return on_stream(stream, &(struct word){address, value, flags, 8}, submit_wait);
+	return on_stream(stream, &(struct word){ address, value, flags, 8 }, submit_wait);
 }
 
 STREAM_ENTRY(cuStreamWriteValue32_v2, _ptsz, 0,
 	     (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
 	     (stream, address, value, flags))
 {
-	return on_stream(stream, &(struct word){address, value, flags, 4}, submit_write);
+	return on_stream(stream, &(struct word){ address, value, flags, 4 },
+			 submit_write);
 }
 
 STREAM_ENTRY(cuStreamWriteValue64_v2, _ptsz, 0,
 	     (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
 	     (stream, address, value, flags))
 {
-	return on_stream(stream, &(struct word){address, value, flags, 8}, submit_write);
+	return on_stream(stream, &(struct word){ address, value, flags, 8 },
+			 submit_write);
 }
 
 static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *op)
@@ -143,9 +146,9 @@ static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *op)
 	const bool wide = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
 			  op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 	/* Waits and writes are described by the same members in the same places. */
-	const struct word word = {op->waitValue.address,
-				  wide ? op->waitValue.value64 : op->waitValue.value,
-				  op->waitValue.flags, wide ? 8 : 4};
+	const struct word word = { op->waitValue.address,
+				   wide ? op->waitValue.value64 : op->waitValue.value,
+				   op->waitValue.flags, wide ? 8 : 4 };
 	switch (op->operation) {
 	case CU_STREAM_MEM_OP_WAIT_VALUE_32:
 	case CU_STREAM_MEM_OP_WAIT_VALUE_64:
@@ -163,7 +166,8 @@ static CUresult submit_one(CUstream stream, const CUstreamBatchMemOpParams *op)
 }
 
 STREAM_ENTRY(cuStreamBatchMemOp_v2, _ptsz, 0,
-	     (CUstream handle, unsigned count, CUstreamBatchMemOpParams *ops, unsigned flags),
+	     (CUstream handle, unsigned count, CUstreamBatchMemOpParams *ops,
+	      unsigned flags),
 	     (handle, count, ops, flags))
 {
 	CUstream stream;

@@ -25,17 +25,19 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, enum region_kind ki
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuMemAlloc_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUdeviceptr *address, size_t bytes),
-      (address, bytes))
+ENTRY(cuMemAlloc_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
+      (CUdeviceptr * address, size_t bytes), (address, bytes))
 {
 	return allocate(address, bytes, REGION_DEVICE, 0);
 }
 
 ENTRY(cuMemAllocPitch_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
-      (CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element),
+      (CUdeviceptr * address, size_t *pitch, size_t width, size_t height,
+       unsigned element),
       (address, pitch, width, height, element))
 {
-	if (!pitch || (element != 4 && element != 8 && element != 16) || width > SIZE_MAX / 2)
+	if (!pitch || (element != 4 && element != 8 && element != 16) ||
+	    width > SIZE_MAX / 2)
 		return CUDA_ERROR_INVALID_VALUE;
 	const size_t row = (width + 511) / 512 * 512;
 	size_t bytes;
@@ -48,7 +50,7 @@ ENTRY(cuMemAllocPitch_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
 }
 
 ENTRY(cuMemAllocManaged, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
-      (CUdeviceptr *address, size_t bytes, unsigned flags), (address, bytes, flags))
+      (CUdeviceptr * address, size_t bytes, unsigned flags), (address, bytes, flags))
 {
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -83,7 +85,7 @@ ENTRY(cuMemFree_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (CUdeviceptr address), (a
 	return standin_current()->error;
 }
 
-ENTRY(cuMemGetInfo_v2, NEEDS_CONTEXT, (size_t *free, size_t *total), (free, total))
+ENTRY(cuMemGetInfo_v2, NEEDS_CONTEXT, (size_t * free, size_t *total), (free, total))
 {
 	if (!free || !total)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -93,7 +95,7 @@ ENTRY(cuMemGetInfo_v2, NEEDS_CONTEXT, (size_t *free, size_t *total), (free, tota
 }
 
 ENTRY(cuMemGetAddressRange_v2, NEEDS_CONTEXT,
-      (CUdeviceptr *base, size_t *bytes, CUdeviceptr address), (base, bytes, address))
+      (CUdeviceptr * base, size_t *bytes, CUdeviceptr address), (base, bytes, address))
 {
 	const struct standin_region *region = standin_region_at(address);
 	if (!region)
@@ -117,7 +119,8 @@ static CUresult allocate_host(void **address, size_t bytes, unsigned flags)
 	if (!address || !bytes || bytes > SIZE_MAX / 2)
 		return CUDA_ERROR_INVALID_VALUE;
 	const size_t whole = (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
-	void *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	const struct standin_region region = {
@@ -136,8 +139,8 @@ static CUresult allocate_host(void **address, size_t bytes, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuMemAllocHost_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (void **address, size_t bytes),
-      (address, bytes))
+ENTRY(cuMemAllocHost_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
+      (void **address, size_t bytes), (address, bytes))
 {
 	return allocate_host(address, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
 }
@@ -147,7 +150,8 @@ ENTRY(cuMemHostAlloc, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
 {
 	const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 			       CU_MEMHOSTALLOC_WRITECOMBINED;
-	return flags & ~known ? CUDA_ERROR_INVALID_VALUE : allocate_host(address, bytes, flags);
+	return flags & ~known ? CUDA_ERROR_INVALID_VALUE
+			      : allocate_host(address, bytes, flags);
 }
 
 ENTRY(cuMemFreeHost, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (void *address), (address))
@@ -168,7 +172,8 @@ ENTRY(cuMemFreeHost, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (void *address), (addres
 static bool is_mapped(CUdeviceptr base, size_t bytes)
 {
 	const CUdeviceptr first = base / page_bytes() * page_bytes();
-	return !msync((void *)first, (size_t)(base - first) + bytes, MS_ASYNC) || errno != ENOMEM;
+	return !msync((void *)first, (size_t)(base - first) + bytes, MS_ASYNC) ||
+	       errno != ENOMEM;
 }
 
 static bool meets_region(CUdeviceptr base, size_t bytes)
@@ -185,7 +190,8 @@ ENTRY(cuMemHostRegister_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
       (void *address, size_t bytes, unsigned flags), (address, bytes, flags))
 {
 	const CUdeviceptr base = (CUdeviceptr)address;
-	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE |
+			       CU_MEMHOSTREGISTER_DEVICEMAP |
 			       CU_MEMHOSTREGISTER_READ_ONLY;
 	if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -230,7 +236,7 @@ static const struct standin_region *host_region(const void *address)
 }
 
 ENTRY(cuMemHostGetDevicePointer_v2, NEEDS_CONTEXT,
-      (CUdeviceptr *device, void *address, unsigned flags), (device, address, flags))
+      (CUdeviceptr * device, void *address, unsigned flags), (device, address, flags))
 {
 	if (!device || flags || !host_region(address))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -238,7 +244,8 @@ ENTRY(cuMemHostGetDevicePointer_v2, NEEDS_CONTEXT,
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuMemHostGetFlags, NEEDS_CONTEXT, (unsigned *flags, void *address), (flags, address))
+ENTRY(cuMemHostGetFlags, NEEDS_CONTEXT, (unsigned *flags, void *address),
+      (flags, address))
 {
 	const struct standin_region *region = host_region(address);
 	if (!flags || !region)

@@ -16,7 +16,8 @@ struct answer {
 static bool is_host_kind(const struct standin_region *region)
 {
 	if (region->kind == REGION_MAPPED)
-		return region->physical->properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+		return region->physical->properties.location.type !=
+		       CU_MEM_LOCATION_TYPE_DEVICE;
 	return region->kind == REGION_HOST || region->kind == REGION_REGISTERED;
 }
 
@@ -34,7 +35,8 @@ static uint64_t context_of(const struct standin_region *region)
 /* Only what the host can touch has an address there. */
 static uint64_t host_address(const struct standin_region *region, CUdeviceptr address)
 {
-	const bool there = region->kind == REGION_HOST || region->kind == REGION_REGISTERED ||
+	const bool there = region->kind == REGION_HOST ||
+			   region->kind == REGION_REGISTERED ||
 			   region->kind == REGION_MANAGED;
 	return there ? address : 0;
 }
@@ -74,7 +76,7 @@ static struct standin_reservation range_of(const struct standin_region *region)
 	const struct standin_reservation *reserved = standin_reservation_at(region->base);
 	if (region->kind == REGION_MAPPED && reserved)
 		return *reserved;
-	return (struct standin_reservation){region->base, region->bytes};
+	return (struct standin_reservation){ region->base, region->bytes };
 }
 
 /* False: there is no such attribute. */
@@ -83,64 +85,66 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*answer = (struct answer){context_of(region), 8};
+		*answer = (struct answer){ context_of(region), 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*answer = (struct answer){memory_type(region), 4};
+		*answer = (struct answer){ memory_type(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		*answer = (struct answer){address, 8};
+		*answer = (struct answer){ address, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		*answer = (struct answer){host_address(region, address), 8};
+		*answer = (struct answer){ host_address(region, address), 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-		*answer = (struct answer){region->sync_memops, 4};
+		*answer = (struct answer){ region->sync_memops, 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		*answer = (struct answer){region->buffer_id, 8};
+		*answer = (struct answer){ region->buffer_id, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		*answer = (struct answer){region->kind == REGION_MANAGED, 4};
+		*answer = (struct answer){ region->kind == REGION_MANAGED, 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*answer = (struct answer){(uint32_t)region->device, 4};
+		*answer = (struct answer){ (uint32_t)region->device, 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		*answer = (struct answer){is_ipc_capable(region), 4};
+		*answer = (struct answer){ is_ipc_capable(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		*answer = (struct answer){range_of(region).base, 8};
+		*answer = (struct answer){ range_of(region).base, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		*answer = (struct answer){range_of(region).bytes, 8};
+		*answer = (struct answer){ range_of(region).bytes, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
-		*answer = (struct answer){1, 4};
+		*answer = (struct answer){ 1, 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-		*answer = (struct answer){handle_types(region), 8};
+		*answer = (struct answer){ handle_types(region), 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		*answer = (struct answer){is_rdma_capable(region), 4};
+		*answer = (struct answer){ is_rdma_capable(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		*answer = (struct answer){access_flags(region), 4};
+		*answer = (struct answer){ access_flags(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*answer = (struct answer){(uint64_t)region->pool, 8};
+		*answer = (struct answer){ (uint64_t)region->pool, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-		*answer = (struct answer){region->bytes, 8};
+		*answer = (struct answer){ region->bytes, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-		*answer = (struct answer){region->base, 8};
+		*answer = (struct answer){ region->base, 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-		*answer = (struct answer){region->physical ? region->physical->block_id : 0, 8};
+		*answer = (struct answer){ region->physical ? region->physical->block_id
+							    : 0,
+					   8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-		*answer = (struct answer){0, 4};
+		*answer = (struct answer){ 0, 4 };
 		break;
 	default:
 		return false;
@@ -149,9 +153,10 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 }
 
 /* A hole in reserved addresses knows its range and that nothing is mapped; the rest is zero. */
-static bool ask_nothing(struct answer *answer, CUpointer_attribute attribute, CUdeviceptr address)
+static bool ask_nothing(struct answer *answer, CUpointer_attribute attribute,
+			CUdeviceptr address)
 {
-	static const struct standin_region nothing = {.kind = REGION_DEVICE};
+	static const struct standin_region nothing = { .kind = REGION_DEVICE };
 	const struct standin_reservation *reserved = standin_reservation_at(address);
 	if (!ask(answer, attribute, &nothing, address))
 		return false;
@@ -196,7 +201,8 @@ static bool has_answer(const struct answer *answer, CUpointer_attribute attribut
 				 attribute != CU_POINTER_ATTRIBUTE_CONTEXT);
 }
 
-ENTRY(cuPointerGetAttribute, 0, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+ENTRY(cuPointerGetAttribute, 0,
+      (void *data, CUpointer_attribute attribute, CUdeviceptr address),
       (data, attribute, address))
 {
 	struct answer answer;
@@ -209,7 +215,8 @@ ENTRY(cuPointerGetAttribute, 0, (void *data, CUpointer_attribute attribute, CUde
 		return CUDA_ERROR_INVALID_VALUE;
 	if (hole)
 		ask_nothing(&answer, attribute, address);
-	else if (!ask(&answer, attribute, region, address) || !has_answer(&answer, attribute))
+	else if (!ask(&answer, attribute, region, address) ||
+		 !has_answer(&answer, attribute))
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(data, &answer.value, answer.bytes);
 	return CUDA_SUCCESS;
@@ -220,7 +227,8 @@ ENTRY(cuPointerSetAttribute, 0,
       (value, attribute, address))
 {
 	struct standin_region *region = standin_region_at(address);
-	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !region || region->freed)
+	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !region ||
+	    region->freed)
 		return CUDA_ERROR_INVALID_VALUE;
 	region->sync_memops = *(const unsigned *)value;
 	return CUDA_SUCCESS;

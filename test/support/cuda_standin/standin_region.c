@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/cuda_standin/standin_internal.h"
 
 #define ARENA_BYTES ((size_t)256 << 30)
-#define GPU_PAGE ((size_t)65536)
+#define GPU_PAGE    ((size_t)65536)
 
 static struct standin_region *regions; /* ordered by address, disjoint */
 static size_t region_count;
@@ -79,7 +80,8 @@ struct standin_region *standin_region_add(const struct standin_region *region)
 			standin_crash("realloc", "the host has no memory");
 	}
 	const size_t index = regions_up_to(region->base);
-	memmove(regions + index + 1, regions + index, (region_count - index) * sizeof *regions);
+	memmove(regions + index + 1, regions + index,
+		(region_count - index) * sizeof *regions);
 	region_count++;
 	regions[index] = *region;
 	regions[index].buffer_id = ++last_buffer_id;
@@ -90,7 +92,8 @@ struct standin_region *standin_region_add(const struct standin_region *region)
 static void close_pages(CUdeviceptr pages, size_t bytes)
 {
 	if (mmap((void *)pages, bytes, PROT_NONE,
-		 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0) == MAP_FAILED)
 		standin_crash("mmap", "addresses cannot be taken back");
 }
 
@@ -143,7 +146,8 @@ bool standin_arena_owns(CUdeviceptr address)
 static bool move_past(CUdeviceptr *candidate, size_t bytes, size_t alignment,
 		      CUdeviceptr base, size_t base_bytes)
 {
-	if (*candidate >= base + base_bytes + GPU_PAGE || base >= *candidate + bytes + GPU_PAGE)
+	if (*candidate >= base + base_bytes + GPU_PAGE ||
+	    base >= *candidate + bytes + GPU_PAGE)
 		return false;
 	*candidate = align_up(base + base_bytes + GPU_PAGE, alignment);
 	return true;
@@ -163,10 +167,11 @@ CUdeviceptr standin_arena_find(size_t bytes, size_t alignment)
 				 move_past(&candidate, bytes, alignment, regions[i].pages,
 					   regions[i].pages_bytes);
 		for (size_t i = 0; i < reservation_count; i++)
-			moved |= move_past(&candidate, bytes, alignment, reservations[i].base,
-					   reservations[i].bytes);
+			moved |= move_past(&candidate, bytes, alignment,
+					   reservations[i].base, reservations[i].bytes);
 	} while (moved);
-	return bytes > ARENA_BYTES || candidate - arena > ARENA_BYTES - bytes ? 0 : candidate;
+	return bytes > ARENA_BYTES || candidate - arena > ARENA_BYTES - bytes ? 0
+									      : candidate;
 }
 
 struct standin_reservation *standin_reservation_at(CUdeviceptr address)
@@ -184,7 +189,7 @@ bool standin_reserve(CUdeviceptr base, size_t bytes)
 	if (!more)
 		return false;
 	reservations = more;
-	reservations[reservation_count++] = (struct standin_reservation){base, bytes};
+	reservations[reservation_count++] = (struct standin_reservation){ base, bytes };
 	return true;
 }
 
@@ -200,17 +205,11 @@ size_t standin_reservation_count(void)
 
 /* ---- Physical memory ---- */
 
-struct standin_physical *standin_physical_create(size_t bytes, int device)
+/* Takes the descriptor over; the device's number is in the file's name, for importers. */
+static struct standin_physical *physical_of(int descriptor, size_t bytes, int device)
 {
-	const size_t limit = (size_t)standin_get(STANDIN_MEMORY_MIB) << 20;
-	if (device >= 0 && (bytes > limit || used_bytes[device] > limit - bytes))
-		return NULL;
-	const int descriptor = memfd_create("stand-in device memory", MFD_CLOEXEC);
-	if (descriptor < 0)
-		return NULL;
-	void *alias = MAP_FAILED;
-	if (!ftruncate(descriptor, (off_t)bytes))
-		alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	void *alias =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 	if (alias == MAP_FAILED) {
 		close(descriptor);
 		return NULL;
@@ -221,12 +220,44 @@ struct standin_physical *standin_physical_create(size_t bytes, int device)
 	physical->bytes = bytes;
 	physical->alias = alias;
 	physical->block_id = ++last_block_id;
-	physical->properties.location.type =
-		device >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST_NUMA;
+	physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	physical->properties.location.type = device >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE
+							 : CU_MEM_LOCATION_TYPE_HOST_NUMA;
 	physical->properties.location.id = device >= 0 ? device : 0;
 	if (device >= 0)
 		used_bytes[device] += bytes;
 	return physical;
+}
+
+struct standin_physical *standin_physical_create(size_t bytes, int device)
+{
+	const size_t limit = (size_t)standin_get(STANDIN_MEMORY_MIB) << 20;
+	if (device >= 0 && (bytes > limit || used_bytes[device] > limit - bytes))
+		return NULL;
+	char name[40];
+	snprintf(name, sizeof name, "stand-in %d", device);
+	const int descriptor = memfd_create(name, MFD_CLOEXEC);
+	if (descriptor < 0)
+		return NULL;
+	if (ftruncate(descriptor, (off_t)bytes)) {
+		close(descriptor);
+		return NULL;
+	}
+	return physical_of(descriptor, bytes, device);
+}
+
+struct standin_physical *standin_physical_import(int descriptor)
+{
+	char link[40], name[80] = "";
+	int device;
+	struct stat status;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+	if (fstat(descriptor, &status) || readlink(link, name, sizeof name - 1) < 0 ||
+	    sscanf(name, "/memfd:stand-in %d", &device) != 1 || !status.st_size) {
+		close(descriptor);
+		return NULL;
+	}
+	return physical_of(descriptor, (size_t)status.st_size, device);
 }
 
 void standin_physical_put(struct standin_physical *physical)
@@ -247,12 +278,28 @@ size_t standin_used_bytes(int device)
 	return used_bytes[device];
 }
 
+static bool is_closed_memory(const struct standin_region *region)
+{
+	return region->pages && region->kind != REGION_HOST &&
+	       region->kind != REGION_MANAGED && !region->host_access;
+}
+
+static int protection(const struct standin_region *region)
+{
+	return is_closed_memory(region) && !open_count ? PROT_NONE
+						       : PROT_READ | PROT_WRITE;
+}
+
+void standin_protect(const struct standin_region *region)
+{
+	mprotect((void *)region->pages, region->pages_bytes, protection(region));
+}
+
 bool standin_map_pages(const struct standin_region *region, size_t offset)
 {
-	const bool open = region->kind == REGION_MANAGED || open_count;
-	return mmap((void *)region->pages, region->pages_bytes,
-		    open ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED,
-		    region->physical->descriptor, (off_t)offset) != MAP_FAILED;
+	return mmap((void *)region->pages, region->pages_bytes, protection(region),
+		    MAP_SHARED | MAP_FIXED, region->physical->descriptor,
+		    (off_t)offset) != MAP_FAILED;
 }
 
 /* Only mapping needs the file; there may be more allocations than a process has descriptors. */
@@ -276,10 +323,11 @@ CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 {
 	if (bytes > ARENA_BYTES / 2)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	struct standin_region new = {.kind = kind, .device = device, .bytes = bytes};
+	struct standin_region new = { .kind = kind, .device = device, .bytes = bytes };
 	new.pages_bytes = align_up(bytes + 7 * 512, GPU_PAGE);
 	new.pages = standin_arena_find(new.pages_bytes, GPU_PAGE);
-	new.physical = new.pages ? standin_physical_create(new.pages_bytes, device) : NULL;
+	new.physical = new.pages ? standin_physical_create(new.pages_bytes, device)
+				 : NULL;
 	if (!new.physical)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	new.physical->mappings = 1;
@@ -293,6 +341,26 @@ CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 	new.alias = kind == REGION_MANAGED ? (unsigned char *)new.base
 					   : new.physical->alias + offset;
 	close_descriptor(new.physical);
+	*region = standin_region_add(&new);
+	return CUDA_SUCCESS;
+}
+
+/* Linux makes a second mapping of shared memory if the first one is "moved" with no bytes. */
+CUresult standin_device_memory_again(const struct standin_region *source,
+				     enum region_kind kind,
+				     struct standin_region **region)
+{
+	struct standin_region new = *source;
+	new.kind = kind;
+	new.pool = NULL;
+	new.pages = standin_arena_find(source->pages_bytes, GPU_PAGE);
+	if (!new.pages ||
+	    mremap(source->physical->alias, 0, source->pages_bytes,
+		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)new.pages) == MAP_FAILED)
+		return CUDA_ERROR_MAP_FAILED;
+	new.base = new.pages + (source->base - source->pages);
+	new.physical->mappings++;
+	standin_protect(&new);
 	*region = standin_region_add(&new);
 	return CUDA_SUCCESS;
 }
@@ -338,12 +406,31 @@ bool standin_reachable(CUdeviceptr address, size_t bytes, bool device)
 	return true;
 }
 
-/* ---- Opening device memory for kernels ---- */
-
-static bool is_closed_memory(const struct standin_region *region)
+/* The region that has an address, or whose pages have it: small memory begins inside a page. */
+static const struct standin_region *region_of_page(CUdeviceptr address)
 {
-	return region->pages && region->kind != REGION_HOST && region->kind != REGION_MANAGED;
+	const struct standin_region *region = standin_region_at(address);
+	const size_t index = regions_up_to(address);
+	if (!region && index < region_count && regions[index].pages <= address)
+		region = &regions[index];
+	return region;
 }
+
+bool standin_pages(CUdeviceptr address, size_t bytes, struct standin_pages *pages)
+{
+	const struct standin_region *region = region_of_page(address);
+	if (!region || region->freed || !is_closed_memory(region) ||
+	    (bytes && address + bytes > region->base + region->bytes))
+		return false;
+	pages->address = address / GPU_PAGE * GPU_PAGE;
+	pages->bytes = align_up(address + bytes, GPU_PAGE) - pages->address;
+	pages->buffer_id = region->buffer_id;
+	pages->host = region->alias - (region->base - region->pages) +
+		      (pages->address - region->pages);
+	return true;
+}
+
+/* ---- Opening device memory for kernels ---- */
 
 static bool reaches_device(CUcontext context, int device)
 {
@@ -359,6 +446,10 @@ static bool may_touch(CUcontext context, const struct standin_region *region)
 {
 	if (region->kind == REGION_MAPPED)
 		return region->access[context->device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	if (region->kind == REGION_ASYNC && region->pool)
+		return standin_pool_allows(region->pool, context->device);
+	if (region->kind == REGION_IMPORTED) /* opening it enabled the access */
+		return true;
 	return reaches_device(context, region->device);
 }
 
@@ -377,14 +468,16 @@ void standin_close_memory(void)
 		return;
 	for (size_t i = 0; i < region_count; i++)
 		if (is_closed_memory(&regions[i]))
-			mprotect((void *)regions[i].pages, regions[i].pages_bytes, PROT_NONE);
+			mprotect((void *)regions[i].pages, regions[i].pages_bytes,
+				 PROT_NONE);
 }
 
 void standin_region_reset(void)
 {
 	while (region_count)
 		standin_region_drop(&regions[region_count - 1]);
-	for (struct standin_object *object = standin_objects; object; object = object->next) {
+	for (struct standin_object *object = standin_objects; object;
+	     object = object->next) {
 		struct standin_physical *physical = (struct standin_physical *)object;
 		if (object->kind != OBJECT_PHYSICAL || !object->alive)
 			continue;
@@ -392,5 +485,6 @@ void standin_region_reset(void)
 		standin_physical_put(physical);
 	}
 	reservation_count = 0;
+	standin_descriptor_reset();
 	open_count = 0;
 }

@@ -77,7 +77,8 @@ static bool is_spinning(const struct standin_op *op)
 }
 
 /* Streams of the device at whose head is a wait-value, or a kernel that runs and runs. */
-static void count_stuck(int device, const struct standin_op *except, long *waits, long *spins)
+static void count_stuck(int device, const struct standin_op *except, long *waits,
+			long *spins)
 {
 	*waits = 0;
 	*spins = 0;
@@ -204,15 +205,16 @@ static void start_worker(void)
 
 static bool still_there(CUstream stream, uint64_t sequence)
 {
-	return stream->first && stream->first->sequence <= sequence && !stream->context->error;
+	return stream->first && stream->first->sequence <= sequence &&
+	       !stream->context->error;
 }
 
 /* Whether the stream stands before something that only others can end. */
 static bool is_stuck(CUstream stream)
 {
 	struct standin_op *head = stream->first;
-	return head && (head->started || waits_for_legacy(head) || hardware_refuses(head) ||
-			(head->ready && !head->ready(head)));
+	return head && (head->started || waits_for_legacy(head) ||
+			hardware_refuses(head) || (head->ready && !head->ready(head)));
 }
 
 static void wait_if_synchronous(CUstream stream, uint64_t sequence)
@@ -262,7 +264,8 @@ CUresult standin_wait_stream(CUstream stream)
 static bool any_left(CUcontext context, int device, uint64_t sequence)
 {
 	for (CUstream stream = standin_streams; stream; stream = stream->next)
-		if ((context ? stream->context == context : stream->context->device == device) &&
+		if ((context ? stream->context == context
+			     : stream->context->device == device) &&
 		    still_there(stream, sequence))
 			return true;
 	return false;

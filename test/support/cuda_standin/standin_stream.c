@@ -13,7 +13,8 @@ const void *standin_thread(void)
 	return &token;
 }
 
-CUstream standin_stream_create(CUcontext context, unsigned flags, int priority, bool counts)
+CUstream standin_stream_create(CUcontext context, unsigned flags, int priority,
+			       bool counts)
 {
 	CUstream stream = standin_object(OBJECT_STREAM, sizeof *stream, counts);
 	stream->context = context;
@@ -76,13 +77,13 @@ static CUresult create(CUstream *stream, unsigned flags, int priority)
 	return CUDA_SUCCESS;
 }
 
-ENTRY(cuStreamCreate, NEEDS_CONTEXT, (CUstream *stream, unsigned flags), (stream, flags))
+ENTRY(cuStreamCreate, NEEDS_CONTEXT, (CUstream * stream, unsigned flags), (stream, flags))
 {
 	return create(stream, flags, 0);
 }
 
 ENTRY(cuStreamCreateWithPriority, NEEDS_CONTEXT,
-      (CUstream *stream, unsigned flags, int priority), (stream, flags, priority))
+      (CUstream * stream, unsigned flags, int priority), (stream, flags, priority))
 {
 	return create(stream, flags, priority);
 }
@@ -97,7 +98,8 @@ ENTRY(cuStreamDestroy_v2, 0, (CUstream handle), (handle))
 		return result;
 	if (stream->first) {
 		standin_capture_forget(stream);
-		stream->object.alive = false; /* the scheduler unlinks it after its work */
+		stream->object.alive =
+			false; /* the scheduler unlinks it after its work */
 	} else {
 		standin_stream_destroy(stream);
 	}
@@ -124,7 +126,8 @@ STREAM_ENTRY(cuStreamSynchronize, _ptsz, UNSAFE_IN_CAPTURE, (CUstream handle), (
 	return result ? result : standin_wait_stream(stream);
 }
 
-STREAM_ENTRY(cuStreamGetCtx, _ptsz, 0, (CUstream handle, CUcontext *context), (handle, context))
+STREAM_ENTRY(cuStreamGetCtx, _ptsz, 0, (CUstream handle, CUcontext *context),
+	     (handle, context))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -136,7 +139,8 @@ STREAM_ENTRY(cuStreamGetCtx, _ptsz, 0, (CUstream handle, CUcontext *context), (h
 }
 
 STREAM_ENTRY(cuStreamGetCtx_v2, _ptsz, 0,
-	     (CUstream handle, CUcontext *context, CUgreenCtx *green), (handle, context, green))
+	     (CUstream handle, CUcontext *context, CUgreenCtx *green),
+	     (handle, context, green))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -149,7 +153,8 @@ STREAM_ENTRY(cuStreamGetCtx_v2, _ptsz, 0,
 	return CUDA_SUCCESS;
 }
 
-STREAM_ENTRY(cuStreamGetDevice, _ptsz, 0, (CUstream handle, CUdevice *device), (handle, device))
+STREAM_ENTRY(cuStreamGetDevice, _ptsz, 0, (CUstream handle, CUdevice *device),
+	     (handle, device))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -160,7 +165,8 @@ STREAM_ENTRY(cuStreamGetDevice, _ptsz, 0, (CUstream handle, CUdevice *device), (
 	return result;
 }
 
-STREAM_ENTRY(cuStreamGetId, _ptsz, 0, (CUstream handle, unsigned long long *id), (handle, id))
+STREAM_ENTRY(cuStreamGetId, _ptsz, 0, (CUstream handle, unsigned long long *id),
+	     (handle, id))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -171,7 +177,8 @@ STREAM_ENTRY(cuStreamGetId, _ptsz, 0, (CUstream handle, unsigned long long *id),
 	return result;
 }
 
-STREAM_ENTRY(cuStreamGetFlags, _ptsz, 0, (CUstream handle, unsigned *flags), (handle, flags))
+STREAM_ENTRY(cuStreamGetFlags, _ptsz, 0, (CUstream handle, unsigned *flags),
+	     (handle, flags))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -182,7 +189,8 @@ STREAM_ENTRY(cuStreamGetFlags, _ptsz, 0, (CUstream handle, unsigned *flags), (ha
 	return result;
 }
 
-STREAM_ENTRY(cuStreamGetPriority, _ptsz, 0, (CUstream handle, int *priority), (handle, priority))
+STREAM_ENTRY(cuStreamGetPriority, _ptsz, 0, (CUstream handle, int *priority),
+	     (handle, priority))
 {
 	CUstream stream;
 	CUresult result = standin_stream_of(handle, &stream);
@@ -219,6 +227,6 @@ STREAM_ENTRY(cuLaunchHostFunc, _ptsz, 0, (CUstream handle, CUhostFn function, vo
 	CUresult result = standin_stream_of(handle, &stream);
 	if (result || !function)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	const struct host_call call = {function, arg};
+	const struct host_call call = { function, arg };
 	return standin_submit(stream, standin_op(&call, sizeof call, run_host_call));
 }
