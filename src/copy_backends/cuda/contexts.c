@@ -81,34 +81,12 @@ static int capability(const struct dtc_cuda_context *context, CUdevice_attribute
 	return value;
 }
 
-/* How well an image suits the device: machine code by its version, text for any newer device. */
-static unsigned suits(const struct dtc_gpu_image *image, unsigned arch)
-{
-	if (image->arch > arch)
-		return 0;
-	if (image->is_ptx)
-		return 1;
-	return image->arch / 10 == arch / 10 ? 1 + image->arch : 0;
-}
-
 static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *context)
 {
-	unsigned major =
-		(unsigned)capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-	unsigned minor =
-		(unsigned)capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-	const struct dtc_gpu_image *best = NULL;
-	unsigned best_suit = 0;
+	int major = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	int minor = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
-	for (const struct dtc_gpu_image *image = dtc_gpu_images; image->data; image++) {
-		unsigned suit = suits(image, major * 10 + minor);
-
-		if (suit > best_suit) {
-			best = image;
-			best_suit = suit;
-		}
-	}
-	return best;
+	return dtc_gpu_image_for((uint32_t)(major * 10 + minor));
 }
 
 /*

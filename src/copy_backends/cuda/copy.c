@@ -42,7 +42,7 @@ static double calls_of(const struct dtc_question *question)
 	return (double)dtc_layout_runs(question->layout) * (double)question->count;
 }
 
-/* Rows are dear inside a device, and short ones everywhere. */
+/* Short rows are dear everywhere, and all rows inside a device. */
 static double rate_of(const struct dtc_question *question)
 {
 	const struct dtc_layout *layout = question->layout;
@@ -51,7 +51,8 @@ static double rate_of(const struct dtc_question *question)
 	if (layout->dense || layout->plain == DTC_PLAIN_RUN || !is_one_call(question))
 		return most;
 	double row = (double)layout->program->ops[0].unit_bytes;
-	return DTC_MIN(most, row * (dtc_cuda_crosses(question) ? 0.7 : 0.3));
+	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) :
+					    DTC_MIN(DTC_CUDA_ROWS_RATE, row * 0.3);
 }
 
 static double estimate(const struct dtc_question *question)

@@ -11,6 +11,7 @@
 #define DTC_CUDA_WAKE_NS 4000.0   /* until the host knows that a job is done */
 #define DTC_CUDA_COPY_NS 2300.0   /* a call of the driver's copy */
 #define DTC_CUDA_KERNEL_NS 2500.0 /* a launch */
+#define DTC_CUDA_ROWS_RATE 800.0  /* a device's copy of rows in itself */
 
 static inline bool dtc_cuda_crosses(const struct dtc_question *question)
 {
