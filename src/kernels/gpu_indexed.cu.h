@@ -21,60 +21,54 @@ DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, ui
 				     uint32_t thread, int direction)
 {
 	const struct dtc_gpu_nest *nest = &tile->entries.p->nest;
-	uint64_t up = (nest->begin + word - 1) / word * word;
-	uint64_t down = nest->end / word * word;
-	uint64_t head_end = up < nest->end ? up : nest->end;
-	uint64_t tail = down > head_end ? down : head_end;
-	uint64_t position = thread < 16 ? nest->begin + thread : tail + thread - 16;
-
-	if (thread >= 32 || position >= (thread < 16 ? head_end : nest->end) ||
-	    position < tile->begin || position >= tile->end)
-		return;
-	uint32_t inside = (uint32_t)(position % word);
-	uint32_t ahead = (uint32_t)(position - inside - tile->origin);
 	struct dtc_gpu_span span;
+	uint32_t live;
+	uint64_t position = dtc_gpu_edge(nest, word, thread, &live);
 
+	if (!live || position < tile->begin || position >= tile->end)
+		return;
+	uint32_t inside = (uint32_t)position & (word - 1);
+	uint32_t ahead = (uint32_t)(position - inside - tile->origin);
 	dtc_gpu_indexed_spans(tile, word, 1, &ahead, &span);
-	uint64_t user = span.address + inside;
-	if (direction == DTC_GPU_PACK)
-		dtc_gpu_store1(nest->packed + position, dtc_gpu_load1(user));
-	else
-		dtc_gpu_store1(user, dtc_gpu_load1(nest->packed + position));
+	dtc_gpu_move_byte(span.address + inside, nest->packed + position, direction);
 }
 
 DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				      uint32_t thread, int direction)
 {
 	const uint32_t words = DTC_GPU_WORDS(word);
-	uint64_t packed = tile->entries.p->nest.packed + tile->origin;
-	/* Whole words of the tile that are to be moved: [low, high) from its origin on. */
+	uint64_t packed = tile->entries.p->nest.packed + tile->origin + (uint64_t)(thread * word);
+	/* Whole words of the tile that are to be moved: from @low on, @count of them. */
 	uint32_t low = (uint32_t)((tile->begin - tile->origin + word - 1) / word);
 	uint32_t high = tile->end > tile->origin ? (uint32_t)((tile->end - tile->origin) / word)
 						 : 0;
+	uint32_t count = high > low ? high - low : 0;
 	struct dtc_gpu_bytes16 value[8];
 	struct dtc_gpu_span span[8];
 	uint32_t ahead[8];
 
+	if (!count)
+		return;
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
 		uint32_t number = thread + k * DTC_GPU_BLOCK;
 
-		ahead[k] = (number >= low && number < high ? number : low) * word;
+		ahead[k] = (number - low < count ? number : low) * word;
 	}
-	if (low >= high)
-		return;
 	dtc_gpu_indexed_spans(tile, word, words, ahead, span);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK == ahead[k] / word)
-			dtc_gpu_load_word(direction == DTC_GPU_PACK ? span[k].address
-								    : packed + ahead[k],
+		if (thread + k * DTC_GPU_BLOCK - low < count)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK
+						  ? span[k].address
+						  : packed + k * DTC_GPU_BLOCK * word,
 					  word, &value[k]);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK == ahead[k] / word)
-			dtc_gpu_store_word(direction == DTC_GPU_PACK ? packed + ahead[k]
-								     : span[k].address,
+		if (thread + k * DTC_GPU_BLOCK - low < count)
+			dtc_gpu_store_word(direction == DTC_GPU_PACK
+						   ? packed + k * DTC_GPU_BLOCK * word
+						   : span[k].address,
 					   word, &value[k]);
 }
 

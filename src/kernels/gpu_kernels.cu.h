@@ -19,12 +19,13 @@
 		dtc_gpu_finish(&p.done, at);        \
 	}
 
-#define DTC_GPU_KERNEL(name, params)                                         \
-	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, 4)          \
+/* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
+#define DTC_GPU_KERNEL(name, params, resident)                               \
+	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params p)
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
-	DTC_GPU_KERNEL(name, params)                \
+	DTC_GPU_KERNEL(name, params, 4)             \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
@@ -32,7 +33,7 @@
 	}
 
 #define DTC_GPU_ENTRY2(name, params, a, b)          \
-	DTC_GPU_KERNEL(name, params)                \
+	DTC_GPU_KERNEL(name, params, 3)             \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
@@ -42,7 +43,7 @@
 	}
 
 #define DTC_GPU_ENTRY3(name, params, a, b, c)       \
-	DTC_GPU_KERNEL(name, params)                \
+	DTC_GPU_KERNEL(name, params, 2)             \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \

@@ -37,37 +37,50 @@ DTC_GPU_FN uint64_t dtc_gpu_unit_address(const struct dtc_gpu_levels *levels,
 	return address;
 }
 
-/* The addresses of a word on either side. */
-struct dtc_gpu_pair {
-	uint64_t user;
-	uint64_t packed;
-};
-
-/* One byte at either end of the stretch that is no whole word: threads below 32 of one block. */
-DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
-				   const struct dtc_gpu_levels *levels, uint32_t word,
-				   uint32_t thread, int direction)
+/* A byte of the stretch that is in no whole word, at either end: threads below 32 have one each. */
+DTC_GPU_FN uint64_t dtc_gpu_edge(const struct dtc_gpu_nest *nest, uint32_t word, uint32_t thread,
+				 uint32_t *live)
 {
-	uint64_t up = (nest->begin + word - 1) / word * word;
-	uint64_t down = nest->end / word * word;
+	uint64_t mask = word - 1;
+	uint64_t up = (nest->begin + mask) & ~mask;
+	uint64_t down = nest->end & ~mask;
 	uint64_t head_end = up < nest->end ? up : nest->end;
 	uint64_t tail = down > head_end ? down : head_end;
 	uint64_t position = thread < 16 ? nest->begin + thread : tail + thread - 16;
 
-	if (thread >= 32 || position >= (thread < 16 ? head_end : nest->end))
-		return;
-	struct dtc_gpu_start start;
-	dtc_gpu_split(nest, position / word, levels->form, &start);
-	struct dtc_gpu_place place = dtc_gpu_locate(nest, &start, 0, levels->form);
-	uint64_t user = dtc_gpu_unit_address(levels, &place, word) + position % word;
-	uint64_t packed = nest->packed + position;
+	*live = thread < 32 && position < (thread < 16 ? head_end : nest->end);
+	return position;
+}
+
+DTC_GPU_FN void dtc_gpu_move_byte(uint64_t user, uint64_t packed, int direction)
+{
 	if (direction == DTC_GPU_PACK)
 		dtc_gpu_store1(packed, dtc_gpu_load1(user));
 	else
 		dtc_gpu_store1(user, dtc_gpu_load1(packed));
 }
 
-/* One tile; @word, @direction and the form are constants. */
+DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
+				   const struct dtc_gpu_levels *levels, uint32_t word,
+				   uint32_t thread, int direction)
+{
+	struct dtc_gpu_start start;
+	uint32_t live;
+	uint64_t position = dtc_gpu_edge(nest, word, thread, &live);
+
+	if (!live)
+		return;
+	dtc_gpu_split(nest, position / word, levels->form, &start);
+	struct dtc_gpu_place place = dtc_gpu_locate(nest, &start, 0, levels->form);
+	dtc_gpu_move_byte(dtc_gpu_unit_address(levels, &place, word) +
+				  (position & (word - 1)),
+			  nest->packed + position, direction);
+}
+
+/*
+ * One tile; @word, @direction and the form are constants. On the packed side a thread's words are at
+ * constant distances, which costs no registers.
+ */
 DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 				   const struct dtc_gpu_levels *levels, uint32_t word,
 				   uint32_t tile, uint32_t thread, int direction)
@@ -77,11 +90,12 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 	uint64_t last = nest->end / word;
 	uint64_t unit = first + (uint64_t)tile * (words * DTC_GPU_BLOCK);
 	uint64_t left = last > unit ? last - unit : 0;
+	uint64_t packed = nest->packed + (unit + thread) * word;
 	struct dtc_gpu_place place[8];
-	struct dtc_gpu_pair at[8];
 	struct dtc_gpu_bytes16 value[8];
 	struct dtc_gpu_start start;
 	uint32_t ahead[8];
+	uint64_t user[8];
 
 	if (tile == 0)
 		dtc_gpu_move_edges(nest, levels, word, thread, direction);
@@ -93,19 +107,21 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 		ahead[k] = thread + (thread + k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_locate_all(nest, &start, levels->form, words, ahead, place);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++) {
-		at[k].user = dtc_gpu_unit_address(levels, &place[k], word);
-		at[k].packed = nest->packed + (unit + ahead[k]) * word;
-	}
+	for (uint32_t k = 0; k < words; k++)
+		user[k] = dtc_gpu_unit_address(levels, &place[k], word);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
 		if (thread + k * DTC_GPU_BLOCK < left)
-			dtc_gpu_load_word(direction == DTC_GPU_PACK ? at[k].user : at[k].packed,
+			dtc_gpu_load_word(direction == DTC_GPU_PACK
+						  ? user[k]
+						  : packed + k * DTC_GPU_BLOCK * word,
 					  word, &value[k]);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
 		if (thread + k * DTC_GPU_BLOCK < left)
-			dtc_gpu_store_word(direction == DTC_GPU_PACK ? at[k].packed : at[k].user,
+			dtc_gpu_store_word(direction == DTC_GPU_PACK
+						   ? packed + k * DTC_GPU_BLOCK * word
+						   : user[k],
 					   word, &value[k]);
 }
 

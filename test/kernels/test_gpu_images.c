@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels' source compiles without a word for every architecture that NVRTC knows, holds all entry
+ * points and, on the machine that is measured, spills nothing; the images of the build are what they say.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base.h"
+#include "kernels/gpu.h"
+#include "kernels/gpu_images.h"
+#include "support/fixture.h"
+
+/* ---- NVRTC ------------------------------------------------------------------------------------- */
+
+static void *library;
+
+/* POSIX lets dlsym's answer be a function; C needs a detour. */
+static void find(const char *name, void *function)
+{
+	void *symbol = dlsym(library, name);
+
+	ck_assert_msg(symbol != NULL, "NVRTC has no %s", name);
+	memcpy(function, &symbol, sizeof(symbol));
+}
+
+static void *open_library(void)
+{
+	static const char *const names[] = { NVRTC_PATH, "libnvrtc.so.13", "libnvrtc.so.12",
+					     "libnvrtc.so" };
+
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(names) && !library; i++)
+		library = names[i][0] ? dlopen(names[i], RTLD_NOW) : NULL;
+	return library;
+}
+
+static int arch_count(int archs[64])
+{
+	int (*count)(int *number);
+	int (*list)(int *numbers);
+	int number = 0;
+
+	find("nvrtcGetNumSupportedArchs", &count);
+	find("nvrtcGetSupportedArchs", &list);
+	ck_assert_int_eq(count(&number), 0);
+	ck_assert_int_le(number, 64);
+	ck_assert_int_eq(list(archs), 0);
+	return number;
+}
+
+/* What the compiler has to say; to be freed. */
+static char *log_of(void *program)
+{
+	int (*log_size)(void *which, size_t *bytes);
+	int (*read_log)(void *which, char *text);
+	size_t bytes = 0;
+
+	find("nvrtcGetProgramLogSize", &log_size);
+	find("nvrtcGetProgramLog", &read_log);
+	ck_assert_int_eq(log_size(program, &bytes), 0);
+	char *text = calloc(bytes + 1, 1);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_int_eq(read_log(program, text), 0);
+	return text;
+}
+
+/* Compile for one architecture; answers the log. */
+static char *compile(int arch, void **program)
+{
+	int (*create)(void **made, const char *source, const char *name, int headers,
+		      const char *const *texts, const char *const *names);
+	int (*build)(void *which, int count, const char *const *options);
+	char option[64];
+	const char *const options[] = { option, "--std=c++11", "--ptxas-options=-v" };
+
+	find("nvrtcCreateProgram", &create);
+	find("nvrtcCompileProgram", &build);
+	snprintf(option, sizeof(option), "--gpu-architecture=sm_%d", arch);
+	ck_assert_int_eq(create(program, dtc_gpu_source(), "dtconv.cu", 0, NULL, NULL), 0);
+	int status = build(*program, 3, options);
+	char *log = log_of(*program);
+	ck_assert_msg(status == 0, "sm_%d: %.500s", arch, log);
+	return log;
+}
+
+/* How often a number other than 0 stands before " bytes spill" or " bytes stack". */
+static int spills(const char *log)
+{
+	int found = 0;
+
+	for (const char *at = log; (at = strstr(at, " bytes s")) != NULL; at++)
+		if (!strncmp(at, " bytes spill", 12) || !strncmp(at, " bytes stack", 12))
+			found += at[-1] != '0' || (at[-2] >= '0' && at[-2] <= '9');
+	return found;
+}
+
+static void check_entries(const char *log, int arch)
+{
+	for (int i = 0; i < DTC_GPU_KERNELS; i++) {
+		char quoted[128];
+
+		snprintf(quoted, sizeof(quoted), "'%s'",
+			 dtc_gpu_kernel_name((enum dtc_gpu_kernel)i));
+		ck_assert_msg(strstr(log, quoted) != NULL, "sm_%d has no %s", arch, quoted);
+	}
+}
+
+static void check_arch(int arch)
+{
+	int (*destroy)(void **program);
+	void *program = NULL;
+	char *log = compile(arch, &program);
+
+	find("nvrtcDestroyProgram", &destroy);
+	/* A message of Check has an end. */
+	const char *warning = strstr(log, "warning");
+	ck_assert_msg(!warning, "sm_%d: %.500s", arch, warning);
+	ck_assert_msg(arch != 90 || spills(log) == 0, "sm_%d: local memory %d times", arch,
+		      spills(log));
+	check_entries(log, arch);
+	free(log);
+	destroy(&program);
+}
+
+START_TEST(source_compiles_without_a_word_and_without_spills)
+{
+	int archs[64];
+	int count = arch_count(archs);
+
+	/* One architecture takes seconds: all of them on demand, else the one that is measured. */
+	for (int i = 0; i < count; i++)
+		if (fixture_everything() || archs[i] == 90)
+			check_arch(archs[i]);
+}
+END_TEST
+
+/* ---- images ------------------------------------------------------------------------------------ */
+
+static const char *find_bytes(const struct dtc_gpu_image *image, const char *text)
+{
+	return memmem(image->data, image->bytes, text, strlen(text));
+}
+
+START_TEST(images_hold_every_kernel)
+{
+	for (size_t i = 0; i < dtc_gpu_image_count; i++)
+		for (int k = 0; k < DTC_GPU_KERNELS; k++)
+			if (!find_bytes(&dtc_gpu_images[i],
+					dtc_gpu_kernel_name((enum dtc_gpu_kernel)k)))
+				ck_abort_msg("the image for %u lacks %s", dtc_gpu_images[i].arch,
+					     dtc_gpu_kernel_name((enum dtc_gpu_kernel)k));
+}
+END_TEST
+
+START_TEST(binaries_are_elf_and_ptx_is_text)
+{
+	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
+		const struct dtc_gpu_image *image = &dtc_gpu_images[i];
+
+		if (image->is_ptx)
+			ck_assert_ptr_nonnull(find_bytes(image, ".target sm_"));
+		else
+			ck_assert_int_eq(memcmp(image->data, "\177ELF", 4), 0);
+		/* PTX is handed over as a string. */
+		ck_assert_int_eq(((const char *)image->data)[image->bytes], 0);
+	}
+}
+END_TEST
+
+START_TEST(devices_get_the_nearest_image)
+{
+	static const struct {
+		uint32_t device, arch;
+		bool is_ptx;
+	} expected[] = { { 70, 0, false },  { 75, 75, false }, { 80, 80, false },
+			 { 86, 80, false }, { 89, 80, false }, { 90, 90, false },
+			 { 103, 100, false }, { 121, 120, false }, { 130, 75, true } };
+
+	for (size_t i = 0; dtc_gpu_image_count == 7 && i < DTC_ARRAY_LENGTH(expected); i++) {
+		const struct dtc_gpu_image *image = dtc_gpu_image_for(expected[i].device);
+
+		ck_assert_uint_eq(image ? image->arch : 0, expected[i].arch);
+		ck_assert(!image || image->is_ptx == expected[i].is_ptx);
+	}
+}
+END_TEST
+
+/* ---- parameters -------------------------------------------------------------------------------- */
+
+START_TEST(parameters_fit_a_launch)
+{
+	for (int k = 0; k < DTC_GPU_KERNELS; k++)
+		ck_assert_uint_le(dtc_gpu_kernel_params_bytes((enum dtc_gpu_kernel)k),
+				  DTC_GPU_PARAMS_BYTES);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("gpu images");
+	TCase *images = fixture_case(suite, "images", 60);
+
+	tcase_add_test(images, images_hold_every_kernel);
+	tcase_add_test(images, binaries_are_elf_and_ptx_is_text);
+	tcase_add_test(images, devices_get_the_nearest_image);
+	tcase_add_test(images, parameters_fit_a_launch);
+	if (open_library()) {
+		TCase *source = fixture_case(suite, "source", 600);
+
+		tcase_add_test(source, source_compiles_without_a_word_and_without_spills);
+	}
+	int status = fixture_run(suite);
+	if (status == EXIT_SUCCESS && !library) {
+		printf("NVRTC is not here: the kernels were not compiled\n");
+		return 77;
+	}
+	return status;
+}
