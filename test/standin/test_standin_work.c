@@ -240,7 +240,8 @@ START_TEST(poison_loses_the_context)
 	standin_spin(word, standin_stream);
 	standin->poison(standin_context, CUDA_ERROR_ECC_UNCORRECTABLE);
 	check_lost_context(CUDA_ERROR_ECC_UNCORRECTABLE);
-	ck_assert_uint_eq(standin->leaks(NULL, 0), 0); /* nothing of it can be given back */
+	ck_assert_uint_eq(standin->leaks(NULL, 0),
+			  0); /* nothing of it can be given back */
 	standin->reset();
 }
 END_TEST
