@@ -166,6 +166,76 @@ START_TEST(leaks_are_reported)
 }
 END_TEST
 
+static void set_environment(bool on)
+{
+	static const char *const pairs[][2] = {
+		{ "CUDA_STANDIN_DEVICES", "1" },
+		{ "CUDA_STANDIN_FAIL", "cuInit:2:3,cuDeviceGet:1:101" },
+		{ "CUDA_STANDIN_ABSENT", "cuMemMap,cuMemUnmap" }
+	};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		if (on)
+			setenv(pairs[i][0], pairs[i][1], 1);
+		else
+			unsetenv(pairs[i][0]);
+	}
+	standin->reset();
+}
+
+START_TEST(the_environment_steers_too)
+{
+	CUdevice device;
+	int count;
+	set_environment(true);
+	ck_works(cuInit(0));
+	ck_answers(cuInit(0), CUDA_ERROR_NOT_INITIALIZED);
+	ck_works(cuDeviceGetCount(&count));
+	ck_assert_int_eq(count, 1);
+	ck_answers(cuDeviceGet(&device, 0), CUDA_ERROR_INVALID_DEVICE);
+	address_of("cuMemUnmap", 13000, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+	set_environment(false);
+	ck_assert_int_eq((int)standin->get(STANDIN_DEVICES), 2);
+}
+END_TEST
+
+static bool has_line(const char *path, const char *line)
+{
+	char found[256];
+	bool seen = false;
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	while (fgets(found, sizeof found, file))
+		seen |= !strncmp(found, line, strlen(line));
+	fclose(file);
+	return seen;
+}
+
+/* A program that leaves a context behind, and says at exit what it has called. */
+START_TEST(calls_and_leaks_are_written_at_exit)
+{
+	char calls[] = "/tmp/standin-calls-XXXXXX", leaks[] = "/tmp/standin-leaks-XXXXXX";
+	int status;
+	close(mkstemp(calls));
+	close(mkstemp(leaks));
+	fflush(NULL);
+	const pid_t child = fork();
+	if (!child) {
+		CUcontext context;
+		setenv("CUDA_STANDIN_CALLS", calls, 1);
+		setenv("CUDA_STANDIN_LEAKS", leaks, 1);
+		cuInit(0);
+		cuDevicePrimaryCtxRetain(&context, 0);
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert(has_line(calls, "cuDevicePrimaryCtxRetain 1"));
+	ck_assert(has_line(leaks, "primary context of device 0"));
+	unlink(calls);
+	unlink(leaks);
+}
+END_TEST
+
 /* ---- Devices ---- */
 
 START_TEST(devices_describe_themselves)
@@ -445,6 +515,8 @@ int main(void)
 	tcase_add_test(bare, dlopen_finds_it_by_name);
 	tcase_add_test(bare, stale_streams_end_the_process);
 	tcase_add_test(bare, stale_events_answer);
+	tcase_add_test(bare, the_environment_steers_too);
+	tcase_add_test(bare, calls_and_leaks_are_written_at_exit);
 
 	TCase *tcase = standin_tcase(suite, "context");
 	tcase_add_test(tcase, calls_fail_as_told);

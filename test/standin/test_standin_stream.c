@@ -166,13 +166,16 @@ END_TEST
 
 START_TEST(a_wait_keeps_the_record_that_it_saw)
 {
-	volatile uint32_t *word = standin_word();
+	volatile uint32_t *word = standin_word(), *first = standin_word();
 	CUevent event = new_event(CU_EVENT_DISABLE_TIMING);
 	CUstream other = new_stream(CU_STREAM_NON_BLOCKING);
+	standin_spin(first,
+		     other); /* the wait comes to its turn after the second record */
 	ck_works(cuEventRecord(event, standin_stream));
 	ck_works(cuStreamWaitEvent(other, event, 0));
 	standin_spin(word, standin_stream);
 	ck_works(cuEventRecord(event, standin_stream));
+	standin_release(first);
 	ck_works(cuStreamSynchronize(other));
 	ck_answers(cuEventQuery(event), CUDA_ERROR_NOT_READY);
 	standin_release(word);

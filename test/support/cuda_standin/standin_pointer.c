@@ -64,7 +64,7 @@ static unsigned handle_types(const struct standin_region *region)
 
 static uint64_t access_flags(const struct standin_region *region)
 {
-	const CUcontext context = standin_current();
+	CUcontext context = standin_current();
 	if (region->kind != REGION_MAPPED)
 		return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 	return context ? region->access[context->device] : 0;
@@ -77,6 +77,31 @@ static struct standin_reservation range_of(const struct standin_region *region)
 	if (region->kind == REGION_MAPPED && reserved)
 		return *reserved;
 	return (struct standin_reservation){ region->base, region->bytes };
+}
+
+/* Where the memory begins and ends. False: the attribute is not about that. */
+static bool ask_range(struct answer *answer, CUpointer_attribute attribute,
+		      const struct standin_region *region)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*answer = (struct answer){ range_of(region).base, 8 };
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*answer = (struct answer){ range_of(region).bytes, 8 };
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		*answer = (struct answer){ 1, 4 };
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		*answer = (struct answer){ region->bytes, 8 };
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		*answer = (struct answer){ region->base, 8 };
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* False: there is no such attribute. */
@@ -111,15 +136,6 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 		*answer = (struct answer){ is_ipc_capable(region), 4 };
 		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		*answer = (struct answer){ range_of(region).base, 8 };
-		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		*answer = (struct answer){ range_of(region).bytes, 8 };
-		break;
-	case CU_POINTER_ATTRIBUTE_MAPPED:
-		*answer = (struct answer){ 1, 4 };
-		break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		*answer = (struct answer){ handle_types(region), 8 };
 		break;
@@ -132,12 +148,6 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*answer = (struct answer){ (uint64_t)region->pool, 8 };
 		break;
-	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-		*answer = (struct answer){ region->bytes, 8 };
-		break;
-	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-		*answer = (struct answer){ region->base, 8 };
-		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		*answer = (struct answer){ region->physical ? region->physical->block_id
 							    : 0,
@@ -147,7 +157,7 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 		*answer = (struct answer){ 0, 4 };
 		break;
 	default:
-		return false;
+		return ask_range(answer, attribute, region);
 	}
 	return true;
 }

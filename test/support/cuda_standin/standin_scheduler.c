@@ -56,7 +56,7 @@ void standin_op_free(struct standin_op *op)
 /* Work of an earlier submission in a stream that the legacy stream waits for, or the reverse. */
 static bool waits_for_legacy(const struct standin_op *op)
 {
-	const CUstream own = op->stream;
+	CUstream own = op->stream;
 	if (own->flags & CU_STREAM_NON_BLOCKING)
 		return false;
 	for (CUstream other = standin_streams; other; other = other->next) {
