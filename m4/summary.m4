@@ -36,7 +36,11 @@ libdtconv $PACKAGE_VERSION for $host
   fuzzers        $enable_fuzzers
   libraries      shared $enable_shared, static $enable_static
   installs in    $dtc_place"])
-DTC_SAY_VENDOR([CUDA],  [CUDA          ])
+AS_CASE([$have_CUDA],
+	[yes], [dtc_text="device memory, where a process has loaded the driver"],
+	[off], [dtc_text="not looked for"],
+	[dtc_text="cuda.h was not found: host memory only"])
+AS_ECHO(["  CUDA           $dtc_text"])
 AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
 DTC_SAY_VENDOR([VERBS], [verbs         ])
 DTC_SAY_VENDOR([UCX],   [UCX           ])
