@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program of the build: it makes one text of the GPU kernels' sources, and compiles that for one
- * architecture with NVRTC, which needs no GPU. It is not part of the library.
+ * A program of the build: it compiles the text of the GPU kernels for one architecture with NVRTC,
+ * which needs no GPU. It is not part of the library.
  *
- * gpu_compile text FOLDER FILE          the source FILE with what it includes from FOLDER
  * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if NVRTC
  *                                       does not know the architecture
  * gpu_compile table IMAGE...            C source of the table of those images that are not empty
@@ -14,61 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 1024
-#define FILES_MOST 64
-
 static int fail(const char *what, const char *name)
 {
 	fprintf(stderr, "gpu_compile: %s %s\n", what, name);
 	return EXIT_FAILURE;
-}
-
-/* ---- one text ----------------------------------------------------------------------------------- */
-
-/* Files that are in the text already. */
-struct included {
-	char names[FILES_MOST][LINE_BYTES];
-	size_t count;
-};
-
-static bool is_new(struct included *included, const char *name)
-{
-	for (size_t i = 0; i < included->count; i++)
-		if (!strcmp(included->names[i], name))
-			return false;
-	/* The list of kernels is there to be included several times. */
-	if (included->count < FILES_MOST && !strstr(name, "gpu_list.h"))
-		snprintf(included->names[included->count++], LINE_BYTES, "%s", name);
-	return true;
-}
-
-/* No deeper than there are files, because each is put in once. */
-static int put(struct included *included, const char *folder, const char *name)
-{
-	char path[2 * LINE_BYTES], line[LINE_BYTES], inner[LINE_BYTES];
-	int failed = 0;
-
-	if (!is_new(included, name))
-		return 0;
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	FILE *file = fopen(path, "r");
-	if (!file)
-		return fail("cannot read", path);
-	while (!failed && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "#include \"%1023[^\"]\"", inner) == 1)
-			failed = put(included, folder, inner);
-		else
-			fputs(line, stdout);
-	}
-	fclose(file);
-	return failed;
-}
-
-static int put_text(const char *folder, const char *name)
-{
-	static struct included included;
-
-	return put(&included, folder, name) || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* ---- NVRTC, as far as it is needed ---------------------------------------------------------------- */
@@ -285,11 +233,9 @@ static int put_table(char **paths)
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "text"))
-		return put_text(argv[2], argv[3]);
 	if (argc > 1 && !strcmp(argv[1], "table"))
 		return put_table(argv + 2);
 	if (argc == 5)
 		return compile(argv[1], argv[2], argv[3], argv[4]);
-	return fail("text FOLDER FILE, or", "ARCH LIBNVRTC TEXT IMAGE");
+	return fail("usage: ARCH LIBNVRTC TEXT IMAGE, or", "table IMAGE...");
 }
