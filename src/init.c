@@ -41,14 +41,15 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	int status = dtc_context_create(params, &created);
 	if (status)
 		return status;
+	created->cpu = choose_kernels(created);
+	dtc_tuning_read(created, created->cpu->name);
+	dtc_threads_tune(created);
 	status = dtc_predefined_create(created);
 	if (status) {
 		dtc_predefined_destroy(created);
 		dtc_context_destroy(created);
 		return status;
 	}
-	created->cpu = choose_kernels(created);
-	dtc_tuning_read(created, created->cpu->name);
 	*context = created;
 	return 0;
 }
