@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "copy_backends/backend.h"
+#include "copy_backends/mover.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"
@@ -44,6 +45,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	created->cpu = choose_kernels(created);
 	dtc_tuning_read(created, created->cpu->name);
 	dtc_threads_tune(created);
+	created->make_mover = dtc_mover_create;
 	status = dtc_predefined_create(created);
 	if (status) {
 		dtc_predefined_destroy(created);

@@ -32,12 +32,6 @@ struct dtc_backend_ops {
 	bool (*reaches)(enum dtconv_memory_kind kind);
 	/* Estimated nanoseconds for @bytes of @count instances; pure, no allocation. */
 	double (*estimate)(const struct dtc_layout *layout, uint64_t count, uint64_t bytes);
-	/*
-	 * Move @count whole instances, which are data, at once and without a cursor. False if that is
-	 * nothing for this backend, and nothing was done.
-	 */
-	bool (*move_at_once)(const struct dtc_layout *layout, uint64_t count, char *user,
-			     char *packed, enum dtc_direction direction);
 	/* Start the job; may finish at once. 0 or a negative status. */
 	int (*submit)(const struct dtc_job *job);
 };

@@ -9,6 +9,7 @@
 #include "datatype/program.h"
 
 struct dtconv_type;
+struct dtc_mover;
 
 /* The shapes that kernels know, from the easiest to the most general. */
 enum dtc_shape {
@@ -32,21 +33,13 @@ struct dtc_part {
 	uint64_t bytes;
 };
 
-/* What the whole program is, where moving whole instances needs no cursor. */
-enum dtc_plain {
-	DTC_PLAIN_NOT,
-	DTC_PLAIN_RUN,   /* one run */
-	DTC_PLAIN_STRIP, /* one strip */
-	DTC_PLAIN_TABLE, /* one table */
-	DTC_PLAIN_RUNS   /* runs */
-};
-
 struct dtc_layout {
 	struct dtc_program *program; /* of one instance */
 	int64_t extent;
 	uint64_t size; /* packed bytes of one instance */
 	bool dense;    /* any number of instances is one run */
-	enum dtc_plain plain;
+	/* How whole instances move without a cursor, or NULL: the host backend's, made at commit. */
+	struct dtc_mover *mover;
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */
