@@ -24,8 +24,9 @@
 /* Bytes of a row from which steps are worth laying out for each row. */
 #define PATTERN_ROW_BYTES 1024
 
-/* Runs that are listed, whatever they are. */
+/* Runs that are listed, and how long they may be on average: longer ones gain from wide words. */
 #define FEW_RUNS 64
+#define FEW_RUN_BYTES 64
 
 /* Blocks that are moved one by one before a cursor is worth its while. */
 #define FEW_BLOCKS 32
@@ -261,7 +262,7 @@ static size_t list_program(struct dtc_short_run runs[], const struct dtc_program
 			if (!set_run(&runs[n++], program, op, j))
 				return 0;
 	}
-	return n;
+	return program->bytes <= FEW_RUN_BYTES * n ? n : 0;
 }
 
 /* What has no loops: as a list if that is short, else operation by operation. */
