@@ -19,6 +19,9 @@
 #define DTC_ERROR_SLOTS 64
 #define DTC_ERROR_TEXT_MAX 384
 
+struct dtc_layout;
+struct dtc_mover;
+
 enum dtc_counter {
 	DTC_COUNT_TYPES_CREATED,
 	DTC_COUNT_TYPES_COMMITTED,
@@ -59,6 +62,8 @@ struct dtconv_context {
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_devices devices;
+	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
+	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;
 	uint64_t error_serial;
 	struct dtc_error_slot errors[DTC_ERROR_SLOTS];

@@ -11,6 +11,7 @@
 #include "context.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
+#include "copy_backends/mover.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"
@@ -42,14 +43,16 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	int status = dtc_context_create(params, &created);
 	if (status)
 		return status;
+	created->cpu = choose_kernels(created);
+	dtc_tuning_read(created, created->cpu->name);
+	dtc_threads_tune(created);
+	created->make_mover = dtc_mover_create;
 	status = dtc_predefined_create(created);
 	if (status) {
 		dtc_predefined_destroy(created);
 		dtc_context_destroy(created);
 		return status;
 	}
-	created->cpu = choose_kernels(created);
-	dtc_tuning_read(created, created->cpu->name);
 	*context = created;
 	return 0;
 }

@@ -14,8 +14,6 @@
 #include "context.h"
 #include "log.h"
 
-/* Below 256 KiB a thread, waking a thread up costs more than its help is worth. */
-#define SHARE_BYTES ((size_t)256 << 10)
 /* A cache line belongs to one thread. */
 #define CUT_BYTES 64
 
@@ -60,13 +58,20 @@ int dtc_threads_create(struct dtconv_context *context,
 	int status = 0;
 
 	*threads = (struct dtc_threads){ .most = DTC_MAX(most, (size_t)1),
-					 .share_bytes = most > 1 ? SHARE_BYTES : SIZE_MAX,
+					 .share_bytes = SIZE_MAX,
 					 .cut_bytes = CUT_BYTES,
 					 .hook = params->parallel,
 					 .hook_arg = params->parallel_arg };
 	if (most > 1 && !threads->hook)
 		status = dtc_thread_pool_create(context, most - 1, &threads->pool);
 	return status;
+}
+
+void dtc_threads_tune(struct dtconv_context *context)
+{
+	if (context->threads.most > 1)
+		context->threads.share_bytes =
+			(size_t)DTC_MIN(context->tuning.share_bytes, (uint64_t)SIZE_MAX);
 }
 
 void dtc_threads_destroy(struct dtconv_context *context)

@@ -25,6 +25,10 @@ struct dtc_threads {
 /* Read the options and DTCONV_THREADS, and start what they ask for. */
 int dtc_threads_create(struct dtconv_context *context,
 		       const struct dtconv_context_params *params);
+
+/* Take over what the context's thresholds say; until then nothing is shared. */
+void dtc_threads_tune(struct dtconv_context *context);
+
 void dtc_threads_destroy(struct dtconv_context *context);
 
 /* What is in force, in words. */

@@ -24,10 +24,14 @@ struct dtconv_context;
  *
  * stream_bytes: the default is where targets begin to outgrow what a processor of today has of
  * its last cache to itself.
+ *
+ * share_bytes: below it, waking a thread up costs more than its help is worth.
  */
-#define DTC_THRESHOLDS(X)                                \
-	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX, \
-	  "targets of so many bytes and more are written past the caches")
+#define DTC_THRESHOLDS(X)                                                \
+	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                 \
+	  "targets of so many bytes and more are written past the caches") \
+	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,        \
+	  "a thread that shares a move gets at least so many bytes")
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 

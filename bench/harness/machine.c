@@ -77,6 +77,36 @@ static void write_engines(FILE *json, const struct session *s, bool absent)
 	}
 }
 
+/* What `dtconv info` says of a threshold: "NAME: VALUE (default ..."; false if the line is none. */
+static bool write_threshold(FILE *json, const char *line, const char *separator)
+{
+	size_t length = strcspn(line, "\n");
+	const char *colon = memchr(line, ':', length);
+	const char *rest = strstr(line, " (default ");
+
+	if (!colon || !rest || rest > line + length)
+		return false;
+	fprintf(json, "%s\"%.*s\":%.*s", separator, (int)(colon - line), line,
+		(int)(rest - colon - 2), colon + 2);
+	return true;
+}
+
+static void write_thresholds(FILE *json, const struct session *s)
+{
+	const char *separator = "";
+	char info[4096];
+	size_t length;
+
+	fputs(",\"thresholds\":{", json);
+	dtconv_context_format_info(s->context, info, sizeof(info), &length);
+	for (const char *line = info; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (write_threshold(json, line, separator))
+			separator = ",";
+	}
+	putc('}', json);
+}
+
 void machine_write(FILE *json, const struct session *s)
 {
 	char name[128];
@@ -99,6 +129,7 @@ void machine_write(FILE *json, const struct session *s)
 	json_string(json, s->options->command);
 	fprintf(json, ",\"threads\":%zu", s->options->threads);
 	fprintf(json, ",\"clock\":\"%s\"", bench_times_processor() ? "cpu" : "wall");
+	write_thresholds(json, s);
 	fprintf(json, ",\"seed\":%llu,\"engines\":[",
 		(unsigned long long)s->options->seed);
 	write_engines(json, s, false);

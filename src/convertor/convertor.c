@@ -58,6 +58,15 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 			"%s: an operation is in flight; test or wait for it first", caller);
 }
 
+/* The mover of a stream as the convertor is now; see the member. */
+static const struct dtc_mover *mover_of(const struct dtconv_convertor *convertor)
+{
+	if (convertor->count != 1 || convertor->typed || convertor->checksum.on ||
+	    convertor->operation.in_flight)
+		return NULL;
+	return convertor->cursor.layout->mover;
+}
+
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor)
@@ -82,6 +91,7 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 	created->typed = NULL;
 	created->checksum = (struct dtc_checksum){ .on = false };
 	created->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
+	created->mover = mover_of(created);
 	*convertor = created;
 	return 0;
 }
@@ -104,8 +114,10 @@ int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count, void 
 	return dtc_convertor_create(type, count, buffer, DTC_UNPACK, __func__, convertor);
 }
 
-static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, size_t count,
-		  char *buffer, enum dtc_direction direction, const char *caller)
+/* Off the way of calls that bind the same type again. */
+static DTC_NOINLINE int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type,
+			       size_t count, char *buffer, enum dtc_direction direction,
+			       const char *caller)
 {
 	int status = dtc_convertor_check_idle(convertor, caller);
 
@@ -121,7 +133,8 @@ static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, 
 	if (status)
 		return status;
 	dtc_cursor_init(&convertor->cursor, dtc_type_layout(type), count);
-	dtc_checksum_reset(&convertor->checksum);
+	if (convertor->checksum.on)
+		dtc_checksum_reset(&convertor->checksum);
 	if (type != convertor->type) {
 		dtconv_type_ref(type);
 		dtconv_type_unref(convertor->type);
@@ -130,7 +143,22 @@ static int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type, 
 	convertor->count = count;
 	convertor->user = buffer;
 	convertor->direction = direction;
+	convertor->mover = mover_of(convertor);
 	return 0;
+}
+
+/* The same stream out of another buffer, which is what most calls are; false if it is anything else. */
+static inline bool rebind_buffer(struct dtconv_convertor *convertor,
+				 const struct dtconv_type *type, size_t count, char *buffer,
+				 enum dtc_direction direction)
+{
+	if (!convertor->mover || type != convertor->type || count != 1)
+		return false;
+	convertor->cursor.position = 0;
+	convertor->cursor.begun = false;
+	convertor->user = buffer;
+	convertor->direction = direction;
+	return true;
 }
 
 int dtconv_convertor_rebind_pack(struct dtconv_convertor *convertor, struct dtconv_type *type,
@@ -138,7 +166,11 @@ int dtconv_convertor_rebind_pack(struct dtconv_convertor *convertor, struct dtco
 {
 	if (!convertor || !type)
 		return DTCONV_ERR_INVAL;
-	return rebind(convertor, type, count, (char *)(uintptr_t)buffer, DTC_PACK, __func__);
+	char *user = (char *)(uintptr_t)buffer;
+
+	if (rebind_buffer(convertor, type, count, user, DTC_PACK))
+		return 0;
+	return rebind(convertor, type, count, user, DTC_PACK, __func__);
 }
 
 int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
@@ -146,6 +178,8 @@ int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor,
 {
 	if (!convertor || !type)
 		return DTCONV_ERR_INVAL;
+	if (rebind_buffer(convertor, type, count, buffer, DTC_UNPACK))
+		return 0;
 	return rebind(convertor, type, count, buffer, DTC_UNPACK, __func__);
 }
 
@@ -242,6 +276,7 @@ int dtc_convertor_configure(struct dtconv_convertor *convertor,
 	convertor->placement = placement_of(&all);
 	dtc_checksum_reset(&convertor->checksum);
 	dtc_cursor_seek(&convertor->cursor, 0);
+	convertor->mover = mover_of(convertor);
 	return 0;
 }
 
@@ -301,6 +336,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	copy->direction = convertor->direction;
 	copy->checksum = convertor->checksum;
 	copy->placement = convertor->placement;
+	copy->mover = convertor->mover;
 	dtc_cursor_copy(&copy->cursor, &convertor->cursor);
 	*clone = copy;
 	return 0;

@@ -31,6 +31,11 @@ struct dtconv_convertor {
 	char *user;
 	enum dtc_direction direction;
 	struct dtc_operation operation;
+	/*
+	 * The layout's, if the stream is one instance and the convertor is idle and does nothing but
+	 * move it: what is at position 0 then needs no other question. NULL otherwise.
+	 */
+	const struct dtc_mover *mover;
 	struct dtc_typed *typed; /* NULL: the bytes of memory are moved as they are */
 	struct dtc_checksum checksum;
 	struct dtc_placement placement;

@@ -13,16 +13,6 @@
 #include "log.h"
 #include "parallel.h"
 
-bool dtc_device_is_needless(struct dtconv_context *context, const struct dtc_placement *placement,
-			    const char *user, const char *packed)
-{
-	if (placement->user == DTCONV_MEMORY_HOST && placement->packed == DTCONV_MEMORY_HOST)
-		return true;
-	return placement->user <= DTCONV_MEMORY_HOST &&
-	       placement->packed <= DTCONV_MEMORY_HOST &&
-	       dtc_memory_is_ordinary(context, user, packed);
-}
-
 /* Memory as the caller says, without a look at it. */
 static struct dtc_memory as_told(enum dtconv_memory_kind kind)
 {

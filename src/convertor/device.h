@@ -30,8 +30,16 @@ struct dtc_move {
 };
 
 /* Whether both sides are surely ordinary host memory. */
-bool dtc_device_is_needless(struct dtconv_context *context, const struct dtc_placement *placement,
-			    const char *user, const char *packed);
+static inline bool dtc_device_is_needless(struct dtconv_context *context,
+					  const struct dtc_placement *placement,
+					  const char *user, const char *packed)
+{
+	if (placement->user == DTCONV_MEMORY_HOST && placement->packed == DTCONV_MEMORY_HOST)
+		return true;
+	return placement->user <= DTCONV_MEMORY_HOST &&
+	       placement->packed <= DTCONV_MEMORY_HOST &&
+	       dtc_memory_is_ordinary(context, user, packed);
+}
 
 /*
  * Start a move. The last of its jobs may be in flight after: then @event has a backend. @moved is

@@ -10,6 +10,7 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
+#include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "device.h"
@@ -78,28 +79,51 @@ static inline size_t move_dense(const struct dtc_layout *layout, size_t size, ch
 	return size;
 }
 
-/*
- * Whole instances of a simple layout need neither cursor nor plan. Answers false if the call is
- * anything else, errors included.
- */
-static inline bool move_at_once(const struct dtconv_type *type, size_t count, char *user,
-				char *packed, size_t bytes, enum dtc_direction direction,
-				size_t *moved)
+/* Whether a stream of @size bytes is whole and fits. */
+static inline bool has_room(enum dtc_direction direction, size_t bytes, size_t size)
+{
+	return direction == DTC_PACK ? bytes >= size : bytes == size;
+}
+
+/* One instance of a layout that has a mover; false if the call is anything else, errors included. */
+static inline bool move_instance(const struct dtconv_type *type, size_t count, char *user,
+				 char *packed, size_t bytes, enum dtc_direction direction,
+				 size_t *moved)
 {
 	const struct dtc_layout *layout = dtc_type_layout(type);
+	const struct dtc_mover *mover = layout ? layout->mover : NULL;
+
+	if (DTC_UNLIKELY(!mover) || count != 1 || !has_room(direction, bytes, mover->bytes) ||
+	    !dtc_memory_is_ordinary(type->context, user, packed))
+		return false;
+	if (moved)
+		*moved = mover->bytes;
+	dtc_mover_move(mover, user, packed, direction);
+	return true;
+}
+
+/*
+ * Whole instances that are dense or have a mover need neither cursor nor plan. Answers false if the
+ * call is anything else, errors included.
+ */
+static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t count, char *user, char *packed,
+			   size_t bytes, enum dtc_direction direction, size_t *moved)
+{
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	const uint64_t stream_bytes = type->context->tuning.stream_bytes;
 	size_t size;
 
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
 	    (count > 1 && dtc_convertor_is_too_long(&type->bounds, count)))
 		return false;
-	if (DTC_UNLIKELY(dtc_parallel_is_worth(type->context, size) ||
-			 !dtc_memory_is_ordinary(type->context, user, packed)))
+	if (size >= stream_bytes || dtc_parallel_is_worth(type->context, size) ||
+	    !dtc_memory_is_ordinary(type->context, user, packed))
 		return false;
-	if (layout->dense && size < type->context->tuning.stream_bytes)
+	if (layout->dense)
 		size = move_dense(layout, size, user, packed, bytes, direction);
-	else if (bytes < size || !size ||
-		 !dtc_host_backend.move_at_once(layout, count, user, packed, direction))
+	else if (bytes < size || !size || !layout->mover ||
+		 !dtc_mover_move_many(layout->mover, count, user, packed, direction))
 		return false;
 	count_call(type->context, direction, size);
 	if (moved)
@@ -126,7 +150,7 @@ static int check_room(const struct dtconv_type *type, enum dtc_direction directi
 	return 0;
 }
 
-static int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
+static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
 		      size_t bytes, enum dtc_direction direction, size_t *moved,
 		      const char *caller)
 {
@@ -160,11 +184,12 @@ int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	if (move_at_once(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
-			 moved))
+	char *user = (char *)(uintptr_t)buffer;
+
+	if (move_instance(type, count, user, packed, capacity, DTC_PACK, moved) ||
+	    move_instances(type, count, user, packed, capacity, DTC_PACK, moved))
 		return 0;
-	return move_whole(type, count, (char *)(uintptr_t)buffer, packed, capacity, DTC_PACK,
-			  moved, __func__);
+	return move_whole(type, count, user, packed, capacity, DTC_PACK, moved, __func__);
 }
 
 int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const void *packed,
@@ -172,11 +197,12 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	if (move_at_once(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
-			 moved))
+	char *stream = (char *)(uintptr_t)packed;
+
+	if (move_instance(type, count, buffer, stream, bytes, DTC_UNPACK, moved) ||
+	    move_instances(type, count, buffer, stream, bytes, DTC_UNPACK, moved))
 		return 0;
-	return move_whole(type, count, buffer, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
-			  moved, __func__);
+	return move_whole(type, count, buffer, stream, bytes, DTC_UNPACK, moved, __func__);
 }
 
 /* ---- with a representation, an operation or a checksum ------------------------------------- */
@@ -360,24 +386,47 @@ static int move_fragment(struct dtconv_convertor *convertor, char *packed, size_
 	return move_next(convertor, packed, bytes, moved, caller);
 }
 
-/* A whole stream of a simple layout; false if it is anything else, errors included. */
-static inline bool move_stream_at_once(struct dtconv_convertor *convertor, char *packed, size_t bytes,
-				       enum dtc_direction direction, size_t *moved)
+/*
+ * The whole stream of a convertor that does nothing else, by its layout's mover; false if it is
+ * anything else, errors included.
+ */
+static inline bool move_stream(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+			       enum dtc_direction direction, size_t *moved)
 {
 	struct dtc_cursor *cursor = &convertor->cursor;
+	const struct dtc_mover *mover = convertor->mover;
 
-	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
-	    dtc_parallel_is_worth(convertor->type->context, (size_t)cursor->size) ||
-	    convertor->checksum.on || convertor->operation.in_flight ||
+	if (!mover || cursor->position || !has_room(direction, bytes, mover->bytes) ||
 	    convertor->direction != direction ||
 	    !dtc_device_is_needless(convertor->type->context, &convertor->placement,
+				    convertor->user, packed))
+		return false;
+	dtc_cursor_finish(cursor);
+	*moved = mover->bytes;
+	dtc_mover_move(mover, convertor->user, packed, direction);
+	return true;
+}
+
+/* The same for several instances, which have no mover but their layout's. */
+static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+			 enum dtc_direction direction, size_t *moved)
+{
+	struct dtc_cursor *cursor = &convertor->cursor;
+	const struct dtc_layout *layout = cursor->layout;
+	const struct dtconv_context *context = convertor->type->context;
+
+	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
+	    dtc_parallel_is_worth(context, (size_t)cursor->size) ||
+	    cursor->size >= context->tuning.stream_bytes || convertor->checksum.on ||
+	    convertor->operation.in_flight || convertor->direction != direction ||
+	    !layout->mover ||
+	    !dtc_device_is_needless(convertor->type->context, &convertor->placement,
 				    convertor->user, packed) ||
-	    !dtc_host_backend.move_at_once(cursor->layout, cursor->count, convertor->user, packed,
-					 direction))
+	    !dtc_mover_move_many(layout->mover, (size_t)cursor->count, convertor->user, packed,
+				 direction))
 		return false;
 	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
-	count_call(convertor->type->context, direction, *moved);
 	return true;
 }
 
@@ -389,14 +438,37 @@ static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_
 			bytes, moved);
 }
 
+/* Off the way of whole streams that have a mover. */
+static DTC_NOINLINE int pack_fragment(struct dtconv_convertor *convertor, char *packed,
+				      size_t capacity, size_t *moved)
+{
+	if (move_streams(convertor, packed, capacity, DTC_PACK, moved))
+		return 0;
+	return move_fragment(convertor, packed, capacity, DTC_PACK, moved,
+			     "dtconv_convertor_pack");
+}
+
+static DTC_NOINLINE int unpack_fragment(struct dtconv_convertor *convertor, char *packed,
+					size_t bytes, size_t *moved)
+{
+	static const char caller[] = "dtconv_convertor_unpack";
+	int status = 0;
+
+	if (!move_streams(convertor, packed, bytes, DTC_UNPACK, moved))
+		status = move_fragment(convertor, packed, bytes, DTC_UNPACK, moved, caller);
+	if (!status && *moved < bytes)
+		return surplus(convertor, bytes, *moved, caller);
+	return status;
+}
+
 int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed, size_t capacity,
 			  size_t *moved)
 {
 	if (!convertor || !moved)
 		return DTCONV_ERR_INVAL;
-	if (move_stream_at_once(convertor, packed, capacity, DTC_PACK, moved))
+	if (move_stream(convertor, packed, capacity, DTC_PACK, moved))
 		return 0;
-	return move_fragment(convertor, packed, capacity, DTC_PACK, moved, __func__);
+	return pack_fragment(convertor, packed, capacity, moved);
 }
 
 int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
@@ -404,14 +476,11 @@ int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *pack
 {
 	if (!convertor || !moved)
 		return DTCONV_ERR_INVAL;
-	int status = 0;
+	char *stream = (char *)(uintptr_t)packed;
 
-	if (!move_stream_at_once(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK, moved))
-		status = move_fragment(convertor, (char *)(uintptr_t)packed, bytes, DTC_UNPACK,
-				       moved, __func__);
-	if (!status && *moved < bytes)
-		return surplus(convertor, bytes, *moved, __func__);
-	return status;
+	if (move_stream(convertor, stream, bytes, DTC_UNPACK, moved))
+		return 0;
+	return unpack_fragment(convertor, stream, bytes, moved);
 }
 
 /* ---- started operations -------------------------------------------------------------------- */
@@ -444,6 +513,7 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 	if (status)
 		return status;
 	*operation = (struct dtc_operation){.in_flight = true, .done = done, .arg = arg};
+	convertor->mover = NULL;
 	operation->status = start_next(convertor, packed, bytes, __func__);
 	if (!operation->status && convertor->direction == DTC_UNPACK && operation->moved < bytes)
 		operation->status = surplus(convertor, bytes, operation->moved, __func__);

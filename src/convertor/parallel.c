@@ -19,6 +19,7 @@ struct split {
 	uint64_t first_bytes;
 	uint64_t slice_bytes;
 	size_t slices;
+	size_t crew; /* threads that share them */
 };
 
 /* ---- where to cut -------------------------------------------------------------------------- */
@@ -88,9 +89,23 @@ static uint64_t slice_begin(const struct split *split, size_t index)
 		       split->job->bytes);
 }
 
-static void move_slice(void *arg, size_t index)
+/*
+ * Which slice the task with a number is: those taken at the same time lie as far apart as there are
+ * threads, because processors fetch lines ahead, also those that their neighbour writes.
+ */
+static size_t slice_of(const struct split *split, size_t task)
+{
+	size_t rank = task % split->crew;
+	size_t rest = split->slices % split->crew;
+
+	return rank * (split->slices / split->crew) + DTC_MIN(rank, rest) +
+	       task / split->crew;
+}
+
+static void move_slice(void *arg, size_t task)
 {
 	const struct split *split = arg;
+	size_t index = slice_of(split, task);
 	const struct dtc_job *whole = split->job;
 	uint64_t begin = slice_begin(split, index);
 	struct dtc_cursor cursor;
@@ -126,6 +141,7 @@ bool dtc_parallel_move(struct dtconv_context *context, struct dtc_cursor *cursor
 
 	if (crew < 2)
 		return false;
+	split.crew = crew;
 	cut(&split, &job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
 	    threads->cut_bytes);
 	if (split.slices < 2 ||

@@ -59,15 +59,12 @@ struct dtc_backend_ops {
 	bool (*can)(const struct dtc_question *question, const char **reason);
 	/* Estimated nanoseconds; pure, no allocation, no device call. */
 	double (*estimate)(const struct dtc_question *question);
-	/*
-	 * Move @count whole instances, which are data, at once and without a cursor. False if that is
-	 * nothing for this backend, and nothing was done.
-	 */
-	bool (*move_at_once)(const struct dtc_layout *layout, uint64_t count, char *user,
-			     char *packed, enum dtc_direction direction);
 	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
-	/* 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but DTCONV_INPROGRESS ends the event. */
+	/*
+	 * 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but
+	 * DTCONV_INPROGRESS ends the event.
+	 */
 	int (*test)(struct dtc_event *event);
 };
 

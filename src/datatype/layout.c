@@ -11,24 +11,6 @@
 #include "checked.h"
 #include "text.h"
 
-static enum dtc_plain plainness(const struct dtc_program *program)
-{
-	static const enum dtc_plain of_one[] = {
-		[DTC_OP_RUN] = DTC_PLAIN_RUN,
-		[DTC_OP_STRIP] = DTC_PLAIN_STRIP,
-		[DTC_OP_TABLE] = DTC_PLAIN_TABLE,
-		[DTC_OP_LOOP] = DTC_PLAIN_NOT,
-		[DTC_OP_TABLE_LOOP] = DTC_PLAIN_NOT,
-	};
-
-	if (program->op_count == 1)
-		return of_one[program->ops[0].kind];
-	for (uint32_t i = 0; i < program->op_count; i++)
-		if (program->ops[i].kind != DTC_OP_RUN)
-			return DTC_PLAIN_NOT;
-	return program->op_count ? DTC_PLAIN_RUNS : DTC_PLAIN_NOT;
-}
-
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
 {
 	struct dtc_layout *layout = dtc_alloc(program->context, sizeof(*layout));
@@ -41,7 +23,11 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 		.program = program, .extent = extent, .size = program->bytes};
 	layout->dense = program->op_count == 1 && program->ops[0].kind == DTC_OP_RUN &&
 			extent == (int64_t)program->bytes;
-	layout->plain = plainness(program);
+	if (program->context->make_mover &&
+	    program->context->make_mover(layout, &layout->mover)) {
+		dtc_layout_destroy(layout);
+		return NULL;
+	}
 	return layout;
 }
 
@@ -62,6 +48,7 @@ void dtc_layout_destroy(struct dtc_layout *layout)
 	struct dtconv_context *context = layout->program->context;
 
 	release_images(atomic_load_explicit(&layout->images, memory_order_acquire));
+	dtc_free(context, layout->mover);
 	dtc_program_unref(layout->program);
 	dtc_free(context, layout);
 }

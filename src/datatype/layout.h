@@ -9,6 +9,7 @@
 #include "datatype/program.h"
 
 struct dtconv_type;
+struct dtc_mover;
 
 /* The shapes that kernels know, from the easiest to the most general. */
 enum dtc_shape {
@@ -32,15 +33,6 @@ struct dtc_part {
 	uint64_t bytes;
 };
 
-/* What the whole program is, where moving whole instances needs no cursor. */
-enum dtc_plain {
-	DTC_PLAIN_NOT,
-	DTC_PLAIN_RUN,   /* one run */
-	DTC_PLAIN_STRIP, /* one strip */
-	DTC_PLAIN_TABLE, /* one table */
-	DTC_PLAIN_RUNS   /* runs */
-};
-
 /* What a device keeps of a layout: hung in by a copy backend, released with the layout. */
 struct dtc_layout_image {
 	struct dtc_layout_image *next;
@@ -52,7 +44,8 @@ struct dtc_layout {
 	int64_t extent;
 	uint64_t size; /* packed bytes of one instance */
 	bool dense;    /* any number of instances is one run */
-	enum dtc_plain plain;
+	/* How whole instances move without a cursor, or NULL: the host backend's, made at commit. */
+	struct dtc_mover *mover;
 	/* Devices' copies; added, never taken away, while the layout lives. */
 	struct dtc_layout_image *_Atomic images;
 };

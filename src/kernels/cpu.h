@@ -64,6 +64,19 @@ struct dtc_entries {
 	enum dtc_stream stream;
 };
 
+/*
+ * @outer x @inner blocks of @block bytes, the first at @disp of the user's side, where rows and blocks
+ * have these strides; on the packed side they follow each other.
+ */
+struct dtc_nest {
+	ptrdiff_t disp;
+	size_t outer, inner, block;
+	ptrdiff_t outer_stride, inner_stride;
+};
+
+/* Copy a nest's blocks; the sides do not overlap. */
+typedef void (*dtc_nest_fn)(const struct dtc_nest *nest, char *user, char *packed);
+
 struct dtc_short_run {
 	int32_t disp;
 	uint32_t bytes;
@@ -82,7 +95,11 @@ struct dtc_pattern {
 	char *user;
 	char *packed;
 	enum dtc_direction direction;
+	const void *steps; /* what lay_out wrote down for this direction, or NULL */
 };
+
+/* Room for what lay_out writes, aligned for any type. */
+#define DTC_STEPS_MAX 2048
 
 /* One set of kernels, compiled for one instruction set. */
 struct dtc_cpu_kernels {
@@ -95,8 +112,15 @@ struct dtc_cpu_kernels {
 	 */
 	void (*transpose)(const struct dtc_grid *grid);
 	void (*table)(const struct dtc_entries *entries);
+	/* The function for nests of that block. */
+	dtc_nest_fn (*nest)(size_t block, enum dtc_direction direction);
 	/* Copy a pattern's runs; false if runs one by one are as good, and nothing was done. May be NULL. */
 	bool (*pattern)(const struct dtc_pattern *pattern);
+	/*
+	 * Write down how a pattern of any number of periods from @pattern->periods on is copied; answers
+	 * the bytes written, at most DTC_STEPS_MAX, or 0 if runs one by one are as good. NULL with pattern.
+	 */
+	size_t (*lay_out)(const struct dtc_pattern *pattern, void *steps);
 };
 
 /* All sets of this build, the plainest first; ends with NULL. */
@@ -110,6 +134,12 @@ const struct dtc_cpu_kernels *dtc_cpu_find(const char *name);
 
 /* The best set for this processor. */
 const struct dtc_cpu_kernels *dtc_cpu_best(void);
+
+/* Copy a list of runs, which are @packed one behind the other. */
+void dtc_cpu_pack_runs(const struct dtc_short_run runs[], size_t count, const char *user,
+		       char *packed);
+void dtc_cpu_unpack_runs(const struct dtc_short_run runs[], size_t count, char *user,
+			 const char *packed);
 
 /* Copy one run. */
 void dtc_cpu_run(char *to, const char *from, size_t bytes);

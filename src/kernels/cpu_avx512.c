@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "cpu_grid.h"
+#include "cpu_nest.h"
 #include "cpu_pattern.h"
 #include "cpu_sets.h"
 #include "cpu_stream.h"
@@ -16,5 +17,7 @@ const struct dtc_cpu_kernels dtc_cpu_avx512 = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.nest = dtc_nest_of,
 	.pattern = dtc_move_pattern,
+	.lay_out = dtc_lay_out_pattern,
 };

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "cpu_grid.h"
+#include "cpu_nest.h"
 #include "cpu_sets.h"
 #include "cpu_stream.h"
 #include "cpu_table.h"
@@ -15,4 +16,5 @@ const struct dtc_cpu_kernels dtc_cpu_generic = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.nest = dtc_nest_of,
 };

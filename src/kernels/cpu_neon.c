@@ -8,6 +8,7 @@
 #define DTC_NEON_TILES
 
 #include "cpu_grid.h"
+#include "cpu_nest.h"
 #include "cpu_sets.h"
 #include "cpu_stream.h"
 #include "cpu_table.h"
@@ -18,4 +19,5 @@ const struct dtc_cpu_kernels dtc_cpu_neon = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.nest = dtc_nest_of,
 };

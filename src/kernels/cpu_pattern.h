@@ -40,15 +40,17 @@ struct step {
 	uint8_t index[2 * WINDOW_BYTES];
 };
 
+/* What a round is. Kept for later, it is as long as @count says. */
 struct steps {
-	struct step step[STEPS_MAX];
 	size_t count;
-	size_t rounds;       /* how often they are gone through */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
 	ptrdiff_t user_step; /* of a round */
 	ptrdiff_t user_end;  /* where the last step's last run ends */
+	struct step step[STEPS_MAX];
 };
+
+_Static_assert(sizeof(struct steps) <= DTC_STEPS_MAX, "steps outgrow their place");
 
 DTC_INLINE __mmask64 first_bytes(size_t bytes)
 {
@@ -143,7 +145,6 @@ static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 
 	steps->count = 0;
 	steps->periods = periods_of_a_round(pattern);
-	steps->rounds = pattern->periods / steps->periods;
 	steps->user_step = (ptrdiff_t)steps->periods * pattern->user_step;
 	steps->packed_bytes = steps->periods * pattern->packed_step;
 	for (size_t i = 0; i < steps->periods; i++) {
@@ -287,24 +288,40 @@ static void finish_pattern(const struct dtc_pattern *pattern, size_t first)
 	}
 }
 
+static void move_steps(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	size_t rounds = pattern->periods / steps->periods;
+	/* What the last inexact step touches in vain must be other rounds' bytes. */
+	size_t exact = 1 + WINDOW_BYTES / steps->packed_bytes;
+	size_t inexact = rounds > exact ? rounds - exact : 0;
+	size_t known = steps->count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps->count : 0;
+	bool unpack = pattern->direction == DTC_UNPACK;
+
+	rounds_of_steps[known][unpack](steps, pattern, 0, inexact);
+	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
+	finish_pattern(pattern, rounds * steps->periods);
+}
+
 static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 {
 	struct steps steps;
 
-	if (!plan_steps(&steps, pattern))
+	if (pattern->steps)
+		move_steps(pattern->steps, pattern);
+	else if (plan_steps(&steps, pattern))
+		move_steps(&steps, pattern);
+	else
 		return false;
-	/* What the last inexact step touches in vain must be other rounds' bytes. */
-	size_t exact = 1 + WINDOW_BYTES / steps.packed_bytes;
-	size_t inexact = steps.rounds > exact ? steps.rounds - exact : 0;
-
-	size_t known = steps.count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps.count : 0;
-	bool unpack = pattern->direction == DTC_UNPACK;
-
-	rounds_of_steps[known][unpack](&steps, pattern, 0, inexact);
-	(unpack ? unpack_steps_exactly : pack_steps_exactly)(&steps, pattern, inexact,
-							     steps.rounds);
-	finish_pattern(pattern, steps.rounds * steps.periods);
 	return true;
+}
+
+static size_t dtc_lay_out_pattern(const struct dtc_pattern *pattern, void *steps)
+{
+	struct steps *planned = steps;
+
+	if (!plan_steps(planned, pattern))
+		return 0;
+	return offsetof(struct steps, step) + planned->count * sizeof(planned->step[0]);
 }
 
 #endif

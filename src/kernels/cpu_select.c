@@ -62,6 +62,37 @@ const struct dtc_cpu_kernels *dtc_cpu_best(void)
 	return best;
 }
 
+/* The commonest lengths first: a question costs as much as a move. */
+DTC_INLINE void copy_short_run(char *to, const char *from, size_t bytes)
+{
+	if (bytes == 8)
+		*(dtc_8_bytes *)to = *(const dtc_8_bytes *)from;
+	else if (bytes == 16)
+		*(dtc_16_bytes *)to = *(const dtc_16_bytes *)from;
+	else if (bytes == 4)
+		*(dtc_4_bytes *)to = *(const dtc_4_bytes *)from;
+	else
+		dtc_copy_block(to, from, bytes);
+}
+
+void dtc_cpu_pack_runs(const struct dtc_short_run runs[], size_t count, const char *user,
+		       char *packed)
+{
+	for (size_t i = 0; i < count; i++) {
+		copy_short_run(packed, user + runs[i].disp, runs[i].bytes);
+		packed += runs[i].bytes;
+	}
+}
+
+void dtc_cpu_unpack_runs(const struct dtc_short_run runs[], size_t count, char *user,
+			 const char *packed)
+{
+	for (size_t i = 0; i < count; i++) {
+		copy_short_run(user + runs[i].disp, packed, runs[i].bytes);
+		packed += runs[i].bytes;
+	}
+}
+
 void dtc_cpu_run(char *to, const char *from, size_t bytes)
 {
 	dtc_copy_block(to, from, bytes);

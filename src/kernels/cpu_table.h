@@ -5,6 +5,7 @@
 #ifndef DTC_KERNELS_CPU_TABLE_H
 #define DTC_KERNELS_CPU_TABLE_H
 
+#include "base.h"
 #include "cpu.h"
 #include "cpu_block.h"
 #include "cpu_stream.h"
@@ -12,10 +13,12 @@
 
 /*
  * Fetching a block's first line ahead of its use pays when the blocks come from beyond the
- * second cache, and costs a third of the speed when they do not.
+ * second cache, and costs a third of the speed when they do not: blocks that are few, however far
+ * apart, are mostly still there from the last call.
  */
 #define PREFETCH_ENTRIES 16
 #define PREFETCH_SPAN (1 << 20)
+#define PREFETCH_LEAST ((1 << 19) / DTC_CACHE_LINE)
 
 /*
  * The table's columns, in registers: stores through char pointers would make the compiler read
@@ -39,7 +42,8 @@ static struct columns columns_of(const struct dtc_entries *entries)
 				.shift = table->disp_shift,
 				.last = table->count - 1,
 				.user = (uintptr_t)entries->user,
-				.prefetch = table->span > PREFETCH_SPAN};
+				.prefetch = table->span > PREFETCH_SPAN &&
+					    table->count >= PREFETCH_LEAST};
 }
 
 DTC_INLINE char *address(const struct columns *columns, bool wide, uint64_t entry)
@@ -104,49 +108,79 @@ DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool
 		move_equal_scaled(entries, bytes, entries->table->disp_shift, wide, unpack);
 }
 
-DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)
+/* Bytes in the entries before @entry; the column is in registers. */
+DTC_INLINE uint64_t bytes_before(const char *prefixes, bool wide, unsigned shift, uint64_t entry)
+{
+	uint64_t scaled = wide ? ((const uint64_t *)(const void *)prefixes)[entry]
+			       : ((const uint32_t *)(const void *)prefixes)[entry];
+
+	return scaled << shift;
+}
+
+DTC_INLINE void move_unlike_scaled(const struct dtc_entries *entries, bool wide, bool wide_prefixes,
+				   bool unpack)
 {
 	const struct columns columns = columns_of(entries);
-	const struct dtc_table *table = entries->table;
+	const char *prefixes = (const char *)entries->table + entries->table->prefix_offset;
+	const unsigned shift = entries->table->prefix_shift;
+	const uint64_t end = entries->first + entries->count;
 	char *packed = entries->packed;
-	uint64_t start = dtc_table_prefix(table, entries->first);
+	uint64_t start = bytes_before(prefixes, wide_prefixes, shift, entries->first);
 
-	for (uint64_t i = entries->first; i < entries->first + entries->count; i++) {
-		uint64_t end = dtc_table_prefix(table, i + 1);
-		size_t bytes = (size_t)(end - start);
+	for (uint64_t i = entries->first; i < end; i++) {
+		uint64_t next = bytes_before(prefixes, wide_prefixes, shift, i + 1);
+		size_t bytes = (size_t)(next - start);
 
 		if (columns.prefetch)
 			prefetch(&columns, wide, i, unpack);
 		move(packed, address(&columns, wide, i), bytes, unpack);
 		packed += bytes;
-		start = end;
+		start = next;
 	}
 }
 
-/* Runs as long as this on average are unpacked past the caches. */
+DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)
+{
+	if (entries->table->prefix_wide)
+		move_unlike_scaled(entries, wide, true, unpack);
+	else
+		move_unlike_scaled(entries, wide, false, unpack);
+}
+
+/* Runs as long as this on average are copied past the caches. */
 #define STREAM_ENTRY_BYTES 1024
 
 static bool is_worth_streaming_table(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
 
-	return entries->stream == DTC_STREAM_USER && !table->uniform &&
+	return entries->stream &&
 	       dtc_table_prefix(table, table->count) / table->count >= STREAM_ENTRY_BYTES;
 }
 
-static void stream_unlike(const struct dtc_entries *entries)
+static char *user_of(const struct dtc_entries *entries, uint64_t entry)
+{
+	return (char *)((uintptr_t)entries->user +
+			(uintptr_t)dtc_table_disp(entries->table, entry));
+}
+
+static void stream_entries(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
-	const char *packed = entries->packed;
-	uint64_t start = dtc_table_prefix(table, entries->first);
+	const uint64_t end = entries->first + entries->count;
+	char *packed = entries->packed;
 
-	for (uint64_t i = entries->first; i < entries->first + entries->count; i++) {
-		uint64_t end = dtc_table_prefix(table, i + 1);
-		uintptr_t user = (uintptr_t)entries->user + (uintptr_t)dtc_table_disp(table, i);
+	for (uint64_t i = entries->first; i < end; i++) {
+		size_t bytes = (size_t)(dtc_table_prefix(table, i + 1) -
+					dtc_table_prefix(table, i));
+		char *user = user_of(entries, i);
 
-		dtc_stream_run((char *)user, packed, (size_t)(end - start));
-		packed += end - start;
-		start = end;
+		if (entries->direction == DTC_UNPACK)
+			dtc_stream_run(user, packed, bytes, packed + bytes);
+		else
+			dtc_stream_run(packed, user, bytes,
+				       user_of(entries, DTC_MIN(i + 1, end - 1)));
+		packed += bytes;
 	}
 	dtc_end_stream();
 }
@@ -207,7 +241,7 @@ static void dtc_move_table(const struct dtc_entries *entries)
 	bool wide = entries->table->disp_wide;
 
 	if (is_worth_streaming_table(entries))
-		stream_unlike(entries);
+		stream_entries(entries);
 	else if (entries->direction == DTC_PACK)
 		(wide ? pack_wide : pack_narrow)(entries);
 	else

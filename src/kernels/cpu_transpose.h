@@ -13,8 +13,11 @@
 #include "cpu_stream.h"
 #include "cpu_tile.h"
 
-/* Rows whose columns are gone through together: eight lines of doubles on the written side. */
-#define BAND_ROWS 64
+/*
+ * Rows whose columns are gone through together: each may be a page of its own, as may be each line
+ * written, and a first-level TLB has 64 to 72 entries.
+ */
+#define BAND_ROWS 32
 
 /* The part of a grid from row @row and column @column on. */
 static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, size_t rows, size_t column,

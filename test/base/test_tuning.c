@@ -552,6 +552,24 @@ static TCase *add_case(Suite *suite, const char *name)
 	return tcase;
 }
 
+START_TEST(threads_share_what_the_file_says)
+{
+	struct dtconv_context_params params = { .struct_size = sizeof(params) };
+	struct dtconv_context *context;
+
+	params.threads = _i ? 2 : 1;
+	write_file(path, "share_bytes 4096\n", 17, 0600);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	ck_assert_uint_eq(context->tuning.share_bytes, 4096);
+	ck_assert_uint_eq(context->threads.share_bytes, _i ? 4096 : SIZE_MAX);
+	dtconv_context_destroy(context);
+	write_file(path, "share_bytes 0\n", 14, 0600);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	ck_assert_uint_eq(context->tuning.share_bytes, 262144);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("tuning");
@@ -566,6 +584,7 @@ int main(void)
 	tcase_add_test(lines, a_nul_byte_ends_nothing);
 	tcase_add_test(lines, lines_are_cut_where_they_end);
 	tcase_add_test(lines, no_more_is_read_than_allowed);
+	tcase_add_loop_test(lines, threads_share_what_the_file_says, 0, 2);
 	tcase_add_test(machine, a_file_for_another_machine_is_ignored);
 	tcase_add_test(machine, a_file_for_this_machine_is_read);
 	tcase_add_loop_test(machine, the_model_is_found_where_linux_says_it, 0, 6);

@@ -171,6 +171,26 @@ START_TEST(every_call_is_refused_while_in_flight)
 }
 END_TEST
 
+/* The position is still 0 then, as it is before any call. */
+START_TEST(an_empty_operation_is_in_flight_too)
+{
+	struct scene scene;
+	size_t moved = 99;
+
+	open_scene(&scene, true);
+	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 0, NULL, NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_pack(scene.convertor, scene.packed, 64, &moved),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_rebind_pack(scene.convertor, scene.stage.type, 1,
+						      scene.stage.source),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), 0);
+	ck_assert_uint_eq(moved, 0);
+	close_scene(&scene);
+}
+END_TEST
+
 START_TEST(completion_is_reported_exactly_once)
 {
 	struct scene scene;
@@ -299,6 +319,7 @@ int main(void)
 	tcase_add_loop_test(states, callback_and_moved_may_be_null, 0, 2);
 	tcase_add_loop_test(states, destroy_in_flight_waits_and_runs_no_callback, 0, 2);
 	tcase_add_loop_test(states, a_type_may_be_released_in_flight, 0, 2);
+	tcase_add_test(states, an_empty_operation_is_in_flight_too);
 	tcase_add_test(states, a_started_pack_stops_at_the_end);
 	tcase_add_loop_test(states, a_started_unpack_of_too_much_is_truncated, 0, 2);
 	return fixture_run(suite);

@@ -6,7 +6,9 @@
  */
 #include "config.h"
 
+#include <stdalign.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base.h"
@@ -52,6 +54,31 @@ static void run_pattern(const struct dtc_cpu_kernels *cpu, const struct moves *o
 		move_blocks(of, to, from);
 }
 
+/* The same with steps that were laid out before, for any number of periods. */
+static void run_known_pattern(const struct dtc_cpu_kernels *cpu, const struct moves *of,
+			      char *to, const char *from)
+{
+	struct dtc_pattern pattern = *(const struct dtc_pattern *)of->arg;
+	bool pack = pattern.direction == DTC_PACK;
+	alignas(max_align_t) char room[DTC_STEPS_MAX];
+
+	pattern.periods = SIZE_MAX;
+	size_t bytes = cpu->lay_out ? cpu->lay_out(&pattern, room) : 0;
+	if (!bytes) {
+		move_blocks(of, to, from);
+		return;
+	}
+	/* Exactly as long, so that what is read behind them shows. */
+	void *steps = malloc(bytes);
+	ck_assert_ptr_nonnull(steps);
+	pattern.steps = memcpy(steps, room, bytes);
+	pattern.periods = ((const struct dtc_pattern *)of->arg)->periods;
+	pattern.packed = pack ? to : (char *)(uintptr_t)from;
+	pattern.user = pack ? (char *)(uintptr_t)from : to;
+	ck_assert(cpu->pattern(&pattern));
+	free(steps);
+}
+
 static struct dtc_pattern pattern_of(const struct dtc_short_run runs[], size_t run_count,
 				     ptrdiff_t user_step, size_t periods)
 {
@@ -85,10 +112,14 @@ static void check(const struct dtc_short_run runs[], size_t run_count,
 {
 	struct dtc_pattern pattern = pattern_of(runs, run_count, user_step, periods);
 
-	set_pattern(&pattern, DTC_PACK);
-	moves_check(&moves);
-	set_pattern(&pattern, DTC_UNPACK);
-	moves_check(&moves);
+	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
+		set_pattern(&pattern, (enum dtc_direction)direction);
+		moves.run = run_pattern;
+		moves_check(&moves);
+		moves.run = run_known_pattern;
+		moves_check(&moves);
+	}
+	moves.run = run_pattern;
 }
 
 static const size_t periods[] = { 1, 2, 3, 5, 8, 15, 16, 17, 31, 64, 100, 257 };

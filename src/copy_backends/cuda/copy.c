@@ -26,18 +26,27 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return true;
 }
 
-/* Whether the whole is one run, or one strip whose rows the driver copies in one call. */
-static bool is_one_call(const struct dtc_question *question)
+/* Whether the whole is one run. */
+static bool is_run(const struct dtc_question *question)
 {
-	const struct dtc_layout *layout = question->layout;
+	const struct dtc_program *program = question->layout->program;
 
-	return layout->dense || (question->count == 1 && (layout->plain == DTC_PLAIN_RUN ||
-							  layout->plain == DTC_PLAIN_STRIP));
+	return question->layout->dense || (question->count == 1 && program->op_count == 1 &&
+					   program->ops[0].kind == DTC_OP_RUN);
+}
+
+/* Whether it is one strip, whose rows the driver copies in one call. */
+static bool is_strip(const struct dtc_question *question)
+{
+	const struct dtc_program *program = question->layout->program;
+
+	return question->count == 1 && program->op_count == 1 &&
+	       program->ops[0].kind == DTC_OP_STRIP;
 }
 
 static double calls_of(const struct dtc_question *question)
 {
-	if (is_one_call(question))
+	if (is_run(question) || is_strip(question))
 		return 1;
 	return (double)dtc_layout_runs(question->layout) * (double)question->count;
 }
@@ -45,12 +54,11 @@ static double calls_of(const struct dtc_question *question)
 /* Short rows are dear everywhere, and all rows inside a device. */
 static double rate_of(const struct dtc_question *question)
 {
-	const struct dtc_layout *layout = question->layout;
 	double most = dtc_cuda_copy_rate(question);
 
-	if (layout->dense || layout->plain == DTC_PLAIN_RUN || !is_one_call(question))
+	if (!is_strip(question))
 		return most;
-	double row = (double)layout->program->ops[0].unit_bytes;
+	double row = (double)question->layout->program->ops[0].unit_bytes;
 	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) :
 					    DTC_MIN(DTC_CUDA_ROWS_RATE, row * 0.3);
 }
@@ -227,7 +235,6 @@ const struct dtc_backend_ops dtc_cuda_copy_backend = {
 	.what = "copies by the CUDA driver",
 	.can = can,
 	.estimate = estimate,
-	.move_at_once = dtc_cuda_never_at_once,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };

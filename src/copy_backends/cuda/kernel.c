@@ -125,7 +125,6 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.what = "kernels on a CUDA device",
 	.can = can,
 	.estimate = estimate,
-	.move_at_once = dtc_cuda_never_at_once,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };

@@ -231,7 +231,6 @@ const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.what = "kernels and the processor, through pinned pieces",
 	.can = can,
 	.estimate = estimate,
-	.move_at_once = dtc_cuda_never_at_once,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };

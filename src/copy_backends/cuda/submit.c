@@ -116,10 +116,3 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job)
 			job->caller, dtc_memory_kind_name(job->user_memory.kind),
 			dtc_memory_kind_name(job->packed_memory.kind));
 }
-
-bool dtc_cuda_never_at_once(const struct dtc_layout *layout, uint64_t count, char *user,
-			    char *packed, enum dtc_direction direction)
-{
-	(void)layout, (void)count, (void)user, (void)packed, (void)direction;
-	return false;
-}

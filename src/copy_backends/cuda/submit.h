@@ -37,9 +37,6 @@ void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 /* Fail with UNSUPPORTED if the job's stream is being captured: the work blocks. */
 int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
-bool dtc_cuda_never_at_once(const struct dtc_layout *layout, uint64_t count, char *user,
-			    char *packed, enum dtc_direction direction);
-
 /* ---- copy.c ---------------------------------------------------------------------------- */
 
 /* Hand copies of the job's blocks to the stream; the cursor moves behind them. */

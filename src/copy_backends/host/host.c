@@ -10,27 +10,8 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
-
-/* A place to copy at: where the user's side and the packed side of one piece begin. */
-struct place {
-	const struct dtc_cpu_kernels *cpu;
-	enum dtc_stream stream;
-	char *user;
-	char *packed;
-	enum dtc_direction direction;
-};
-
-/* Displacements may be absolute addresses over a NULL base, so this is integer arithmetic. */
-static inline char *displaced(const char *base, int64_t disp)
-{
-	return (char *)((uintptr_t)base + (uintptr_t)disp);
-}
-
-static inline struct place at(const struct place *place, int64_t user_disp, uint64_t packed_disp)
-{
-	return (struct place){place->cpu, place->stream, displaced(place->user, user_disp),
-			      place->packed + packed_disp, place->direction};
-}
+#include "copy_backends/mover.h"
+#include "place.h"
 
 /* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
 static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
@@ -94,13 +75,6 @@ static void move_table(struct place place, const struct dtc_table *table, uint64
 
 /* ---- patterns of short runs -------------------------------------------------------------- */
 
-/* Runs that a pattern may have, and how long they may be on average. */
-#define PATTERN_RUNS 64
-#define PATTERN_RUN_BYTES 32
-
-/* User bytes for each run, beyond which a register holds too few runs. */
-#define PATTERN_SPREAD 32
-
 /* Bytes that it takes to make up for laying out a pattern. */
 #define PATTERN_BYTES 1024
 
@@ -108,8 +82,7 @@ static void move_table(struct place place, const struct dtc_table *table, uint64
 static inline bool may_be_pattern(struct place place, uint64_t count, uint64_t runs, uint64_t bytes,
 				  int64_t step)
 {
-	return place.cpu->pattern && count * bytes >= PATTERN_BYTES && runs <= PATTERN_RUNS &&
-	       bytes <= PATTERN_RUN_BYTES * runs && dtc_magnitude(step) <= PATTERN_SPREAD * runs;
+	return count * bytes >= PATTERN_BYTES && looks_like_pattern(place.cpu, runs, bytes, step);
 }
 
 /* Try @count times @runs, which are @packed_step bytes. */
@@ -133,18 +106,23 @@ static uint64_t runs_of(const struct dtc_op *op)
 	return op->kind == DTC_OP_RUN ? 1 : op->count;
 }
 
-/* How many runs a body has; more than a pattern may have if it is none. */
-static uint64_t runs_of_body(const struct dtc_op body[], uint32_t op_count)
+/* Runs of a strip that are further apart than a register is wide share none. */
+static bool fits_pattern(const struct dtc_op *op)
+{
+	return op->kind == DTC_OP_RUN ||
+	       (op->kind == DTC_OP_STRIP && dtc_magnitude(op->stride) <= PATTERN_STRIDE);
+}
+
+uint64_t dtc_runs_of_body(const struct dtc_op body[], uint32_t op_count)
 {
 	uint64_t runs = 0;
 
 	for (uint32_t i = 0; i < op_count && runs <= PATTERN_RUNS; i++)
-		runs += body[i].kind == DTC_OP_TABLE ? PATTERN_RUNS + 1 : runs_of(&body[i]);
+		runs += fits_pattern(&body[i]) ? runs_of(&body[i]) : PATTERN_RUNS + 1;
 	return runs;
 }
 
-/* Write down the runs of a body; false if they are too far apart. */
-static bool list_runs(struct dtc_short_run runs[], const struct dtc_op body[], uint32_t op_count)
+bool dtc_list_runs(struct dtc_short_run runs[], const struct dtc_op body[], uint32_t op_count)
 {
 	size_t n = 0;
 
@@ -167,11 +145,11 @@ static bool list_runs(struct dtc_short_run runs[], const struct dtc_op body[], u
 static bool move_as_pattern(struct place place, const struct dtc_op *loop,
 			    const struct dtc_op body[], uint64_t count)
 {
-	uint64_t n = runs_of_body(body, loop->body);
+	uint64_t n = dtc_runs_of_body(body, loop->body);
 	struct dtc_short_run runs[PATTERN_RUNS];
 
 	return may_be_pattern(place, count, n, loop->unit_bytes, loop->stride) &&
-	       list_runs(runs, body, loop->body) &&
+	       dtc_list_runs(runs, body, loop->body) &&
 	       move_pattern(place, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
 }
 
@@ -312,9 +290,8 @@ static void move_tables_across(struct place place, const struct dtc_program *pro
 	}
 }
 
-/* One whole iteration. */
-static void move_body(struct place place, const struct dtc_program *program,
-		      const struct dtc_op *body, uint32_t op_count)
+void dtc_move_body(struct place place, const struct dtc_program *program,
+		   const struct dtc_op *body, uint32_t op_count)
 {
 	for (uint32_t i = 0; i < op_count; i++) {
 		const struct dtc_op *op = &body[i];
@@ -329,19 +306,34 @@ static void move_body(struct place place, const struct dtc_program *program,
 	}
 }
 
-static void move_iterations(struct place place, const struct dtc_program *program,
+/* Whole instances, if the layout's mover knows them as a pattern. */
+static bool move_as_known_pattern(struct place place, const struct dtc_cursor *cursor,
+				  const struct dtc_op *loop, uint64_t count)
+{
+	const struct dtc_mover *mover = cursor->layout->mover;
+
+	if (!mover || loop != &cursor->root || mover->pattern.repeats != 1 ||
+	    count * loop->unit_bytes < PATTERN_BYTES)
+		return false;
+	dtc_mover_move_periods(mover, (size_t)count, place.user, place.packed, place.direction);
+	return true;
+}
+
+static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 			    const struct dtc_piece *piece)
 {
+	const struct dtc_program *program = cursor->program;
 	const struct dtc_op *loop = piece->op;
 	uint64_t count = piece->bytes / loop->unit_bytes;
 	uint64_t pass;
 
 	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
 	if (count == 1) {
-		move_body(place, program, piece->body, loop->body);
+		dtc_move_body(place, program, piece->body, loop->body);
 		return;
 	}
-	if (move_as_pattern(place, loop, piece->body, count))
+	if (move_as_known_pattern(place, cursor, loop, count) ||
+	    move_as_pattern(place, loop, piece->body, count))
 		return;
 	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
@@ -380,10 +372,11 @@ static enum dtc_stream stream_of(const struct dtc_job *job)
 	return pack ? DTC_STREAM_PACKED : DTC_STREAM_USER;
 }
 
-static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece, char *packed)
+static void move_piece(const struct dtc_job *job, enum dtc_stream stream,
+		       const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = { program->context->cpu, stream_of(job),
+	const struct place place = { program->context->cpu, stream,
 				     displaced(job->user, piece->base + piece->op->disp), packed,
 				     job->direction };
 
@@ -398,77 +391,24 @@ static void move_piece(const struct dtc_job *job, const struct dtc_piece *piece,
 		move_table_piece(place, dtc_program_table(program, piece->op), piece);
 		break;
 	default:
-		move_iterations(place, program, piece);
+		move_iterations(place, job->cursor, piece);
 	}
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
+	const enum dtc_stream stream = stream_of(job);
 	uint64_t left = job->bytes;
 	char *packed = job->packed;
 	struct dtc_piece piece;
 
 	event->backend = NULL;
 	while (left && dtc_cursor_next(job->cursor, left, true, &piece)) {
-		move_piece(job, &piece, packed);
+		move_piece(job, stream, &piece, packed);
 		packed += piece.bytes;
 		left -= piece.bytes;
 	}
 	return 0;
-}
-
-/* Runs that are copied one by one before a cursor is worth its while. */
-#define WHOLE_RUNS 32
-
-/* Off the way of single runs and strips, whose calls count nanoseconds. */
-static DTC_NOINLINE bool move_runs(const struct dtc_layout *layout, uint64_t count, struct place place)
-{
-	const struct dtc_program *program = layout->program;
-
-	if (count * program->op_count > WHOLE_RUNS)
-		return false;
-	for (uint64_t i = 0; i < count; i++)
-		move_body(at(&place, (int64_t)i * layout->extent, i * layout->size), program,
-			  program->ops, program->op_count);
-	return true;
-}
-
-static DTC_NOINLINE bool move_whole_table(const struct dtc_layout *layout, struct place place)
-{
-	const struct dtc_op *op = layout->program->ops;
-
-	move_table(at(&place, op->disp, 0), dtc_program_table(layout->program, op), 0, op->count);
-	return true;
-}
-
-static DTC_NOINLINE bool move_long_strip(const struct dtc_op *op, struct place place)
-{
-	move_strip(at(&place, op->disp, 0), op, 0, op->count);
-	return true;
-}
-
-static bool move_at_once(const struct dtc_layout *layout, uint64_t count, char *user, char *packed,
-		       enum dtc_direction direction)
-{
-	const struct dtc_op *op = layout->program->ops;
-	const struct dtconv_context *context = layout->program->context;
-	const struct place place = { context->cpu, DTC_STREAM_NONE, user, packed,
-				     direction };
-	bool strip = layout->plain == DTC_PLAIN_STRIP;
-
-	if (count * layout->size >= context->tuning.stream_bytes || layout->plain == DTC_PLAIN_NOT ||
-	    (count > 1 && (strip || layout->plain == DTC_PLAIN_TABLE)))
-		return false;
-	if (layout->plain == DTC_PLAIN_RUNS)
-		return move_runs(layout, count, place);
-	if (layout->plain == DTC_PLAIN_TABLE)
-		return move_whole_table(layout, place);
-	if (strip && op->bytes >= PATTERN_BYTES)
-		return move_long_strip(op, place);
-	move_grid(at(&place, op->disp, 0), side(0, strip ? op->stride : layout->extent),
-		  side(0, (int64_t)op->unit_bytes), 1, strip ? op->count : count,
-		  op->unit_bytes);
-	return true;
 }
 
 static bool reaches(enum dtconv_memory_kind kind)
@@ -502,7 +442,6 @@ const struct dtc_backend_ops dtc_host_backend = {
 	.what = "memcpy and CPU kernels",
 	.can = can,
 	.estimate = estimate,
-	.move_at_once = move_at_once,
 	.submit = submit,
 	.test = test,
 };

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making movers: which layouts are nests, which are patterns, and how several instances are one of
+ * them again.
+ */
+#include "config.h"
+
+#include "copy_backends/mover.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "base.h"
+#include "context.h"
+#include "place.h"
+
+/*
+ * Runs from which a pattern whose steps are known beats a nest; unlike runs, which no nest has, are
+ * dearer one by one.
+ */
+#define PATTERN_LEAST_EQUAL 256
+#define PATTERN_LEAST_UNLIKE 16
+
+/* Bytes of a row from which steps are worth laying out for each row. */
+#define PATTERN_ROW_BYTES 1024
+
+/* Runs that are listed, and how long they may be on average: longer ones gain from wide words. */
+#define FEW_RUNS 64
+#define FEW_RUN_BYTES 64
+
+/* Blocks that are moved one by one before a cursor is worth its while. */
+#define FEW_BLOCKS 32
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+/* A mover begins with its nest. */
+static const struct dtc_mover *mover_of(const struct dtc_nest *nest)
+{
+	return (const struct dtc_mover *)nest;
+}
+
+void dtc_mover_move_periods(const struct dtc_mover *mover, size_t periods, char *user,
+			    char *packed, enum dtc_direction direction)
+{
+	struct dtc_pattern pattern = mover->pattern.of[direction];
+
+	pattern.periods = periods;
+	pattern.user = displaced(user, mover->pattern.disp);
+	pattern.packed = packed;
+	mover->layout->program->context->cpu->pattern(&pattern);
+}
+
+static void pack_pattern(const struct dtc_nest *nest, char *user, char *packed)
+{
+	const struct dtc_mover *mover = mover_of(nest);
+
+	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_PACK);
+}
+
+static void unpack_pattern(const struct dtc_nest *nest, char *user, char *packed)
+{
+	const struct dtc_mover *mover = mover_of(nest);
+
+	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_UNPACK);
+}
+
+static void pack_runs(const struct dtc_nest *nest, char *user, char *packed)
+{
+	const struct dtc_mover *mover = mover_of(nest);
+
+	dtc_cpu_pack_runs(mover->runs, mover->run_count, user, packed);
+}
+
+static void unpack_runs(const struct dtc_nest *nest, char *user, char *packed)
+{
+	const struct dtc_mover *mover = mover_of(nest);
+
+	dtc_cpu_unpack_runs(mover->runs, mover->run_count, user, packed);
+}
+
+static void move_program(const struct dtc_mover *mover, char *user, char *packed,
+			 enum dtc_direction direction)
+{
+	const struct dtc_program *program = mover->layout->program;
+	const struct place place = { program->context->cpu, DTC_STREAM_NONE, user, packed,
+				     direction };
+
+	dtc_move_body(place, program, program->ops, program->op_count);
+}
+
+static void pack_program(const struct dtc_nest *nest, char *user, char *packed)
+{
+	move_program(mover_of(nest), user, packed, DTC_PACK);
+}
+
+static void unpack_program(const struct dtc_nest *nest, char *user, char *packed)
+{
+	move_program(mover_of(nest), user, packed, DTC_UNPACK);
+}
+
+static void pack_run(const struct dtc_nest *nest, char *user, char *packed)
+{
+	dtc_cpu_run(packed, displaced(user, nest->disp), nest->block);
+}
+
+static void unpack_run(const struct dtc_nest *nest, char *user, char *packed)
+{
+	dtc_cpu_run(displaced(user, nest->disp), packed, nest->block);
+}
+
+/* Whether one instance is a run or a strip, so that several are a nest. */
+static bool is_row(const struct dtc_mover *mover)
+{
+	return mover->nested[DTC_PACK] && mover->nest.outer == 1;
+}
+
+/* Instances that lie closer than an instance's runs: transposing has kernels of its own. */
+static bool transposes(const struct dtc_mover *mover)
+{
+	return mover->nest.inner > 1 &&
+	       dtc_magnitude(mover->layout->extent) < dtc_magnitude(mover->nest.inner_stride);
+}
+
+static void move_rows(const struct dtc_mover *mover, size_t count, char *user, char *packed,
+		      enum dtc_direction direction)
+{
+	struct dtc_nest nest = mover->nest;
+
+	if (nest.inner == 1) {
+		nest.inner = count;
+		nest.inner_stride = (ptrdiff_t)mover->layout->extent;
+	} else {
+		nest.outer = count;
+		nest.outer_stride = (ptrdiff_t)mover->layout->extent;
+	}
+	mover->nested[direction](&nest, user, packed);
+}
+
+static bool move_few(const struct dtc_mover *mover, size_t count, char *user, char *packed,
+		     enum dtc_direction direction)
+{
+	if (count * mover->layout->program->op_count > FEW_BLOCKS)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		dtc_mover_move(mover, displaced(user, (int64_t)i * mover->layout->extent),
+			       packed + i * mover->bytes, direction);
+	return true;
+}
+
+static bool is_worth_pattern(const struct dtc_mover *mover, size_t count)
+{
+	size_t runs = count * mover->pattern.repeats * mover->pattern.of[DTC_PACK].run_count;
+
+	return runs >= (mover->nested[DTC_PACK] ? PATTERN_LEAST_EQUAL : PATTERN_LEAST_UNLIKE);
+}
+
+bool dtc_mover_move_many(const struct dtc_mover *mover, size_t count, char *user, char *packed,
+			 enum dtc_direction direction)
+{
+	if (is_worth_pattern(mover, count)) {
+		dtc_mover_move_periods(mover, count * mover->pattern.repeats, user, packed,
+				       direction);
+		return true;
+	}
+	if (!is_row(mover))
+		return move_few(mover, count, user, packed, direction);
+	if (transposes(mover))
+		return false;
+	move_rows(mover, count, user, packed, direction);
+	return true;
+}
+
+/* ---- nests ----------------------------------------------------------------------------------- */
+
+/* A run, a strip, or a loop over one of them that does not transpose. */
+static bool is_nest(const struct dtc_program *program, struct dtc_nest *nest)
+{
+	const struct dtc_op *op = program->ops;
+
+	*nest = (struct dtc_nest){ .disp = (ptrdiff_t)op->disp, .outer = 1, .inner = 1 };
+	if (program->op_count == 2 && op->kind == DTC_OP_LOOP) {
+		nest->outer = (size_t)op->count;
+		nest->outer_stride = (ptrdiff_t)op->stride;
+		op++;
+	} else if (program->op_count != 1) {
+		return false;
+	}
+	if (op->kind > DTC_OP_STRIP)
+		return false;
+	nest->block = (size_t)op->unit_bytes;
+	if (op->kind == DTC_OP_STRIP) {
+		nest->inner = (size_t)op->count;
+		nest->inner_stride = (ptrdiff_t)op->stride;
+	}
+	return nest->outer == 1 ||
+	       dtc_magnitude(nest->outer_stride) >= dtc_magnitude(nest->inner_stride);
+}
+
+/* Rows of a nest that are worth a pattern each are left to the cursor. */
+static bool has_pattern_rows(const struct dtc_cpu_kernels *cpu, const struct dtc_nest *nest)
+{
+	return nest->outer > 1 && nest->inner * nest->block >= PATTERN_ROW_BYTES &&
+	       looks_like_pattern(cpu, 1, nest->block, nest->inner_stride);
+}
+
+static void draft_nest(struct dtc_mover *mover, const struct dtc_cpu_kernels *cpu)
+{
+	struct dtc_nest nest;
+
+	if (!is_nest(mover->layout->program, &nest) || has_pattern_rows(cpu, &nest))
+		return;
+	mover->nest = nest;
+	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++)
+		mover->move[direction] = mover->nested[direction] =
+			cpu->nest(nest.block, (enum dtc_direction)direction);
+	if (nest.outer * nest.inner == 1) {
+		mover->move[DTC_PACK] = pack_run;
+		mover->move[DTC_UNPACK] = unpack_run;
+	}
+}
+
+/* ---- few runs -------------------------------------------------------------------------------- */
+
+static uint64_t runs_of(const struct dtc_program *program, const struct dtc_op *op)
+{
+	if (op->kind == DTC_OP_TABLE)
+		return dtc_program_table(program, op)->count;
+	return op->kind == DTC_OP_RUN ? 1 : op->count;
+}
+
+/* Run @i of an operation; false if it is too far away or too long. */
+static bool set_run(struct dtc_short_run *run, const struct dtc_program *program,
+		    const struct dtc_op *op, uint64_t i)
+{
+	int64_t disp = op->disp;
+	uint64_t bytes = op->unit_bytes;
+
+	if (op->kind == DTC_OP_TABLE) {
+		const struct dtc_table *table = dtc_program_table(program, op);
+
+		disp = dtc_disp_plus(disp, dtc_table_disp(table, i));
+		bytes = dtc_table_prefix(table, i + 1) - dtc_table_prefix(table, i);
+	} else {
+		disp = dtc_disp_plus(disp, dtc_disp_steps(i, op->stride));
+	}
+	*run = (struct dtc_short_run){ (int32_t)disp, (uint32_t)bytes };
+	return disp == run->disp && bytes == run->bytes;
+}
+
+/* Write down the runs of a program without loops; 0 if they are too many. */
+static size_t list_program(struct dtc_short_run runs[], const struct dtc_program *program)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < program->op_count; i++) {
+		const struct dtc_op *op = &program->ops[i];
+		uint64_t count = runs_of(program, op);
+
+		if (n + count > FEW_RUNS)
+			return 0;
+		for (uint64_t j = 0; j < count; j++)
+			if (!set_run(&runs[n++], program, op, j))
+				return 0;
+	}
+	return program->bytes <= FEW_RUN_BYTES * n ? n : 0;
+}
+
+/* What has no loops: as a list if that is short, else operation by operation. */
+static void draft_program(struct dtc_mover *mover, struct dtc_short_run runs[])
+{
+	mover->runs = runs;
+	mover->run_count = list_program(runs, mover->layout->program);
+	mover->move[DTC_PACK] = mover->run_count ? pack_runs : pack_program;
+	mover->move[DTC_UNPACK] = mover->run_count ? unpack_runs : unpack_program;
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+/* Of what a pattern is made: operations that are one period. */
+struct period {
+	const struct dtc_op *ops;
+	uint32_t op_count;
+	ptrdiff_t disp;
+	uint64_t bytes;
+	int64_t step;
+};
+
+/* What steps the runs need, by trying; 0 if they are no pattern. */
+static DTC_NOINLINE size_t measure_steps(const struct dtc_cpu_kernels *cpu,
+					 const struct dtc_pattern *pattern)
+{
+	alignas(max_align_t) char steps[DTC_STEPS_MAX];
+
+	return cpu->lay_out(pattern, steps);
+}
+
+/* Write down the runs of a period, and what is known of its pattern; answers the bytes of its steps. */
+static size_t draft_period(struct dtc_mover_pattern *drafted, struct dtc_short_run runs[],
+			   const struct dtc_cpu_kernels *cpu, const struct period *period)
+{
+	uint64_t n = dtc_runs_of_body(period->ops, period->op_count);
+
+	if (!looks_like_pattern(cpu, n, period->bytes, period->step) ||
+	    !dtc_list_runs(runs, period->ops, period->op_count))
+		return 0;
+	drafted->disp = period->disp;
+	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++)
+		drafted->of[direction] = (struct dtc_pattern){
+			.runs = runs,
+			.run_count = (size_t)n,
+			.periods = SIZE_MAX,
+			.user_step = (ptrdiff_t)period->step,
+			.packed_step = (size_t)period->bytes,
+			.direction = (enum dtc_direction)direction,
+		};
+	return measure_steps(cpu, &drafted->of[DTC_PACK]);
+}
+
+/* A strip: each run is a period. */
+static size_t draft_strip(struct dtc_mover_pattern *drafted, struct dtc_short_run runs[],
+			  const struct dtc_layout *layout, const struct dtc_cpu_kernels *cpu)
+{
+	const struct dtc_op *op = layout->program->ops;
+	const struct dtc_op run = { .kind = DTC_OP_RUN, .bytes = op->unit_bytes };
+	const struct period period = { &run, 1, (ptrdiff_t)op->disp, op->unit_bytes,
+				       op->stride };
+	size_t bytes = draft_period(drafted, runs, cpu, &period);
+
+	drafted->periods = op->count >= PATTERN_LEAST_EQUAL ? (size_t)op->count : 0;
+	if (dtc_is_product(layout->extent, op->count, op->stride))
+		drafted->repeats = (size_t)op->count;
+	return drafted->periods || drafted->repeats ? bytes : 0;
+}
+
+/* A loop over unlike runs: each iteration is a period. */
+static size_t draft_loop(struct dtc_mover_pattern *drafted, struct dtc_short_run runs[],
+			 const struct dtc_layout *layout, const struct dtc_cpu_kernels *cpu)
+{
+	const struct dtc_op *loop = layout->program->ops;
+	const struct period period = { loop + 1, loop->body, (ptrdiff_t)loop->disp,
+				       loop->unit_bytes, loop->stride };
+
+	drafted->periods = (size_t)loop->count;
+	if (loop->count * dtc_runs_of_body(period.ops, period.op_count) < PATTERN_LEAST_UNLIKE)
+		return 0;
+	return draft_period(drafted, runs, cpu, &period);
+}
+
+/* Each instance is a period. */
+static size_t draft_instances(struct dtc_mover_pattern *drafted, struct dtc_short_run runs[],
+			      const struct dtc_layout *layout, const struct dtc_cpu_kernels *cpu)
+{
+	const struct dtc_program *program = layout->program;
+	const struct period period = { program->ops, program->op_count, 0, program->bytes,
+				       layout->extent };
+
+	drafted->repeats = 1;
+	return draft_period(drafted, runs, cpu, &period);
+}
+
+/* The pattern that one instance or several are, if any; answers the bytes of its steps. */
+static size_t draft_pattern(struct dtc_mover *mover, struct dtc_short_run runs[],
+			    const struct dtc_cpu_kernels *cpu)
+{
+	const struct dtc_layout *layout = mover->layout;
+	const struct dtc_program *program = layout->program;
+	size_t bytes = 0;
+
+	if (!cpu->pattern)
+		return 0;
+	if (program->op_count == 1 && program->ops->kind == DTC_OP_STRIP)
+		bytes = draft_strip(&mover->pattern, runs, layout, cpu);
+	else if (program->op_count == program->ops->body + 1 && program->ops->flat &&
+		 program->ops->kind == DTC_OP_LOOP)
+		bytes = draft_loop(&mover->pattern, runs, layout, cpu);
+	if (bytes)
+		return bytes;
+	mover->pattern = (struct dtc_mover_pattern){ .periods = 0 };
+	if (program->depth == 0)
+		bytes = draft_instances(&mover->pattern, runs, layout, cpu);
+	if (!bytes)
+		mover->pattern = (struct dtc_mover_pattern){ .periods = 0 };
+	return bytes;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/*
+ * Whether instances are short enough for one thread and for the caches, and nobody counts; what is
+ * larger has time to decide anew.
+ */
+static bool is_short(const struct dtc_layout *layout)
+{
+	const struct dtconv_context *context = layout->program->context;
+
+	return layout->size && layout->size < context->tuning.stream_bytes &&
+	       layout->size / 2 < context->threads.share_bytes && !context->counting;
+}
+
+/* The draft with its runs, and the steps laid out, in memory of its own. */
+static int keep(const struct dtc_mover *draft, const struct dtc_cpu_kernels *cpu,
+		size_t step_bytes, struct dtc_mover **kept_mover)
+{
+	const struct dtc_pattern *pattern = &draft->pattern.of[DTC_PACK];
+	size_t period_bytes = step_bytes ? pattern->run_count * sizeof(*pattern->runs) : 0;
+	size_t run_bytes = draft->run_count * sizeof(*draft->runs);
+	struct dtc_mover *mover =
+		dtc_alloc(draft->layout->program->context,
+			  sizeof(*mover) + 2 * step_bytes + period_bytes + run_bytes);
+
+	if (!mover)
+		return DTCONV_ERR_NOMEM;
+	char *after = (char *)(mover + 1);
+
+	*mover = *draft;
+	struct dtc_short_run *runs = (struct dtc_short_run *)(after + 2 * step_bytes);
+	mover->runs = memcpy(runs, draft->runs, run_bytes);
+	*kept_mover = mover;
+	if (!step_bytes)
+		return 0;
+	runs = memcpy(runs + draft->run_count, pattern->runs, period_bytes);
+	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
+		struct dtc_pattern *kept = &mover->pattern.of[direction];
+		char *steps = after + (size_t)direction * step_bytes;
+
+		kept->runs = runs;
+		cpu->lay_out(kept, steps);
+		kept->steps = steps;
+	}
+	return 0;
+}
+
+int dtc_mover_create(const struct dtc_layout *layout, struct dtc_mover **mover)
+{
+	const struct dtc_cpu_kernels *cpu = layout->program->context->cpu;
+	struct dtc_short_run runs[FEW_RUNS], period[PATTERN_RUNS];
+	struct dtc_mover draft = { .layout = layout,
+				   .bytes = (size_t)layout->size,
+				   .runs = runs };
+
+	*mover = NULL;
+	if (!is_short(layout))
+		return 0;
+	draft_nest(&draft, cpu);
+	if (!draft.move[DTC_PACK] && layout->program->depth == 0)
+		draft_program(&draft, runs);
+	size_t step_bytes = draft_pattern(&draft, period, cpu);
+	if (draft.pattern.periods) {
+		draft.move[DTC_PACK] = pack_pattern;
+		draft.move[DTC_UNPACK] = unpack_pattern;
+	}
+	return draft.move[DTC_PACK] ? keep(&draft, cpu, step_bytes, mover) : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Movers: what is found out about a layout at commit so that whole instances in host memory move
+ * without cursor, plan or question. Only layouts whose instances are neither streamed past the caches
+ * nor shared between threads have one, and no layout of a context that counts.
+ */
+#ifndef DTC_MOVER_H
+#define DTC_MOVER_H
+
+#include "datatype/layout.h"
+#include "kernels/cpu.h"
+
+/* A pattern and its steps, in both directions; where it is copied each call says. */
+struct dtc_mover_pattern {
+	struct dtc_pattern of[2];
+	ptrdiff_t disp; /* of the first period */
+	size_t periods; /* of one instance; 0: one instance is better moved otherwise */
+	size_t repeats; /* periods of each of several instances; 0: those are no pattern */
+};
+
+struct dtc_mover {
+	struct dtc_nest nest;  /* one instance, if it is a nest */
+	dtc_nest_fn move[2];   /* move one instance, by direction; called with the nest above */
+	size_t bytes;          /* packed, of one instance */
+	dtc_nest_fn nested[2]; /* what moves nests of that block; NULL if it is no nest */
+	const struct dtc_layout *layout;
+	const struct dtc_short_run *runs; /* of one instance, if they are few */
+	size_t run_count;
+	struct dtc_mover_pattern pattern;
+};
+
+/* Make the mover of a layout whose other members are set; NULL if it has none. Fails with NOMEM. */
+int dtc_mover_create(const struct dtc_layout *layout, struct dtc_mover **mover);
+
+/* Move one instance, displacement 0 at @user. */
+static inline void dtc_mover_move(const struct dtc_mover *mover, char *user, char *packed,
+				  enum dtc_direction direction)
+{
+	mover->move[direction](&mover->nest, user, packed);
+}
+
+/* Move @count instances; false if they are many and unlike, and nothing was done. */
+bool dtc_mover_move_many(const struct dtc_mover *mover, size_t count, char *user, char *packed,
+			 enum dtc_direction direction);
+
+/* Move @periods of the pattern, the first one's displacement 0 at @user. */
+void dtc_mover_move_periods(const struct dtc_mover *mover, size_t periods, char *user,
+			    char *packed, enum dtc_direction direction);
+
+#endif
