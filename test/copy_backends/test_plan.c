@@ -66,9 +66,9 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 	} cases[] = {
 		{ "vector(100, 1, 2, double)", 10000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
 		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
 		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
 		  CHOICE("cuda_staged") },
 		{ "contiguous(100000000, double)", 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
 		  CHOICE("cuda_copy") },

@@ -45,6 +45,8 @@ static bool find_driver(struct dtconv_context *context)
 
 	if (dtc_cuda_of(context))
 		return true;
+	if (!dtc_cuda_driver_is_loaded())
+		return false;
 	struct dtc_cuda *cuda = create(context);
 	if (cuda && !atomic_compare_exchange_strong(&context->devices.cuda, &none, cuda))
 		destroy(cuda);

@@ -66,6 +66,16 @@ static bool is_recent(struct dtconv_context *context, struct dtc_cuda_driver *dr
 	return false;
 }
 
+bool dtc_cuda_driver_is_loaded(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+
+	/* The process has it for ever; our own count of it is given back. */
+	if (library)
+		dlclose(library);
+	return library;
+}
+
 bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver *driver)
 {
 	struct search search = { .context = context };
@@ -80,7 +90,6 @@ bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver
 	if (!find)
 		DTC_LOG(context, DTCONV_LOG_WARN,
 			"the CUDA driver is older than 12.0, so device memory cannot be reached");
-	/* The process has it for ever; our own count of it is given back all the same. */
 	dlclose(library);
 	return found;
 }

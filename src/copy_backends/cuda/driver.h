@@ -73,6 +73,9 @@ struct dtc_cuda_driver {
 	int version; /* of the driver: 12040 is 12.4 */
 };
 
+/* Whether this process has loaded a driver. */
+bool dtc_cuda_driver_is_loaded(void);
+
 /*
  * Find the entry points of the driver that this process has loaded. False if it has loaded none, or
  * none that will do, which the log then says at level warn. Initialises nothing.
