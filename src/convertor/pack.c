@@ -99,6 +99,7 @@ static inline bool move_instance(const struct dtconv_type *type, size_t count, c
 	if (moved)
 		*moved = mover->bytes;
 	dtc_mover_move(mover, user, packed, direction);
+	count_call(type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -404,6 +405,7 @@ static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 	dtc_cursor_finish(cursor);
 	*moved = mover->bytes;
 	dtc_mover_move(mover, convertor->user, packed, direction);
+	count_call(convertor->type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -413,7 +415,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 {
 	struct dtc_cursor *cursor = &convertor->cursor;
 	const struct dtc_layout *layout = cursor->layout;
-	const struct dtconv_context *context = convertor->type->context;
+	struct dtconv_context *context = convertor->type->context;
 
 	if (cursor->position || bytes < cursor->size || !cursor->size || convertor->typed ||
 	    dtc_parallel_is_worth(context, (size_t)cursor->size) ||
@@ -427,6 +429,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 		return false;
 	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
+	count_call(context, direction, *moved);
 	return true;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Movers: what is found out about a layout at commit so that whole instances in host memory move
  * without cursor, plan or question. Only layouts whose instances are neither streamed past the caches
- * nor shared between threads have one, and no layout of a context that counts.
+ * nor shared between threads have one.
  */
 #ifndef DTC_MOVER_H
 #define DTC_MOVER_H

@@ -386,15 +386,15 @@ static size_t draft_pattern(struct dtc_mover *mover, struct dtc_short_run runs[]
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /*
- * Whether instances are short enough for one thread and for the caches, and nobody counts; what is
- * larger has time to decide anew.
+ * Whether instances are short enough for one thread and for the caches; what is larger has time to
+ * decide anew.
  */
 static bool is_short(const struct dtc_layout *layout)
 {
 	const struct dtconv_context *context = layout->program->context;
 
 	return layout->size && layout->size < context->tuning.stream_bytes &&
-	       layout->size / 2 < context->threads.share_bytes && !context->counting;
+	       layout->size / 2 < context->threads.share_bytes;
 }
 
 /* The draft with its runs, and the steps laid out, in memory of its own. */
