@@ -70,6 +70,10 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 
 	job.bytes = find_user(move, move->bytes - done, &job.user_memory);
 	job.bytes = find_packed(move, job.packed, job.bytes, &job.packed_memory);
+	if (!job.user_memory.kind || !job.packed_memory.kind)
+		return DTC_FAIL(move->context, DTCONV_ERR_BACKEND,
+				"%s: the device's driver does not say where %s memory lies", move->caller,
+				job.user_memory.kind ? "packed" : "the user's");
 	if (is_host(&job) && move_in_parallel(&job))
 		return 0;
 	return dtc_plan_submit(&job, event);
@@ -133,7 +137,7 @@ static bool is_device(struct dtconv_context *context, enum dtconv_memory_kind to
 
 	if (!told)
 		dtc_memory_query(context, address, &memory);
-	return memory.kind == DTCONV_MEMORY_DEVICE;
+	return memory.kind == DTCONV_MEMORY_DEVICE || memory.kind == DTCONV_MEMORY_UNKNOWN;
 }
 
 int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,

@@ -59,6 +59,12 @@ static void find_entries(void *library)
 	GPU_ENTRIES(FIND)
 }
 
+/* Reads no library, so that a process may ask before it is forked. */
+bool gpu_is_real(void)
+{
+	return access("/dev/nvidiactl", F_OK) == 0;
+}
+
 /* A child looks, so that this process has no driver yet when it is forked for its cases. */
 static int find_in_child(void)
 {

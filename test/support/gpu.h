@@ -78,6 +78,9 @@ extern struct gpu_driver {
 /* Skips the program (exit 77) where there is neither a device nor a stand-in. Loads nothing. */
 void gpu_find(void);
 
+/* Whether gpu_open will find a real driver. */
+bool gpu_is_real(void);
+
 /* Loads the driver, initialises it, and makes device 0's primary context current. */
 void gpu_open(void);
 void gpu_close(void);

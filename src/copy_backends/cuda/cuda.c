@@ -76,7 +76,7 @@ struct answers {
 	size_t range_bytes;
 };
 
-static bool ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
+static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
 {
 	CUpointer_attribute questions[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -92,9 +92,8 @@ static bool ask(const struct dtc_cuda *cuda, const void *address, struct answers
 			   &answers->range_bytes };
 
 	*answers = (struct answers){ .device = -1 };
-	return !cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
-						  (CUdeviceptr)(uintptr_t)address) &&
-	       answers->type;
+	return cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
+						 (CUdeviceptr)(uintptr_t)address);
 }
 
 static enum dtconv_memory_kind kind_of(const struct answers *answers)
@@ -132,8 +131,16 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 	const struct dtc_cuda *cuda = dtc_cuda_of(context);
 	struct answers answers;
 
-	if (!cuda || !ask(cuda, address, &answers))
+	if (!cuda)
 		return false;
+	CUresult result = ask(cuda, address, &answers);
+	if (result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_DEINITIALIZED ||
+	    (!result && !answers.type))
+		return false;
+	if (result) {
+		memory->kind = DTCONV_MEMORY_UNKNOWN;
+		return true;
+	}
 	*memory = (struct dtc_memory){
 		.kind = kind_of(&answers),
 		.device = answers.device,

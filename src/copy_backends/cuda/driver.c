@@ -56,9 +56,12 @@ static bool find_entries(const struct search *search, struct dtc_cuda_driver *dr
 	return true DTC_CUDA_NEEDED(NEEDED);
 }
 
+/* One that does not say has all the entry points, and so is no older. */
 static bool is_recent(struct dtconv_context *context, struct dtc_cuda_driver *driver)
 {
-	if (!driver->DriverGetVersion(&driver->version) && driver->version >= OLDEST)
+	if (driver->DriverGetVersion(&driver->version))
+		driver->version = OLDEST;
+	if (driver->version >= OLDEST)
 		return true;
 	DTC_LOG(context, DTCONV_LOG_WARN,
 		"the CUDA driver is version %d.%d, older than 12.0, so device memory cannot be reached",

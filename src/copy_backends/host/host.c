@@ -413,7 +413,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 static bool reaches(enum dtconv_memory_kind kind)
 {
-	return kind != DTCONV_MEMORY_DEVICE;
+	return kind != DTCONV_MEMORY_DEVICE && kind != DTCONV_MEMORY_UNKNOWN;
 }
 
 static bool can(const struct dtc_question *question, const char **reason)

@@ -96,6 +96,10 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 				"%s: attr.struct_size is 0, not sizeof(struct dtconv_memory_attr)",
 				__func__);
 	dtc_memory_query(context, address, &memory);
+	if (!memory.kind)
+		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
+				"%s: the device's driver does not say where address (argument 2) %p lies",
+				__func__, address);
 	struct dtconv_memory_attr all = { .struct_size = attr->struct_size,
 					  .kind = memory.kind,
 					  .device = memory.device,

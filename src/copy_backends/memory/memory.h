@@ -44,7 +44,7 @@ static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t l
  */
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
 
-/* Find out where @address lives. */
+/* Find out where @address lives; the kind is unknown if a driver that should know fails. */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 

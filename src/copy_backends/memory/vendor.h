@@ -13,7 +13,10 @@ struct dtc_text;
 struct dtc_vendor_ops {
 	/* Look for the driver in the process; true once it is there. Initialises no device. */
 	bool (*find_driver)(struct dtconv_context *context);
-	/* Fill in @memory and answer true if the address is the vendor's. */
+	/*
+	 * Fill in @memory and answer true if the address is the vendor's. The kind is unknown if the
+	 * driver refuses to tell.
+	 */
 	bool (*query_memory)(struct dtconv_context *context, const void *address,
 			     struct dtc_memory *memory);
 	/* Tell a user what was found. */

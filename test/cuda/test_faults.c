@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every entry point of the driver fails once, at each of its first calls, and each is missing once: a
+ * status comes back, what was said to have moved has, nothing is left behind, and the next job
+ * works. On the stand-in driver only: a real one does not fail on demand.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_backends/cuda/driver.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+#define NAME(name, version) "cu" #name,
+
+static const char *const entries[] = { DTC_CUDA_NEEDED(NAME) DTC_CUDA_WANTED(NAME) };
+
+#define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
+
+/* Jobs that go by kernels, with and without a copy of the program, by copies, and in stages. */
+static const struct {
+	const char *text;
+	size_t count;
+	enum arena_kind user, packed;
+} jobs[] = {
+	{ "vector(200, 3, 5, double)", 3, ARENA_DEVICE, ARENA_DEVICE },
+	{ "indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)", 40, ARENA_DEVICE,
+	  ARENA_PINNED },
+	{ "contiguous(3000, double)", 1, ARENA_DEVICE, ARENA_DEVICE },
+	{ "vector(20000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST },
+	{ "vector(20000, 3, 5, double)", 1, ARENA_HOST, ARENA_DEVICE },
+};
+
+#define JOBS (int)(sizeof(jobs) / sizeof(jobs[0]))
+
+struct scene {
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	struct stage stage;
+	struct arena user, packed;
+	unsigned char *got;
+};
+
+static void scene_open(struct scene *scene, int job)
+{
+	const char *text = jobs[job].text;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &scene->context), 0);
+	ck_assert_int_eq(dtconv_type_parse(scene->context, text, strlen(text), &scene->type), 0);
+	ck_assert_int_eq(stage_open(&scene->stage, scene->type, jobs[job].count, 0, 0, 7), 0);
+	arena_open(&scene->user, jobs[job].user, scene->stage.memory_bytes);
+	arena_open(&scene->packed, jobs[job].packed, scene->stage.bytes);
+	arena_write(&scene->user, 0, scene->stage.source_memory, scene->stage.memory_bytes);
+	scene->got = malloc(scene->stage.bytes);
+}
+
+static int scene_pack(struct scene *scene)
+{
+	const struct stage *stage = &scene->stage;
+	unsigned char *source = scene->user.memory + (stage->source - stage->source_memory);
+	size_t moved = 12345;
+
+	int status = dtconv_pack(scene->type, stage->count, source, scene->packed.memory,
+				 stage->bytes, &moved);
+	ck_assert_uint_le(moved, stage->bytes);
+	arena_read(&scene->packed, 0, scene->got, stage->bytes);
+	ck_assert_msg(!memcmp(scene->got, stage->stream, moved),
+		      "of %zu bytes that have moved, some are wrong", moved);
+	if (!status)
+		ck_assert_uint_eq(moved, stage->bytes);
+	return status;
+}
+
+static void scene_close(struct scene *scene)
+{
+	free(scene->got);
+	arena_close(&scene->user);
+	arena_close(&scene->packed);
+	stage_close(&scene->stage);
+	dtconv_type_unref(scene->type);
+	dtconv_context_destroy(scene->context);
+}
+
+static void must_be_clean(const char *entry, unsigned nth)
+{
+	char text[2000];
+
+	gpu_close();
+	size_t leaks = gpu.standin->leaks(text, sizeof(text));
+	ck_assert_msg(!leaks, "%s, call %u: left behind: %s", entry, nth, text);
+	gpu.standin->reset();
+}
+
+/* One fault. False if the job makes fewer calls of the entry than that. */
+static bool inject(int job, const char *entry, unsigned nth)
+{
+	struct scene scene;
+
+	gpu_open();
+	scene_open(&scene, job);
+	unsigned before = gpu.standin->fired();
+	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	int status = scene_pack(&scene);
+	bool fired = gpu.standin->fired() != before;
+	gpu.standin->inject_clear();
+	ck_assert_msg(status <= 0, "%s, call %u: status %d", entry, nth, status);
+	if (scene_pack(&scene))
+		ck_abort_msg("%s, call %u: the next job fails too", entry, nth);
+	scene_close(&scene);
+	must_be_clean(entry, nth);
+	return fired;
+}
+
+#define CALLS 6
+
+START_TEST(a_refused_call_fails_its_job_and_nothing_else)
+{
+	for (int job = 0; job < JOBS; job++)
+		for (unsigned nth = 1; nth <= CALLS; nth++)
+			if (!inject(job, entries[_i], nth))
+				break;
+}
+END_TEST
+
+START_TEST(a_driver_without_an_entry_point_is_none_or_does_without)
+{
+	struct scene scene;
+
+	gpu_open();
+	scene_open(&scene, 4);
+	gpu.standin->absent(entries[_i], true);
+	/* Without a driver that will do, all memory is the host's: only host memory may be used. */
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	ck_assert_int_eq(dtconv_memory_query(scene.context, scene.packed.memory, &attr), 0);
+	if (attr.kind != DTCONV_MEMORY_HOST)
+		ck_assert_int_eq(scene_pack(&scene), 0);
+	gpu.standin->absent(entries[_i], false);
+	scene_close(&scene);
+	must_be_clean(entries[_i], 0);
+}
+END_TEST
+
+int main(void)
+{
+	setenv("CK_FORK", "yes", 1);
+	gpu_find();
+	if (gpu_is_real()) {
+		puts("a real driver does not fail on demand");
+		return 77;
+	}
+	Suite *suite = suite_create("faults");
+	TCase *faults = tcase_create("faults");
+
+	tcase_set_timeout(faults, 30);
+	tcase_add_loop_test(faults, a_refused_call_fails_its_job_and_nothing_else, 0, ENTRIES);
+	tcase_add_loop_test(faults, a_driver_without_an_entry_point_is_none_or_does_without, 0,
+			    ENTRIES);
+	suite_add_tcase(suite, faults);
+	return fixture_run(suite);
+}
