@@ -72,7 +72,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 	job.bytes = find_packed(move, job.packed, job.bytes, &job.packed_memory);
 	if (!job.user_memory.kind || !job.packed_memory.kind)
 		return DTC_FAIL(move->context, DTCONV_ERR_BACKEND,
-				"%s: the device's driver does not say where %s memory lies", move->caller,
+				"%s: %s memory lies where nothing is mapped, or the driver does not say", move->caller,
 				job.user_memory.kind ? "packed" : "the user's");
 	if (is_host(&job) && move_in_parallel(&job))
 		return 0;

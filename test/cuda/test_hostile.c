@@ -514,6 +514,124 @@ START_TEST(one_type_may_lie_in_memory_of_several_kinds)
 }
 END_TEST
 
+/* A range of three granules, of which the middle one may be missing. */
+struct range {
+	CUdeviceptr base;
+	size_t granule;
+	bool hole;
+};
+
+static CUmemAllocationProp device_memory(void)
+{
+	return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+						    .id = 0 } };
+}
+
+static void map(const struct range *range, size_t number, bool access)
+{
+	const CUmemAllocationProp properties = device_memory();
+	const CUmemAccessDesc all = { .location = properties.location,
+				      .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUdeviceptr at = range->base + number * range->granule;
+	CUmemGenericAllocationHandle handle;
+
+	gpu_must(gpu.MemCreate(&handle, range->granule, &properties, 0), "cuMemCreate");
+	gpu_must(gpu.MemMap(at, range->granule, 0, handle, 0), "cuMemMap");
+	gpu_must(gpu.MemRelease(handle), "cuMemRelease");
+	if (access)
+		gpu_must(gpu.MemSetAccess(at, range->granule, &all, 1), "cuMemSetAccess");
+}
+
+static void range_open(struct range *range, bool hole, bool access)
+{
+	const CUmemAllocationProp properties = device_memory();
+
+	range->hole = hole;
+	gpu_must(gpu.MemGetAllocationGranularity(&range->granule, &properties,
+						 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+		 "cuMemGetAllocationGranularity");
+	gpu_must(gpu.MemAddressReserve(&range->base, 3 * range->granule, 0, 0, 0),
+		 "cuMemAddressReserve");
+	for (size_t i = 0; i < 3; i++)
+		if (i != 1 || !hole)
+			map(range, i, access);
+}
+
+static void range_close(const struct range *range)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (i != 1 || !range->hole)
+			gpu_must(gpu.MemUnmap(range->base + i * range->granule, range->granule),
+				 "cuMemUnmap");
+	gpu_must(gpu.MemAddressFree(range->base, 3 * range->granule), "cuMemAddressFree");
+}
+
+/* Two blocks of @bytes, the second one so many granules behind the first. */
+static int pack_two(const struct range *range, ptrdiff_t first, size_t granules, size_t bytes,
+		    unsigned char *packed)
+{
+	const ptrdiff_t disps[] = { 0, (ptrdiff_t)(granules * range->granule) };
+	struct dtconv_type *type;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_type_create_hindexed_block(
+				 2, bytes, disps,
+				 dtconv_type_predefined(fixture_context, DTCONV_BYTE), &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	int status = dtconv_pack(type, 1, (char *)(uintptr_t)range->base + first, packed,
+				 2 * bytes, &moved);
+	dtconv_type_unref(type);
+	return status;
+}
+
+#define BLOCK 1501
+
+START_TEST(a_range_with_a_hole_is_packed_round_it_and_refused_inside_it)
+{
+	unsigned char sent[2 * BLOCK], got[2 * BLOCK];
+	struct arena packed;
+	struct range range;
+
+	arena_open(&packed, _i ? ARENA_DEVICE : ARENA_PINNED, 2 * BLOCK);
+	range_open(&range, true, true);
+	fill(sent, sizeof(sent), 4);
+	/* Up to the last byte before the hole, and then the last bytes of the range. */
+	CUdeviceptr first = range.base + range.granule - BLOCK;
+	gpu_must(gpu.Memcpy(first, (CUdeviceptr)(uintptr_t)sent, BLOCK), "cuMemcpy");
+	gpu_must(gpu.Memcpy(first + 2 * range.granule, (CUdeviceptr)(uintptr_t)(sent + BLOCK), BLOCK),
+		 "cuMemcpy");
+	int status = pack_two(&range, (ptrdiff_t)(range.granule - BLOCK), 2, BLOCK, packed.memory);
+	ck_assert_msg(!status, "%s", fixture_error());
+	arena_read(&packed, 0, got, sizeof(got));
+	ck_assert_mem_eq(got, sent, sizeof(sent));
+	ck_assert_int_ne(pack_two(&range, 0, 1, BLOCK, packed.memory), 0);
+	ck_assert_int_ne(pack_two(&range, (ptrdiff_t)range.granule - 5, 2, BLOCK, packed.memory), 0);
+	status = pack_two(&range, 0, 2, BLOCK, packed.memory);
+	ck_assert_msg(!status, "after the refusals: %s", fixture_error());
+	range_close(&range);
+	arena_close(&packed);
+}
+END_TEST
+
+START_TEST(memory_without_access_is_refused_before_a_kernel_sees_it)
+{
+	struct arena packed;
+	struct range range;
+
+	arena_open(&packed, ARENA_DEVICE, 2 * BLOCK);
+	range_open(&range, false, false);
+	ck_assert_int_ne(pack_two(&range, 0, 1, BLOCK, packed.memory), 0);
+	range_close(&range);
+	struct job job;
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	job_close(&job);
+	arena_close(&packed);
+}
+END_TEST
+
 /* ---- threads ----------------------------------------------------------------------------------- */
 
 #define THREADS 8
@@ -616,6 +734,9 @@ int main(void)
 	tcase_add_test(memory, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, one_type_may_lie_in_memory_of_several_kinds, 0, 2);
+	tcase_add_loop_test(memory, a_range_with_a_hole_is_packed_round_it_and_refused_inside_it, 0,
+			    2);
+	tcase_add_test(memory, memory_without_access_is_refused_before_a_kernel_sees_it);
 	tcase_add_test(memory, threads_share_a_device);
 	tcase_set_timeout(ends, 20);
 	tcase_add_checked_fixture(ends, gpu_open, NULL);

@@ -74,6 +74,7 @@ struct answers {
 	size_t mapping_bytes;
 	CUdeviceptr range;
 	size_t range_bytes;
+	int mapped;
 };
 
 static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
@@ -83,13 +84,13 @@ static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct ans
 		CU_POINTER_ATTRIBUTE_CONTEXT,		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
 		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE,	CU_POINTER_ATTRIBUTE_MAPPED,
 	};
 	void *places[] = { &answers->type,	    &answers->device,
 			   &answers->context,	    &answers->device_address,
 			   &answers->managed,	    &answers->mapping,
 			   &answers->mapping_bytes, &answers->range,
-			   &answers->range_bytes };
+			   &answers->range_bytes,   &answers->mapped };
 
 	*answers = (struct answers){ .device = -1 };
 	return cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
@@ -125,6 +126,20 @@ static void set_range(struct dtc_memory *memory, const struct answers *answers, 
 	memory->end = DTC_MIN(memory->end, end);
 }
 
+/* Reserved for mappings, and without one. */
+static bool is_hole(const struct answers *answers)
+{
+	return answers->range_bytes && !answers->mapped;
+}
+
+static bool is_not_ours(CUresult result, const struct answers *answers)
+{
+	if (result)
+		return result == CUDA_ERROR_NOT_INITIALIZED ||
+		       result == CUDA_ERROR_DEINITIALIZED;
+	return !answers->type && !is_hole(answers);
+}
+
 static bool query_memory(struct dtconv_context *context, const void *address,
 			 struct dtc_memory *memory)
 {
@@ -134,10 +149,9 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 	if (!cuda)
 		return false;
 	CUresult result = ask(cuda, address, &answers);
-	if (result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_DEINITIALIZED ||
-	    (!result && !answers.type))
+	if (is_not_ours(result, &answers))
 		return false;
-	if (result) {
+	if (result || is_hole(&answers)) {
 		memory->kind = DTCONV_MEMORY_UNKNOWN;
 		return true;
 	}

@@ -21,6 +21,27 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
+/*
+ * Memory that no context made, mapped ranges and pools, is reached only by devices that were given
+ * access; a kernel of another one would break its context.
+ */
+static int check_access(const struct dtc_cuda_submission *submission,
+			const struct dtc_memory *memory, const char *side)
+{
+	const struct dtc_cuda_context *context = submission->context;
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				       .id = context->device };
+	unsigned long long access = 0;
+
+	if (memory->kind != DTCONV_MEMORY_DEVICE || memory->owner || !memory->base)
+		return 0;
+	if (submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base) || access)
+		return 0;
+	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
+			"%s: device %d has no access to %s memory", submission->job->caller,
+			context->device, side);
+}
+
 /* In a graph a flag would be written with the same value at each replay. */
 static int take_flag(struct dtc_cuda_submission *submission,
 		     const struct dtc_backend_ops *backend)
@@ -55,6 +76,10 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 			job->on_stream ? (CUstream)job->stream : submission->context->stream;
 		status = find_capture(submission);
 	}
+	if (!status)
+		status = check_access(submission, &job->user_memory, "the user's");
+	if (!status)
+		status = check_access(submission, &job->packed_memory, "packed");
 	if (!status)
 		status = take_flag(submission, backend);
 	if (status)

@@ -98,7 +98,7 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 	dtc_memory_query(context, address, &memory);
 	if (!memory.kind)
 		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
-				"%s: the device's driver does not say where address (argument 2) %p lies",
+				"%s: at address (argument 2) %p nothing is mapped, or the driver does not say",
 				__func__, address);
 	struct dtconv_memory_attr all = { .struct_size = attr->struct_size,
 					  .kind = memory.kind,

@@ -44,7 +44,10 @@ static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t l
  */
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
 
-/* Find out where @address lives; the kind is unknown if a driver that should know fails. */
+/*
+ * Find out where @address lives. The kind is unknown if a driver that should know fails, or if nothing is
+ * mapped at an address that a driver has reserved.
+ */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 
