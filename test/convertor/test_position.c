@@ -187,6 +187,36 @@ START_TEST(rebind_starts_at_the_beginning_of_the_new_data)
 }
 END_TEST
 
+/* One instance, again and again: the way of most messages, which has no cursor. */
+START_TEST(one_instance_is_moved_as_often_as_it_is_bound)
+{
+	struct dtconv_convertor *convertor;
+	struct stage stage;
+	size_t moved = 99;
+
+	fixture_open(&stage, layouts[_i].text, 1);
+	convertor = fixture_pack(&stage);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, stage.type, 1,
+							      stage.source),
+				 0);
+		fixture_pack_next(&stage, convertor, 0, stage.bytes);
+		ck_assert_uint_eq(fixture_position(convertor), stage.bytes);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, stage.target, 0, &moved), 0);
+		ck_assert_uint_eq(moved, 0);
+		stage_blank(&stage);
+		ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, stage.type, 1,
+								stage.target),
+				 0);
+		fixture_unpack_next(&stage, convertor, 0, stage.bytes);
+		ck_assert_uint_eq(fixture_position(convertor), stage.bytes);
+		fixture_arrived(&stage);
+	}
+	dtconv_convertor_destroy(convertor);
+	fixture_close(&stage);
+}
+END_TEST
+
 START_TEST(a_failed_rebind_keeps_the_old_binding)
 {
 	const char *text = "vector(3, 1, 2, int)";
@@ -274,6 +304,8 @@ int main(void)
 			    layout_count);
 	tcase_add_loop_test(clone, a_clone_outlives_its_original, 0, layout_count);
 	tcase_add_loop_test(binding, rebind_starts_at_the_beginning_of_the_new_data, 0,
+			    layout_count);
+	tcase_add_loop_test(binding, one_instance_is_moved_as_often_as_it_is_bound, 0,
 			    layout_count);
 	tcase_add_test(binding, a_failed_rebind_keeps_the_old_binding);
 	tcase_add_loop_test(binding, a_type_released_by_its_owner_lives_in_its_convertors,
