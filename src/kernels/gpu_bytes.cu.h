@@ -150,46 +150,55 @@ DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_gather(uint64_t address, uint32_t byte
 
 /* ---- stores to anywhere ----------------------------------------------------------------------- */
 
-/* The largest aligned word at @address that is no longer than @bytes, up to 8. */
-DTC_GPU_FN uint32_t dtc_gpu_largest_word(uint64_t address, uint32_t bytes)
-{
-	uint32_t word = 8;
+/* What is still to be stored, and where. */
+struct dtc_gpu_rest {
+	uint64_t address;
+	struct dtc_gpu_bytes16 value;
+	uint32_t bytes;
+};
 
-	while (word > bytes || ((uint32_t)address & (word - 1)))
-		word /= 2;
-	return word;
-}
-
-DTC_GPU_FN void dtc_gpu_store_some(uint64_t address, uint32_t word,
-				   const struct dtc_gpu_bytes16 *value)
-{
-	if (word == 8)
-		dtc_gpu_store_word(address, 8, value);
-	else if (word == 4)
-		dtc_gpu_store_word(address, 4, value);
-	else if (word == 2)
-		dtc_gpu_store_word(address, 2, value);
-	else
-		dtc_gpu_store_word(address, 1, value);
-}
-
-/* Store the first @bytes of @value, in as few aligned words as there are. */
-DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, uint32_t bytes)
+/* Store one word, a constant, if it is @asked for, and go on behind it. */
+DTC_GPU_FN void dtc_gpu_store_next(struct dtc_gpu_rest *rest, uint32_t word, int asked)
 {
 	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
 
-	if (bytes == 16 && !((uint32_t)address & 15)) {
-		dtc_gpu_store16(address, &value);
+	if (!asked)
+		return;
+	dtc_gpu_store_word(rest->address, word, &rest->value);
+	rest->value = dtc_gpu_shift_down(&rest->value, &zero, word);
+	rest->address += word;
+	rest->bytes -= word;
+}
+
+/*
+ * Store the first @bytes <= @most of @value in as few aligned words as there are: ever longer ones up
+ * to the first address that @most divides, then ever shorter ones. Threads of a warp that store
+ * unlike parts go this way together.
+ */
+DTC_GPU_FN void dtc_gpu_scatter_most(uint64_t address, struct dtc_gpu_bytes16 value,
+				     uint32_t bytes, uint32_t most)
+{
+	struct dtc_gpu_rest rest = { address, value, bytes };
+
+	if (bytes == most && !((uint32_t)address & (most - 1))) {
+		dtc_gpu_store_word(address, most, &value);
 		return;
 	}
-	while (bytes) {
-		uint32_t word = dtc_gpu_largest_word(address, bytes);
+	DTC_GPU_UNROLL
+	for (uint32_t word = 1; word < 16; word *= 2)
+		if (word < most)
+			dtc_gpu_store_next(&rest, word,
+					   ((uint32_t)rest.address & word) && rest.bytes >= word);
+	DTC_GPU_UNROLL
+	for (uint32_t word = 8; word > 0; word /= 2)
+		if (word < most)
+			dtc_gpu_store_next(&rest, word, (rest.bytes & word) != 0);
+}
 
-		dtc_gpu_store_some(address, word, &value);
-		value = dtc_gpu_shift_down(&value, &zero, word);
-		address += word;
-		bytes -= word;
-	}
+/* Store the first @bytes of @value. */
+DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, uint32_t bytes)
+{
+	dtc_gpu_scatter_most(address, value, bytes, 16);
 }
 
 /* ---- completion ------------------------------------------------------------------------------- */

@@ -79,20 +79,24 @@ DTC_GPU_FN void dtc_gpu_search_entries(const struct dtc_gpu_entries *entries, ui
 	}
 }
 
-/* The rest of the run that holds byte @offset of the tile; @address is where displacement 0 is. */
-DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_span(const struct dtc_gpu_entries *entries,
-						  uint64_t address, uint32_t offset,
-						  uint32_t near)
+/* The rest of the runs that hold @count bytes, a constant; places are where displacement 0 is. */
+DTC_GPU_FN void dtc_gpu_entry_spans(const struct dtc_gpu_entries *entries, uint32_t count,
+				    const struct dtc_gpu_place place[], const uint32_t offset[],
+				    const uint32_t near[], struct dtc_gpu_span span[])
 {
 	const struct dtc_gpu_indexed_params *p = entries->p;
-	struct dtc_gpu_span span;
+	uint64_t entry[8], disp[8];
 
-	span.address = address + (offset - entries->begins[near]) +
-		       (near ? 0 : entries->skipped) +
-		       dtc_gpu_listed_disp(p->disps, p->disp_wide, p->disp_shift,
-					   entries->first + near);
-	span.bytes = entries->begins[near + 1] - offset;
-	return span;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		entry[k] = entries->first + near[k];
+	dtc_gpu_listed_disps(p->disps, p->disp_wide, p->disp_shift, count, entry, disp);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++) {
+		span[k].address = place[k].address + (offset[k] - entries->begins[near[k]]) +
+				  (near[k] ? 0 : entries->skipped) + disp[k];
+		span[k].bytes = entries->begins[near[k] + 1] - offset[k];
+	}
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
@@ -169,9 +173,7 @@ DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, u
 			offset[k] = place[k].index * word;
 	}
 	dtc_gpu_search_entries(&tile->entries, count, offset, near);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
-		span[k] = dtc_gpu_entry_span(&tile->entries, place[k].address, offset[k], near[k]);
+	dtc_gpu_entry_spans(&tile->entries, count, place, offset, near, span);
 }
 
 #endif

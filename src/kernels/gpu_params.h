@@ -208,13 +208,16 @@ struct dtc_gpu_transpose_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
 	uint64_t packed_strides[DTC_GPU_DIMS]; /* stream bytes from one index to the next */
+	uint64_t outer_packed;                 /* the same along @outer */
 	int64_t outer_stride;
 	uint32_t counts[DTC_GPU_DIMS];
-	uint32_t tiles[DTC_GPU_DIMS]; /* along each level */
+	uint32_t tiles[DTC_GPU_DIMS]; /* along each level, with what divides by them */
+	uint32_t magics[DTC_GPU_DIMS];
+	uint8_t shifts[DTC_GPU_DIMS];
+	uint8_t side_log; /* elements of a tile's side */
+	uint8_t words;    /* of an element */
 	uint32_t outer;
-	uint32_t words;    /* of an element */
-	uint32_t side_log; /* elements of a tile's side */
-	uint32_t pitch;    /* words of shared memory from one row to the next */
+	uint32_t pitch; /* words of shared memory from one row to the next */
 };
 
 struct dtc_gpu_general_params {

@@ -9,6 +9,7 @@
 
 #include "base.h"
 #include "checked.h"
+#include "gpu_magic.h"
 #include "gpu_nest.h"
 
 /* Longer blocks fill the sectors of both sides by themselves. */
@@ -68,6 +69,8 @@ static uint64_t set_tiles(const struct dtc_gpu_shape *shape, uint32_t outer,
 		params->counts[i + 1] = count;
 		params->packed_strides[i + 1] = packed;
 		params->tiles[i + 1] = tiled ? (count - 1) / side + 1 : count;
+		params->magics[i + 1] =
+			dtc_gpu_magic(params->tiles[i + 1], &params->shifts[i + 1]);
 		packed *= count;
 		if (__builtin_mul_overflow(all, params->tiles[i + 1], &all))
 			return UINT64_MAX;
@@ -116,7 +119,7 @@ uint64_t dtc_gpu_plan_transposing(const struct dtc_gpu_job *job,
 		return 0;
 	params->outer = outer + 1;
 	params->outer_stride = shape->loops[outer].stride;
-	params->words = words;
+	params->words = (uint8_t)words;
 	params->side_log = words == 1 && word <= 4 ? 6 : 5;
 	params->pitch = (words << params->side_log) + 1;
 	launch->class = DTC_GPU_CLASS_TRANSPOSING;
@@ -124,5 +127,7 @@ uint64_t dtc_gpu_plan_transposing(const struct dtc_gpu_job *job,
 	launch->word = word;
 	launch->run_bytes = shape->leaf_bytes;
 	launch->shared_bytes = (params->pitch << params->side_log) * word;
-	return set_tiles(shape, outer, params);
+	uint64_t tiles = set_tiles(shape, outer, params);
+	params->outer_packed = params->packed_strides[outer + 1];
+	return tiles;
 }

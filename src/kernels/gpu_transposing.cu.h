@@ -13,11 +13,24 @@ struct dtc_gpu_square {
 	uint64_t position; /* in the stream */
 	uint32_t inner;
 	uint32_t outer;
+	uint32_t within; /* 1: no word of it is outside the stretch */
 };
 
-DTC_GPU_FN void dtc_gpu_find_square(const struct dtc_gpu_transpose_params *p, uint32_t block,
-				    struct dtc_gpu_square *square)
+/* The stretch ends inside few tiles; only these look at every word. */
+DTC_GPU_FN uint32_t dtc_gpu_is_within(const struct dtc_gpu_transpose_params *p,
+				      const struct dtc_gpu_square *square, uint32_t word)
 {
+	uint64_t last = square->position + (square->outer - 1) * p->outer_packed +
+			(uint64_t)(square->inner * p->words * word);
+
+	return square->position >= p->nest.begin && last <= p->nest.end;
+}
+
+DTC_GPU_FN void dtc_gpu_find_square(const struct dtc_gpu_transpose_params *p, uint32_t word,
+				    uint32_t block, struct dtc_gpu_square *square)
+{
+	const uint32_t side = 1u << p->side_log;
+
 	square->user = p->nest.user;
 	square->position = 0;
 	square->inner = 0;
@@ -26,14 +39,13 @@ DTC_GPU_FN void dtc_gpu_find_square(const struct dtc_gpu_transpose_params *p, ui
 	for (uint32_t d = 1; d < DTC_GPU_DIMS; d++) {
 		if (d >= p->nest.dim_count)
 			break;
-		uint32_t next = block / p->tiles[d];
+		uint32_t next = dtc_gpu_divide(block, p->magics[d], p->shifts[d]);
 		uint32_t index = block - next * p->tiles[d];
 
 		block = next;
 		if (d == 1 || d == p->outer) {
 			index <<= p->side_log;
 			uint32_t left = p->counts[d] - index;
-			uint32_t side = 1u << p->side_log;
 			uint32_t elements = left < side ? left : side;
 
 			if (d == 1)
@@ -44,54 +56,100 @@ DTC_GPU_FN void dtc_gpu_find_square(const struct dtc_gpu_transpose_params *p, ui
 		square->user += (uint64_t)((int64_t)index * p->nest.dims[d].stride);
 		square->position += index * p->packed_strides[d];
 	}
+	square->within = dtc_gpu_is_within(p, square, word);
 }
 
-/* A word of a tile: of element (@inner, @outer), the @part-th. */
-struct dtc_gpu_cell {
+/* One element further along one of the tile's sides. */
+struct dtc_gpu_axis {
 	uint64_t user;
 	uint64_t packed;
-	uint32_t shared; /* index in shared memory */
-	uint32_t live;
+	uint32_t shared; /* words */
+	uint32_t count;  /* elements */
 };
 
-DTC_GPU_FN struct dtc_gpu_cell dtc_gpu_cell_at(const struct dtc_gpu_transpose_params *p,
-					       const struct dtc_gpu_square *square, uint32_t word,
-					       uint32_t inner, uint32_t outer, uint32_t part)
-{
-	uint64_t position = square->position + outer * p->packed_strides[p->outer] +
-			    (uint64_t)((inner * p->words + part) * word);
-	struct dtc_gpu_cell cell;
-
-	cell.user = square->user + (uint64_t)((int64_t)inner * p->nest.dims[1].stride) +
-		    (uint64_t)((int64_t)outer * p->outer_stride) + part * word;
-	cell.packed = p->nest.packed + position;
-	cell.shared = outer * p->pitch + inner * p->words + part;
-	cell.live = inner < square->inner && outer < square->outer &&
-		    position >= p->nest.begin && position + word <= p->nest.end;
-	return cell;
-}
-
 /*
- * Word @number of a thread, along the user's side or along the packed one. Thirty-two threads go
- * along a side, eight such rows at once; the rows of a tile are a power of two.
+ * A tile as its threads go over it, along the user's side or along the packed one: thirty-two threads
+ * go along a row, eight rows at once.
  */
-DTC_GPU_FN struct dtc_gpu_cell dtc_gpu_cell_of(const struct dtc_gpu_transpose_params *p,
-					       const struct dtc_gpu_square *square, uint32_t word,
-					       uint32_t thread, uint32_t number, int along_user)
-{
-	uint32_t rows_log = p->side_log - 3;
-	uint32_t row = thread / 32 + ((number & ((1u << rows_log) - 1)) << 3);
-	uint32_t column = thread % 32 + ((number >> rows_log) << 5);
-	uint32_t element = p->words > 1 ? column / p->words : column;
-	uint32_t part = column - element * p->words;
+struct dtc_gpu_grid {
+	struct dtc_gpu_axis rows;
+	struct dtc_gpu_axis columns;
+};
 
-	if (along_user)
-		return dtc_gpu_cell_at(p, square, word, row, element, part);
-	return dtc_gpu_cell_at(p, square, word, element, row, part);
+DTC_GPU_FN struct dtc_gpu_grid dtc_gpu_grid_of(const struct dtc_gpu_transpose_params *p,
+					       const struct dtc_gpu_square *square, uint32_t word,
+					       int along_user)
+{
+	struct dtc_gpu_axis inner = { (uint64_t)p->nest.dims[1].stride,
+				      (uint64_t)(p->words * word), p->words, square->inner };
+	struct dtc_gpu_axis outer = { (uint64_t)p->outer_stride, p->outer_packed, p->pitch,
+				      square->outer };
+	struct dtc_gpu_grid grid;
+
+	grid.rows = along_user ? inner : outer;
+	grid.columns = along_user ? outer : inner;
+	return grid;
 }
 
-/* Words in flight of one thread. */
+/* Words in flight of one thread, eight rows apart. */
 #define DTC_GPU_CELLS 4
+
+/* A column of a thread's words; those that are not in the tile or the stretch are not live. */
+struct dtc_gpu_column {
+	uint64_t user; /* of row 0 */
+	uint64_t position;
+	uint32_t shared;
+	uint32_t rows; /* of the tile, 0 where the column is outside */
+};
+
+DTC_GPU_FN struct dtc_gpu_column dtc_gpu_column_at(const struct dtc_gpu_transpose_params *p,
+						   const struct dtc_gpu_square *square,
+						   const struct dtc_gpu_grid *grid, uint32_t word,
+						   uint32_t number)
+{
+	uint32_t element = p->words > 1 ? number / p->words : number;
+	uint32_t part = number - element * p->words;
+	struct dtc_gpu_column column;
+
+	column.user = square->user + element * grid->columns.user + part * word;
+	column.position = square->position + element * grid->columns.packed + part * word;
+	column.shared = element * grid->columns.shared + part;
+	column.rows = element < grid->columns.count ? grid->rows.count : 0;
+	return column;
+}
+
+/* The same column from row @row on. */
+DTC_GPU_FN void dtc_gpu_go_down(const struct dtc_gpu_grid *grid, uint32_t row,
+				struct dtc_gpu_column *column)
+{
+	column->user += row * grid->rows.user;
+	column->position += row * grid->rows.packed;
+	column->shared += row * grid->rows.shared;
+	column->rows = column->rows > row ? column->rows - row : 0;
+}
+
+/* Which of the next rows, eight apart, a thread has words in: a bit for each. */
+DTC_GPU_FN uint32_t dtc_gpu_live_cells(const struct dtc_gpu_transpose_params *p,
+				       const struct dtc_gpu_square *square,
+				       const struct dtc_gpu_grid *grid,
+				       const struct dtc_gpu_column *column, uint32_t word)
+{
+	uint32_t live = 0;
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+		live |= (8 * k < column->rows ? 1u : 0u) << k;
+	if (square->within)
+		return live;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++) {
+		uint64_t position = column->position + 8 * k * grid->rows.packed;
+
+		if (position < p->nest.begin || position + word > p->nest.end)
+			live &= ~(1u << k);
+	}
+	return live;
+}
 
 /* Words of shared memory, which is as aligned as they are. */
 DTC_GPU_FN void dtc_gpu_keep(void *shared, uint32_t index, uint32_t word,
@@ -128,58 +186,98 @@ DTC_GPU_FN void dtc_gpu_recall(const void *shared, uint32_t index, uint32_t word
 	}
 }
 
-/* From the side that is read into shared memory. */
-DTC_GPU_FN void dtc_gpu_transpose_load(const struct dtc_gpu_transpose_params *p, void *shared,
-				       uint32_t word, struct dtc_gpu_at at, int direction)
+/* A thread's words of a column, from the side that is read into shared memory. */
+DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
+				   const struct dtc_gpu_grid *grid,
+				   const struct dtc_gpu_column *column, uint32_t live,
+				   void *shared, uint32_t word, int direction)
 {
-	uint32_t numbers = ((1u << p->side_log) / 8) * (((p->words << p->side_log) + 31) / 32);
-	struct dtc_gpu_cell cell[DTC_GPU_CELLS];
+	uint64_t from = direction == DTC_GPU_PACK ? column->user
+						  : p->nest.packed + column->position;
+	uint64_t step = 8 * (direction == DTC_GPU_PACK ? grid->rows.user : grid->rows.packed);
 	struct dtc_gpu_bytes16 value[DTC_GPU_CELLS];
-	struct dtc_gpu_square square;
 
-	dtc_gpu_find_square(p, at.block, &square);
-	DTC_GPU_NO_UNROLL
-	for (uint32_t number = 0; number < numbers; number += DTC_GPU_CELLS) {
-		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_CELLS; k++) {
-			cell[k] = dtc_gpu_cell_of(p, &square, word, at.thread, number + k,
-						  direction == DTC_GPU_PACK);
-			if (cell[k].live)
-				dtc_gpu_load_word(direction == DTC_GPU_PACK ? cell[k].user
-									    : cell[k].packed,
-						  word, &value[k]);
-		}
-		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
-			if (cell[k].live)
-				dtc_gpu_keep(shared, cell[k].shared, word, &value[k]);
-	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+		if (live >> k & 1)
+			dtc_gpu_load_word(from + k * step, word, &value[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+		if (live >> k & 1)
+			dtc_gpu_keep(shared, column->shared + 8 * k * grid->rows.shared, word,
+				     &value[k]);
 }
 
 /* From shared memory to the side that is written. */
+DTC_GPU_FN void dtc_gpu_store_cells(const struct dtc_gpu_transpose_params *p,
+				    const struct dtc_gpu_grid *grid,
+				    const struct dtc_gpu_column *column, uint32_t live,
+				    void *shared, uint32_t word, int direction)
+{
+	uint64_t to = direction == DTC_GPU_PACK ? p->nest.packed + column->position
+						: column->user;
+	uint64_t step = 8 * (direction == DTC_GPU_PACK ? grid->rows.packed : grid->rows.user);
+	struct dtc_gpu_bytes16 value;
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+		if (live >> k & 1) {
+			dtc_gpu_recall(shared, column->shared + 8 * k * grid->rows.shared, word,
+				       &value);
+			dtc_gpu_store_word(to + k * step, word, &value);
+		}
+}
+
+/* Into shared memory, or out of it. */
+#define DTC_GPU_IN  0
+#define DTC_GPU_OUT 1
+
+DTC_GPU_FN void dtc_gpu_move_square(const struct dtc_gpu_transpose_params *p, void *shared,
+				    uint32_t word, struct dtc_gpu_at at, int direction, int way)
+{
+	const uint32_t side = 1u << p->side_log;
+	struct dtc_gpu_square square;
+
+	dtc_gpu_find_square(p, word, at.block, &square);
+	struct dtc_gpu_grid grid =
+		dtc_gpu_grid_of(p, &square, word, (direction == DTC_GPU_PACK) == (way == DTC_GPU_IN));
+
+	DTC_GPU_NO_UNROLL
+	for (uint32_t number = at.thread % 32; number < side * p->words; number += 32) {
+		struct dtc_gpu_column column =
+			dtc_gpu_column_at(p, &square, &grid, word, number);
+
+		dtc_gpu_go_down(&grid, at.thread / 32, &column);
+		DTC_GPU_NO_UNROLL
+		for (uint32_t row = 0; row < side; row += 8 * DTC_GPU_CELLS) {
+			uint32_t live = dtc_gpu_live_cells(p, &square, &grid, &column, word);
+
+			if (way == DTC_GPU_IN)
+				dtc_gpu_load_cells(p, &grid, &column, live, shared, word,
+						   direction);
+			else
+				dtc_gpu_store_cells(p, &grid, &column, live, shared, word,
+						    direction);
+			dtc_gpu_go_down(&grid, 8 * DTC_GPU_CELLS, &column);
+		}
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_transpose_load(const struct dtc_gpu_transpose_params *p, void *shared,
+				       uint32_t word, struct dtc_gpu_at at, int direction)
+{
+	dtc_gpu_move_square(p, shared, word, at, direction, DTC_GPU_IN);
+}
+
 DTC_GPU_FN void dtc_gpu_transpose_store(const struct dtc_gpu_transpose_params *p, void *shared,
 					uint32_t word, struct dtc_gpu_at at, int direction)
 {
-	uint32_t numbers = ((1u << p->side_log) / 8) * (((p->words << p->side_log) + 31) / 32);
 	struct dtc_gpu_levels levels;
-	struct dtc_gpu_square square;
 
 	dtc_gpu_plain_levels(&levels);
 	if (at.block == 0 && word > 1)
 		dtc_gpu_move_edges(&p->nest, &levels, word, at.thread, direction);
-	dtc_gpu_find_square(p, at.block, &square);
-	DTC_GPU_UNROLL_BY(4)
-	for (uint32_t number = 0; number < numbers; number++) {
-		struct dtc_gpu_cell cell = dtc_gpu_cell_of(p, &square, word, at.thread, number,
-							   direction == DTC_GPU_UNPACK);
-		struct dtc_gpu_bytes16 value;
-
-		if (!cell.live)
-			continue;
-		dtc_gpu_recall(shared, cell.shared, word, &value);
-		dtc_gpu_store_word(direction == DTC_GPU_PACK ? cell.packed : cell.user, word,
-				   &value);
-	}
+	dtc_gpu_move_square(p, shared, word, at, direction, DTC_GPU_OUT);
 }
 
 #define DTC_GPU_TRANSPOSING(name, word, direction)                                          \

@@ -37,6 +37,46 @@ DTC_GPU_FN uint64_t dtc_gpu_unit_address(const struct dtc_gpu_levels *levels,
 	return address;
 }
 
+/* Displacements of @count entries, a constant, all under way at once: what width is asked first. */
+DTC_GPU_FN void dtc_gpu_listed_disps(uint64_t disps, uint32_t wide, uint32_t shift, uint32_t count,
+				     const uint64_t entry[], uint64_t disp[])
+{
+	if (wide) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			disp[k] = dtc_gpu_load8(disps + 8 * entry[k]);
+	} else {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			disp[k] = (uint64_t)(int64_t)(int32_t)dtc_gpu_load4(disps + 4 * entry[k]);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		disp[k] <<= shift;
+}
+
+/* The user addresses of @count units, a constant, of @unit bytes. */
+DTC_GPU_FN void dtc_gpu_unit_addresses(const struct dtc_gpu_levels *levels, uint32_t count,
+				       const struct dtc_gpu_place place[], uint32_t unit,
+				       uint64_t address[])
+{
+	uint64_t entry[8], disp[8];
+
+	if (levels->form != DTC_GPU_LISTED) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			address[k] = dtc_gpu_unit_address(levels, &place[k], unit);
+		return;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		entry[k] = place[k].entry;
+	dtc_gpu_listed_disps(levels->disps, levels->wide, levels->shift, count, entry, disp);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		address[k] = place[k].address + (uint64_t)place[k].index * unit + disp[k];
+}
+
 /* A byte of the stretch that is in no whole word, at either end: threads below 32 have one each. */
 DTC_GPU_FN uint64_t dtc_gpu_edge(const struct dtc_gpu_nest *nest, uint32_t word, uint32_t thread,
 				 uint32_t *live)
@@ -106,9 +146,7 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 	for (uint32_t k = 0; k < words; k++)
 		ahead[k] = thread + (thread + k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_locate_all(nest, &start, levels->form, words, ahead, place);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
-		user[k] = dtc_gpu_unit_address(levels, &place[k], word);
+	dtc_gpu_unit_addresses(levels, words, place, word, user);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
 		if (thread + k * DTC_GPU_BLOCK < left)
