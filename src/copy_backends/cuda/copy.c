@@ -77,6 +77,7 @@ struct copies {
 	CUdeviceptr user;
 	CUdeviceptr packed;
 	bool pack;
+	bool rows; /* the driver's copies of rows may be used */
 };
 
 static CUresult copy_run(const struct copies *copies, int64_t disp, uint64_t offset, uint64_t bytes)
@@ -92,9 +93,9 @@ static CUresult copy_run(const struct copies *copies, int64_t disp, uint64_t off
 /* The longest distance of rows that every device takes. */
 #define PITCH_MAX INT64_C(0x40000000)
 
-static bool is_rows(const struct dtc_op *op)
+static bool is_rows(const struct copies *copies, const struct dtc_op *op)
 {
-	return op->kind == DTC_OP_STRIP && op->stride >= (int64_t)op->unit_bytes &&
+	return copies->rows && op->kind == DTC_OP_STRIP && op->stride >= (int64_t)op->unit_bytes &&
 	       op->stride <= PITCH_MAX;
 }
 
@@ -169,7 +170,7 @@ static CUresult copy_stream(const struct copies *copies, struct dtc_cursor *curs
 
 	while (!result && offset < bytes &&
 	       dtc_cursor_next(cursor, bytes - offset, false, &piece)) {
-		if (is_rows(piece.op)) {
+		if (is_rows(copies, piece.op)) {
 			result = copy_strip(copies, &piece, offset);
 		} else {
 			/* The runs are found by a walk of their own. */
@@ -191,16 +192,11 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 		.user = (CUdeviceptr)(uintptr_t)job->user,
 		.packed = (CUdeviceptr)(uintptr_t)job->packed,
 		.pack = job->direction == DTC_PACK,
+		/* Where rows lie in several mappings, or round a hole, the driver refuses them. */
+		.rows = !job->user_memory.mapped,
 	};
 
-	CUcontext popped;
-	/* Rows in a range of several mappings are refused where no context is current. */
-	CUresult result = submission->driver->CtxPushCurrent(submission->context->handle);
-	if (result)
-		return result;
-	result = copy_stream(&copies, job->cursor, job->bytes);
-	submission->driver->CtxPopCurrent(&popped);
-	return result;
+	return copy_stream(&copies, job->cursor, job->bytes);
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)

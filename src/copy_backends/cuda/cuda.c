@@ -75,6 +75,7 @@ struct answers {
 	CUdeviceptr range;
 	size_t range_bytes;
 	int mapped;
+	CUmemoryPool pool;
 };
 
 static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
@@ -85,12 +86,14 @@ static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct ans
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
 		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
 		CU_POINTER_ATTRIBUTE_RANGE_SIZE,	CU_POINTER_ATTRIBUTE_MAPPED,
+		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
 	};
 	void *places[] = { &answers->type,	    &answers->device,
 			   &answers->context,	    &answers->device_address,
 			   &answers->managed,	    &answers->mapping,
 			   &answers->mapping_bytes, &answers->range,
-			   &answers->range_bytes,   &answers->mapped };
+			   &answers->range_bytes,   &answers->mapped,
+			   &answers->pool };
 
 	*answers = (struct answers){ .device = -1 };
 	return cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
@@ -162,6 +165,7 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 		.shift = answers.device_address ?
 				 (intptr_t)(answers.device_address - (uintptr_t)address) :
 				 0,
+		.mapped = !answers.context && !answers.pool && !answers.managed,
 	};
 	set_range(memory, &answers, (uintptr_t)address);
 	return true;

@@ -21,10 +21,7 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
-/*
- * Memory that no context made, mapped ranges and pools, is reached only by devices that were given
- * access; a kernel of another one would break its context.
- */
+/* Only devices that were given access reach mapped memory; a kernel of another breaks its context. */
 static int check_access(const struct dtc_cuda_submission *submission,
 			const struct dtc_memory *memory, const char *side)
 {
@@ -33,7 +30,7 @@ static int check_access(const struct dtc_cuda_submission *submission,
 				       .id = context->device };
 	unsigned long long access = 0;
 
-	if (memory->kind != DTCONV_MEMORY_DEVICE || memory->owner || !memory->base)
+	if (!memory->mapped || !memory->base)
 		return 0;
 	if (submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base) || access)
 		return 0;

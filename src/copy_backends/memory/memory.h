@@ -19,6 +19,7 @@ struct dtc_memory {
 	void *owner;         /* the vendor's context that it was made in, or NULL */
 	uintptr_t base, end; /* of the allocation or mapping; both 0 if nobody knows */
 	intptr_t shift;      /* from an address of the process to the device's */
+	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
 };
 
 static inline struct dtc_memory dtc_memory_host(void)

@@ -354,7 +354,14 @@ ENTRY(cuMemGetAccess, 0,
       (flags, location, address))
 {
 	const struct standin_region *region = standin_region_at(address);
-	if (!flags || !location || !region || region->kind != REGION_MAPPED)
+	if (!flags || !location || !region)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Seen on an H200: of memory of a pool it answers that nobody has access. */
+	if (region->kind == REGION_ASYNC) {
+		*flags = 0;
+		return CUDA_SUCCESS;
+	}
+	if (region->kind != REGION_MAPPED)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
 		*flags = region->host_access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0;
