@@ -152,13 +152,22 @@ struct dtc_gpu_strided_params {
 struct dtc_gpu_run {
 	int32_t disp;
 	uint32_t packed; /* where it begins in the packed period, in bytes */
+	uint32_t share;  /* its first share, if the period is unpacked in shares */
 };
+
+/*
+ * To unpack runs of odd lengths, level 0 of the nest counts shares: what of a run is in one aligned
+ * word of @share_word bytes of the user's side. A thread has so many under way.
+ */
+#define DTC_GPU_SHARES 4u
 
 struct dtc_gpu_periodic_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
 	uint32_t run_count;
-	uint32_t period; /* packed bytes */
+	uint32_t period;     /* packed bytes */
+	uint32_t share_word; /* 8 or 4; 0: no shares */
+	uint32_t reserved;
 	struct dtc_gpu_run runs[DTC_GPU_RUNS];
 };
 

@@ -22,7 +22,7 @@ static bool add_run(struct dtc_gpu_periodic_params *params, int64_t disp, uint64
 	if (params->run_count == DTC_GPU_RUNS || disp != (int32_t)disp)
 		return false;
 	params->runs[params->run_count++] =
-		(struct dtc_gpu_run){ (int32_t)disp, (uint32_t)packed };
+		(struct dtc_gpu_run){ (int32_t)disp, (uint32_t)packed, 0 };
 	return true;
 }
 
@@ -84,6 +84,60 @@ static uint32_t word_of(const struct dtc_gpu_periodic_params *params,
 	return word < 4 ? 1 : word;
 }
 
+/* ---- shares ------------------------------------------------------------------------------------- */
+
+/* Words of the user's side that begin at the same place of every period. */
+static uint32_t share_word_of(const struct dtc_gpu_shape *shape)
+{
+	uint64_t strides = 0;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		strides |= (uint64_t)shape->loops[i].stride;
+	uint32_t word = DTC_MIN(dtc_gpu_alignment(strides), 8u);
+	return word < 4 ? 0 : word;
+}
+
+/* Number the shares of all runs; answers how many there are. */
+static uint64_t number_shares(struct dtc_gpu_periodic_params *params,
+			      const struct dtc_gpu_shape *shape, uint32_t word)
+{
+	uint64_t shares = 0;
+
+	for (uint32_t i = 0; i < params->run_count; i++) {
+		struct dtc_gpu_run *run = &params->runs[i];
+		uint64_t end = i + 1 < params->run_count ? run[1].packed : shape->leaf_bytes;
+		uint64_t first = shape->user + (uint64_t)(int64_t)run->disp;
+
+		run->share = (uint32_t)shares;
+		shares += (first % word + (end - run->packed) + word - 1) / word;
+	}
+	return shares;
+}
+
+/*
+ * Unpacking odd runs, each thread owns what a word of the user's side has of one run. A run has no
+ * more shares than bytes, so that their numbers are no wider. Answers the shares of a period, or 0.
+ */
+static uint64_t plan_shares(struct dtc_gpu_periodic_params *params,
+			    const struct dtc_gpu_shape *shape)
+{
+	uint32_t word = share_word_of(shape);
+	uint64_t shares = word ? number_shares(params, shape, word) : 0;
+
+	if (!shares || shares > DTC_GPU_PERIOD_UNITS)
+		return 0;
+	params->share_word = word;
+	return shares;
+}
+
+static uint64_t share_tiles(const struct dtc_gpu_shape *shape, uint64_t shares)
+{
+	uint64_t periods = (shape->end - 1) / shape->leaf_bytes -
+			   shape->begin / shape->leaf_bytes + 1;
+
+	return (periods * shares - 1) / (DTC_GPU_SHARES * DTC_GPU_BLOCK) + 1;
+}
+
 uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			       struct dtc_gpu_launch *launch, const char **reason)
 {
@@ -100,7 +154,9 @@ uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_g
 	if (units > DTC_GPU_PERIOD_UNITS)
 		return 0;
 	nest->word = (uint8_t)word;
-	dtc_gpu_set_level(nest, 0, units, 0);
+	uint64_t shares =
+		word == 1 && job->direction == DTC_UNPACK ? plan_shares(params, shape) : 0;
+	dtc_gpu_set_level(nest, 0, shares ? shares : units, 0);
 	if (!dtc_gpu_set_loops(shape, 1, nest, reason) ||
 	    !dtc_gpu_set_width(nest, shape->end / word, reason))
 		return 0;
@@ -110,7 +166,9 @@ uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_g
 		dtc_gpu_kernel_of_word(DTC_GPU_periodic_pack_16, word, job->direction);
 	launch->word = word;
 	launch->run_bytes = shape->leaf_bytes / params->run_count;
-	launch->shared_bytes = (uint32_t)(units * (word > 1 ? 4 : 6));
+	launch->shared_bytes = (uint32_t)(shares ? shares * 8 : units * (word > 1 ? 4 : 6));
+	if (shares)
+		return share_tiles(shape, shares);
 	return word > 1 ? dtc_gpu_word_tiles(nest, word)
 			: dtc_gpu_piece_tiles(nest->packed, nest->begin, nest->end);
 }

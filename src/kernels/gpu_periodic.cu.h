@@ -6,20 +6,128 @@
 #ifndef DTC_KERNELS_GPU_PERIODIC_CU_H
 #define DTC_KERNELS_GPU_PERIODIC_CU_H
 
-/* The run that holds byte @offset of the packed period. */
-DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint32_t offset)
+/* The run that holds byte @place of the packed period, or share @place. */
+DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint32_t place)
 {
 	uint32_t low = 0;
 	uint32_t n = p->run_count;
 
 	while (n > 1) {
 		uint32_t half = n / 2;
+		uint32_t first = p->share_word ? p->runs[low + half].share
+					       : p->runs[low + half].packed;
 
-		low += p->runs[low + half].packed <= offset ? half : 0;
+		low += first <= place ? half : 0;
 		n -= half;
 	}
 	return low;
 }
+
+DTC_GPU_FN uint32_t dtc_gpu_run_end(const struct dtc_gpu_periodic_params *p, uint32_t run)
+{
+	return run + 1 < p->run_count ? p->runs[run + 1].packed : p->period;
+}
+
+/* ---- shares: what of a run is in one aligned word of the user's side ------------------------------ */
+
+struct dtc_gpu_share {
+	int32_t disp;
+	uint16_t packed;
+	uint16_t bytes;
+};
+
+DTC_GPU_FN struct dtc_gpu_share dtc_gpu_share_at(const struct dtc_gpu_periodic_params *p,
+						 uint32_t number)
+{
+	uint32_t run = dtc_gpu_run_of(p, number);
+	uint32_t length = dtc_gpu_run_end(p, run) - p->runs[run].packed;
+	uint32_t skipped = ((uint32_t)p->nest.user + (uint32_t)p->runs[run].disp) &
+			   (p->share_word - 1);
+	uint32_t end = (number - p->runs[run].share + 1) * p->share_word - skipped;
+	uint32_t begin = end > p->share_word ? end - p->share_word : 0;
+	struct dtc_gpu_share share;
+
+	share.disp = p->runs[run].disp + (int32_t)begin;
+	share.packed = (uint16_t)(p->runs[run].packed + begin);
+	share.bytes = (uint16_t)((end < length ? end : length) - begin);
+	return share;
+}
+
+/* The packed bytes of a share, loaded now and looked at later. */
+struct dtc_gpu_shared_load {
+	uint64_t user;
+	uint64_t low, high; /* aligned words */
+	uint32_t offset;    /* of the first byte */
+	uint32_t bytes;
+};
+
+/* The share at @place, as far as it is in the stretch. */
+DTC_GPU_FN void dtc_gpu_fetch_share(const struct dtc_gpu_periodic_params *p,
+				    const struct dtc_gpu_share *share, uint64_t period,
+				    uint64_t address, struct dtc_gpu_shared_load *load)
+{
+	uint64_t position = period * p->period + share->packed;
+	uint64_t begin = position > p->nest.begin ? position : p->nest.begin;
+	uint64_t end = position + share->bytes < p->nest.end ? position + share->bytes
+							     : p->nest.end;
+	uint64_t packed = p->nest.packed + begin;
+
+	load->user = address + (uint64_t)(int64_t)share->disp + (begin - position);
+	load->offset = (uint32_t)packed & 7;
+	load->bytes = end > begin ? (uint32_t)(end - begin) : 0;
+	load->low = 0;
+	load->high = 0;
+	if (load->bytes)
+		load->low = dtc_gpu_load8(packed - load->offset);
+	if (load->bytes && load->offset + load->bytes > 8)
+		load->high = dtc_gpu_load8(packed - load->offset + 8);
+}
+
+DTC_GPU_FN void dtc_gpu_store_share(const struct dtc_gpu_shared_load *load)
+{
+	uint32_t bits = 8 * load->offset;
+	uint64_t all = bits ? load->low >> bits | load->high << (64 - bits) : load->low;
+	struct dtc_gpu_bytes16 value = { { (uint32_t)all, (uint32_t)(all >> 32), 0, 0 } };
+
+	dtc_gpu_scatter_most(load->user, value, load->bytes, 8);
+}
+
+/* One tile of shares. */
+DTC_GPU_FN void dtc_gpu_unpack_shares(const struct dtc_gpu_periodic_params *p,
+				      const struct dtc_gpu_share *shares, uint32_t tile,
+				      uint32_t thread)
+{
+	uint64_t each = p->nest.dims[0].count;
+	uint64_t first = dtc_gpu_quotient(p->nest.begin, p->period) * each +
+			 (uint64_t)tile * (DTC_GPU_SHARES * DTC_GPU_BLOCK);
+	uint64_t last = (dtc_gpu_quotient(p->nest.end - 1, p->period) + 1) * each;
+	uint64_t left = last - first;
+	struct dtc_gpu_shared_load load[DTC_GPU_SHARES];
+	struct dtc_gpu_place place[DTC_GPU_SHARES];
+	uint32_t ahead[DTC_GPU_SHARES];
+	struct dtc_gpu_start start;
+
+	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_SHARES; k++) {
+		ahead[k] = thread + k * DTC_GPU_BLOCK;
+		ahead[k] = ahead[k] < left ? ahead[k] : 0;
+	}
+	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_SHARES, ahead, place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_SHARES; k++) {
+		dtc_gpu_fetch_share(p, &shares[place[k].index],
+				    start.carried + place[k].carried, place[k].address,
+				    &load[k]);
+		if (thread + k * DTC_GPU_BLOCK >= left)
+			load[k].bytes = 0;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_SHARES; k++)
+		dtc_gpu_store_share(&load[k]);
+}
+
+/* ---- units ---------------------------------------------------------------------------------------- */
 
 /* Shared memory: a displacement for each unit; where units are bytes, the ends of their runs too. */
 DTC_GPU_FN uint16_t *dtc_gpu_period_ends(const struct dtc_gpu_periodic_params *p, void *shared)
@@ -34,9 +142,14 @@ DTC_GPU_FN void dtc_gpu_periodic_map(const struct dtc_gpu_periodic_params *p, vo
 	uint32_t word = p->nest.word;
 	uint32_t units = p->period / word;
 
+	if (p->share_word) {
+		for (uint32_t i = at.thread; i < p->nest.dims[0].count; i += DTC_GPU_BLOCK)
+			((struct dtc_gpu_share *)shared)[i] = dtc_gpu_share_at(p, i);
+		return;
+	}
 	for (uint32_t i = at.thread; i < units; i += DTC_GPU_BLOCK) {
 		uint32_t run = dtc_gpu_run_of(p, i * word);
-		uint32_t end = run + 1 < p->run_count ? p->runs[run + 1].packed : p->period;
+		uint32_t end = dtc_gpu_run_end(p, run);
 
 		map[i] = p->runs[run].disp + (int32_t)(i * word - p->runs[run].packed);
 		if (word == 1)
@@ -56,6 +169,11 @@ DTC_GPU_FN void dtc_gpu_periodic_move(const struct dtc_gpu_periodic_params *p, v
 	if (word > 1) {
 		dtc_gpu_move_words(&p->nest, &source.levels, word, at.block, at.thread,
 				   direction);
+		return;
+	}
+	if (direction == DTC_GPU_UNPACK && p->share_word) {
+		dtc_gpu_unpack_shares(p, (const struct dtc_gpu_share *)shared, at.block,
+				      at.thread);
 		return;
 	}
 	stretch.packed = p->nest.packed;

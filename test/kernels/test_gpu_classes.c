@@ -118,6 +118,12 @@ static const struct expected all[] = {
 	  DTC_GPU_CLASS_PERIODIC, 16, NULL },
 	{ "vector(9, 5, 7, resized(struct([3, 1], [0, 16], [int, int]), 0, 24))", 20,
 	  DTC_GPU_CLASS_PERIODIC, 4, NULL },
+	{ "resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)", 3000,
+	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
+	{ "resized(struct([3, 21], [1, 7], [char, char]), 0, 36)", 3000, DTC_GPU_CLASS_PERIODIC,
+	  1, NULL },
+	{ "vector(9, 5, 7, resized(struct([3, 5], [1, 6], [char, char]), 0, 13))", 20,
+	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
 	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
 	{ NULL, 5, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
 	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 1, single_shorts },
@@ -184,6 +190,34 @@ START_TEST(types_go_to_their_class)
 }
 END_TEST
 
+/* Words of the user's side that unpacking is shared out by. */
+static uint32_t share_word(const char *text)
+{
+	struct dtconv_type *type = fixture_type(text);
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_part *parts;
+	struct gpu_type gpu;
+
+	gpu_type_open(&gpu, type);
+	const struct dtc_gpu_job job = { gpu.layout, 100, 4096, 8192, 0, gpu.layout->size * 100,
+					 DTC_UNPACK, (uintptr_t)gpu.image };
+	gpu_plan(&job, &launch, &parts);
+	free(parts);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_PERIODIC);
+	return launch.params.periodic.share_word;
+}
+
+START_TEST(odd_runs_are_unpacked_in_words_that_periods_share)
+{
+	ck_assert_uint_eq(share_word("resized(struct([3, 5], [1, 6], [char, char]), 0, 24)"), 8);
+	ck_assert_uint_eq(share_word("resized(struct([3, 5], [1, 6], [char, char]), 0, 12)"), 4);
+	ck_assert_uint_eq(share_word("resized(struct([3, 5], [1, 6], [char, char]), 0, 14)"), 0);
+	ck_assert_uint_eq(share_word("resized(struct([1, 3], [0, 8], [int, int]), 0, 24)"), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gpu classes");
@@ -191,5 +225,6 @@ int main(void)
 
 	tcase_add_loop_test(classes, types_go_to_their_class, 0,
 			    (int)DTC_ARRAY_LENGTH(all));
+	tcase_add_test(classes, odd_runs_are_unpacked_in_words_that_periods_share);
 	return fixture_run(suite);
 }
