@@ -712,6 +712,7 @@ int main(void)
 	Suite *suite = suite_create("hostile");
 	TCase *waiting = fixture_case(suite, "waiting", 20);
 	TCase *contexts = fixture_case(suite, "contexts", 20);
+	TCase *graphs = fixture_case(suite, "graphs", 20);
 	TCase *memory = fixture_case(suite, "memory", 20);
 	TCase *ends = tcase_create("ends");
 
@@ -729,9 +730,10 @@ int main(void)
 	tcase_add_test(contexts, after_a_reset_of_the_device_new_memory_works);
 	tcase_add_loop_test(contexts, a_thread_needs_no_current_context, 0, 4);
 	tcase_add_loop_test(contexts, the_default_streams_need_a_current_context, 0, 3);
+	tcase_add_checked_fixture(graphs, gpu_open, NULL);
+	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
+	tcase_add_test(graphs, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);
-	tcase_add_test(memory, a_capture_of_another_thread_is_not_disturbed);
-	tcase_add_test(memory, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, one_type_may_lie_in_memory_of_several_kinds, 0, 2);
 	tcase_add_loop_test(memory, a_range_with_a_hole_is_packed_round_it_and_refused_inside_it, 0,

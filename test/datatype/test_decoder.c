@@ -554,7 +554,7 @@ START_TEST(many_small_records)
 		put(&stream, 1, i ? i - 1 : 0xff);
 	}
 	finish(&stream);
-	expect_memory(&stream, 32);
+	expect_memory(&stream, 64);
 	free(stream.bytes);
 }
 END_TEST

@@ -49,6 +49,10 @@
 	X(Memcpy, 4000)                    \
 	X(MemcpyAsync, 4000)               \
 	X(MemsetD8, 3020)                  \
+	X(EventCreate, 2000)               \
+	X(EventRecord, 2000)               \
+	X(EventSynchronize, 2000)          \
+	X(EventElapsedTime, 2000)          \
 	X(StreamCreate, 2000)              \
 	X(StreamDestroy, 4000)             \
 	X(StreamQuery, 2000)               \
