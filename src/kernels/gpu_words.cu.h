@@ -118,6 +118,91 @@ DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
 }
 
 /*
+ * @count words, a constant, of which the packed ones are DTC_GPU_BLOCK words apart; @left is how many
+ * units there are from the first on.
+ */
+DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_t word,
+				 uint32_t count, uint64_t left, int direction)
+{
+	struct dtc_gpu_bytes16 value[8];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK
+						  ? user[k]
+						  : packed + k * DTC_GPU_BLOCK * word,
+					  word, &value[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_store_word(direction == DTC_GPU_PACK
+						   ? packed + k * DTC_GPU_BLOCK * word
+						   : user[k],
+					   word, &value[k]);
+}
+
+/* The same for the unit that is @ahead of the tile's first, and those DTC_GPU_BLOCK units apart. */
+DTC_GPU_FN void dtc_gpu_transfer_units(const struct dtc_gpu_nest *nest,
+				       const struct dtc_gpu_levels *levels,
+				       const struct dtc_gpu_start *start, uint32_t ahead,
+				       uint64_t packed, uint32_t word, uint32_t count,
+				       uint64_t left, int direction)
+{
+	struct dtc_gpu_place place[8];
+	uint64_t user[8];
+	uint32_t each[8];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++)
+		each[k] = ahead + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_locate_all(nest, start, levels->form, count, each, place);
+	dtc_gpu_unit_addresses(levels, count, place, word, user);
+	dtc_gpu_transfer(user, packed, word, count, left, direction);
+}
+
+/* User bytes to DTC_GPU_BLOCK units further on, where that is the same everywhere, else 0. */
+DTC_GPU_FN uint64_t dtc_gpu_even_step(const struct dtc_gpu_nest *nest, uint32_t word)
+{
+	uint32_t count = nest->dims[0].count;
+
+	if (nest->dim_count == 1)
+		return (uint64_t)(DTC_GPU_BLOCK * word);
+	if (nest->dim_count > 2 || count - 1 >= DTC_GPU_BLOCK || (count & (count - 1)))
+		return 0;
+	return dtc_gpu_divide(DTC_GPU_BLOCK, nest->dims[0].magic, nest->shift[0]) *
+	       (uint64_t)nest->dims[1].stride;
+}
+
+/* Words of a plain nest: one place for all of a thread's words, or a place for each, a few at once. */
+DTC_GPU_FN void dtc_gpu_move_plain(const struct dtc_gpu_nest *nest,
+				   const struct dtc_gpu_levels *levels,
+				   const struct dtc_gpu_start *start, uint32_t thread,
+				   uint64_t packed, uint32_t word, uint64_t left, int direction)
+{
+	const uint32_t words = DTC_GPU_WORDS(word);
+	uint64_t step = dtc_gpu_even_step(nest, word);
+	uint64_t user[8];
+
+	if (step) {
+		struct dtc_gpu_place place =
+			dtc_gpu_locate(nest, start, thread, DTC_GPU_PLAIN);
+
+		user[0] = dtc_gpu_unit_address(levels, &place, word);
+		DTC_GPU_UNROLL
+		for (uint32_t k = 1; k < words; k++)
+			user[k] = user[k - 1] + step;
+		dtc_gpu_transfer(user, packed, word, words, left, direction);
+		return;
+	}
+	DTC_GPU_NO_UNROLL
+	for (uint32_t k = 0; k < words && k * DTC_GPU_BLOCK < left; k += 4)
+		dtc_gpu_transfer_units(nest, levels, start, thread + k * DTC_GPU_BLOCK,
+				       packed + k * DTC_GPU_BLOCK * word, word, 4,
+				       left - k * DTC_GPU_BLOCK, direction);
+}
+
+/*
  * One tile; @word, @direction and the form are constants. On the packed side a thread's words are at
  * constant distances, which costs no registers.
  */
@@ -129,38 +214,20 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 	uint64_t first = (nest->begin + word - 1) / word;
 	uint64_t last = nest->end / word;
 	uint64_t unit = first + (uint64_t)tile * (words * DTC_GPU_BLOCK);
-	uint64_t left = last > unit ? last - unit : 0;
+	uint64_t left = last > unit + thread ? last - unit - thread : 0;
 	uint64_t packed = nest->packed + (unit + thread) * word;
-	struct dtc_gpu_place place[8];
-	struct dtc_gpu_bytes16 value[8];
 	struct dtc_gpu_start start;
-	uint32_t ahead[8];
-	uint64_t user[8];
 
 	if (tile == 0)
 		dtc_gpu_move_edges(nest, levels, word, thread, direction);
-	if (thread >= left)
+	if (!left)
 		return;
 	dtc_gpu_split(nest, unit, levels->form, &start);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
-		ahead[k] = thread + (thread + k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
-	dtc_gpu_locate_all(nest, &start, levels->form, words, ahead, place);
-	dtc_gpu_unit_addresses(levels, words, place, word, user);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK < left)
-			dtc_gpu_load_word(direction == DTC_GPU_PACK
-						  ? user[k]
-						  : packed + k * DTC_GPU_BLOCK * word,
-					  word, &value[k]);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK < left)
-			dtc_gpu_store_word(direction == DTC_GPU_PACK
-						   ? packed + k * DTC_GPU_BLOCK * word
-						   : user[k],
-					   word, &value[k]);
+	if (levels->form == DTC_GPU_PLAIN)
+		dtc_gpu_move_plain(nest, levels, &start, thread, packed, word, left, direction);
+	else
+		dtc_gpu_transfer_units(nest, levels, &start, thread, packed, word, words, left,
+				       direction);
 }
 
 #endif

@@ -140,6 +140,53 @@ START_TEST(far_positions_are_packed)
 }
 END_TEST
 
+/* The same, where what is unpacked is no longer than a period, so that nothing is stored twice. */
+static const char *const far_targets[] = {
+	"hvector(3000000000, 1, 0, vector(100, 1, 2, double))",
+	"hvector(3000000000, 1, 0, hvector(100, 39, 47, byte))",
+	"hvector(3000000000, 1, 0, "
+	"contiguous(100, resized(struct([3, 5], [1, 6], [char, char]), 0, 16)))",
+};
+
+/* What was unpacked is packed by other kernels' ways, and is there again. */
+static void unpack_far(const struct gpu_type *gpu, uint64_t begin, size_t bytes)
+{
+	static unsigned char memory[8192], packed[4096], again[4096];
+	struct dtc_gpu_job job =
+		gpu_job(gpu, 1, memory, packed, begin, begin + bytes, DTC_UNPACK);
+	size_t changed = 0;
+
+	memset(memory, 0, sizeof(memory));
+	for (size_t i = 0; i < bytes; i++)
+		packed[i] = (unsigned char)(1 + i % 255);
+	gpu_move(&job);
+	for (size_t i = 0; i < sizeof(memory); i++)
+		changed += memory[i] != 0;
+	ck_assert_uint_eq(changed, bytes);
+	job.direction = DTC_PACK;
+	job.packed = (uintptr_t)again;
+	gpu_move(&job);
+	ck_assert(!memcmp(packed, again, bytes));
+}
+
+START_TEST(far_positions_are_unpacked)
+{
+	struct choices choices = fixture_choices((uint64_t)_i);
+	struct dtconv_type *type = fixture_type(far_targets[_i]);
+	struct gpu_type gpu;
+
+	gpu_type_open(&gpu, type);
+	for (uint64_t i = 0; i < 60; i++) {
+		size_t bytes = 1 + choose(&choices, gpu.layout->size / UINT64_C(3000000000));
+		uint64_t begin = (gpu.layout->size - bytes) / 59 * i;
+
+		unpack_far(&gpu, begin, bytes);
+	}
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- pages ------------------------------------------------------------------------------------- */
 
 /* So many bytes that end where a page does, or begin there, with nothing mapped beyond. */
@@ -318,6 +365,8 @@ int main(void)
 	tcase_add_test(division, indices_are_divided_as_the_processor_does);
 	tcase_add_test(division, positions_are_divided_as_the_processor_does);
 	tcase_add_loop_test(far, far_positions_are_packed, 0, (int)DTC_ARRAY_LENGTH(fars));
+	tcase_add_loop_test(far, far_positions_are_unpacked, 0,
+			    (int)DTC_ARRAY_LENGTH(far_targets));
 	tcase_add_loop_test(pages, types_may_end_at_an_unmapped_page, 0, layout_count);
 	tcase_add_test(many, unlike_jobs_move_in_one_launch);
 	tcase_add_test(many, parts_that_do_not_fit_are_counted);
