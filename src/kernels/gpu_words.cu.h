@@ -174,32 +174,22 @@ DTC_GPU_FN uint64_t dtc_gpu_even_step(const struct dtc_gpu_nest *nest, uint32_t 
 	       (uint64_t)nest->dims[1].stride;
 }
 
-/* Words of a plain nest: one place for all of a thread's words, or a place for each, a few at once. */
-DTC_GPU_FN void dtc_gpu_move_plain(const struct dtc_gpu_nest *nest,
-				   const struct dtc_gpu_levels *levels,
-				   const struct dtc_gpu_start *start, uint32_t thread,
-				   uint64_t packed, uint32_t word, uint64_t left, int direction)
+/* Words of a plain nest at even steps: one place for all of a thread's words. */
+DTC_GPU_FN void dtc_gpu_move_even(const struct dtc_gpu_nest *nest,
+				  const struct dtc_gpu_levels *levels,
+				  const struct dtc_gpu_start *start, uint32_t thread,
+				  uint64_t packed, uint32_t word, uint64_t step, uint64_t left,
+				  int direction)
 {
 	const uint32_t words = DTC_GPU_WORDS(word);
-	uint64_t step = dtc_gpu_even_step(nest, word);
+	struct dtc_gpu_place place = dtc_gpu_locate(nest, start, thread, DTC_GPU_PLAIN);
 	uint64_t user[8];
 
-	if (step) {
-		struct dtc_gpu_place place =
-			dtc_gpu_locate(nest, start, thread, DTC_GPU_PLAIN);
-
-		user[0] = dtc_gpu_unit_address(levels, &place, word);
-		DTC_GPU_UNROLL
-		for (uint32_t k = 1; k < words; k++)
-			user[k] = user[k - 1] + step;
-		dtc_gpu_transfer(user, packed, word, words, left, direction);
-		return;
-	}
-	DTC_GPU_NO_UNROLL
-	for (uint32_t k = 0; k < words && k * DTC_GPU_BLOCK < left; k += 4)
-		dtc_gpu_transfer_units(nest, levels, start, thread + k * DTC_GPU_BLOCK,
-				       packed + k * DTC_GPU_BLOCK * word, word, 4,
-				       left - k * DTC_GPU_BLOCK, direction);
+	user[0] = dtc_gpu_unit_address(levels, &place, word);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 1; k < words; k++)
+		user[k] = user[k - 1] + step;
+	dtc_gpu_transfer(user, packed, word, words, left, direction);
 }
 
 /*
@@ -223,8 +213,10 @@ DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 	if (!left)
 		return;
 	dtc_gpu_split(nest, unit, levels->form, &start);
-	if (levels->form == DTC_GPU_PLAIN)
-		dtc_gpu_move_plain(nest, levels, &start, thread, packed, word, left, direction);
+	uint64_t step = levels->form == DTC_GPU_PLAIN ? dtc_gpu_even_step(nest, word) : 0;
+	if (step)
+		dtc_gpu_move_even(nest, levels, &start, thread, packed, word, step, left,
+				  direction);
 	else
 		dtc_gpu_transfer_units(nest, levels, &start, thread, packed, word, words, left,
 				       direction);

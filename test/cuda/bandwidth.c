@@ -80,7 +80,7 @@ static void open_bench(struct bench *bench)
 {
 	float times[ROUNDS];
 
-	bench->span = 2 * bench->bytes + bench->bytes / 2 + ((size_t)64 << 20);
+	bench->span = 4 * bench->bytes + ((size_t)64 << 20);
 	MUST(StreamCreate(&bench->stream, CU_STREAM_NON_BLOCKING));
 	MUST(EventCreate(&bench->begin, CU_EVENT_DEFAULT));
 	MUST(EventCreate(&bench->end, CU_EVENT_DEFAULT));
