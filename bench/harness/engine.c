@@ -210,6 +210,16 @@ void engine_threads(struct engine *e, const char *name, struct dtconv_context *c
 
 /* ---- dtconv, a convertor bound again and again, or in fragments ---------------------- */
 
+/* Told once where memory is, it never asks. */
+static int configure(struct dtconv_convertor *convertor)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.user_memory = DTCONV_MEMORY_HOST,
+							.packed_memory = DTCONV_MEMORY_HOST };
+
+	return dtconv_convertor_configure(convertor, &params);
+}
+
 static int convertor_prepare(struct engine *e, const struct bench_case *c,
 			     const struct arena *arena)
 {
@@ -217,9 +227,11 @@ static int convertor_prepare(struct engine *e, const struct bench_case *c,
 	int status = dtconv_convertor_create_pack(c->type, c->count, arena_user(arena),
 						  &convertor);
 
+	if (!status)
+		status = configure(convertor);
 	if (status) {
-		engine_problem(e, "dtconv_convertor_create_pack answered: %s",
-			       dtconv_strerror(status));
+		engine_problem(e, "making a convertor answered: %s", dtconv_strerror(status));
+		dtconv_convertor_destroy(convertor);
 		return -1;
 	}
 	e->state = convertor;

@@ -39,7 +39,7 @@ void mode_small(struct session *s)
 	session_do_rows(s);
 	session_print_engines(s);
 	printf("\nns a call (dtconv: one-shot; dtconv-convertor: one convertor, bound again "
-	       "for each call)\n");
+	       "for each call, told that its memory is the host's)\n");
 	table_calls_print(stdout, &s->results);
 }
 
