@@ -43,6 +43,24 @@ struct dtconv_convertor;
  * or an operation (struct dtconv_convertor_params) elements are the smallest things that can be
  * stored: of one that a fragment cuts, the bytes are held until all of them have arrived, in
  * whatever order. Unpacking such a fragment may allocate.
+ *
+ * **Device memory.** Both buffers may lie in memory of a CUDA device, managed, mapped and pinned
+ * memory included, once the process has loaded and initialised the driver. Calls that move bytes may then also
+ * answer
+ * - DTCONV_ERR_BACKEND if the device refuses a call, or its context is broken or was destroyed (what of the
+ *   job has arrived is not known, and none of it counts), or nothing is mapped where a buffer should be;
+ * - DTCONV_ERR_INVAL if the device has no access to mapped memory;
+ * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
+ *   calling thread, or no context of the device can be found;
+ * - DTCONV_ERR_AGAIN if 512 jobs are in flight in one device context;
+ * - DTCONV_ERR_UNSUPPORTED for representations, operations and checksums, and in the capture of a graph
+ *   for ordinary host memory.
+ *
+ * No context is made, and the calling thread's stays current. The first job in a device context
+ * allocates there and waits, for at most a fifth of a second while the device is busy, for kernels to be
+ * loaded. Jobs between a device and ordinary host memory are done when the call returns, also started ones. While a
+ * stream is captured, a job becomes part of the graph: it is reported done at once, and
+ * its buffers must outlive the graph.
  * @{
  */
 
