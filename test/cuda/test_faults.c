@@ -32,11 +32,14 @@ static const struct {
 	{ "contiguous(3000, double)", 1, ARENA_DEVICE, ARENA_DEVICE },
 	{ "vector(20000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST },
 	{ "vector(20000, 3, 5, double)", 1, ARENA_HOST, ARENA_DEVICE },
+	{ "vector(200, 3, 5, double)", 3, ARENA_VMM, ARENA_ASYNC }, /* nobody's context */
 };
 
 #define JOBS (int)(sizeof(jobs) / sizeof(jobs[0]))
 
 struct scene {
+	int job;
+	CUcontext current;
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	struct stage stage;
@@ -47,6 +50,9 @@ struct scene {
 static void scene_open(struct scene *scene, int job)
 {
 	const char *text = jobs[job].text;
+
+	scene->job = job;
+	gpu_must(gpu.CtxGetCurrent(&scene->current), "cuCtxGetCurrent");
 
 	ck_assert_int_eq(dtconv_context_create(NULL, &scene->context), 0);
 	ck_assert_int_eq(dtconv_type_parse(scene->context, text, strlen(text), &scene->type), 0);
@@ -63,8 +69,11 @@ static int scene_pack(struct scene *scene)
 	unsigned char *source = scene->user.memory + (stage->source - stage->source_memory);
 	size_t moved = 12345;
 
+	if (jobs[scene->job].user == ARENA_VMM)
+		gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
 	int status = dtconv_pack(scene->type, stage->count, source, scene->packed.memory,
 				 stage->bytes, &moved);
+	gpu_must(gpu.CtxSetCurrent(scene->current), "cuCtxSetCurrent");
 	ck_assert_uint_le(moved, stage->bytes);
 	arena_read(&scene->packed, 0, scene->got, stage->bytes);
 	ck_assert_msg(!memcmp(scene->got, stage->stream, moved),

@@ -220,8 +220,8 @@ static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long lo
 	return status;
 }
 
-static int use_context(struct dtc_cuda *cuda, CUcontext handle, bool retained,
-		       const char *caller, struct dtc_cuda_context **used)
+static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *caller,
+		       struct dtc_cuda_context **used)
 {
 	unsigned long long id;
 	int status = 0;
@@ -236,11 +236,6 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, bool retained,
 	bool added = !*used;
 	if (added)
 		status = add_context(cuda, handle, id, caller, used);
-	if (!status && retained) {
-		if ((*used)->retained)
-			cuda->driver.DevicePrimaryCtxRelease((*used)->device);
-		(*used)->retained = true;
-	}
 	pthread_mutex_unlock(&cuda->lock);
 	if (!status && added)
 		await_kernels(*used);
@@ -328,6 +323,17 @@ static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job, CU
 			job->caller, device);
 }
 
+/* One reference to a primary context is enough; @used is NULL if it could not be used at all. */
+static void settle_primary(struct dtc_cuda *cuda, int device, struct dtc_cuda_context *used)
+{
+	pthread_mutex_lock(&cuda->lock);
+	if (used && !used->retained)
+		used->retained = true;
+	else
+		cuda->driver.DevicePrimaryCtxRelease(device);
+	pthread_mutex_unlock(&cuda->lock);
+}
+
 int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 			    struct dtc_cuda_context **chosen)
 {
@@ -337,7 +343,9 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 	int status = job->on_stream ? choose_by_stream(cuda, job, &handle)
 				    : choose_by_memory(cuda, job, &handle, &retained);
 	if (!status)
-		status = use_context(cuda, handle, retained, job->caller, chosen);
+		status = use_context(cuda, handle, job->caller, chosen);
+	if (retained)
+		settle_primary(cuda, device_of(job), status ? NULL : *chosen);
 	if (!status && !dtc_cuda_context_is_alive(*chosen))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				  "%s: the device context of the job is gone", job->caller);
@@ -374,7 +382,8 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		struct dtc_cuda_context *context = cuda->contexts;
 
 		cuda->contexts = context->next;
-		if (context->retained && !atomic_load(&context->lost))
+		/* By the device's number: also where the context's handle is no longer believed. */
+		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_mutex_destroy(&context->staging);
 		dtc_free(cuda->context, context);
