@@ -53,7 +53,7 @@ END_TEST
 #ifdef HAVE_CUDA
 #define CHOICE(name) name
 #else
-#define CHOICE(name) NULL
+#define CHOICE(name) "none"
 #endif
 
 START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
@@ -77,7 +77,7 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 	const struct dtc_backend_ops *backend =
 		choice(type, cases[_i].count, cases[_i].user, cases[_i].packed);
 
-	ck_assert_pstr_eq(backend ? backend->name : NULL, cases[_i].backend);
+	ck_assert_str_eq(backend ? backend->name : "none", cases[_i].backend);
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -89,7 +89,7 @@ START_TEST(the_reason_is_given_for_who_cannot)
 
 	ck_assert_ptr_nonnull(strstr(text, "does not reach device memory"));
 	ck_assert_int_eq(strstr(text, "no backend of this build can move it") == NULL,
-			 CHOICE("") != NULL);
+			 !strcmp(CHOICE("some"), "some"));
 	dtconv_type_unref(type);
 }
 END_TEST
