@@ -39,11 +39,13 @@ AS_IF([test "$have_$1" = yes], [AC_MSG_RESULT([yes ${$1_CPPFLAGS}])], [AC_MSG_RE
 
 # There is a driver for 64-bit Linux with the GNU C library, and none for anything else.
 AC_DEFUN([DTC_WITH_CUDA], [
-AS_CASE([$host],
-	[x86_64-*-linux-gnu|aarch64-*-linux-gnu], [AC_CHECK_SIZEOF([void *])],
-	[ac_cv_sizeof_void_p=0])
-AS_CASE([$ac_cv_sizeof_void_p:$CC],
-	[8:*musl*|0:*|4:*], [AS_IF([test "${with_cuda-maybe}" = maybe], [with_cuda=no])])
+AC_CHECK_SIZEOF([void *])
+AM_CONDITIONAL([WORDS64], [test "$ac_cv_sizeof_void_p" = 8])
+AS_CASE([$ac_cv_sizeof_void_p:$host:$CC],
+	[*musl*], [dtc_cuda_host=no],
+	[8:x86_64-*-linux-gnu:*|8:aarch64-*-linux-gnu:*], [dtc_cuda_host=yes],
+	[dtc_cuda_host=no])
+AS_IF([test "$dtc_cuda_host" = no && test "${with_cuda-maybe}" = maybe], [with_cuda=no])
 DTC_WITH_VENDOR([cuda], [CUDA], [CUDA], [cuda.h], [compiler /usr/local/cuda])
 AS_IF([test "$have_CUDA" = yes],
 	[AC_DEFINE([HAVE_CUDA], [1], [Define to 1 if memory of CUDA devices can be reached.])])
