@@ -74,6 +74,10 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 		return DTC_FAIL(move->context, DTCONV_ERR_BACKEND,
 				"%s: %s memory lies where nothing is mapped, or the driver does not say", move->caller,
 				job.user_memory.kind ? "packed" : "the user's");
+	if (job.user_memory.denied || job.packed_memory.denied)
+		return DTC_FAIL(move->context, DTCONV_ERR_INVAL,
+				"%s: no device has access to %s memory", move->caller,
+				job.user_memory.denied ? "the user's" : "packed");
 	if (is_host(&job) && move_in_parallel(&job))
 		return 0;
 	return dtc_plan_submit(&job, event);

@@ -622,7 +622,9 @@ START_TEST(memory_without_access_is_refused_before_a_kernel_sees_it)
 
 	arena_open(&packed, ARENA_DEVICE, 2 * BLOCK);
 	range_open(&range, false, false);
-	ck_assert_int_ne(pack_two(&range, 0, 1, BLOCK, packed.memory), 0);
+	/* In one mapping, and over two. */
+	ck_assert_int_eq(pack_two(&range, 0, 0, BLOCK, packed.memory), DTCONV_ERR_INVAL);
+	ck_assert_int_eq(pack_two(&range, 0, 1, BLOCK, packed.memory), DTCONV_ERR_INVAL);
 	range_close(&range);
 	struct job job;
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);

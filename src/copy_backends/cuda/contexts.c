@@ -7,8 +7,6 @@
 
 #include "state.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <time.h>
 
 #include "context.h"

@@ -143,6 +143,18 @@ static bool is_not_ours(CUresult result, const struct answers *answers)
 	return !answers->type && !is_hole(answers);
 }
 
+/* Each mapping has its own access; memory without any must not meet a kernel. */
+static bool is_denied(const struct dtc_cuda *cuda, const struct dtc_memory *memory,
+		      const void *address)
+{
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = memory->device };
+	unsigned long long access = 0;
+
+	return memory->mapped &&
+	       !cuda->driver.MemGetAccess(&access, &device, (CUdeviceptr)(uintptr_t)address) &&
+	       !access;
+}
+
 static bool query_memory(struct dtconv_context *context, const void *address,
 			 struct dtc_memory *memory)
 {
@@ -167,6 +179,7 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 				 0,
 		.mapped = !answers.context && !answers.pool && !answers.managed,
 	};
+	memory->denied = is_denied(cuda, memory, address);
 	set_range(memory, &answers, (uintptr_t)address);
 	return true;
 }

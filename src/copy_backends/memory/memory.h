@@ -20,6 +20,7 @@ struct dtc_memory {
 	uintptr_t base, end; /* of the allocation or mapping; both 0 if nobody knows */
 	intptr_t shift;      /* from an address of the process to the device's */
 	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
+	bool denied;         /* mapped, and not even for its own device */
 };
 
 static inline struct dtc_memory dtc_memory_host(void)

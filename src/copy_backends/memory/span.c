@@ -12,7 +12,8 @@
 
 static bool is_same(const struct dtc_memory *a, const struct dtc_memory *b)
 {
-	return a->kind == b->kind && a->device == b->device && a->shift == b->shift;
+	return a->kind == b->kind && a->device == b->device && a->shift == b->shift &&
+	       a->denied == b->denied;
 }
 
 /*
