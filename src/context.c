@@ -72,7 +72,7 @@ static int check(const struct dtconv_context_params *params)
 		return refuse(params, "dtconv_context_create: params.log_level is not a level");
 	if ((unsigned)params->padding > DTCONV_PADDING_NONE)
 		return refuse(params, "dtconv_context_create: params.padding is not a padding");
-	if (params->flags & ~(unsigned)DTCONV_CONTEXT_COUNTERS)
+	if (params->flags & ~(unsigned)(DTCONV_CONTEXT_COUNTERS | DTCONV_CONTEXT_HOST_MEMORY))
 		return refuse(params, "dtconv_context_create: params.flags has unknown bits");
 	if (params->threads > DTC_THREADS_MAX)
 		return refuse(params, "dtconv_context_create: params.threads is more than 64");
@@ -102,6 +102,7 @@ static void fill(struct dtconv_context *context, const struct dtconv_context_par
 	context->log_level = params->log_level;
 	context->padding = params->padding;
 	context->counting = params->flags & DTCONV_CONTEXT_COUNTERS;
+	context->devices.none = params->flags & DTCONV_CONTEXT_HOST_MEMORY;
 }
 
 int dtc_context_create(const struct dtconv_context_params *params,

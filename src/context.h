@@ -43,6 +43,7 @@ struct dtc_error_slot {
 
 /* What is known of devices in this process, and what their vendors keep for the context. */
 struct dtc_devices {
+	bool none;                        /* the caller has promised it */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;

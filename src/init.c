@@ -112,6 +112,10 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 	for (size_t i = 0; dtc_backends[i]; i++)
 		dtc_text_printf(text, "backend %s: %s\n", dtc_backends[i]->name,
 				dtc_backends[i]->what);
+	if (context->devices.none) {
+		dtc_text_printf(text, "devices: not looked for, as the caller has promised host memory\n");
+		return;
+	}
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);
 	if (!dtc_vendors[0])

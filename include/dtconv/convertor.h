@@ -56,6 +56,9 @@ struct dtconv_convertor;
  * - DTCONV_ERR_UNSUPPORTED for representations, operations and checksums, and in the capture of a graph
  *   for ordinary host memory.
  *
+ * Whoever has no device memory can say so once, with DTCONV_CONTEXT_HOST_MEMORY, and spares every call the look
+ * for a driver.
+ *
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most a fifth of a second while the device is busy, for kernels to be
  * loaded. Jobs between a device and ordinary host memory are done when the call returns, also started ones. While a

@@ -212,6 +212,26 @@ START_TEST(kinds_are_told_apart)
 }
 END_TEST
 
+/* A promise is believed: what asks the driver otherwise does not. */
+START_TEST(a_context_for_host_memory_asks_no_driver)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_HOST_MEMORY };
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_context *context;
+	struct arena arena;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	arena_open(&arena, ARENA_PINNED, 4096);
+	ck_assert_int_eq(dtconv_memory_query(context, arena.memory, &attr), 0);
+	ck_assert_int_eq((int)attr.kind, DTCONV_MEMORY_HOST);
+	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory, &attr), 0);
+	ck_assert_int_eq((int)attr.kind, DTCONV_MEMORY_PINNED);
+	arena_close(&arena);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -222,6 +242,7 @@ int main(void)
 	TCase *moves = fixture_case(suite, "moves", 60);
 
 	tcase_add_loop_test(moves, kinds_are_told_apart, 0, ARENA_KINDS);
+	tcase_add_test(moves, a_context_for_host_memory_asks_no_driver);
 	tcase_add_loop_test(moves, every_layout_moves_between_every_pair_of_kinds, 0, PAIRS);
 	tcase_add_loop_test(moves, fragments_of_any_size_give_the_same_stream, 0, layout_count);
 	tcase_add_test(moves, random_types_move_as_the_oracle_says);

@@ -66,7 +66,7 @@ static inline bool is_on_stack(const void *address)
 
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b)
 {
-	if (is_on_stack(a) && is_on_stack(b))
+	if (context->devices.none || (is_on_stack(a) && is_on_stack(b)))
 		return true;
 	if (atomic_load_explicit(&context->devices.found, memory_order_acquire))
 		return false;

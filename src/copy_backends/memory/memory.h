@@ -41,8 +41,8 @@ static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t l
 }
 
 /*
- * Whether both addresses are surely the host's, because no device's driver is in the process or
- * they are on the calling thread's stack. A few nanoseconds; false means: ask.
+ * Whether both addresses are surely the host's, because the caller has promised it, no
+ * device's driver is in the process, or they are on the calling thread's stack. A few nanoseconds; false means: ask.
  */
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
 
