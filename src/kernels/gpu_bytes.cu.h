@@ -48,6 +48,42 @@ DTC_GPU_FN void dtc_gpu_store_word(uint64_t address, uint32_t word,
 		dtc_gpu_store1(address, value->w[0]);
 }
 
+/* ---- words of shared memory, which is as aligned as they are --------------------------------- */
+
+DTC_GPU_FN void dtc_gpu_keep(void *shared, uint32_t index, uint32_t word,
+			     const struct dtc_gpu_bytes16 *value)
+{
+	if (word == 16)
+		((struct dtc_gpu_bytes16 *)shared)[index] = *value;
+	else if (word == 8)
+		((uint64_t *)shared)[index] = (uint64_t)value->w[1] << 32 | value->w[0];
+	else if (word == 4)
+		((uint32_t *)shared)[index] = value->w[0];
+	else if (word == 2)
+		((uint16_t *)shared)[index] = (uint16_t)value->w[0];
+	else
+		((uint8_t *)shared)[index] = (uint8_t)value->w[0];
+}
+
+DTC_GPU_FN void dtc_gpu_recall(const void *shared, uint32_t index, uint32_t word,
+			       struct dtc_gpu_bytes16 *value)
+{
+	if (word == 16) {
+		*value = ((const struct dtc_gpu_bytes16 *)shared)[index];
+	} else if (word == 8) {
+		uint64_t both = ((const uint64_t *)shared)[index];
+
+		value->w[0] = (uint32_t)both;
+		value->w[1] = (uint32_t)(both >> 32);
+	} else if (word == 4) {
+		value->w[0] = ((const uint32_t *)shared)[index];
+	} else if (word == 2) {
+		value->w[0] = ((const uint16_t *)shared)[index];
+	} else {
+		value->w[0] = ((const uint8_t *)shared)[index];
+	}
+}
+
 /* ---- shifts of 16 bytes by bytes ------------------------------------------------------------ */
 
 /* Bytes [by, by + 16) of high:low, by < 16. */

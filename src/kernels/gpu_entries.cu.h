@@ -1,110 +1,130 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of a table of unlike runs the entries that a tile touches: where they begin is kept in shared
- * memory, in bytes from the tile's first, so that a run is found in a few steps there.
+ * Of a table of unlike runs the entries that a tile touches, and which of them holds each of its units:
+ * a block writes both down in shared memory once, so that no word is searched for.
  */
 #ifndef DTC_KERNELS_GPU_ENTRIES_CU_H
 #define DTC_KERNELS_GPU_ENTRIES_CU_H
 
-/* A tile of a table's packed bytes, or the whole table. */
+/* The lists of a block. Numbers of bytes are from the tile's first, or from the whole table's. */
 struct dtc_gpu_entries {
-	const struct dtc_gpu_indexed_params *p;
-	const uint32_t *begins; /* of @count entries and the end of the last; the first is 0 */
-	uint64_t first;         /* entry */
-	uint64_t skipped;       /* bytes of it before the tile */
-	uint64_t offset;        /* of the tile in the table's bytes */
+	uint32_t *count;
+	uint16_t *holders; /* of every unit the entry that holds its first byte */
+	uint64_t *bases;   /* of every entry: a byte is at this and its number */
+	uint16_t *begins;  /* of every entry and the end of the last; the first is 0 */
+};
+
+DTC_GPU_FN struct dtc_gpu_entries dtc_gpu_entries_in(const struct dtc_gpu_indexed_params *p,
+						     uint32_t word, void *shared)
+{
+	struct dtc_gpu_entries entries;
+
+	entries.count = (uint32_t *)shared;
+	entries.holders = (uint16_t *)((unsigned char *)shared + DTC_GPU_INDEXED_HEAD);
+	entries.bases =
+		(uint64_t *)(entries.holders + DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK);
+	entries.begins = (uint16_t *)(entries.bases + p->capacity);
+	return entries;
+}
+
+/* ---- writing down -------------------------------------------------------------------------- */
+
+/* Where a tile begins in the table, and the entries that it touches. */
+struct dtc_gpu_touched {
+	uint64_t offset;
+	uint64_t first;
 	uint32_t count;
 };
 
-DTC_GPU_FN uint64_t dtc_gpu_table_prefix(const struct dtc_gpu_indexed_params *p, uint64_t entry)
+DTC_GPU_FN struct dtc_gpu_touched dtc_gpu_touch(const struct dtc_gpu_indexed_params *p,
+						uint64_t offset)
 {
-	return dtc_gpu_prefix(p->prefixes, p->prefix_wide, p->prefix_shift, entry);
-}
-
-/* The entries of the tile from byte @offset of the table on. */
-DTC_GPU_FN void dtc_gpu_open_entries(const struct dtc_gpu_indexed_params *p, void *shared,
-				     uint64_t offset, struct dtc_gpu_entries *entries)
-{
+	struct dtc_gpu_touched touched = { offset, 0, 0 };
 	uint64_t last = p->count - 1;
 
-	entries->p = p;
-	entries->begins = (const uint32_t *)shared;
-	entries->offset = offset;
-	entries->first = 0;
 	if (!p->whole) {
 		uint64_t start = p->starts + offset / DTC_GPU_START_BYTES * 4;
 
-		entries->first = dtc_gpu_load4(start);
+		touched.first = dtc_gpu_load4(start);
 		if (offset + p->tile_bytes < p->table_bytes)
 			last = dtc_gpu_load4(start + p->tile_bytes / DTC_GPU_START_BYTES * 4);
 	}
-	entries->count = (uint32_t)(last - entries->first) + 1;
-	entries->skipped = offset - dtc_gpu_table_prefix(p, entries->first);
+	touched.count = (uint32_t)(last - touched.first) + 1;
+	return touched;
 }
 
-/* Write down where they begin, all threads together. */
-DTC_GPU_FN void dtc_gpu_list_entries(const struct dtc_gpu_entries *entries, void *shared,
-				     uint32_t thread)
+/* Where the entries lie, all threads together. What begins behind all tiles is not told apart. */
+DTC_GPU_FN void dtc_gpu_list_entries(const struct dtc_gpu_indexed_params *p,
+				     const struct dtc_gpu_touched *touched,
+				     const struct dtc_gpu_entries *entries, uint32_t thread)
 {
-	uint32_t *begins = (uint32_t *)shared;
+	if (thread == 0)
+		*entries->count = touched->count;
+	for (uint32_t i = thread; i <= touched->count; i += DTC_GPU_BLOCK) {
+		uint64_t entry = touched->first + i;
+		uint64_t begin = dtc_gpu_prefix(p->prefixes, p->prefix_wide, p->prefix_shift, entry) -
+				 touched->offset;
 
-	for (uint32_t i = thread; i <= entries->count; i += DTC_GPU_BLOCK) {
-		uint64_t prefix = dtc_gpu_table_prefix(entries->p, entries->first + i);
-		uint64_t begin = prefix > entries->offset ? prefix - entries->offset : 0;
-
-		begins[i] = begin < 0xffffffffu ? (uint32_t)begin : 0xffffffffu;
+		/* The first entry may have begun before the tile. */
+		if (i < touched->count)
+			entries->bases[i] = dtc_gpu_listed_disp(p->disps, p->disp_wide,
+								p->disp_shift, entry) -
+					    begin;
+		begin = i ? begin : 0;
+		entries->begins[i] = begin < 0xffff ? (uint16_t)begin : (uint16_t)0xffff;
 	}
 }
 
-/*
- * The entries that hold @count bytes, a constant, at @offset of the tile. They are searched for
- * together, because every step waits for shared memory.
- */
-DTC_GPU_FN void dtc_gpu_search_entries(const struct dtc_gpu_entries *entries, uint32_t count,
-				       const uint32_t offset[], uint32_t near[])
+/* The entry that holds byte @offset. */
+DTC_GPU_FN uint32_t dtc_gpu_search_entries(const struct dtc_gpu_entries *entries, uint32_t offset)
 {
-	uint32_t n = entries->count;
+	uint32_t n = *entries->count;
+	uint32_t near = 0;
 
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
-		near[k] = 0;
 	DTC_GPU_NO_UNROLL
 	while (n > 1) {
 		uint32_t half = n / 2;
 
-		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < count; k++)
-			near[k] += entries->begins[near[k] + half] <= offset[k] ? half : 0;
+		near += entries->begins[near + half] <= offset ? half : 0;
 		n -= half;
 	}
+	return near;
 }
 
-/* The rest of the runs that hold @count bytes, a constant; places are where displacement 0 is. */
-DTC_GPU_FN void dtc_gpu_entry_spans(const struct dtc_gpu_entries *entries, uint32_t count,
-				    const struct dtc_gpu_place place[], const uint32_t offset[],
-				    const uint32_t near[], struct dtc_gpu_span span[])
+/* The first entry from @near on that holds byte @offset. */
+DTC_GPU_FN uint32_t dtc_gpu_advance(const struct dtc_gpu_entries *entries, uint32_t near,
+				    uint32_t offset)
 {
-	const struct dtc_gpu_indexed_params *p = entries->p;
-	uint64_t entry[8], disp[8];
+	while (near + 1 < *entries->count && entries->begins[near + 1] <= offset)
+		near++;
+	return near;
+}
+
+/* The holders of a thread's neighbouring units: one search for all. */
+DTC_GPU_FN void dtc_gpu_list_holders(const struct dtc_gpu_entries *entries, uint32_t word,
+				     uint32_t thread)
+{
+	const uint32_t units = DTC_GPU_INDEXED_UNITS(word);
+	const uint32_t unit = DTC_GPU_INDEXED_UNIT(word);
+	uint32_t near = dtc_gpu_search_entries(entries, thread * units * unit);
+	struct dtc_gpu_bytes16 holders = { { 0, 0, 0, 0 } };
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
-		entry[k] = entries->first + near[k];
-	dtc_gpu_listed_disps(p->disps, p->disp_wide, p->disp_shift, count, entry, disp);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++) {
-		span[k].address = place[k].address + (offset[k] - entries->begins[near[k]]) +
-				  (near[k] ? 0 : entries->skipped) + disp[k];
-		span[k].bytes = entries->begins[near[k] + 1] - offset[k];
+	for (uint32_t k = 0; k < units; k++) {
+		near = dtc_gpu_advance(entries, near, (thread * units + k) * unit);
+		holders.w[k / 2] |= near << (k % 2 * 16);
 	}
+	dtc_gpu_keep(entries->holders, thread, 2 * units, &holders);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
 /* A block's tile: bytes [begin, end) of the stream, which are found from @origin on. */
 struct dtc_gpu_indexed_tile {
+	const struct dtc_gpu_indexed_params *p;
 	struct dtc_gpu_entries entries;
 	struct dtc_gpu_start start;
+	uint64_t offset; /* in the table */
 	uint64_t origin;
 	uint64_t begin;
 	uint64_t end;
@@ -120,13 +140,16 @@ DTC_GPU_FN void dtc_gpu_cut_tile(const struct dtc_gpu_nest *nest, uint64_t bytes
 	tile->end = end < nest->end ? end : nest->end;
 }
 
-DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, void *shared,
-				  uint32_t block, struct dtc_gpu_indexed_tile *tile)
+DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, uint32_t word,
+				  void *shared, uint32_t block,
+				  struct dtc_gpu_indexed_tile *tile)
 {
 	uint64_t number = p->first_tile + block;
-	uint64_t offset = 0;
 	uint64_t bytes = p->tile_bytes;
 
+	tile->p = p;
+	tile->entries = dtc_gpu_entries_in(p, word, shared);
+	tile->offset = 0;
 	if (p->whole) {
 		tile->origin = number * p->tile_bytes;
 		dtc_gpu_split(&p->nest, tile->origin / p->nest.word, DTC_GPU_PLAIN,
@@ -135,28 +158,28 @@ DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, void *
 	} else {
 		uint64_t repetition = dtc_gpu_quotient(number, p->tiles);
 
-		offset = (number - repetition * p->tiles) * p->tile_bytes;
-		tile->origin = repetition * p->table_bytes + offset;
+		tile->offset = (number - repetition * p->tiles) * p->tile_bytes;
+		tile->origin = repetition * p->table_bytes + tile->offset;
 		dtc_gpu_split(&p->nest, repetition, DTC_GPU_PLAIN, &tile->start);
 		tile->address = dtc_gpu_locate(&p->nest, &tile->start, 0, DTC_GPU_PLAIN).address;
-		if (bytes > p->table_bytes - offset)
-			bytes = p->table_bytes - offset;
+		if (bytes > p->table_bytes - tile->offset)
+			bytes = p->table_bytes - tile->offset;
 	}
 	dtc_gpu_cut_tile(&p->nest, bytes, tile);
-	dtc_gpu_open_entries(p, shared, offset, &tile->entries);
 }
 
 /*
  * The rest of the runs that hold the @count bytes, a constant, that are @ahead of the tile's origin and
- * the first ones of units.
+ * the first ones of words.
  */
 DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				      uint32_t count, const uint32_t ahead[],
 				      struct dtc_gpu_span span[])
 {
-	const struct dtc_gpu_indexed_params *p = tile->entries.p;
+	const struct dtc_gpu_indexed_params *p = tile->p;
+	const struct dtc_gpu_entries *entries = &tile->entries;
 	struct dtc_gpu_place place[8];
-	uint32_t offset[8], near[8];
+	uint32_t offset[8];
 
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < count; k++) {
@@ -172,8 +195,16 @@ DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, u
 		for (uint32_t k = 0; k < count; k++)
 			offset[k] = place[k].index * word;
 	}
-	dtc_gpu_search_entries(&tile->entries, count, offset, near);
-	dtc_gpu_entry_spans(&tile->entries, count, place, offset, near, span);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t near = entries->holders[offset[k] / DTC_GPU_INDEXED_UNIT(word)];
+
+		/* A word is in one entry; a piece may begin in one and go on in others. */
+		if (word == 1)
+			near = dtc_gpu_advance(entries, near, offset[k]);
+		span[k].address = place[k].address + entries->bases[near] + offset[k];
+		span[k].bytes = entries->begins[near + 1] - offset[k];
+	}
 }
 
 #endif

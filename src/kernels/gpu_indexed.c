@@ -152,13 +152,14 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 	params->whole = shape->loop_count && params->table_bytes < params->tile_bytes;
 	if (!set_nest(shape, word, params, reason))
 		return 0;
-	/* A tile touches an entry for each unit, and one more that began before. */
-	uint64_t touched = DTC_MIN(table->count, params->tile_bytes / word + UINT64_C(1));
+	/* A tile touches an entry for each word, and one more that began before. */
+	params->capacity =
+		(uint32_t)DTC_MIN(table->count, params->tile_bytes / word + UINT64_C(1));
 	launch->class = DTC_GPU_CLASS_INDEXED;
 	launch->kernel = dtc_gpu_kernel_of_word(DTC_GPU_indexed_pack_16, word, job->direction);
 	launch->word = word;
 	launch->run_bytes = params->table_bytes / params->count;
-	launch->shared_bytes = (uint32_t)((params->whole ? table->count : touched) + 2) * 4;
+	launch->shared_bytes = DTC_GPU_INDEXED_SHARED(word, params->capacity);
 	return set_tiles(shape, params);
 }
 

@@ -7,20 +7,31 @@
 #ifndef DTC_KERNELS_GPU_INDEXED_CU_H
 #define DTC_KERNELS_GPU_INDEXED_CU_H
 
-DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, void *shared,
-				     struct dtc_gpu_at at)
+/* First the entries. */
+DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, uint32_t word,
+				     void *shared, struct dtc_gpu_at at)
 {
 	struct dtc_gpu_indexed_tile tile;
 
-	dtc_gpu_open_tile(p, shared, at.block, &tile);
-	dtc_gpu_list_entries(&tile.entries, shared, at.thread);
+	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
+	struct dtc_gpu_touched touched = dtc_gpu_touch(p, tile.offset);
+	dtc_gpu_list_entries(p, &touched, &tile.entries, at.thread);
+}
+
+/* Then which of them holds each unit. */
+DTC_GPU_FN void dtc_gpu_indexed_hold(const struct dtc_gpu_indexed_params *p, uint32_t word,
+				     void *shared, struct dtc_gpu_at at)
+{
+	struct dtc_gpu_entries entries = dtc_gpu_entries_in(p, word, shared);
+
+	dtc_gpu_list_holders(&entries, word, at.thread);
 }
 
 /* Bytes of the stretch's ends that are no whole words, in whichever tile they are. */
 DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				     uint32_t thread, int direction)
 {
-	const struct dtc_gpu_nest *nest = &tile->entries.p->nest;
+	const struct dtc_gpu_nest *nest = &tile->p->nest;
 	struct dtc_gpu_span span;
 	uint32_t live;
 	uint64_t position = dtc_gpu_edge(nest, word, thread, &live);
@@ -37,7 +48,7 @@ DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, u
 				      uint32_t thread, int direction)
 {
 	const uint32_t words = DTC_GPU_WORDS(word);
-	uint64_t packed = tile->entries.p->nest.packed + tile->origin + (uint64_t)(thread * word);
+	uint64_t packed = tile->p->nest.packed + tile->origin + (uint64_t)(thread * word);
 	/* Whole words of the tile that are to be moved: from @low on, @count of them. */
 	uint32_t low = (uint32_t)((tile->begin - tile->origin + word - 1) / word);
 	uint32_t high = tile->end > tile->origin ? (uint32_t)((tile->end - tile->origin) / word)
@@ -80,7 +91,7 @@ DTC_GPU_FN void dtc_gpu_indexed_pieces(const struct dtc_gpu_indexed_tile *tile, 
 
 	if (tile->begin >= tile->end)
 		return;
-	stretch.packed = tile->entries.p->nest.packed;
+	stretch.packed = tile->p->nest.packed;
 	stretch.begin = tile->begin;
 	stretch.end = tile->end;
 	struct dtc_gpu_tile pieces = dtc_gpu_tile_at(&stretch, 0);
@@ -95,7 +106,7 @@ DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, voi
 {
 	struct dtc_gpu_indexed_tile tile;
 
-	dtc_gpu_open_tile(p, shared, at.block, &tile);
+	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
 	if (word == 1) {
 		dtc_gpu_indexed_pieces(&tile, at.thread, direction);
 		return;
@@ -103,6 +114,23 @@ DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, voi
 	dtc_gpu_indexed_edge(&tile, word, at.thread, direction);
 	dtc_gpu_indexed_words(&tile, word, at.thread, direction);
 }
+
+#define DTC_GPU_INDEXED_LISTS(word)                                                        \
+	DTC_GPU_FN void dtc_gpu_indexed_list_##word(const struct dtc_gpu_indexed_params *p, \
+						    void *shared, struct dtc_gpu_at at)    \
+	{                                                                                  \
+		dtc_gpu_indexed_list(p, word, shared, at);                                 \
+	}                                                                                  \
+	DTC_GPU_FN void dtc_gpu_indexed_hold_##word(const struct dtc_gpu_indexed_params *p, \
+						    void *shared, struct dtc_gpu_at at)    \
+	{                                                                                  \
+		dtc_gpu_indexed_hold(p, word, shared, at);                                 \
+	}
+
+DTC_GPU_INDEXED_LISTS(16)
+DTC_GPU_INDEXED_LISTS(8)
+DTC_GPU_INDEXED_LISTS(4)
+DTC_GPU_INDEXED_LISTS(1)
 
 #define DTC_GPU_INDEXED(name, word, direction)                                         \
 	DTC_GPU_FN void name(const struct dtc_gpu_indexed_params *p, void *shared,     \

@@ -43,7 +43,7 @@
 	}
 
 #define DTC_GPU_ENTRY3(name, params, a, b, c)       \
-	DTC_GPU_KERNEL(name, params, 2)             \
+	DTC_GPU_KERNEL(name, params, 3)             \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \

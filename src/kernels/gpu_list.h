@@ -39,22 +39,22 @@ DTC_GPU_ENTRY1(table_unpack_16, dtc_gpu_table_params, dtc_gpu_table_unpack_16_ph
 DTC_GPU_ENTRY1(table_unpack_8, dtc_gpu_table_params, dtc_gpu_table_unpack_8_phase)
 DTC_GPU_ENTRY1(table_unpack_4, dtc_gpu_table_params, dtc_gpu_table_unpack_4_phase)
 DTC_GPU_ENTRY1(table_unpack_1, dtc_gpu_table_params, dtc_gpu_table_unpack_1_phase)
-DTC_GPU_ENTRY2(indexed_pack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_pack_16_phase)
-DTC_GPU_ENTRY2(indexed_pack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_pack_8_phase)
-DTC_GPU_ENTRY2(indexed_pack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_pack_4_phase)
-DTC_GPU_ENTRY2(indexed_pack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_pack_1_phase)
-DTC_GPU_ENTRY2(indexed_unpack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_unpack_16_phase)
-DTC_GPU_ENTRY2(indexed_unpack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_unpack_8_phase)
-DTC_GPU_ENTRY2(indexed_unpack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_unpack_4_phase)
-DTC_GPU_ENTRY2(indexed_unpack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list,
-	       dtc_gpu_indexed_unpack_1_phase)
+DTC_GPU_ENTRY3(indexed_pack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list_16,
+	       dtc_gpu_indexed_hold_16, dtc_gpu_indexed_pack_16_phase)
+DTC_GPU_ENTRY3(indexed_pack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list_8,
+	       dtc_gpu_indexed_hold_8, dtc_gpu_indexed_pack_8_phase)
+DTC_GPU_ENTRY3(indexed_pack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list_4,
+	       dtc_gpu_indexed_hold_4, dtc_gpu_indexed_pack_4_phase)
+DTC_GPU_ENTRY3(indexed_pack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list_1,
+	       dtc_gpu_indexed_hold_1, dtc_gpu_indexed_pack_1_phase)
+DTC_GPU_ENTRY3(indexed_unpack_16, dtc_gpu_indexed_params, dtc_gpu_indexed_list_16,
+	       dtc_gpu_indexed_hold_16, dtc_gpu_indexed_unpack_16_phase)
+DTC_GPU_ENTRY3(indexed_unpack_8, dtc_gpu_indexed_params, dtc_gpu_indexed_list_8,
+	       dtc_gpu_indexed_hold_8, dtc_gpu_indexed_unpack_8_phase)
+DTC_GPU_ENTRY3(indexed_unpack_4, dtc_gpu_indexed_params, dtc_gpu_indexed_list_4,
+	       dtc_gpu_indexed_hold_4, dtc_gpu_indexed_unpack_4_phase)
+DTC_GPU_ENTRY3(indexed_unpack_1, dtc_gpu_indexed_params, dtc_gpu_indexed_list_1,
+	       dtc_gpu_indexed_hold_1, dtc_gpu_indexed_unpack_1_phase)
 DTC_GPU_ENTRY2(transposing_pack_16, dtc_gpu_transpose_params,
 	       dtc_gpu_transposing_pack_16_load, dtc_gpu_transposing_pack_16_store)
 DTC_GPU_ENTRY2(transposing_pack_8, dtc_gpu_transpose_params,

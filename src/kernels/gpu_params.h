@@ -202,12 +202,24 @@ struct dtc_gpu_indexed_params {
 	uint32_t tiles; /* in one repetition of the table */
 	uint32_t tile_bytes;
 	uint32_t whole;
-	uint32_t reserved;
+	uint32_t capacity; /* entries that shared memory has room for */
 };
 
-/* Bytes of a tile: whole words for every thread, or a piece, to leave room for those cut in two. */
+/* A unit of a tile: a word, or a piece where sides are not aligned; and how many a thread has. */
+#define DTC_GPU_INDEXED_UNIT(word)  ((word) > 1 ? (word) : (uint32_t)DTC_GPU_PIECE)
+#define DTC_GPU_INDEXED_UNITS(word) ((word) > 1 ? DTC_GPU_WORDS(word) : 1u)
+
+/* Bytes of a tile. */
 #define DTC_GPU_INDEXED_TILE(word) \
-	((word) > 1 ? DTC_GPU_WORDS(word) * DTC_GPU_BLOCK * (word) : 4096u)
+	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * DTC_GPU_INDEXED_UNIT(word))
+
+/* What stands before the lists in shared memory. */
+#define DTC_GPU_INDEXED_HEAD 16
+
+/* Shared memory of a block: the head, the units' holders, the entries' bases and begins. */
+#define DTC_GPU_INDEXED_SHARED(word, capacity)                                          \
+	(DTC_GPU_INDEXED_HEAD + DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * 2 + \
+	 (capacity) * 8 + ((capacity) + 1) * 2)
 
 /*
  * Transposing: level 0 of the nest is the block in words, level 1 is dense in the packed stream, level

@@ -120,7 +120,7 @@ uint64_t dtc_gpu_plan_transposing(const struct dtc_gpu_job *job,
 	params->outer = outer + 1;
 	params->outer_stride = shape->loops[outer].stride;
 	params->words = (uint8_t)words;
-	params->side_log = words == 1 && word <= 4 ? 6 : 5;
+	params->side_log = words == 1 && word <= 8 ? 6 : 5;
 	params->pitch = (words << params->side_log) + 1;
 	launch->class = DTC_GPU_CLASS_TRANSPOSING;
 	launch->kernel = kernel_of(word, job->direction);

@@ -92,7 +92,7 @@ DTC_GPU_FN struct dtc_gpu_grid dtc_gpu_grid_of(const struct dtc_gpu_transpose_pa
 }
 
 /* Words in flight of one thread, eight rows apart. */
-#define DTC_GPU_CELLS 4
+#define DTC_GPU_CELLS(word) ((word) == 16 ? 4u : 8u)
 
 /* A column of a thread's words; those that are not in the tile or the stretch are not live. */
 struct dtc_gpu_column {
@@ -137,53 +137,18 @@ DTC_GPU_FN uint32_t dtc_gpu_live_cells(const struct dtc_gpu_transpose_params *p,
 	uint32_t live = 0;
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
 		live |= (8 * k < column->rows ? 1u : 0u) << k;
 	if (square->within)
 		return live;
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++) {
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++) {
 		uint64_t position = column->position + 8 * k * grid->rows.packed;
 
 		if (position < p->nest.begin || position + word > p->nest.end)
 			live &= ~(1u << k);
 	}
 	return live;
-}
-
-/* Words of shared memory, which is as aligned as they are. */
-DTC_GPU_FN void dtc_gpu_keep(void *shared, uint32_t index, uint32_t word,
-			     const struct dtc_gpu_bytes16 *value)
-{
-	if (word == 16)
-		((struct dtc_gpu_bytes16 *)shared)[index] = *value;
-	else if (word == 8)
-		((uint64_t *)shared)[index] = (uint64_t)value->w[1] << 32 | value->w[0];
-	else if (word == 4)
-		((uint32_t *)shared)[index] = value->w[0];
-	else if (word == 2)
-		((uint16_t *)shared)[index] = (uint16_t)value->w[0];
-	else
-		((uint8_t *)shared)[index] = (uint8_t)value->w[0];
-}
-
-DTC_GPU_FN void dtc_gpu_recall(const void *shared, uint32_t index, uint32_t word,
-			       struct dtc_gpu_bytes16 *value)
-{
-	if (word == 16) {
-		*value = ((const struct dtc_gpu_bytes16 *)shared)[index];
-	} else if (word == 8) {
-		uint64_t both = ((const uint64_t *)shared)[index];
-
-		value->w[0] = (uint32_t)both;
-		value->w[1] = (uint32_t)(both >> 32);
-	} else if (word == 4) {
-		value->w[0] = ((const uint32_t *)shared)[index];
-	} else if (word == 2) {
-		value->w[0] = ((const uint16_t *)shared)[index];
-	} else {
-		value->w[0] = ((const uint8_t *)shared)[index];
-	}
 }
 
 /* A thread's words of a column, from the side that is read into shared memory. */
@@ -195,14 +160,14 @@ DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
 	uint64_t from = direction == DTC_GPU_PACK ? column->user
 						  : p->nest.packed + column->position;
 	uint64_t step = 8 * (direction == DTC_GPU_PACK ? grid->rows.user : grid->rows.packed);
-	struct dtc_gpu_bytes16 value[DTC_GPU_CELLS];
+	struct dtc_gpu_bytes16 value[8];
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
 		if (live >> k & 1)
 			dtc_gpu_load_word(from + k * step, word, &value[k]);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
 		if (live >> k & 1)
 			dtc_gpu_keep(shared, column->shared + 8 * k * grid->rows.shared, word,
 				     &value[k]);
@@ -220,7 +185,7 @@ DTC_GPU_FN void dtc_gpu_store_cells(const struct dtc_gpu_transpose_params *p,
 	struct dtc_gpu_bytes16 value;
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_CELLS; k++)
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
 		if (live >> k & 1) {
 			dtc_gpu_recall(shared, column->shared + 8 * k * grid->rows.shared, word,
 				       &value);
@@ -249,7 +214,7 @@ DTC_GPU_FN void dtc_gpu_move_square(const struct dtc_gpu_transpose_params *p, vo
 
 		dtc_gpu_go_down(&grid, at.thread / 32, &column);
 		DTC_GPU_NO_UNROLL
-		for (uint32_t row = 0; row < side; row += 8 * DTC_GPU_CELLS) {
+		for (uint32_t row = 0; row < side; row += 8 * DTC_GPU_CELLS(word)) {
 			uint32_t live = dtc_gpu_live_cells(p, &square, &grid, &column, word);
 
 			if (way == DTC_GPU_IN)
@@ -258,7 +223,7 @@ DTC_GPU_FN void dtc_gpu_move_square(const struct dtc_gpu_transpose_params *p, vo
 			else
 				dtc_gpu_store_cells(p, &grid, &column, live, shared, word,
 						    direction);
-			dtc_gpu_go_down(&grid, 8 * DTC_GPU_CELLS, &column);
+			dtc_gpu_go_down(&grid, 8 * DTC_GPU_CELLS(word), &column);
 		}
 	}
 }
