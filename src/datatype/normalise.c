@@ -344,6 +344,14 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 /* Blocks up to this many bytes are moved faster if all are equally long. */
 #define SPLIT_BYTES 64
 
+/*
+ * So are runs that are so long on average, in so many blocks each: an unlike length costs a
+ * misprediction, unless the list is so short that the processor learns it by heart.
+ */
+#define SPLIT_RUN_BYTES  32
+#define SPLIT_RUN_BLOCKS 4
+#define SPLIT_LEAST_RUNS 128
+
 static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length)
 {
 	struct reader reader;
@@ -358,17 +366,21 @@ static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length
 }
 
 /*
- * A list of equal short blocks of which a few happen to touch (a sorted gather, a random one
- * with luck) is better left equal: no length to look up, none to mispredict. So if the blocks
- * are few multiples of the shortest, cut them to its length.
+ * A list of equal short blocks of which some touch (a sorted gather, a random one with luck), or of short
+ * runs of elements, is better left equal: no length to look up, none to mispredict. So if the
+ * blocks are few multiples of the shortest, cut them to its length.
  */
 static bool worth_splitting(const struct dtc_block_list *list, const struct survey *survey,
 			    uint64_t unit)
 {
 	uint64_t entries = survey->instances / survey->shortest;
+	uint64_t bytes = survey->shortest * unit;
+	bool few_touch = entries - survey->blocks <= survey->blocks / 2;
+	bool runs_are_short = survey->blocks > SPLIT_LEAST_RUNS &&
+			      entries <= SPLIT_RUN_BLOCKS * survey->blocks &&
+			      entries * bytes <= SPLIT_RUN_BYTES * survey->blocks;
 
-	return !survey->uniform && survey->shortest * unit <= SPLIT_BYTES &&
-	       entries - survey->blocks <= survey->blocks / 2 &&
+	return !survey->uniform && bytes <= SPLIT_BYTES && (few_touch || runs_are_short) &&
 	       all_are_multiples(list, survey->shortest);
 }
 

@@ -193,6 +193,12 @@ DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool 
 	case 0:
 		move_unlike(entries, wide, unpack);
 		break;
+	case 1:
+		move_equal(entries, 1, wide, unpack);
+		break;
+	case 2:
+		move_equal(entries, 2, wide, unpack);
+		break;
 	case 4:
 		move_equal(entries, 4, wide, unpack);
 		break;
