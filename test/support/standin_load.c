@@ -16,8 +16,17 @@ const struct standin *standin_load(void)
 	return control ? control() : NULL;
 }
 
+static int load_gdrapi(const char *path)
+{
+	return standin_load() && dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+}
+
 int standin_load_gdrapi(void)
 {
-	return standin_load() && dlopen(STANDIN_FOLDER "/gdrapi_standin/libgdrapi.so.2",
-					RTLD_NOW | RTLD_GLOBAL);
+	return load_gdrapi(STANDIN_FOLDER "/gdrapi_standin/libgdrapi.so.2");
+}
+
+int standin_load_gdrapi_without_map(void)
+{
+	return load_gdrapi(STANDIN_FOLDER "/gdrapi_standin/without_map/libgdrapi.so.2");
 }

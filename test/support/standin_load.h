@@ -14,4 +14,7 @@ const struct standin *standin_load(void);
 /* Whether the stand-in libgdrapi.so.2 is loaded. It asks libcuda, which is loaded first. */
 int standin_load_gdrapi(void);
 
+/* The same for a library that has everything but gdr_map. */
+int standin_load_gdrapi_without_map(void);
+
 #endif

@@ -108,7 +108,7 @@ struct standin {
 	/* What jobs see at a device address; NULL if there is no such memory. */
 	void *(*peek)(unsigned long long address, size_t bytes);
 
-	/* The pages that hold these bytes, which lie in one allocation; none: the page of the
+	/* The pages that hold these bytes, which lie in the pages of one allocation; none: the page of the
 	 * address. False if there is no such device memory. */
 	bool (*pages)(unsigned long long address, size_t bytes,
 		      struct standin_pages *pages);

@@ -420,7 +420,7 @@ bool standin_pages(CUdeviceptr address, size_t bytes, struct standin_pages *page
 {
 	const struct standin_region *region = region_of_page(address);
 	if (!region || region->freed || !is_closed_memory(region) ||
-	    (bytes && address + bytes > region->base + region->bytes))
+	    (bytes && address + bytes > align_up(region->base + region->bytes, GPU_PAGE)))
 		return false;
 	pages->address = address / GPU_PAGE * GPU_PAGE;
 	pages->bytes = align_up(address + bytes, GPU_PAGE) - pages->address;

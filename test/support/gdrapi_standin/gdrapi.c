@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,53 @@ struct gdr {
 	struct pin *pins;
 };
 
+/* ---- Steering ---- */
+
+static _Atomic int refusals[GDRAPI_CALLS];
+static _Atomic size_t counts[GDRAPI_CALLS];
+static _Atomic size_t connections, pins;
+static _Atomic int mapping_type = 1;
+
+static int begin(enum gdrapi_call call)
+{
+	counts[call]++;
+	return refusals[call];
+}
+
+static void refuse(enum gdrapi_call call, int error)
+{
+	refusals[call] = error;
+}
+
+static void set_mapping_type(int type)
+{
+	mapping_type = type;
+}
+
+static size_t calls(enum gdrapi_call call)
+{
+	return counts[call];
+}
+
+static size_t connections_open(void)
+{
+	return connections;
+}
+
+static size_t pins_alive(void)
+{
+	return pins;
+}
+
+const struct gdrapi_standin *gdrapi_standin_control(void)
+{
+	static const struct gdrapi_standin control = { refuse, set_mapping_type, calls,
+						       connections_open, pins_alive };
+	return &control;
+}
+
+/* ---- The library ---- */
+
 static struct pin *pin_of(gdr_mh_t handle)
 {
 	return (struct pin *)handle.h;
@@ -53,8 +101,10 @@ gdr_t gdr_open(void)
 	if (!found || !found->get(STANDIN_GDR))
 		return NULL;
 	struct gdr *gdr = calloc(1, sizeof *gdr);
-	if (gdr)
+	if (gdr) {
 		gdr->driver = found;
+		connections++;
+	}
 	return gdr;
 }
 
@@ -63,6 +113,7 @@ int gdr_close(gdr_t gdr)
 	while (gdr->pins)
 		gdr_unpin_buffer(gdr, (gdr_mh_t){ (unsigned long)gdr->pins });
 	free(gdr);
+	connections--;
 	return 0;
 }
 
@@ -78,6 +129,9 @@ int gdr_pin_buffer_v2(gdr_t gdr, unsigned long address, size_t size, uint32_t fl
 		      gdr_mh_t *handle)
 {
 	struct standin_pages pages;
+	const int error = begin(GDRAPI_PIN);
+	if (error)
+		return error;
 	if (!gdr || !handle || !size || flags > 1)
 		return EINVAL;
 	if (!gdr->driver->pages(address, size, &pages))
@@ -91,6 +145,7 @@ int gdr_pin_buffer_v2(gdr_t gdr, unsigned long address, size_t size, uint32_t fl
 	*pin = (struct pin){ gdr,         gdr->pins,       pages.address,
 			     pages.bytes, pages.buffer_id, 0 };
 	gdr->pins = pin;
+	pins++;
 	handle->h = (unsigned long)pin;
 	return 0;
 }
@@ -106,6 +161,7 @@ int gdr_pin_buffer(gdr_t gdr, unsigned long address, size_t size, uint64_t token
 int gdr_unpin_buffer(gdr_t gdr, gdr_mh_t handle)
 {
 	struct pin **link = &gdr->pins;
+	begin(GDRAPI_UNPIN);
 	while (*link && *link != pin_of(handle))
 		link = &(*link)->next;
 	if (!*link)
@@ -113,6 +169,7 @@ int gdr_unpin_buffer(gdr_t gdr, gdr_mh_t handle)
 	struct pin *pin = *link;
 	*link = pin->next;
 	free(pin);
+	pins--;
 	return 0;
 }
 
@@ -136,16 +193,17 @@ int gdr_get_callback_flag(gdr_t gdr, gdr_mh_t handle, int *flag)
 int gdr_get_info_v2(gdr_t gdr, gdr_mh_t handle, struct gdr_info *info)
 {
 	const struct pin *pin = pin_of(handle);
+	const int error = begin(GDRAPI_INFO);
 	(void)gdr;
-	if (!pages_of(pin))
-		return EINVAL;
+	if (error || !pages_of(pin))
+		return error ? error : EINVAL;
 	memset(info, 0, sizeof *info);
 	info->va = pin->first;
 	info->mapped_size = pin->bytes;
 	info->page_size = (uint32_t)GPU_PAGE;
 	info->mapped = pin->mapped != 0;
-	info->wc_mapping = pin->mapped != 0;
-	info->mapping_type = pin->mapped;
+	info->wc_mapping = pin->mapped && mapping_type < 2;
+	info->mapping_type = pin->mapped ? mapping_type : 0;
 	return 0;
 }
 
@@ -154,11 +212,15 @@ int gdr_get_info(gdr_t gdr, gdr_mh_t handle, struct gdr_info *info)
 	return gdr_get_info_v2(gdr, handle, info);
 }
 
+#ifndef GDRAPI_WITHOUT_MAP
 int gdr_map_v2(gdr_t gdr, gdr_mh_t handle, void **mapping, size_t size, int flags)
 {
 	struct pin *pin = pin_of(handle);
 	unsigned char *pages = pages_of(pin);
+	const int error = begin(GDRAPI_MAP);
 	(void)gdr;
+	if (error)
+		return error;
 	if (pin->mapped)
 		return EAGAIN;
 	if (!pages || !mapping || flags ||
@@ -173,6 +235,7 @@ int gdr_map(gdr_t gdr, gdr_mh_t handle, void **mapping, size_t size)
 {
 	return gdr_map_v2(gdr, handle, mapping, size, 0);
 }
+#endif
 
 int gdr_unmap(gdr_t gdr, gdr_mh_t handle, void *mapping, size_t size)
 {

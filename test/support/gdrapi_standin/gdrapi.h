@@ -45,4 +45,21 @@ int gdr_copy_from_mapping(gdr_mh_t handle, void *target, const void *mapping,
 void gdr_runtime_get_version(int *major, int *minor);
 int gdr_driver_get_version(gdr_t gdr, int *major, int *minor);
 
+/* ---- how a test steers it ---- */
+
+enum gdrapi_call { GDRAPI_PIN, GDRAPI_MAP, GDRAPI_INFO, GDRAPI_UNPIN, GDRAPI_CALLS };
+
+struct gdrapi_standin {
+	/* Every call from now on answers error; 0: works again. Not for unpin. */
+	void (*refuse)(enum gdrapi_call call, int error);
+	/* What mappings are said to be: see struct gdr_info. */
+	void (*set_mapping_type)(int type);
+	size_t (*calls)(enum gdrapi_call call);
+	size_t (*connections)(void); /* open ones */
+	size_t (*pins)(void);        /* that were not undone */
+};
+
+/* Symbol gdrapi_standin_control. */
+const struct gdrapi_standin *gdrapi_standin_control(void);
+
 #endif
