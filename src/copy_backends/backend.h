@@ -50,12 +50,30 @@ struct dtc_question {
 	enum dtconv_memory_kind user_kind;
 	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
+	struct dtconv_context *context;
+	bool on_stream; /* in the order of a stream of the caller's */
 };
+
+/* What a plan for a job is made for. */
+static inline struct dtc_question dtc_question_of(const struct dtc_job *job)
+{
+	return (struct dtc_question){ .layout = job->cursor->layout,
+				      .count = job->cursor->count,
+				      .bytes = job->bytes,
+				      .user_kind = job->user_memory.kind,
+				      .packed_kind = job->packed_memory.kind,
+				      .direction = job->direction,
+				      .context = job->context,
+				      .on_stream = job->on_stream };
+}
 
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
 	const char *what; /* one line: what it moves with */
-	/* Whether it moves what is asked; if not, one reason. Pure, no device call. */
+	/*
+	 * Whether it moves what is asked; if not, one reason. No device call; the same question has the
+	 * same answer for ever.
+	 */
 	bool (*can)(const struct dtc_question *question, const char **reason);
 	/* Estimated nanoseconds; pure, no allocation, no device call. */
 	double (*estimate)(const struct dtc_question *question);

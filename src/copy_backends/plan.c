@@ -36,12 +36,7 @@ const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *questio
 
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	const struct dtc_question question = { .layout = job->cursor->layout,
-					       .count = job->cursor->count,
-					       .bytes = job->bytes,
-					       .user_kind = job->user_memory.kind,
-					       .packed_kind = job->packed_memory.kind,
-					       .direction = job->direction };
+	const struct dtc_question question = dtc_question_of(job);
 	const struct dtc_backend_ops *backend = dtc_plan_choose(&question);
 
 	if (!backend)
@@ -117,7 +112,8 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 	struct dtc_question question = { .layout = dtc_type_layout(type),
 					 .count = count,
 					 .user_kind = known(user_kind),
-					 .packed_kind = known(packed_kind) };
+					 .packed_kind = known(packed_kind),
+					 .context = type->context };
 	struct dtc_text text;
 
 	if (!question.layout)

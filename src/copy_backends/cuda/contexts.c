@@ -180,6 +180,7 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->handle = handle;
 	context->id = id;
 	pthread_mutex_init(&context->staging, NULL);
+	dtc_cuda_windows_init(&context->windows);
 	return context;
 }
 
@@ -384,6 +385,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_mutex_destroy(&context->staging);
+		dtc_cuda_windows_close(context);
 		dtc_free(cuda->context, context);
 	}
 }

@@ -24,6 +24,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	}
 	cuda->context = context;
 	pthread_mutex_init(&cuda->lock, NULL);
+	dtc_gdr_init(&cuda->gdr);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
 	return cuda;
@@ -32,6 +33,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 static void destroy(struct dtc_cuda *cuda)
 {
 	dtc_cuda_contexts_close(cuda);
+	dtc_gdr_close(&cuda->gdr);
 	pthread_cond_destroy(&cuda->worker.work);
 	pthread_mutex_destroy(&cuda->worker.lock);
 	pthread_mutex_destroy(&cuda->lock);
@@ -76,24 +78,31 @@ struct answers {
 	size_t range_bytes;
 	int mapped;
 	CUmemoryPool pool;
+	unsigned long long id;
 };
 
 static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
 {
 	CUpointer_attribute questions[] = {
-		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-		CU_POINTER_ATTRIBUTE_CONTEXT,		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-		CU_POINTER_ATTRIBUTE_IS_MANAGED,	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-		CU_POINTER_ATTRIBUTE_RANGE_SIZE,	CU_POINTER_ATTRIBUTE_MAPPED,
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_CONTEXT,
+		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,
+		CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		CU_POINTER_ATTRIBUTE_MAPPED,
 		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+		CU_POINTER_ATTRIBUTE_BUFFER_ID,
 	};
-	void *places[] = { &answers->type,	    &answers->device,
-			   &answers->context,	    &answers->device_address,
-			   &answers->managed,	    &answers->mapping,
+	void *places[] = { &answers->type,          &answers->device,
+			   &answers->context,       &answers->device_address,
+			   &answers->managed,       &answers->mapping,
 			   &answers->mapping_bytes, &answers->range,
 			   &answers->range_bytes,   &answers->mapped,
-			   &answers->pool };
+			   &answers->pool,          &answers->id };
 
 	*answers = (struct answers){ .device = -1 };
 	return cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
@@ -178,6 +187,7 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 				 (intptr_t)(answers.device_address - (uintptr_t)address) :
 				 0,
 		.mapped = !answers.context && !answers.pool && !answers.managed,
+		.id = answers.id,
 	};
 	memory->denied = is_denied(cuda, memory, address);
 	set_range(memory, &answers, (uintptr_t)address);
@@ -202,13 +212,24 @@ static void describe_device(const struct dtc_cuda *cuda, int ordinal, struct dtc
 			minor);
 }
 
+/* Also where no driver is loaded: what is installed can be told. */
+static void describe_without_driver(struct dtconv_context *context, struct dtc_text *text)
+{
+	struct dtc_gdr gdr = { .connection = NULL };
+
+	dtc_text_printf(text, "CUDA: built in; this process has loaded no driver\n");
+	dtc_gdr_init(&gdr);
+	dtc_gdr_describe(&gdr, context, text);
+	dtc_gdr_close(&gdr);
+}
+
 static void describe(struct dtconv_context *context, struct dtc_text *text)
 {
-	const struct dtc_cuda *cuda = dtc_cuda_of(context);
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
 	int devices = 0;
 
 	if (!cuda) {
-		dtc_text_printf(text, "CUDA: built in; this process has loaded no driver\n");
+		describe_without_driver(context, text);
 		return;
 	}
 	dtc_text_printf(text, "CUDA: driver %d.%d\n", cuda->driver.version / 1000,
@@ -217,6 +238,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 		dtc_text_printf(text, "  the process has not initialised it\n");
 	for (int i = 0; i < devices; i++)
 		describe_device(cuda, i, text);
+	dtc_gdr_describe(&cuda->gdr, context, text);
 }
 
 const struct dtc_vendor_ops dtc_cuda_vendor = {

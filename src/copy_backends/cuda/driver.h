@@ -59,11 +59,12 @@ struct dtconv_context;
 	X(FuncSetAttribute, 9000)          \
 	X(LaunchKernel, 4000)
 
-#define DTC_CUDA_WANTED(X)          \
-	X(EventCreate, 2000)        \
-	X(EventDestroy, 4000)       \
-	X(EventRecord, 2000)        \
-	X(StreamWaitEvent, 3020)
+#define DTC_CUDA_WANTED(X)       \
+	X(EventCreate, 2000)     \
+	X(EventDestroy, 4000)    \
+	X(EventRecord, 2000)     \
+	X(StreamWaitEvent, 3020) \
+	X(PointerSetAttribute, 6000)
 
 #define DTC_CUDA_MEMBER(name, version) PFN_cu##name##_v##version name;
 

@@ -13,6 +13,16 @@
 #define DTC_CUDA_KERNEL_NS 2500.0 /* a launch */
 #define DTC_CUDA_ROWS_RATE 800.0  /* a device's copy of rows in itself */
 
+/*
+ * The processor's stores and loads through the BAR, as gdrcopy's own measurements have them. A part of
+ * a line costs a store of its own on the bus, a load a round trip; few loads are under way at once.
+ */
+#define DTC_CUDA_BAR_NS         500.0
+#define DTC_CUDA_BAR_STORE_NS   20.0
+#define DTC_CUDA_BAR_STORE_RATE 6.0
+#define DTC_CUDA_BAR_LOAD_NS    800.0
+#define DTC_CUDA_BAR_LOAD_RATE  0.2
+
 static inline bool dtc_cuda_crosses(const struct dtc_question *question)
 {
 	return question->user_kind != DTCONV_MEMORY_DEVICE ||

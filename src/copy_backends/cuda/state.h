@@ -16,6 +16,8 @@
 #include "base.h"
 #include "context.h"
 #include "copy_backends/cuda/driver.h"
+#include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
 
@@ -54,6 +56,7 @@ struct dtc_cuda_context {
 	pthread_mutex_t staging; /* held by the job that uses the pieces */
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
+	struct dtc_cuda_windows windows;
 };
 
 /* A call for the thread that may block. */
@@ -79,6 +82,7 @@ struct dtc_cuda {
 	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
+	struct dtc_gdr gdr;
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
