@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -463,6 +464,52 @@ START_TEST(a_job_goes_on_by_the_driver_where_its_windows_end)
 }
 END_TEST
 
+/* Two threads, each with memory of its own, and a third that keeps asking for windows. */
+#define THREADS 3
+
+static void *unpack_often(void *arg)
+{
+	struct scene *scene = arg;
+	const struct stage *stage = scene->stage;
+	unsigned char *target = scene->user.memory + (stage->target - stage->target_memory);
+	const void *failed = NULL;
+	size_t moved;
+
+	for (int i = 0; i < 300; i++)
+		if (dtconv_unpack(stage->type, stage->count, target, stage->stream, stage->bytes,
+				  &moved))
+			failed = scene;
+	return (void *)(uintptr_t)failed;
+}
+
+START_TEST(threads_share_the_windows)
+{
+	struct stage stages[THREADS];
+	struct scene scenes[THREADS];
+	pthread_t threads[THREADS];
+	void *failed;
+
+	open_both();
+	for (int i = 0; i < THREADS; i++) {
+		fixture_open(&stages[i], i < 2 ? "hvector(9, 3, 7, byte)" :
+						 "hvector(9, 3, 700000, byte)", 1);
+		scene_open(&scenes[i], &stages[i], ARENA_DEVICE, ARENA_HOST);
+		stage_blank(&stages[i]);
+		arena_write(&scenes[i].user, 0, stages[i].target_memory, stages[i].memory_bytes);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, unpack_often, &scenes[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &failed);
+		ck_assert_ptr_null(failed);
+		arena_read(&scenes[i].user, 0, stages[i].target_memory, stages[i].memory_bytes);
+		stage_deliver(&stages[i], 0, stages[i].bytes);
+		ck_assert_uint_eq(stage_first_wrong(&stages[i]), STAGE_RIGHT);
+		scene_close(&scenes[i]);
+		fixture_close(&stages[i]);
+	}
+}
+END_TEST
+
 /* ---- refusals ------------------------------------------------------------------------------ */
 
 /* Many jobs, none through a mapping, all right; and nothing stays pinned. */
@@ -699,6 +746,7 @@ int main(void)
 	tcase_add_test(windows, windows_in_use_stay_and_rested_ones_go);
 	tcase_add_test(windows, where_no_more_can_be_pinned_rested_windows_make_room);
 	tcase_add_test(windows, a_window_goes_with_its_memory);
+	tcase_add_test(windows, threads_share_the_windows);
 	tcase_add_test(windows, a_job_goes_on_by_the_driver_where_its_windows_end);
 
 	TCase *refusals = fixture_case(suite, "refusals", 30);
