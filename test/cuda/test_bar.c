@@ -380,6 +380,15 @@ static bool is_asked_again(struct scene *scene, size_t pins)
 	return gdr->calls(GDRAPI_PIN) > pins;
 }
 
+/* More memory round the user's, and so a larger window. */
+static void grow_user(struct scene *scene, size_t bytes)
+{
+	enum arena_kind kind = scene->user.kind;
+
+	arena_close(&scene->user);
+	arena_open(&scene->user, kind, bytes);
+}
+
 START_TEST(where_no_more_can_be_pinned_rested_windows_make_room)
 {
 	struct scene a, b;
@@ -387,9 +396,11 @@ START_TEST(where_no_more_can_be_pinned_rested_windows_make_room)
 
 	open_both();
 	enter_context();
-	fixture_open(&stage, "hvector(9, 3, 70000, byte)", 1);
+	fixture_open(&stage, "hvector(9, 3, 7, byte)", 1);
 	scene_open(&a, &stage, ARENA_DEVICE, ARENA_HOST);
 	scene_open(&b, &stage, ARENA_DEVICE, ARENA_HOST);
+	grow_user(&a, 600000);
+	grow_user(&b, 600000);
 	gpu.standin->set(STANDIN_GDR_PIN_MIB, 1);
 	ck_assert(gets_mapped(&a, unpack));
 	/* The other one is in use: no room, now. */
