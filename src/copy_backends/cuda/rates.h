@@ -14,8 +14,9 @@
 #define DTC_CUDA_ROWS_RATE 800.0  /* a device's copy of rows in itself */
 
 /*
- * The processor's stores and loads through the BAR, as gdrcopy's own measurements have them. A part of
- * a line costs a store of its own on the bus, a load a round trip; few loads are under way at once.
+ * The processor's stores and loads through the BAR: guesses, as no machine that maps device memory has been
+ * measured yet (test/cuda/bar_rates does it). A part of a line costs a store of its own on the bus, a
+ * load a round trip; few loads are under way at once.
  */
 #define DTC_CUDA_BAR_NS         500.0
 #define DTC_CUDA_BAR_STORE_NS   20.0
