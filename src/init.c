@@ -12,6 +12,7 @@
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
+#include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"
@@ -61,6 +62,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 {
 	if (!context)
 		return;
+	dtc_tally_tell(context);
 	uint64_t live = atomic_load_explicit(&context->live_types, memory_order_relaxed);
 	if (live) {
 		DTC_LOG(context, DTCONV_LOG_ERROR,

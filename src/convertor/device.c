@@ -10,6 +10,7 @@
 #include "context.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
+#include "copy_backends/tally.h"
 #include "log.h"
 #include "parallel.h"
 
@@ -78,8 +79,10 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 		return DTC_FAIL(move->context, DTCONV_ERR_INVAL,
 				"%s: no device has access to %s memory", move->caller,
 				job.user_memory.denied ? "the user's" : "packed");
-	if (is_host(&job) && move_in_parallel(&job))
+	if (is_host(&job) && move_in_parallel(&job)) {
+		dtc_tally_job(job.context, DTC_HOST_PLACE, job.bytes);
 		return 0;
+	}
 	return dtc_plan_submit(&job, event);
 }
 

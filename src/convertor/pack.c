@@ -12,6 +12,7 @@
 #include "context.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
+#include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "device.h"
 #include "log.h"
@@ -25,6 +26,16 @@ static void count_call(struct dtconv_context *context, enum dtc_direction direct
 	dtc_context_count(context, pack ? DTC_COUNT_PACK_CALLS : DTC_COUNT_UNPACK_CALLS, 1);
 	dtc_context_count(context, pack ? DTC_COUNT_PACK_BYTES : DTC_COUNT_UNPACK_BYTES,
 			  bytes);
+}
+
+/* A call that the processor answered without asking the planner. */
+static inline void count_host_call(struct dtconv_context *context, enum dtc_direction direction,
+				   size_t bytes)
+{
+	if (DTC_LIKELY(!context->counting))
+		return;
+	count_call(context, direction, bytes);
+	dtc_tally_job(context, DTC_HOST_PLACE, bytes);
 }
 
 int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
@@ -49,10 +60,14 @@ static inline int move_on_host(const struct dtc_move *move, size_t *moved)
 {
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
 	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
-			      move->direction, moved))
+			      move->direction, moved)) {
+		dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
 		return 0;
-	return dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
-				  move->direction, moved);
+	}
+	int status = dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
+					move->direction, moved);
+	dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
+	return status;
 }
 
 /* Bytes as they are, wherever they lie. */
@@ -99,7 +114,7 @@ static inline bool move_instance(const struct dtconv_type *type, size_t count, c
 	if (moved)
 		*moved = mover->bytes;
 	dtc_mover_move(mover, user, packed, direction);
-	count_call(type->context, direction, mover->bytes);
+	count_host_call(type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -126,7 +141,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	else if (bytes < size || !size || !layout->mover ||
 		 !dtc_mover_move_many(layout->mover, count, user, packed, direction))
 		return false;
-	count_call(type->context, direction, size);
+	count_host_call(type->context, direction, size);
 	if (moved)
 		*moved = size;
 	return true;
@@ -220,9 +235,11 @@ static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t b
 					     .bytes = bytes,
 					     .caller = caller };
 
-	return convertor->direction == DTC_PACK
-		       ? dtc_typed_pack(convertor->typed, &move, moved)
-		       : dtc_typed_unpack(convertor->typed, &move, moved);
+	int status = convertor->direction == DTC_PACK
+			     ? dtc_typed_pack(convertor->typed, &move, moved)
+			     : dtc_typed_unpack(convertor->typed, &move, moved);
+	dtc_tally_job(convertor->type->context, DTC_HOST_PLACE, *moved);
+	return status;
 }
 
 /* The next bytes of an untyped stream. */
@@ -405,7 +422,7 @@ static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 	dtc_cursor_finish(cursor);
 	*moved = mover->bytes;
 	dtc_mover_move(mover, convertor->user, packed, direction);
-	count_call(convertor->type->context, direction, mover->bytes);
+	count_host_call(convertor->type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -429,7 +446,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 		return false;
 	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
-	count_call(context, direction, *moved);
+	count_host_call(context, direction, *moved);
 	return true;
 }
 

@@ -12,26 +12,33 @@
 #include "base.h"
 #include "datatype/type.h"
 #include "log.h"
+#include "tally.h"
 #include "text.h"
 
-const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question)
+/* The cheapest candidate's place in the registry, or -1. */
+static int choose(const struct dtc_question *question)
 {
-	const struct dtc_backend_ops *best = NULL;
 	const char *reason;
 	double best_ns = 0;
+	int best = -1;
 
-	for (size_t i = 0; dtc_backends[i]; i++) {
-		const struct dtc_backend_ops *backend = dtc_backends[i];
-
-		if (!backend->can(question, &reason))
+	for (int i = 0; dtc_backends[i]; i++) {
+		if (!dtc_backends[i]->can(question, &reason))
 			continue;
-		double ns = backend->estimate(question);
-		if (!best || ns < best_ns) {
-			best = backend;
+		double ns = dtc_backends[i]->estimate(question);
+		if (best < 0 || ns < best_ns) {
+			best = i;
 			best_ns = ns;
 		}
 	}
 	return best;
+}
+
+const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question)
+{
+	int place = choose(question);
+
+	return place < 0 ? NULL : dtc_backends[place];
 }
 
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
@@ -42,17 +49,20 @@ int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 					       .user_kind = job->user_memory.kind,
 					       .packed_kind = job->packed_memory.kind,
 					       .direction = job->direction };
-	const struct dtc_backend_ops *backend = dtc_plan_choose(&question);
+	int place = choose(&question);
 
-	if (!backend)
+	if (place < 0)
 		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
 				"%s: no backend of this build moves between %s and %s memory",
 				job->caller, dtc_memory_kind_name(question.user_kind),
 				dtc_memory_kind_name(question.packed_kind));
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG, "%s: %" PRIu64 " bytes, %s to %s: %s", job->caller,
 		job->bytes, dtc_memory_kind_name(question.user_kind),
-		dtc_memory_kind_name(question.packed_kind), backend->name);
-	return backend->submit(job, event);
+		dtc_memory_kind_name(question.packed_kind), dtc_backends[place]->name);
+	int status = dtc_backends[place]->submit(job, event);
+	if (!status)
+		dtc_tally_job(job->context, (size_t)place, job->bytes);
+	return status;
 }
 
 /* ---- explaining -------------------------------------------------------------------------- */

@@ -78,6 +78,7 @@ struct copies {
 	CUdeviceptr packed;
 	bool pack;
 	bool rows; /* the driver's copies of rows may be used */
+	uint64_t *blocks; /* copied one by one so far */
 };
 
 static CUresult copy_run(const struct copies *copies, int64_t disp, uint64_t offset, uint64_t bytes)
@@ -158,6 +159,7 @@ static CUresult copy_runs(const struct copies *copies, struct dtc_cursor *cursor
 	while (!result && dtc_runs_next(&runs, &run)) {
 		result = copy_run(copies, run.disp, offset, run.bytes);
 		offset += run.bytes;
+		++*copies->blocks;
 	}
 	return result;
 }
@@ -185,6 +187,7 @@ static CUresult copy_stream(const struct copies *copies, struct dtc_cursor *curs
 CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
+	uint64_t blocks = 0;
 	/* The driver finds out by itself which side is whose, and so takes the process's addresses. */
 	const struct copies copies = {
 		.driver = submission->driver,
@@ -194,9 +197,13 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 		.pack = job->direction == DTC_PACK,
 		/* Where rows lie in several mappings, or round a hole, the driver refuses them. */
 		.rows = !job->user_memory.mapped,
+		.blocks = &blocks,
 	};
 
-	return copy_stream(&copies, job->cursor, job->bytes);
+	CUresult result = copy_stream(&copies, job->cursor, job->bytes);
+	if (blocks > 1)
+		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
+	return result;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)

@@ -89,25 +89,47 @@ static CUresult launch_kernel(const struct dtc_cuda_submission *submission,
 						NULL);
 }
 
+/* Without a kernel, for the reason that is counted. */
+static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter reason)
+{
+	dtc_context_count(submission->job->context, reason, 1);
+	return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
+				       "the driver's copy", true);
+}
+
+static enum dtc_counter counter_of(enum dtc_gpu_class class)
+{
+	static const enum dtc_counter counters[] = {
+		[DTC_GPU_CLASS_STRIDED] = DTC_COUNT_LAUNCHES_STRIDED,
+		[DTC_GPU_CLASS_PERIODIC] = DTC_COUNT_LAUNCHES_PERIODIC,
+		[DTC_GPU_CLASS_INDEXED] = DTC_COUNT_LAUNCHES_INDEXED,
+		[DTC_GPU_CLASS_TRANSPOSING] = DTC_COUNT_LAUNCHES_TRANSPOSING,
+		[DTC_GPU_CLASS_GENERAL] = DTC_COUNT_LAUNCHES_GENERAL,
+		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
+	};
+
+	return counters[class];
+}
+
 static int move(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_launch launch;
 
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
-		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
-					       "the driver's copy", true);
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING);
 	int status = plan(submission, &launch);
 	if (status == DTCONV_ERR_LIMIT)
-		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
-					       "the driver's copy", true);
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_PARTS);
 	if (status) {
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
 	CUresult result = launch_kernel(submission, &launch);
-	if (!result)
+	if (!result) {
+		dtc_context_count(job->context, counter_of(launch.class), 1);
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
+	}
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
 }
 
