@@ -90,6 +90,7 @@ struct dtconv_context {
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_devices devices;
+	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
@@ -47,7 +48,10 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	created->cpu = choose_kernels(created);
 	dtc_tuning_read(created, created->cpu->name);
 	dtc_threads_tune(created);
-	created->make_mover = dtc_mover_create;
+	dtc_allowed_read_environment(created);
+	/* Movers are the processor's. */
+	if (!dtc_is_host_forbidden(created, 0))
+		created->make_mover = dtc_mover_create;
 	status = dtc_predefined_create(created);
 	if (status) {
 		dtc_predefined_destroy(created);
@@ -112,8 +116,11 @@ static void describe_threads(struct dtc_text *text, const struct dtc_threads *th
 static void describe_backends(struct dtconv_context *context, struct dtc_text *text)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
-		dtc_text_printf(text, "backend %s: %s\n", dtc_backends[i]->name,
-				dtc_backends[i]->what);
+		dtc_text_printf(text, "backend %s: %s%s\n", dtc_backends[i]->name,
+				dtc_backends[i]->what,
+				dtc_is_forbidden(context->forbidden, i) ?
+					" (forbidden by DTCONV_BACKENDS)" :
+					"");
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);
 	if (!dtc_vendors[0])

@@ -175,6 +175,11 @@ struct dtconv_backend_counters {
  * the file; the log says what was ignored, at level warn, or info for another machine's file. The
  * thresholds decide how bytes are moved, never which.
  *
+ * DTCONV_BACKENDS names the copy backends that may be used: "host,cuda_kernel" (also with a '='
+ * before) these alone, "^cuda_copy" all but these. What none of them can move is refused with
+ * DTCONV_ERR_UNSUPPORTED by the call that should move it. A list with a name that this build does
+ * not have is ignored with a line in the log.
+ *
  * With DTCONV_STATS=1 the context counts, whatever params.flags says, and tells the counters that
  * are not 0 when it is destroyed, a line each: to params.log at level info, also where the log level is
  * lower, or to standard error.

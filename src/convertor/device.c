@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
@@ -52,7 +53,8 @@ static bool move_in_parallel(const struct dtc_job *job)
 {
 	size_t moved;
 
-	return dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
+	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
+	       dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
 	       dtc_parallel_move(job->context, job->cursor, job->user, job->packed,
 				 (size_t)job->bytes, job->direction, &moved);
 }
@@ -67,6 +69,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .context = move->context,
 			       .on_stream = move->placement.on_stream,
 			       .stream = move->placement.stream,
+			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };
 
 	job.bytes = find_user(move, move->bytes - done, &job.user_memory);

@@ -10,6 +10,7 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
@@ -58,6 +59,10 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 /* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
 static inline int move_on_host(const struct dtc_move *move, size_t *moved)
 {
+	*moved = 0;
+	if (DTC_UNLIKELY(dtc_is_host_forbidden(move->context, move->placement.forbidden)))
+		return dtc_plan_refuse_host(move->context, move->placement.forbidden,
+					    move->caller);
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
 	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
 			      move->direction, moved)) {
@@ -133,7 +138,8 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
 	    (count > 1 && dtc_convertor_is_too_long(&type->bounds, count)))
 		return false;
-	if (size >= stream_bytes || dtc_parallel_is_worth(type->context, size) ||
+	if (dtc_is_host_forbidden(type->context, 0) || size >= stream_bytes ||
+	    dtc_parallel_is_worth(type->context, size) ||
 	    !dtc_memory_is_ordinary(type->context, user, packed))
 		return false;
 	if (layout->dense)
@@ -281,8 +287,11 @@ static int check_reach(const struct dtconv_convertor *convertor, const char *pac
 {
 	struct dtconv_context *context = convertor->type->context;
 
-	if (!is_processors_work(convertor) ||
-	    dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
+	if (!is_processors_work(convertor))
+		return 0;
+	if (dtc_is_host_forbidden(context, convertor->placement.forbidden))
+		return dtc_plan_refuse_host(context, convertor->placement.forbidden, caller);
+	if (dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
 		return 0;
 	return dtc_device_refuse(context, &convertor->placement, convertor->user, packed, caller);
 }
@@ -438,7 +447,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 	    dtc_parallel_is_worth(context, (size_t)cursor->size) ||
 	    cursor->size >= context->tuning.stream_bytes || convertor->checksum.on ||
 	    convertor->operation.in_flight || convertor->direction != direction ||
-	    !layout->mover ||
+	    !layout->mover || (convertor->placement.forbidden & DTC_HOST_BIT) ||
 	    !dtc_device_is_needless(convertor->type->context, &convertor->placement,
 				    convertor->user, packed) ||
 	    !dtc_mover_move_many(layout->mover, (size_t)cursor->count, convertor->user, packed,
@@ -641,7 +650,8 @@ static int move_end(struct end *end, char *buffer, size_t bytes, enum dtc_direct
 				       .placement = { .packed = DTCONV_MEMORY_HOST },
 				       .caller = "dtconv_copy" };
 
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)))
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)) &&
+	    !dtc_is_host_forbidden(move.context, 0))
 		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction, moved);
 	return dtc_device_move(&move, moved);
 }

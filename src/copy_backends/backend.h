@@ -28,6 +28,7 @@ struct dtc_job {
 	struct dtc_memory packed_memory;
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
 	void *stream;
+	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
 	const char *caller;
 };
 
@@ -50,6 +51,7 @@ struct dtc_question {
 	enum dtconv_memory_kind user_kind;
 	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
+	uint32_t forbidden; /* backends that are not asked */
 };
 
 struct dtc_backend_ops {

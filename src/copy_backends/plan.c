@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "allowed.h"
 #include "base.h"
 #include "datatype/type.h"
 #include "log.h"
@@ -23,7 +24,8 @@ static int choose(const struct dtc_question *question)
 	int best = -1;
 
 	for (int i = 0; dtc_backends[i]; i++) {
-		if (!dtc_backends[i]->can(question, &reason))
+		if (dtc_is_forbidden(question->forbidden, (size_t)i) ||
+		    !dtc_backends[i]->can(question, &reason))
 			continue;
 		double ns = dtc_backends[i]->estimate(question);
 		if (best < 0 || ns < best_ns) {
@@ -41,6 +43,33 @@ const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *questio
 	return place < 0 ? NULL : dtc_backends[place];
 }
 
+int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *question,
+		    const char *caller)
+{
+	const char *user = dtc_memory_kind_name(question->user_kind);
+	const char *packed = dtc_memory_kind_name(question->packed_kind);
+	char allowed[160];
+
+	if (!question->forbidden)
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: no backend of this build moves between %s and %s memory", caller,
+				user, packed);
+	dtc_allowed_format(question->forbidden, allowed, sizeof(allowed));
+	return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+			"%s: of the backends, params.backends and DTCONV_BACKENDS allow %s, which cannot "
+			"move between %s and %s memory",
+			caller, allowed, user, packed);
+}
+
+int dtc_plan_refuse_host(struct dtconv_context *context, uint32_t forbidden, const char *caller)
+{
+	const struct dtc_question question = { .user_kind = DTCONV_MEMORY_HOST,
+					       .packed_kind = DTCONV_MEMORY_HOST,
+					       .forbidden = context->forbidden | forbidden };
+
+	return dtc_plan_refuse(context, &question, caller);
+}
+
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 {
 	const struct dtc_question question = { .layout = job->cursor->layout,
@@ -48,14 +77,13 @@ int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 					       .bytes = job->bytes,
 					       .user_kind = job->user_memory.kind,
 					       .packed_kind = job->packed_memory.kind,
-					       .direction = job->direction };
+					       .direction = job->direction,
+					       .forbidden =
+						       job->context->forbidden | job->forbidden };
 	int place = choose(&question);
 
 	if (place < 0)
-		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: no backend of this build moves between %s and %s memory",
-				job->caller, dtc_memory_kind_name(question.user_kind),
-				dtc_memory_kind_name(question.packed_kind));
+		return dtc_plan_refuse(job->context, &question, job->caller);
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG, "%s: %" PRIu64 " bytes, %s to %s: %s", job->caller,
 		job->bytes, dtc_memory_kind_name(question.user_kind),
 		dtc_memory_kind_name(question.packed_kind), dtc_backends[place]->name);
@@ -100,12 +128,15 @@ static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout
 }
 
 static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
-			      const struct dtc_backend_ops *backend, bool chosen)
+			      size_t place, bool chosen)
 {
+	const struct dtc_backend_ops *backend = dtc_backends[place];
 	const char *reason;
 
 	dtc_text_printf(text, "  candidate %s (%s): ", backend->name, backend->what);
-	if (!backend->can(question, &reason))
+	if (dtc_is_forbidden(question->forbidden, place))
+		dtc_text_printf(text, "forbidden by DTCONV_BACKENDS\n");
+	else if (!backend->can(question, &reason))
 		dtc_text_printf(text, "%s\n", reason);
 	else
 		dtc_text_printf(text, "about %.0f ns%s\n", backend->estimate(question),
@@ -127,7 +158,8 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 	struct dtc_question question = { .layout = dtc_type_layout(type),
 					 .count = count,
 					 .user_kind = known(user_kind),
-					 .packed_kind = known(packed_kind) };
+					 .packed_kind = known(packed_kind),
+					 .forbidden = type->context->forbidden };
 	struct dtc_text text;
 
 	if (!question.layout)
@@ -137,11 +169,11 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 	dtc_text_init(&text, buffer, capacity);
 	explain_layout(&text, &question);
 	explain_parts(&text, question.layout);
-	const struct dtc_backend_ops *chosen = dtc_plan_choose(&question);
-	for (size_t i = 0; dtc_backends[i]; i++)
-		explain_candidate(&text, &question, dtc_backends[i],
-				  dtc_backends[i] == chosen);
-	if (!chosen)
-		dtc_text_printf(&text, "  no backend of this build can move it\n");
+	int chosen = choose(&question);
+	for (int i = 0; dtc_backends[i]; i++)
+		explain_candidate(&text, &question, (size_t)i, i == chosen);
+	if (chosen < 0)
+		dtc_text_printf(&text, "  no backend %s can move it\n",
+				question.forbidden ? "that is allowed" : "of this build");
 	return dtc_text_finish(&text, length);
 }

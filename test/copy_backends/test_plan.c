@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "copy_backends/plan.h"
@@ -94,6 +95,96 @@ START_TEST(the_reason_is_given_for_who_cannot)
 }
 END_TEST
 
+/* ---- what is allowed ------------------------------------------------------------------- */
+
+static const char strided[] = "vector(100, 1, 2, double)";
+
+/* Packs ordinary memory in every way there is; all of them answer the same. */
+static int pack_with(const char *backends)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = backends };
+	struct dtconv_type *type = fixture_type(strided);
+	static double data[200], packed[100];
+	struct dtconv_convertor *convertor;
+	size_t moved = 1;
+
+	int status = dtconv_pack_with(type, 1, data, packed, 800, &params, &moved);
+	ck_assert_uint_eq(moved, status ? 0 : 800);
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	int configured = dtconv_convertor_configure(convertor, &params);
+	for (int round = 0; round < 2 && !configured; round++) {
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 800, &moved), status);
+		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 400, &moved), status);
+		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+	}
+	ck_assert_int_eq(configured, configured ? status : 0);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+	return status;
+}
+
+START_TEST(a_caller_chooses_among_the_backends)
+{
+	static const struct {
+		const char *backends;
+		int status;
+	} cases[] = { { NULL, 0 },
+		      { "host", 0 },
+		      { "=host", 0 },
+		      { "^host", DTCONV_ERR_UNSUPPORTED },
+		      { "abacus", DTCONV_ERR_INVAL },
+		      { "host,", DTCONV_ERR_INVAL },
+		      { "^", DTCONV_ERR_INVAL },
+		      { "", DTCONV_ERR_INVAL } };
+
+	ck_assert_int_eq(pack_with(cases[_i].backends), cases[_i].status);
+}
+END_TEST
+
+/* One-shot calls, dense and not, whole and cut, typed, and a copy. */
+static int pack_in(struct dtconv_context *context)
+{
+	static double data[200], packed[100];
+	struct dtconv_type *type;
+
+	ck_assert_int_eq(dtconv_type_parse(context, strided, strlen(strided), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	struct dtconv_type *dense = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_CRC32C };
+	int status = dtconv_pack(type, 1, data, packed, 800, NULL);
+
+	ck_assert_int_eq(dtconv_pack(dense, 1, data, packed, 8, NULL), status);
+	ck_assert_int_eq(dtconv_pack(dense, 50, data, packed, 400, NULL), status);
+	ck_assert_int_eq(dtconv_unpack(type, 1, data, packed, 801 - 1, NULL), status);
+	ck_assert_int_eq(dtconv_unpack(type, 1, data, packed, 7, NULL), status);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, data, packed, 800, &params, NULL), status);
+	ck_assert_int_eq(dtconv_copy(type, 1, data, dense, 100, packed, NULL), status);
+	dtconv_type_unref(type);
+	return status;
+}
+
+START_TEST(the_environment_chooses_among_the_backends)
+{
+	static const struct {
+		const char *value;
+		int status;
+	} cases[] = { { "", 0 },
+		      { "=host", 0 },
+		      { "^host", DTCONV_ERR_UNSUPPORTED },
+		      { "abacus", 0 } };
+	struct dtconv_context *context;
+
+	setenv("DTCONV_BACKENDS", cases[_i].value, 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	ck_assert_int_eq(pack_in(context), cases[_i].status);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 START_TEST(shapes_are_named)
 {
 	static const struct {
@@ -143,6 +234,8 @@ int main(void)
 	tcase_add_test(choosing, host_and_pinned_memory_go_to_the_host_backend);
 	tcase_add_loop_test(choosing, device_memory_goes_to_the_backend_that_is_made_for_it, 0, 4);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
+	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
+	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);
 	return fixture_run(suite);
