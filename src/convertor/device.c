@@ -67,6 +67,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .move_bytes = move->bytes,
 			       .direction = move->direction,
 			       .context = move->context,
+			       .type = move->type,
 			       .on_stream = move->placement.on_stream,
 			       .stream = move->placement.stream,
 			       .forbidden = move->placement.forbidden,

@@ -22,6 +22,7 @@ struct dtc_move {
 	struct dtconv_context *context;
 	struct dtc_cursor *cursor;
 	const struct dtc_bounds *bounds; /* of one instance */
+	const struct dtconv_type *type;  /* for the log, or NULL */
 	char *user;
 	char *packed;
 	size_t bytes; /* no more than the stream has left */

@@ -185,9 +185,11 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 		const struct dtc_move move = { .context = type->context,
 					       .cursor = &cursor,
 					       .bounds = &type->bounds,
+					       .type = type,
 					       .user = user,
 					       .packed = packed,
-					       .bytes = DTC_MIN(bytes, (size_t)cursor.size),
+					       .bytes = DTC_MIN(bytes,
+								(size_t)cursor.size),
 					       .direction = direction,
 					       .caller = caller };
 
@@ -257,10 +259,11 @@ static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char
 	return (struct dtc_move){ .context = convertor->type->context,
 				  .cursor = cursor,
 				  .bounds = &convertor->type->bounds,
+				  .type = convertor->type,
 				  .user = convertor->user,
 				  .packed = packed,
-				  .bytes = (size_t)DTC_MIN(bytes,
-							   cursor->size - cursor->position),
+				  .bytes = (size_t)DTC_MIN(
+					  bytes, cursor->size - cursor->position),
 				  .direction = convertor->direction,
 				  .placement = convertor->placement,
 				  .caller = caller };
@@ -642,10 +645,11 @@ static int move_end(struct end *end, char *buffer, size_t bytes, enum dtc_direct
 	const struct dtc_move move = { .context = end->type->context,
 				       .cursor = cursor,
 				       .bounds = &end->type->bounds,
+				       .type = end->type,
 				       .user = end->data,
 				       .packed = buffer,
-				       .bytes = (size_t)DTC_MIN(bytes,
-								cursor->size - cursor->position),
+				       .bytes = (size_t)DTC_MIN(
+					       bytes, cursor->size - cursor->position),
 				       .direction = direction,
 				       .placement = { .packed = DTCONV_MEMORY_HOST },
 				       .caller = "dtconv_copy" };

@@ -24,6 +24,7 @@ struct dtc_job {
 	enum dtc_direction direction;
 	/* What follows, devices read; all of it may be 0 where both sides are the host's. */
 	struct dtconv_context *context;
+	const struct dtconv_type *type; /* whose name the log may tell, or NULL */
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
@@ -52,7 +53,10 @@ struct dtc_question {
 	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
 	uint32_t forbidden; /* backends that are not asked */
+	bool is_run;        /* what if all bytes were one run? */
 };
+
+struct dtc_text;
 
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
@@ -61,6 +65,8 @@ struct dtc_backend_ops {
 	bool (*can)(const struct dtc_question *question, const char **reason);
 	/* Estimated nanoseconds; pure, no allocation, no device call. */
 	double (*estimate)(const struct dtc_question *question);
+	/* Optional: say in a few words how it would move; part of a sentence. */
+	void (*detail)(const struct dtc_question *question, struct dtc_text *text);
 	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
 	/*

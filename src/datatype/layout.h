@@ -48,6 +48,7 @@ struct dtc_layout {
 	struct dtc_mover *mover;
 	/* Devices' copies; added, never taken away, while the layout lives. */
 	struct dtc_layout_image *_Atomic images;
+	_Atomic bool warned; /* that it moves slowly, which is said once */
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */

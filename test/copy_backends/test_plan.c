@@ -212,6 +212,30 @@ START_TEST(shapes_are_named)
 }
 END_TEST
 
+#ifdef HAVE_CUDA
+START_TEST(the_way_of_a_candidate_is_told)
+{
+	static const struct {
+		const char *expr, *way;
+	} cases[] = {
+		{ "vector(1000, 1, 2, double)", "strided kernel, 8-byte words" },
+		{ "vector(1000, 1, 2, double)", "one copy of rows of 8 bytes" },
+		{ "contiguous(1000, double)", "one copy" },
+		{ "contiguous(20, resized(vector(20, 1, 20, double), 0, 8))",
+		  "transposing kernel, 8-byte words" },
+		{ "struct([1,1,1],[0,1000,2000],[int,double,vector(9,1,4,int)])",
+		  "11 copies, block by block" },
+	};
+	struct dtconv_type *type = fixture_type(cases[_i].expr);
+	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);
+
+	ck_assert_msg(strstr(text, cases[_i].way) != NULL, "%s: %s", cases[_i].expr,
+		      text);
+	dtconv_type_unref(type);
+}
+END_TEST
+#endif
+
 START_TEST(long_structs_are_told_in_their_first_parts)
 {
 	struct dtconv_type *type =
@@ -237,6 +261,9 @@ int main(void)
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
+#ifdef HAVE_CUDA
+	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 5);
+#endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);
 	return fixture_run(suite);
 }

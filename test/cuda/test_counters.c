@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is counted of device memory: jobs by backend, launches by the kernels' class, images, and the ways
- * that are taken when there is no kernel.
+ * What is counted and told of device memory: jobs by backend, launches by the kernels' class, images, the
+ * ways that are taken when there is no kernel, and why a type moves as it does.
  */
 #include "config.h"
 
@@ -149,6 +149,116 @@ START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
 }
 END_TEST
 
+/* ---- telling --------------------------------------------------------------------------- */
+
+/* A context that keeps the last line with some words in it, and how many there were. */
+struct listener {
+	struct dtconv_context *context;
+	const char *words;
+	size_t lines;
+	char text[1024];
+};
+
+static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
+		   const char *text)
+{
+	struct listener *listener = arg;
+
+	(void)level, (void)file, (void)line;
+	if (!strstr(text, listener->words))
+		return;
+	listener->lines++;
+	snprintf(listener->text, sizeof(listener->text), "%s", text);
+}
+
+static void listener_open(struct listener *listener, enum dtconv_log_level level,
+			  const char *words)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .log = listen,
+						      .log_arg = listener,
+						      .log_level = level };
+
+	*listener = (struct listener){ .words = words };
+	ck_assert_int_eq(dtconv_context_create(&params, &listener->context), 0);
+}
+
+/* Packs device memory twice with those backends. */
+static void pack_twice(struct listener *listener, const char *text, const char *backends)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = backends };
+	struct dtconv_type *type;
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, 100000);
+	arena_open(&packed, ARENA_DEVICE, 100000);
+	ck_assert_int_eq(dtconv_type_parse(listener->context, text, strlen(text), &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(dtconv_pack_with(type, 5, user.memory, packed.memory,
+						  100000, &params, NULL),
+				 0);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(listener->context);
+}
+
+START_TEST(a_type_that_is_copied_block_by_block_is_named_once)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_WARN, "moves slowly");
+	pack_twice(&listener, table(), "cuda_copy");
+	ck_assert_uint_eq(listener.lines, 1);
+	ck_assert_ptr_nonnull(strstr(listener.text, "indexed([1,2,2,1"));
+	ck_assert_ptr_nonnull(
+		strstr(listener.text, "... moves slowly between device and device"));
+	ck_assert_ptr_nonnull(strstr(listener.text, "copies, block by block"));
+}
+END_TEST
+
+START_TEST(a_type_without_kernels_is_named_with_the_reason)
+{
+	struct listener listener;
+
+	if (!gpu.standin)
+		return;
+	listener_open(&listener, DTCONV_LOG_WARN, "moves slowly");
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+	pack_twice(&listener, table(), NULL);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(listener.lines, 1);
+	ck_assert_ptr_nonnull(strstr(listener.text, "because no kernels are loaded"));
+}
+END_TEST
+
+START_TEST(what_moves_well_is_not_warned_of)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_WARN, "");
+	pack_twice(&listener, "vector(200, 1, 2, double)", NULL);
+	ck_assert_msg(!listener.lines, "%s", listener.text);
+}
+END_TEST
+
+START_TEST(every_job_tells_its_candidates_to_those_who_debug)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_DEBUG, "device to device: ");
+	pack_twice(&listener, "vector(200, 1, 2, double)", NULL);
+	ck_assert_uint_eq(listener.lines, 2);
+	ck_assert_ptr_nonnull(strstr(listener.text, "dtconv_pack_with: 8000 bytes"));
+	ck_assert_ptr_nonnull(strstr(listener.text, "cuda_copy "));
+	ck_assert_ptr_nonnull(
+		strstr(listener.text, " ns (chosen; strided kernel, 8-byte words)"));
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -162,5 +272,10 @@ int main(void)
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, 4);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
+	TCase *telling = fixture_case(suite, "telling", 30);
+	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
+	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);
+	tcase_add_test(telling, what_moves_well_is_not_warned_of);
+	tcase_add_test(telling, every_job_tells_its_candidates_to_those_who_debug);
 	return fixture_run(suite);
 }

@@ -7,12 +7,17 @@
 
 #include "cuda.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "context.h"
+#include "copy_backends/explain.h"
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
 #include "state.h"
 #include "submit.h"
+#include "text.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -31,8 +36,9 @@ static bool is_run(const struct dtc_question *question)
 {
 	const struct dtc_program *program = question->layout->program;
 
-	return question->layout->dense || (question->count == 1 && program->op_count == 1 &&
-					   program->ops[0].kind == DTC_OP_RUN);
+	return question->is_run || question->layout->dense ||
+	       (question->count == 1 && program->op_count == 1 &&
+		program->ops[0].kind == DTC_OP_RUN);
 }
 
 /* Whether it is one strip, whose rows the driver copies in one call. */
@@ -40,7 +46,7 @@ static bool is_strip(const struct dtc_question *question)
 {
 	const struct dtc_program *program = question->layout->program;
 
-	return question->count == 1 && program->op_count == 1 &&
+	return !question->is_run && question->count == 1 && program->op_count == 1 &&
 	       program->ops[0].kind == DTC_OP_STRIP;
 }
 
@@ -67,6 +73,17 @@ static double estimate(const struct dtc_question *question)
 {
 	return DTC_CUDA_WAKE_NS + DTC_CUDA_COPY_NS * calls_of(question) +
 	       (double)question->bytes / rate_of(question);
+}
+
+static void detail(const struct dtc_question *question, struct dtc_text *text)
+{
+	if (is_run(question))
+		dtc_text_puts(text, "one copy");
+	else if (is_strip(question))
+		dtc_text_printf(text, "one copy of rows of %" PRIu64 " bytes",
+				question->layout->program->ops[0].unit_bytes);
+	else
+		dtc_text_printf(text, "%.0f copies, block by block", calls_of(question));
 }
 
 /* ---- copying --------------------------------------------------------------------------- */
@@ -184,7 +201,24 @@ static CUresult copy_stream(const struct copies *copies, struct dtc_cursor *curs
 	return result;
 }
 
-CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
+/* So many copies of blocks are worth a line in the log. */
+#define MANY_BLOCKS 64
+
+static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *reason)
+{
+	char what[60];
+
+	if (blocks > 1)
+		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
+	if (blocks < MANY_BLOCKS)
+		return;
+	snprintf(what, sizeof(what), "%" PRIu64 " copies by the driver, block by block",
+		 blocks);
+	dtc_explain_slow(job, what, reason);
+}
+
+CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
+			      const char *reason)
 {
 	const struct dtc_job *job = submission->job;
 	uint64_t blocks = 0;
@@ -201,8 +235,7 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 	};
 
 	CUresult result = copy_stream(&copies, job->cursor, job->bytes);
-	if (blocks > 1)
-		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
+	tell_blocks(job, blocks, reason);
 	return result;
 }
 
@@ -214,8 +247,9 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       event);
 	if (status)
 		return status;
-	return dtc_cuda_submission_end(&submission, dtc_cuda_copy_blocks(&submission),
-				       "the driver's copy", true);
+	return dtc_cuda_submission_end(
+		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
+		"the driver's copy", true);
 }
 
 int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event)
@@ -238,6 +272,7 @@ const struct dtc_backend_ops dtc_cuda_copy_backend = {
 	.what = "copies by the CUDA driver",
 	.can = can,
 	.estimate = estimate,
+	.detail = detail,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };
