@@ -82,7 +82,7 @@ static void explain_costs(struct dtc_text *text, const struct dtc_question *ques
 	double pack_ns = backend->estimate(question),
 	       unpack_ns = backend->estimate(&unpack);
 
-	if (pack_ns == unpack_ns)
+	if ((uint64_t)pack_ns == (uint64_t)unpack_ns)
 		dtc_text_printf(text, "about %.0f ns", pack_ns);
 	else
 		dtc_text_printf(text, "about %.0f ns to pack, %.0f ns to unpack", pack_ns,

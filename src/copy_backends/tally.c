@@ -40,10 +40,11 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 				"dtconv_backend_counters)",
 				__func__);
 	if (place < 0)
-		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
-				"%s: name (argument 2) is '%.40s', which is no backend of this build; "
-				"dtconv info lists them",
-				__func__, name);
+		return DTC_FAIL(
+			context, DTCONV_ERR_UNSUPPORTED,
+			"%s: name (argument 2) is '%.40s', which is no backend of this build; "
+			"dtconv info lists them",
+			__func__, name);
 	const struct dtconv_backend_counters now = {
 		.struct_size = counters->struct_size,
 		.jobs = look(&context->tallies[place].jobs),

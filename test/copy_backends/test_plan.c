@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
@@ -65,14 +66,21 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 		enum dtconv_memory_kind user, packed;
 		const char *backend;
 	} cases[] = {
-		{ "vector(100, 1, 2, double)", 10000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
-		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
-		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
-		  CHOICE("cuda_staged") },
-		{ "contiguous(100000000, double)", 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
-		  CHOICE("cuda_copy") },
+		{ "vector(100, 1, 2, double)", 10000, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_HOST,
+		  DTCONV_MEMORY_DEVICE, CHOICE("cuda_staged") },
+		{ "contiguous(100000000, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
+		/* Long rows are for the copy engine, short ones and boxes of many are not. */
+		{ "vector(100000, 32, 64, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
+		{ "vector(400000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
+		{ "subarray([500,500,500], [400,400,400], [0,0,0], c, double)", 1,
+		  DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const struct dtc_backend_ops *backend =
@@ -213,6 +221,31 @@ START_TEST(shapes_are_named)
 END_TEST
 
 #ifdef HAVE_CUDA
+START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
+{
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	struct dtc_tuning *tuning = &fixture_context->tuning;
+
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		"cuda_kernel");
+	tuning->device_launch_ns = 10000000;
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		"cuda_copy");
+	tuning->device_copy_ns = 10000000;
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		"cuda_kernel");
+	tuning->device_staged_rate = 1;
+	tuning->device_pageable_rate = 1000;
+	ck_assert_str_eq(
+		choice(type, 100000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST)->name,
+		"cuda_staged"); /* 100000 copies */
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(the_way_of_a_candidate_is_told)
 {
 	static const struct {
@@ -224,7 +257,7 @@ START_TEST(the_way_of_a_candidate_is_told)
 		{ "contiguous(20, resized(vector(20, 1, 20, double), 0, 8))",
 		  "transposing kernel, 8-byte words" },
 		{ "struct([1,1,1],[0,1000,2000],[int,double,vector(9,1,4,int)])",
-		  "11 copies, block by block" },
+		  "3 copies, one for each block or strip" },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);
@@ -256,12 +289,14 @@ int main(void)
 	TCase *choosing = fixture_case(suite, "choice", 10);
 
 	tcase_add_test(choosing, host_and_pinned_memory_go_to_the_host_backend);
-	tcase_add_loop_test(choosing, device_memory_goes_to_the_backend_that_is_made_for_it, 0, 4);
+	tcase_add_loop_test(choosing,
+			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 7);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
 #ifdef HAVE_CUDA
+	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
 	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 5);
 #endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);

@@ -216,7 +216,7 @@ START_TEST(a_type_that_is_copied_block_by_block_is_named_once)
 	ck_assert_ptr_nonnull(strstr(listener.text, "indexed([1,2,2,1"));
 	ck_assert_ptr_nonnull(
 		strstr(listener.text, "... moves slowly between device and device"));
-	ck_assert_ptr_nonnull(strstr(listener.text, "copies, block by block"));
+	ck_assert_ptr_nonnull(strstr(listener.text, "copies, one for each block"));
 }
 END_TEST
 

@@ -31,16 +31,6 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return true;
 }
 
-/* Whether the whole is one run. */
-static bool is_run(const struct dtc_question *question)
-{
-	const struct dtc_program *program = question->layout->program;
-
-	return question->is_run || question->layout->dense ||
-	       (question->count == 1 && program->op_count == 1 &&
-		program->ops[0].kind == DTC_OP_RUN);
-}
-
 /* Whether it is one strip, whose rows the driver copies in one call. */
 static bool is_strip(const struct dtc_question *question)
 {
@@ -52,38 +42,34 @@ static bool is_strip(const struct dtc_question *question)
 
 static double calls_of(const struct dtc_question *question)
 {
-	if (is_run(question) || is_strip(question))
+	if (dtc_cuda_is_run(question) || is_strip(question))
 		return 1;
-	return (double)dtc_layout_runs(question->layout) * (double)question->count;
+	return (double)dtc_layout_strips(question->layout) * (double)question->count;
 }
 
-/* Short rows are dear everywhere, and all rows inside a device. */
 static double rate_of(const struct dtc_question *question)
 {
-	double most = dtc_cuda_copy_rate(question);
-
-	if (!is_strip(question))
-		return most;
-	double row = (double)question->layout->program->ops[0].unit_bytes;
-	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) :
-					    DTC_MIN(DTC_CUDA_ROWS_RATE, row * 0.3);
+	if (dtc_cuda_is_run(question))
+		return dtc_cuda_copy_rate(question);
+	return dtc_cuda_rows_rate(question, dtc_cuda_run_bytes(question));
 }
 
 static double estimate(const struct dtc_question *question)
 {
-	return DTC_CUDA_WAKE_NS + DTC_CUDA_COPY_NS * calls_of(question) +
+	return dtc_cuda_copies_ns(question, calls_of(question)) +
 	       (double)question->bytes / rate_of(question);
 }
 
 static void detail(const struct dtc_question *question, struct dtc_text *text)
 {
-	if (is_run(question))
+	if (dtc_cuda_is_run(question))
 		dtc_text_puts(text, "one copy");
 	else if (is_strip(question))
 		dtc_text_printf(text, "one copy of rows of %" PRIu64 " bytes",
 				question->layout->program->ops[0].unit_bytes);
 	else
-		dtc_text_printf(text, "%.0f copies, block by block", calls_of(question));
+		dtc_text_printf(text, "%.0f copies, one for each block or strip",
+				calls_of(question));
 }
 
 /* ---- copying --------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	return DTC_CUDA_WAKE_NS + DTC_CUDA_KERNEL_NS +
+	return dtc_cuda_launch_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
 
