@@ -54,6 +54,7 @@ struct dtc_question {
 	enum dtc_direction direction;
 	uint32_t forbidden; /* backends that are not asked */
 	bool is_run;        /* what if all bytes were one run? */
+	bool is_mapped;     /* the user's memory is made of mappings */
 };
 
 struct dtc_text;

@@ -74,6 +74,7 @@ int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 					       .user_kind = job->user_memory.kind,
 					       .packed_kind = job->packed_memory.kind,
 					       .direction = job->direction,
+					       .is_mapped = job->user_memory.mapped,
 					       .forbidden =
 						       job->context->forbidden | job->forbidden };
 	int place = dtc_plan_place(&question);

@@ -227,15 +227,15 @@ START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
 	struct dtc_tuning *tuning = &fixture_context->tuning;
 
 	ck_assert_str_eq(
-		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
 		"cuda_kernel");
 	tuning->device_launch_ns = 10000000;
 	ck_assert_str_eq(
-		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
 		"cuda_copy");
 	tuning->device_copy_ns = 10000000;
 	ck_assert_str_eq(
-		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE)->name,
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
 		"cuda_kernel");
 	tuning->device_staged_rate = 1;
 	tuning->device_pageable_rate = 1000;

@@ -36,15 +36,18 @@ static bool is_strip(const struct dtc_question *question)
 {
 	const struct dtc_program *program = question->layout->program;
 
-	return !question->is_run && question->count == 1 && program->op_count == 1 &&
-	       program->ops[0].kind == DTC_OP_STRIP;
+	return !question->is_run && !question->is_mapped && question->count == 1 &&
+	       program->op_count == 1 && program->ops[0].kind == DTC_OP_STRIP;
 }
 
 static double calls_of(const struct dtc_question *question)
 {
+	const struct dtc_layout *layout = question->layout;
+
 	if (dtc_cuda_is_run(question) || is_strip(question))
 		return 1;
-	return (double)dtc_layout_strips(question->layout) * (double)question->count;
+	return (double)question->count * (double)(question->is_mapped ? dtc_layout_runs(layout)
+								      : dtc_layout_strips(layout));
 }
 
 static double rate_of(const struct dtc_question *question)

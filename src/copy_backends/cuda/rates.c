@@ -28,8 +28,12 @@ double dtc_cuda_run_bytes(const struct dtc_question *question)
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
+	uint64_t call_ns = tuning->device_copy_ns;
 
-	return (double)tuning->device_wake_ns + (double)tuning->device_copy_ns * calls;
+	/* Rows inside a device the driver copies by a kernel of its own. */
+	if (!dtc_cuda_crosses(question) && !dtc_cuda_is_run(question))
+		call_ns = DTC_MAX(call_ns, tuning->device_launch_ns);
+	return (double)tuning->device_wake_ns + (double)call_ns * calls;
 }
 
 double dtc_cuda_launch_ns(const struct dtc_question *question)
