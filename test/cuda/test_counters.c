@@ -149,6 +149,27 @@ START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
 }
 END_TEST
 
+/* Mapped memory and a pool's belong to no context, and none is current: the primary one serves. */
+START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
+{
+	CUcontext current;
+
+	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	struct dtconv_type *type = fixture_type("vector(200, 1, 2, double)");
+	struct arena user, packed;
+	arena_open(&user, ARENA_VMM, 10000);
+	arena_open(&packed, ARENA_ASYNC, 10000);
+	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	int status = dtconv_pack(type, 1, user.memory, packed.memory, 10000, NULL);
+	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_uint_ge(backend("cuda_kernel").jobs, 1);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- telling --------------------------------------------------------------------------- */
 
 /* A context that keeps the last line with some words in it, and how many there were. */
@@ -245,6 +266,22 @@ START_TEST(what_moves_well_is_not_warned_of)
 }
 END_TEST
 
+START_TEST(devices_are_named)
+{
+	static char text[8192];
+	size_t length;
+
+	/* The context looks for a driver when it first meets memory. */
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	ck_assert_int_eq(dtconv_memory_query(fixture_context, text, &attr), 0);
+	ck_assert_int_eq(dtconv_context_format_info(fixture_context, text, sizeof(text), &length),
+			 0);
+	ck_assert_ptr_nonnull(strstr(text, "CUDA: driver "));
+	ck_assert_ptr_nonnull(strstr(text, "device 0: "));
+	ck_assert_ptr_nonnull(strstr(text, "compute capability "));
+}
+END_TEST
+
 START_TEST(every_job_tells_its_candidates_to_those_who_debug)
 {
 	struct listener listener;
@@ -271,10 +308,12 @@ int main(void)
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, 4);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
+	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);
+	tcase_add_test(telling, devices_are_named);
 	tcase_add_test(telling, what_moves_well_is_not_warned_of);
 	tcase_add_test(telling, every_job_tells_its_candidates_to_those_who_debug);
 	return fixture_run(suite);

@@ -16,7 +16,7 @@
 
 #define NAME(name, version) "cu" #name,
 
-static const char *const entries[] = { DTC_CUDA_NEEDED(NAME) DTC_CUDA_WANTED(NAME) };
+static const char *const entries[] = { DTC_CUDA_ENTRIES(NAME) };
 
 #define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
 
