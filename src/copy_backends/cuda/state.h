@@ -80,6 +80,7 @@ struct dtc_cuda {
 	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
+	void *listener; /* to ranges, or NULL */
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
