@@ -221,6 +221,27 @@ START_TEST(shapes_are_named)
 END_TEST
 
 #ifdef HAVE_CUDA
+START_TEST(a_fragment_costs_its_share_of_copies)
+{
+	struct dtconv_type *type =
+		fixture_type("subarray([1000,8,8], [1000,4,4], [0,0,0], c, double)");
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	struct dtc_question question = { .layout = layout,
+					 .count = 1,
+					 .bytes = layout->size,
+					 .user_kind = DTCONV_MEMORY_DEVICE,
+					 .packed_kind = DTCONV_MEMORY_PINNED };
+	size_t copies = 0;
+
+	while (strcmp(dtc_backends[copies]->name, "cuda_copy"))
+		copies++;
+	double whole = dtc_backends[copies]->estimate(&question);
+	question.bytes /= 1000;
+	ck_assert(dtc_backends[copies]->estimate(&question) < whole / 100);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
 {
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
@@ -296,6 +317,7 @@ int main(void)
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
 #ifdef HAVE_CUDA
+	tcase_add_test(choosing, a_fragment_costs_its_share_of_copies);
 	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
 	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 5);
 #endif

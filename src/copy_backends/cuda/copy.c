@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base.h"
 #include "context.h"
 #include "copy_backends/explain.h"
 #include "datatype/runs.h"
@@ -40,14 +41,17 @@ static bool is_strip(const struct dtc_question *question)
 	       program->op_count == 1 && program->ops[0].kind == DTC_OP_STRIP;
 }
 
+/* A fragment has its share of the whole stream's calls. */
 static double calls_of(const struct dtc_question *question)
 {
 	const struct dtc_layout *layout = question->layout;
 
-	if (dtc_cuda_is_run(question) || is_strip(question))
+	if (dtc_cuda_is_run(question) || is_strip(question) || !layout->size)
 		return 1;
-	return (double)question->count * (double)(question->is_mapped ? dtc_layout_runs(layout)
-								      : dtc_layout_strips(layout));
+	double each = (double)(question->is_mapped ? dtc_layout_runs(layout)
+						   : dtc_layout_strips(layout));
+	double calls = each * (double)question->bytes / (double)layout->size;
+	return DTC_MAX(calls, 1.0);
 }
 
 static double rate_of(const struct dtc_question *question)
