@@ -42,6 +42,10 @@ AS_CASE([$have_CUDA],
 	[dtc_text="cuda.h was not found: host memory only"])
 AS_ECHO(["  CUDA           $dtc_text"])
 AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
+AS_CASE([$have_NVTX],
+	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],
+	[dtc_text="nvtx3/nvToolsExt.h was not found: no ranges"])
+AS_ECHO(["  NVTX           $dtc_text"])
 DTC_SAY_VENDOR([VERBS], [verbs         ])
 DTC_SAY_VENDOR([UCX],   [UCX           ])
 DTC_SAY_PEER([OPENMPI_MPICC], [Open MPI      ])

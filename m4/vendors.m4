@@ -59,6 +59,21 @@ AS_CASE([$with_cuda_libdir],
 CUDA_LIBDIR=$with_cuda_libdir
 AC_SUBST([CUDA_LIBDIR])
 DTC_FIND_NVRTC
+DTC_FIND_NVTX
+])
+
+# NVTX comes with CUDA, as headers alone; older ones have another name.
+AC_DEFUN([DTC_FIND_NVTX], [
+have_NVTX=no
+AS_IF([test "$have_CUDA" = yes], [
+	dtc_saved_cppflags=$CPPFLAGS
+	CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+	AC_CHECK_HEADER([nvtx3/nvToolsExt.h], [have_NVTX=yes])
+	CPPFLAGS=$dtc_saved_cppflags
+])
+AS_IF([test "$have_NVTX" = yes],
+	[AC_DEFINE([HAVE_NVTX], [1], [Define to 1 if jobs can be ranges of NVTX.])])
+AM_CONDITIONAL([HAVE_NVTX], [test "$have_NVTX" = yes])
 ])
 
 # NVRTC compiles the GPU kernels while the library is built, on the machine that builds: what is built for

@@ -79,7 +79,7 @@ static int check(const struct dtconv_context_params *params)
 	return 0;
 }
 
-static void read_environment(struct dtconv_context *context)
+static void read_log_level(struct dtconv_context *context)
 {
 	const char *level = getenv("DTCONV_LOG");
 
@@ -92,6 +92,26 @@ static void read_environment(struct dtconv_context *context)
 		"environment variable DTCONV_LOG is '%.40s', not none, error, warn, info, debug "
 		"or trace; using warn",
 		level);
+}
+
+static void read_stats(struct dtconv_context *context)
+{
+	const char *stats = getenv("DTCONV_STATS");
+
+	if (!stats || !*stats || !strcmp(stats, "0"))
+		return;
+	if (!strcmp(stats, "1"))
+		context->counting = context->telling = true;
+	else
+		DTC_LOG(context, DTCONV_LOG_WARN,
+			"environment variable DTCONV_STATS is '%.40s', not 0 or 1; nothing is counted",
+			stats);
+}
+
+static void read_environment(struct dtconv_context *context)
+{
+	read_log_level(context);
+	read_stats(context);
 }
 
 static void fill(struct dtconv_context *context, const struct dtconv_context_params *params)
@@ -153,23 +173,16 @@ static uint64_t counted(struct dtconv_context *context, enum dtc_counter counter
 	return atomic_load_explicit(&context->counters[counter], memory_order_relaxed);
 }
 
+#define DTC_COUNTER_VALUE(name, member, what) \
+	.member = counted(context, DTC_COUNT_##name),
+
 int dtconv_context_query_counters(struct dtconv_context *context,
 				  struct dtconv_counters *counters)
 {
 	if (!context || !counters)
 		return DTCONV_ERR_INVAL;
-	struct dtconv_counters now = {
-		.struct_size = counters->struct_size,
-		.types_created = counted(context, DTC_COUNT_TYPES_CREATED),
-		.types_committed = counted(context, DTC_COUNT_TYPES_COMMITTED),
-		.types_live = counted(context, DTC_COUNT_TYPES_LIVE),
-		.pack_calls = counted(context, DTC_COUNT_PACK_CALLS),
-		.pack_bytes = counted(context, DTC_COUNT_PACK_BYTES),
-		.unpack_calls = counted(context, DTC_COUNT_UNPACK_CALLS),
-		.unpack_bytes = counted(context, DTC_COUNT_UNPACK_BYTES),
-		.errors = counted(context, DTC_COUNT_ERRORS),
-		.parallel_moves = counted(context, DTC_COUNT_PARALLEL_MOVES),
-	};
+	const struct dtconv_counters now = { .struct_size = counters->struct_size,
+					     DTC_COUNTERS_LIST(DTC_COUNTER_VALUE) };
 
 	if (counters->struct_size == 0)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,

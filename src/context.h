@@ -22,17 +22,43 @@
 struct dtc_layout;
 struct dtc_mover;
 
-enum dtc_counter {
-	DTC_COUNT_TYPES_CREATED,
-	DTC_COUNT_TYPES_COMMITTED,
-	DTC_COUNT_TYPES_LIVE,
-	DTC_COUNT_PACK_CALLS,
-	DTC_COUNT_PACK_BYTES,
-	DTC_COUNT_UNPACK_CALLS,
-	DTC_COUNT_UNPACK_BYTES,
-	DTC_COUNT_ERRORS,
-	DTC_COUNT_PARALLEL_MOVES,
-	DTC_COUNTERS
+/*
+ * All counters: a line here is a member of struct dtconv_counters and a line of what DTCONV_STATS
+ * prints. Name, member, what it counts.
+ */
+#define DTC_COUNTERS_LIST(X)                                                                 \
+	X(TYPES_CREATED, types_created, "derived types constructed")                         \
+	X(TYPES_COMMITTED, types_committed, "of those, committed")                           \
+	X(TYPES_LIVE, types_live, "derived types not yet released")                          \
+	X(PACK_CALLS, pack_calls, "calls that packed")                                       \
+	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                                 \
+	X(UNPACK_CALLS, unpack_calls, "calls that unpacked")                                 \
+	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                             \
+	X(ERRORS, errors, "calls that failed")                                               \
+	X(PARALLEL_MOVES, parallel_moves, "calls shared among threads")                      \
+	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")                 \
+	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")              \
+	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")                 \
+	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels")     \
+	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
+	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
+	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
+	X(FALLBACKS_PARTS, fallbacks_parts, "jobs copied because they had too many parts")   \
+	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
+	X(IMAGES_MADE, images_made, "programs copied to a device")                           \
+	X(IMAGES_FOUND, images_found, "jobs that found theirs there")
+
+#define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
+
+enum dtc_counter { DTC_COUNTERS_LIST(DTC_COUNTER_NAME) DTC_COUNTERS };
+
+/* The most backends that a build can have. */
+#define DTC_BACKENDS_MAX 16
+
+/* What one backend has done. */
+struct dtc_tally {
+	_Atomic uint64_t jobs;
+	_Atomic uint64_t bytes;
 };
 
 struct dtc_error_slot {
@@ -56,13 +82,16 @@ struct dtconv_context {
 	enum dtconv_log_level log_level;
 	enum dtconv_padding padding;
 	bool counting;
+	bool telling; /* the counters, when the context is destroyed */
 	struct dtc_threads threads;
 	_Atomic uint64_t counters[DTC_COUNTERS];
+	struct dtc_tally tallies[DTC_BACKENDS_MAX]; /* in the registry's order */
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_devices devices;
+	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
+#include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"
@@ -46,7 +48,10 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	created->cpu = choose_kernels(created);
 	dtc_tuning_read(created, created->cpu->name);
 	dtc_threads_tune(created);
-	created->make_mover = dtc_mover_create;
+	dtc_allowed_read_environment(created);
+	/* Movers are the processor's. */
+	if (!dtc_is_host_forbidden(created, 0))
+		created->make_mover = dtc_mover_create;
 	status = dtc_predefined_create(created);
 	if (status) {
 		dtc_predefined_destroy(created);
@@ -61,6 +66,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 {
 	if (!context)
 		return;
+	dtc_tally_tell(context);
 	uint64_t live = atomic_load_explicit(&context->live_types, memory_order_relaxed);
 	if (live) {
 		DTC_LOG(context, DTCONV_LOG_ERROR,
@@ -110,8 +116,11 @@ static void describe_threads(struct dtc_text *text, const struct dtc_threads *th
 static void describe_backends(struct dtconv_context *context, struct dtc_text *text)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
-		dtc_text_printf(text, "backend %s: %s\n", dtc_backends[i]->name,
-				dtc_backends[i]->what);
+		dtc_text_printf(text, "backend %s: %s%s\n", dtc_backends[i]->name,
+				dtc_backends[i]->what,
+				dtc_is_forbidden(context->forbidden, i) ?
+					" (forbidden by DTCONV_BACKENDS)" :
+					"");
 	if (context->devices.none) {
 		dtc_text_printf(text, "devices: not looked for, as the caller has promised host memory\n");
 		return;

@@ -121,7 +121,11 @@ struct dtconv_context_params {
 	void *parallel_arg;          /**< handed to parallel */
 };
 
-/** What a context has done so far; all zero unless DTCONV_CONTEXT_COUNTERS was set. */
+/**
+ * What a context has done so far; all zero unless DTCONV_CONTEXT_COUNTERS was set, or DTCONV_STATS in
+ * the environment. Launches and fallbacks tell why device memory moves as fast as it does; what each
+ * copy backend has done, dtconv_context_query_backend answers.
+ */
 struct dtconv_counters {
 	size_t struct_size;       /**< sizeof(struct dtconv_counters), set by the caller */
 	uint64_t types_created;   /**< derived types constructed */
@@ -133,6 +137,27 @@ struct dtconv_counters {
 	uint64_t unpack_bytes;    /**< packed bytes they moved */
 	uint64_t errors;          /**< calls that failed */
 	uint64_t parallel_moves;  /**< of the calls, those that were shared among threads */
+	/* Launches of GPU kernels, by class. */
+	uint64_t launches_strided;     /**< equal blocks in loops */
+	uint64_t launches_periodic;    /**< a short list of runs, again and again */
+	uint64_t launches_indexed;     /**< tables of runs */
+	uint64_t launches_transposing; /**< elements that change their order */
+	uint64_t launches_general;     /**< walks of the program: no other class would do */
+	uint64_t launches_many;        /**< structs of unlike members, in parts */
+	/* Jobs for kernels that went by the driver's copies. */
+	uint64_t fallbacks_loading; /**< no kernels were loaded (yet) */
+	uint64_t fallbacks_parts;   /**< they had too many parts */
+	uint64_t fallbacks_blocks;  /**< any job, moved by a copy for each block */
+	/* Types' programs on devices. */
+	uint64_t images_made;  /**< copied there */
+	uint64_t images_found; /**< found there by a later job */
+};
+
+/** What one copy backend has done in a context. */
+struct dtconv_backend_counters {
+	size_t struct_size; /**< sizeof(struct dtconv_backend_counters), set by the caller */
+	uint64_t jobs;      /**< jobs that it was given and did not refuse */
+	uint64_t bytes;     /**< packed bytes of them */
 };
 
 /**
@@ -155,6 +180,15 @@ struct dtconv_counters {
  * than the user who started them (set-user-ID, set-group-ID) read no file. Nothing fails because of
  * the file; the log says what was ignored, at level warn, or info for another machine's file. The
  * thresholds decide how bytes are moved, never which.
+ *
+ * DTCONV_BACKENDS names the copy backends that may be used: "host,cuda_kernel" (also with a '='
+ * before) these alone, "^cuda_copy" all but these. What none of them can move is refused with
+ * DTCONV_ERR_UNSUPPORTED by the call that should move it. A list with a name that this build does
+ * not have is ignored with a line in the log.
+ *
+ * With DTCONV_STATS=1 the context counts, whatever params.flags says, and tells the counters that
+ * are not 0 when it is destroyed, a line each: to params.log at level info, also where the log level is
+ * lower, or to standard error.
  *
  * Does not block, does not initialise any device. Callable from any thread.
  *
@@ -213,6 +247,24 @@ DTCONV_API size_t dtconv_context_error(struct dtconv_context *context, char *tex
  */
 DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
 					     struct dtconv_counters *counters);
+
+/**
+ * Read what one copy backend has done. As the other counters, all of it is zero unless counting was
+ * asked for.
+ *
+ * @param context  the context.
+ * @param name     a backend's name, as dtconv_context_format_info lists them: host, cuda_copy,
+ *                 cuda_kernel, cuda_staged.
+ * @param counters [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_UNSUPPORTED if this build has no
+ *         backend of that name.
+ *
+ * A move is one job, or more where its memory changes from stretch to stretch; what a backend does in
+ * pieces, or by means of another backend, is still one job of its own. Does not block; allocates
+ * nothing. Callable from any thread.
+ */
+DTCONV_API int dtconv_context_query_backend(struct dtconv_context *context, const char *name,
+					    struct dtconv_backend_counters *counters);
 
 /**
  * Describe the build, the processor, the thresholds in force and where they come from, and the

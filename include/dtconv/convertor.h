@@ -53,6 +53,7 @@ struct dtconv_convertor;
  * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
  *   calling thread, or no context of the device can be found;
  * - DTCONV_ERR_AGAIN if 512 jobs are in flight in one device context;
+ * - DTCONV_ERR_UNSUPPORTED if params.backends or DTCONV_BACKENDS leave no backend that could do it;
  * - DTCONV_ERR_UNSUPPORTED for representations, operations and checksums, and in the capture of a graph
  *   for ordinary host memory.
  *
@@ -142,6 +143,13 @@ struct dtconv_convertor_params {
 	enum dtconv_memory_kind packed_memory; /**< see user_memory */
 	/** with DTCONV_CONVERTOR_STREAM: a CUstream or cudaStream_t, also a default stream's */
 	void *stream;
+	/**
+	 * Copy backends to choose among, by name, as dtconv_context_format_info lists them: "cuda_kernel"
+	 * or "host,cuda_kernel" for these alone, "^cuda_copy" for all but these. NULL: all. What none
+	 * of them can move is refused with DTCONV_ERR_UNSUPPORTED, the memory of the host included. Read
+	 * during the call only.
+	 */
+	const char *backends;
 };
 
 /** Flags of struct dtconv_convertor_params. */
@@ -261,7 +269,8 @@ DTCONV_API int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor
  *
  * @param convertor the convertor, nothing in flight.
  * @param params    copied; NULL for the defaults.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a field has no meaning, or MPI does not
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a field has no meaning, params.backends names
+ *         a backend that this build does not have, or MPI does not
  *         define the operation on the type; DTCONV_ERR_UNSUPPORTED as dtconv_op_check;
  *         DTCONV_ERR_OVERFLOW if the represented stream is longer than size_t;
  *         DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM. On failure

@@ -11,6 +11,7 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "log.h"
 
 bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count)
@@ -62,7 +63,7 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 static const struct dtc_mover *mover_of(const struct dtconv_convertor *convertor)
 {
 	if (convertor->count != 1 || convertor->typed || convertor->checksum.on ||
-	    convertor->operation.in_flight)
+	    convertor->operation.in_flight || (convertor->placement.forbidden & DTC_HOST_BIT))
 		return NULL;
 	return convertor->cursor.layout->mover;
 }
@@ -224,6 +225,20 @@ static int check_kind(struct dtconv_context *context, enum dtconv_memory_kind ki
 			member, (int)kind);
 }
 
+static int check_backends(struct dtconv_context *context,
+			  const struct dtconv_convertor_params *params, const char *caller)
+{
+	dtc_backend_set forbidden;
+	const char *wrong;
+
+	if (!params->backends || dtc_allowed_parse(params->backends, &forbidden, &wrong))
+		return 0;
+	return DTC_FAIL(context, DTCONV_ERR_INVAL,
+			"%s: params.backends is '%.60s', which at '%.40s' names no backend of this "
+			"build; dtconv info lists them",
+			caller, params->backends, wrong);
+}
+
 static int check_params(struct dtconv_context *context,
 			const struct dtconv_convertor_params *params, const char *caller)
 {
@@ -243,7 +258,20 @@ static int check_params(struct dtconv_context *context,
 		status = check_kind(context, params->user_memory, "user_memory", caller);
 	if (!status)
 		status = check_kind(context, params->packed_memory, "packed_memory", caller);
+	if (!status)
+		status = check_backends(context, params, caller);
 	return status ? status : check_operation(context, params, caller);
+}
+
+/* Of a list that has been checked. */
+static dtc_backend_set forbidden_of(const struct dtconv_convertor_params *params)
+{
+	dtc_backend_set forbidden = 0;
+	const char *wrong;
+
+	if (params->backends)
+		(void)dtc_allowed_parse(params->backends, &forbidden, &wrong);
+	return forbidden;
 }
 
 static struct dtc_placement placement_of(const struct dtconv_convertor_params *params)
@@ -251,7 +279,8 @@ static struct dtc_placement placement_of(const struct dtconv_convertor_params *p
 	return (struct dtc_placement){ .user = params->user_memory,
 				       .packed = params->packed_memory,
 				       .on_stream = params->flags & DTCONV_CONVERTOR_STREAM,
-				       .stream = params->stream };
+				       .stream = params->stream,
+				       .forbidden = forbidden_of(params) };
 }
 
 int dtc_convertor_configure(struct dtconv_convertor *convertor,

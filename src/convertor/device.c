@@ -8,8 +8,10 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
+#include "copy_backends/tally.h"
 #include "log.h"
 #include "parallel.h"
 
@@ -51,7 +53,8 @@ static bool move_in_parallel(const struct dtc_job *job)
 {
 	size_t moved;
 
-	return dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
+	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
+	       dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
 	       dtc_parallel_move(job->context, job->cursor, job->user, job->packed,
 				 (size_t)job->bytes, job->direction, &moved);
 }
@@ -64,8 +67,10 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .move_bytes = move->bytes,
 			       .direction = move->direction,
 			       .context = move->context,
+			       .type = move->type,
 			       .on_stream = move->placement.on_stream,
 			       .stream = move->placement.stream,
+			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };
 
 	job.bytes = find_user(move, move->bytes - done, &job.user_memory);
@@ -78,8 +83,10 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 		return DTC_FAIL(move->context, DTCONV_ERR_INVAL,
 				"%s: no device has access to %s memory", move->caller,
 				job.user_memory.denied ? "the user's" : "packed");
-	if (is_host(&job) && move_in_parallel(&job))
+	if (is_host(&job) && move_in_parallel(&job)) {
+		dtc_tally_job(job.context, DTC_HOST_PLACE, job.bytes);
 		return 0;
+	}
 	return dtc_plan_submit(&job, event);
 }
 

@@ -15,12 +15,14 @@ struct dtc_placement {
 	enum dtconv_memory_kind packed;
 	bool on_stream;
 	void *stream;
+	uint32_t forbidden; /* backends, see copy_backends/allowed.h */
 };
 
 struct dtc_move {
 	struct dtconv_context *context;
 	struct dtc_cursor *cursor;
 	const struct dtc_bounds *bounds; /* of one instance */
+	const struct dtconv_type *type;  /* for the log, or NULL */
 	char *user;
 	char *packed;
 	size_t bytes; /* no more than the stream has left */

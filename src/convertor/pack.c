@@ -10,8 +10,10 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
+#include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "device.h"
 #include "log.h"
@@ -25,6 +27,16 @@ static void count_call(struct dtconv_context *context, enum dtc_direction direct
 	dtc_context_count(context, pack ? DTC_COUNT_PACK_CALLS : DTC_COUNT_UNPACK_CALLS, 1);
 	dtc_context_count(context, pack ? DTC_COUNT_PACK_BYTES : DTC_COUNT_UNPACK_BYTES,
 			  bytes);
+}
+
+/* A call that the processor answered without asking the planner. */
+static inline void count_host_call(struct dtconv_context *context, enum dtc_direction direction,
+				   size_t bytes)
+{
+	if (DTC_LIKELY(!context->counting))
+		return;
+	count_call(context, direction, bytes);
+	dtc_tally_job(context, DTC_HOST_PLACE, bytes);
 }
 
 int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
@@ -47,12 +59,20 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 /* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
 static inline int move_on_host(const struct dtc_move *move, size_t *moved)
 {
+	*moved = 0;
+	if (DTC_UNLIKELY(dtc_is_host_forbidden(move->context, move->placement.forbidden)))
+		return dtc_plan_refuse_host(move->context, move->placement.forbidden,
+					    move->caller);
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
 	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
-			      move->direction, moved))
+			      move->direction, moved)) {
+		dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
 		return 0;
-	return dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
-				  move->direction, moved);
+	}
+	int status = dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
+					move->direction, moved);
+	dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
+	return status;
 }
 
 /* Bytes as they are, wherever they lie. */
@@ -99,7 +119,7 @@ static inline bool move_instance(const struct dtconv_type *type, size_t count, c
 	if (moved)
 		*moved = mover->bytes;
 	dtc_mover_move(mover, user, packed, direction);
-	count_call(type->context, direction, mover->bytes);
+	count_host_call(type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -118,7 +138,8 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
 	    (count > 1 && dtc_convertor_is_too_long(&type->bounds, count)))
 		return false;
-	if (size >= stream_bytes || dtc_parallel_is_worth(type->context, size) ||
+	if (dtc_is_host_forbidden(type->context, 0) || size >= stream_bytes ||
+	    dtc_parallel_is_worth(type->context, size) ||
 	    !dtc_memory_is_ordinary(type->context, user, packed))
 		return false;
 	if (layout->dense)
@@ -126,7 +147,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	else if (bytes < size || !size || !layout->mover ||
 		 !dtc_mover_move_many(layout->mover, count, user, packed, direction))
 		return false;
-	count_call(type->context, direction, size);
+	count_host_call(type->context, direction, size);
 	if (moved)
 		*moved = size;
 	return true;
@@ -164,9 +185,11 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 		const struct dtc_move move = { .context = type->context,
 					       .cursor = &cursor,
 					       .bounds = &type->bounds,
+					       .type = type,
 					       .user = user,
 					       .packed = packed,
-					       .bytes = DTC_MIN(bytes, (size_t)cursor.size),
+					       .bytes = DTC_MIN(bytes,
+								(size_t)cursor.size),
 					       .direction = direction,
 					       .caller = caller };
 
@@ -220,9 +243,11 @@ static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t b
 					     .bytes = bytes,
 					     .caller = caller };
 
-	return convertor->direction == DTC_PACK
-		       ? dtc_typed_pack(convertor->typed, &move, moved)
-		       : dtc_typed_unpack(convertor->typed, &move, moved);
+	int status = convertor->direction == DTC_PACK
+			     ? dtc_typed_pack(convertor->typed, &move, moved)
+			     : dtc_typed_unpack(convertor->typed, &move, moved);
+	dtc_tally_job(convertor->type->context, DTC_HOST_PLACE, *moved);
+	return status;
 }
 
 /* The next bytes of an untyped stream. */
@@ -234,10 +259,11 @@ static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char
 	return (struct dtc_move){ .context = convertor->type->context,
 				  .cursor = cursor,
 				  .bounds = &convertor->type->bounds,
+				  .type = convertor->type,
 				  .user = convertor->user,
 				  .packed = packed,
-				  .bytes = (size_t)DTC_MIN(bytes,
-							   cursor->size - cursor->position),
+				  .bytes = (size_t)DTC_MIN(
+					  bytes, cursor->size - cursor->position),
 				  .direction = convertor->direction,
 				  .placement = convertor->placement,
 				  .caller = caller };
@@ -264,8 +290,11 @@ static int check_reach(const struct dtconv_convertor *convertor, const char *pac
 {
 	struct dtconv_context *context = convertor->type->context;
 
-	if (!is_processors_work(convertor) ||
-	    dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
+	if (!is_processors_work(convertor))
+		return 0;
+	if (dtc_is_host_forbidden(context, convertor->placement.forbidden))
+		return dtc_plan_refuse_host(context, convertor->placement.forbidden, caller);
+	if (dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
 		return 0;
 	return dtc_device_refuse(context, &convertor->placement, convertor->user, packed, caller);
 }
@@ -405,7 +434,7 @@ static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 	dtc_cursor_finish(cursor);
 	*moved = mover->bytes;
 	dtc_mover_move(mover, convertor->user, packed, direction);
-	count_call(convertor->type->context, direction, mover->bytes);
+	count_host_call(convertor->type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -421,7 +450,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 	    dtc_parallel_is_worth(context, (size_t)cursor->size) ||
 	    cursor->size >= context->tuning.stream_bytes || convertor->checksum.on ||
 	    convertor->operation.in_flight || convertor->direction != direction ||
-	    !layout->mover ||
+	    !layout->mover || (convertor->placement.forbidden & DTC_HOST_BIT) ||
 	    !dtc_device_is_needless(convertor->type->context, &convertor->placement,
 				    convertor->user, packed) ||
 	    !dtc_mover_move_many(layout->mover, (size_t)cursor->count, convertor->user, packed,
@@ -429,7 +458,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 		return false;
 	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
-	count_call(context, direction, *moved);
+	count_host_call(context, direction, *moved);
 	return true;
 }
 
@@ -616,15 +645,17 @@ static int move_end(struct end *end, char *buffer, size_t bytes, enum dtc_direct
 	const struct dtc_move move = { .context = end->type->context,
 				       .cursor = cursor,
 				       .bounds = &end->type->bounds,
+				       .type = end->type,
 				       .user = end->data,
 				       .packed = buffer,
-				       .bytes = (size_t)DTC_MIN(bytes,
-								cursor->size - cursor->position),
+				       .bytes = (size_t)DTC_MIN(
+					       bytes, cursor->size - cursor->position),
 				       .direction = direction,
 				       .placement = { .packed = DTCONV_MEMORY_HOST },
 				       .caller = "dtconv_copy" };
 
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)))
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)) &&
+	    !dtc_is_host_forbidden(move.context, 0))
 		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction, moved);
 	return dtc_device_move(&move, moved);
 }

@@ -24,10 +24,12 @@ struct dtc_job {
 	enum dtc_direction direction;
 	/* What follows, devices read; all of it may be 0 where both sides are the host's. */
 	struct dtconv_context *context;
+	const struct dtconv_type *type; /* whose name the log may tell, or NULL */
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
 	void *stream;
+	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
 	const char *caller;
 };
 
@@ -51,21 +53,16 @@ struct dtc_question {
 	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
 	struct dtconv_context *context;
-	bool on_stream; /* in the order of a stream of the caller's */
+	uint32_t forbidden; /* backends that are not asked */
+	bool on_stream;     /* in the order of a stream of the caller's */
+	bool is_run;        /* what if all bytes were one run? */
+	bool is_mapped;     /* the user's memory is made of mappings */
 };
 
 /* What a plan for a job is made for. */
-static inline struct dtc_question dtc_question_of(const struct dtc_job *job)
-{
-	return (struct dtc_question){ .layout = job->cursor->layout,
-				      .count = job->cursor->count,
-				      .bytes = job->bytes,
-				      .user_kind = job->user_memory.kind,
-				      .packed_kind = job->packed_memory.kind,
-				      .direction = job->direction,
-				      .context = job->context,
-				      .on_stream = job->on_stream };
-}
+struct dtc_question dtc_question_of(const struct dtc_job *job);
+
+struct dtc_text;
 
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
@@ -77,6 +74,8 @@ struct dtc_backend_ops {
 	bool (*can)(const struct dtc_question *question, const char **reason);
 	/* Estimated nanoseconds; pure, no allocation, no device call. */
 	double (*estimate)(const struct dtc_question *question);
+	/* Optional: say in a few words how it would move; part of a sentence. */
+	void (*detail)(const struct dtc_question *question, struct dtc_text *text);
 	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
 	/*

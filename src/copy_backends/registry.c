@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include "backend.h"
+#include "base.h"
+#include "context.h"
 #include "memory/vendor.h"
 #ifdef HAVE_CUDA
 #include "cuda/cuda.h"
@@ -20,6 +22,9 @@ const struct dtc_backend_ops *const dtc_backends[] = {
 #endif
 	NULL,
 };
+
+_Static_assert(DTC_ARRAY_LENGTH(dtc_backends) - 1 <= DTC_BACKENDS_MAX,
+	       "a place in the context for each backend");
 
 const struct dtc_vendor_ops *const dtc_vendors[] = {
 #ifdef HAVE_CUDA

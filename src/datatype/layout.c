@@ -60,7 +60,15 @@ static uint64_t runs_of_leaf(const struct dtc_program *program, const struct dtc
 	return op->kind == DTC_OP_STRIP ? op->count : dtc_program_table(program, op)->count;
 }
 
-uint64_t dtc_layout_runs(const struct dtc_layout *layout)
+static uint64_t one_strip(const struct dtc_program *program, const struct dtc_op *op)
+{
+	return op->kind == DTC_OP_STRIP ? 1 : runs_of_leaf(program, op);
+}
+
+/* The leaves of one instance, each visit weighed by @weigh. */
+static uint64_t count_leaves(const struct dtc_layout *layout,
+			     uint64_t (*weigh)(const struct dtc_program *program,
+					       const struct dtc_op *op))
 {
 	const struct dtc_program *program = layout->program;
 	uint64_t times[DTC_PROGRAM_DEPTH + 1] = { 1 };
@@ -73,7 +81,7 @@ uint64_t dtc_layout_runs(const struct dtc_layout *layout)
 
 		while (i == ends[depth])
 			depth--;
-		uint64_t each = dtc_op_is_loop(op) ? op->count : runs_of_leaf(program, op);
+		uint64_t each = dtc_op_is_loop(op) ? op->count : weigh(program, op);
 		if (__builtin_mul_overflow(times[depth], each, &more))
 			return UINT64_MAX;
 		if (dtc_op_is_loop(op)) {
@@ -84,6 +92,16 @@ uint64_t dtc_layout_runs(const struct dtc_layout *layout)
 		}
 	}
 	return runs;
+}
+
+uint64_t dtc_layout_runs(const struct dtc_layout *layout)
+{
+	return count_leaves(layout, runs_of_leaf);
+}
+
+uint64_t dtc_layout_strips(const struct dtc_layout *layout)
+{
+	return count_leaves(layout, one_strip);
 }
 
 /* ---- several instances ----------------------------------------------------------------- */

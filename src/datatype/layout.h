@@ -48,6 +48,7 @@ struct dtc_layout {
 	struct dtc_mover *mover;
 	/* Devices' copies; added, never taken away, while the layout lives. */
 	struct dtc_layout_image *_Atomic images;
+	_Atomic bool warned; /* that it moves slowly, which is said once */
 };
 
 /* A layout for @program, whose reference it takes, also on failure (NULL). */
@@ -65,6 +66,9 @@ struct dtc_part dtc_layout_part(const struct dtc_layout *layout, uint32_t op);
 
 /* Runs of one instance as the program counts them, or UINT64_MAX if there are more. */
 uint64_t dtc_layout_runs(const struct dtc_layout *layout);
+
+/* The same, each strip counted as one. */
+uint64_t dtc_layout_strips(const struct dtc_layout *layout);
 
 /* The shape of @count instances as a whole. */
 enum dtc_shape dtc_layout_shape(const struct dtc_layout *layout, uint64_t count);

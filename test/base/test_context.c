@@ -388,6 +388,58 @@ START_TEST(counters_stay_zero_when_not_asked)
 }
 END_TEST
 
+START_TEST(backends_are_counted_by_name)
+{
+	struct dtconv_context_params params = { .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
+	char data[8] = "", packed[8];
+
+	for (int i = 0; i < 3; i++)
+		dtconv_pack(dtconv_type_predefined(context, DTCONV_DOUBLE), 1, data, packed, 8,
+			    NULL);
+	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &now), 0);
+	ck_assert_uint_eq(now.jobs, 3);
+	ck_assert_uint_eq(now.bytes, 24);
+	ck_assert_int_eq(dtconv_context_query_backend(context, "abacus", &now),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_int_eq(dtconv_context_query_backend(context, NULL, &now), DTCONV_ERR_INVAL);
+	now.struct_size = 0;
+	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &now), DTCONV_ERR_INVAL);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* Log lines that begin with "stats: ". */
+static void count_stats(void *arg, enum dtconv_log_level level, const char *file, int line,
+			const char *text)
+{
+	size_t *lines = arg;
+
+	(void)level, (void)file, (void)line;
+	*lines += !strncmp(text, "stats: ", 7);
+}
+
+START_TEST(what_was_counted_is_told_at_the_end_when_the_environment_asks)
+{
+	static const struct {
+		const char *value;
+		size_t lines; /* calls, bytes, live types none; and the host */
+	} cases[] = { { "1", 3 }, { "0", 0 }, { "", 0 }, { "yes", 0 } };
+	char data[8] = "", packed[8];
+	size_t lines = 0;
+	struct dtconv_context_params params = { .log = count_stats, .log_arg = &lines };
+
+	setenv("DTCONV_STATS", cases[_i].value, 1);
+	struct dtconv_context *context = create(&params);
+	unsetenv("DTCONV_STATS");
+	dtconv_pack(dtconv_type_predefined(context, DTCONV_DOUBLE), 1, data, packed, 8, NULL);
+	ck_assert_uint_eq(lines, 0);
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(lines, cases[_i].lines);
+}
+END_TEST
+
 START_TEST(a_context_with_live_types_is_reported_and_kept)
 {
 	struct record record = { 0 };
@@ -536,6 +588,8 @@ int main(void)
 	tcase_add_test(texts, every_status_has_words);
 	tcase_add_test(life, counters_count_when_asked);
 	tcase_add_test(life, counters_stay_zero_when_not_asked);
+	tcase_add_test(life, backends_are_counted_by_name);
+	tcase_add_loop_test(life, what_was_counted_is_told_at_the_end_when_the_environment_asks, 0, 4);
 	tcase_add_test(life, a_context_with_live_types_is_reported_and_kept);
 	tcase_add_test(life, two_contexts_share_nothing);
 	tcase_add_test(threads, threads_come_from_the_options_then_from_the_environment);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy_backends/backend.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/layouts.h"
@@ -23,6 +24,17 @@ struct scene {
 };
 
 #define SLACK 128 /* guard bytes round packed memory */
+
+/* The one backend that moves may use, or NULL: the planner chooses. */
+static const char *forced;
+
+static void force(struct dtconv_convertor *convertor)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = forced };
+
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+}
 
 static void scene_open(struct scene *scene, struct stage *stage, enum arena_kind user,
 		       enum arena_kind packed, size_t shift)
@@ -76,6 +88,7 @@ static void check_pack(struct scene *scene, size_t fragment)
 	arena_write(&scene->packed, 0, scene->scratch, packed_bytes(scene));
 	ck_assert_int_eq(
 		dtconv_convertor_create_pack(stage->type, stage->count, source, &convertor), 0);
+	force(convertor);
 	for (size_t at = 0; at < stage->bytes; at += fragment)
 		move(convertor, true, packed_at(scene, at),
 		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
@@ -102,6 +115,7 @@ static void check_unpack(struct scene *scene, size_t fragment)
 	arena_write(&scene->packed, SLACK + scene->shift, stage->stream, stage->bytes);
 	ck_assert_int_eq(
 		dtconv_convertor_create_unpack(stage->type, stage->count, target, &convertor), 0);
+	force(convertor);
 	for (size_t at = 0; at < stage->bytes; at += fragment)
 		move(convertor, false, packed_at(scene, at),
 		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
@@ -160,6 +174,74 @@ START_TEST(fragments_of_any_size_give_the_same_stream)
 }
 END_TEST
 
+static const enum dtconv_memory_kind kinds[ARENA_KINDS] = {
+	DTCONV_MEMORY_HOST,    DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED, DTCONV_MEMORY_MANAGED,
+	DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE
+};
+
+/* Whether a backend says that it can move between memory of those kinds. */
+static bool can(const struct dtc_backend_ops *backend, enum arena_kind user,
+		enum arena_kind packed)
+{
+	const struct dtc_question question = { .user_kind = kinds[user],
+					       .packed_kind = kinds[packed] };
+	const char *reason;
+
+	return backend->can(&question, &reason);
+}
+
+/* A backend that cannot is not replaced by one that can: the move is refused, and says so. */
+static void must_be_refused(enum arena_kind user, enum arena_kind packed)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = forced };
+	struct dtconv_type *type = fixture_type("vector(50, 1, 2, double)");
+	struct arena from, to;
+	size_t moved;
+
+	arena_open(&from, user, 1000);
+	arena_open(&to, packed, 1000);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, from.memory, to.memory, 1000, &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), forced));
+	arena_close(&from);
+	arena_close(&to);
+	dtconv_type_unref(type);
+}
+
+/* So many of the layouts each pair of kinds sees; every backend sees all in the end. */
+#define FORCED_STRIDE 5
+
+static void check_forced(enum arena_kind user, enum arena_kind packed)
+{
+	int step = fixture_everything() ? 1 : FORCED_STRIDE;
+
+	for (int i = (int)(user + packed) % step; i < layout_count; i += step) {
+		struct stage stage;
+
+		fixture_open(&stage, layouts[i].text, 2);
+		check_stage(&stage, user, packed, (size_t)i % 13, stage.bytes ? stage.bytes : 1,
+			    !layouts[i].overlaps);
+		fixture_close(&stage);
+	}
+}
+
+START_TEST(every_backend_moves_what_it_says_it_can_and_nothing_else)
+{
+	enum arena_kind user = _i / ARENA_KINDS, packed = _i % ARENA_KINDS;
+
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		forced = dtc_backends[i]->name;
+		if (can(dtc_backends[i], user, packed))
+			check_forced(user, packed);
+		else
+			must_be_refused(user, packed);
+	}
+	forced = NULL;
+}
+END_TEST
+
 #define RANDOM_TYPES 200
 #define MANY_RANDOM_TYPES 20000
 
@@ -192,11 +274,6 @@ END_TEST
 
 START_TEST(kinds_are_told_apart)
 {
-	static const enum dtconv_memory_kind kinds[ARENA_KINDS] = {
-		DTCONV_MEMORY_HOST,   DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED,
-		DTCONV_MEMORY_MANAGED, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
-		DTCONV_MEMORY_DEVICE
-	};
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 	struct arena arena;
 
@@ -244,6 +321,8 @@ int main(void)
 	tcase_add_loop_test(moves, kinds_are_told_apart, 0, ARENA_KINDS);
 	tcase_add_test(moves, a_context_for_host_memory_asks_no_driver);
 	tcase_add_loop_test(moves, every_layout_moves_between_every_pair_of_kinds, 0, PAIRS);
+	tcase_add_loop_test(moves, every_backend_moves_what_it_says_it_can_and_nothing_else, 0,
+			    PAIRS);
 	tcase_add_loop_test(moves, fragments_of_any_size_give_the_same_stream, 0, layout_count);
 	tcase_add_test(moves, random_types_move_as_the_oracle_says);
 	return fixture_run(suite);

@@ -7,8 +7,10 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
@@ -64,14 +66,21 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 		enum dtconv_memory_kind user, packed;
 		const char *backend;
 	} cases[] = {
-		{ "vector(100, 1, 2, double)", 10000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
-		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
-		  CHOICE("cuda_kernel") },
-		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
-		  CHOICE("cuda_staged") },
-		{ "contiguous(100000000, double)", 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED,
-		  CHOICE("cuda_copy") },
+		{ "vector(100, 1, 2, double)", 10000, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
+		{ "vector(100, 1, 2, double)", 1000, DTCONV_MEMORY_HOST,
+		  DTCONV_MEMORY_DEVICE, CHOICE("cuda_staged") },
+		{ "contiguous(100000000, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
+		/* Long rows are for the copy engine, short ones and boxes of many are not. */
+		{ "vector(100000, 32, 64, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
+		{ "vector(400000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
+		{ "subarray([500,500,500], [400,400,400], [0,0,0], c, double)", 1,
+		  DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const struct dtc_backend_ops *backend =
@@ -91,6 +100,96 @@ START_TEST(the_reason_is_given_for_who_cannot)
 	ck_assert_int_eq(strstr(text, "no backend of this build can move it") == NULL,
 			 !strcmp(CHOICE("some"), "some"));
 	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- what is allowed ------------------------------------------------------------------- */
+
+static const char strided[] = "vector(100, 1, 2, double)";
+
+/* Packs ordinary memory in every way there is; all of them answer the same. */
+static int pack_with(const char *backends)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = backends };
+	struct dtconv_type *type = fixture_type(strided);
+	static double data[200], packed[100];
+	struct dtconv_convertor *convertor;
+	size_t moved = 1;
+
+	int status = dtconv_pack_with(type, 1, data, packed, 800, &params, &moved);
+	ck_assert_uint_eq(moved, status ? 0 : 800);
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	int configured = dtconv_convertor_configure(convertor, &params);
+	for (int round = 0; round < 2 && !configured; round++) {
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 800, &moved), status);
+		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 400, &moved), status);
+		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+	}
+	ck_assert_int_eq(configured, configured ? status : 0);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+	return status;
+}
+
+START_TEST(a_caller_chooses_among_the_backends)
+{
+	static const struct {
+		const char *backends;
+		int status;
+	} cases[] = { { NULL, 0 },
+		      { "host", 0 },
+		      { "=host", 0 },
+		      { "^host", DTCONV_ERR_UNSUPPORTED },
+		      { "abacus", DTCONV_ERR_INVAL },
+		      { "host,", DTCONV_ERR_INVAL },
+		      { "^", DTCONV_ERR_INVAL },
+		      { "", DTCONV_ERR_INVAL } };
+
+	ck_assert_int_eq(pack_with(cases[_i].backends), cases[_i].status);
+}
+END_TEST
+
+/* One-shot calls, dense and not, whole and cut, typed, and a copy. */
+static int pack_in(struct dtconv_context *context)
+{
+	static double data[200], packed[100];
+	struct dtconv_type *type;
+
+	ck_assert_int_eq(dtconv_type_parse(context, strided, strlen(strided), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	struct dtconv_type *dense = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_CRC32C };
+	int status = dtconv_pack(type, 1, data, packed, 800, NULL);
+
+	ck_assert_int_eq(dtconv_pack(dense, 1, data, packed, 8, NULL), status);
+	ck_assert_int_eq(dtconv_pack(dense, 50, data, packed, 400, NULL), status);
+	ck_assert_int_eq(dtconv_unpack(type, 1, data, packed, 801 - 1, NULL), status);
+	ck_assert_int_eq(dtconv_unpack(type, 1, data, packed, 7, NULL), status);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, data, packed, 800, &params, NULL), status);
+	ck_assert_int_eq(dtconv_copy(type, 1, data, dense, 100, packed, NULL), status);
+	dtconv_type_unref(type);
+	return status;
+}
+
+START_TEST(the_environment_chooses_among_the_backends)
+{
+	static const struct {
+		const char *value;
+		int status;
+	} cases[] = { { "", 0 },
+		      { "=host", 0 },
+		      { "^host", DTCONV_ERR_UNSUPPORTED },
+		      { "abacus", 0 } };
+	struct dtconv_context *context;
+
+	setenv("DTCONV_BACKENDS", cases[_i].value, 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	ck_assert_int_eq(pack_in(context), cases[_i].status);
+	dtconv_context_destroy(context);
 }
 END_TEST
 
@@ -121,6 +220,76 @@ START_TEST(shapes_are_named)
 }
 END_TEST
 
+#ifdef HAVE_CUDA
+START_TEST(a_fragment_costs_its_share_of_copies)
+{
+	struct dtconv_type *type =
+		fixture_type("subarray([1000,8,8], [1000,4,4], [0,0,0], c, double)");
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	struct dtc_question question = { .layout = layout,
+					 .count = 1,
+					 .bytes = layout->size,
+					 .user_kind = DTCONV_MEMORY_DEVICE,
+					 .packed_kind = DTCONV_MEMORY_PINNED };
+	size_t copies = 0;
+
+	while (strcmp(dtc_backends[copies]->name, "cuda_copy"))
+		copies++;
+	double whole = dtc_backends[copies]->estimate(&question);
+	question.bytes /= 1000;
+	ck_assert(dtc_backends[copies]->estimate(&question) < whole / 100);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
+{
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	struct dtc_tuning *tuning = &fixture_context->tuning;
+
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
+		"cuda_kernel");
+	tuning->device_launch_ns = 10000000;
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
+		"cuda_copy");
+	tuning->device_copy_ns = 10000000;
+	ck_assert_str_eq(
+		choice(type, 100, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED)->name,
+		"cuda_kernel");
+	tuning->device_staged_rate = 1;
+	tuning->device_pageable_rate = 1000;
+	ck_assert_str_eq(
+		choice(type, 100000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST)->name,
+		"cuda_staged"); /* 100000 copies */
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(the_way_of_a_candidate_is_told)
+{
+	static const struct {
+		const char *expr, *way;
+	} cases[] = {
+		{ "vector(1000, 1, 2, double)", "strided kernel, 8-byte words" },
+		{ "vector(1000, 1, 2, double)", "one copy of rows of 8 bytes" },
+		{ "contiguous(1000, double)", "one copy" },
+		{ "contiguous(20, resized(vector(20, 1, 20, double), 0, 8))",
+		  "transposing kernel, 8-byte words" },
+		{ "struct([1,1,1],[0,1000,2000],[int,double,vector(9,1,4,int)])",
+		  "3 copies, one for each block or strip" },
+	};
+	struct dtconv_type *type = fixture_type(cases[_i].expr);
+	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);
+
+	ck_assert_msg(strstr(text, cases[_i].way) != NULL, "%s: %s", cases[_i].expr,
+		      text);
+	dtconv_type_unref(type);
+}
+END_TEST
+#endif
+
 START_TEST(long_structs_are_told_in_their_first_parts)
 {
 	struct dtconv_type *type =
@@ -141,9 +310,17 @@ int main(void)
 	TCase *choosing = fixture_case(suite, "choice", 10);
 
 	tcase_add_test(choosing, host_and_pinned_memory_go_to_the_host_backend);
-	tcase_add_loop_test(choosing, device_memory_goes_to_the_backend_that_is_made_for_it, 0, 4);
+	tcase_add_loop_test(choosing,
+			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 7);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
+	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
+	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
+#ifdef HAVE_CUDA
+	tcase_add_test(choosing, a_fragment_costs_its_share_of_copies);
+	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
+	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 5);
+#endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);
 	return fixture_run(suite);
 }

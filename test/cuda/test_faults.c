@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every entry point of the driver fails once, at each of its first calls, and each is missing once: a
- * status comes back, what was said to have moved has, nothing is left behind, and the next job
+ * Every entry point of the driver fails once, at each of its first calls, some fail in pairs, and each is
+ * missing once: a status comes back, what was said to have moved has, nothing is left behind, and the next job
  * works. On the stand-in driver only: a real one does not fail on demand.
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 
 #define NAME(name, version) "cu" #name,
 
-static const char *const entries[] = { DTC_CUDA_NEEDED(NAME) DTC_CUDA_WANTED(NAME) };
+static const char *const entries[] = { DTC_CUDA_ENTRIES(NAME) };
 
 #define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
 
@@ -93,33 +93,46 @@ static void scene_close(struct scene *scene)
 	dtconv_context_destroy(scene->context);
 }
 
-static void must_be_clean(const char *entry, unsigned nth)
+static void must_be_clean(const char *faults)
 {
 	char text[2000];
 
 	gpu_close();
 	size_t leaks = gpu.standin->leaks(text, sizeof(text));
-	ck_assert_msg(!leaks, "%s, call %u: left behind: %s", entry, nth, text);
+	ck_assert_msg(!leaks, "%s: left behind: %s", faults, text);
 	gpu.standin->reset();
 }
 
-/* One fault. False if the job makes fewer calls of the entry than that. */
-static bool inject(int job, const char *entry, unsigned nth)
+/* A call that is refused: which entry point's, and the how manieth of it. */
+struct fault {
+	const char *entry;
+	unsigned nth;
+};
+
+/* One job with so many faults; answers how many of them fired. */
+static unsigned inject(int job, const struct fault *faults, size_t count)
 {
 	struct scene scene;
+	char name[160] = "";
 
 	gpu_open();
 	scene_open(&scene, job);
 	unsigned before = gpu.standin->fired();
-	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(name);
+
+		snprintf(name + length, sizeof(name) - length, "%s%s, call %u", i ? " and " : "",
+			 faults[i].entry, faults[i].nth);
+		gpu.standin->inject(faults[i].entry, faults[i].nth, CUDA_ERROR_OUT_OF_MEMORY);
+	}
 	int status = scene_pack(&scene);
-	bool fired = gpu.standin->fired() != before;
+	unsigned fired = gpu.standin->fired() - before;
 	gpu.standin->inject_clear();
-	ck_assert_msg(status <= 0, "%s, call %u: status %d", entry, nth, status);
+	ck_assert_msg(status <= 0, "job %d, %s: status %d", job, name, status);
 	if (scene_pack(&scene))
-		ck_abort_msg("%s, call %u: the next job fails too", entry, nth);
+		ck_abort_msg("job %d, %s: the next job fails too", job, name);
 	scene_close(&scene);
-	must_be_clean(entry, nth);
+	must_be_clean(name);
 	return fired;
 }
 
@@ -129,8 +142,58 @@ START_TEST(a_refused_call_fails_its_job_and_nothing_else)
 {
 	for (int job = 0; job < JOBS; job++)
 		for (unsigned nth = 1; nth <= CALLS; nth++)
-			if (!inject(job, entries[_i], nth))
+			if (!inject(job, &(struct fault){ entries[_i], nth }, 1))
 				break;
+}
+END_TEST
+
+/* ---- pairs ----------------------------------------------------------------------------- */
+
+/* The second fault meets what cleans up after the first, or what goes on without it. */
+#define PAIR_CALLS 2
+#define SHARE	   60 /* one pair in so many is tried, unless all are asked for */
+
+/* What is not given back because the driver refuses to take it stays, and nobody is to blame. */
+static bool gives_back(const char *entry)
+{
+	static const char *const verbs[] = { "Release", "Free", "Destroy", "Unregister", "Unload" };
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strstr(entry, verbs[i]))
+			return true;
+	return false;
+}
+
+static void pair_with_all(int job, const struct fault *first, struct choices *choices)
+{
+	for (int entry = 0; entry < ENTRIES; entry++)
+		for (unsigned nth = 1; nth <= PAIR_CALLS; nth++) {
+			const struct fault pair[] = { *first, { entries[entry], nth } };
+
+			if (!gives_back(entries[entry]) &&
+			    (fixture_everything() || chance(choices, SHARE)))
+				inject(job, pair, 2);
+		}
+}
+
+/* Faults that the job does not meet say nothing new; that is worth a look where all are tried. */
+static bool is_worth(int job, const struct fault *first)
+{
+	if (gives_back(first->entry))
+		return false;
+	return !fixture_everything() || inject(job, first, 1);
+}
+
+START_TEST(two_refused_calls_fail_their_job_and_nothing_else)
+{
+	struct choices choices = fixture_choices(0x70616972 + (uint64_t)_i);
+
+	for (int job = 0; job < JOBS; job++) {
+		const struct fault first = { entries[_i], 1 };
+
+		if (is_worth(job, &first))
+			pair_with_all(job, &first, &choices);
+	}
 }
 END_TEST
 
@@ -148,7 +211,7 @@ START_TEST(a_driver_without_an_entry_point_is_none_or_does_without)
 		ck_assert_int_eq(scene_pack(&scene), 0);
 	gpu.standin->absent(entries[_i], false);
 	scene_close(&scene);
-	must_be_clean(entries[_i], 0);
+	must_be_clean(entries[_i]);
 }
 END_TEST
 
@@ -168,5 +231,9 @@ int main(void)
 	tcase_add_loop_test(faults, a_driver_without_an_entry_point_is_none_or_does_without, 0,
 			    ENTRIES);
 	suite_add_tcase(suite, faults);
+	TCase *pairs = tcase_create("pairs");
+	tcase_set_timeout(pairs, fixture_everything() ? 600 : 30);
+	tcase_add_loop_test(pairs, two_refused_calls_fail_their_job_and_nothing_else, 0, ENTRIES);
+	suite_add_tcase(suite, pairs);
 	return fixture_run(suite);
 }

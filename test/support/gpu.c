@@ -194,7 +194,8 @@ static void open_host(struct arena *arena)
 		MUST(MemHostAlloc(&memory, arena->bytes, CU_MEMHOSTALLOC_PORTABLE));
 	} else {
 		memory = aligned_alloc(4096, (arena->bytes + 4095) / 4096 * 4096);
-		ck_assert_ptr_nonnull(memory);
+		if (!memory)
+			gpu_must(CUDA_ERROR_OUT_OF_MEMORY, "aligned_alloc");
 	}
 	if (arena->kind == ARENA_REGISTERED)
 		MUST(MemHostRegister(memory, arena->bytes, CU_MEMHOSTREGISTER_PORTABLE));

@@ -191,7 +191,7 @@ static struct dtc_cuda_context *find_context(struct dtc_cuda *cuda, CUcontext ha
 {
 	struct dtc_cuda_context *context = cuda->contexts;
 
-	while (context && (context->handle != handle || context->id != id ||
+	while (context && (context->handle != handle || context->id != id || context->failed ||
 			   atomic_load_explicit(&context->lost, memory_order_relaxed)))
 		context = context->next;
 	return context;
@@ -211,8 +211,7 @@ static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long lo
 				"%s: the allocator gave no memory for a device context", caller);
 	status = open_current(context, caller);
 	/* Also one that failed stays in the list: what it has got so far, close gives back. */
-	if (status)
-		atomic_store(&context->lost, true);
+	context->failed = status;
 	context->next = cuda->contexts;
 	cuda->contexts = context;
 	*added = context;

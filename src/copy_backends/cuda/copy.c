@@ -7,12 +7,18 @@
 
 #include "cuda.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base.h"
 #include "context.h"
+#include "copy_backends/explain.h"
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
 #include "state.h"
 #include "submit.h"
+#include "text.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -26,47 +32,51 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return true;
 }
 
-/* Whether the whole is one run. */
-static bool is_run(const struct dtc_question *question)
-{
-	const struct dtc_program *program = question->layout->program;
-
-	return question->layout->dense || (question->count == 1 && program->op_count == 1 &&
-					   program->ops[0].kind == DTC_OP_RUN);
-}
-
 /* Whether it is one strip, whose rows the driver copies in one call. */
 static bool is_strip(const struct dtc_question *question)
 {
 	const struct dtc_program *program = question->layout->program;
 
-	return question->count == 1 && program->op_count == 1 &&
-	       program->ops[0].kind == DTC_OP_STRIP;
+	return !question->is_run && !question->is_mapped && question->count == 1 &&
+	       program->op_count == 1 && program->ops[0].kind == DTC_OP_STRIP;
 }
 
+/* A fragment has its share of the whole stream's calls. */
 static double calls_of(const struct dtc_question *question)
 {
-	if (is_run(question) || is_strip(question))
+	const struct dtc_layout *layout = question->layout;
+
+	if (dtc_cuda_is_run(question) || is_strip(question) || !layout->size)
 		return 1;
-	return (double)dtc_layout_runs(question->layout) * (double)question->count;
+	double each = (double)(question->is_mapped ? dtc_layout_runs(layout)
+						   : dtc_layout_strips(layout));
+	double calls = each * (double)question->bytes / (double)layout->size;
+	return DTC_MAX(calls, 1.0);
 }
 
-/* Short rows are dear everywhere, and all rows inside a device. */
 static double rate_of(const struct dtc_question *question)
 {
-	double most = dtc_cuda_copy_rate(question);
-
-	if (!is_strip(question))
-		return most;
-	double row = (double)question->layout->program->ops[0].unit_bytes;
-	return dtc_cuda_crosses(question) ? DTC_MIN(most, row * 0.7) :
-					    DTC_MIN(DTC_CUDA_ROWS_RATE, row * 0.3);
+	if (dtc_cuda_is_run(question))
+		return dtc_cuda_copy_rate(question);
+	return dtc_cuda_rows_rate(question, dtc_cuda_run_bytes(question));
 }
 
 static double estimate(const struct dtc_question *question)
 {
-	return DTC_CUDA_WAKE_NS + DTC_CUDA_COPY_NS * calls_of(question) +
+	return dtc_cuda_copies_ns(question, calls_of(question)) +
 	       (double)question->bytes / rate_of(question);
+}
+
+static void detail(const struct dtc_question *question, struct dtc_text *text)
+{
+	if (dtc_cuda_is_run(question))
+		dtc_text_puts(text, "one copy");
+	else if (is_strip(question))
+		dtc_text_printf(text, "one copy of rows of %" PRIu64 " bytes",
+				question->layout->program->ops[0].unit_bytes);
+	else
+		dtc_text_printf(text, "%.0f copies, one for each block or strip",
+				calls_of(question));
 }
 
 /* ---- copying --------------------------------------------------------------------------- */
@@ -78,6 +88,7 @@ struct copies {
 	CUdeviceptr packed;
 	bool pack;
 	bool rows; /* the driver's copies of rows may be used */
+	uint64_t *blocks; /* copied one by one so far */
 };
 
 static CUresult copy_run(const struct copies *copies, int64_t disp, uint64_t offset, uint64_t bytes)
@@ -158,6 +169,7 @@ static CUresult copy_runs(const struct copies *copies, struct dtc_cursor *cursor
 	while (!result && dtc_runs_next(&runs, &run)) {
 		result = copy_run(copies, run.disp, offset, run.bytes);
 		offset += run.bytes;
+		++*copies->blocks;
 	}
 	return result;
 }
@@ -182,9 +194,27 @@ static CUresult copy_stream(const struct copies *copies, struct dtc_cursor *curs
 	return result;
 }
 
-CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
+/* So many copies of blocks are worth a line in the log. */
+#define MANY_BLOCKS 64
+
+static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *reason)
+{
+	char what[60];
+
+	if (blocks > 1)
+		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
+	if (blocks < MANY_BLOCKS)
+		return;
+	snprintf(what, sizeof(what), "%" PRIu64 " copies by the driver, block by block",
+		 blocks);
+	dtc_explain_slow(job, what, reason);
+}
+
+CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
+			      const char *reason)
 {
 	const struct dtc_job *job = submission->job;
+	uint64_t blocks = 0;
 	/* The driver finds out by itself which side is whose, and so takes the process's addresses. */
 	const struct copies copies = {
 		.driver = submission->driver,
@@ -194,9 +224,12 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission)
 		.pack = job->direction == DTC_PACK,
 		/* Where rows lie in several mappings, or round a hole, the driver refuses them. */
 		.rows = !job->user_memory.mapped,
+		.blocks = &blocks,
 	};
 
-	return copy_stream(&copies, job->cursor, job->bytes);
+	CUresult result = copy_stream(&copies, job->cursor, job->bytes);
+	tell_blocks(job, blocks, reason);
+	return result;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
@@ -207,8 +240,9 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       event);
 	if (status)
 		return status;
-	return dtc_cuda_submission_end(&submission, dtc_cuda_copy_blocks(&submission),
-				       "the driver's copy", true);
+	return dtc_cuda_submission_end(
+		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
+		"the driver's copy", true);
 }
 
 int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event)
@@ -231,6 +265,7 @@ const struct dtc_backend_ops dtc_cuda_copy_backend = {
 	.what = "copies by the CUDA driver",
 	.can = can,
 	.estimate = estimate,
+	.detail = detail,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };

@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "log.h"
+#include "ranges.h"
 #include "state.h"
 #include "text.h"
 
@@ -27,6 +28,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	dtc_gdr_init(&cuda->gdr);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
+	cuda->listener = dtc_cuda_ranges_open();
 	return cuda;
 }
 
@@ -34,6 +36,7 @@ static void destroy(struct dtc_cuda *cuda)
 {
 	dtc_cuda_contexts_close(cuda);
 	dtc_gdr_close(&cuda->gdr);
+	dtc_cuda_ranges_close(cuda->listener);
 	pthread_cond_destroy(&cuda->worker.work);
 	pthread_mutex_destroy(&cuda->worker.lock);
 	pthread_mutex_destroy(&cuda->lock);

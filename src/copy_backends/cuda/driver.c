@@ -48,12 +48,10 @@ static bool needed_entry(const struct search *search, const char *name, int vers
 
 #define NEEDED(name, version) \
 	&&needed_entry(search, "cu" #name, version, &driver->name)
-#define WANTED(name, version) find_entry(search, "cu" #name, version, &driver->name);
 
 static bool find_entries(const struct search *search, struct dtc_cuda_driver *driver)
 {
-	DTC_CUDA_WANTED(WANTED)
-	return true DTC_CUDA_NEEDED(NEEDED);
+	return true DTC_CUDA_ENTRIES(NEEDED);
 }
 
 /* One that does not say has all the entry points, and so is no older. */

@@ -15,12 +15,10 @@ struct dtconv_context;
 
 /*
  * Every entry point that the library uses: its name without the prefix, the version of its
- * interface. A driver that lacks one of the needed ones is no driver for us; a wanted one is
- * NULL where it is missing, and whoever uses it asks.
+ * interface. A driver that lacks one is no driver for us.
  */
-#define DTC_CUDA_NEEDED(X)                 \
+#define DTC_CUDA_ENTRIES(X)                 \
 	X(GetErrorName, 6000)              \
-	X(GetErrorString, 6000)            \
 	X(DriverGetVersion, 2020)          \
 	X(DeviceGet, 2000)                 \
 	X(DeviceGetAttribute, 2000)        \
@@ -37,6 +35,7 @@ struct dtconv_context;
 	X(CtxGetStreamPriorityRange, 5050) \
 	X(CtxSynchronize, 2000)            \
 	X(PointerGetAttributes, 7000)      \
+	X(PointerSetAttribute, 6000)       \
 	X(MemAlloc, 3020)                  \
 	X(MemFree, 3020)                   \
 	X(MemHostRegister, 6050)           \
@@ -56,21 +55,12 @@ struct dtconv_context;
 	X(ModuleLoadData, 2000)            \
 	X(ModuleGetFunction, 2000)         \
 	X(ModuleUnload, 2000)              \
-	X(FuncSetAttribute, 9000)          \
 	X(LaunchKernel, 4000)
-
-#define DTC_CUDA_WANTED(X)       \
-	X(EventCreate, 2000)     \
-	X(EventDestroy, 4000)    \
-	X(EventRecord, 2000)     \
-	X(StreamWaitEvent, 3020) \
-	X(PointerSetAttribute, 6000)
 
 #define DTC_CUDA_MEMBER(name, version) PFN_cu##name##_v##version name;
 
 struct dtc_cuda_driver {
-	DTC_CUDA_NEEDED(DTC_CUDA_MEMBER)
-	DTC_CUDA_WANTED(DTC_CUDA_MEMBER)
+	DTC_CUDA_ENTRIES(DTC_CUDA_MEMBER)
 	int version; /* of the driver: 12040 is 12.4 */
 };
 

@@ -129,7 +129,16 @@ static int make(struct dtc_layout *layout, struct dtc_cuda_context *context, con
 int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
 			const char *caller, CUdeviceptr *memory)
 {
+	struct dtconv_context *owner = context->cuda->context;
+
 	*memory = find(layout, context);
+	if (*memory) {
+		dtc_context_count(owner, DTC_COUNT_IMAGES_FOUND, 1);
+		return 0;
+	}
 	/* Immutable to everyone else; the list of images is made for growing. */
-	return *memory ? 0 : make((struct dtc_layout *)(uintptr_t)layout, context, caller, memory);
+	int status = make((struct dtc_layout *)(uintptr_t)layout, context, caller, memory);
+	if (!status)
+		dtc_context_count(owner, DTC_COUNT_IMAGES_MADE, 1);
+	return status;
 }

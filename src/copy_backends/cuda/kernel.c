@@ -13,6 +13,7 @@
 #include "rates.h"
 #include "state.h"
 #include "submit.h"
+#include "text.h"
 
 static bool can(const struct dtc_question *question, const char **reason)
 {
@@ -26,8 +27,44 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	return DTC_CUDA_WAKE_NS + DTC_CUDA_KERNEL_NS +
+	return dtc_cuda_launch_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
+}
+
+/* Buffers are thought to be as well aligned as allocations are, and the program to be there. */
+#define ALIGNED UINT64_C(0x10000000000)
+
+static int imagine(const struct dtc_question *question, struct dtc_gpu_launch *launch,
+		   uint32_t *parts)
+{
+	const struct dtc_gpu_job job = { .layout = question->layout,
+					 .count = question->count,
+					 .user = ALIGNED,
+					 .packed = ALIGNED,
+					 .end = question->bytes,
+					 .direction = question->direction,
+					 .image = ALIGNED };
+
+	return dtc_gpu_plan(&job, NULL, launch, parts);
+}
+
+static void detail(const struct dtc_question *question, struct dtc_text *text)
+{
+	struct dtc_gpu_launch launch;
+	uint32_t parts;
+
+	if (!question->bytes)
+		dtc_text_puts(text, "nothing to move");
+	else if (imagine(question, &launch, &parts))
+		dtc_text_printf(text, "no kernel for its %u parts, copies block by block",
+				parts);
+	else if (launch.class == DTC_GPU_CLASS_GENERAL)
+		dtc_text_printf(text, "general kernel (%s)", launch.reason);
+	else if (launch.class == DTC_GPU_CLASS_MANY)
+		dtc_text_puts(text, "kernel for many parts");
+	else
+		dtc_text_printf(text, "%s kernel, %u-byte words",
+				dtc_gpu_class_name(launch.class), launch.word);
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -89,25 +126,51 @@ static CUresult launch_kernel(const struct dtc_cuda_submission *submission,
 						NULL);
 }
 
+/* Without a kernel, for the reason that is counted. */
+static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter counter,
+			const char *reason)
+{
+	dtc_context_count(submission->job->context, counter, 1);
+	return dtc_cuda_submission_end(submission,
+				       dtc_cuda_copy_blocks(submission, reason),
+				       "the driver's copy", true);
+}
+
+static enum dtc_counter counter_of(enum dtc_gpu_class class)
+{
+	static const enum dtc_counter counters[] = {
+		[DTC_GPU_CLASS_STRIDED] = DTC_COUNT_LAUNCHES_STRIDED,
+		[DTC_GPU_CLASS_PERIODIC] = DTC_COUNT_LAUNCHES_PERIODIC,
+		[DTC_GPU_CLASS_INDEXED] = DTC_COUNT_LAUNCHES_INDEXED,
+		[DTC_GPU_CLASS_TRANSPOSING] = DTC_COUNT_LAUNCHES_TRANSPOSING,
+		[DTC_GPU_CLASS_GENERAL] = DTC_COUNT_LAUNCHES_GENERAL,
+		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
+	};
+
+	return counters[class];
+}
+
 static int move(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_launch launch;
 
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
-		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
-					       "the driver's copy", true);
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
+				    "no kernels are loaded");
 	int status = plan(submission, &launch);
 	if (status == DTCONV_ERR_LIMIT)
-		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
-					       "the driver's copy", true);
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_PARTS,
+				    "it has more parts than a launch takes");
 	if (status) {
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
 	CUresult result = launch_kernel(submission, &launch);
-	if (!result)
+	if (!result) {
+		dtc_context_count(job->context, counter_of(launch.class), 1);
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
+	}
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
 }
 
@@ -125,6 +188,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.what = "kernels on a CUDA device",
 	.can = can,
 	.estimate = estimate,
+	.detail = detail,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
 };

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the planner believes of a device: measured on an H200 (PCIe 5), near enough elsewhere to
- * choose by. Nanoseconds, and bytes a nanosecond.
+ * What the planner believes of a device: nanoseconds, and bytes a nanosecond. The device's own figures are
+ * in the context's tuning; how much of a rate blocks of some length reach is the same for all
+ * devices, near enough to choose by (H200, doc/performance.md).
  */
 #ifndef DTC_CUDA_RATES_H
 #define DTC_CUDA_RATES_H
 
+#include "context.h"
 #include "copy_backends/backend.h"
 
-#define DTC_CUDA_WAKE_NS 4000.0   /* until the host knows that a job is done */
-#define DTC_CUDA_COPY_NS 2300.0   /* a call of the driver's copy */
-#define DTC_CUDA_KERNEL_NS 2500.0 /* a launch */
-#define DTC_CUDA_ROWS_RATE 800.0  /* a device's copy of rows in itself */
+static inline const struct dtc_tuning *dtc_cuda_tuning(
+	const struct dtc_question *question)
+{
+	return &question->layout->program->context->tuning;
+}
 
 /*
  * The processor's stores and loads through the BAR: guesses, as no machine that maps device memory has been
@@ -24,23 +27,27 @@
 #define DTC_CUDA_BAR_LOAD_NS    800.0
 #define DTC_CUDA_BAR_LOAD_RATE  0.2
 
+/* Whether a side is not the device's own memory: bytes cross the bus. */
 static inline bool dtc_cuda_crosses(const struct dtc_question *question)
 {
 	return question->user_kind != DTCONV_MEMORY_DEVICE ||
 	       question->packed_kind != DTCONV_MEMORY_DEVICE;
 }
 
-static inline double dtc_cuda_copy_rate(const struct dtc_question *question)
-{
-	if (question->user_kind == DTCONV_MEMORY_HOST ||
-	    question->packed_kind == DTCONV_MEMORY_HOST)
-		return 8.0;
-	return dtc_cuda_crosses(question) ? 55.0 : 2000.0;
-}
+/* Whether all bytes are one run. */
+bool dtc_cuda_is_run(const struct dtc_question *question);
 
-static inline double dtc_cuda_kernel_rate(const struct dtc_question *question)
-{
-	return dtc_cuda_crosses(question) ? 50.0 : 1900.0;
-}
+/* The bytes of an average run. */
+double dtc_cuda_run_bytes(const struct dtc_question *question);
+
+/* Until the host knows that a job is done which had so many calls of the driver's copy, or a launch. */
+double dtc_cuda_copies_ns(const struct dtc_question *question, double calls);
+double dtc_cuda_launch_ns(const struct dtc_question *question);
+
+/* The driver's copies of one run each, and of rows of that many bytes. */
+double dtc_cuda_copy_rate(const struct dtc_question *question);
+double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes);
+
+double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
 #endif

@@ -31,7 +31,10 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	return 2 * DTC_CUDA_WAKE_NS + DTC_CUDA_KERNEL_NS + (double)question->bytes / 14.0;
+	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
+
+	return dtc_cuda_launch_ns(question) + (double)tuning->device_wake_ns +
+	       (double)question->bytes / (double)tuning->device_staged_rate;
 }
 
 /* ---- two hops -------------------------------------------------------------------------- */

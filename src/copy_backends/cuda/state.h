@@ -46,6 +46,7 @@ struct dtc_cuda_context {
 	unsigned long long id;
 	CUdevice device;
 	bool retained;     /* the device's primary context, of which we hold a reference */
+	bool failed;       /* to open: no job uses it, and close gives back what it has got */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	CUstream stream;   /* for jobs without a stream of the caller's */
 	struct dtc_cuda_flags flags;
@@ -83,6 +84,7 @@ struct dtc_cuda {
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
 	struct dtc_gdr gdr;
+	void *listener; /* to ranges, or NULL */
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)

@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "log.h"
+#include "ranges.h"
 
 static int find_capture(struct dtc_cuda_submission *submission)
 {
@@ -57,6 +58,19 @@ static int take_flag(struct dtc_cuda_submission *submission,
 			job->caller, DTC_CUDA_FLAGS);
 }
 
+/* What holds while the calling thread is in the driver for the job. */
+static void enter(struct dtc_cuda_submission *submission)
+{
+	dtc_cuda_range_begin(dtc_cuda_of(submission->job->context)->listener, submission->job);
+	submission->mode = dtc_cuda_relax(submission->driver);
+}
+
+static void leave(const struct dtc_cuda_submission *submission)
+{
+	dtc_cuda_unrelax(submission->driver, submission->mode);
+	dtc_cuda_range_end(dtc_cuda_of(submission->job->context)->listener);
+}
+
 int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
 			      struct dtc_event *event)
@@ -66,7 +80,7 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	*submission = (struct dtc_cuda_submission){ .job = job,
 						    .event = event,
 						    .driver = &cuda->driver };
-	submission->mode = dtc_cuda_relax(&cuda->driver);
+	enter(submission);
 	int status = dtc_cuda_context_choose(cuda, job, &submission->context);
 	if (!status) {
 		submission->stream =
@@ -80,7 +94,7 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	if (!status)
 		status = take_flag(submission, backend);
 	if (status)
-		dtc_cuda_unrelax(&cuda->driver, submission->mode);
+		leave(submission);
 	return status;
 }
 
@@ -89,7 +103,7 @@ void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)
 	if (submission->event->backend)
 		dtc_cuda_flag_put(submission->event);
 	submission->event->backend = NULL;
-	dtc_cuda_unrelax(submission->driver, submission->mode);
+	leave(submission);
 }
 
 /* What has been handed to the stream before the failure must not be left to run alone. */
@@ -120,7 +134,7 @@ int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult res
 				       submission->job->caller);
 		drain(submission);
 	}
-	dtc_cuda_unrelax(submission->driver, submission->mode);
+	leave(submission);
 	return status;
 }
 

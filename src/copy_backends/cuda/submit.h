@@ -39,8 +39,9 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
 /* ---- copy.c ---------------------------------------------------------------------------- */
 
-/* Hand copies of the job's blocks to the stream; the cursor moves behind them. */
-CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission);
+/* Hand copies of the job's blocks to the stream, for that reason; the cursor moves behind them. */
+CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
+			      const char *reason);
 
 /* Copy the job's packed bytes to (packing: from) @stage, whatever the type. */
 int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event);

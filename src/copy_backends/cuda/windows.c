@@ -129,8 +129,7 @@ static bool synchronise_copies(const struct dtc_cuda_context *context,
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	const unsigned on = 1;
 
-	return driver->PointerSetAttribute &&
-	       !driver->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+	return !driver->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
 					    (CUdeviceptr)window->first);
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading and telling what the backends have done.
+ */
+#include "config.h"
+
+#include "tally.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "backend.h"
+#include "base.h"
+#include "log.h"
+
+/* The backend's place in the registry, or -1. */
+static int find_place(const char *name)
+{
+	for (int i = 0; dtc_backends[i]; i++)
+		if (!strcmp(dtc_backends[i]->name, name))
+			return i;
+	return -1;
+}
+
+static uint64_t look(_Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+int dtconv_context_query_backend(struct dtconv_context *context, const char *name,
+				 struct dtconv_backend_counters *counters)
+{
+	if (!context || !name || !counters)
+		return DTCONV_ERR_INVAL;
+	int place = find_place(name);
+
+	if (counters->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: counters.struct_size is 0, not sizeof(struct "
+				"dtconv_backend_counters)",
+				__func__);
+	if (place < 0)
+		return DTC_FAIL(
+			context, DTCONV_ERR_UNSUPPORTED,
+			"%s: name (argument 2) is '%.40s', which is no backend of this build; "
+			"dtconv info lists them",
+			__func__, name);
+	const struct dtconv_backend_counters now = {
+		.struct_size = counters->struct_size,
+		.jobs = look(&context->tallies[place].jobs),
+		.bytes = look(&context->tallies[place].bytes),
+	};
+	memcpy(counters, &now, DTC_MIN(counters->struct_size, sizeof(now)));
+	return 0;
+}
+
+/* ---- telling --------------------------------------------------------------------------- */
+
+#define DTC_COUNTER_ROW(name, member, what) { #member, what },
+
+static const struct {
+	const char *name, *what;
+} rows[DTC_COUNTERS] = { DTC_COUNTERS_LIST(DTC_COUNTER_ROW) };
+
+/* Who asked for the table wants it whatever the log's level. */
+#define TELL(context, ...) \
+	dtc_log_write(context, __FILE__, __LINE__, DTCONV_LOG_INFO, __VA_ARGS__)
+
+static void tell_backend(struct dtconv_context *context, size_t place)
+{
+	uint64_t jobs = look(&context->tallies[place].jobs);
+
+	if (jobs)
+		TELL(context, "stats: %" PRIu64 " jobs of %" PRIu64 " bytes by %s", jobs,
+		     look(&context->tallies[place].bytes), dtc_backends[place]->name);
+}
+
+void dtc_tally_tell(struct dtconv_context *context)
+{
+	if (!context->telling)
+		return;
+	for (size_t i = 0; i < DTC_COUNTERS; i++) {
+		uint64_t value = look(&context->counters[i]);
+
+		if (value)
+			TELL(context, "stats: %s %" PRIu64 " (%s)", rows[i].name, value,
+			     rows[i].what);
+	}
+	for (size_t i = 0; dtc_backends[i]; i++)
+		tell_backend(context, i);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is counted and told of device memory: jobs by backend, launches by the kernels' class, images, the
+ * ways that are taken when there is no kernel, and why a type moves as it does.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+static struct dtconv_counters counters(void)
+{
+	struct dtconv_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &now), 0);
+	return now;
+}
+
+static struct dtconv_backend_counters backend(const char *name)
+{
+	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_backend(fixture_context, name, &now), 0);
+	return now;
+}
+
+/* Packs so many instances between memory of those kinds; answers the packed bytes. */
+static size_t pack(const char *text, size_t count, enum arena_kind user, enum arena_kind packed)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type *type = fixture_type(text);
+	struct arena source, target;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_type_query(type, &attr), 0);
+	arena_open(&source, user, count * (size_t)attr.true_extent + count * (size_t)attr.extent);
+	arena_open(&target, packed, count * attr.size);
+	ck_assert_msg(!dtconv_pack(type, count, source.memory, target.memory, count * attr.size,
+				   &moved),
+		      "%s: %s", text, fixture_error());
+	arena_close(&source);
+	arena_close(&target);
+	dtconv_type_unref(type);
+	return moved;
+}
+
+/* Blocks of one to three ints at growing distances: so many that no short list of runs will do. */
+static const char *table(void)
+{
+	static char text[8192];
+	size_t length = (size_t)snprintf(text, sizeof(text), "indexed([1");
+
+	for (int i = 1; i < 400; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, ",%d",
+					   1 + i * i % 3);
+	length += (size_t)snprintf(text + length, sizeof(text) - length, "],[0");
+	for (int i = 1; i < 400; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, ",%d",
+					   5 * i + i * i % 2);
+	snprintf(text + length, sizeof(text) - length, "],int)");
+	return text;
+}
+
+START_TEST(jobs_and_bytes_are_counted_by_backend)
+{
+	static const struct {
+		const char *text;
+		size_t count;
+		enum arena_kind user, packed;
+		const char *name;
+	} cases[] = {
+		{ "vector(1000, 1, 2, double)", 1, ARENA_HOST, ARENA_HOST, "host" },
+		{ "vector(1000, 1, 2, double)", 10, ARENA_DEVICE, ARENA_DEVICE, "cuda_kernel" },
+		{ "contiguous(10000000, byte)", 1, ARENA_DEVICE, ARENA_PINNED, "cuda_copy" },
+		{ "vector(1000, 1, 2, double)", 100, ARENA_DEVICE, ARENA_HOST, "cuda_staged" },
+	};
+	size_t bytes = pack(cases[_i].text, cases[_i].count, cases[_i].user, cases[_i].packed);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dtconv_backend_counters now = backend(cases[i].name);
+
+		ck_assert_msg(now.jobs == (i == (size_t)_i) && now.bytes == (now.jobs ? bytes : 0),
+			      "%s has done %d jobs after one of %s", cases[i].name, (int)now.jobs,
+			      cases[_i].name);
+	}
+}
+END_TEST
+
+START_TEST(launches_are_counted_by_class)
+{
+	const struct {
+		const char *text;
+		size_t count;
+		size_t member;
+	} cases[] = {
+#define MEMBER(name) offsetof(struct dtconv_counters, launches_##name)
+		{ "vector(1000, 1, 2, double)", 3, MEMBER(strided) },
+		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000, MEMBER(periodic) },
+		{ table(), 10, MEMBER(indexed) },
+		{ "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))", 1,
+		  MEMBER(transposing) },
+	};
+	struct dtconv_counters now;
+	uint64_t launches;
+
+	pack(cases[_i].text, cases[_i].count, ARENA_DEVICE, ARENA_DEVICE);
+	now = counters();
+	memcpy(&launches, (const char *)&now + cases[_i].member, sizeof(launches));
+	ck_assert_msg(launches == 1, "%s: %d launches", cases[_i].text, (int)launches);
+	ck_assert_uint_eq(now.launches_strided + now.launches_periodic + now.launches_indexed +
+				  now.launches_transposing + now.launches_general +
+				  now.launches_many,
+			  1);
+	ck_assert_uint_eq(now.fallbacks_loading + now.fallbacks_parts + now.fallbacks_blocks, 0);
+}
+END_TEST
+
+START_TEST(images_are_made_once_and_found_again)
+{
+	struct dtconv_type *type = fixture_type(table());
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, 100000);
+	arena_open(&packed, ARENA_DEVICE, 100000);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(dtconv_pack(type, 5, user.memory, packed.memory, 100000, NULL), 0);
+	ck_assert_uint_eq(counters().images_made, 1);
+	ck_assert_uint_eq(counters().images_found, 2);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
+{
+	if (!gpu.standin)
+		return;
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+	pack(table(), 4, ARENA_DEVICE, ARENA_DEVICE);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(counters().fallbacks_loading, 1);
+	ck_assert_uint_eq(counters().fallbacks_blocks, 1);
+	ck_assert_uint_eq(counters().launches_indexed, 0);
+}
+END_TEST
+
+/* Mapped memory and a pool's belong to no context, and none is current: the primary one serves. */
+START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
+{
+	CUcontext current;
+
+	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	struct dtconv_type *type = fixture_type("vector(200, 1, 2, double)");
+	struct arena user, packed;
+	arena_open(&user, ARENA_VMM, 10000);
+	arena_open(&packed, ARENA_ASYNC, 10000);
+	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	int status = dtconv_pack(type, 1, user.memory, packed.memory, 10000, NULL);
+	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_uint_ge(backend("cuda_kernel").jobs, 1);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- telling --------------------------------------------------------------------------- */
+
+/* A context that keeps the last line with some words in it, and how many there were. */
+struct listener {
+	struct dtconv_context *context;
+	const char *words;
+	size_t lines;
+	char text[1024];
+};
+
+static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
+		   const char *text)
+{
+	struct listener *listener = arg;
+
+	(void)level, (void)file, (void)line;
+	if (!strstr(text, listener->words))
+		return;
+	listener->lines++;
+	snprintf(listener->text, sizeof(listener->text), "%s", text);
+}
+
+static void listener_open(struct listener *listener, enum dtconv_log_level level,
+			  const char *words)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .log = listen,
+						      .log_arg = listener,
+						      .log_level = level };
+
+	*listener = (struct listener){ .words = words };
+	ck_assert_int_eq(dtconv_context_create(&params, &listener->context), 0);
+}
+
+/* Packs device memory twice with those backends. */
+static void pack_twice(struct listener *listener, const char *text, const char *backends)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = backends };
+	struct dtconv_type *type;
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, 100000);
+	arena_open(&packed, ARENA_DEVICE, 100000);
+	ck_assert_int_eq(dtconv_type_parse(listener->context, text, strlen(text), &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(dtconv_pack_with(type, 5, user.memory, packed.memory,
+						  100000, &params, NULL),
+				 0);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(listener->context);
+}
+
+START_TEST(a_type_that_is_copied_block_by_block_is_named_once)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_WARN, "moves slowly");
+	pack_twice(&listener, table(), "cuda_copy");
+	ck_assert_uint_eq(listener.lines, 1);
+	ck_assert_ptr_nonnull(strstr(listener.text, "indexed([1,2,2,1"));
+	ck_assert_ptr_nonnull(
+		strstr(listener.text, "... moves slowly between device and device"));
+	ck_assert_ptr_nonnull(strstr(listener.text, "copies, one for each block"));
+}
+END_TEST
+
+START_TEST(a_type_without_kernels_is_named_with_the_reason)
+{
+	struct listener listener;
+
+	if (!gpu.standin)
+		return;
+	listener_open(&listener, DTCONV_LOG_WARN, "moves slowly");
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+	pack_twice(&listener, table(), NULL);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(listener.lines, 1);
+	ck_assert_ptr_nonnull(strstr(listener.text, "because no kernels are loaded"));
+}
+END_TEST
+
+START_TEST(what_moves_well_is_not_warned_of)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_WARN, "");
+	pack_twice(&listener, "vector(200, 1, 2, double)", NULL);
+	ck_assert_msg(!listener.lines, "%s", listener.text);
+}
+END_TEST
+
+START_TEST(devices_are_named)
+{
+	static char text[8192];
+	size_t length;
+
+	/* The context looks for a driver when it first meets memory. */
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	ck_assert_int_eq(dtconv_memory_query(fixture_context, text, &attr), 0);
+	ck_assert_int_eq(dtconv_context_format_info(fixture_context, text, sizeof(text), &length),
+			 0);
+	ck_assert_ptr_nonnull(strstr(text, "CUDA: driver "));
+	ck_assert_ptr_nonnull(strstr(text, "device 0: "));
+	ck_assert_ptr_nonnull(strstr(text, "compute capability "));
+}
+END_TEST
+
+START_TEST(every_job_tells_its_candidates_to_those_who_debug)
+{
+	struct listener listener;
+
+	listener_open(&listener, DTCONV_LOG_DEBUG, "device to device: ");
+	pack_twice(&listener, "vector(200, 1, 2, double)", NULL);
+	ck_assert_uint_eq(listener.lines, 2);
+	ck_assert_ptr_nonnull(strstr(listener.text, "dtconv_pack_with: 8000 bytes"));
+	ck_assert_ptr_nonnull(strstr(listener.text, "cuda_copy "));
+	ck_assert_ptr_nonnull(
+		strstr(listener.text, " ns (chosen; strided kernel, 8-byte words)"));
+}
+END_TEST
+
+int main(void)
+{
+	/* A process forked from one with a context has no device. */
+	setenv("CK_FORK", "no", 1);
+	gpu_find();
+	gpu_open();
+	Suite *suite = suite_create("counters");
+	TCase *counting = fixture_case(suite, "counters", 30);
+
+	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
+	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, 4);
+	tcase_add_test(counting, images_are_made_once_and_found_again);
+	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
+	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
+	TCase *telling = fixture_case(suite, "telling", 30);
+	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
+	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);
+	tcase_add_test(telling, devices_are_named);
+	tcase_add_test(telling, what_moves_well_is_not_warned_of);
+	tcase_add_test(telling, every_job_tells_its_candidates_to_those_who_debug);
+	return fixture_run(suite);
+}
