@@ -331,6 +331,70 @@ START_TEST(unlike_shapes_go_together)
 }
 END_TEST
 
+#define MEMBERS 200
+
+static struct dtconv_type *long_struct(void)
+{
+	struct dtconv_type *members[MEMBERS], *type;
+	size_t lengths[MEMBERS];
+	ptrdiff_t disps[MEMBERS];
+
+	for (int i = 0; i < MEMBERS; i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "vector(%d, %d, %d, int)", 9 + i % 5,
+			 1 + i % 3, 5 + i % 4);
+		members[i] = fixture_type(text);
+		lengths[i] = 1;
+		disps[i] = 600 * i;
+	}
+	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, MEMBERS, lengths,
+						   disps, members, &type),
+			 0);
+	for (int i = 0; i < MEMBERS; i++)
+		dtconv_type_unref(members[i]);
+	return type;
+}
+
+/* Its parts are kept with the type: alone, and each of three in a batch. */
+START_TEST(a_struct_of_many_members_is_one_launch)
+{
+	struct scene scene;
+	size_t moved;
+
+	new_scene(&scene, 3);
+	for (int i = 0; i < 3; i++)
+		open_piece(&scene, long_struct(), 1, i > 0, ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	check_steady(&scene, 2);
+	fill(&scene);
+	for (int round = 0; round < 2; round++) {
+		size_t launched = gpu.standin ? gpu.standin->calls("cuLaunchKernel") : 0;
+		size_t copied = gpu.standin ? gpu.standin->calls("cuMemcpyAsync") : 0;
+
+		for (size_t i = 1; i < scene.count; i++)
+			ck_assert_int_eq(dtconv_pack(scene.entries[i].type, 1,
+						     scene.entries[i].buffer,
+						     scene.entries[i].packed,
+						     scene.entries[i].bytes, &moved),
+					 0);
+		ck_assert_int_eq(dtconv_unpack(scene.entries[0].type, 1,
+					       scene.entries[0].buffer,
+					       scene.entries[0].packed,
+					       scene.entries[0].bytes, &moved),
+				 0);
+		if (!gpu.standin)
+			continue;
+		ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 3);
+		ck_assert(!round || gpu.standin->calls("cuMemcpyAsync") == copied);
+	}
+	check(&scene);
+	close_scene(&scene);
+}
+END_TEST
+
 /* ---- streams and graphs -------------------------------------------------------------------- */
 
 #define MUST(call) gpu_must(gpu.call, #call)
@@ -507,6 +571,7 @@ int main(void)
 			    6 * ARENA_KINDS);
 	tcase_add_loop_test(moves, a_halo_is_one_launch_and_makes_nothing_anew, 0, 2);
 	tcase_add_test(moves, a_thousand_entries_are_one_launch);
+	tcase_add_test(moves, a_struct_of_many_members_is_one_launch);
 	tcase_add_test(moves, unlike_shapes_go_together);
 	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0, 2);
 	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2);

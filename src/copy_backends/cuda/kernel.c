@@ -12,6 +12,7 @@
 #include "log.h"
 #include "many.h"
 #include "rates.h"
+#include "sequence.h"
 #include "state.h"
 #include "submit.h"
 
@@ -57,13 +58,18 @@ static int plan(const struct dtc_cuda_submission *submission, struct dtc_gpu_lau
 	CUdeviceptr image;
 
 	int status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
-	if (status != DTCONV_ERR_UNSUPPORTED)
-		return status;
-	status = dtc_cuda_image_find(gpu.layout, submission->context, job->caller, &image);
-	if (status)
-		return status;
-	gpu.image = image;
-	return dtc_gpu_plan(&gpu, NULL, launch, &parts);
+	if (status == DTCONV_ERR_UNSUPPORTED) {
+		status = dtc_cuda_image_find(gpu.layout, submission->context, job->caller,
+					     &image);
+		if (status)
+			return status;
+		gpu.image = image;
+		status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
+	}
+	if (status == DTCONV_ERR_LIMIT)
+		status = dtc_cuda_sequence_plan(&gpu, submission->context, job->caller,
+						launch);
+	return status;
 }
 
 static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
@@ -101,7 +107,8 @@ static int move(struct dtc_cuda_submission *submission)
 		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
 					       "the driver's copy", true);
 	int status = plan(submission, &launch);
-	if (status == DTCONV_ERR_LIMIT)
+	/* More tiles than a grid has. */
+	if (status == DTCONV_ERR_UNSUPPORTED)
 		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
 					       "the driver's copy", true);
 	if (status) {
