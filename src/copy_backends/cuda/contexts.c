@@ -180,6 +180,7 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->handle = handle;
 	context->id = id;
 	pthread_mutex_init(&context->staging, NULL);
+	pthread_mutex_init(&context->lending, NULL);
 	return context;
 }
 
@@ -364,6 +365,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 		driver->StreamDestroy(context->stream);
 	if (context->flags.counters)
 		driver->MemFree(context->flags.counters);
+	if (context->loan)
+		driver->MemFree(context->loan);
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
 				DTC_CUDA_FLAGS * sizeof(uint64_t));
 	dtc_cuda_pinned_destroy(context, context->stages,
@@ -384,6 +387,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_mutex_destroy(&context->staging);
+		pthread_mutex_destroy(&context->lending);
 		dtc_free(cuda->context, context);
 	}
 }
