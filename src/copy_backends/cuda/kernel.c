@@ -98,12 +98,20 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 						NULL);
 }
 
+/* Whether kernels are there, and may touch both sides. */
+static bool has_kernels(const struct dtc_cuda_submission *submission)
+{
+	return atomic_load_explicit(&submission->context->loaded, memory_order_acquire) &&
+	       !dtc_cuda_submission_is_far(submission, &submission->job->user_memory) &&
+	       !dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+}
+
 static int move(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_launch launch;
 
-	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
+	if (!has_kernels(submission))
 		return dtc_cuda_submission_end(submission, dtc_cuda_copy_blocks(submission),
 					       "the driver's copy", true);
 	int status = plan(submission, &launch);

@@ -298,6 +298,21 @@ static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 	return dtc_cuda_submission_end(submission, result, call, false);
 }
 
+/* Whether kernels are there, and may touch all that is moved. */
+static bool has_kernels(const struct dtc_cuda_submission *submission,
+			const struct dtc_many *many)
+{
+	bool far =
+		!atomic_load_explicit(&submission->context->loaded, memory_order_acquire);
+
+	for (size_t i = 0; !far && i < many->count; i++)
+		far = dtc_cuda_submission_is_far(submission,
+						 &many->stretches[i]->user_memory) ||
+		      dtc_cuda_submission_is_far(submission,
+						 &many->stretches[i]->packed_memory);
+	return !far;
+}
+
 /* Without kernels: every stretch by the driver's copies. */
 static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_many *many)
 {
@@ -328,7 +343,7 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 {
 	int status = 0;
 
-	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
+	if (!has_kernels(submission, many))
 		return copy_all(submission, many);
 	if (many->changed || !kept->planned || kept->context != submission->context)
 		status = plan(submission, kept, many);

@@ -38,6 +38,13 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 			context->device, side);
 }
 
+bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
+				const struct dtc_memory *memory)
+{
+	return memory->kind == DTCONV_MEMORY_DEVICE && !memory->mapped &&
+	       memory->device >= 0 && memory->device != submission->context->device;
+}
+
 /* In a graph a flag would be written with the same value at each replay. */
 static int take_flag(struct dtc_cuda_submission *submission,
 		     const struct dtc_backend_ops *backend)
