@@ -43,7 +43,7 @@ struct dtc_mover;
 	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
 	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
 	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
-	X(FALLBACKS_PARTS, fallbacks_parts, "jobs copied because they had too many parts")   \
+	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
 	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
 	X(IMAGES_MADE, images_made, "programs copied to a device")                           \
 	X(IMAGES_FOUND, images_found, "jobs that found theirs there")

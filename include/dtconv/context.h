@@ -146,7 +146,7 @@ struct dtconv_counters {
 	uint64_t launches_many;        /**< structs of unlike members, in parts */
 	/* Jobs for kernels that went by the driver's copies. */
 	uint64_t fallbacks_loading; /**< no kernels were loaded (yet) */
-	uint64_t fallbacks_parts;   /**< they had too many parts */
+	uint64_t fallbacks_limits;  /**< no launch takes them: another device's memory, too many tiles */
 	uint64_t fallbacks_blocks;  /**< any job, moved by a copy for each block */
 	/* Types' programs on devices. */
 	uint64_t images_made;  /**< copied there */

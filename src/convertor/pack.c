@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving bytes: one-shot calls, fragments, started operations, and copies from layout to
- * layout. Pack and unpack are one path with a direction.
+ * Moving bytes: one-shot calls, fragments and started operations. Pack and unpack are one path with a
+ * direction.
  */
 #include "config.h"
 
@@ -19,8 +19,8 @@
 #include "log.h"
 #include "parallel.h"
 
-static void count_call(struct dtconv_context *context, enum dtc_direction direction,
-		       size_t bytes)
+void dtc_convertor_count_call(struct dtconv_context *context,
+			      enum dtc_direction direction, size_t bytes)
 {
 	bool pack = direction == DTC_PACK;
 
@@ -35,7 +35,7 @@ static inline void count_host_call(struct dtconv_context *context, enum dtc_dire
 {
 	if (DTC_LIKELY(!context->counting))
 		return;
-	count_call(context, direction, bytes);
+	dtc_convertor_count_call(context, direction, bytes);
 	dtc_tally_job(context, DTC_HOST_PLACE, bytes);
 }
 
@@ -56,8 +56,7 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 	return status;
 }
 
-/* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
-static inline int move_on_host(const struct dtc_move *move, size_t *moved)
+int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved)
 {
 	*moved = 0;
 	if (DTC_UNLIKELY(dtc_is_host_forbidden(move->context, move->placement.forbidden)))
@@ -80,7 +79,7 @@ static inline int move_native(const struct dtc_move *move, size_t *moved)
 {
 	if (DTC_LIKELY(dtc_device_is_needless(move->context, &move->placement, move->user,
 					      move->packed)))
-		return move_on_host(move, moved);
+		return dtc_convertor_move_on_host(move, moved);
 	return dtc_device_move(move, moved);
 }
 
@@ -194,7 +193,7 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 					       .caller = caller };
 
 		status = move_native(&move, &done);
-		count_call(type->context, direction, done);
+		dtc_convertor_count_call(type->context, direction, done);
 	}
 	if (moved)
 		*moved = done;
@@ -330,7 +329,7 @@ static int move_next(struct dtconv_convertor *convertor, char *packed, size_t by
 				 ? move_checked(convertor, packed, bytes, moved, caller)
 				 : move_some(convertor, packed, bytes, moved, caller);
 
-	count_call(convertor->type->context, convertor->direction, *moved);
+	dtc_convertor_count_call(convertor->type->context, convertor->direction, *moved);
 	return status;
 }
 
@@ -530,7 +529,8 @@ static int start_next(struct dtconv_convertor *convertor, char *packed, size_t b
 	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
 	int status = dtc_device_start(&move, &operation->event, &operation->moved);
 
-	count_call(convertor->type->context, convertor->direction, operation->moved);
+	dtc_convertor_count_call(convertor->type->context, convertor->direction,
+				 operation->moved);
 	return status;
 }
 
@@ -610,112 +610,4 @@ int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 	if (status)
 		return status;
 	return complete(convertor, dtc_device_wait(&convertor->operation.event), moved);
-}
-
-/* ---- copies -------------------------------------------------------------------------------- */
-
-/* Bytes packed between two layouts at a time: they stay in the first cache. */
-#define COPY_BYTES 2048
-
-static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
-			    const struct dtconv_type *target_type, size_t target_count,
-			    enum dtconv_signature_relation *relation)
-{
-	int status = dtconv_type_compare_signature(source_type, source_count, target_type,
-						   target_count, relation);
-
-	if (status || *relation != DTCONV_SIGNATURE_DIFFERENT)
-		return status;
-	return DTC_FAIL(source_type->context, DTCONV_ERR_SIGNATURE,
-			"dtconv_copy: the source's signature differs from the target's");
-}
-
-/* One side of a copy. */
-struct end {
-	const struct dtconv_type *type;
-	struct dtc_cursor cursor;
-	char *data;
-};
-
-/* The buffer between the two is the host's; their own memory may be anyone's. */
-static int move_end(struct end *end, char *buffer, size_t bytes, enum dtc_direction direction,
-		    size_t *moved)
-{
-	struct dtc_cursor *cursor = &end->cursor;
-	const struct dtc_move move = { .context = end->type->context,
-				       .cursor = cursor,
-				       .bounds = &end->type->bounds,
-				       .type = end->type,
-				       .user = end->data,
-				       .packed = buffer,
-				       .bytes = (size_t)DTC_MIN(
-					       bytes, cursor->size - cursor->position),
-				       .direction = direction,
-				       .placement = { .packed = DTCONV_MEMORY_HOST },
-				       .caller = "dtconv_copy" };
-
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)) &&
-	    !dtc_is_host_forbidden(move.context, 0))
-		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction, moved);
-	return dtc_device_move(&move, moved);
-}
-
-/* Pack into a small buffer and unpack it again until either side ends. */
-static int copy_through(struct end *source, struct end *target, size_t *copied)
-{
-	const struct dtc_cursor *from = &source->cursor, *to = &target->cursor;
-	char buffer[COPY_BYTES];
-	size_t packed, unpacked;
-	int status = 0;
-
-	*copied = 0;
-	while (!status && from->position < from->size && to->position < to->size) {
-		size_t room = (size_t)DTC_MIN(to->size - to->position, (uint64_t)sizeof(buffer));
-
-		status = move_end(source, buffer, room, DTC_PACK, &packed);
-		if (status)
-			break;
-		status = move_end(target, buffer, packed, DTC_UNPACK, &unpacked);
-		*copied += unpacked;
-	}
-	return status;
-}
-
-int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void *source,
-		struct dtconv_type *target_type, size_t target_count, void *target,
-		size_t *moved)
-{
-	if (!source_type || !target_type)
-		return DTCONV_ERR_INVAL;
-	struct end from = { .type = source_type, .data = (char *)(uintptr_t)source };
-	struct end to = { .type = target_type, .data = target };
-	enum dtconv_signature_relation relation;
-	size_t copied = 0;
-
-	if (moved)
-		*moved = 0;
-	if (source_type->context != target_type->context)
-		return DTC_FAIL(source_type->context, DTCONV_ERR_INVAL,
-				"%s: target_type (argument 4) was made in another context",
-				__func__);
-	int status = dtc_convertor_aim(&from.cursor, source_type, source_count, __func__,
-				       "source_type (argument 1)");
-	if (!status)
-		status = dtc_convertor_aim(&to.cursor, target_type, target_count, __func__,
-					   "target_type (argument 4)");
-	if (!status)
-		status = check_signatures(source_type, source_count, target_type, target_count,
-					  &relation);
-	if (status)
-		return status;
-	status = copy_through(&from, &to, &copied);
-	count_call(source_type->context, DTC_PACK, copied);
-	count_call(source_type->context, DTC_UNPACK, copied);
-	if (moved)
-		*moved = copied;
-	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
-		return DTC_FAIL(source_type->context, DTCONV_ERR_TRUNCATE,
-				"%s: the source has %zu packed bytes, the target room for %zu",
-				__func__, (size_t)from.cursor.size, (size_t)to.cursor.size);
-	return status;
 }

@@ -13,6 +13,10 @@ int dtc_plan_place(const struct dtc_question *question);
 /* The cheapest backend that can do what is asked, or NULL. */
 const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question);
 
+/* The same for a stretch that may be moved with others: a backend that does so, if it is no host's work. */
+const struct dtc_backend_ops *dtc_plan_choose_together(
+	const struct dtc_question *question);
+
 /* Fail with UNSUPPORTED, and say why nobody may do what is asked. */
 int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *question,
 		    const char *caller);

@@ -22,6 +22,15 @@ static int find_place(const char *name)
 	return -1;
 }
 
+void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many)
+{
+	if (!many->context->counting)
+		return;
+	int place = find_place(backend->name);
+	for (size_t i = 0; i < many->count; i++)
+		dtc_tally_job(many->context, (size_t)place, many->stretches[i]->bytes);
+}
+
 static uint64_t look(_Atomic uint64_t *value)
 {
 	return atomic_load_explicit(value, memory_order_relaxed);

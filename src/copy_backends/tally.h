@@ -8,6 +8,9 @@
 
 #include "context.h"
 
+struct dtc_backend_ops;
+struct dtc_many;
+
 /* The host's place in the registry, known where the planner is not asked. */
 #define DTC_HOST_PLACE 0
 
@@ -21,6 +24,9 @@ static inline void dtc_tally_job(struct dtconv_context *context, size_t place, u
 	atomic_fetch_add_explicit(&tally->jobs, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&tally->bytes, bytes, memory_order_relaxed);
 }
+
+/* Count what a backend moves together: a job each. */
+void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many);
 
 /* Write what is not 0 to the log, if the context was asked to. */
 void dtc_tally_tell(struct dtconv_context *context);

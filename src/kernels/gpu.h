@@ -95,6 +95,28 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 		      const struct dtc_gpu_parts *parts, struct dtc_gpu_launch *launch,
 		      uint32_t *needed);
 
+/* Plan one job by the general kernel, which takes the type's image. */
+int dtc_gpu_plan_general(const struct dtc_gpu_job *job, const char *reason,
+			 struct dtc_gpu_launch *launch);
+
+/*
+ * The parts of one instance of a type, in device memory, for any job whose places are the same modulo 16
+ * bytes. They are planned as dtc_gpu_plan_many plans dtc_gpu_sequence_job of any such job.
+ */
+struct dtc_gpu_sequence {
+	const struct dtc_gpu_part *parts; /* the host's copy */
+	uint32_t count;
+	uint32_t tiles; /* the grid that was planned */
+	uint64_t device;
+};
+
+struct dtc_gpu_job dtc_gpu_sequence_job(const struct dtc_gpu_job *job);
+
+/* Plan a job of one instance by such parts. */
+void dtc_gpu_plan_sequence(const struct dtc_gpu_job *job,
+			   const struct dtc_gpu_sequence *sequence,
+			   struct dtc_gpu_launch *launch);
+
 /* ---- the device's copy of a program ------------------------------------------------------------ */
 
 /* The bytes of a program that a device needs: its operations, then its tables. */

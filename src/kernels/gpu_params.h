@@ -268,12 +268,34 @@ struct dtc_gpu_part {
 /* What the threads of a block share: a part and its number. */
 #define DTC_GPU_MANY_SHARED_BYTES (sizeof(struct dtc_gpu_part) + 8)
 
+/*
+ * How parts in device memory are to be taken: where they are and what of them is to be moved is not written
+ * into them, so that they serve any buffer. All zero but @end, which is the highest number: as they are.
+ */
+struct dtc_gpu_taken {
+	uint64_t user;   /* to be added to the parts' addresses */
+	uint64_t packed; /* the same */
+	uint64_t begin;  /* only [begin, end) is moved, in the parts' packed addresses */
+	uint64_t end;
+	uint32_t first_tile; /* that of the launch's first block */
+	uint32_t reserved;
+};
+
+/* Of a part's words, those that are taken in another way. */
+#define DTC_GPU_WORD_USER   1u
+#define DTC_GPU_WORD_PACKED 2u
+#define DTC_GPU_WORD_BEGIN  3u
+#define DTC_GPU_WORD_END    4u
+
 struct dtc_gpu_many_params {
 	struct dtc_gpu_done done;
 	uint64_t parts; /* address of the parts, or 0: they are here */
 	uint32_t part_count;
 	uint32_t reserved;
-	struct dtc_gpu_part inline_parts[DTC_GPU_INLINE_PARTS];
+	union {
+		struct dtc_gpu_part inline_parts[DTC_GPU_INLINE_PARTS];
+		struct dtc_gpu_taken taken;
+	} u;
 };
 
 #endif

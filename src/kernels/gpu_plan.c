@@ -23,6 +23,17 @@
 _Static_assert(sizeof(struct dtc_gpu_periodic_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 _Static_assert(sizeof(struct dtc_gpu_many_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 
+/* A part's words, whichever kind it is of. */
+#define IS_WORD(member, word)                                                      \
+	_Static_assert(offsetof(struct dtc_gpu_part, u.nest.member) == 8 * (word), \
+		       "moved");                                                   \
+	_Static_assert(offsetof(struct dtc_gpu_part, u.walk.member) == 8 * (word), \
+		       "moved")
+IS_WORD(user, DTC_GPU_WORD_USER);
+IS_WORD(packed, DTC_GPU_WORD_PACKED);
+IS_WORD(begin, DTC_GPU_WORD_BEGIN);
+IS_WORD(end, DTC_GPU_WORD_END);
+
 /* ---- names -------------------------------------------------------------------------------------- */
 
 struct entry {
@@ -219,7 +230,7 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 		      uint32_t *needed)
 {
 	struct dtc_gpu_many_params *params = &launch->params.many;
-	struct listing listing = { params->inline_parts, DTC_GPU_INLINE_PARTS, 0, 0 };
+	struct listing listing = { params->u.inline_parts, DTC_GPU_INLINE_PARTS, 0, 0 };
 	uint64_t bytes = 0;
 
 	memset(launch, 0, sizeof(*launch));
@@ -239,6 +250,7 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 		if (!parts || parts->capacity < listing.count)
 			return DTCONV_ERR_LIMIT;
 		params->parts = parts->device;
+		params->u.taken = (struct dtc_gpu_taken){ .end = UINT64_MAX };
 		listing = (struct listing){ parts->host, parts->capacity, 0, 0 };
 	}
 	params->part_count = listing.count;
@@ -251,7 +263,92 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 	return set_grid(launch, listing.tiles);
 }
 
+/* ---- kept sequences ----------------------------------------------------------------------------- */
+
+/* What places modulo this have in common is written into parts: it decides their words. */
+#define PLACES UINT64_C(16)
+
+/* Where byte 0 of the job's stream would be packed. */
+static uint64_t packed_origin(const struct dtc_gpu_job *job)
+{
+	return job->packed - job->begin;
+}
+
+struct dtc_gpu_job dtc_gpu_sequence_job(const struct dtc_gpu_job *job)
+{
+	struct dtc_gpu_job model = *job;
+
+	model.user = job->user % PLACES;
+	model.packed = packed_origin(job) % PLACES;
+	model.begin = 0;
+	model.end = job->layout->size;
+	return model;
+}
+
+/* Where a part of a sequence begins, in the packed addresses of its parts. */
+static uint64_t begin_of(const struct dtc_gpu_part *part)
+{
+	if (part->kind == DTC_GPU_PART_WALK)
+		return part->u.walk.packed + part->u.walk.begin;
+	return part->u.nest.packed + part->u.nest.begin;
+}
+
+/* The last part that begins at @position or before. */
+static uint32_t find_part(const struct dtc_gpu_sequence *sequence, uint64_t position)
+{
+	uint32_t low = 0, n = sequence->count;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		low += begin_of(&sequence->parts[low + half]) <= position ? half : 0;
+		n -= half;
+	}
+	return low;
+}
+
+void dtc_gpu_plan_sequence(const struct dtc_gpu_job *job,
+			   const struct dtc_gpu_sequence *sequence,
+			   struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_many_params *params = &launch->params.many;
+	uint64_t shift = packed_origin(job) % PLACES;
+	uint32_t first = find_part(sequence, shift + job->begin);
+	uint32_t last = find_part(sequence, shift + job->end - 1);
+	uint32_t first_tile = sequence->parts[first].first_tile;
+	uint32_t end_tile = last + 1 < sequence->count
+				    ? sequence->parts[last + 1].first_tile
+				    : sequence->tiles;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->class = DTC_GPU_CLASS_MANY;
+	launch->kernel =
+		by_direction(job->direction, DTC_GPU_many_pack, DTC_GPU_many_unpack);
+	launch->bytes = job->end - job->begin;
+	launch->word = 1;
+	launch->run_bytes = job->layout->size / sequence->count;
+	launch->shared_bytes = DTC_GPU_MANY_SHARED_BYTES;
+	params->parts = sequence->device;
+	params->part_count = sequence->count;
+	params->u.taken = (struct dtc_gpu_taken){
+		.user = job->user - job->user % PLACES,
+		.packed = packed_origin(job) - shift,
+		.begin = shift + job->begin,
+		.end = shift + job->end,
+		.first_tile = first_tile,
+	};
+	(void)set_grid(launch, end_tile - first_tile);
+}
+
 /* ---- one job ------------------------------------------------------------------------------------ */
+
+int dtc_gpu_plan_general(const struct dtc_gpu_job *job, const char *reason,
+			 struct dtc_gpu_launch *launch)
+{
+	memset(launch, 0, sizeof(*launch));
+	launch->bytes = job->end - job->begin;
+	return plan_general(job, reason, launch);
+}
 
 typedef uint64_t (*plan_fn)(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			    struct dtc_gpu_launch *launch, const char **reason);
@@ -293,7 +390,5 @@ int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *part
 	}
 	if (is_sequence(&shape))
 		return dtc_gpu_plan_many(job, 1, parts, launch, needed);
-	memset(launch, 0, sizeof(*launch));
-	launch->bytes = job->end - job->begin;
-	return plan_general(job, reason, launch);
+	return dtc_gpu_plan_general(job, reason, launch);
 }

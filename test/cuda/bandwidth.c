@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How fast layouts in device memory are packed and unpacked, beside the device's own copy of as many
- * bytes: one line a layout and direction, by the device's clock. Bytes are test_conformance's business.
+ * bytes: one line a layout and direction, by the device's clock; and a halo of 26 faces by calls and in one batch, by
+ * the wall clock until done. Bytes are test_conformance's business.
  * usage: bandwidth [MEBIBYTES]    (packed; default 256)
  */
 #include "config.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <dtconv/dtconv.h>
 
@@ -208,6 +210,132 @@ static void measure_indexed(const struct bench *bench, const char *name, size_t 
 	free(disps);
 }
 
+/* ---- halos --------------------------------------------------------------------------------- */
+
+#define FACES 26
+#define SIDE  256 /* doubles along a box, of which the outermost are the halo's */
+#define TRIES 101
+
+/* The faces, edges and corners of a box, one deep, and where they are packed. */
+struct halo {
+	struct dtconv_batch_entry entries[FACES];
+	size_t bytes;
+};
+
+/* Along one axis: the first inner layer, all of them, the last. */
+static void write_axis(char *sub, char *start, int at, const char *comma)
+{
+	static const int first[] = { 1, 1, SIDE - 2 };
+
+	sprintf(sub + strlen(sub), "%d%s", at == 1 ? SIDE - 2 : 1, comma);
+	sprintf(start + strlen(start), "%d%s", first[at], comma);
+}
+
+static bool open_face(const struct bench *bench, struct halo *halo, int face,
+		      size_t index)
+{
+	struct dtconv_batch_entry *entry = &halo->entries[index];
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	char sub[64] = "", start[64] = "", text[256];
+
+	write_axis(sub, start, face / 9, ",");
+	write_axis(sub, start, face / 3 % 3, ",");
+	write_axis(sub, start, face % 3, "");
+	snprintf(text, sizeof(text), "subarray([%d,%d,%d], [%s], [%s], c, double)", SIDE,
+		 SIDE, SIDE, sub, start);
+	if (dtconv_type_parse(bench->context, text, strlen(text), &entry->type) ||
+	    dtconv_type_commit(entry->type) || dtconv_type_query(entry->type, &attr))
+		return false;
+	entry->count = 1;
+	entry->buffer = (void *)(uintptr_t)bench->user;
+	entry->packed = (void *)(uintptr_t)(bench->packed + halo->bytes);
+	entry->bytes = attr.size;
+	halo->bytes += (attr.size + 127) / 128 * 128;
+	return true;
+}
+
+/* The largest faces are in the middle of each direction; the middle of all is no face. */
+static bool open_halo(const struct bench *bench, struct halo *halo)
+{
+	size_t index = 0;
+
+	*halo = (struct halo){ .bytes = 0 };
+	for (int face = 0; face < FACES + 1; face++)
+		if (face != 13 && !open_face(bench, halo, face, index++))
+			return false;
+	return true;
+}
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Entries one after the other, each by a call. */
+static int run_calls(const struct dtconv_batch_entry entries[], size_t count)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < count; i++)
+		status = dtconv_pack(entries[i].type, 1, entries[i].buffer,
+				     entries[i].packed, entries[i].bytes, NULL);
+	return status;
+}
+
+/* Median microseconds until done, by the wall clock: of a batch, or of calls if there is none; 0: failed. */
+static double time_halo(const struct dtconv_batch_entry entries[], size_t count,
+			struct dtconv_batch *batch)
+{
+	double times[TRIES];
+
+	for (int i = -5; i < TRIES; i++) {
+		double begin = now_us();
+
+		if (batch ? dtconv_batch_run(batch, NULL) : run_calls(entries, count))
+			return 0;
+		if (i >= 0)
+			times[i] = now_us() - begin;
+	}
+	qsort(times, TRIES, sizeof(times[0]), compare_doubles);
+	return times[TRIES / 2];
+}
+
+/* 26 packs, one batch of them, and the face that is dearest alone: of columns of single doubles. */
+static void measure_halo(const struct bench *bench)
+{
+	struct dtconv_batch *batch = NULL;
+	struct halo halo;
+
+	if (!open_halo(bench, &halo) || halo.bytes > bench->bytes ||
+	    (size_t)SIDE * SIDE * SIDE * 8 > bench->span) {
+		printf("halo: does not fit\n");
+		return;
+	}
+	if (dtconv_batch_create(bench->context, halo.entries, FACES, NULL, &batch)) {
+		fail(bench, "halo");
+		return;
+	}
+	double calls = time_halo(halo.entries, FACES, NULL);
+	double together = time_halo(halo.entries, FACES, batch);
+	double face = time_halo(&halo.entries[12], 1, NULL);
+	printf("halo of %d^3 doubles, 26 faces: %.1f us by calls, %.1f us in a batch (%.1f x faster), "
+	       "one face %.1f us (batch: %.2f x)\n",
+	       SIDE, calls, together, calls / together, face, together / face);
+	dtconv_batch_destroy(batch);
+	for (size_t i = 0; i < FACES; i++)
+		dtconv_type_unref(halo.entries[i].type);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench bench = { .bytes = (argc > 1 ? strtoul(argv[1], NULL, 10) : 256) << 20 };
@@ -221,6 +349,7 @@ int main(int argc, char **argv)
 		measure_text(&bench, i);
 	measure_indexed(&bench, "1 to 64 doubles", 64, 64);
 	measure_indexed(&bench, "single doubles", 1, 2);
+	measure_halo(&bench);
 	dtconv_context_destroy(bench.context);
 	return 0;
 }

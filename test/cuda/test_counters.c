@@ -115,7 +115,7 @@ START_TEST(launches_are_counted_by_class)
 				  now.launches_transposing + now.launches_general +
 				  now.launches_many,
 			  1);
-	ck_assert_uint_eq(now.fallbacks_loading + now.fallbacks_parts + now.fallbacks_blocks, 0);
+	ck_assert_uint_eq(now.fallbacks_loading + now.fallbacks_limits + now.fallbacks_blocks, 0);
 }
 END_TEST
 

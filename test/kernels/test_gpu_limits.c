@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -317,6 +318,98 @@ START_TEST(parts_that_do_not_fit_are_counted)
 }
 END_TEST
 
+#define MEMBERS 120
+
+/* A struct of many unlike members, one of them a table. */
+static struct dtconv_type *long_struct(void)
+{
+	struct dtconv_type *members[MEMBERS], *type;
+	size_t lengths[MEMBERS];
+	ptrdiff_t disps[MEMBERS];
+
+	for (int i = 0; i < MEMBERS; i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "hvector(%d, %d, %d, byte)", 9 + i % 5,
+			 1 + i * 7 % 31, 32 + i % 13);
+		members[i] = fixture_type(i % 40 == 7
+						  ? "indexed([1,2,1,3,1,2,1,2,1,5],"
+						    "[0,9,20,30,40,50,60,70,80,90],short)"
+						  : text);
+		lengths[i] = 1;
+		disps[i] = 700 * i;
+	}
+	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, MEMBERS, lengths,
+						   disps, members, &type),
+			 0);
+	for (int i = 0; i < MEMBERS; i++)
+		dtconv_type_unref(members[i]);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	return type;
+}
+
+static void move_by_sequence(const struct dtc_gpu_job *job)
+{
+	struct dtc_gpu_job model = dtc_gpu_sequence_job(job);
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_parts room = { NULL, 0, 0 };
+	uint32_t needed;
+
+	ck_assert_int_eq(dtc_gpu_plan_many(&model, 1, NULL, &launch, &needed),
+			 DTCONV_ERR_LIMIT);
+	room = (struct dtc_gpu_parts){ calloc(needed, sizeof(room.host[0])), needed, 0 };
+	room.device = (uintptr_t)room.host;
+	ck_assert_int_eq(dtc_gpu_plan_many(&model, 1, &room, &launch, &needed), 0);
+	const struct dtc_gpu_sequence sequence = { room.host, needed, launch.grid,
+						   room.device };
+	/* Any job that lies alike. */
+	dtc_gpu_plan_sequence(job, &sequence, &launch);
+	ck_assert_uint_eq(launch.class, DTC_GPU_CLASS_MANY);
+	gpu_launch(&launch);
+	free(room.host);
+}
+
+START_TEST(kept_parts_serve_any_place_and_cut)
+{
+	struct choices choices = fixture_choices(0x736571 + (uint64_t)_i);
+	struct dtconv_type *type = long_struct();
+	struct gpu_type gpu;
+	struct stage stage;
+
+	ck_assert_int_eq(stage_open(&stage, type, 1, choose(&choices, 64),
+				    choose(&choices, 64), (uint64_t)_i),
+			 0);
+	gpu_type_open(&gpu, type);
+	unsigned char *packed = aligned_alloc(64, stage.bytes / 64 * 64 + 256);
+	size_t longest = 1 + choose(&choices, _i % 2 ? 3000 : (uint32_t)stage.bytes);
+	stage_blank(&stage);
+	for (size_t at = 0, bytes; at < stage.bytes; at += bytes) {
+		size_t shift = 64 + choose(&choices, 32);
+
+		bytes = 1 + choose(&choices, (uint32_t)longest);
+		bytes = bytes < stage.bytes - at ? bytes : stage.bytes - at;
+		stage_guard(packed, bytes + 160);
+		struct dtc_gpu_job job = gpu_job(&gpu, 1, stage.source, packed + shift,
+						 at, at + bytes, DTC_PACK);
+		move_by_sequence(&job);
+		ck_assert(!memcmp(packed + shift, stage.stream + at, bytes));
+		job.direction = DTC_UNPACK;
+		job.user = (uintptr_t)stage.target;
+		move_by_sequence(&job);
+		stage_deliver(&stage, at, bytes);
+		for (size_t i = 0; i < bytes; i++)
+			packed[shift + i] = stage_guard_byte(shift + i);
+		ck_assert_uint_eq(stage_guard_first_wrong(packed, bytes + 160),
+				  STAGE_RIGHT);
+	}
+	fixture_arrived(&stage);
+	free(packed);
+	gpu_type_close(&gpu);
+	stage_close(&stage);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(nothing_is_no_launch)
 {
 	struct dtconv_type *type = fixture_type("vector(5, 1, 2, int)");
@@ -370,6 +463,7 @@ int main(void)
 	tcase_add_loop_test(pages, types_may_end_at_an_unmapped_page, 0, layout_count);
 	tcase_add_test(many, unlike_jobs_move_in_one_launch);
 	tcase_add_test(many, parts_that_do_not_fit_are_counted);
+	tcase_add_loop_test(many, kept_parts_serve_any_place_and_cut, 0, 40);
 	tcase_add_test(many, nothing_is_no_launch);
 	tcase_add_test(many, tables_need_their_image);
 	return fixture_run(suite);

@@ -247,6 +247,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
+	.lend = dtc_cuda_lend,
 	.describe = describe,
 	.close = close_vendor,
 };

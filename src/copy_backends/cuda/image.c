@@ -22,13 +22,18 @@ static void free_memory(struct dtc_cuda_context *context, CUdeviceptr memory)
 	context->cuda->driver.MemFree(memory);
 }
 
+void dtc_cuda_image_drop(struct dtc_cuda_context *context, CUdeviceptr memory)
+{
+	if (memory)
+		dtc_cuda_worker_do(context, free_memory, memory);
+}
+
 static void release(struct dtc_layout_image *base)
 {
 	struct image *image = (struct image *)base;
 	struct dtc_cuda_context *context = image->context;
 
-	if (image->memory)
-		dtc_cuda_worker_do(context, free_memory, image->memory);
+	dtc_cuda_image_drop(context, image->memory);
 	dtc_free(context->cuda->context, image);
 }
 
@@ -43,14 +48,17 @@ static CUdeviceptr find(const struct dtc_layout *layout, const struct dtc_cuda_c
 	return 0;
 }
 
-static void hang_in(struct dtc_layout *layout, struct image *image)
+/* Immutable to everyone else, a layout has a list of images that is made for growing. */
+void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
+			    struct dtc_layout_image *image)
 {
+	struct dtc_layout *open = (struct dtc_layout *)(uintptr_t)layout;
 	struct dtc_layout_image *first =
-		atomic_load_explicit(&layout->images, memory_order_relaxed);
+		atomic_load_explicit(&open->images, memory_order_relaxed);
 
 	do
-		image->base.next = first;
-	while (!atomic_compare_exchange_weak(&layout->images, &first, &image->base));
+		image->next = first;
+	while (!atomic_compare_exchange_weak(&open->images, &first, image));
 }
 
 /* ---- making ---------------------------------------------------------------------------- */
@@ -84,19 +92,16 @@ static CUresult allocate(struct dtc_cuda_context *context, CUdeviceptr *memory, 
 	return result;
 }
 
-static CUresult copy_program(struct image *image, const struct dtc_program *program, void *scratch)
+CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
+			      size_t length, CUdeviceptr *memory)
 {
-	size_t bytes = dtc_gpu_image_bytes(program);
+	CUresult result = allocate(context, memory, length);
 
-	dtc_gpu_image_write(program, scratch);
-	CUresult result = allocate(image->context, &image->memory, bytes);
-	if (!result)
-		result = upload(image->context, image->memory, scratch, bytes);
-	return result;
+	return result ? result : upload(context, *memory, bytes, length);
 }
 
-static int make(struct dtc_layout *layout, struct dtc_cuda_context *context, const char *caller,
-		CUdeviceptr *memory)
+static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
+		const char *caller, CUdeviceptr *memory)
 {
 	struct dtconv_context *owner = context->cuda->context;
 	size_t bytes = dtc_gpu_image_bytes(layout->program);
@@ -106,7 +111,9 @@ static int make(struct dtc_layout *layout, struct dtc_cuda_context *context, con
 
 	if (image && scratch) {
 		*image = (struct image){ .base = { .release = release }, .context = context };
-		CUresult result = copy_program(image, layout->program, scratch);
+		dtc_gpu_image_write(layout->program, scratch);
+		CUresult result =
+			dtc_cuda_image_place(context, scratch, bytes, &image->memory);
 		if (result)
 			status = dtc_cuda_fail(context, result, "the copy of a type's program",
 					       caller);
@@ -122,7 +129,7 @@ static int make(struct dtc_layout *layout, struct dtc_cuda_context *context, con
 		return status;
 	}
 	*memory = image->memory;
-	hang_in(layout, image);
+	dtc_cuda_image_hang_in(layout, &image->base);
 	return 0;
 }
 
@@ -136,8 +143,7 @@ int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context
 		dtc_context_count(owner, DTC_COUNT_IMAGES_FOUND, 1);
 		return 0;
 	}
-	/* Immutable to everyone else; the list of images is made for growing. */
-	int status = make((struct dtc_layout *)(uintptr_t)layout, context, caller, memory);
+	int status = make(layout, context, caller, memory);
 	if (!status)
 		dtc_context_count(owner, DTC_COUNT_IMAGES_MADE, 1);
 	return status;

@@ -11,4 +11,17 @@
 int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
 			const char *caller, CUdeviceptr *memory);
 
+/* ---- for others that keep something with a layout ---------------------------------------- */
+
+/* Put bytes into new memory of the device, which is in @memory also after a failure; waits for the copy. */
+CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
+			      size_t length, CUdeviceptr *memory);
+
+/* Give memory of the device back; 0 is allowed. Does not wait. */
+void dtc_cuda_image_drop(struct dtc_cuda_context *context, CUdeviceptr memory);
+
+/* From now on the layout releases the image. */
+void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
+			    struct dtc_layout_image *image);
+
 #endif

@@ -10,7 +10,9 @@
 #include "context.h"
 #include "image.h"
 #include "log.h"
+#include "many.h"
 #include "rates.h"
+#include "sequence.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -93,13 +95,18 @@ static int plan(const struct dtc_cuda_submission *submission, struct dtc_gpu_lau
 	CUdeviceptr image;
 
 	int status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
-	if (status != DTCONV_ERR_UNSUPPORTED)
-		return status;
-	status = dtc_cuda_image_find(gpu.layout, submission->context, job->caller, &image);
-	if (status)
-		return status;
-	gpu.image = image;
-	return dtc_gpu_plan(&gpu, NULL, launch, &parts);
+	if (status == DTCONV_ERR_UNSUPPORTED) {
+		status = dtc_cuda_image_find(gpu.layout, submission->context, job->caller,
+					     &image);
+		if (status)
+			return status;
+		gpu.image = image;
+		status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
+	}
+	if (status == DTCONV_ERR_LIMIT)
+		status = dtc_cuda_sequence_plan(&gpu, submission->context, job->caller,
+						launch);
+	return status;
 }
 
 static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
@@ -112,28 +119,6 @@ static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gp
 		launch->params.done = (struct dtc_gpu_done){ .flag = flags->device + word,
 							     .value = event->value,
 							     .counter = flags->counters + word };
-}
-
-static CUresult launch_kernel(const struct dtc_cuda_submission *submission,
-			      struct dtc_gpu_launch *launch)
-{
-	void *params[] = { &launch->params };
-
-	set_flag(submission, launch);
-	return submission->driver->LaunchKernel(submission->context->functions[launch->kernel],
-						launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1,
-						launch->shared_bytes, submission->stream, params,
-						NULL);
-}
-
-/* Without a kernel, for the reason that is counted. */
-static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter counter,
-			const char *reason)
-{
-	dtc_context_count(submission->job->context, counter, 1);
-	return dtc_cuda_submission_end(submission,
-				       dtc_cuda_copy_blocks(submission, reason),
-				       "the driver's copy", true);
 }
 
 static enum dtc_counter counter_of(enum dtc_gpu_class class)
@@ -150,6 +135,39 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 	return counters[class];
 }
 
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch, bool flag)
+{
+	void *params[] = { &launch->params };
+
+	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
+	if (flag)
+		set_flag(submission, launch);
+	CUresult result = submission->driver->LaunchKernel(
+		submission->context->functions[launch->kernel], launch->grid, 1, 1, DTC_GPU_BLOCK,
+		1, 1, launch->shared_bytes, submission->stream, params, NULL);
+	if (!result)
+		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
+	return result;
+}
+
+/* Without a kernel, for the reason that is counted. */
+static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter counter,
+			const char *reason)
+{
+	dtc_context_count(submission->job->context, counter, 1);
+	return dtc_cuda_submission_end(submission,
+				       dtc_cuda_copy_blocks(submission, reason),
+				       "the driver's copy", true);
+}
+
+/* Whether kernels may not touch a side. */
+static bool is_far(const struct dtc_cuda_submission *submission)
+{
+	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
+	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+}
+
 static int move(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
@@ -158,19 +176,20 @@ static int move(struct dtc_cuda_submission *submission)
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
 				    "no kernels are loaded");
+	if (is_far(submission))
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
+				    "another device's memory is not for kernels");
 	int status = plan(submission, &launch);
-	if (status == DTCONV_ERR_LIMIT)
-		return copy_instead(submission, DTC_COUNT_FALLBACKS_PARTS,
-				    "it has more parts than a launch takes");
+	if (status == DTCONV_ERR_UNSUPPORTED)
+		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
+				    "it has more tiles than a launch takes");
 	if (status) {
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = launch_kernel(submission, &launch);
-	if (!result) {
-		dtc_context_count(job->context, counter_of(launch.class), 1);
+	CUresult result = dtc_cuda_launch(submission, &launch, true);
+	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
-	}
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
 }
 
@@ -190,5 +209,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.estimate = estimate,
 	.detail = detail,
 	.submit = submit,
+	.submit_many = dtc_cuda_many_submit,
+	.forget = dtc_cuda_many_forget,
 	.test = dtc_cuda_event_test,
 };

@@ -28,6 +28,9 @@
 #define DTC_CUDA_STAGES 4
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
+/* Memory that is lent to copies inside a device: it stays in the device's cache. */
+#define DTC_CUDA_LOAN_BYTES ((size_t)8 << 20)
+
 struct dtc_cuda;
 
 /* Words of pinned memory that the device writes when a job is done. */
@@ -58,6 +61,8 @@ struct dtc_cuda_context {
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	pthread_mutex_t lending;   /* held by who has the loan */
+	CUdeviceptr loan;          /* 0 until first used */
 };
 
 /* A call for the thread that may block. */
@@ -124,6 +129,11 @@ CUresult dtc_cuda_pinned_create(struct dtc_cuda_context *context, size_t bytes, 
 
 /* Give it back; waits until the device is idle. NULL is allowed. */
 void dtc_cuda_pinned_destroy(struct dtc_cuda_context *context, void *memory, size_t bytes);
+
+/* ---- loan.c: memory of the device for a while -------------------------------------------- */
+
+bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
+		   struct dtc_loan *loan);
 
 /* ---- worker.c: calls that may block ---------------------------------------------------- */
 

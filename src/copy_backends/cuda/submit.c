@@ -22,9 +22,8 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
-/* Only devices that were given access reach mapped memory; a kernel of another breaks its context. */
-static int check_access(const struct dtc_cuda_submission *submission,
-			const struct dtc_memory *memory, const char *side)
+int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
+				     const struct dtc_memory *memory, const char *side)
 {
 	const struct dtc_cuda_context *context = submission->context;
 	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
@@ -38,6 +37,13 @@ static int check_access(const struct dtc_cuda_submission *submission,
 	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
 			"%s: device %d has no access to %s memory", submission->job->caller,
 			context->device, side);
+}
+
+bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
+				const struct dtc_memory *memory)
+{
+	return memory->kind == DTCONV_MEMORY_DEVICE && !memory->mapped &&
+	       memory->device >= 0 && memory->device != submission->context->device;
 }
 
 /* In a graph a flag would be written with the same value at each replay. */
@@ -88,9 +94,11 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 		status = find_capture(submission);
 	}
 	if (!status)
-		status = check_access(submission, &job->user_memory, "the user's");
+		status = dtc_cuda_submission_check_access(submission, &job->user_memory,
+							  "the user's");
 	if (!status)
-		status = check_access(submission, &job->packed_memory, "packed");
+		status = dtc_cuda_submission_check_access(submission, &job->packed_memory,
+							  "packed");
 	if (!status)
 		status = take_flag(submission, backend);
 	if (status)

@@ -84,6 +84,15 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 			return;
 }
 
+bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
+		       struct dtc_loan *loan)
+{
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->lend(context, near, loan))
+			return true;
+	return false;
+}
+
 int dtconv_memory_query(struct dtconv_context *context, const void *address,
 			struct dtconv_memory_attr *attr)
 {

@@ -54,6 +54,28 @@ bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 
+/* Memory of a device that is lent for a while, and the stream that what is done there goes by. */
+struct dtc_loan {
+	char *memory;
+	size_t bytes;
+	void *stream;
+	void *lender; /* what follows is the vendor's */
+	void (*end)(struct dtc_loan *loan);
+};
+
+/*
+ * Borrow memory of the device that owns @near; waits while somebody else has it. False if there is none to
+ * be had.
+ */
+bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
+		       struct dtc_loan *loan);
+
+/* Give it back; nothing that uses it is in flight. */
+static inline void dtc_memory_return(struct dtc_loan *loan)
+{
+	loan->end(loan);
+}
+
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);
 
 #endif

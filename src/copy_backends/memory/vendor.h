@@ -19,6 +19,9 @@ struct dtc_vendor_ops {
 	 */
 	bool (*query_memory)(struct dtconv_context *context, const void *address,
 			     struct dtc_memory *memory);
+	/* See dtc_memory_borrow. */
+	bool (*lend)(struct dtconv_context *context, const struct dtc_memory *near,
+		     struct dtc_loan *loan);
 	/* Tell a user what was found. */
 	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
 	/* Give back what the vendor keeps for the context. No job is in flight. */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From one layout to another: at once where a side is one run, else through memory in between, which is a
+ * small buffer of the host's, or a device's where one is involved.
+ */
+#include "config.h"
+
+#include "base.h"
+#include "context.h"
+#include "convertor.h"
+#include "copy_backends/allowed.h"
+#include "copy_backends/memory/span.h"
+#include "log.h"
+
+/* Bytes packed between two layouts at a time: they stay in the first cache. */
+#define COPY_BYTES 2048
+
+static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
+			    const struct dtconv_type *target_type, size_t target_count,
+			    enum dtconv_signature_relation *relation)
+{
+	int status = dtconv_type_compare_signature(source_type, source_count, target_type,
+						   target_count, relation);
+
+	if (status || *relation != DTCONV_SIGNATURE_DIFFERENT)
+		return status;
+	return DTC_FAIL(source_type->context, DTCONV_ERR_SIGNATURE,
+			"dtconv_copy: the source's signature differs from the target's");
+}
+
+/* One side of a copy. */
+struct end {
+	const struct dtconv_type *type;
+	struct dtc_cursor cursor;
+	char *data;
+};
+
+/* The buffer between the two is the host's; their own memory may be anyone's. */
+static int move_end(struct end *end, char *buffer, size_t bytes,
+		    enum dtc_direction direction, size_t *moved)
+{
+	struct dtc_cursor *cursor = &end->cursor;
+	const struct dtc_move move = { .context = end->type->context,
+				       .cursor = cursor,
+				       .bounds = &end->type->bounds,
+				       .type = end->type,
+				       .user = end->data,
+				       .packed = buffer,
+				       .bytes = (size_t)DTC_MIN(
+					       bytes, cursor->size - cursor->position),
+				       .direction = direction,
+				       .placement = { .packed = DTCONV_MEMORY_HOST },
+				       .caller = "dtconv_copy" };
+
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)) &&
+	    !dtc_is_host_forbidden(move.context, 0))
+		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction,
+					  moved);
+	return dtc_device_move(&move, moved);
+}
+
+/* ---- one hop ------------------------------------------------------------------------------- */
+
+/* Whether a side is one run, which then is the other's packed stream. */
+static bool is_row(const struct end *end)
+{
+	return end->cursor.size && end->cursor.layout->dense;
+}
+
+static char *row_of(const struct end *end)
+{
+	return (char *)((uintptr_t)end->data +
+			(uintptr_t)end->cursor.layout->program->ops[0].disp);
+}
+
+static int copy_row(struct end *end, char *row, uint64_t row_bytes,
+		    enum dtc_direction direction, size_t *copied)
+{
+	const struct dtc_move move = { .context = end->type->context,
+				       .cursor = &end->cursor,
+				       .bounds = &end->type->bounds,
+				       .type = end->type,
+				       .user = end->data,
+				       .packed = row,
+				       .bytes = (size_t)DTC_MIN(end->cursor.size,
+								row_bytes),
+				       .direction = direction,
+				       .caller = "dtconv_copy" };
+
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, row)) &&
+	    !dtc_is_host_forbidden(move.context, 0))
+		return dtc_convertor_move(&end->cursor, end->data, row, move.bytes,
+					  direction, copied);
+	return dtc_device_move(&move, copied);
+}
+
+/* ---- two hops on a device ------------------------------------------------------------------ */
+
+/* Hops in flight: they follow each other in one stream, so that only their number is limited. */
+#define HOPS 16
+
+struct hop {
+	struct dtc_event event;
+	size_t arrives; /* bytes that have been copied when it has ended */
+};
+
+struct relay {
+	struct dtc_loan loan;
+	struct hop hops[HOPS];
+	unsigned next;
+	size_t copied;
+};
+
+static int end_hop(struct relay *relay, struct hop *hop, int failed)
+{
+	int status = dtc_device_wait(&hop->event);
+
+	/* What follows a failure in the stream has not had the right bytes. */
+	if (!status && !failed)
+		relay->copied += hop->arrives;
+	hop->arrives = 0;
+	return failed ? failed : status;
+}
+
+static int start_hop(struct relay *relay, struct end *end, size_t bytes,
+		     enum dtc_direction direction)
+{
+	struct hop *hop = &relay->hops[relay->next++ % HOPS];
+	const struct dtc_move move = { .context = end->type->context,
+				       .cursor = &end->cursor,
+				       .bounds = &end->type->bounds,
+				       .type = end->type,
+				       .user = end->data,
+				       .packed = relay->loan.memory,
+				       .bytes = bytes,
+				       .direction = direction,
+				       .placement = { .packed = DTCONV_MEMORY_DEVICE,
+						      .on_stream = true,
+						      .stream = relay->loan.stream },
+				       .caller = "dtconv_copy" };
+	size_t moved;
+
+	int status = end_hop(relay, hop, 0);
+	if (!status)
+		status = dtc_device_start(&move, &hop->event, &moved);
+	if (!status && direction == DTC_UNPACK)
+		hop->arrives = bytes;
+	return status;
+}
+
+static uint64_t left_of(const struct end *end)
+{
+	return end->cursor.size - end->cursor.position;
+}
+
+static int copy_in_stream(struct relay *relay, struct end *source, struct end *target)
+{
+	int status = 0;
+
+	while (!status && left_of(source) && left_of(target)) {
+		size_t bytes = (size_t)DTC_MIN(DTC_MIN(left_of(source), left_of(target)),
+					       (uint64_t)relay->loan.bytes);
+
+		status = start_hop(relay, source, bytes, DTC_PACK);
+		if (!status)
+			status = start_hop(relay, target, bytes, DTC_UNPACK);
+	}
+	for (unsigned i = 0; i < HOPS; i++)
+		status = end_hop(relay, &relay->hops[(relay->next + i) % HOPS], status);
+	return status;
+}
+
+/* The memory that a side begins in. */
+static struct dtc_memory memory_of(const struct end *end)
+{
+	const struct dtc_span span = { &end->cursor, &end->type->bounds, end->data };
+	struct dtc_memory memory = dtc_memory_host();
+
+	if (end->cursor.size)
+		dtc_span_next(end->type->context, &span, 1, &memory);
+	return memory;
+}
+
+/* Memory in between, near the side that is a device's; false if neither is, or none can be had. */
+static bool borrow(const struct end *source, const struct end *target,
+		   struct dtc_loan *loan)
+{
+	struct dtconv_context *context = source->type->context;
+
+	if (dtc_memory_is_ordinary(context, source->data, target->data))
+		return false;
+	struct dtc_memory near = memory_of(source);
+	if (near.kind != DTCONV_MEMORY_DEVICE)
+		near = memory_of(target);
+	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
+	       dtc_memory_borrow(context, &near, loan);
+}
+
+/* ---- two hops on the host ------------------------------------------------------------------ */
+
+/* Pack into a small buffer and unpack it again until either side ends. */
+static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
+				     size_t *copied)
+{
+	const struct dtc_cursor *from = &source->cursor, *to = &target->cursor;
+	char buffer[COPY_BYTES];
+	size_t packed, unpacked;
+	int status = 0;
+
+	*copied = 0;
+	while (!status && from->position < from->size && to->position < to->size) {
+		size_t room = (size_t)DTC_MIN(to->size - to->position,
+					      (uint64_t)sizeof(buffer));
+
+		status = move_end(source, buffer, room, DTC_PACK, &packed);
+		if (status)
+			break;
+		status = move_end(target, buffer, packed, DTC_UNPACK, &unpacked);
+		*copied += unpacked;
+	}
+	return status;
+}
+
+/* Any way that does; the most direct one. */
+static int copy_between(struct end *source, struct end *target, size_t *copied)
+{
+	struct relay relay = { .next = 0 };
+
+	*copied = 0;
+	if (is_row(source))
+		return copy_row(target, row_of(source), source->cursor.size, DTC_UNPACK,
+				copied);
+	if (is_row(target))
+		return copy_row(source, row_of(target), target->cursor.size, DTC_PACK,
+				copied);
+	if (!borrow(source, target, &relay.loan))
+		return copy_through(source, target, copied);
+	int status = copy_in_stream(&relay, source, target);
+	dtc_memory_return(&relay.loan);
+	*copied = relay.copied;
+	return status;
+}
+
+int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void *source,
+		struct dtconv_type *target_type, size_t target_count, void *target,
+		size_t *moved)
+{
+	if (!source_type || !target_type)
+		return DTCONV_ERR_INVAL;
+	struct end from = { .type = source_type, .data = (char *)(uintptr_t)source };
+	struct end to = { .type = target_type, .data = target };
+	enum dtconv_signature_relation relation;
+	size_t copied = 0;
+
+	if (moved)
+		*moved = 0;
+	if (source_type->context != target_type->context)
+		return DTC_FAIL(
+			source_type->context, DTCONV_ERR_INVAL,
+			"%s: target_type (argument 4) was made in another context",
+			__func__);
+	int status = dtc_convertor_aim(&from.cursor, source_type, source_count, __func__,
+				       "source_type (argument 1)");
+	if (!status)
+		status = dtc_convertor_aim(&to.cursor, target_type, target_count,
+					   __func__, "target_type (argument 4)");
+	if (!status)
+		status = check_signatures(source_type, source_count, target_type,
+					  target_count, &relation);
+	if (status)
+		return status;
+	status = copy_between(&from, &to, &copied);
+	dtc_convertor_count_call(source_type->context, DTC_PACK, copied);
+	dtc_convertor_count_call(source_type->context, DTC_UNPACK, copied);
+	if (moved)
+		*moved = copied;
+	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
+		return DTC_FAIL(
+			source_type->context, DTCONV_ERR_TRUNCATE,
+			"%s: the source has %zu packed bytes, the target room for %zu",
+			__func__, (size_t)from.cursor.size, (size_t)to.cursor.size);
+	return status;
+}

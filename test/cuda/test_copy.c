@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dtconv_copy where device memory is involved: between every pair of kinds as the oracle says, without a
+ * visit of the host's memory inside a device, in pieces, and with driver calls that fail.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_backends/cuda/driver.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "support/type_choices.h"
+
+/* Layouts of one signature each: 3000 doubles. */
+static const char *const layouts[] = {
+	"contiguous(3000, double)",
+	"vector(1000, 3, 5, double)",
+	"vector(3000, 1, 2, double)",
+	"contiguous(60, resized(vector(50, 1, 60, double), 0, 8))",
+	"contiguous(1000, resized(struct([1,2], [0,16], [double,double]), 0, 40))",
+	"subarray([40,40,40], [10,15,20], [3,2,1], c, double)",
+};
+
+#define LAYOUTS (int)(sizeof(layouts) / sizeof(layouts[0]))
+
+/* Two stages in arenas. */
+struct scene {
+	struct stage from, to;
+	struct arena source, target;
+};
+
+static void open_scene(struct scene *scene, enum arena_kind source,
+		       enum arena_kind target)
+{
+	arena_open(&scene->source, source, scene->from.memory_bytes);
+	arena_open(&scene->target, target, scene->to.memory_bytes);
+	stage_blank(&scene->to);
+	arena_write(&scene->source, 0, scene->from.source_memory,
+		    scene->from.memory_bytes);
+	arena_write(&scene->target, 0, scene->to.target_memory, scene->to.memory_bytes);
+}
+
+static void close_scene(struct scene *scene)
+{
+	arena_close(&scene->source);
+	arena_close(&scene->target);
+}
+
+static int copy(struct scene *scene, size_t *moved)
+{
+	struct stage *from = &scene->from, *to = &scene->to;
+
+	return dtconv_copy(from->type, from->count,
+			   scene->source.memory + (from->source - from->source_memory),
+			   to->type, to->count,
+			   scene->target.memory + (to->target - to->target_memory),
+			   moved);
+}
+
+/* The first @bytes have arrived, and nothing else was touched. */
+static void check(struct scene *scene, size_t bytes)
+{
+	memcpy(scene->to.stream, scene->from.stream, bytes);
+	arena_read(&scene->target, 0, scene->to.target_memory, scene->to.memory_bytes);
+	stage_deliver(&scene->to, 0, bytes);
+	fixture_arrived(&scene->to);
+}
+
+static void copy_and_check(struct scene *scene, enum arena_kind source,
+			   enum arena_kind target)
+{
+	size_t bytes = scene->from.bytes < scene->to.bytes ? scene->from.bytes
+							   : scene->to.bytes;
+	size_t moved;
+
+	open_scene(scene, source, target);
+	ck_assert_msg(copy(scene, &moved) == (scene->to.bytes < scene->from.bytes
+						      ? DTCONV_ERR_TRUNCATE
+						      : 0),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, bytes);
+	check(scene, bytes);
+	close_scene(scene);
+}
+
+START_TEST(every_layout_is_copied_to_every_other_between_all_kinds)
+{
+	enum arena_kind source = _i / ARENA_KINDS, target = _i % ARENA_KINDS;
+	struct scene scene;
+
+	for (int i = 0; i < LAYOUTS * LAYOUTS; i++) {
+		fixture_open(&scene.from, layouts[i / LAYOUTS], 1);
+		fixture_open(&scene.to, layouts[i % LAYOUTS], 1);
+		copy_and_check(&scene, source, target);
+		fixture_close(&scene.from);
+		fixture_close(&scene.to);
+	}
+}
+END_TEST
+
+START_TEST(random_types_are_copied)
+{
+	struct choices choices = fixture_choices(0x636f7079 + (uint64_t)_i);
+
+	for (int round = 0; round < 20; round++) {
+		struct dtconv_type *type =
+			type_choose(fixture_context, &choices, &type_bounds_small);
+		size_t count = 1 + choose(&choices, 5), other = 1 + choose(&choices, 5);
+		struct scene scene;
+
+		if (stage_open(&scene.from, type, count, choose(&choices, 64), 0, 1)) {
+			dtconv_type_unref(type);
+			continue;
+		}
+		ck_assert(
+			!stage_open(&scene.to, type, other, 0, choose(&choices, 64), 2));
+		copy_and_check(&scene, (enum arena_kind)choose(&choices, ARENA_KINDS),
+			       ARENA_DEVICE);
+		stage_close(&scene.from);
+		stage_close(&scene.to);
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+START_TEST(inside_a_device_the_host_sees_no_byte)
+{
+	struct scene scene;
+	size_t moved;
+
+	if (!gpu.standin)
+		return;
+	fixture_open(&scene.from, layouts[1], 1);
+	fixture_open(&scene.to, layouts[5], 1);
+	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	ck_assert_int_eq(copy(&scene, &moved), 0);
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
+	size_t copied = gpu.standin->calls("cuMemcpyAsync");
+	size_t allocated = gpu.standin->calls("cuMemAlloc");
+	ck_assert_int_eq(copy(&scene, &moved), 0);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 2);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemAlloc"), allocated);
+	check(&scene, scene.from.bytes);
+	close_scene(&scene);
+	fixture_close(&scene.from);
+	fixture_close(&scene.to);
+	/* One side is a run: one launch. */
+	fixture_open(&scene.from, layouts[0], 1);
+	fixture_open(&scene.to, layouts[2], 1);
+	launched = gpu.standin->calls("cuLaunchKernel");
+	copy_and_check(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 1);
+	fixture_close(&scene.from);
+	fixture_close(&scene.to);
+}
+END_TEST
+
+#define LONG (size_t)2621440 /* doubles: 20 MiB */
+
+START_TEST(long_streams_go_in_pieces)
+{
+	struct dtconv_type *from = fixture_type("vector(1310720, 2, 3, double)");
+	struct dtconv_type *to = fixture_type("vector(2621440, 1, 2, double)");
+	size_t from_bytes = LONG / 2 * 3 * 8, to_bytes = LONG * 2 * 8, moved;
+	double *source = malloc(from_bytes), *target = calloc(1, to_bytes);
+	struct arena a, b;
+
+	ck_assert(source && target);
+	for (size_t i = 0; i < from_bytes / 8; i++)
+		source[i] = (double)i + 1;
+	arena_open(&a, ARENA_DEVICE, from_bytes);
+	arena_open(&b, ARENA_DEVICE, to_bytes);
+	arena_write(&a, 0, source, from_bytes);
+	arena_write(&b, 0, target, to_bytes);
+	ck_assert_int_eq(dtconv_copy(from, 1, a.memory, to, 1, b.memory, &moved), 0);
+	ck_assert_uint_eq(moved, LONG * 8);
+	arena_read(&b, 0, target, to_bytes);
+	for (size_t i = 0; i < LONG; i++)
+		if ((size_t)target[2 * i] != i / 2 * 3 + i % 2 + 1 ||
+		    (size_t)target[2 * i + 1])
+			ck_abort_msg("element %zu is %g", i, target[2 * i]);
+	arena_close(&a);
+	arena_close(&b);
+	free(source);
+	free(target);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+END_TEST
+
+/* ---- faults -------------------------------------------------------------------------------- */
+
+#define NAME(name, version) "cu" #name,
+
+static const char *const entries[] = { DTC_CUDA_ENTRIES(NAME) };
+
+#define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
+#define CALLS   6
+
+static struct dtconv_type *parse(struct dtconv_context *context, const char *text)
+{
+	struct dtconv_type *type;
+
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	return type;
+}
+
+static bool inject(const char *entry, unsigned nth)
+{
+	struct dtconv_context *context;
+	struct scene scene;
+	size_t moved = 12345;
+	char text[2000];
+
+	gpu_open();
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	struct dtconv_type *from = parse(context, layouts[1]),
+			   *to = parse(context, layouts[5]);
+	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
+	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
+	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	unsigned before = gpu.standin->fired();
+	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	int status = copy(&scene, &moved);
+	bool fired = gpu.standin->fired() != before;
+	gpu.standin->inject_clear();
+	ck_assert(status <= 0);
+	ck_assert_uint_le(moved, scene.from.bytes);
+	ck_assert(status || moved == scene.from.bytes);
+	if (copy(&scene, &moved))
+		ck_abort_msg("%s, call %u: the next copy fails too", entry, nth);
+	check(&scene, scene.from.bytes);
+	close_scene(&scene);
+	stage_close(&scene.from);
+	stage_close(&scene.to);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	dtconv_context_destroy(context);
+	gpu_close();
+	size_t leaks = gpu.standin->leaks(text, sizeof(text));
+	ck_assert_msg(!leaks, "%s, call %u: left behind: %s", entry, nth, text);
+	gpu.standin->reset();
+	return fired;
+}
+
+START_TEST(a_refused_call_fails_its_copy_and_no_later_one)
+{
+	for (unsigned nth = 1; nth <= CALLS; nth++)
+		if (!inject(entries[_i], nth))
+			break;
+}
+END_TEST
+
+int main(void)
+{
+	setenv("CK_FORK", "yes", 1);
+	gpu_find();
+	Suite *suite = suite_create("copy");
+	TCase *copies = fixture_case(suite, "copies", 60);
+
+	tcase_add_checked_fixture(copies, gpu_open, NULL);
+	tcase_add_loop_test(copies,
+			    every_layout_is_copied_to_every_other_between_all_kinds, 0,
+			    ARENA_KINDS * ARENA_KINDS);
+	tcase_add_loop_test(copies, random_types_are_copied, 0, 10);
+	tcase_add_test(copies, inside_a_device_the_host_sees_no_byte);
+	tcase_add_test(copies, long_streams_go_in_pieces);
+	if (!gpu_is_real()) {
+		TCase *faults = tcase_create("faults");
+
+		tcase_set_timeout(faults, 60);
+		tcase_add_loop_test(faults,
+				    a_refused_call_fails_its_copy_and_no_later_one, 0,
+				    ENTRIES);
+		suite_add_tcase(suite, faults);
+	}
+	return fixture_run(suite);
+}
