@@ -222,6 +222,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
+	.submit_typed = dtc_cuda_submit_typed,
 	.describe = describe,
 	.close = close_vendor,
 };

@@ -77,8 +77,8 @@ static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gp
 							     .counter = flags->counters + word };
 }
 
-static CUresult launch_kernel(const struct dtc_cuda_submission *submission,
-			      struct dtc_gpu_launch *launch)
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch)
 {
 	void *params[] = { &launch->params };
 
@@ -105,7 +105,7 @@ static int move(struct dtc_cuda_submission *submission)
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = launch_kernel(submission, &launch);
+	CUresult result = dtc_cuda_launch(submission, &launch);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);

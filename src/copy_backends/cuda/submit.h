@@ -37,6 +37,17 @@ void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 /* Fail with UNSUPPORTED if the job's stream is being captured: the work blocks. */
 int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
+/* ---- kernel.c -------------------------------------------------------------------------- */
+
+/* Launch a plan, whose last block writes the job's flag. */
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch);
+
+/* ---- staged.c -------------------------------------------------------------------------- */
+
+/* Make the pinned pieces, if no job has yet; their lock is held. */
+int dtc_cuda_stages_make(struct dtc_cuda_context *context, const char *caller);
+
 /* ---- copy.c ---------------------------------------------------------------------------- */
 
 /* Hand copies of the job's blocks to the stream; the cursor moves behind them. */
