@@ -53,8 +53,15 @@ struct dtconv_convertor;
  * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
  *   calling thread, or no context of the device can be found;
  * - DTCONV_ERR_AGAIN if 512 jobs are in flight in one device context;
- * - DTCONV_ERR_UNSUPPORTED for representations, operations and checksums, and in the capture of a graph
- *   for ordinary host memory.
+ * - DTCONV_ERR_UNSUPPORTED for checksums; where the user's side is the device's, for operations on long
+ *   doubles, on reals of 16 bytes and by the caller's function, for long doubles in another
+ *   format, and for types whose elements change kind too often (the error text says which); and in
+ *   the capture of a graph for ordinary host memory, elements cut in two and integers made narrower;
+ * - DTCONV_ERR_OVERFLOW if an integer in device memory does not fit its narrower form: then none of
+ *   the job's bytes count, though some have moved.
+ *
+ * Operations give the bits that they give on the host; but a NaN that is computed may be any NaN. The bytes
+ * of an element that a fragment cuts are moved through host memory before the call returns.
  *
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most a fifth of a second while the device is busy, for kernels to be

@@ -159,7 +159,7 @@ DTC_GPU_FN void dtc_gpu_multiply_c32(const uint32_t a[2], const uint32_t b[2],
 				     dtc_gpu_multiply_f32(a[1], b[0]));
 }
 
-DTC_GPU_FN uint32_t dtc_gpu_multiply_c16(uint32_t a, uint32_t b)
+DTC_GPU_CALLED uint32_t dtc_gpu_multiply_c16(uint32_t a, uint32_t b)
 {
 	const uint32_t x[2] = { dtc_gpu_load_f16(a & 0xffff), dtc_gpu_load_f16(a >> 16) };
 	const uint32_t y[2] = { dtc_gpu_load_f16(b & 0xffff), dtc_gpu_load_f16(b >> 16) };
@@ -183,8 +183,8 @@ DTC_GPU_FN int dtc_gpu_is_signed(uint32_t kind)
 }
 
 /* Integers and halves of fewer bits, as many as there are in 32. */
-DTC_GPU_FN uint32_t dtc_gpu_combine_lanes(uint32_t combination, uint32_t kind,
-					  uint32_t bits, uint32_t a, uint32_t b)
+DTC_GPU_CALLED uint32_t dtc_gpu_combine_lanes(uint32_t combination, uint32_t kind,
+					      uint32_t bits, uint32_t a, uint32_t b)
 {
 	int is_half = kind == DTC_GPU_F16 || kind == DTC_GPU_BF16;
 	int is_signed = !is_half && dtc_gpu_is_signed(kind);

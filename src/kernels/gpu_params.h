@@ -319,6 +319,9 @@ struct dtc_gpu_units_params {
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];
 };
 
+/* Words of a thread, DTC_GPU_BLOCK apart. */
+#define DTC_GPU_NUMBER_WORDS 4u
+
 /* One kind of number, of one size on both sides, in a nest whose words hold whole numbers. */
 struct dtc_gpu_numbers_params {
 	struct dtc_gpu_done done;

@@ -9,19 +9,20 @@
 
 /* ---- words of numbers ------------------------------------------------------------------------ */
 
-/* @count words, a constant, of which the packed ones are DTC_GPU_BLOCK words apart. */
+/* The words have one size in a launch: which one, a branch decides that all threads take. */
 DTC_GPU_FN void dtc_gpu_pack_numbers(const struct dtc_gpu_numbers_params *p,
 				     const uint64_t user[], uint64_t packed,
-				     uint32_t word, uint32_t count, uint64_t left)
+				     uint64_t left)
 {
-	struct dtc_gpu_bytes16 value[8];
+	struct dtc_gpu_bytes16 value[DTC_GPU_NUMBER_WORDS] = { { { 0, 0, 0, 0 } } };
+	uint32_t word = p->nest.word;
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
+	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		if (k * DTC_GPU_BLOCK < left)
 			dtc_gpu_load_word(user[k], word, &value[k]);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
+	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		if (k * DTC_GPU_BLOCK < left) {
 			dtc_gpu_swap(&value[k], p->number.swap);
 			dtc_gpu_store_word(packed + k * DTC_GPU_BLOCK * word, word,
@@ -31,13 +32,14 @@ DTC_GPU_FN void dtc_gpu_pack_numbers(const struct dtc_gpu_numbers_params *p,
 
 DTC_GPU_FN void dtc_gpu_unpack_numbers(const struct dtc_gpu_numbers_params *p,
 				       const uint64_t user[], uint64_t packed,
-				       uint32_t word, uint32_t count, uint64_t left)
+				       uint64_t left)
 {
-	struct dtc_gpu_bytes16 incoming[8], target[8];
-	uint32_t combination = p->combination;
+	struct dtc_gpu_bytes16 incoming[DTC_GPU_NUMBER_WORDS] = { { { 0, 0, 0, 0 } } };
+	struct dtc_gpu_bytes16 target[DTC_GPU_NUMBER_WORDS] = { { { 0, 0, 0, 0 } } };
+	uint32_t combination = p->combination, word = p->nest.word;
 
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
+	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		if (k * DTC_GPU_BLOCK < left) {
 			dtc_gpu_load_word(packed + k * DTC_GPU_BLOCK * word, word,
 					  &incoming[k]);
@@ -45,7 +47,7 @@ DTC_GPU_FN void dtc_gpu_unpack_numbers(const struct dtc_gpu_numbers_params *p,
 				dtc_gpu_load_word(user[k], word, &target[k]);
 		}
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < count; k++)
+	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		if (k * DTC_GPU_BLOCK < left) {
 			dtc_gpu_swap(&incoming[k], p->number.swap);
 			if (combination != DTC_GPU_REPLACE)
@@ -55,13 +57,14 @@ DTC_GPU_FN void dtc_gpu_unpack_numbers(const struct dtc_gpu_numbers_params *p,
 		}
 }
 
-/* A tile of words; @word and @direction are constants. */
+/* A tile of words; @direction is a constant. */
 DTC_GPU_FN void dtc_gpu_move_numbers(const struct dtc_gpu_numbers_params *p,
-				     uint32_t word, struct dtc_gpu_at at, int direction)
+				     struct dtc_gpu_at at, int direction)
 {
 	const struct dtc_gpu_nest *nest = &p->nest;
-	const uint32_t words = DTC_GPU_WORDS(word);
-	uint64_t unit = nest->begin / word + (uint64_t)at.block * (words * DTC_GPU_BLOCK);
+	uint32_t word = nest->word;
+	uint64_t unit = nest->begin / word +
+			(uint64_t)at.block * (DTC_GPU_NUMBER_WORDS * DTC_GPU_BLOCK);
 	uint64_t last = nest->end / word;
 	uint64_t left = last > unit + at.thread ? last - unit - at.thread : 0;
 	uint64_t packed = nest->packed + (unit + at.thread) * word;
@@ -76,49 +79,29 @@ DTC_GPU_FN void dtc_gpu_move_numbers(const struct dtc_gpu_numbers_params *p,
 	dtc_gpu_plain_levels(&levels);
 	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &start);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
+	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
-	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, words, ahead, place);
-	dtc_gpu_unit_addresses(&levels, words, place, word, user);
+	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_NUMBER_WORDS, ahead,
+			   place);
+	dtc_gpu_unit_addresses(&levels, DTC_GPU_NUMBER_WORDS, place, word, user);
 	if (direction == DTC_GPU_PACK)
-		dtc_gpu_pack_numbers(p, user, packed, word, words, left);
+		dtc_gpu_pack_numbers(p, user, packed, left);
 	else
-		dtc_gpu_unpack_numbers(p, user, packed, word, words, left);
-}
-
-DTC_GPU_FN void dtc_gpu_move_any_numbers(const struct dtc_gpu_numbers_params *p,
-					 struct dtc_gpu_at at, int direction)
-{
-	switch (p->nest.word) {
-	case 16:
-		dtc_gpu_move_numbers(p, 16, at, direction);
-		break;
-	case 8:
-		dtc_gpu_move_numbers(p, 8, at, direction);
-		break;
-	case 4:
-		dtc_gpu_move_numbers(p, 4, at, direction);
-		break;
-	case 2:
-		dtc_gpu_move_numbers(p, 2, at, direction);
-		break;
-	default:
-		dtc_gpu_move_numbers(p, 1, at, direction);
-	}
+		dtc_gpu_unpack_numbers(p, user, packed, left);
 }
 
 DTC_GPU_FN void dtc_gpu_numbers_pack_phase(const struct dtc_gpu_numbers_params *p,
 					   void *shared, struct dtc_gpu_at at)
 {
 	(void)shared;
-	dtc_gpu_move_any_numbers(p, at, DTC_GPU_PACK);
+	dtc_gpu_move_numbers(p, at, DTC_GPU_PACK);
 }
 
 DTC_GPU_FN void dtc_gpu_numbers_unpack_phase(const struct dtc_gpu_numbers_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
 	(void)shared;
-	dtc_gpu_move_any_numbers(p, at, DTC_GPU_UNPACK);
+	dtc_gpu_move_numbers(p, at, DTC_GPU_UNPACK);
 }
 
 /* ---- single numbers, anywhere ------------------------------------------------------------------ */
