@@ -141,6 +141,8 @@ AC_DEFUN([DTC_LOOP_FLAGS], [
 LOOP_CFLAGS=
 DTC_TRY_CFLAG([LOOP_CFLAGS], [-ftree-vectorize])
 DTC_TRY_CFLAG([LOOP_CFLAGS], [-fvect-cost-model=dynamic])
+dnl Products and sums round twice everywhere, as they do on a GPU.
+DTC_TRY_CFLAG([LOOP_CFLAGS], [-ffp-contract=off])
 AC_SUBST([LOOP_CFLAGS])
 ])
 

@@ -42,6 +42,7 @@ struct dtc_mover;
 	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels")     \
 	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
 	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
+	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                       \
 	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
 	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
 	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \

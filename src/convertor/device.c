@@ -164,8 +164,8 @@ int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement
 	if (!is_device(context, placement->user, user) &&
 	    !is_device(context, placement->packed, packed))
 		return 0;
-	return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
-			"%s: representations, operations and checksums are the processor's work, which "
-			"cannot reach device memory",
-			caller);
+	return DTC_FAIL(
+		context, DTCONV_ERR_UNSUPPORTED,
+		"%s: checksums are the processor's work, which cannot reach device memory",
+		caller);
 }

@@ -62,7 +62,7 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved);
 /* Wait for an event, which may have ended already. */
 int dtc_device_wait(struct dtc_event *event);
 
-/* Fail with UNSUPPORTED if a side is a device's memory, which the processor cannot read. */
+/* Fail with UNSUPPORTED if a side is a device's memory: checksums are the processor's work. */
 int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,
 		      const char *user, const char *packed, const char *caller);
 

@@ -18,6 +18,7 @@
 #include "device.h"
 #include "log.h"
 #include "parallel.h"
+#include "typed_device.h"
 
 void dtc_convertor_count_call(struct dtconv_context *context,
 			      enum dtc_direction direction, size_t bytes)
@@ -233,8 +234,8 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 /* A checksum is taken of what has just moved, while it is in the cache. */
 #define CHECKSUM_BYTES 16384
 
-static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t bytes,
-		      size_t *moved, const char *caller)
+static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
+			      size_t bytes, size_t *moved, const char *caller)
 {
 	const struct dtc_typed_move move = { .cursor = &convertor->cursor,
 					     .user = convertor->user,
@@ -249,11 +250,12 @@ static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t b
 	return status;
 }
 
-/* The next bytes of an untyped stream. */
+/* The next bytes of the stream. */
 static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char *packed,
 					size_t bytes, const char *caller)
 {
 	struct dtc_cursor *cursor = &convertor->cursor;
+	size_t left = dtc_convertor_size(convertor) - dtc_convertor_position(convertor);
 
 	return (struct dtc_move){ .context = convertor->type->context,
 				  .cursor = cursor,
@@ -261,11 +263,27 @@ static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char
 				  .type = convertor->type,
 				  .user = convertor->user,
 				  .packed = packed,
-				  .bytes = (size_t)DTC_MIN(
-					  bytes, cursor->size - cursor->position),
+				  .bytes = DTC_MIN(bytes, left),
 				  .direction = convertor->direction,
 				  .placement = convertor->placement,
 				  .caller = caller };
+}
+
+static inline bool is_on_host(const struct dtconv_convertor *convertor,
+			      const char *packed)
+{
+	return dtc_device_is_needless(convertor->type->context, &convertor->placement,
+				      convertor->user, packed);
+}
+
+static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		      size_t *moved, const char *caller)
+{
+	if (DTC_LIKELY(is_on_host(convertor, packed)))
+		return move_typed_on_host(convertor, packed, bytes, moved, caller);
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	return dtc_typed_device_move(convertor->typed, &move, moved);
 }
 
 static int move_some(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -278,22 +296,17 @@ static int move_some(struct dtconv_convertor *convertor, char *packed, size_t by
 	return move_native(&move, moved);
 }
 
-/* Whether the processor itself looks at the bytes, which it cannot where they are a device's. */
-static inline bool is_processors_work(const struct dtconv_convertor *convertor)
-{
-	return convertor->typed || convertor->checksum.on;
-}
-
 static int check_reach(const struct dtconv_convertor *convertor, const char *packed,
 		       const char *caller)
 {
 	struct dtconv_context *context = convertor->type->context;
 
-	if (!is_processors_work(convertor))
+	if (!convertor->typed && !convertor->checksum.on)
 		return 0;
-	if (dtc_is_host_forbidden(context, convertor->placement.forbidden))
+	bool on_host = is_on_host(convertor, packed);
+	if (on_host && dtc_is_host_forbidden(context, convertor->placement.forbidden))
 		return dtc_plan_refuse_host(context, convertor->placement.forbidden, caller);
-	if (dtc_device_is_needless(context, &convertor->placement, convertor->user, packed))
+	if (on_host || !convertor->checksum.on)
 		return 0;
 	return dtc_device_refuse(context, &convertor->placement, convertor->user, packed, caller);
 }
@@ -522,12 +535,14 @@ static int start_next(struct dtconv_convertor *convertor, char *packed, size_t b
 {
 	struct dtc_operation *operation = &convertor->operation;
 
-	if (is_processors_work(convertor) ||
-	    dtc_device_is_needless(convertor->type->context, &convertor->placement,
-				   convertor->user, packed))
+	if (convertor->checksum.on || is_on_host(convertor, packed))
 		return move_next(convertor, packed, bytes, &operation->moved, caller);
 	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
-	int status = dtc_device_start(&move, &operation->event, &operation->moved);
+	int status =
+		convertor->typed
+			? dtc_typed_device_start(convertor->typed, &move,
+						 &operation->event, &operation->moved)
+			: dtc_device_start(&move, &operation->event, &operation->moved);
 
 	dtc_convertor_count_call(convertor->type->context, convertor->direction,
 				 operation->moved);
@@ -555,9 +570,12 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 /* The bytes of a job that failed do not count, and the position goes back before them. */
 static void undo(struct dtconv_convertor *convertor)
 {
-	struct dtc_cursor *cursor = &convertor->cursor;
+	uint64_t start = dtc_convertor_position(convertor) - convertor->operation.moved;
 
-	dtc_cursor_seek(cursor, cursor->position - convertor->operation.moved);
+	if (convertor->typed)
+		dtc_typed_seek(convertor->typed, start);
+	else
+		dtc_cursor_seek(&convertor->cursor, start);
 	convertor->operation.moved = 0;
 }
 

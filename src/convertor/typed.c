@@ -158,6 +158,7 @@ void dtc_typed_destroy(struct dtc_typed *typed)
 
 	dtc_walk_sizes_destroy(typed->sizes);
 	dtc_held_drop(&typed->held, context);
+	dtc_free(context, typed->units);
 	dtc_free(context, typed);
 }
 
@@ -167,6 +168,7 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 	struct dtc_typed next = *typed;
 
 	next.sizes = NULL;
+	next.units = NULL;
 	next.held = (struct dtc_held){ .slots = NULL };
 	int status = bind(&next, type, count, caller);
 	if (status) {
@@ -175,6 +177,7 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 	}
 	dtc_walk_sizes_destroy(typed->sizes);
 	dtc_held_drop(&typed->held, typed->type->context);
+	dtc_free(typed->type->context, typed->units);
 	*typed = next;
 	return 0;
 }
@@ -188,6 +191,7 @@ int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone)
 		return DTCONV_ERR_NOMEM;
 	*copy = *typed;
 	copy->sizes = NULL;
+	copy->units = NULL;
 	copy->held = (struct dtc_held){ .slots = NULL };
 	if ((typed->sizes &&
 	     dtc_walk_sizes_create(typed->type->signature, &typed->representation,
@@ -233,6 +237,17 @@ static struct dtc_unit current_unit(const struct dtc_typed *typed)
 		unit.wire_bytes = wire_bytes_of(typed, unit.basic);
 	}
 	return unit;
+}
+
+uint64_t dtc_typed_boundary(const struct dtc_typed *typed)
+{
+	return typed->position < typed->size ? current_unit(typed).wire_position
+					     : typed->position;
+}
+
+size_t dtc_typed_unit_bytes(const struct dtc_typed *typed)
+{
+	return current_unit(typed).wire_bytes;
 }
 
 /* Go behind @count whole units from the current one on. */
@@ -304,12 +319,28 @@ static int does_not_fit(const struct dtc_typed *typed, const struct dtc_unit *un
 		caller, (uintmax_t)typed->position, dtc_predefined_name(unit->basic));
 }
 
+/* Between a device's memory and a window. */
+static int move_far(const struct dtc_move *far, unsigned char *buffer, size_t bytes,
+		    enum dtc_direction direction)
+{
+	struct dtc_move move = *far;
+	size_t moved;
+
+	move.packed = (char *)buffer;
+	move.placement.packed = DTCONV_MEMORY_HOST;
+	move.bytes = bytes;
+	move.direction = direction;
+	return dtc_device_move(&move, &moved);
+}
+
 static int move_native(const struct dtc_typed_move *move, uint64_t position,
 		       unsigned char *buffer, size_t bytes, enum dtc_direction direction)
 {
 	size_t moved;
 
 	dtc_cursor_seek(move->cursor, position);
+	if (move->far)
+		return move_far(move->far, buffer, bytes, direction);
 	return dtc_convertor_move(move->cursor, move->user, (char *)buffer, bytes,
 				  direction, &moved);
 }

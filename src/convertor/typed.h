@@ -9,11 +9,13 @@
 
 #include <dtconv/convertor.h>
 
+#include "convertor/device.h"
 #include "convertor/held.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"
 #include "kernels/convert.h"
 #include "kernels/cpu.h"
+#include "kernels/gpu_typed.h"
 
 /*
  * What is moved as a whole: an element, or a couple of them for the operations that take a
@@ -46,6 +48,8 @@ struct dtc_typed {
 	struct dtc_walk
 		walk; /* at the element that holds the position; unused for couples */
 	struct dtc_held held;
+	struct dtc_gpu_units
+		*units; /* what a device is told; NULL until one moves the stream */
 };
 
 /* A move's two ends and its status's context. */
@@ -56,6 +60,8 @@ struct dtc_typed_move {
 	char *packed;
 	size_t bytes;
 	const char *caller;
+	const struct dtc_move
+		*far; /* how to reach the user's memory; NULL: as the host's */
 };
 
 /*
@@ -75,6 +81,12 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone);
 
 void dtc_typed_seek(struct dtc_typed *typed, uint64_t position);
+
+/* Where the unit begins that holds the position; the position itself at the end. */
+uint64_t dtc_typed_boundary(const struct dtc_typed *typed);
+
+/* Bytes of that unit in the stream. */
+size_t dtc_typed_unit_bytes(const struct dtc_typed *typed);
 
 /* Move at most what is left of the stream; @moved is exact also on failure. */
 int dtc_typed_pack(struct dtc_typed *typed, const struct dtc_typed_move *move,

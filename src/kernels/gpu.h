@@ -34,7 +34,8 @@ enum dtc_gpu_class {
 	DTC_GPU_CLASS_INDEXED,
 	DTC_GPU_CLASS_TRANSPOSING,
 	DTC_GPU_CLASS_GENERAL,
-	DTC_GPU_CLASS_MANY
+	DTC_GPU_CLASS_MANY,
+	DTC_GPU_CLASS_TYPED
 };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class);
@@ -71,6 +72,8 @@ struct dtc_gpu_launch {
 		struct dtc_gpu_transpose_params transpose;
 		struct dtc_gpu_general_params general;
 		struct dtc_gpu_many_params many;
+		struct dtc_gpu_numbers_params numbers;
+		struct dtc_gpu_units_params units;
 	} params;
 };
 

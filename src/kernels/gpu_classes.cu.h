@@ -23,4 +23,7 @@
 #include "kernels/gpu_general.cu.h"
 #include "kernels/gpu_many.cu.h"
 
+#include "kernels/gpu_numbers.cu.h"
+#include "kernels/gpu_typed.cu.h"
+
 #endif

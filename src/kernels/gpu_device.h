@@ -10,6 +10,9 @@
 
 #define DTC_GPU_FN static __device__ __forceinline__
 
+/* Long code of which there is one copy. */
+#define DTC_GPU_CALLED static __device__ __noinline__
+
 /* NVRTC has no offsetof. */
 #define DTC_GPU_OFFSET(type, member) ((uint64_t) & ((type *)0)->member)
 
@@ -98,6 +101,40 @@ DTC_GPU_FN uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 DTC_GPU_FN uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
 {
 	return __umul64hi(a, b);
+}
+
+/* ---- arithmetic by bits: rounded to nearest, never contracted ------------------------------- */
+
+DTC_GPU_FN uint32_t dtc_gpu_add_f32(uint32_t a, uint32_t b)
+{
+	return __float_as_uint(__fadd_rn(__uint_as_float(a), __uint_as_float(b)));
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_multiply_f32(uint32_t a, uint32_t b)
+{
+	return __float_as_uint(__fmul_rn(__uint_as_float(a), __uint_as_float(b)));
+}
+
+DTC_GPU_FN int dtc_gpu_less_f32(uint32_t a, uint32_t b)
+{
+	return __uint_as_float(a) < __uint_as_float(b);
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_add_f64(uint64_t a, uint64_t b)
+{
+	return (uint64_t)__double_as_longlong(__dadd_rn(
+		__longlong_as_double((long long)a), __longlong_as_double((long long)b)));
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_multiply_f64(uint64_t a, uint64_t b)
+{
+	return (uint64_t)__double_as_longlong(__dmul_rn(
+		__longlong_as_double((long long)a), __longlong_as_double((long long)b)));
+}
+
+DTC_GPU_FN int dtc_gpu_less_f64(uint64_t a, uint64_t b)
+{
+	return __longlong_as_double((long long)a) < __longlong_as_double((long long)b);
 }
 
 /* ---- completion --------------------------------------------------------------------------- */

@@ -246,6 +246,103 @@ struct dtc_gpu_general_params {
 	struct dtc_gpu_walk walk;
 };
 
+/* ---- typed streams ------------------------------------------------------------------------ */
+
+/* What a number is to an operation; complex ones are two numbers but for products. */
+enum dtc_gpu_number_kind {
+	DTC_GPU_BITS, /* for operations that look at no number */
+	DTC_GPU_I8,
+	DTC_GPU_I16,
+	DTC_GPU_I32,
+	DTC_GPU_I64,
+	DTC_GPU_I128,
+	DTC_GPU_U8,
+	DTC_GPU_U16,
+	DTC_GPU_U32,
+	DTC_GPU_U64,
+	DTC_GPU_F16,
+	DTC_GPU_BF16,
+	DTC_GPU_F32,
+	DTC_GPU_F64,
+	DTC_GPU_C16,
+	DTC_GPU_C32,
+	DTC_GPU_C64
+};
+
+/* What becomes of a number that has arrived and the one in its place. */
+enum dtc_gpu_combination {
+	DTC_GPU_REPLACE,
+	DTC_GPU_SUM,
+	DTC_GPU_PROD,
+	DTC_GPU_MIN,
+	DTC_GPU_MAX,
+	DTC_GPU_LAND,
+	DTC_GPU_LOR,
+	DTC_GPU_LXOR,
+	DTC_GPU_BAND,
+	DTC_GPU_BOR,
+	DTC_GPU_BXOR,
+	DTC_GPU_MINLOC,
+	DTC_GPU_MAXLOC
+};
+
+/* A number in memory and in the packed stream, at most 16 bytes each. */
+struct dtc_gpu_number {
+	uint8_t kind;
+	uint8_t native_bytes;
+	uint8_t wire_bytes; /* other than native_bytes: an integer is extended or cut */
+	uint8_t is_signed;
+	uint8_t swap; /* in the stream so many bytes at a time are reversed; 0: none */
+	uint8_t reserved;
+};
+
+/*
+ * A typed stream is units in loops: a unit is a number, or a value and its index. Nodes are in
+ * preorder; a loop is followed by its @body nodes. What is before a node, in units and in bytes on
+ * either side, counts from the start of the enclosing trip.
+ */
+struct dtc_gpu_node {
+	uint64_t units_before;
+	uint64_t native_before;
+	uint64_t wire_before;
+	uint64_t units;        /* in all trips together */
+	uint64_t trip_units;   /* runs: 1 */
+	uint64_t native_bytes; /* of a trip, or of a unit */
+	uint64_t wire_bytes;
+	uint16_t body; /* runs: 0 */
+	struct dtc_gpu_number number;
+};
+
+#define DTC_GPU_NODES 56
+
+/* Units of a thread, DTC_GPU_BLOCK apart. */
+#define DTC_GPU_UNITS 4u
+
+/* Any units, each looked for by itself. Couples: one run, the second node is the index's. */
+struct dtc_gpu_units_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_walk walk; /* its begin and end do not count */
+	uint64_t packed;          /* where byte 0 of the wire stream would be */
+	uint64_t begin, end;      /* units */
+	uint64_t
+		fault; /* address of a word that is set to done.value by numbers too large */
+	uint32_t combination;
+	uint32_t node_count;
+	struct dtc_gpu_node nodes[DTC_GPU_NODES];
+};
+
+/* Words of a thread, DTC_GPU_BLOCK apart. */
+#define DTC_GPU_NUMBER_WORDS 4u
+
+/* One kind of number, of one size on both sides, in a nest whose words hold whole numbers. */
+struct dtc_gpu_numbers_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest; /* begins and ends with words */
+	uint32_t combination;
+	struct dtc_gpu_number number;
+	uint16_t reserved;
+};
+
 /* ---- many unlike parts in one launch ------------------------------------------------------ */
 
 enum dtc_gpu_part_kind {

@@ -61,8 +61,9 @@ size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
 	return entries[kernel].params_bytes;
 }
 
-static const char *const class_names[] = { "strided",	   "periodic", "indexed",
-					   "transposing", "general",  "many" };
+static const char *const class_names[] = { "strided",     "periodic", "indexed",
+					   "transposing", "general",  "many",
+					   "typed" };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class)
 {

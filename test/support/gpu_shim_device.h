@@ -15,6 +15,7 @@
 #include "kernels/gpu_params.h"
 
 #define DTC_GPU_FN static inline
+#define DTC_GPU_CALLED               static
 #define DTC_GPU_OFFSET(type, member) offsetof(type, member)
 #define DTC_GPU_UNROLL
 #define DTC_GPU_NO_UNROLL
@@ -112,6 +113,68 @@ static inline uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
 	uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
 
 	return a1 * b1 + (middle >> 32) + (((uint32_t)middle + a0 * b1) >> 32);
+}
+
+static inline float shim_float(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static inline uint32_t shim_float_bits(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static inline double shim_double(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static inline uint64_t shim_double_bits(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static inline uint32_t dtc_gpu_add_f32(uint32_t a, uint32_t b)
+{
+	return shim_float_bits(shim_float(a) + shim_float(b));
+}
+
+static inline uint32_t dtc_gpu_multiply_f32(uint32_t a, uint32_t b)
+{
+	return shim_float_bits(shim_float(a) * shim_float(b));
+}
+
+static inline int dtc_gpu_less_f32(uint32_t a, uint32_t b)
+{
+	return shim_float(a) < shim_float(b);
+}
+
+static inline uint64_t dtc_gpu_add_f64(uint64_t a, uint64_t b)
+{
+	return shim_double_bits(shim_double(a) + shim_double(b));
+}
+
+static inline uint64_t dtc_gpu_multiply_f64(uint64_t a, uint64_t b)
+{
+	return shim_double_bits(shim_double(a) * shim_double(b));
+}
+
+static inline int dtc_gpu_less_f64(uint64_t a, uint64_t b)
+{
+	return shim_double(a) < shim_double(b);
 }
 
 static inline void dtc_gpu_fence_system(void)

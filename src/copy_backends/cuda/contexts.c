@@ -368,7 +368,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	if (context->loan)
 		driver->MemFree(context->loan);
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
-				DTC_CUDA_FLAGS * sizeof(uint64_t));
+				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
 				DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES);
 }

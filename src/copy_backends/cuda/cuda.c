@@ -248,6 +248,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
 	.lend = dtc_cuda_lend,
+	.submit_typed = dtc_cuda_submit_typed,
 	.describe = describe,
 	.close = close_vendor,
 };

@@ -31,7 +31,8 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 	const size_t bytes = DTC_CUDA_FLAGS * sizeof(uint64_t);
 	void *words;
 
-	CUresult result = dtc_cuda_pinned_create(context, bytes, &words, &flags->device);
+	CUresult result = dtc_cuda_pinned_create(context, DTC_CUDA_FLAG_BYTES, &words,
+						 &flags->device);
 	if (result)
 		return result;
 	flags->words = words;
@@ -98,6 +99,19 @@ static bool is_written(const struct dtc_event *event)
 				    memory_order_acquire) == event->value;
 }
 
+static int check_fault(const struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	if (atomic_load_explicit(&context->flags.words[DTC_CUDA_FLAGS + event->slot],
+				 memory_order_relaxed) != event->value)
+		return 0;
+	return DTC_FAIL(
+		context->cuda->context, DTCONV_ERR_OVERFLOW,
+		"%s: a number in device memory is too large for its narrower form",
+		event->caller);
+}
+
 /* The stream's own word for it, for flags that do not come. */
 static int ask_stream(struct dtc_event *event)
 {
@@ -130,6 +144,8 @@ int dtc_cuda_event_test(struct dtc_event *event)
 		status = ask_stream(event);
 		event->looked_ns = now_ns();
 	}
+	if (!status)
+		status = check_fault(event);
 	if (status != DTCONV_INPROGRESS)
 		dtc_cuda_flag_put(event);
 	return status;

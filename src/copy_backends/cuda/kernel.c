@@ -130,6 +130,7 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 		[DTC_GPU_CLASS_TRANSPOSING] = DTC_COUNT_LAUNCHES_TRANSPOSING,
 		[DTC_GPU_CLASS_GENERAL] = DTC_COUNT_LAUNCHES_GENERAL,
 		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
+		[DTC_GPU_CLASS_TYPED] = DTC_COUNT_LAUNCHES_TYPED,
 	};
 
 	return counters[class];

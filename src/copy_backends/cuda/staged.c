@@ -176,8 +176,7 @@ static int move_pieces(struct staged *staged)
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
-/* The pieces are made by the first job that needs them. The lock is held. */
-static int make_stages(struct dtc_cuda_context *context, const char *caller)
+int dtc_cuda_stages_make(struct dtc_cuda_context *context, const char *caller)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
@@ -221,7 +220,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 		return status;
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
 	pthread_mutex_lock(&staged.context->staging);
-	status = make_stages(staged.context, job->caller);
+	status = dtc_cuda_stages_make(staged.context, job->caller);
 	if (!status)
 		status = move_pieces(&staged);
 	pthread_mutex_unlock(&staged.context->staging);

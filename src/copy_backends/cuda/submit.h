@@ -57,6 +57,11 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag);
 
+/* ---- staged.c -------------------------------------------------------------------------- */
+
+/* Make the pinned pieces, if no job has yet; their lock is held. */
+int dtc_cuda_stages_make(struct dtc_cuda_context *context, const char *caller);
+
 /* ---- copy.c ---------------------------------------------------------------------------- */
 
 /* Hand copies of the job's blocks to the stream, for that reason; the cursor moves behind them. */

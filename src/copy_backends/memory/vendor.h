@@ -8,7 +8,9 @@
 
 #include "copy_backends/memory/memory.h"
 
+struct dtc_event;
 struct dtc_text;
+struct dtc_typed_job;
 
 struct dtc_vendor_ops {
 	/* Look for the driver in the process; true once it is there. Initialises no device. */
@@ -22,6 +24,8 @@ struct dtc_vendor_ops {
 	/* See dtc_memory_borrow. */
 	bool (*lend)(struct dtconv_context *context, const struct dtc_memory *near,
 		     struct dtc_loan *loan);
+	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */
+	int (*submit_typed)(const struct dtc_typed_job *job, struct dtc_event *event);
 	/* Tell a user what was found. */
 	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
 	/* Give back what the vendor keeps for the context. No job is in flight. */

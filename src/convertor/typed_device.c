@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A typed move becomes parts: whole units whose two sides a device reaches go to its kernels; what
+ * lies in ordinary host memory, and the units that a fragment's ends cut, the host's engine moves.
+ */
+#include "config.h"
+
+#include "typed_device.h"
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/memory/span.h"
+#include "copy_backends/typed.h"
+#include "datatype/type.h"
+#include "log.h"
+
+/* ---- through the host --------------------------------------------------------------------- */
+
+/* The host's engine works on so many packed bytes at a time; cut units are copied to the stack. */
+#define BOUNCE_BYTES 65536
+
+/* Copy bytes in a row between packed memory, whoever's, and a buffer. */
+static int copy_row(const struct dtc_move *move, char *packed, char *buffer, size_t bytes)
+{
+	const struct dtconv_type *byte =
+		dtconv_type_predefined(move->context, DTCONV_BYTE);
+	struct dtc_placement placement = move->placement;
+	struct dtc_cursor cursor;
+	size_t moved;
+
+	placement.user = move->placement.packed;
+	placement.packed = DTCONV_MEMORY_HOST;
+	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
+	/* To the row, packed memory is what the user's is to others. */
+	const struct dtc_move row = { .context = move->context,
+				      .cursor = &cursor,
+				      .bounds = &byte->bounds,
+				      .user = packed,
+				      .packed = buffer,
+				      .bytes = bytes,
+				      .direction = move->direction == DTC_PACK
+							   ? DTC_UNPACK
+							   : DTC_PACK,
+				      .placement = placement,
+				      .caller = move->caller };
+	return dtc_device_move(&row, &moved);
+}
+
+static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
+			  char *packed, size_t bytes, bool far, size_t *moved)
+{
+	const struct dtc_typed_move host = { .cursor = move->cursor,
+					     .user = move->user,
+					     .packed = packed,
+					     .bytes = bytes,
+					     .caller = move->caller,
+					     .far = far ? move : NULL };
+
+	return move->direction == DTC_PACK ? dtc_typed_pack(typed, &host, moved)
+					   : dtc_typed_unpack(typed, &host, moved);
+}
+
+/* A piece by the host's engine, from or to @buffer; @moved is exact also on failure. */
+static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
+		      char *buffer, size_t bytes, size_t *moved)
+{
+	int status = 0;
+
+	*moved = 0;
+	if (move->direction == DTC_UNPACK)
+		status = copy_row(move, packed, buffer, bytes);
+	if (!status)
+		status = move_by_engine(typed, move, buffer, bytes, true, moved);
+	if (move->direction == DTC_PACK && *moved) {
+		int copied = copy_row(move, packed, buffer, *moved);
+
+		status = status ? status : copied;
+	}
+	return status;
+}
+
+static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
+		       size_t bytes, size_t *moved)
+{
+	size_t room = DTC_MIN(bytes, (size_t)BOUNCE_BYTES), piece = 0;
+	char *buffer = dtc_alloc(move->context, room);
+	int status = 0;
+
+	*moved = 0;
+	if (!buffer)
+		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for %zu bytes",
+				move->caller, room);
+	while (!status && *moved < bytes) {
+		status = move_piece(typed, move, packed + *moved, buffer,
+				    DTC_MIN(room, bytes - *moved), &piece);
+		*moved += piece;
+	}
+	dtc_free(move->context, buffer);
+	return status;
+}
+
+/* Bytes of one unit, not all of it. */
+static int move_cut(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
+		    size_t bytes, size_t *moved)
+{
+	char buffer[DTC_ELEMENT_BYTES];
+
+	return move_piece(typed, move, packed, buffer, bytes, moved);
+}
+
+/* ---- what a device is told ---------------------------------------------------------------- */
+
+/* Packing knows no operations. */
+static struct dtc_gpu_typing typing_of(const struct dtc_typed *typed,
+				       enum dtc_direction direction)
+{
+	bool pack = direction == DTC_PACK;
+
+	return (struct dtc_gpu_typing){ .signature = typed->type->signature,
+					.count = typed->count,
+					.to_wire = typed->to_wire,
+					.op = pack ? DTCONV_OP_REPLACE : typed->op,
+					.couples = !pack && typed->couples,
+					.value = typed->couple.basic,
+					.index = typed->index };
+}
+
+/* Made by the first move; @reason says why there are none. */
+static int make_units(struct dtc_typed *typed, const struct dtc_move *move,
+		      const char **reason)
+{
+	const struct dtc_gpu_typing typing = typing_of(typed, move->direction);
+
+	*reason = NULL;
+	if (typed->units)
+		return 0;
+	struct dtc_gpu_units *units = dtc_alloc(move->context, sizeof(*units));
+	if (!units)
+		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for %zu bytes",
+				move->caller, sizeof(*units));
+	*reason = dtc_gpu_units_make(&typing, units);
+	if (*reason)
+		dtc_free(move->context, units);
+	else
+		typed->units = units;
+	return 0;
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
+static struct dtc_memory as_told(enum dtconv_memory_kind kind)
+{
+	return (struct dtc_memory){ .kind = kind, .device = -1 };
+}
+
+static uint64_t find_user(const struct dtc_move *move, uint64_t bytes,
+			  struct dtc_memory *memory)
+{
+	const struct dtc_span span = { move->cursor, move->bounds, move->user };
+
+	*memory = as_told(move->placement.user);
+	return memory->kind ? bytes : dtc_span_next(move->context, &span, bytes, memory);
+}
+
+static uint64_t find_packed(const struct dtc_move *move, const char *packed,
+			    uint64_t bytes, struct dtc_memory *memory)
+{
+	*memory = as_told(move->placement.packed);
+	return memory->kind ? bytes : dtc_span_row(move->context, packed, bytes, memory);
+}
+
+/* Find out where both sides lie, and cut the job to the units that lie in one kind on each. */
+static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
+{
+	struct dtc_job *job = &part->job;
+	uint64_t native =
+		find_user(move, part->end.native - part->begin.native, &job->user_memory);
+	uint64_t wire = find_packed(move, job->packed, part->end.wire - part->begin.wire,
+				    &job->packed_memory);
+	struct dtc_gpu_unit_place by_native =
+		dtc_gpu_units_at_native(part->units, part->begin.native + native);
+	struct dtc_gpu_unit_place by_wire =
+		dtc_gpu_units_at_wire(part->units, part->begin.wire + wire);
+
+	part->end = by_native.unit < by_wire.unit ? by_native : by_wire;
+}
+
+static int check_memory(const struct dtc_job *job)
+{
+	if (!job->user_memory.kind || !job->packed_memory.kind)
+		return DTC_FAIL(
+			job->context, DTCONV_ERR_BACKEND,
+			"%s: %s memory lies where nothing is mapped, or the driver does not say",
+			job->caller, job->user_memory.kind ? "packed" : "the user's");
+	if (job->user_memory.denied || job->packed_memory.denied)
+		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
+				"%s: no device has access to %s memory", job->caller,
+				job->user_memory.denied ? "the user's" : "packed");
+	return 0;
+}
+
+/* The processor reaches pinned memory too, but does not wait for a stream. */
+static bool is_processors(const struct dtc_job *job)
+{
+	enum dtconv_memory_kind most = job->on_stream ? DTCONV_MEMORY_HOST
+						      : DTCONV_MEMORY_PINNED;
+
+	return job->user_memory.kind <= most && job->packed_memory.kind <= most;
+}
+
+static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
+					  const struct dtc_move *move, char *packed,
+					  uint64_t end)
+{
+	struct dtc_typed_job part = { .units = typed->units };
+
+	part.begin = dtc_gpu_units_at_wire(part.units, typed->position);
+	part.end = dtc_gpu_units_at_wire(part.units, end);
+	part.job = (struct dtc_job){ .cursor = move->cursor,
+				     .user = move->user,
+				     .packed = packed,
+				     .move_bytes = end - typed->position,
+				     .direction = move->direction,
+				     .context = move->context,
+				     .on_stream = move->placement.on_stream,
+				     .stream = move->placement.stream,
+				     .caller = move->caller };
+	return part;
+}
+
+/* Whole units from the position on, up to byte @end of the stream, or fewer. */
+static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
+		      uint64_t end, struct dtc_event *event)
+{
+	struct dtc_typed_job part = describe_part(typed, move, packed, end);
+	size_t moved;
+
+	dtc_cursor_seek(move->cursor, part.begin.native);
+	find_memory(move, &part);
+	int status = check_memory(&part.job);
+	if (status)
+		return status;
+	part.job.bytes = part.end.wire - part.begin.wire;
+	/* A unit that lies in two kinds of memory. */
+	if (!part.job.bytes)
+		return move_cut(typed, move, packed, dtc_typed_unit_bytes(typed), &moved);
+	if (is_processors(&part.job))
+		return move_by_engine(typed, move, packed, (size_t)part.job.bytes, false,
+				      &moved);
+	if (part.job.user_memory.kind == DTCONV_MEMORY_HOST)
+		return move_pieces(typed, move, packed, (size_t)part.job.bytes, &moved);
+	status = dtc_typed_submit(&part, event);
+	if (status == DTCONV_ERR_LIMIT)
+		return move_pieces(typed, move, packed, (size_t)part.job.bytes, &moved);
+	if (!status)
+		dtc_typed_seek(typed, part.end.wire);
+	return status;
+}
+
+/* ---- moves -------------------------------------------------------------------------------- */
+
+/* The rest of a unit that is begun, or as much as there is. */
+static int move_head(struct dtc_typed *typed, const struct dtc_move *move, uint64_t end)
+{
+	uint64_t first = dtc_typed_boundary(typed);
+	size_t moved;
+
+	if (first == typed->position)
+		return 0;
+	end = DTC_MIN(end, first + dtc_typed_unit_bytes(typed));
+	return move_cut(typed, move, move->packed, (size_t)(end - typed->position),
+			&moved);
+}
+
+/* The beginning of the last unit; the position stays, and @end becomes where whole units end. */
+static int move_tail(struct dtc_typed *typed, const struct dtc_move *move, uint64_t start,
+		     uint64_t *end)
+{
+	uint64_t kept = typed->position, stop = *end;
+	size_t moved;
+	int status = 0;
+
+	dtc_typed_seek(typed, stop);
+	*end = DTC_MAX(dtc_typed_boundary(typed), kept);
+	if (*end < stop) {
+		dtc_typed_seek(typed, *end);
+		status = move_cut(typed, move, move->packed + (*end - start),
+				  (size_t)(stop - *end), &moved);
+	}
+	dtc_typed_seek(typed, kept);
+	return status;
+}
+
+/*
+ * What is cut is moved first: it blocks, and then waits for nothing of this move. A failure leaves
+ * the position where it happened.
+ */
+static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
+		       struct dtc_event *event)
+{
+	uint64_t start = typed->position, stop = start + move->bytes, end = stop;
+	int status = move_head(typed, move, stop);
+
+	if (!status)
+		status = move_tail(typed, move, start, &end);
+	while (!status && typed->position < end) {
+		status = dtc_device_wait(event);
+		if (!status)
+			status = start_part(typed, move,
+					    move->packed + (typed->position - start), end,
+					    event);
+	}
+	if (!status)
+		dtc_typed_seek(typed, stop);
+	return status;
+}
+
+/* A stream that no device is told of: between ordinary host memory and packed memory, anyone's. */
+static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
+		       const char *reason)
+{
+	uint64_t native = move->cursor->size;
+	struct dtc_memory memory;
+	size_t moved;
+
+	dtc_cursor_seek(move->cursor, 0);
+	if (find_user(move, native, &memory) == native && memory.kind && !memory.denied &&
+	    memory.kind <= DTCONV_MEMORY_PINNED)
+		return move_pieces(typed, move, move->packed, move->bytes, &moved);
+	return DTC_FAIL(move->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: %s %s a device's memory: %s", move->caller,
+			dtconv_op_name(typed->op),
+			move->direction == DTC_PACK ? "from" : "into", reason);
+}
+
+/* Bytes as they are. */
+static int start_native(struct dtc_typed *typed, const struct dtc_move *move,
+			struct dtc_event *event)
+{
+	size_t moved;
+
+	dtc_cursor_seek(move->cursor, typed->position);
+	int status = dtc_device_start(move, event, &moved);
+	dtc_typed_seek(typed, typed->position + moved);
+	return status;
+}
+
+static int start(struct dtc_typed *typed, const struct dtc_move *move,
+		 struct dtc_event *event)
+{
+	const char *reason;
+
+	if (typed->native && move->direction == DTC_PACK)
+		return start_native(typed, move, event);
+	if (typed->op == DTCONV_OP_NO_OP && move->direction == DTC_UNPACK) {
+		dtc_typed_seek(typed, typed->position + move->bytes);
+		return 0;
+	}
+	int status = make_units(typed, move, &reason);
+	if (status)
+		return status;
+	return reason ? move_untold(typed, move, reason)
+		      : start_units(typed, move, event);
+}
+
+int dtc_typed_device_start(struct dtc_typed *typed, const struct dtc_move *move,
+			   struct dtc_event *event, size_t *moved)
+{
+	uint64_t before = typed->position;
+	int status = 0;
+
+	*event = (struct dtc_event){ .backend = NULL };
+	if (move->bytes)
+		status = start(typed, move, event);
+	*moved = (size_t)(typed->position - before);
+	return status;
+}
+
+int dtc_typed_device_move(struct dtc_typed *typed, const struct dtc_move *move,
+			  size_t *moved)
+{
+	uint64_t before = typed->position;
+	struct dtc_event event;
+
+	int status = dtc_typed_device_start(typed, move, &event, moved);
+	if (status)
+		return status;
+	status = dtc_device_wait(&event);
+	/* Which numbers of a failed job have arrived, nobody knows: none counts. */
+	if (status) {
+		dtc_typed_seek(typed, before);
+		*moved = 0;
+	}
+	return status;
+}

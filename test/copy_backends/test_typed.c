@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Representations and operations where a device's memory is involved: every operation on every
+ * basic type, all pairs of memory kinds, cuts inside elements, against the oracle and, bit for
+ * bit, against the host.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "support/layouts.h"
+#include "support/ref_predefined.h"
+#include "support/type_choices.h"
+
+#define GUARD 64 /* bytes of a case's memory beyond what it uses, three times */
+
+/* ---- a typed case in arenas --------------------------------------------------------------- */
+
+struct scene {
+	struct typed_case *tc;
+	struct choices *choices;
+	struct arena user, packed;
+	size_t shift; /* of packed memory */
+	size_t memory_bytes;
+	bool may_refuse; /* the device has no arithmetic or no conversion for an element */
+};
+
+/* Numbers that only the processor knows, where they are computed with or converted. */
+static bool is_hard(enum dtconv_predefined basic)
+{
+	return basic == DTCONV_LONG_DOUBLE || basic == DTCONV_C_LONG_DOUBLE_COMPLEX ||
+	       basic == DTCONV_CXX_LONG_DOUBLE_COMPLEX || basic == DTCONV_REAL16 ||
+	       basic == DTCONV_COMPLEX32;
+}
+
+static bool has_hard_elements(const struct typed_case *tc)
+{
+	for (size_t i = 0; i < tc->map.count; i++)
+		if (is_hard((enum dtconv_predefined)tc->map.entries[i].basic))
+			return true;
+	/* So many changes of kind may be more than a kernel is told. */
+	return tc->map.count > 50;
+}
+
+static void scene_open(struct scene *scene, struct typed_case *tc, enum arena_kind user,
+		       enum arena_kind packed, struct choices *choices)
+{
+	*scene = (struct scene){ .tc = tc,
+				 .choices = choices,
+				 .shift = choose(choices, 2) ? choose(choices, 130) : 0,
+				 .memory_bytes = tc->span + 3 * GUARD,
+				 .may_refuse = has_hard_elements(tc) };
+	arena_open(&scene->user, user, scene->memory_bytes);
+	arena_open(&scene->packed, packed, tc->bytes + scene->shift + 2 * GUARD);
+}
+
+static void scene_close(struct scene *scene)
+{
+	arena_close(&scene->user);
+	arena_close(&scene->packed);
+}
+
+/* Displacement 0 in the arena that stands for the case's @memory. */
+static unsigned char *origin(const struct scene *scene, const unsigned char *memory,
+			     const unsigned char *at)
+{
+	return scene->user.memory + (at - memory);
+}
+
+static struct dtconv_convertor *make_convertor(const struct scene *scene, bool packs)
+{
+	const struct typed_case *tc = scene->tc;
+	struct dtconv_convertor_params params = typed_case_params(tc);
+	struct dtconv_convertor *convertor;
+	int status =
+		packs ? dtconv_convertor_create_pack(
+				tc->type, tc->count,
+				origin(scene, tc->source_memory, tc->source), &convertor)
+		      : dtconv_convertor_create_unpack(
+				tc->type, tc->count,
+				origin(scene, tc->target_memory, tc->target), &convertor);
+
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+/* The next fragment, at once or started; false if it was refused, and might be. */
+static bool move(const struct scene *scene, struct dtconv_convertor *convertor,
+		 bool packs, size_t at, size_t bytes)
+{
+	unsigned char *packed = scene->packed.memory + GUARD + scene->shift + at;
+	size_t moved = 0;
+	int status;
+
+	if (chance(scene->choices, 3)) {
+		status = dtconv_convertor_start(convertor, packed, bytes, NULL, NULL);
+		if (!status)
+			status = dtconv_convertor_wait(convertor, &moved);
+	} else {
+		status =
+			packs ? dtconv_convertor_pack(convertor, packed, bytes, &moved)
+			      : dtconv_convertor_unpack(convertor, packed, bytes, &moved);
+	}
+	if (status == DTCONV_ERR_UNSUPPORTED && scene->may_refuse)
+		return false;
+	ck_assert_msg(!status, "%s of %s: %s", dtconv_op_name(scene->tc->op),
+		      packs ? "pack" : "unpack", fixture_error());
+	ck_assert_uint_eq(moved, bytes);
+	return true;
+}
+
+/* The whole stream in fragments, which now and then are cut anywhere. */
+static bool move_all(const struct scene *scene, struct dtconv_convertor *convertor,
+		     bool packs)
+{
+	size_t total = scene->tc->bytes, longest = total;
+
+	if (chance(scene->choices, 2))
+		longest = 1 + total / 3 + choose(scene->choices, total + 1);
+	for (size_t at = 0, bytes; at < total; at += bytes) {
+		bytes = longest == total ? total : 1 + choose(scene->choices, longest);
+		bytes = bytes < total - at ? bytes : total - at;
+		if (!move(scene, convertor, packs, at, bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool check_pack(struct scene *scene)
+{
+	const struct typed_case *tc = scene->tc;
+	size_t bytes = tc->bytes + scene->shift + 2 * GUARD;
+	size_t first = GUARD + scene->shift;
+	unsigned char *got = malloc(bytes);
+	struct dtconv_convertor *convertor = make_convertor(scene, true);
+
+	stage_guard(got, bytes);
+	arena_write(&scene->packed, 0, got, bytes);
+	arena_write(&scene->user, 0, tc->source_memory, scene->memory_bytes);
+	bool moved = move_all(scene, convertor, true);
+	dtconv_convertor_destroy(convertor);
+	arena_read(&scene->packed, 0, got, bytes);
+	ck_assert_msg(!moved || !memcmp(got + first, tc->wire, tc->bytes),
+		      "the stream is wrong");
+	for (size_t i = 0; moved && i < tc->bytes; i++)
+		got[first + i] = stage_guard_byte(first + i);
+	ck_assert(!moved || stage_guard_first_wrong(got, bytes) == STAGE_RIGHT);
+	free(got);
+	return moved;
+}
+
+static void check_unpack(struct scene *scene)
+{
+	struct typed_case *tc = scene->tc;
+	struct dtconv_convertor *convertor = make_convertor(scene, false);
+	ptrdiff_t wrong = 0;
+
+	arena_write(&scene->user, 0, tc->target_memory, scene->memory_bytes);
+	arena_write(&scene->packed, GUARD + scene->shift, tc->wire, tc->bytes);
+	bool moved = move_all(scene, convertor, false);
+	dtconv_convertor_destroy(convertor);
+	if (!moved)
+		return;
+	arena_read(&scene->user, 0, tc->target_memory, scene->memory_bytes);
+	typed_case_arrived(tc, 0, tc->bytes);
+	ck_assert_msg(typed_case_is_right(tc, &wrong),
+		      "%s left a wrong byte at displacement %td", dtconv_op_name(tc->op),
+		      wrong);
+}
+
+static void check_type(struct dtconv_type *type, size_t count,
+		       const struct dtconv_representation *representation,
+		       enum dtconv_op op, enum arena_kind user, enum arena_kind packed,
+		       struct choices *choices)
+{
+	struct typed_case tc;
+	struct scene scene;
+
+	if (!typed_case_open(&tc, type, count, representation, op, choices))
+		return;
+	scene_open(&scene, &tc, user, packed, choices);
+	check_pack(&scene);
+	check_unpack(&scene);
+	scene_close(&scene);
+	typed_case_close(&tc);
+}
+
+/* A slice of what there is, another one each time, unless everything is asked for. */
+static bool is_left_out(struct choices *choices)
+{
+	return !fixture_everything() && !chance(choices, 6);
+}
+
+static struct dtconv_representation representation_of(size_t index)
+{
+	struct dtconv_representation r;
+
+	ck_assert_int_eq(
+		dtconv_representation_find(dtconv_representation_name(index), &r), 0);
+	return r;
+}
+
+static struct dtconv_representation choose_representation(struct choices *choices)
+{
+	size_t count = 0;
+
+	while (dtconv_representation_name(count))
+		count++;
+	return representation_of(choose(choices, count));
+}
+
+/* One that the type allows, mostly none that is replace. */
+static enum dtconv_op choose_op(struct choices *choices, const struct dtconv_type *type)
+{
+	for (int round = 0; round < 4; round++) {
+		enum dtconv_op op = (enum dtconv_op)choose(choices, DTCONV_OP_USER);
+
+		if (!dtconv_op_check(op, type))
+			return op;
+	}
+	return DTCONV_OP_REPLACE;
+}
+
+/* ---- kinds of elements -------------------------------------------------------------------- */
+
+static const char *const shapes[] = {
+	"contiguous(300, %s)",
+	"hvector(9, 3, 272, %s)",
+	"hvector(7, 3, 131, %s)",
+	"contiguous(30, hindexed([1,3,2], [0,67,164], %s))",
+	"vector(40, 1, 2, vector(3, 1, 4, %s))",
+};
+
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+START_TEST(every_operation_on_every_basic_type)
+{
+	struct choices choices = fixture_choices(21 + (uint64_t)_i);
+	enum dtconv_op op = (enum dtconv_op)_i;
+
+	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++)
+		for (size_t shape = 0; shape < SHAPES; shape++) {
+			struct dtconv_representation r = choose_representation(&choices);
+			char text[100];
+
+			snprintf(text, sizeof(text), shapes[shape],
+				 ref_predefined[which].name);
+			struct dtconv_type *type = fixture_type(text);
+			struct dtconv_type *basic = dtconv_type_predefined(
+				fixture_context, (enum dtconv_predefined)which);
+			if (!dtconv_op_check(op, basic) && !dtconv_op_check(op, type))
+				check_type(
+					type, 1 + choose(&choices, 3),
+					chance(&choices, 2) ? &r : NULL, op, ARENA_DEVICE,
+					chance(&choices, 4) ? ARENA_HOST : ARENA_DEVICE,
+					&choices);
+			dtconv_type_unref(type);
+		}
+}
+END_TEST
+
+START_TEST(every_representation_of_every_basic_type)
+{
+	struct choices choices = fixture_choices(22);
+	const char *name = dtconv_representation_name((size_t)_i);
+
+	if (!name)
+		return;
+	struct dtconv_representation r = representation_of((size_t)_i);
+	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++)
+		for (size_t shape = 0; shape < SHAPES; shape++) {
+			char text[100];
+
+			snprintf(text, sizeof(text), shapes[shape],
+				 ref_predefined[which].name);
+			struct dtconv_type *type = fixture_type(text);
+			check_type(type, 2, &r, DTCONV_OP_REPLACE, ARENA_DEVICE,
+				   ARENA_DEVICE, &choices);
+			dtconv_type_unref(type);
+		}
+}
+END_TEST
+
+/* ---- shapes and memory -------------------------------------------------------------------- */
+
+#define PAIRS (ARENA_KINDS * ARENA_KINDS)
+
+START_TEST(every_layout_between_every_pair_of_kinds)
+{
+	struct choices choices = fixture_choices(23 + (uint64_t)_i);
+
+	for (int i = 0; i < layout_count; i++) {
+		if (is_left_out(&choices))
+			continue;
+		struct dtconv_type *type = fixture_type(layouts[i].text);
+		struct dtconv_representation r = choose_representation(&choices);
+
+		check_type(type, 3, &r, choose_op(&choices, type), _i / ARENA_KINDS,
+			   _i % ARENA_KINDS, &choices);
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+#define RANDOM_TYPES      400
+#define MANY_RANDOM_TYPES 20000
+
+START_TEST(random_types)
+{
+	struct choices choices = fixture_choices(24);
+	int rounds = fixture_everything() ? MANY_RANDOM_TYPES : RANDOM_TYPES;
+
+	for (int round = 0; round < rounds; round++) {
+		struct dtconv_type *type =
+			type_choose(fixture_context, &choices, &type_bounds_small);
+		struct dtconv_representation r = choose_representation(&choices);
+		enum arena_kind packed = chance(&choices, 3)   ? ARENA_PINNED
+					 : chance(&choices, 3) ? ARENA_HOST
+							       : ARENA_DEVICE;
+
+		ck_assert_int_eq(dtconv_type_commit(type), 0);
+		check_type(type, choose(&choices, 6), chance(&choices, 3) ? NULL : &r,
+			   choose_op(&choices, type), ARENA_DEVICE, packed, &choices);
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+/* ---- bits --------------------------------------------------------------------------------- */
+
+#define NUMBERS 2048
+
+/* Numbers of @bytes at the edges of formats, and any bits. */
+static void choose_bits(unsigned char *memory, size_t bytes, struct choices *choices)
+{
+	static const uint64_t edges[] = {
+		0,
+		1,
+		0x3ff,
+		0x400,
+		0x7bff,
+		0x7c00,
+		0x7f7f,
+		0x7f80,
+		0x3c00,
+		0x3f80,
+		0x8000,
+		0x00800000,
+		0x007fffff,
+		0x7f7fffff,
+		0x7f800000,
+		0x3f800000,
+		0x80000000,
+		UINT64_C(0x0010000000000000),
+		UINT64_C(0x000fffffffffffff),
+		UINT64_C(0x7fefffffffffffff),
+		UINT64_C(0x7ff0000000000000),
+		UINT64_C(0x3ff0000000000001),
+		UINT64_C(0x8000000000000000),
+		UINT64_MAX,
+	};
+
+	for (size_t i = 0; i < bytes; i++)
+		memory[i] = (unsigned char)choose(choices, 256);
+	for (size_t i = 0; i + 8 <= bytes; i += 8)
+		if (chance(choices, 3)) {
+			uint64_t edge =
+				edges[choose(choices, sizeof(edges) / sizeof(edges[0]))];
+
+			edge ^= chance(choices, 2) ? 0 : edge << 16 ^ edge << 32;
+			memcpy(memory + i, &edge, sizeof(edge));
+		}
+}
+
+/* The exponent's bits all ones and a fraction behind; what that is, operations need not keep. */
+static bool is_nan(const unsigned char *number, size_t bytes, unsigned exponent_bits)
+{
+	uint64_t bits = 0;
+
+	memcpy(&bits, number, bytes);
+	bits = bits << (64 - 8 * bytes) << 1;
+	return bits >> (64 - exponent_bits) == (UINT64_C(1) << exponent_bits) - 1 &&
+	       bits << exponent_bits;
+}
+
+struct format {
+	const char *type;
+	size_t bytes;           /* of a number */
+	unsigned exponent_bits; /* 0: integers */
+};
+
+static const struct format formats[] = {
+	{ "int8", 1, 0 },
+	{ "uint8", 1, 0 },
+	{ "int16", 2, 0 },
+	{ "uint16", 2, 0 },
+	{ "int32", 4, 0 },
+	{ "uint32", 4, 0 },
+	{ "int64", 8, 0 },
+	{ "uint64", 8, 0 },
+	{ "integer16", 8, 0 },
+	{ "float16", 2, 5 },
+	{ "bfloat16", 2, 8 },
+	{ "float", 4, 8 },
+	{ "double", 8, 11 },
+	{ "complex4", 2, 5 },
+	{ "c_float_complex", 4, 8 },
+	{ "c_double_complex", 8, 11 },
+};
+
+#define FORMATS ((int)(sizeof(formats) / sizeof(formats[0])))
+
+static void unpack(struct dtconv_type *type, enum dtconv_op op, void *user,
+		   const void *packed, size_t bytes)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = op };
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_type_query(type, &attr), 0);
+	ck_assert_msg(!dtconv_unpack_with(type, bytes / attr.size, user, packed, bytes,
+					  &params, &moved),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, bytes);
+}
+
+static void check_bits(const struct format *format, struct dtconv_type *type,
+		       enum dtconv_op op, struct choices *choices)
+{
+	const size_t bytes = NUMBERS * 16;
+	unsigned char *incoming = malloc(bytes), *host = malloc(bytes),
+		      *got = malloc(bytes);
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, bytes);
+	arena_open(&packed, ARENA_DEVICE, bytes);
+	choose_bits(incoming, bytes, choices);
+	choose_bits(host, bytes, choices);
+	arena_write(&user, 0, host, bytes);
+	arena_write(&packed, 0, incoming, bytes);
+	unpack(type, op, host, incoming, bytes);
+	unpack(type, op, user.memory, packed.memory, bytes);
+	arena_read(&user, 0, got, bytes);
+	for (size_t i = 0; i < bytes; i += format->bytes)
+		ck_assert_msg(
+			!memcmp(host + i, got + i, format->bytes) ||
+				(format->exponent_bits &&
+				 is_nan(host + i, format->bytes, format->exponent_bits) &&
+				 is_nan(got + i, format->bytes, format->exponent_bits)),
+			"%s of %s differs at byte %zu", dtconv_op_name(op), format->type,
+			i);
+	arena_close(&user);
+	arena_close(&packed);
+	free(incoming);
+	free(host);
+	free(got);
+}
+
+START_TEST(any_bits_combine_as_on_the_host)
+{
+	struct choices choices = fixture_choices(25);
+	const struct format *format = &formats[_i];
+	struct dtconv_type *type = fixture_type(format->type);
+
+	for (int op = DTCONV_OP_SUM; op <= DTCONV_OP_BXOR; op++)
+		if (!dtconv_op_check((enum dtconv_op)op, type))
+			check_bits(format, type, (enum dtconv_op)op, &choices);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+START_TEST(a_number_too_large_is_told)
+{
+	struct dtconv_representation external = representation_of(1);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external };
+	struct dtconv_type *type = fixture_type("contiguous(500, long)");
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	long numbers[500] = { 0 };
+	size_t moved = 9;
+
+	numbers[250] = 1L << 40;
+	arena_open(&user, ARENA_DEVICE, sizeof(numbers));
+	arena_open(&packed, (enum arena_kind)_i, sizeof(numbers));
+	arena_write(&user, 0, numbers, sizeof(numbers));
+	dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 2000, &moved),
+			 DTCONV_ERR_OVERFLOW);
+	ck_assert_str_eq(fixture_error(),
+			 "dtconv_convertor_pack: a number in device memory is "
+			 "too large for its narrower form");
+	dtconv_convertor_query(convertor, &attr);
+	ck_assert(moved == 0 && attr.position == 0);
+	/* What does not hold it is packed all the same, later too. */
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 1000, &moved),
+			 0);
+	ck_assert_uint_eq(moved, 1000);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+static void refused(const char *text, enum dtconv_op op, const char *sentence)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = op };
+	struct dtconv_type *type = fixture_type(text);
+	struct arena user, packed;
+	size_t moved;
+
+	arena_open(&user, ARENA_DEVICE, 1000);
+	arena_open(&packed, ARENA_DEVICE, 1000);
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory, 16,
+					    &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(fixture_error(), sentence);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+
+START_TEST(what_no_device_computes_is_refused)
+{
+	refused("long_double", DTCONV_OP_SUM,
+		"dtconv_unpack_with: sum into a device's memory: a device has no arithmetic for "
+		"long doubles and reals of 16 bytes");
+}
+END_TEST
+
+static void add(void *arg, const void *incoming, void *inout, size_t count,
+		enum dtconv_predefined basic)
+{
+	const int *in = incoming;
+	int *sum = inout;
+
+	(void)arg;
+	ck_assert_int_eq(basic, DTCONV_INT);
+	for (size_t i = 0; i < count; i++)
+		sum[i] += in[i];
+}
+
+/* Packed memory alone may be a device's for anything that the host computes. */
+START_TEST(the_callers_function_runs_where_it_can)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = DTCONV_OP_USER,
+							.op_fn = add };
+	struct dtconv_type *type = fixture_type("contiguous(4, int)");
+	int target[4] = { 1, 2, 3, 4 };
+	const int incoming[4] = { 10, 20, 30, 40 };
+	struct arena packed;
+	size_t moved;
+
+	arena_open(&packed, ARENA_DEVICE, sizeof(incoming));
+	arena_write(&packed, 0, incoming, sizeof(incoming));
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, target, packed.memory,
+					    sizeof(incoming), &params, &moved),
+			 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(target[i], 11 * (i + 1));
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, packed.memory, target,
+					    sizeof(incoming), &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(fixture_error(),
+			 "dtconv_unpack_with: user into a device's memory: the "
+			 "caller's function runs on the processor");
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+START_TEST(an_operation_waits_for_its_stream)
+{
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .op = DTCONV_OP_SUM,
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	double one = 1, got = 0;
+	CUstream stream;
+	struct spin spin;
+	size_t moved;
+
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	params.stream = stream;
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, ARENA_DEVICE, 8000);
+	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, 16000), "MemsetD8");
+	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)packed.memory, 0, 8000),
+		 "MemsetD8");
+	arena_write(&packed, 7992, &one, sizeof(one));
+	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	/* The first job finds the kernels loaded; loading is not what is tested. */
+	ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved),
+			 0);
+	dtconv_convertor_seek(convertor, 0);
+	spin_begin(&spin, stream);
+	ck_assert_int_eq(
+		dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL), 0);
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(dtconv_convertor_test(convertor, &moved),
+				 DTCONV_INPROGRESS);
+	spin_end(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	ck_assert_uint_eq(moved, 8000);
+	arena_read(&user, 999 * 16, &got, sizeof(got));
+	ck_assert(got == 2);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	dtconv_type_unref(type);
+}
+END_TEST
+
+int main(void)
+{
+	/* A process forked from one with a context has no device. */
+	setenv("CK_FORK", "no", 1);
+	gpu_find();
+	gpu_open();
+	Suite *suite = suite_create("typed");
+	TCase *kinds = fixture_case(suite, "kinds", 60);
+	TCase *memory = fixture_case(suite, "memory", 60);
+	TCase *failures = fixture_case(suite, "failures", 60);
+
+	tcase_add_loop_test(kinds, every_operation_on_every_basic_type, 0,
+			    DTCONV_OP_USER);
+	tcase_add_loop_test(kinds, every_representation_of_every_basic_type, 0, 8);
+	tcase_add_loop_test(kinds, any_bits_combine_as_on_the_host, 0, FORMATS);
+	tcase_add_loop_test(memory, every_layout_between_every_pair_of_kinds, 0, PAIRS);
+	tcase_add_test(memory, random_types);
+	tcase_add_test(memory, an_operation_waits_for_its_stream);
+	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
+			    ARENA_KINDS);
+	tcase_add_test(failures, what_no_device_computes_is_refused);
+	tcase_add_test(failures, the_callers_function_runs_where_it_can);
+	return fixture_run(suite);
+}
