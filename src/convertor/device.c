@@ -80,6 +80,11 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 				job.user_memory.denied ? "the user's" : "packed");
 	if (is_host(&job) && move_in_parallel(&job))
 		return 0;
+	/* Told of both, nobody has asked a driver yet, and so nobody has looked for one. */
+	if (!is_host(&job) && !dtc_memory_has_driver(move->context))
+		return DTC_FAIL(move->context, DTCONV_ERR_STATE,
+				"%s: memory is said to be a device's, and this process has loaded no driver of one",
+				move->caller);
 	return dtc_plan_submit(&job, event);
 }
 
