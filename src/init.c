@@ -69,9 +69,10 @@ void dtconv_context_destroy(struct dtconv_context *context)
 			live);
 		return;
 	}
+	/* Types give back what vendors keep of them, so they go first. */
+	dtc_predefined_destroy(context);
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->close(context);
-	dtc_predefined_destroy(context);
 	dtc_context_destroy(context);
 }
 

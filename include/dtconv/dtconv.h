@@ -10,7 +10,8 @@
  *
  * A type describes a non-contiguous layout in memory (@ref type); a convertor packs a buffer
  * of that type into a contiguous stream, or unpacks one, in fragments that may begin and end
- * at any byte (@ref convertor); a context holds what they share (@ref context).
+ * at any byte (@ref convertor); a batch moves many buffers at once (@ref batch); a context holds
+ * what they share (@ref context).
  *
  * Rules that hold for the whole interface:
  * - **Errors.** A function that can fail returns 0 or a negative enum dtconv_status, and
@@ -28,6 +29,7 @@
  * - The library never aborts, exits or prints (but for the log), and keeps no global state.
  */
 
+#include <dtconv/batch.h>
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
 #include <dtconv/memory.h>

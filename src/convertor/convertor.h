@@ -71,6 +71,16 @@ int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type,
 int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
 		       enum dtc_direction direction, size_t *moved);
 
+/*
+ * The same for bytes as they are, from host memory to host memory, by several threads if that is
+ * faster.
+ */
+int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved);
+
+/* Count a call that has moved @bytes. */
+void dtc_convertor_count_call(struct dtconv_context *context,
+			      enum dtc_direction direction, size_t bytes);
+
 /* A new convertor at position 0. @caller's user gave the type as argument 1. */
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,

@@ -40,6 +40,14 @@ static uint64_t find_packed(const struct dtc_move *move, const char *packed, uin
 	return bytes;
 }
 
+uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
+			 struct dtc_memory *user, struct dtc_memory *packed)
+{
+	uint64_t bytes = find_user(move, move->bytes - done, user);
+
+	return find_packed(move, move->packed + done, bytes, packed);
+}
+
 static bool is_host(const struct dtc_job *job)
 {
 	return job->user_memory.kind == DTCONV_MEMORY_HOST &&
@@ -68,8 +76,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .stream = move->placement.stream,
 			       .caller = move->caller };
 
-	job.bytes = find_user(move, move->bytes - done, &job.user_memory);
-	job.bytes = find_packed(move, job.packed, job.bytes, &job.packed_memory);
+	job.bytes = dtc_device_look(move, done, &job.user_memory, &job.packed_memory);
 	if (!job.user_memory.kind || !job.packed_memory.kind)
 		return DTC_FAIL(move->context, DTCONV_ERR_BACKEND,
 				"%s: %s memory lies where nothing is mapped, or the driver does not say", move->caller,

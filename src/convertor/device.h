@@ -42,6 +42,13 @@ static inline bool dtc_device_is_needless(struct dtconv_context *context,
 }
 
 /*
+ * Of what is left behind the first @done bytes, how many lie in one kind of memory on each side, and in
+ * which. The cursor stands behind these bytes.
+ */
+uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
+			 struct dtc_memory *user, struct dtc_memory *packed);
+
+/*
  * Start a move. The last of its jobs may be in flight after: then @event has a backend. @moved is
  * what has been started, exact also on failure.
  */

@@ -17,8 +17,8 @@
 #include "log.h"
 #include "parallel.h"
 
-static void count_call(struct dtconv_context *context, enum dtc_direction direction,
-		       size_t bytes)
+void dtc_convertor_count_call(struct dtconv_context *context,
+			      enum dtc_direction direction, size_t bytes)
 {
 	bool pack = direction == DTC_PACK;
 
@@ -44,8 +44,7 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 	return status;
 }
 
-/* Bytes as they are, from host memory to host memory: by several threads if that is faster. */
-static inline int move_on_host(const struct dtc_move *move, size_t *moved)
+int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved)
 {
 	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
 	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
@@ -60,7 +59,7 @@ static inline int move_native(const struct dtc_move *move, size_t *moved)
 {
 	if (DTC_LIKELY(dtc_device_is_needless(move->context, &move->placement, move->user,
 					      move->packed)))
-		return move_on_host(move, moved);
+		return dtc_convertor_move_on_host(move, moved);
 	return dtc_device_move(move, moved);
 }
 
@@ -99,7 +98,7 @@ static inline bool move_instance(const struct dtconv_type *type, size_t count, c
 	if (moved)
 		*moved = mover->bytes;
 	dtc_mover_move(mover, user, packed, direction);
-	count_call(type->context, direction, mover->bytes);
+	dtc_convertor_count_call(type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -126,7 +125,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	else if (bytes < size || !size || !layout->mover ||
 		 !dtc_mover_move_many(layout->mover, count, user, packed, direction))
 		return false;
-	count_call(type->context, direction, size);
+	dtc_convertor_count_call(type->context, direction, size);
 	if (moved)
 		*moved = size;
 	return true;
@@ -171,7 +170,7 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 					       .caller = caller };
 
 		status = move_native(&move, &done);
-		count_call(type->context, direction, done);
+		dtc_convertor_count_call(type->context, direction, done);
 	}
 	if (moved)
 		*moved = done;
@@ -301,7 +300,7 @@ static int move_next(struct dtconv_convertor *convertor, char *packed, size_t by
 				 ? move_checked(convertor, packed, bytes, moved, caller)
 				 : move_some(convertor, packed, bytes, moved, caller);
 
-	count_call(convertor->type->context, convertor->direction, *moved);
+	dtc_convertor_count_call(convertor->type->context, convertor->direction, *moved);
 	return status;
 }
 
@@ -405,7 +404,7 @@ static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 	dtc_cursor_finish(cursor);
 	*moved = mover->bytes;
 	dtc_mover_move(mover, convertor->user, packed, direction);
-	count_call(convertor->type->context, direction, mover->bytes);
+	dtc_convertor_count_call(convertor->type->context, direction, mover->bytes);
 	return true;
 }
 
@@ -429,7 +428,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 		return false;
 	dtc_cursor_finish(cursor);
 	*moved = (size_t)cursor->size;
-	count_call(context, direction, *moved);
+	dtc_convertor_count_call(context, direction, *moved);
 	return true;
 }
 
@@ -501,7 +500,8 @@ static int start_next(struct dtconv_convertor *convertor, char *packed, size_t b
 	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
 	int status = dtc_device_start(&move, &operation->event, &operation->moved);
 
-	count_call(convertor->type->context, convertor->direction, operation->moved);
+	dtc_convertor_count_call(convertor->type->context, convertor->direction,
+				 operation->moved);
 	return status;
 }
 
@@ -678,8 +678,8 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 	if (status)
 		return status;
 	status = copy_through(&from, &to, &copied);
-	count_call(source_type->context, DTC_PACK, copied);
-	count_call(source_type->context, DTC_UNPACK, copied);
+	dtc_convertor_count_call(source_type->context, DTC_PACK, copied);
+	dtc_convertor_count_call(source_type->context, DTC_UNPACK, copied);
 	if (moved)
 		*moved = copied;
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)

@@ -42,6 +42,30 @@ struct dtc_event {
 	uint32_t slot;
 };
 
+/* The first @bytes of a stream, in one kind of memory on each side. */
+struct dtc_stretch {
+	const struct dtc_layout *layout;
+	uint64_t count; /* of instances */
+	uint64_t bytes; /* more than 0 */
+	char *user;     /* displacement 0 */
+	char *packed;
+	struct dtc_memory user_memory;
+	struct dtc_memory packed_memory;
+};
+
+/* Stretches of one direction that are moved together. */
+struct dtc_many {
+	const struct dtc_stretch *const *stretches;
+	size_t count;
+	enum dtc_direction direction;
+	struct dtconv_context *context;
+	bool on_stream;
+	void *stream;
+	const char *caller;
+	bool changed; /* the stretches are not those of the last submission */
+	void *kept; /* the backend's, from one submission to the next; NULL before the first */
+};
+
 /* What a plan is made for. */
 struct dtc_question {
 	const struct dtc_layout *layout;
@@ -61,6 +85,12 @@ struct dtc_backend_ops {
 	double (*estimate)(const struct dtc_question *question);
 	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
+	/*
+	 * Optional. Start many stretches as one; what of them is in flight ends with the event. What is
+	 * kept is given back by forget, when nothing of it is in flight.
+	 */
+	int (*submit_many)(struct dtc_many *many, struct dtc_event *event);
+	void (*forget)(void *kept);
 	/*
 	 * 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but
 	 * DTCONV_INPROGRESS ends the event.

@@ -34,6 +34,22 @@ const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *questio
 	return best;
 }
 
+const struct dtc_backend_ops *dtc_plan_choose_together(
+	const struct dtc_question *question)
+{
+	const struct dtc_backend_ops *best = dtc_plan_choose(question);
+	const char *reason;
+
+	if (!best || best == &dtc_host_backend || best->submit_many)
+		return best;
+	/* What is cheapest alone costs a submission of its own. */
+	for (size_t i = 0; dtc_backends[i]; i++)
+		if (dtc_backends[i]->submit_many &&
+		    dtc_backends[i]->can(question, &reason))
+			return dtc_backends[i];
+	return best;
+}
+
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 {
 	const struct dtc_question question = { .layout = job->cursor->layout,

@@ -10,6 +10,10 @@
 /* The cheapest backend that can do what is asked, or NULL. */
 const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question);
 
+/* The same for a stretch that may be moved with others: a backend that does so, if it is no host's work. */
+const struct dtc_backend_ops *dtc_plan_choose_together(
+	const struct dtc_question *question);
+
 /* Choose a backend and start the job there. Fails with UNSUPPORTED if none can do it. */
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event);
 

@@ -167,8 +167,38 @@ START_TEST(moves_need_a_type_and_a_convertor)
 }
 END_TEST
 
+START_TEST(batches_need_a_context_and_entries)
+{
+	const struct dtconv_batch_entry entry = { .type = type };
+	struct dtconv_batch_entry_attr entry_attr = { .struct_size = sizeof(entry_attr) };
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_batch *batch, *none;
+
+	ck_assert_int_eq(dtconv_batch_create(context, &entry, 1, NULL, &batch), 0);
+	REFUSED(dtconv_batch_create(NULL, &entry, 1, NULL, &none));
+	REFUSED(dtconv_batch_create(context, NULL, 1, NULL, &none));
+	REFUSED(dtconv_batch_create(context, &entry, 1, NULL, NULL));
+	REFUSED(dtconv_batch_rebind(NULL, &entry, 1));
+	REFUSED(dtconv_batch_rebind(batch, NULL, 1));
+	REFUSED(dtconv_batch_rebind_entry(NULL, 0, &entry));
+	REFUSED(dtconv_batch_rebind_entry(batch, 0, NULL));
+	REFUSED(dtconv_batch_start(NULL, NULL, NULL));
+	REFUSED(dtconv_batch_test(NULL, &number));
+	REFUSED(dtconv_batch_wait(NULL, &number));
+	REFUSED(dtconv_batch_run(NULL, &number));
+	REFUSED(dtconv_batch_query(NULL, &attr));
+	REFUSED(dtconv_batch_query(batch, NULL));
+	REFUSED(dtconv_batch_query_entry(NULL, 0, &entry_attr));
+	REFUSED(dtconv_batch_query_entry(batch, 0, NULL));
+	REFUSED(dtconv_batch_move(NULL, &entry, 1, NULL, NULL, NULL));
+	REFUSED(dtconv_batch_move(context, NULL, 1, NULL, NULL, NULL));
+	dtconv_batch_destroy(batch);
+}
+END_TEST
+
 START_TEST(releasing_nothing_does_nothing)
 {
+	dtconv_batch_destroy(NULL);
 	dtconv_type_unref(NULL);
 	dtconv_convertor_destroy(NULL);
 	dtconv_context_destroy(NULL);
@@ -185,6 +215,7 @@ int main(void)
 	tcase_add_test(tcase, constructors_need_somewhere_to_put_the_type);
 	tcase_add_test(tcase, queries_need_an_object_and_an_output);
 	tcase_add_test(tcase, moves_need_a_type_and_a_convertor);
+	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

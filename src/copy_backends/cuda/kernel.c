@@ -10,6 +10,7 @@
 #include "context.h"
 #include "image.h"
 #include "log.h"
+#include "many.h"
 #include "rates.h"
 #include "state.h"
 #include "submit.h"
@@ -77,12 +78,14 @@ static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gp
 							     .counter = flags->counters + word };
 }
 
-static CUresult launch_kernel(const struct dtc_cuda_submission *submission,
-			      struct dtc_gpu_launch *launch)
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch, bool flag)
 {
 	void *params[] = { &launch->params };
 
-	set_flag(submission, launch);
+	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
+	if (flag)
+		set_flag(submission, launch);
 	return submission->driver->LaunchKernel(submission->context->functions[launch->kernel],
 						launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1,
 						launch->shared_bytes, submission->stream, params,
@@ -105,7 +108,7 @@ static int move(struct dtc_cuda_submission *submission)
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = launch_kernel(submission, &launch);
+	CUresult result = dtc_cuda_launch(submission, &launch, true);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
@@ -126,5 +129,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,
+	.submit_many = dtc_cuda_many_submit,
+	.forget = dtc_cuda_many_forget,
 	.test = dtc_cuda_event_test,
 };

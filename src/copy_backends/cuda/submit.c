@@ -21,9 +21,8 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
-/* Only devices that were given access reach mapped memory; a kernel of another breaks its context. */
-static int check_access(const struct dtc_cuda_submission *submission,
-			const struct dtc_memory *memory, const char *side)
+int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
+				     const struct dtc_memory *memory, const char *side)
 {
 	const struct dtc_cuda_context *context = submission->context;
 	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
@@ -74,9 +73,11 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 		status = find_capture(submission);
 	}
 	if (!status)
-		status = check_access(submission, &job->user_memory, "the user's");
+		status = dtc_cuda_submission_check_access(submission, &job->user_memory,
+							  "the user's");
 	if (!status)
-		status = check_access(submission, &job->packed_memory, "packed");
+		status = dtc_cuda_submission_check_access(submission, &job->packed_memory,
+							  "packed");
 	if (!status)
 		status = take_flag(submission, backend);
 	if (status)

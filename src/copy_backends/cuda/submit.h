@@ -34,8 +34,21 @@ int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult res
 /* Nothing has been handed to the stream: give the flag back. */
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 
+/*
+ * Fail with INVAL if the device has no access to mapped memory: only devices that were given it have, and
+ * a kernel of another breaks its context.
+ */
+int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
+				     const struct dtc_memory *memory, const char *side);
+
 /* Fail with UNSUPPORTED if the job's stream is being captured: the work blocks. */
 int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
+
+/* ---- kernel.c -------------------------------------------------------------------------- */
+
+/* Launch a kernel; with @flag it writes the submission's flag when it is done. */
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch, bool flag);
 
 /* ---- copy.c ---------------------------------------------------------------------------- */
 

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A batch's life: its entries are checked and bound here; how they are moved, batch_move.c decides.
+ */
+#include "config.h"
+
+#include "batch.h"
+
+#include <string.h>
+
+#include "base.h"
+#include "context.h"
+#include "convertor.h"
+#include "log.h"
+
+/* ---- checking -------------------------------------------------------------------------- */
+
+/* What the caller of the running function knows an entry by. */
+struct place {
+	struct dtconv_context *context;
+	const char *caller;
+	size_t index;
+};
+
+static int check_enums(const struct place *place, const struct dtconv_batch_entry *entry)
+{
+	if ((unsigned)entry->direction > DTCONV_BATCH_UNPACK)
+		return DTC_FAIL(
+			place->context, DTCONV_ERR_INVAL,
+			"%s: entry %zu: direction is %d, neither to pack nor to unpack",
+			place->caller, place->index, (int)entry->direction);
+	if ((unsigned)entry->user_memory > DTCONV_MEMORY_DEVICE ||
+	    (unsigned)entry->packed_memory > DTCONV_MEMORY_DEVICE)
+		return DTC_FAIL(
+			place->context, DTCONV_ERR_INVAL,
+			"%s: entry %zu: user_memory is %d, packed_memory %d, one of them no kind "
+			"of memory",
+			place->caller, place->index, (int)entry->user_memory,
+			(int)entry->packed_memory);
+	return 0;
+}
+
+static int check_type(const struct place *place, const struct dtconv_batch_entry *entry)
+{
+	const struct dtconv_type *type = entry->type;
+
+	if (!type)
+		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
+				"%s: entry %zu: type is NULL", place->caller,
+				place->index);
+	if (type->context != place->context)
+		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
+				"%s: entry %zu: the type was made in another context",
+				place->caller, place->index);
+	if (!dtc_type_layout(type))
+		return DTC_FAIL(place->context, DTCONV_ERR_STATE,
+				"%s: entry %zu: the type is not committed", place->caller,
+				place->index);
+	if (dtc_convertor_is_too_long(&type->bounds, entry->count))
+		return DTC_FAIL(
+			place->context, DTCONV_ERR_OVERFLOW,
+			"%s: entry %zu: count x size or extent = %zu x (%zu or %td) overflows",
+			place->caller, place->index, entry->count, type->bounds.size,
+			dtc_bounds_extent(&type->bounds));
+	return 0;
+}
+
+static int check_entries(struct dtconv_context *context,
+			 const struct dtconv_batch_entry entries[], size_t first,
+			 size_t count, const char *caller)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < count; i++) {
+		const struct place place = { context, caller, first + i };
+
+		status = check_type(&place, &entries[i]);
+		if (!status)
+			status = check_enums(&place, &entries[i]);
+	}
+	return status;
+}
+
+static int check_idle(const struct dtconv_batch *batch, const char *caller)
+{
+	if (!batch->in_flight)
+		return 0;
+	return DTC_FAIL(batch->context, DTCONV_ERR_STATE,
+			"%s: the batch is in flight; test or wait for it first", caller);
+}
+
+static int check_index(const struct dtconv_batch *batch, size_t index, const char *caller)
+{
+	if (index < batch->count)
+		return 0;
+	return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
+			"%s: index (argument 2) is %zu, the batch has %zu entries",
+			caller, index, batch->count);
+}
+
+/* ---- binding --------------------------------------------------------------------------- */
+
+static void bind(struct dtc_batch_item *item, const struct dtconv_batch_entry *entry)
+{
+	*item = (struct dtc_batch_item){
+		.entry = *entry, .size = entry->type->bounds.size * entry->count
+	};
+	dtconv_type_ref(entry->type);
+}
+
+/* The entries are about to be others. */
+static void loosen(struct dtconv_batch *batch)
+{
+	dtc_batch_disband(batch);
+	batch->arranged = false;
+}
+
+static void unbind_all(struct dtconv_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		dtconv_type_unref(batch->items[i].entry.type);
+	batch->count = 0;
+}
+
+/* The types' references are taken before any is given back: they may be the same. */
+static void bind_all(struct dtconv_batch *batch,
+		     const struct dtconv_batch_entry entries[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		dtconv_type_ref(entries[i].type);
+	loosen(batch);
+	unbind_all(batch);
+	for (size_t i = 0; i < count; i++) {
+		bind(&batch->items[i], &entries[i]);
+		dtconv_type_unref(entries[i].type);
+	}
+	batch->count = batch->failed = count;
+}
+
+/* Room for more entries; those bound stay. */
+static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
+{
+	struct dtc_batch_item *items = NULL;
+	const struct dtc_stretch **stretches = NULL;
+
+	if (capacity <= batch->capacity)
+		return 0;
+	if (capacity <= SIZE_MAX / sizeof(*items)) {
+		items = dtc_alloc(batch->context, capacity * sizeof(*items));
+		stretches = dtc_alloc(batch->context, capacity * sizeof(*stretches));
+	}
+	if (!items || !stretches) {
+		dtc_free(batch->context, items);
+		dtc_free(batch->context, (void *)stretches);
+		return DTC_FAIL(batch->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for %zu entries",
+				caller, capacity);
+	}
+	if (batch->count)
+		memcpy(items, batch->items, batch->count * sizeof(*items));
+	loosen(batch);
+	dtc_free(batch->context, batch->items);
+	dtc_free(batch->context, (void *)batch->stretches);
+	batch->items = items;
+	batch->stretches = stretches;
+	batch->capacity = capacity;
+	return 0;
+}
+
+static int rebind(struct dtconv_batch *batch, const struct dtconv_batch_entry entries[],
+		  size_t count, const char *caller)
+{
+	int status = check_entries(batch->context, entries, 0, count, caller);
+
+	if (!status)
+		status = grow(batch, count, caller);
+	if (!status)
+		bind_all(batch, entries, count);
+	return status;
+}
+
+int dtconv_batch_rebind(struct dtconv_batch *batch,
+			const struct dtconv_batch_entry entries[], size_t count)
+{
+	if (!batch || (!entries && count))
+		return DTCONV_ERR_INVAL;
+	int status = check_idle(batch, __func__);
+
+	return status ? status : rebind(batch, entries, count, __func__);
+}
+
+int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
+			      const struct dtconv_batch_entry *entry)
+{
+	if (!batch || !entry)
+		return DTCONV_ERR_INVAL;
+	int status = check_idle(batch, __func__);
+
+	if (!status)
+		status = check_index(batch, index, __func__);
+	if (!status)
+		status = check_entries(batch->context, entry, index, 1, __func__);
+	if (status)
+		return status;
+	struct dtconv_type *old = batch->items[index].entry.type;
+	loosen(batch);
+	bind(&batch->items[index], entry);
+	dtconv_type_unref(old);
+	return 0;
+}
+
+/* ---- creating -------------------------------------------------------------------------- */
+
+/* What the caller gave, with the defaults of what an older caller does not know. */
+static int read_params(struct dtconv_context *context,
+		       const struct dtconv_batch_params *given, const char *caller,
+		       struct dtconv_batch_params *params)
+{
+	*params = (struct dtconv_batch_params){ .struct_size = sizeof(*params) };
+	if (!given)
+		return 0;
+	if (given->struct_size == 0)
+		return DTC_FAIL(
+			context, DTCONV_ERR_INVAL,
+			"%s: params.struct_size is 0, not sizeof(struct dtconv_batch_params)",
+			caller);
+	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	if (params->flags & ~(unsigned)DTCONV_BATCH_STREAM)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.flags has unknown bits: 0x%x", caller,
+				params->flags);
+	if (params->stream && !params->flags)
+		return DTC_FAIL(
+			context, DTCONV_ERR_INVAL,
+			"%s: params.stream is given, but params.flags lacks DTCONV_BATCH_STREAM",
+			caller);
+	return 0;
+}
+
+static int create(struct dtconv_context *context,
+		  const struct dtconv_batch_entry entries[], size_t count,
+		  const struct dtconv_batch_params *given, const char *caller,
+		  struct dtconv_batch **batch)
+{
+	struct dtconv_batch_params params;
+	int status = read_params(context, given, caller, &params);
+
+	if (status)
+		return status;
+	struct dtconv_batch *made = dtc_alloc_zeroed(context, sizeof(*made));
+	if (!made)
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for a batch", caller);
+	made->context = context;
+	made->on_stream = params.flags & DTCONV_BATCH_STREAM;
+	made->stream = params.stream;
+	status = grow(made, params.capacity, caller);
+	if (!status)
+		status = rebind(made, entries, count, caller);
+	if (status) {
+		dtconv_batch_destroy(made);
+		return status;
+	}
+	*batch = made;
+	return 0;
+}
+
+int dtconv_batch_create(struct dtconv_context *context,
+			const struct dtconv_batch_entry entries[], size_t count,
+			const struct dtconv_batch_params *params,
+			struct dtconv_batch **batch)
+{
+	if (!context || (!entries && count) || !batch)
+		return DTCONV_ERR_INVAL;
+	return create(context, entries, count, params, __func__, batch);
+}
+
+void dtconv_batch_destroy(struct dtconv_batch *batch)
+{
+	if (!batch)
+		return;
+	struct dtconv_context *context = batch->context;
+
+	dtc_batch_await(batch);
+	dtc_batch_drop_groups(batch);
+	unbind_all(batch);
+	dtc_free(context, batch->items);
+	dtc_free(context, (void *)batch->stretches);
+	dtc_free(context, batch);
+}
+
+int dtconv_batch_move(struct dtconv_context *context,
+		      const struct dtconv_batch_entry entries[], size_t count,
+		      const struct dtconv_batch_params *params, size_t *failed,
+		      size_t *moved)
+{
+	struct dtconv_batch *batch;
+
+	if (moved)
+		*moved = 0;
+	if (!context || (!entries && count))
+		return DTCONV_ERR_INVAL;
+	int status = create(context, entries, count, params, __func__, &batch);
+	if (status)
+		return status;
+	status = dtconv_batch_run(batch, moved);
+	if (failed)
+		*failed = batch->failed;
+	dtconv_batch_destroy(batch);
+	return status;
+}
+
+/* ---- asking ---------------------------------------------------------------------------- */
+
+static size_t bytes_to_move(const struct dtconv_batch *batch)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < batch->count; i++)
+		bytes += DTC_MIN(batch->items[i].size, batch->items[i].entry.bytes);
+	return bytes;
+}
+
+int dtconv_batch_query(const struct dtconv_batch *batch, struct dtconv_batch_attr *attr)
+{
+	if (!batch || !attr)
+		return DTCONV_ERR_INVAL;
+	if (attr->struct_size == 0)
+		return DTC_FAIL(
+			batch->context, DTCONV_ERR_INVAL,
+			"%s: attr.struct_size is 0, not sizeof(struct dtconv_batch_attr)",
+			__func__);
+	const struct dtconv_batch_attr all = { .struct_size = attr->struct_size,
+					       .count = batch->count,
+					       .bytes = bytes_to_move(batch),
+					       .in_flight = batch->in_flight,
+					       .failed = batch->failed };
+
+	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
+	return 0;
+}
+
+int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
+			     struct dtconv_batch_entry_attr *attr)
+{
+	if (!batch || !attr)
+		return DTCONV_ERR_INVAL;
+	int status = check_idle(batch, __func__);
+
+	if (!status)
+		status = check_index(batch, index, __func__);
+	if (status)
+		return status;
+	if (attr->struct_size == 0)
+		return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
+				"%s: attr.struct_size is 0, not sizeof(struct "
+				"dtconv_batch_entry_attr)",
+				__func__);
+	const struct dtc_batch_item *item = &batch->items[index];
+	const struct dtconv_batch_entry_attr all = { .struct_size = attr->struct_size,
+						     .status = item->status,
+						     .moved = item->moved,
+						     .bytes = item->size };
+	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
+	return 0;
+}

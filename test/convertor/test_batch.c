@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Batches of host memory: every entry moves as the oracle says, whatever the others do, and the list
+ * of entries is checked, replaced and asked for.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "support/type_choices.h"
+
+#define ENTRIES 40
+
+/* A batch of random types, every entry with a stage, packed memory one after the other. */
+struct scene {
+	size_t count;
+	struct stage stages[ENTRIES];
+	struct dtconv_batch_entry entries[ENTRIES];
+	size_t offsets[ENTRIES + 1];
+	unsigned char *packed;
+	struct dtconv_batch *batch;
+};
+
+static void open_stage(struct scene *scene, struct choices *choices)
+{
+	size_t index = scene->count;
+	struct dtconv_type *type =
+		type_choose(fixture_context, choices, &type_bounds_small);
+
+	if (!stage_open(&scene->stages[index], type, 1 + choose(choices, 5),
+			choose(choices, 64), choose(choices, 64), index)) {
+		scene->offsets[index + 1] =
+			scene->offsets[index] + scene->stages[index].bytes;
+		scene->count++;
+	} else {
+		dtconv_type_unref(type);
+	}
+}
+
+/* Entry by entry either way; what is to be unpacked is there already. */
+static void set_entry(struct scene *scene, size_t index, bool pack)
+{
+	struct stage *stage = &scene->stages[index];
+
+	scene->entries[index] = (struct dtconv_batch_entry){
+		.type = stage->type,
+		.count = stage->count,
+		.buffer = pack ? stage->source : stage->target,
+		.packed = scene->packed + scene->offsets[index],
+		.bytes = stage->bytes,
+		.direction = pack ? DTCONV_BATCH_PACK : DTCONV_BATCH_UNPACK,
+	};
+	memset(scene->entries[index].packed, 0x5c, stage->bytes);
+	if (!pack)
+		memcpy(scene->entries[index].packed, stage->stream, stage->bytes);
+	stage_blank(stage);
+}
+
+static void open_scene(struct scene *scene, struct choices *choices)
+{
+	*scene = (struct scene){ .count = 0 };
+	for (size_t tries = 0; tries < ENTRIES; tries++)
+		open_stage(scene, choices);
+	scene->packed = malloc(scene->offsets[scene->count] + 1);
+	ck_assert_ptr_nonnull(scene->packed);
+	for (size_t i = 0; i < scene->count; i++)
+		set_entry(scene, i, chance(choices, 2));
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, scene->entries,
+					     scene->count, NULL, &scene->batch),
+			 0);
+}
+
+static void close_scene(struct scene *scene)
+{
+	dtconv_batch_destroy(scene->batch);
+	for (size_t i = 0; i < scene->count; i++) {
+		struct dtconv_type *type = scene->stages[i].type;
+
+		stage_close(&scene->stages[i]);
+		dtconv_type_unref(type);
+	}
+	free(scene->packed);
+}
+
+/* Entry @index has moved its first @bytes. */
+static void check_entry(struct scene *scene, size_t index, size_t bytes)
+{
+	struct stage *stage = &scene->stages[index];
+	const unsigned char *packed = scene->entries[index].packed;
+	struct dtconv_batch_entry_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_batch_query_entry(scene->batch, index, &attr), 0);
+	ck_assert_uint_eq(attr.moved, bytes);
+	ck_assert_uint_eq(attr.bytes, stage->bytes);
+	ck_assert_int_eq(attr.status,
+			 bytes == stage->bytes || scene->entries[index].direction ==
+							  DTCONV_BATCH_UNPACK
+				 ? 0
+				 : DTCONV_ERR_TRUNCATE);
+	ck_assert(!memcmp(packed, stage->stream, bytes));
+	if (scene->entries[index].direction == DTCONV_BATCH_UNPACK)
+		stage_deliver(stage, 0, bytes);
+	else if (bytes < stage->bytes)
+		ck_assert_uint_eq(packed[bytes], 0x5c);
+	fixture_arrived(stage);
+}
+
+START_TEST(every_entry_moves_as_the_oracle_says)
+{
+	struct choices choices = fixture_choices(0x62617463 + (uint64_t)_i);
+	struct scene scene;
+	size_t moved;
+
+	open_scene(&scene, &choices);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < scene.count; i++)
+			set_entry(&scene, i, chance(&choices, 2));
+		ck_assert_int_eq(
+			dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+		ck_assert_int_eq(dtconv_batch_run(scene.batch, &moved), 0);
+		ck_assert_uint_eq(moved, scene.offsets[scene.count]);
+		for (size_t i = 0; i < scene.count; i++)
+			check_entry(&scene, i, scene.stages[i].bytes);
+	}
+	close_scene(&scene);
+}
+END_TEST
+
+START_TEST(entries_without_room_move_what_fits)
+{
+	struct choices choices = fixture_choices(0x726f6f6d + (uint64_t)_i);
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	size_t first = SIZE_MAX, all = 0, moved;
+	struct scene scene;
+
+	open_scene(&scene, &choices);
+	for (size_t i = 0; i < scene.count; i++) {
+		struct dtconv_batch_entry *entry = &scene.entries[i];
+
+		if (chance(&choices, 2))
+			entry->bytes = choose(&choices, (uint32_t)entry->bytes + 1);
+		all += entry->bytes;
+		if (first == SIZE_MAX && entry->direction == DTCONV_BATCH_PACK &&
+		    entry->bytes < scene.stages[i].bytes)
+			first = i;
+		ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, i, entry), 0);
+	}
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, &moved),
+			 first == SIZE_MAX ? 0 : DTCONV_ERR_TRUNCATE);
+	ck_assert_uint_eq(moved, all);
+	for (size_t i = 0; i < scene.count; i++)
+		check_entry(&scene, i, scene.entries[i].bytes);
+	ck_assert_int_eq(dtconv_batch_query(scene.batch, &attr), 0);
+	ck_assert_uint_eq(attr.count, scene.count);
+	ck_assert_uint_eq(attr.bytes, all);
+	ck_assert_uint_eq(attr.failed, first == SIZE_MAX ? scene.count : first);
+	close_scene(&scene);
+}
+END_TEST
+
+START_TEST(a_stream_that_is_too_long_is_told)
+{
+	struct dtconv_type *type = fixture_type("vector(4, 1, 2, int)");
+	int user[8] = { 0 }, packed[5] = { 1, 2, 3, 4, 5 };
+	struct dtconv_batch_entry entries[3] = {
+		{ type, 1, user, packed, 16, DTCONV_BATCH_UNPACK, 0, 0 },
+		{ type, 1, user, packed, 20, DTCONV_BATCH_UNPACK, 0, 0 },
+		{ type, 0, NULL, NULL, 0, DTCONV_BATCH_PACK, 0, 0 },
+	};
+	size_t failed = 99, moved;
+
+	ck_assert_int_eq(dtconv_batch_move(fixture_context, entries, 3, NULL, &failed,
+					   &moved),
+			 DTCONV_ERR_TRUNCATE);
+	ck_assert_uint_eq(failed, 1);
+	ck_assert_uint_eq(moved, 32);
+	ck_assert_int_eq(user[6], 4);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "entry 1"));
+	entries[1].bytes = 16;
+	ck_assert_int_eq(
+		dtconv_batch_move(fixture_context, entries, 3, NULL, &failed, NULL), 0);
+	ck_assert_uint_eq(failed, 3);
+	ck_assert_int_eq(
+		dtconv_batch_move(fixture_context, NULL, 0, NULL, &failed, &moved), 0);
+	ck_assert_uint_eq(moved, 0);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- started batches --------------------------------------------------------------------- */
+
+struct seen {
+	int calls;
+	int status;
+	size_t moved;
+};
+
+static void see(void *arg, int status, size_t moved)
+{
+	struct seen *seen = arg;
+
+	*seen = (struct seen){ seen->calls + 1, status, moved };
+}
+
+START_TEST(a_started_batch_ends_once)
+{
+	struct choices choices = fixture_choices(0x73746172);
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+	struct seen seen = { .calls = 0 };
+	struct scene scene;
+	size_t moved = 99;
+
+	open_scene(&scene, &choices);
+	ck_assert_int_eq(dtconv_batch_test(scene.batch, &moved), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), 0);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, NULL, 0), DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, 0, scene.entries),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_query_entry(scene.batch, 0, &entry),
+			 DTCONV_ERR_STATE);
+	ck_assert_int_eq(dtconv_batch_query(scene.batch, &attr), 0);
+	ck_assert_int_eq(attr.in_flight, 1);
+	ck_assert_int_eq(seen.calls, 0);
+	ck_assert_int_eq(_i ? dtconv_batch_test(scene.batch, &moved)
+			    : dtconv_batch_wait(scene.batch, &moved),
+			 0);
+	ck_assert_uint_eq(moved, scene.offsets[scene.count]);
+	ck_assert_int_eq(seen.calls, 1);
+	ck_assert_uint_eq(seen.moved, moved);
+	ck_assert_int_eq(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
+	/* Destroyed in flight: no callback. */
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), 0);
+	close_scene(&scene);
+	ck_assert_int_eq(seen.calls, 1);
+}
+END_TEST
+
+START_TEST(moving_and_binding_again_allocate_nothing)
+{
+	struct choices choices = fixture_choices(0x616c6c6f);
+	struct scene scene;
+	size_t before;
+
+	open_scene(&scene, &choices);
+	before = fixture_allocations();
+	for (int round = 0; round < 3; round++) {
+		ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+		ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries,
+						     scene.count - (size_t)round),
+				 0);
+		ck_assert_int_eq(
+			dtconv_batch_rebind_entry(scene.batch, 0, &scene.entries[0]), 0);
+	}
+	ck_assert_uint_eq(fixture_allocations(), before);
+	close_scene(&scene);
+}
+END_TEST
+
+START_TEST(room_is_made_ahead)
+{
+	const struct dtconv_batch_params params = { .struct_size = sizeof(params),
+						    .capacity = 3 };
+	struct dtconv_type *type = dtconv_type_predefined(fixture_context, DTCONV_INT);
+	int user = 1, packed = 0;
+	const struct dtconv_batch_entry entry = {
+		type, 1, &user, &packed, sizeof(int), DTCONV_BATCH_PACK, 0, 0
+	};
+	const struct dtconv_batch_entry entries[4] = { entry, entry, entry, entry };
+	struct dtconv_batch *batch;
+
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+			 0);
+	size_t before = fixture_allocations();
+	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 3), 0);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 4), 0);
+	ck_assert_uint_gt(fixture_allocations(), before);
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	ck_assert_int_eq(packed, 1);
+	dtconv_batch_destroy(batch);
+	dtconv_batch_destroy(NULL);
+}
+END_TEST
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+static void refuse(struct dtconv_batch_entry second, int status, const char *word)
+{
+	struct dtconv_type *type = dtconv_type_predefined(fixture_context, DTCONV_INT);
+	const struct dtconv_batch_entry good = { .type = type };
+	const struct dtconv_batch_entry entries[2] = { good, second };
+	struct dtconv_batch *batch = NULL;
+
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 2, NULL, &batch),
+			 status);
+	ck_assert_ptr_null(batch);
+	ck_assert_msg(strstr(fixture_error(), "entry 1") && strstr(fixture_error(), word),
+		      "%s", fixture_error());
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, &good, 1, NULL, &batch), 0);
+	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 2), status);
+	ck_assert_int_eq(dtconv_batch_rebind_entry(batch, 0, &second), status);
+	ck_assert_int_eq(dtconv_batch_rebind_entry(batch, 1, &good), DTCONV_ERR_INVAL);
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	dtconv_batch_destroy(batch);
+}
+
+START_TEST(bad_entries_are_refused_and_named)
+{
+	struct dtconv_type *type = dtconv_type_predefined(fixture_context, DTCONV_INT);
+	struct dtconv_context *other;
+	struct dtconv_type *open;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &other), 0);
+	ck_assert_int_eq(dtconv_type_create_contiguous(2, type, &open), 0);
+	refuse((struct dtconv_batch_entry){ .type = NULL }, DTCONV_ERR_INVAL, "NULL");
+	refuse((struct dtconv_batch_entry){ .type = dtconv_type_predefined(other,
+									   DTCONV_INT) },
+	       DTCONV_ERR_INVAL, "another context");
+	refuse((struct dtconv_batch_entry){ .type = open }, DTCONV_ERR_STATE,
+	       "not committed");
+	refuse((struct dtconv_batch_entry){ .type = type, .count = SIZE_MAX / 2 },
+	       DTCONV_ERR_OVERFLOW, "overflows");
+	refuse((struct dtconv_batch_entry){ .type = type, .direction = 2 },
+	       DTCONV_ERR_INVAL, "direction");
+	refuse((struct dtconv_batch_entry){ .type = type, .user_memory = 5 },
+	       DTCONV_ERR_INVAL, "user_memory");
+	refuse((struct dtconv_batch_entry){ .type = type, .packed_memory = 5 },
+	       DTCONV_ERR_INVAL, "packed_memory");
+	dtconv_type_unref(open);
+	dtconv_context_destroy(other);
+}
+END_TEST
+
+START_TEST(bad_parameters_are_refused)
+{
+	struct dtconv_batch_params params = { .struct_size = 0 };
+	struct dtconv_batch_attr attr = { .struct_size = 0 };
+	struct dtconv_batch_entry_attr entry = { .struct_size = 0 };
+	struct dtconv_batch *batch;
+
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+			 DTCONV_ERR_INVAL);
+	params.struct_size = sizeof(params);
+	params.flags = 6;
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+			 DTCONV_ERR_INVAL);
+	params.flags = 0;
+	params.stream = &params;
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+			 DTCONV_ERR_INVAL);
+	params.stream = NULL;
+	params.capacity = SIZE_MAX / 2;
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+			 DTCONV_ERR_NOMEM);
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch), 0);
+	ck_assert_int_eq(dtconv_batch_query(batch, &attr), DTCONV_ERR_INVAL);
+	entry.struct_size = sizeof(entry);
+	ck_assert_int_eq(dtconv_batch_query_entry(batch, 0, &entry), DTCONV_ERR_INVAL);
+	dtconv_batch_destroy(batch);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("batch");
+	TCase *moves = fixture_case(suite, "moves", 60);
+	TCase *errors = fixture_case(suite, "errors", 20);
+
+	tcase_add_loop_test(moves, every_entry_moves_as_the_oracle_says, 0, 20);
+	tcase_add_loop_test(moves, entries_without_room_move_what_fits, 0, 20);
+	tcase_add_test(moves, a_stream_that_is_too_long_is_told);
+	tcase_add_loop_test(moves, a_started_batch_ends_once, 0, 2);
+	tcase_add_test(moves, moving_and_binding_again_allocate_nothing);
+	tcase_add_test(moves, room_is_made_ahead);
+	tcase_add_test(errors, bad_entries_are_refused_and_named);
+	tcase_add_test(errors, bad_parameters_are_refused);
+	return fixture_run(suite);
+}

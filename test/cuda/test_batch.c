@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Batches in all kinds of memory: every entry as the oracle says, one launch for what one device moves,
+ * nothing made anew from one start to the next, graphs that replay, and driver calls that fail.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_backends/cuda/driver.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "support/type_choices.h"
+
+#define ENTRIES_MOST 1000
+
+/* ---- scenes ------------------------------------------------------------------------------ */
+
+/* An entry whose user memory and packed memory lie in arenas; packed memory may be shared. */
+struct piece {
+	struct stage stage;
+	struct arena user;
+	bool pack;
+	size_t offset; /* of its packed bytes */
+};
+
+struct scene {
+	size_t count;
+	struct piece *pieces;
+	struct dtconv_batch_entry *entries;
+	struct arena packed;
+	size_t packed_bytes;
+	enum arena_kind packed_kind;
+	unsigned char *scratch; /* what packed memory was, then what it should be */
+	struct dtconv_batch *batch;
+};
+
+#define GUARD 64
+
+static void open_piece(struct scene *scene, struct dtconv_type *type, size_t count,
+		       bool pack, enum arena_kind user)
+{
+	struct piece *piece = &scene->pieces[scene->count];
+
+	if (stage_open(&piece->stage, type, count, scene->count % 64,
+		       scene->count * 5 % 64, scene->count)) {
+		dtconv_type_unref(type);
+		return;
+	}
+	piece->pack = pack;
+	piece->offset = scene->packed_bytes + GUARD;
+	scene->packed_bytes = piece->offset + piece->stage.bytes;
+	arena_open(&piece->user, user, piece->stage.memory_bytes);
+	scene->count++;
+}
+
+static void *user_of(const struct piece *piece)
+{
+	const struct stage *stage = &piece->stage;
+
+	return piece->user.memory + (piece->pack ? stage->source - stage->source_memory
+						 : stage->target - stage->target_memory);
+}
+
+/* Fill all memory with what is there before the move. */
+static void fill(struct scene *scene)
+{
+	stage_guard(scene->scratch, scene->packed_bytes + GUARD);
+	for (size_t i = 0; i < scene->count; i++) {
+		struct piece *piece = &scene->pieces[i];
+		struct stage *stage = &piece->stage;
+
+		stage_blank(stage);
+		arena_write(&piece->user, 0,
+			    piece->pack ? stage->source_memory : stage->target_memory,
+			    stage->memory_bytes);
+		if (!piece->pack)
+			memcpy(scene->scratch + piece->offset, stage->stream,
+			       stage->bytes);
+	}
+	arena_write(&scene->packed, 0, scene->scratch, scene->packed_bytes + GUARD);
+}
+
+static void prepare(struct scene *scene, enum arena_kind packed)
+{
+	scene->packed_kind = packed;
+	scene->scratch = malloc(scene->packed_bytes + GUARD);
+	scene->entries = calloc(scene->count + 1, sizeof(scene->entries[0]));
+	ck_assert(scene->scratch && scene->entries);
+	arena_open(&scene->packed, packed, scene->packed_bytes + GUARD);
+	for (size_t i = 0; i < scene->count; i++) {
+		const struct piece *piece = &scene->pieces[i];
+
+		scene->entries[i] = (struct dtconv_batch_entry){
+			.type = piece->stage.type,
+			.count = piece->stage.count,
+			.buffer = user_of(piece),
+			.packed = scene->packed.memory + piece->offset,
+			.bytes = piece->stage.bytes,
+			.direction = piece->pack ? DTCONV_BATCH_PACK
+						 : DTCONV_BATCH_UNPACK,
+		};
+	}
+	fill(scene);
+}
+
+static void make_batch(struct scene *scene, struct dtconv_context *context,
+		       const struct dtconv_batch_params *params)
+{
+	ck_assert_int_eq(dtconv_batch_create(context, scene->entries, scene->count,
+					     params, &scene->batch),
+			 0);
+}
+
+static void new_scene(struct scene *scene, size_t most)
+{
+	*scene = (struct scene){ .pieces = calloc(most, sizeof(struct piece)) };
+	ck_assert_ptr_nonnull(scene->pieces);
+}
+
+static void close_scene(struct scene *scene)
+{
+	dtconv_batch_destroy(scene->batch);
+	for (size_t i = 0; i < scene->count; i++) {
+		struct dtconv_type *type = scene->pieces[i].stage.type;
+
+		arena_close(&scene->pieces[i].user);
+		stage_close(&scene->pieces[i].stage);
+		dtconv_type_unref(type);
+	}
+	arena_close(&scene->packed);
+	free(scene->pieces);
+	free(scene->entries);
+	free(scene->scratch);
+}
+
+static void check_target(struct piece *piece)
+{
+	struct stage *stage = &piece->stage;
+
+	arena_read(&piece->user, 0, stage->target_memory, stage->memory_bytes);
+	stage_deliver(stage, 0, stage->bytes);
+	fixture_arrived(stage);
+}
+
+/* Everything has moved, and nothing else was touched. */
+static void check(struct scene *scene)
+{
+	unsigned char *got = malloc(scene->packed_bytes + GUARD);
+
+	for (size_t i = 0; i < scene->count; i++) {
+		struct piece *piece = &scene->pieces[i];
+
+		if (piece->pack)
+			memcpy(scene->scratch + piece->offset, piece->stage.stream,
+			       piece->stage.bytes);
+		else
+			check_target(piece);
+	}
+	arena_read(&scene->packed, 0, got, scene->packed_bytes + GUARD);
+	for (size_t i = 0; i < scene->packed_bytes + GUARD; i++)
+		if (got[i] != scene->scratch[i])
+			ck_abort_msg("packed byte %zu is %d, not %d", i, got[i],
+				     scene->scratch[i]);
+	free(got);
+}
+
+static void run(struct scene *scene)
+{
+	size_t moved, bytes = 0;
+
+	for (size_t i = 0; i < scene->count; i++)
+		bytes += scene->pieces[i].stage.bytes;
+	ck_assert_msg(!dtconv_batch_run(scene->batch, &moved), "%s", fixture_error());
+	ck_assert_uint_eq(moved, bytes);
+	check(scene);
+}
+
+/* ---- any memory ---------------------------------------------------------------------------- */
+
+START_TEST(random_batches_move_as_the_oracle_says)
+{
+	struct choices choices = fixture_choices(0x67707562 + (uint64_t)_i);
+	struct scene scene;
+
+	new_scene(&scene, 60);
+	for (size_t tries = 1 + choose(&choices, 60); tries > 0; tries--) {
+		struct dtconv_type *type =
+			type_choose(fixture_context, &choices, &type_bounds_small);
+		/* Mostly the device's, so that groups are large. */
+		enum arena_kind user =
+			chance(&choices, 3)
+				? (enum arena_kind)choose(&choices, ARENA_KINDS)
+				: ARENA_DEVICE;
+
+		open_piece(&scene, type, 1 + choose(&choices, 6), chance(&choices, 2),
+			   user);
+	}
+	prepare(&scene, (enum arena_kind)(_i % ARENA_KINDS));
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	fill(&scene);
+	run(&scene);
+	/* Other entries in the same batch. */
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count / 2),
+			 0);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fill(&scene);
+	run(&scene);
+	close_scene(&scene);
+}
+END_TEST
+
+/* ---- halos --------------------------------------------------------------------------------- */
+
+/* The 26 faces, edges and corners of a box, one deep. */
+static void add_faces(struct scene *scene, struct dtconv_context *context, bool pack)
+{
+	static const int sub[3] = { 1, 10, 1 }, start[3] = { 1, 1, 10 };
+	char text[200];
+
+	for (int face = 0; face < 27; face++) {
+		int x = face % 3, y = face / 3 % 3, z = face / 9;
+		struct dtconv_type *type;
+
+		if (face == 13)
+			continue;
+		snprintf(text, sizeof(text),
+			 "subarray([12,12,12], [%d,%d,%d], [%d,%d,%d], c, double)",
+			 sub[z], sub[y], sub[x], start[z], start[y], start[x]);
+		ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type),
+				 0);
+		open_piece(scene, type, 1, pack, ARENA_DEVICE);
+	}
+	ck_assert_uint_eq(scene->count, 26);
+}
+
+/* Entry points that make something. */
+static const char *const makers[] = { "cuMemAlloc",          "cuMemFree",
+				      "cuMemHostRegister",   "cuMemHostUnregister",
+				      "cuEventCreate",       "cuStreamCreateWithPriority",
+				      "cuModuleLoadData",    "cuPointerGetAttributes",
+				      "cuStreamSynchronize", "cuCtxSynchronize" };
+
+#define MAKERS (sizeof(makers) / sizeof(makers[0]))
+
+static void check_steady(struct scene *scene, size_t launches)
+{
+	size_t before[MAKERS], allocations = fixture_allocations();
+
+	if (!gpu.standin)
+		return;
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
+	size_t copied = gpu.standin->calls("cuMemcpyAsync");
+	for (size_t i = 0; i < MAKERS; i++)
+		before[i] = gpu.standin->calls(makers[i]);
+	for (int round = 0; round < 5; round++)
+		ck_assert_int_eq(dtconv_batch_run(scene->batch, NULL), 0);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 5 * launches);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
+	for (size_t i = 0; i < MAKERS; i++)
+		ck_assert_msg(gpu.standin->calls(makers[i]) == before[i], "%s was called",
+			      makers[i]);
+	ck_assert_uint_eq(fixture_allocations(), allocations);
+}
+
+START_TEST(a_halo_is_one_launch_and_makes_nothing_anew)
+{
+	struct scene scene;
+
+	new_scene(&scene, 26);
+	add_faces(&scene, fixture_context, _i == 0);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	check_steady(&scene, 1);
+	fill(&scene);
+	run(&scene);
+	close_scene(&scene);
+}
+END_TEST
+
+static void add_many(struct scene *scene, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "hvector(%zu, %zu, %zu, byte)", 2 + i % 7,
+			 1 + i % 19, 40 + i % 11);
+		open_piece(scene, fixture_type(text), 1, true, ARENA_DEVICE);
+	}
+}
+
+START_TEST(a_thousand_entries_are_one_launch)
+{
+	struct scene scene;
+
+	new_scene(&scene, ENTRIES_MOST);
+	add_many(&scene, ENTRIES_MOST);
+	prepare(&scene, ARENA_PINNED);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	check_steady(&scene, 1);
+	close_scene(&scene);
+}
+END_TEST
+
+/* A large entry whose shape has a kernel of its own does not slow the others down, nor they it. */
+START_TEST(unlike_shapes_go_together)
+{
+	static const char *const texts[] = {
+		"contiguous(20000, resized(struct([1,1,7], [0,8,16], [int,double,byte]), 0, 24))",
+		"indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)",
+		"contiguous(200, resized(vector(200, 1, 200, double), 0, 8))",
+		"contiguous(100000, byte)",
+	};
+	struct scene scene;
+
+	new_scene(&scene, 8);
+	for (size_t i = 0; i < 8; i++)
+		open_piece(&scene, fixture_type(texts[i % 4]), 1 + i / 4, true,
+			   ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	check_steady(&scene, 5);
+	close_scene(&scene);
+}
+END_TEST
+
+/* ---- streams and graphs -------------------------------------------------------------------- */
+
+#define MUST(call) gpu_must(gpu.call, #call)
+
+START_TEST(a_batch_goes_in_the_order_of_its_stream)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 40);
+	add_many(&scene, _i ? 40 : 20);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	run(&scene); /* loads what has to be loaded */
+	fill(&scene);
+	spin_begin(&spin, stream);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_batch_wait(scene.batch, NULL), 0);
+	check(&scene);
+	spin_end(&spin);
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+START_TEST(a_captured_batch_replays)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct scene scene;
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 100);
+	add_many(&scene, _i ? 100 : 20);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	run(&scene);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	ck_assert_msg(!dtconv_batch_start(scene.batch, NULL, NULL), "%s",
+		      fixture_error());
+	ck_assert_msg(!dtconv_batch_test(scene.batch, NULL), "%s", fixture_error());
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
+	for (int replay = 0; replay < 3; replay++) {
+		fill(&scene);
+		MUST(GraphLaunch(exec, stream));
+		MUST(StreamSynchronize(stream));
+		check(&scene);
+	}
+	MUST(GraphExecDestroy(exec));
+	MUST(GraphDestroy(graph));
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- faults -------------------------------------------------------------------------------- */
+
+#define NAME(name, version) "cu" #name,
+
+static const char *const entries[] = { DTC_CUDA_NEEDED(NAME) DTC_CUDA_WANTED(NAME) };
+
+#define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
+#define CALLS   6
+
+/* Entries of a few kinds, of which some go in parts that are copied to the device. */
+static void open_faulty(struct scene *scene, struct dtconv_context *context)
+{
+	static const char text[] = "vector(20, 3, 5, double)";
+	static const char table[] =
+		"indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)";
+
+	new_scene(scene, 40);
+	for (int i = 0; i < 34; i++) {
+		struct dtconv_type *type;
+
+		const char *it = i == 33 ? table : text;
+		ck_assert_int_eq(dtconv_type_parse(context, it, strlen(it), &type), 0);
+		open_piece(scene, type, 1, i % 8 > 0,
+			   i % 16 == 3 ? ARENA_HOST : ARENA_DEVICE);
+	}
+	prepare(scene, ARENA_DEVICE);
+}
+
+/* What the batch says of each entry is so. */
+static void check_told(struct scene *scene, int status)
+{
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_batch_query(scene->batch, &attr), 0);
+	if (status)
+		ck_assert_uint_lt(attr.failed, scene->count);
+	for (size_t i = 0; i < scene->count; i++) {
+		const struct piece *piece = &scene->pieces[i];
+		struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+		unsigned char got[4096];
+
+		ck_assert_int_eq(dtconv_batch_query_entry(scene->batch, i, &entry), 0);
+		ck_assert(entry.status <= 0 &&
+			  (i != attr.failed || entry.status == status));
+		ck_assert_uint_le(entry.moved, piece->stage.bytes);
+		if (!entry.status)
+			ck_assert_uint_eq(entry.moved, piece->stage.bytes);
+		if (!piece->pack)
+			continue;
+		arena_read(&scene->packed, piece->offset, got, entry.moved);
+		ck_assert(!memcmp(got, piece->stage.stream, entry.moved));
+	}
+}
+
+static bool inject(const char *entry, unsigned nth)
+{
+	struct dtconv_context *context;
+	struct scene scene;
+	char text[2000];
+
+	gpu_open();
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	open_faulty(&scene, context);
+	make_batch(&scene, context, NULL);
+	unsigned before = gpu.standin->fired();
+	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	int status = dtconv_batch_run(scene.batch, NULL);
+	bool fired = gpu.standin->fired() != before;
+	gpu.standin->inject_clear();
+	check_told(&scene, status);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fill(&scene);
+	if (dtconv_batch_run(scene.batch, NULL))
+		ck_abort_msg("%s, call %u: the next run fails too", entry, nth);
+	check(&scene);
+	close_scene(&scene);
+	dtconv_context_destroy(context);
+	gpu_close();
+	size_t leaks = gpu.standin->leaks(text, sizeof(text));
+	ck_assert_msg(!leaks, "%s, call %u: left behind: %s", entry, nth, text);
+	gpu.standin->reset();
+	return fired;
+}
+
+START_TEST(a_refused_call_fails_its_entries_and_no_later_run)
+{
+	for (unsigned nth = 1; nth <= CALLS; nth++)
+		if (!inject(entries[_i], nth))
+			break;
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------- */
+
+int main(void)
+{
+	setenv("CK_FORK", "yes", 1);
+	gpu_find();
+	Suite *suite = suite_create("batch");
+	TCase *moves = fixture_case(suite, "moves", 60);
+
+	tcase_add_checked_fixture(moves, gpu_open, NULL);
+	tcase_add_loop_test(moves, random_batches_move_as_the_oracle_says, 29,
+			    6 * ARENA_KINDS);
+	tcase_add_loop_test(moves, a_halo_is_one_launch_and_makes_nothing_anew, 0, 2);
+	tcase_add_test(moves, a_thousand_entries_are_one_launch);
+	tcase_add_test(moves, unlike_shapes_go_together);
+	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0, 2);
+	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2);
+	if (!gpu_is_real()) {
+		TCase *faults = tcase_create("faults");
+
+		tcase_set_timeout(faults, 60);
+		tcase_add_loop_test(faults,
+				    a_refused_call_fails_its_entries_and_no_later_run, 0,
+				    ENTRIES);
+		suite_add_tcase(suite, faults);
+	}
+	return fixture_run(suite);
+}
