@@ -14,8 +14,12 @@
 #include "parallel.h"
 
 /* Memory as the caller says, without a look at it. */
-static struct dtc_memory as_told(enum dtconv_memory_kind kind)
+/* Nobody asks a driver about it, so nobody may have looked for one yet; without one it is unknown. */
+static struct dtc_memory as_told(struct dtconv_context *context,
+				 enum dtconv_memory_kind kind)
 {
+	if (kind != DTCONV_MEMORY_HOST && !dtc_memory_has_driver(context))
+		kind = DTCONV_MEMORY_UNKNOWN;
 	return (struct dtc_memory){ .kind = kind, .device = -1 };
 }
 
@@ -27,7 +31,7 @@ static uint64_t find_user(const struct dtc_move *move, uint64_t bytes, struct dt
 
 	if (!move->placement.user)
 		return dtc_span_next(move->context, &span, bytes, memory);
-	*memory = as_told(move->placement.user);
+	*memory = as_told(move->context, move->placement.user);
 	return bytes;
 }
 
@@ -36,7 +40,7 @@ static uint64_t find_packed(const struct dtc_move *move, const char *packed, uin
 {
 	if (!move->placement.packed)
 		return dtc_span_row(move->context, packed, bytes, memory);
-	*memory = as_told(move->placement.packed);
+	*memory = as_told(move->context, move->placement.packed);
 	return bytes;
 }
 
@@ -87,11 +91,6 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 				job.user_memory.denied ? "the user's" : "packed");
 	if (is_host(&job) && move_in_parallel(&job))
 		return 0;
-	/* Told of both, nobody has asked a driver yet, and so nobody has looked for one. */
-	if (!is_host(&job) && !dtc_memory_has_driver(move->context))
-		return DTC_FAIL(move->context, DTCONV_ERR_STATE,
-				"%s: memory is said to be a device's, and this process has loaded no driver of one",
-				move->caller);
 	return dtc_plan_submit(&job, event);
 }
 
@@ -149,7 +148,7 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 static bool is_device(struct dtconv_context *context, enum dtconv_memory_kind told,
 		      const char *address)
 {
-	struct dtc_memory memory = as_told(told);
+	struct dtc_memory memory = as_told(context, told);
 
 	if (!told)
 		dtc_memory_query(context, address, &memory);
