@@ -303,8 +303,12 @@ static const struct gpu_target targets[] = {
 	{ "gather8_sorted", "G4", 0.5, 0 }, { "transpose", "G5", 0.93, 0.93 },
 };
 
-const struct gpu_target *gpu_target_of(const char *layout)
+#define LEAST_BYTES ((size_t)8 << 20)
+
+const struct gpu_target *gpu_target_of(const char *layout, size_t bytes)
 {
+	if (bytes < LEAST_BYTES)
+		return NULL;
 	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++)
 		if (!strcmp(targets[i].layout, layout))
 			return &targets[i];

@@ -17,7 +17,7 @@ struct gpu_target {
 	double pack, unpack;
 };
 
-/* NULL: nothing is aimed at. */
-const struct gpu_target *gpu_target_of(const char *layout);
+/* NULL: nothing is aimed at, as where the device's caches hold the bytes. */
+const struct gpu_target *gpu_target_of(const char *layout, size_t bytes);
 
 #endif

@@ -76,7 +76,7 @@ static void draw_bar(FILE *file, const struct results *rs, const struct result *
 		     int panel, double y)
 {
 	const char *op = panel ? "unpack" : "pack";
-	const struct gpu_target *aim = gpu_target_of(r->layout);
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
 	double wanted = !aim ? 0 : panel ? aim->unpack : aim->pack;
 	double copy = run_speed(run_find(rs, r, op, "copy"));
 	double ratio = copy > 0 ? run_speed(run_find(rs, r, op, "dtconv")) / copy : 0;

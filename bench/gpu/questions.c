@@ -59,16 +59,10 @@ static void print_absent(const struct session *s)
 
 /* ---- layouts in device memory ---------------------------------------------------------- */
 
-static bool has_target(size_t bytes)
-{
-	return bytes >= (size_t)8 << 20;
-}
 
-/* The aims were stated for sizes that no cache holds; the device's clock. */
 static void print_layout(const struct results *rs, const struct result *r)
 {
-	const struct gpu_target *aim = has_target(r->bytes) ? gpu_target_of(r->layout)
-							    : NULL;
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
 	struct result wall = *r, pinned;
 
 	snprintf(wall.clock, sizeof(wall.clock), "wall");
@@ -110,8 +104,7 @@ static void count_aim(struct tally *t, double reached, double aim)
 static void tally_row(struct tally *all, size_t count, const struct results *rs,
 		      const struct result *r)
 {
-	const struct gpu_target *aim = has_target(r->bytes) ? gpu_target_of(r->layout)
-							    : NULL;
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
 
 	for (size_t k = 0; aim && k < count; k++) {
 		if (strcmp(aim->id, all[k].id) != 0)

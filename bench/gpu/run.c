@@ -39,6 +39,13 @@ void run_drop_engines(struct session *s)
 
 /* ---- recording ------------------------------------------------------------------------- */
 
+static double aim_of(const struct bench_case *c, enum bench_op op)
+{
+	const struct gpu_target *aim = gpu_target_of(c->name, c->bytes);
+
+	return !aim ? 0 : op == BENCH_PACK ? aim->pack : aim->unpack;
+}
+
 static void record(struct session *s, const struct bench_case *c, const struct engine *e,
 		   enum bench_op op, enum run_clock clock, const struct timing *t)
 {
@@ -57,6 +64,8 @@ static void record(struct session *s, const struct bench_case *c, const struct e
 	snprintf(r.src, sizeof(r.src), "%s", gpu_place_name(from));
 	snprintf(r.dst, sizeof(r.dst), "%s", gpu_place_name(to));
 	snprintf(r.clock, sizeof(r.clock), "%s", clock == RUN_WALL ? "wall" : "device");
+	if (clock == RUN_DEVICE && from == to && !strcmp(e->name, "dtconv"))
+		r.aim = aim_of(c, op);
 	if (t) {
 		r.ns = t->ns;
 		r.ns_p10 = t->ns_p10;

@@ -85,6 +85,8 @@ void result_write(FILE *file, const struct result *r)
 		r->ns, r->ns_p10, r->ns_p90, r->rounds);
 	if (r->clock[0])
 		text_key(file, "clock", r->clock);
+	if (r->aim > 0)
+		fprintf(file, "\"aim\":%.2f,", r->aim);
 	if (r->fragment)
 		fprintf(file, "\"fragment\":%zu,", r->fragment);
 	if (r->held)
@@ -155,6 +157,8 @@ static void take_number(struct result *r, const char *key, double value)
 		r->rounds = (size_t)value;
 	else if (!strcmp(key, "held"))
 		r->held = (size_t)value;
+	else if (!strcmp(key, "aim"))
+		r->aim = value;
 	else if (!strcmp(key, "fragment"))
 		r->fragment = (size_t)value;
 	else if (!strcmp(key, "ns"))
