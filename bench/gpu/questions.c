@@ -59,7 +59,6 @@ static void print_absent(const struct session *s)
 
 /* ---- layouts in device memory ---------------------------------------------------------- */
 
-
 static void print_layout(const struct results *rs, const struct result *r)
 {
 	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
