@@ -14,7 +14,7 @@
 #include "bench/harness/rounds.h"
 
 /* A row's engines share this much time in each operation and by each clock. */
-#define MOST_BUDGET 60e6
+#define MOST_BUDGET 25e6
 /* Larger ones are left out, whatever the device has. */
 #define MOST_REGION ((size_t)5 << 30)
 

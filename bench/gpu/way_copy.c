@@ -15,6 +15,7 @@ static int answer(struct engine *e, const struct way *w, bool took)
 	if (took)
 		return 0;
 	engine_problem(e, "%s", w->gpu->problem);
+	w->gpu->problem[0] = '\0';
 	return -1;
 }
 
