@@ -60,6 +60,7 @@ CUDA_LIBDIR=$with_cuda_libdir
 AC_SUBST([CUDA_LIBDIR])
 DTC_FIND_NVRTC
 DTC_FIND_NVTX
+DTC_FIND_CUDART
 ])
 
 # NVTX comes with CUDA, as headers alone; older ones have another name.
@@ -74,6 +75,35 @@ AS_IF([test "$have_CUDA" = yes], [
 AS_IF([test "$have_NVTX" = yes],
 	[AC_DEFINE([HAVE_NVTX], [1], [Define to 1 if jobs can be ranges of NVTX.])])
 AM_CONDITIONAL([HAVE_NVTX], [test "$have_NVTX" = yes])
+])
+
+# DTC_FIND_CUDA_LIBRARY(VAR, NAME, HEADER): whether a program can be linked with a library that only the
+# examples use; sets VAR_LIBS and have_VAR.
+AC_DEFUN([DTC_FIND_CUDA_LIBRARY], [
+AC_MSG_CHECKING([for $2])
+have_$1=no
+$1_LIBS=
+AS_IF([test "$have_CUDA" = yes && test "$cross_compiling" != yes], [
+	dtc_save_CPPFLAGS=$CPPFLAGS dtc_save_LIBS=$LIBS
+	CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+	for dtc_dir in "$with_cuda_libdir" "$dtc_cuda_root/lib64" "$dtc_cuda_root/lib" /usr/lib/x86_64-linux-gnu; do
+		AS_IF([test "$have_$1" = no && test -f "$dtc_dir/lib$2.so"], [
+			LIBS="-L$dtc_dir -Wl,-rpath,$dtc_dir -l$2 $dtc_save_LIBS"
+			AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <$3>]], [[]])],
+				[have_$1=yes $1_LIBS="-L$dtc_dir -Wl,-rpath,$dtc_dir -l$2"])
+		])
+	done
+	CPPFLAGS=$dtc_save_CPPFLAGS LIBS=$dtc_save_LIBS
+])
+AC_MSG_RESULT([$have_$1])
+AC_SUBST([$1_LIBS])
+])
+
+AC_DEFUN([DTC_FIND_CUDART], [
+DTC_FIND_CUDA_LIBRARY([CUDART], [cudart], [cuda_runtime_api.h])
+DTC_FIND_CUDA_LIBRARY([NCCL], [nccl], [nccl.h])
+AM_CONDITIONAL([HAVE_CUDART], [test "$have_CUDART" = yes])
+AM_CONDITIONAL([HAVE_NCCL], [test "$have_NCCL" = yes && test "$have_CUDART" = yes])
 ])
 
 # NVRTC compiles the GPU kernels while the library is built, on the machine that builds: what is built for

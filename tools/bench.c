@@ -19,6 +19,7 @@
 #define DEFAULT_SECONDS 70
 #define QUICK_SECONDS   9
 #define ALL_SECONDS     1500
+#define GPU_SECONDS     80
 
 struct settings {
 	struct bench_options options;
@@ -55,6 +56,12 @@ static void print_help(void)
 	     "                     typed: converted, combined and checksummed streams;\n"
 	     "                     threads: one thread against --threads, 256 KiB to 64 MiB\n"
 	     "  --list             name the rows, measure nothing\n"
+	     "  --gpu[=LIST]       memory of the first CUDA device instead of the host's: layouts\n"
+	     "                     in device memory beside the device's own copies; staging,\n"
+	     "                     registered or not; crossover: small messages, by the ways they\n"
+	     "                     can go; host: host memory on one side; small: us until the host\n"
+	     "                     knows; halo: 26 pieces of a box; peer: a second device; all\n"
+	     "                     (default), about 80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
 	     "  --quick            10 seconds\n"
@@ -70,7 +77,8 @@ static void print_help(void)
 	     "  --json FILE        one JSON object a line: layout, expr, op, src, dst, bytes,\n"
 	     "                     engine, ns (median), ns_p10, ns_p90, check\n"
 	     "  --resume           go on with FILE: what stands in it is not measured again\n"
-	     "  --plot FILE        an SVG picture of the ratios to the hand loop\n"
+	     "  --plot FILE        an SVG picture of the ratios to the hand loop, or to the\n"
+	     "                     device's copy\n"
 	     "  --help             this text\n"
 	     "\n"
 	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
@@ -79,6 +87,8 @@ static void print_help(void)
 	     "  dtconv bench --quick\n"
 	     "  dtconv bench 'vector(1000, 2, 5, double)' --count 10\n"
 	     "  dtconv bench --sizes all --json all.json --resume --plot all.svg\n"
+	     "  dtconv bench --gpu --json gpu.json --plot gpu.svg\n"
+	     "  dtconv bench --gpu=layouts --sizes 256m --layouts 'vec*'\n"
 	     "  bench/compare base.json new.json     (in the source tree)");
 }
 
@@ -89,14 +99,27 @@ struct word {
 	unsigned bits;
 };
 
+/* All that there are for the memory in question. */
+#define SIZES_ALL (1u << 31)
+
 static const struct word size_words[] = {
-	{ "app", BENCH_SIZE_APP },
-	{ "16k", BENCH_SIZE_16K },
-	{ "256k", BENCH_SIZE_256K },
-	{ "4m", BENCH_SIZE_4M },
-	{ "64m", BENCH_SIZE_64M },
-	{ "1g", BENCH_SIZE_1G },
-	{ "all", BENCH_SIZE_APP | BENCH_SIZES_TO_64M },
+	{ "app", BENCH_SIZE_APP },   { "16k", BENCH_SIZE_16K },
+	{ "256k", BENCH_SIZE_256K }, { "4m", BENCH_SIZE_4M },
+	{ "64m", BENCH_SIZE_64M },   { "1g", BENCH_SIZE_1G },
+	{ "64k", BENCH_SIZE_64K },   { "1m", BENCH_SIZE_1M },
+	{ "16m", BENCH_SIZE_16M },   { "256m", BENCH_SIZE_256M },
+	{ "all", SIZES_ALL },        { 0 },
+};
+
+static const struct word gpu_words[] = {
+	{ "layouts", BENCH_GPU_LAYOUTS },
+	{ "staging", BENCH_GPU_STAGING },
+	{ "crossover", BENCH_GPU_CROSSOVER },
+	{ "host", BENCH_GPU_HOST },
+	{ "small", BENCH_GPU_SMALL },
+	{ "halo", BENCH_GPU_HALO },
+	{ "peer", BENCH_GPU_PEER },
+	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };
 
@@ -248,6 +271,7 @@ enum option_key {
 	KEY_ENGINES,
 	KEY_PEER,
 	KEY_MODE,
+	KEY_GPU,
 	KEY_LIST,
 	KEY_QUICK,
 	KEY_SECONDS,
@@ -269,6 +293,7 @@ static const struct option long_options[] = {
 	{ "engines", required_argument, NULL, KEY_ENGINES },
 	{ "peer", required_argument, NULL, KEY_PEER },
 	{ "mode", required_argument, NULL, KEY_MODE },
+	{ "gpu", optional_argument, NULL, KEY_GPU },
 	{ "list", no_argument, NULL, KEY_LIST },
 	{ "quick", no_argument, NULL, KEY_QUICK },
 	{ "seconds", required_argument, NULL, KEY_SECONDS },
@@ -304,6 +329,8 @@ static int take_value(struct settings *s, int key, const char *value)
 		return add_peer(s, value);
 	case KEY_MODE:
 		return read_mode(s, value);
+	case KEY_GPU:
+		return read_words("gpu", gpu_words, value ? value : "all", &o->gpu);
 	case KEY_CLOCK:
 		return read_clock(s, value);
 	case KEY_SECONDS:
@@ -371,10 +398,21 @@ static void choose_seconds(struct settings *s)
 		s->options.seconds = (double)s->seconds;
 	else if (s->quick)
 		s->options.seconds = QUICK_SECONDS;
+	else if (s->options.gpu)
+		s->options.seconds = GPU_SECONDS;
 	else if (s->options.sizes & ~(unsigned)BENCH_SIZE_APP)
 		s->options.seconds = ALL_SECONDS;
 	else
 		s->options.seconds = DEFAULT_SECONDS;
+}
+
+static void choose_sizes(struct settings *s)
+{
+	struct bench_options *o = &s->options;
+	unsigned host = BENCH_SIZE_APP | BENCH_SIZES_TO_64M;
+
+	if (o->sizes & SIZES_ALL)
+		o->sizes = o->gpu ? BENCH_SIZES_GPU : host;
 }
 
 static void choose_threads(struct settings *s)
@@ -389,11 +427,33 @@ static void choose_threads(struct settings *s)
 		o->threads = processors < MOST_THREADS ? (size_t)processors : MOST_THREADS;
 }
 
+/* What is the host's alone, or the device's. */
+static int check_gpu(const struct settings *s)
+{
+	const struct bench_options *o = &s->options;
+	unsigned here = o->gpu ? BENCH_SIZES_GPU : BENCH_SIZE_APP | BENCH_SIZES_TO_1G;
+
+	if (o->sizes & ~here)
+		return tool_usage(NAME, "--sizes %s are %s",
+				  o->gpu ? "of device memory" : "of host memory",
+				  o->gpu ? "64k, 1m, 16m, 256m or all"
+					 : "app, 16k, 256k, 4m, 64m, 1g or all");
+	if (o->gpu && (o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
+		       o->processor_time))
+		return tool_usage(
+			NAME,
+			"--gpu goes without --mode, --peer, --resume and --clock cpu");
+	return TOOL_OK;
+}
+
 /* Options that mean nothing together. */
 static int check_settings(const struct settings *s)
 {
 	const struct bench_options *o = &s->options;
+	int status = check_gpu(s);
 
+	if (status)
+		return status;
 	if (o->resume && !o->json)
 		return tool_usage(NAME, "--resume needs --json FILE to go on with");
 	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
@@ -422,6 +482,7 @@ static int read_settings(struct settings *s, int argc, char **argv)
 		status = add_expr(s, argv[optind++]);
 	if (status || s->help)
 		return status;
+	choose_sizes(s);
 	choose_seconds(s);
 	choose_threads(s);
 	return check_settings(s);

@@ -77,11 +77,18 @@ void result_write(FILE *file, const struct result *r)
 	text_key(file, "expr", r->expr ? r->expr : "");
 	fprintf(file, "\"count\":%zu,", r->count);
 	text_key(file, "op", r->op);
-	fputs("\"src\":\"host\",\"dst\":\"host\",", file);
+	text_key(file, "src", r->src[0] ? r->src : "host");
+	text_key(file, "dst", r->dst[0] ? r->dst : "host");
 	fprintf(file, "\"bytes\":%zu,", r->bytes);
 	text_key(file, "engine", r->engine);
 	fprintf(file, "\"ns\":%.1f,\"ns_p10\":%.1f,\"ns_p90\":%.1f,\"rounds\":%zu,",
 		r->ns, r->ns_p10, r->ns_p90, r->rounds);
+	if (r->clock[0])
+		text_key(file, "clock", r->clock);
+	if (r->aim > 0)
+		fprintf(file, "\"aim\":%.2f,", r->aim);
+	if (r->fragment)
+		fprintf(file, "\"fragment\":%zu,", r->fragment);
 	if (r->held)
 		fprintf(file, "\"held\":%zu,", r->held);
 	fputs("\"check\":", file);
@@ -130,6 +137,12 @@ static void take_text(struct result *r, const char *key, const char *value)
 	else if (!strcmp(key, "check"))
 		snprintf(r->check, sizeof(r->check), "%.*s", ENGINE_PROBLEM_ROOM - 1,
 			 value);
+	else if (!strcmp(key, "clock"))
+		snprintf(r->clock, sizeof(r->clock), "%.7s", value);
+	else if (!strcmp(key, "src"))
+		snprintf(r->src, sizeof(r->src), "%.11s", value);
+	else if (!strcmp(key, "dst"))
+		snprintf(r->dst, sizeof(r->dst), "%.11s", value);
 	else if (!strcmp(key, "expr") && !r->expr)
 		r->expr = strdup(value);
 }
@@ -144,6 +157,10 @@ static void take_number(struct result *r, const char *key, double value)
 		r->rounds = (size_t)value;
 	else if (!strcmp(key, "held"))
 		r->held = (size_t)value;
+	else if (!strcmp(key, "aim"))
+		r->aim = value;
+	else if (!strcmp(key, "fragment"))
+		r->fragment = (size_t)value;
 	else if (!strcmp(key, "ns"))
 		r->ns = value;
 	else if (!strcmp(key, "ns_p10"))

@@ -24,6 +24,10 @@ struct result {
 	double ns, ns_p10, ns_p90; /* 0 if the check failed */
 	size_t rounds;
 	size_t held; /* bytes of memory a type holds, where that is the question */
+	char src[12], dst[12]; /* where the bytes come from and go to; empty: host */
+	char clock[8];         /* "wall" or "device", where a run has both; else empty */
+	double aim; /* speed aimed at, relative to engine copy's; 0: none is stated */
+	size_t fragment; /* bytes a call, where the stream is cut and the question is how */
 };
 
 struct results {

@@ -220,6 +220,7 @@ static void close_session(struct session *s)
 	arena_destroy(&s->arena);
 	dtconv_context_destroy(s->threads_context);
 	dtconv_context_destroy(s->context);
+	gpu_session_close(s);
 }
 
 /* ---- the rows ------------------------------------------------------------------------ */
@@ -364,6 +365,20 @@ static int check_plot(const struct session *s)
 	return -1;
 }
 
+/* Other rows, other engines; and driver threads must not be held on one processor. */
+static int run_gpu(struct session *s)
+{
+	char machine[512];
+	int status;
+
+	if (open_json(s) || check_plot(s))
+		return 2;
+	machine_text(machine, sizeof(machine));
+	printf("%s\n", machine);
+	status = gpu_session_run(s);
+	return status ? status : table_failures(&s->results) ? 1 : 0;
+}
+
 static int run(struct session *s)
 {
 	char machine[512];
@@ -371,6 +386,8 @@ static int run(struct session *s)
 
 	if (open_session(s))
 		return 1;
+	if (s->options->gpu)
+		return run_gpu(s);
 	status = choose_rows(s);
 	if (status)
 		return status;
@@ -401,8 +418,14 @@ int bench_session_run(const struct bench_options *options)
 int bench_session_list(const struct bench_options *options)
 {
 	struct session *s = new_session(options);
-	int status = s ? choose_rows(s) : 1;
+	int status;
 
+	if (s && options->gpu) {
+		gpu_session_list(s);
+		free(s);
+		return 0;
+	}
+	status = s ? choose_rows(s) : 1;
 	for (size_t i = 0; !status && i < s->row_count; i++) {
 		size_t bytes = s->rows[i].layout ? bench_size_bytes(s->rows[i].size) : 0;
 

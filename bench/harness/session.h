@@ -22,6 +22,18 @@ enum bench_mode {
 	BENCH_MODE_THREADS
 };
 
+/* What a run on a device asks, as bits. */
+enum bench_gpu_question {
+	BENCH_GPU_LAYOUTS = 1u << 0,
+	BENCH_GPU_STAGING = 1u << 1,
+	BENCH_GPU_CROSSOVER = 1u << 2,
+	BENCH_GPU_HOST = 1u << 3,
+	BENCH_GPU_SMALL = 1u << 4,
+	BENCH_GPU_HALO = 1u << 5,
+	BENCH_GPU_PEER = 1u << 6
+};
+#define BENCH_GPU_ALL 0x7fu
+
 /* A program of the user's own, as NAME=PATH. */
 struct bench_peer_option {
 	const char *name; /* ends at '=' */
@@ -34,6 +46,7 @@ struct bench_peer_option {
 
 struct bench_options {
 	enum bench_mode mode;
+	unsigned gpu;        /* enum bench_gpu_question bits; 0: measure the host */
 	const char *layouts; /* comma-separated patterns, NULL: all */
 	const char *engines; /* the same for engines */
 	unsigned sizes;      /* enum bench_size bits; 0: the default */

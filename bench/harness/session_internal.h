@@ -42,6 +42,8 @@ struct session {
 	bool progress; /* standard error is a terminal */
 	double deadline;
 	size_t rows_left;
+	struct gpu *gpu; /* while a device is measured */
+	size_t left_out; /* rows that there was no time for */
 };
 
 /* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
@@ -98,5 +100,14 @@ void mode_frag(struct session *session);
 void mode_seek(struct session *session);
 void mode_typed(struct session *session);
 void mode_threads(struct session *session);
+
+/*
+ * bench/gpu: what the options ask of a device. Returns 0, or an exit status after a sentence on standard
+ * error. Close it after the library's context, which may still know the device's.
+ */
+int gpu_session_run(struct session *session);
+void gpu_session_close(struct session *session);
+/* Print the rows, without a device. */
+void gpu_session_list(const struct session *session);
 
 #endif

@@ -23,11 +23,18 @@ enum bench_size {
 	BENCH_SIZE_256K = 1u << 2,
 	BENCH_SIZE_4M = 1u << 3,
 	BENCH_SIZE_64M = 1u << 4,
-	BENCH_SIZE_1G = 1u << 5
+	BENCH_SIZE_1G = 1u << 5,
+	/* of device memory */
+	BENCH_SIZE_64K = 1u << 6,
+	BENCH_SIZE_1M = 1u << 7,
+	BENCH_SIZE_16M = 1u << 8,
+	BENCH_SIZE_256M = 1u << 9
 };
 #define BENCH_SIZES_TO_4M  (BENCH_SIZE_16K | BENCH_SIZE_256K | BENCH_SIZE_4M)
 #define BENCH_SIZES_TO_64M (BENCH_SIZES_TO_4M | BENCH_SIZE_64M)
 #define BENCH_SIZES_TO_1G  (BENCH_SIZES_TO_64M | BENCH_SIZE_1G)
+#define BENCH_SIZES_GPU \
+	(BENCH_SIZE_64K | BENCH_SIZE_1M | BENCH_SIZE_16M | BENCH_SIZE_256M)
 
 /* Packed bytes that a size stands for; 0 for BENCH_SIZE_APP. */
 size_t bench_size_bytes(enum bench_size size);
@@ -51,6 +58,9 @@ struct bench_case {
 	size_t bytes;       /* packed bytes of all instances */
 	size_t arena_bytes; /* memory from displacement 0 on that belongs to the arrays */
 	size_t below;       /* bytes of data before displacement 0 */
+	size_t block,
+		pitch; /* bytes, of evenly strided blocks; 0: another kind of layout */
+	bool disjoint; /* known to have no elements that overlap */
 	struct hand_loop hand;
 };
 
@@ -91,6 +101,11 @@ extern const struct bench_layout bench_layouts_small[];
 int bench_case_make(struct dtconv_context *context, uint64_t seed,
 		    const struct bench_layout *layout, int variant, enum bench_size size,
 		    struct bench_case *c, char *why, size_t capacity);
+
+/* The same at any packed size, the layout's own set repeated; elements are taken to be disjoint. */
+int bench_case_make_bytes(struct dtconv_context *context, uint64_t seed,
+			  const struct bench_layout *layout, size_t bytes,
+			  struct bench_case *c, char *why, size_t capacity);
 
 /* The same for a type in text form; it has no hand loop. */
 int bench_case_parse(struct dtconv_context *context, const char *text, size_t count,

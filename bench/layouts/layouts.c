@@ -26,6 +26,14 @@ size_t bench_size_bytes(enum bench_size size)
 		return (size_t)64 << 20;
 	case BENCH_SIZE_1G:
 		return (size_t)1 << 30;
+	case BENCH_SIZE_64K:
+		return (size_t)64 << 10;
+	case BENCH_SIZE_1M:
+		return (size_t)1 << 20;
+	case BENCH_SIZE_16M:
+		return (size_t)16 << 20;
+	case BENCH_SIZE_256M:
+		return (size_t)256 << 20;
 	}
 	return 0;
 }
@@ -104,6 +112,20 @@ int bench_case_make(struct dtconv_context *context, uint64_t seed,
 	if (size != BENCH_SIZE_APP)
 		variant = layout->scaled_from;
 	status = layout->make(&build, layout, variant, bench_size_bytes(size), c);
+	return finish(context, c, status, why, capacity);
+}
+
+int bench_case_make_bytes(struct dtconv_context *context, uint64_t seed,
+			  const struct bench_layout *layout, size_t bytes,
+			  struct bench_case *c, char *why, size_t capacity)
+{
+	struct bench_build build = { .context = context, .seed = seed };
+	int status;
+
+	memset(c, 0, sizeof(*c));
+	snprintf(c->name, sizeof(c->name), "%s", layout->name);
+	c->disjoint = true;
+	status = layout->make(&build, layout, layout->scaled_from, bytes, c);
 	return finish(context, c, status, why, capacity);
 }
 

@@ -16,8 +16,12 @@
 #include "parallel.h"
 
 /* Memory as the caller says, without a look at it. */
-static struct dtc_memory as_told(enum dtconv_memory_kind kind)
+/* Nobody asks a driver about it, so nobody may have looked for one yet; without one it is unknown. */
+static struct dtc_memory as_told(struct dtconv_context *context,
+				 enum dtconv_memory_kind kind)
 {
+	if (kind != DTCONV_MEMORY_HOST && !dtc_memory_has_driver(context))
+		kind = DTCONV_MEMORY_UNKNOWN;
 	return (struct dtc_memory){ .kind = kind, .device = -1 };
 }
 
@@ -29,7 +33,7 @@ static uint64_t find_user(const struct dtc_move *move, uint64_t bytes, struct dt
 
 	if (!move->placement.user)
 		return dtc_span_next(move->context, &span, bytes, memory);
-	*memory = as_told(move->placement.user);
+	*memory = as_told(move->context, move->placement.user);
 	return bytes;
 }
 
@@ -38,7 +42,7 @@ static uint64_t find_packed(const struct dtc_move *move, const char *packed, uin
 {
 	if (!move->placement.packed)
 		return dtc_span_row(move->context, packed, bytes, memory);
-	*memory = as_told(move->placement.packed);
+	*memory = as_told(move->context, move->placement.packed);
 	return bytes;
 }
 
@@ -151,7 +155,7 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 static bool is_device(struct dtconv_context *context, enum dtconv_memory_kind told,
 		      const char *address)
 {
-	struct dtc_memory memory = as_told(told);
+	struct dtc_memory memory = as_told(context, told);
 
 	if (!told)
 		dtc_memory_query(context, address, &memory);

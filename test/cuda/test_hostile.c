@@ -478,6 +478,26 @@ START_TEST(recycled_addresses_are_looked_at_anew)
 }
 END_TEST
 
+/* The library then asks no driver where the memory is, but it needs one all the same. */
+START_TEST(the_first_job_may_be_told_where_its_memory_is)
+{
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params),
+		.user_memory = DTCONV_MEMORY_DEVICE,
+		.packed_memory = _i ? DTCONV_MEMORY_DEVICE : DTCONV_MEMORY_HOST,
+	};
+	struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, _i ? ARENA_DEVICE : ARENA_HOST);
+	ck_assert_msg(!dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory, PACKED,
+					&params, &moved),
+		      "%s", fixture_error());
+	job_check(&job, job.source);
+	job_close(&job);
+}
+END_TEST
+
 /* Absolute addresses: blocks of the host and of the device in one type. */
 START_TEST(one_type_may_lie_in_memory_of_several_kinds)
 {
@@ -746,6 +766,7 @@ int main(void)
 	tcase_add_test(graphs, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
+	tcase_add_loop_test(memory, the_first_job_may_be_told_where_its_memory_is, 0, 2);
 	tcase_add_loop_test(memory, one_type_may_lie_in_memory_of_several_kinds, 0, 2);
 	tcase_add_loop_test(memory, a_range_with_a_hole_is_packed_round_it_and_refused_inside_it, 0,
 			    2);

@@ -68,9 +68,13 @@ bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const
 {
 	if (context->devices.none || (is_on_stack(a) && is_on_stack(b)))
 		return true;
-	if (atomic_load_explicit(&context->devices.found, memory_order_acquire))
-		return false;
-	return !look_for_drivers(context);
+	return !dtc_memory_has_driver(context);
+}
+
+bool dtc_memory_has_driver(struct dtconv_context *context)
+{
+	return atomic_load_explicit(&context->devices.found, memory_order_acquire) ||
+	       look_for_drivers(context);
 }
 
 void dtc_memory_query(struct dtconv_context *context, const void *address,

@@ -47,6 +47,9 @@ static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t l
  */
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
 
+/* Whether a device's driver is in the process, which it need not be for a caller's word of memory. */
+bool dtc_memory_has_driver(struct dtconv_context *context);
+
 /*
  * Find out where @address lives. The kind is unknown if a driver that should know fails, or if nothing is
  * mapped at an address that a driver has reserved.

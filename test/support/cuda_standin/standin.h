@@ -121,12 +121,18 @@ const struct standin *standin_control(void);
  * Kernels that are always there. Each takes one struct by value.
  *   standin_copy   copies bytes, as a kernel would: through device addresses;
  *   standin_spin   runs until the word, in mapped host memory, is not 0;
- *   standin_fault  touches an illegal address.
+ *   standin_fault  touches an illegal address;
+ *   store_flag     stores a value in a word: the kernel of dtconv bench.
  */
 struct standin_copy_params {
 	uint64_t target;
 	uint64_t source;
 	uint64_t bytes;
+};
+
+struct standin_flag_params {
+	uint64_t word;
+	uint64_t value;
 };
 
 struct standin_spin_params {

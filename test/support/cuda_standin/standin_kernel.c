@@ -48,6 +48,18 @@ static int run_fault(const void *params, uint32_t grid, uint32_t block,
 	return -1;
 }
 
+static int run_flag(const void *params, uint32_t grid, uint32_t block,
+		    size_t shared_bytes)
+{
+	const struct standin_flag_params *flag = params;
+
+	(void)grid;
+	(void)block;
+	(void)shared_bytes;
+	__atomic_store_n((uint64_t *)flag->word, flag->value, __ATOMIC_RELEASE);
+	return 0;
+}
+
 static bool word_is_set(const void *params)
 {
 	const struct standin_spin_params *spin = params;
@@ -56,6 +68,7 @@ static bool word_is_set(const void *params)
 
 static const struct standin_kernel built_in[] = {
 	{ "standin_copy", sizeof(struct standin_copy_params), run_copy, NULL, false },
+	{ "store_flag", sizeof(struct standin_flag_params), run_flag, NULL, false },
 	{ "standin_spin", sizeof(struct standin_spin_params), run_nothing, word_is_set,
 	  false },
 	{ "standin_fault", sizeof(struct standin_fault_params), run_fault, NULL, false },

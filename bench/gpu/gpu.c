@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Opening a device and handing out its memory.
+ */
+#include "config.h"
+
+#include "bench/gpu/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096u
+
+const char *gpu_place_name(enum gpu_place place)
+{
+	static const char *const names[PLACES] = { "device", "pinned", "registered",
+						   "host", "peer" };
+
+	return names[place];
+}
+
+bool gpu_took(struct gpu *gpu, CUresult result, const char *call)
+{
+	if (!result)
+		return true;
+	if (!gpu->problem[0])
+		snprintf(gpu->problem, sizeof(gpu->problem), "cu%.*s answered %s",
+			 (int)strcspn(call, "("), call,
+			 gpu_result_name(&gpu->driver, result));
+	return false;
+}
+
+/* ---- the smallest kernel -------------------------------------------------------------- */
+
+/* Stores one word where the host looks, and orders what was written before. */
+static const char flag_kernel[] =
+	".version 6.4\n.target sm_70\n.address_size 64\n"
+	".visible .entry store_flag(.param .align 8 .b8 params[16]) {\n"
+	" .reg .u64 %word, %value;\n"
+	" ld.param.u64 %word, [params];\n"
+	" ld.param.u64 %value, [params+8];\n"
+	" st.release.sys.global.u64 [%word], %value;\n"
+	" ret;\n}\n";
+
+static bool open_flag(struct gpu *gpu)
+{
+	void *flag;
+
+	if (!GPU_CALL(gpu,
+		      MemHostAlloc(&flag, sizeof(*gpu->flag),
+				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)))
+		return false;
+	gpu->flag = flag;
+	*gpu->flag = 0;
+	return GPU_CALL(gpu, ModuleLoadData(&gpu->module, flag_kernel)) &&
+	       GPU_CALL(gpu,
+			ModuleGetFunction(&gpu->store_flag, gpu->module, "store_flag"));
+}
+
+bool gpu_store_flag(struct gpu *gpu, uint64_t value)
+{
+	struct {
+		uint64_t word, value;
+	} argument = { (uint64_t)(uintptr_t)gpu->flag, value };
+	void *arguments[] = { &argument };
+
+	return GPU_CALL(gpu, LaunchKernel(gpu->store_flag, 1, 1, 1, 1, 1, 1, 0,
+					  gpu->stream, arguments, NULL));
+}
+
+void gpu_wait_flag(const struct gpu *gpu, uint64_t value)
+{
+	while (__atomic_load_n(gpu->flag, __ATOMIC_ACQUIRE) != value)
+		;
+}
+
+/* ---- the device ------------------------------------------------------------------------ */
+
+static bool reach(struct gpu *gpu, CUcontext from, CUcontext to)
+{
+	return GPU_CALL(gpu, CtxSetCurrent(from)) &&
+	       GPU_CALL(gpu, CtxEnablePeerAccess(to, 0));
+}
+
+/* A second device that both reach. That there is none is no failure. */
+static bool open_peer(struct gpu *gpu, int devices)
+{
+	int there = 0, back = 0;
+
+	if (devices < 2) {
+		snprintf(gpu->peer_absent, sizeof(gpu->peer_absent),
+			 "there is one device");
+		return true;
+	}
+	if (!GPU_CALL(gpu, DeviceGet(&gpu->peer, 1)) ||
+	    !GPU_CALL(gpu, DeviceCanAccessPeer(&there, gpu->device, gpu->peer)) ||
+	    !GPU_CALL(gpu, DeviceCanAccessPeer(&back, gpu->peer, gpu->device)))
+		return false;
+	if (!there || !back) {
+		snprintf(gpu->peer_absent, sizeof(gpu->peer_absent),
+			 "devices 0 and 1 do not reach each other");
+		return true;
+	}
+	return GPU_CALL(gpu, DevicePrimaryCtxRetain(&gpu->peer_context, gpu->peer)) &&
+	       reach(gpu, gpu->peer_context, gpu->context) &&
+	       reach(gpu, gpu->context, gpu->peer_context);
+}
+
+static bool open_device(struct gpu *gpu)
+{
+	int devices = 0;
+
+	if (!GPU_CALL(gpu, DeviceGetCount(&devices)))
+		return false;
+	if (!devices) {
+		snprintf(gpu->problem, sizeof(gpu->problem),
+			 "there is a CUDA driver, but no device");
+		return false;
+	}
+	return GPU_CALL(gpu, DeviceGet(&gpu->device, 0)) &&
+	       GPU_CALL(gpu, DeviceGetName(gpu->name, sizeof(gpu->name), gpu->device)) &&
+	       GPU_CALL(gpu, DriverGetVersion(&gpu->version)) &&
+	       GPU_CALL(gpu, DevicePrimaryCtxRetain(&gpu->context, gpu->device)) &&
+	       open_peer(gpu, devices) && GPU_CALL(gpu, CtxSetCurrent(gpu->context)) &&
+	       GPU_CALL(gpu, StreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING)) &&
+	       GPU_CALL(gpu, EventCreate(&gpu->begin, CU_EVENT_DEFAULT)) &&
+	       GPU_CALL(gpu, EventCreate(&gpu->end, CU_EVENT_DEFAULT)) && open_flag(gpu);
+}
+
+int gpu_open(struct gpu *gpu)
+{
+	memset(gpu, 0, sizeof(*gpu));
+	if (gpu_driver_open(&gpu->driver, gpu->problem, sizeof(gpu->problem)))
+		return -1;
+	return open_device(gpu) ? 0 : -1;
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static void give_back(struct gpu *gpu, enum gpu_place place, struct gpu_block *block)
+{
+	if (!block->memory)
+		return;
+	if (place == PLACE_REGISTERED)
+		GPU_CALL(gpu, MemHostUnregister(block->memory));
+	if (place == PLACE_PINNED)
+		GPU_CALL(gpu, MemFreeHost(block->memory));
+	else if (place == PLACE_REGISTERED || place == PLACE_HOST)
+		free(block->memory);
+	else
+		GPU_CALL(gpu, MemFree(gpu_address(block->memory)));
+	*block = (struct gpu_block){ 0 };
+}
+
+static unsigned char *of_device(struct gpu *gpu, CUcontext context, size_t bytes)
+{
+	CUdeviceptr memory = 0;
+
+	if (!GPU_CALL(gpu, CtxSetCurrent(context)))
+		return NULL;
+	if (!GPU_CALL(gpu, MemAlloc(&memory, bytes)))
+		memory = 0;
+	GPU_CALL(gpu, CtxSetCurrent(gpu->context));
+	return (unsigned char *)(uintptr_t)memory;
+}
+
+/* Written to before it is registered or used, so that its pages are there. */
+static unsigned char *of_host(struct gpu *gpu, enum gpu_place place, size_t bytes)
+{
+	void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+
+	if (!memory) {
+		snprintf(gpu->problem, sizeof(gpu->problem), "no memory for %zu bytes",
+			 bytes);
+		return NULL;
+	}
+	memset(memory, 0x5a, bytes);
+	if (place == PLACE_REGISTERED &&
+	    !GPU_CALL(gpu, MemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE))) {
+		free(memory);
+		return NULL;
+	}
+	return memory;
+}
+
+static unsigned char *allocate(struct gpu *gpu, enum gpu_place place, size_t bytes)
+{
+	void *memory = NULL;
+
+	switch (place) {
+	case PLACE_PINNED:
+		if (!GPU_CALL(gpu, MemHostAlloc(&memory, bytes,
+						CU_MEMHOSTALLOC_PORTABLE |
+							CU_MEMHOSTALLOC_DEVICEMAP)))
+			return NULL;
+		return memory;
+	case PLACE_REGISTERED:
+	case PLACE_HOST:
+		return of_host(gpu, place, bytes);
+	case PLACE_PEER:
+		return of_device(gpu, gpu->peer_context, bytes);
+	default:
+		return of_device(gpu, gpu->context, bytes);
+	}
+}
+
+unsigned char *gpu_memory(struct gpu *gpu, enum gpu_place place, enum gpu_role role,
+			  size_t bytes)
+{
+	struct gpu_block *block = &gpu->blocks[place][role];
+
+	if (block->bytes >= bytes)
+		return block->memory;
+	give_back(gpu, place, block);
+	block->memory = allocate(gpu, place, bytes);
+	block->bytes = block->memory ? bytes : 0;
+	return block->memory;
+}
+
+bool gpu_copy(struct gpu *gpu, void *to, const void *from, size_t bytes)
+{
+	return GPU_CALL(gpu, Memcpy(gpu_address(to), gpu_address(from), bytes));
+}
+
+void gpu_close(struct gpu *gpu)
+{
+	for (int place = 0; place < PLACES; place++)
+		for (int role = 0; role < ROLES; role++)
+			give_back(gpu, (enum gpu_place)place, &gpu->blocks[place][role]);
+	if (gpu->module)
+		GPU_CALL(gpu, ModuleUnload(gpu->module));
+	if (gpu->flag)
+		GPU_CALL(gpu, MemFreeHost(gpu->flag));
+	if (gpu->begin)
+		GPU_CALL(gpu, EventDestroy(gpu->begin));
+	if (gpu->end)
+		GPU_CALL(gpu, EventDestroy(gpu->end));
+	if (gpu->stream)
+		GPU_CALL(gpu, StreamDestroy(gpu->stream));
+	if (gpu->peer_context)
+		GPU_CALL(gpu, DevicePrimaryCtxRelease(gpu->peer));
+	if (gpu->context)
+		GPU_CALL(gpu, DevicePrimaryCtxRelease(gpu->device));
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The questions: which engines on which memory, at which sizes, and the table that answers.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gpu/layouts.h"
+#include "bench/gpu/run.h"
+
+#define WALL        (1u << RUN_WALL)
+#define BOTH_CLOCKS (1u << RUN_WALL | 1u << RUN_DEVICE)
+
+static const struct route on_device = { PLACE_DEVICE, PLACE_DEVICE, 0 };
+static const struct route to_pinned = { PLACE_DEVICE, PLACE_PINNED, 0 };
+static const struct route to_host = { PLACE_DEVICE, PLACE_HOST, 0 };
+static const struct route to_peer = { PLACE_DEVICE, PLACE_PEER, 0 };
+
+void print_number(double value, int width, int decimals)
+{
+	if (value > 0)
+		printf(" %*.*f", width, decimals, value);
+	else
+		printf(" %*s", width, "-");
+}
+
+static double speed_of(const struct results *rs, const struct result *like,
+		       const char *op, const char *engine)
+{
+	return run_speed(run_find(rs, like, op, engine));
+}
+
+/* dtconv's speed over another engine's, or 0. */
+static double over(const struct results *rs, const struct result *like, const char *op,
+		   const char *ours, const char *other)
+{
+	double theirs = speed_of(rs, like, op, other);
+
+	return theirs > 0 ? speed_of(rs, like, op, ours) / theirs : 0;
+}
+
+static double microseconds(const struct results *rs, const struct result *like,
+			   const char *op, const char *engine)
+{
+	const struct result *r = run_find(rs, like, op, engine);
+
+	return r ? r->ns / 1e3 : 0;
+}
+
+static void print_absent(const struct session *s)
+{
+	for (size_t i = 0; i < s->engine_count; i++)
+		if (s->engines[i].absent)
+			printf("absent: %s (%s)\n", s->engines[i].name,
+			       s->engines[i].problem);
+}
+
+/* ---- layouts in device memory ---------------------------------------------------------- */
+
+static void print_layout(const struct results *rs, const struct result *r)
+{
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
+	struct result wall = *r, pinned;
+
+	snprintf(wall.clock, sizeof(wall.clock), "wall");
+	pinned = wall;
+	snprintf(pinned.op, sizeof(pinned.op), "pack");
+	snprintf(pinned.dst, sizeof(pinned.dst), "pinned");
+	printf("%-16s %10zu", r->layout, r->bytes);
+	print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
+	print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
+	print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
+	print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
+	print_number(aim ? aim->pack : 0, 7, 2);
+	print_number(aim ? aim->unpack : 0, 6, 2);
+	print_number(over(rs, r, "pack", "dtconv", "copy2d"), 7, 1);
+	print_number(over(rs, r, "unpack", "dtconv", "copy2d"), 6, 1);
+	print_number(microseconds(rs, &wall, "pack", "dtconv"), 9, 1);
+	print_number(microseconds(rs, &wall, "unpack", "dtconv"), 8, 1);
+	print_number(microseconds(rs, &wall, "pack", "copy"), 8, 1);
+	print_number(microseconds(rs, &pinned, "pack", "pinned"), 8, 1);
+	putchar('\n');
+}
+
+struct tally {
+	const char *id;
+	size_t rows, reached;
+};
+
+/* A row has reached its aim if it is within the spread that medians of one run have. */
+#define SPREAD 0.02
+
+static void count_aim(struct tally *t, double reached, double aim)
+{
+	if (reached <= 0 || aim <= 0)
+		return;
+	t->rows++;
+	t->reached += reached >= aim * (1 - SPREAD);
+}
+
+static void tally_row(struct tally *all, size_t count, const struct results *rs,
+		      const struct result *r)
+{
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
+
+	for (size_t k = 0; aim && k < count; k++) {
+		if (strcmp(aim->id, all[k].id) != 0)
+			continue;
+		count_aim(&all[k], over(rs, r, "pack", "dtconv", "copy"), aim->pack);
+		count_aim(&all[k], over(rs, r, "unpack", "dtconv", "copy"), aim->unpack);
+	}
+}
+
+static void print_layouts(const struct results *rs, size_t from)
+{
+	struct tally all[] = { { "G1", 0, 0 }, { "G2", 0, 0 }, { "G3", 0, 0 },
+			       { "G4", 0, 0 }, { "G5", 0, 0 }, { "G6", 0, 0 } };
+	size_t count = sizeof(all) / sizeof(*all);
+
+	printf("\n%-27s %-16s %-14s %-14s %-14s %s\n", "device memory", "   dtconv GB/s",
+	       "   x copy", "   aim", "   x copy2d",
+	       "  wall us: dtconv        copy  pinned");
+	printf("%-16s %10s %7s %7s %7s %6s %7s %6s %7s %6s %9s %8s\n", "layout", "bytes",
+	       "pack", "unpack", "pack", "unpack", "pack", "unpack", "pack", "unpack",
+	       "pack", "unpack");
+	for (size_t i = from; i < rs->count; i++) {
+		const struct result *r = &rs->list[i];
+
+		if (strcmp(r->clock, "device") != 0 || strcmp(r->src, r->dst) != 0 ||
+		    !run_first(rs, from, i))
+			continue;
+		print_layout(rs, r);
+		tally_row(all, count, rs, r);
+	}
+	printf("aims reached, within %.0f %%:", 100 * SPREAD);
+	for (size_t k = 0; k < count; k++)
+		if (all[k].rows)
+			printf(" %s %zu of %zu", all[k].id, all[k].reached, all[k].rows);
+	printf("\n");
+}
+
+/* An application's layouts repeat their sets; without --sizes two sizes of them will do. */
+static void add_rows(struct session *s, const struct bench_layout *table, unsigned sizes,
+		     enum bench_size size)
+{
+	for (const struct bench_layout *l = table; l->name; l++)
+		if (sizes & size && bench_matches(s->layouts, l->name) &&
+		    (table != bench_layouts_gpu || l->sizes & size))
+			run_layout(s, l, bench_size_bytes(size), BOTH_CLOCKS);
+}
+
+static size_t count_layouts(const struct session *s)
+{
+	size_t count = 0;
+
+	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)
+		count += bench_matches(s->layouts, l->name);
+	for (const struct bench_layout *l = bench_layouts_applications; l->name; l++)
+		count += bench_matches(s->layouts, l->name);
+	return count;
+}
+
+/* The layouts that were given on the command line, at their own sizes. */
+static void run_exprs(struct session *s)
+{
+	for (size_t i = 0; i < s->options->expr_count; i++) {
+		struct row_key key = { .expr = s->options->exprs[i],
+				       .expr_count = s->options->count };
+		struct bench_case c;
+		char why[WHY_ROOM];
+
+		snprintf(key.name, sizeof(key.name), "expr%zu", i + 1);
+		if (session_make_case(s, &key, &c, why, sizeof(why)))
+			session_record_failure(s, &key, why);
+		else
+			run_case(s, &c, BOTH_CLOCKS);
+		bench_case_release(&c);
+	}
+}
+
+void question_layouts(struct session *s)
+{
+	static const enum bench_size order[] = { BENCH_SIZE_64K, BENCH_SIZE_1M,
+						 BENCH_SIZE_16M, BENCH_SIZE_256M };
+	unsigned sizes = s->options->sizes, from = (unsigned)s->results.count;
+	unsigned application_sizes = sizes ? sizes : BENCH_SIZE_1M | BENCH_SIZE_16M;
+
+	run_add(s, way_dtconv, "dtconv", &on_device);
+	run_add(s, way_copy, "copy", &on_device);
+	run_add(s, way_copy2d, "copy2d", &on_device);
+	run_add(s, way_copy, "pinned", &to_pinned);
+	run_exprs(s);
+	s->rows_left = 2 * count_layouts(s);
+	for (size_t i = 0; i < 4 && (!s->options->expr_count || s->layouts); i++) {
+		add_rows(s, bench_layouts_gpu, sizes ? sizes : BENCH_SIZES_GPU, order[i]);
+		add_rows(s, bench_layouts_applications, application_sizes, order[i]);
+	}
+	session_progress_end(s);
+	print_layouts(&s->results, from);
+	print_absent(s);
+}
+
+/* ---- host memory on one side ----------------------------------------------------------- */
+
+/* What one kernel, and a pipeline of chunks from 16 MiB on, can reach of the pinned copy. */
+static double host_aim(size_t bytes, bool pack)
+{
+	if (bytes < (size_t)3 << 20)
+		return pack ? 0.87 : 0.84;
+	if (bytes < (size_t)12 << 20)
+		return pack ? 0.93 : 0.90;
+	return 0.97;
+}
+
+#define PAGEABLE_AIM 1.5
+
+static void print_host(const struct results *rs, size_t from)
+{
+	printf("\n%-16s %10s %-7s %15s %14s %14s\n", "host memory", "bytes", "memory",
+	       "   dtconv GB/s", "   x copy", "   aim");
+	for (size_t i = from; i < rs->count; i++) {
+		const struct result *r = &rs->list[i];
+		bool pinned = !strcmp(strcmp(r->op, "pack") ? r->src : r->dst, "pinned");
+
+		if (!run_first(rs, from, i))
+			continue;
+		printf("%-16s %10zu %-7s", r->layout, r->bytes,
+		       pinned ? "pinned" : "host");
+		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
+		print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
+		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
+		print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
+		print_number(pinned ? host_aim(r->bytes, true) : PAGEABLE_AIM, 7, 2);
+		print_number(pinned ? host_aim(r->bytes, false) : PAGEABLE_AIM, 6, 2);
+		putchar('\n');
+	}
+	printf("(wall clock, pack / unpack; copy: the driver's, of as many bytes, in the same memory)\n");
+}
+
+static void run_some(struct session *s, const char *const *names, const size_t *sizes,
+		     unsigned clocks)
+{
+	for (; *sizes; sizes++)
+		for (const char *const *name = names; *name; name++)
+			if (bench_matches(s->layouts, *name))
+				run_layout(s, run_find_layout(*name), *sizes, clocks);
+}
+
+#define KIB(n) ((size_t)(n) << 10)
+#define MIB(n) ((size_t)(n) << 20)
+
+void question_host(struct session *s)
+{
+	static const char *const layouts[] = { "contig", "vec4",   "vec64",
+					       "vec4k",  "20of48", NULL };
+	static const size_t sizes[] = { MIB(1), MIB(4), MIB(16), MIB(64), 0 };
+	const struct route *const routes[] = { &to_pinned, &to_host };
+	size_t from = s->results.count;
+
+	s->rows_left = 2 * 5 * 4;
+	for (size_t i = 0; i < 2; i++) {
+		run_add(s, way_dtconv, "dtconv", routes[i]);
+		run_add(s, way_copy, "copy", routes[i]);
+		run_some(s, layouts, sizes, WALL);
+		run_drop_engines(s);
+	}
+	session_progress_end(s);
+	print_host(&s->results, from);
+}
+
+/* ---- staging --------------------------------------------------------------------------- */
+
+static void print_staging(const struct results *rs, size_t from)
+{
+	printf("\n%-10s %10s %17s %17s %14s\n", "staging", "fragment",
+	       "   registered GB/s", "   ordinary GB/s", "   ratio");
+	for (size_t i = from; i < rs->count; i++) {
+		const struct result *r = &rs->list[i];
+		struct result ordinary = *r;
+		double fast[2], slow[2];
+
+		if (strcmp(r->dst, "registered") != 0 || !run_first(rs, from, i))
+			continue;
+		snprintf(ordinary.dst, sizeof(ordinary.dst), "host");
+		fast[0] = speed_of(rs, r, "pack", "dtconv");
+		fast[1] = speed_of(rs, r, "unpack", "dtconv");
+		slow[0] = speed_of(rs, &ordinary, "pack", "dtconv");
+		slow[1] = speed_of(rs, &ordinary, "unpack", "dtconv");
+		printf("%-10s %10zu", r->layout, r->fragment);
+		print_number(fast[0], 9, 2);
+		print_number(fast[1], 8, 2);
+		print_number(slow[0], 9, 2);
+		print_number(slow[1], 8, 2);
+		print_number(slow[0] > 0 ? fast[0] / slow[0] : 0, 7, 2);
+		print_number(slow[1] > 0 ? fast[1] / slow[1] : 0, 6, 2);
+		putchar('\n');
+	}
+	printf("(pack / unpack, wall clock, one fragment after the other through one convertor)\n");
+}
+
+/* Long enough for a fragment of 4 MiB; shorter where fragments are small. */
+static size_t staged_bytes(size_t fragment)
+{
+	size_t bytes = 256 * fragment;
+
+	return bytes < MIB(4) ? bytes : MIB(4);
+}
+
+void question_staging(struct session *s)
+{
+	static const char *const layouts[] = { "vec8", "vec64", NULL };
+	static const enum gpu_place places[] = { PLACE_REGISTERED, PLACE_HOST };
+	size_t from = s->results.count;
+
+	s->rows_left = 2 * 6 * 2;
+	for (size_t fragment = KIB(4); fragment <= MIB(4); fragment *= 4) {
+		for (size_t i = 0; i < 2; i++) {
+			const struct route route = { PLACE_DEVICE, places[i], fragment };
+			const size_t sizes[] = { staged_bytes(fragment), 0 };
+
+			run_add(s, way_dtconv, "dtconv", &route);
+			run_some(s, layouts, sizes, WALL);
+			run_drop_engines(s);
+		}
+	}
+	session_progress_end(s);
+	print_staging(&s->results, from);
+}
+
+/* ---- crossover ------------------------------------------------------------------------- */
+
+static const char *const crossing[] = { "dtconv", "staged", "copy2d", "bar" };
+
+#define CROSSING (sizeof(crossing) / sizeof(*crossing))
+
+static void print_crossing(const struct results *rs, const struct result *r,
+			   const char *op)
+{
+	const char *best = "-";
+	double least = 0;
+
+	printf("%-10s %10zu %-6s", r->layout, r->bytes, op);
+	for (size_t k = 0; k < CROSSING; k++) {
+		double us = microseconds(rs, r, op, crossing[k]);
+
+		print_number(us, 9, 2);
+		if (us > 0 && (least <= 0 || us < least)) {
+			least = us;
+			best = crossing[k];
+		}
+	}
+	printf("  %s\n", best);
+}
+
+static void print_crossover(const struct results *rs, size_t from)
+{
+	printf("\n%-10s %10s %-6s", "crossover", "bytes", "op");
+	for (size_t k = 0; k < CROSSING; k++)
+		printf(" %9s", crossing[k]);
+	printf("  fastest\n");
+	for (size_t i = from; i < rs->count; i++) {
+		if (!run_first(rs, from, i))
+			continue;
+		print_crossing(rs, &rs->list[i], "pack");
+		print_crossing(rs, &rs->list[i], "unpack");
+	}
+	printf("(us by the wall clock, device to and from pinned memory; dtconv: what the library does;\n"
+	       " staged: in device memory, then one copy; copy2d: the driver's; bar: the processor)\n");
+}
+
+void question_crossover(struct session *s)
+{
+	static const char *const layouts[] = { "contig", "vec8", "vec64", "vec4k", NULL };
+	static const size_t sizes[] = { 64,      512,      KIB(4), KIB(16),
+					KIB(64), KIB(256), MIB(1), 0 };
+	size_t from = s->results.count;
+
+	run_add(s, way_dtconv, "dtconv", &to_pinned);
+	run_add(s, way_staged, "staged", &to_pinned);
+	run_add(s, way_copy2d, "copy2d", &to_pinned);
+	run_add(s, way_bar, "bar", &to_pinned);
+	s->rows_left = 4 * 7;
+	run_some(s, layouts, sizes, WALL);
+	session_progress_end(s);
+	print_crossover(&s->results, from);
+	print_absent(s);
+}
+
+/* ---- small messages -------------------------------------------------------------------- */
+
+static const char *const small_engines[] = {
+	"flag", "dtconv", "dtconv-convertor", "dtconv-start", "dtconv-graph", "copy"
+};
+
+#define SMALL_ENGINES (sizeof(small_engines) / sizeof(*small_engines))
+
+/* Bytes a nanosecond that the device copies when no cache holds them; see question_small. */
+#define CEILING       "ceiling"
+#define CEILING_BYTES MIB(64)
+
+static double ceiling(const struct results *rs)
+{
+	for (size_t i = 0; i < rs->count; i++)
+		if (!strcmp(rs->list[i].layout, CEILING) &&
+		    !strcmp(rs->list[i].clock, "device"))
+			return run_speed(&rs->list[i]);
+	return 0;
+}
+
+/* G7: 1.2 x an empty kernel whose flag the host sees, and the bytes at the device's speed. */
+static double small_aim(const struct results *rs, const struct result *r)
+{
+	double floor = microseconds(rs, r, "pack", "flag"), speed = ceiling(rs);
+
+	return floor > 0 && speed > 0 ? 1.2 * floor + (double)r->bytes / speed / 1e3 : 0;
+}
+
+static void print_small_row(const struct results *rs, const struct result *r,
+			    const char *op)
+{
+	printf("%-8s %9zu %-6s", r->layout, r->bytes, op);
+	for (size_t k = 0; k < SMALL_ENGINES; k++)
+		print_number(microseconds(rs, r, op, small_engines[k]), 12, 2);
+	print_number(small_aim(rs, r), 8, 2);
+	putchar('\n');
+}
+
+static void print_small(const struct results *rs, size_t from)
+{
+	printf("\n%-8s %9s %-6s", "small", "bytes", "op");
+	for (size_t k = 0; k < SMALL_ENGINES; k++)
+		printf(" %12.12s", strncmp(small_engines[k], "dtconv-", 7)
+					   ? small_engines[k]
+					   : small_engines[k] + 7);
+	printf(" %8s\n", "aim G7");
+	for (size_t i = from; i < rs->count; i++) {
+		const struct result *r = &rs->list[i];
+
+		if (!strcmp(r->layout, CEILING) || strcmp(r->clock, "wall") != 0 ||
+		    !run_first(rs, from, i))
+			continue;
+		print_small_row(rs, r, "pack");
+		print_small_row(rs, r, "unpack");
+	}
+	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's)\n");
+}
+
+static void run_ceiling(struct session *s)
+{
+	static const struct bench_layout ceiling_layout = { .name = CEILING };
+	struct bench_layout layout = *run_find_layout("contig");
+
+	layout.name = ceiling_layout.name;
+	run_add(s, way_copy, "copy", &on_device);
+	run_layout(s, &layout, CEILING_BYTES, 1u << RUN_DEVICE);
+	run_drop_engines(s);
+}
+
+/* ---- M1: where is this address? -------------------------------------------------------- */
+
+#define ASKED 20000
+
+static double ask_library(struct session *s, const void *address)
+{
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	double start = bench_now();
+
+	for (int i = 0; i < ASKED; i++)
+		dtconv_memory_query(s->context, address, &attr);
+	return (bench_now() - start) / ASKED;
+}
+
+static double ask_driver(const struct gpu *gpu, const void *address)
+{
+	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					CU_POINTER_ATTRIBUTE_IS_MANAGED,
+					CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+					CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+					CU_POINTER_ATTRIBUTE_RANGE_SIZE };
+	CUdeviceptr start_address;
+	unsigned kind, managed;
+	size_t length;
+	int ordinal;
+	void *values[] = { &kind, &managed, &ordinal, &start_address, &length };
+	double start = bench_now();
+
+	for (int i = 0; i < ASKED; i++)
+		gpu->driver.PointerGetAttributes(5, names, values, gpu_address(address));
+	return (bench_now() - start) / ASKED;
+}
+
+static void record_asked(struct session *s, const char *engine, enum gpu_place place,
+			 double ns)
+{
+	struct result r = { .layout = "classify",
+			    .op = "query",
+			    .check = "ok",
+			    .clock = "wall",
+			    .ns = ns,
+			    .ns_p10 = ns,
+			    .ns_p90 = ns,
+			    .rounds = 1 };
+
+	snprintf(r.engine, sizeof(r.engine), "%s", engine);
+	snprintf(r.src, sizeof(r.src), "%s", gpu_place_name(place));
+	snprintf(r.dst, sizeof(r.dst), "%s", gpu_place_name(place));
+	session_record(s, &r);
+}
+
+static void classify(struct session *s)
+{
+	static const enum gpu_place places[] = { PLACE_DEVICE, PLACE_PINNED, PLACE_HOST };
+
+	printf("\nclassifying an address, ns: library / five attributes of the driver (aim M1: 1.2 x)\n");
+	for (size_t i = 0; i < 3; i++) {
+		const void *address = gpu_memory(s->gpu, places[i], ROLE_PACKED, KIB(64));
+		double ours, theirs;
+
+		if (!address)
+			continue;
+		ours = ask_library(s, address);
+		theirs = ask_driver(s->gpu, address);
+		record_asked(s, "dtconv", places[i], ours);
+		record_asked(s, "driver", places[i], theirs);
+		printf("%-8s %.0f / %.0f\n", gpu_place_name(places[i]), ours, theirs);
+	}
+}
+
+void question_small(struct session *s)
+{
+	static const char *const layouts[] = { "contig", "vec8", NULL };
+	static const size_t sizes[] = {
+		8, 64, 512, KIB(4), KIB(64), KIB(256), MIB(1), 0
+	};
+	size_t from;
+
+	s->rows_left = 15;
+	run_ceiling(s);
+	from = s->results.count;
+	run_add(s, way_flag, "flag", &on_device);
+	run_add(s, way_dtconv, "dtconv", &on_device);
+	run_add(s, way_convertor, "dtconv-convertor", &on_device);
+	run_add(s, way_started, "dtconv-start", &on_device);
+	run_add(s, way_graph, "dtconv-graph", &on_device);
+	run_add(s, way_copy, "copy", &on_device);
+	run_some(s, layouts, sizes, WALL);
+	session_progress_end(s);
+	print_small(&s->results, from);
+	classify(s);
+}
+
+/* ---- a second device ------------------------------------------------------------------- */
+
+static void print_peer(const struct results *rs, size_t from)
+{
+	printf("\n%-10s %10s %15s %14s   aim\n", "peer", "bytes", "   dtconv GB/s",
+	       "   x copy");
+	for (size_t i = from; i < rs->count; i++) {
+		const struct result *r = &rs->list[i];
+
+		if (!run_first(rs, from, i))
+			continue;
+		printf("%-10s %10zu", r->layout, r->bytes);
+		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
+		print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
+		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
+		print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
+		printf("  0.95\n");
+	}
+}
+
+void question_peer(struct session *s)
+{
+	static const char *const layouts[] = { "contig", "vec8", "vec64",
+					       "vec4k",  "box",  NULL };
+	static const size_t sizes[] = { MIB(1), MIB(16), MIB(256), 0 };
+	size_t from = s->results.count;
+
+	if (s->gpu->peer_absent[0]) {
+		printf("\npeer: absent (%s)\n", s->gpu->peer_absent);
+		return;
+	}
+	s->rows_left = 5 * 3;
+	run_add(s, way_dtconv, "dtconv", &to_peer);
+	run_add(s, way_copy, "copy", &to_peer);
+	run_some(s, layouts, sizes, WALL);
+	session_progress_end(s);
+	print_peer(&s->results, from);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the questions to a device share: their engines, one case verified and timed, and how its results
+ * are found again.
+ */
+#ifndef BENCH_GPU_RUN_H
+#define BENCH_GPU_RUN_H
+
+#include "bench/gpu/way.h"
+#include "bench/harness/session_internal.h"
+
+typedef void (*way_maker)(struct engine *engine, const char *name, struct gpu *gpu,
+			  const struct route *route);
+
+/* One more engine of the question, if the options want it; NULL if not. */
+struct engine *run_add(struct session *session, way_maker make, const char *name,
+		       const struct route *route);
+/* The question is over. */
+void run_drop_engines(struct session *session);
+
+enum run_clock { RUN_WALL, RUN_DEVICE, RUN_CLOCKS };
+
+/*
+ * Verify a case with every engine that can do it, then time those by each clock of the set (bits), in
+ * turn, and record the results. It is nobody's failure that a layout is not two-dimensional.
+ */
+void run_case(struct session *session, struct bench_case *c, unsigned clocks);
+
+/* Make a row of a table at so many packed bytes and run it; rows after the deadline are left out. */
+void run_layout(struct session *session, const struct bench_layout *layout, size_t bytes,
+		unsigned clocks);
+
+/* Of the same layout, bytes, places and clock as another result. */
+const struct result *run_find(const struct results *results, const struct result *like,
+			      const char *op, const char *engine);
+/* Whether no earlier result has its layout, bytes, places, fragment and clock. */
+bool run_first(const struct results *results, size_t from, size_t index);
+/* GB/s of packed bytes, or 0. */
+double run_speed(const struct result *result);
+
+/* The layout of a name in the device's table. */
+const struct bench_layout *run_find_layout(const char *name);
+
+/* The questions. Each prints its table. */
+void question_layouts(struct session *session);
+void question_staging(struct session *session);
+void question_crossover(struct session *session);
+void question_host(struct session *session);
+void question_small(struct session *session);
+void question_halo(struct session *session);
+void question_peer(struct session *session);
+
+/* table.c: a number of a column, or a dash where there is none. */
+void print_number(double value, int width, int decimals);
+
+/* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
+int gpu_plot_write(const char *path, const struct results *results, const char *device);
+
+#endif

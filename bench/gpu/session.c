@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A run on a device: opens it, says what it is, and puts the questions.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/commit.h"
+#include "bench/gpu/layouts.h"
+#include "bench/gpu/run.h"
+#include "bench/harness/table.h"
+
+static const struct question {
+	enum bench_gpu_question bit;
+	const char *name;
+	void (*ask)(struct session *session);
+} questions[] = {
+	{ BENCH_GPU_SMALL, "small", question_small },
+	{ BENCH_GPU_HALO, "halo", question_halo },
+	{ BENCH_GPU_HOST, "host", question_host },
+	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
+	{ BENCH_GPU_STAGING, "staging", question_staging },
+	{ BENCH_GPU_PEER, "peer", question_peer },
+	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
+};
+
+#define QUESTIONS (sizeof(questions) / sizeof(*questions))
+
+static void write_device(FILE *json, const struct gpu *gpu)
+{
+	fputs("{\"device\":", json);
+	json_string(json, gpu->name);
+	fprintf(json, ",\"driver\":\"%d.%d\",\"commit\":", gpu->version / 1000,
+		gpu->version % 1000 / 10);
+	json_string(json, BENCH_COMMIT);
+	fputs(",\"peer\":", json);
+	json_string(json, gpu->peer_absent[0] ? gpu->peer_absent : "yes");
+	fputs("}\n", json);
+}
+
+static int open_device(struct session *s)
+{
+	s->gpu = calloc(1, sizeof(*s->gpu));
+	if (!s->gpu) {
+		fprintf(stderr, "dtconv bench: no memory\n");
+		return 1;
+	}
+	if (!gpu_open(s->gpu)) {
+		printf("device: %s, driver of CUDA %d.%d\n", s->gpu->name,
+		       s->gpu->version / 1000, s->gpu->version % 1000 / 10);
+		if (s->json)
+			write_device(s->json, s->gpu);
+		return 0;
+	}
+	fprintf(stderr, "dtconv bench: --gpu: %s\n", s->gpu->problem);
+	return 1;
+}
+
+int gpu_session_run(struct session *s)
+{
+	int status = open_device(s);
+
+	for (size_t i = 0; i < QUESTIONS && !status; i++) {
+		if (!(s->options->gpu & questions[i].bit))
+			continue;
+		questions[i].ask(s);
+		run_drop_engines(s);
+		session_progress_end(s);
+	}
+	if (status)
+		return status;
+	printf("\n");
+	if (s->left_out)
+		printf("%zu rows left out: the time is over (--seconds)\n", s->left_out);
+	if (s->options->plot &&
+	    gpu_plot_write(s->options->plot, &s->results, s->gpu->name))
+		fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
+			strerror(errno));
+	table_verdict(stdout, &s->results);
+	return 0;
+}
+
+void gpu_session_close(struct session *s)
+{
+	if (!s->gpu)
+		return;
+	gpu_close(s->gpu);
+	free(s->gpu);
+	s->gpu = NULL;
+}
+
+void gpu_session_list(const struct session *s)
+{
+	for (size_t i = 0; i < QUESTIONS; i++)
+		if (s->options->gpu & questions[i].bit &&
+		    questions[i].bit != BENCH_GPU_LAYOUTS)
+			printf("%s\n", questions[i].name);
+	if (!(s->options->gpu & BENCH_GPU_LAYOUTS))
+		return;
+	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)
+		if (bench_matches(s->layouts, l->name))
+			printf("%s\n", l->name);
+	for (const struct bench_layout *l = bench_layouts_applications; l->name; l++)
+		if (bench_matches(s->layouts, l->name))
+			printf("%s\n", l->name);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ways in which bytes get from a user's buffer to a packed one and back, as engines of the bench:
+ * dtconv in several manners, and the driver's own copies.
+ */
+#ifndef BENCH_GPU_WAY_H
+#define BENCH_GPU_WAY_H
+
+#include "bench/gpu/gpu.h"
+#include "bench/harness/engine.h"
+
+struct bar;
+struct halo;
+struct way;
+
+struct way_ops {
+	/* NULL: nothing to do. These return 0, or -1 with the sentence in engine->problem. */
+	int (*prepare)(struct engine *engine, struct way *way);
+	/* One operation, done when the host knows. */
+	int (*once)(struct engine *engine, struct way *way, enum bench_op op);
+	/* Only put it on the stream; NULL: it cannot be. */
+	int (*queue)(struct engine *engine, struct way *way, enum bench_op op);
+	/* After a queue, once the stream has done it; NULL: nothing to do. */
+	int (*finish)(struct engine *engine, struct way *way);
+	/* NULL: nothing to do. */
+	void (*release)(struct way *way);
+};
+
+/* What an engine's state is here. */
+struct way {
+	const struct way_ops *ops;
+	struct gpu *gpu;
+	enum gpu_place user_place, packed_place;
+	unsigned char *user, *packed, *flat, *staging; /* of the row in work */
+	size_t fragment;   /* bytes a call, where the stream is cut; 0: whole */
+	bool mirrored;     /* bring the arena's bytes there and back: to be verified */
+	bool device_clock; /* time by events */
+	bool checked[2];   /* a raw copy of as many bytes was verified, by op */
+	size_t checked_bytes;
+	struct dtconv_convertor *convertors[2];
+	CUDA_MEMCPY2D copies[2];
+	CUgraphExec graphs[2];
+	struct bar *bar;     /* of bar.c */
+	struct halo *pieces; /* of halo.c */
+};
+
+/* Which buffers are where. */
+struct route {
+	enum gpu_place user, packed;
+	size_t fragment;
+};
+
+/* One-shot calls; in fragments if the route has a length for them. */
+void way_dtconv(struct engine *engine, const char *name, struct gpu *gpu,
+		const struct route *route);
+/* One convertor, bound again for each call and told where its memory is. */
+void way_convertor(struct engine *engine, const char *name, struct gpu *gpu,
+		   const struct route *route);
+/* The same by start and test. */
+void way_started(struct engine *engine, const char *name, struct gpu *gpu,
+		 const struct route *route);
+/* A graph of one job, launched again for each call. */
+void way_graph(struct engine *engine, const char *name, struct gpu *gpu,
+	       const struct route *route);
+/* Packed in device memory first, then one copy; unpacking the other way round. */
+void way_staged(struct engine *engine, const char *name, struct gpu *gpu,
+		const struct route *route);
+/* The driver's copy of as many contiguous bytes. */
+void way_copy(struct engine *engine, const char *name, struct gpu *gpu,
+	      const struct route *route);
+/* The driver's two-dimensional copy, where the layout is strided blocks. */
+void way_copy2d(struct engine *engine, const char *name, struct gpu *gpu,
+		const struct route *route);
+/* An empty kernel that stores a flag: nothing that a kernel does can be known of earlier. */
+void way_flag(struct engine *engine, const char *name, struct gpu *gpu,
+	      const struct route *route);
+/* The processor's own stores through a mapping of device memory; absent without gdrapi. */
+void way_bar(struct engine *engine, const char *name, struct gpu *gpu,
+	     const struct route *route);
+
+/* For a file that makes a way of its own. */
+struct way *way_new(struct engine *engine, const char *name, struct gpu *gpu,
+		    const struct way_ops *ops, const struct route *route);
+int way_problem(struct engine *engine, struct dtconv_context *context, int status);
+
+static inline struct way *way_of(const struct engine *engine)
+{
+	return engine->state;
+}
+
+#endif
