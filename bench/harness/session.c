@@ -176,7 +176,7 @@ static int create_contexts(struct session *s)
 {
 	const struct bench_options *options = s->options;
 	struct dtconv_context_params params = { .struct_size = sizeof(params),
-						.flags = DTCONV_CONTEXT_HOST_MEMORY,
+						.flags = options->gpu ? 0 : DTCONV_CONTEXT_HOST_MEMORY,
 						.threads = options->threads };
 	bool compares = options->mode == BENCH_MODE_THREADS;
 	int status = dtconv_context_create(&params, compares ? &s->threads_context

@@ -56,11 +56,17 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 						   : tuning->device_rate);
 }
 
+/* From and to ordinary host memory the driver copies row by row, each of them so long. */
+#define PAGEABLE_ROW_NS 450.0
+
 /* Rows over the bus: 3 GB/s of 4 bytes, 45 of 64, 55 of 256; inside a device 33, 540, 800. */
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 {
 	double most = dtc_cuda_copy_rate(question);
 
+	if (question->user_kind == DTCONV_MEMORY_HOST ||
+	    question->packed_kind == DTCONV_MEMORY_HOST)
+		return DTC_MIN(most, row_bytes / PAGEABLE_ROW_NS);
 	if (dtc_cuda_crosses(question))
 		return DTC_MIN(most, row_bytes * 0.7);
 	return DTC_MIN(most * 0.4, row_bytes * 8);
