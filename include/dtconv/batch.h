@@ -27,6 +27,8 @@ struct dtconv_type;
  *
  * - It is made once and started as often as need be; entries can be bound to other buffers or
  *   types between. Types are referenced, buffers are borrowed from the start until the completion.
+ *   Where they lie is found out by the first start after they were bound: memory that has been freed and
+ *   allocated anew since has to be bound anew, also at the same address.
  * - Entries do not know of each other: their packed memory may lie anywhere, also one after the
  *   other. They are moved in no particular order, so what one entry writes, no other may
  *   read or write.
