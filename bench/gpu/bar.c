@@ -29,6 +29,8 @@ struct gdr_info {
 	uint32_t cycles_per_ms;
 	unsigned mapped : 1;
 	unsigned wc_mapping : 1;
+	int mapping_type;
+	unsigned char newer[128]; /* what later libraries may add */
 };
 
 struct gdr_calls {
@@ -72,7 +74,7 @@ static bool find_calls(struct gdr_calls *calls)
 	       find_call(library, "gdr_unpin_buffer", &calls->unpin) &&
 	       find_call(library, "gdr_map", &calls->map) &&
 	       find_call(library, "gdr_unmap", &calls->unmap) &&
-	       find_call(library, "gdr_get_info", &calls->info);
+	       find_call(library, "gdr_get_info_v2", &calls->info);
 }
 
 static void close_bar(struct bar *bar)
