@@ -145,7 +145,8 @@ static void check_stage(struct stage *stage, enum arena_kind user, enum arena_ki
 
 START_TEST(every_layout_moves_between_every_pair_of_kinds)
 {
-	enum arena_kind user = _i / ARENA_KINDS, packed = _i % ARENA_KINDS;
+	enum arena_kind user = (enum arena_kind)(_i / ARENA_KINDS),
+			packed = (enum arena_kind)(_i % ARENA_KINDS);
 
 	for (int i = 0; i < layout_count; i++) {
 		struct stage stage;
@@ -229,7 +230,8 @@ static void check_forced(enum arena_kind user, enum arena_kind packed)
 
 START_TEST(every_backend_moves_what_it_says_it_can_and_nothing_else)
 {
-	enum arena_kind user = _i / ARENA_KINDS, packed = _i % ARENA_KINDS;
+	enum arena_kind user = (enum arena_kind)(_i / ARENA_KINDS),
+			packed = (enum arena_kind)(_i % ARENA_KINDS);
 
 	for (size_t i = 0; dtc_backends[i]; i++) {
 		forced = dtc_backends[i]->name;

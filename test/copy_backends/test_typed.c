@@ -301,8 +301,9 @@ START_TEST(every_layout_between_every_pair_of_kinds)
 		struct dtconv_type *type = fixture_type(layouts[i].text);
 		struct dtconv_representation r = choose_representation(&choices);
 
-		check_type(type, 3, &r, choose_op(&choices, type), _i / ARENA_KINDS,
-			   _i % ARENA_KINDS, &choices);
+		check_type(type, 3, &r, choose_op(&choices, type),
+			   (enum arena_kind)(_i / ARENA_KINDS),
+			   (enum arena_kind)(_i % ARENA_KINDS), &choices);
 		dtconv_type_unref(type);
 	}
 }

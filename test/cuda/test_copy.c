@@ -87,7 +87,8 @@ static void copy_and_check(struct scene *scene, enum arena_kind source,
 
 START_TEST(every_layout_is_copied_to_every_other_between_all_kinds)
 {
-	enum arena_kind source = _i / ARENA_KINDS, target = _i % ARENA_KINDS;
+	enum arena_kind source = (enum arena_kind)(_i / ARENA_KINDS),
+			target = (enum arena_kind)(_i % ARENA_KINDS);
 	struct scene scene;
 
 	for (int i = 0; i < LAYOUTS * LAYOUTS; i++) {

@@ -216,7 +216,7 @@ END_TEST
 START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 {
 	CUstream stream = new_stream();
-	unsigned char fresh[SPAN];
+	static unsigned char fresh[SPAN];
 	struct arena staging;
 	struct spin spin;
 	struct job job;
@@ -435,7 +435,7 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 	CUstream stream = new_stream();
 	CUgraphExec exec;
 	CUgraph graph;
-	unsigned char fresh[SPAN];
+	static unsigned char fresh[SPAN];
 	struct job job;
 	size_t moved;
 

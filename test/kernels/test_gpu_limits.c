@@ -145,8 +145,7 @@ END_TEST
 static const char *const far_targets[] = {
 	"hvector(3000000000, 1, 0, vector(100, 1, 2, double))",
 	"hvector(3000000000, 1, 0, hvector(100, 39, 47, byte))",
-	"hvector(3000000000, 1, 0, "
-	"contiguous(100, resized(struct([3, 5], [1, 6], [char, char]), 0, 16)))",
+	"hvector(3000000000, 1, 0, contiguous(100, resized(struct([3, 5], [1, 6], [char, char]), 0, 16)))",
 };
 
 /* What was unpacked is packed by other kernels' ways, and is there again. */
