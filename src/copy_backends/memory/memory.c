@@ -44,15 +44,16 @@ static bool look_for_drivers(struct dtconv_context *context)
 	unsigned long long loads = count_loads();
 	struct dtc_devices *devices = &context->devices;
 
+	/* Who sees that another thread has looked must see what it found. */
 	if (DTC_LIKELY(loads ==
-		       atomic_load_explicit(&devices->loads, memory_order_relaxed)))
-		return false;
+		       atomic_load_explicit(&devices->loads, memory_order_acquire)))
+		return atomic_load_explicit(&devices->found, memory_order_relaxed);
 	bool found = false;
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		found |= dtc_vendors[i]->find_driver(context);
 	if (found)
 		atomic_store_explicit(&devices->found, true, memory_order_release);
-	atomic_store_explicit(&devices->loads, loads, memory_order_relaxed);
+	atomic_store_explicit(&devices->loads, loads, memory_order_release);
 	return found;
 }
 
