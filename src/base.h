@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define DTC_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define DTC_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -15,5 +16,11 @@
 
 #define DTC_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define DTC_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* How many of @b it takes to make @a. */
+static inline uint64_t dtc_divide_up(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
 
 #endif

@@ -449,10 +449,9 @@ static void print_small(const struct results *rs, size_t from)
 
 static void run_ceiling(struct session *s)
 {
-	static const struct bench_layout ceiling_layout = { .name = CEILING };
 	struct bench_layout layout = *run_find_layout("contig");
 
-	layout.name = ceiling_layout.name;
+	layout.name = CEILING;
 	run_add(s, way_copy, "copy", &on_device);
 	run_layout(s, &layout, CEILING_BYTES, 1u << RUN_DEVICE);
 	run_drop_engines(s);

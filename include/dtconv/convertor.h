@@ -153,8 +153,9 @@ struct dtconv_convertor_params {
 	/**
 	 * Copy backends to choose among, by name, as dtconv_context_format_info lists them: "cuda_kernel"
 	 * or "host,cuda_kernel" for these alone, "^cuda_copy" for all but these. NULL: all. What none
-	 * of them can move is refused with DTCONV_ERR_UNSUPPORTED, the memory of the host included. Read
-	 * during the call only.
+	 * of them can move is refused with DTCONV_ERR_UNSUPPORTED, the memory of the host included.
+	 * Elements that a device converts or combines go by kernels of their own, which are no such
+	 * backend. Read during the call only.
 	 */
 	const char *backends;
 };

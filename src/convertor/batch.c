@@ -81,7 +81,7 @@ static int check_entries(struct dtconv_context *context,
 	return status;
 }
 
-static int check_idle(const struct dtconv_batch *batch, const char *caller)
+int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
 {
 	if (!batch->in_flight)
 		return 0;
@@ -184,7 +184,7 @@ int dtconv_batch_rebind(struct dtconv_batch *batch,
 {
 	if (!batch || (!entries && count))
 		return DTCONV_ERR_INVAL;
-	int status = check_idle(batch, __func__);
+	int status = dtc_batch_check_idle(batch, __func__);
 
 	return status ? status : rebind(batch, entries, count, __func__);
 }
@@ -194,7 +194,7 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 {
 	if (!batch || !entry)
 		return DTCONV_ERR_INVAL;
-	int status = check_idle(batch, __func__);
+	int status = dtc_batch_check_idle(batch, __func__);
 
 	if (!status)
 		status = check_index(batch, index, __func__);
@@ -345,7 +345,7 @@ int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
 {
 	if (!batch || !attr)
 		return DTCONV_ERR_INVAL;
-	int status = check_idle(batch, __func__);
+	int status = dtc_batch_check_idle(batch, __func__);
 
 	if (!status)
 		status = check_index(batch, index, __func__);

@@ -61,6 +61,9 @@ struct dtconv_batch {
 	void *arg;
 };
 
+/* Fail if the batch is in flight. */
+int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller);
+
 /* Find out how each entry is moved. What cannot be arranged is moved alone. */
 void dtc_batch_arrange(struct dtconv_batch *batch);
 

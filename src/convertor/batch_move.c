@@ -10,6 +10,7 @@
 #include "base.h"
 #include "context.h"
 #include "convertor.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
@@ -278,9 +279,11 @@ static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item
 	const struct dtc_mover *mover = dtc_type_layout(entry->type)->mover;
 	struct dtc_cursor cursor;
 
-	if (mover && entry->count == 1 && entry->bytes >= item->size) {
+	if (mover && entry->count == 1 && entry->bytes >= item->size &&
+	    !dtc_is_host_forbidden(batch->context, 0)) {
 		dtc_mover_move(mover, entry->buffer, entry->packed, direction_of(item));
 		item->moved = item->size;
+		dtc_tally_job(batch->context, DTC_HOST_PLACE, item->moved);
 		return;
 	}
 	const struct dtc_move move = move_of(batch, item, &cursor, caller);
@@ -307,10 +310,10 @@ static void start_items(struct dtconv_batch *batch, enum dtc_way way, const char
 static int start(struct dtconv_batch *batch, dtconv_done_fn done, void *arg,
 		 const char *caller)
 {
-	if (batch->in_flight)
-		return DTC_FAIL(batch->context, DTCONV_ERR_STATE,
-				"%s: the batch is in flight; test or wait for it first",
-				caller);
+	int status = dtc_batch_check_idle(batch, caller);
+
+	if (status)
+		return status;
 	if (!batch->arranged)
 		dtc_batch_arrange(batch);
 	batch->in_flight = true;

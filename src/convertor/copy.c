@@ -35,8 +35,8 @@ struct end {
 	char *data;
 };
 
-/* The buffer between the two is the host's; their own memory may be anyone's. */
-static int move_end(struct end *end, char *buffer, size_t bytes,
+/* Packed memory is of @kind, as far as that is known; a side's own memory may be anyone's. */
+static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind, uint64_t most,
 		    enum dtc_direction direction, size_t *moved)
 {
 	struct dtc_cursor *cursor = &end->cursor;
@@ -45,16 +45,16 @@ static int move_end(struct end *end, char *buffer, size_t bytes,
 				       .bounds = &end->type->bounds,
 				       .type = end->type,
 				       .user = end->data,
-				       .packed = buffer,
+				       .packed = packed,
 				       .bytes = (size_t)DTC_MIN(
-					       bytes, cursor->size - cursor->position),
+					       most, cursor->size - cursor->position),
 				       .direction = direction,
-				       .placement = { .packed = DTCONV_MEMORY_HOST },
+				       .placement = { .packed = kind },
 				       .caller = "dtconv_copy" };
 
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, buffer)) &&
+	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, packed)) &&
 	    !dtc_is_host_forbidden(move.context, 0))
-		return dtc_convertor_move(cursor, end->data, buffer, bytes, direction,
+		return dtc_convertor_move(cursor, end->data, packed, move.bytes, direction,
 					  moved);
 	return dtc_device_move(&move, moved);
 }
@@ -71,27 +71,6 @@ static char *row_of(const struct end *end)
 {
 	return (char *)((uintptr_t)end->data +
 			(uintptr_t)end->cursor.layout->program->ops[0].disp);
-}
-
-static int copy_row(struct end *end, char *row, uint64_t row_bytes,
-		    enum dtc_direction direction, size_t *copied)
-{
-	const struct dtc_move move = { .context = end->type->context,
-				       .cursor = &end->cursor,
-				       .bounds = &end->type->bounds,
-				       .type = end->type,
-				       .user = end->data,
-				       .packed = row,
-				       .bytes = (size_t)DTC_MIN(end->cursor.size,
-								row_bytes),
-				       .direction = direction,
-				       .caller = "dtconv_copy" };
-
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, row)) &&
-	    !dtc_is_host_forbidden(move.context, 0))
-		return dtc_convertor_move(&end->cursor, end->data, row, move.bytes,
-					  direction, copied);
-	return dtc_device_move(&move, copied);
 }
 
 /* ---- two hops on a device ------------------------------------------------------------------ */
@@ -212,10 +191,11 @@ static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
 		size_t room = (size_t)DTC_MIN(to->size - to->position,
 					      (uint64_t)sizeof(buffer));
 
-		status = move_end(source, buffer, room, DTC_PACK, &packed);
+		status = move_end(source, buffer, DTCONV_MEMORY_HOST, room, DTC_PACK, &packed);
 		if (status)
 			break;
-		status = move_end(target, buffer, packed, DTC_UNPACK, &unpacked);
+		status = move_end(target, buffer, DTCONV_MEMORY_HOST, packed, DTC_UNPACK,
+				  &unpacked);
 		*copied += unpacked;
 	}
 	return status;
@@ -228,11 +208,11 @@ static int copy_between(struct end *source, struct end *target, size_t *copied)
 
 	*copied = 0;
 	if (is_row(source))
-		return copy_row(target, row_of(source), source->cursor.size, DTC_UNPACK,
-				copied);
+		return move_end(target, row_of(source), DTCONV_MEMORY_UNKNOWN,
+				source->cursor.size, DTC_UNPACK, copied);
 	if (is_row(target))
-		return copy_row(source, row_of(target), target->cursor.size, DTC_PACK,
-				copied);
+		return move_end(source, row_of(target), DTCONV_MEMORY_UNKNOWN,
+				target->cursor.size, DTC_PACK, copied);
 	if (!borrow(source, target, &relay.loan))
 		return copy_through(source, target, copied);
 	int status = copy_in_stream(&relay, source, target);

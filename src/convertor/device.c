@@ -15,8 +15,10 @@
 #include "log.h"
 #include "parallel.h"
 
-/* Memory as the caller says, without a look at it. */
-/* Nobody asks a driver about it, so nobody may have looked for one yet; without one it is unknown. */
+/*
+ * Memory as the caller says, without a look at it. Nobody may have looked for a driver yet; without one
+ * the memory is unknown.
+ */
 static struct dtc_memory as_told(struct dtconv_context *context,
 				 enum dtconv_memory_kind kind)
 {
@@ -27,7 +29,8 @@ static struct dtc_memory as_told(struct dtconv_context *context,
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
-static uint64_t find_user(const struct dtc_move *move, uint64_t bytes, struct dtc_memory *memory)
+uint64_t dtc_device_find_user(const struct dtc_move *move, uint64_t bytes,
+			      struct dtc_memory *memory)
 {
 	const struct dtc_span span = { move->cursor, move->bounds, move->user };
 
@@ -37,8 +40,8 @@ static uint64_t find_user(const struct dtc_move *move, uint64_t bytes, struct dt
 	return bytes;
 }
 
-static uint64_t find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
-			    struct dtc_memory *memory)
+uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
+				struct dtc_memory *memory)
 {
 	if (!move->placement.packed)
 		return dtc_span_row(move->context, packed, bytes, memory);
@@ -49,9 +52,22 @@ static uint64_t find_packed(const struct dtc_move *move, const char *packed, uin
 uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
 			 struct dtc_memory *user, struct dtc_memory *packed)
 {
-	uint64_t bytes = find_user(move, move->bytes - done, user);
+	uint64_t bytes = dtc_device_find_user(move, move->bytes - done, user);
 
-	return find_packed(move, move->packed + done, bytes, packed);
+	return dtc_device_find_packed(move, move->packed + done, bytes, packed);
+}
+
+int dtc_device_check(const struct dtc_job *job)
+{
+	if (!job->user_memory.kind || !job->packed_memory.kind)
+		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
+				"%s: %s memory lies where nothing is mapped, or the driver does not say",
+				job->caller, job->user_memory.kind ? "packed" : "the user's");
+	if (job->user_memory.denied || job->packed_memory.denied)
+		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
+				"%s: no device has access to %s memory", job->caller,
+				job->user_memory.denied ? "the user's" : "packed");
+	return 0;
 }
 
 static bool is_host(const struct dtc_job *job)
@@ -86,14 +102,9 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .caller = move->caller };
 
 	job.bytes = dtc_device_look(move, done, &job.user_memory, &job.packed_memory);
-	if (!job.user_memory.kind || !job.packed_memory.kind)
-		return DTC_FAIL(move->context, DTCONV_ERR_BACKEND,
-				"%s: %s memory lies where nothing is mapped, or the driver does not say", move->caller,
-				job.user_memory.kind ? "packed" : "the user's");
-	if (job.user_memory.denied || job.packed_memory.denied)
-		return DTC_FAIL(move->context, DTCONV_ERR_INVAL,
-				"%s: no device has access to %s memory", move->caller,
-				job.user_memory.denied ? "the user's" : "packed");
+	int status = dtc_device_check(&job);
+	if (status)
+		return status;
 	if (is_host(&job) && move_in_parallel(&job)) {
 		dtc_tally_job(job.context, DTC_HOST_PLACE, job.bytes);
 		return 0;

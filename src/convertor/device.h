@@ -43,6 +43,17 @@ static inline bool dtc_device_is_needless(struct dtconv_context *context,
 	       dtc_memory_is_ordinary(context, user, packed);
 }
 
+/* Of the cursor's next @bytes, how many lie in one kind of the user's memory, and in which. */
+uint64_t dtc_device_find_user(const struct dtc_move *move, uint64_t bytes,
+			      struct dtc_memory *memory);
+
+/* The same of as many bytes at @packed. */
+uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
+				struct dtc_memory *memory);
+
+/* Fail if nothing is mapped on a side of the job, or nobody may reach it. */
+int dtc_device_check(const struct dtc_job *job);
+
 /*
  * Of what is left behind the first @done bytes, how many lie in one kind of memory on each side, and in
  * which. The cursor stands behind these bytes.

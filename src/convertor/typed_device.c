@@ -9,7 +9,6 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/memory/span.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
 #include "log.h"
@@ -150,55 +149,20 @@ static int make_units(struct dtc_typed *typed, const struct dtc_move *move,
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
-static struct dtc_memory as_told(enum dtconv_memory_kind kind)
-{
-	return (struct dtc_memory){ .kind = kind, .device = -1 };
-}
-
-static uint64_t find_user(const struct dtc_move *move, uint64_t bytes,
-			  struct dtc_memory *memory)
-{
-	const struct dtc_span span = { move->cursor, move->bounds, move->user };
-
-	*memory = as_told(move->placement.user);
-	return memory->kind ? bytes : dtc_span_next(move->context, &span, bytes, memory);
-}
-
-static uint64_t find_packed(const struct dtc_move *move, const char *packed,
-			    uint64_t bytes, struct dtc_memory *memory)
-{
-	*memory = as_told(move->placement.packed);
-	return memory->kind ? bytes : dtc_span_row(move->context, packed, bytes, memory);
-}
-
 /* Find out where both sides lie, and cut the job to the units that lie in one kind on each. */
 static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
 {
 	struct dtc_job *job = &part->job;
 	uint64_t native =
-		find_user(move, part->end.native - part->begin.native, &job->user_memory);
-	uint64_t wire = find_packed(move, job->packed, part->end.wire - part->begin.wire,
-				    &job->packed_memory);
+		dtc_device_find_user(move, part->end.native - part->begin.native, &job->user_memory);
+	uint64_t wire = dtc_device_find_packed(move, job->packed, part->end.wire - part->begin.wire,
+					       &job->packed_memory);
 	struct dtc_gpu_unit_place by_native =
 		dtc_gpu_units_at_native(part->units, part->begin.native + native);
 	struct dtc_gpu_unit_place by_wire =
 		dtc_gpu_units_at_wire(part->units, part->begin.wire + wire);
 
 	part->end = by_native.unit < by_wire.unit ? by_native : by_wire;
-}
-
-static int check_memory(const struct dtc_job *job)
-{
-	if (!job->user_memory.kind || !job->packed_memory.kind)
-		return DTC_FAIL(
-			job->context, DTCONV_ERR_BACKEND,
-			"%s: %s memory lies where nothing is mapped, or the driver does not say",
-			job->caller, job->user_memory.kind ? "packed" : "the user's");
-	if (job->user_memory.denied || job->packed_memory.denied)
-		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
-				"%s: no device has access to %s memory", job->caller,
-				job->user_memory.denied ? "the user's" : "packed");
-	return 0;
 }
 
 /* The processor reaches pinned memory too, but does not wait for a stream. */
@@ -239,7 +203,7 @@ static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char
 
 	dtc_cursor_seek(move->cursor, part.begin.native);
 	find_memory(move, &part);
-	int status = check_memory(&part.job);
+	int status = dtc_device_check(&part.job);
 	if (status)
 		return status;
 	part.job.bytes = part.end.wire - part.begin.wire;
@@ -326,7 +290,7 @@ static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
 	size_t moved;
 
 	dtc_cursor_seek(move->cursor, 0);
-	if (find_user(move, native, &memory) == native && memory.kind && !memory.denied &&
+	if (dtc_device_find_user(move, native, &memory) == native && memory.kind && !memory.denied &&
 	    memory.kind <= DTCONV_MEMORY_PINNED)
 		return move_pieces(typed, move, move->packed, move->bytes, &moved);
 	return DTC_FAIL(move->context, DTCONV_ERR_UNSUPPORTED,

@@ -264,6 +264,7 @@ void dtc_explain_choice(const struct dtc_job *job, const struct dtc_question *qu
 {
 	if (dtc_log_enabled(job->context, DTCONV_LOG_DEBUG))
 		log_choice(job, question, place);
-	if (dtc_log_enabled(job->context, DTCONV_LOG_WARN))
+	if (dtc_log_enabled(job->context, DTCONV_LOG_WARN) &&
+	    !atomic_load_explicit(&job->cursor->layout->warned, memory_order_relaxed))
 		warn_of_choice(job, question, dtc_backends[place]);
 }

@@ -17,7 +17,7 @@ struct dtc_gpu_at {
 	uint32_t blocks;
 };
 
-/* ---- aligned words; @word is a constant wherever this is called ------------------------------ */
+/* ---- aligned words; @word is a constant, but in typed kernels -------------------------------------- */
 
 DTC_GPU_FN void dtc_gpu_load_word(uint64_t address, uint32_t word, struct dtc_gpu_bytes16 *to)
 {

@@ -10,11 +10,6 @@
 #include "gpu_magic.h"
 #include "gpu_nest.h"
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 static const struct dtc_table *table_of(const struct dtc_gpu_job *job,
 					const struct dtc_gpu_shape *shape)
 {
@@ -97,7 +92,7 @@ static uint64_t set_tiles(const struct dtc_gpu_shape *shape,
 		params->first_tile = first / bytes;
 		return last / bytes - params->first_tile + 1;
 	}
-	uint64_t tiles = divide_up(params->table_bytes, bytes);
+	uint64_t tiles = dtc_divide_up(params->table_bytes, bytes);
 	params->tiles = (uint32_t)tiles;
 	params->first_tile = first / params->table_bytes * tiles +
 			     first % params->table_bytes / bytes;

@@ -19,16 +19,11 @@
 #define LONG_RUN (UINT64_C(1) << 30)
 #define LONG_RUN_BLOCK (UINT64_C(1) << 20)
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 uint64_t dtc_gpu_piece_tiles(uint64_t packed, uint64_t begin, uint64_t end)
 {
 	uint64_t skipped = (packed + begin) % DTC_GPU_PIECE;
 
-	return divide_up(skipped + (end - begin), DTC_GPU_TILE_PIECES * DTC_GPU_PIECE);
+	return dtc_divide_up(skipped + (end - begin), DTC_GPU_TILE_PIECES * DTC_GPU_PIECE);
 }
 
 uint32_t dtc_gpu_alignment(uint64_t all)
@@ -109,7 +104,7 @@ static uint64_t owned_words(const struct dtc_gpu_shape *shape)
 	uint32_t step = dtc_gpu_alignment(strides);
 	/* Blocks begin at the first one's place modulo @step, at the worst in the last such place. */
 	uint64_t worst = shape->user % step + 16 - step;
-	return divide_up(worst + shape->leaf_bytes, 16);
+	return dtc_divide_up(worst + shape->leaf_bytes, 16);
 }
 
 static uint64_t units_in_block(const struct dtc_gpu_shape *shape, uint32_t word,
@@ -123,7 +118,7 @@ static uint64_t units_in_block(const struct dtc_gpu_shape *shape, uint32_t word,
 /* A single run too long to number its words in 32 bits is several that touch. */
 static void split_long_run(struct dtc_gpu_shape *shape)
 {
-	shape->loops[0].count = divide_up(shape->leaf_bytes, LONG_RUN_BLOCK);
+	shape->loops[0].count = dtc_divide_up(shape->leaf_bytes, LONG_RUN_BLOCK);
 	shape->loops[0].stride = (int64_t)LONG_RUN_BLOCK;
 	shape->loop_count = 1;
 	shape->leaf_bytes = LONG_RUN_BLOCK;
@@ -134,7 +129,7 @@ static uint64_t last_unit(const struct dtc_gpu_nest *nest, uint64_t units, uint3
 {
 	if (word > 1 || direction == DTC_PACK)
 		return nest->end / word;
-	return divide_up(nest->end, nest->block) * units;
+	return dtc_divide_up(nest->end, nest->block) * units;
 }
 
 bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction direction,
@@ -158,11 +153,11 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction dir
 
 uint64_t dtc_gpu_word_tiles(const struct dtc_gpu_nest *nest, uint32_t word)
 {
-	uint64_t first = divide_up(nest->begin, word);
+	uint64_t first = dtc_divide_up(nest->begin, word);
 	uint64_t last = nest->end / word;
 	uint64_t tile = DTC_GPU_WORDS(word) * DTC_GPU_BLOCK;
 
-	return first < last ? divide_up(last - first, tile) : 1;
+	return first < last ? dtc_divide_up(last - first, tile) : 1;
 }
 
 uint64_t dtc_gpu_nest_tiles(const struct dtc_gpu_nest *nest, enum dtc_direction direction)
@@ -171,6 +166,6 @@ uint64_t dtc_gpu_nest_tiles(const struct dtc_gpu_nest *nest, enum dtc_direction 
 		return dtc_gpu_word_tiles(nest, nest->word);
 	if (direction == DTC_PACK)
 		return dtc_gpu_piece_tiles(nest->packed, nest->begin, nest->end);
-	uint64_t blocks = divide_up(nest->end, nest->block) - nest->begin / nest->block;
-	return divide_up(blocks * nest->dims[0].count, DTC_GPU_TILE_PIECES);
+	uint64_t blocks = dtc_divide_up(nest->end, nest->block) - nest->begin / nest->block;
+	return dtc_divide_up(blocks * nest->dims[0].count, DTC_GPU_TILE_PIECES);
 }

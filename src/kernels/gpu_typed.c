@@ -356,11 +356,6 @@ struct dtc_gpu_unit_place dtc_gpu_units_at(const struct dtc_gpu_units *units,
 
 /* ---- planning ----------------------------------------------------------------------------------- */
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 static bool has_one_kind(const struct dtc_gpu_units *units)
 {
 	const struct dtc_gpu_number *number = &units->nodes[0].number;
@@ -408,7 +403,7 @@ static bool plan_numbers(const struct dtc_gpu_typed_job *job,
 	launch->run_bytes = shape.leaf_bytes;
 	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_numbers_pack
 							: DTC_GPU_numbers_unpack;
-	*tiles = divide_up((shape.end - shape.begin) / word,
+	*tiles = dtc_divide_up((shape.end - shape.begin) / word,
 			   DTC_GPU_NUMBER_WORDS * DTC_GPU_BLOCK);
 	return true;
 }
@@ -439,7 +434,7 @@ static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch
 	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack
 			 : job->job.direction == DTC_PACK ? DTC_GPU_units_pack
 							  : DTC_GPU_units_unpack;
-	*tiles = divide_up(params->end - params->begin, tile);
+	*tiles = dtc_divide_up(params->end - params->begin, tile);
 	return 0;
 }
 

@@ -114,14 +114,7 @@ DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_load_number(uint64_t address,
 
 	if ((uint32_t)address & (bytes - 1))
 		return dtc_gpu_gather(address, bytes);
-	if (bytes == 16)
-		dtc_gpu_load16(address, &value);
-	else if (bytes == 8)
-		dtc_gpu_load8_into(address, &value);
-	else
-		value.w[0] = bytes == 4   ? dtc_gpu_load4(address)
-			     : bytes == 2 ? dtc_gpu_load2(address)
-					  : dtc_gpu_load1(address);
+	dtc_gpu_load_word(address, bytes, &value);
 	return value;
 }
 
@@ -130,16 +123,8 @@ DTC_GPU_CALLED void dtc_gpu_store_number(uint64_t address, uint32_t bytes,
 {
 	if ((uint32_t)address & (bytes - 1))
 		dtc_gpu_scatter(address, value, bytes);
-	else if (bytes == 16)
-		dtc_gpu_store16(address, &value);
-	else if (bytes == 8)
-		dtc_gpu_store8(address, value.w[0], value.w[1]);
-	else if (bytes == 4)
-		dtc_gpu_store4(address, value.w[0]);
-	else if (bytes == 2)
-		dtc_gpu_store2(address, value.w[0]);
 	else
-		dtc_gpu_store1(address, value.w[0]);
+		dtc_gpu_store_word(address, bytes, &value);
 }
 
 /* ---- conversion ---------------------------------------------------------------------------------- */

@@ -366,6 +366,39 @@ START_TEST(bad_parameters_are_refused)
 }
 END_TEST
 
+/* A batch asks for no less and tells no less than a call of its own does. */
+START_TEST(the_processor_may_be_forbidden_and_is_counted)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_backend_counters host = { .struct_size = sizeof(host) };
+	static const char text[] = "vector(9, 2, 5, int)";
+	int buffer[45] = { 0 }, packed[18] = { 7 };
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+
+	if (_i)
+		setenv("DTCONV_BACKENDS", "^host", 1);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	const struct dtconv_batch_entry entry = { .type = type,
+						  .count = 1,
+						  .buffer = buffer,
+						  .packed = packed,
+						  .bytes = sizeof(packed) };
+	ck_assert_int_eq(dtconv_batch_move(context, &entry, 1, NULL, NULL, NULL),
+			 _i ? DTCONV_ERR_UNSUPPORTED : 0);
+	ck_assert_int_eq(packed[0], _i ? 7 : 0);
+	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &host), 0);
+	ck_assert_uint_eq(host.jobs, _i ? 0 : 1);
+	ck_assert_uint_eq(host.bytes, _i ? 0 : sizeof(packed));
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("batch");
@@ -378,6 +411,7 @@ int main(void)
 	tcase_add_loop_test(moves, a_started_batch_ends_once, 0, 2);
 	tcase_add_test(moves, moving_and_binding_again_allocate_nothing);
 	tcase_add_test(moves, room_is_made_ahead);
+	tcase_add_loop_test(errors, the_processor_may_be_forbidden_and_is_counted, 0, 2);
 	tcase_add_test(errors, bad_entries_are_refused_and_named);
 	tcase_add_test(errors, bad_parameters_are_refused);
 	return fixture_run(suite);

@@ -10,15 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/driver.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
-
-#define NAME(name, version) "cu" #name,
-
-static const char *const entries[] = { DTC_CUDA_ENTRIES(NAME) };
-
-#define ENTRIES (int)(sizeof(entries) / sizeof(entries[0]))
 
 /* Jobs that go by kernels, with and without a copy of the program, by copies, and in stages. */
 static const struct {
@@ -106,16 +99,6 @@ static void scene_close(struct scene *scene)
 	dtconv_context_destroy(scene->context);
 }
 
-static void must_be_clean(const char *faults)
-{
-	char text[2000];
-
-	gpu_close();
-	size_t leaks = gpu.standin->leaks(text, sizeof(text));
-	ck_assert_msg(!leaks, "%s: left behind: %s", faults, text);
-	gpu.standin->reset();
-}
-
 /* A call that is refused: which entry point's, and the how manieth of it. */
 struct fault {
 	const char *entry;
@@ -145,7 +128,7 @@ static unsigned inject(int job, const struct fault *faults, size_t count)
 	if (scene_pack(&scene))
 		ck_abort_msg("job %d, %s: the next job fails too", job, name);
 	scene_close(&scene);
-	must_be_clean(name);
+	gpu_must_be_clean(name);
 	return fired;
 }
 
@@ -155,7 +138,7 @@ START_TEST(a_refused_call_fails_its_job_and_nothing_else)
 {
 	for (int job = 0; job < JOBS; job++)
 		for (unsigned nth = 1; nth <= CALLS; nth++)
-			if (!inject(job, &(struct fault){ entries[_i], nth }, 1))
+			if (!inject(job, &(struct fault){ gpu_entries[_i], nth }, 1))
 				break;
 }
 END_TEST
@@ -179,11 +162,11 @@ static bool gives_back(const char *entry)
 
 static void pair_with_all(int job, const struct fault *first, struct choices *choices)
 {
-	for (int entry = 0; entry < ENTRIES; entry++)
+	for (int entry = 0; entry < gpu_entry_count; entry++)
 		for (unsigned nth = 1; nth <= PAIR_CALLS; nth++) {
-			const struct fault pair[] = { *first, { entries[entry], nth } };
+			const struct fault pair[] = { *first, { gpu_entries[entry], nth } };
 
-			if (!gives_back(entries[entry]) &&
+			if (!gives_back(gpu_entries[entry]) &&
 			    (fixture_everything() || chance(choices, SHARE)))
 				inject(job, pair, 2);
 		}
@@ -202,7 +185,7 @@ START_TEST(two_refused_calls_fail_their_job_and_nothing_else)
 	struct choices choices = fixture_choices(0x70616972 + (uint64_t)_i);
 
 	for (int job = 0; job < JOBS; job++) {
-		const struct fault first = { entries[_i], 1 };
+		const struct fault first = { gpu_entries[_i], 1 };
 
 		if (is_worth(job, &first))
 			pair_with_all(job, &first, &choices);
@@ -216,15 +199,15 @@ START_TEST(a_driver_without_an_entry_point_is_none_or_does_without)
 
 	gpu_open();
 	scene_open(&scene, 4);
-	gpu.standin->absent(entries[_i], true);
+	gpu.standin->absent(gpu_entries[_i], true);
 	/* Without a driver that will do, all memory is the host's: only host memory may be used. */
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 	ck_assert_int_eq(dtconv_memory_query(scene.context, scene.packed.memory, &attr), 0);
 	if (attr.kind != DTCONV_MEMORY_HOST)
 		ck_assert_int_eq(scene_pack(&scene), 0);
-	gpu.standin->absent(entries[_i], false);
+	gpu.standin->absent(gpu_entries[_i], false);
 	scene_close(&scene);
-	must_be_clean(entries[_i]);
+	gpu_must_be_clean(gpu_entries[_i]);
 }
 END_TEST
 
@@ -240,13 +223,13 @@ int main(void)
 	TCase *faults = tcase_create("faults");
 
 	tcase_set_timeout(faults, 30);
-	tcase_add_loop_test(faults, a_refused_call_fails_its_job_and_nothing_else, 0, ENTRIES);
+	tcase_add_loop_test(faults, a_refused_call_fails_its_job_and_nothing_else, 0, gpu_entry_count);
 	tcase_add_loop_test(faults, a_driver_without_an_entry_point_is_none_or_does_without, 0,
-			    ENTRIES);
+			    gpu_entry_count);
 	suite_add_tcase(suite, faults);
 	TCase *pairs = tcase_create("pairs");
 	tcase_set_timeout(pairs, fixture_everything() ? 600 : 30);
-	tcase_add_loop_test(pairs, two_refused_calls_fail_their_job_and_nothing_else, 0, ENTRIES);
+	tcase_add_loop_test(pairs, two_refused_calls_fail_their_job_and_nothing_else, 0, gpu_entry_count);
 	suite_add_tcase(suite, pairs);
 	return fixture_run(suite);
 }

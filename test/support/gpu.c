@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "copy_backends/cuda/driver.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;
@@ -29,6 +30,21 @@ void gpu_must(CUresult result, const char *what)
 	if (gpu.running)
 		ck_abort_msg("%s answered %d", what, (int)result);
 	exit(1);
+}
+
+#define ENTRY_NAME(name, version) "cu" #name,
+
+const char *const gpu_entries[] = { DTC_CUDA_ENTRIES(ENTRY_NAME) };
+const int gpu_entry_count = sizeof(gpu_entries) / sizeof(gpu_entries[0]);
+
+void gpu_must_be_clean(const char *faults)
+{
+	char text[2000];
+
+	gpu_close();
+	size_t leaks = gpu.standin->leaks(text, sizeof(text));
+	ck_assert_msg(!leaks, "%s: left behind: %s", faults, text);
+	gpu.standin->reset();
 }
 
 #define MUST(call) gpu_must(gpu.call, #call)

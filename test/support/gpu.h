@@ -92,6 +92,13 @@ void gpu_close(void);
 /* Fails the running case unless the result is success. */
 void gpu_must(CUresult result, const char *what);
 
+/* The entry points that the library asks the driver for, by name: each is made to fail on demand. */
+extern const char *const gpu_entries[];
+extern const int gpu_entry_count;
+
+/* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */
+void gpu_must_be_clean(const char *faults);
+
 /* ---- memory ---------------------------------------------------------------------------- */
 
 enum arena_kind {

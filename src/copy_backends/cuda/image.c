@@ -64,8 +64,8 @@ void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
 /* ---- making ---------------------------------------------------------------------------- */
 
 /* Our own stream: the caller's may wait for something, or be captured. */
-static CUresult upload(struct dtc_cuda_context *context, CUdeviceptr memory, const void *bytes,
-		       size_t length)
+CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
+			       const void *bytes, size_t length)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)bytes, length,
@@ -97,7 +97,7 @@ CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *byte
 {
 	CUresult result = allocate(context, memory, length);
 
-	return result ? result : upload(context, *memory, bytes, length);
+	return result ? result : dtc_cuda_image_upload(context, *memory, bytes, length);
 }
 
 static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,

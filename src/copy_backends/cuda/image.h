@@ -13,6 +13,10 @@ int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context
 
 /* ---- for others that keep something with a layout ---------------------------------------- */
 
+/* Copy bytes into memory of the device and wait for it, whatever other streams do. */
+CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
+			       const void *bytes, size_t length);
+
 /* Put bytes into new memory of the device, which is in @memory also after a failure; waits for the copy. */
 CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
 			      size_t length, CUdeviceptr *memory);

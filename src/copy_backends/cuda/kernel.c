@@ -55,11 +55,15 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	struct dtc_gpu_launch launch;
 	uint32_t parts;
 
-	if (!question->bytes)
+	if (!question->bytes) {
 		dtc_text_puts(text, "nothing to move");
-	else if (imagine(question, &launch, &parts))
-		dtc_text_printf(text, "no kernel for its %u parts, copies block by block",
-				parts);
+		return;
+	}
+	int status = imagine(question, &launch, &parts);
+	if (status == DTCONV_ERR_LIMIT)
+		dtc_text_printf(text, "kernel for many parts, %u of them", parts);
+	else if (status)
+		dtc_text_puts(text, "more tiles than a launch takes, copies block by block");
 	else if (launch.class == DTC_GPU_CLASS_GENERAL)
 		dtc_text_printf(text, "general kernel (%s)", launch.reason);
 	else if (launch.class == DTC_GPU_CLASS_MANY)
@@ -86,23 +90,29 @@ static struct dtc_gpu_job describe_job(const struct dtc_job *job)
 	};
 }
 
-/* Without the program on the device, if that will do: most types have no tables. */
+int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
+		  struct dtc_gpu_launch *launch)
+{
+	uint32_t parts;
+	CUdeviceptr image;
+	int status = dtc_gpu_plan(job, NULL, launch, &parts);
+
+	/* Most types have no tables, and need nothing on the device. */
+	if (status != DTCONV_ERR_UNSUPPORTED)
+		return status;
+	status = dtc_cuda_image_find(job->layout, context, caller, &image);
+	if (status)
+		return status;
+	job->image = image;
+	return dtc_gpu_plan(job, NULL, launch, &parts);
+}
+
 static int plan(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_job gpu = describe_job(job);
-	uint32_t parts;
-	CUdeviceptr image;
+	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
 
-	int status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
-	if (status == DTCONV_ERR_UNSUPPORTED) {
-		status = dtc_cuda_image_find(gpu.layout, submission->context, job->caller,
-					     &image);
-		if (status)
-			return status;
-		gpu.image = image;
-		status = dtc_gpu_plan(&gpu, NULL, launch, &parts);
-	}
 	if (status == DTCONV_ERR_LIMIT)
 		status = dtc_cuda_sequence_plan(&gpu, submission->context, job->caller,
 						launch);

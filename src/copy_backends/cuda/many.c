@@ -135,23 +135,6 @@ static struct dtc_gpu_job describe(const struct dtc_many *many,
 	};
 }
 
-/* Alone, and with the program on the device if need be; DTCONV_ERR_LIMIT if it is of many parts. */
-static int plan_alone(struct kept *kept, const struct dtc_many *many,
-		      struct dtc_gpu_job *job, struct dtc_gpu_launch *launch)
-{
-	uint32_t parts;
-	CUdeviceptr image;
-	int status = dtc_gpu_plan(job, NULL, launch, &parts);
-
-	if (status != DTCONV_ERR_UNSUPPORTED)
-		return status;
-	status = dtc_cuda_image_find(job->layout, kept->context, many->caller, &image);
-	if (status)
-		return status;
-	job->image = image;
-	return dtc_gpu_plan(job, NULL, launch, &parts);
-}
-
 /* What is slow among unlike parts. */
 static bool is_worth_launch(const struct dtc_gpu_launch *launch)
 {
@@ -189,7 +172,7 @@ static int sort_jobs(struct kept *kept, const struct dtc_many *many, size_t *tog
 		*job = describe(many, many->stretches[i]);
 		status = make_launch(kept, many, &launch);
 		if (!status)
-			status = plan_alone(kept, many, job, launch);
+			status = dtc_cuda_plan(job, kept->context, many->caller, launch);
 		if (status && status != DTCONV_ERR_LIMIT)
 			return status;
 		if (!status && (many->count == 1 || is_worth_launch(launch))) {

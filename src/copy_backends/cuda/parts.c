@@ -6,6 +6,8 @@
 
 #include "parts.h"
 
+#include "image.h"
+
 /* Stands at the beginning of its own pinned memory, so that one address is all that the worker is told. */
 struct dtc_cuda_parts {
 	size_t bytes; /* of the pinned memory */
@@ -72,14 +74,8 @@ CUresult dtc_cuda_parts_copy(struct dtc_cuda_context *context,
 CUresult dtc_cuda_parts_copy_now(struct dtc_cuda_context *context,
 				 const struct dtc_cuda_parts *room, uint32_t count)
 {
-	CUresult result = dtc_cuda_parts_copy(context, room, count, context->stream);
-
-	if (result)
-		return result;
-	do
-		result = context->cuda->driver.StreamQuery(context->stream);
-	while (result == CUDA_ERROR_NOT_READY);
-	return result;
+	return dtc_cuda_image_upload(context, room->device, room->parts,
+				     count * sizeof(room->parts[0]));
 }
 
 /* Runs in the worker: both calls wait until the device is idle. */

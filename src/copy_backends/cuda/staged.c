@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving between a device and host memory that the device does not see, in two hops through pinned
- * pieces: while the device works on one piece, the processor copies another. It blocks: the
- * processor's half has nobody else to do it.
+ * Moving between a device and host memory that the device does not see, in two hops: the device's, from or
+ * to a pinned stage, and the processor's.
  */
 #include "config.h"
 
@@ -10,10 +9,8 @@
 
 #include <string.h>
 
-#include "context.h"
-#include "log.h"
 #include "rates.h"
-#include "state.h"
+#include "stages.h"
 #include "submit.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -40,161 +37,89 @@ static double estimate(const struct dtc_question *question)
 /* ---- two hops -------------------------------------------------------------------------- */
 
 struct staged {
+	struct dtc_cuda_pieces pieces;
 	const struct dtc_job *job;
-	struct dtc_cuda_context *context;
 	bool user_on_device;
+	bool device_first;
 	uint64_t piece_bytes;
-	uint64_t begun;    /* bytes whose first hop has been made or started */
-	uint64_t finished; /* bytes that have arrived */
-	struct dtc_event events[DTC_CUDA_STAGES];
 };
 
-static char *stage_of(const struct staged *staged, uint64_t offset)
-{
-	uint64_t piece = offset / staged->piece_bytes % DTC_CUDA_STAGES;
+/* A piece of the job's stream. */
+struct piece {
+	uint64_t offset;
+	uint64_t bytes;
+	char *stage;
+};
 
-	return staged->context->stages + piece * DTC_CUDA_STAGE_BYTES;
+static struct piece piece_at(const struct staged *staged, uint64_t number)
+{
+	uint64_t offset = number * staged->piece_bytes;
+
+	return (struct piece){ .offset = offset,
+			       .bytes = DTC_MIN(staged->job->bytes - offset,
+						staged->piece_bytes),
+			       .stage = dtc_cuda_stage_of(&staged->pieces, number) };
 }
 
-static struct dtc_event *event_of(struct staged *staged, uint64_t offset)
-{
-	return &staged->events[offset / staged->piece_bytes % DTC_CUDA_STAGES];
-}
-
-static struct dtc_memory stage_memory(const struct staged *staged)
-{
-	const struct dtc_cuda_context *context = staged->context;
-
-	return (struct dtc_memory){
-		.kind = DTCONV_MEMORY_PINNED,
-		.device = context->device,
-		.owner = context->handle,
-		.shift = (intptr_t)(context->device_stages - (uintptr_t)context->stages),
-	};
-}
-
-/* The device's hop: between the user's blocks and a piece, or a piece and packed memory. */
-static int device_hop(struct staged *staged, uint64_t offset, uint64_t bytes)
+/* The device's hop: between the user's blocks and a stage, or a stage and packed memory. */
+static int device_hop(const struct staged *staged, const struct piece *piece,
+		      struct dtc_event *event)
 {
 	struct dtc_job hop = *staged->job;
-	struct dtc_event *event = event_of(staged, offset);
 
-	hop.bytes = bytes;
+	hop.bytes = piece->bytes;
 	if (staged->user_on_device) {
-		hop.packed = stage_of(staged, offset);
-		hop.packed_memory = stage_memory(staged);
+		hop.packed = piece->stage;
+		hop.packed_memory = dtc_cuda_stage_memory(&staged->pieces);
 		return dtc_cuda_kernel_backend.submit(&hop, event);
 	}
-	hop.packed += offset;
-	return dtc_cuda_copy_row(&hop, stage_of(staged, offset), event);
+	hop.packed += piece->offset;
+	return dtc_cuda_copy_row(&hop, piece->stage, event);
 }
 
-static void copy_packed(const struct staged *staged, char *stage, uint64_t offset, uint64_t bytes)
+static void copy_packed(const struct staged *staged, const struct piece *piece)
 {
-	char *packed = staged->job->packed + offset;
+	char *packed = staged->job->packed + piece->offset;
 
 	if (staged->job->direction == DTC_PACK)
-		memcpy(packed, stage, (size_t)bytes);
+		memcpy(packed, piece->stage, (size_t)piece->bytes);
 	else
-		memcpy(stage, packed, (size_t)bytes);
+		memcpy(piece->stage, packed, (size_t)piece->bytes);
 }
 
-/* The processor's hop: between a piece and packed memory, or the user's blocks and a piece. */
-static int host_hop(struct staged *staged, uint64_t offset, uint64_t bytes)
+/* The processor's hop: between a stage and packed memory, or the user's blocks and a stage. */
+static int host_hop(const struct staged *staged, const struct piece *piece)
 {
 	struct dtc_job hop = *staged->job;
 	struct dtc_event none;
 
 	if (staged->user_on_device) {
-		copy_packed(staged, stage_of(staged, offset), offset, bytes);
+		copy_packed(staged, piece);
 		return 0;
 	}
-	hop.packed = stage_of(staged, offset);
-	hop.bytes = hop.move_bytes = bytes;
+	hop.packed = piece->stage;
+	hop.bytes = hop.move_bytes = piece->bytes;
 	return dtc_host_backend.submit(&hop, &none);
 }
 
-static uint64_t piece_at(const struct staged *staged, uint64_t offset)
+static int begin(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
 {
-	return DTC_MIN(staged->job->bytes - offset, staged->piece_bytes);
+	const struct staged *staged = (const struct staged *)pieces;
+	const struct piece piece = piece_at(staged, number);
+	int status = staged->device_first ? 0 : host_hop(staged, &piece);
+
+	return status ? status : device_hop(staged, &piece, event);
 }
 
-/* Wait for a piece's device hop; no hop of it is in flight after, whatever comes of it. */
-static int await_hop(struct staged *staged, uint64_t offset)
+static int finish(struct dtc_cuda_pieces *pieces, uint64_t number)
 {
-	struct dtc_event *event = event_of(staged, offset);
+	const struct staged *staged = (const struct staged *)pieces;
+	const struct piece piece = piece_at(staged, number);
 
-	if (!event->backend)
-		return 0;
-	event->backend = NULL;
-	return dtc_cuda_event_wait(event);
-}
-
-static int begin_piece(struct staged *staged, bool device_first)
-{
-	uint64_t offset = staged->begun, bytes = piece_at(staged, offset);
-	int status = 0;
-
-	if (!device_first)
-		status = host_hop(staged, offset, bytes);
-	if (!status)
-		status = device_hop(staged, offset, bytes);
-	if (!status)
-		staged->begun += bytes;
-	return status;
-}
-
-static int finish_piece(struct staged *staged, bool device_first)
-{
-	uint64_t offset = staged->finished, bytes = piece_at(staged, offset);
-	int status = await_hop(staged, offset);
-
-	if (!status && device_first)
-		status = host_hop(staged, offset, bytes);
-	staged->finished += bytes;
-	return status;
-}
-
-/* All pieces, some of them under way at once; after a failure those are waited for. */
-static int move_pieces(struct staged *staged)
-{
-	bool device_first = (staged->job->direction == DTC_PACK) == staged->user_on_device;
-	uint64_t ahead = DTC_CUDA_STAGES * staged->piece_bytes;
-	int status = 0;
-
-	while (!status && staged->finished < staged->job->bytes) {
-		while (!status && staged->begun < staged->job->bytes &&
-		       staged->begun - staged->finished < ahead)
-			status = begin_piece(staged, device_first);
-		if (!status)
-			status = finish_piece(staged, device_first);
-	}
-	for (size_t i = 0; i < DTC_CUDA_STAGES; i++)
-		(void)await_hop(staged, i * staged->piece_bytes);
-	return status;
+	return staged->device_first ? host_hop(staged, &piece) : 0;
 }
 
 /* ---- submitting ------------------------------------------------------------------------ */
-
-int dtc_cuda_stages_make(struct dtc_cuda_context *context, const char *caller)
-{
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUcontext popped;
-	void *stages;
-
-	if (context->stages)
-		return 0;
-	CUresult result = driver->CtxPushCurrent(context->handle);
-	if (result)
-		return dtc_cuda_fail(context, result, "cuCtxPushCurrent", caller);
-	result = dtc_cuda_pinned_create(context, DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES, &stages,
-					&context->device_stages);
-	driver->CtxPopCurrent(&popped);
-	if (result)
-		return dtc_cuda_fail(context, result, "cuMemHostRegister", caller);
-	context->stages = stages;
-	return 0;
-}
 
 /* Small enough that a few pieces overlap, large enough that the hops' fixed costs do not show. */
 static uint64_t choose_piece(uint64_t bytes)
@@ -207,25 +132,19 @@ static uint64_t choose_piece(uint64_t bytes)
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	struct dtc_cuda *cuda = dtc_cuda_of(job->context);
-	struct staged staged = { .job = job,
-				 .user_on_device = dtc_memory_is_device_seen(&job->user_memory),
-				 .piece_bytes = choose_piece(job->bytes) };
+	bool user_on_device = dtc_memory_is_device_seen(&job->user_memory);
+	uint64_t piece_bytes = choose_piece(job->bytes);
+	struct staged staged = { .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
+					     .begin = begin,
+					     .finish = finish },
+				 .job = job,
+				 .user_on_device = user_on_device,
+				 .device_first = (job->direction == DTC_PACK) ==
+						 user_on_device,
+				 .piece_bytes = piece_bytes };
 
 	event->backend = NULL;
-	int status = dtc_cuda_submission_refuse_capture(job);
-	if (!status)
-		status = dtc_cuda_context_choose(cuda, job, &staged.context);
-	if (status)
-		return status;
-	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
-	pthread_mutex_lock(&staged.context->staging);
-	status = dtc_cuda_stages_make(staged.context, job->caller);
-	if (!status)
-		status = move_pieces(&staged);
-	pthread_mutex_unlock(&staged.context->staging);
-	dtc_cuda_unrelax(&cuda->driver, mode);
-	return status;
+	return dtc_cuda_stages_move(job, &staged.pieces);
 }
 
 const struct dtc_backend_ops dtc_cuda_staged_backend = {

@@ -53,14 +53,17 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
 /* ---- kernel.c -------------------------------------------------------------------------- */
 
+/*
+ * Plan a job as a launch of its own, with the type's program on the device if it needs that; @job names it
+ * then. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
+ * DTCONV_ERR_UNSUPPORTED, the same: more tiles than a grid has.
+ */
+int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
+		  struct dtc_gpu_launch *launch);
+
 /* Launch a kernel; with @flag it writes the submission's flag when it is done. */
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag);
-
-/* ---- staged.c -------------------------------------------------------------------------- */
-
-/* Make the pinned pieces, if no job has yet; their lock is held. */
-int dtc_cuda_stages_make(struct dtc_cuda_context *context, const char *caller);
 
 /* ---- copy.c ---------------------------------------------------------------------------- */
 

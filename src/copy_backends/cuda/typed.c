@@ -13,7 +13,7 @@
 #include "cuda.h"
 #include "image.h"
 #include "log.h"
-#include "state.h"
+#include "stages.h"
 #include "submit.h"
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -100,40 +100,23 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 /* ---- through pinned pieces --------------------------------------------------------------- */
 
 struct staged {
+	struct dtc_cuda_pieces pieces;
 	const struct dtc_typed_job *job;
-	struct dtc_cuda_context *context;
 	uint64_t piece_units;
-	uint64_t begun, finished; /* units */
-	struct dtc_event events[DTC_CUDA_STAGES];
 };
 
-static uint64_t slot_of(const struct staged *staged, uint64_t unit)
-{
-	return (unit - staged->job->begin.unit) / staged->piece_units % DTC_CUDA_STAGES;
-}
-
-static char *stage_of(const struct staged *staged, uint64_t unit)
-{
-	return staged->context->stages + slot_of(staged, unit) * DTC_CUDA_STAGE_BYTES;
-}
-
-/* The units of the piece that begins with @unit, with the stage as their packed memory. */
-static struct dtc_typed_job piece_of(const struct staged *staged, uint64_t unit)
+/* The units of a piece, with its stage as their packed memory. */
+static struct dtc_typed_job piece_at(const struct staged *staged, uint64_t number)
 {
 	struct dtc_typed_job piece = *staged->job;
-	const struct dtc_cuda_context *context = staged->context;
-	uint64_t end = DTC_MIN(unit + staged->piece_units, staged->job->end.unit);
+	uint64_t unit = piece.begin.unit + number * staged->piece_units;
+	uint64_t end = DTC_MIN(unit + staged->piece_units, piece.end.unit);
 
 	piece.begin = dtc_gpu_units_at(piece.units, unit);
 	piece.end = dtc_gpu_units_at(piece.units, end);
 	piece.job.bytes = piece.end.wire - piece.begin.wire;
-	piece.job.packed = stage_of(staged, unit);
-	piece.job.packed_memory = (struct dtc_memory){
-		.kind = DTCONV_MEMORY_PINNED,
-		.device = context->device,
-		.owner = context->handle,
-		.shift = (intptr_t)(context->device_stages - (uintptr_t)context->stages),
-	};
+	piece.job.packed = dtc_cuda_stage_of(&staged->pieces, number);
+	piece.job.packed_memory = dtc_cuda_stage_memory(&staged->pieces);
 	return piece;
 }
 
@@ -142,60 +125,24 @@ static char *packed_of(const struct staged *staged, const struct dtc_typed_job *
 	return staged->job->job.packed + (piece->begin.wire - staged->job->begin.wire);
 }
 
-static int begin_piece(struct staged *staged)
+static int begin(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
 {
-	struct dtc_typed_job piece = piece_of(staged, staged->begun);
+	const struct staged *staged = (const struct staged *)pieces;
+	const struct dtc_typed_job piece = piece_at(staged, number);
 
 	if (piece.job.direction == DTC_UNPACK)
-		memcpy(piece.job.packed, packed_of(staged, &piece),
-		       (size_t)piece.job.bytes);
-	int status =
-		launch_units(&piece, &staged->events[slot_of(staged, staged->begun)]);
-	if (!status)
-		staged->begun = piece.end.unit;
-	return status;
+		memcpy(piece.job.packed, packed_of(staged, &piece), (size_t)piece.job.bytes);
+	return launch_units(&piece, event);
 }
 
-/* Wait for a slot's kernel; none of it is in flight after, whatever comes of it. */
-static int await_slot(struct staged *staged, uint64_t slot)
+static int finish(struct dtc_cuda_pieces *pieces, uint64_t number)
 {
-	struct dtc_event *event = &staged->events[slot];
+	const struct staged *staged = (const struct staged *)pieces;
+	const struct dtc_typed_job piece = piece_at(staged, number);
 
-	if (!event->backend)
-		return 0;
-	event->backend = NULL;
-	return dtc_cuda_event_wait(event);
-}
-
-static int finish_piece(struct staged *staged)
-{
-	struct dtc_typed_job piece = piece_of(staged, staged->finished);
-	int status = await_slot(staged, slot_of(staged, staged->finished));
-
-	if (!status && piece.job.direction == DTC_PACK)
-		memcpy(packed_of(staged, &piece), piece.job.packed,
-		       (size_t)piece.job.bytes);
-	staged->finished = piece.end.unit;
-	return status;
-}
-
-/* All pieces, some of them under way at once; after a failure those are waited for. */
-static int move_pieces(struct staged *staged)
-{
-	uint64_t ahead = DTC_CUDA_STAGES * staged->piece_units,
-		 end = staged->job->end.unit;
-	int status = 0;
-
-	while (!status && staged->finished < end) {
-		while (!status && staged->begun < end &&
-		       staged->begun - staged->finished < ahead)
-			status = begin_piece(staged);
-		if (!status)
-			status = finish_piece(staged);
-	}
-	for (uint64_t slot = 0; slot < DTC_CUDA_STAGES; slot++)
-		(void)await_slot(staged, slot);
-	return status;
+	if (piece.job.direction == DTC_PACK)
+		memcpy(packed_of(staged, &piece), piece.job.packed, (size_t)piece.job.bytes);
+	return 0;
 }
 
 /* Small enough that a few pieces overlap; whole words of packed memory where units are small. */
@@ -209,26 +156,18 @@ static uint64_t choose_piece(const struct dtc_typed_job *job)
 
 static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *event)
 {
-	struct dtc_cuda *cuda = dtc_cuda_of(job->job.context);
-	struct staged staged = { .job = job,
-				 .piece_units = choose_piece(job),
-				 .begun = job->begin.unit,
-				 .finished = job->begin.unit };
+	uint64_t piece_units = choose_piece(job);
+	struct staged staged = {
+		.pieces = { .count = dtc_divide_up(job->end.unit - job->begin.unit,
+						    piece_units),
+			    .begin = begin,
+			    .finish = finish },
+		.job = job,
+		.piece_units = piece_units
+	};
 
 	event->backend = NULL;
-	int status = dtc_cuda_submission_refuse_capture(&job->job);
-	if (!status)
-		status = dtc_cuda_context_choose(cuda, &job->job, &staged.context);
-	if (status)
-		return status;
-	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
-	pthread_mutex_lock(&staged.context->staging);
-	status = dtc_cuda_stages_make(staged.context, job->job.caller);
-	if (!status)
-		status = move_pieces(&staged);
-	pthread_mutex_unlock(&staged.context->staging);
-	dtc_cuda_unrelax(&cuda->driver, mode);
-	return status;
+	return dtc_cuda_stages_move(&job->job, &staged.pieces);
 }
 
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event)
