@@ -146,6 +146,11 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 	return counters[class];
 }
 
+bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch)
+{
+	return launch->grid == 1;
+}
+
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag)
 {
@@ -198,10 +203,11 @@ static int move(struct dtc_cuda_submission *submission)
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = dtc_cuda_launch(submission, &launch, true);
+	bool flag = dtc_cuda_kernel_writes_flag(&launch);
+	CUresult result = dtc_cuda_launch(submission, &launch, flag);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
-	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
+	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", !flag);
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)

@@ -265,20 +265,22 @@ static CUresult copy_parts(const struct dtc_cuda_submission *submission,
 	return result;
 }
 
-/* The last launch writes the flag for all: kernels of one stream run one after another. */
+/* The last launch, or the stream behind it, writes the flag for all: a stream has an order. */
 static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 {
 	const char *call = "the copy of a launch's parts";
 	CUresult result = copy_parts(submission, kept);
+	bool flag = false;
 
 	for (size_t i = 0; !result && i < kept->launch_count; i++) {
 		call = "cuLaunchKernel";
-		result = dtc_cuda_launch(submission, kept->launches[i],
-					 i + 1 == kept->launch_count);
+		flag = i + 1 == kept->launch_count &&
+		       dtc_cuda_kernel_writes_flag(kept->launches[i]);
+		result = dtc_cuda_launch(submission, kept->launches[i], flag);
 	}
 	if (result)
 		kept->copied = false;
-	return dtc_cuda_submission_end(submission, result, call, false);
+	return dtc_cuda_submission_end(submission, result, call, !flag);
 }
 
 /* Whether kernels may not touch all that is moved. */

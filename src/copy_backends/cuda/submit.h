@@ -61,6 +61,13 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
 		  struct dtc_gpu_launch *launch);
 
+/*
+ * Whether a launch's kernel is to write the flag, else the stream does it behind the launch. A kernel's blocks
+ * wait for their own stores before they are counted, and no other block has their place meanwhile: one
+ * H200 packed 16 MiB at 0.80 of the driver's copy and with the stream's flag at 1.13, 256 MiB at 0.92 and 0.98.
+ */
+bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch);
+
 /* Launch a kernel; with @flag it writes the submission's flag when it is done. */
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag);

@@ -93,8 +93,11 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 		dtc_cuda_submission_drop(&submission);
 		return status;
 	}
-	return dtc_cuda_submission_end(&submission, dtc_cuda_launch(&submission, &launch, true),
-				       "cuLaunchKernel", false);
+	bool flag = dtc_cuda_kernel_writes_flag(&launch);
+
+	return dtc_cuda_submission_end(&submission,
+				       dtc_cuda_launch(&submission, &launch, flag),
+				       "cuLaunchKernel", !flag);
 }
 
 /* ---- through pinned pieces --------------------------------------------------------------- */
