@@ -92,6 +92,44 @@ DTC_GPU_FN void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *
 	       make_uint4(value->w[0], value->w[1], value->w[2], value->w[3]));
 }
 
+/*
+ * Begin to copy a word of 4, 8 or 16 bytes into shared memory, without registers on the way; it is
+ * there when this thread has waited.
+ */
+DTC_GPU_FN void dtc_gpu_copy_in(void *shared, uint64_t address, uint32_t word)
+{
+#if __CUDA_ARCH__ >= 800
+	uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+
+	if (word == 16)
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+	else if (word == 8)
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+	else
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+#else
+	if (word == 16)
+		*(uint4 *)shared = __ldg((const uint4 *)address);
+	else if (word == 8)
+		*(uint2 *)shared = __ldg((const uint2 *)address);
+	else
+		*(uint32_t *)shared = dtc_gpu_load4(address);
+#endif
+}
+
+DTC_GPU_FN void dtc_gpu_await_copies(void)
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /* The low half of high:low >> bits, bits < 32. */
 DTC_GPU_FN uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 {

@@ -101,6 +101,15 @@ static inline void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes1
 	memcpy(shim_memory(address, 16), value->w, 16);
 }
 
+static inline void dtc_gpu_copy_in(void *shared, uint64_t address, uint32_t word)
+{
+	memcpy(shim_memory((uintptr_t)shared, word), shim_memory(address, word), word);
+}
+
+static inline void dtc_gpu_await_copies(void)
+{
+}
+
 static inline uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 {
 	return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31));
