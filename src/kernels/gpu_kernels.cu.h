@@ -24,6 +24,10 @@
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params p)
 
+/* Blocks of kernels with three phases. */
+#define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
+
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
 	{                                           \
@@ -42,16 +46,16 @@
 		DTC_GPU_END();                      \
 	}
 
-#define DTC_GPU_ENTRY3(name, params, a, b, c)       \
-	DTC_GPU_KERNEL(name, params, 3)             \
-	{                                           \
-		DTC_GPU_AT();                       \
-		a(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		b(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		c(&p, dtc_gpu_shared, at);          \
-		DTC_GPU_END();                      \
+#define DTC_GPU_ENTRY3(name, params, a, b, c)                   \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
+	{                                                       \
+		DTC_GPU_AT();                                   \
+		a(&p, dtc_gpu_shared, at);                      \
+		__syncthreads();                                \
+		b(&p, dtc_gpu_shared, at);                      \
+		__syncthreads();                                \
+		c(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_END();                                  \
 	}
 
 #include "kernels/gpu_list.h"

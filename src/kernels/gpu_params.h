@@ -203,6 +203,8 @@ struct dtc_gpu_indexed_params {
 	uint32_t tile_bytes;
 	uint32_t whole;
 	uint32_t capacity; /* entries that shared memory has room for */
+	uint32_t by_run;   /* 1: warps move the runs, and shared memory is not used */
+	uint32_t reserved;
 };
 
 /* A unit of a tile: a word, or a piece where sides are not aligned; and how many a thread has. */
@@ -212,6 +214,10 @@ struct dtc_gpu_indexed_params {
 /* Bytes of a tile. */
 #define DTC_GPU_INDEXED_TILE(word) \
 	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * DTC_GPU_INDEXED_UNIT(word))
+
+/* Threads that go together; of a table that is moved run by run they have what has one start. */
+#define DTC_GPU_LANES    32u
+#define DTC_GPU_RUN_TILE (DTC_GPU_BLOCK / DTC_GPU_LANES * DTC_GPU_START_BYTES)
 
 /* What stands before the lists in shared memory. */
 #define DTC_GPU_INDEXED_HEAD 16
