@@ -21,7 +21,7 @@ struct dtc_memory {
 	intptr_t shift;      /* from an address of the process to the device's */
 	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
 	bool denied;         /* mapped, and not even for its own device */
-	uint64_t id;         /* of the one allocation, never used again; 0: nobody knows */
+	bool several;        /* the range is of allocations that follow each other */
 };
 
 static inline struct dtc_memory dtc_memory_host(void)
