@@ -329,6 +329,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
 	.lend = dtc_cuda_lend,
+	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.describe = describe,
 	.close = close_vendor,
