@@ -8,6 +8,35 @@
 #include "rates.h"
 
 #include "base.h"
+#include "state.h"
+
+/* Before the driver is initialised no device has a name; there may be one later. */
+static const struct dtc_tuning *find_tuning(struct dtc_cuda *cuda, int ordinal)
+{
+	const struct dtc_tuning *tuning = &cuda->context->tuning;
+	char name[DTC_DEVICE_NAME_MAX] = "";
+	CUdevice device;
+
+	if (cuda->driver.DeviceGet(&device, ordinal) ||
+	    cuda->driver.DeviceGetName(name, sizeof(name), device))
+		return tuning;
+	tuning = dtc_tuning_of_device(cuda->context, name);
+	atomic_store_explicit(&cuda->tunings[ordinal], tuning, memory_order_relaxed);
+	return tuning;
+}
+
+const struct dtc_tuning *dtc_cuda_tuning(const struct dtc_question *question)
+{
+	struct dtconv_context *context = question->layout->program->context;
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+	int ordinal = DTC_MAX(question->device, 0);
+
+	if (!context->tuning_file.device_count || !cuda || ordinal >= DTC_CUDA_DEVICES)
+		return &context->tuning;
+	const struct dtc_tuning *tuning =
+		atomic_load_explicit(&cuda->tunings[ordinal], memory_order_relaxed);
+	return tuning ? tuning : find_tuning(cuda, ordinal);
+}
 
 bool dtc_cuda_is_run(const struct dtc_question *question)
 {

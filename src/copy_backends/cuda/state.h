@@ -89,6 +89,9 @@ struct dtc_cuda_worker {
 	struct dtc_cuda_chore *first, **last;
 };
 
+/* Devices whose figures are remembered; those of more are all devices'. */
+#define DTC_CUDA_DEVICES 64
+
 enum dtc_cuda_answer { DTC_CUDA_UNASKED, DTC_CUDA_NO, DTC_CUDA_YES };
 
 struct dtc_cuda {
@@ -101,6 +104,8 @@ struct dtc_cuda {
 	void *listener; /* to ranges, or NULL */
 	/* Whether all devices address registered memory as the process does. */
 	_Atomic enum dtc_cuda_answer shares_addresses;
+	/* By ordinal, what the tuning file says of the device; NULL until its name was asked for. */
+	const struct dtc_tuning *_Atomic tunings[DTC_CUDA_DEVICES];
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)

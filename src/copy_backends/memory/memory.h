@@ -34,6 +34,15 @@ static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
 	return memory->kind >= DTCONV_MEMORY_PINNED;
 }
 
+/* The device that moves between memory of two kinds, or -1. */
+static inline int dtc_memory_device_of(const struct dtc_memory *user,
+				       const struct dtc_memory *packed)
+{
+	if (user->kind == DTCONV_MEMORY_DEVICE || packed->device < 0)
+		return user->device;
+	return packed->device;
+}
+
 /* Whether [low, high) is known to lie in the one allocation. */
 static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t low,
 				    uintptr_t high)
