@@ -172,6 +172,13 @@ static bool shares_addresses(struct dtc_cuda *cuda)
 	return same;
 }
 
+static void set_shift(struct dtc_cuda *cuda, const void *address,
+		      struct dtc_memory *memory)
+{
+	if (memory->kind == DTCONV_MEMORY_PINNED && !shares_addresses(cuda))
+		memory->shift = ask_shift(cuda, address);
+}
+
 static enum dtconv_memory_kind kind_of(const struct answers *answers)
 {
 	if (answers->managed)
@@ -184,8 +191,16 @@ static bool holds(CUdeviceptr base, size_t bytes, uintptr_t address)
 	return bytes && address >= (uintptr_t)base && address - (uintptr_t)base < bytes;
 }
 
-static void set_range(struct dtc_memory *memory, const struct answers *answers, uintptr_t address)
+/*
+ * Member by member into what says that memory is the host's: a whole that was put together first would be
+ * copied before its stores are done.
+ */
+static void take_answers(struct dtc_memory *memory, const struct answers *answers,
+			 uintptr_t address)
 {
+	memory->kind = kind_of(answers);
+	memory->device = answers->device;
+	memory->owner = answers->context;
 	if (!holds(answers->range, answers->range_bytes, address))
 		return;
 	memory->base = (uintptr_t)answers->range;
@@ -230,7 +245,7 @@ static bool is_denied(const struct dtc_cuda *cuda, const struct dtc_memory *memo
  * Memory of no context, or addresses that are reserved and may have nothing behind them. False if it is the
  * host's after all.
  */
-static bool look_closer(const struct dtc_cuda *cuda, const void *address,
+static bool look_closer(struct dtc_cuda *cuda, const void *address,
 			const struct answers *answers, struct dtc_memory *memory)
 {
 	struct mapping mapping;
@@ -240,13 +255,14 @@ static bool look_closer(const struct dtc_cuda *cuda, const void *address,
 	if (!result && !answers->type && !is_hole)
 		return false;
 	if (result || is_hole) {
-		*memory = (struct dtc_memory){ .kind = DTCONV_MEMORY_UNKNOWN,
-					       .device = -1 };
+		memory->kind = DTCONV_MEMORY_UNKNOWN;
 		return true;
 	}
+	take_answers(memory, answers, (uintptr_t)address);
 	memory->mapped = !mapping.pool;
 	memory->denied = is_denied(cuda, memory, address);
 	cut_range(memory, &mapping, (uintptr_t)address);
+	set_shift(cuda, address, memory);
 	return true;
 }
 
@@ -265,16 +281,10 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 		memory->kind = DTCONV_MEMORY_UNKNOWN;
 		return true;
 	}
-	struct dtc_memory found = { .kind = kind_of(&answers),
-				    .device = answers.device,
-				    .owner = answers.context };
-	set_range(&found, &answers, (uintptr_t)address);
-	if (!answers.context && !answers.managed &&
-	    !look_closer(cuda, address, &answers, &found))
-		return false;
-	if (found.kind == DTCONV_MEMORY_PINNED && !shares_addresses(cuda))
-		found.shift = ask_shift(cuda, address);
-	*memory = found;
+	if (!answers.context && !answers.managed)
+		return look_closer(cuda, address, &answers, memory);
+	take_answers(memory, &answers, (uintptr_t)address);
+	set_shift(cuda, address, memory);
 	return true;
 }
 
