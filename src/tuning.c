@@ -349,10 +349,10 @@ void dtc_tuning_read(struct dtconv_context *context, const char *kernels)
 		return;
 	tuning->origin = take_file(context, file, kernels);
 	close(file);
-	if (tuning->origin == DTC_TUNING_READ)
-		return;
-	set_defaults(&context->tuning);
-	tuning->device_count = 0;
+	if (tuning->origin != DTC_TUNING_READ) {
+		set_defaults(&context->tuning);
+		tuning->device_count = 0;
+	}
 }
 
 const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *context,

@@ -39,17 +39,17 @@ struct dtconv_context;
 	  "targets of so many bytes and more are written past the caches")  \
 	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,                   \
 	  "a thread that shares a move gets at least so many bytes")        \
-	X(device_wake_ns, 4000, 0, 1000000000,                              \
+	X(device_wake_ns, 6000, 0, 1000000000,                              \
 	  "nanoseconds until the host knows that a device's job is done")   \
-	X(device_launch_ns, 2500, 0, 1000000000, "nanoseconds of a launch") \
+	X(device_launch_ns, 5300, 0, 1000000000, "nanoseconds of a launch") \
 	X(device_copy_ns, 2300, 0, 1000000000,                              \
 	  "nanoseconds of a call of the device driver's copy")              \
 	X(device_rate, 2000, 1, 1000000, "GB/s of a copy inside a device")  \
 	X(device_bus_rate, 55, 1, 1000000,                                  \
 	  "GB/s of a copy between a device and pinned memory")              \
-	X(device_pageable_rate, 8, 1, 1000000,                              \
-	  "GB/s of the driver's copy between a device and ordinary memory") \
-	X(device_staged_rate, 14, 1, 1000000,                               \
+	X(device_pageable_rate, 12, 1, 1000000,                             \
+	  "GB/s of the driver's copy from ordinary memory to a device")     \
+	X(device_staged_rate, 8, 1, 1000000,                                \
 	  "GB/s between a device and ordinary memory through pinned pieces")
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;

