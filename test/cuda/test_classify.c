@@ -136,6 +136,38 @@ START_TEST(a_hint_costs_none)
 }
 END_TEST
 
+/* Also where numbers are added, and where the processor has its share of that. */
+START_TEST(a_hint_costs_none_of_typed_jobs_either)
+{
+	static const enum arena_kind arenas[] = { ARENA_DEVICE, ARENA_PINNED,
+						  ARENA_HOST };
+	static const enum dtconv_memory_kind told[] = { DTCONV_MEMORY_DEVICE,
+							DTCONV_MEMORY_PINNED,
+							DTCONV_MEMORY_HOST };
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .op = DTCONV_OP_SUM };
+	struct dtconv_type *type = fixture_type("vector(1000, 2, 4, int)");
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, BYTES);
+	arena_open(&packed, arenas[_i], BYTES);
+	for (int hints = 0; hints < 2; hints++) {
+		size_t before = attribute_calls();
+
+		params.user_memory = hints ? DTCONV_MEMORY_DEVICE : DTCONV_MEMORY_UNKNOWN;
+		params.packed_memory = hints ? told[_i] : DTCONV_MEMORY_UNKNOWN;
+		ck_assert_msg(!dtconv_unpack_with(type, 1, user.memory, packed.memory,
+						  8000, &params, NULL),
+			      "%s", fixture_error());
+		if (gpu.standin)
+			ck_assert_int_eq(attribute_calls() == before, hints);
+	}
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* A device that may address registered memory otherwise is asked how it does. */
 START_TEST(devices_with_addresses_of_their_own_are_asked)
 {
@@ -203,6 +235,7 @@ int main(void)
 	tcase_add_loop_test(tcase, an_address_costs_one_call, 0, KINDS);
 	tcase_add_loop_test(tcase, the_range_holds_the_address, 0, KINDS);
 	tcase_add_loop_test(tcase, a_hint_costs_none, 0, 3);
+	tcase_add_loop_test(tcase, a_hint_costs_none_of_typed_jobs_either, 0, 3);
 	tcase_add_test(tcase, devices_with_addresses_of_their_own_are_asked);
 	tcase_add_loop_test(tcase, refused_questions_leave_memory_unknown, 0, 2);
 	tcase_add_loop_test(tcase, a_driver_that_is_not_there_yet_owns_nothing, 0, 2);
