@@ -632,6 +632,108 @@ START_TEST(an_operation_waits_for_its_stream)
 }
 END_TEST
 
+/* ---- backends ------------------------------------------------------------------------------ */
+
+static uint64_t jobs_of(const char *name)
+{
+	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_backend(fixture_context, name, &now), 0);
+	return now.jobs;
+}
+
+/* Adds 100 doubles, whole, into memory of a kind from memory of a kind. */
+static int sum_with(const char *backends, enum arena_kind user_kind,
+		    enum arena_kind packed_kind)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = DTCONV_OP_SUM,
+							.backends = backends };
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	double numbers[200] = { 0 }, ones[100];
+	struct arena user, packed;
+
+	for (size_t i = 0; i < 100; i++)
+		ones[i] = 1;
+	arena_open(&user, user_kind, sizeof(numbers));
+	arena_open(&packed, packed_kind, sizeof(ones));
+	arena_write(&user, 0, numbers, sizeof(numbers));
+	arena_write(&packed, 0, ones, sizeof(ones));
+	int status = dtconv_unpack_with(type, 1, user.memory, packed.memory, sizeof(ones),
+					&params, NULL);
+	arena_read(&user, 0, numbers, sizeof(numbers));
+	for (size_t i = 0; i < 200; i++)
+		ck_assert(numbers[i] == (status || i % 2 ? 0 : 1));
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+	return status;
+}
+
+static const struct {
+	enum arena_kind user, packed;
+	const char *backend; /* that does it */
+} counted[] = {
+	{ ARENA_DEVICE, ARENA_DEVICE, "cuda_kernel" },
+	{ ARENA_DEVICE, ARENA_PINNED, "cuda_kernel" },
+	{ ARENA_DEVICE, ARENA_HOST, "cuda_staged" },
+	{ ARENA_PINNED, ARENA_PINNED, "host" },
+	{ ARENA_HOST, ARENA_HOST, "host" },
+	{ ARENA_HOST, ARENA_DEVICE, "host" }, /* after a copy, and moves of its windows */
+};
+
+#define COUNTED ((int)(sizeof(counted) / sizeof(counted[0])))
+
+START_TEST(a_job_is_counted_by_who_does_it)
+{
+	const char *name = counted[_i].backend;
+	uint64_t before;
+
+	/* The first job finds the kernels loaded; who steps in for them is not what is tested. */
+	ck_assert_int_eq(sum_with(NULL, ARENA_DEVICE, ARENA_DEVICE), 0);
+	before = jobs_of(name);
+	ck_assert_int_eq(sum_with(NULL, counted[_i].user, counted[_i].packed), 0);
+	if (counted[_i].user == ARENA_HOST)
+		ck_assert_uint_gt(jobs_of(name), before);
+	else
+		ck_assert_uint_eq(jobs_of(name), before + 1);
+}
+END_TEST
+
+/* Only who may; whoever else could have done it stays out of it. */
+START_TEST(who_is_forbidden_does_no_typed_job)
+{
+	const char *name = counted[_i].backend;
+	char without[40];
+
+	snprintf(without, sizeof(without), "^%s", name);
+	ck_assert_int_eq(sum_with(NULL, ARENA_DEVICE, ARENA_DEVICE), 0);
+	uint64_t before = jobs_of(name);
+	int status = sum_with(without, counted[_i].user, counted[_i].packed);
+	ck_assert_uint_eq(jobs_of(name), before);
+	/* Pinned memory is a device's as well. */
+	if (counted[_i].user == ARENA_PINNED)
+		ck_assert_int_eq(status, 0);
+	else
+		ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
+}
+END_TEST
+
+START_TEST(the_sentence_says_who_is_needed)
+{
+	ck_assert_int_eq(sum_with("cuda_copy,host", ARENA_DEVICE, ARENA_DEVICE),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_unpack_with: operations and representations between device and "
+		"device memory are the work of cuda_kernel, and params.backends and "
+		"DTCONV_BACKENDS allow host, cuda_copy");
+	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_DEVICE, ARENA_DEVICE), 0);
+	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_PINNED, ARENA_PINNED), 0);
+	ck_assert_int_eq(sum_with("cuda_staged", ARENA_DEVICE, ARENA_HOST), 0);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -654,5 +756,9 @@ int main(void)
 			    ARENA_KINDS);
 	tcase_add_test(failures, what_no_device_computes_is_refused);
 	tcase_add_test(failures, the_callers_function_runs_where_it_can);
+	TCase *backends = fixture_case(suite, "backends", 60);
+	tcase_add_loop_test(backends, a_job_is_counted_by_who_does_it, 0, COUNTED);
+	tcase_add_loop_test(backends, who_is_forbidden_does_no_typed_job, 0, COUNTED);
+	tcase_add_test(backends, the_sentence_says_who_is_needed);
 	return fixture_run(suite);
 }

@@ -245,9 +245,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 
 static int device_of(const struct dtc_job *job)
 {
-	if (job->user_memory.kind == DTCONV_MEMORY_DEVICE || job->packed_memory.device < 0)
-		return job->user_memory.device;
-	return job->packed_memory.device;
+	return dtc_memory_device_of(&job->user_memory, &job->packed_memory);
 }
 
 static void *owner_of(const struct dtc_job *job)

@@ -15,6 +15,7 @@ extern const struct dtc_backend_ops dtc_cuda_bar_backend;
 extern const struct dtc_vendor_ops dtc_cuda_vendor;
 
 /* typed.c */
+const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job);
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);
 
 #endif

@@ -28,10 +28,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
-
-	return dtc_cuda_launch_ns(question) + (double)tuning->device_wake_ns +
-	       (double)question->bytes / (double)tuning->device_staged_rate;
+	return dtc_cuda_staged_ns(question);
 }
 
 /* ---- two hops -------------------------------------------------------------------------- */

@@ -21,8 +21,11 @@
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
 
-/* Jobs in flight in one device context. */
-#define DTC_CUDA_FLAGS 512
+/*
+ * Jobs in flight in one device context, by which host and device memory is set aside: 24 bytes each. A job
+ * takes the lowest place, so that many places cost nothing where there are few jobs.
+ */
+#define DTC_CUDA_FLAGS      8192
 #define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
@@ -86,6 +89,11 @@ struct dtc_cuda_worker {
 	struct dtc_cuda_chore *first, **last;
 };
 
+/* Devices whose figures are remembered; those of more are all devices'. */
+#define DTC_CUDA_DEVICES 64
+
+enum dtc_cuda_answer { DTC_CUDA_UNASKED, DTC_CUDA_NO, DTC_CUDA_YES };
+
 struct dtc_cuda {
 	struct dtconv_context *context;
 	struct dtc_cuda_driver driver;
@@ -94,12 +102,21 @@ struct dtc_cuda {
 	struct dtc_cuda_worker worker;
 	struct dtc_gdr gdr;
 	void *listener; /* to ranges, or NULL */
+	/* Whether all devices address registered memory as the process does. */
+	_Atomic enum dtc_cuda_answer shares_addresses;
+	/* By ordinal, what the tuning file says of the device; NULL until its name was asked for. */
+	const struct dtc_tuning *_Atomic tunings[DTC_CUDA_DEVICES];
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
 {
 	return atomic_load_explicit(&context->devices.cuda, memory_order_acquire);
 }
+
+/* ---- cuda.c: memory ---------------------------------------------------------------------- */
+
+/* Of the allocation, or mapping, that an address lies in; never used again. 0: the driver does not say. */
+uint64_t dtc_cuda_memory_id(const struct dtc_cuda *cuda, uintptr_t address);
 
 /* ---- contexts.c: device contexts ------------------------------------------------------- */
 

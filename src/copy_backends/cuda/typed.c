@@ -170,9 +170,19 @@ static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *even
 	return dtc_cuda_stages_move(&job->job, &staged.pieces);
 }
 
+static bool is_staged(const struct dtc_job *job)
+{
+	return job->packed_memory.kind == DTCONV_MEMORY_HOST;
+}
+
+const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job)
+{
+	return is_staged(job) ? &dtc_cuda_staged_backend : &dtc_cuda_kernel_backend;
+}
+
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event)
 {
-	if (job->job.packed_memory.kind == DTCONV_MEMORY_HOST)
+	if (is_staged(&job->job))
 		return submit_staged(job, event);
 	return launch_units(job, event);
 }
