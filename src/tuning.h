@@ -27,6 +27,8 @@ struct dtconv_context;
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *
+ * staging_threads: so many together copy about as fast as the bus of an H200 (doc/performance.md).
+ *
  * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5).
  */
 #define DTC_THRESHOLDS(X)                                                   \
@@ -45,7 +47,9 @@ struct dtconv_context;
 	X(device_pageable_rate, 8, 1, 1000000,                              \
 	  "GB/s of the driver's copy between a device and ordinary memory") \
 	X(device_staged_rate, 14, 1, 1000000,                               \
-	  "GB/s between a device and ordinary memory through pinned pieces")
+	  "GB/s between a device and ordinary memory through pinned pieces") \
+	X(staging_threads, 4, 1, 64,                                        \
+	  "most threads that copy between pinned pieces and ordinary memory")
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 

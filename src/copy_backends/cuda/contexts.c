@@ -181,6 +181,7 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->id = id;
 	pthread_mutex_init(&context->staging, NULL);
 	dtc_cuda_windows_init(&context->windows);
+	dtc_cuda_relay_init(&context->relay);
 	pthread_mutex_init(&context->lending, NULL);
 	return context;
 }
@@ -359,6 +360,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	(void)unused;
+	dtc_cuda_relay_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
@@ -387,6 +389,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_mutex_destroy(&context->staging);
+		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
 		pthread_mutex_destroy(&context->lending);
 		dtc_free(cuda->context, context);

@@ -118,6 +118,20 @@ static double part_of_shape(const struct dtc_question *question)
 	}
 }
 
+/* Two streams wait for each other, and the copy engine starts behind a kernel. */
+#define RELAY_NS 8000.0
+
+static double inside_rate(const struct dtc_question *question)
+{
+	return (double)dtc_cuda_tuning(question)->device_rate * part_of(inside, question) *
+	       part_of_shape(question);
+}
+
+double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes)
+{
+	return RELAY_NS + (double)piece_bytes / inside_rate(question);
+}
+
 double dtc_cuda_kernel_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
@@ -126,6 +140,5 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 		return (double)tuning->device_bus_rate * part_of(user_across, question);
 	if (question->packed_kind != DTCONV_MEMORY_DEVICE)
 		return (double)tuning->device_bus_rate * part_of(packed_across, question);
-	return (double)tuning->device_rate * part_of(inside, question) *
-	       part_of_shape(question);
+	return inside_rate(question);
 }

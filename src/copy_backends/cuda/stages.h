@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pinned pieces of host memory that jobs go through whose host side the device does not see: while the
- * device works on one piece, the processor copies another.
+ * device works on one piece, processors copy others.
  */
 #ifndef DTC_CUDA_STAGES_H
 #define DTC_CUDA_STAGES_H
@@ -11,22 +11,36 @@
 /* A job in pieces, the first member of whatever else its functions need. */
 struct dtc_cuda_pieces {
 	uint64_t count;
-	/* Begin a piece, whose part in the device's hands is in flight after, as @event. */
-	int (*begin)(struct dtc_cuda_pieces *pieces, uint64_t piece, struct dtc_event *event);
-	/* The device has done its part of the piece: do the rest. */
-	int (*finish)(struct dtc_cuda_pieces *pieces, uint64_t piece);
+	uint64_t bytes; /* packed, of all */
+	uint32_t parts; /* of the processors' half of a piece */
+	bool device_first;
+	/* Begin the device's half of a piece, in flight after as @event. One thread calls it, in order. */
+	int (*device)(struct dtc_cuda_pieces *pieces, uint64_t piece, struct dtc_event *event);
+	/* Do a part of the processors' half of a piece. Several threads call it at once, for different parts. */
+	void (*host)(const struct dtc_cuda_pieces *pieces, uint64_t piece, uint32_t part);
 	struct dtc_cuda_context *context; /* set before either is called */
 };
 
-/* The stage of a piece; it is free again when the piece is finished. */
+/* The stage of a piece; it is free again when both halves of the piece are done. */
 char *dtc_cuda_stage_of(const struct dtc_cuda_pieces *pieces, uint64_t piece);
 
 /* What a job is told of stages. */
 struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces);
 
+/* In how many parts processors copy pieces of so many bytes. */
+uint32_t dtc_cuda_stage_parts(uint64_t piece_bytes);
+
+/* Where a part begins in a piece of so many bytes; the part after the last begins at its end. */
+uint64_t dtc_cuda_stage_cut(const struct dtc_cuda_pieces *pieces, uint64_t piece_bytes,
+			    uint32_t part);
+
+/* Copy a part of a row of so many bytes, a piece, between its stage and ordinary memory. */
+void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const char *from,
+			 uint64_t piece_bytes, uint32_t part);
+
 /*
- * Move all pieces of the job, begun and finished in order, some of them under way at once. Blocks,
- * because the processor's part has nobody else to do it; after a failure nothing is in flight.
+ * Move all pieces of the job, several of them under way at once. Blocks, because the processors' half has
+ * nobody else to do it; after a failure nothing is in flight.
  */
 int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
 

@@ -15,8 +15,10 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/relay.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
@@ -65,6 +67,7 @@ struct dtc_cuda_context {
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	struct dtc_cuda_relay relay;
 	pthread_mutex_t lending;   /* held by who has the loan */
 	CUdeviceptr loan;          /* 0 until first used */
 };
@@ -93,6 +96,7 @@ struct dtc_cuda {
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
 	struct dtc_gdr gdr;
+	struct dtc_cuda_crew crew;
 	void *listener; /* to ranges, or NULL */
 };
 
