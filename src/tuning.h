@@ -46,7 +46,7 @@ struct dtconv_context;
 	  "GB/s of a copy between a device and pinned memory")              \
 	X(device_pageable_rate, 8, 1, 1000000,                              \
 	  "GB/s of the driver's copy between a device and ordinary memory") \
-	X(device_staged_rate, 14, 1, 1000000,                               \
+	X(device_staged_rate, 25, 1, 1000000,                               \
 	  "GB/s between a device and ordinary memory through pinned pieces") \
 	X(staging_threads, 4, 1, 64,                                        \
 	  "most threads that copy between pinned pieces and ordinary memory")

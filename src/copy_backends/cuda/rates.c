@@ -118,6 +118,23 @@ static double part_of_shape(const struct dtc_question *question)
 	}
 }
 
+/* The first piece's way before the processors copy, and the last one's behind. */
+#define STAGED_NS 15000.0
+
+/* What one processor reaches of what a few do; more than one are for jobs of as many bytes. */
+#define STAGED_ALONE 0.45
+#define STAGED_TOGETHER (UINT64_C(512) << 10)
+
+double dtc_cuda_staged_ns(const struct dtc_question *question)
+{
+	const struct dtc_threads *threads = &question->layout->program->context->threads;
+	double rate = (double)dtc_cuda_tuning(question)->device_staged_rate;
+
+	if (threads->refused || threads->hook || question->bytes < STAGED_TOGETHER)
+		rate *= STAGED_ALONE;
+	return STAGED_NS + (double)question->bytes / rate;
+}
+
 /* Two streams wait for each other, and the copy engine starts behind a kernel. */
 #define RELAY_NS 8000.0
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Long jobs between a device and pinned memory, in two halves that overlap: kernels and the copy engine,
- * which moves bytes over the bus a little faster than kernels do. All of it is handed to two streams at
+ * which moves bytes over the bus a little faster than kernels do. All of it is handed to their streams at
  * once, so nobody waits.
  */
 #include "config.h"
@@ -60,9 +60,12 @@ static CUresult create_all(struct dtc_cuda_context *context)
 	struct dtc_cuda_relay *relay = &context->relay;
 	int least = 0, greatest = 0;
 
+	CUresult result = CUDA_SUCCESS;
+
 	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	CUresult result = driver->StreamCreateWithPriority(&relay->copies,
-							   CU_STREAM_NON_BLOCKING, greatest);
+	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
+		result = driver->StreamCreateWithPriority(&relay->copies[i],
+							  CU_STREAM_NON_BLOCKING, greatest);
 	if (!result)
 		result = create_events(driver, relay->full, DTC_CUDA_RELAYS);
 	if (!result)
@@ -115,8 +118,9 @@ void dtc_cuda_relay_close(struct dtc_cuda_context *context)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_relay *relay = &context->relay;
 
-	if (relay->copies)
-		driver->StreamDestroy(relay->copies);
+	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
+		if (relay->copies[i])
+			driver->StreamDestroy(relay->copies[i]);
 	destroy_events(driver, relay->full, DTC_CUDA_RELAYS);
 	destroy_events(driver, relay->empty, DTC_CUDA_RELAYS);
 	destroy_events(driver, &relay->begun, 1);
@@ -138,6 +142,7 @@ struct piece {
 	uint64_t offset;
 	uint64_t bytes;
 	size_t place; /* in the ring */
+	CUstream copies;
 	bool last;
 };
 
@@ -149,6 +154,7 @@ static struct piece piece_at(const struct relayed *relayed, uint64_t number)
 	return (struct piece){ .offset = offset,
 			       .bytes = DTC_MIN(left, relayed->piece_bytes),
 			       .place = number % DTC_CUDA_RELAYS,
+			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
 			       .last = left <= relayed->piece_bytes };
 }
 
@@ -201,8 +207,7 @@ static CUresult copy_half(struct relayed *relayed, const struct piece *piece)
 	relayed->call = "cuMemcpyAsync";
 	return relayed->submission.driver->MemcpyAsync(pack ? packed : memory,
 						       pack ? memory : packed,
-						       (size_t)piece->bytes,
-						       relayed->relay->copies);
+						       (size_t)piece->bytes, piece->copies);
 }
 
 static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresult *result)
@@ -217,11 +222,11 @@ static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresu
 	if (!status && !*result)
 		*result = note(relayed, kernels, relay->full[piece->place]);
 	if (!status && !*result)
-		*result = wait_for(relayed, relay->copies, relay->full[piece->place]);
+		*result = wait_for(relayed, piece->copies, relay->full[piece->place]);
 	if (!status && !*result)
 		*result = copy_half(relayed, piece);
 	if (!status && !*result)
-		*result = note(relayed, relay->copies, relay->empty[piece->place]);
+		*result = note(relayed, piece->copies, relay->empty[piece->place]);
 	return status;
 }
 
@@ -231,11 +236,11 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 	CUstream kernels = relayed->submission.stream;
 	int status = 0;
 
-	*result = wait_for(relayed, relay->copies, relay->empty[piece->place]);
+	*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
 	if (!*result)
 		*result = copy_half(relayed, piece);
 	if (!*result)
-		*result = note(relayed, relay->copies, relay->full[piece->place]);
+		*result = note(relayed, piece->copies, relay->full[piece->place]);
 	if (!*result)
 		*result = wait_for(relayed, kernels, relay->full[piece->place]);
 	if (!*result)
@@ -248,29 +253,41 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 /* Packed bytes are the stream's to read only when the stream is there. */
 static CUresult begin(struct relayed *relayed)
 {
-	CUresult result = note(relayed, relayed->submission.stream, relayed->relay->begun);
+	const struct dtc_cuda_relay *relay = relayed->relay;
+	CUresult result = note(relayed, relayed->submission.stream, relay->begun);
 
-	return result ? result
-		      : wait_for(relayed, relayed->relay->copies, relayed->relay->begun);
+	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
+		result = wait_for(relayed, relay->copies[i], relay->begun);
+	return result;
+}
+
+/* The caller's stream goes on when all copies are done: of each stream's, behind the last. */
+static CUresult end(struct relayed *relayed, uint64_t count)
+{
+	uint64_t streams = DTC_MIN(count, (uint64_t)DTC_CUDA_COPY_STREAMS);
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint64_t i = count - streams; !result && i < count; i++)
+		result = wait_for(relayed, relayed->submission.stream,
+				  relayed->relay->empty[i % DTC_CUDA_RELAYS]);
+	return result;
 }
 
 static int move(struct relayed *relayed, CUresult *result)
 {
 	const struct dtc_job *job = relayed->submission.job;
 	uint64_t count = dtc_divide_up(job->bytes, relayed->piece_bytes);
-	struct piece piece;
 	int status = 0;
 
 	*result = begin(relayed);
 	for (uint64_t i = 0; !status && !*result && i < count; i++) {
-		piece = piece_at(relayed, i);
+		const struct piece piece = piece_at(relayed, i);
+
 		status = job->direction == DTC_PACK ? pack_piece(relayed, &piece, result)
 						    : unpack_piece(relayed, &piece, result);
 	}
-	/* The copies are in order: behind the last, all are done. */
 	if (!status && !*result && job->direction == DTC_PACK)
-		*result = wait_for(relayed, relayed->submission.stream,
-				   relayed->relay->empty[piece.place]);
+		*result = end(relayed, count);
 	return status;
 }
 
@@ -299,14 +316,15 @@ static bool may_go(struct dtc_cuda_submission *submission)
 	       is_open(context) && is_free(context, submission->stream);
 }
 
-/* What of a job that has failed is in the copies' stream. Its end in the caller's, others wait for. */
+/* What of a job that has failed is in the copies' streams. Its end in the caller's, others wait for. */
 static void drain_copies(const struct relayed *relayed)
 {
 	const struct dtc_cuda_driver *driver = relayed->submission.driver;
 
-	while (dtc_cuda_context_is_alive(relayed->submission.context) &&
-	       driver->StreamQuery(relayed->relay->copies) == CUDA_ERROR_NOT_READY)
-		;
+	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
+		while (dtc_cuda_context_is_alive(relayed->submission.context) &&
+		       driver->StreamQuery(relayed->relay->copies[i]) == CUDA_ERROR_NOT_READY)
+			;
 }
 
 static int move_all(struct relayed *relayed)

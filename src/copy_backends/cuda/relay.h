@@ -14,13 +14,16 @@
 #define DTC_CUDA_RELAYS 4
 #define DTC_CUDA_RELAY_BYTES ((size_t)4 << 20)
 
+/* Copies take turns on them, so that one begins while the end of another is noted. */
+#define DTC_CUDA_COPY_STREAMS 2
+
 struct dtc_cuda_context;
 
 struct dtc_cuda_relay {
 	pthread_mutex_t lock; /* held while a job is handed to the streams */
 	bool opened; /* or it was tried, and failed */
 	CUdeviceptr memory; /* 0: there is none */
-	CUstream copies;
+	CUstream copies[DTC_CUDA_COPY_STREAMS];
 	CUevent full[DTC_CUDA_RELAYS];  /* the first half of a piece's way is done */
 	CUevent empty[DTC_CUDA_RELAYS]; /* the second */
 	CUevent begun; /* what was in the caller's stream before the job */

@@ -27,10 +27,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
-
-	return dtc_cuda_launch_ns(question) + (double)tuning->device_wake_ns +
-	       (double)question->bytes / (double)tuning->device_staged_rate;
+	return dtc_cuda_launch_ns(question) + dtc_cuda_staged_ns(question);
 }
 
 /* ---- two hops -------------------------------------------------------------------------- */
@@ -95,8 +92,8 @@ static void copy_packed(const struct staged *staged, const struct piece *piece, 
 /* The user's blocks in a part of a piece. The job's cursor stays where the job begins. */
 static void move_blocks(const struct staged *staged, const struct piece *piece, uint32_t part)
 {
-	uint64_t begin = dtc_cuda_stage_cut(&staged->pieces, piece->bytes, part);
-	uint64_t end = dtc_cuda_stage_cut(&staged->pieces, piece->bytes, part + 1);
+	uint64_t begin = dtc_cuda_stage_cut(piece->bytes, part);
+	uint64_t end = dtc_cuda_stage_cut(piece->bytes, part + 1);
 	struct dtc_job hop = *staged->job;
 	struct dtc_cursor cursor;
 	struct dtc_event none;
@@ -107,7 +104,7 @@ static void move_blocks(const struct staged *staged, const struct piece *piece, 
 	dtc_cursor_seek(&cursor, cursor.position + piece->offset + begin);
 	hop.cursor = &cursor;
 	hop.packed = piece->stage + begin;
-	hop.bytes = hop.move_bytes = end - begin;
+	hop.bytes = end - begin;
 	int status = dtc_host_backend.submit(&hop, &none);
 	assert(!status); /* between host memories nothing can fail */
 	(void)status;
@@ -130,10 +127,12 @@ static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t
 /* Small enough that a few pieces overlap, large enough that the hops' fixed costs do not show. */
 static uint64_t choose_piece(uint64_t bytes)
 {
+	const uint64_t least = UINT64_C(64) << 10, few = UINT64_C(256) << 10;
 	uint64_t piece = bytes / DTC_CUDA_STAGES;
 
-	piece = piece < 65536 ? 65536 : (piece + 127) / 128 * 128;
-	return DTC_MIN(piece, DTC_CUDA_STAGE_BYTES);
+	if (piece < few)
+		piece = DTC_MIN(DTC_MAX(bytes / 2, least), few);
+	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGE_BYTES);
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
@@ -142,7 +141,6 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 	uint64_t start = job->cursor->position, piece_bytes = choose_piece(job->bytes);
 	struct staged staged = { .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
 					     .bytes = job->bytes,
-					     .parts = dtc_cuda_stage_parts(piece_bytes),
 					     .device_first = (job->direction == DTC_PACK) ==
 							     user_on_device,
 					     .device = device,

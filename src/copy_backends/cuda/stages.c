@@ -13,8 +13,8 @@
 #include "log.h"
 #include "submit.h"
 
-/* What a processor copies at a time: the others need not wait long for it. */
-#define PART_BYTES (UINT64_C(64) << 10)
+/* A row of so many bytes is written past the caches: threads copy it whose caches nobody reads from. */
+#define STREAM_BYTES (UINT64_C(1) << 20)
 
 /* How long the copying threads wait for the device before they go. */
 #define IDLE_NS UINT64_C(50000)
@@ -56,15 +56,9 @@ struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces)
 	};
 }
 
-uint32_t dtc_cuda_stage_parts(uint64_t piece_bytes)
+uint64_t dtc_cuda_stage_cut(uint64_t piece_bytes, uint32_t part)
 {
-	return (uint32_t)dtc_divide_up(piece_bytes, PART_BYTES);
-}
-
-uint64_t dtc_cuda_stage_cut(const struct dtc_cuda_pieces *pieces, uint64_t piece_bytes,
-			    uint32_t part)
-{
-	uint64_t bytes = dtc_divide_up(piece_bytes, pieces->parts);
+	uint64_t bytes = dtc_divide_up(piece_bytes, DTC_CUDA_STAGE_PARTS);
 
 	/* A cache line belongs to one thread. */
 	bytes = (bytes + DTC_CACHE_LINE - 1) / DTC_CACHE_LINE * DTC_CACHE_LINE;
@@ -75,18 +69,16 @@ void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const c
 			 uint64_t piece_bytes, uint32_t part)
 {
 	const struct dtconv_context *context = pieces->context->cuda->context;
-	uint64_t begin = dtc_cuda_stage_cut(pieces, piece_bytes, part);
-	uint64_t end = dtc_cuda_stage_cut(pieces, piece_bytes, part + 1);
-	/* What is written to a stage, the device fetches soon. */
-	bool past_caches = pieces->device_first &&
-			   pieces->bytes >= context->tuning.stream_bytes;
+	uint64_t begin = dtc_cuda_stage_cut(piece_bytes, part);
+	uint64_t end = dtc_cuda_stage_cut(piece_bytes, part + 1);
 	const struct dtc_grid row = { .to = to + begin,
 				      .from = from + begin,
 				      .outer = 1,
 				      .inner = 1,
 				      .block = (size_t)(end - begin),
-				      .stream = past_caches ? DTC_STREAM_PACKED
-							    : DTC_STREAM_NONE };
+				      .stream = pieces->bytes < STREAM_BYTES
+							? DTC_STREAM_NONE
+							: DTC_STREAM_PACKED };
 
 	if (row.block)
 		context->cpu->grid(&row);
@@ -133,9 +125,9 @@ static bool copy_part(struct moving *moving)
 
 	if (!take_part(moving, &part))
 		return false;
-	uint64_t piece = part / pieces->parts;
+	uint64_t piece = part / DTC_CUDA_STAGE_PARTS;
 
-	pieces->host(pieces, piece, (uint32_t)(part % pieces->parts));
+	pieces->host(pieces, piece, (uint32_t)(part % DTC_CUDA_STAGE_PARTS));
 	atomic_fetch_add(&moving->done[piece % DTC_CUDA_STAGES], 1);
 	return true;
 }
@@ -157,7 +149,7 @@ static bool note_copied(struct moving *moving)
 	uint64_t piece = moving->copied;
 
 	if (piece == ready(moving) ||
-	    atomic_load(&moving->done[piece % DTC_CUDA_STAGES]) < moving->pieces->parts)
+	    atomic_load(&moving->done[piece % DTC_CUDA_STAGES]) < DTC_CUDA_STAGE_PARTS)
 		return false;
 	atomic_store(&moving->done[piece % DTC_CUDA_STAGES], 0);
 	moving->copied++;
@@ -208,7 +200,7 @@ static bool pass_on(struct moving *moving)
 	if (!moving->status)
 		moved |= note_landed(moving);
 	if (moved && !moving->status)
-		atomic_store(&moving->open, ready(moving) * moving->pieces->parts);
+		atomic_store(&moving->open, ready(moving) * DTC_CUDA_STAGE_PARTS);
 	return moved;
 }
 
@@ -291,7 +283,7 @@ static int move_pieces(struct dtc_cuda_pieces *pieces)
 {
 	struct moving moving = { .pieces = pieces, .pump = pthread_self() };
 
-	atomic_init(&moving.open, ready(&moving) * pieces->parts);
+	atomic_init(&moving.open, ready(&moving) * DTC_CUDA_STAGE_PARTS);
 	move_together(&moving);
 	/* Nothing of a job that has failed is in flight after it, whatever comes of it. */
 	for (; moving.landed < moving.begun; moving.landed++) {

@@ -12,7 +12,6 @@
 struct dtc_cuda_pieces {
 	uint64_t count;
 	uint64_t bytes; /* packed, of all */
-	uint32_t parts; /* of the processors' half of a piece */
 	bool device_first;
 	/* Begin the device's half of a piece, in flight after as @event. One thread calls it, in order. */
 	int (*device)(struct dtc_cuda_pieces *pieces, uint64_t piece, struct dtc_event *event);
@@ -27,12 +26,11 @@ char *dtc_cuda_stage_of(const struct dtc_cuda_pieces *pieces, uint64_t piece);
 /* What a job is told of stages. */
 struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces);
 
-/* In how many parts processors copy pieces of so many bytes. */
-uint32_t dtc_cuda_stage_parts(uint64_t piece_bytes);
+/* Parts that the processors' half of a piece is cut into. */
+#define DTC_CUDA_STAGE_PARTS 8
 
 /* Where a part begins in a piece of so many bytes; the part after the last begins at its end. */
-uint64_t dtc_cuda_stage_cut(const struct dtc_cuda_pieces *pieces, uint64_t piece_bytes,
-			    uint32_t part);
+uint64_t dtc_cuda_stage_cut(uint64_t piece_bytes, uint32_t part);
 
 /* Copy a part of a row of so many bytes, a piece, between its stage and ordinary memory. */
 void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const char *from,

@@ -28,7 +28,7 @@
 #define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
-#define DTC_CUDA_STAGES 4
+#define DTC_CUDA_STAGES 8
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
 /* Memory that is lent to copies inside a device: it stays in the device's cache. */

@@ -158,8 +158,6 @@ static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *even
 		.pieces = { .count = dtc_divide_up(job->end.unit - job->begin.unit,
 						    piece_units),
 			    .bytes = job->job.bytes,
-			    .parts = dtc_cuda_stage_parts(piece_units *
-						   job->units->wire_bytes_most),
 			    .device_first = job->job.direction == DTC_PACK,
 			    .device = device,
 			    .host = host },
