@@ -305,6 +305,170 @@ START_TEST(a_job_does_not_wait_for_another_stream_to_leave_the_pieces)
 }
 END_TEST
 
+/* ---- started jobs ---------------------------------------------------------------------- */
+
+static struct dtconv_convertor *unpacker(struct job *job, CUstream stream)
+{
+	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor *convertor;
+
+	params.flags = DTCONV_CONVERTOR_STREAM;
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_convertor_create_unpack(job->type, 1, job->user.memory,
+							&convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static void start(struct dtconv_convertor *convertor, struct job *job)
+{
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job->packed.memory, job->bytes, NULL,
+						NULL),
+			 0);
+}
+
+static void finish(struct dtconv_convertor *convertor, const struct job *job)
+{
+	size_t moved;
+
+	ck_assert_msg(!dtconv_convertor_wait(convertor, &moved), "%s", fixture_error());
+	ck_assert_uint_eq(moved, job->bytes);
+	dtconv_convertor_destroy(convertor);
+}
+
+static bool several_processors(void)
+{
+	cpu_set_t allowed;
+
+	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+}
+
+/* All that the pinned pieces hold at once, and so little that the caller would rather do it itself. */
+static const char *const startable[] = { "vector(100001, 3, 5, double)",
+					 "vector(1000, 3, 5, double)" };
+
+START_TEST(a_pack_is_started_though_its_stream_is_busy)
+{
+	struct spin spin;
+	struct job job;
+	size_t moved;
+
+	if (!several_processors())
+		return;
+	open_job(&job, startable[_i], ARENA_DEVICE, ARENA_HOST);
+	pack(&job, "cuda_staged");
+	memset(job.packed.memory, 0, job.bytes);
+	spin_begin(&spin, new_stream());
+	struct dtconv_convertor *convertor = packer(&job, "cuda_staged", spin.stream);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	/* What comes behind the job in its stream comes behind its reads. */
+	gpu_must(gpu.MemsetD8Async((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span,
+				   spin.stream),
+		 "cuMemsetD8Async");
+	spin_release(&spin);
+	finish(convertor, &job);
+	check_packed(&job);
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(an_unpack_is_started_though_its_stream_is_busy)
+{
+	struct spin spin;
+	struct job job;
+	size_t moved;
+
+	if (!several_processors())
+		return;
+	open_job(&job, startable[_i], ARENA_DEVICE, ARENA_HOST);
+	memset(job.got, 0x5a, job.span);
+	arena_write(&job.user, 0, job.got, job.span);
+	memcpy(job.packed.memory, job.stream, job.bytes);
+	spin_begin(&spin, new_stream());
+	struct dtconv_convertor *convertor = unpacker(&job, spin.stream);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	finish(convertor, &job);
+	memset(job.packed.memory, 0, job.bytes);
+	pack(&job, "cuda_staged");
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(jobs_without_a_stream_are_started_one_after_the_other)
+{
+	const int way = _i;
+	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor *convertors[2];
+	struct job jobs[2];
+
+	for (int i = 0; i < 2; i++) {
+		open_job(&jobs[i], texts[i], ways[way].user, ways[way].packed);
+		ck_assert_int_eq(dtconv_convertor_create_pack(jobs[i].type, 1,
+							      jobs[i].user.memory,
+							      &convertors[i]),
+				 0);
+		ck_assert_int_eq(dtconv_convertor_configure(convertors[i], &params), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		start(convertors[i], &jobs[i]);
+	for (int i = 1; i >= 0; i--) {
+		finish(convertors[i], &jobs[i]);
+		check_packed(&jobs[i]);
+		close_job(&jobs[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_started_job_is_ended_with_its_convertor)
+{
+	struct dtconv_convertor *convertor;
+	struct job job;
+
+	open_job(&job, texts[1], ARENA_DEVICE, ARENA_HOST);
+	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
+			 0);
+	start(convertor, &job);
+	dtconv_convertor_destroy(convertor);
+	check_packed(&job);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(a_started_job_that_fails_says_so_to_who_waits)
+{
+	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor *convertor;
+	struct job job;
+	size_t moved;
+
+	if (!gpu.standin)
+		return;
+	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
+	pack(&job, "cuda_staged");
+	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: device 0 answered "
+						      "CUDA_ERROR_OUT_OF_MEMORY to cuLaunchKernel"));
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_uint_eq(fixture_position(convertor), 0);
+	gpu.standin->inject_clear();
+	start(convertor, &job);
+	finish(convertor, &job);
+	check_packed(&job);
+	close_job(&job);
+}
+END_TEST
+
 /* ---- capture --------------------------------------------------------------------------- */
 
 START_TEST(in_a_graph_a_long_job_is_one_kernel)
@@ -458,6 +622,14 @@ int main(void)
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
 	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
 	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);
+	TCase *started = fixture_case(suite, "started", 120);
+	tcase_add_checked_fixture(started, gpu_open, NULL);
+	tcase_add_loop_test(started, a_pack_is_started_though_its_stream_is_busy, 0, 2);
+	tcase_add_loop_test(started, an_unpack_is_started_though_its_stream_is_busy, 0, 2);
+	tcase_add_loop_test(started, jobs_without_a_stream_are_started_one_after_the_other, 0,
+			    WAYS);
+	tcase_add_test(started, a_started_job_is_ended_with_its_convertor);
+	tcase_add_test(started, a_started_job_that_fails_says_so_to_who_waits);
 	TCase *threads = fixture_case(suite, "threads", 120);
 	tcase_add_checked_fixture(threads, gpu_open, NULL);
 	tcase_add_test(threads, a_long_job_starts_a_few_threads_unless_one_was_asked_for);

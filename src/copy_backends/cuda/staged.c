@@ -135,22 +135,50 @@ static uint64_t choose_piece(uint64_t bytes)
 	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGE_BYTES);
 }
 
-static int submit(const struct dtc_job *job, struct dtc_event *event)
+static struct staged describe(const struct dtc_job *job)
 {
 	bool user_on_device = dtc_memory_is_device_seen(&job->user_memory);
-	uint64_t start = job->cursor->position, piece_bytes = choose_piece(job->bytes);
-	struct staged staged = { .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
-					     .bytes = job->bytes,
-					     .device_first = (job->direction == DTC_PACK) ==
-							     user_on_device,
-					     .device = device,
-					     .host = host },
-				 .job = job,
-				 .user_on_device = user_on_device,
-				 .piece_bytes = piece_bytes };
+	uint64_t piece_bytes = choose_piece(job->bytes);
+
+	return (struct staged){ .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
+					    .bytes = job->bytes,
+					    .device_first = (job->direction == DTC_PACK) ==
+							    user_on_device,
+					    .device = device,
+					    .host = host },
+				.job = job,
+				.user_on_device = user_on_device,
+				.piece_bytes = piece_bytes };
+}
+
+/* A started job, whose cursor moves on while the caller has its own again. */
+struct kept {
+	struct staged staged;
+	struct dtc_job job;
+	struct dtc_cursor cursor;
+};
+
+_Static_assert(sizeof(struct kept) <= DTC_CUDA_STAGES_ROOM, "too long");
+
+static struct dtc_cuda_pieces *keep(void *room, const struct dtc_job *job)
+{
+	struct kept *kept = room;
+
+	kept->job = *job;
+	dtc_cursor_copy(&kept->cursor, job->cursor);
+	kept->job.cursor = &kept->cursor;
+	kept->staged = describe(&kept->job);
+	return &kept->staged.pieces;
+}
+
+static int submit(const struct dtc_job *job, struct dtc_event *event)
+{
+	struct staged staged = describe(job);
+	uint64_t start = job->cursor->position;
 
 	event->backend = NULL;
-	int status = dtc_cuda_stages_move(job, &staged.pieces);
+	int status = job->started ? dtc_cuda_stages_start(job, event, &staged.pieces, keep)
+				  : dtc_cuda_stages_move(job, &staged.pieces);
 	if (!status)
 		dtc_cursor_seek(job->cursor, start + job->bytes);
 	return status;
@@ -162,5 +190,5 @@ const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,
-	.test = dtc_cuda_event_test,
+	.test = dtc_cuda_stages_test,
 };

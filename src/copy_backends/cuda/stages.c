@@ -7,9 +7,13 @@
 
 #include "stages.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 #include <time.h>
 
 #include "crew.h"
+#include "cuda.h"
 #include "log.h"
 #include "submit.h"
 
@@ -29,6 +33,7 @@ struct moving {
 	uint64_t landed; /* the device's half is done */
 	uint64_t copied; /* the processors' half is done */
 	int status;
+	uint64_t leave_ns; /* the pump leaves the rest to a thread from then on; 0: it stays */
 	struct dtc_event events[DTC_CUDA_STAGES];
 	pthread_t pump; /* the thread that makes the driver's calls */
 	_Atomic uint64_t open;  /* parts that may be copied */
@@ -36,6 +41,21 @@ struct moving {
 	_Atomic uint64_t done[DTC_CUDA_STAGES]; /* parts of each stage's piece */
 	atomic_bool parted; /* the threads need not wait for more */
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
 
 /* ---- stages ---------------------------------------------------------------------------- */
 
@@ -191,6 +211,18 @@ static bool is_over(const struct moving *moving)
 	return moving->status || last == moving->pieces->count;
 }
 
+/* Of a stream's job, only what is done behind its calls of the driver can be left to others. */
+static bool may_leave(const struct moving *moving)
+{
+	return moving->leave_ns && moving->begun == moving->pieces->count &&
+	       now_ns() >= moving->leave_ns;
+}
+
+static bool is_enough(const struct moving *moving)
+{
+	return is_over(moving) || may_leave(moving);
+}
+
 /* Pass on what is done; false if nothing is. */
 static bool pass_on(struct moving *moving)
 {
@@ -206,27 +238,12 @@ static bool pass_on(struct moving *moving)
 
 /* ---- together -------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
-
 /* Until all is done, or the device keeps everybody waiting. */
 static void pump(struct moving *moving)
 {
 	uint64_t idle_since = 0;
 
-	while (!is_over(moving)) {
+	while (!is_enough(moving)) {
 		if (pass_on(moving) || copy_part(moving)) {
 			idle_since = 0;
 			continue;
@@ -266,7 +283,7 @@ static void move_together(struct moving *moving)
 	size_t helpers = dtc_cuda_crew_helpers(&cuda->crew, cuda->context,
 					       moving->pieces->bytes);
 
-	while (!is_over(moving)) {
+	while (!is_enough(moving)) {
 		bool moved = pass_on(moving);
 
 		if (helpers && has_parts(moving)) {
@@ -279,37 +296,277 @@ static void move_together(struct moving *moving)
 	}
 }
 
-static int move_pieces(struct dtc_cuda_pieces *pieces)
+static void begin(struct moving *moving, struct dtc_cuda_pieces *pieces)
 {
-	struct moving moving = { .pieces = pieces, .pump = pthread_self() };
+	*moving = (struct moving){ .pieces = pieces, .pump = pthread_self() };
+	atomic_init(&moving->open, ready(moving) * DTC_CUDA_STAGE_PARTS);
+}
 
-	atomic_init(&moving.open, ready(&moving) * DTC_CUDA_STAGE_PARTS);
-	move_together(&moving);
+static int finish(struct moving *moving)
+{
+	moving->leave_ns = 0;
+	move_together(moving);
 	/* Nothing of a job that has failed is in flight after it, whatever comes of it. */
-	for (; moving.landed < moving.begun; moving.landed++) {
-		struct dtc_event *event = &moving.events[moving.landed % DTC_CUDA_STAGES];
+	for (; moving->landed < moving->begun; moving->landed++) {
+		struct dtc_event *event = &moving->events[moving->landed % DTC_CUDA_STAGES];
 
 		if (event->backend)
 			(void)dtc_cuda_event_wait(event);
 	}
-	return moving.status;
+	return moving->status;
+}
+
+/* ---- who has the stages ---------------------------------------------------------------- */
+
+static void release(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	pthread_mutex_lock(&staging->lock);
+	staging->taken = false;
+	pthread_cond_broadcast(&staging->changed);
+	pthread_mutex_unlock(&staging->lock);
+}
+
+/* Waits while another job has them. */
+static int take(struct dtc_cuda_context *context, const char *caller)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	pthread_mutex_lock(&staging->lock);
+	while (staging->taken)
+		pthread_cond_wait(&staging->changed, &staging->lock);
+	staging->taken = true;
+	pthread_mutex_unlock(&staging->lock);
+	int status = make_stages(context, caller);
+	if (status)
+		release(context);
+	return status;
+}
+
+/* The stages for a job, and its context. */
+static int enter(const struct dtc_job *job, struct dtc_cuda_context **context)
+{
+	int status = dtc_cuda_submission_refuse_capture(job);
+
+	if (!status)
+		status = dtc_cuda_context_choose(dtc_cuda_of(job->context), job, context);
+	return status ? status : take(*context, job->caller);
+}
+
+/* The caller has the stages, and gives them back. */
+static int move_now(struct dtc_cuda_context *context, struct dtc_cuda_pieces *pieces)
+{
+	struct moving moving;
+
+	pieces->context = context;
+	begin(&moving, pieces);
+	int status = finish(&moving);
+	release(context);
+	return status;
 }
 
 int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces)
 {
-	struct dtc_cuda *cuda = dtc_cuda_of(job->context);
-	int status = dtc_cuda_submission_refuse_capture(job);
+	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	struct dtc_cuda_context *context;
+	int status = enter(job, &context);
 
 	if (!status)
-		status = dtc_cuda_context_choose(cuda, job, &pieces->context);
+		status = move_now(context, pieces);
+	dtc_cuda_unrelax(driver, mode);
+	return status;
+}
+
+/* ---- started jobs ---------------------------------------------------------------------- */
+
+/* A job in the hands of the thread; there is one at a time. */
+struct dtc_cuda_started {
+	struct moving moving;
+	struct dtc_event event;
+	_Alignas(max_align_t) unsigned char room[DTC_CUDA_STAGES_ROOM];
+};
+
+/* The thread's sentence becomes that of the thread which asks. */
+static void report(struct dtc_cuda_context *context, int status)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+	const struct dtc_event event = staging->started->event;
+
+	pthread_mutex_lock(&staging->lock);
+	staging->outcomes[event.slot] = status;
 	if (status)
-		return status;
-	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
-	pthread_mutex_lock(&pieces->context->staging);
-	status = make_stages(pieces->context, job->caller);
+		dtconv_context_error(context->cuda->context, staging->sentence,
+				     sizeof(staging->sentence));
+	staging->taken = false;
+	pthread_cond_broadcast(&staging->changed);
+	pthread_mutex_unlock(&staging->lock);
+	atomic_store_explicit(&context->flags.words[event.slot], event.value,
+			      memory_order_release);
+}
+
+static bool wait_for_job(struct dtc_cuda_staging *staging)
+{
+	pthread_mutex_lock(&staging->lock);
+	while (!staging->handed && !staging->ending)
+		pthread_cond_wait(&staging->changed, &staging->lock);
+	bool handed = staging->handed;
+	staging->handed = false;
+	pthread_mutex_unlock(&staging->lock);
+	return handed;
+}
+
+/* Jobs without a stream, and those in the default one, are found by the current context. */
+static void go_on(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct moving *moving = &context->staging.started->moving;
+	CUcontext popped;
+	bool pushed = dtc_cuda_context_is_alive(context) &&
+		      !driver->CtxPushCurrent(context->handle);
+
+	moving->pump = pthread_self();
+	int status = finish(moving);
+	if (pushed)
+		driver->CtxPopCurrent(&popped);
+	report(context, status);
+}
+
+static void *run(void *arg)
+{
+	struct dtc_cuda_context *context = arg;
+
+	dtc_cuda_relax(&context->cuda->driver);
+	while (wait_for_job(&context->staging))
+		go_on(context);
+	return NULL;
+}
+
+/* The application's signals are the application's threads' business. */
+static bool start_thread(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int error = pthread_create(&staging->thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !error;
+}
+
+/* Whether there is a thread to leave jobs to. The caller has the stages. */
+static bool has_thread(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	if (!staging->started)
+		staging->started = dtc_alloc(context->cuda->context, sizeof(*staging->started));
+	if (staging->started && !staging->running)
+		staging->running = start_thread(context);
+	return staging->running;
+}
+
+void dtc_cuda_stages_end(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	if (staging->running) {
+		pthread_mutex_lock(&staging->lock);
+		staging->ending = true;
+		pthread_cond_broadcast(&staging->changed);
+		pthread_mutex_unlock(&staging->lock);
+		pthread_join(staging->thread, NULL);
+		staging->running = false;
+	}
+	dtc_free(context->cuda->context, staging->started);
+	staging->started = NULL;
+}
+
+/* Jobs shorter than this the caller ends itself if the device is not busy: a thread would come too late. */
+#define LEAVE_BYTES (UINT64_C(256) << 10)
+
+/*
+ * Another thread's default stream would be another one. And where there is but one processor, a caller who
+ * asks whether the job is done keeps the thread from it.
+ */
+static bool may_be_left(const struct dtc_job *job)
+{
+	cpu_set_t allowed;
+
+	if (job->on_stream ? (CUstream)job->stream == CU_STREAM_PER_THREAD
+			   : job->bytes < LEAVE_BYTES)
+		return false;
+	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+}
+
+static bool leave(struct dtc_cuda_context *context, const char *caller, struct dtc_event *event)
+{
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	if (!dtc_cuda_flag_take(context, NULL, event))
+		return false;
+	event->backend = &dtc_cuda_staged_backend;
+	event->caller = caller;
+	staging->started->event = *event;
+	pthread_mutex_lock(&staging->lock);
+	staging->handed = true;
+	pthread_cond_broadcast(&staging->changed);
+	pthread_mutex_unlock(&staging->lock);
+	return true;
+}
+
+/* The caller has the stages, and there is a thread. */
+static int start_pieces(const struct dtc_job *job, struct dtc_event *event,
+			struct dtc_cuda_context *context, dtc_cuda_keep_fn keep)
+{
+	struct dtc_cuda_started *started = context->staging.started;
+	struct dtc_cuda_pieces *pieces = keep(started->room, job);
+	struct moving *moving = &started->moving;
+
+	pieces->context = context;
+	begin(moving, pieces);
+	/* The order of a stream is that of the calls, which are made before this one returns. */
+	if (job->on_stream) {
+		moving->leave_ns = now_ns() + (job->bytes < LEAVE_BYTES ? IDLE_NS : 0);
+		move_together(moving);
+	}
+	if (!is_over(moving) && leave(context, job->caller, event))
+		return 0;
+	int status = finish(moving);
+	release(context);
+	return status;
+}
+
+int dtc_cuda_stages_start(const struct dtc_job *job, struct dtc_event *event,
+			  struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep)
+{
+	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	struct dtc_cuda_context *context;
+	int status = enter(job, &context);
+
 	if (!status)
-		status = move_pieces(pieces);
-	pthread_mutex_unlock(&pieces->context->staging);
-	dtc_cuda_unrelax(&cuda->driver, mode);
+		status = may_be_left(job) && has_thread(context)
+				 ? start_pieces(job, event, context, keep)
+				 : move_now(context, pieces);
+	dtc_cuda_unrelax(driver, mode);
+	return status;
+}
+
+int dtc_cuda_stages_test(struct dtc_event *event)
+{
+	struct dtc_cuda_context *context = event->owner;
+	struct dtc_cuda_staging *staging = &context->staging;
+
+	if (!dtc_cuda_flag_is_written(event))
+		return DTCONV_INPROGRESS;
+	pthread_mutex_lock(&staging->lock);
+	int status = staging->outcomes[event->slot];
+	if (status)
+		DTC_FAIL(context->cuda->context, status, "%s", staging->sentence);
+	pthread_mutex_unlock(&staging->lock);
+	dtc_cuda_flag_put(event);
 	return status;
 }

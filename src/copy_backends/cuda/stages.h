@@ -37,9 +37,26 @@ void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const c
 			 uint64_t piece_bytes, uint32_t part);
 
 /*
- * Move all pieces of the job, several of them under way at once. Blocks, because the processors' half has
- * nobody else to do it; after a failure nothing is in flight.
+ * Move all pieces of the job, several of them under way at once, and wait for them; after a failure nothing is
+ * in flight.
  */
 int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
+
+/* Room for what a started job's functions need. */
+#define DTC_CUDA_STAGES_ROOM 4096
+
+/* Writes a started job's pieces, and all that they need beyond the call, to the room. */
+typedef struct dtc_cuda_pieces *(*dtc_cuda_keep_fn)(void *room, const struct dtc_job *job);
+
+/*
+ * The same, but what can be left to a thread is left to it: then the job is in flight as @event after, with
+ * what @keep has written. @pieces are for a job that cannot.
+ */
+int dtc_cuda_stages_start(const struct dtc_job *job, struct dtc_event *event,
+			  struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep);
+int dtc_cuda_stages_test(struct dtc_event *event);
+
+/* End the thread; no job is in flight. */
+void dtc_cuda_stages_end(struct dtc_cuda_context *context);
 
 #endif

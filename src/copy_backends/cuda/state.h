@@ -48,6 +48,20 @@ struct dtc_cuda_flags {
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
 };
 
+/* Who has the pinned pieces, and the thread that goes on with started jobs. */
+struct dtc_cuda_staging {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool taken;  /* by a job */
+	bool handed; /* to the thread, which has not begun it */
+	bool running;
+	bool ending;
+	pthread_t thread;
+	struct dtc_cuda_started *started; /* NULL until the first one */
+	int outcomes[DTC_CUDA_FLAGS];     /* of started jobs, by their slots */
+	char sentence[DTC_ERROR_TEXT_MAX]; /* of the last one that failed */
+};
+
 struct dtc_cuda_context {
 	struct dtc_cuda_context *next;
 	struct dtc_cuda *cuda;
@@ -63,7 +77,7 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
-	pthread_mutex_t staging; /* held by the job that uses the pieces */
+	struct dtc_cuda_staging staging;
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
@@ -164,6 +178,8 @@ void dtc_cuda_flag_put(struct dtc_event *event);
 
 /* Have the stream write the event's flag after all that it has been given. */
 CUresult dtc_cuda_flag_write(const struct dtc_event *event);
+
+bool dtc_cuda_flag_is_written(const struct dtc_event *event);
 
 int dtc_cuda_event_test(struct dtc_event *event);
 int dtc_cuda_event_wait(struct dtc_event *event);
