@@ -31,6 +31,8 @@ struct dtconv_context;
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *
+ * staging_threads: so many together copy about as fast as the bus of an H200 (doc/performance.md).
+ *
  * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5). These, and no others,
  * a file may say for each name of devices apart.
  */
@@ -49,8 +51,10 @@ struct dtconv_context;
 	  "GB/s of a copy between a device and pinned memory")              \
 	X(device_pageable_rate, 12, 1, 1000000,                             \
 	  "GB/s of the driver's copy from ordinary memory to a device")     \
-	X(device_staged_rate, 8, 1, 1000000,                                \
-	  "GB/s between a device and ordinary memory through pinned pieces")
+	X(device_staged_rate, 25, 1, 1000000,                                \
+	  "GB/s between a device and ordinary memory through pinned pieces") \
+	X(staging_threads, 4, 1, 64,                                        \
+	  "most threads that copy between pinned pieces and ordinary memory")
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 

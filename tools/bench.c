@@ -70,7 +70,8 @@ static void print_help(void)
 	     "  --clock CLOCK      wall (default), or cpu: time of the processor, which stands still\n"
 	     "                     while other processes run; for machines that are busy\n"
 	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1;\n"
-	     "                     in mode threads one a processor)\n"
+	     "                     in mode threads one a processor, with --gpu what a\n"
+	     "                     context does by itself)\n"
 	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
 	     "\n"
 	     "Output:\n"
@@ -420,7 +421,7 @@ static void choose_threads(struct settings *s)
 	struct bench_options *o = &s->options;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (o->threads)
+	if (o->threads || o->gpu)
 		return;
 	o->threads = 1;
 	if (o->mode == BENCH_MODE_THREADS && processors > 1)

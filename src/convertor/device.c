@@ -97,6 +97,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .context = move->context,
 			       .type = move->type,
 			       .on_stream = move->placement.on_stream,
+			       .started = move->started,
 			       .stream = move->placement.stream,
 			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };

@@ -28,6 +28,7 @@ struct dtc_move {
 	size_t bytes; /* no more than the stream has left */
 	enum dtc_direction direction;
 	struct dtc_placement placement;
+	bool started; /* the caller does not wait for it at once */
 	const char *caller;
 };
 

@@ -537,7 +537,9 @@ static int start_next(struct dtconv_convertor *convertor, char *packed, size_t b
 
 	if (convertor->checksum.on || is_on_host(convertor, packed))
 		return move_next(convertor, packed, bytes, &operation->moved, caller);
-	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+	struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	move.started = true;
 	int status =
 		convertor->typed
 			? dtc_typed_device_start(convertor->typed, &move,

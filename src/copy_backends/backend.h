@@ -28,6 +28,7 @@ struct dtc_job {
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
+	bool started;   /* nobody waits for it at once */
 	void *stream;
 	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
 	const char *caller;

@@ -26,6 +26,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	cuda->context = context;
 	pthread_mutex_init(&cuda->lock, NULL);
 	dtc_gdr_init(&cuda->gdr);
+	dtc_cuda_crew_init(&cuda->crew);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
 	cuda->listener = dtc_cuda_ranges_open();
@@ -35,6 +36,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 static void destroy(struct dtc_cuda *cuda)
 {
 	dtc_cuda_contexts_close(cuda);
+	dtc_cuda_crew_end(&cuda->crew, cuda->context);
 	dtc_gdr_close(&cuda->gdr);
 	dtc_cuda_ranges_close(cuda->listener);
 	pthread_cond_destroy(&cuda->worker.work);

@@ -91,7 +91,7 @@ CUresult dtc_cuda_flag_write(const struct dtc_event *event)
 		CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-static bool is_written(const struct dtc_event *event)
+bool dtc_cuda_flag_is_written(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
 
@@ -138,7 +138,7 @@ int dtc_cuda_event_test(struct dtc_event *event)
 {
 	int status = DTCONV_INPROGRESS;
 
-	if (is_written(event)) {
+	if (dtc_cuda_flag_is_written(event)) {
 		status = 0;
 	} else if (now_ns() - event->looked_ns > PATIENCE_NS) {
 		status = ask_stream(event);

@@ -226,6 +226,20 @@ static double part_of_shape(const struct dtc_question *question)
 	}
 }
 
+/* Two streams wait for each other, and the copy engine starts behind a kernel. */
+#define RELAY_NS 8000.0
+
+static double inside_rate(const struct dtc_question *question)
+{
+	return (double)dtc_cuda_tuning(question)->device_rate * part_of(inside, question) *
+	       part_of_shape(question);
+}
+
+double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes)
+{
+	return RELAY_NS + (double)piece_bytes / inside_rate(question);
+}
+
 double dtc_cuda_kernel_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
@@ -234,22 +248,29 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 		return user_across_rate(question);
 	if (question->packed_kind != DTCONV_MEMORY_DEVICE)
 		return (double)tuning->device_bus_rate * part_of(packed_across, question);
-	return (double)tuning->device_rate * part_of(inside, question) *
-	       part_of_shape(question);
+	return inside_rate(question);
 }
 
 /* ---- through pinned pieces --------------------------------------------------------------- */
 
-/* What the processor's hop adds, before its bytes. */
-#define STAGED_NS 1000.0
+/* What one processor's hop adds, before its bytes, and several's: the first piece's way, and the last's. */
+#define STAGED_ALONE_NS    1000.0
+#define STAGED_TOGETHER_NS 15000.0
+
+/* What one processor reaches of what several do; several are for jobs of as many bytes. */
+#define STAGED_ALONE    0.45
+#define STAGED_TOGETHER (UINT64_C(512) << 10)
 
 /* The device's hop is a kernel where the user's blocks are its own, else one copy. */
 double dtc_cuda_staged_ns(const struct dtc_question *question)
 {
+	const struct dtc_threads *threads = &question->layout->program->context->threads;
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 	bool kernel = question->user_kind != DTCONV_MEMORY_HOST;
+	bool alone = threads->refused || threads->hook || question->bytes < STAGED_TOGETHER;
+	double rate = (double)tuning->device_staged_rate * (alone ? STAGED_ALONE : 1);
 	uint64_t call_ns = kernel ? tuning->device_launch_ns : tuning->device_copy_ns;
 
-	return (double)(tuning->device_wake_ns + call_ns) + STAGED_NS +
-	       (double)question->bytes / (double)tuning->device_staged_rate;
+	return (double)(tuning->device_wake_ns + call_ns) +
+	       (alone ? STAGED_ALONE_NS : STAGED_TOGETHER_NS) + (double)question->bytes / rate;
 }

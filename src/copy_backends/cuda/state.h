@@ -15,8 +15,10 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/relay.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
@@ -29,7 +31,7 @@
 #define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
-#define DTC_CUDA_STAGES 4
+#define DTC_CUDA_STAGES 8
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
 /* Memory that is lent to copies inside a device: it stays in the device's cache. */
@@ -49,6 +51,20 @@ struct dtc_cuda_flags {
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
 };
 
+/* Who has the pinned pieces, and the thread that goes on with started jobs. */
+struct dtc_cuda_staging {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool taken;  /* by a job */
+	bool handed; /* to the thread, which has not begun it */
+	bool running;
+	bool ending;
+	pthread_t thread;
+	struct dtc_cuda_started *started; /* NULL until the first one */
+	int outcomes[DTC_CUDA_FLAGS];     /* of started jobs, by their slots */
+	char sentence[DTC_ERROR_TEXT_MAX]; /* of the last one that failed */
+};
+
 struct dtc_cuda_context {
 	struct dtc_cuda_context *next;
 	struct dtc_cuda *cuda;
@@ -64,10 +80,11 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
-	pthread_mutex_t staging; /* held by the job that uses the pieces */
+	struct dtc_cuda_staging staging;
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	struct dtc_cuda_relay relay;
 	pthread_mutex_t lending;   /* held by who has the loan */
 	CUdeviceptr loan;          /* 0 until first used */
 };
@@ -101,6 +118,7 @@ struct dtc_cuda {
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
 	struct dtc_gdr gdr;
+	struct dtc_cuda_crew crew;
 	void *listener; /* to ranges, or NULL */
 	/* Whether all devices address registered memory as the process does. */
 	_Atomic enum dtc_cuda_answer shares_addresses;
@@ -177,6 +195,8 @@ void dtc_cuda_flag_put(struct dtc_event *event);
 
 /* Have the stream write the event's flag after all that it has been given. */
 CUresult dtc_cuda_flag_write(const struct dtc_event *event);
+
+bool dtc_cuda_flag_is_written(const struct dtc_event *event);
 
 int dtc_cuda_event_test(struct dtc_event *event);
 int dtc_cuda_event_wait(struct dtc_event *event);
