@@ -137,6 +137,39 @@ DTC_GPU_FN int dtc_gpu_less_f64(uint64_t a, uint64_t b)
 	return __longlong_as_double((long long)a) < __longlong_as_double((long long)b);
 }
 
+/* Floating point of 16 bits, alone and two at a time. */
+DTC_GPU_FN uint32_t dtc_gpu_load_f16(uint32_t half)
+{
+	float value;
+
+	asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)half));
+	return __float_as_uint(value);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_store_f16(uint32_t bits)
+{
+	unsigned short half;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(__uint_as_float(bits)));
+	return half;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_add_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t sum;
+
+	asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+	return sum;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t product;
+
+	asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+	return product;
+}
+
 /* ---- completion --------------------------------------------------------------------------- */
 
 DTC_GPU_FN void dtc_gpu_fence_system(void)
