@@ -183,6 +183,18 @@ DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 	return atomicInc((unsigned int *)counter, limit);
 }
 
+/* Fold @value into a word that other blocks fold theirs into. */
+DTC_GPU_FN void dtc_gpu_xor(uint64_t address, uint32_t value)
+{
+	atomicXor((unsigned int *)address, value);
+}
+
+/* What such a word holds; it is 0 after. */
+DTC_GPU_FN uint32_t dtc_gpu_take(uint64_t address)
+{
+	return atomicExch((unsigned int *)address, 0u);
+}
+
 DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)
 {
 	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");

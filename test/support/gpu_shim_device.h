@@ -245,6 +245,19 @@ static inline uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 	return before;
 }
 
+static inline void dtc_gpu_xor(uint64_t address, uint32_t value)
+{
+	dtc_gpu_store4(address, dtc_gpu_load4(address) ^ value);
+}
+
+static inline uint32_t dtc_gpu_take(uint64_t address)
+{
+	uint32_t value = dtc_gpu_load4(address);
+
+	dtc_gpu_store4(address, 0);
+	return value;
+}
+
 static inline void dtc_gpu_release(uint64_t flag, uint64_t value)
 {
 	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);

@@ -249,6 +249,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.query_memory = query_memory,
 	.lend = dtc_cuda_lend,
 	.submit_typed = dtc_cuda_submit_typed,
+	.submit_checksum = dtc_cuda_submit_checksum,
 	.describe = describe,
 	.close = close_vendor,
 };

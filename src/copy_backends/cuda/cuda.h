@@ -17,4 +17,8 @@ extern const struct dtc_vendor_ops dtc_cuda_vendor;
 /* typed.c */
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);
 
+/* checksum.c */
+int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
+			     struct dtc_event *event);
+
 #endif

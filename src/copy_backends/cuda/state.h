@@ -23,7 +23,7 @@
 
 /* Jobs in flight in one device context. */
 #define DTC_CUDA_FLAGS 512
-#define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
+#define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
 #define DTC_CUDA_STAGES 4
@@ -36,12 +36,13 @@ struct dtc_cuda;
 
 /*
  * Words of pinned memory that the device writes when a job is done. Behind them are as many for
- * faults: the same value there says that a number was too large for its narrower form.
+ * faults: the same value there says that a number was too large for its narrower form; and behind those as
+ * many for checksums.
  */
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */
-	CUdeviceptr counters;    /* one a slot: thread blocks that have finished */
+	CUdeviceptr counters; /* one a slot: thread blocks that have finished; then as many for checksums */
 	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
 };
