@@ -21,6 +21,7 @@ static const struct stream {
 	const char *representation;
 	enum dtconv_op op;
 	double of_copy, of_untyped; /* aimed at, of that engine's speed; 0: nothing */
+	unsigned flags;
 } rows[] = {
 #define DENSE_SWAP 0.6, 0
 #define DENSE_SUM  0.5, 0
@@ -31,33 +32,37 @@ static const struct stream {
 #define VEC64(type)  "resized(contiguous(8," type "),0,128)"
 #define RECORD       "struct([1,1,2],[0,8,16],[int,double,float])"
 #define TWO_OF_48    "resized(struct([3,2],[0,20],[float,float]),0,48)"
-	{ "swap_double", "double", "external32", DTCONV_OP_REPLACE, DENSE_SWAP },
-	{ "swap_int", "int", "external32", DTCONV_OP_REPLACE, DENSE_SWAP },
-	{ "swap_float16", "float16", "external32", DTCONV_OP_REPLACE, DENSE_SWAP },
-	{ "swap_vec8", VEC8("double"), "s390x", DTCONV_OP_REPLACE, SWAP },
-	{ "swap_vec64", VEC64("double"), "external32", DTCONV_OP_REPLACE, SWAP },
-	{ "swap_20of48", TWO_OF_48, "external32", DTCONV_OP_REPLACE, SWAP },
-	{ "swap_struct", RECORD, "s390x", DTCONV_OP_REPLACE, SWAP },
-	{ "swap_8of17", "resized(double,0,17)", "external32", DTCONV_OP_REPLACE, SWAP },
-	{ "sum_int32", "int32", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_int64", "int64", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_float", "float", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_double", "double", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_float16", "float16", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_bfloat16", "bfloat16", "native", DTCONV_OP_SUM, DENSE_SUM },
-	{ "prod_complex", "c_double_complex", "native", DTCONV_OP_PROD, DENSE_SUM },
-	{ "prod_float", "float", "native", DTCONV_OP_PROD, DENSE_SUM },
-	{ "max_int8", "int8", "native", DTCONV_OP_MAX, DENSE_SUM },
-	{ "max_double", "double", "native", DTCONV_OP_MAX, DENSE_SUM },
-	{ "band_int32", "int32", "native", DTCONV_OP_BAND, DENSE_SUM },
-	{ "minloc_2int", "2int", "native", DTCONV_OP_MINLOC, DENSE_SUM },
-	{ "minloc_double", "double_int", "native", DTCONV_OP_MINLOC, SUM },
-	{ "sum_swap", "double", "external32", DTCONV_OP_SUM, DENSE_SUM },
-	{ "sum_vec8", VEC8("double"), "native", DTCONV_OP_SUM, SUM },
-	{ "sum_vec64", VEC64("double"), "native", DTCONV_OP_SUM, SUM },
-	{ "sum_20of48", TWO_OF_48, "native", DTCONV_OP_SUM, SUM },
-	{ "sum_struct", RECORD, "native", DTCONV_OP_SUM, SUM },
-	{ "sum_8of17", "resized(double,0,17)", "native", DTCONV_OP_SUM, SUM },
+	{ "swap_double", "double", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
+	{ "swap_int", "int", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
+	{ "swap_float16", "float16", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
+	{ "swap_vec8", VEC8("double"), "s390x", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "swap_vec64", VEC64("double"), "external32", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "swap_20of48", TWO_OF_48, "external32", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "swap_struct", RECORD, "s390x", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "swap_8of17", "resized(double,0,17)", "external32", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "sum_int32", "int32", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_int64", "int64", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_float", "float", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_double", "double", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_float16", "float16", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_bfloat16", "bfloat16", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "prod_complex", "c_double_complex", "native", DTCONV_OP_PROD, DENSE_SUM, 0 },
+	{ "prod_float", "float", "native", DTCONV_OP_PROD, DENSE_SUM, 0 },
+	{ "max_int8", "int8", "native", DTCONV_OP_MAX, DENSE_SUM, 0 },
+	{ "max_double", "double", "native", DTCONV_OP_MAX, DENSE_SUM, 0 },
+	{ "band_int32", "int32", "native", DTCONV_OP_BAND, DENSE_SUM, 0 },
+	{ "minloc_2int", "2int", "native", DTCONV_OP_MINLOC, DENSE_SUM, 0 },
+	{ "minloc_double", "double_int", "native", DTCONV_OP_MINLOC, SUM, 0 },
+	{ "sum_swap", "double", "external32", DTCONV_OP_SUM, DENSE_SUM, 0 },
+	{ "sum_vec8", VEC8("double"), "native", DTCONV_OP_SUM, SUM, 0 },
+	{ "sum_vec64", VEC64("double"), "native", DTCONV_OP_SUM, SUM, 0 },
+	{ "sum_20of48", TWO_OF_48, "native", DTCONV_OP_SUM, SUM, 0 },
+	{ "sum_struct", RECORD, "native", DTCONV_OP_SUM, SUM, 0 },
+	{ "sum_8of17", "resized(double,0,17)", "native", DTCONV_OP_SUM, SUM, 0 },
+	{ "crc_double", "double", "native", DTCONV_OP_REPLACE, 0, 0,
+	  DTCONV_CONVERTOR_CRC32C },
+	{ "crc_vec8", VEC8("double"), "native", DTCONV_OP_REPLACE, 0, 0,
+	  DTCONV_CONVERTOR_CRC32C },
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -132,10 +137,25 @@ static bool move_on_device(struct engine *e, struct way *w, enum bench_op op,
 	       gpu_copy(w->gpu, j->packed, w->packed, j->packed_bytes);
 }
 
-static int compare(struct engine *e, const struct judgement *j)
+/* The first move since the convertor was configured. */
+static bool has_right_sum(const struct way *w, enum bench_op op, const struct judgement *j)
+{
+	uint32_t crc;
+
+	return !(w->params->flags & DTCONV_CONVERTOR_CRC32C) ||
+	       (!dtconv_convertor_crc32c(w->convertors[op], &crc) &&
+		crc == dtconv_crc32c(0, j->host_packed, j->packed_bytes));
+}
+
+static int compare(struct engine *e, const struct way *w, enum bench_op op,
+		   const struct judgement *j)
 {
 	size_t bytes = j->user_bytes + j->packed_bytes, at = 0;
 
+	if (!has_right_sum(w, op, j)) {
+		engine_problem(e, "the checksum is not the host's");
+		return -1;
+	}
 	if (!memcmp(j->user, j->host_user, bytes))
 		return 0;
 	while (j->user[at] == j->host_user[at])
@@ -160,7 +180,7 @@ static int judge(struct engine *e, struct way *w, enum bench_op op)
 		failed = -1;
 	}
 	if (!failed)
-		failed = compare(e, &j);
+		failed = compare(e, w, op, &j);
 	free(j.user);
 	return failed;
 }
@@ -207,8 +227,8 @@ static void print_typed(const struct results *rs, size_t from)
 		print_number(row->of_untyped, 6, 2);
 		putchar('\n');
 	}
-	printf("(the device's clock; swap: in bytes' other order; what else is called is computed while unpacking,\n"
-	       " which moves 1.5 x the bytes of a copy; untyped: the same layout as it is)\n");
+	printf("(the device's clock; swap: in bytes' other order; crc: with a checksum; what else is called is computed while\n"
+	       " unpacking, which moves 1.5 x the bytes of a copy; untyped: the same layout as it is)\n");
 }
 
 /* ---- measuring ------------------------------------------------------------------------- */
@@ -262,7 +282,8 @@ static void ask(struct session *s, const struct stream *row, size_t bytes)
 	struct dtconv_representation representation;
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.representation = &representation,
-							.op = row->op };
+							.op = row->op,
+							.flags = row->flags };
 	if (dtconv_representation_find(row->representation, &representation))
 		return;
 	options.ops[BENCH_PACK] &= row->op == DTCONV_OP_REPLACE;

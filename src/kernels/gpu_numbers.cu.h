@@ -402,6 +402,33 @@ DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_combine(uint32_t combination, uint
 	return b;
 }
 
+/* The same for the first @bytes, 8 at most. */
+DTC_GPU_CALLED uint64_t dtc_gpu_combine_short(uint32_t combination, uint32_t kind,
+					      uint32_t bytes, uint64_t a, uint64_t b)
+{
+	const uint32_t x[2] = { (uint32_t)a, (uint32_t)(a >> 32) };
+	uint32_t y[2] = { (uint32_t)b, (uint32_t)(b >> 32) };
+
+	if (combination >= DTC_GPU_BAND) {
+		y[0] = dtc_gpu_combine_bits(combination, x[0], y[0]);
+		y[1] = dtc_gpu_combine_bits(combination, x[1], y[1]);
+	} else if (kind == DTC_GPU_I64 || kind == DTC_GPU_U64 || kind == DTC_GPU_F64 ||
+		   kind == DTC_GPU_C32) {
+		dtc_gpu_combine_pair(combination, kind, x, y);
+	} else {
+		DTC_GPU_NO_UNROLL
+		for (uint32_t at = 0; at < bytes; at += 4) {
+			uint32_t word = dtc_gpu_combine_word(combination, kind,
+							     at ? x[1] : x[0],
+							     at ? y[1] : y[0]);
+
+			y[0] = at ? y[0] : word;
+			y[1] = at ? word : y[1];
+		}
+	}
+	return dtc_gpu_pair(y);
+}
+
 /* ---- order ------------------------------------------------------------------------------------- */
 
 DTC_GPU_FN int dtc_gpu_is_less_small(uint32_t kind, uint32_t bits, uint32_t a, uint32_t b)

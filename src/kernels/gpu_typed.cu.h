@@ -181,10 +181,16 @@ DTC_GPU_FN void dtc_gpu_fetch_loose(uint64_t address, uint32_t bytes,
 }
 
 /* Behind the cell is anything. */
-DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_loose_value(const struct dtc_gpu_loose *loose)
+DTC_GPU_FN uint64_t dtc_gpu_loose_bits(const struct dtc_gpu_loose *loose)
 {
 	uint32_t bits = 8 * loose->offset;
-	uint64_t all = bits ? loose->low >> bits | loose->high << (64 - bits) : loose->low;
+
+	return bits ? loose->low >> bits | loose->high << (64 - bits) : loose->low;
+}
+
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_loose_value(const struct dtc_gpu_loose *loose)
+{
+	uint64_t all = dtc_gpu_loose_bits(loose);
 	struct dtc_gpu_bytes16 value = { { (uint32_t)all, (uint32_t)(all >> 32), 0, 0 } };
 
 	return value;
@@ -315,9 +321,12 @@ DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
 
 			dtc_gpu_decode_number(&cell[k].number, &value, &fits);
 			if (combination != DTC_GPU_REPLACE)
-				value = dtc_gpu_combine(combination, cell[k].number.kind,
-							value,
-							dtc_gpu_loose_value(&user[k]));
+				dtc_gpu_set_pair(value.w,
+						 dtc_gpu_combine_short(
+							 combination, cell[k].number.kind,
+							 cell[k].number.native_bytes,
+							 dtc_gpu_pair(value.w),
+							 dtc_gpu_loose_bits(&user[k])));
 			if (fits)
 				dtc_gpu_store_loose(cell[k].user,
 						    cell[k].number.native_bytes, &value);
@@ -486,27 +495,58 @@ struct dtc_gpu_couple_at {
 	uint64_t packed, packed_index;
 };
 
-/* Behind each other, or each found by a walk. */
-DTC_GPU_FN void dtc_gpu_find_couple(const struct dtc_gpu_units_params *p, uint64_t unit,
-				    struct dtc_gpu_couple_at *found)
+/* Two at a time: as many loads as registers hold. */
+#define DTC_GPU_COUPLES 2u
+
+/* Behind each other in a nest. */
+DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p, uint64_t first,
+				       const uint32_t ahead[],
+				       struct dtc_gpu_couple_at found[])
 {
-	uint32_t value_bytes = p->nodes[0].number.native_bytes;
-	uint64_t bytes = p->nodes[0].native_bytes;
+	struct dtc_gpu_place place[DTC_GPU_COUPLES];
+	struct dtc_gpu_start start;
 
-	found->packed = p->packed + unit * p->nodes[0].wire_bytes;
-	found->packed_index = found->packed + p->nodes[0].number.wire_bytes;
+	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
+	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_COUPLES, ahead, place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+		found[k].user = place[k].address +
+				(uint64_t)place[k].index * (uint32_t)p->nodes[0].native_bytes;
+		found[k].user_index = found[k].user + p->nodes[0].number.native_bytes;
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p, uint64_t unit,
+				       struct dtc_gpu_couple_at *found)
+{
+	uint64_t native = unit * p->nodes[0].native_bytes;
+
+	found->user = dtc_gpu_walk_to(&p->walk, native).address;
+	found->user_index =
+		dtc_gpu_walk_to(&p->walk, native + p->nodes[0].number.native_bytes).address;
+}
+
+/* The couples that are @ahead of the @first. */
+DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint64_t first,
+				     const uint32_t ahead[],
+				     struct dtc_gpu_couple_at found[])
+{
 	if (p->nest.dim_count) {
-		struct dtc_gpu_start start;
-
-		dtc_gpu_split(&p->nest, unit, DTC_GPU_PLAIN, &start);
-		struct dtc_gpu_place place =
-			dtc_gpu_locate(&p->nest, &start, 0, DTC_GPU_PLAIN);
-		found->user = place.address + place.index * bytes;
-		found->user_index = found->user + value_bytes;
+		dtc_gpu_locate_couples(p, first, ahead, found);
 	} else {
-		found->user = dtc_gpu_walk_to(&p->walk, unit * bytes).address;
-		found->user_index =
-			dtc_gpu_walk_to(&p->walk, unit * bytes + value_bytes).address;
+		DTC_GPU_NO_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+			struct dtc_gpu_couple_at at;
+
+			dtc_gpu_walk_to_couple(p, first + (k ? ahead[1] : ahead[0]), &at);
+			found[0] = k ? found[0] : at;
+			found[1] = k ? at : found[1];
+		}
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+		found[k].packed = p->packed + (first + ahead[k]) * p->nodes[0].wire_bytes;
+		found[k].packed_index = found[k].packed + p->nodes[0].number.wire_bytes;
 	}
 }
 
@@ -561,40 +601,30 @@ DTC_GPU_FN void dtc_gpu_unpack_couple(const struct dtc_gpu_units_params *p,
 
 /* Numbers of 16 bytes. */
 DTC_GPU_FN void dtc_gpu_unpack_long_couple(const struct dtc_gpu_units_params *p,
-					   uint64_t unit)
+					   const struct dtc_gpu_couple_at *at)
 {
 	const struct dtc_gpu_number *value = &p->nodes[0].number,
 				    *index = &p->nodes[1].number;
 	struct dtc_gpu_couple incoming, target;
-	struct dtc_gpu_couple_at at;
 
-	dtc_gpu_find_couple(p, unit, &at);
-	incoming.value = dtc_gpu_load_number(at.packed, value->wire_bytes);
-	incoming.index = dtc_gpu_load_number(at.packed_index, index->wire_bytes);
-	target.value = dtc_gpu_load_number(at.user, value->native_bytes);
-	target.index = dtc_gpu_load_number(at.user_index, index->native_bytes);
+	incoming.value = dtc_gpu_load_number(at->packed, value->wire_bytes);
+	incoming.index = dtc_gpu_load_number(at->packed_index, index->wire_bytes);
+	target.value = dtc_gpu_load_number(at->user, value->native_bytes);
+	target.index = dtc_gpu_load_number(at->user_index, index->native_bytes);
 	if (!dtc_gpu_decide_couple(p, &incoming, &target))
 		return;
-	dtc_gpu_store_number(at.user, value->native_bytes, incoming.value);
-	dtc_gpu_store_number(at.user_index, index->native_bytes, incoming.index);
+	dtc_gpu_store_number(at->user, value->native_bytes, incoming.value);
+	dtc_gpu_store_number(at->user_index, index->native_bytes, incoming.index);
 }
 
-/* Two at a time: as many loads as registers hold. */
-#define DTC_GPU_COUPLES 2u
-
-DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p, uint64_t unit)
+DTC_GPU_FN void dtc_gpu_unpack_short_couples(const struct dtc_gpu_units_params *p,
+					     const struct dtc_gpu_couple_at at[],
+					     uint64_t left)
 {
 	const struct dtc_gpu_number *value = &p->nodes[0].number,
 				    *index = &p->nodes[1].number;
 	struct dtc_gpu_loose_couple arrived[DTC_GPU_COUPLES], there[DTC_GPU_COUPLES];
-	struct dtc_gpu_couple_at at[DTC_GPU_COUPLES];
 
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
-		uint64_t ahead = k * DTC_GPU_BLOCK;
-
-		dtc_gpu_find_couple(p, unit + (ahead < p->end - unit ? ahead : 0), &at[k]);
-	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
 		dtc_gpu_fetch_couple(at[k].packed, value->wire_bytes, at[k].packed_index,
@@ -604,28 +634,44 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p, uin
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
-		if (k * DTC_GPU_BLOCK < p->end - unit)
+		if (k * DTC_GPU_BLOCK < left)
 			dtc_gpu_unpack_couple(p, &at[k], &arrived[k], &there[k]);
+}
+
+/* A thread's next couples, from the tile's @first on. */
+DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p, uint64_t first,
+				       uint32_t thread)
+{
+	uint64_t left = p->end > first + thread ? p->end - first - thread : 0;
+	struct dtc_gpu_couple_at at[DTC_GPU_COUPLES];
+	uint32_t ahead[DTC_GPU_COUPLES];
+
+	if (!left)
+		return;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
+		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_find_couples(p, first, ahead, at);
+	if (!p->couples_are_long) {
+		dtc_gpu_unpack_short_couples(p, at, left);
+		return;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_unpack_long_couple(p, &at[k]);
 }
 
 DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
-	uint64_t unit = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK) +
-			at.thread;
+	const uint32_t step = DTC_GPU_COUPLES * DTC_GPU_BLOCK;
+	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
 
 	(void)shared;
-	if (p->couples_are_long) {
-		DTC_GPU_NO_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_UNITS && unit < p->end;
-		     k++, unit += DTC_GPU_BLOCK)
-			dtc_gpu_unpack_long_couple(p, unit);
-		return;
-	}
 	DTC_GPU_NO_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_UNITS && unit < p->end;
-	     k += DTC_GPU_COUPLES, unit += DTC_GPU_COUPLES * DTC_GPU_BLOCK)
-		dtc_gpu_unpack_couples(p, unit);
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k += DTC_GPU_COUPLES, first += step)
+		dtc_gpu_unpack_couples(p, first, at.thread);
 }
 
 #endif
