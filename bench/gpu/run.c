@@ -115,7 +115,7 @@ static void time_field(struct session *s, const struct bench_case *c, enum bench
 		struct way *w = way_of(field->engines[i]);
 
 		w->device_clock = clock == RUN_DEVICE;
-		if (clock == RUN_WALL || w->ops->queue)
+		if (clock == RUN_WALL || w->ops->queue || w->ops->timed)
 			timed.engines[timed.count++] = field->engines[i];
 	}
 	if (timed.count)
@@ -146,7 +146,9 @@ static void do_operation(struct session *s, struct verify *v, const struct bench
 
 static bool takes_part(const struct engine *e, const struct bench_case *c)
 {
-	return !e->absent && (strcmp(e->name, "copy2d") != 0 || c->block);
+	bool strided = !strcmp(e->name, "copy2d") || !strcmp(e->name, "torch");
+
+	return !e->absent && (!strided || c->block);
 }
 
 static void prepare_field(struct session *s, const struct bench_case *c,
