@@ -26,12 +26,12 @@ static const struct stream {
 #define DENSE_SWAP 0.6, 0
 #define DENSE_SUM  0.5, 0
 /* A copy moves each byte twice, an operation three times. */
-#define SWAP 0, 0.8
-#define SUM  0, 0.53
-#define VEC8(type)   "resized(" type ",0,16)"
-#define VEC64(type)  "resized(contiguous(8," type "),0,128)"
-#define RECORD       "struct([1,1,2],[0,8,16],[int,double,float])"
-#define TWO_OF_48    "resized(struct([3,2],[0,20],[float,float]),0,48)"
+#define SWAP        0, 0.8
+#define SUM         0, 0.53
+#define VEC8(type)  "resized(" type ",0,16)"
+#define VEC64(type) "resized(contiguous(8," type "),0,128)"
+#define RECORD      "struct([1,1,2],[0,8,16],[int,double,float])"
+#define TWO_OF_48   "resized(struct([3,2],[0,20],[float,float]),0,48)"
 	{ "swap_double", "double", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
 	{ "swap_int", "int", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
 	{ "swap_float16", "float16", "external32", DTCONV_OP_REPLACE, DENSE_SWAP, 0 },
@@ -39,7 +39,8 @@ static const struct stream {
 	{ "swap_vec64", VEC64("double"), "external32", DTCONV_OP_REPLACE, SWAP, 0 },
 	{ "swap_20of48", TWO_OF_48, "external32", DTCONV_OP_REPLACE, SWAP, 0 },
 	{ "swap_struct", RECORD, "s390x", DTCONV_OP_REPLACE, SWAP, 0 },
-	{ "swap_8of17", "resized(double,0,17)", "external32", DTCONV_OP_REPLACE, SWAP, 0 },
+	{ "swap_8of17", "resized(double,0,17)", "external32", DTCONV_OP_REPLACE, SWAP,
+	  0 },
 	{ "sum_int32", "int32", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
 	{ "sum_int64", "int64", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
 	{ "sum_float", "float", "native", DTCONV_OP_SUM, DENSE_SUM, 0 },
@@ -89,7 +90,7 @@ static void fill(unsigned char *memory, size_t bytes)
 
 /* Memory of the host for a judgement: the arena's user bytes and packed ones, twice. */
 struct judgement {
-	unsigned char *user, *packed;         /* what the engine finds, then what it made */
+	unsigned char *user, *packed; /* what the engine finds, then what it made */
 	unsigned char *host_user, *host_packed; /* the same by the host's engine */
 	size_t user_bytes, packed_bytes, origin;
 };
@@ -138,7 +139,8 @@ static bool move_on_device(struct engine *e, struct way *w, enum bench_op op,
 }
 
 /* The first move since the convertor was configured. */
-static bool has_right_sum(const struct way *w, enum bench_op op, const struct judgement *j)
+static bool has_right_sum(const struct way *w, enum bench_op op,
+			  const struct judgement *j)
 {
 	uint32_t crc;
 
@@ -211,8 +213,8 @@ static const struct stream *row_of(const struct result *r)
 
 static void print_typed(const struct results *rs, size_t from)
 {
-	printf("\n%-14s %10s %-6s %9s %8s %6s %10s %6s\n", "typed", "bytes", "op",
-	       "GB/s", "x copy", "aim", "x untyped", "aim");
+	printf("\n%-14s %10s %-6s %9s %8s %6s %10s %6s\n", "typed", "bytes", "op", "GB/s",
+	       "x copy", "aim", "x untyped", "aim");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 		const struct stream *row = row_of(r);

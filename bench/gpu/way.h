@@ -46,7 +46,8 @@ struct way {
 	struct dtconv_convertor *convertors[2];
 	CUDA_MEMCPY2D copies[2];
 	CUgraphExec graphs[2];
-	const struct dtconv_convertor_params *params; /* of convertors; NULL: as they are */
+	const struct dtconv_convertor_params
+		*params; /* of convertors; NULL: as they are */
 	/* Judge it in place of the oracle, which knows only bytes as they are; NULL: let that. */
 	int (*judge)(struct engine *engine, struct way *way, enum bench_op op);
 	struct bar *bar;     /* of bar.c */

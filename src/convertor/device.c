@@ -183,7 +183,8 @@ int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction directio
 				      .user = packed,
 				      .packed = buffer,
 				      .bytes = bytes,
-				      .direction = direction == DTC_PACK ? DTC_UNPACK : DTC_PACK,
+				      .direction = direction == DTC_PACK ? DTC_UNPACK
+									 : DTC_PACK,
 				      .placement = placement,
 				      .caller = move->caller };
 	return dtc_device_move(&row, &moved);

@@ -59,7 +59,8 @@ static int sum_pieces(struct dtc_summing *summing, const struct dtc_move *move,
 		status = dtc_device_copy_row(move, DTC_UNPACK, packed + done, buffer,
 					     piece);
 		if (!status)
-			dtc_checksum_add(summing->checksum, position + done, buffer, piece);
+			dtc_checksum_add(summing->checksum, position + done, buffer,
+					 piece);
 	}
 	dtc_free(move->context, buffer);
 	return status;
@@ -90,8 +91,8 @@ static int sum_span(struct dtc_summing *summing, const struct dtc_move *move,
 	if (status == DTCONV_ERR_LIMIT)
 		return sum_by_processor(summing, move, job, position, moving);
 	summing->position = position;
-	summing->packed = (uint64_t)(uintptr_t)job->packed +
-			  (uint64_t)job->packed_memory.shift;
+	summing->packed =
+		(uint64_t)(uintptr_t)job->packed + (uint64_t)job->packed_memory.shift;
 	summing->bytes = status ? 0 : job->bytes;
 	return status;
 }

@@ -93,11 +93,12 @@ static bool add_run(const struct period *period, uint32_t counts[], int64_t disp
 
 		dtc_gpu_units_run_at(period->job->units,
 				     period->start.native + packed + done, &run);
-		uint64_t count = DTC_MIN(run.count, (bytes - done) / run.number->native_bytes);
+		uint64_t count =
+			DTC_MIN(run.count, (bytes - done) / run.number->native_bytes);
 
-		if (!count || !add_row(period->params, counts, disp + (int64_t)done,
-				       run.place.wire - period->start.wire, run.number,
-				       count))
+		if (!count ||
+		    !add_row(period->params, counts, disp + (int64_t)done,
+			     run.place.wire - period->start.wire, run.number, count))
 			return false;
 		done += count * run.number->native_bytes;
 	}
@@ -173,8 +174,9 @@ static bool find_cell(const struct dtc_gpu_cells_params *params, uint64_t wire,
 }
 
 /* The number of the cell that begins at @place, in the shape's stream. */
-static bool number_cell(const struct period *period, const struct dtc_gpu_unit_place *place,
-			uint64_t cells, uint64_t *number)
+static bool number_cell(const struct period *period,
+			const struct dtc_gpu_unit_place *place, uint64_t cells,
+			uint64_t *number)
 {
 	uint64_t wire = place->wire - period->start.wire;
 	uint64_t periods = wire / period->params->wire_bytes;
@@ -222,14 +224,16 @@ static void split_block(struct dtc_gpu_shape *shape, uint64_t trip, uint64_t bef
 		shape->user -= before;
 		shape->begin += before;
 		shape->end += before;
-		shape->leaf_bytes = dtc_divide_up(shape->leaf_bytes + before, trip) * trip;
+		shape->leaf_bytes =
+			dtc_divide_up(shape->leaf_bytes + before, trip) * trip;
 	} else if (before || shape->leaf_bytes % trip ||
 		   shape->loop_count == DTC_ARRAY_LENGTH(shape->loops)) {
 		return;
 	}
 	memmove(&shape->loops[1], &shape->loops[0],
 		shape->loop_count * sizeof(shape->loops[0]));
-	shape->loops[0] = (struct dtc_gpu_loop){ shape->leaf_bytes / trip, (int64_t)trip };
+	shape->loops[0] =
+		(struct dtc_gpu_loop){ shape->leaf_bytes / trip, (int64_t)trip };
 	shape->loop_count++;
 	shape->leaf_bytes = trip;
 }
@@ -242,8 +246,7 @@ static bool find_period(const struct dtc_gpu_typed_job *job, struct dtc_gpu_shap
 
 	if (trip && shape->leaf == DTC_GPU_LEAF_BLOCK)
 		split_block(shape, trip, first - start);
-	return (trip && shape->leaf_bytes % trip == 0) ||
-	       shape->end <= shape->leaf_bytes;
+	return (trip && shape->leaf_bytes % trip == 0) || shape->end <= shape->leaf_bytes;
 }
 
 static bool plan_periods(const struct dtc_gpu_typed_job *job, struct dtc_gpu_shape *shape,
@@ -292,8 +295,8 @@ uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,
 	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_cells_pack
 							: DTC_GPU_cells_unpack;
 	if (params->row_count)
-		launch->shared_bytes =
-			params->nest.dims[0].count * (uint32_t)sizeof(struct dtc_gpu_cell);
+		launch->shared_bytes = params->nest.dims[0].count *
+				       (uint32_t)sizeof(struct dtc_gpu_cell);
 	return dtc_divide_up(params->nest.end - params->nest.begin,
 			     DTC_GPU_THREAD_CELLS * DTC_GPU_BLOCK);
 }

@@ -59,7 +59,8 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_step(const uint32_t *table, uint32_t crc, uint32
 	crc ^= low;
 	return dtc_gpu_crc_entry(table, 7, crc) ^ dtc_gpu_crc_entry(table, 6, crc >> 8) ^
 	       dtc_gpu_crc_entry(table, 5, crc >> 16) ^
-	       dtc_gpu_crc_entry(table, 4, crc >> 24) ^ dtc_gpu_crc_entry(table, 3, high) ^
+	       dtc_gpu_crc_entry(table, 4, crc >> 24) ^
+	       dtc_gpu_crc_entry(table, 3, high) ^
 	       dtc_gpu_crc_entry(table, 2, high >> 8) ^
 	       dtc_gpu_crc_entry(table, 1, high >> 16) ^
 	       dtc_gpu_crc_entry(table, 0, high >> 24);

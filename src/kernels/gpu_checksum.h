@@ -14,7 +14,7 @@ struct dtc_gpu_checksum_job {
 	uint64_t packed; /* device's address */
 	uint64_t bytes;
 	uint64_t counter; /* address of two words of 32 bits, 0 between launches */
-	uint64_t result;  /* address of the 64-bit word that it goes to, before the flag */
+	uint64_t result; /* address of the 64-bit word that it goes to, before the flag */
 };
 
 /* Plan it; DTCONV_ERR_UNSUPPORTED for no bytes. The flag is set afterwards, as for any launch. */

@@ -150,8 +150,8 @@ DTC_GPU_FN int dtc_gpu_is_signed(uint32_t kind)
 }
 
 /* Halves: both of a word. */
-DTC_GPU_FN uint32_t dtc_gpu_combine_halves(uint32_t combination, uint32_t kind, uint32_t a,
-					   uint32_t b)
+DTC_GPU_FN uint32_t dtc_gpu_combine_halves(uint32_t combination, uint32_t kind,
+					   uint32_t a, uint32_t b)
 {
 	if (kind == DTC_GPU_F16 && combination == DTC_GPU_SUM)
 		return dtc_gpu_add_f16x2(a, b);
@@ -182,7 +182,8 @@ DTC_GPU_FN uint32_t dtc_gpu_add_lanes(uint32_t tops, uint32_t a, uint32_t b)
 }
 
 /* The highest bit of every lane in which a < b. */
-DTC_GPU_FN uint32_t dtc_gpu_less_lanes(uint32_t tops, int is_signed, uint32_t a, uint32_t b)
+DTC_GPU_FN uint32_t dtc_gpu_less_lanes(uint32_t tops, int is_signed, uint32_t a,
+				       uint32_t b)
 {
 	uint32_t sign = is_signed ? tops : 0;
 	uint32_t x = a ^ sign, y = b ^ sign;
@@ -229,7 +230,8 @@ DTC_GPU_FN uint32_t dtc_gpu_combine_lanes(uint32_t combination, int is_signed,
 		return dtc_gpu_multiply_lanes(bits, a, b);
 	if (combination >= DTC_GPU_LAND)
 		return dtc_gpu_logical_lanes(combination, tops, bits, a, b);
-	uint32_t less = dtc_gpu_fill_lanes(dtc_gpu_less_lanes(tops, is_signed, a, b), bits);
+	uint32_t less =
+		dtc_gpu_fill_lanes(dtc_gpu_less_lanes(tops, is_signed, a, b), bits);
 	uint32_t taken = combination == DTC_GPU_MIN ? less : ~less;
 
 	return (a & taken) | (b & ~taken);
@@ -418,9 +420,8 @@ DTC_GPU_CALLED uint64_t dtc_gpu_combine_short(uint32_t combination, uint32_t kin
 	} else {
 		DTC_GPU_NO_UNROLL
 		for (uint32_t at = 0; at < bytes; at += 4) {
-			uint32_t word = dtc_gpu_combine_word(combination, kind,
-							     at ? x[1] : x[0],
-							     at ? y[1] : y[0]);
+			uint32_t word = dtc_gpu_combine_word(
+				combination, kind, at ? x[1] : x[0], at ? y[1] : y[0]);
 
 			y[0] = at ? y[0] : word;
 			y[1] = at ? word : y[1];

@@ -349,7 +349,7 @@ struct dtc_gpu_numbers_params {
 };
 
 /* Cells of a thread, DTC_GPU_BLOCK apart; the longest cell; the most in a period. */
-#define DTC_GPU_THREAD_CELLS        4u
+#define DTC_GPU_THREAD_CELLS 4u
 #define DTC_GPU_CELL_BYTES   8u
 #define DTC_GPU_PERIOD_CELLS 1024u
 
@@ -391,20 +391,24 @@ struct dtc_gpu_cells_params {
 #define DTC_GPU_CRC_SHARED_BYTES ((DTC_GPU_CRC_ROWS * 256 + DTC_GPU_BLOCK) * 4)
 
 struct dtc_gpu_crc_constants {
-	uint32_t rows[DTC_GPU_CRC_ROWS][8]; /* of every table the entries 1, 2, 4, 8 ... */
-	uint32_t threads[16]; /* factors to the end of 16 threads' pieces, by the place among them */
-	uint32_t groups[16];  /* and on to the tile's end, by 16 threads' place */
+	uint32_t rows[DTC_GPU_CRC_ROWS]
+		     [8]; /* of every table the entries 1, 2, 4, 8 ... */
+	uint32_t threads
+		[16]; /* factors to the end of 16 threads' pieces, by the place among them */
+	uint32_t groups[16]; /* and on to the tile's end, by 16 threads' place */
 };
 
 struct dtc_gpu_crc_params {
 	struct dtc_gpu_done done;
 	uint64_t begin;   /* address of the 16-byte word that holds the first byte */
 	uint64_t skipped; /* bytes of the first blocks' tiles before that */
-	uint64_t counter; /* address of two words of 32 bits, 0 between launches: blocks, and their sum */
-	uint64_t result;  /* address of a 64-bit word */
-	uint32_t tiles;   /* of a block */
-	uint32_t head;    /* bytes of the first word before the first byte */
-	uint32_t tail;    /* bytes of the last word behind the last byte; they count as zeros */
+	uint64_t
+		counter; /* address of two words of 32 bits, 0 between launches: blocks, and their sum */
+	uint64_t result; /* address of a 64-bit word */
+	uint32_t tiles;  /* of a block */
+	uint32_t head;   /* bytes of the first word before the first byte */
+	uint32_t
+		tail; /* bytes of the last word behind the last byte; they count as zeros */
 	uint32_t reserved;
 	uint32_t blocks[DTC_GPU_CRC_BLOCKS_LOG]; /* factors over 1, 2, 4 ... blocks */
 	struct dtc_gpu_crc_constants constants;

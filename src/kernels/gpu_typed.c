@@ -518,8 +518,8 @@ static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch
 	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack
 			 : job->job.direction == DTC_PACK ? DTC_GPU_units_pack
 							  : DTC_GPU_units_unpack;
-	*tiles = dtc_divide_up(params->end - params->begin,
-			       DTC_GPU_UNITS * DTC_GPU_BLOCK);
+	*tiles =
+		dtc_divide_up(params->end - params->begin, DTC_GPU_UNITS * DTC_GPU_BLOCK);
 	return 0;
 }
 

@@ -262,8 +262,8 @@ DTC_GPU_FN void dtc_gpu_find_cell(const struct dtc_gpu_cells_params *p,
 
 		found->number = cell.number;
 		found->user = place->address + (uint64_t)(int64_t)cell.disp;
-		found->packed = p->nest.packed + (periods + place->carried) * p->wire_bytes +
-				cell.wire;
+		found->packed = p->nest.packed +
+				(periods + place->carried) * p->wire_bytes + cell.wire;
 	} else {
 		found->number = p->rows[0].number;
 		found->user = place->address +
@@ -308,7 +308,8 @@ DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
 
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++) {
-		dtc_gpu_fetch_loose(cell[k].packed, cell[k].number.wire_bytes, &packed[k]);
+		dtc_gpu_fetch_loose(cell[k].packed, cell[k].number.wire_bytes,
+				    &packed[k]);
 		if (combination != DTC_GPU_REPLACE)
 			dtc_gpu_fetch_loose(cell[k].user, cell[k].number.native_bytes,
 					    &user[k]);
@@ -342,8 +343,7 @@ DTC_GPU_FN void dtc_gpu_move_cells(const struct dtc_gpu_cells_params *p,
 	const struct dtc_gpu_nest *nest = &p->nest;
 	uint64_t first =
 		nest->begin + (uint64_t)at.block * (DTC_GPU_THREAD_CELLS * DTC_GPU_BLOCK);
-	uint64_t left =
-		nest->end > first + at.thread ? nest->end - first - at.thread : 0;
+	uint64_t left = nest->end > first + at.thread ? nest->end - first - at.thread : 0;
 	struct dtc_gpu_cell_at cell[DTC_GPU_THREAD_CELLS];
 	struct dtc_gpu_place place[8];
 	struct dtc_gpu_start start;
@@ -355,7 +355,8 @@ DTC_GPU_FN void dtc_gpu_move_cells(const struct dtc_gpu_cells_params *p,
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
 		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
-	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_THREAD_CELLS, ahead, place);
+	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_THREAD_CELLS, ahead,
+			   place);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
 		dtc_gpu_find_cell(p, map, first + ahead[k], start.carried, &place[k],
@@ -499,31 +500,34 @@ struct dtc_gpu_couple_at {
 #define DTC_GPU_COUPLES 2u
 
 /* Behind each other in a nest. */
-DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p, uint64_t first,
-				       const uint32_t ahead[],
+DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p,
+				       uint64_t first, const uint32_t ahead[],
 				       struct dtc_gpu_couple_at found[])
 {
 	struct dtc_gpu_place place[DTC_GPU_COUPLES];
 	struct dtc_gpu_start start;
 
 	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
-	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_COUPLES, ahead, place);
+	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_COUPLES, ahead,
+			   place);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
-		found[k].user = place[k].address +
-				(uint64_t)place[k].index * (uint32_t)p->nodes[0].native_bytes;
+		found[k].user =
+			place[k].address +
+			(uint64_t)place[k].index * (uint32_t)p->nodes[0].native_bytes;
 		found[k].user_index = found[k].user + p->nodes[0].number.native_bytes;
 	}
 }
 
-DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p, uint64_t unit,
-				       struct dtc_gpu_couple_at *found)
+DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p,
+				       uint64_t unit, struct dtc_gpu_couple_at *found)
 {
 	uint64_t native = unit * p->nodes[0].native_bytes;
 
 	found->user = dtc_gpu_walk_to(&p->walk, native).address;
 	found->user_index =
-		dtc_gpu_walk_to(&p->walk, native + p->nodes[0].number.native_bytes).address;
+		dtc_gpu_walk_to(&p->walk, native + p->nodes[0].number.native_bytes)
+			.address;
 }
 
 /* The couples that are @ahead of the @first. */
@@ -639,8 +643,8 @@ DTC_GPU_FN void dtc_gpu_unpack_short_couples(const struct dtc_gpu_units_params *
 }
 
 /* A thread's next couples, from the tile's @first on. */
-DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p, uint64_t first,
-				       uint32_t thread)
+DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
+				       uint64_t first, uint32_t thread)
 {
 	uint64_t left = p->end > first + thread ? p->end - first - thread : 0;
 	struct dtc_gpu_couple_at at[DTC_GPU_COUPLES];

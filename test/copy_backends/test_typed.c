@@ -372,7 +372,8 @@ START_TEST(numbers_go_from_one_device_to_another)
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.representation = &external,
 							.op = DTCONV_OP_SUM,
-							.flags = DTCONV_CONVERTOR_CRC32C };
+							.flags =
+								DTCONV_CONVERTOR_CRC32C };
 	struct dtconv_type *type = fixture_type("vector(500, 1, 2, double)");
 	struct choices choices = fixture_choices(27);
 	struct dtconv_convertor *convertor;
@@ -399,7 +400,8 @@ START_TEST(numbers_go_from_one_device_to_another)
 	dtconv_convertor_create_unpack(
 		type, 1, user.memory + (tc.target - tc.target_memory), &convertor);
 	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, tc.bytes, &moved),
+	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, tc.bytes,
+					       &moved),
 		      "%s", fixture_error());
 	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
 	ck_assert_uint_eq(crc, dtconv_crc32c(0, tc.wire, tc.bytes));
@@ -673,8 +675,9 @@ END_TEST
 /* Case: which memory is packed. */
 START_TEST(fragments_in_any_order_have_one_checksum)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_CRC32C };
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_CRC32C
+	};
 	struct choices choices = fixture_choices(26);
 	struct dtconv_type *type = fixture_type("vector(100000, 3, 5, byte)");
 	unsigned char *bytes = malloc(SUMMED);
@@ -793,9 +796,10 @@ START_TEST(a_graph_keeps_no_checksum)
 	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
 			 DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_str_eq(fixture_error(),
-			 "dtconv_convertor_pack: the stream is being captured, and a graph "
-			 "reports a checksum to nobody");
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_convertor_pack: the stream is being captured, and a graph "
+		"reports a checksum to nobody");
 	gpu_must(gpu.StreamEndCapture(stream, &graph), "StreamEndCapture");
 	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
 	dtconv_convertor_destroy(convertor);
@@ -875,8 +879,8 @@ int main(void)
 	tcase_add_test(memory, an_operation_waits_for_its_stream);
 	tcase_add_loop_test(memory, fragments_in_any_order_have_one_checksum, ARENA_HOST,
 			    ARENA_KINDS);
-	tcase_add_loop_test(memory, a_checksum_is_taken_in_the_streams_order, ARENA_PINNED,
-			    ARENA_VMM);
+	tcase_add_loop_test(memory, a_checksum_is_taken_in_the_streams_order,
+			    ARENA_PINNED, ARENA_VMM);
 	tcase_add_test(memory, a_graph_keeps_no_checksum);
 	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
 			    ARENA_KINDS);

@@ -135,10 +135,10 @@ START_TEST(constants_are_what_they_stand_for)
 					  dtc_crc32c_portable(0, bytes, row + 1));
 		}
 		for (uint32_t row = 8; row < DTC_GPU_CRC_ROWS; row++)
-			ck_assert_uint_eq(constants->rows[row][bit],
-					  dtc_crc32c_forward(UINT32_C(1)
-								     << (8 * (row - 8) + bit),
-							     step));
+			ck_assert_uint_eq(
+				constants->rows[row][bit],
+				dtc_crc32c_forward(UINT32_C(1) << (8 * (row - 8) + bit),
+						   step));
 	}
 	for (uint32_t i = 0; i < 16; i++) {
 		ck_assert_uint_eq(constants->threads[i],

@@ -191,8 +191,8 @@ static inline uint32_t dtc_gpu_load_f16(uint32_t half)
 	if (exponent == 0x1f)
 		return sign | 0x7f800000 | fraction << 13;
 	if (exponent == 0)
-		return sign | dtc_gpu_add_f32(SHIM_HALF + fraction,
-					      SHIM_HALF | 0x80000000u);
+		return sign |
+		       dtc_gpu_add_f32(SHIM_HALF + fraction, SHIM_HALF | 0x80000000u);
 	return sign | (exponent + 112) << 23 | fraction << 13;
 }
 
@@ -206,8 +206,7 @@ static inline uint32_t dtc_gpu_store_f16(uint32_t bits)
 	if (magnitude >= 0x477ff000) /* 65520 */
 		return sign | 0x7c00;
 	if (magnitude < 0x38800000) /* 2^-14 */
-		return sign |
-		       (dtc_gpu_add_f32(magnitude, SHIM_HALF) - SHIM_HALF);
+		return sign | (dtc_gpu_add_f32(magnitude, SHIM_HALF) - SHIM_HALF);
 	magnitude += 0xfff + (magnitude >> 13 & 1);
 	return sign | ((magnitude >> 13) - (112 << 10));
 }
@@ -217,7 +216,8 @@ static inline uint32_t dtc_gpu_add_f16x2(uint32_t a, uint32_t b)
 {
 	uint32_t low = dtc_gpu_add_f32(dtc_gpu_load_f16(a & 0xffff),
 				       dtc_gpu_load_f16(b & 0xffff));
-	uint32_t high = dtc_gpu_add_f32(dtc_gpu_load_f16(a >> 16), dtc_gpu_load_f16(b >> 16));
+	uint32_t high =
+		dtc_gpu_add_f32(dtc_gpu_load_f16(a >> 16), dtc_gpu_load_f16(b >> 16));
 
 	return dtc_gpu_store_f16(low) | dtc_gpu_store_f16(high) << 16;
 }
@@ -226,8 +226,8 @@ static inline uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
 {
 	uint32_t low = dtc_gpu_multiply_f32(dtc_gpu_load_f16(a & 0xffff),
 					    dtc_gpu_load_f16(b & 0xffff));
-	uint32_t high =
-		dtc_gpu_multiply_f32(dtc_gpu_load_f16(a >> 16), dtc_gpu_load_f16(b >> 16));
+	uint32_t high = dtc_gpu_multiply_f32(dtc_gpu_load_f16(a >> 16),
+					     dtc_gpu_load_f16(b >> 16));
 
 	return dtc_gpu_store_f16(low) | dtc_gpu_store_f16(high) << 16;
 }

@@ -42,7 +42,8 @@ struct dtc_cuda;
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */
-	CUdeviceptr counters; /* one a slot: thread blocks that have finished; then as many for checksums */
+	CUdeviceptr
+		counters; /* one a slot: thread blocks that have finished; then as many for checksums */
 	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
 };
