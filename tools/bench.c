@@ -60,8 +60,9 @@ static void print_help(void)
 	     "                     in device memory beside the device's own copies; staging,\n"
 	     "                     registered or not; crossover: small messages, by the ways they\n"
 	     "                     can go; host: host memory on one side; small: us until the host\n"
-	     "                     knows; halo: 26 pieces of a box; peer: a second device; all\n"
-	     "                     (default), about 80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
+	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
+	     "                     typed: converted and combined numbers; all (default), about\n"
+	     "                     80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
 	     "  --quick            10 seconds\n"
@@ -120,6 +121,7 @@ static const struct word gpu_words[] = {
 	{ "small", BENCH_GPU_SMALL },
 	{ "halo", BENCH_GPU_HALO },
 	{ "peer", BENCH_GPU_PEER },
+	{ "typed", BENCH_GPU_TYPED },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };

@@ -144,7 +144,7 @@ struct dtconv_counters {
 	uint64_t launches_transposing; /**< elements that change their order */
 	uint64_t launches_general;     /**< walks of the program: no other class would do */
 	uint64_t launches_many;        /**< structs of unlike members, in parts, and batches */
-	uint64_t launches_typed;       /**< operations and other representations */
+	uint64_t launches_typed; /**< operations, other representations, checksums */
 	/* Jobs for kernels that went by the driver's copies. */
 	uint64_t fallbacks_loading; /**< no kernels were loaded (yet) */
 	uint64_t fallbacks_limits;  /**< no launch takes them: another device's memory, too many tiles */

@@ -20,33 +20,6 @@
 /* The host's engine works on so many packed bytes at a time; cut units are copied to the stack. */
 #define BOUNCE_BYTES 65536
 
-/* Copy bytes in a row between packed memory, whoever's, and a buffer. */
-static int copy_row(const struct dtc_move *move, char *packed, char *buffer, size_t bytes)
-{
-	const struct dtconv_type *byte =
-		dtconv_type_predefined(move->context, DTCONV_BYTE);
-	struct dtc_placement placement = move->placement;
-	struct dtc_cursor cursor;
-	size_t moved;
-
-	placement.user = move->placement.packed;
-	placement.packed = DTCONV_MEMORY_HOST;
-	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
-	/* To the row, packed memory is what the user's is to others. */
-	const struct dtc_move row = { .context = move->context,
-				      .cursor = &cursor,
-				      .bounds = &byte->bounds,
-				      .user = packed,
-				      .packed = buffer,
-				      .bytes = bytes,
-				      .direction = move->direction == DTC_PACK
-							   ? DTC_UNPACK
-							   : DTC_PACK,
-				      .placement = placement,
-				      .caller = move->caller };
-	return dtc_device_move(&row, &moved);
-}
-
 static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
 			  char *packed, size_t bytes, bool far, size_t *moved)
 {
@@ -69,11 +42,11 @@ static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 
 	*moved = 0;
 	if (move->direction == DTC_UNPACK)
-		status = copy_row(move, packed, buffer, bytes);
+		status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
 	if (!status)
 		status = move_by_engine(typed, move, buffer, bytes, true, moved);
 	if (move->direction == DTC_PACK && *moved) {
-		int copied = copy_row(move, packed, buffer, *moved);
+		int copied = dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved);
 
 		status = status ? status : copied;
 	}

@@ -43,6 +43,7 @@ struct dtc_event {
 	uint64_t value;
 	uint64_t looked_ns;
 	uint32_t slot;
+	uint32_t answer; /* of a checksum that has ended; see copy_backends/checksum.h */
 };
 
 /* The first @bytes of a stream, in one kind of memory on each side. */

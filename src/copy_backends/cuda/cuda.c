@@ -343,6 +343,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.lend = dtc_cuda_lend,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
+	.submit_checksum = dtc_cuda_submit_checksum,
 	.describe = describe,
 	.close = close_vendor,
 };

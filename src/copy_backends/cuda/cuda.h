@@ -19,4 +19,8 @@ extern const struct dtc_vendor_ops dtc_cuda_vendor;
 const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job);
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);
 
+/* checksum.c */
+int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
+			     struct dtc_event *event);
+
 #endif

@@ -28,7 +28,7 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_flags *flags = &context->flags;
-	const size_t bytes = DTC_CUDA_FLAGS * sizeof(uint64_t);
+	const size_t bytes = 2 * DTC_CUDA_FLAGS * sizeof(uint64_t);
 	void *words;
 
 	CUresult result = dtc_cuda_pinned_create(context, DTC_CUDA_FLAG_BYTES, &words,
@@ -112,6 +112,15 @@ static int check_fault(const struct dtc_event *event)
 		event->caller);
 }
 
+static void read_answer(struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	event->answer = (uint32_t)atomic_load_explicit(
+		&context->flags.words[2 * DTC_CUDA_FLAGS + event->slot],
+		memory_order_relaxed);
+}
+
 /* The stream's own word for it, for flags that do not come. */
 static int ask_stream(struct dtc_event *event)
 {
@@ -144,8 +153,10 @@ int dtc_cuda_event_test(struct dtc_event *event)
 		status = ask_stream(event);
 		event->looked_ns = now_ns();
 	}
-	if (!status)
+	if (!status) {
 		status = check_fault(event);
+		read_answer(event);
+	}
 	if (status != DTCONV_INPROGRESS)
 		dtc_cuda_flag_put(event);
 	return status;

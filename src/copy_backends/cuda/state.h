@@ -24,11 +24,11 @@
 #include "kernels/gpu.h"
 
 /*
- * Jobs in flight in one device context, by which host and device memory is set aside: 24 bytes each. A job
+ * Jobs in flight in one device context, by which host and device memory is set aside: 32 bytes each. A job
  * takes the lowest place, so that many places cost nothing where there are few jobs.
  */
 #define DTC_CUDA_FLAGS      8192
-#define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
+#define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
 #define DTC_CUDA_STAGES 8
@@ -41,12 +41,14 @@ struct dtc_cuda;
 
 /*
  * Words of pinned memory that the device writes when a job is done. Behind them are as many for
- * faults: the same value there says that a number was too large for its narrower form.
+ * faults: the same value there says that a number was too large for its narrower form; and behind those as
+ * many for checksums.
  */
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */
-	CUdeviceptr counters;    /* one a slot: thread blocks that have finished */
+	CUdeviceptr
+		counters; /* one a slot: thread blocks that have finished; then as many for checksums */
 	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
 };

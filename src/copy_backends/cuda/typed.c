@@ -72,6 +72,13 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		typed->job.caller);
 }
 
+/* Whether kernels may not touch a side. */
+static bool is_far(const struct dtc_cuda_submission *submission)
+{
+	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
+	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+}
+
 static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *event)
 {
 	struct dtc_cuda_submission submission;
@@ -81,7 +88,8 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 					       &typed->job, event);
 	if (status)
 		return status;
-	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire))
+	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire) ||
+	    is_far(&submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)
 		status = refuse_capture(typed, &submission);
