@@ -26,5 +26,6 @@
 
 #include "kernels/gpu_numbers.cu.h"
 #include "kernels/gpu_typed.cu.h"
+#include "kernels/gpu_checksum.cu.h"
 
 #endif
