@@ -24,9 +24,10 @@
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params p)
 
-/* Blocks of kernels with three phases. */
+/* Blocks at once of kernels with three phases, by their parameters. */
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
+#define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
