@@ -68,8 +68,12 @@ static bool is_from_device(const struct dtc_question *question)
 	       (question->direction == DTC_PACK);
 }
 
-/* Into ordinary memory the driver copies through memory of its own, and waits for each call. */
+/*
+ * Into ordinary memory the driver copies through memory of its own, and waits for each call; out of it only
+ * for the last, if that is not one run.
+ */
 #define PAGEABLE_COPY_NS 5000.0
+#define PAGEABLE_LAST_NS 3000.0
 
 /* Inside a device the driver copies by kernels of its own, a little cheaper than launches. */
 #define INSIDE_COPY 0.8
@@ -78,13 +82,16 @@ double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 	double call_ns = (double)tuning->device_copy_ns;
+	double once_ns = (double)tuning->device_wake_ns;
 
 	if (!dtc_cuda_crosses(question))
 		call_ns =
 			DTC_MAX(call_ns, INSIDE_COPY * (double)tuning->device_launch_ns);
 	else if (is_pageable(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
-	return (double)tuning->device_wake_ns + call_ns * calls;
+	else if (is_pageable(question) && !dtc_cuda_is_run(question))
+		once_ns += PAGEABLE_LAST_NS;
+	return once_ns + call_ns * calls;
 }
 
 double dtc_cuda_launch_ns(const struct dtc_question *question)
@@ -110,8 +117,16 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 						   : tuning->device_rate);
 }
 
-/* From and to ordinary host memory the driver copies row by row, each of them so much longer. */
-#define PAGEABLE_ROW_NS 350.0
+/* From and to ordinary host memory the driver copies row by row, each of them so much longer, but not these. */
+#define PAGEABLE_ROW_NS  350.0
+#define PAGEABLE_WIDE_NS 6.0
+
+/* Rows of few bytes, or of whole words of 16. */
+static double pageable_row_ns(double row_bytes)
+{
+	return row_bytes <= 16 || (uint64_t)row_bytes % 16 == 0 ? PAGEABLE_WIDE_NS
+								: PAGEABLE_ROW_NS;
+}
 
 /*
  * A row over the bus takes so much besides its bytes; out of a device the less, the longer it is. And it takes
@@ -143,7 +158,7 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 	double most = dtc_cuda_copy_rate(question);
 
 	if (is_pageable(question))
-		return row_bytes / (PAGEABLE_ROW_NS + row_bytes / most);
+		return row_bytes / (pageable_row_ns(row_bytes) + row_bytes / most);
 	if (dtc_cuda_crosses(question))
 		return row_bytes / row_across_ns(question, row_bytes);
 	return DTC_MIN(most * 0.4, row_bytes / ROW_NEAR_NS);
