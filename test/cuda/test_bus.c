@@ -166,7 +166,7 @@ static void nap(long milliseconds)
 static const char *const texts[] = {
 	"vector(100001, 3, 5, double)",
 	"contiguous(2200011, byte)",
-	"contiguous(70001, resized(struct([5,3,9], [0,9,20], [int,short,byte]), 0, 48))",
+	"contiguous(70001, resized(struct([5,3,9], [0,21,30], [int,short,byte]), 0, 48))",
 	"hvector(301, 7001, 7013, byte)",
 };
 

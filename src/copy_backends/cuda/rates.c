@@ -241,8 +241,9 @@ static double part_of_shape(const struct dtc_question *question)
 	}
 }
 
-/* Two streams wait for each other, and the copy engine starts behind a kernel. */
-#define RELAY_NS 8000.0
+/* The copy engine starts behind a kernel in another stream; then it rests between two pieces. */
+#define RELAY_NS 15000.0
+#define RELAY_PIECE_NS 3000.0
 
 static double inside_rate(const struct dtc_question *question)
 {
@@ -252,7 +253,8 @@ static double inside_rate(const struct dtc_question *question)
 
 double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes)
 {
-	return RELAY_NS + (double)piece_bytes / inside_rate(question);
+	return RELAY_NS + (double)dtc_divide_up(question->bytes, piece_bytes) * RELAY_PIECE_NS +
+	       (double)piece_bytes / inside_rate(question);
 }
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question)

@@ -23,6 +23,9 @@
 /* How long the copying threads wait for the device before they go. */
 #define IDLE_NS UINT64_C(50000)
 
+/* How long our own thread looks all the time for a device that is busy with something else. */
+#define LOOK_NS UINT64_C(1000000)
+
 /*
  * A job under way. Pieces pass from the device to the processors, or back, in order; each of the numbers
  * says how many pieces, or parts, have come so far.
@@ -36,6 +39,7 @@ struct moving {
 	uint64_t leave_ns; /* the pump leaves the rest to a thread from then on; 0: it stays */
 	struct dtc_event events[DTC_CUDA_STAGES];
 	pthread_t pump; /* the thread that makes the driver's calls */
+	bool left;      /* to our own thread */
 	_Atomic uint64_t open;  /* parts that may be copied */
 	_Atomic uint64_t taken; /* parts that somebody has copied or copies */
 	_Atomic uint64_t done[DTC_CUDA_STAGES]; /* parts of each stage's piece */
@@ -276,12 +280,27 @@ static bool has_parts(struct moving *moving)
 	return atomic_load(&moving->open) > atomic_load(&moving->taken);
 }
 
+/* A caller who waits looks all the time, our own thread no longer than that pays. */
+static uint64_t wait_a_little(const struct moving *moving, uint64_t idle_since)
+{
+	const struct timespec nap = { .tv_nsec = 20000 };
+	uint64_t now = now_ns();
+
+	relax();
+	if (!idle_since)
+		return now;
+	if (moving->left && now - idle_since > LOOK_NS)
+		nanosleep(&nap, NULL);
+	return idle_since;
+}
+
 /* With the others as long as there is something to copy; waiting for the device is one thread's work. */
 static void move_together(struct moving *moving)
 {
 	struct dtc_cuda *cuda = moving->pieces->context->cuda;
 	size_t helpers = dtc_cuda_crew_helpers(&cuda->crew, cuda->context,
 					       moving->pieces->bytes);
+	uint64_t idle_since = 0;
 
 	while (!is_enough(moving)) {
 		bool moved = pass_on(moving);
@@ -290,8 +309,11 @@ static void move_together(struct moving *moving)
 			atomic_store(&moving->parted, false);
 			if (!dtc_cuda_crew_run(&cuda->crew, cuda->context, helpers, work, moving))
 				helpers = 0;
-		} else if (!copy_part(moving) && !moved) {
-			relax();
+			idle_since = 0;
+		} else if (copy_part(moving) || moved) {
+			idle_since = 0;
+		} else {
+			idle_since = wait_a_little(moving, idle_since);
 		}
 	}
 }
@@ -427,6 +449,7 @@ static void go_on(struct dtc_cuda_context *context)
 		      !driver->CtxPushCurrent(context->handle);
 
 	moving->pump = pthread_self();
+	moving->left = true;
 	int status = finish(moving);
 	if (pushed)
 		driver->CtxPopCurrent(&popped);
