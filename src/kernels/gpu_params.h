@@ -354,6 +354,15 @@ struct dtc_gpu_numbers_params {
 	uint16_t reserved;
 };
 
+/* The same in periods, of which level 0 of the nest counts the words. */
+struct dtc_gpu_period_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_numbers_params numbers; /* whose flag does not count */
+	uint32_t run_count;
+	uint32_t reserved;
+	struct dtc_gpu_run runs[DTC_GPU_RUNS];
+};
+
 /* Cells of a thread, DTC_GPU_BLOCK apart; the longest cell; the most in a period. */
 #define DTC_GPU_THREAD_CELLS 4u
 #define DTC_GPU_CELL_BYTES   8u
@@ -390,7 +399,7 @@ struct dtc_gpu_cells_params {
 /* Bytes of a thread in a tile; a tile; log2 of the most blocks. */
 #define DTC_GPU_CRC_PIECE      64u
 #define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
-#define DTC_GPU_CRC_BLOCKS_LOG 10u
+#define DTC_GPU_CRC_BLOCKS_LOG 9u
 
 /* Tables: for 8 bytes at once, and for the 4 bytes of a remainder on its way to the next tile. */
 #define DTC_GPU_CRC_ROWS         12u
