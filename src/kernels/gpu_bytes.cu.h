@@ -239,15 +239,17 @@ DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, 
 
 /* ---- completion ------------------------------------------------------------------------------- */
 
-/* All threads of a block have stored and met. */
+/* All threads of a block have stored and met. What a lone block has stored, the release orders. */
 DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_at at)
 {
 	if (!done->flag || at.thread)
 		return;
-	dtc_gpu_fence_system();
-	if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
-		return;
-	dtc_gpu_fence_system();
+	if (at.blocks > 1) {
+		dtc_gpu_fence_system();
+		if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
+			return;
+		dtc_gpu_fence_system();
+	}
 	dtc_gpu_release(done->flag, done->value);
 }
 

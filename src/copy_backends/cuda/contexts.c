@@ -345,7 +345,7 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 		status = use_context(cuda, handle, job->caller, chosen);
 	if (retained)
 		settle_primary(cuda, device_of(job), status ? NULL : *chosen);
-	if (!status && !dtc_cuda_context_is_alive(*chosen))
+	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				  "%s: the device context of the job is gone", job->caller);
 	return status;
