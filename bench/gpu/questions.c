@@ -391,7 +391,9 @@ void question_crossover(struct session *s)
 /* ---- small messages -------------------------------------------------------------------- */
 
 static const char *const small_engines[] = {
-	"flag", "dtconv", "dtconv-convertor", "dtconv-start", "dtconv-graph", "copy"
+	"flag",         "dtconv",       "dtconv-convertor",
+	"dtconv-start", "dtconv-graph", "dtconv-resident",
+	"copy"
 };
 
 #define SMALL_ENGINES (sizeof(small_engines) / sizeof(*small_engines))
@@ -543,6 +545,7 @@ void question_small(struct session *s)
 	run_add(s, way_convertor, "dtconv-convertor", &on_device);
 	run_add(s, way_started, "dtconv-start", &on_device);
 	run_add(s, way_graph, "dtconv-graph", &on_device);
+	run_add(s, way_resident, "dtconv-resident", &on_device);
 	run_add(s, way_copy, "copy", &on_device);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);

@@ -144,7 +144,11 @@ static void do_operation(struct session *s, struct verify *v, const struct bench
 
 static bool takes_part(const struct engine *e, const struct bench_case *c)
 {
-	return !e->absent && (strcmp(e->name, "copy2d") != 0 || c->block);
+	if (e->absent)
+		return false;
+	size_t most_bytes = way_of(e)->most_bytes;
+	return (strcmp(e->name, "copy2d") != 0 || c->block) &&
+	       (!most_bytes || c->bytes <= most_bytes);
 }
 
 static void prepare_field(struct session *s, const struct bench_case *c,

@@ -32,6 +32,7 @@ struct way {
 	struct gpu *gpu;
 	enum gpu_place user_place, packed_place;
 	unsigned char *user, *packed, *flat, *staging; /* of the row in work */
+	size_t most_bytes; /* rows with more are not for it; 0: any */
 	size_t fragment;   /* bytes a call, where the stream is cut; 0: whole */
 	bool mirrored;     /* bring the arena's bytes there and back: to be verified */
 	bool device_clock; /* time by events */
@@ -40,6 +41,8 @@ struct way {
 	struct dtconv_convertor *convertors[2];
 	CUDA_MEMCPY2D copies[2];
 	CUgraphExec graphs[2];
+	struct dtconv_context *own_context; /* of way_mode.c, with the case's type */
+	struct dtconv_type *own_type;
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
 };
@@ -62,6 +65,9 @@ void way_started(struct engine *engine, const char *name, struct gpu *gpu,
 /* A graph of one job, launched again for each call. */
 void way_graph(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route);
+/* One-shot calls in a context with a resident kernel. */
+void way_resident(struct engine *engine, const char *name, struct gpu *gpu,
+		  const struct route *route);
 /* Packed in device memory first, then one copy; unpacking the other way round. */
 void way_staged(struct engine *engine, const char *name, struct gpu *gpu,
 		const struct route *route);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/gpu_params.h"
 
@@ -175,6 +176,22 @@ static inline uint64_t dtc_gpu_multiply_f64(uint64_t a, uint64_t b)
 static inline int dtc_gpu_less_f64(uint64_t a, uint64_t b)
 {
 	return shim_double(a) < shim_double(b);
+}
+
+static inline void dtc_gpu_peek16(uint64_t address, uint64_t *first, uint64_t *second)
+{
+	const uint64_t *words = shim_memory(address, 16);
+
+	*first = __atomic_load_n(words, __ATOMIC_ACQUIRE);
+	*second = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t dtc_gpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static inline void dtc_gpu_fence_system(void)

@@ -29,6 +29,8 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
+	if (dtc_cuda_resident_may(question))
+		return dtc_cuda_resident_ns(question);
 	return dtc_cuda_launch_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
@@ -71,6 +73,8 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
+	if (!status && dtc_cuda_resident_may(question) && dtc_cuda_resident_does(&launch))
+		dtc_text_puts(text, ", by the resident kernel");
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -119,7 +123,8 @@ static int plan(const struct dtc_cuda_submission *submission, struct dtc_gpu_lau
 	return status;
 }
 
-static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
+void dtc_cuda_set_flag(const struct dtc_cuda_submission *submission,
+		       struct dtc_gpu_launch *launch)
 {
 	const struct dtc_cuda_flags *flags = &submission->context->flags;
 	const struct dtc_event *event = submission->event;
@@ -153,7 +158,7 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
 	if (flag)
-		set_flag(submission, launch);
+		dtc_cuda_set_flag(submission, launch);
 	CUresult result = submission->driver->LaunchKernel(
 		submission->context->functions[launch->kernel], launch->grid, 1, 1, DTC_GPU_BLOCK,
 		1, 1, launch->shared_bytes, submission->stream, params, NULL);
@@ -198,7 +203,9 @@ static int move(struct dtc_cuda_submission *submission)
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = dtc_cuda_launch(submission, &launch, true);
+	CUresult result = CUDA_SUCCESS;
+	if (!dtc_cuda_resident_ring(submission, &launch))
+		result = dtc_cuda_launch(submission, &launch, true);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
