@@ -65,6 +65,9 @@ void way_started(struct engine *engine, const char *name, struct gpu *gpu,
 /* A graph of one job, launched again for each call. */
 void way_graph(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route);
+/* One-shot calls in a context that launches in graphs. */
+void way_graphs(struct engine *engine, const char *name, struct gpu *gpu,
+		const struct route *route);
 /* One-shot calls in a context with a resident kernel. */
 void way_resident(struct engine *engine, const char *name, struct gpu *gpu,
 		  const struct route *route);

@@ -86,6 +86,23 @@ static int prepare_resident(struct engine *e, struct way *w)
 				      offsetof(struct dtconv_counters, resident_jobs) });
 }
 
+static int prepare_graphs(struct engine *e, struct way *w)
+{
+	return prepare(e, w,
+		       (struct mode){ DTCONV_CONTEXT_GRAPHS,
+				      offsetof(struct dtconv_counters, graph_launches) });
+}
+
+void way_graphs(struct engine *e, const char *name, struct gpu *gpu,
+		const struct route *route)
+{
+	static const struct way_ops ops = { .prepare = prepare_graphs,
+					    .once = once,
+					    .release = release };
+
+	way_new(e, name, gpu, &ops, route);
+}
+
 void way_resident(struct engine *e, const char *name, struct gpu *gpu,
 		  const struct route *route)
 {

@@ -92,7 +92,13 @@ enum dtconv_context_flags {
 	 * ordinary memory, which may return before. Where it cannot be had, or is busy with
 	 * another thread's job, jobs are launched as without the flag.
 	 */
-	DTCONV_CONTEXT_RESIDENT = 1u << 2
+	DTCONV_CONTEXT_RESIDENT = 1u << 2,
+	/**
+	 * Kernels without a stream of the caller's are launched in graphs of one node, which begin about
+	 * 1.5 us sooner than plain launches. The graphs are made beside the first jobs, one for
+	 * each kernel, in some milliseconds and without blocking a job.
+	 */
+	DTCONV_CONTEXT_GRAPHS = 1u << 3
 };
 
 /**
@@ -157,6 +163,7 @@ struct dtconv_counters {
 	uint64_t launches_general;     /**< walks of the program: no other class would do */
 	uint64_t launches_many;        /**< structs of unlike members, in parts, and batches */
 	uint64_t launches_typed;       /**< operations and other representations */
+	uint64_t graph_launches;       /**< of all these, those in graphs */
 	/* Jobs without a launch of their own; see DTCONV_CONTEXT_RESIDENT. */
 	uint64_t resident_jobs;     /**< done by the resident kernel */
 	uint64_t resident_launches; /**< how often it was called */

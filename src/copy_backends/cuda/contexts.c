@@ -363,6 +363,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 	(void)unused;
 	dtc_cuda_resident_close(context);
+	dtc_cuda_graphs_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)

@@ -31,7 +31,7 @@ static double estimate(const struct dtc_question *question)
 {
 	if (dtc_cuda_resident_may(question))
 		return dtc_cuda_resident_ns(question);
-	return dtc_cuda_launch_ns(question) +
+	return dtc_cuda_launch_ns(question) - dtc_cuda_graphs_gain_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
 
@@ -75,6 +75,9 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 				dtc_gpu_class_name(launch.class), launch.word);
 	if (!status && dtc_cuda_resident_may(question) && dtc_cuda_resident_does(&launch))
 		dtc_text_puts(text, ", by the resident kernel");
+	else if (status != DTCONV_ERR_UNSUPPORTED && question->context->devices.graphs &&
+		 !question->on_stream)
+		dtc_text_puts(text, ", in a graph");
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -159,9 +162,12 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
 	if (flag)
 		dtc_cuda_set_flag(submission, launch);
-	CUresult result = submission->driver->LaunchKernel(
-		submission->context->functions[launch->kernel], launch->grid, 1, 1, DTC_GPU_BLOCK,
-		1, 1, launch->shared_bytes, submission->stream, params, NULL);
+	CUresult result = CUDA_SUCCESS;
+	if (!dtc_cuda_graphs_launch(submission, launch))
+		result = submission->driver->LaunchKernel(
+			submission->context->functions[launch->kernel], launch->grid, 1,
+			1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes, submission->stream,
+			params, NULL);
 	if (!result)
 		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
 	return result;

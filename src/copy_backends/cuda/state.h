@@ -17,6 +17,7 @@
 #include "context.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/graphs.h"
 #include "copy_backends/cuda/resident.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
@@ -63,6 +64,7 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
+	struct dtc_cuda_graphs graphs;
 	struct dtc_cuda_resident resident;
 	pthread_mutex_t staging; /* held by the job that uses the pieces */
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The resident kernel: which jobs it does, that it leaves and comes back, and that no job is lost and
- * nobody waits for it when it does.
+ * The modes in which a context moves small jobs. The resident kernel: which jobs it does, that it leaves
+ * and comes back, and that no job is lost and nobody waits for it when it does. Graphs: that they are
+ * what is launched, and what becomes of jobs when they cannot be.
  */
 #include "config.h"
 
@@ -503,31 +504,225 @@ START_TEST(explanations_name_it)
 }
 END_TEST
 
+/* ---- graphs ------------------------------------------------------------------------------------ */
+
+/* Until the graph of its kernel is there, which another thread makes. */
+static void settle_graph(struct job *job)
+{
+	uint64_t before = counters().graph_launches;
+	double end = seconds() + 10;
+
+	job_fill(job, 77);
+	while (counters().graph_launches == before && seconds() < end) {
+		job_pack(job);
+		nap_us(500);
+	}
+	ck_assert_msg(counters().graph_launches > before, "no graph has come in 10 s");
+}
+
+static const struct {
+	const char *text;
+	size_t count;
+	enum arena_kind packed;
+} shapes[] = {
+	{ VECTOR, 1, ARENA_DEVICE },
+	{ VECTOR, 1000, ARENA_PINNED },
+	{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 100, ARENA_DEVICE },
+	{ "struct([1,1,1],[0,2000,4000],[vector(60,1,5,int),vector(70,2,6,int),int])", 1,
+	  ARENA_DEVICE },
+	{ "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))", 1,
+	  ARENA_DEVICE },
+	{ "indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],int)", 40,
+	  ARENA_DEVICE },
+};
+
+START_TEST(kernels_are_launched_in_graphs)
+{
+	struct job job;
+
+	job_open(&job, shapes[_i].text, shapes[_i].count, ARENA_DEVICE,
+		 shapes[_i].packed);
+	settle_graph(&job);
+	job_check(&job);
+	uint64_t before = counters().graph_launches;
+	for (unsigned salt = 1; salt < 5; salt++) {
+		job_fill(&job, salt);
+		job_pack(&job);
+		job_check(&job);
+	}
+	ck_assert_uint_eq(counters().graph_launches - before, 4);
+	job_both_ways(&job, 9);
+	job_close(&job);
+}
+END_TEST
+
+/* One graph of a kernel serves jobs of unlike parameters, also those that follow without a wait. */
+START_TEST(a_graph_is_launched_again_before_it_is_done)
+{
+	struct dtconv_convertor *convertors[2];
+	struct job first, second;
+	size_t moved;
+
+	job_open(&first, VECTOR, 200, ARENA_DEVICE, ARENA_DEVICE);
+	job_open(&second, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
+	settle_graph(&first);
+	job_fill(&first, 1);
+	job_fill(&second, 2);
+	struct job *both[] = { &first, &second };
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(dtconv_convertor_create_pack(
+					 both[i]->type, both[i]->count,
+					 both[i]->user.memory, &convertors[i]),
+				 0);
+		ck_assert_int_eq(dtconv_convertor_start(convertors[i],
+							both[i]->packed.memory,
+							both[i]->bytes, NULL, NULL),
+				 0);
+	}
+	for (int i = 1; i >= 0; i--) {
+		ck_assert_int_eq(dtconv_convertor_wait(convertors[i], &moved), 0);
+		job_check(both[i]);
+		dtconv_convertor_destroy(convertors[i]);
+		job_close(both[i]);
+	}
+}
+END_TEST
+
+START_TEST(threads_share_graphs)
+{
+	struct job own[THREADS];
+	pthread_t threads[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		job_open(&own[i], VECTOR, 1 + i, ARENA_DEVICE, ARENA_DEVICE);
+		job_fill(&own[i], i);
+	}
+	settle_graph(&own[0]);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, pack_often, &own[i]),
+				 0);
+	for (int i = 0; i < THREADS; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		ck_assert_ptr_null(failed);
+		job_check(&own[i]);
+		job_close(&own[i]);
+	}
+}
+END_TEST
+
+START_TEST(what_a_graph_refuses_is_launched_without)
+{
+	static const char *const calls[] = { "cuGraphExecKernelNodeSetParams",
+					     "cuGraphLaunch" };
+	struct job job;
+
+	if (!gpu.standin)
+		return;
+	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
+	settle_graph(&job);
+	uint64_t before = counters().graph_launches;
+	gpu.standin->inject(calls[_i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+	job_fill(&job, 3);
+	job_pack(&job);
+	job_check(&job);
+	ck_assert_uint_eq(gpu.standin->fired(), 1);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(counters().graph_launches, before);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(without_graphs_jobs_are_launched)
+{
+	static const char *const calls[] = { "cuGraphCreate", "cuGraphAddKernelNode",
+					     "cuGraphInstantiateWithFlags" };
+	struct job job;
+
+	if (!gpu.standin)
+		return;
+	gpu.standin->inject(calls[_i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
+	for (unsigned i = 0; i < 20; i++) {
+		job_fill(&job, i);
+		job_pack(&job);
+		job_check(&job);
+		nap_us(1000);
+	}
+	ck_assert_uint_eq(gpu.standin->fired(), 1);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(counters().graph_launches, 0);
+	job_close(&job);
+}
+END_TEST
+
+START_TEST(explanations_name_graphs)
+{
+	static char text[8192];
+	struct dtconv_type *type = fixture_type(VECTOR);
+	size_t length;
+
+	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE,
+					DTCONV_MEMORY_DEVICE, text, sizeof(text),
+					&length),
+			 0);
+	ck_assert_msg(strstr(text, "strided kernel, 8-byte words, in a graph") != NULL,
+		      "%s", text);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+static void with_resident_kernel(void)
+{
+	fixture_flags = DTCONV_CONTEXT_RESIDENT;
+}
+
+static void with_graphs(void)
+{
+	fixture_flags = DTCONV_CONTEXT_GRAPHS;
+}
+
+static TCase *mode_case(Suite *suite, const char *name, void (*with)(void))
+{
+	TCase *tcase = fixture_case(suite, name, 60);
+
+	tcase_add_unchecked_fixture(tcase, with, NULL);
+	return tcase;
+}
+
 int main(void)
 {
 	setenv("CK_FORK", "no", 1);
 	gpu_find();
 	gpu_open();
-	fixture_flags = DTCONV_CONTEXT_RESIDENT;
-	Suite *suite = suite_create("resident");
-	TCase *doing = fixture_case(suite, "doing", 60);
+	Suite *suite = suite_create("modes");
+	TCase *doing = mode_case(suite, "doing", with_resident_kernel);
 	tcase_add_loop_test(doing, small_jobs_go_without_a_launch, 0,
 			    sizeof(jobs) / sizeof(jobs[0]));
 	tcase_add_test(doing, jobs_of_the_callers_stream_are_launched_in_it);
 	tcase_add_test(doing, jobs_beside_one_in_flight_are_launched);
-	TCase *going = fixture_case(suite, "going", 60);
+	TCase *going = mode_case(suite, "going", with_resident_kernel);
 	tcase_add_test(going, it_leaves_when_idle_and_comes_back);
 	tcase_add_test(going, it_leaves_in_the_end_when_it_is_never_idle);
 	tcase_add_test(going, no_job_is_lost_when_it_leaves);
 	tcase_add_test(going, numbers_begin_anew_when_they_have_run_out);
-	TCase *others = fixture_case(suite, "others", 60);
+	TCase *others = mode_case(suite, "others", with_resident_kernel);
 	tcase_add_test(others, threads_share_it);
 	tcase_add_test(others, frees_end_while_jobs_go_on);
-	TCase *refusals = fixture_case(suite, "refusals", 60);
+	TCase *refusals = mode_case(suite, "refusals", with_resident_kernel);
 	tcase_add_test(refusals, a_kernel_that_cannot_be_called_is_done_without);
 	tcase_add_test(refusals, a_kernel_that_cannot_be_called_back_fails_its_job_alone);
 	tcase_add_test(refusals, a_kernel_that_has_gone_without_a_word_is_called_back);
 	tcase_add_test(refusals, without_it_jobs_are_launched);
 	tcase_add_test(refusals, explanations_name_it);
+	TCase *graphs = mode_case(suite, "graphs", with_graphs);
+	tcase_add_loop_test(graphs, kernels_are_launched_in_graphs, 0,
+			    sizeof(shapes) / sizeof(shapes[0]));
+	tcase_add_test(graphs, a_graph_is_launched_again_before_it_is_done);
+	tcase_add_test(graphs, threads_share_graphs);
+	tcase_add_loop_test(graphs, what_a_graph_refuses_is_launched_without, 0, 2);
+	tcase_add_loop_test(graphs, without_graphs_jobs_are_launched, 0, 3);
+	tcase_add_test(graphs, explanations_name_graphs);
 	return fixture_run(suite);
 }
