@@ -14,7 +14,7 @@
 #include "bench/layouts/layout.h"
 
 /* What the library's resident kernel takes. */
-#define RESIDENT_BYTES 32768
+#define RESIDENT_BYTES 131072
 
 struct mode {
 	unsigned flag;

@@ -83,7 +83,8 @@ enum dtconv_context_flags {
 	 */
 	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1,
 	/**
-	 * Small jobs on a device, up to 32 KiB and without a stream of the caller's, are done by a kernel
+	 * Small jobs, up to 128 KiB inside a device, 32 KiB between it and pinned memory, and without a stream of
+	 * the caller's, are done by a kernel
 	 * that waits there for them, one block of 256 threads, instead of a launch for each. It is there only
 	 * while it is used: it leaves after 200 us without a job, and after 1 ms in any case, to
 	 * come back with the next job. While it is there calls that wait for the device (cuMemFree,

@@ -239,7 +239,10 @@ DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, 
 
 /* ---- completion ------------------------------------------------------------------------------- */
 
-/* All threads of a block have stored and met. What a lone block has stored, the release orders. */
+/*
+ * All threads of a block have stored and met. The fence before the flag is for both: it acquires what the
+ * other blocks have counted, and releases everything with the flag.
+ */
 DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_at at)
 {
 	if (!done->flag || at.thread)
@@ -248,9 +251,9 @@ DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_a
 		dtc_gpu_fence_system();
 		if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
 			return;
-		dtc_gpu_fence_system();
 	}
-	dtc_gpu_release(done->flag, done->value);
+	dtc_gpu_fence_system();
+	dtc_gpu_store_flag(done->flag, done->value);
 }
 
 #endif

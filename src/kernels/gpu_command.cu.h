@@ -68,7 +68,8 @@ DTC_GPU_FN int dtc_gpu_is_over(const struct dtc_gpu_resident_params *p, uint64_t
 /* The last that a kernel does. */
 DTC_GPU_FN void dtc_gpu_leave(uint64_t bell, uint32_t number)
 {
-	dtc_gpu_release(bell + DTC_GPU_OFFSET(struct dtc_gpu_bell, left), number);
+	dtc_gpu_fence_system();
+	dtc_gpu_store_flag(bell + DTC_GPU_OFFSET(struct dtc_gpu_bell, left), number);
 }
 
 #endif

@@ -223,9 +223,10 @@ DTC_GPU_FN int dtc_gpu_less_f64(uint64_t a, uint64_t b)
 
 /* ---- completion --------------------------------------------------------------------------- */
 
+/* __threadfence_system would order more than is asked for. */
 DTC_GPU_FN void dtc_gpu_fence_system(void)
 {
-	__threadfence_system();
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
 /* One more, or 0 after @limit; answers the value before. */
@@ -237,6 +238,12 @@ DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)
 {
 	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
+}
+
+/* The same behind a fence. */
+DTC_GPU_FN void dtc_gpu_store_flag(uint64_t flag, uint64_t value)
+{
+	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
 }
 
 #endif

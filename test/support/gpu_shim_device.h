@@ -212,4 +212,9 @@ static inline void dtc_gpu_release(uint64_t flag, uint64_t value)
 	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);
 }
 
+static inline void dtc_gpu_store_flag(uint64_t flag, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);
+}
+
 #endif

@@ -69,7 +69,7 @@ bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 	event->owner = context;
 	event->stream = stream;
 	event->value = ++context->flags.generations[slot];
-	event->looked_ns = now_ns();
+	event->looked_ns = 0;
 	event->slot = slot;
 	return true;
 }
@@ -160,6 +160,16 @@ static int ask_stream(struct dtc_event *event)
 	return dtc_cuda_fail(context, result, "cuStreamQuery", event->caller);
 }
 
+/* The time counts from the first fruitless look on. */
+static bool is_late(struct dtc_event *event)
+{
+	uint64_t now = now_ns();
+
+	if (!event->looked_ns)
+		event->looked_ns = now;
+	return now - event->looked_ns > PATIENCE_NS;
+}
+
 int dtc_cuda_event_test(struct dtc_event *event)
 {
 	int status = DTCONV_INPROGRESS;
@@ -168,7 +178,7 @@ int dtc_cuda_event_test(struct dtc_event *event)
 		status = 0;
 	} else if (dtc_cuda_resident_has_left(event)) {
 		status = call_back(event);
-	} else if (now_ns() - event->looked_ns > PATIENCE_NS) {
+	} else if (is_late(event)) {
 		status = ask_stream(event);
 		event->looked_ns = now_ns();
 	}
