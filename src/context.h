@@ -43,6 +43,9 @@ struct dtc_mover;
 	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
 	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
 	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                       \
+	X(GRAPH_LAUNCHES, graph_launches, "launches in graphs")                              \
+	X(RESIDENT_JOBS, resident_jobs, "jobs of the resident kernel")                       \
+	X(RESIDENT_LAUNCHES, resident_launches, "launches of the resident kernel")           \
 	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
 	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
 	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
@@ -71,6 +74,8 @@ struct dtc_error_slot {
 /* What is known of devices in this process, and what their vendors keep for the context. */
 struct dtc_devices {
 	bool none;                        /* the caller has promised it */
+	bool resident;                    /* small jobs by a resident kernel */
+	bool graphs;                      /* launches in graphs */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;

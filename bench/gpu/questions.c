@@ -406,9 +406,14 @@ void question_crossover(struct session *s)
 
 /* ---- small messages -------------------------------------------------------------------- */
 
-static const char *const small_engines[] = {
-	"flag", "dtconv", "dtconv-convertor", "dtconv-start", "dtconv-graph", "copy"
-};
+static const char *const small_engines[] = { "flag",
+					     "dtconv",
+					     "dtconv-convertor",
+					     "dtconv-start",
+					     "dtconv-graph",
+					     "dtconv-graph-mode",
+					     "dtconv-resident",
+					     "copy" };
 
 #define SMALL_ENGINES (sizeof(small_engines) / sizeof(*small_engines))
 
@@ -460,7 +465,8 @@ static void print_small(const struct results *rs, size_t from)
 		print_small_row(rs, r, "pack");
 		print_small_row(rs, r, "unpack");
 	}
-	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's)\n");
+	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's;\n"
+	       " graph: captured by the application; graph-mode and resident: the context's flags)\n");
 }
 
 static void run_ceiling(struct session *s)
@@ -559,6 +565,8 @@ void question_small(struct session *s)
 	run_add(s, way_convertor, "dtconv-convertor", &on_device);
 	run_add(s, way_started, "dtconv-start", &on_device);
 	run_add(s, way_graph, "dtconv-graph", &on_device);
+	run_add(s, way_graphs, "dtconv-graph-mode", &on_device);
+	run_add(s, way_resident, "dtconv-resident", &on_device);
 	run_add(s, way_copy, "copy", &on_device);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);

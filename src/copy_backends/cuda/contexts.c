@@ -80,12 +80,12 @@ static int capability(const struct dtc_cuda_context *context, CUdevice_attribute
 	return value;
 }
 
-static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *context)
+static uint32_t arch_of(const struct dtc_cuda_context *context)
 {
 	int major = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 	int minor = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
-	return dtc_gpu_image_for((uint32_t)(major * 10 + minor));
+	return (uint32_t)(major * 10 + minor);
 }
 
 /*
@@ -96,7 +96,7 @@ static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *con
 static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	const struct dtc_gpu_image *image = find_image(context);
+	const struct dtc_gpu_image *image = dtc_gpu_image_for(context->arch);
 	CUresult result = image ? driver->CtxSynchronize() : CUDA_ERROR_NO_BINARY_FOR_GPU;
 
 	(void)unused;
@@ -115,20 +115,21 @@ static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 	atomic_store_explicit(&context->loaded, true, memory_order_release);
 }
 
-static CUresult create_stream(struct dtc_cuda_context *context)
+CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	int least = 0, greatest = 0;
 
 	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	return driver->StreamCreateWithPriority(&context->stream, CU_STREAM_NON_BLOCKING, greatest);
+	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
 /* What must be there before the first job. The context is current. */
 static int open_context(struct dtc_cuda_context *context, const char *caller)
 {
-	CUresult result = create_stream(context);
+	CUresult result = dtc_cuda_stream_create(context, &context->stream);
 
+	context->arch = arch_of(context);
 	if (result)
 		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority", caller);
 	result = dtc_cuda_flags_open(context);
@@ -137,6 +138,8 @@ static int open_context(struct dtc_cuda_context *context, const char *caller)
 	if (!dtc_cuda_worker_do(context, load_kernels, 0))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context", caller);
+	if (context->cuda->context->devices.resident)
+		dtc_cuda_worker_do(context, dtc_cuda_resident_open, 0);
 	return 0;
 }
 
@@ -346,7 +349,7 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 		status = use_context(cuda, handle, job->caller, chosen);
 	if (retained)
 		settle_primary(cuda, device_of(job), status ? NULL : *chosen);
-	if (!status && !dtc_cuda_context_is_alive(*chosen))
+	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				  "%s: the device context of the job is gone", job->caller);
 	return status;
@@ -361,6 +364,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 	(void)unused;
 	dtc_cuda_relay_close(context);
+	dtc_cuda_resident_close(context);
+	dtc_cuda_graphs_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)

@@ -29,7 +29,9 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	return dtc_cuda_launch_ns(question) +
+	if (dtc_cuda_resident_may(question))
+		return dtc_cuda_resident_ns(question);
+	return dtc_cuda_launch_ns(question) - dtc_cuda_graphs_gain_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
 
@@ -71,6 +73,11 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
+	if (!status && dtc_cuda_resident_may(question) && dtc_cuda_resident_does(&launch))
+		dtc_text_puts(text, ", by the resident kernel");
+	else if (status != DTCONV_ERR_UNSUPPORTED && question->context->devices.graphs &&
+		 !question->on_stream)
+		dtc_text_puts(text, ", in a graph");
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -120,7 +127,8 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 	return status;
 }
 
-static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
+void dtc_cuda_set_flag(const struct dtc_cuda_submission *submission,
+		       struct dtc_gpu_launch *launch)
 {
 	const struct dtc_cuda_flags *flags = &submission->context->flags;
 	const struct dtc_event *event = submission->event;
@@ -159,10 +167,13 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
 	if (flag)
-		set_flag(submission, launch);
-	CUresult result = submission->driver->LaunchKernel(
-		submission->context->functions[launch->kernel], launch->grid, 1, 1, DTC_GPU_BLOCK,
-		1, 1, launch->shared_bytes, submission->stream, params, NULL);
+		dtc_cuda_set_flag(submission, launch);
+	CUresult result = CUDA_SUCCESS;
+	if (!dtc_cuda_graphs_launch(submission, launch))
+		result = submission->driver->LaunchKernel(
+			submission->context->functions[launch->kernel], launch->grid, 1,
+			1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes, submission->stream,
+			params, NULL);
 	if (!result)
 		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
 	return result;
@@ -205,7 +216,11 @@ static int move(struct dtc_cuda_submission *submission)
 		return status;
 	}
 	bool flag = dtc_cuda_kernel_writes_flag(&launch);
-	CUresult result = dtc_cuda_launch(submission, &launch, flag);
+	CUresult result = CUDA_SUCCESS;
+	if (dtc_cuda_resident_ring(submission, &launch))
+		flag = true;
+	else
+		result = dtc_cuda_launch(submission, &launch, flag);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", !flag);

@@ -18,7 +18,9 @@
 #include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/graphs.h"
 #include "copy_backends/cuda/relay.h"
+#include "copy_backends/cuda/resident.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
@@ -73,6 +75,7 @@ struct dtc_cuda_context {
 	CUcontext handle;
 	unsigned long long id;
 	CUdevice device;
+	uint32_t arch;     /* 10 * major + minor of the compute capability */
 	bool retained;     /* the device's primary context, of which we hold a reference */
 	bool failed;       /* to open: no job uses it, and close gives back what it has got */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
@@ -82,6 +85,8 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
+	struct dtc_cuda_graphs graphs;
+	struct dtc_cuda_resident resident;
 	struct dtc_cuda_staging staging;
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
@@ -156,6 +161,9 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context);
  */
 int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
 		  const char *caller);
+
+/* A stream for jobs, before all of the application's. The context is current. */
+CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream);
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda);
 

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "ranges.h"
 
+/* Nobody captures a stream of ours. */
 static int find_capture(struct dtc_cuda_submission *submission)
 {
 	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -91,7 +92,8 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	if (!status) {
 		submission->stream =
 			job->on_stream ? (CUstream)job->stream : submission->context->stream;
-		status = find_capture(submission);
+		if (job->on_stream)
+			status = find_capture(submission);
 	}
 	if (!status)
 		status = dtc_cuda_submission_check_access(submission, &job->user_memory,

@@ -75,6 +75,10 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
  */
 bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch);
 
+/* Tell a kernel of the submission's flag, if it has one. */
+void dtc_cuda_set_flag(const struct dtc_cuda_submission *submission,
+		       struct dtc_gpu_launch *launch);
+
 /* Launch a kernel; with @flag it writes the submission's flag when it is done. */
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag);
