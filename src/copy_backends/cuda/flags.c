@@ -160,7 +160,7 @@ static int ask_stream(struct dtc_event *event)
 	dtc_cuda_unrelax(driver, mode);
 	/* A kernel that has gone says so, if it has not been stopped. */
 	if (!result)
-		return dtc_cuda_resident_has(event) && !is_written(event)
+		return dtc_cuda_resident_has(event) && !dtc_cuda_flag_is_written(event)
 			       ? call_back(event)
 			       : 0;
 	if (result == CUDA_ERROR_NOT_READY)
