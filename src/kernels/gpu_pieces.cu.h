@@ -323,8 +323,22 @@ DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_owned_block(const struct dtc_gpu_owned 
 				 owned->start.carried + place.carried);
 }
 
-/* Words that are the block's as a whole. */
-DTC_GPU_FN void dtc_gpu_unpack_whole(const struct dtc_gpu_owned *owned, uint32_t thread)
+/* Shorter blocks have more rim than whole words, which is then stored word by word, too. */
+#define DTC_GPU_RIM_BLOCK 64u
+
+/* What of a word is the block's; long blocks: the whole word or nothing. */
+DTC_GPU_FN uint32_t dtc_gpu_owned_bytes(const struct dtc_gpu_extent *extent,
+					uint64_t block, uint64_t *word)
+{
+	uint64_t low = *word > extent->low ? *word : extent->low;
+	uint64_t high = *word + 16 < extent->high ? *word + 16 : extent->high;
+	uint32_t bytes = high > low ? (uint32_t)(high - low) : 0;
+
+	*word = low;
+	return bytes == 16 || block < DTC_GPU_RIM_BLOCK ? bytes : 0;
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_words(const struct dtc_gpu_owned *owned, uint32_t thread)
 {
 	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES];
 	uint64_t word[DTC_GPU_PIECES];
@@ -332,9 +346,8 @@ DTC_GPU_FN void dtc_gpu_unpack_whole(const struct dtc_gpu_owned *owned, uint32_t
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
 		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
-		uint32_t bytes = 0;
 
-		word[k] = 0;
+		fetched[k].bytes = 0;
 		if (ahead < owned->count) {
 			uint32_t index;
 			uint64_t address;
@@ -342,20 +355,19 @@ DTC_GPU_FN void dtc_gpu_unpack_whole(const struct dtc_gpu_owned *owned, uint32_t
 				dtc_gpu_owned_block(owned, ahead, &index, &address);
 
 			word[k] = (address & ~(uint64_t)15) + (uint64_t)index * 16;
-			bytes = word[k] >= extent.low && word[k] + 16 <= extent.high ? 16
-										     : 0;
+			uint32_t bytes = dtc_gpu_owned_bytes(&extent, owned->nest->block,
+							     &word[k]);
 			dtc_gpu_fetch(extent.packed + word[k], bytes, &fetched[k]);
 		}
-		fetched[k].bytes = bytes;
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
-		if (fetched[k].bytes) {
-			struct dtc_gpu_bytes16 value = dtc_gpu_shift_down(
-				&fetched[k].low, &fetched[k].high, fetched[k].offset);
-
-			dtc_gpu_store16(word[k], &value);
-		}
+		if (fetched[k].bytes)
+			dtc_gpu_scatter(word[k],
+					dtc_gpu_shift_down(&fetched[k].low,
+							   &fetched[k].high,
+							   fetched[k].offset),
+					fetched[k].bytes);
 }
 
 /* Byte @number of those before and behind a block's whole words: 16 and 16, of which not all are there. */
@@ -372,8 +384,8 @@ DTC_GPU_FN void dtc_gpu_unpack_rim(const struct dtc_gpu_extent *extent, uint32_t
 }
 
 /*
- * One tile of user words. A warp stores the bytes of a block that fill no word, a thread each, so that
- * they reach the memory as one part of a word and not as up to four.
+ * One tile of user words. A warp stores the bytes of a long block that fill no word, a thread each, so
+ * that they reach the memory as one part of a word and not as up to four.
  */
 DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t tile,
 				     uint32_t thread)
@@ -381,7 +393,9 @@ DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t t
 	struct dtc_gpu_owned owned;
 
 	dtc_gpu_own_tile(nest, tile, &owned);
-	dtc_gpu_unpack_whole(&owned, thread);
+	dtc_gpu_unpack_words(&owned, thread);
+	if (nest->block < DTC_GPU_RIM_BLOCK)
+		return;
 	uint32_t first = owned.skipped ? owned.words - owned.skipped : 0;
 	DTC_GPU_NO_UNROLL
 	for (uint32_t ahead = first + thread / DTC_GPU_LANES * owned.words;

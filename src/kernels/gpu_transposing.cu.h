@@ -177,7 +177,7 @@ DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
 	uint64_t step = 8 * (direction == DTC_GPU_PACK ? grid->rows.user : grid->rows.packed);
 	struct dtc_gpu_bytes16 value[8];
 
-	if (word >= 4) {
+	if (word == 4 || word == 8) {
 		dtc_gpu_copy_cells(from, step, live, shared, column->shared,
 				   8 * grid->rows.shared, word);
 		return;
