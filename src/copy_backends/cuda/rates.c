@@ -75,7 +75,7 @@ static bool is_from_device(const struct dtc_question *question)
 #define PAGEABLE_COPY_NS 5000.0
 #define PAGEABLE_LAST_NS 3000.0
 
-/* Inside a device the driver copies by kernels of its own, a little cheaper than launches. */
+/* Inside a device the driver copies by kernels of its own; runs a little cheaper than launches. */
 #define INSIDE_COPY 0.8
 
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
@@ -85,8 +85,8 @@ double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 	double once_ns = (double)tuning->device_wake_ns;
 
 	if (!dtc_cuda_crosses(question))
-		call_ns =
-			DTC_MAX(call_ns, INSIDE_COPY * (double)tuning->device_launch_ns);
+		call_ns = DTC_MAX(call_ns, (dtc_cuda_is_run(question) ? INSIDE_COPY : 1) *
+						   (double)tuning->device_launch_ns);
 	else if (is_pageable(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
 	else if (is_pageable(question) && !dtc_cuda_is_run(question))
