@@ -71,6 +71,7 @@ struct dtc_error_slot {
 /* What is known of devices in this process, and what their vendors keep for the context. */
 struct dtc_devices {
 	bool none;                        /* the caller has promised it */
+	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;

@@ -42,6 +42,8 @@ struct dtconv_context;
 	X(device_rate, 2000, 1, 1000000, "GB/s of a copy inside a device")  \
 	X(device_bus_rate, 55, 1, 1000000,                                  \
 	  "GB/s of a copy between a device and pinned memory")              \
+	X(device_peer_rate, 390, 1, 1000000,                                \
+	  "GB/s of a copy from one device to another")                      \
 	X(device_pageable_rate, 8, 1, 1000000,                              \
 	  "GB/s of the driver's copy between a device and ordinary memory") \
 	X(device_staged_rate, 14, 1, 1000000,                               \

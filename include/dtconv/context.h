@@ -74,13 +74,23 @@ enum dtconv_padding {
 
 /** Flags of struct dtconv_context_params. */
 enum dtconv_context_flags {
-	DTCONV_CONTEXT_COUNTERS = 1u << 0, /**< keep the counters of dtconv_context_query_counters */
+	DTCONV_CONTEXT_COUNTERS =
+		1u << 0, /**< keep the counters of dtconv_context_query_counters */
 	/**
 	 * No address that is given to the library leads into a device's memory: it looks for no
 	 * device's driver, which spares every call without hints about 12 ns. Said wrongly, the
 	 * processor follows the address.
 	 */
-	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1
+	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1,
+	/**
+	 * The library may give a device access to another device's ordinary memory
+	 * (cuCtxEnablePeerAccess, once for two device contexts) when a job would gain by it. That
+	 * changes the application's device contexts: a later request of its own answers that
+	 * access is enabled already, and its allocations are mapped for both devices. Without the
+	 * flag, access that the application has enabled is used, and where there is none bytes are
+	 * moved by copies.
+	 */
+	DTCONV_CONTEXT_PEER_ACCESS = 1u << 2
 };
 
 /**

@@ -144,14 +144,6 @@ void dtc_batch_drop_groups(struct dtconv_batch *batch)
 
 /* ---- arranging ------------------------------------------------------------------------- */
 
-/* Memory of two devices is another question than who of them moves. */
-static bool is_between_devices(const struct dtc_stretch *stretch)
-{
-	return stretch->user_memory.kind == DTCONV_MEMORY_DEVICE &&
-	       stretch->packed_memory.kind == DTCONV_MEMORY_DEVICE &&
-	       stretch->user_memory.device != stretch->packed_memory.device;
-}
-
 static bool is_usable(const struct dtc_memory *memory)
 {
 	return memory->kind && !memory->denied;
@@ -169,12 +161,16 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 					       .context = batch->context,
 					       .forbidden = batch->context->forbidden,
 					       .on_stream = batch->on_stream,
-					       .is_mapped = stretch->user_memory.mapped };
+					       .is_mapped = stretch->user_memory.mapped,
+					       .is_between = dtc_memory_is_between(
+						       &stretch->user_memory,
+						       &stretch->packed_memory) };
 	const struct dtc_backend_ops *backend = dtc_plan_choose_together(&question);
 
 	if (backend == &dtc_host_backend)
 		return DTC_WAY_HOST;
-	if (!backend || !backend->submit_many || is_between_devices(stretch))
+	/* Which devices reach which is another question than who moves with whom. */
+	if (!backend || !backend->submit_many || question.is_between)
 		return DTC_WAY_ALONE;
 	item->group = find_group(batch, item, backend);
 	return item->group ? DTC_WAY_GROUP : DTC_WAY_ALONE;

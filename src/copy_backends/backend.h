@@ -30,6 +30,7 @@ struct dtc_job {
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
 	void *stream;
 	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
+	bool at_packed;     /* between two devices: by the one that has packed memory */
 	const char *caller;
 };
 
@@ -81,6 +82,7 @@ struct dtc_question {
 	bool on_stream;     /* in the order of a stream of the caller's */
 	bool is_run;        /* what if all bytes were one run? */
 	bool is_mapped;     /* the user's memory is made of mappings */
+	bool is_between;    /* the sides are memory of two devices */
 };
 
 /* What a plan for a job is made for. */

@@ -92,9 +92,12 @@ struct dtc_question dtc_question_of(const struct dtc_job *job)
 				      .packed_kind = job->packed_memory.kind,
 				      .direction = job->direction,
 				      .context = job->context,
-				      .forbidden = job->context->forbidden | job->forbidden,
+				      .forbidden = job->context->forbidden |
+						   job->forbidden,
 				      .on_stream = job->on_stream,
-				      .is_mapped = job->user_memory.mapped };
+				      .is_mapped = job->user_memory.mapped,
+				      .is_between = dtc_memory_is_between(
+					      &job->user_memory, &job->packed_memory) };
 }
 
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)

@@ -34,6 +34,7 @@ struct dtconv_context;
 	X(CtxGetId, 12000)                 \
 	X(CtxGetStreamPriorityRange, 5050) \
 	X(CtxSynchronize, 2000)            \
+	X(CtxEnablePeerAccess, 4000)       \
 	X(PointerGetAttributes, 7000)      \
 	X(PointerSetAttribute, 6000)       \
 	X(MemAlloc, 3020)                  \
@@ -42,6 +43,7 @@ struct dtconv_context;
 	X(MemHostUnregister, 4000)         \
 	X(MemHostGetDevicePointer, 3020)   \
 	X(MemGetAccess, 10020)             \
+	X(MemPoolGetAccess, 11020)         \
 	X(MemcpyAsync, 4000)               \
 	X(Memcpy2DAsync, 3020)             \
 	X(MemsetD8Async, 3020)             \

@@ -52,12 +52,17 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 	if (question->user_kind == DTCONV_MEMORY_HOST ||
 	    question->packed_kind == DTCONV_MEMORY_HOST)
 		return (double)tuning->device_pageable_rate;
+	if (question->is_between)
+		return (double)tuning->device_peer_rate;
 	return (double)(dtc_cuda_crosses(question) ? tuning->device_bus_rate
 						   : tuning->device_rate);
 }
 
 /* From and to ordinary host memory the driver copies row by row, each of them so long. */
 #define PAGEABLE_ROW_NS 450.0
+
+/* GB/s for each byte of a row, from one device to another: 23 of 8 bytes, 188 of 64. */
+#define PEER_ROW 2.9
 
 /* Rows over the bus: 3 GB/s of 4 bytes, 45 of 64, 55 of 256; inside a device 33, 540, 800. */
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
@@ -67,6 +72,8 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 	if (question->user_kind == DTCONV_MEMORY_HOST ||
 	    question->packed_kind == DTCONV_MEMORY_HOST)
 		return DTC_MIN(most, row_bytes / PAGEABLE_ROW_NS);
+	if (question->is_between)
+		return DTC_MIN(most, row_bytes * PEER_ROW);
 	if (dtc_cuda_crosses(question))
 		return DTC_MIN(most, row_bytes * 0.7);
 	return DTC_MIN(most * 0.4, row_bytes * 8);
@@ -91,6 +98,9 @@ static const struct step packed_across[] = { { 0, 0.95, 0.92 } };
 static const struct step user_across[] = { { 31, 0.46, 0.46 },
 					   { 127, 0.78, 0.78 },
 					   { 0, 0.92, 0.92 } };
+
+/* One device's memory is written, or read, by the other's kernels. */
+static const struct step between[] = { { 0, 0.95, 0.90 } };
 
 static double part_of(const struct step *steps, const struct dtc_question *question)
 {
@@ -122,10 +132,22 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 
+	if (question->is_between)
+		return (double)tuning->device_peer_rate * part_of(between, question);
 	if (question->user_kind != DTCONV_MEMORY_DEVICE)
 		return (double)tuning->device_bus_rate * part_of(user_across, question);
 	if (question->packed_kind != DTCONV_MEMORY_DEVICE)
 		return (double)tuning->device_bus_rate * part_of(packed_across, question);
 	return (double)tuning->device_rate * part_of(inside, question) *
 	       part_of_shape(question);
+}
+
+double dtc_cuda_relay_ns(const struct dtc_question *question)
+{
+	struct dtc_question near = *question;
+	const double bytes = (double)question->bytes;
+
+	near.is_between = false;
+	return dtc_cuda_launch_ns(&near) + bytes / dtc_cuda_kernel_rate(&near) +
+	       dtc_cuda_copies_ns(question, 1) + bytes / dtc_cuda_copy_rate(question);
 }

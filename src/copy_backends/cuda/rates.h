@@ -50,4 +50,7 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
+/* Between devices of which neither has access to the other: packed by one, and copied. */
+double dtc_cuda_relay_ns(const struct dtc_question *question);
+
 #endif

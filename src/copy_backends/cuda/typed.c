@@ -13,6 +13,7 @@
 #include "cuda.h"
 #include "image.h"
 #include "log.h"
+#include "reach.h"
 #include "stages.h"
 #include "submit.h"
 
@@ -74,6 +75,18 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		typed->job.caller);
 }
 
+/* Bytes of packed memory are the stream's; the user's are found by the typemap's own. */
+static bool is_reached(const struct dtc_typed_job *typed,
+		       const struct dtc_cuda_submission *submission)
+{
+	struct dtc_cursor cursor;
+
+	dtc_cursor_copy(&cursor, typed->job.cursor);
+	dtc_cursor_seek(&cursor, typed->begin.native);
+	return dtc_cuda_reaches(submission->context, &typed->job, &cursor,
+				typed->end.native - typed->begin.native);
+}
+
 static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *event)
 {
 	struct dtc_cuda_submission submission;
@@ -83,7 +96,8 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 					       &typed->job, event);
 	if (status)
 		return status;
-	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire))
+	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire) ||
+	    !is_reached(typed, &submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)
 		status = refuse_capture(typed, &submission);

@@ -34,6 +34,14 @@ static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
 	return memory->kind >= DTCONV_MEMORY_PINNED;
 }
 
+/* Whether the two are known to be memory of two devices. */
+static inline bool dtc_memory_is_between(const struct dtc_memory *a,
+					 const struct dtc_memory *b)
+{
+	return a->kind == DTCONV_MEMORY_DEVICE && b->kind == DTCONV_MEMORY_DEVICE &&
+	       a->device >= 0 && b->device >= 0 && a->device != b->device;
+}
+
 /* Whether [low, high) is known to lie in the one allocation. */
 static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t low,
 				    uintptr_t high)
