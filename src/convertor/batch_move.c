@@ -169,8 +169,10 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 
 	if (backend == &dtc_host_backend)
 		return DTC_WAY_HOST;
-	/* Which devices reach which is another question than who moves with whom. */
-	if (!backend || !backend->submit_many || question.is_between)
+	if (!backend || !backend->submit_many ||
+	    (question.is_between &&
+	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
+				 &stretch->packed_memory)))
 		return DTC_WAY_ALONE;
 	item->group = find_group(batch, item, backend);
 	return item->group ? DTC_WAY_GROUP : DTC_WAY_ALONE;

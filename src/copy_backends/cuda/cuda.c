@@ -10,6 +10,7 @@
 #include "context.h"
 #include "log.h"
 #include "ranges.h"
+#include "reach.h"
 #include "state.h"
 #include "text.h"
 
@@ -262,6 +263,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
+	.reaches = dtc_cuda_reaches_memory,
 	.lend = dtc_cuda_lend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.describe = describe,

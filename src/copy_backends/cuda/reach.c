@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which memory the kernels of a device context may touch. The application opens other devices' memory:
- * context by context, mapping by mapping, pool by pool. The driver is asked for each job, because it
- * may close what it has opened.
+ * mapping by mapping, pool by pool, or all of a context's. The driver is asked for each job, because
+ * what is open may be closed again.
  */
 #include "config.h"
 
@@ -10,7 +10,6 @@
 
 #include "base.h"
 #include "datatype/runs.h"
-#include "log.h"
 
 /* The context's own device's, the host's, or what the caller vouches for. */
 static bool is_near(const struct dtc_cuda_context *context,
@@ -22,62 +21,63 @@ static bool is_near(const struct dtc_cuda_context *context,
 
 /* ---- asking the driver ------------------------------------------------------------------- */
 
-/* Of memory of a pool the driver answers wrongly, but of the pool itself. */
-static bool is_open_pool(const struct dtc_cuda_context *context, CUmemoryPool pool)
+static bool is_open_mapping(const struct dtc_cuda_context *context, uintptr_t address)
 {
-	CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-				 .id = context->device };
-	CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				       .id = context->device };
+	unsigned long long access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
 
-	return !context->cuda->driver.MemPoolGetAccess(&access, pool, &device) &&
+	return !context->cuda->driver.MemGetAccess(&access, &device,
+						   (CUdeviceptr)address) &&
 	       access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
-/* The context is current: the driver answers for that one. */
-static bool ask(const struct dtc_cuda_context *context, uintptr_t address)
+/* Of memory of a pool the driver answers wrongly, but of the pool itself. */
+static bool is_open_pool(const struct dtc_cuda_context *context, uintptr_t address)
 {
-	CUpointer_attribute questions[] = { CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
-					    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE };
-	unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUpointer_attribute question = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+	CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				 .id = context->device };
+	CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	CUmemoryPool pool = NULL;
-	void *places[] = { &access, &pool };
+	void *place = &pool;
 
-	if (context->cuda->driver.PointerGetAttributes(
-		    DTC_ARRAY_LENGTH(questions), questions, places, (CUdeviceptr)address))
-		return false;
-	if (pool)
-		return is_open_pool(context, pool);
-	return access == CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+	return !driver->PointerGetAttributes(1, &question, &place,
+					     (CUdeviceptr)address) &&
+	       pool && !driver->MemPoolGetAccess(&access, pool, &device) &&
+	       access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
-/* With the application's leave. Pools and mappings have no owner: they are opened one by one. */
-static bool open_peer(struct dtc_cuda_context *context, const struct dtc_memory *memory)
+/*
+ * Whether another context's memory is open, the driver does not say (CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
+ * answers yes whether it is or not); it says that it was when it is told to open it. So without the
+ * application's leave all of it is taken to be closed.
+ */
+static bool open_peer(struct dtc_cuda_context *context, CUcontext owner)
 {
-	if (!context->cuda->context->devices.opens_peers || !memory->owner)
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	if (!context->cuda->context->devices.opens_peers ||
+	    driver->CtxPushCurrent(context->handle))
 		return false;
-	CUresult result = context->cuda->driver.CtxEnablePeerAccess(memory->owner, 0);
-	if (result)
-		return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-	DTC_LOG(context->cuda->context, DTCONV_LOG_INFO,
-		"device %d was given access to the memory of a context of device %d",
-		context->device, memory->device);
-	return true;
+	CUresult result = driver->CtxEnablePeerAccess(owner, 0);
+	driver->CtxPopCurrent(&popped);
+	return !result || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 static bool is_open(struct dtc_cuda_context *context, const struct dtc_memory *memory,
 		    uintptr_t address)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUcontext popped;
-
 	if (is_near(context, memory))
 		return true;
-	if (driver->CtxPushCurrent(context->handle))
-		return false;
-	bool open = ask(context, address) ||
-		    (open_peer(context, memory) && ask(context, address));
-	driver->CtxPopCurrent(&popped);
-	return open;
+	if (memory->mapped)
+		return is_open_mapping(context, address);
+	if (!memory->owner)
+		return is_open_pool(context, address);
+	/* What another process has exported belongs to the context that it was opened in. */
+	return memory->owner == context->handle || open_peer(context, memory->owner);
 }
 
 /* ---- sides of a job ------------------------------------------------------------------------ */
@@ -148,4 +148,25 @@ bool dtc_cuda_reaches(struct dtc_cuda_context *context, const struct dtc_job *jo
 		return true;
 	return is_one(user) ? is_open(context, user, user->base)
 			    : are_open_runs(context, job->user, cursor, bytes);
+}
+
+bool dtc_cuda_reaches_memory(struct dtconv_context *context,
+			     const struct dtc_memory *user,
+			     const struct dtc_memory *packed)
+{
+	const struct dtc_job job = { .user_memory = *user,
+				     .packed_memory = *packed,
+				     .context = context,
+				     .caller = "dtconv_batch_start" };
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+	struct dtc_cuda_context *chosen;
+
+	if (!cuda || !is_one(user) || !is_one(packed))
+		return false;
+	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
+	bool reached = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
+		       is_open(chosen, user, user->base) &&
+		       is_open(chosen, packed, packed->base);
+	dtc_cuda_unrelax(&cuda->driver, mode);
+	return reached;
 }

@@ -16,6 +16,11 @@
 bool dtc_cuda_reaches(struct dtc_cuda_context *context, const struct dtc_job *job,
 		      const struct dtc_cursor *cursor, uint64_t bytes);
 
+/* The same before there is a job: see dtc_memory_reaches. */
+bool dtc_cuda_reaches_memory(struct dtconv_context *context,
+			     const struct dtc_memory *user,
+			     const struct dtc_memory *packed);
+
 /*
  * Move a job that the context of its submission does not reach: by the other device's kernels, or packed
  * near the user's memory and by one copy more. What cannot be started at once in the order of the caller's

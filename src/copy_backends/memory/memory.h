@@ -65,6 +65,13 @@ bool dtc_memory_has_driver(struct dtconv_context *context);
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 
+/*
+ * Whether the device that owns @user may touch @packed, memory of another one; each is one allocation.
+ * It may be taken back later.
+ */
+bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
+			const struct dtc_memory *packed);
+
 /* Memory of a device that is lent for a while, and the stream that what is done there goes by. */
 struct dtc_loan {
 	char *memory;

@@ -62,17 +62,12 @@ static unsigned handle_types(const struct standin_region *region)
 		       : 0;
 }
 
-/* What the current context's device may do; each mapping says it for itself. */
 static uint64_t access_flags(const struct standin_region *region)
 {
 	CUcontext context = standin_current();
-
-	if (region->kind == REGION_MAPPED)
-		return context ? region->access[context->device] : 0;
-	if (!context || is_host_kind(region) || region->kind == REGION_MANAGED ||
-	    standin_may_touch(context, region))
+	if (region->kind != REGION_MAPPED)
 		return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
-	return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+	return context ? region->access[context->device] : 0;
 }
 
 /* The addresses that belong together: a reservation, or an allocation. */
