@@ -175,12 +175,9 @@ static struct session *new_session(const struct bench_options *options)
 static int create_contexts(struct session *s)
 {
 	const struct bench_options *options = s->options;
-	struct dtconv_context_params params = {
-		.struct_size = sizeof(params),
-		.flags = options->gpu ? DTCONV_CONTEXT_PEER_ACCESS
-				      : DTCONV_CONTEXT_HOST_MEMORY,
-		.threads = options->threads
-	};
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.flags = options->gpu ? 0 : DTCONV_CONTEXT_HOST_MEMORY,
+						.threads = options->threads };
 	bool compares = options->mode == BENCH_MODE_THREADS;
 	int status = dtconv_context_create(&params, compares ? &s->threads_context
 							     : &s->context);

@@ -83,13 +83,12 @@ enum dtconv_context_flags {
 	 */
 	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1,
 	/**
-	 * Devices may touch each other's ordinary memory: the application has enabled peer access
-	 * between their contexts, or lets the library do it (cuCtxEnablePeerAccess) when a job
-	 * would gain by it. That changes the application's device contexts: a later request of its
-	 * own answers that access is enabled already, allocations are mapped for both devices, and
-	 * what it disables the next job enables again. Without the flag such memory is moved by
-	 * copies, because the driver does not say whether access is enabled. Mapped memory and
-	 * memory of pools need no flag: what devices have access to is asked for.
+	 * The library may give a device access to another device's ordinary memory
+	 * (cuCtxEnablePeerAccess, once for two device contexts) when a job would gain by it. That
+	 * changes the application's device contexts: a later request of its own answers that
+	 * access is enabled already, and its allocations are mapped for both devices. Without the
+	 * flag, access that the application has enabled is used, and where there is none bytes are
+	 * moved by copies.
 	 */
 	DTCONV_CONTEXT_PEER_ACCESS = 1u << 2
 };

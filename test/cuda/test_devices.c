@@ -21,13 +21,15 @@
 enum access {
 	ACCESS_NONE,   /* neither can reach the other; only on the stand-in */
 	ACCESS_CLOSED, /* they can, and nobody has said so */
-	ACCESS_UNSAID, /* the application has opened them, and has not told the library */
-	ACCESS_GIVEN,  /* it has told */
+	ACCESS_GIVEN,  /* by the application */
 	ACCESS_TAKEN,  /* by the library, which may */
 	ACCESSES
 };
 
-static CUcontext contexts[2];
+#define DEVICES 3 /* the third one takes part where there is one */
+
+static CUcontext contexts[DEVICES];
+static int device_count;
 
 static bool can_reach(void)
 {
@@ -50,27 +52,29 @@ static void give_access(void)
 /* Both devices' primary contexts; the first one is current. False if there are no two such devices. */
 static bool open_devices(enum access access)
 {
-	int devices = 0;
-
-	if (gpu.standin)
+	if (gpu.standin) {
+		gpu.standin->set(STANDIN_DEVICES, DEVICES);
 		gpu.standin->set(STANDIN_PEERS, access != ACCESS_NONE);
-	else if (access == ACCESS_NONE)
+	} else if (access == ACCESS_NONE) {
 		return false;
-	MUST(DeviceGetCount(&devices));
-	if (devices < 2 || (access > ACCESS_CLOSED && !can_reach()))
+	}
+	MUST(DeviceGetCount(&device_count));
+	if (device_count < 2 || (access > ACCESS_CLOSED && !can_reach()))
 		return false;
 	MUST(CtxGetCurrent(&contexts[0]));
-	MUST(DevicePrimaryCtxRetain(&contexts[1], 1));
-	if (access == ACCESS_UNSAID || access == ACCESS_GIVEN)
+	for (int device = 1; device < DEVICES && device < device_count; device++)
+		MUST(DevicePrimaryCtxRetain(&contexts[device], device));
+	if (access == ACCESS_GIVEN)
 		give_access();
-	fixture_context->devices.opens_peers = access >= ACCESS_GIVEN;
+	fixture_context->devices.opens_peers = access == ACCESS_TAKEN;
 	return true;
 }
 
 static void close_devices(void)
 {
 	MUST(CtxSetCurrent(contexts[0]));
-	MUST(DevicePrimaryCtxRelease(1));
+	for (int device = 1; device < DEVICES && device < device_count; device++)
+		MUST(DevicePrimaryCtxRelease(device));
 }
 
 static struct arena memory_on(int device, size_t bytes)
@@ -159,13 +163,20 @@ static void *target_of(const struct scene *scene)
 	return scene->target.memory + (scene->stage.target - scene->stage.target_memory);
 }
 
-static void check_packed(const struct scene *scene)
+static void check_packed_by(const struct scene *scene, int device)
 {
 	unsigned char *got = malloc(scene->stage.bytes + 1);
 
+	MUST(CtxSetCurrent(contexts[device]));
 	arena_read(&scene->packed, 0, got, scene->stage.bytes);
+	MUST(CtxSetCurrent(contexts[0]));
 	ck_assert(!memcmp(got, scene->stage.stream, scene->stage.bytes));
 	free(got);
+}
+
+static void check_packed(const struct scene *scene)
+{
+	check_packed_by(scene, 0);
 }
 
 static void check_unpacked(struct scene *scene)
@@ -307,7 +318,7 @@ END_TEST
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* A stream of one of the devices; what it was given before is seen. */
+/* A stream of one of the devices, or of a third; what it was given before is seen. */
 static void move_in_stream(int of, int user)
 {
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
@@ -338,12 +349,14 @@ static void move_in_stream(int of, int user)
 	close_scene(&scene);
 }
 
-START_TEST(streams_of_either_device)
+START_TEST(streams_of_any_device)
 {
 	if (!open_devices((enum access)_i))
 		return;
-	for (int way = 0; way < 4; way++)
-		move_in_stream(way / 2, way % 2);
+	for (int of = 0; of < DEVICES && of < device_count; of++) {
+		move_in_stream(of, 0);
+		move_in_stream(of, 1);
+	}
 	check_alive();
 	close_devices();
 }
@@ -387,6 +400,57 @@ START_TEST(graphs_between_devices)
 END_TEST
 
 /* ---- access that changes ------------------------------------------------------------------- */
+
+/* What the application has opened it may close again. */
+START_TEST(access_is_asked_for_each_job)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	for (int user = 0; user < 2; user++) {
+		open_scene(&scene, "vector(2000, 1, 3, double)", user, !user);
+		for (int round = 0; round < 4; round++) {
+			for (int device = 0; device < 2; device++) {
+				MUST(CtxSetCurrent(contexts[device]));
+				if (round % 2)
+					MUST(CtxDisablePeerAccess(contexts[!device]));
+				else if (round || user)
+					gpu.CtxEnablePeerAccess(contexts[!device], 0);
+			}
+			MUST(CtxSetCurrent(contexts[0]));
+			stage_blank(&scene.stage);
+			arena_write(&scene.target, 0, scene.stage.target_memory,
+				    scene.stage.memory_bytes);
+			move_both(&scene, scene.stage.bytes, NULL);
+		}
+		close_scene(&scene);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* One way only: the device that reaches does the work. */
+START_TEST(one_device_reaches_the_other)
+{
+	int reaching = _i % 2, user = _i / 2;
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	MUST(CtxSetCurrent(contexts[reaching]));
+	MUST(CtxEnablePeerAccess(contexts[!reaching], 0));
+	MUST(CtxSetCurrent(contexts[0]));
+	open_scene(&scene, "vector(2000, 1, 3, double)", user, !user);
+	uint64_t before = launches();
+	move_both(&scene, scene.stage.bytes, NULL);
+	ck_assert_uint_eq(launches(), before + 2);
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
 
 /* The context's flag, as an application gives it. */
 START_TEST(the_library_opens_what_it_may)
@@ -460,6 +524,7 @@ START_TEST(mapped_memory_of_another_device)
 	scene.packed.memory = (unsigned char *)(uintptr_t)base;
 	uint64_t before = launches();
 	move(&scene, true, scene.stage.bytes, NULL);
+	check_packed_by(&scene, !(mask & 1));
 	move(&scene, false, scene.stage.bytes, NULL);
 	if (mask & 1)
 		ck_assert_uint_eq(launches(), before + 2);
@@ -502,7 +567,7 @@ START_TEST(pools_of_another_device)
 					 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 		MUST(MemPoolSetAccess(pool, &access, 1));
 		move(&scene, true, scene.stage.bytes, NULL);
-		check_packed(&scene);
+		check_packed_by(&scene, 1);
 		move(&scene, false, scene.stage.bytes, NULL);
 		ck_assert_uint_eq(launches() - before, round % 2 ? 2 : 0);
 	}
@@ -553,8 +618,11 @@ static void fill(const struct arena *a, const struct arena *b, unsigned char *st
 		bytes[i] = (unsigned char)(i * 7 + i / 256);
 	for (size_t i = 0; i < BLOCKS; i++)
 		memcpy(stream + i * 100, bytes + i * 128, 100);
+	/* What is closed to device 0 is closed to its copies. */
+	MUST(CtxSetCurrent(contexts[1]));
 	arena_write(a, 0, bytes, sizeof(bytes));
 	arena_write(b, 0, bytes, sizeof(bytes));
+	MUST(CtxSetCurrent(contexts[0]));
 }
 
 static void move_blocks(struct dtconv_type *type, const struct arena *packed,
@@ -676,9 +744,11 @@ START_TEST(a_batch_over_two_devices)
 		for (int i = 0; i < 8; i++)
 			check_packed(&scenes[i]);
 	}
-	/* The batch notices that it may no longer. */
-	fixture_context->devices.opens_peers = false;
-	ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+	/* What was opened is closed again: the batch notices. */
+	if (_i == ACCESS_GIVEN) {
+		MUST(CtxDisablePeerAccess(contexts[1]));
+		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+	}
 	dtconv_batch_destroy(batch);
 	for (int i = 0; i < 8; i++)
 		close_scene(&scenes[i]);
@@ -841,6 +911,52 @@ END_TEST
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* A copy from one device to the other, often; the devices' memory in between is both threads'. */
+struct copier {
+	struct scene from, to;
+	int status;
+};
+
+static void *copy_often(void *arg)
+{
+	struct copier *copier = arg;
+	const struct scene *from = &copier->from, *to = &copier->to;
+
+	for (int i = 0; i < 20 && !copier->status; i++)
+		copier->status = dtconv_copy(from->stage.type, 2, source_of(from),
+					     to->stage.type, 2, target_of(to), NULL);
+	return NULL;
+}
+
+/* Neither waits for what the other one has. */
+START_TEST(copies_both_ways_at_once)
+{
+	struct copier copiers[2] = { { .status = 0 } };
+	pthread_t threads[2];
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (int i = 0; i < 2; i++) {
+		open_scene(&copiers[i].from, "vector(12000, 1, 5, double)", i, i);
+		open_scene(&copiers[i].to, "vector(6000, 2, 7, double)", !i, !i);
+		ck_assert_int_eq(
+			pthread_create(&threads[i], NULL, copy_often, &copiers[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct scene *from = &copiers[i].from, *to = &copiers[i].to;
+
+		pthread_join(threads[i], NULL);
+		ck_assert_int_eq(copiers[i].status, 0);
+		memcpy(to->stage.stream, from->stage.stream, to->stage.bytes);
+		check_unpacked(to);
+		close_scene(from);
+		close_scene(to);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* ---- refused calls ---------------------------------------------------------------------------- */
 
 static const char *const refusable[] = { "cuCtxEnablePeerAccess", "cuCtxPushCurrent",
@@ -912,18 +1028,21 @@ int main(void)
 	tcase_add_loop_test(moves, many_blocks_are_packed_before_they_are_copied, 0,
 			    ACCESS_GIVEN);
 	tcase_add_loop_test(moves, random_types_between_devices, 0, ACCESSES);
-	tcase_add_loop_test(streams, streams_of_either_device, 0, ACCESSES);
+	tcase_add_loop_test(streams, streams_of_any_device, 0, ACCESSES);
 	tcase_add_loop_test(streams, graphs_between_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
 	tcase_add_loop_test(many, numbers_from_another_device, 0, ACCESSES);
+	tcase_add_test(access, access_is_asked_for_each_job);
+	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
 	tcase_add_test(access, the_library_opens_what_it_may);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
 	tcase_add_test(access, pools_of_another_device);
 	tcase_add_test(access, each_block_has_its_own_access);
 	tcase_add_loop_test(threads, two_threads_on_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(threads, eight_threads_on_one_device, 0, ACCESSES);
+	tcase_add_loop_test(threads, copies_both_ways_at_once, 0, ACCESSES);
 	tcase_add_loop_test(refused, refused_calls_between_devices, 0, 2 * REFUSABLE);
 	return fixture_run(suite);
 }

@@ -181,7 +181,7 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->id = id;
 	pthread_mutex_init(&context->staging, NULL);
 	dtc_cuda_windows_init(&context->windows);
-	pthread_mutex_init(&context->lending, NULL);
+	dtc_cuda_lent_init(context);
 	return context;
 }
 
@@ -395,8 +395,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 		driver->StreamDestroy(context->stream);
 	if (context->flags.counters)
 		driver->MemFree(context->flags.counters);
-	if (context->loan)
-		driver->MemFree(context->loan);
+	dtc_cuda_lent_free(context);
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
 				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
@@ -418,7 +417,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_mutex_destroy(&context->staging);
 		dtc_cuda_windows_close(context);
-		pthread_mutex_destroy(&context->lending);
+		dtc_cuda_lent_close(context);
 		dtc_free(cuda->context, context);
 	}
 }

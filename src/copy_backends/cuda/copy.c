@@ -16,6 +16,7 @@
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
+#include "reach.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -240,6 +241,8 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       event);
 	if (status)
 		return status;
+	if (dtc_cuda_is_closed(&submission))
+		return dtc_cuda_copy_detour(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
 		"the driver's copy", true);

@@ -43,7 +43,6 @@ struct dtconv_context;
 	X(MemHostUnregister, 4000)         \
 	X(MemHostGetDevicePointer, 3020)   \
 	X(MemGetAccess, 10020)             \
-	X(MemPoolGetAccess, 11020)         \
 	X(MemcpyAsync, 4000)               \
 	X(Memcpy2DAsync, 3020)             \
 	X(MemsetD8Async, 3020)             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which memory the kernels of a device context may touch. The application opens other devices' memory:
- * mapping by mapping, pool by pool, or all of a context's. The driver is asked for each job, because
+ * mapping by mapping, pool by pool, or all of a context's. The driver is asked for each job (100 ns), because
  * what is open may be closed again.
  */
 #include "config.h"
@@ -21,63 +21,44 @@ static bool is_near(const struct dtc_cuda_context *context,
 
 /* ---- asking the driver ------------------------------------------------------------------- */
 
-static bool is_open_mapping(const struct dtc_cuda_context *context, uintptr_t address)
-{
-	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-				       .id = context->device };
-	unsigned long long access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-
-	return !context->cuda->driver.MemGetAccess(&access, &device,
-						   (CUdeviceptr)address) &&
-	       access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-}
-
-/* Of memory of a pool the driver answers wrongly, but of the pool itself. */
-static bool is_open_pool(const struct dtc_cuda_context *context, uintptr_t address)
-{
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUpointer_attribute question = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
-	CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-				 .id = context->device };
-	CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	CUmemoryPool pool = NULL;
-	void *place = &pool;
-
-	return !driver->PointerGetAttributes(1, &question, &place,
-					     (CUdeviceptr)address) &&
-	       pool && !driver->MemPoolGetAccess(&access, pool, &device) &&
-	       access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-}
-
 /*
- * Whether another context's memory is open, the driver does not say (CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
- * answers yes whether it is or not); it says that it was when it is told to open it. So without the
- * application's leave all of it is taken to be closed.
+ * The context is current. An address of the device it has only for memory that its kernels may touch:
+ * enabled, mapped for the device, of a pool that lets it in, or imported here. (That it may be read and
+ * written, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS answers of closed memory too: H200, driver 580.)
  */
-static bool open_peer(struct dtc_cuda_context *context, CUcontext owner)
+static bool ask(const struct dtc_cuda_context *context, uintptr_t address)
+{
+	CUpointer_attribute question = CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+	CUdeviceptr there = 0;
+	void *place = &there;
+
+	return !context->cuda->driver.PointerGetAttributes(1, &question, &place,
+							   (CUdeviceptr)address) &&
+	       there;
+}
+
+/* With the application's leave. Pools and mappings have no owner: they are opened one by one. */
+static bool open_peer(const struct dtc_cuda_context *context,
+		      const struct dtc_memory *memory)
+{
+	return context->cuda->context->devices.opens_peers && memory->owner &&
+	       !context->cuda->driver.CtxEnablePeerAccess(memory->owner, 0);
+}
+
+static bool is_open(const struct dtc_cuda_context *context,
+		    const struct dtc_memory *memory, uintptr_t address)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
 
-	if (!context->cuda->context->devices.opens_peers ||
-	    driver->CtxPushCurrent(context->handle))
-		return false;
-	CUresult result = driver->CtxEnablePeerAccess(owner, 0);
-	driver->CtxPopCurrent(&popped);
-	return !result || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-}
-
-static bool is_open(struct dtc_cuda_context *context, const struct dtc_memory *memory,
-		    uintptr_t address)
-{
 	if (is_near(context, memory))
 		return true;
-	if (memory->mapped)
-		return is_open_mapping(context, address);
-	if (!memory->owner)
-		return is_open_pool(context, address);
-	/* What another process has exported belongs to the context that it was opened in. */
-	return memory->owner == context->handle || open_peer(context, memory->owner);
+	if (driver->CtxPushCurrent(context->handle))
+		return false;
+	bool open = ask(context, address) ||
+		    (open_peer(context, memory) && ask(context, address));
+	driver->CtxPopCurrent(&popped);
+	return open;
 }
 
 /* ---- sides of a job ------------------------------------------------------------------------ */

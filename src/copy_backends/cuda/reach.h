@@ -29,4 +29,13 @@ bool dtc_cuda_reaches_memory(struct dtconv_context *context,
  */
 int dtc_cuda_detour(struct dtc_cuda_submission *submission);
 
+/*
+ * Whether the submission's context may not even copy: the other device's side is a mapping, or of a
+ * pool, that is closed to it. Ordinary memory any context may copy.
+ */
+bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission);
+
+/* Copy such a job by contexts that may. The submission has ended after. */
+int dtc_cuda_copy_detour(struct dtc_cuda_submission *submission);
+
 #endif
