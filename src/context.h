@@ -92,6 +92,7 @@ struct dtconv_context {
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
+	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */

@@ -164,6 +164,9 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 					       .is_mapped = stretch->user_memory.mapped,
 					       .is_between = dtc_memory_is_between(
 						       &stretch->user_memory,
+						       &stretch->packed_memory),
+					       .device = dtc_memory_device_of(
+						       &stretch->user_memory,
 						       &stretch->packed_memory) };
 	const struct dtc_backend_ops *backend = dtc_plan_choose_together(&question);
 

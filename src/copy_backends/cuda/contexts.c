@@ -12,6 +12,7 @@
 #include "context.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
+#include "stages.h"
 
 /* ---- alive and lost -------------------------------------------------------------------- */
 
@@ -179,9 +180,11 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->cuda = cuda;
 	context->handle = handle;
 	context->id = id;
-	pthread_mutex_init(&context->staging, NULL);
+	pthread_mutex_init(&context->staging.lock, NULL);
+	pthread_cond_init(&context->staging.changed, NULL);
 	dtc_cuda_windows_init(&context->windows);
 	dtc_cuda_lent_init(context);
+	dtc_cuda_relay_init(&context->relay);
 	return context;
 }
 
@@ -389,6 +392,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	(void)unused;
+	dtc_cuda_relay_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
@@ -404,9 +408,11 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 {
-	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next)
+	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next) {
+		dtc_cuda_stages_end(context);
 		if (!atomic_load(&context->lost))
 			dtc_cuda_worker_do(context, close_context, 0);
+	}
 	dtc_cuda_worker_end(cuda);
 	while (cuda->contexts) {
 		struct dtc_cuda_context *context = cuda->contexts;
@@ -415,7 +421,9 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		/* By the device's number: also where the context's handle is no longer believed. */
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
-		pthread_mutex_destroy(&context->staging);
+		pthread_cond_destroy(&context->staging.changed);
+		pthread_mutex_destroy(&context->staging.lock);
+		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
 		dtc_cuda_lent_close(context);
 		dtc_free(cuda->context, context);

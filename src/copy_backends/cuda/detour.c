@@ -168,7 +168,7 @@ static bool is_relay_worth(const struct dtc_job *job)
 {
 	const struct dtc_question question = dtc_question_of(job);
 
-	return dtc_cuda_relay_ns(&question) < dtc_cuda_copy_backend.estimate(&question);
+	return dtc_cuda_detour_ns(&question) < dtc_cuda_copy_backend.estimate(&question);
 }
 
 bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission)

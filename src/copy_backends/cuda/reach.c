@@ -110,7 +110,7 @@ static bool are_open_runs(struct dtc_cuda_context *context, const char *user,
 /* Whether one answer will do. */
 static bool is_one(const struct dtc_memory *memory)
 {
-	return memory->base && memory->id;
+	return memory->base && !memory->several;
 }
 
 bool dtc_cuda_reaches(struct dtc_cuda_context *context, const struct dtc_job *job,

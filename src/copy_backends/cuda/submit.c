@@ -39,6 +39,13 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 			context->device, side);
 }
 
+bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
+				const struct dtc_memory *memory)
+{
+	return memory->kind == DTCONV_MEMORY_DEVICE && memory->device >= 0 &&
+	       memory->device != submission->context->device;
+}
+
 /* In a graph a flag would be written with the same value at each replay. */
 static int take_flag(struct dtc_cuda_submission *submission,
 		     const struct dtc_backend_ops *backend)
@@ -119,6 +126,12 @@ static void drain(struct dtc_cuda_submission *submission)
 		dtc_cuda_event_wait(event);
 	else
 		dtc_cuda_flag_put(event);
+}
+
+void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)
+{
+	drain(submission);
+	leave(submission);
 }
 
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,

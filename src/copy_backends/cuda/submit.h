@@ -31,6 +31,9 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag);
 
+/* The work has failed half-way, for a reason that has its sentence: the rest as in end. */
+void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission);
+
 /* Nothing has been handed to the stream: give the flag back. */
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 
@@ -40,6 +43,10 @@ void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
  */
 int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
 				     const struct dtc_memory *memory, const char *side);
+
+/* Whether memory is another device's, open to this one or not. */
+bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
+				const struct dtc_memory *memory);
 
 /* Fail with UNSUPPORTED if the job's stream is being captured: the work blocks. */
 int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
@@ -53,6 +60,10 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
  */
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
 		  struct dtc_gpu_launch *launch);
+
+/* Plan a submission's job as one launch, whatever its parts. UNSUPPORTED as above. */
+int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
+			     struct dtc_gpu_launch *launch);
 
 /* Launch a kernel; with @flag it writes the submission's flag when it is done. */
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
