@@ -76,6 +76,7 @@ struct dtc_devices {
 	bool none;                        /* the caller has promised it */
 	bool resident;                    /* small jobs by a resident kernel */
 	bool graphs;                      /* launches in graphs */
+	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;

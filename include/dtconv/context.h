@@ -99,7 +99,16 @@ enum dtconv_context_flags {
 	 * 1.5 us sooner than plain launches. The graphs are made beside the first jobs, one for
 	 * each kernel, in some milliseconds and without blocking a job.
 	 */
-	DTCONV_CONTEXT_GRAPHS = 1u << 3
+	DTCONV_CONTEXT_GRAPHS = 1u << 3,
+	/**
+	 * The library may give a device access to another device's ordinary memory
+	 * (cuCtxEnablePeerAccess, once for two device contexts) when a job would gain by it. That
+	 * changes the application's device contexts: a later request of its own answers that
+	 * access is enabled already, and its allocations are mapped for both devices. Without the
+	 * flag, access that the application has enabled is used, and where there is none bytes are
+	 * moved by copies.
+	 */
+	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4
 };
 
 /**

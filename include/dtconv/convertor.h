@@ -150,7 +150,8 @@ struct dtconv_convertor_params {
 	unsigned flags;     /**< of enum dtconv_convertor_flags */
 	/**
 	 * Where the user's buffer and packed memory are, for callers who know: it spares a question to
-	 * the device's driver. Said wrongly, anything may happen. Default: found out.
+	 * the device's driver. Said wrongly, anything may happen; memory of a device is then one that
+	 * works here: of the stream's, or the current context's, or open to it. Default: found out.
 	 */
 	enum dtconv_memory_kind user_memory;
 	enum dtconv_memory_kind packed_memory; /**< see user_memory */

@@ -186,8 +186,8 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	pthread_mutex_init(&context->staging.lock, NULL);
 	pthread_cond_init(&context->staging.changed, NULL);
 	dtc_cuda_windows_init(&context->windows);
+	dtc_cuda_lent_init(context);
 	dtc_cuda_relay_init(&context->relay);
-	pthread_mutex_init(&context->lending, NULL);
 	return context;
 }
 
@@ -249,14 +249,31 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 
 /* ---- choosing -------------------------------------------------------------------------- */
 
-static int device_of(const struct dtc_job *job)
+/* The side whose device does the work. */
+static const struct dtc_memory *leader_of(const struct dtc_job *job)
 {
-	return dtc_memory_device_of(&job->user_memory, &job->packed_memory);
+	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
+
+	if (packed->device >= 0 && (job->at_packed || user->kind != DTCONV_MEMORY_DEVICE))
+		return packed;
+	return user;
 }
 
+static int device_of(const struct dtc_job *job)
+{
+	return leader_of(job)->device;
+}
+
+/* A context of that device, though it may have made the other side's memory. */
 static void *owner_of(const struct dtc_job *job)
 {
-	return job->user_memory.owner ? job->user_memory.owner : job->packed_memory.owner;
+	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
+	const struct dtc_memory *leader = leader_of(job);
+	const struct dtc_memory *other = leader == user ? packed : user;
+
+	if (leader->owner || other->device != leader->device)
+		return leader->owner;
+	return other->owner;
 }
 
 /* The default streams have no context of their own. */
@@ -307,23 +324,38 @@ static bool retain_primary(struct dtc_cuda *cuda, int device, CUcontext *handle)
 	       !cuda->driver.DevicePrimaryCtxRetain(handle, device);
 }
 
-static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle,
-			    bool *retained)
+/* The primary context of the leader's device is held if it is taken: then @held is the device. */
+static bool find_by_leader(struct dtc_cuda *cuda, const struct dtc_job *job,
+			   CUcontext *handle, int *held)
 {
 	int device = device_of(job);
 
 	*handle = current_context(cuda, device);
 	if (!*handle)
 		*handle = owner_of(job);
+	if (!*handle && retain_primary(cuda, device, handle))
+		*held = device;
+	return *handle;
+}
+
+/* Memory of a device that the process does not use otherwise is opened to one that it does use. */
+static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
+			    CUcontext *handle, int *held)
+{
+	struct dtc_job turned = *job;
+
+	turned.at_packed = !job->at_packed;
+	if (find_by_leader(cuda, job, handle, held) ||
+	    find_by_leader(cuda, &turned, handle, held))
+		return 0;
+	*handle = current_context(cuda, -1);
 	if (*handle)
 		return 0;
-	*retained = retain_primary(cuda, device, handle);
-	if (*retained)
-		return 0;
-	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-			"%s: no context of device %d is current, owns the memory, or is its primary "
-			"one and active",
-			job->caller, device);
+	return DTC_FAIL(
+		cuda->context, DTCONV_ERR_STATE,
+		"%s: no context of device %d is current, owns the memory, or is its primary "
+		"one and active",
+		job->caller, device_of(job));
 }
 
 /* One reference to a primary context is enough; @used is NULL if it could not be used at all. */
@@ -341,14 +373,14 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 			    struct dtc_cuda_context **chosen)
 {
 	CUcontext handle = NULL;
-	bool retained = false;
+	int held = -1;
 
 	int status = job->on_stream ? choose_by_stream(cuda, job, &handle)
-				    : choose_by_memory(cuda, job, &handle, &retained);
+				    : choose_by_memory(cuda, job, &handle, &held);
 	if (!status)
 		status = use_context(cuda, handle, job->caller, chosen);
-	if (retained)
-		settle_primary(cuda, device_of(job), status ? NULL : *chosen);
+	if (held >= 0)
+		settle_primary(cuda, held, status ? NULL : *chosen);
 	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				  "%s: the device context of the job is gone", job->caller);
@@ -372,8 +404,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 		driver->StreamDestroy(context->stream);
 	if (context->flags.counters)
 		driver->MemFree(context->flags.counters);
-	if (context->loan)
-		driver->MemFree(context->loan);
+	dtc_cuda_lent_free(context);
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
 				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
@@ -399,7 +430,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		pthread_mutex_destroy(&context->staging.lock);
 		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
-		pthread_mutex_destroy(&context->lending);
+		dtc_cuda_lent_close(context);
 		dtc_free(cuda->context, context);
 	}
 }

@@ -16,6 +16,7 @@
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
+#include "reach.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -210,6 +211,13 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 	dtc_explain_slow(job, what, reason);
 }
 
+/* On two H200 rows into another device's mapping were refused where a run was taken. */
+static bool is_far_mapping(const struct dtc_job *job)
+{
+	return job->packed_memory.mapped &&
+	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
+}
+
 CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 			      const char *reason)
 {
@@ -223,7 +231,7 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 		.packed = (CUdeviceptr)(uintptr_t)job->packed,
 		.pack = job->direction == DTC_PACK,
 		/* Where rows lie in several mappings, or round a hole, the driver refuses them. */
-		.rows = !job->user_memory.mapped,
+		.rows = !job->user_memory.mapped && !is_far_mapping(job),
 		.blocks = &blocks,
 	};
 
@@ -240,6 +248,8 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       event);
 	if (status)
 		return status;
+	if (dtc_cuda_is_closed(&submission))
+		return dtc_cuda_copy_detour(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
 		"the driver's copy", true);

@@ -34,6 +34,7 @@ struct dtconv_context;
 	X(CtxGetId, 12000)                 \
 	X(CtxGetStreamPriorityRange, 5050) \
 	X(CtxSynchronize, 2000)            \
+	X(CtxEnablePeerAccess, 4000)       \
 	X(PointerGetAttributes, 7000)      \
 	X(PointerSetAttribute, 6000)       \
 	X(MemAlloc, 3020)                  \

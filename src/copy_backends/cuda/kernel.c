@@ -12,6 +12,7 @@
 #include "log.h"
 #include "many.h"
 #include "rates.h"
+#include "reach.h"
 #include "sequence.h"
 #include "state.h"
 #include "submit.h"
@@ -189,11 +190,16 @@ static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter
 				       "the driver's copy", true);
 }
 
-/* Whether kernels may not touch a side. */
-static bool is_far(const struct dtc_cuda_submission *submission)
+/* A side is another device's, and closed to this one. */
+static int go_round(struct dtc_cuda_submission *submission)
 {
-	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
-	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+	int status = dtc_cuda_detour(submission);
+
+	if (status == DTCONV_ERR_LIMIT)
+		return copy_instead(
+			submission, DTC_COUNT_FALLBACKS_LIMITS,
+			"the device has no access to another device's memory");
+	return status;
 }
 
 static int move(struct dtc_cuda_submission *submission)
@@ -204,9 +210,8 @@ static int move(struct dtc_cuda_submission *submission)
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
 				    "no kernels are loaded");
-	if (is_far(submission))
-		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
-				    "another device's memory is not for kernels");
+	if (!dtc_cuda_reaches(submission->context, job, job->cursor, job->bytes))
+		return go_round(submission);
 	int status = dtc_cuda_submission_plan(submission, &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,

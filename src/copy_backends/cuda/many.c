@@ -14,6 +14,7 @@
 #include "image.h"
 #include "log.h"
 #include "parts.h"
+#include "reach.h"
 #include "submit.h"
 
 /* Stretches from so many bytes on are worth a launch of their own, if that is what their shape asks for. */
@@ -283,17 +284,37 @@ static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 	return dtc_cuda_submission_end(submission, result, call, !flag);
 }
 
-/* Whether kernels may not touch all that is moved. */
-static bool is_far(const struct dtc_cuda_submission *submission, const struct dtc_many *many)
+/* A stretch as a job of its own; @cursor is put at its beginning. */
+static struct dtc_job job_of_stretch(const struct dtc_job *all,
+				     const struct dtc_stretch *stretch,
+				     struct dtc_cursor *cursor)
 {
-	bool far = false;
+	struct dtc_job job = *all;
 
-	for (size_t i = 0; !far && i < many->count; i++)
-		far = dtc_cuda_submission_is_far(submission,
-						 &many->stretches[i]->user_memory) ||
-		      dtc_cuda_submission_is_far(submission,
-						 &many->stretches[i]->packed_memory);
-	return far;
+	dtc_cursor_init(cursor, stretch->layout, stretch->count);
+	job.cursor = cursor;
+	job.user = stretch->user;
+	job.packed = stretch->packed;
+	job.bytes = stretch->bytes;
+	job.user_memory = stretch->user_memory;
+	job.packed_memory = stretch->packed_memory;
+	return job;
+}
+
+/* Whether kernels may touch all that is moved. */
+static bool reaches_all(const struct dtc_cuda_submission *submission,
+			const struct dtc_many *many)
+{
+	bool reached = true;
+
+	for (size_t i = 0; reached && i < many->count; i++) {
+		struct dtc_cursor cursor;
+		const struct dtc_job job =
+			job_of_stretch(submission->job, many->stretches[i], &cursor);
+
+		reached = dtc_cuda_reaches(submission->context, &job, &cursor, job.bytes);
+	}
+	return reached;
 }
 
 /* Without kernels: every stretch by the driver's copies. */
@@ -305,17 +326,10 @@ static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_man
 
 	dtc_context_count(many->context, counter, many->count);
 	for (size_t i = 0; !result && i < many->count; i++) {
-		const struct dtc_stretch *stretch = many->stretches[i];
 		struct dtc_cursor cursor;
-		struct dtc_job job = *first;
+		const struct dtc_job job =
+			job_of_stretch(first, many->stretches[i], &cursor);
 
-		dtc_cursor_init(&cursor, stretch->layout, stretch->count);
-		job.cursor = &cursor;
-		job.user = stretch->user;
-		job.packed = stretch->packed;
-		job.bytes = stretch->bytes;
-		job.user_memory = stretch->user_memory;
-		job.packed_memory = stretch->packed_memory;
 		submission->job = &job;
 		result = dtc_cuda_copy_blocks(submission, reason);
 		submission->job = first;
@@ -331,9 +345,9 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LOADING,
 				"no kernels are loaded");
-	if (is_far(submission, many))
+	if (!reaches_all(submission, many))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LIMITS,
-				"another device's memory is not for kernels");
+				"the device has no access to another device's memory");
 	if (many->changed || !kept->planned || kept->context != submission->context)
 		status = plan(submission, kept, many);
 	if (status == DTCONV_ERR_UNSUPPORTED)

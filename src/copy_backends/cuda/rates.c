@@ -113,6 +113,8 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 	if (is_pageable(question))
 		return (double)tuning->device_pageable_rate *
 		       (is_from_device(question) ? PAGEABLE_FROM : 1);
+	if (question->is_between)
+		return (double)tuning->device_peer_rate;
 	return (double)(dtc_cuda_crosses(question) ? tuning->device_bus_rate
 						   : tuning->device_rate);
 }
@@ -153,10 +155,15 @@ static double row_across_ns(const struct dtc_question *question, double row_byte
 	return ns;
 }
 
+/* GB/s for each byte of a row, from one device to another: 23 of 8 bytes, 188 of 64. */
+#define PEER_ROW 2.9
+
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 {
 	double most = dtc_cuda_copy_rate(question);
 
+	if (question->is_between)
+		return DTC_MIN(most, row_bytes * PEER_ROW);
 	if (is_pageable(question))
 		return row_bytes / (pageable_row_ns(row_bytes) + row_bytes / most);
 	if (dtc_cuda_crosses(question))
@@ -178,6 +185,9 @@ static const struct step inside[] = {
 
 /* Packed memory is written, or read, in whole lines over the bus: blocks do not matter. */
 static const struct step packed_across[] = { { 0, 0.90, 0.75 } };
+
+/* One device's memory is written, or read, by the other's kernels. */
+static const struct step between[] = { { 0, 0.95, 0.90 } };
 
 static double part_of(const struct step *steps, const struct dtc_question *question)
 {
@@ -261,6 +271,8 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 
+	if (question->is_between)
+		return (double)tuning->device_peer_rate * part_of(between, question);
 	if (question->user_kind != DTCONV_MEMORY_DEVICE)
 		return user_across_rate(question);
 	if (question->packed_kind != DTCONV_MEMORY_DEVICE)
@@ -290,4 +302,14 @@ double dtc_cuda_staged_ns(const struct dtc_question *question)
 
 	return (double)(tuning->device_wake_ns + call_ns) +
 	       (alone ? STAGED_ALONE_NS : STAGED_TOGETHER_NS) + (double)question->bytes / rate;
+}
+
+double dtc_cuda_detour_ns(const struct dtc_question *question)
+{
+	struct dtc_question near = *question;
+	const double bytes = (double)question->bytes;
+
+	near.is_between = false;
+	return dtc_cuda_launch_ns(&near) + bytes / dtc_cuda_kernel_rate(&near) +
+	       dtc_cuda_copies_ns(question, 1) + bytes / dtc_cuda_copy_rate(question);
 }

@@ -56,4 +56,7 @@ double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_byt
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
+/* Between devices of which neither has access to the other: packed by one, and copied. */
+double dtc_cuda_detour_ns(const struct dtc_question *question);
+
 #endif

@@ -36,8 +36,18 @@
 #define DTC_CUDA_STAGES 8
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
-/* Memory that is lent to copies inside a device: it stays in the device's cache. */
+/*
+ * Memory that is lent for a while: it stays in the device's cache. Who has some for a copy between layouts
+ * may wait for another device's for a relay, never the other way round.
+ */
 #define DTC_CUDA_LOAN_BYTES ((size_t)8 << 20)
+
+enum dtc_cuda_purpose { DTC_CUDA_FOR_COPIES, DTC_CUDA_FOR_RELAYS, DTC_CUDA_PURPOSES };
+
+struct dtc_cuda_lent {
+	pthread_mutex_t lock; /* held by who has it */
+	CUdeviceptr memory;   /* 0 until first used */
+};
 
 struct dtc_cuda;
 
@@ -91,9 +101,8 @@ struct dtc_cuda_context {
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	struct dtc_cuda_lent lent[DTC_CUDA_PURPOSES];
 	struct dtc_cuda_relay relay;
-	pthread_mutex_t lending;   /* held by who has the loan */
-	CUdeviceptr loan;          /* 0 until first used */
 };
 
 /* A call for the thread that may block. */
@@ -181,8 +190,19 @@ void dtc_cuda_pinned_destroy(struct dtc_cuda_context *context, void *memory, siz
 
 /* ---- loan.c: memory of the device for a while -------------------------------------------- */
 
+void dtc_cuda_lent_init(struct dtc_cuda_context *context);
+
+/* The context is current, and nothing is lent. */
+void dtc_cuda_lent_free(struct dtc_cuda_context *context);
+void dtc_cuda_lent_close(struct dtc_cuda_context *context);
+
+/* For copies between layouts; see dtc_memory_borrow. */
 bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
 		   struct dtc_loan *loan);
+
+/* The same for relays, which have their own. */
+bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
+		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan);
 
 /* ---- worker.c: calls that may block ---------------------------------------------------- */
 

@@ -44,10 +44,7 @@ void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
 				     const struct dtc_memory *memory, const char *side);
 
-/*
- * Whether memory is of another device, which a kernel may touch only with peer access; who has it, the
- * driver does not say. The driver's copies need none.
- */
+/* Whether memory is another device's, open to this one or not. */
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
 				const struct dtc_memory *memory);
 
