@@ -17,7 +17,8 @@
 
 double dtc_cuda_graphs_gain_ns(const struct dtc_question *question)
 {
-	return question->context->devices.graphs && !question->on_stream ? GAIN_NS : 0;
+	return question->layout->program->context->devices.graphs && !question->on_stream ? GAIN_NS
+											 : 0;
 }
 
 static CUDA_KERNEL_NODE_PARAMS node_params(const struct dtc_cuda_context *context,
@@ -97,6 +98,7 @@ void dtc_cuda_graphs_close(struct dtc_cuda_context *context)
 
 /* ---- launching --------------------------------------------------------------------------- */
 
+/* The node's kernel is one of the current context, says the driver by a crash where there is none. */
 static CUresult launch_graph(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
@@ -106,10 +108,16 @@ static CUresult launch_graph(const struct dtc_cuda_submission *submission,
 	const CUDA_KERNEL_NODE_PARAMS node =
 		node_params(submission->context, launch, params);
 
-	CUresult result =
-		driver->GraphExecKernelNodeSetParams(graph->exec, graph->node, &node);
+	CUcontext popped;
 
-	return result ? result : driver->GraphLaunch(graph->exec, submission->stream);
+	CUresult result = driver->CtxPushCurrent(submission->context->handle);
+	if (result)
+		return result;
+	result = driver->GraphExecKernelNodeSetParams(graph->exec, graph->node, &node);
+	if (!result)
+		result = driver->GraphLaunch(graph->exec, submission->stream);
+	driver->CtxPopCurrent(&popped);
+	return result;
 }
 
 bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,

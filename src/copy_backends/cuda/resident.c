@@ -30,7 +30,7 @@
 #define TILES_MOST_SLOW 4 /* of the general class, which looks for each block */
 
 /* What it takes less than a launch, and bytes that it moves in a nanosecond inside the device; as measured there. */
-#define GAIN_NS 5000.0
+#define GAIN_NS 7000.0
 #define RATE    30.0
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool is_small(uint64_t bytes, enum dtconv_memory_kind user,
 
 bool dtc_cuda_resident_may(const struct dtc_question *question)
 {
-	return question->context->devices.resident && !question->on_stream &&
+	return question->layout->program->context->devices.resident && !question->on_stream &&
 	       is_small(question->bytes, question->user_kind, question->packed_kind);
 }
 
