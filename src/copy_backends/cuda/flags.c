@@ -8,21 +8,12 @@
 
 #include "state.h"
 
-#include <time.h>
-
+#include "clock.h"
 #include "context.h"
 #include "log.h"
 
 /* How long fruitless looks at the word go on before the stream is asked. */
 #define PATIENCE_NS UINT64_C(50000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 {
@@ -172,7 +163,7 @@ static int ask_stream(struct dtc_event *event)
 /* The time counts from the first fruitless look on. */
 static bool is_late(struct dtc_event *event)
 {
-	uint64_t now = now_ns();
+	uint64_t now = dtc_now_ns();
 
 	if (!event->looked_ns)
 		event->looked_ns = now;
@@ -189,7 +180,7 @@ int dtc_cuda_event_test(struct dtc_event *event)
 		status = call_back(event);
 	} else if (is_late(event)) {
 		status = ask_stream(event);
-		event->looked_ns = now_ns();
+		event->looked_ns = dtc_now_ns();
 	}
 	if (!status) {
 		status = check_fault(event);
@@ -207,9 +198,7 @@ int dtc_cuda_event_wait(struct dtc_event *event)
 	int status;
 
 	do {
-#if defined(__x86_64__) || defined(__i386__)
-		__builtin_ia32_pause();
-#endif
+		dtc_pause();
 		status = dtc_cuda_event_test(event);
 	} while (status == DTCONV_INPROGRESS);
 	return status;

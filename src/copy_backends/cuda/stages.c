@@ -8,10 +8,10 @@
 #include "stages.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <time.h>
 
+#include "clock.h"
 #include "crew.h"
 #include "cuda.h"
 #include "log.h"
@@ -45,21 +45,6 @@ struct moving {
 	_Atomic uint64_t done[DTC_CUDA_STAGES]; /* parts of each stage's piece */
 	atomic_bool parted; /* the threads need not wait for more */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
 
 /* ---- stages ---------------------------------------------------------------------------- */
 
@@ -219,7 +204,7 @@ static bool is_over(const struct moving *moving)
 static bool may_leave(const struct moving *moving)
 {
 	return moving->leave_ns && moving->begun == moving->pieces->count &&
-	       now_ns() >= moving->leave_ns;
+	       dtc_now_ns() >= moving->leave_ns;
 }
 
 static bool is_enough(const struct moving *moving)
@@ -252,10 +237,10 @@ static void pump(struct moving *moving)
 			idle_since = 0;
 			continue;
 		}
-		relax();
+		dtc_pause();
 		if (!idle_since)
-			idle_since = now_ns();
-		else if (now_ns() - idle_since > IDLE_NS)
+			idle_since = dtc_now_ns();
+		else if (dtc_now_ns() - idle_since > IDLE_NS)
 			break;
 	}
 	atomic_store(&moving->parted, true);
@@ -272,7 +257,7 @@ static void work(void *arg, size_t index)
 	}
 	while (!atomic_load(&moving->parted))
 		if (!copy_part(moving))
-			relax();
+			dtc_pause();
 }
 
 static bool has_parts(struct moving *moving)
@@ -284,9 +269,9 @@ static bool has_parts(struct moving *moving)
 static uint64_t wait_a_little(const struct moving *moving, uint64_t idle_since)
 {
 	const struct timespec nap = { .tv_nsec = 20000 };
-	uint64_t now = now_ns();
+	uint64_t now = dtc_now_ns();
 
-	relax();
+	dtc_pause();
 	if (!idle_since)
 		return now;
 	if (moving->left && now - idle_since > LOOK_NS)
@@ -466,19 +451,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The application's signals are the application's threads' business. */
-static bool start_thread(struct dtc_cuda_context *context)
-{
-	struct dtc_cuda_staging *staging = &context->staging;
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(&staging->thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !error;
-}
-
 /* Whether there is a thread to leave jobs to. The caller has the stages. */
 static bool has_thread(struct dtc_cuda_context *context)
 {
@@ -487,7 +459,7 @@ static bool has_thread(struct dtc_cuda_context *context)
 	if (!staging->started)
 		staging->started = dtc_alloc(context->cuda->context, sizeof(*staging->started));
 	if (staging->started && !staging->running)
-		staging->running = start_thread(context);
+		staging->running = !dtc_thread_start(&staging->thread, run, context);
 	return staging->running;
 }
 
@@ -552,7 +524,7 @@ static int start_pieces(const struct dtc_job *job, struct dtc_event *event,
 	begin(moving, pieces);
 	/* The order of a stream is that of the calls, which are made before this one returns. */
 	if (job->on_stream) {
-		moving->leave_ns = now_ns() + (job->bytes < LEAVE_BYTES ? IDLE_NS : 0);
+		moving->leave_ns = dtc_now_ns() + (job->bytes < LEAVE_BYTES ? IDLE_NS : 0);
 		move_together(moving);
 	}
 	if (!is_over(moving) && leave(context, job->caller, event))
