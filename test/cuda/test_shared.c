@@ -271,6 +271,7 @@ static void check_packed(int socket, void *theirs, unsigned char *bytes)
 /* Their memory is the user's. */
 static void check_user(int socket, unsigned char *theirs, unsigned char *bytes)
 {
+	const struct arena seen = { .memory = theirs };
 	struct stage stage;
 	struct arena own;
 	size_t moved;
@@ -279,8 +280,7 @@ static void check_user(int socket, unsigned char *theirs, unsigned char *bytes)
 	ck_assert_uint_le(stage.memory_bytes, BYTES);
 	arena_open(&own, ARENA_DEVICE, stage.bytes);
 	arena_write(&own, 0, stage.stream, stage.bytes);
-	MUST(Memcpy((CUdeviceptr)(uintptr_t)theirs,
-		    (CUdeviceptr)(uintptr_t)stage.target_memory, stage.memory_bytes));
+	arena_write(&seen, 0, stage.target_memory, stage.memory_bytes);
 	ck_assert_msg(!dtconv_unpack(stage.type, 1,
 				     theirs + (stage.target - stage.target_memory),
 				     own.memory, stage.bytes, &moved),
