@@ -218,6 +218,26 @@ static bool is_far_mapping(const struct dtc_job *job)
 	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
 }
 
+/*
+ * Between two devices the current context is made the stream's: what one of them has no access to, the
+ * driver copies for the other one's context only. Whether there is something to leave.
+ */
+static bool enter(const struct dtc_cuda_submission *submission)
+{
+	const struct dtc_job *job = submission->job;
+
+	return dtc_memory_is_between(&job->user_memory, &job->packed_memory) &&
+	       !submission->driver->CtxPushCurrent(submission->context->handle);
+}
+
+static void leave(const struct dtc_cuda_submission *submission, bool entered)
+{
+	CUcontext popped;
+
+	if (entered)
+		submission->driver->CtxPopCurrent(&popped);
+}
+
 CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 			      const char *reason)
 {
@@ -235,7 +255,9 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 		.blocks = &blocks,
 	};
 
+	bool entered = enter(submission);
 	CUresult result = copy_stream(&copies, job->cursor, job->bytes);
+	leave(submission, entered);
 	tell_blocks(job, blocks, reason);
 	return result;
 }
@@ -263,10 +285,12 @@ int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *
 	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job, event);
 	if (status)
 		return status;
+	bool entered = enter(&submission);
 	CUresult result = submission.driver->MemcpyAsync(
 		(CUdeviceptr)(uintptr_t)(pack ? job->packed : stage),
 		(CUdeviceptr)(uintptr_t)(pack ? stage : job->packed), (size_t)job->bytes,
 		submission.stream);
+	leave(&submission, entered);
 	return dtc_cuda_submission_end(&submission, result, "cuMemcpyAsync", true);
 }
 
