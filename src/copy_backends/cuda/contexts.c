@@ -310,7 +310,7 @@ static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CU
 	if (!result)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-			"%s: the stream's context cannot be found (%s)", job->caller,
+			"%s: asked for the stream's context, the driver answered %s", job->caller,
 			dtc_cuda_result_name(&cuda->driver, result));
 }
 
