@@ -156,11 +156,12 @@ static size_t params_bytes(const struct dtc_gpu_launch *launch)
 	       many->part_count * sizeof(many->u.inline_parts[0]);
 }
 
+/* What the job reads has been written before. */
 static void write_word(struct dtc_gpu_bell *bell, uint32_t number, size_t place,
 		       uint32_t word)
 {
 	__atomic_store_n(&bell->cells[place], DTC_GPU_CELL(number, word),
-			 __ATOMIC_RELAXED);
+			 __ATOMIC_RELEASE);
 }
 
 static void write_command(const struct dtc_cuda_resident *resident,
@@ -170,8 +171,6 @@ static void write_command(const struct dtc_cuda_resident *resident,
 	size_t words = params_bytes(launch) / sizeof(uint32_t);
 	const char *params = (const char *)&launch->params;
 
-	/* What the job reads has been written before. */
-	atomic_thread_fence(memory_order_release);
 	for (size_t i = 0; i < words; i++) {
 		uint32_t word;
 
