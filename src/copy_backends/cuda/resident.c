@@ -275,7 +275,7 @@ bool dtc_cuda_resident_has(const struct dtc_event *event)
 	const struct dtc_cuda_context *context = event->owner;
 	const struct dtc_cuda_resident *resident = &context->resident;
 
-	return atomic_load_explicit(&resident->ready, memory_order_relaxed) &&
+	return atomic_load_explicit(&resident->ready, memory_order_acquire) &&
 	       event->stream == resident->stream;
 }
 
