@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "log.h"
 #include "machine.h"
 #include "text.h"
+#include "user_files.h"
 
 struct threshold {
 	const char *name;
@@ -75,42 +75,16 @@ static struct machine this_machine(const char *kernels)
 
 /* ---- where the file is --------------------------------------------------------------------- */
 
-/* Answers false if the path is too long. */
-static bool set_path(struct dtc_tuning *tuning, const char *folder, const char *name)
-{
-	int length = snprintf(tuning->path, sizeof(tuning->path), "%s%s", folder, name);
-
-	if (length > 0 && (size_t)length < sizeof(tuning->path))
-		return true;
-	tuning->path[0] = '\0';
-	return false;
-}
-
-/*
- * A variable's value, or NULL if it is empty, or if the program has more rights than who started
- * it: the environment is that user's, and must not choose files for it.
- */
-static const char *variable(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
 /* Answers false if the path is too long; no path at all is an empty one. */
 static bool find_path(struct dtc_tuning *tuning)
 {
-	const char *file = variable("DTCONV_TUNING");
-	const char *cache = variable("XDG_CACHE_HOME");
-	const char *home = variable("HOME");
+	const char *file = dtc_user_variable("DTCONV_TUNING");
 
 	tuning->path[0] = '\0';
 	if (file)
-		return !strcmp(file, "none") || set_path(tuning, file, "");
-	/* the XDG specification has relative paths ignored */
-	if (cache && *cache == '/')
-		return set_path(tuning, cache, "/dtconv/host.tuning");
-	return !home || set_path(tuning, home, "/.cache/dtconv/host.tuning");
+		return !strcmp(file, "none") ||
+		       dtc_user_path(tuning->path, sizeof(tuning->path), file, "");
+	return dtc_user_cache_path(tuning->path, sizeof(tuning->path), "host.tuning");
 }
 
 /* ---- whether it is believed ---------------------------------------------------------------- */
