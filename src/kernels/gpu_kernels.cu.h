@@ -19,14 +19,24 @@
 		dtc_gpu_finish(&p.done, at);        \
 	}
 
+/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
+#ifdef DTC_GPU_SHAPE
+#define DTC_GPU_TAKE(params)     \
+	struct params p = given; \
+	DTC_GPU_SHAPE
+#else
+#define DTC_GPU_TAKE(params) const struct params &p = given;
+#endif
+
 /* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
 #define DTC_GPU_KERNEL(name, params, resident)                               \
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
-		dtc_gpu_##name(const __grid_constant__ struct params p)
+		dtc_gpu_##name(const __grid_constant__ struct params given)
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
 	{                                           \
+		DTC_GPU_TAKE(params)                \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
 		DTC_GPU_END();                      \
@@ -35,6 +45,7 @@
 #define DTC_GPU_ENTRY2(name, params, a, b)          \
 	DTC_GPU_KERNEL(name, params, 3)             \
 	{                                           \
+		DTC_GPU_TAKE(params)                \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
 		__syncthreads();                    \
@@ -45,6 +56,7 @@
 #define DTC_GPU_ENTRY3(name, params, a, b, c)       \
 	DTC_GPU_KERNEL(name, params, 3)             \
 	{                                           \
+		DTC_GPU_TAKE(params)                \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
 		__syncthreads();                    \
@@ -54,4 +66,8 @@
 		DTC_GPU_END();                      \
 	}
 
+#ifdef DTC_GPU_ONLY
+DTC_GPU_ONLY
+#else
 #include "kernels/gpu_list.h"
+#endif

@@ -6,6 +6,8 @@
 
 #include "support/gpu_shim.h"
 
+#include <dlfcn.h>
+
 #include "support/gpu_shim_device.h"
 
 #include "kernels/gpu_classes.cu.h"
@@ -103,18 +105,50 @@ static void run_block(const struct shim_kernel *kernel, const void *params, void
 	dtc_gpu_finish((const struct dtc_gpu_done *)params, at);
 }
 
+static int run(const struct shim_kernel *kernel, uint32_t grid, uint32_t block,
+	       size_t shared_bytes, const void *params)
+{
+	struct dtc_gpu_at at = { 0, 0, grid };
+
+	refuse_launch(kernel, grid, block, shared_bytes);
+	void *shared = shared_memory(shared_bytes);
+	for (; at.block < grid; at.block++)
+		run_block(kernel, params, shared, at);
+	free(shared);
+	return 0;
+}
+
 int shim_run(const char *kernel, uint32_t grid, uint32_t block, size_t shared_bytes,
 	     const void *params)
 {
 	const struct shim_kernel *found = find(kernel);
-	struct dtc_gpu_at at = { 0, 0, grid };
 
-	if (!found)
-		return -1;
-	refuse_launch(found, grid, block, shared_bytes);
-	void *shared = shared_memory(shared_bytes);
-	for (; at.block < grid; at.block++)
-		run_block(found, params, shared, at);
-	free(shared);
-	return 0;
+	return found ? run(found, grid, block, shared_bytes, params) : -1;
+}
+
+/* ---- kernels for one shape --------------------------------------------------------------------- */
+
+int shim_special_open(struct shim_special *special, const char *object)
+{
+	static const char *const names[] = { "shim_phase_0", "shim_phase_1",
+					     "shim_phase_2" };
+
+	special->object = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; special->object && i < 3; i++)
+		special->phases[i] = dlsym(special->object, names[i]);
+	return special->object ? 0 : -1;
+}
+
+void shim_special_close(struct shim_special *special)
+{
+	dlclose(special->object);
+}
+
+int shim_special_run(const struct shim_special *special, uint32_t grid, uint32_t block,
+		     size_t shared_bytes, const void *params)
+{
+	struct shim_kernel kernel = { .name = "a kernel for one shape" };
+
+	memcpy(kernel.phases, special->phases, sizeof(kernel.phases));
+	return run(&kernel, grid, block, shared_bytes, params);
 }
