@@ -26,27 +26,33 @@ struct dtc_mover;
  * All counters: a line here is a member of struct dtconv_counters and a line of what DTCONV_STATS
  * prints. Name, member, what it counts.
  */
-#define DTC_COUNTERS_LIST(X)                                                                 \
-	X(TYPES_CREATED, types_created, "derived types constructed")                         \
-	X(TYPES_COMMITTED, types_committed, "of those, committed")                           \
-	X(TYPES_LIVE, types_live, "derived types not yet released")                          \
-	X(PACK_CALLS, pack_calls, "calls that packed")                                       \
-	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                                 \
-	X(UNPACK_CALLS, unpack_calls, "calls that unpacked")                                 \
-	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                             \
-	X(ERRORS, errors, "calls that failed")                                               \
-	X(PARALLEL_MOVES, parallel_moves, "calls shared among threads")                      \
-	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")                 \
-	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")              \
-	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")                 \
-	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels")     \
-	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
-	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
-	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                       \
-	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
-	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
-	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
-	X(IMAGES_MADE, images_made, "programs copied to a device")                           \
+#define DTC_COUNTERS_LIST(X)                                                             \
+	X(TYPES_CREATED, types_created, "derived types constructed")                     \
+	X(TYPES_COMMITTED, types_committed, "of those, committed")                       \
+	X(TYPES_LIVE, types_live, "derived types not yet released")                      \
+	X(PACK_CALLS, pack_calls, "calls that packed")                                   \
+	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                             \
+	X(UNPACK_CALLS, unpack_calls, "calls that unpacked")                             \
+	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                         \
+	X(ERRORS, errors, "calls that failed")                                           \
+	X(PARALLEL_MOVES, parallel_moves, "calls shared among threads")                  \
+	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")             \
+	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")          \
+	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")             \
+	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels") \
+	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")          \
+	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")         \
+	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                   \
+	X(FALLBACKS_LOADING, fallbacks_loading,                                          \
+	  "jobs copied because no kernels were loaded")                                  \
+	X(FALLBACKS_LIMITS, fallbacks_limits,                                            \
+	  "jobs copied because no launch takes them")                                    \
+	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")              \
+	X(LAUNCHES_SPECIAL, launches_special,                                            \
+	  "of the launches, those of kernels for one shape")                             \
+	X(KERNELS_COMPILED, kernels_compiled, "kernels compiled for one shape")          \
+	X(KERNELS_CACHED, kernels_cached, "such kernels that were found in the cache")   \
+	X(IMAGES_MADE, images_made, "programs copied to a device")                       \
 	X(IMAGES_FOUND, images_found, "jobs that found theirs there")
 
 #define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
@@ -76,6 +82,13 @@ struct dtc_devices {
 	void *_Atomic cuda;
 };
 
+/* Whether shapes get kernels of their own. */
+enum dtc_specialise {
+	DTC_SPECIALISE_OFF,
+	DTC_SPECIALISE_ON, /* those that gain, when they have been launched often enough */
+	DTC_SPECIALISE_AT_ONCE /* all, and jobs wait for them */
+};
+
 struct dtconv_context {
 	struct dtconv_allocator allocator;
 	dtconv_log_fn log;
@@ -92,6 +105,7 @@ struct dtconv_context {
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_devices devices;
+	enum dtc_specialise specialise;
 	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);

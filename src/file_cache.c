@@ -34,16 +34,15 @@
 
 /* ---- the folder ---------------------------------------------------------------------------- */
 
-/* False if the path is too long; no path at all is an empty one. */
-static bool find_path(struct dtc_file_cache *cache, const char *name)
+bool dtc_file_cache_path(char path[DTC_FILE_CACHE_PATH_MAX], const char *name)
 {
 	const char *folder = dtc_user_variable("DTCONV_CACHE");
 
-	cache->path[0] = '\0';
+	path[0] = '\0';
 	if (folder)
 		return !strcmp(folder, "none") ||
-		       dtc_user_path(cache->path, sizeof(cache->path), folder, name);
-	return dtc_user_cache_path(cache->path, sizeof(cache->path), name);
+		       dtc_user_path(path, DTC_FILE_CACHE_PATH_MAX, folder, name);
+	return dtc_user_cache_path(path, DTC_FILE_CACHE_PATH_MAX, name);
 }
 
 /* Make the folders of a path that are not there. What comes of it, opening shows. */
@@ -93,7 +92,7 @@ void dtc_file_cache_open(struct dtc_file_cache *cache, struct dtconv_context *co
 	*cache = (struct dtc_file_cache){ .context = context,
 					  .folder = -1,
 					  .most_bytes = DTC_FILE_CACHE_BYTES };
-	if (!find_path(cache, name))
+	if (!dtc_file_cache_path(cache->path, name))
 		DTC_LOG(context, DTCONV_LOG_WARN,
 			"cache: the folder's path is longer than %d characters, there is none",
 			DTC_FILE_CACHE_PATH_MAX - 1);

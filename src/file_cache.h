@@ -33,6 +33,9 @@ struct dtc_file_key {
 	unsigned char digest[DTC_SHA256_BYTES];
 };
 
+/* Where the folder of dtc_file_cache_open is; false if its path is too long. No path at all is an empty one. */
+bool dtc_file_cache_path(char path[DTC_FILE_CACHE_PATH_MAX], const char *name);
+
 /*
  * Open the folder DTCONV_CACHE (the word none: no cache), else dtconv in XDG_CACHE_HOME, else
  * dtconv in .cache at home, and in it @name; made if it is not there. Off in programs with more rights than

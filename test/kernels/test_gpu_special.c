@@ -27,15 +27,16 @@
 /* Those that the case has compiled so far. */
 static struct compiled {
 	struct dtc_gpu_special special;
-	struct shim_special shim;
+	special_run_fn run;
 } compiled[200];
 static size_t compiled_count;
 
-static void compile(const struct dtc_gpu_special *special, struct shim_special *shim)
+static special_run_fn compile(const struct dtc_gpu_special *special)
 {
 	static char text[TEXT_BYTES];
 	char object[64];
 	struct dtc_text written;
+	special_run_fn run;
 
 	dtc_text_init(&written, text, sizeof(text));
 	dtc_gpu_special_write(special, &written);
@@ -44,20 +45,24 @@ static void compile(const struct dtc_gpu_special *special, struct shim_special *
 		 compiled_count);
 	ck_assert_msg(!special_object_compile(text, written.length, object),
 		      "the compiler refuses\n%s", text);
-	ck_assert_int_eq(shim_special_open(shim, object), 0);
+	void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	ck_assert_ptr_nonnull(library);
 	unlink(object);
+	void *symbol = dlsym(library, "shim_special_run");
+	memcpy(&run, &symbol, sizeof(run));
+	return run;
 }
 
-static const struct shim_special *compiled_for(const struct dtc_gpu_special *special)
+static special_run_fn compiled_for(const struct dtc_gpu_special *special)
 {
 	for (size_t i = 0; i < compiled_count; i++)
 		if (dtc_gpu_special_is(&compiled[i].special, special))
-			return &compiled[i].shim;
+			return compiled[i].run;
 	ck_assert_uint_lt(compiled_count, DTC_ARRAY_LENGTH(compiled));
 	struct compiled *made = &compiled[compiled_count++];
 	made->special = *special;
-	compile(special, &made->shim);
-	return &made->shim;
+	made->run = compile(special);
+	return made->run;
 }
 
 /* Of the parameters all but what a shape leaves open is nonsense. */
@@ -94,8 +99,8 @@ static int run_special(const struct dtc_gpu_launch *launch)
 				DTC_GPU_BLOCK, launch->shared_bytes, &launch->params);
 	spoil(launch, &params);
 	special_launches++;
-	return shim_special_run(compiled_for(&special), launch->grid, DTC_GPU_BLOCK,
-				launch->shared_bytes, &params);
+	return compiled_for(&special)(&params, launch->grid, DTC_GPU_BLOCK,
+				      launch->shared_bytes);
 }
 
 /* Of every class, words and pieces, one way each where that differs. */

@@ -16,18 +16,6 @@
 int shim_run(const char *kernel, uint32_t grid, uint32_t block, size_t shared_bytes,
 	     const void *params);
 
-/* A kernel for one shape, from an object that special_object_compile made. */
-struct shim_special {
-	void *object;
-	void *phases[3]; /* functions */
-};
-
-/* Answers 0, or -1 if there is no such object. */
-int shim_special_open(struct shim_special *special, const char *object);
-void shim_special_close(struct shim_special *special);
-int shim_special_run(const struct shim_special *special, uint32_t grid, uint32_t block,
-		     size_t shared_bytes, const void *params);
-
 /* Answers 1 and the size of its parameters for a kernel that there is, else 0. */
 int shim_knows(const char *kernel, size_t *params_bytes);
 

@@ -12,6 +12,7 @@
 #include "context.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
+#include "special.h"
 
 /* ---- alive and lost -------------------------------------------------------------------- */
 
@@ -79,12 +80,12 @@ static int capability(const struct dtc_cuda_context *context, CUdevice_attribute
 	return value;
 }
 
-static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *context)
+uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context)
 {
 	int major = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 	int minor = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
-	return dtc_gpu_image_for((uint32_t)(major * 10 + minor));
+	return (uint32_t)(major * 10 + minor);
 }
 
 /*
@@ -95,7 +96,8 @@ static const struct dtc_gpu_image *find_image(const struct dtc_cuda_context *con
 static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	const struct dtc_gpu_image *image = find_image(context);
+	const struct dtc_gpu_image *image =
+		dtc_gpu_image_for(dtc_cuda_context_arch(context));
 	CUresult result = image ? driver->CtxSynchronize() : CUDA_ERROR_NO_BINARY_FOR_GPU;
 
 	(void)unused;
@@ -359,6 +361,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	(void)unused;
+	dtc_cuda_specials_unload(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
@@ -375,6 +378,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 {
+	/* First, because it gives the worker work. */
+	dtc_cuda_compiler_close(&cuda->compiler);
 	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next)
 		if (!atomic_load(&context->lost))
 			dtc_cuda_worker_do(context, close_context, 0);
@@ -389,6 +394,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		pthread_mutex_destroy(&context->staging);
 		dtc_cuda_windows_close(context);
 		pthread_mutex_destroy(&context->lending);
+		dtc_cuda_specials_free(context);
 		dtc_free(cuda->context, context);
 	}
 }

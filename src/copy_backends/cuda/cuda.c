@@ -10,6 +10,7 @@
 #include "context.h"
 #include "log.h"
 #include "ranges.h"
+#include "special.h"
 #include "state.h"
 #include "text.h"
 
@@ -28,6 +29,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	dtc_gdr_init(&cuda->gdr);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
+	dtc_cuda_compiler_init(&cuda->compiler, context, cuda->driver.version);
 	cuda->listener = dtc_cuda_ranges_open();
 	return cuda;
 }
@@ -224,6 +226,7 @@ static void describe_without_driver(struct dtconv_context *context, struct dtc_t
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
+	dtc_cuda_special_describe(NULL, context, text);
 }
 
 static void describe(struct dtconv_context *context, struct dtc_text *text)
@@ -242,6 +245,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 	for (int i = 0; i < devices; i++)
 		describe_device(cuda, i, text);
 	dtc_gdr_describe(&cuda->gdr, context, text);
+	dtc_cuda_special_describe(cuda, context, text);
 }
 
 const struct dtc_vendor_ops dtc_cuda_vendor = {

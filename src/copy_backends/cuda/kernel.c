@@ -13,6 +13,7 @@
 #include "many.h"
 #include "rates.h"
 #include "sequence.h"
+#include "special.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -71,6 +72,8 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
+	if (!status)
+		dtc_cuda_special_explain(question->context, &launch, text);
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -154,11 +157,16 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
 	if (flag)
 		set_flag(submission, launch);
+	CUfunction special = dtc_cuda_special_find(submission, launch);
 	CUresult result = submission->driver->LaunchKernel(
-		submission->context->functions[launch->kernel], launch->grid, 1, 1, DTC_GPU_BLOCK,
-		1, 1, launch->shared_bytes, submission->stream, params, NULL);
+		special ? special : submission->context->functions[launch->kernel],
+		launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes,
+		submission->stream, params, NULL);
 	if (!result)
 		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
+	if (!result && special)
+		dtc_context_count(submission->job->context, DTC_COUNT_LAUNCHES_SPECIAL,
+				  1);
 	return result;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/cuda/compiler.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
 #include "copy_backends/cuda/windows.h"
@@ -67,6 +68,9 @@ struct dtc_cuda_context {
 	struct dtc_cuda_windows windows;
 	pthread_mutex_t lending;   /* held by who has the loan */
 	CUdeviceptr loan;          /* 0 until first used */
+	struct dtc_cuda_special
+		*_Atomic specials; /* see special.h; added, never taken away */
+	_Atomic uint32_t special_count;
 };
 
 /* A call for the thread that may block. */
@@ -92,6 +96,7 @@ struct dtc_cuda {
 	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
+	struct dtc_cuda_compiler compiler;
 	struct dtc_gdr gdr;
 	void *listener; /* to ranges, or NULL */
 };
@@ -109,6 +114,9 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 
 /* Whether the handles are still good. */
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
+
+/* 10 * major + minor of its device's compute capability. */
+uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context);
 
 /* Forget the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
@@ -140,6 +148,9 @@ bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near
 		   struct dtc_loan *loan);
 
 /* ---- worker.c: calls that may block ---------------------------------------------------- */
+
+/* A thread that leaves all signals to the application's; answers the system's error. */
+int dtc_cuda_thread_start(pthread_t *thread, void *(*work)(void *arg), void *arg);
 
 int dtc_cuda_worker_start(struct dtc_cuda *cuda);
 void dtc_cuda_worker_end(struct dtc_cuda *cuda);

@@ -53,13 +53,13 @@ static void *work(void *arg)
 }
 
 /* The application's signals are the application's threads' business. */
-static int start_thread(struct dtc_cuda *cuda)
+int dtc_cuda_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, old;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(&cuda->worker.thread, NULL, work, cuda);
+	int error = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return error;
 }
@@ -72,7 +72,7 @@ int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 	pthread_mutex_lock(&worker->lock);
 	if (!worker->running) {
 		worker->last = &worker->first;
-		if (start_thread(cuda))
+		if (dtc_cuda_thread_start(&worker->thread, work, cuda))
 			status = DTC_FAIL(cuda->context, DTCONV_ERR_AGAIN,
 					  "the system gave no thread for the device's calls that wait");
 		else
