@@ -41,6 +41,8 @@ AS_CASE([$have_CUDA],
 	[off], [dtc_text="not looked for"],
 	[dtc_text="cuda.h was not found: host memory only"])
 AS_ECHO(["  CUDA           $dtc_text"])
+AS_CASE([$have_CUDA:$have_CUDA_TESTS],
+	[yes:no], [AS_ECHO(["  CUDA tests     left out: the tests' own driver needs the headers of CUDA 13"])])
 AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
 AS_CASE([$have_NVTX],
 	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],

@@ -28,7 +28,7 @@ dtc_save_cppflags=$CPPFLAGS
 for dtc_dir in $3; do
 	AS_CASE([$dtc_dir],
 		[compiler], [dtc_try=],
-		[dtc_try=-I$dtc_dir/include; test -f "$dtc_dir/include/$2" || continue])
+		[dtc_try="-isystem $dtc_dir/include"; test -f "$dtc_dir/include/$2" || continue])
 	CPPFLAGS="$dtc_save_cppflags $dtc_try"
 	AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <$2>]])],
 		[have_$1=yes; $1_CPPFLAGS=$dtc_try; break])
@@ -58,9 +58,27 @@ AS_CASE([$with_cuda_libdir],
 	[test -d "$with_cuda_libdir" || AC_MSG_ERROR([--with-cuda-libdir=$with_cuda_libdir: no such folder])])
 CUDA_LIBDIR=$with_cuda_libdir
 AC_SUBST([CUDA_LIBDIR])
+DTC_CHECK_CUDA_TESTS
 DTC_FIND_NVRTC
 DTC_FIND_NVTX
 DTC_FIND_CUDART
+])
+
+# The driver that stands in for the real one in the tests is that of CUDA 13.
+AC_DEFUN([DTC_CHECK_CUDA_TESTS], [
+have_CUDA_TESTS=no
+AS_IF([test "$have_CUDA" = yes], [
+	AC_MSG_CHECKING([whether the headers of CUDA are those of 13 or later])
+	dtc_saved_cppflags=$CPPFLAGS
+	CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+	AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <cuda.h>
+#if CUDA_VERSION < 13000
+#error
+#endif]])], [have_CUDA_TESTS=yes])
+	CPPFLAGS=$dtc_saved_cppflags
+	AC_MSG_RESULT([$have_CUDA_TESTS])
+])
+AM_CONDITIONAL([CUDA_TESTS], [test "$have_CUDA_TESTS" = yes])
 ])
 
 # NVTX comes with CUDA, as headers alone; older ones have another name.

@@ -104,6 +104,7 @@ struct dtconv_context {
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
+	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	enum dtc_specialise specialise;
 	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */

@@ -143,7 +143,7 @@ int dtconv_context_format_info(struct dtconv_context *context, char *buffer, siz
 	describe_build(&text);
 	describe_cpu(context, &text);
 	describe_threads(&text, &context->threads);
-	dtc_tuning_describe(&context->tuning, context->cpu->name, &text);
+	dtc_tuning_describe(context, context->cpu->name, &text);
 	describe_backends(context, &text);
 	return dtc_text_finish(&text, length);
 }

@@ -322,20 +322,30 @@ static int start_threads(struct dtc_thread_pool *pool, size_t workers)
 	return error;
 }
 
-int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
-			   struct dtc_thread_pool **pool)
+/* A pool that has no thread yet, or NULL. */
+static struct dtc_thread_pool *create_empty(struct dtconv_context *context, size_t workers)
 {
 	struct dtc_thread_pool *created = dtc_alloc_zeroed(
 		context, sizeof(*created) + workers * sizeof(created->threads[0]));
 
 	if (!created || create_primitives(created)) {
 		dtc_free(context, created);
-		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"dtconv_context_create: no memory for %zu threads",
-				workers);
+		return NULL;
 	}
 	created->process = getpid();
 	atomic_init(&created->processor, -1);
+	return created;
+}
+
+int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
+			   struct dtc_thread_pool **pool)
+{
+	struct dtc_thread_pool *created = create_empty(context, workers);
+
+	if (!created)
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				"dtconv_context_create: no memory for %zu threads",
+				workers);
 	int error = start_threads(created, workers);
 	if (error) {
 		size_t started = created->count;
@@ -349,6 +359,25 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 	}
 	*pool = created;
 	return 0;
+}
+
+struct dtc_thread_pool *dtc_thread_pool_create_some(struct dtconv_context *context,
+						    size_t workers)
+{
+	struct dtc_thread_pool *created = create_empty(context, workers);
+
+	if (!created)
+		return NULL;
+	(void)start_threads(created, workers);
+	if (created->count)
+		return created;
+	dtc_thread_pool_destroy(context, created);
+	return NULL;
+}
+
+size_t dtc_thread_pool_workers(const struct dtc_thread_pool *pool)
+{
+	return pool->count;
 }
 
 void dtc_thread_pool_destroy(struct dtconv_context *context, struct dtc_thread_pool *pool)

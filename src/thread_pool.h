@@ -21,6 +21,13 @@ typedef void (*dtc_task_fn)(void *arg, size_t index);
 int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 			   struct dtc_thread_pool **pool);
 
+/* The same with as many threads as the system gives, and no sentence: NULL if that is none. */
+struct dtc_thread_pool *dtc_thread_pool_create_some(struct dtconv_context *context,
+						    size_t workers);
+
+/* How many threads it has. */
+size_t dtc_thread_pool_workers(const struct dtc_thread_pool *pool);
+
 /* End the threads, which must be idle. In a forked child, which has none, free the memory. */
 void dtc_thread_pool_destroy(struct dtconv_context *context,
 			     struct dtc_thread_pool *pool);

@@ -58,6 +58,7 @@ int dtc_threads_create(struct dtconv_context *context,
 	int status = 0;
 
 	*threads = (struct dtc_threads){ .most = DTC_MAX(most, (size_t)1),
+					 .refused = most == 1,
 					 .share_bytes = SIZE_MAX,
 					 .cut_bytes = CUT_BYTES,
 					 .hook = params->parallel,

@@ -15,6 +15,7 @@
 
 struct dtc_threads {
 	size_t most;        /* in one call, the caller included; 1: off */
+	bool refused;       /* the caller has said 1 */
 	size_t share_bytes; /* a thread gets at least as many; SIZE_MAX: off */
 	size_t cut_bytes;   /* the packed side is cut at multiples of them */
 	dtconv_parallel_fn hook;

@@ -76,15 +76,15 @@ static struct machine this_machine(const char *kernels)
 /* ---- where the file is --------------------------------------------------------------------- */
 
 /* Answers false if the path is too long; no path at all is an empty one. */
-static bool find_path(struct dtc_tuning *tuning)
+static bool find_path(struct dtc_tuning_file *file)
 {
-	const char *file = dtc_user_variable("DTCONV_TUNING");
+	const char *told = dtc_user_variable("DTCONV_TUNING");
 
-	tuning->path[0] = '\0';
-	if (file)
-		return !strcmp(file, "none") ||
-		       dtc_user_path(tuning->path, sizeof(tuning->path), file, "");
-	return dtc_user_cache_path(tuning->path, sizeof(tuning->path), "host.tuning");
+	file->path[0] = '\0';
+	if (told)
+		return !strcmp(told, "none") ||
+		       dtc_user_path(file->path, sizeof(file->path), told, "");
+	return dtc_user_cache_path(file->path, sizeof(file->path), "host.tuning");
 }
 
 /* ---- whether it is believed ---------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static const char *distrust(const struct stat *status)
  */
 static int open_file(const struct dtconv_context *context, enum dtc_tuning_origin *origin)
 {
-	const char *path = context->tuning.path;
+	const char *path = context->tuning_file.path;
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	struct stat status;
 
@@ -168,25 +168,77 @@ static bool parse_value(const char *text, const struct threshold *threshold,
 	return true;
 }
 
-static void take_value(struct dtconv_context *context, size_t number, const char *name,
-		       const char *text)
+/* What is being read. */
+struct reader {
+	struct dtconv_context *context;
+	const char *kernels;
+	struct dtc_lines lines;
+	struct dtc_tuning *
+		device; /* whose figures of devices follow: all devices', or one name's */
+	struct dtc_tuning ignored; /* where those go that nobody can have */
+};
+
+/* Say that a line is skipped, and why. */
+#define SKIP(reader, why, ...)                                               \
+	DTC_LOG((reader)->context, DTCONV_LOG_WARN,                          \
+		"tuning file %s, line %zu is skipped: " why,                 \
+		(reader)->context->tuning_file.path, (reader)->lines.number, \
+		__VA_ARGS__)
+
+static bool is_of_devices(const struct threshold *threshold)
 {
-	struct dtc_tuning *tuning = &context->tuning;
+	return !strncmp(threshold->name, "device_", 7);
+}
+
+static void take_value(struct reader *reader, const char *name, const char *text)
+{
 	const struct threshold *threshold = find_threshold(name);
 	uint64_t value;
 
 	if (!threshold)
-		DTC_LOG(context, DTCONV_LOG_WARN,
-			"tuning file %s, line %zu is skipped: there is no threshold '%.40s'",
-			tuning->path, number, name);
+		SKIP(reader, "there is no threshold '%.40s'", name);
 	else if (parse_value(text, threshold, &value))
-		set_value(tuning, threshold, value);
+		set_value(is_of_devices(threshold) ? reader->device
+						   : &reader->context->tuning,
+			  threshold, value);
 	else
-		DTC_LOG(context, DTCONV_LOG_WARN,
-			"tuning file %s, line %zu is skipped: %s is '%.40s', not a whole number "
-			"from %" PRIu64 " to %" PRIu64,
-			tuning->path, number, name, text, threshold->least,
-			threshold->most);
+		SKIP(reader,
+		     "%s is '%.40s', not a whole number from %" PRIu64 " to %" PRIu64,
+		     name, text, threshold->least, threshold->most);
+}
+
+static struct dtc_tuned_device *find_device(struct dtc_tuning_file *file,
+					    const char *name)
+{
+	for (size_t i = 0; i < file->device_count; i++)
+		if (!strcmp(file->devices[i].name, name))
+			return &file->devices[i];
+	return NULL;
+}
+
+/* The figures that follow are those of devices of that name; what is not said of them, all devices' are. */
+static void take_device(struct reader *reader, const char *name)
+{
+	struct dtc_tuning_file *file = &reader->context->tuning_file;
+	struct dtc_tuned_device *device = find_device(file, name);
+
+	reader->device = &reader->ignored;
+	if (!*name || strlen(name) >= DTC_DEVICE_NAME_MAX) {
+		SKIP(reader, "the name of a device has %zu characters, not 1 to %d",
+		     strlen(name), DTC_DEVICE_NAME_MAX - 1);
+		return;
+	}
+	if (!device && file->device_count == DTC_TUNED_DEVICES) {
+		SKIP(reader, "'%.40s' is one more than the %d devices of a file", name,
+		     DTC_TUNED_DEVICES);
+		return;
+	}
+	if (!device) {
+		device = &file->devices[file->device_count++];
+		snprintf(device->name, sizeof(device->name), "%s", name);
+		device->tuning = reader->context->tuning;
+	}
+	reader->device = &device->tuning;
 }
 
 /* Ends the name of a line and answers what follows it. */
@@ -200,56 +252,65 @@ static const char *split(char *line)
 	return rest;
 }
 
-/* Answers false if the line says that the file is for another machine. */
-static bool take_line(struct dtconv_context *context, struct dtc_lines *lines,
-		      const char *kernels)
+/* Answers false if the file is for another machine. */
+static bool is_this_machine(const struct reader *reader, const char *name)
 {
-	char *name = lines->line;
+	const struct machine machine = this_machine(reader->kernels);
+
+	if (!strcmp(name, machine.name))
+		return true;
+	DTC_LOG(reader->context, DTCONV_LOG_INFO,
+		"tuning file %s is ignored: it is for '%.200s', and this is '%s'",
+		reader->context->tuning_file.path, name, machine.name);
+	return false;
+}
+
+/* Answers false if the line says that the file is for another machine. */
+static bool take_line(struct reader *reader)
+{
+	char *name = reader->lines.line;
 
 	if (*name == '\0' || *name == '#')
 		return true;
-	if (lines->cut) {
-		DTC_LOG(context, DTCONV_LOG_WARN,
-			"tuning file %s, line %zu is skipped: it is longer than %d characters",
-			context->tuning.path, lines->number, DTC_LINE_MAX - 1);
+	if (reader->lines.cut) {
+		SKIP(reader, "it is longer than %d characters", DTC_LINE_MAX - 1);
 		return true;
 	}
 	const char *text = split(name);
-	if (strcmp(name, "machine")) {
-		take_value(context, lines->number, name, text);
-		return true;
-	}
-	const struct machine machine = this_machine(kernels);
-	if (!strcmp(text, machine.name))
-		return true;
-	DTC_LOG(context, DTCONV_LOG_INFO,
-		"tuning file %s is ignored: it is for '%.200s', and this is '%s'",
-		context->tuning.path, text, machine.name);
-	return false;
+	if (!strcmp(name, "machine"))
+		return is_this_machine(reader, text);
+	if (!strcmp(name, "device"))
+		take_device(reader, text);
+	else
+		take_value(reader, name, text);
+	return true;
 }
 
 static enum dtc_tuning_origin take_file(struct dtconv_context *context, int file,
 					const char *kernels)
 {
-	struct dtc_lines lines;
+	struct reader reader = { .context = context,
+				 .kernels = kernels,
+				 .device = &context->tuning };
 
-	dtc_lines_init(&lines, file, DTC_TUNING_FILE_MAX);
-	while (dtc_lines_next(&lines))
-		if (!take_line(context, &lines, kernels))
+	dtc_lines_init(&reader.lines, file, DTC_TUNING_FILE_MAX);
+	while (dtc_lines_next(&reader.lines))
+		if (!take_line(&reader))
 			return DTC_TUNING_STRANGER;
-	if (!lines.error)
+	if (!reader.lines.error)
 		return DTC_TUNING_READ;
-	errno = lines.error;
+	errno = reader.lines.error;
 	DTC_LOG(context, DTCONV_LOG_WARN, "tuning file %s is ignored: %m",
-		context->tuning.path);
+		context->tuning_file.path);
 	return DTC_TUNING_REFUSED;
 }
 
 void dtc_tuning_read(struct dtconv_context *context, const char *kernels)
 {
-	struct dtc_tuning *tuning = &context->tuning;
+	struct dtc_tuning_file *tuning = &context->tuning_file;
 
-	set_defaults(tuning);
+	set_defaults(&context->tuning);
+	tuning->device_count = 0;
 	tuning->origin = DTC_TUNING_OFF;
 	if (!find_path(tuning))
 		DTC_LOG(context, DTCONV_LOG_WARN,
@@ -262,8 +323,21 @@ void dtc_tuning_read(struct dtconv_context *context, const char *kernels)
 		return;
 	tuning->origin = take_file(context, file, kernels);
 	close(file);
-	if (tuning->origin != DTC_TUNING_READ)
-		set_defaults(tuning);
+	if (tuning->origin != DTC_TUNING_READ) {
+		set_defaults(&context->tuning);
+		tuning->device_count = 0;
+	}
+}
+
+const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *context,
+					      const char *name)
+{
+	const struct dtc_tuning_file *file = &context->tuning_file;
+
+	for (size_t i = 0; i < file->device_count; i++)
+		if (!strcmp(file->devices[i].name, name))
+			return &file->devices[i].tuning;
+	return &context->tuning;
 }
 
 /* ---- telling ------------------------------------------------------------------------------- */
@@ -276,21 +350,39 @@ static const char *const origins[] = {
 	[DTC_TUNING_READ] = "the file is read",
 };
 
-void dtc_tuning_describe(const struct dtc_tuning *tuning, const char *kernels,
+static void describe_device(const struct dtc_tuned_device *device, struct dtc_text *text)
+{
+	const char *before = ": ";
+
+	dtc_text_printf(text, "tuned device %s", device->name);
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(thresholds); i++) {
+		if (!is_of_devices(&thresholds[i]))
+			continue;
+		dtc_text_printf(text, "%s%s %" PRIu64, before, thresholds[i].name,
+				value_of(&device->tuning, &thresholds[i]));
+		before = ", ";
+	}
+	dtc_text_puts(text, "\n");
+}
+
+void dtc_tuning_describe(const struct dtconv_context *context, const char *kernels,
 			 struct dtc_text *text)
 {
+	const struct dtc_tuning_file *file = &context->tuning_file;
+
 	dtc_text_printf(text, "machine: %s\n", this_machine(kernels).name);
-	dtc_text_printf(text, "tuning file: %s\n",
-			tuning->path[0] ? tuning->path : "none");
-	dtc_text_printf(text, "tuning: %s\n", origins[tuning->origin]);
+	dtc_text_printf(text, "tuning file: %s\n", file->path[0] ? file->path : "none");
+	dtc_text_printf(text, "tuning: %s\n", origins[file->origin]);
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(thresholds); i++) {
 		const struct threshold *threshold = &thresholds[i];
 
 		dtc_text_printf(text,
 				"%s: %" PRIu64 " (default %" PRIu64 ", from %" PRIu64
 				" to %" PRIu64 "): %s\n",
-				threshold->name, value_of(tuning, threshold),
+				threshold->name, value_of(&context->tuning, threshold),
 				threshold->normal, threshold->least, threshold->most,
 				threshold->what);
 	}
+	for (size_t i = 0; i < file->device_count; i++)
+		describe_device(&file->devices[i], text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Thresholds that differ from machine to machine: their defaults, and the file that overrides
- * them. What they are good for, their users know.
+ * Thresholds that differ from machine to machine, and some of them from device to device: their
+ * defaults, and the file that overrides them. What they are good for, their users know.
  */
 #ifndef DTC_TUNING_H
 #define DTC_TUNING_H
@@ -15,6 +15,10 @@ struct dtconv_context;
 /* The longest path of a file, its NUL included. */
 #define DTC_TUNING_PATH_MAX 1024
 
+/* Names of devices that a file has figures of, and the longest one, its NUL included. */
+#define DTC_TUNED_DEVICES   16
+#define DTC_DEVICE_NAME_MAX 128
+
 /* A file of this length or more is none of ours. */
 #define DTC_TUNING_FILE_MAX 65536
 
@@ -27,25 +31,30 @@ struct dtconv_context;
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *
- * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5).
+ * staging_threads: so many together copy about as fast as the bus of an H200 (doc/performance.md).
+ *
+ * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5). These, and no others,
+ * a file may say for each name of devices apart.
  */
 #define DTC_THRESHOLDS(X)                                                   \
 	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                    \
 	  "targets of so many bytes and more are written past the caches")  \
 	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,                   \
 	  "a thread that shares a move gets at least so many bytes")        \
-	X(device_wake_ns, 4000, 0, 1000000000,                              \
+	X(device_wake_ns, 6000, 0, 1000000000,                              \
 	  "nanoseconds until the host knows that a device's job is done")   \
-	X(device_launch_ns, 2500, 0, 1000000000, "nanoseconds of a launch") \
+	X(device_launch_ns, 5300, 0, 1000000000, "nanoseconds of a launch") \
 	X(device_copy_ns, 2300, 0, 1000000000,                              \
 	  "nanoseconds of a call of the device driver's copy")              \
 	X(device_rate, 2000, 1, 1000000, "GB/s of a copy inside a device")  \
 	X(device_bus_rate, 55, 1, 1000000,                                  \
 	  "GB/s of a copy between a device and pinned memory")              \
-	X(device_pageable_rate, 8, 1, 1000000,                              \
-	  "GB/s of the driver's copy between a device and ordinary memory") \
-	X(device_staged_rate, 14, 1, 1000000,                               \
-	  "GB/s between a device and ordinary memory through pinned pieces")
+	X(device_pageable_rate, 12, 1, 1000000,                             \
+	  "GB/s of the driver's copy from ordinary memory to a device")     \
+	X(device_staged_rate, 25, 1, 1000000,                                \
+	  "GB/s between a device and ordinary memory through pinned pieces") \
+	X(staging_threads, 4, 1, 64,                                        \
+	  "most threads that copy between pinned pieces and ordinary memory")
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 
@@ -60,8 +69,19 @@ enum dtc_tuning_origin {
 
 struct dtc_tuning {
 	DTC_THRESHOLDS(DTC_THRESHOLD_MEMBER)
+};
+
+/* What holds for the devices of that name; of thresholds that are not devices', nothing. */
+struct dtc_tuned_device {
+	char name[DTC_DEVICE_NAME_MAX];
+	struct dtc_tuning tuning;
+};
+
+struct dtc_tuning_file {
 	enum dtc_tuning_origin origin;
-	char path[DTC_TUNING_PATH_MAX]; /* of the file; empty if the origin is off */
+	char path[DTC_TUNING_PATH_MAX]; /* empty if the origin is off */
+	size_t device_count;
+	struct dtc_tuned_device devices[DTC_TUNED_DEVICES];
 };
 
 /*
@@ -70,8 +90,12 @@ struct dtc_tuning {
  */
 void dtc_tuning_read(struct dtconv_context *context, const char *kernels);
 
-/* Describe the machine, the file and the thresholds, one a line. */
-void dtc_tuning_describe(const struct dtc_tuning *tuning, const char *kernels,
+/* What holds for devices of that name: the file's own figures, or those of all devices. */
+const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *context,
+					      const char *name);
+
+/* Describe the machine, the file, the thresholds and the devices of the file, one a line. */
+void dtc_tuning_describe(const struct dtconv_context *context, const char *kernels,
 			 struct dtc_text *text);
 
 #endif

@@ -60,8 +60,9 @@ static void print_help(void)
 	     "                     in device memory beside the device's own copies; staging,\n"
 	     "                     registered or not; crossover: small messages, by the ways they\n"
 	     "                     can go; host: host memory on one side; small: us until the host\n"
-	     "                     knows; halo: 26 pieces of a box; peer: a second device; all\n"
-	     "                     (default), about 80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
+	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
+	     "                     typed: converted and combined numbers; all (default), about\n"
+	     "                     80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
 	     "  --quick            10 seconds\n"
@@ -70,7 +71,8 @@ static void print_help(void)
 	     "  --clock CLOCK      wall (default), or cpu: time of the processor, which stands still\n"
 	     "                     while other processes run; for machines that are busy\n"
 	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1;\n"
-	     "                     in mode threads one a processor)\n"
+	     "                     in mode threads one a processor, with --gpu what a\n"
+	     "                     context does by itself)\n"
 	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
 	     "\n"
 	     "Output:\n"
@@ -119,6 +121,7 @@ static const struct word gpu_words[] = {
 	{ "small", BENCH_GPU_SMALL },
 	{ "halo", BENCH_GPU_HALO },
 	{ "peer", BENCH_GPU_PEER },
+	{ "typed", BENCH_GPU_TYPED },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };
@@ -420,7 +423,7 @@ static void choose_threads(struct settings *s)
 	struct bench_options *o = &s->options;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (o->threads)
+	if (o->threads || o->gpu)
 		return;
 	o->threads = 1;
 	if (o->mode == BENCH_MODE_THREADS && processors > 1)

@@ -28,11 +28,13 @@ static void print_help(void)
 	     "       dtconv tune --reset [--output FILE]\n"
 	     "\n"
 	     "Measures from which size on targets are better written past the caches on this\n"
-	     "machine, and keeps it in a file that the library reads whenever a context is\n"
+	     "machine, and, where there is a CUDA driver, what launches and copies of its\n"
+	     "devices cost; keeps it in a file that the library reads whenever a context is\n"
 	     "created. Where measurements do not differ by more than their spread, the\n"
-	     "default stays. Let nothing else run meanwhile.\n"
+	     "default stays. Let nothing else run meanwhile, on the devices neither.\n"
 	     "\n"
-	     "  --seconds N    how long to measure, about (default 10)\n"
+	     "  --seconds N    how long to measure the processor, about (default 10); each\n"
+	     "                 kind of device takes a second or two more\n"
 	     "  --quick        two seconds\n"
 	     "  --print        print what the file would say, and write nothing\n"
 	     "  --output FILE  another file than the one that the library reads\n"
@@ -231,7 +233,7 @@ static void print_decision(FILE *out, struct tune_decision decision)
 
 /* What the file says. */
 static void format_file(const struct place *place, struct tune_decision decision,
-			char *text, size_t capacity)
+			const char *devices, char *text, size_t capacity)
 {
 	char line[64] = "# stream_bytes keeps its default";
 
@@ -242,8 +244,9 @@ static void format_file(const struct place *place, struct tune_decision decision
 	snprintf(text, capacity,
 		 "# Thresholds of this machine, measured by dtconv tune (library %s).\n"
 		 "machine %s\n"
-		 "%s\n",
-		 dtconv_version(), place->machine, line);
+		 "%s\n"
+		 "%s",
+		 dtconv_version(), place->machine, line, devices);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -264,33 +267,54 @@ static double seconds_of(const struct settings *settings)
 	return (double)(settings->seconds ? settings->seconds : DEFAULT_SECONDS);
 }
 
-/* Measurements are large, so they do not go on the stack. */
-static int measure_and_keep(const struct settings *settings, const struct place *place)
-{
-	struct tune_measurements *measurements = malloc(sizeof(*measurements));
-	FILE *report = settings->print ? stderr : stdout;
-	char text[512];
+/* All that is measured, and the file that it becomes: too large for the stack. */
+struct results {
+	struct tune_measurements host;
+	char devices[TUNE_DEVICES_BYTES];
+	char file[512 + TUNE_DEVICES_BYTES];
+};
 
-	if (!measurements)
-		return tool_fail("tune", TOOL_FAILED, "no memory for %zu bytes",
-				 sizeof(*measurements));
-	int status = tune_measure(seconds_of(settings), measurements);
-	if (status) {
-		free(measurements);
+static int measure(const struct settings *settings, const struct place *place,
+		   struct results *results)
+{
+	FILE *report = settings->print ? stderr : stdout;
+	int status = tune_measure(seconds_of(settings), &results->host);
+
+	if (status)
 		return status;
-	}
-	struct tune_decision decision = tune_decide(measurements);
-	print_table(report, measurements);
+	struct tune_decision decision = tune_decide(&results->host);
+	print_table(report, &results->host);
 	print_decision(report, decision);
-	free(measurements);
-	format_file(place, decision, text, sizeof(text));
+	tune_devices(report, results->devices, sizeof(results->devices));
+	format_file(place, decision, results->devices, results->file,
+		    sizeof(results->file));
+	return TOOL_OK;
+}
+
+static int keep(const struct settings *settings, const struct place *place,
+		const char *file)
+{
 	if (settings->print) {
-		fputs(text, stdout);
+		fputs(file, stdout);
 		return TOOL_OK;
 	}
-	status = tune_replace_file(place->path, text);
+	int status = tune_replace_file(place->path, file);
 	if (!status)
 		printf("written to %s\n", place->path);
+	return status;
+}
+
+static int measure_and_keep(const struct settings *settings, const struct place *place)
+{
+	struct results *results = malloc(sizeof(*results));
+
+	if (!results)
+		return tool_fail("tune", TOOL_FAILED, "no memory for %zu bytes",
+				 sizeof(*results));
+	int status = measure(settings, place, results);
+	if (!status)
+		status = keep(settings, place, results->file);
+	free(results);
 	return status;
 }
 

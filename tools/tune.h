@@ -68,6 +68,23 @@ struct tune_decision {
 
 struct tune_decision tune_decide(const struct tune_measurements *measurements);
 
+/* ---- devices ------------------------------------------------------------------------- */
+
+/* As many names as the library takes of a file, and the text that they become, at most. */
+#define TUNE_DEVICES       16
+#define TUNE_DEVICES_BYTES 6000
+
+struct gpu_figures;
+
+/*
+ * Measure the devices, and print what came out, or why there is nothing; the file's lines go to `text`. Without
+ * a driver, and for what cannot be measured, the defaults stay.
+ */
+void tune_devices(FILE *report, char *text, size_t capacity);
+
+/* The lines of one device; answers their length, or 0 if they do not fit. */
+size_t tune_format_device(const struct gpu_figures *figures, char *text, size_t capacity);
+
 /* ---- the file ------------------------------------------------------------------------ */
 
 #define TUNE_PATH_MAX 1024

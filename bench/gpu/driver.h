@@ -31,7 +31,6 @@
 	X(MemFreeHost, 2000)                \
 	X(MemHostRegister, 6050)            \
 	X(MemHostUnregister, 4000)          \
-	X(Memcpy, 4000)                     \
 	X(MemcpyAsync, 4000)                \
 	X(Memcpy2DAsync, 3020)              \
 	X(EventCreate, 2000)                \

@@ -136,6 +136,19 @@ int gpu_open(struct gpu *gpu)
 	return open_device(gpu) ? 0 : -1;
 }
 
+int gpu_open_alone(struct gpu *gpu, int ordinal)
+{
+	memset(gpu, 0, sizeof(*gpu));
+	if (gpu_driver_open(&gpu->driver, gpu->problem, sizeof(gpu->problem)))
+		return -1;
+	if (GPU_CALL(gpu, DeviceGet(&gpu->device, ordinal)) &&
+	    GPU_CALL(gpu, DeviceGetName(gpu->name, sizeof(gpu->name), gpu->device)) &&
+	    GPU_CALL(gpu, DevicePrimaryCtxRetain(&gpu->context, gpu->device)) &&
+	    GPU_CALL(gpu, CtxSetCurrent(gpu->context)))
+		return 0;
+	return -1;
+}
+
 /* ---- memory ---------------------------------------------------------------------------- */
 
 static void give_back(struct gpu *gpu, enum gpu_place place, struct gpu_block *block)
@@ -220,7 +233,9 @@ unsigned char *gpu_memory(struct gpu *gpu, enum gpu_place place, enum gpu_role r
 
 bool gpu_copy(struct gpu *gpu, void *to, const void *from, size_t bytes)
 {
-	return GPU_CALL(gpu, Memcpy(gpu_address(to), gpu_address(from), bytes));
+	/* Not cuMemcpy: from ordinary memory it may return before the bytes are on the device. */
+	return GPU_CALL(gpu, MemcpyAsync(gpu_address(to), gpu_address(from), bytes, gpu->stream)) &&
+	       GPU_CALL(gpu, StreamSynchronize(gpu->stream));
 }
 
 void gpu_close(struct gpu *gpu)

@@ -50,7 +50,9 @@ struct gpu {
 
 /* Device 0. Returns 0, or -1 with the sentence in `gpu->problem`. */
 int gpu_open(struct gpu *gpu);
-/* Also after a gpu_open that failed. */
+/* Any device, and no more of it than its name, its context and its memory. */
+int gpu_open_alone(struct gpu *gpu, int ordinal);
+/* Also after one of these that failed. */
 void gpu_close(struct gpu *gpu);
 
 /* Whether the driver took the call; the first that it refused is gpu->problem. */

@@ -91,6 +91,8 @@ static int verify(struct verify *v, struct engine *e, enum bench_op op)
 	e->problem[0] = '\0';
 	if (needs_no_check(e, op))
 		return 0;
+	if (w->judge)
+		return w->judge(e, w, op);
 	w->mirrored = true;
 	failed = verify_engine(v, e, op);
 	w->mirrored = false;
@@ -113,7 +115,7 @@ static void time_field(struct session *s, const struct bench_case *c, enum bench
 		struct way *w = way_of(field->engines[i]);
 
 		w->device_clock = clock == RUN_DEVICE;
-		if (clock == RUN_WALL || w->ops->queue)
+		if (clock == RUN_WALL || w->ops->queue || w->ops->timed)
 			timed.engines[timed.count++] = field->engines[i];
 	}
 	if (timed.count)
@@ -144,7 +146,9 @@ static void do_operation(struct session *s, struct verify *v, const struct bench
 
 static bool takes_part(const struct engine *e, const struct bench_case *c)
 {
-	return !e->absent && (strcmp(e->name, "copy2d") != 0 || c->block);
+	bool strided = !strcmp(e->name, "copy2d") || !strcmp(e->name, "torch");
+
+	return !e->absent && (!strided || c->block);
 }
 
 static void prepare_field(struct session *s, const struct bench_case *c,

@@ -24,6 +24,7 @@ static const struct question {
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
 	{ BENCH_GPU_STAGING, "staging", question_staging },
 	{ BENCH_GPU_PEER, "peer", question_peer },
+	{ BENCH_GPU_TYPED, "typed", question_typed },
 	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
 };
 

@@ -135,6 +135,8 @@ static int run(struct engine *e, enum bench_op op, size_t warm, size_t calls, do
 	struct way *w = way_of(e);
 
 	*ns = 0;
+	if (w->ops->timed)
+		return w->ops->timed(e, w, op, warm, calls, ns);
 	if (w->mirrored)
 		return mirrored(e, w, op);
 	for (size_t i = 0; i < warm; i++)
@@ -156,7 +158,11 @@ static void release(struct engine *e)
 
 static void destroy(struct engine *e)
 {
-	free(e->state);
+	struct way *w = way_of(e);
+
+	if (w && w->ops->end)
+		w->ops->end(w);
+	free(w);
 }
 
 struct way *way_new(struct engine *e, const char *name, struct gpu *gpu,

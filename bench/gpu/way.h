@@ -11,6 +11,7 @@
 
 struct bar;
 struct halo;
+struct torch;
 struct way;
 
 struct way_ops {
@@ -24,6 +25,11 @@ struct way_ops {
 	int (*finish)(struct engine *engine, struct way *way);
 	/* NULL: nothing to do. */
 	void (*release)(struct way *way);
+	/* It times itself, by either clock, as engine_ops.run does; NULL: it is timed here. */
+	int (*timed)(struct engine *engine, struct way *way, enum bench_op op,
+		     size_t warm, size_t calls, double *ns);
+	/* The engine ends; NULL: nothing to do. */
+	void (*end)(struct way *way);
 };
 
 /* What an engine's state is here. */
@@ -40,8 +46,13 @@ struct way {
 	struct dtconv_convertor *convertors[2];
 	CUDA_MEMCPY2D copies[2];
 	CUgraphExec graphs[2];
+	const struct dtconv_convertor_params
+		*params; /* of convertors; NULL: as they are */
+	/* Judge it in place of the oracle, which knows only bytes as they are; NULL: let that. */
+	int (*judge)(struct engine *engine, struct way *way, enum bench_op op);
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
+	struct torch *torch; /* of torch.c */
 };
 
 /* Which buffers are where. */
@@ -77,6 +88,10 @@ void way_flag(struct engine *engine, const char *name, struct gpu *gpu,
 /* The processor's own stores through a mapping of device memory; absent without gdrapi. */
 void way_bar(struct engine *engine, const char *name, struct gpu *gpu,
 	     const struct route *route);
+
+/* PyTorch's copies of strided tensors, by that program; absent without PyTorch. */
+void way_torch(struct engine *engine, const char *name, struct gpu *gpu,
+	       const struct route *route, const char *program);
 
 /* For a file that makes a way of its own. */
 struct way *way_new(struct engine *engine, const char *name, struct gpu *gpu,

@@ -47,14 +47,15 @@ static void release_convertors(struct way *w)
 
 static int prepare_convertors(struct engine *e, struct way *w)
 {
-	const struct dtconv_convertor_params params = {
-		.struct_size = sizeof(params),
-		.flags = DTCONV_CONVERTOR_STREAM,
-		.user_memory = kind_of(w->user_place),
-		.packed_memory = kind_of(w->packed_place),
-		.stream = w->gpu->stream
-	};
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
 	int status = 0;
+
+	if (w->params)
+		params = *w->params;
+	params.flags |= DTCONV_CONVERTOR_STREAM;
+	params.user_memory = kind_of(w->user_place);
+	params.packed_memory = kind_of(w->packed_place);
+	params.stream = w->gpu->stream;
 
 	for (int op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++) {
 		status = create(e, w, (enum bench_op)op);

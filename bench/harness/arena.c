@@ -7,6 +7,7 @@
 #include "bench/harness/arena.h"
 
 #include "bench/layouts/layout.h"
+#include "bench/peers/shared_map.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -33,8 +34,7 @@ int arena_create(struct arena *arena, size_t map_bytes)
 		return -1;
 	if (ftruncate(arena->fd, (off_t)map_bytes) < 0)
 		goto close_fd;
-	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		   arena->fd, 0);
+	map = shared_map(arena->fd, map_bytes);
 	if (map == MAP_FAILED)
 		goto close_fd;
 	arena->map = map;

@@ -10,7 +10,7 @@
 
 #include "bench/harness/session_internal.h"
 
-#define PATH_ROOM 1024
+#define PATH_ROOM PEER_ROOM
 
 /* Peers that this project can build, whether or not this build did. */
 static const char *const known_peers[] = { "openmpi", "mpich" };
@@ -36,7 +36,7 @@ static void program_folder(char *folder, size_t room)
  * A peer stands in the build tree, beside the program (or above it: libtool keeps the real
  * program in .libs), else where it was installed.
  */
-static void find_peer(const char *name, char *path, size_t room)
+void session_find_peer(const char *name, char *path, size_t room)
 {
 	static const char *const near[] = { "", "/.." };
 	char folder[PATH_ROOM];
@@ -58,7 +58,7 @@ static void add_known_peer(struct session *s, const char *name)
 
 	if (!e)
 		return;
-	find_peer(name, path, sizeof(path));
+	session_find_peer(name, path, sizeof(path));
 	engine_peer(e, name, path, s->options->timeout_s);
 	if (e->absent)
 		engine_problem(e, "not built: configure found no compiler of it");

@@ -30,9 +30,10 @@ enum bench_gpu_question {
 	BENCH_GPU_HOST = 1u << 3,
 	BENCH_GPU_SMALL = 1u << 4,
 	BENCH_GPU_HALO = 1u << 5,
-	BENCH_GPU_PEER = 1u << 6
+	BENCH_GPU_PEER = 1u << 6,
+	BENCH_GPU_TYPED = 1u << 7
 };
-#define BENCH_GPU_ALL 0x7fu
+#define BENCH_GPU_ALL 0xffu
 
 /* A program of the user's own, as NAME=PATH. */
 struct bench_peer_option {

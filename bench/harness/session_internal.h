@@ -49,6 +49,9 @@ struct session {
 /* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
 void session_add_engines(struct session *session);
 void session_add_peers(struct session *session);
+/* The program that stands for a peer, whether or not it is there. */
+#define PEER_ROOM 1024
+void session_find_peer(const char *name, char *path, size_t room);
 void session_print_engines(const struct session *session);
 struct engine *session_new_engine(struct session *session, const char *name);
 

@@ -5,6 +5,7 @@
 #include "bench/peers/serve.h"
 
 #include "bench/peers/protocol.h"
+#include "bench/peers/shared_map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -163,8 +164,7 @@ int peer_serve(int argc, char **argv, const struct peer_adapter *adapter)
 	s.socket = atoi(argv[1]);
 	s.types_fd = atoi(argv[3]);
 	s.memory_bytes = strtoull(argv[4], NULL, 10);
-	s.memory = mmap(NULL, s.memory_bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_NORESERVE, atoi(argv[2]), 0);
+	s.memory = shared_map(atoi(argv[2]), s.memory_bytes);
 	if (s.memory == MAP_FAILED)
 		refuse(&hello, "cannot map the shared memory");
 	else if (adapter->start(hello.text, sizeof(hello.text)))

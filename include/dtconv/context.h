@@ -149,7 +149,7 @@ struct dtconv_counters {
 	uint64_t launches_transposing; /**< elements that change their order */
 	uint64_t launches_general;     /**< walks of the program: no other class would do */
 	uint64_t launches_many;        /**< structs of unlike members, in parts, and batches */
-	uint64_t launches_typed;       /**< operations and other representations */
+	uint64_t launches_typed; /**< operations, other representations, checksums */
 	/* Jobs for kernels that went by the driver's copies. */
 	uint64_t fallbacks_loading; /**< no kernels were loaded (yet) */
 	uint64_t fallbacks_limits;  /**< no launch takes them: another device's memory, too many tiles */
@@ -225,6 +225,11 @@ struct dtconv_backend_counters {
  * time: a call that finds them busy moves everything itself and does not wait for them. After
  * fork() the child has none of them: there every call moves everything itself.
  *
+ * Moves of 512 KiB or more between a device and ordinary host memory need several threads to keep the bus busy. They
+ * take these, if there are any; with params.threads and DTCONV_THREADS unset, the first such move starts
+ * up to three of the same kind (threshold staging_threads). With params.threads = 1, or params.parallel, there
+ * are none.
+ *
  * @return 0; DTCONV_ERR_INVAL for unknown flags, levels, half an allocator or more than 64
  *         threads; DTCONV_ERR_NOMEM; DTCONV_ERR_AGAIN if the system gives no more threads.
  */
@@ -277,7 +282,7 @@ DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
  *
  * @param context  the context.
  * @param name     a backend's name, as dtconv_context_format_info lists them: host, cuda_copy,
- *                 cuda_kernel, cuda_staged.
+ *                 cuda_kernel, cuda_staged, cuda_relay, cuda_bar.
  * @param counters [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_UNSUPPORTED if this build has no
  *         backend of that name.

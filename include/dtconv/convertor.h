@@ -54,15 +54,18 @@ struct dtconv_convertor;
  *   calling thread, or no context of the device can be found;
  * - DTCONV_ERR_AGAIN if 512 jobs are in flight in one device context;
  * - DTCONV_ERR_UNSUPPORTED if params.backends or DTCONV_BACKENDS leave no backend that could do it;
- * - DTCONV_ERR_UNSUPPORTED for checksums; where the user's side is the device's, for operations on long
+ * - DTCONV_ERR_UNSUPPORTED where the user's side is the device's, for operations on long
  *   doubles, on reals of 16 bytes and by the caller's function, for long doubles in another
  *   format, and for types whose elements change kind too often (the error text says which); and in
- *   the capture of a graph for ordinary host memory, elements cut in two and integers made narrower;
+ *   the capture of a graph for ordinary host memory, elements cut in two, integers made narrower and
+ *   checksums, for which the move itself may have been captured;
  * - DTCONV_ERR_OVERFLOW if an integer in device memory does not fit its narrower form: then none of
  *   the job's bytes count, though some have moved.
  *
  * Operations give the bits that they give on the host; but a NaN that is computed may be any NaN. The bytes
- * of an element that a fragment cuts are moved through host memory before the call returns.
+ * of an element that a fragment cuts are moved through host memory before the call returns. A checksum
+ * is computed by the device, in the stream's order, and is there when the operation has ended; packed
+ * bytes in ordinary host memory the processor sums up before the call returns.
  *
  * Whoever has no device memory can say so once, with DTCONV_CONTEXT_HOST_MEMORY, and spares every call the look
  * for a driver.

@@ -169,7 +169,10 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 					       .context = batch->context,
 					       .forbidden = batch->context->forbidden,
 					       .on_stream = batch->on_stream,
-					       .is_mapped = stretch->user_memory.mapped };
+					       .is_mapped = stretch->user_memory.mapped,
+					       .device = dtc_memory_device_of(
+						       &stretch->user_memory,
+						       &stretch->packed_memory) };
 	const struct dtc_backend_ops *backend = dtc_plan_choose_together(&question);
 
 	if (backend == &dtc_host_backend)

@@ -32,6 +32,13 @@ void dtc_checksum_add(struct dtc_checksum *checksum, uint64_t position, const ch
 	checksum->bytes += bytes;
 }
 
+void dtc_checksum_add_remainder(struct dtc_checksum *checksum, uint64_t position,
+				uint32_t remainder, uint64_t bytes)
+{
+	checksum->sum ^= dtc_crc32c_back(remainder, position + bytes);
+	checksum->bytes += bytes;
+}
+
 /* The standard inverts before, which is as if 32 ones stood in front, and after. */
 uint32_t dtc_checksum_value(const struct dtc_checksum *checksum)
 {

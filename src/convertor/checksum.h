@@ -25,6 +25,10 @@ void dtc_checksum_reset(struct dtc_checksum *checksum);
 void dtc_checksum_add(struct dtc_checksum *checksum, uint64_t position, const char *data,
 		      size_t bytes);
 
+/* The same of bytes whose remainder, dtc_crc32c from 0, is known. */
+void dtc_checksum_add_remainder(struct dtc_checksum *checksum, uint64_t position,
+				uint32_t remainder, uint64_t bytes);
+
 /* The CRC-32C of the stream's beginning, if the ranges cover it once. */
 uint32_t dtc_checksum_value(const struct dtc_checksum *checksum);
 

@@ -377,8 +377,11 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 		return;
 	struct dtconv_type *type = convertor->type;
 
-	if (convertor->operation.in_flight)
+	if (convertor->operation.in_flight) {
 		(void)dtc_device_wait(&convertor->operation.event);
+		if (convertor->checksum.on)
+			(void)dtc_device_wait(&convertor->summing.event);
+	}
 	dtc_typed_destroy(convertor->typed);
 	dtc_free(type->context, convertor);
 	dtconv_type_unref(type);

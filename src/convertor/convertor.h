@@ -10,6 +10,7 @@
 
 #include "convertor/checksum.h"
 #include "convertor/device.h"
+#include "convertor/summing.h"
 #include "convertor/typed.h"
 #include "copy_backends/backend.h"
 #include "datatype/cursor.h"
@@ -38,6 +39,8 @@ struct dtconv_convertor {
 	const struct dtc_mover *mover;
 	struct dtc_typed *typed; /* NULL: the bytes of memory are moved as they are */
 	struct dtc_checksum checksum;
+	struct dtc_summing
+		summing; /* of the operation or call, if that is not on the host */
 	struct dtc_placement placement;
 	struct dtc_cursor
 		cursor; /* of the native stream; only its layout counts if typed */

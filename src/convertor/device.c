@@ -12,6 +12,7 @@
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
+#include "datatype/type.h"
 #include "log.h"
 #include "parallel.h"
 
@@ -97,6 +98,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .context = move->context,
 			       .type = move->type,
 			       .on_stream = move->placement.on_stream,
+			       .started = move->started,
 			       .stream = move->placement.stream,
 			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };
@@ -161,26 +163,30 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 	return status;
 }
 
-/* ---- refusing -------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------ */
 
-static bool is_device(struct dtconv_context *context, enum dtconv_memory_kind told,
-		      const char *address)
+int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
+			char *packed, char *buffer, size_t bytes)
 {
-	struct dtc_memory memory = as_told(context, told);
+	const struct dtconv_type *byte =
+		dtconv_type_predefined(move->context, DTCONV_BYTE);
+	struct dtc_placement placement = move->placement;
+	struct dtc_cursor cursor;
+	size_t moved;
 
-	if (!told)
-		dtc_memory_query(context, address, &memory);
-	return memory.kind == DTCONV_MEMORY_DEVICE || memory.kind == DTCONV_MEMORY_UNKNOWN;
-}
-
-int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,
-		      const char *user, const char *packed, const char *caller)
-{
-	if (!is_device(context, placement->user, user) &&
-	    !is_device(context, placement->packed, packed))
-		return 0;
-	return DTC_FAIL(
-		context, DTCONV_ERR_UNSUPPORTED,
-		"%s: checksums are the processor's work, which cannot reach device memory",
-		caller);
+	placement.user = move->placement.packed;
+	placement.packed = DTCONV_MEMORY_HOST;
+	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
+	/* To the row, packed memory is what the user's is to others. */
+	const struct dtc_move row = { .context = move->context,
+				      .cursor = &cursor,
+				      .bounds = &byte->bounds,
+				      .user = packed,
+				      .packed = buffer,
+				      .bytes = bytes,
+				      .direction = direction == DTC_PACK ? DTC_UNPACK
+									 : DTC_PACK,
+				      .placement = placement,
+				      .caller = move->caller };
+	return dtc_device_move(&row, &moved);
 }

@@ -28,6 +28,7 @@ struct dtc_move {
 	size_t bytes; /* no more than the stream has left */
 	enum dtc_direction direction;
 	struct dtc_placement placement;
+	bool started; /* the caller does not wait for it at once */
 	const char *caller;
 };
 
@@ -73,8 +74,11 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved);
 /* Wait for an event, which may have ended already. */
 int dtc_device_wait(struct dtc_event *event);
 
-/* Fail with UNSUPPORTED if a side is a device's memory: checksums are the processor's work. */
-int dtc_device_refuse(struct dtconv_context *context, const struct dtc_placement *placement,
-		      const char *user, const char *packed, const char *caller);
+/*
+ * Copy bytes in a row between packed memory, whoever's, and a buffer of the host: to the packed memory
+ * if @direction is to pack. Placement and caller are @move's. Blocks.
+ */
+int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
+			char *packed, char *buffer, size_t bytes);
 
 #endif

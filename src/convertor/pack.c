@@ -303,12 +303,10 @@ static int check_reach(const struct dtconv_convertor *convertor, const char *pac
 
 	if (!convertor->typed && !convertor->checksum.on)
 		return 0;
-	bool on_host = is_on_host(convertor, packed);
-	if (on_host && dtc_is_host_forbidden(context, convertor->placement.forbidden))
+	if (is_on_host(convertor, packed) &&
+	    dtc_is_host_forbidden(context, convertor->placement.forbidden))
 		return dtc_plan_refuse_host(context, convertor->placement.forbidden, caller);
-	if (on_host || !convertor->checksum.on)
-		return 0;
-	return dtc_device_refuse(context, &convertor->placement, convertor->user, packed, caller);
+	return 0;
 }
 
 static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
@@ -330,6 +328,84 @@ static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t
 	return status;
 }
 
+static void open_summing(struct dtconv_convertor *convertor)
+{
+	if (convertor->checksum.on)
+		convertor->summing =
+			(struct dtc_summing){ .checksum = &convertor->checksum,
+					      .before = convertor->checksum };
+}
+
+static void seek_back(struct dtconv_convertor *convertor, size_t bytes)
+{
+	uint64_t start = dtc_convertor_position(convertor) - bytes;
+
+	if (convertor->typed)
+		dtc_typed_seek(convertor->typed, start);
+	else
+		dtc_cursor_seek(&convertor->cursor, start);
+}
+
+/* Start what a device does, and the checksum of what it moves; without the one not the other. */
+static int start_far(struct dtconv_convertor *convertor, const struct dtc_move *move,
+		     struct dtc_event *event, size_t *moved)
+{
+	uint64_t position = dtc_convertor_position(convertor);
+	int status = convertor->typed ? dtc_typed_device_start(convertor->typed, move,
+							       event, moved)
+				      : dtc_device_start(move, event, moved);
+
+	if (!convertor->checksum.on)
+		return status;
+	int summed = dtc_summing_start(&convertor->summing, move, move->packed, position,
+				       *moved, event);
+	if (summed) {
+		(void)dtc_device_wait(event);
+		dtc_summing_undo(&convertor->summing);
+		seek_back(convertor, *moved);
+		*moved = 0;
+	}
+	return summed ? summed : status;
+}
+
+/* Nothing is in flight after. */
+static int wait_far(struct dtconv_convertor *convertor, struct dtc_event *event)
+{
+	int status = dtc_device_wait(event);
+
+	if (!status && convertor->checksum.on)
+		status = dtc_device_wait(&convertor->summing.event);
+	return status;
+}
+
+/* What of a checksum was in flight counts, or nothing of the whole call does. */
+static void close_summing(struct dtconv_convertor *convertor, int status)
+{
+	if (!convertor->checksum.on)
+		return;
+	if (status)
+		dtc_summing_undo(&convertor->summing);
+	else
+		dtc_summing_finish(&convertor->summing);
+}
+
+static int move_far_checked(struct dtconv_convertor *convertor, char *packed,
+			    size_t bytes, size_t *moved, const char *caller)
+{
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+	struct dtc_event event;
+
+	open_summing(convertor);
+	int started = start_far(convertor, &move, &event, moved);
+	int status = wait_far(convertor, &event);
+	close_summing(convertor, status);
+	if (status) {
+		seek_back(convertor, *moved);
+		*moved = 0;
+	}
+	return status ? status : started;
+}
+
 /* Move the next fragment, whatever the convertor does with it. */
 static int move_next(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		     size_t *moved, const char *caller)
@@ -337,10 +413,13 @@ static int move_next(struct dtconv_convertor *convertor, char *packed, size_t by
 	int status = check_reach(convertor, packed, caller);
 
 	*moved = 0;
-	if (!status)
-		status = DTC_UNLIKELY(convertor->checksum.on)
+	if (!status && DTC_UNLIKELY(convertor->checksum.on))
+		status = is_on_host(convertor, packed)
 				 ? move_checked(convertor, packed, bytes, moved, caller)
-				 : move_some(convertor, packed, bytes, moved, caller);
+				 : move_far_checked(convertor, packed, bytes, moved,
+						    caller);
+	else if (!status)
+		status = move_some(convertor, packed, bytes, moved, caller);
 
 	dtc_convertor_count_call(convertor->type->context, convertor->direction, *moved);
 	return status;
@@ -535,14 +614,13 @@ static int start_next(struct dtconv_convertor *convertor, char *packed, size_t b
 {
 	struct dtc_operation *operation = &convertor->operation;
 
-	if (convertor->checksum.on || is_on_host(convertor, packed))
+	open_summing(convertor);
+	if (is_on_host(convertor, packed))
 		return move_next(convertor, packed, bytes, &operation->moved, caller);
-	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
-	int status =
-		convertor->typed
-			? dtc_typed_device_start(convertor->typed, &move,
-						 &operation->event, &operation->moved)
-			: dtc_device_start(&move, &operation->event, &operation->moved);
+	struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	move.started = true;
+	int status = start_far(convertor, &move, &operation->event, &operation->moved);
 
 	dtc_convertor_count_call(convertor->type->context, convertor->direction,
 				 operation->moved);
@@ -570,12 +648,7 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 /* The bytes of a job that failed do not count, and the position goes back before them. */
 static void undo(struct dtconv_convertor *convertor)
 {
-	uint64_t start = dtc_convertor_position(convertor) - convertor->operation.moved;
-
-	if (convertor->typed)
-		dtc_typed_seek(convertor->typed, start);
-	else
-		dtc_cursor_seek(&convertor->cursor, start);
+	seek_back(convertor, convertor->operation.moved);
 	convertor->operation.moved = 0;
 }
 
@@ -584,6 +657,7 @@ static int complete(struct dtconv_convertor *convertor, int status, size_t *move
 	struct dtc_operation *operation = &convertor->operation;
 
 	operation->event.backend = NULL;
+	close_summing(convertor, status);
 	if (status) {
 		operation->status = status;
 		undo(convertor);
@@ -604,18 +678,27 @@ static int check_started(const struct dtconv_convertor *convertor, const char *c
 			caller);
 }
 
+static int test_event(struct dtc_event *event)
+{
+	int status = event->backend ? event->backend->test(event) : 0;
+
+	if (status != DTCONV_INPROGRESS)
+		event->backend = NULL;
+	return status;
+}
+
 /* Host memory is copied by the time start returns, so the first test finds it done. */
 int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
 {
 	if (!convertor)
 		return DTCONV_ERR_INVAL;
-	struct dtc_event *event = &convertor->operation.event;
 	int status = check_started(convertor, __func__);
 
 	if (status)
 		return status;
-	if (event->backend)
-		status = event->backend->test(event);
+	status = test_event(&convertor->operation.event);
+	if (!status && convertor->checksum.on)
+		status = test_event(&convertor->summing.event);
 	return status == DTCONV_INPROGRESS ? status : complete(convertor, status, moved);
 }
 
@@ -627,5 +710,6 @@ int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 
 	if (status)
 		return status;
-	return complete(convertor, dtc_device_wait(&convertor->operation.event), moved);
+	return complete(convertor, wait_far(convertor, &convertor->operation.event),
+			moved);
 }

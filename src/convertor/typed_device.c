@@ -9,6 +9,8 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/allowed.h"
+#include "copy_backends/tally.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
 #include "log.h"
@@ -17,33 +19,6 @@
 
 /* The host's engine works on so many packed bytes at a time; cut units are copied to the stack. */
 #define BOUNCE_BYTES 65536
-
-/* Copy bytes in a row between packed memory, whoever's, and a buffer. */
-static int copy_row(const struct dtc_move *move, char *packed, char *buffer, size_t bytes)
-{
-	const struct dtconv_type *byte =
-		dtconv_type_predefined(move->context, DTCONV_BYTE);
-	struct dtc_placement placement = move->placement;
-	struct dtc_cursor cursor;
-	size_t moved;
-
-	placement.user = move->placement.packed;
-	placement.packed = DTCONV_MEMORY_HOST;
-	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
-	/* To the row, packed memory is what the user's is to others. */
-	const struct dtc_move row = { .context = move->context,
-				      .cursor = &cursor,
-				      .bounds = &byte->bounds,
-				      .user = packed,
-				      .packed = buffer,
-				      .bytes = bytes,
-				      .direction = move->direction == DTC_PACK
-							   ? DTC_UNPACK
-							   : DTC_PACK,
-				      .placement = placement,
-				      .caller = move->caller };
-	return dtc_device_move(&row, &moved);
-}
 
 static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
 			  char *packed, size_t bytes, bool far, size_t *moved)
@@ -67,11 +42,11 @@ static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 
 	*moved = 0;
 	if (move->direction == DTC_UNPACK)
-		status = copy_row(move, packed, buffer, bytes);
+		status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
 	if (!status)
 		status = move_by_engine(typed, move, buffer, bytes, true, moved);
 	if (move->direction == DTC_PACK && *moved) {
-		int copied = copy_row(move, packed, buffer, *moved);
+		int copied = dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved);
 
 		status = status ? status : copied;
 	}
@@ -165,13 +140,14 @@ static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
 	part->end = by_native.unit < by_wire.unit ? by_native : by_wire;
 }
 
-/* The processor reaches pinned memory too, but does not wait for a stream. */
+/* The processor reaches pinned memory too, but does not wait for a stream; and it may be forbidden. */
 static bool is_processors(const struct dtc_job *job)
 {
 	enum dtconv_memory_kind most = job->on_stream ? DTCONV_MEMORY_HOST
 						      : DTCONV_MEMORY_PINNED;
 
-	return job->user_memory.kind <= most && job->packed_memory.kind <= most;
+	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
+	       job->user_memory.kind <= most && job->packed_memory.kind <= most;
 }
 
 static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
@@ -190,8 +166,23 @@ static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
 				     .context = move->context,
 				     .on_stream = move->placement.on_stream,
 				     .stream = move->placement.stream,
+				     .forbidden = move->placement.forbidden,
 				     .caller = move->caller };
 	return part;
+}
+
+/* Units that the host's engine converts or combines, @far if a side is not the processor's. */
+static int move_by_host(struct dtc_typed *typed, const struct dtc_move *move,
+			const struct dtc_job *job, bool far)
+{
+	size_t bytes = (size_t)job->bytes, moved = 0;
+
+	if (dtc_is_host_forbidden(job->context, job->forbidden))
+		return dtc_typed_refuse(job, &dtc_host_backend);
+	int status = far ? move_pieces(typed, move, job->packed, bytes, &moved)
+			 : move_by_engine(typed, move, job->packed, bytes, false, &moved);
+	dtc_tally_job(job->context, DTC_HOST_PLACE, moved);
+	return status;
 }
 
 /* Whole units from the position on, up to byte @end of the stream, or fewer. */
@@ -211,13 +202,12 @@ static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char
 	if (!part.job.bytes)
 		return move_cut(typed, move, packed, dtc_typed_unit_bytes(typed), &moved);
 	if (is_processors(&part.job))
-		return move_by_engine(typed, move, packed, (size_t)part.job.bytes, false,
-				      &moved);
+		return move_by_host(typed, move, &part.job, false);
 	if (part.job.user_memory.kind == DTCONV_MEMORY_HOST)
-		return move_pieces(typed, move, packed, (size_t)part.job.bytes, &moved);
+		return move_by_host(typed, move, &part.job, true);
 	status = dtc_typed_submit(&part, event);
 	if (status == DTCONV_ERR_LIMIT)
-		return move_pieces(typed, move, packed, (size_t)part.job.bytes, &moved);
+		return move_by_host(typed, move, &part.job, true);
 	if (!status)
 		dtc_typed_seek(typed, part.end.wire);
 	return status;

@@ -28,6 +28,7 @@ struct dtc_job {
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
+	bool started;   /* nobody waits for it at once */
 	void *stream;
 	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
 	const char *caller;
@@ -42,6 +43,7 @@ struct dtc_event {
 	uint64_t value;
 	uint64_t looked_ns;
 	uint32_t slot;
+	uint32_t answer; /* of a checksum that has ended; see copy_backends/checksum.h */
 };
 
 /* The first @bytes of a stream, in one kind of memory on each side. */
@@ -81,6 +83,7 @@ struct dtc_question {
 	bool on_stream;     /* in the order of a stream of the caller's */
 	bool is_run;        /* what if all bytes were one run? */
 	bool is_mapped;     /* the user's memory is made of mappings */
+	int device; /* the vendor's ordinal of the one that moves; below 0: taken for 0 */
 };
 
 /* What a plan for a job is made for. */
@@ -96,7 +99,7 @@ struct dtc_backend_ops {
 	 * same answer for ever.
 	 */
 	bool (*can)(const struct dtc_question *question, const char **reason);
-	/* Estimated nanoseconds; pure, no allocation, no device call. */
+	/* Estimated nanoseconds; no allocation, no call that a device is busy with or that may wait. */
 	double (*estimate)(const struct dtc_question *question);
 	/* Optional: say in a few words how it would move; part of a sentence. */
 	void (*detail)(const struct dtc_question *question, struct dtc_text *text);

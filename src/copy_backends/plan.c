@@ -85,16 +85,19 @@ int dtc_plan_refuse_host(struct dtconv_context *context, uint32_t forbidden, con
 
 struct dtc_question dtc_question_of(const struct dtc_job *job)
 {
-	return (struct dtc_question){ .layout = job->cursor->layout,
-				      .count = job->cursor->count,
-				      .bytes = job->bytes,
-				      .user_kind = job->user_memory.kind,
-				      .packed_kind = job->packed_memory.kind,
-				      .direction = job->direction,
-				      .context = job->context,
-				      .forbidden = job->context->forbidden | job->forbidden,
-				      .on_stream = job->on_stream,
-				      .is_mapped = job->user_memory.mapped };
+	return (struct dtc_question){
+		.layout = job->cursor->layout,
+		.count = job->cursor->count,
+		.bytes = job->bytes,
+		.user_kind = job->user_memory.kind,
+		.packed_kind = job->packed_memory.kind,
+		.direction = job->direction,
+		.context = job->context,
+		.forbidden = job->context->forbidden | job->forbidden,
+		.on_stream = job->on_stream,
+		.is_mapped = job->user_memory.mapped,
+		.device = dtc_memory_device_of(&job->user_memory, &job->packed_memory)
+	};
 }
 
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)

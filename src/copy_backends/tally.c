@@ -22,13 +22,18 @@ static int find_place(const char *name)
 	return -1;
 }
 
+size_t dtc_tally_place(const struct dtc_backend_ops *backend)
+{
+	return (size_t)find_place(backend->name);
+}
+
 void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many)
 {
 	if (!many->context->counting)
 		return;
-	int place = find_place(backend->name);
+	size_t place = dtc_tally_place(backend);
 	for (size_t i = 0; i < many->count; i++)
-		dtc_tally_job(many->context, (size_t)place, many->stretches[i]->bytes);
+		dtc_tally_job(many->context, place, many->stretches[i]->bytes);
 }
 
 static uint64_t look(_Atomic uint64_t *value)

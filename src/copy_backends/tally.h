@@ -25,6 +25,9 @@ static inline void dtc_tally_job(struct dtconv_context *context, size_t place, u
 	atomic_fetch_add_explicit(&tally->bytes, bytes, memory_order_relaxed);
 }
 
+/* The place in the registry of a backend of this build. */
+size_t dtc_tally_place(const struct dtc_backend_ops *backend);
+
 /* Count what a backend moves together: a job each. */
 void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many);
 

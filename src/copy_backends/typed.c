@@ -1,17 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which vendor's kernels do a typed job.
+ * Which vendor's kernels do a typed job, whether they may, and what it is counted as.
  */
 #include "config.h"
 
 #include "copy_backends/typed.h"
 
+#include <inttypes.h>
+
+#include "copy_backends/allowed.h"
 #include "copy_backends/memory/vendor.h"
+#include "copy_backends/tally.h"
+#include "log.h"
+
+int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)
+{
+	char allowed[160];
+
+	dtc_allowed_format(job->context->forbidden | job->forbidden, allowed,
+			   sizeof(allowed));
+	return DTC_FAIL(
+		job->context, DTCONV_ERR_UNSUPPORTED,
+		"%s: operations and representations between %s and %s memory are the work of "
+		"%s, and params.backends and DTCONV_BACKENDS allow %s",
+		job->caller, dtc_memory_kind_name(job->user_memory.kind),
+		dtc_memory_kind_name(job->packed_memory.kind), needed->name, allowed);
+}
+
+static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_typed_job *typed,
+		  struct dtc_event *event)
+{
+	const struct dtc_job *job = &typed->job;
+	const struct dtc_backend_ops *backend = vendor->typed_backend(job);
+	size_t place = dtc_tally_place(backend);
+
+	if (dtc_is_forbidden(job->context->forbidden | job->forbidden, place))
+		return dtc_typed_refuse(job, backend);
+	DTC_LOG(job->context, DTCONV_LOG_DEBUG,
+		"%s: %" PRIu64 " bytes, %s to %s: %s, a kernel that converts or combines",
+		job->caller, job->bytes, dtc_memory_kind_name(job->user_memory.kind),
+		dtc_memory_kind_name(job->packed_memory.kind), backend->name);
+	int status = vendor->submit_typed(typed, event);
+	if (!status)
+		dtc_tally_job(job->context, place, job->bytes);
+	return status;
+}
 
 int dtc_typed_submit(const struct dtc_typed_job *job, struct dtc_event *event)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		if (dtc_vendors[i]->find_driver(job->job.context))
-			return dtc_vendors[i]->submit_typed(job, event);
+			return submit(dtc_vendors[i], job, event);
 	return DTCONV_ERR_LIMIT;
 }

@@ -17,8 +17,12 @@ struct dtc_typed_job {
 
 /*
  * Start a job of which a device sees the user's side; the packed side may be anyone's. Fails with
- * LIMIT, without a sentence, where no kernels are to be had: then the job is to be done otherwise.
+ * UNSUPPORTED where the backend that would do it is forbidden; with LIMIT, without a sentence, where no
+ * kernels are to be had: then the job is to be done otherwise.
  */
 int dtc_typed_submit(const struct dtc_typed_job *job, struct dtc_event *event);
+
+/* Fail with UNSUPPORTED because a typed job is @needed's work, which is forbidden. */
+int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed);
 
 #endif

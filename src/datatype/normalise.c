@@ -287,7 +287,7 @@ struct survey {
 	uint64_t longest;      /* instances in the longest block before merging */
 	uint64_t shortest;     /* instances in the shortest block after merging */
 	uint64_t longest_merged;
-	uint64_t cut; /* instances in the longest entry that a table of it may have */
+	uint64_t cut; /* instances in each entry of a table that cuts blocks; 0: it does not */
 	bool uniform;          /* all blocks are equally long */
 	bool progression;      /* and equally spaced */
 	int64_t step;
@@ -332,7 +332,7 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 	size_t n;
 
 	*survey = (struct survey){
-		.uniform = true, .progression = true, .shortest = UINT64_MAX, .cut = UINT64_MAX};
+		.uniform = true, .progression = true, .shortest = UINT64_MAX};
 	reader_init(&reader, list);
 	while ((n = read_batch(&reader)) > 0)
 		survey_batch(survey, reader.merged, n);
@@ -357,6 +357,8 @@ static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length
 	struct reader reader;
 	size_t n;
 
+	if (length == 1)
+		return true;
 	reader_init(&reader, list);
 	while ((n = read_batch(&reader)) > 0)
 		for (size_t i = 0; i < n; i++)
@@ -460,17 +462,44 @@ static void clear_padding(struct dtc_table *table)
 		((uint32_t *)((char *)table + table->prefix_offset))[table->count + 1] = 0;
 }
 
-/* Entries of one block each, or of at most @cut instances if that is less. */
-static void fill_table(struct dtc_table *table, const struct dtc_block_list *list,
-		       uint64_t unit, uint64_t cut)
+/* Most blocks that are cut have so many pieces or fewer. */
+#define PIECES_AT_ONCE 4
+
+/*
+ * How many pieces a block has cannot be foretold, so some are always stored: the next block's take the
+ * place of those that are too many. Answers how many were stored.
+ */
+static uint64_t store_pieces_at_once(struct dtc_table *table, uint64_t entry, int64_t disp,
+				     int64_t step)
+{
+	uint32_t *column = (uint32_t *)(table + 1) + entry;
+	uint32_t scaled = (uint32_t)(disp >> table->disp_shift);
+	uint32_t scaled_step = (uint32_t)(step >> table->disp_shift);
+
+	if (table->disp_wide || table->count - entry < PIECES_AT_ONCE)
+		return 0;
+	for (uint32_t i = 0; i < PIECES_AT_ONCE; i++)
+		column[i] = scaled + i * scaled_step;
+	return PIECES_AT_ONCE;
+}
+
+static void store_pieces(struct dtc_table *table, uint64_t entry, uint64_t pieces, int64_t disp,
+			 int64_t step)
+{
+	for (uint64_t i = store_pieces_at_once(table, entry, disp, step); i < pieces; i++)
+		store_disp(table, entry + i, dtc_disp_plus(disp, dtc_disp_steps(i, step)));
+}
+
+/* A uniform table: every block in entries of @cut instances. */
+static void fill_cut_table(struct dtc_table *table, const struct dtc_block_list *list,
+			   uint64_t cut)
 {
 	const int64_t step = (int64_t)(cut * (uint64_t)list->extent);
 	struct reader reader;
 	int64_t first = 0;
-	uint64_t units = 0, entry = 0;
+	uint64_t entry = 0;
 	size_t n;
 
-	clear_padding(table);
 	reader_init(&reader, list);
 	while ((n = read_batch(&reader)) > 0) {
 		if (entry == 0)
@@ -478,15 +507,44 @@ static void fill_table(struct dtc_table *table, const struct dtc_block_list *lis
 		for (size_t i = 0; i < n; i++) {
 			int64_t disp = dtc_disp_minus(reader.merged[i].disp, first);
 			uint64_t length = reader.merged[i].length;
+			uint64_t pieces = cut == 1 ? length : length / cut;
 
-			for (; length > cut; length -= cut, disp = dtc_disp_plus(disp, step))
-				store_disp(table, entry++, disp);
-			store_disp(table, entry, disp);
+			store_pieces(table, entry, pieces, disp, step);
+			entry += pieces;
+		}
+	}
+}
+
+/* Entries of one block each. */
+static void fill_table(struct dtc_table *table, const struct dtc_block_list *list,
+		       uint64_t unit)
+{
+	struct reader reader;
+	int64_t first = 0;
+	uint64_t units = 0, entry = 0;
+	size_t n;
+
+	reader_init(&reader, list);
+	while ((n = read_batch(&reader)) > 0) {
+		if (entry == 0)
+			first = reader.merged[0].disp;
+		for (size_t i = 0; i < n; i++) {
+			store_disp(table, entry, dtc_disp_minus(reader.merged[i].disp, first));
 			store_prefix(table, entry++, units);
-			units += length * unit;
+			units += reader.merged[i].length * unit;
 		}
 	}
 	store_prefix(table, table->count, units);
+}
+
+static void store_table(struct dtc_table *table, const struct dtc_block_list *list, uint64_t unit,
+			uint64_t cut)
+{
+	clear_padding(table);
+	if (cut)
+		fill_cut_table(table, list, cut);
+	else
+		fill_table(table, list, unit);
 }
 
 /* ---- blocks of bytes ----------------------------------------------------------------- */
@@ -531,7 +589,7 @@ static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
 					  .unit_bytes = table.uniform};
 	struct dtc_table *stored = (struct dtc_table *)dtc_program_tables(program);
 	*stored = table;
-	fill_table(stored, list, unit, survey->cut);
+	store_table(stored, list, unit, survey->cut);
 	return program;
 }
 
@@ -607,7 +665,7 @@ static struct dtc_program *create_table_loop(const struct dtc_program *body,
 	struct dtc_table *stored =
 		(struct dtc_table *)dtc_program_table(program, &program->ops[0]);
 	*stored = table;
-	fill_table(stored, list, 1, survey->cut);
+	store_table(stored, list, 1, survey->cut);
 	return program;
 }
 

@@ -56,6 +56,13 @@ DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 	}
 	/* A short last word: words that cross a cache line are dear. */
 	dtc_32_bytes head = *(const dtc_32_bytes *)from;
+	if (__builtin_constant_p(bytes) && bytes <= 40) {
+		dtc_8_bytes short_tail = *(const dtc_8_bytes *)(from + bytes - 8);
+
+		*(dtc_32_bytes *)to = head;
+		*(dtc_8_bytes *)(to + bytes - 8) = short_tail;
+		return;
+	}
 	dtc_16_bytes tail = *(const dtc_16_bytes *)(from + bytes - 16);
 
 	*(dtc_32_bytes *)to = head;

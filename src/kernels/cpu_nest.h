@@ -89,13 +89,6 @@ BLOCK_NEST(40)
 BLOCK_NEST(48)
 BLOCK_NEST(64)
 
-#define NEST_ENTRY(LENGTH) [LENGTH] = { pack_nest_##LENGTH, unpack_nest_##LENGTH },
-
-static const dtc_nest_fn fixed_nests[][2] = {
-	NEST_ENTRY(1) NEST_ENTRY(2) NEST_ENTRY(4) NEST_ENTRY(8) NEST_ENTRY(12) NEST_ENTRY(16)
-	NEST_ENTRY(20) NEST_ENTRY(24) NEST_ENTRY(32) NEST_ENTRY(40) NEST_ENTRY(48) NEST_ENTRY(64)
-};
-
 /* Other lengths: the same as a grid. */
 static void pack_nest(const struct dtc_nest *nest, char *user, char *packed)
 {
@@ -128,6 +121,36 @@ static void unpack_nest(const struct dtc_nest *nest, char *user, char *packed)
 
 	dtc_move_grid(&grid);
 }
+
+/* Doubles: columns of matrices are among them, which the grid may move at a pace of their own. */
+DTC_INLINE bool may_be_paced(const struct dtc_nest *nest)
+{
+	return nest->inner >= PACED_LEAST && nest->inner_stride % PACED_LOADS == 0;
+}
+
+static void pack_doubles(const struct dtc_nest *nest, char *user, char *packed)
+{
+	if (may_be_paced(nest))
+		pack_nest(nest, user, packed);
+	else
+		pack_nest_8(nest, user, packed);
+}
+
+static void unpack_doubles(const struct dtc_nest *nest, char *user, char *packed)
+{
+	if (may_be_paced(nest))
+		unpack_nest(nest, user, packed);
+	else
+		unpack_nest_8(nest, user, packed);
+}
+
+#define NEST_ENTRY(LENGTH) [LENGTH] = { pack_nest_##LENGTH, unpack_nest_##LENGTH },
+
+static const dtc_nest_fn fixed_nests[][2] = {
+	NEST_ENTRY(1) NEST_ENTRY(2) NEST_ENTRY(4) NEST_ENTRY(12) NEST_ENTRY(16) NEST_ENTRY(20)
+	NEST_ENTRY(24) NEST_ENTRY(32) NEST_ENTRY(40) NEST_ENTRY(48) NEST_ENTRY(64)
+	[8] = { pack_doubles, unpack_doubles },
+};
 
 static dtc_nest_fn dtc_nest_of(size_t block, enum dtc_direction direction)
 {

@@ -227,6 +227,11 @@ static uint32_t multiply_power(uint32_t crc, uint64_t exponent)
 	return crc;
 }
 
+uint32_t dtc_crc32c_power(uint32_t log)
+{
+	return powers[log % 31];
+}
+
 uint32_t dtc_crc32c_forward(uint32_t crc, uint64_t bytes)
 {
 	return multiply_power(crc, bytes % ORDER * 8 % ORDER);

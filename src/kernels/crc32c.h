@@ -24,4 +24,7 @@ uint32_t dtc_crc32c_forward(uint32_t crc, uint64_t bytes);
 /* @crc divided by x to the power of 8 x @bytes. */
 uint32_t dtc_crc32c_back(uint32_t crc, uint64_t bytes);
 
+/* x to the power of 2 to the power of @log. */
+uint32_t dtc_crc32c_power(uint32_t log);
+
 #endif

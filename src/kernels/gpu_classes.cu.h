@@ -25,5 +25,6 @@
 
 #include "kernels/gpu_numbers.cu.h"
 #include "kernels/gpu_typed.cu.h"
+#include "kernels/gpu_checksum.cu.h"
 
 #endif

@@ -140,6 +140,39 @@ DTC_GPU_FN int dtc_gpu_less_f64(uint64_t a, uint64_t b)
 	return __longlong_as_double((long long)a) < __longlong_as_double((long long)b);
 }
 
+/* Floating point of 16 bits, alone and two at a time. */
+DTC_GPU_FN uint32_t dtc_gpu_load_f16(uint32_t half)
+{
+	float value;
+
+	asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)half));
+	return __float_as_uint(value);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_store_f16(uint32_t bits)
+{
+	unsigned short half;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(__uint_as_float(bits)));
+	return half;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_add_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t sum;
+
+	asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+	return sum;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t product;
+
+	asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
+	return product;
+}
+
 /* ---- completion --------------------------------------------------------------------------- */
 
 DTC_GPU_FN void dtc_gpu_fence_system(void)
@@ -151,6 +184,18 @@ DTC_GPU_FN void dtc_gpu_fence_system(void)
 DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 {
 	return atomicInc((unsigned int *)counter, limit);
+}
+
+/* Fold @value into a word that other blocks fold theirs into. */
+DTC_GPU_FN void dtc_gpu_xor(uint64_t address, uint32_t value)
+{
+	atomicXor((unsigned int *)address, value);
+}
+
+/* What such a word holds; it is 0 after. */
+DTC_GPU_FN uint32_t dtc_gpu_take(uint64_t address)
+{
+	return atomicExch((unsigned int *)address, 0u);
 }
 
 DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)

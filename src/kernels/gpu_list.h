@@ -83,6 +83,12 @@ DTC_GPU_ENTRY3(many_unpack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many
 	       dtc_gpu_many_unpack_phase)
 DTC_GPU_ENTRY1(numbers_pack, dtc_gpu_numbers_params, dtc_gpu_numbers_pack_phase)
 DTC_GPU_ENTRY1(numbers_unpack, dtc_gpu_numbers_params, dtc_gpu_numbers_unpack_phase)
+DTC_GPU_ENTRY2(cells_pack, dtc_gpu_cells_params, dtc_gpu_cells_map,
+	       dtc_gpu_cells_pack_phase)
+DTC_GPU_ENTRY2(cells_unpack, dtc_gpu_cells_params, dtc_gpu_cells_map,
+	       dtc_gpu_cells_unpack_phase)
+DTC_GPU_ENTRY3(crc_sum, dtc_gpu_crc_params, dtc_gpu_crc_tables, dtc_gpu_crc_pieces,
+	       dtc_gpu_crc_join)
 DTC_GPU_ENTRY1(units_pack, dtc_gpu_units_params, dtc_gpu_units_pack_phase)
 DTC_GPU_ENTRY1(units_unpack, dtc_gpu_units_params, dtc_gpu_units_unpack_phase)
 DTC_GPU_ENTRY1(couples_unpack, dtc_gpu_units_params, dtc_gpu_couples_unpack_phase)

@@ -39,39 +39,6 @@ DTC_GPU_FN void dtc_gpu_swap(struct dtc_gpu_bytes16 *value, uint32_t swap)
 
 /* ---- floating point of 16 bits ----------------------------------------------------------------- */
 
-#define DTC_GPU_HALF_F32 0x3f000000u /* 0.5f */
-
-/* 0.5f has its last bit where the smallest half has its only one. */
-DTC_GPU_FN uint32_t dtc_gpu_load_f16(uint32_t half)
-{
-	uint32_t sign = (half & 0x8000) << 16;
-	uint32_t exponent = half >> 10 & 0x1f;
-	uint32_t fraction = half & 0x3ff;
-
-	if (exponent == 0x1f)
-		return sign | 0x7f800000 | fraction << 13;
-	if (exponent == 0)
-		return sign | dtc_gpu_add_f32(DTC_GPU_HALF_F32 + fraction,
-					      DTC_GPU_HALF_F32 | 0x80000000u);
-	return sign | (exponent + 112) << 23 | fraction << 13;
-}
-
-DTC_GPU_FN uint32_t dtc_gpu_store_f16(uint32_t bits)
-{
-	uint32_t sign = bits >> 16 & 0x8000;
-	uint32_t magnitude = bits & 0x7fffffff;
-
-	if (magnitude > 0x7f800000)
-		return sign | 0x7e00 | (magnitude >> 13 & 0x3ff);
-	if (magnitude >= 0x477ff000) /* 65520 */
-		return sign | 0x7c00;
-	if (magnitude < 0x38800000) /* 2^-14 */
-		return sign |
-		       (dtc_gpu_add_f32(magnitude, DTC_GPU_HALF_F32) - DTC_GPU_HALF_F32);
-	magnitude += 0xfff + (magnitude >> 13 & 1);
-	return sign | ((magnitude >> 13) - (112 << 10));
-}
-
 DTC_GPU_FN uint32_t dtc_gpu_store_bf16(uint32_t bits)
 {
 	if ((bits & 0x7fffffff) > 0x7f800000)
@@ -182,24 +149,92 @@ DTC_GPU_FN int dtc_gpu_is_signed(uint32_t kind)
 	return kind <= DTC_GPU_I128;
 }
 
-/* Integers and halves of fewer bits, as many as there are in 32. */
-DTC_GPU_CALLED uint32_t dtc_gpu_combine_lanes(uint32_t combination, uint32_t kind,
-					      uint32_t bits, uint32_t a, uint32_t b)
+/* Halves: both of a word. */
+DTC_GPU_FN uint32_t dtc_gpu_combine_halves(uint32_t combination, uint32_t kind,
+					   uint32_t a, uint32_t b)
 {
-	int is_half = kind == DTC_GPU_F16 || kind == DTC_GPU_BF16;
-	int is_signed = !is_half && dtc_gpu_is_signed(kind);
+	if (kind == DTC_GPU_F16 && combination == DTC_GPU_SUM)
+		return dtc_gpu_add_f16x2(a, b);
+	if (kind == DTC_GPU_F16 && combination == DTC_GPU_PROD)
+		return dtc_gpu_multiply_f16x2(a, b);
+	return dtc_gpu_combine_half(combination, kind, a & 0xffff, b & 0xffff) |
+	       dtc_gpu_combine_half(combination, kind, a >> 16, b >> 16) << 16;
+}
+
+/* ---- short integers, as many as there are in 32 bits -------------------------------------------- */
+
+/* The highest bit of every lane of 8 or 16 bits. */
+DTC_GPU_FN uint32_t dtc_gpu_lane_tops(uint32_t bits)
+{
+	return bits == 8 ? 0x80808080u : 0x80008000u;
+}
+
+/* All bits of every lane whose highest bit is set; no other bit is. */
+DTC_GPU_FN uint32_t dtc_gpu_fill_lanes(uint32_t tops, uint32_t bits)
+{
+	return (tops << 1) - (tops >> (bits - 1));
+}
+
+/* No carry leaves a lane: its highest bit is added by itself. */
+DTC_GPU_FN uint32_t dtc_gpu_add_lanes(uint32_t tops, uint32_t a, uint32_t b)
+{
+	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
+}
+
+/* The highest bit of every lane in which a < b. */
+DTC_GPU_FN uint32_t dtc_gpu_less_lanes(uint32_t tops, int is_signed, uint32_t a,
+				       uint32_t b)
+{
+	uint32_t sign = is_signed ? tops : 0;
+	uint32_t x = a ^ sign, y = b ^ sign;
+	uint32_t rest = (x | tops) - (y & ~tops);
+
+	return ((~x & y) | (~(x ^ y) & ~rest)) & tops;
+}
+
+/* The highest bit of every lane that is not 0. */
+DTC_GPU_FN uint32_t dtc_gpu_any_lanes(uint32_t tops, uint32_t a)
+{
+	return (((a & ~tops) + ~tops) | a) & tops;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_logical_lanes(uint32_t combination, uint32_t tops,
+					  uint32_t bits, uint32_t a, uint32_t b)
+{
+	uint32_t x = dtc_gpu_any_lanes(tops, a), y = dtc_gpu_any_lanes(tops, b);
+	uint32_t both = combination == DTC_GPU_LAND  ? x & y
+			: combination == DTC_GPU_LOR ? x | y
+						     : x ^ y;
+
+	return both >> (bits - 1);
+}
+
+DTC_GPU_CALLED uint32_t dtc_gpu_multiply_lanes(uint32_t bits, uint32_t a, uint32_t b)
+{
 	uint32_t result = 0;
 
 	DTC_GPU_NO_UNROLL
-	for (uint32_t at = 0; at < 32; at += bits) {
-		uint32_t x = dtc_gpu_extend(a >> at, bits, is_signed);
-		uint32_t y = dtc_gpu_extend(b >> at, bits, is_signed);
-		uint32_t z = is_half ? dtc_gpu_combine_half(combination, kind, x, y)
-				     : dtc_gpu_combine_i32(combination, is_signed, x, y);
-
-		result |= dtc_gpu_extend(z, bits, 0) << at;
-	}
+	for (uint32_t at = 0; at < 32; at += bits)
+		result |= dtc_gpu_extend((a >> at) * (b >> at), bits, 0) << at;
 	return result;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_combine_lanes(uint32_t combination, int is_signed,
+					  uint32_t bits, uint32_t a, uint32_t b)
+{
+	uint32_t tops = dtc_gpu_lane_tops(bits);
+
+	if (combination == DTC_GPU_SUM)
+		return dtc_gpu_add_lanes(tops, a, b);
+	if (combination == DTC_GPU_PROD)
+		return dtc_gpu_multiply_lanes(bits, a, b);
+	if (combination >= DTC_GPU_LAND)
+		return dtc_gpu_logical_lanes(combination, tops, bits, a, b);
+	uint32_t less =
+		dtc_gpu_fill_lanes(dtc_gpu_less_lanes(tops, is_signed, a, b), bits);
+	uint32_t taken = combination == DTC_GPU_MIN ? less : ~less;
+
+	return (a & taken) | (b & ~taken);
 }
 
 DTC_GPU_FN uint32_t dtc_gpu_combine_word(uint32_t combination, uint32_t kind, uint32_t a,
@@ -213,11 +248,14 @@ DTC_GPU_FN uint32_t dtc_gpu_combine_word(uint32_t combination, uint32_t kind, ui
 		return dtc_gpu_combine_f32(combination, a, b);
 	case DTC_GPU_C16:
 		return dtc_gpu_multiply_c16(a, b);
+	case DTC_GPU_F16:
+	case DTC_GPU_BF16:
+		return dtc_gpu_combine_halves(combination, kind, a, b);
 	case DTC_GPU_I8:
 	case DTC_GPU_U8:
-		return dtc_gpu_combine_lanes(combination, kind, 8, a, b);
+		return dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I8, 8, a, b);
 	default:
-		return dtc_gpu_combine_lanes(combination, kind, 16, a, b);
+		return dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I16, 16, a, b);
 	}
 }
 
@@ -364,6 +402,32 @@ DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_combine(uint32_t combination, uint
 			b.w[i] = dtc_gpu_combine_word(combination, kind, a.w[i], b.w[i]);
 	}
 	return b;
+}
+
+/* The same for the first @bytes, 8 at most. */
+DTC_GPU_CALLED uint64_t dtc_gpu_combine_short(uint32_t combination, uint32_t kind,
+					      uint32_t bytes, uint64_t a, uint64_t b)
+{
+	const uint32_t x[2] = { (uint32_t)a, (uint32_t)(a >> 32) };
+	uint32_t y[2] = { (uint32_t)b, (uint32_t)(b >> 32) };
+
+	if (combination >= DTC_GPU_BAND) {
+		y[0] = dtc_gpu_combine_bits(combination, x[0], y[0]);
+		y[1] = dtc_gpu_combine_bits(combination, x[1], y[1]);
+	} else if (kind == DTC_GPU_I64 || kind == DTC_GPU_U64 || kind == DTC_GPU_F64 ||
+		   kind == DTC_GPU_C32) {
+		dtc_gpu_combine_pair(combination, kind, x, y);
+	} else {
+		DTC_GPU_NO_UNROLL
+		for (uint32_t at = 0; at < bytes; at += 4) {
+			uint32_t word = dtc_gpu_combine_word(
+				combination, kind, at ? x[1] : x[0], at ? y[1] : y[0]);
+
+			y[0] = at ? y[0] : word;
+			y[1] = at ? word : y[1];
+		}
+	}
+	return dtc_gpu_pair(y);
 }
 
 /* ---- order ------------------------------------------------------------------------------------- */

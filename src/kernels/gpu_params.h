@@ -318,16 +318,21 @@ struct dtc_gpu_node {
 /* Units of a thread, DTC_GPU_BLOCK apart. */
 #define DTC_GPU_UNITS 4u
 
-/* Any units, each looked for by itself. Couples: one run, the second node is the index's. */
+/*
+ * Any units, each looked for by itself. Couples: one run, the second node is the index's; they are in the
+ * nest, of which level 0 counts them, if that has levels.
+ */
 struct dtc_gpu_units_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_walk walk; /* its begin and end do not count */
-	uint64_t packed;          /* where byte 0 of the wire stream would be */
+	struct dtc_gpu_nest nest; /* nor do these */
+	uint64_t packed;          /* where unit 0 would be */
 	uint64_t begin, end;      /* units */
 	uint64_t
 		fault; /* address of a word that is set to done.value by numbers too large */
 	uint32_t combination;
-	uint32_t node_count;
+	uint16_t node_count;
+	uint16_t couples_are_long; /* of numbers of more than DTC_GPU_CELL_BYTES */
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];
 };
 
@@ -341,6 +346,72 @@ struct dtc_gpu_numbers_params {
 	uint32_t combination;
 	struct dtc_gpu_number number;
 	uint16_t reserved;
+};
+
+/* Cells of a thread, DTC_GPU_BLOCK apart; the longest cell; the most in a period. */
+#define DTC_GPU_THREAD_CELLS 4u
+#define DTC_GPU_CELL_BYTES   8u
+#define DTC_GPU_PERIOD_CELLS 1024u
+
+/* A cell is a number, or some of one kind behind each other: that many bytes on either side. */
+struct dtc_gpu_cell {
+	int32_t disp;   /* in the user's period */
+	uint16_t wire;  /* in the packed period */
+	uint16_t first; /* of equal cells behind each other: the number of the first */
+	struct dtc_gpu_number number; /* its lengths are the cell's */
+	uint16_t reserved;
+};
+
+#define DTC_GPU_CELL_ROWS 200
+
+/*
+ * Numbers of any kinds at any alignment, in periods that are all alike or, without rows, in a nest of
+ * one kind of number: then the first row is that. The nest begins and ends with cells, which its level
+ * 0 counts; byte 0 of cell 0 would be at its packed address.
+ */
+struct dtc_gpu_cells_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t wire_bytes; /* of a period, or of a cell where there are no rows */
+	uint64_t fault;      /* see struct dtc_gpu_units_params */
+	uint32_t combination;
+	uint32_t row_count;
+	struct dtc_gpu_cell rows[DTC_GPU_CELL_ROWS];
+};
+
+/* ---- checksums ---------------------------------------------------------------------------- */
+
+/* Bytes of a thread in a tile; a tile; log2 of the most blocks. */
+#define DTC_GPU_CRC_PIECE      64u
+#define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
+#define DTC_GPU_CRC_BLOCKS_LOG 10u
+
+/* Tables: for 8 bytes at once, and for the 4 bytes of a remainder on its way to the next tile. */
+#define DTC_GPU_CRC_ROWS         12u
+#define DTC_GPU_CRC_SHARED_BYTES ((DTC_GPU_CRC_ROWS * 256 + DTC_GPU_BLOCK) * 4)
+
+struct dtc_gpu_crc_constants {
+	uint32_t rows[DTC_GPU_CRC_ROWS]
+		     [8]; /* of every table the entries 1, 2, 4, 8 ... */
+	uint32_t threads
+		[16]; /* factors to the end of 16 threads' pieces, by the place among them */
+	uint32_t groups[16]; /* and on to the tile's end, by 16 threads' place */
+};
+
+struct dtc_gpu_crc_params {
+	struct dtc_gpu_done done;
+	uint64_t begin;   /* address of the 16-byte word that holds the first byte */
+	uint64_t skipped; /* bytes of the first blocks' tiles before that */
+	uint64_t
+		counter; /* address of two words of 32 bits, 0 between launches: blocks, and their sum */
+	uint64_t result; /* address of a 64-bit word */
+	uint32_t tiles;  /* of a block */
+	uint32_t head;   /* bytes of the first word before the first byte */
+	uint32_t
+		tail; /* bytes of the last word behind the last byte; they count as zeros */
+	uint32_t reserved;
+	uint32_t blocks[DTC_GPU_CRC_BLOCKS_LOG]; /* factors over 1, 2, 4 ... blocks */
+	struct dtc_gpu_crc_constants constants;
 };
 
 /* ---- many unlike parts in one launch ------------------------------------------------------ */

@@ -49,9 +49,9 @@ static bool add_runs_of(struct dtc_gpu_periodic_params *params, const struct dtc
 	return true;
 }
 
-/* The leaf's runs; a single table's displacement is in the shape already. */
-static bool list_runs(struct dtc_gpu_periodic_params *params, const struct dtc_program *program,
-		      const struct dtc_gpu_shape *shape)
+bool dtc_gpu_list_runs(struct dtc_gpu_periodic_params *params,
+		       const struct dtc_program *program,
+		       const struct dtc_gpu_shape *shape)
 {
 	uint64_t end = 0;
 
@@ -147,7 +147,7 @@ uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_g
 	*reason = "more runs, or longer ones, than a period may have";
 	if (shape->leaf == DTC_GPU_LEAF_BLOCK ||
 	    shape->leaf_bytes > DTC_GPU_PERIOD_UNITS * DTC_GPU_PIECE ||
-	    !list_runs(params, job->layout->program, shape))
+	    !dtc_gpu_list_runs(params, job->layout->program, shape))
 		return 0;
 	uint32_t word = word_of(params, shape);
 	uint64_t units = shape->leaf_bytes / word;

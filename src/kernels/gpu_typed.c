@@ -312,12 +312,13 @@ static uint64_t step(const struct dtc_gpu_node *node, enum measure measure)
 }
 
 /* The unit at @position, by that measure; the end counts as one more trip of the root. */
-static struct dtc_gpu_unit_place find_place(const struct dtc_gpu_units *units,
-					    uint64_t position, enum measure measure)
+static void find_run(const struct dtc_gpu_units *units, uint64_t position,
+		     enum measure measure, struct dtc_gpu_number_run *run)
 {
 	const struct dtc_gpu_node *node = units->nodes;
-	struct dtc_gpu_unit_place place = { 0, 0, 0 };
+	struct dtc_gpu_unit_place *place = &run->place;
 
+	*place = (struct dtc_gpu_unit_place){ 0, 0, 0 };
 	for (;;) {
 		while (node != units->nodes &&
 		       position - before(node, measure) >=
@@ -326,14 +327,25 @@ static struct dtc_gpu_unit_place find_place(const struct dtc_gpu_units *units,
 		position -= before(node, measure);
 		uint64_t trip = position / step(node, measure);
 
-		place.unit += node->units_before + trip * node->trip_units;
-		place.native += node->native_before + trip * node->native_bytes;
-		place.wire += node->wire_before + trip * node->wire_bytes;
+		place->unit += node->units_before + trip * node->trip_units;
+		place->native += node->native_before + trip * node->native_bytes;
+		place->wire += node->wire_before + trip * node->wire_bytes;
 		position -= trip * step(node, measure);
+		run->count = trips_of(node) - trip;
 		if (!node->body || (node == units->nodes && trip == trips_of(node)))
-			return place;
+			break;
 		node++;
 	}
+	run->number = &node->number;
+}
+
+static struct dtc_gpu_unit_place find_place(const struct dtc_gpu_units *units,
+					    uint64_t position, enum measure measure)
+{
+	struct dtc_gpu_number_run run;
+
+	find_run(units, position, measure, &run);
+	return run.place;
 }
 
 struct dtc_gpu_unit_place dtc_gpu_units_at_wire(const struct dtc_gpu_units *units,
@@ -352,6 +364,37 @@ struct dtc_gpu_unit_place dtc_gpu_units_at(const struct dtc_gpu_units *units,
 					   uint64_t unit)
 {
 	return find_place(units, unit, BY_UNIT);
+}
+
+void dtc_gpu_units_run_at(const struct dtc_gpu_units *units, uint64_t native,
+			  struct dtc_gpu_number_run *run)
+{
+	find_run(units, native, BY_NATIVE, run);
+}
+
+uint64_t dtc_gpu_units_trip(const struct dtc_gpu_units *units, uint64_t begin,
+			    uint64_t end, uint64_t *start)
+{
+	const struct dtc_gpu_node *node = units->nodes;
+
+	*start = begin;
+	for (;;) {
+		while (begin >= node->native_before + native_bytes_of(node))
+			node += node->body + 1u;
+		begin -= node->native_before;
+		end -= node->native_before;
+		uint64_t inside = begin % node->native_bytes;
+
+		if (end > native_bytes_of(node))
+			return 0;
+		if (!node->body || end > begin - inside + node->native_bytes) {
+			*start -= inside;
+			return node->native_bytes;
+		}
+		end -= begin - inside;
+		begin = inside;
+		node++;
+	}
 }
 
 /* ---- planning ----------------------------------------------------------------------------------- */
@@ -408,16 +451,35 @@ static bool plan_numbers(const struct dtc_gpu_typed_job *job,
 	return true;
 }
 
-static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch *launch,
-		      uint64_t *tiles)
+/* Couples behind each other, in a nest: no program is needed. */
+static bool plan_couples(const struct dtc_gpu_typed_job *job,
+			 struct dtc_gpu_units_params *params)
 {
-	struct dtc_gpu_units_params *params = &launch->params.units;
-	const struct dtc_gpu_units *units = job->units;
-	const struct dtc_layout *layout = job->job.layout;
-	const uint64_t tile = DTC_GPU_UNITS * DTC_GPU_BLOCK;
+	const struct dtc_gpu_node *couple = &job->units->nodes[0];
+	struct dtc_gpu_nest *nest = &params->nest;
+	struct dtc_gpu_shape shape;
+	const char *reason;
 
-	if (!job->job.image)
-		return DTCONV_ERR_UNSUPPORTED;
+	dtc_gpu_shape_of_job(&job->job, &shape);
+	if (shape.leaf != DTC_GPU_LEAF_BLOCK || shape.leaf_bytes % couple->native_bytes)
+		return false;
+	params->begin = shape.begin / couple->native_bytes;
+	params->end = shape.end / couple->native_bytes;
+	params->packed = job->job.packed - params->begin * couple->wire_bytes;
+	dtc_gpu_set_level(nest, 0, shape.leaf_bytes / couple->native_bytes,
+			  (int64_t)couple->native_bytes);
+	if (dtc_gpu_set_loops(&shape, 1, nest, &reason) &&
+	    dtc_gpu_set_width(nest, params->end, &reason))
+		return true;
+	nest->dim_count = 0;
+	return false;
+}
+
+static bool plan_walk(const struct dtc_gpu_typed_job *job,
+		      struct dtc_gpu_units_params *params)
+{
+	const struct dtc_layout *layout = job->job.layout;
+
 	params->walk = (struct dtc_gpu_walk){ .user = job->job.user,
 					      .image = job->job.image,
 					      .size = layout->size,
@@ -426,15 +488,38 @@ static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch
 	params->packed = job->job.packed - job->begin.wire;
 	params->begin = job->begin.unit;
 	params->end = job->end.unit;
+	return job->job.image;
+}
+
+static bool couples_are_long(const struct dtc_gpu_units *units)
+{
+	const struct dtc_gpu_number *value = &units->nodes[0].number;
+	const struct dtc_gpu_number *index = &units->nodes[1].number;
+
+	return (value->native_bytes | value->wire_bytes | index->native_bytes |
+		index->wire_bytes) > DTC_GPU_CELL_BYTES;
+}
+
+static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch *launch,
+		      uint64_t *tiles)
+{
+	struct dtc_gpu_units_params *params = &launch->params.units;
+	const struct dtc_gpu_units *units = job->units;
+
+	memset(params, 0, sizeof(*params));
+	if (!(units->couples && plan_couples(job, params)) && !plan_walk(job, params))
+		return DTCONV_ERR_UNSUPPORTED;
 	params->fault = job->fault;
 	params->combination = units->combination;
-	params->node_count = units->node_count;
+	params->node_count = (uint16_t)units->node_count;
+	params->couples_are_long = units->couples && couples_are_long(units);
 	memcpy(params->nodes, units->nodes, sizeof(params->nodes));
 	launch->word = 1;
 	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack
 			 : job->job.direction == DTC_PACK ? DTC_GPU_units_pack
 							  : DTC_GPU_units_unpack;
-	*tiles = dtc_divide_up(params->end - params->begin, tile);
+	*tiles =
+		dtc_divide_up(params->end - params->begin, DTC_GPU_UNITS * DTC_GPU_BLOCK);
 	return 0;
 }
 
@@ -446,8 +531,11 @@ int dtc_gpu_plan_typed(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launc
 	memset(launch, 0, sizeof(*launch));
 	launch->class = DTC_GPU_CLASS_TYPED;
 	launch->bytes = job->end.wire - job->begin.wire;
-	if (!plan_numbers(job, launch, &tiles))
-		status = plan_units(job, launch, &tiles);
+	if (!plan_numbers(job, launch, &tiles)) {
+		tiles = dtc_gpu_plan_cells(job, launch);
+		if (!tiles)
+			status = plan_units(job, launch, &tiles);
+	}
 	if (status || tiles > INT32_MAX)
 		return DTCONV_ERR_UNSUPPORTED;
 	launch->grid = (uint32_t)tiles;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Class typed: numbers are converted and combined on their way. Numbers of one kind in a nest are
- * moved by words; any other stream number by number, each looked for in the stream's nodes and by
- * a walk through the program. No two threads store to one number.
+ * moved by words where both sides are aligned to them. Other kinds, lengths and alignments are moved by
+ * cells, in a nest or in periods that are all alike. What is left goes number by number, each looked
+ * for in the stream's nodes and by a walk through the program. No two threads store to one number.
  */
 #ifndef DTC_KERNELS_GPU_TYPED_CU_H
 #define DTC_KERNELS_GPU_TYPED_CU_H
@@ -161,6 +162,223 @@ DTC_GPU_FN void dtc_gpu_decode_number(const struct dtc_gpu_number *number,
 					number->is_signed);
 }
 
+/* ---- cells ------------------------------------------------------------------------------------------- */
+
+/* The aligned words that hold a cell. Fetched first, looked at later: loads overlap. */
+struct dtc_gpu_loose {
+	uint64_t low, high;
+	uint32_t offset; /* of the first byte */
+};
+
+DTC_GPU_FN void dtc_gpu_fetch_loose(uint64_t address, uint32_t bytes,
+				    struct dtc_gpu_loose *loose)
+{
+	loose->offset = (uint32_t)address & 7;
+	loose->low = dtc_gpu_load8(address - loose->offset);
+	loose->high = 0;
+	if (loose->offset + bytes > 8)
+		loose->high = dtc_gpu_load8(address - loose->offset + 8);
+}
+
+/* Behind the cell is anything. */
+DTC_GPU_FN uint64_t dtc_gpu_loose_bits(const struct dtc_gpu_loose *loose)
+{
+	uint32_t bits = 8 * loose->offset;
+
+	return bits ? loose->low >> bits | loose->high << (64 - bits) : loose->low;
+}
+
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_loose_value(const struct dtc_gpu_loose *loose)
+{
+	uint64_t all = dtc_gpu_loose_bits(loose);
+	struct dtc_gpu_bytes16 value = { { (uint32_t)all, (uint32_t)(all >> 32), 0, 0 } };
+
+	return value;
+}
+
+DTC_GPU_FN void dtc_gpu_store_loose(uint64_t address, uint32_t bytes,
+				    const struct dtc_gpu_bytes16 *value)
+{
+	if ((uint32_t)address & (bytes - 1))
+		dtc_gpu_scatter_most(address, *value, bytes, DTC_GPU_CELL_BYTES);
+	else if (bytes == 8)
+		dtc_gpu_store8(address, value->w[0], value->w[1]);
+	else if (bytes == 4)
+		dtc_gpu_store4(address, value->w[0]);
+	else if (bytes == 2)
+		dtc_gpu_store2(address, value->w[0]);
+	else
+		dtc_gpu_store1(address, value->w[0]);
+}
+
+/* The row that holds cell @number of a period. */
+DTC_GPU_FN uint32_t dtc_gpu_row_of(const struct dtc_gpu_cells_params *p, uint32_t number)
+{
+	uint32_t low = 0;
+	uint32_t n = p->row_count;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		low += p->rows[low + half].first <= number ? half : 0;
+		n -= half;
+	}
+	return low;
+}
+
+/* Shared memory: every cell of a period. */
+DTC_GPU_FN void dtc_gpu_cells_map(const struct dtc_gpu_cells_params *p, void *shared,
+				  struct dtc_gpu_at at)
+{
+	struct dtc_gpu_cell *map = (struct dtc_gpu_cell *)shared;
+
+	if (!p->row_count)
+		return;
+	for (uint32_t i = at.thread; i < p->nest.dims[0].count; i += DTC_GPU_BLOCK) {
+		struct dtc_gpu_cell cell = p->rows[dtc_gpu_row_of(p, i)];
+		uint32_t ahead = i - cell.first;
+
+		cell.disp += (int32_t)(ahead * cell.number.native_bytes);
+		cell.wire = (uint16_t)(cell.wire + ahead * cell.number.wire_bytes);
+		map[i] = cell;
+	}
+}
+
+/* A cell and both its addresses. */
+struct dtc_gpu_cell_at {
+	uint64_t user;
+	uint64_t packed;
+	struct dtc_gpu_number number;
+};
+
+/* Cell @position, at a place of the nest; @periods are before the tile's. */
+DTC_GPU_FN void dtc_gpu_find_cell(const struct dtc_gpu_cells_params *p,
+				  const struct dtc_gpu_cell *map, uint64_t position,
+				  uint64_t periods, const struct dtc_gpu_place *place,
+				  struct dtc_gpu_cell_at *found)
+{
+	if (p->row_count) {
+		struct dtc_gpu_cell cell = map[place->index];
+
+		found->number = cell.number;
+		found->user = place->address + (uint64_t)(int64_t)cell.disp;
+		found->packed = p->nest.packed +
+				(periods + place->carried) * p->wire_bytes + cell.wire;
+	} else {
+		found->number = p->rows[0].number;
+		found->user = place->address +
+			      (uint64_t)place->index * p->rows[0].number.native_bytes;
+		found->packed = p->nest.packed + position * p->wire_bytes;
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_report_fault(uint64_t fault, uint64_t value, int fits)
+{
+	if (!fits && fault)
+		dtc_gpu_release(fault, value);
+}
+
+DTC_GPU_FN void dtc_gpu_pack_cells(const struct dtc_gpu_cells_params *p,
+				   const struct dtc_gpu_cell_at cell[], uint64_t left)
+{
+	struct dtc_gpu_loose user[DTC_GPU_THREAD_CELLS];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+		dtc_gpu_fetch_loose(cell[k].user, cell[k].number.native_bytes, &user[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+		if (k * DTC_GPU_BLOCK < left) {
+			struct dtc_gpu_bytes16 value = dtc_gpu_loose_value(&user[k]);
+			int fits = 1;
+
+			dtc_gpu_encode_number(&cell[k].number, &value, &fits);
+			if (fits)
+				dtc_gpu_store_loose(cell[k].packed,
+						    cell[k].number.wire_bytes, &value);
+			dtc_gpu_report_fault(p->fault, p->done.value, fits);
+		}
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
+				     const struct dtc_gpu_cell_at cell[], uint64_t left)
+{
+	struct dtc_gpu_loose packed[DTC_GPU_THREAD_CELLS], user[DTC_GPU_THREAD_CELLS];
+	uint32_t combination = p->combination;
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++) {
+		dtc_gpu_fetch_loose(cell[k].packed, cell[k].number.wire_bytes,
+				    &packed[k]);
+		if (combination != DTC_GPU_REPLACE)
+			dtc_gpu_fetch_loose(cell[k].user, cell[k].number.native_bytes,
+					    &user[k]);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+		if (k * DTC_GPU_BLOCK < left) {
+			struct dtc_gpu_bytes16 value = dtc_gpu_loose_value(&packed[k]);
+			int fits = 1;
+
+			dtc_gpu_decode_number(&cell[k].number, &value, &fits);
+			if (combination != DTC_GPU_REPLACE)
+				dtc_gpu_set_pair(value.w,
+						 dtc_gpu_combine_short(
+							 combination, cell[k].number.kind,
+							 cell[k].number.native_bytes,
+							 dtc_gpu_pair(value.w),
+							 dtc_gpu_loose_bits(&user[k])));
+			if (fits)
+				dtc_gpu_store_loose(cell[k].user,
+						    cell[k].number.native_bytes, &value);
+			dtc_gpu_report_fault(p->fault, p->done.value, fits);
+		}
+}
+
+/* A tile of cells; @direction is a constant. Behind the last cell a thread looks at its first again. */
+DTC_GPU_FN void dtc_gpu_move_cells(const struct dtc_gpu_cells_params *p,
+				   const struct dtc_gpu_cell *map, struct dtc_gpu_at at,
+				   int direction)
+{
+	const struct dtc_gpu_nest *nest = &p->nest;
+	uint64_t first =
+		nest->begin + (uint64_t)at.block * (DTC_GPU_THREAD_CELLS * DTC_GPU_BLOCK);
+	uint64_t left = nest->end > first + at.thread ? nest->end - first - at.thread : 0;
+	struct dtc_gpu_cell_at cell[DTC_GPU_THREAD_CELLS];
+	struct dtc_gpu_place place[8];
+	struct dtc_gpu_start start;
+	uint32_t ahead[8];
+
+	if (!left)
+		return;
+	dtc_gpu_split(nest, first, DTC_GPU_PLAIN, &start);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_THREAD_CELLS, ahead,
+			   place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+		dtc_gpu_find_cell(p, map, first + ahead[k], start.carried, &place[k],
+				  &cell[k]);
+	if (direction == DTC_GPU_PACK)
+		dtc_gpu_pack_cells(p, cell, left);
+	else
+		dtc_gpu_unpack_cells(p, cell, left);
+}
+
+DTC_GPU_FN void dtc_gpu_cells_pack_phase(const struct dtc_gpu_cells_params *p,
+					 void *shared, struct dtc_gpu_at at)
+{
+	dtc_gpu_move_cells(p, (const struct dtc_gpu_cell *)shared, at, DTC_GPU_PACK);
+}
+
+DTC_GPU_FN void dtc_gpu_cells_unpack_phase(const struct dtc_gpu_cells_params *p,
+					   void *shared, struct dtc_gpu_at at)
+{
+	dtc_gpu_move_cells(p, (const struct dtc_gpu_cell *)shared, at, DTC_GPU_UNPACK);
+}
+
 /* ---- looking for units ----------------------------------------------------------------------------- */
 
 struct dtc_gpu_unit {
@@ -194,12 +412,6 @@ DTC_GPU_FN void dtc_gpu_find_unit(const struct dtc_gpu_units_params *p, uint64_t
 	unit->number = &node->number;
 }
 
-DTC_GPU_FN void dtc_gpu_report_fault(const struct dtc_gpu_units_params *p, int fits)
-{
-	if (!fits && p->fault)
-		dtc_gpu_release(p->fault, p->done.value);
-}
-
 DTC_GPU_FN void dtc_gpu_move_unit(const struct dtc_gpu_units_params *p, uint64_t position,
 				  int direction)
 {
@@ -226,7 +438,7 @@ DTC_GPU_FN void dtc_gpu_move_unit(const struct dtc_gpu_units_params *p, uint64_t
 		if (fits)
 			dtc_gpu_store_number(user, number->native_bytes, value);
 	}
-	dtc_gpu_report_fault(p, fits);
+	dtc_gpu_report_fault(p->fault, p->done.value, fits);
 }
 
 /* A thread's units of a tile. */
@@ -278,43 +490,192 @@ DTC_GPU_FN int dtc_gpu_couple_wins(const struct dtc_gpu_units_params *p,
 	       dtc_gpu_is_less(p->nodes[1].number.kind, a->index, b->index);
 }
 
-DTC_GPU_FN void dtc_gpu_unpack_couple(const struct dtc_gpu_units_params *p, uint64_t unit)
+/* Where a couple lies, on both sides and in both parts. */
+struct dtc_gpu_couple_at {
+	uint64_t user, user_index;
+	uint64_t packed, packed_index;
+};
+
+/* Two at a time: as many loads as registers hold. */
+#define DTC_GPU_COUPLES 2u
+
+/* Behind each other in a nest. */
+DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p,
+				       uint64_t first, const uint32_t ahead[],
+				       struct dtc_gpu_couple_at found[])
+{
+	struct dtc_gpu_place place[DTC_GPU_COUPLES];
+	struct dtc_gpu_start start;
+
+	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
+	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_COUPLES, ahead,
+			   place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+		found[k].user =
+			place[k].address +
+			(uint64_t)place[k].index * (uint32_t)p->nodes[0].native_bytes;
+		found[k].user_index = found[k].user + p->nodes[0].number.native_bytes;
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p,
+				       uint64_t unit, struct dtc_gpu_couple_at *found)
+{
+	uint64_t native = unit * p->nodes[0].native_bytes;
+
+	found->user = dtc_gpu_walk_to(&p->walk, native).address;
+	found->user_index =
+		dtc_gpu_walk_to(&p->walk, native + p->nodes[0].number.native_bytes)
+			.address;
+}
+
+/* The couples that are @ahead of the @first. */
+DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint64_t first,
+				     const uint32_t ahead[],
+				     struct dtc_gpu_couple_at found[])
+{
+	if (p->nest.dim_count) {
+		dtc_gpu_locate_couples(p, first, ahead, found);
+	} else {
+		DTC_GPU_NO_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+			struct dtc_gpu_couple_at at;
+
+			dtc_gpu_walk_to_couple(p, first + (k ? ahead[1] : ahead[0]), &at);
+			found[0] = k ? found[0] : at;
+			found[1] = k ? at : found[1];
+		}
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+		found[k].packed = p->packed + (first + ahead[k]) * p->nodes[0].wire_bytes;
+		found[k].packed_index = found[k].packed + p->nodes[0].number.wire_bytes;
+	}
+}
+
+/* Both parts of a couple, fetched first and looked at later. */
+struct dtc_gpu_loose_couple {
+	struct dtc_gpu_loose value, index;
+};
+
+DTC_GPU_FN void dtc_gpu_fetch_couple(uint64_t value, uint32_t value_bytes, uint64_t index,
+				     uint32_t index_bytes,
+				     struct dtc_gpu_loose_couple *loose)
+{
+	dtc_gpu_fetch_loose(value, value_bytes, &loose->value);
+	dtc_gpu_fetch_loose(index, index_bytes, &loose->index);
+}
+
+DTC_GPU_FN void dtc_gpu_couple_value(const struct dtc_gpu_loose_couple *loose,
+				     struct dtc_gpu_couple *couple)
+{
+	couple->value = dtc_gpu_loose_value(&loose->value);
+	couple->index = dtc_gpu_loose_value(&loose->index);
+}
+
+/* Whether what has arrived is to be stored; it becomes native. */
+DTC_GPU_FN int dtc_gpu_decide_couple(const struct dtc_gpu_units_params *p,
+				     struct dtc_gpu_couple *arrived,
+				     const struct dtc_gpu_couple *there)
+{
+	int fits = 1;
+
+	dtc_gpu_decode_number(&p->nodes[0].number, &arrived->value, &fits);
+	dtc_gpu_decode_number(&p->nodes[1].number, &arrived->index, &fits);
+	dtc_gpu_report_fault(p->fault, p->done.value, fits);
+	return fits && dtc_gpu_couple_wins(p, arrived, there);
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_couple(const struct dtc_gpu_units_params *p,
+				      const struct dtc_gpu_couple_at *at,
+				      const struct dtc_gpu_loose_couple *arrived,
+				      const struct dtc_gpu_loose_couple *there)
+{
+	struct dtc_gpu_couple incoming, target;
+
+	dtc_gpu_couple_value(arrived, &incoming);
+	dtc_gpu_couple_value(there, &target);
+	if (!dtc_gpu_decide_couple(p, &incoming, &target))
+		return;
+	dtc_gpu_store_loose(at->user, p->nodes[0].number.native_bytes, &incoming.value);
+	dtc_gpu_store_loose(at->user_index, p->nodes[1].number.native_bytes,
+			    &incoming.index);
+}
+
+/* Numbers of 16 bytes. */
+DTC_GPU_FN void dtc_gpu_unpack_long_couple(const struct dtc_gpu_units_params *p,
+					   const struct dtc_gpu_couple_at *at)
 {
 	const struct dtc_gpu_number *value = &p->nodes[0].number,
 				    *index = &p->nodes[1].number;
-	uint64_t native = unit * p->nodes[0].native_bytes;
-	uint64_t packed = p->packed + unit * p->nodes[0].wire_bytes;
-	uint64_t user = dtc_gpu_walk_to(&p->walk, native).address;
-	uint64_t user_index =
-		dtc_gpu_walk_to(&p->walk, native + value->native_bytes).address;
 	struct dtc_gpu_couple incoming, target;
-	int fits = 1;
 
-	incoming.value = dtc_gpu_load_number(packed, value->wire_bytes);
-	incoming.index =
-		dtc_gpu_load_number(packed + value->wire_bytes, index->wire_bytes);
-	dtc_gpu_decode_number(value, &incoming.value, &fits);
-	dtc_gpu_decode_number(index, &incoming.index, &fits);
-	target.value = dtc_gpu_load_number(user, value->native_bytes);
-	target.index = dtc_gpu_load_number(user_index, index->native_bytes);
-	if (fits && dtc_gpu_couple_wins(p, &incoming, &target)) {
-		dtc_gpu_store_number(user, value->native_bytes, incoming.value);
-		dtc_gpu_store_number(user_index, index->native_bytes, incoming.index);
+	incoming.value = dtc_gpu_load_number(at->packed, value->wire_bytes);
+	incoming.index = dtc_gpu_load_number(at->packed_index, index->wire_bytes);
+	target.value = dtc_gpu_load_number(at->user, value->native_bytes);
+	target.index = dtc_gpu_load_number(at->user_index, index->native_bytes);
+	if (!dtc_gpu_decide_couple(p, &incoming, &target))
+		return;
+	dtc_gpu_store_number(at->user, value->native_bytes, incoming.value);
+	dtc_gpu_store_number(at->user_index, index->native_bytes, incoming.index);
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_short_couples(const struct dtc_gpu_units_params *p,
+					     const struct dtc_gpu_couple_at at[],
+					     uint64_t left)
+{
+	const struct dtc_gpu_number *value = &p->nodes[0].number,
+				    *index = &p->nodes[1].number;
+	struct dtc_gpu_loose_couple arrived[DTC_GPU_COUPLES], there[DTC_GPU_COUPLES];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++) {
+		dtc_gpu_fetch_couple(at[k].packed, value->wire_bytes, at[k].packed_index,
+				     index->wire_bytes, &arrived[k]);
+		dtc_gpu_fetch_couple(at[k].user, value->native_bytes, at[k].user_index,
+				     index->native_bytes, &there[k]);
 	}
-	dtc_gpu_report_fault(p, fits);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_unpack_couple(p, &at[k], &arrived[k], &there[k]);
+}
+
+/* A thread's next couples, from the tile's @first on. */
+DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
+				       uint64_t first, uint32_t thread)
+{
+	uint64_t left = p->end > first + thread ? p->end - first - thread : 0;
+	struct dtc_gpu_couple_at at[DTC_GPU_COUPLES];
+	uint32_t ahead[DTC_GPU_COUPLES];
+
+	if (!left)
+		return;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
+		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_find_couples(p, first, ahead, at);
+	if (!p->couples_are_long) {
+		dtc_gpu_unpack_short_couples(p, at, left);
+		return;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_unpack_long_couple(p, &at[k]);
 }
 
 DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
-	uint64_t unit = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK) +
-			at.thread;
+	const uint32_t step = DTC_GPU_COUPLES * DTC_GPU_BLOCK;
+	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
 
 	(void)shared;
 	DTC_GPU_NO_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_UNITS && unit < p->end;
-	     k++, unit += DTC_GPU_BLOCK)
-		dtc_gpu_unpack_couple(p, unit);
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k += DTC_GPU_COUPLES, first += step)
+		dtc_gpu_unpack_couples(p, first, at.thread);
 }
 
 #endif

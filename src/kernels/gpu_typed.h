@@ -54,6 +54,25 @@ struct dtc_gpu_unit_place dtc_gpu_units_at_native(const struct dtc_gpu_units *un
 struct dtc_gpu_unit_place dtc_gpu_units_at(const struct dtc_gpu_units *units,
 					   uint64_t unit);
 
+/* Numbers alike from a unit on. */
+struct dtc_gpu_number_run {
+	struct dtc_gpu_unit_place place;
+	const struct dtc_gpu_number *number;
+	uint64_t count;
+};
+
+/* From the unit on that holds byte @native, which is before the end. */
+void dtc_gpu_units_run_at(const struct dtc_gpu_units *units, uint64_t native,
+			  struct dtc_gpu_number_run *run);
+
+/*
+ * After how many native bytes the units of [begin, end) are the same again: the trip of the innermost
+ * loop, or run, that has them all; it goes round at @start, where @begin is or before. 0: they are in
+ * no such one.
+ */
+uint64_t dtc_gpu_units_trip(const struct dtc_gpu_units *units, uint64_t begin,
+			    uint64_t end, uint64_t *start);
+
 /* Units [begin, end); where @job has packed, begin and end they are those of these units. */
 struct dtc_gpu_typed_job {
 	struct dtc_gpu_job job; /* its stretch is native, its packed memory the wire's */
@@ -66,5 +85,12 @@ struct dtc_gpu_typed_job {
 /* Plan it; DTCONV_ERR_UNSUPPORTED if the type's image is needed. */
 int dtc_gpu_plan_typed(const struct dtc_gpu_typed_job *job,
 		       struct dtc_gpu_launch *launch);
+
+/*
+ * gpu_cells.c: plan it by cells; answers the number of tiles, or 0 if that cannot be. @launch may have
+ * something left behind then.
+ */
+uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,
+			    struct dtc_gpu_launch *launch);
 
 #endif

@@ -109,7 +109,7 @@ static uint64_t read_now(enum dtc_tuning_origin origin)
 	struct dtconv_context *context = create(DTCONV_LOG_WARN);
 	uint64_t value = context->tuning.stream_bytes;
 
-	ck_assert_int_eq(context->tuning.origin, origin);
+	ck_assert_int_eq(context->tuning_file.origin, origin);
 	dtconv_context_destroy(context);
 	return value;
 }
@@ -254,6 +254,125 @@ START_TEST(no_more_is_read_than_allowed)
 	ck_assert_str_eq(lines.line, "tw");
 	ck_assert(!dtc_lines_next(&lines));
 	close(file);
+}
+END_TEST
+
+/* ---- devices ------------------------------------------------------------------------------------ */
+
+/* The context that is created now, at level warn. */
+static struct dtconv_context *read_devices(const char *text)
+{
+	write_file(path, text, strlen(text), 0600);
+	return create(DTCONV_LOG_WARN);
+}
+
+START_TEST(devices_have_figures_of_their_own)
+{
+	struct dtconv_context *context = read_devices("device_rate 5\n"
+						      "device A\n"
+						      "device_rate 7\n"
+						      "device_copy_ns 9\n"
+						      "device \t B  b \n"
+						      "stream_bytes 3\n"
+						      "device_rate 8\n"
+						      "device A\n"
+						      "device_wake_ns 10\n");
+	const struct dtc_tuning *all = &context->tuning;
+	const struct dtc_tuning *a = dtc_tuning_of_device(context, "A");
+	const struct dtc_tuning *b = dtc_tuning_of_device(context, "B  b");
+
+	ck_assert_uint_eq(last.lines, 0);
+	ck_assert_uint_eq(context->tuning_file.device_count, 2);
+	ck_assert_uint_eq(all->device_rate, 5);
+	ck_assert_uint_eq(all->stream_bytes, 3);
+	ck_assert_uint_eq(a->device_rate, 7);
+	ck_assert_uint_eq(a->device_copy_ns, 9);
+	ck_assert_uint_eq(a->device_wake_ns, 10);
+	ck_assert_uint_eq(b->device_rate, 8);
+	ck_assert_uint_eq(b->device_copy_ns, all->device_copy_ns);
+	ck_assert_uint_eq(b->device_wake_ns, all->device_wake_ns);
+	ck_assert_ptr_eq(dtc_tuning_of_device(context, "b"), all);
+	ck_assert_ptr_eq(dtc_tuning_of_device(context, ""), all);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* What follows such a line is nobody's. */
+START_TEST(a_device_without_a_usable_name_is_skipped)
+{
+	char text[800], name[200];
+
+	memset(name, 'x', sizeof(name));
+	name[_i ? 128 : 0] = '\0';
+	snprintf(text, sizeof(text), "device A\ndevice %s\ndevice_rate 7\n", name);
+	struct dtconv_context *context = read_devices(text);
+	ck_assert_uint_eq(last.lines, 1);
+	snprintf(
+		text, sizeof(text),
+		"tuning file %s, line 2 is skipped: the name of a device has %d characters, not 1 to "
+		"127",
+		path, _i ? 128 : 0);
+	ck_assert_str_eq(last.text, text);
+	ck_assert_uint_eq(context->tuning.device_rate, 2000);
+	ck_assert_uint_eq(dtc_tuning_of_device(context, "A")->device_rate, 2000);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_file_has_figures_of_so_many_devices)
+{
+	char text[2000];
+	size_t length = 0;
+
+	for (int i = 0; i < DTC_TUNED_DEVICES + 1; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   "device D%d\ndevice_rate %d\n", i, 100 + i);
+	struct dtconv_context *context = read_devices(text);
+	ck_assert_uint_eq(last.lines, 1);
+	ck_assert_ptr_nonnull(strstr(
+		last.text,
+		"line 33 is skipped: 'D16' is one more than the 16 devices of a file"));
+	ck_assert_uint_eq(dtc_tuning_of_device(context, "D15")->device_rate, 115);
+	ck_assert_uint_eq(dtc_tuning_of_device(context, "D16")->device_rate, 2000);
+	ck_assert_uint_eq(context->tuning.device_rate, 2000);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(devices_of_another_machine_are_forgotten)
+{
+	struct dtconv_context *context =
+		read_devices("device A\ndevice_rate 7\nmachine an abacus\n");
+
+	ck_assert_uint_eq(context->tuning_file.device_count, 0);
+	ck_assert_uint_eq(dtc_tuning_of_device(context, "A")->device_rate, 2000);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(wrong_figures_of_a_device_are_skipped)
+{
+	struct dtconv_context *context =
+		read_devices("device A\ndevice_rate 0\ndevice_rate 7\ndevice_rat 8\n");
+
+	ck_assert_uint_eq(last.lines, 2);
+	ck_assert_uint_eq(dtc_tuning_of_device(context, "A")->device_rate, 7);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(the_info_lists_devices)
+{
+	struct dtconv_context *context = read_devices("device A b\ndevice_rate 7\n");
+	static char info[8192];
+	size_t length;
+
+	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
+			 0);
+	ck_assert_ptr_nonnull(strstr(
+		info, "\ntuned device A b: device_wake_ns 6000, device_launch_ns 5300, "
+		      "device_copy_ns 2300, device_rate 7, "));
+	dtconv_context_destroy(context);
 }
 END_TEST
 
@@ -574,6 +693,7 @@ int main(void)
 {
 	Suite *suite = suite_create("tuning");
 	TCase *lines = add_case(suite, "lines");
+	TCase *devices = add_case(suite, "devices");
 	TCase *machine = add_case(suite, "machine");
 	TCase *belief = add_case(suite, "belief");
 	TCase *place = add_case(suite, "place");
@@ -585,6 +705,12 @@ int main(void)
 	tcase_add_test(lines, lines_are_cut_where_they_end);
 	tcase_add_test(lines, no_more_is_read_than_allowed);
 	tcase_add_loop_test(lines, threads_share_what_the_file_says, 0, 2);
+	tcase_add_test(devices, devices_have_figures_of_their_own);
+	tcase_add_loop_test(devices, a_device_without_a_usable_name_is_skipped, 0, 2);
+	tcase_add_test(devices, a_file_has_figures_of_so_many_devices);
+	tcase_add_test(devices, devices_of_another_machine_are_forgotten);
+	tcase_add_test(devices, wrong_figures_of_a_device_are_skipped);
+	tcase_add_test(devices, the_info_lists_devices);
 	tcase_add_test(machine, a_file_for_another_machine_is_ignored);
 	tcase_add_test(machine, a_file_for_this_machine_is_read);
 	tcase_add_loop_test(machine, the_model_is_found_where_linux_says_it, 0, 6);

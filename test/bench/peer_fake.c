@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A peer for tests, and the smallest example of an adapter: it knows vectors of doubles, and
- * misbehaves as the environment variable BENCH_FAKE_PEER says, from its 4th call on.
+ * misbehaves as the environment variable BENCH_FAKE_PEER says, from its 4th call on. It writes its
+ * process number to the file BENCH_FAKE_PEER_PID.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +25,20 @@ static int is(const char *what)
 	return fault && !strcmp(fault, what);
 }
 
+static void write_pid(void)
+{
+	const char *path = getenv("BENCH_FAKE_PEER_PID");
+	FILE *file = path ? fopen(path, "w") : NULL;
+
+	if (file) {
+		fprintf(file, "%ld\n", (long)getpid());
+		fclose(file);
+	}
+}
+
 static int start(char *text, size_t room)
 {
+	write_pid();
 	if (is("unwilling")) {
 		snprintf(text, room, "does not feel like it");
 		return -1;

@@ -77,8 +77,10 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 		/* Long rows are for the copy engine, short ones and boxes of many are not. */
 		{ "vector(100000, 32, 64, double)", 1, DTCONV_MEMORY_DEVICE,
 		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
-		{ "vector(400000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		{ "vector(40000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
 		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
+		{ "vector(400000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		  DTCONV_MEMORY_PINNED, CHOICE("cuda_relay") },
 		{ "subarray([500,500,500], [400,400,400], [0,0,0], c, double)", 1,
 		  DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },
 	};
@@ -311,7 +313,7 @@ int main(void)
 
 	tcase_add_test(choosing, host_and_pinned_memory_go_to_the_host_backend);
 	tcase_add_loop_test(choosing,
-			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 7);
+			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 8);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);

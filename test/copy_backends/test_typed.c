@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Representations and operations where a device's memory is involved: every operation on every
- * basic type, all pairs of memory kinds, cuts inside elements, against the oracle and, bit for
+ * Representations, operations and checksums where a device's memory is involved: every operation on
+ * every basic type, all pairs of memory kinds, cuts inside elements, against the oracle and, bit for
  * bit, against the host.
  */
 #include "config.h"
@@ -27,6 +27,7 @@ struct scene {
 	struct arena user, packed;
 	size_t shift; /* of packed memory */
 	size_t memory_bytes;
+	bool sums;       /* the convertors keep a checksum */
 	bool may_refuse; /* the device has no arithmetic or no conversion for an element */
 };
 
@@ -54,6 +55,7 @@ static void scene_open(struct scene *scene, struct typed_case *tc, enum arena_ki
 				 .choices = choices,
 				 .shift = choose(choices, 2) ? choose(choices, 130) : 0,
 				 .memory_bytes = tc->span + 3 * GUARD,
+				 .sums = chance(choices, 2),
 				 .may_refuse = has_hard_elements(tc) };
 	arena_open(&scene->user, user, scene->memory_bytes);
 	arena_open(&scene->packed, packed, tc->bytes + scene->shift + 2 * GUARD);
@@ -86,8 +88,20 @@ static struct dtconv_convertor *make_convertor(const struct scene *scene, bool p
 				origin(scene, tc->target_memory, tc->target), &convertor);
 
 	ck_assert_int_eq(status, 0);
+	params.flags = scene->sums ? DTCONV_CONVERTOR_CRC32C : 0;
 	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
 	return convertor;
+}
+
+/* What has moved is all of the stream. */
+static void check_sum(const struct scene *scene, const struct dtconv_convertor *convertor)
+{
+	uint32_t crc;
+
+	if (!scene->sums)
+		return;
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	ck_assert_uint_eq(crc, dtconv_crc32c(0, scene->tc->wire, scene->tc->bytes));
 }
 
 /* The next fragment, at once or started; false if it was refused, and might be. */
@@ -144,6 +158,8 @@ static bool check_pack(struct scene *scene)
 	arena_write(&scene->packed, 0, got, bytes);
 	arena_write(&scene->user, 0, tc->source_memory, scene->memory_bytes);
 	bool moved = move_all(scene, convertor, true);
+	if (moved)
+		check_sum(scene, convertor);
 	dtconv_convertor_destroy(convertor);
 	arena_read(&scene->packed, 0, got, bytes);
 	ck_assert_msg(!moved || !memcmp(got + first, tc->wire, tc->bytes),
@@ -164,6 +180,8 @@ static void check_unpack(struct scene *scene)
 	arena_write(&scene->user, 0, tc->target_memory, scene->memory_bytes);
 	arena_write(&scene->packed, GUARD + scene->shift, tc->wire, tc->bytes);
 	bool moved = move_all(scene, convertor, false);
+	if (moved)
+		check_sum(scene, convertor);
 	dtconv_convertor_destroy(convertor);
 	if (!moved)
 		return;
@@ -301,8 +319,8 @@ START_TEST(every_layout_between_every_pair_of_kinds)
 		struct dtconv_type *type = fixture_type(layouts[i].text);
 		struct dtconv_representation r = choose_representation(&choices);
 
-		check_type(type, 3, &r, choose_op(&choices, type),
-			   (enum arena_kind)(_i / ARENA_KINDS),
+		check_type(type, 3, chance(&choices, 4) ? NULL : &r,
+			   choose_op(&choices, type), (enum arena_kind)(_i / ARENA_KINDS),
 			   (enum arena_kind)(_i % ARENA_KINDS), &choices);
 		dtconv_type_unref(type);
 	}
@@ -330,6 +348,72 @@ START_TEST(random_types)
 			   choose_op(&choices, type), ARENA_DEVICE, packed, &choices);
 		dtconv_type_unref(type);
 	}
+}
+END_TEST
+
+/* ---- two devices -------------------------------------------------------------------------- */
+
+static struct arena open_on(CUcontext context, size_t bytes)
+{
+	struct arena arena;
+	CUcontext first;
+
+	gpu_must(gpu.CtxGetCurrent(&first), "CtxGetCurrent");
+	gpu_must(gpu.CtxSetCurrent(context), "CtxSetCurrent");
+	arena_open(&arena, ARENA_DEVICE, bytes);
+	gpu_must(gpu.CtxSetCurrent(first), "CtxSetCurrent");
+	return arena;
+}
+
+/* Case: which side is the second device's, and whether the two are peers. */
+START_TEST(numbers_go_from_one_device_to_another)
+{
+	struct dtconv_representation external = representation_of(1);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external,
+							.op = DTCONV_OP_SUM,
+							.flags =
+								DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_type *type = fixture_type("vector(500, 1, 2, double)");
+	struct choices choices = fixture_choices(27);
+	struct dtconv_convertor *convertor;
+	struct typed_case tc;
+	CUcontext contexts[2];
+	ptrdiff_t wrong;
+	int devices = 0;
+	size_t moved;
+	uint32_t crc;
+
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_PEERS, _i / 2);
+	gpu_must(gpu.DeviceGetCount(&devices), "DeviceGetCount");
+	if (devices < 2)
+		return;
+	gpu_must(gpu.CtxGetCurrent(&contexts[0]), "CtxGetCurrent");
+	gpu_must(gpu.DevicePrimaryCtxRetain(&contexts[1], 1), "DevicePrimaryCtxRetain");
+	ck_assert(typed_case_open(&tc, type, 1, &external, DTCONV_OP_SUM, &choices));
+	size_t bytes = tc.span + 3 * GUARD;
+	struct arena user = open_on(contexts[_i % 2], bytes);
+	struct arena packed = open_on(contexts[1 - _i % 2], tc.bytes);
+	arena_write(&user, 0, tc.target_memory, bytes);
+	arena_write(&packed, 0, tc.wire, tc.bytes);
+	dtconv_convertor_create_unpack(
+		type, 1, user.memory + (tc.target - tc.target_memory), &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, tc.bytes,
+					       &moved),
+		      "%s", fixture_error());
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	ck_assert_uint_eq(crc, dtconv_crc32c(0, tc.wire, tc.bytes));
+	arena_read(&user, 0, tc.target_memory, bytes);
+	typed_case_arrived(&tc, 0, tc.bytes);
+	ck_assert_msg(typed_case_is_right(&tc, &wrong), "wrong byte at %td", wrong);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	typed_case_close(&tc);
+	gpu_must(gpu.DevicePrimaryCtxRelease(1), "DevicePrimaryCtxRelease");
+	dtconv_type_unref(type);
 }
 END_TEST
 
@@ -584,6 +668,148 @@ START_TEST(the_callers_function_runs_where_it_can)
 }
 END_TEST
 
+/* ---- checksums --------------------------------------------------------------------------- */
+
+#define SUMMED 300000
+
+/* Case: which memory is packed. */
+START_TEST(fragments_in_any_order_have_one_checksum)
+{
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_CRC32C
+	};
+	struct choices choices = fixture_choices(26);
+	struct dtconv_type *type = fixture_type("vector(100000, 3, 5, byte)");
+	unsigned char *bytes = malloc(SUMMED);
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	size_t moved, step = 70001;
+	uint32_t crc;
+
+	for (size_t i = 0; i < SUMMED; i++)
+		bytes[i] = (unsigned char)choose(&choices, 256);
+	arena_open(&user, ARENA_DEVICE, 500000);
+	arena_open(&packed, (enum arena_kind)_i, SUMMED);
+	arena_write(&packed, 0, bytes, SUMMED);
+	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	for (size_t at = SUMMED / step * step;; at -= step) {
+		size_t some = at + step < SUMMED ? step : SUMMED - at;
+
+		dtconv_convertor_seek(convertor, at);
+		ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory + at,
+							 some, &moved),
+				 0);
+		ck_assert_uint_eq(moved, some);
+		if (!at)
+			break;
+	}
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	ck_assert_uint_eq(crc, dtconv_crc32c(0, bytes, SUMMED));
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+	free(bytes);
+}
+END_TEST
+
+/* The stream's own work comes before and behind: the bytes are summed up in between. */
+START_TEST(a_checksum_is_taken_in_the_streams_order)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM |
+							   DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	unsigned char *bytes = malloc(8000), *others = calloc(8000, 1);
+	struct dtconv_convertor *convertor;
+	struct arena user, packed, from;
+	CUstream stream;
+	struct spin spin;
+	size_t moved;
+	uint32_t crc;
+
+	memset(bytes, 0x5a, 8000);
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	params.stream = stream;
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, (enum arena_kind)_i, 8000);
+	arena_open(&from, ARENA_DEVICE, 16000);
+	arena_write(&from, 0, bytes, 8000);
+	arena_write(&from, 8000, others, 8000);
+	arena_write(&packed, 0, others, 8000);
+	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	/* The first job finds the kernels loaded; loading is not what is tested. */
+	ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	spin_begin(&spin, stream);
+	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
+				 (CUdeviceptr)(uintptr_t)from.memory, 8000, stream),
+		 "MemcpyAsync");
+	ck_assert_int_eq(
+		dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL), 0);
+	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
+				 (CUdeviceptr)(uintptr_t)from.memory + 8000, 8000,
+				 stream),
+		 "MemcpyAsync");
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
+	spin_end(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	ck_assert_uint_eq(crc, dtconv_crc32c(0, bytes, 8000));
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	arena_close(&from);
+	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	dtconv_type_unref(type);
+	free(bytes);
+	free(others);
+}
+END_TEST
+
+START_TEST(a_graph_keeps_no_checksum)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM |
+							   DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	CUgraph graph = NULL;
+	CUstream stream;
+	size_t moved;
+
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	params.stream = stream;
+	arena_open(&user, ARENA_DEVICE, 1600);
+	arena_open(&packed, ARENA_DEVICE, 800);
+	dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved), 0);
+	dtconv_convertor_seek(convertor, 0);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+		 "StreamBeginCapture");
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_convertor_pack: the stream is being captured, and a graph "
+		"reports a checksum to nobody");
+	gpu_must(gpu.StreamEndCapture(stream, &graph), "StreamEndCapture");
+	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- order -------------------------------------------------------------------------------- */
 
 START_TEST(an_operation_waits_for_its_stream)
@@ -632,6 +858,108 @@ START_TEST(an_operation_waits_for_its_stream)
 }
 END_TEST
 
+/* ---- backends ------------------------------------------------------------------------------ */
+
+static uint64_t jobs_of(const char *name)
+{
+	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_backend(fixture_context, name, &now), 0);
+	return now.jobs;
+}
+
+/* Adds 100 doubles, whole, into memory of a kind from memory of a kind. */
+static int sum_with(const char *backends, enum arena_kind user_kind,
+		    enum arena_kind packed_kind)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = DTCONV_OP_SUM,
+							.backends = backends };
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	double numbers[200] = { 0 }, ones[100];
+	struct arena user, packed;
+
+	for (size_t i = 0; i < 100; i++)
+		ones[i] = 1;
+	arena_open(&user, user_kind, sizeof(numbers));
+	arena_open(&packed, packed_kind, sizeof(ones));
+	arena_write(&user, 0, numbers, sizeof(numbers));
+	arena_write(&packed, 0, ones, sizeof(ones));
+	int status = dtconv_unpack_with(type, 1, user.memory, packed.memory, sizeof(ones),
+					&params, NULL);
+	arena_read(&user, 0, numbers, sizeof(numbers));
+	for (size_t i = 0; i < 200; i++)
+		ck_assert(numbers[i] == (status || i % 2 ? 0 : 1));
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+	return status;
+}
+
+static const struct {
+	enum arena_kind user, packed;
+	const char *backend; /* that does it */
+} counted[] = {
+	{ ARENA_DEVICE, ARENA_DEVICE, "cuda_kernel" },
+	{ ARENA_DEVICE, ARENA_PINNED, "cuda_kernel" },
+	{ ARENA_DEVICE, ARENA_HOST, "cuda_staged" },
+	{ ARENA_PINNED, ARENA_PINNED, "host" },
+	{ ARENA_HOST, ARENA_HOST, "host" },
+	{ ARENA_HOST, ARENA_DEVICE, "host" }, /* after a copy, and moves of its windows */
+};
+
+#define COUNTED ((int)(sizeof(counted) / sizeof(counted[0])))
+
+START_TEST(a_job_is_counted_by_who_does_it)
+{
+	const char *name = counted[_i].backend;
+	uint64_t before;
+
+	/* The first job finds the kernels loaded; who steps in for them is not what is tested. */
+	ck_assert_int_eq(sum_with(NULL, ARENA_DEVICE, ARENA_DEVICE), 0);
+	before = jobs_of(name);
+	ck_assert_int_eq(sum_with(NULL, counted[_i].user, counted[_i].packed), 0);
+	if (counted[_i].user == ARENA_HOST)
+		ck_assert_uint_gt(jobs_of(name), before);
+	else
+		ck_assert_uint_eq(jobs_of(name), before + 1);
+}
+END_TEST
+
+/* Only who may; whoever else could have done it stays out of it. */
+START_TEST(who_is_forbidden_does_no_typed_job)
+{
+	const char *name = counted[_i].backend;
+	char without[40];
+
+	snprintf(without, sizeof(without), "^%s", name);
+	ck_assert_int_eq(sum_with(NULL, ARENA_DEVICE, ARENA_DEVICE), 0);
+	uint64_t before = jobs_of(name);
+	int status = sum_with(without, counted[_i].user, counted[_i].packed);
+	ck_assert_uint_eq(jobs_of(name), before);
+	/* Pinned memory is a device's as well. */
+	if (counted[_i].user == ARENA_PINNED)
+		ck_assert_int_eq(status, 0);
+	else
+		ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
+}
+END_TEST
+
+START_TEST(the_sentence_says_who_is_needed)
+{
+	ck_assert_int_eq(sum_with("cuda_copy,host", ARENA_DEVICE, ARENA_DEVICE),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_unpack_with: operations and representations between device and "
+		"device memory are the work of cuda_kernel, and params.backends and "
+		"DTCONV_BACKENDS allow host, cuda_copy");
+	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_DEVICE, ARENA_DEVICE), 0);
+	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_PINNED, ARENA_PINNED), 0);
+	ck_assert_int_eq(sum_with("cuda_staged", ARENA_DEVICE, ARENA_HOST), 0);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -649,10 +977,20 @@ int main(void)
 	tcase_add_loop_test(kinds, any_bits_combine_as_on_the_host, 0, FORMATS);
 	tcase_add_loop_test(memory, every_layout_between_every_pair_of_kinds, 0, PAIRS);
 	tcase_add_test(memory, random_types);
+	tcase_add_loop_test(memory, numbers_go_from_one_device_to_another, 0, 4);
 	tcase_add_test(memory, an_operation_waits_for_its_stream);
+	tcase_add_loop_test(memory, fragments_in_any_order_have_one_checksum, ARENA_HOST,
+			    ARENA_KINDS);
+	tcase_add_loop_test(memory, a_checksum_is_taken_in_the_streams_order,
+			    ARENA_PINNED, ARENA_VMM);
+	tcase_add_test(memory, a_graph_keeps_no_checksum);
 	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
 			    ARENA_KINDS);
 	tcase_add_test(failures, what_no_device_computes_is_refused);
 	tcase_add_test(failures, the_callers_function_runs_where_it_can);
+	TCase *backends = fixture_case(suite, "backends", 60);
+	tcase_add_loop_test(backends, a_job_is_counted_by_who_does_it, 0, COUNTED);
+	tcase_add_loop_test(backends, who_is_forbidden_does_no_typed_job, 0, COUNTED);
+	tcase_add_test(backends, the_sentence_says_who_is_needed);
 	return fixture_run(suite);
 }

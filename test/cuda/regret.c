@@ -3,10 +3,13 @@
  * How well the planner chooses: random layouts, sizes, kinds of memory and directions, every backend
  * that can move them forced and timed, and the planner's choice set against the best. Times are from the call
  * until the host knows. Bytes are test_conformance's business.
- * usage: regret [CASES [SEED]]    (default 2000, 1; it stops after 15 seconds)
+ * usage: regret [CASES [SEED [FILE]]]    (default 2000, 1; it stops after 15 seconds)
+ * FILE is given a line for each case: layout, kinds, direction, bytes, and of each backend tried its name,
+ * what it was believed to take, and what it took, in microseconds.
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +25,7 @@
 #define CASES      2000
 #define SECONDS    15
 #define ROUNDS     5
-#define WORST      5
+#define WORST      10
 #define CANDIDATES 8
 
 #define MOST_BYTES ((size_t)8 << 20)  /* packed */
@@ -41,6 +44,7 @@ struct bench {
 	struct dtconv_context *context;
 	struct arena user[KINDS], packed[KINDS];
 	struct choices choices;
+	FILE *log; /* or NULL */
 };
 
 /* One case; what it is about, and how it went. */
@@ -188,6 +192,26 @@ static size_t find_candidates(const struct dtc_question *question, int chosen,
 	return count;
 }
 
+static const char *const kind_names[KINDS] = { "host", "pinned", "device" };
+
+/* The candidates' medians in the order of their numbers. */
+static void log_case(const struct bench *bench, const struct outcome *outcome,
+		     const struct dtc_question *question, const int *candidates,
+		     size_t count, double times[CANDIDATES][ROUNDS])
+{
+	if (!bench->log)
+		return;
+	fprintf(bench->log, "%s;%s;%s;%s;%zu;%" PRIu64, outcome->text,
+		kind_names[outcome->user], kind_names[outcome->packed],
+		outcome->pack ? "pack" : "unpack", outcome->bytes,
+		dtc_layout_runs(question->layout));
+	for (size_t i = 0; i < count; i++)
+		fprintf(bench->log, ";%s;%.2f;%.2f", dtc_backends[candidates[i]]->name,
+			dtc_backends[candidates[i]]->estimate(question) / 1e3,
+			times[i][ROUNDS / 2]);
+	fputc('\n', bench->log);
+}
+
 /* All candidates in turn, the first round not counted. False if one is refused. */
 static bool time_candidates(const struct bench *bench, struct outcome *outcome,
 			    struct dtconv_type *type)
@@ -222,6 +246,7 @@ static bool time_candidates(const struct bench *bench, struct outcome *outcome,
 		}
 	}
 	outcome->regret = outcome->chosen_us / outcome->best_us;
+	log_case(bench, outcome, &question, candidates, count, times);
 	return true;
 }
 
@@ -268,11 +293,9 @@ static int compare_outcomes(const void *a, const void *b)
 
 static void print_worst(const struct outcome *outcome)
 {
-	static const char *const names[KINDS] = { "host", "pinned", "device" };
-
 	printf("%6.2f  %s %zu bytes, %s with %s: %s %.1f us, %s %.1f us: %s\n",
 	       outcome->regret, outcome->pack ? "pack" : "unpack", outcome->bytes,
-	       names[outcome->user], names[outcome->packed], outcome->chosen,
+	       kind_names[outcome->user], kind_names[outcome->packed], outcome->chosen,
 	       outcome->chosen_us, outcome->best, outcome->best_us, outcome->text);
 }
 
@@ -295,12 +318,13 @@ int main(int argc, char **argv)
 	size_t most = argc > 1 ? strtoul(argv[1], NULL, 10) : CASES, count = 0;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	struct outcome *outcomes = calloc(most + 1, sizeof(*outcomes));
-	struct bench bench;
+	struct bench bench = { .log = argc > 3 ? fopen(argv[3], "w") : NULL };
 
 	choices_from_seed(&bench.choices, seed);
 	gpu_find();
 	gpu_open();
-	if (!outcomes || dtconv_context_create(NULL, &bench.context))
+	if (!outcomes || (argc > 3 && !bench.log) ||
+	    dtconv_context_create(NULL, &bench.context))
 		return 2;
 	for (size_t i = 0; i < KINDS; i++) {
 		arena_open(&bench.user[i], arena_kinds[i], SPAN_BYTES);
@@ -311,6 +335,8 @@ int main(int argc, char **argv)
 	     tries++)
 		count += run_case(&bench, &outcomes[count]);
 	report(outcomes, count);
+	if (bench.log)
+		fclose(bench.log);
 	for (size_t i = 0; i < KINDS; i++) {
 		arena_close(&bench.user[i]);
 		arena_close(&bench.packed[i]);

@@ -18,14 +18,17 @@ static const struct {
 	const char *text;
 	size_t count;
 	enum arena_kind user, packed;
+	const char *backends; /* NULL: whoever is best */
 } jobs[] = {
-	{ "vector(200, 3, 5, double)", 3, ARENA_DEVICE, ARENA_DEVICE },
+	{ "vector(200, 3, 5, double)", 3, ARENA_DEVICE, ARENA_DEVICE, NULL },
 	{ "indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)", 40,
-	  ARENA_DEVICE, ARENA_PINNED },
-	{ "contiguous(3000, double)", 1, ARENA_DEVICE, ARENA_DEVICE },
-	{ "vector(20000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST },
-	{ "vector(20000, 3, 5, double)", 1, ARENA_HOST, ARENA_DEVICE },
-	{ "vector(200, 3, 5, double)", 3, ARENA_VMM, ARENA_ASYNC }, /* nobody's context */
+	  ARENA_DEVICE, ARENA_PINNED, NULL },
+	{ "contiguous(3000, double)", 1, ARENA_DEVICE, ARENA_DEVICE, NULL },
+	{ "vector(20000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST, NULL },
+	{ "vector(20000, 3, 5, double)", 1, ARENA_HOST, ARENA_DEVICE, NULL },
+	{ "vector(60000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST, NULL }, /* with helpers */
+	{ "vector(30000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_PINNED, "cuda_relay" },
+	{ "vector(200, 3, 5, double)", 3, ARENA_VMM, ARENA_ASYNC, NULL }, /* nobody's context */
 	{ "struct([1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"
 	  "[0,600,1200,1800,2400,3000,3600,4200,4800,5400,6000,6600,7200,7800,8400,9000,9600,10200,10800,11400,12000,12600,13200,13800,14400,15000,15600,16200],"
 	  "[vector(9, 1, 5, int),vector(10, 2, 6, int),vector(11, 3, 7, int),"
@@ -38,7 +41,7 @@ static const struct {
 	  "vector(10, 1, 6, int),vector(11, 2, 7, int),vector(12, 3, 8, int),"
 	  "vector(13, 1, 5, int),vector(9, 2, 6, int),vector(10, 3, 7, int),"
 	  "vector(11, 1, 8, int)])",
-	  1, ARENA_DEVICE, ARENA_DEVICE }, /* more parts than travel with a launch */
+	  1, ARENA_DEVICE, ARENA_DEVICE, NULL }, /* more parts than travel with a launch */
 };
 
 #define JOBS (int)(sizeof(jobs) / sizeof(jobs[0]))
@@ -77,8 +80,10 @@ static int scene_pack(struct scene *scene)
 
 	if (jobs[scene->job].user == ARENA_VMM)
 		gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
-	int status = dtconv_pack(scene->type, stage->count, source, scene->packed.memory,
-				 stage->bytes, &moved);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = jobs[scene->job].backends };
+	int status = dtconv_pack_with(scene->type, stage->count, source, scene->packed.memory,
+				      stage->bytes, &params, &moved);
 	gpu_must(gpu.CtxSetCurrent(scene->current), "cuCtxSetCurrent");
 	ck_assert_uint_le(moved, stage->bytes);
 	arena_read(&scene->packed, 0, scene->got, stage->bytes);

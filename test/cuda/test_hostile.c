@@ -622,6 +622,7 @@ START_TEST(a_range_with_a_hole_is_packed_round_it_and_refused_inside_it)
 	gpu_must(gpu.Memcpy(first, (CUdeviceptr)(uintptr_t)sent, BLOCK), "cuMemcpy");
 	gpu_must(gpu.Memcpy(first + 2 * range.granule, (CUdeviceptr)(uintptr_t)(sent + BLOCK), BLOCK),
 		 "cuMemcpy");
+	gpu_must(gpu.StreamSynchronize(NULL), "cuStreamSynchronize");
 	int status = pack_two(&range, (ptrdiff_t)(range.granule - BLOCK), 2, BLOCK, packed.memory);
 	ck_assert_msg(!status, "%s", fixture_error());
 	arena_read(&packed, 0, got, sizeof(got));

@@ -127,6 +127,25 @@ START_TEST(grids_may_run_downwards)
 }
 END_TEST
 
+/* Strides at which many words are moved at a pace of their own. */
+START_TEST(columns_of_matrices_are_copied_at_every_power_of_two)
+{
+	static const ptrdiff_t strides[] = { 1024, 2048, 4096, 16384, -16384 };
+	static const size_t lengths[] = { 63, 64, 67, 90 };
+
+	entry_name = entries[_i].name;
+	moves.run = entries[_i].run;
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(strides); i++)
+		for (size_t j = 0; j < DTC_ARRAY_LENGTH(lengths); j++) {
+			struct dtc_grid_side packed = rows_of(8, lengths[j], 0);
+			struct dtc_grid_side user = { 8, strides[i] };
+
+			check_grid(packed, user, 2, lengths[j], 8);
+			check_grid(user, packed, 2, lengths[j], 8);
+		}
+}
+END_TEST
+
 static void check_overlap(size_t block)
 {
 	struct dtc_grid_side packed = rows_of((ptrdiff_t)block, 9, 0);
@@ -190,6 +209,8 @@ int main(void)
 	tcase_add_loop_test(grids, gaps_of_one_byte_and_of_none_are_respected, 0,
 			    ENTRIES);
 	tcase_add_loop_test(grids, grids_may_run_downwards, 0, ENTRIES);
+	tcase_add_loop_test(grids, columns_of_matrices_are_copied_at_every_power_of_two, 0,
+			    ENTRIES);
 	tcase_add_loop_test(grids, what_is_read_may_overlap, 0, ENTRIES);
 	tcase_add_loop_test(places, every_alignment_of_both_sides_is_the_same, 0,
 			    ENTRIES);

@@ -176,24 +176,6 @@ START_TEST(boxes_arrive)
 }
 END_TEST
 
-START_TEST(batches_have_rules)
-{
-	CUdeviceptr one = standin_filled(100, 1), two = standin_filled(100, 2);
-	CUdeviceptr to[2] = { two, two + 50 }, from[2] = { one, one + 50 };
-	size_t sizes[2] = { 50, 50 }, first = 0;
-	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
-	ck_answers(cuMemcpyBatchAsync(to, from, sizes, 2, &how, &first, 1, NULL),
-		   CUDA_ERROR_INVALID_VALUE);
-	ck_answers(cuMemcpyBatchAsync(to, from, sizes, 2, NULL, NULL, 0, standin_stream),
-		   CUDA_ERROR_INVALID_VALUE);
-	ck_works(cuMemcpyBatchAsync(to, from, sizes, 2, &how, &first, 1, standin_stream));
-	ck_works(cuStreamSynchronize(standin_stream));
-	ck_assert(standin_holds(two, 100, 1));
-	ck_works(cuMemFree(one));
-	ck_works(cuMemFree(two));
-}
-END_TEST
-
 /* ---- Host memory ---- */
 
 START_TEST(registrations_have_rules)
@@ -385,7 +367,6 @@ int main(void)
 	tcase_add_test(tcase, copies_arrive);
 	tcase_add_test(tcase, copies_outside_are_refused);
 	tcase_add_test(tcase, boxes_arrive);
-	tcase_add_test(tcase, batches_have_rules);
 	tcase_add_test(tcase, registrations_have_rules);
 	tcase_add_test(tcase, unknown_memory_is_zeros);
 	tcase_add_test(tcase, device_memory_describes_itself);

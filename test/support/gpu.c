@@ -247,10 +247,13 @@ void arena_close(struct arena *arena)
 		MUST(MemFree(memory));
 }
 
+/* From ordinary memory cuMemcpy may return before the bytes are on the device. */
 static void copy(void *to, const void *from, size_t bytes)
 {
-	if (bytes)
-		MUST(Memcpy((CUdeviceptr)(uintptr_t)to, (CUdeviceptr)(uintptr_t)from, bytes));
+	if (!bytes)
+		return;
+	MUST(Memcpy((CUdeviceptr)(uintptr_t)to, (CUdeviceptr)(uintptr_t)from, bytes));
+	MUST(StreamSynchronize(NULL));
 }
 
 void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes)

@@ -49,6 +49,7 @@
 	X(Memcpy, 4000)                    \
 	X(MemcpyAsync, 4000)               \
 	X(MemsetD8, 3020)                  \
+	X(MemsetD8Async, 3020)             \
 	X(EventCreate, 2000)               \
 	X(EventRecord, 2000)               \
 	X(EventSynchronize, 2000)          \

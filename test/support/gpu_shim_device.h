@@ -178,6 +178,61 @@ static inline int dtc_gpu_less_f64(uint64_t a, uint64_t b)
 	return shim_double(a) < shim_double(b);
 }
 
+/* ---- floating point of 16 bits -------------------------------------------------------------- */
+
+#define SHIM_HALF 0x3f000000u /* 0.5f */
+
+/* 0.5f has its last bit where the smallest half has its only one. */
+static inline uint32_t dtc_gpu_load_f16(uint32_t half)
+{
+	uint32_t sign = (half & 0x8000) << 16;
+	uint32_t exponent = half >> 10 & 0x1f;
+	uint32_t fraction = half & 0x3ff;
+
+	if (exponent == 0x1f)
+		return sign | 0x7f800000 | fraction << 13;
+	if (exponent == 0)
+		return sign |
+		       dtc_gpu_add_f32(SHIM_HALF + fraction, SHIM_HALF | 0x80000000u);
+	return sign | (exponent + 112) << 23 | fraction << 13;
+}
+
+static inline uint32_t dtc_gpu_store_f16(uint32_t bits)
+{
+	uint32_t sign = bits >> 16 & 0x8000;
+	uint32_t magnitude = bits & 0x7fffffff;
+
+	if (magnitude > 0x7f800000)
+		return sign | 0x7e00 | (magnitude >> 13 & 0x3ff);
+	if (magnitude >= 0x477ff000) /* 65520 */
+		return sign | 0x7c00;
+	if (magnitude < 0x38800000) /* 2^-14 */
+		return sign | (dtc_gpu_add_f32(magnitude, SHIM_HALF) - SHIM_HALF);
+	magnitude += 0xfff + (magnitude >> 13 & 1);
+	return sign | ((magnitude >> 13) - (112 << 10));
+}
+
+/* Two at a time: what binary32 makes of halves is exact or rounds as halves would. */
+static inline uint32_t dtc_gpu_add_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t low = dtc_gpu_add_f32(dtc_gpu_load_f16(a & 0xffff),
+				       dtc_gpu_load_f16(b & 0xffff));
+	uint32_t high =
+		dtc_gpu_add_f32(dtc_gpu_load_f16(a >> 16), dtc_gpu_load_f16(b >> 16));
+
+	return dtc_gpu_store_f16(low) | dtc_gpu_store_f16(high) << 16;
+}
+
+static inline uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
+{
+	uint32_t low = dtc_gpu_multiply_f32(dtc_gpu_load_f16(a & 0xffff),
+					    dtc_gpu_load_f16(b & 0xffff));
+	uint32_t high = dtc_gpu_multiply_f32(dtc_gpu_load_f16(a >> 16),
+					     dtc_gpu_load_f16(b >> 16));
+
+	return dtc_gpu_store_f16(low) | dtc_gpu_store_f16(high) << 16;
+}
+
 static inline void dtc_gpu_fence_system(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -189,6 +244,19 @@ static inline uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 
 	dtc_gpu_store4(counter, before >= limit ? 0 : before + 1);
 	return before;
+}
+
+static inline void dtc_gpu_xor(uint64_t address, uint32_t value)
+{
+	dtc_gpu_store4(address, dtc_gpu_load4(address) ^ value);
+}
+
+static inline uint32_t dtc_gpu_take(uint64_t address)
+{
+	uint32_t value = dtc_gpu_load4(address);
+
+	dtc_gpu_store4(address, 0);
+	return value;
 }
 
 static inline void dtc_gpu_release(uint64_t flag, uint64_t value)

@@ -119,6 +119,7 @@ struct reach {
 	struct dtc_cuda_context *context;
 	bool user_on_device;
 	struct dtc_memory memory; /* where the last run lay */
+	uint64_t id;              /* of that memory; 0: not asked yet */
 	uintptr_t first, end;     /* of the device's addresses in the window used last */
 	char *mapping;            /* of the first */
 };
@@ -127,14 +128,18 @@ struct reach {
 static uint64_t id_at(struct reach *reach, uintptr_t address)
 {
 	struct dtc_memory *memory = &reach->memory;
+	bool known = dtc_memory_holds(memory, address, address + 1) && !memory->several;
 
-	if (!memory->id || !dtc_memory_holds(memory, address, address + 1))
+	if (known && reach->id)
+		return reach->id;
+	if (!known)
 		dtc_memory_query(reach->job->context, (const void *)address, memory);
-	if (memory->kind != DTCONV_MEMORY_DEVICE || memory->denied ||
-	    memory->device != reach->context->device ||
-	    !dtc_memory_holds(memory, address, address + 1))
-		return 0;
-	return memory->id;
+	reach->id = 0;
+	if (memory->kind == DTCONV_MEMORY_DEVICE && !memory->denied &&
+	    memory->device == reach->context->device &&
+	    dtc_memory_holds(memory, address, address + 1))
+		reach->id = dtc_cuda_memory_id(reach->context->cuda, address);
+	return reach->id;
 }
 
 /* Where the processor reaches an address of the device, and how far on; NULL if it does not. */
@@ -148,7 +153,7 @@ static char *map_address(struct reach *reach, uintptr_t address, size_t *bytes)
 		char *mapping = dtc_cuda_window_find(&reach->context->windows, id,
 						     address, bytes);
 		if (!mapping) {
-			dtc_cuda_window_want(reach->context, &reach->memory, address);
+			dtc_cuda_window_want(reach->context, &reach->memory, id, address);
 			return NULL;
 		}
 		reach->first = address;

@@ -13,6 +13,7 @@
 #include "kernels/gpu_images.h"
 #include "log.h"
 #include "special.h"
+#include "stages.h"
 
 /* ---- alive and lost -------------------------------------------------------------------- */
 
@@ -181,8 +182,10 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->cuda = cuda;
 	context->handle = handle;
 	context->id = id;
-	pthread_mutex_init(&context->staging, NULL);
+	pthread_mutex_init(&context->staging.lock, NULL);
+	pthread_cond_init(&context->staging.changed, NULL);
 	dtc_cuda_windows_init(&context->windows);
+	dtc_cuda_relay_init(&context->relay);
 	pthread_mutex_init(&context->lending, NULL);
 	return context;
 }
@@ -247,9 +250,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 
 static int device_of(const struct dtc_job *job)
 {
-	if (job->user_memory.kind == DTCONV_MEMORY_DEVICE || job->packed_memory.device < 0)
-		return job->user_memory.device;
-	return job->packed_memory.device;
+	return dtc_memory_device_of(&job->user_memory, &job->packed_memory);
 }
 
 static void *owner_of(const struct dtc_job *job)
@@ -362,6 +363,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 	(void)unused;
 	dtc_cuda_specials_unload(context);
+	dtc_cuda_relay_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
@@ -380,9 +382,11 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 {
 	/* First, because it gives the worker work. */
 	dtc_cuda_compiler_close(&cuda->compiler);
-	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next)
+	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next) {
+		dtc_cuda_stages_end(context);
 		if (!atomic_load(&context->lost))
 			dtc_cuda_worker_do(context, close_context, 0);
+	}
 	dtc_cuda_worker_end(cuda);
 	while (cuda->contexts) {
 		struct dtc_cuda_context *context = cuda->contexts;
@@ -391,7 +395,9 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		/* By the device's number: also where the context's handle is no longer believed. */
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
-		pthread_mutex_destroy(&context->staging);
+		pthread_cond_destroy(&context->staging.changed);
+		pthread_mutex_destroy(&context->staging.lock);
+		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
 		pthread_mutex_destroy(&context->lending);
 		dtc_cuda_specials_free(context);

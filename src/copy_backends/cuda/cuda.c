@@ -27,6 +27,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	cuda->context = context;
 	pthread_mutex_init(&cuda->lock, NULL);
 	dtc_gdr_init(&cuda->gdr);
+	dtc_cuda_crew_init(&cuda->crew);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
 	dtc_cuda_compiler_init(&cuda->compiler, context, cuda->driver.version);
@@ -37,6 +38,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 static void destroy(struct dtc_cuda *cuda)
 {
 	dtc_cuda_contexts_close(cuda);
+	dtc_cuda_crew_end(&cuda->crew, cuda->context);
 	dtc_gdr_close(&cuda->gdr);
 	dtc_cuda_ranges_close(cuda->listener);
 	pthread_cond_destroy(&cuda->worker.work);
@@ -70,48 +72,115 @@ static void close_vendor(struct dtconv_context *context)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-/* What the driver is asked, in one call. */
+/*
+ * What the driver is asked first, in one call, whose cost grows with each question: enough for all memory
+ * that belongs to a context, and for the host's.
+ */
 struct answers {
 	CUmemorytype type;
 	int device;
-	CUcontext context;
-	CUdeviceptr device_address;
 	int managed;
-	CUdeviceptr mapping;
-	size_t mapping_bytes;
+	CUcontext context;
 	CUdeviceptr range;
 	size_t range_bytes;
-	int mapped;
-	CUmemoryPool pool;
-	unsigned long long id;
 };
 
-static CUresult ask(const struct dtc_cuda *cuda, const void *address, struct answers *answers)
+/* What is asked besides where an address belongs to no context: it may be a pool's, or mapped. */
+struct mapping {
+	int mapped;
+	CUdeviceptr base;
+	size_t bytes;
+	CUmemoryPool pool;
+};
+
+static CUresult ask(const struct dtc_cuda *cuda, const void *address, unsigned count,
+		    CUpointer_attribute *questions, void **places)
+{
+	return cuda->driver.PointerGetAttributes(count, questions, places,
+						 (CUdeviceptr)(uintptr_t)address);
+}
+
+static CUresult ask_memory(const struct dtc_cuda *cuda, const void *address,
+			   struct answers *answers)
 {
 	CUpointer_attribute questions[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-		CU_POINTER_ATTRIBUTE_CONTEXT,
-		CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,
-		CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+		CU_POINTER_ATTRIBUTE_CONTEXT,
 		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
 		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-		CU_POINTER_ATTRIBUTE_MAPPED,
-		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-		CU_POINTER_ATTRIBUTE_BUFFER_ID,
 	};
-	void *places[] = { &answers->type,          &answers->device,
-			   &answers->context,       &answers->device_address,
-			   &answers->managed,       &answers->mapping,
-			   &answers->mapping_bytes, &answers->range,
-			   &answers->range_bytes,   &answers->mapped,
-			   &answers->pool,          &answers->id };
+	void *places[] = { &answers->type,    &answers->device, &answers->managed,
+			   &answers->context, &answers->range,  &answers->range_bytes };
 
 	*answers = (struct answers){ .device = -1 };
-	return cuda->driver.PointerGetAttributes(DTC_ARRAY_LENGTH(questions), questions, places,
-						 (CUdeviceptr)(uintptr_t)address);
+	return ask(cuda, address, DTC_ARRAY_LENGTH(questions), questions, places);
+}
+
+static CUresult ask_mapping(const struct dtc_cuda *cuda, const void *address,
+			    struct mapping *mapping)
+{
+	CUpointer_attribute questions[] = {
+		CU_POINTER_ATTRIBUTE_MAPPED,
+		CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+	};
+	void *places[] = { &mapping->mapped, &mapping->base, &mapping->bytes,
+			   &mapping->pool };
+
+	*mapping = (struct mapping){ .mapped = 0 };
+	return ask(cuda, address, DTC_ARRAY_LENGTH(questions), questions, places);
+}
+
+uint64_t dtc_cuda_memory_id(const struct dtc_cuda *cuda, uintptr_t address)
+{
+	CUpointer_attribute question = CU_POINTER_ATTRIBUTE_BUFFER_ID;
+	unsigned long long id = 0;
+	void *place = &id;
+
+	return ask(cuda, (const void *)address, 1, &question, &place) ? 0 : id;
+}
+
+/* Where a device addresses registered memory otherwise than the process does. Only some small ones do. */
+static intptr_t ask_shift(const struct dtc_cuda *cuda, const void *address)
+{
+	CUpointer_attribute question = CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+	CUdeviceptr seen = 0;
+	void *place = &seen;
+
+	if (ask(cuda, address, 1, &question, &place) || !seen)
+		return 0;
+	return (intptr_t)(seen - (uintptr_t)address);
+}
+
+/* Asked of the devices once: whether all of them address registered memory as the process does. */
+static bool shares_addresses(struct dtc_cuda *cuda)
+{
+	enum dtc_cuda_answer answer =
+		atomic_load_explicit(&cuda->shares_addresses, memory_order_relaxed);
+	int devices = 0, same = 1;
+
+	if (DTC_LIKELY(answer != DTC_CUDA_UNASKED))
+		return answer == DTC_CUDA_YES;
+	cuda->driver.DeviceGetCount(&devices);
+	for (int i = 0; i < devices && same; i++)
+		if (cuda->driver.DeviceGetAttribute(
+			    &same,
+			    CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+			    i))
+			same = 0;
+	atomic_store_explicit(&cuda->shares_addresses, same ? DTC_CUDA_YES : DTC_CUDA_NO,
+			      memory_order_relaxed);
+	return same;
+}
+
+static void set_shift(struct dtc_cuda *cuda, const void *address,
+		      struct dtc_memory *memory)
+{
+	if (memory->kind == DTCONV_MEMORY_PINNED && !shares_addresses(cuda))
+		memory->shift = ask_shift(cuda, address);
 }
 
 static enum dtconv_memory_kind kind_of(const struct answers *answers)
@@ -127,34 +196,41 @@ static bool holds(CUdeviceptr base, size_t bytes, uintptr_t address)
 }
 
 /*
- * The allocation, or as much of it as is one mapping: a reserved range may be made of several. The
- * mapping alone may be larger than the allocation.
+ * Member by member into what says that memory is the host's: a whole that was put together first would be
+ * copied before its stores are done.
  */
-static void set_range(struct dtc_memory *memory, const struct answers *answers, uintptr_t address)
+static void take_answers(struct dtc_memory *memory, const struct answers *answers,
+			 uintptr_t address)
 {
+	memory->kind = kind_of(answers);
+	memory->device = answers->device;
+	memory->owner = answers->context;
 	if (!holds(answers->range, answers->range_bytes, address))
 		return;
 	memory->base = (uintptr_t)answers->range;
 	memory->end = memory->base + answers->range_bytes;
-	if (!holds(answers->mapping, answers->mapping_bytes, address))
-		return;
-	uintptr_t end = (uintptr_t)answers->mapping + answers->mapping_bytes;
-	memory->base = DTC_MAX(memory->base, (uintptr_t)answers->mapping);
-	memory->end = DTC_MIN(memory->end, end);
 }
 
-/* Reserved for mappings, and without one. */
-static bool is_hole(const struct answers *answers)
+/*
+ * Of a reserved range, as much as is one mapping: it may be made of several. The mapping alone may be larger
+ * than what was allocated.
+ */
+static void cut_range(struct dtc_memory *memory, const struct mapping *mapping,
+		      uintptr_t address)
 {
-	return answers->range_bytes && !answers->mapped;
+	if (memory->base == memory->end || !holds(mapping->base, mapping->bytes, address))
+		return;
+	memory->base = DTC_MAX(memory->base, (uintptr_t)mapping->base);
+	memory->end = DTC_MIN(memory->end, (uintptr_t)mapping->base + mapping->bytes);
 }
 
+/* Reserved addresses have a range, also where nothing is mapped. */
 static bool is_not_ours(CUresult result, const struct answers *answers)
 {
 	if (result)
 		return result == CUDA_ERROR_NOT_INITIALIZED ||
 		       result == CUDA_ERROR_DEINITIALIZED;
-	return !answers->type && !is_hole(answers);
+	return !answers->type && !answers->range_bytes;
 }
 
 /* Each mapping has its own access; memory without any must not meet a kernel. */
@@ -169,33 +245,50 @@ static bool is_denied(const struct dtc_cuda *cuda, const struct dtc_memory *memo
 	       !access;
 }
 
+/*
+ * Memory of no context, or addresses that are reserved and may have nothing behind them. False if it is the
+ * host's after all.
+ */
+static bool look_closer(struct dtc_cuda *cuda, const void *address,
+			const struct answers *answers, struct dtc_memory *memory)
+{
+	struct mapping mapping;
+	CUresult result = ask_mapping(cuda, address, &mapping);
+	bool is_hole = answers->range_bytes && !mapping.mapped;
+
+	if (!result && !answers->type && !is_hole)
+		return false;
+	if (result || is_hole) {
+		memory->kind = DTCONV_MEMORY_UNKNOWN;
+		return true;
+	}
+	take_answers(memory, answers, (uintptr_t)address);
+	memory->mapped = !mapping.pool;
+	memory->denied = is_denied(cuda, memory, address);
+	cut_range(memory, &mapping, (uintptr_t)address);
+	set_shift(cuda, address, memory);
+	return true;
+}
+
 static bool query_memory(struct dtconv_context *context, const void *address,
 			 struct dtc_memory *memory)
 {
-	const struct dtc_cuda *cuda = dtc_cuda_of(context);
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
 	struct answers answers;
 
 	if (!cuda)
 		return false;
-	CUresult result = ask(cuda, address, &answers);
+	CUresult result = ask_memory(cuda, address, &answers);
 	if (is_not_ours(result, &answers))
 		return false;
-	if (result || is_hole(&answers)) {
+	if (result) {
 		memory->kind = DTCONV_MEMORY_UNKNOWN;
 		return true;
 	}
-	*memory = (struct dtc_memory){
-		.kind = kind_of(&answers),
-		.device = answers.device,
-		.owner = answers.context,
-		.shift = answers.device_address ?
-				 (intptr_t)(answers.device_address - (uintptr_t)address) :
-				 0,
-		.mapped = !answers.context && !answers.pool && !answers.managed,
-		.id = answers.id,
-	};
-	memory->denied = is_denied(cuda, memory, address);
-	set_range(memory, &answers, (uintptr_t)address);
+	if (!answers.context && !answers.managed)
+		return look_closer(cuda, address, &answers, memory);
+	take_answers(memory, &answers, (uintptr_t)address);
+	set_shift(cuda, address, memory);
 	return true;
 }
 
@@ -252,7 +345,9 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
 	.lend = dtc_cuda_lend,
+	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
+	.submit_checksum = dtc_cuda_submit_checksum,
 	.describe = describe,
 	.close = close_vendor,
 };

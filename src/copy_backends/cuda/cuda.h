@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the registry knows of this vendor: four ways to move bytes, and whose memory is whose.
+ * What the registry knows of this vendor: five ways to move bytes, and whose memory is whose.
  */
 #ifndef DTC_CUDA_H
 #define DTC_CUDA_H
@@ -11,10 +11,16 @@
 extern const struct dtc_backend_ops dtc_cuda_copy_backend;
 extern const struct dtc_backend_ops dtc_cuda_kernel_backend;
 extern const struct dtc_backend_ops dtc_cuda_staged_backend;
+extern const struct dtc_backend_ops dtc_cuda_relay_backend;
 extern const struct dtc_backend_ops dtc_cuda_bar_backend;
 extern const struct dtc_vendor_ops dtc_cuda_vendor;
 
 /* typed.c */
+const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job);
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);
+
+/* checksum.c */
+int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
+			     struct dtc_event *event);
 
 #endif

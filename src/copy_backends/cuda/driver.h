@@ -51,6 +51,10 @@ struct dtconv_context;
 	X(StreamGetCtx, 9020)              \
 	X(StreamIsCapturing, 10000)        \
 	X(StreamWriteValue64, 11070)       \
+	X(StreamWaitEvent, 3020)           \
+	X(EventCreate, 2000)               \
+	X(EventRecord, 2000)               \
+	X(EventDestroy, 4000)              \
 	X(ThreadExchangeStreamCaptureMode, 10010) \
 	X(ModuleLoadData, 2000)            \
 	X(ModuleGetFunction, 2000)         \

@@ -28,7 +28,7 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_flags *flags = &context->flags;
-	const size_t bytes = DTC_CUDA_FLAGS * sizeof(uint64_t);
+	const size_t bytes = 2 * DTC_CUDA_FLAGS * sizeof(uint64_t);
 	void *words;
 
 	CUresult result = dtc_cuda_pinned_create(context, DTC_CUDA_FLAG_BYTES, &words,
@@ -91,7 +91,7 @@ CUresult dtc_cuda_flag_write(const struct dtc_event *event)
 		CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
-static bool is_written(const struct dtc_event *event)
+bool dtc_cuda_flag_is_written(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
 
@@ -110,6 +110,15 @@ static int check_fault(const struct dtc_event *event)
 		context->cuda->context, DTCONV_ERR_OVERFLOW,
 		"%s: a number in device memory is too large for its narrower form",
 		event->caller);
+}
+
+static void read_answer(struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	event->answer = (uint32_t)atomic_load_explicit(
+		&context->flags.words[2 * DTC_CUDA_FLAGS + event->slot],
+		memory_order_relaxed);
 }
 
 /* The stream's own word for it, for flags that do not come. */
@@ -138,14 +147,16 @@ int dtc_cuda_event_test(struct dtc_event *event)
 {
 	int status = DTCONV_INPROGRESS;
 
-	if (is_written(event)) {
+	if (dtc_cuda_flag_is_written(event)) {
 		status = 0;
 	} else if (now_ns() - event->looked_ns > PATIENCE_NS) {
 		status = ask_stream(event);
 		event->looked_ns = now_ns();
 	}
-	if (!status)
+	if (!status) {
 		status = check_fault(event);
+		read_answer(event);
+	}
 	if (status != DTCONV_INPROGRESS)
 		dtc_cuda_flag_put(event);
 	return status;

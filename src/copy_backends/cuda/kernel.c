@@ -110,7 +110,8 @@ int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, con
 	return dtc_gpu_plan(job, NULL, launch, &parts);
 }
 
-static int plan(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
+int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
+			     struct dtc_gpu_launch *launch)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_job gpu = describe_job(job);
@@ -198,7 +199,7 @@ static int move(struct dtc_cuda_submission *submission)
 	if (is_far(submission))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
 				    "another device's memory is not for kernels");
-	int status = plan(submission, &launch);
+	int status = dtc_cuda_submission_plan(submission, &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
 				    "it has more tiles than a launch takes");

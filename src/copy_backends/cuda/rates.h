@@ -10,11 +10,11 @@
 #include "context.h"
 #include "copy_backends/backend.h"
 
-static inline const struct dtc_tuning *dtc_cuda_tuning(
-	const struct dtc_question *question)
-{
-	return &question->layout->program->context->tuning;
-}
+/*
+ * The figures of the device that would move it. Where the tuning file has some by name, the driver is asked
+ * for a device's name once.
+ */
+const struct dtc_tuning *dtc_cuda_tuning(const struct dtc_question *question);
 
 /*
  * The processor's stores and loads through the BAR: guesses, as no machine that maps device memory has been
@@ -47,6 +47,12 @@ double dtc_cuda_launch_ns(const struct dtc_question *question);
 /* The driver's copies of one run each, and of rows of that many bytes. */
 double dtc_cuda_copy_rate(const struct dtc_question *question);
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes);
+
+/* The two hops through pinned pieces. */
+double dtc_cuda_staged_ns(const struct dtc_question *question);
+
+/* What a job of that shape waits for a piece of so many bytes before the bus moves anything, or after. */
+double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes);
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 

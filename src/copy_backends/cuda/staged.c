@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moving between a device and host memory that the device does not see, in two hops: the device's, from or
- * to a pinned stage, and the processor's.
+ * to a pinned stage, and the processors'.
  */
 #include "config.h"
 
 #include "cuda.h"
 
-#include <string.h>
-
+#include "base.h"
 #include "rates.h"
 #include "stages.h"
 #include "submit.h"
@@ -28,10 +27,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
-
-	return dtc_cuda_launch_ns(question) + (double)tuning->device_wake_ns +
-	       (double)question->bytes / (double)tuning->device_staged_rate;
+	return dtc_cuda_staged_ns(question);
 }
 
 /* ---- two hops -------------------------------------------------------------------------- */
@@ -40,7 +36,6 @@ struct staged {
 	struct dtc_cuda_pieces pieces;
 	const struct dtc_job *job;
 	bool user_on_device;
-	bool device_first;
 	uint64_t piece_bytes;
 };
 
@@ -77,46 +72,54 @@ static int device_hop(const struct staged *staged, const struct piece *piece,
 	return dtc_cuda_copy_row(&hop, piece->stage, event);
 }
 
-static void copy_packed(const struct staged *staged, const struct piece *piece)
+static int device(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
+{
+	const struct staged *staged = (const struct staged *)pieces;
+	const struct piece piece = piece_at(staged, number);
+
+	return device_hop(staged, &piece, event);
+}
+
+static void copy_packed(const struct staged *staged, const struct piece *piece, uint32_t part)
 {
 	char *packed = staged->job->packed + piece->offset;
+	bool pack = staged->job->direction == DTC_PACK;
 
-	if (staged->job->direction == DTC_PACK)
-		memcpy(packed, piece->stage, (size_t)piece->bytes);
-	else
-		memcpy(piece->stage, packed, (size_t)piece->bytes);
+	dtc_cuda_stage_copy(&staged->pieces, pack ? packed : piece->stage,
+			    pack ? piece->stage : packed, piece->bytes, part);
 }
 
-/* The processor's hop: between a stage and packed memory, or the user's blocks and a stage. */
-static int host_hop(const struct staged *staged, const struct piece *piece)
+/* The user's blocks in a part of a piece. The job's cursor stays where the job begins. */
+static void move_blocks(const struct staged *staged, const struct piece *piece, uint32_t part)
 {
+	uint64_t begin = dtc_cuda_stage_cut(piece->bytes, part);
+	uint64_t end = dtc_cuda_stage_cut(piece->bytes, part + 1);
 	struct dtc_job hop = *staged->job;
+	struct dtc_cursor cursor;
 	struct dtc_event none;
 
-	if (staged->user_on_device) {
-		copy_packed(staged, piece);
-		return 0;
-	}
-	hop.packed = piece->stage;
-	hop.bytes = hop.move_bytes = piece->bytes;
-	return dtc_host_backend.submit(&hop, &none);
+	if (begin == end)
+		return;
+	dtc_cursor_copy(&cursor, staged->job->cursor);
+	dtc_cursor_seek(&cursor, cursor.position + piece->offset + begin);
+	hop.cursor = &cursor;
+	hop.packed = piece->stage + begin;
+	hop.bytes = end - begin;
+	int status = dtc_host_backend.submit(&hop, &none);
+	assert(!status); /* between host memories nothing can fail */
+	(void)status;
 }
 
-static int begin(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
-{
-	const struct staged *staged = (const struct staged *)pieces;
-	const struct piece piece = piece_at(staged, number);
-	int status = staged->device_first ? 0 : host_hop(staged, &piece);
-
-	return status ? status : device_hop(staged, &piece, event);
-}
-
-static int finish(struct dtc_cuda_pieces *pieces, uint64_t number)
+/* The processors' hop: between a stage and packed memory, or the user's blocks and a stage. */
+static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t part)
 {
 	const struct staged *staged = (const struct staged *)pieces;
 	const struct piece piece = piece_at(staged, number);
 
-	return staged->device_first ? host_hop(staged, &piece) : 0;
+	if (staged->user_on_device)
+		copy_packed(staged, &piece, part);
+	else
+		move_blocks(staged, &piece, part);
 }
 
 /* ---- submitting ------------------------------------------------------------------------ */
@@ -124,27 +127,61 @@ static int finish(struct dtc_cuda_pieces *pieces, uint64_t number)
 /* Small enough that a few pieces overlap, large enough that the hops' fixed costs do not show. */
 static uint64_t choose_piece(uint64_t bytes)
 {
+	const uint64_t least = UINT64_C(64) << 10, few = UINT64_C(256) << 10;
 	uint64_t piece = bytes / DTC_CUDA_STAGES;
 
-	piece = piece < 65536 ? 65536 : (piece + 127) / 128 * 128;
-	return DTC_MIN(piece, DTC_CUDA_STAGE_BYTES);
+	if (piece < few)
+		piece = DTC_MIN(DTC_MAX(bytes / 2, least), few);
+	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGE_BYTES);
+}
+
+static struct staged describe(const struct dtc_job *job)
+{
+	bool user_on_device = dtc_memory_is_device_seen(&job->user_memory);
+	uint64_t piece_bytes = choose_piece(job->bytes);
+
+	return (struct staged){ .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
+					    .bytes = job->bytes,
+					    .device_first = (job->direction == DTC_PACK) ==
+							    user_on_device,
+					    .device = device,
+					    .host = host },
+				.job = job,
+				.user_on_device = user_on_device,
+				.piece_bytes = piece_bytes };
+}
+
+/* A started job, whose cursor moves on while the caller has its own again. */
+struct kept {
+	struct staged staged;
+	struct dtc_job job;
+	struct dtc_cursor cursor;
+};
+
+_Static_assert(sizeof(struct kept) <= DTC_CUDA_STAGES_ROOM, "too long");
+
+static struct dtc_cuda_pieces *keep(void *room, const struct dtc_job *job)
+{
+	struct kept *kept = room;
+
+	kept->job = *job;
+	dtc_cursor_copy(&kept->cursor, job->cursor);
+	kept->job.cursor = &kept->cursor;
+	kept->staged = describe(&kept->job);
+	return &kept->staged.pieces;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	bool user_on_device = dtc_memory_is_device_seen(&job->user_memory);
-	uint64_t piece_bytes = choose_piece(job->bytes);
-	struct staged staged = { .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
-					     .begin = begin,
-					     .finish = finish },
-				 .job = job,
-				 .user_on_device = user_on_device,
-				 .device_first = (job->direction == DTC_PACK) ==
-						 user_on_device,
-				 .piece_bytes = piece_bytes };
+	struct staged staged = describe(job);
+	uint64_t start = job->cursor->position;
 
 	event->backend = NULL;
-	return dtc_cuda_stages_move(job, &staged.pieces);
+	int status = job->started ? dtc_cuda_stages_start(job, event, &staged.pieces, keep)
+				  : dtc_cuda_stages_move(job, &staged.pieces);
+	if (!status)
+		dtc_cursor_seek(job->cursor, start + job->bytes);
+	return status;
 }
 
 const struct dtc_backend_ops dtc_cuda_staged_backend = {
@@ -153,5 +190,5 @@ const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,
-	.test = dtc_cuda_event_test,
+	.test = dtc_cuda_stages_test,
 };

@@ -16,18 +16,23 @@
 #include "base.h"
 #include "context.h"
 #include "copy_backends/cuda/compiler.h"
+#include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/relay.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
 
-/* Jobs in flight in one device context. */
-#define DTC_CUDA_FLAGS 512
-#define DTC_CUDA_FLAG_BYTES (2 * DTC_CUDA_FLAGS * sizeof(uint64_t))
+/*
+ * Jobs in flight in one device context, by which host and device memory is set aside: 32 bytes each. A job
+ * takes the lowest place, so that many places cost nothing where there are few jobs.
+ */
+#define DTC_CUDA_FLAGS      8192
+#define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
-#define DTC_CUDA_STAGES 4
+#define DTC_CUDA_STAGES 8
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
 /* Memory that is lent to copies inside a device: it stays in the device's cache. */
@@ -37,14 +42,30 @@ struct dtc_cuda;
 
 /*
  * Words of pinned memory that the device writes when a job is done. Behind them are as many for
- * faults: the same value there says that a number was too large for its narrower form.
+ * faults: the same value there says that a number was too large for its narrower form; and behind those as
+ * many for checksums.
  */
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */
-	CUdeviceptr counters;    /* one a slot: thread blocks that have finished */
+	CUdeviceptr
+		counters; /* one a slot: thread blocks that have finished; then as many for checksums */
 	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
+};
+
+/* Who has the pinned pieces, and the thread that goes on with started jobs. */
+struct dtc_cuda_staging {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool taken;  /* by a job */
+	bool handed; /* to the thread, which has not begun it */
+	bool running;
+	bool ending;
+	pthread_t thread;
+	struct dtc_cuda_started *started; /* NULL until the first one */
+	int outcomes[DTC_CUDA_FLAGS];     /* of started jobs, by their slots */
+	char sentence[DTC_ERROR_TEXT_MAX]; /* of the last one that failed */
 };
 
 struct dtc_cuda_context {
@@ -62,10 +83,11 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
-	pthread_mutex_t staging; /* held by the job that uses the pieces */
+	struct dtc_cuda_staging staging;
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	struct dtc_cuda_relay relay;
 	pthread_mutex_t lending;   /* held by who has the loan */
 	CUdeviceptr loan;          /* 0 until first used */
 	struct dtc_cuda_special
@@ -90,6 +112,11 @@ struct dtc_cuda_worker {
 	struct dtc_cuda_chore *first, **last;
 };
 
+/* Devices whose figures are remembered; those of more are all devices'. */
+#define DTC_CUDA_DEVICES 64
+
+enum dtc_cuda_answer { DTC_CUDA_UNASKED, DTC_CUDA_NO, DTC_CUDA_YES };
+
 struct dtc_cuda {
 	struct dtconv_context *context;
 	struct dtc_cuda_driver driver;
@@ -98,13 +125,23 @@ struct dtc_cuda {
 	struct dtc_cuda_worker worker;
 	struct dtc_cuda_compiler compiler;
 	struct dtc_gdr gdr;
+	struct dtc_cuda_crew crew;
 	void *listener; /* to ranges, or NULL */
+	/* Whether all devices address registered memory as the process does. */
+	_Atomic enum dtc_cuda_answer shares_addresses;
+	/* By ordinal, what the tuning file says of the device; NULL until its name was asked for. */
+	const struct dtc_tuning *_Atomic tunings[DTC_CUDA_DEVICES];
 };
 
 static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
 {
 	return atomic_load_explicit(&context->devices.cuda, memory_order_acquire);
 }
+
+/* ---- cuda.c: memory ---------------------------------------------------------------------- */
+
+/* Of the allocation, or mapping, that an address lies in; never used again. 0: the driver does not say. */
+uint64_t dtc_cuda_memory_id(const struct dtc_cuda *cuda, uintptr_t address);
 
 /* ---- contexts.c: device contexts ------------------------------------------------------- */
 
@@ -171,6 +208,8 @@ void dtc_cuda_flag_put(struct dtc_event *event);
 
 /* Have the stream write the event's flag after all that it has been given. */
 CUresult dtc_cuda_flag_write(const struct dtc_event *event);
+
+bool dtc_cuda_flag_is_written(const struct dtc_event *event);
 
 int dtc_cuda_event_test(struct dtc_event *event);
 int dtc_cuda_event_wait(struct dtc_event *event);

@@ -128,6 +128,12 @@ static void drain(struct dtc_cuda_submission *submission)
 		dtc_cuda_flag_put(event);
 }
 
+void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)
+{
+	drain(submission);
+	leave(submission);
+}
+
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag)
 {

@@ -31,6 +31,9 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag);
 
+/* The work has failed half-way, for a reason that has its sentence: the rest as in end. */
+void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission);
+
 /* Nothing has been handed to the stream: give the flag back. */
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 
@@ -60,6 +63,10 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
  */
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
 		  struct dtc_gpu_launch *launch);
+
+/* Plan a submission's job as one launch, whatever its parts. UNSUPPORTED as above. */
+int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
+			     struct dtc_gpu_launch *launch);
 
 /* Launch a kernel; with @flag it writes the submission's flag when it is done. */
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,

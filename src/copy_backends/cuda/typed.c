@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Typed jobs by kernels. Packed memory that the device does not see is reached through the pinned
- * pieces, of whole units each; that blocks, because the processor's half has nobody else to do it.
+ * pieces, of whole units each; that blocks, because the processors' half has nobody else to do it.
  */
 #include "config.h"
 
 #include "copy_backends/typed.h"
-
-#include <string.h>
 
 #include "context.h"
 #include "cuda.h"
@@ -74,6 +72,13 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		typed->job.caller);
 }
 
+/* Whether kernels may not touch a side. */
+static bool is_far(const struct dtc_cuda_submission *submission)
+{
+	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
+	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+}
+
 static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *event)
 {
 	struct dtc_cuda_submission submission;
@@ -83,7 +88,8 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 					       &typed->job, event);
 	if (status)
 		return status;
-	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire))
+	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire) ||
+	    is_far(&submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)
 		status = refuse_capture(typed, &submission);
@@ -125,24 +131,23 @@ static char *packed_of(const struct staged *staged, const struct dtc_typed_job *
 	return staged->job->job.packed + (piece->begin.wire - staged->job->begin.wire);
 }
 
-static int begin(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
+static int device(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
 {
 	const struct staged *staged = (const struct staged *)pieces;
 	const struct dtc_typed_job piece = piece_at(staged, number);
 
-	if (piece.job.direction == DTC_UNPACK)
-		memcpy(piece.job.packed, packed_of(staged, &piece), (size_t)piece.job.bytes);
 	return launch_units(&piece, event);
 }
 
-static int finish(struct dtc_cuda_pieces *pieces, uint64_t number)
+static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t part)
 {
 	const struct staged *staged = (const struct staged *)pieces;
 	const struct dtc_typed_job piece = piece_at(staged, number);
+	char *packed = packed_of(staged, &piece);
+	bool pack = piece.job.direction == DTC_PACK;
 
-	if (piece.job.direction == DTC_PACK)
-		memcpy(packed_of(staged, &piece), piece.job.packed, (size_t)piece.job.bytes);
-	return 0;
+	dtc_cuda_stage_copy(pieces, pack ? packed : piece.job.packed,
+			    pack ? piece.job.packed : packed, piece.job.bytes, part);
 }
 
 /* Small enough that a few pieces overlap; whole words of packed memory where units are small. */
@@ -160,8 +165,10 @@ static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *even
 	struct staged staged = {
 		.pieces = { .count = dtc_divide_up(job->end.unit - job->begin.unit,
 						    piece_units),
-			    .begin = begin,
-			    .finish = finish },
+			    .bytes = job->job.bytes,
+			    .device_first = job->job.direction == DTC_PACK,
+			    .device = device,
+			    .host = host },
 		.job = job,
 		.piece_units = piece_units
 	};
@@ -170,9 +177,19 @@ static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *even
 	return dtc_cuda_stages_move(&job->job, &staged.pieces);
 }
 
+static bool is_staged(const struct dtc_job *job)
+{
+	return job->packed_memory.kind == DTCONV_MEMORY_HOST;
+}
+
+const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job)
+{
+	return is_staged(job) ? &dtc_cuda_staged_backend : &dtc_cuda_kernel_backend;
+}
+
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event)
 {
-	if (job->job.packed_memory.kind == DTCONV_MEMORY_HOST)
+	if (is_staged(&job->job))
 		return submit_staged(job, event);
 	return launch_units(job, event);
 }

@@ -113,10 +113,7 @@ static bool map_window(const struct dtc_gdr *gdr, struct dtc_cuda_window *window
 static bool is_still_there(const struct dtc_cuda_context *context,
 			   const struct dtc_cuda_window *window)
 {
-	struct dtc_memory memory;
-
-	dtc_memory_query(context->cuda->context, (const void *)window->first, &memory);
-	return memory.id == window->id;
+	return dtc_cuda_memory_id(context->cuda, window->first) == window->id;
 }
 
 /*
@@ -231,12 +228,12 @@ static struct dtc_cuda_window *choose_place(struct dtc_cuda_windows *windows,
 
 /* A window lies in one allocation or mapping, and begins where all do that meet it there. */
 static void aim_window(struct dtc_cuda_window *window, const struct dtc_memory *memory,
-		       uintptr_t address)
+		       uint64_t id, uintptr_t address)
 {
 	uintptr_t first = address / DTC_CUDA_WINDOW_BYTES * DTC_CUDA_WINDOW_BYTES;
 
 	window->state = DTC_CUDA_WINDOW_SEEN;
-	window->id = memory->id;
+	window->id = id;
 	window->first = DTC_MAX(first, memory->base);
 	window->bytes =
 		DTC_MIN(first + DTC_CUDA_WINDOW_BYTES, memory->end) - window->first;
@@ -251,16 +248,16 @@ static bool is_worth_retrying(const struct dtc_cuda_windows *windows,
 }
 
 void dtc_cuda_window_want(struct dtc_cuda_context *context,
-			  const struct dtc_memory *memory, uintptr_t address)
+			  const struct dtc_memory *memory, uint64_t id, uintptr_t address)
 {
 	struct dtc_cuda_windows *windows = &context->windows;
-	struct dtc_cuda_window *window = window_at(windows, memory->id, address);
+	struct dtc_cuda_window *window = window_at(windows, id, address);
 
 	if (!window || is_worth_retrying(windows, window)) {
 		window = window ? window : choose_place(windows, address);
 		if (!window)
 			return;
-		aim_window(window, memory, address);
+		aim_window(window, memory, id, address);
 	}
 	if (window->state != DTC_CUDA_WINDOW_SEEN)
 		return;

@@ -72,8 +72,9 @@ void dtc_cuda_windows_leave(struct dtc_cuda_windows *windows);
 char *dtc_cuda_window_find(struct dtc_cuda_windows *windows, uint64_t id,
 			   uintptr_t address, size_t *bytes);
 
-/* Say that a window at @address, in @memory, would have been used; in time there may be one. */
+/* Say that a window at @address, in @memory of that id, would have been used; in time there may be one. */
 void dtc_cuda_window_want(struct dtc_cuda_context *context,
-			  const struct dtc_memory *memory, uintptr_t address);
+			  const struct dtc_memory *memory, uint64_t id,
+			  uintptr_t address);
 
 #endif

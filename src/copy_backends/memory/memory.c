@@ -98,6 +98,14 @@ bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *
 	return false;
 }
 
+static void tell(const struct dtc_memory *memory, struct dtconv_memory_attr *attr)
+{
+	attr->kind = memory->kind;
+	attr->device = memory->device;
+	attr->base = (void *)memory->base;
+	attr->length = memory->end - memory->base;
+}
+
 int dtconv_memory_query(struct dtconv_context *context, const void *address,
 			struct dtconv_memory_attr *attr)
 {
@@ -114,11 +122,13 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
 				"%s: at address (argument 2) %p nothing is mapped, or the driver does not say",
 				__func__, address);
-	struct dtconv_memory_attr all = { .struct_size = attr->struct_size,
-					  .kind = memory.kind,
-					  .device = memory.device,
-					  .base = (void *)memory.base,
-					  .length = memory.end - memory.base };
-	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
+	if (DTC_UNLIKELY(attr->struct_size < sizeof(*attr))) {
+		struct dtconv_memory_attr all = { .struct_size = attr->struct_size };
+
+		tell(&memory, &all);
+		memcpy(attr, &all, all.struct_size);
+		return 0;
+	}
+	tell(&memory, attr);
 	return 0;
 }

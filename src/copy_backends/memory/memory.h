@@ -21,7 +21,7 @@ struct dtc_memory {
 	intptr_t shift;      /* from an address of the process to the device's */
 	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
 	bool denied;         /* mapped, and not even for its own device */
-	uint64_t id;         /* of the one allocation, never used again; 0: nobody knows */
+	bool several;        /* the range is of allocations that follow each other */
 };
 
 static inline struct dtc_memory dtc_memory_host(void)
@@ -32,6 +32,15 @@ static inline struct dtc_memory dtc_memory_host(void)
 static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
 {
 	return memory->kind >= DTCONV_MEMORY_PINNED;
+}
+
+/* The device that moves between memory of two kinds, or -1. */
+static inline int dtc_memory_device_of(const struct dtc_memory *user,
+				       const struct dtc_memory *packed)
+{
+	if (user->kind == DTCONV_MEMORY_DEVICE || packed->device < 0)
+		return user->device;
+	return packed->device;
 }
 
 /* Whether [low, high) is known to lie in the one allocation. */

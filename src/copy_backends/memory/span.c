@@ -36,7 +36,7 @@ uint64_t dtc_span_row(struct dtconv_context *context, const char *start, uint64_
 			break;
 		reached = next.end;
 		memory->end = reached;
-		memory->id = 0; /* they are several */
+		memory->several = true;
 	}
 	if (memory->kind == DTCONV_MEMORY_HOST || reached >= end || reached <= first)
 		return bytes;

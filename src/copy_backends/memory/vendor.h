@@ -8,7 +8,9 @@
 
 #include "copy_backends/memory/memory.h"
 
+struct dtc_backend_ops;
 struct dtc_event;
+struct dtc_job;
 struct dtc_text;
 struct dtc_typed_job;
 
@@ -24,8 +26,13 @@ struct dtc_vendor_ops {
 	/* See dtc_memory_borrow. */
 	bool (*lend)(struct dtconv_context *context, const struct dtc_memory *near,
 		     struct dtc_loan *loan);
+	/* The backend that typed jobs like that are counted to, and forbidden with. */
+	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
 	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */
 	int (*submit_typed)(const struct dtc_typed_job *job, struct dtc_event *event);
+	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
+	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
+			       struct dtc_event *event);
 	/* Tell a user what was found. */
 	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
 	/* Give back what the vendor keeps for the context. No job is in flight. */

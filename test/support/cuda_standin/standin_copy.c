@@ -368,58 +368,6 @@ STREAM_ENTRY(cuMemcpy3DAsync_v2, _ptsz, 0, (const CUDA_MEMCPY3D *copy, CUstream 
 	return copy_3d(copy, false, stream);
 }
 
-/* ---- Batches ---- */
-
-/* Each entry of attrs says in attrsIdxs with which copy it begins. */
-static bool lawful_attributes(const CUmemcpyAttributes *attributes, const size_t *first,
-			      size_t attribute_count, size_t count)
-{
-	if (!attributes || !first || !attribute_count || attribute_count > count ||
-	    first[0])
-		return false;
-	for (size_t i = 0; i < attribute_count; i++) {
-		if (first[i] >= count || (i && first[i] <= first[i - 1]))
-			return false;
-		if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
-		    attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY)
-			return false;
-	}
-	return true;
-}
-
-static CUresult check_batch(const CUdeviceptr *targets, const CUdeviceptr *sources,
-			    const size_t *sizes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!sizes[i] || !standin_reachable(targets[i], sizes[i], false) ||
-		    !standin_reachable(sources[i], sizes[i], false))
-			return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
-}
-
-/* The copies of a batch have no order, so they go from the last to the first. */
-STREAM_ENTRY(cuMemcpyBatchAsync_v2, _ptsz, 0,
-	     (CUdeviceptr * targets, CUdeviceptr *sources, size_t *sizes, size_t count,
-	      CUmemcpyAttributes *attributes, size_t *first, size_t attribute_count,
-	      CUstream handle),
-	     (targets, sources, sizes, count, attributes, first, attribute_count, handle))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (result)
-		return result;
-	if (stream->is_legacy || !targets || !sources || !sizes || !count ||
-	    !lawful_attributes(attributes, first, attribute_count, count))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (stream->capture)
-		return standin_capture_refuse(stream);
-	result = check_batch(targets, sources, sizes, count);
-	for (size_t i = count; result == CUDA_SUCCESS && i-- > 0;)
-		result = submit_row(targets[i], sources[i], sizes[i], ANY_WAY, false,
-				    handle);
-	return result;
-}
-
 /* ---- Fills ---- */
 
 static CUresult submit_fill(const struct fill *fill, bool waits, CUstream handle)

@@ -157,7 +157,6 @@ static const struct known table[] = {
 	STREAM(cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2, _ptsz),
 	STREAM(cuMemcpy3D, 3020, cuMemcpy3D_v2, _ptds),
 	STREAM(cuMemcpy3DAsync, 3020, cuMemcpy3DAsync_v2, _ptsz),
-	STREAM(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2, _ptsz),
 	STREAM(cuMemsetD8, 3020, cuMemsetD8_v2, _ptds),
 	STREAM(cuMemsetD8Async, 3020, cuMemsetD8Async, _ptsz),
 	STREAM(cuMemsetD16, 3020, cuMemsetD16_v2, _ptds),

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the library's planner wants to know of a device, measured from outside: by jobs that one copy backend
+ * is made to do. Knows no vendor's types, so that builds without CUDA have it too.
+ */
+#ifndef BENCH_GPU_FIGURES_H
+#define BENCH_GPU_FIGURES_H
+
+#include <stddef.h>
+
+/* The names are the thresholds' of `dtconv info`, without device_. */
+struct gpu_figures {
+	char name[96];     /* of the device */
+	char problem[200]; /* why the rest is not there; empty: it is */
+	double wake_ns, launch_ns, copy_ns;
+	double rate, bus_rate, pageable_rate, staged_rate; /* bytes a nanosecond */
+};
+
+/* How far the measuring of a device has come: 0 to 1. */
+typedef void (*gpu_progress_fn)(const char *name, double part);
+
+/*
+ * Measure the devices, of those with one name the first; about a second each. Answers how many there are in
+ * `list`, at most `room`; or -1, with the sentence in `why`, where there is none.
+ */
+int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn show,
+			char *why, size_t why_room);
+
+#endif

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""PyTorch as an engine of dtconv bench --gpu: copies of an as_strided tensor, timed by itself.
+
+Speaks lines on standard input and output. At once: "ready VERSION" or "absent REASON". Then, for each
+line: "prepare BLOCK PITCH COUNT" (bytes), answered by "ok" or "failed REASON"; "run OP CLOCK WARM
+CALLS" (pack or unpack, wall or device), answered by "ns TOTAL" or "failed REASON". Ends with its input.
+"""
+import sys
+import time
+
+
+def element_of(torch, block, pitch):
+    """The widest type that both are multiples of: what an application would have."""
+    for dtype, size in ((torch.float64, 8), (torch.float32, 4), (torch.float16, 2)):
+        if block % size == 0 and pitch % size == 0:
+            return dtype, size
+    return torch.uint8, 1
+
+
+class Row:
+    """Strided blocks in device memory, and as many bytes behind each other."""
+
+    def __init__(self, torch, block, pitch, count):
+        dtype, size = element_of(torch, block, pitch)
+        self.torch = torch
+        self.memory = torch.randint(0, 256, (count * pitch,), dtype=torch.uint8, device="cuda")
+        self.user = self.memory.view(dtype).as_strided((count, block // size), (pitch // size, 1))
+        self.packed = torch.zeros((count, block // size), dtype=dtype, device="cuda")
+        self.bytes = self.memory.as_strided((count, block), (pitch, 1))
+        self.verify(count, block)
+
+    def verify(self, count, block):
+        once = self.packed.view(self.torch.uint8).reshape(count, block)
+        self.move("pack")
+        if not self.torch.equal(once, self.bytes):
+            raise RuntimeError("what copy_ packed is wrong")
+        once.bitwise_xor_(255)
+        self.move("unpack")
+        if not self.torch.equal(once, self.bytes):
+            raise RuntimeError("what copy_ unpacked is wrong")
+
+    def move(self, op):
+        if op == "pack":
+            self.packed.copy_(self.user)
+        else:
+            self.user.copy_(self.packed)
+
+    def by_wall(self, op, calls):
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            self.move(op)
+            self.torch.cuda.synchronize()
+        return time.perf_counter_ns() - start
+
+    def by_device(self, op, calls):
+        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        total = 0.0
+        for _ in range(calls):
+            begin.record()
+            self.move(op)
+            end.record()
+            end.synchronize()
+            total += begin.elapsed_time(end) * 1e6
+        return total
+
+    def run(self, op, clock, warm, calls):
+        for _ in range(warm):
+            self.move(op)
+        self.torch.cuda.synchronize()
+        return self.by_wall(op, calls) if clock == "wall" else self.by_device(op, calls)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def serve(torch):
+    row = None
+    for line in sys.stdin:
+        words = line.split()
+        try:
+            if words[0] == "prepare":
+                row = None
+                row = Row(torch, *(int(word) for word in words[1:]))
+                say("ok")
+            else:
+                say(f"ns {row.run(words[1], words[2], int(words[3]), int(words[4])):.0f}")
+        except Exception as error:  # pylint: disable=broad-except
+            say("failed " + " ".join(str(error).split())[:120])
+
+
+def main():
+    try:
+        import torch  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        say(f"absent {error}")
+        return
+    if not torch.cuda.is_available():
+        say("absent PyTorch finds no CUDA device")
+        return
+    say(f"ready {torch.__version__}")
+    serve(torch)
+
+
+if __name__ == "__main__":
+    main()

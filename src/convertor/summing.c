@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where packed bytes lie decides who computes their checksum.
+ */
+#include "config.h"
+
+#include "summing.h"
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/checksum.h"
+#include "kernels/gpu_checksum.h"
+#include "log.h"
+
+/* Bytes that the processor cannot reach and no kernel sums up come to it in pieces of so many. */
+#define BOUNCE_BYTES 65536
+
+void dtc_summing_finish(struct dtc_summing *summing)
+{
+	if (summing->bytes)
+		dtc_checksum_add_remainder(summing->checksum, summing->position,
+					   dtc_gpu_checksum_of(summing->packed,
+							       summing->bytes,
+							       summing->event.answer),
+					   summing->bytes);
+	summing->bytes = 0;
+}
+
+void dtc_summing_undo(struct dtc_summing *summing)
+{
+	(void)dtc_device_wait(&summing->event);
+	summing->bytes = 0;
+	if (summing->checksum)
+		*summing->checksum = summing->before;
+}
+
+static int finish_span(struct dtc_summing *summing)
+{
+	int status = dtc_device_wait(&summing->event);
+
+	if (!status)
+		dtc_summing_finish(summing);
+	return status;
+}
+
+static int sum_pieces(struct dtc_summing *summing, const struct dtc_move *move,
+		      char *packed, uint64_t position, uint64_t bytes)
+{
+	size_t room = (size_t)DTC_MIN(bytes, (uint64_t)BOUNCE_BYTES), piece;
+	char *buffer = dtc_alloc(move->context, room);
+	int status = 0;
+
+	if (!buffer)
+		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for %zu bytes",
+				move->caller, room);
+	for (uint64_t done = 0; done < bytes && !status; done += piece) {
+		piece = (size_t)DTC_MIN(bytes - done, (uint64_t)room);
+		status = dtc_device_copy_row(move, DTC_UNPACK, packed + done, buffer,
+					     piece);
+		if (!status)
+			dtc_checksum_add(summing->checksum, position + done, buffer,
+					 piece);
+	}
+	dtc_free(move->context, buffer);
+	return status;
+}
+
+static int sum_by_processor(struct dtc_summing *summing, const struct dtc_move *move,
+			    const struct dtc_job *job, uint64_t position,
+			    struct dtc_event *moving)
+{
+	int status = dtc_device_wait(moving);
+
+	if (status)
+		return status;
+	if (job->packed_memory.kind != DTCONV_MEMORY_HOST)
+		return sum_pieces(summing, move, job->packed, position, job->bytes);
+	dtc_checksum_add(summing->checksum, position, job->packed, (size_t)job->bytes);
+	return 0;
+}
+
+static int sum_span(struct dtc_summing *summing, const struct dtc_move *move,
+		    const struct dtc_job *job, uint64_t position,
+		    struct dtc_event *moving)
+{
+	int status = DTCONV_ERR_LIMIT;
+
+	if (job->packed_memory.kind != DTCONV_MEMORY_HOST)
+		status = dtc_checksum_submit(job, moving, &summing->event);
+	if (status == DTCONV_ERR_LIMIT)
+		return sum_by_processor(summing, move, job, position, moving);
+	summing->position = position;
+	summing->packed =
+		(uint64_t)(uintptr_t)job->packed + (uint64_t)job->packed_memory.shift;
+	summing->bytes = status ? 0 : job->bytes;
+	return status;
+}
+
+static struct dtc_job describe(const struct dtc_move *move, char *packed, size_t bytes)
+{
+	struct dtc_job job = { .cursor = move->cursor,
+			       .user = packed,
+			       .packed = packed,
+			       .move_bytes = bytes,
+			       .direction = move->direction,
+			       .context = move->context,
+			       .on_stream = move->placement.on_stream,
+			       .stream = move->placement.stream,
+			       .caller = move->caller };
+
+	job.bytes = dtc_device_find_packed(move, packed, bytes, &job.packed_memory);
+	job.user_memory = job.packed_memory;
+	return job;
+}
+
+int dtc_summing_start(struct dtc_summing *summing, const struct dtc_move *move,
+		      char *packed, uint64_t position, size_t bytes,
+		      struct dtc_event *moving)
+{
+	int status = 0;
+
+	for (size_t done = 0; done < bytes && !status;) {
+		const struct dtc_job job = describe(move, packed + done, bytes - done);
+
+		status = finish_span(summing);
+		if (!status)
+			status = dtc_device_check(&job);
+		if (!status)
+			status = sum_span(summing, move, &job, position + done, moving);
+		done += (size_t)job.bytes;
+	}
+	return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checksums of packed bytes that may lie in a device's memory: a device computes those that it sees, in the
+ * order of the move and without waiting; the processor those in its own memory.
+ */
+#ifndef DTC_SUMMING_H
+#define DTC_SUMMING_H
+
+#include "convertor/checksum.h"
+#include "convertor/device.h"
+
+/* A checksum under way. Without an event: what there was has been taken in. */
+struct dtc_summing {
+	struct dtc_checksum *checksum; /* NULL: none is asked for */
+	struct dtc_checksum before;    /* as it was, should the move fail */
+	struct dtc_event event;
+	uint64_t position;
+	uint64_t packed; /* device's address */
+	uint64_t bytes;
+};
+
+/*
+ * Start the checksum of @bytes bytes at @packed, which stand at @position of the stream, behind @moving. All
+ * but the last kind of memory is waited for, and ordinary host memory, for which @moving is too.
+ */
+int dtc_summing_start(struct dtc_summing *summing, const struct dtc_move *move,
+		      char *packed, uint64_t position, size_t bytes,
+		      struct dtc_event *moving);
+
+/* The event has ended well: take its answer in. */
+void dtc_summing_finish(struct dtc_summing *summing);
+
+/* The move has failed: as it was before, once nothing is in flight. */
+void dtc_summing_undo(struct dtc_summing *summing);
+
+#endif

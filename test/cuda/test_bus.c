@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long jobs over the bus: in pinned pieces, which several threads copy, and in pieces of device memory,
+ * which the copy engine moves. All bytes arrive, nobody waits for who need not be waited for, and threads
+ * are started when they are said to be.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+/* ---- jobs ------------------------------------------------------------------------------ */
+
+/* One instance of a type in an arena, its packed stream in another, and what both must hold. */
+struct job {
+	struct dtconv_type *type;
+	CUcontext device; /* current where it was opened */
+	struct arena user, packed;
+	size_t span, bytes;
+	unsigned char *memory; /* of the user's side */
+	unsigned char *stream; /* that memory packed */
+	unsigned char *got;
+};
+
+static void fill(unsigned char *bytes, size_t count, uint64_t seed)
+{
+	for (size_t i = 0; i < count; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		bytes[i] = (unsigned char)(seed >> 56);
+	}
+}
+
+static void open_in(struct dtconv_context *context, struct job *job, const char *text,
+		    enum arena_kind user, enum arena_kind packed)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	size_t moved;
+
+	gpu_must(gpu.CtxGetCurrent(&job->device), "cuCtxGetCurrent");
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &job->type), 0);
+	ck_assert_int_eq(dtconv_type_commit(job->type), 0);
+	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	job->bytes = attr.size;
+	job->span = (size_t)attr.true_extent;
+	job->memory = malloc(job->span);
+	job->stream = malloc(job->bytes);
+	job->got = malloc(job->span);
+	fill(job->memory, job->span, 1);
+	ck_assert_int_eq(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes,
+				     &moved),
+			 0);
+	arena_open(&job->user, user, job->span);
+	arena_open(&job->packed, packed, job->bytes);
+	arena_write(&job->user, 0, job->memory, job->span);
+}
+
+static void open_job(struct job *job, const char *text, enum arena_kind user,
+		     enum arena_kind packed)
+{
+	open_in(fixture_context, job, text, user, packed);
+}
+
+static void close_job(struct job *job)
+{
+	arena_close(&job->user);
+	arena_close(&job->packed);
+	dtconv_type_unref(job->type);
+	free(job->memory);
+	free(job->stream);
+	free(job->got);
+}
+
+static void check_packed(struct job *job)
+{
+	arena_read(&job->packed, 0, job->got, job->bytes);
+	for (size_t i = 0; i < job->bytes; i++)
+		if (job->got[i] != job->stream[i])
+			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
+}
+
+static struct dtconv_convertor_params by(const char *backends)
+{
+	return (struct dtconv_convertor_params){ .struct_size =
+							 sizeof(struct dtconv_convertor_params),
+						 .backends = backends };
+}
+
+static void pack(struct job *job, const char *backends)
+{
+	struct dtconv_convertor_params params = by(backends);
+	size_t moved;
+
+	ck_assert_msg(!dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
+					job->bytes, &params, &moved),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, job->bytes);
+	check_packed(job);
+}
+
+/* What is unpacked is in its place, and nothing else was touched. */
+static void unpack(struct job *job, const char *backends)
+{
+	struct dtconv_convertor_params params = by(backends);
+	unsigned char *expected = malloc(job->span);
+	size_t moved;
+
+	memset(expected, 0x5a, job->span);
+	arena_write(&job->user, 0, expected, job->span);
+	arena_write(&job->packed, 0, job->stream, job->bytes);
+	ck_assert_msg(!dtconv_unpack_with(job->type, 1, job->user.memory,
+					  job->packed.memory, job->bytes, &params, &moved),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, job->bytes);
+	ck_assert_int_eq(dtconv_unpack(job->type, 1, expected, job->stream, job->bytes,
+				       &moved),
+			 0);
+	arena_read(&job->user, 0, job->got, job->span);
+	for (size_t i = 0; i < job->span; i++)
+		if (job->got[i] != expected[i])
+			ck_abort_msg("byte %zu of %zu of the user's memory is wrong", i,
+				     job->span);
+	arena_write(&job->user, 0, job->memory, job->span);
+	free(expected);
+}
+
+static CUstream new_stream(void)
+{
+	CUstream stream;
+
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	return stream;
+}
+
+static struct dtconv_convertor *packer(struct job *job, const char *backends, CUstream stream)
+{
+	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor *convertor;
+
+	params.flags = DTCONV_CONVERTOR_STREAM;
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_convertor_create_pack(job->type, 1, job->user.memory,
+						      &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static void nap(long milliseconds)
+{
+	const struct timespec time = { .tv_nsec = milliseconds * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* ---- all bytes arrive ------------------------------------------------------------------ */
+
+static const char *const texts[] = {
+	"vector(100001, 3, 5, double)",
+	"contiguous(2200011, byte)",
+	"contiguous(70001, resized(struct([5,3,9], [0,9,20], [int,short,byte]), 0, 48))",
+	"hvector(301, 7001, 7013, byte)",
+};
+
+#define TEXTS (int)(sizeof(texts) / sizeof(texts[0]))
+
+static const struct {
+	const char *backend;
+	enum arena_kind user, packed;
+} ways[] = {
+	{ "cuda_staged", ARENA_DEVICE, ARENA_HOST },
+	{ "cuda_staged", ARENA_HOST, ARENA_DEVICE },
+	{ "cuda_relay", ARENA_DEVICE, ARENA_PINNED },
+	{ "cuda_relay", ARENA_DEVICE, ARENA_REGISTERED },
+};
+
+#define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
+
+START_TEST(all_bytes_arrive)
+{
+	int way = _i % WAYS;
+	struct job job;
+
+	open_job(&job, texts[_i / WAYS], ways[way].user, ways[way].packed);
+	for (int round = 0; round < 2; round++) {
+		pack(&job, ways[way].backend);
+		unpack(&job, ways[way].backend);
+	}
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
+{
+	int way = _i;
+	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor *convertor;
+	struct job job;
+	size_t moved, begin = 654321, bytes = 1234567;
+
+	open_job(&job, texts[0], ways[way].user, ways[way].packed);
+	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_seek(convertor, begin), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, bytes, &moved), 0);
+	ck_assert_uint_eq(moved, bytes);
+	ck_assert_uint_eq(fixture_position(convertor), begin + bytes);
+	arena_read(&job.packed, 0, job.got, bytes);
+	ck_assert_int_eq(memcmp(job.got, job.stream + begin, bytes), 0);
+	dtconv_convertor_destroy(convertor);
+	close_job(&job);
+}
+END_TEST
+
+/* ---- several at once ------------------------------------------------------------------- */
+
+static void *pack_again_and_again(void *arg)
+{
+	struct job *job = arg;
+
+	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	for (int round = 0; round < 5; round++)
+		pack(job, NULL);
+	return NULL;
+}
+
+START_TEST(two_threads_move_long_jobs_at_once)
+{
+	const int way = _i;
+	struct job jobs[2];
+	pthread_t other;
+
+	for (int i = 0; i < 2; i++)
+		open_job(&jobs[i], texts[i], ways[way].user, ways[way].packed);
+	ck_assert_int_eq(pthread_create(&other, NULL, pack_again_and_again, &jobs[1]), 0);
+	pack_again_and_again(&jobs[0]);
+	pthread_join(other, NULL);
+	for (int i = 0; i < 2; i++)
+		close_job(&jobs[i]);
+}
+END_TEST
+
+START_TEST(jobs_of_one_stream_follow_each_other_through_the_pieces)
+{
+	CUstream stream = new_stream();
+	struct dtconv_convertor *convertors[2];
+	struct job jobs[2];
+	size_t moved;
+
+	for (int i = 0; i < 2; i++) {
+		open_job(&jobs[i], texts[i], ARENA_DEVICE, ARENA_PINNED);
+		convertors[i] = packer(&jobs[i], "cuda_relay", stream);
+	}
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(dtconv_convertor_start(convertors[i], jobs[i].packed.memory,
+							jobs[i].bytes, NULL, NULL),
+				 0);
+	for (int i = 1; i >= 0; i--) {
+		ck_assert_int_eq(dtconv_convertor_wait(convertors[i], &moved), 0);
+		check_packed(&jobs[i]);
+		dtconv_convertor_destroy(convertors[i]);
+		close_job(&jobs[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_job_does_not_wait_for_another_stream_to_leave_the_pieces)
+{
+	struct dtconv_convertor *blocked, *other;
+	struct job first, second;
+	struct spin spin;
+	size_t moved;
+
+	open_job(&first, texts[0], ARENA_DEVICE, ARENA_PINNED);
+	open_job(&second, texts[0], ARENA_DEVICE, ARENA_PINNED);
+	pack(&first, "cuda_relay");
+	spin_begin(&spin, new_stream());
+	blocked = packer(&first, "cuda_relay", spin.stream);
+	other = packer(&second, "cuda_relay", new_stream());
+	ck_assert_int_eq(dtconv_convertor_start(blocked, first.packed.memory, first.bytes, NULL,
+						NULL),
+			 0);
+	/* Ends only if it does not wait for the first, which cannot end yet. */
+	ck_assert_int_eq(dtconv_convertor_pack(other, second.packed.memory, second.bytes, &moved),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_test(blocked, &moved), DTCONV_INPROGRESS);
+	check_packed(&second);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(blocked, &moved), 0);
+	check_packed(&first);
+	spin_end(&spin);
+	dtconv_convertor_destroy(blocked);
+	dtconv_convertor_destroy(other);
+	close_job(&first);
+	close_job(&second);
+}
+END_TEST
+
+/* ---- started jobs ---------------------------------------------------------------------- */
+
+static struct dtconv_convertor *unpacker(struct job *job, CUstream stream)
+{
+	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor *convertor;
+
+	params.flags = DTCONV_CONVERTOR_STREAM;
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_convertor_create_unpack(job->type, 1, job->user.memory,
+							&convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static void start(struct dtconv_convertor *convertor, struct job *job)
+{
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job->packed.memory, job->bytes, NULL,
+						NULL),
+			 0);
+}
+
+static void finish(struct dtconv_convertor *convertor, const struct job *job)
+{
+	size_t moved;
+
+	ck_assert_msg(!dtconv_convertor_wait(convertor, &moved), "%s", fixture_error());
+	ck_assert_uint_eq(moved, job->bytes);
+	dtconv_convertor_destroy(convertor);
+}
+
+static bool several_processors(void)
+{
+	cpu_set_t allowed;
+
+	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+}
+
+/* All that the pinned pieces hold at once, and so little that the caller would rather do it itself. */
+static const char *const startable[] = { "vector(100001, 3, 5, double)",
+					 "vector(1000, 3, 5, double)" };
+
+START_TEST(a_pack_is_started_though_its_stream_is_busy)
+{
+	struct spin spin;
+	struct job job;
+	size_t moved;
+
+	if (!several_processors())
+		return;
+	open_job(&job, startable[_i], ARENA_DEVICE, ARENA_HOST);
+	pack(&job, "cuda_staged");
+	memset(job.packed.memory, 0, job.bytes);
+	spin_begin(&spin, new_stream());
+	struct dtconv_convertor *convertor = packer(&job, "cuda_staged", spin.stream);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	/* What comes behind the job in its stream comes behind its reads. */
+	gpu_must(gpu.MemsetD8Async((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span,
+				   spin.stream),
+		 "cuMemsetD8Async");
+	spin_release(&spin);
+	finish(convertor, &job);
+	check_packed(&job);
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(an_unpack_is_started_though_its_stream_is_busy)
+{
+	struct spin spin;
+	struct job job;
+	size_t moved;
+
+	if (!several_processors())
+		return;
+	open_job(&job, startable[_i], ARENA_DEVICE, ARENA_HOST);
+	memset(job.got, 0x5a, job.span);
+	arena_write(&job.user, 0, job.got, job.span);
+	memcpy(job.packed.memory, job.stream, job.bytes);
+	spin_begin(&spin, new_stream());
+	struct dtconv_convertor *convertor = unpacker(&job, spin.stream);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	finish(convertor, &job);
+	memset(job.packed.memory, 0, job.bytes);
+	pack(&job, "cuda_staged");
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(jobs_without_a_stream_are_started_one_after_the_other)
+{
+	const int way = _i;
+	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor *convertors[2];
+	struct job jobs[2];
+
+	for (int i = 0; i < 2; i++) {
+		open_job(&jobs[i], texts[i], ways[way].user, ways[way].packed);
+		ck_assert_int_eq(dtconv_convertor_create_pack(jobs[i].type, 1,
+							      jobs[i].user.memory,
+							      &convertors[i]),
+				 0);
+		ck_assert_int_eq(dtconv_convertor_configure(convertors[i], &params), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		start(convertors[i], &jobs[i]);
+	for (int i = 1; i >= 0; i--) {
+		finish(convertors[i], &jobs[i]);
+		check_packed(&jobs[i]);
+		close_job(&jobs[i]);
+	}
+}
+END_TEST
+
+START_TEST(a_started_job_is_ended_with_its_convertor)
+{
+	struct dtconv_convertor *convertor;
+	struct job job;
+
+	open_job(&job, texts[1], ARENA_DEVICE, ARENA_HOST);
+	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
+			 0);
+	start(convertor, &job);
+	dtconv_convertor_destroy(convertor);
+	check_packed(&job);
+	close_job(&job);
+}
+END_TEST
+
+START_TEST(a_started_job_that_fails_says_so_to_who_waits)
+{
+	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor *convertor;
+	struct job job;
+	size_t moved;
+
+	if (!gpu.standin)
+		return;
+	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
+	pack(&job, "cuda_staged");
+	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	start(convertor, &job);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: device 0 answered "
+						      "CUDA_ERROR_OUT_OF_MEMORY to cuLaunchKernel"));
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_uint_eq(fixture_position(convertor), 0);
+	gpu.standin->inject_clear();
+	start(convertor, &job);
+	finish(convertor, &job);
+	check_packed(&job);
+	close_job(&job);
+}
+END_TEST
+
+/* ---- capture --------------------------------------------------------------------------- */
+
+START_TEST(in_a_graph_a_long_job_is_one_kernel)
+{
+	CUstream stream = new_stream();
+	CUgraphExec exec;
+	CUgraph graph;
+	struct job job;
+
+	open_job(&job, texts[0], ARENA_DEVICE, ARENA_PINNED);
+	pack(&job, "cuda_relay");
+	memset(job.packed.memory, 0, job.bytes);
+	struct dtconv_convertor *convertor = packer(&job, "cuda_relay", stream);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+		 "cuStreamBeginCapture");
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
+						NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, NULL), 0);
+	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
+	gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
+	gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+	check_packed(&job);
+	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	dtconv_convertor_destroy(convertor);
+	close_job(&job);
+}
+END_TEST
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+static int count_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+static int refuse(void *arg, size_t tasks, void (*task)(void *task_arg, size_t index),
+		  void *task_arg)
+{
+	(void)arg, (void)tasks, (void)task, (void)task_arg;
+	return -1;
+}
+
+/* How many threads a context has started when it has moved that type between device and host memory. */
+static int threads_for(size_t threads, dtconv_parallel_fn hook, const char *text)
+{
+	struct dtconv_context_params params = { .struct_size = sizeof(params),
+						.threads = threads,
+						.parallel = hook };
+	struct dtconv_context *context;
+	struct job job;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	open_in(context, &job, "vector(1000, 3, 5, double)", ARENA_DEVICE, ARENA_HOST);
+	pack(&job, NULL);
+	close_job(&job);
+	int before = count_threads();
+	open_in(context, &job, text, ARENA_DEVICE, ARENA_HOST);
+	pack(&job, NULL);
+	unpack(&job, NULL);
+	close_job(&job);
+	int after = count_threads();
+	dtconv_context_destroy(context);
+	return after - before;
+}
+
+static int expected_helpers(void)
+{
+	cpu_set_t allowed;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	int processors = CPU_COUNT(&allowed);
+	return (processors < 4 ? processors : 4) - 1;
+}
+
+START_TEST(a_long_job_starts_a_few_threads_unless_one_was_asked_for)
+{
+	const char *longer = texts[0], *shorter = "vector(10000, 3, 5, double)";
+
+	ck_assert_int_eq(threads_for(0, NULL, longer), expected_helpers());
+	ck_assert_int_eq(threads_for(0, NULL, shorter), 0);
+	ck_assert_int_eq(threads_for(1, NULL, longer), 0);
+	ck_assert_int_eq(threads_for(3, NULL, longer), 0); /* it has its own */
+	ck_assert_int_eq(threads_for(0, refuse, longer), 0);
+}
+END_TEST
+
+static double processor_seconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void *release_later(void *arg)
+{
+	nap(400);
+	spin_release(arg);
+	return NULL;
+}
+
+/* One thread may look all the time, the others must not. */
+START_TEST(threads_that_help_rest_while_the_device_is_busy)
+{
+	struct dtconv_convertor *convertor;
+	struct spin spin;
+	pthread_t later;
+	struct job job;
+	size_t moved;
+
+	if (gpu.standin)
+		return; /* its threads are the process's, too */
+	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
+	pack(&job, NULL);
+	spin_begin(&spin, new_stream());
+	convertor = packer(&job, NULL, spin.stream);
+	ck_assert_int_eq(pthread_create(&later, NULL, release_later, &spin), 0);
+	double before = processor_seconds();
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, job.bytes, &moved),
+			 0);
+	ck_assert_msg(processor_seconds() - before < 0.6, "%.2f s of processors in 0.4 s",
+		      processor_seconds() - before);
+	pthread_join(later, NULL);
+	check_packed(&job);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	close_job(&job);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("bus");
+
+	gpu_find();
+	TCase *moves = fixture_case(suite, "moves", 120);
+	tcase_add_checked_fixture(moves, gpu_open, NULL);
+	tcase_add_loop_test(moves, all_bytes_arrive, 0, TEXTS * WAYS);
+	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
+	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
+	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
+	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
+	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);
+	TCase *started = fixture_case(suite, "started", 120);
+	tcase_add_checked_fixture(started, gpu_open, NULL);
+	tcase_add_loop_test(started, a_pack_is_started_though_its_stream_is_busy, 0, 2);
+	tcase_add_loop_test(started, an_unpack_is_started_though_its_stream_is_busy, 0, 2);
+	tcase_add_loop_test(started, jobs_without_a_stream_are_started_one_after_the_other, 0,
+			    WAYS);
+	tcase_add_test(started, a_started_job_is_ended_with_its_convertor);
+	tcase_add_test(started, a_started_job_that_fails_says_so_to_who_waits);
+	TCase *threads = fixture_case(suite, "threads", 120);
+	tcase_add_checked_fixture(threads, gpu_open, NULL);
+	tcase_add_test(threads, a_long_job_starts_a_few_threads_unless_one_was_asked_for);
+	tcase_add_test(threads, threads_that_help_rest_while_the_device_is_busy);
+	return fixture_run(suite);
+}

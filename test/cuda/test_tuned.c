@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures of devices by their names: each device's jobs are planned with its own, and a device that the
+ * file does not know with those of all devices. On the stand-in, whose devices have different names.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+#define BYTES 100000
+
+/* The first device's launches are dear, and the second one's copies; of the third nothing is said. */
+static const char figures[] = "device Stand-in 0\n"
+			      "device_launch_ns 10000000\n"
+			      "device Stand-in 1\n"
+			      "device_copy_ns 10000000\n";
+
+static struct dtconv_context *create_tuned(const char *text)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_context *context;
+	char path[] = "/tmp/test_tuned.XXXXXX";
+	int file = mkstemp(path);
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+	close(file);
+	setenv("DTCONV_TUNING", path, 1);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	setenv("DTCONV_TUNING", "none", 1);
+	unlink(path);
+	return context;
+}
+
+static uint64_t jobs_of(struct dtconv_context *context, const char *name)
+{
+	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_backend(context, name, &now), 0);
+	return now.jobs;
+}
+
+/* Packs rows of 8 bytes of a device, in its own context; answers whether a kernel did. */
+static bool is_kernels(struct dtconv_context *context, int ordinal)
+{
+	static const char text[] = "vector(4000, 8, 16, byte)";
+	struct dtconv_type *type;
+	CUcontext before, its;
+	CUdevice device;
+	struct arena user, packed;
+	uint64_t kernels = jobs_of(context, "cuda_kernel"),
+		 copies = jobs_of(context, "cuda_copy");
+
+	gpu_must(gpu.CtxGetCurrent(&before), "cuCtxGetCurrent");
+	gpu_must(gpu.DeviceGet(&device, ordinal), "cuDeviceGet");
+	gpu_must(gpu.DevicePrimaryCtxRetain(&its, device), "cuDevicePrimaryCtxRetain");
+	gpu_must(gpu.CtxSetCurrent(its), "cuCtxSetCurrent");
+	arena_open(&user, ARENA_DEVICE, BYTES);
+	arena_open(&packed, ARENA_PINNED, BYTES);
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, BYTES, NULL),
+			 0);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	gpu_must(gpu.CtxSetCurrent(before), "cuCtxSetCurrent");
+	kernels = jobs_of(context, "cuda_kernel") - kernels;
+	copies = jobs_of(context, "cuda_copy") - copies;
+	ck_assert_uint_eq(kernels + copies, 1);
+	return kernels;
+}
+
+START_TEST(jobs_are_planned_with_their_devices_figures)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_context *context = create_tuned(figures);
+	for (int round = 0; round < 2; round++) {
+		ck_assert(!is_kernels(context, 0));
+		ck_assert(is_kernels(context, 1));
+		ck_assert(is_kernels(context, 2));
+	}
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* What stands before the first device is all devices'. */
+START_TEST(a_device_that_is_not_in_the_file_has_the_others_figures)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_context *context =
+		create_tuned("device_launch_ns 10000000\ndevice Stand-in 1\n"
+			     "device_launch_ns 1\ndevice No such\ndevice_launch_ns 2\n");
+	ck_assert(!is_kernels(context, 0));
+	ck_assert(is_kernels(context, 1));
+	ck_assert(!is_kernels(context, 2));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* Without a figure of any device no name is asked for; with one, each once. */
+START_TEST(names_are_asked_for_once)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_context *context = create_tuned(_i ? figures : "");
+	size_t before = gpu.standin->calls("cuDeviceGetName");
+	for (int round = 0; round < 3; round++)
+		is_kernels(context, 1);
+	ck_assert_uint_eq(gpu.standin->calls("cuDeviceGetName") - before, (size_t)_i);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* A driver that does not say a name is asked again. */
+START_TEST(a_device_without_a_name_has_the_others_figures)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_context *context = create_tuned(figures);
+	gpu.standin->inject("cuDeviceGetName", 1, CUDA_ERROR_NOT_INITIALIZED);
+	gpu.standin->inject("cuDeviceGetName", 2, CUDA_ERROR_NOT_INITIALIZED);
+	gpu.standin->inject("cuDeviceGetName", 3, CUDA_ERROR_NOT_INITIALIZED);
+	is_kernels(context, 0);
+	gpu.standin->inject_clear();
+	ck_assert(!is_kernels(context, 0));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+int main(void)
+{
+	/* A process forked from one with a context has no device. */
+	setenv("CK_FORK", "no", 1);
+	setenv("CUDA_STANDIN_DEVICES", "3", 1);
+	gpu_find();
+	gpu_open();
+	Suite *suite = suite_create("tuned");
+	TCase *tcase = fixture_case(suite, "devices", 30);
+
+	tcase_add_test(tcase, jobs_are_planned_with_their_devices_figures);
+	tcase_add_test(tcase, a_device_that_is_not_in_the_file_has_the_others_figures);
+	tcase_add_loop_test(tcase, names_are_asked_for_once, 0, 2);
+	tcase_add_test(tcase, a_device_without_a_name_has_the_others_figures);
+	return fixture_run(suite);
+}
