@@ -43,13 +43,23 @@ struct dtc_cuda_special {
 
 /* ---- whether ----------------------------------------------------------------------------------- */
 
-/* Classes whose kernels gain by knowing their shape; doc/performance.md has the measurement. */
+/*
+ * Kernels that gain by knowing their shape, on an H200 at 16 and 256 MiB: tables of unlike runs (packing 18
+ * to 26 %, unpacking up to 19 %), transposing (6 to 15 %), packing periods of odd bytes (11 to 13 %).
+ * Equal blocks, in loops or listed, and periods of words gain up to 4 % in the L2 and lose 6 % beside it.
+ */
 static bool gains(const struct dtc_gpu_launch *launch)
 {
-	return launch->class == DTC_GPU_CLASS_PERIODIC ||
-	       launch->class == DTC_GPU_CLASS_INDEXED ||
-	       launch->class == DTC_GPU_CLASS_TRANSPOSING ||
-	       launch->class == DTC_GPU_CLASS_STRIDED;
+	switch (launch->class) {
+	case DTC_GPU_CLASS_TRANSPOSING:
+		return true;
+	case DTC_GPU_CLASS_INDEXED:
+		return launch->params_bytes == sizeof(struct dtc_gpu_indexed_params);
+	case DTC_GPU_CLASS_PERIODIC:
+		return launch->kernel == DTC_GPU_periodic_pack_1;
+	default:
+		return false;
+	}
 }
 
 /* Why such launches get no kernel of their own, or NULL. */
@@ -61,7 +71,7 @@ static const char *refusal(const struct dtconv_context *context,
 	if (context->specialise == DTC_SPECIALISE_AT_ONCE)
 		return NULL;
 	if (!gains(launch))
-		return "the class would gain too little";
+		return "it would gain too little";
 	return launch->bytes < BYTES_LEAST ? "too few bytes" : NULL;
 }
 
