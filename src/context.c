@@ -74,7 +74,8 @@ static int check(const struct dtconv_context_params *params)
 		return refuse(params, "dtconv_context_create: params.padding is not a padding");
 	if (params->flags &
 	    ~(unsigned)(DTCONV_CONTEXT_COUNTERS | DTCONV_CONTEXT_HOST_MEMORY |
-			DTCONV_CONTEXT_SPECIALISE))
+			DTCONV_CONTEXT_RESIDENT | DTCONV_CONTEXT_GRAPHS |
+			DTCONV_CONTEXT_PEER_ACCESS | DTCONV_CONTEXT_SPECIALISE))
 		return refuse(params, "dtconv_context_create: params.flags has unknown bits");
 	if (params->threads > DTC_THREADS_MAX)
 		return refuse(params, "dtconv_context_create: params.threads is more than 64");
@@ -148,6 +149,9 @@ static void fill(struct dtconv_context *context, const struct dtconv_context_par
 				      ? DTC_SPECIALISE_ON
 				      : DTC_SPECIALISE_OFF;
 	context->devices.none = params->flags & DTCONV_CONTEXT_HOST_MEMORY;
+	context->devices.resident = params->flags & DTCONV_CONTEXT_RESIDENT;
+	context->devices.graphs = params->flags & DTCONV_CONTEXT_GRAPHS;
+	context->devices.opens_peers = params->flags & DTCONV_CONTEXT_PEER_ACCESS;
 }
 
 int dtc_context_create(const struct dtconv_context_params *params,

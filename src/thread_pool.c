@@ -8,15 +8,14 @@
 
 #include "thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "clock.h"
 #include "context.h"
 #include "log.h"
 
@@ -58,36 +57,19 @@ struct dtc_thread_pool {
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Look until the condition holds; false if it did not for too long. */
 static bool spin_until(bool (*holds)(struct dtc_thread_pool *pool, uint64_t served),
 		       struct dtc_thread_pool *pool, uint64_t served)
 {
-	int64_t end = now_ns() + SPIN_NS;
+	uint64_t end = dtc_now_ns() + SPIN_NS;
 
 	do {
 		for (int i = 0; i < SPIN_LOOKS; i++) {
 			if (holds(pool, served))
 				return true;
-			relax();
+			dtc_pause();
 		}
-	} while (now_ns() < end);
+	} while (dtc_now_ns() < end);
 	return false;
 }
 
@@ -306,19 +288,25 @@ static void end_threads(struct dtc_thread_pool *pool)
 		pthread_join(pool->threads[i], NULL);
 }
 
-/* Signals are the application's business: its handlers must not run in our threads. */
-static int start_threads(struct dtc_thread_pool *pool, size_t workers)
+int dtc_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;
-	int error = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static int start_threads(struct dtc_thread_pool *pool, size_t workers)
+{
+	int error = 0;
+
 	while (pool->count < workers && !error) {
-		error = pthread_create(&pool->threads[pool->count], NULL, work, pool);
+		error = dtc_thread_start(&pool->threads[pool->count], work, pool);
 		pool->count += !error;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 

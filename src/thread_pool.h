@@ -6,11 +6,15 @@
 #ifndef DTC_THREAD_POOL_H
 #define DTC_THREAD_POOL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct dtconv_context;
 struct dtc_thread_pool;
+
+/* A thread in which no handler of the application's signals runs. Answers pthread_create's error. */
+int dtc_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 typedef void (*dtc_task_fn)(void *arg, size_t index);
 

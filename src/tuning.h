@@ -49,6 +49,8 @@ struct dtconv_context;
 	X(device_rate, 2000, 1, 1000000, "GB/s of a copy inside a device")  \
 	X(device_bus_rate, 55, 1, 1000000,                                  \
 	  "GB/s of a copy between a device and pinned memory")              \
+	X(device_peer_rate, 390, 1, 1000000,                                \
+	  "GB/s of a copy from one device to another")                      \
 	X(device_pageable_rate, 12, 1, 1000000,                             \
 	  "GB/s of the driver's copy from ordinary memory to a device")     \
 	X(device_staged_rate, 25, 1, 1000000,                                \

@@ -33,7 +33,7 @@ static void print_figures(FILE *out, const struct gpu_figures *figures)
 	}
 	fprintf(out,
 		"device %s: %.1f us until a job's end is known, %.1f us a launch, %.1f us a copy\n"
-		"  %.0f GB/s inside, %.1f GB/s over the bus, %.1f GB/s to ordinary memory by the "
+		"  %.0f GB/s inside, %.1f GB/s over the bus, %.1f GB/s from ordinary memory by the "
 		"driver, %.1f GB/s through pinned pieces\n",
 		figures->name, figures->wake_ns / 1e3, figures->launch_ns / 1e3,
 		figures->copy_ns / 1e3, figures->rate, figures->bus_rate,

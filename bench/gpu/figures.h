@@ -13,7 +13,8 @@ struct gpu_figures {
 	char name[96];     /* of the device */
 	char problem[200]; /* why the rest is not there; empty: it is */
 	double wake_ns, launch_ns, copy_ns;
-	double rate, bus_rate, pageable_rate, staged_rate; /* bytes a nanosecond */
+	double rate, bus_rate, pageable_rate,
+		staged_rate; /* bytes a nanosecond, both ways but pageable */
 };
 
 /* How far the measuring of a device has come: 0 to 1. */

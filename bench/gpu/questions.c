@@ -17,6 +17,7 @@ static const struct route on_device = { PLACE_DEVICE, PLACE_DEVICE, 0 };
 static const struct route to_pinned = { PLACE_DEVICE, PLACE_PINNED, 0 };
 static const struct route to_host = { PLACE_DEVICE, PLACE_HOST, 0 };
 static const struct route to_peer = { PLACE_DEVICE, PLACE_PEER, 0 };
+static const struct route from_peer = { PLACE_PEER, PLACE_DEVICE, 0 };
 
 void print_number(double value, int width, int decimals)
 {
@@ -406,9 +407,14 @@ void question_crossover(struct session *s)
 
 /* ---- small messages -------------------------------------------------------------------- */
 
-static const char *const small_engines[] = {
-	"flag", "dtconv", "dtconv-convertor", "dtconv-start", "dtconv-graph", "copy"
-};
+static const char *const small_engines[] = { "flag",
+					     "dtconv",
+					     "dtconv-convertor",
+					     "dtconv-start",
+					     "dtconv-graph",
+					     "dtconv-graph-mode",
+					     "dtconv-resident",
+					     "copy" };
 
 #define SMALL_ENGINES (sizeof(small_engines) / sizeof(*small_engines))
 
@@ -460,7 +466,8 @@ static void print_small(const struct results *rs, size_t from)
 		print_small_row(rs, r, "pack");
 		print_small_row(rs, r, "unpack");
 	}
-	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's)\n");
+	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's;\n"
+	       " graph: captured by the application; graph-mode and resident: the context's flags)\n");
 }
 
 static void run_ceiling(struct session *s)
@@ -559,6 +566,8 @@ void question_small(struct session *s)
 	run_add(s, way_convertor, "dtconv-convertor", &on_device);
 	run_add(s, way_started, "dtconv-start", &on_device);
 	run_add(s, way_graph, "dtconv-graph", &on_device);
+	run_add(s, way_graphs, "dtconv-graph-mode", &on_device);
+	run_add(s, way_resident, "dtconv-resident", &on_device);
 	run_add(s, way_copy, "copy", &on_device);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);
@@ -570,26 +579,28 @@ void question_small(struct session *s)
 
 static void print_peer(const struct results *rs, size_t from)
 {
-	printf("\n%-10s %10s %15s %14s   aim\n", "peer", "bytes", "   dtconv GB/s",
-	       "   x copy");
+	printf("\n%-11s %10s %-7s %14s %14s   aim N1\n", "peer", "bytes", "packed",
+	       "dtconv GB/s", "x copy");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 
 		if (!run_first(rs, from, i))
 			continue;
-		printf("%-10s %10zu", r->layout, r->bytes);
+		printf("%-11s %10zu %-7s", r->layout, r->bytes,
+		       !strcmp(r->op, "pack") ? r->dst : r->src);
 		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
-		print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
+		print_number(speed_of(rs, r, "unpack", "dtconv"), 6, 1);
 		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
 		print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
-		printf("  0.95\n");
+		printf("   0.95\n");
 	}
+	printf("(packed memory on the peer, or the user's; the aim is for packing into the peer)\n");
 }
 
 void question_peer(struct session *s)
 {
-	static const char *const layouts[] = { "contig", "vec8", "vec64",
-					       "vec4k",  "box",  NULL };
+	static const char *const layouts[] = { "contig",      "vec8", "vec64", "vec4k",
+					       "irregular64", "box",  NULL };
 	static const size_t sizes[] = { MIB(1), MIB(16), MIB(256), 0 };
 	size_t from = s->results.count;
 
@@ -597,9 +608,11 @@ void question_peer(struct session *s)
 		printf("\npeer: absent (%s)\n", s->gpu->peer_absent);
 		return;
 	}
-	s->rows_left = 5 * 3;
+	s->rows_left = 6 * 3;
 	run_add(s, way_dtconv, "dtconv", &to_peer);
 	run_add(s, way_copy, "copy", &to_peer);
+	run_add(s, way_dtconv, "dtconv", &from_peer);
+	run_add(s, way_copy, "copy", &from_peer);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);
 	print_peer(&s->results, from);

@@ -146,9 +146,11 @@ static void do_operation(struct session *s, struct verify *v, const struct bench
 
 static bool takes_part(const struct engine *e, const struct bench_case *c)
 {
+	if (e->absent)
+		return false;
 	bool strided = !strcmp(e->name, "copy2d") || !strcmp(e->name, "torch");
-
-	return !e->absent && (!strided || c->block);
+	size_t most_bytes = way_of(e)->most_bytes;
+	return (!strided || c->block) && (!most_bytes || c->bytes <= most_bytes);
 }
 
 static void prepare_field(struct session *s, const struct bench_case *c,

@@ -38,6 +38,7 @@ struct way {
 	struct gpu *gpu;
 	enum gpu_place user_place, packed_place;
 	unsigned char *user, *packed, *flat, *staging; /* of the row in work */
+	size_t most_bytes; /* rows with more are not for it; 0: any */
 	size_t fragment;   /* bytes a call, where the stream is cut; 0: whole */
 	bool mirrored;     /* bring the arena's bytes there and back: to be verified */
 	bool device_clock; /* time by events */
@@ -50,6 +51,8 @@ struct way {
 		*params; /* of convertors; NULL: as they are */
 	/* Judge it in place of the oracle, which knows only bytes as they are; NULL: let that. */
 	int (*judge)(struct engine *engine, struct way *way, enum bench_op op);
+	struct dtconv_context *own_context; /* of way_mode.c, with the case's type */
+	struct dtconv_type *own_type;
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
 	struct torch *torch; /* of torch.c */
@@ -73,6 +76,12 @@ void way_started(struct engine *engine, const char *name, struct gpu *gpu,
 /* A graph of one job, launched again for each call. */
 void way_graph(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route);
+/* One-shot calls in a context that launches in graphs. */
+void way_graphs(struct engine *engine, const char *name, struct gpu *gpu,
+		const struct route *route);
+/* One-shot calls in a context with a resident kernel. */
+void way_resident(struct engine *engine, const char *name, struct gpu *gpu,
+		  const struct route *route);
 /* Packed in device memory first, then one copy; unpacking the other way round. */
 void way_staged(struct engine *engine, const char *name, struct gpu *gpu,
 		const struct route *route);

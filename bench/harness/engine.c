@@ -157,7 +157,7 @@ void engine_dtconv(struct engine *e, const char *name)
 
 /* ---- dtconv with threads ------------------------------------------------------------- */
 
-static int make_again(const struct dtconv_type *type, struct dtconv_context *context,
+int engine_make_again(const struct dtconv_type *type, struct dtconv_context *context,
 		      struct dtconv_type **made)
 {
 	size_t bytes = 0;
@@ -170,18 +170,16 @@ static int make_again(const struct dtconv_type *type, struct dtconv_context *con
 	if (!status)
 		status = dtconv_type_deserialise(context, form, bytes, made);
 	free(form);
-	return status;
+	return status ? status : dtconv_type_commit(*made);
 }
 
 static int threads_prepare(struct engine *e, const struct bench_case *c,
 			   const struct arena *arena)
 {
 	struct dtconv_type *type = NULL;
-	int status = make_again(c->type, e->context, &type);
+	int status = engine_make_again(c->type, e->context, &type);
 
 	(void)arena;
-	if (!status)
-		status = dtconv_type_commit(type);
 	if (status) {
 		dtconv_type_unref(type);
 		engine_problem(e, "the type in a context with threads: %s",

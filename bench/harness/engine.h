@@ -13,6 +13,7 @@
 struct arena;
 struct bench_case;
 struct dtconv_context;
+struct dtconv_type;
 struct engine;
 
 /* Which way the bytes go. */
@@ -64,6 +65,10 @@ void engine_hand(struct engine *engine);
 void engine_convertor(struct engine *engine, const char *name);
 /* dtconv in fragments of so many bytes through one convertor. */
 void engine_fragments(struct engine *engine, const char *name, size_t fragment);
+
+/* A type made again in another context, and committed; @made may be set also on failure. */
+int engine_make_again(const struct dtconv_type *type, struct dtconv_context *context,
+		      struct dtconv_type **made);
 
 /* dtconv with the case's type made again in another context, which has threads. */
 void engine_threads(struct engine *engine, const char *name,

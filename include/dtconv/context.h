@@ -74,7 +74,8 @@ enum dtconv_padding {
 
 /** Flags of struct dtconv_context_params. */
 enum dtconv_context_flags {
-	DTCONV_CONTEXT_COUNTERS = 1u << 0, /**< keep the counters of dtconv_context_query_counters */
+	DTCONV_CONTEXT_COUNTERS =
+		1u << 0, /**< keep the counters of dtconv_context_query_counters */
 	/**
 	 * No address that is given to the library leads into a device's memory: it looks for no
 	 * device's driver, which spares every call without hints about 12 ns. Said wrongly, the
@@ -82,10 +83,37 @@ enum dtconv_context_flags {
 	 */
 	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1,
 	/**
+	 * Small jobs, up to 128 KiB inside a device, 32 KiB between it and pinned memory, and without a stream of
+	 * the caller's, are done by a kernel
+	 * that waits there for them, one block of 256 threads, instead of a launch for each. It is there only
+	 * while it is used: it leaves after 200 us without a job, and after 1 ms in any case, to
+	 * come back with the next job. While it is there calls that wait for the device (cuMemFree,
+	 * cuCtxSynchronize, loading of modules) wait for it too. Nothing orders a job behind what other streams
+	 * were given, and it begins 2 us after the call: data must be there, also data of a cuMemcpy from
+	 * ordinary memory, which may return before. Where it cannot be had, or is busy with
+	 * another thread's job, jobs are launched as without the flag.
+	 */
+	DTCONV_CONTEXT_RESIDENT = 1u << 2,
+	/**
+	 * Kernels without a stream of the caller's are launched in graphs of one node, which begin about
+	 * 1.5 us sooner than plain launches. The graphs are made beside the first jobs, one for
+	 * each kernel, in some milliseconds and without blocking a job.
+	 */
+	DTCONV_CONTEXT_GRAPHS = 1u << 3,
+	/**
+	 * The library may give a device access to another device's ordinary memory
+	 * (cuCtxEnablePeerAccess, once for two device contexts) when a job would gain by it. That
+	 * changes the application's device contexts: a later request of its own answers that
+	 * access is enabled already, and its allocations are mapped for both devices. Without the
+	 * flag, access that the application has enabled is used, and where there is none bytes are
+	 * moved by copies.
+	 */
+	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4,
+	/**
 	 * Shapes that are launched again and again on a device get kernels of their own, compiled in
 	 * the background by NVRTC (libnvrtc), where that is there. See dtconv_context_create.
 	 */
-	DTCONV_CONTEXT_SPECIALISE = 1u << 2
+	DTCONV_CONTEXT_SPECIALISE = 1u << 5
 };
 
 /**
@@ -149,7 +177,11 @@ struct dtconv_counters {
 	uint64_t launches_transposing; /**< elements that change their order */
 	uint64_t launches_general;     /**< walks of the program: no other class would do */
 	uint64_t launches_many;        /**< structs of unlike members, in parts, and batches */
-	uint64_t launches_typed; /**< operations, other representations, checksums */
+	uint64_t launches_typed;       /**< operations, other representations, checksums */
+	uint64_t graph_launches;       /**< of all these, those in graphs */
+	/* Jobs without a launch of their own; see DTCONV_CONTEXT_RESIDENT. */
+	uint64_t resident_jobs;     /**< done by the resident kernel */
+	uint64_t resident_launches; /**< how often it was called */
 	/* Jobs for kernels that went by the driver's copies. */
 	uint64_t fallbacks_loading; /**< no kernels were loaded (yet) */
 	uint64_t fallbacks_limits;  /**< no launch takes them: another device's memory, too many tiles */

@@ -72,7 +72,10 @@ struct dtconv_convertor;
  *
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most a fifth of a second while the device is busy, for kernels to be
- * loaded. Jobs between a device and ordinary host memory are done when the call returns, also started ones. Without a
+ * loaded. A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
+ * makes; start waits only while another such job is under way, or the device is busy and more than 8 MiB are in the order of a
+ * stream. Where the process has one processor, or with the default stream of each thread, it is done when start
+ * returns. Without a
  * stream of the caller's, small ones may be the processor's own stores into device memory: work that is launched
  * after the call sees them, a kernel that already runs may not. While a
  * stream is captured, a job becomes part of the graph: it is reported done at once, and
@@ -147,7 +150,8 @@ struct dtconv_convertor_params {
 	unsigned flags;     /**< of enum dtconv_convertor_flags */
 	/**
 	 * Where the user's buffer and packed memory are, for callers who know: it spares a question to
-	 * the device's driver. Said wrongly, anything may happen. Default: found out.
+	 * the device's driver. Said wrongly, anything may happen; memory of a device is then one that
+	 * works here: of the stream's, or the current context's, or open to it. Default: found out.
 	 */
 	enum dtconv_memory_kind user_memory;
 	enum dtconv_memory_kind packed_memory; /**< see user_memory */

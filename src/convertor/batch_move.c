@@ -144,14 +144,6 @@ void dtc_batch_drop_groups(struct dtconv_batch *batch)
 
 /* ---- arranging ------------------------------------------------------------------------- */
 
-/* Memory of two devices is another question than who of them moves. */
-static bool is_between_devices(const struct dtc_stretch *stretch)
-{
-	return stretch->user_memory.kind == DTCONV_MEMORY_DEVICE &&
-	       stretch->packed_memory.kind == DTCONV_MEMORY_DEVICE &&
-	       stretch->user_memory.device != stretch->packed_memory.device;
-}
-
 static bool is_usable(const struct dtc_memory *memory)
 {
 	return memory->kind && !memory->denied;
@@ -170,6 +162,9 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 					       .forbidden = batch->context->forbidden,
 					       .on_stream = batch->on_stream,
 					       .is_mapped = stretch->user_memory.mapped,
+					       .is_between = dtc_memory_is_between(
+						       &stretch->user_memory,
+						       &stretch->packed_memory),
 					       .device = dtc_memory_device_of(
 						       &stretch->user_memory,
 						       &stretch->packed_memory) };
@@ -177,7 +172,10 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 
 	if (backend == &dtc_host_backend)
 		return DTC_WAY_HOST;
-	if (!backend || !backend->submit_many || is_between_devices(stretch))
+	if (!backend || !backend->submit_many ||
+	    (question.is_between &&
+	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
+				 &stretch->packed_memory)))
 		return DTC_WAY_ALONE;
 	item->group = find_group(batch, item, backend);
 	return item->group ? DTC_WAY_GROUP : DTC_WAY_ALONE;

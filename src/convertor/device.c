@@ -190,3 +190,17 @@ int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction directio
 				      .caller = move->caller };
 	return dtc_device_move(&row, &moved);
 }
+
+/* Pieces of so many bytes stay in a processor's cache, and a few more cost nothing. */
+#define BOUNCE_BYTES UINT64_C(65536)
+
+char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *room)
+{
+	*room = (size_t)DTC_MIN(bytes, BOUNCE_BYTES);
+	char *buffer = dtc_alloc(move->context, *room);
+
+	if (!buffer)
+		DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
+			 "%s: the allocator gave no memory for %zu bytes", move->caller, *room);
+	return buffer;
+}

@@ -81,4 +81,10 @@ int dtc_device_wait(struct dtc_event *event);
 int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
 			char *packed, char *buffer, size_t bytes);
 
+/*
+ * A buffer for so many packed bytes to come to the host in, in pieces of @room; the caller frees it. NULL
+ * with the sentence of NOMEM.
+ */
+char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *room);
+
 #endif

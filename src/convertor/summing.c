@@ -12,9 +12,6 @@
 #include "kernels/gpu_checksum.h"
 #include "log.h"
 
-/* Bytes that the processor cannot reach and no kernel sums up come to it in pieces of so many. */
-#define BOUNCE_BYTES 65536
-
 void dtc_summing_finish(struct dtc_summing *summing)
 {
 	if (summing->bytes)
@@ -43,17 +40,16 @@ static int finish_span(struct dtc_summing *summing)
 	return status;
 }
 
+/* Bytes that the processor cannot reach and no kernel sums up. */
 static int sum_pieces(struct dtc_summing *summing, const struct dtc_move *move,
 		      char *packed, uint64_t position, uint64_t bytes)
 {
-	size_t room = (size_t)DTC_MIN(bytes, (uint64_t)BOUNCE_BYTES), piece;
-	char *buffer = dtc_alloc(move->context, room);
+	size_t room, piece;
+	char *buffer = dtc_device_bounce(move, bytes, &room);
 	int status = 0;
 
 	if (!buffer)
-		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes",
-				move->caller, room);
+		return DTCONV_ERR_NOMEM;
 	for (uint64_t done = 0; done < bytes && !status; done += piece) {
 		piece = (size_t)DTC_MIN(bytes - done, (uint64_t)room);
 		status = dtc_device_copy_row(move, DTC_UNPACK, packed + done, buffer,

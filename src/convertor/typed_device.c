@@ -17,9 +17,7 @@
 
 /* ---- through the host --------------------------------------------------------------------- */
 
-/* The host's engine works on so many packed bytes at a time; cut units are copied to the stack. */
-#define BOUNCE_BYTES 65536
-
+/* The host's engine works on pieces of packed bytes; cut units are copied to the stack. */
 static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
 			  char *packed, size_t bytes, bool far, size_t *moved)
 {
@@ -56,15 +54,13 @@ static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		       size_t bytes, size_t *moved)
 {
-	size_t room = DTC_MIN(bytes, (size_t)BOUNCE_BYTES), piece = 0;
-	char *buffer = dtc_alloc(move->context, room);
+	size_t room, piece = 0;
+	char *buffer = dtc_device_bounce(move, bytes, &room);
 	int status = 0;
 
 	*moved = 0;
 	if (!buffer)
-		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes",
-				move->caller, room);
+		return DTCONV_ERR_NOMEM;
 	while (!status && *moved < bytes) {
 		status = move_piece(typed, move, packed + *moved, buffer,
 				    DTC_MIN(room, bytes - *moved), &piece);

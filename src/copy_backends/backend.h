@@ -31,6 +31,7 @@ struct dtc_job {
 	bool started;   /* nobody waits for it at once */
 	void *stream;
 	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
+	bool at_packed;     /* between two devices: by the one that has packed memory */
 	const char *caller;
 };
 
@@ -83,6 +84,7 @@ struct dtc_question {
 	bool on_stream;     /* in the order of a stream of the caller's */
 	bool is_run;        /* what if all bytes were one run? */
 	bool is_mapped;     /* the user's memory is made of mappings */
+	bool is_between;    /* the sides are memory of two devices */
 	int device; /* the vendor's ordinal of the one that moves; below 0: taken for 0 */
 };
 

@@ -96,6 +96,8 @@ struct dtc_question dtc_question_of(const struct dtc_job *job)
 		.forbidden = job->context->forbidden | job->forbidden,
 		.on_stream = job->on_stream,
 		.is_mapped = job->user_memory.mapped,
+		.is_between =
+			dtc_memory_is_between(&job->user_memory, &job->packed_memory),
 		.device = dtc_memory_device_of(&job->user_memory, &job->packed_memory)
 	};
 }

@@ -18,7 +18,7 @@ struct dtc_typed_job {
 /*
  * Start a job of which a device sees the user's side; the packed side may be anyone's. Fails with
  * UNSUPPORTED where the backend that would do it is forbidden; with LIMIT, without a sentence, where no
- * kernels are to be had: then the job is to be done otherwise.
+ * kernels are to be had that reach both sides: then the job is to be done otherwise.
  */
 int dtc_typed_submit(const struct dtc_typed_job *job, struct dtc_event *event);
 

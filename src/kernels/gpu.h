@@ -63,6 +63,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_general_params general;
 	struct dtc_gpu_many_params many;
 	struct dtc_gpu_numbers_params numbers;
+	struct dtc_gpu_period_params period;
 	struct dtc_gpu_cells_params cells;
 	struct dtc_gpu_crc_params crc;
 	struct dtc_gpu_units_params units;

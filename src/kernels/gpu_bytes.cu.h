@@ -239,16 +239,21 @@ DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, 
 
 /* ---- completion ------------------------------------------------------------------------------- */
 
-/* All threads of a block have stored and met. */
+/*
+ * All threads of a block have stored and met. The fence before the flag is for both: it acquires what the
+ * other blocks have counted, and releases everything with the flag.
+ */
 DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_at at)
 {
 	if (!done->flag || at.thread)
 		return;
+	if (at.blocks > 1) {
+		dtc_gpu_fence_system();
+		if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
+			return;
+	}
 	dtc_gpu_fence_system();
-	if (dtc_gpu_count_up(done->counter, at.blocks - 1) != at.blocks - 1)
-		return;
-	dtc_gpu_fence_system();
-	dtc_gpu_release(done->flag, done->value);
+	dtc_gpu_store_flag(done->flag, done->value);
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "kernels/gpu_strided.cu.h"
 #include "kernels/gpu_periodic.cu.h"
 #include "kernels/gpu_table.cu.h"
+#include "kernels/gpu_runs.cu.h"
 #include "kernels/gpu_indexed.cu.h"
 #include "kernels/gpu_transposing.cu.h"
 #include "kernels/gpu_general.cu.h"

@@ -5,7 +5,8 @@
  *
  * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if NVRTC
  *                                       does not know the architecture
- * gpu_compile table IMAGE...            C source of the table of those images that are not empty
+ * gpu_compile table NAME IMAGE...       C source of the table NAMEs of those images that are not
+ *                                       empty
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -198,24 +199,24 @@ static bool is_ptx(const char *path)
 }
 
 /* The assembler takes the files as they are, so that the compiler need not read megabytes of numbers. */
-static void put_files(char **paths)
+static void put_files(const char *name, char **paths)
 {
 	for (int i = 0; paths[i]; i++)
-		printf("__asm__(\".pushsection .rodata\\n.balign 64\\n.hidden dtc_gpu_image_%d\\n\"\n"
-		       "\t\".globl dtc_gpu_image_%d\\ndtc_gpu_image_%d:\\n\"\n"
+		printf("__asm__(\".pushsection .rodata\\n.balign 64\\n.hidden %s_%d\\n\"\n"
+		       "\t\".globl %s_%d\\n%s_%d:\\n\"\n"
 		       "\t\".incbin \\\"%s\\\"\\n.byte 0\\n.popsection\\n\");\n"
-		       "extern const char dtc_gpu_image_%d[] __attribute__((visibility(\"hidden\")));\n",
-		       i, i, i, paths[i], i);
+		       "extern const char %s_%d[] __attribute__((visibility(\"hidden\")));\n",
+		       name, i, name, i, name, i, paths[i], name, i);
 }
 
-static int put_table(char **paths)
+static int put_table(const char *name, char **paths)
 {
 	int count = 0;
 
 	printf("/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by gpu_compile. */\n"
 	       "#include \"kernels/gpu_images.h\"\n\n");
-	put_files(paths);
-	printf("\nconst struct dtc_gpu_image dtc_gpu_images[] = {\n");
+	put_files(name, paths);
+	printf("\nconst struct dtc_gpu_image %ss[] = {\n", name);
 	for (int i = 0; paths[i]; i++) {
 		long bytes = size_of(paths[i]);
 
@@ -223,19 +224,19 @@ static int put_table(char **paths)
 			return fail("cannot read", paths[i]);
 		if (bytes == 0)
 			continue;
-		printf("\t{ %d, %s, dtc_gpu_image_%d, %ld },\n", arch_of(paths[i]),
-		       is_ptx(paths[i]) ? "true" : "false", i, bytes);
+		printf("\t{ %d, %s, %s_%d, %ld },\n", arch_of(paths[i]),
+		       is_ptx(paths[i]) ? "true" : "false", name, i, bytes);
 		count++;
 	}
-	printf("\t{ 0, false, NULL, 0 }\n};\nconst size_t dtc_gpu_image_count = %d;\n", count);
+	printf("\t{ 0, false, NULL, 0 }\n};\nconst size_t %s_count = %d;\n", name, count);
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "table"))
-		return put_table(argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "table"))
+		return put_table(argv[2], argv + 3);
 	if (argc == 5)
 		return compile(argv[1], argv[2], argv[3], argv[4]);
-	return fail("usage: ARCH LIBNVRTC TEXT IMAGE, or", "table IMAGE...");
+	return fail("usage: ARCH LIBNVRTC TEXT IMAGE, or", "table NAME IMAGE...");
 }

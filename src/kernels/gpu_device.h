@@ -30,6 +30,8 @@ struct __align__(16) dtc_gpu_bytes16 {
 	uint32_t w[4];
 };
 
+#ifndef DTC_GPU_RESIDENT
+
 /* Sources are not written while they are read, so they may go through the read-only path. */
 DTC_GPU_FN uint32_t dtc_gpu_load1(uint64_t address)
 {
@@ -68,6 +70,88 @@ DTC_GPU_FN void dtc_gpu_load8_into(uint64_t address, struct dtc_gpu_bytes16 *to)
 	to->w[0] = v.x;
 	to->w[1] = v.y;
 }
+#else
+
+/* While the resident kernel runs, others write its sources: a load is as new as the memory. */
+DTC_GPU_FN uint32_t dtc_gpu_load1(uint64_t address)
+{
+	uint32_t v;
+
+	asm volatile("ld.relaxed.sys.global.u8 %0, [%1];"
+		     : "=r"(v)
+		     : "l"(address)
+		     : "memory");
+	return v;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_load2(uint64_t address)
+{
+	unsigned short v;
+
+	asm volatile("ld.relaxed.sys.global.u16 %0, [%1];"
+		     : "=h"(v)
+		     : "l"(address)
+		     : "memory");
+	return v;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_load4(uint64_t address)
+{
+	uint32_t v;
+
+	asm volatile("ld.relaxed.sys.global.u32 %0, [%1];"
+		     : "=r"(v)
+		     : "l"(address)
+		     : "memory");
+	return v;
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_load8(uint64_t address)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+		     : "=l"(v)
+		     : "l"(address)
+		     : "memory");
+	return v;
+}
+
+DTC_GPU_FN void dtc_gpu_load16(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+		     : "=r"(to->w[0]), "=r"(to->w[1]), "=r"(to->w[2]), "=r"(to->w[3])
+		     : "l"(address)
+		     : "memory");
+}
+
+DTC_GPU_FN void dtc_gpu_load8_into(uint64_t address, struct dtc_gpu_bytes16 *to)
+{
+	asm volatile("ld.relaxed.sys.global.v2.u32 {%0, %1}, [%2];"
+		     : "=r"(to->w[0]), "=r"(to->w[1])
+		     : "l"(address)
+		     : "memory");
+}
+
+/* Two words, each of which is one load. */
+DTC_GPU_FN void dtc_gpu_peek16(uint64_t address, uint64_t *first, uint64_t *second)
+{
+	asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+		     : "=l"(*first), "=l"(*second)
+		     : "l"(address)
+		     : "memory");
+}
+
+/* Nanoseconds from some moment on. */
+DTC_GPU_FN uint64_t dtc_gpu_now(void)
+{
+	uint64_t ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+#endif
 
 DTC_GPU_FN void dtc_gpu_store1(uint64_t address, uint32_t value)
 {
@@ -93,6 +177,44 @@ DTC_GPU_FN void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *
 {
 	__stwb((uint4 *)address,
 	       make_uint4(value->w[0], value->w[1], value->w[2], value->w[3]));
+}
+
+/*
+ * Begin to copy a word of 4, 8 or 16 bytes into shared memory, without registers on the way; it is
+ * there when this thread has waited.
+ */
+DTC_GPU_FN void dtc_gpu_copy_in(void *shared, uint64_t address, uint32_t word)
+{
+#if __CUDA_ARCH__ >= 800
+	uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+
+	if (word == 16)
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+	else if (word == 8)
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+	else
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to),
+			     "l"(address)
+			     : "memory");
+#else
+	if (word == 16)
+		*(uint4 *)shared = __ldg((const uint4 *)address);
+	else if (word == 8)
+		*(uint2 *)shared = __ldg((const uint2 *)address);
+	else
+		*(uint32_t *)shared = dtc_gpu_load4(address);
+#endif
+}
+
+DTC_GPU_FN void dtc_gpu_await_copies(void)
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 /* The low half of high:low >> bits, bits < 32. */
@@ -175,9 +297,10 @@ DTC_GPU_FN uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
 
 /* ---- completion --------------------------------------------------------------------------- */
 
+/* __threadfence_system would order more than is asked for. */
 DTC_GPU_FN void dtc_gpu_fence_system(void)
 {
-	__threadfence_system();
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
 /* One more, or 0 after @limit; answers the value before. */
@@ -201,6 +324,12 @@ DTC_GPU_FN uint32_t dtc_gpu_take(uint64_t address)
 DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)
 {
 	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
+}
+
+/* The same behind a fence. */
+DTC_GPU_FN void dtc_gpu_store_flag(uint64_t flag, uint64_t value)
+{
+	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
 }
 
 #endif

@@ -148,7 +148,8 @@ DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, uint32
 	uint64_t bytes = p->tile_bytes;
 
 	tile->p = p;
-	tile->entries = dtc_gpu_entries_in(p, word, shared);
+	if (!p->by_run)
+		tile->entries = dtc_gpu_entries_in(p, word, shared);
 	tile->offset = 0;
 	if (p->whole) {
 		tile->origin = number * p->tile_bytes;

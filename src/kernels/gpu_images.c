@@ -34,12 +34,23 @@ static bool is_better(const struct dtc_gpu_image *image, const struct dtc_gpu_im
 	return image->arch > than->arch;
 }
 
-const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch)
+static const struct dtc_gpu_image *best_of(const struct dtc_gpu_image *images,
+					   size_t count, uint32_t arch)
 {
 	const struct dtc_gpu_image *best = NULL;
 
-	for (size_t i = 0; i < dtc_gpu_image_count; i++)
-		if (runs(&dtc_gpu_images[i], arch) && is_better(&dtc_gpu_images[i], best))
-			best = &dtc_gpu_images[i];
+	for (size_t i = 0; i < count; i++)
+		if (runs(&images[i], arch) && is_better(&images[i], best))
+			best = &images[i];
 	return best;
+}
+
+const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch)
+{
+	return best_of(dtc_gpu_images, dtc_gpu_image_count, arch);
+}
+
+const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch)
+{
+	return best_of(dtc_gpu_residents, dtc_gpu_resident_count, arch);
 }

@@ -21,11 +21,16 @@ struct dtc_gpu_image {
 extern const struct dtc_gpu_image dtc_gpu_images[];
 extern const size_t dtc_gpu_image_count;
 
+/* The resident kernel, in the same way. */
+extern const struct dtc_gpu_image dtc_gpu_residents[];
+extern const size_t dtc_gpu_resident_count;
+
 /*
  * The image for a device of @arch: of the same major version the highest minor one that is not above
  * it, else PTX of an architecture that is not above it, else NULL.
  */
 const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch);
+const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch);
 
 /* The kernels' source, in one text that includes nothing; ends with a zero. */
 const char *dtc_gpu_source(void);

@@ -29,6 +29,12 @@ static uint64_t scale(uint8_t shift)
 	return UINT64_C(1) << shift;
 }
 
+/*
+ * Unlike runs of words that have as many bytes on average are a warp's each (runs of 2 KiB: 0.79 of the
+ * device copy, 0.68 by words; of 260 bytes: 0.62, 0.61).
+ */
+#define RUN_LEAST 512
+
 /* ---- equal blocks ------------------------------------------------------------------------------- */
 
 /* Without loops round it the table begins with the first entry that is moved. */
@@ -145,6 +151,10 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 	set_table(job, shape, params);
 	params->tile_bytes = DTC_GPU_INDEXED_TILE(word);
 	params->whole = shape->loop_count && params->table_bytes < params->tile_bytes;
+	params->by_run = !params->whole && word > 1 &&
+			 params->table_bytes / params->count >= RUN_LEAST;
+	if (params->by_run)
+		params->tile_bytes = DTC_GPU_RUN_TILE;
 	if (!set_nest(shape, word, params, reason))
 		return 0;
 	/* A tile touches an entry for each word, and one more that began before. */
@@ -154,7 +164,8 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 	launch->kernel = dtc_gpu_kernel_of_word(DTC_GPU_indexed_pack_16, word, job->direction);
 	launch->word = word;
 	launch->run_bytes = params->table_bytes / params->count;
-	launch->shared_bytes = DTC_GPU_INDEXED_SHARED(word, params->capacity);
+	launch->shared_bytes =
+		params->by_run ? 0 : DTC_GPU_INDEXED_SHARED(word, params->capacity);
 	return set_tiles(shape, params);
 }
 

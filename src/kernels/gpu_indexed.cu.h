@@ -2,7 +2,7 @@
 /*
  * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes, whose first
  * entries the image lists, so that no block searches the table. A short table that is repeated is
- * kept whole, and tiles go on over its end.
+ * kept whole, and tiles go on over its end. Long runs of words are moved as gpu_runs.cu.h does.
  */
 #ifndef DTC_KERNELS_GPU_INDEXED_CU_H
 #define DTC_KERNELS_GPU_INDEXED_CU_H
@@ -13,6 +13,8 @@ DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, uin
 {
 	struct dtc_gpu_indexed_tile tile;
 
+	if (p->by_run)
+		return;
 	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
 	struct dtc_gpu_touched touched = dtc_gpu_touch(p, tile.offset);
 	dtc_gpu_list_entries(p, &touched, &tile.entries, at.thread);
@@ -22,8 +24,9 @@ DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, uin
 DTC_GPU_FN void dtc_gpu_indexed_hold(const struct dtc_gpu_indexed_params *p, uint32_t word,
 				     void *shared, struct dtc_gpu_at at)
 {
+	if (p->by_run)
+		return;
 	struct dtc_gpu_entries entries = dtc_gpu_entries_in(p, word, shared);
-
 	dtc_gpu_list_holders(&entries, word, at.thread);
 }
 
@@ -109,6 +112,10 @@ DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, voi
 	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
 	if (word == 1) {
 		dtc_gpu_indexed_pieces(&tile, at.thread, direction);
+		return;
+	}
+	if (p->by_run) {
+		dtc_gpu_move_runs(&tile, word, at.thread, direction);
 		return;
 	}
 	dtc_gpu_indexed_edge(&tile, word, at.thread, direction);

@@ -6,7 +6,19 @@
 
 #include "kernels/gpu_classes.cu.h"
 
+/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
+#ifdef DTC_GPU_SHAPE
+#define DTC_GPU_PARAMS given
+#define DTC_GPU_TAKE() \
+	auto p = given; \
+	DTC_GPU_SHAPE
+#else
+#define DTC_GPU_PARAMS p
+#define DTC_GPU_TAKE()
+#endif
+
 #define DTC_GPU_AT()                                \
+	DTC_GPU_TAKE()                              \
 	struct dtc_gpu_at at;                       \
 	extern __shared__ uint4 dtc_gpu_shared[];   \
 	at.thread = threadIdx.x;                    \
@@ -19,24 +31,19 @@
 		dtc_gpu_finish(&p.done, at);        \
 	}
 
-/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
-#ifdef DTC_GPU_SHAPE
-#define DTC_GPU_TAKE(params)     \
-	struct params p = given; \
-	DTC_GPU_SHAPE
-#else
-#define DTC_GPU_TAKE(params) const struct params &p = given;
-#endif
-
 /* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
 #define DTC_GPU_KERNEL(name, params, resident)                               \
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
-		dtc_gpu_##name(const __grid_constant__ struct params given)
+		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
+
+/* Blocks at once of kernels with three phases, by their parameters. */
+#define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
+#define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
 	{                                           \
-		DTC_GPU_TAKE(params)                \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
 		DTC_GPU_END();                      \
@@ -45,7 +52,6 @@
 #define DTC_GPU_ENTRY2(name, params, a, b)          \
 	DTC_GPU_KERNEL(name, params, 3)             \
 	{                                           \
-		DTC_GPU_TAKE(params)                \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \
 		__syncthreads();                    \
@@ -53,17 +59,16 @@
 		DTC_GPU_END();                      \
 	}
 
-#define DTC_GPU_ENTRY3(name, params, a, b, c)       \
-	DTC_GPU_KERNEL(name, params, 3)             \
-	{                                           \
-		DTC_GPU_TAKE(params)                \
-		DTC_GPU_AT();                       \
-		a(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		b(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		c(&p, dtc_gpu_shared, at);          \
-		DTC_GPU_END();                      \
+#define DTC_GPU_ENTRY3(name, params, a, b, c)                   \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
+	{                                                       \
+		DTC_GPU_AT();                                   \
+		a(&p, dtc_gpu_shared, at);                      \
+		__syncthreads();                                \
+		b(&p, dtc_gpu_shared, at);                      \
+		__syncthreads();                                \
+		c(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_END();                                  \
 	}
 
 #ifdef DTC_GPU_ONLY

@@ -83,6 +83,10 @@ DTC_GPU_ENTRY3(many_unpack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many
 	       dtc_gpu_many_unpack_phase)
 DTC_GPU_ENTRY1(numbers_pack, dtc_gpu_numbers_params, dtc_gpu_numbers_pack_phase)
 DTC_GPU_ENTRY1(numbers_unpack, dtc_gpu_numbers_params, dtc_gpu_numbers_unpack_phase)
+DTC_GPU_ENTRY2(period_pack, dtc_gpu_period_params, dtc_gpu_period_map,
+	       dtc_gpu_period_pack_phase)
+DTC_GPU_ENTRY2(period_unpack, dtc_gpu_period_params, dtc_gpu_period_map,
+	       dtc_gpu_period_unpack_phase)
 DTC_GPU_ENTRY2(cells_pack, dtc_gpu_cells_params, dtc_gpu_cells_map,
 	       dtc_gpu_cells_pack_phase)
 DTC_GPU_ENTRY2(cells_unpack, dtc_gpu_cells_params, dtc_gpu_cells_map,

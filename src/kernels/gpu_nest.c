@@ -12,7 +12,11 @@
 /* Unit numbers that are divided stay below this, with all units of a tile ahead. */
 #define UNITS_MOST ((UINT64_C(1) << 31) - 65536)
 
-/* Blocks of as many bytes are moved in 16-byte words, shifted, where both sides share but 4. */
+/*
+ * Blocks of as many bytes are packed in 16-byte words, shifted, where both sides share but 4. Unpacking, the
+ * words of 4 are stored together, where shifted ones leave parts of words (128 of 260 bytes: 0.43
+ * of the device copy, 0.32).
+ */
 #define SHIFTED_BLOCK 128
 
 /* Longer single runs that are shifted get a level of their own, so that their words can be numbered. */
@@ -86,12 +90,14 @@ bool dtc_gpu_set_width(struct dtc_gpu_nest *nest, uint64_t units, const char **r
 }
 
 /* 16, 8, 4: words that are aligned on both sides; 1: shifted. */
-static uint32_t word_of(const struct dtc_gpu_shape *shape)
+static uint32_t word_of(const struct dtc_gpu_shape *shape, enum dtc_direction direction)
 {
 	uint32_t word = dtc_gpu_alignment(dtc_gpu_shape_bits(shape) |
 					  (shape->loop_count ? shape->leaf_bytes : 0));
+	bool shifted = word == 4 && direction == DTC_PACK &&
+		       shape->leaf_bytes >= SHIFTED_BLOCK;
 
-	return word < 4 || (word == 4 && shape->leaf_bytes >= SHIFTED_BLOCK) ? 1 : word;
+	return word < 4 || shifted ? 1 : word;
 }
 
 /* User words that a block may touch: as many as the worst of its places asks for. */
@@ -141,7 +147,7 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction dir
 		*reason = "not one block in loops";
 		return false;
 	}
-	uint32_t word = word_of(&shape);
+	uint32_t word = word_of(&shape, direction);
 	if (word == 1 && shape.loop_count == 0 && shape.leaf_bytes > LONG_RUN)
 		split_long_run(&shape);
 	uint64_t units = units_in_block(&shape, word, direction);

@@ -37,6 +37,21 @@ DTC_GPU_FN void dtc_gpu_swap(struct dtc_gpu_bytes16 *value, uint32_t swap)
 	}
 }
 
+/* The same of at most 8 bytes. */
+DTC_GPU_FN void dtc_gpu_swap_short(struct dtc_gpu_bytes16 *value, uint32_t swap)
+{
+	uint32_t low = value->w[0], high = value->w[1];
+
+	if (swap < 2)
+		return;
+	value->w[0] = dtc_gpu_swap_pairs(swap == 8 ? high : low);
+	value->w[1] = dtc_gpu_swap_pairs(swap == 8 ? low : high);
+	if (swap == 2)
+		return;
+	value->w[0] = value->w[0] << 16 | value->w[0] >> 16;
+	value->w[1] = value->w[1] << 16 | value->w[1] >> 16;
+}
+
 /* ---- floating point of 16 bits ----------------------------------------------------------------- */
 
 DTC_GPU_FN uint32_t dtc_gpu_store_bf16(uint32_t bits)

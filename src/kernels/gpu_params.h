@@ -203,6 +203,8 @@ struct dtc_gpu_indexed_params {
 	uint32_t tile_bytes;
 	uint32_t whole;
 	uint32_t capacity; /* entries that shared memory has room for */
+	uint32_t by_run;   /* 1: warps move the runs, and shared memory is not used */
+	uint32_t reserved;
 };
 
 /* A unit of a tile: a word, or a piece where sides are not aligned; and how many a thread has. */
@@ -212,6 +214,10 @@ struct dtc_gpu_indexed_params {
 /* Bytes of a tile. */
 #define DTC_GPU_INDEXED_TILE(word) \
 	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * DTC_GPU_INDEXED_UNIT(word))
+
+/* Threads that go together; of a table that is moved run by run they have what has one start. */
+#define DTC_GPU_LANES    32u
+#define DTC_GPU_RUN_TILE (DTC_GPU_BLOCK / DTC_GPU_LANES * DTC_GPU_START_BYTES)
 
 /* What stands before the lists in shared memory. */
 #define DTC_GPU_INDEXED_HEAD 16
@@ -348,6 +354,15 @@ struct dtc_gpu_numbers_params {
 	uint16_t reserved;
 };
 
+/* The same in periods, of which level 0 of the nest counts the words. */
+struct dtc_gpu_period_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_numbers_params numbers; /* whose flag does not count */
+	uint32_t run_count;
+	uint32_t reserved;
+	struct dtc_gpu_run runs[DTC_GPU_RUNS];
+};
+
 /* Cells of a thread, DTC_GPU_BLOCK apart; the longest cell; the most in a period. */
 #define DTC_GPU_THREAD_CELLS 4u
 #define DTC_GPU_CELL_BYTES   8u
@@ -384,7 +399,7 @@ struct dtc_gpu_cells_params {
 /* Bytes of a thread in a tile; a tile; log2 of the most blocks. */
 #define DTC_GPU_CRC_PIECE      64u
 #define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
-#define DTC_GPU_CRC_BLOCKS_LOG 10u
+#define DTC_GPU_CRC_BLOCKS_LOG 9u
 
 /* Tables: for 8 bytes at once, and for the 4 bytes of a remainder on its way to the next tile. */
 #define DTC_GPU_CRC_ROWS         12u

@@ -264,62 +264,149 @@ DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
 
 /* ---- words of the user's side, for unpacking -------------------------------------------------- */
 
-/* What of an aligned word of the user's side belongs to its block. */
-struct dtc_gpu_owned {
-	uint64_t user;
-	uint64_t packed;
-	uint32_t bytes;
+/* A block's bytes that are to be moved, and where its first byte would be packed. */
+struct dtc_gpu_extent {
+	uint64_t low;
+	uint64_t high;
+	uint64_t packed; /* a byte is packed at this and its address */
 };
 
-/* Word @index of the block at @address, which is number @block. */
-DTC_GPU_FN struct dtc_gpu_owned dtc_gpu_own(const struct dtc_gpu_nest *nest, uint64_t address,
-					    uint32_t index, uint64_t block)
+/* Of the block at @address, which is number @block. */
+DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_extent_of(const struct dtc_gpu_nest *nest,
+						   uint64_t address, uint64_t block)
 {
 	uint64_t position = block * nest->block;
 	uint64_t cut = nest->begin > position ? nest->begin - position : 0;
 	uint64_t end = nest->end - position < nest->block ? nest->end - position : nest->block;
-	uint64_t word = (address & ~(uint64_t)15) + (uint64_t)index * 16;
-	uint64_t low = word < address + cut ? address + cut : word;
-	uint64_t high = word + 16 < address + end ? word + 16 : address + end;
-	struct dtc_gpu_owned owned = { low, nest->packed + position + (low - address), 0 };
+	struct dtc_gpu_extent extent = { address + cut, address + end,
+					 nest->packed + position - address };
 
-	if (high > low)
-		owned.bytes = (uint32_t)(high - low);
-	return owned;
+	return extent;
 }
 
-/* One tile of user words; level 0 of the nest counts the words that a block may touch. */
-DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t tile,
-				     uint32_t thread)
+/* A tile of words of the user's side; level 0 of the nest counts the words that a block may touch. */
+struct dtc_gpu_owned {
+	const struct dtc_gpu_nest *nest;
+	struct dtc_gpu_start start;
+	uint32_t words;   /* of a block */
+	uint32_t skipped; /* of the first block, those in the tile before */
+	uint32_t count;   /* in the tile */
+};
+
+DTC_GPU_FN void dtc_gpu_own_tile(const struct dtc_gpu_nest *nest, uint32_t tile,
+				 struct dtc_gpu_owned *owned)
 {
 	uint64_t words = nest->dims[0].count;
 	uint64_t unit = dtc_gpu_quotient(nest->begin, nest->block) * words +
 			(uint64_t)tile * DTC_GPU_TILE_PIECES;
 	uint64_t last = (dtc_gpu_quotient(nest->end - 1, nest->block) + 1) * words;
-	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES];
-	struct dtc_gpu_owned owned[DTC_GPU_PIECES];
-	struct dtc_gpu_start start;
+	uint64_t left = last > unit ? last - unit : 0;
 
-	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &start);
+	owned->nest = nest;
+	owned->words = (uint32_t)words;
+	owned->skipped = (uint32_t)(unit - dtc_gpu_quotient(unit, words) * words);
+	owned->count = left < DTC_GPU_TILE_PIECES ? (uint32_t)left : DTC_GPU_TILE_PIECES;
+	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &owned->start);
+}
+
+/* The block of the word that is @ahead of the tile's first; @index is the word's. */
+DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_owned_block(const struct dtc_gpu_owned *owned,
+						     uint32_t ahead, uint32_t *index,
+						     uint64_t *address)
+{
+	struct dtc_gpu_place place =
+		dtc_gpu_locate(owned->nest, &owned->start, ahead, DTC_GPU_PLAIN);
+
+	*index = place.index;
+	*address = place.address;
+	return dtc_gpu_extent_of(owned->nest, place.address,
+				 owned->start.carried + place.carried);
+}
+
+/* Shorter blocks have more rim than whole words, which is then stored word by word, too. */
+#define DTC_GPU_RIM_BLOCK 64u
+
+/* What of a word is the block's; long blocks: the whole word or nothing. */
+DTC_GPU_FN uint32_t dtc_gpu_owned_bytes(const struct dtc_gpu_extent *extent,
+					uint64_t block, uint64_t *word)
+{
+	uint64_t low = *word > extent->low ? *word : extent->low;
+	uint64_t high = *word + 16 < extent->high ? *word + 16 : extent->high;
+	uint32_t bytes = high > low ? (uint32_t)(high - low) : 0;
+
+	*word = low;
+	return bytes == 16 || block < DTC_GPU_RIM_BLOCK ? bytes : 0;
+}
+
+DTC_GPU_FN void dtc_gpu_unpack_words(const struct dtc_gpu_owned *owned, uint32_t thread)
+{
+	struct dtc_gpu_fetched fetched[DTC_GPU_PIECES];
+	uint64_t word[DTC_GPU_PIECES];
+
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
 		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
 
-		owned[k].bytes = 0;
-		if (unit + ahead < last) {
-			struct dtc_gpu_place place =
-				dtc_gpu_locate(nest, &start, ahead, DTC_GPU_PLAIN);
+		fetched[k].bytes = 0;
+		if (ahead < owned->count) {
+			uint32_t index;
+			uint64_t address;
+			struct dtc_gpu_extent extent =
+				dtc_gpu_owned_block(owned, ahead, &index, &address);
 
-			owned[k] = dtc_gpu_own(nest, place.address, place.index,
-					       start.carried + place.carried);
+			word[k] = (address & ~(uint64_t)15) + (uint64_t)index * 16;
+			uint32_t bytes = dtc_gpu_owned_bytes(&extent, owned->nest->block,
+							     &word[k]);
+			dtc_gpu_fetch(extent.packed + word[k], bytes, &fetched[k]);
 		}
-		dtc_gpu_fetch(owned[k].packed, owned[k].bytes, &fetched[k]);
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++)
-		if (owned[k].bytes)
-			dtc_gpu_scatter(owned[k].user, dtc_gpu_fetched_value(&fetched[k]),
-					owned[k].bytes);
+		if (fetched[k].bytes)
+			dtc_gpu_scatter(word[k],
+					dtc_gpu_shift_down(&fetched[k].low,
+							   &fetched[k].high,
+							   fetched[k].offset),
+					fetched[k].bytes);
+}
+
+/* Byte @number of those before and behind a block's whole words: 16 and 16, of which not all are there. */
+DTC_GPU_FN void dtc_gpu_unpack_rim(const struct dtc_gpu_extent *extent, uint32_t number)
+{
+	uint64_t up = (extent->low + 15) & ~(uint64_t)15;
+	uint64_t down = extent->high & ~(uint64_t)15;
+	uint64_t head_end = up < extent->high ? up : extent->high;
+	uint64_t tail = down > head_end ? down : head_end;
+	uint64_t byte = number < 16 ? extent->low + number : tail + number - 16;
+
+	if (byte < (number < 16 ? head_end : extent->high))
+		dtc_gpu_store1(byte, dtc_gpu_load1(extent->packed + byte));
+}
+
+/*
+ * One tile of user words. A warp stores the bytes of a long block that fill no word, a thread each, so
+ * that they reach the memory as one part of a word and not as up to four.
+ */
+DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t tile,
+				     uint32_t thread)
+{
+	struct dtc_gpu_owned owned;
+
+	dtc_gpu_own_tile(nest, tile, &owned);
+	dtc_gpu_unpack_words(&owned, thread);
+	if (nest->block < DTC_GPU_RIM_BLOCK)
+		return;
+	uint32_t first = owned.skipped ? owned.words - owned.skipped : 0;
+	DTC_GPU_NO_UNROLL
+	for (uint32_t ahead = first + thread / DTC_GPU_LANES * owned.words;
+	     ahead < owned.count; ahead += DTC_GPU_BLOCK / DTC_GPU_LANES * owned.words) {
+		uint32_t index;
+		uint64_t address;
+		struct dtc_gpu_extent extent =
+			dtc_gpu_owned_block(&owned, ahead, &index, &address);
+
+		dtc_gpu_unpack_rim(&extent, thread % DTC_GPU_LANES);
+	}
 }
 
 #endif

@@ -94,6 +94,13 @@ static int set_grid(struct dtc_gpu_launch *launch, uint64_t tiles)
 	return 0;
 }
 
+/* All but the ends of long lists, of which kernels read what has been written: a launch has 4 KiB. */
+static void clear(struct dtc_gpu_launch *launch)
+{
+	memset(launch, 0,
+	       offsetof(struct dtc_gpu_launch, params) + sizeof(launch->params.transpose));
+}
+
 /* ---- general ------------------------------------------------------------------------------------ */
 
 /* Bytes [begin, end) of a job's stream, by walking the program. */
@@ -234,7 +241,7 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 	struct listing listing = { params->u.inline_parts, DTC_GPU_INLINE_PARTS, 0, 0 };
 	uint64_t bytes = 0;
 
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	*needed = 0;
 	for (int round = 0; round < 2; round++) {
 		bytes = 0;
@@ -321,7 +328,7 @@ void dtc_gpu_plan_sequence(const struct dtc_gpu_job *job,
 				    ? sequence->parts[last + 1].first_tile
 				    : sequence->tiles;
 
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	launch->class = DTC_GPU_CLASS_MANY;
 	launch->kernel =
 		by_direction(job->direction, DTC_GPU_many_pack, DTC_GPU_many_unpack);
@@ -346,7 +353,7 @@ void dtc_gpu_plan_sequence(const struct dtc_gpu_job *job,
 int dtc_gpu_plan_general(const struct dtc_gpu_job *job, const char *reason,
 			 struct dtc_gpu_launch *launch)
 {
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	launch->bytes = job->end - job->begin;
 	return plan_general(job, reason, launch);
 }
@@ -367,7 +374,7 @@ static uint64_t plan_class(plan_fn plan, const struct dtc_gpu_job *job,
 			   const struct dtc_gpu_shape *shape, struct dtc_gpu_launch *launch,
 			   const char **reason)
 {
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	launch->bytes = job->end - job->begin;
 	return plan(job, shape, launch, reason);
 }
@@ -378,7 +385,7 @@ int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *part
 	const char *reason = NULL;
 	struct dtc_gpu_shape shape;
 
-	memset(launch, 0, sizeof(*launch));
+	clear(launch);
 	*needed = 0;
 	if (job->begin == job->end)
 		return 0;

@@ -189,6 +189,7 @@ static void put_indexed(struct dtc_text *text,
 	put(text, "tile_bytes", params->tile_bytes);
 	put(text, "whole", params->whole);
 	put(text, "capacity", params->capacity);
+	put(text, "by_run", params->by_run);
 }
 
 static void put_transpose(struct dtc_text *text,

@@ -2,7 +2,7 @@
 # One text of the GPU kernels' sources: awk -v folder=src -v file=kernels/gpu_kernels.cu.h -f gpu_text.awk
 # What a file includes comes in its place, once; the list of kernels as often as it is asked for.
 function put(name,   path, line, inner, status) {
-	if (name in seen && name !~ /gpu_list\.h$/)
+	if (name in seen && name !~ /gpu_(resident_)?list\.h$/)
 		return
 	seen[name] = 1
 	path = folder "/" name

@@ -151,7 +151,22 @@ DTC_GPU_FN uint32_t dtc_gpu_live_cells(const struct dtc_gpu_transpose_params *p,
 	return live;
 }
 
-/* A thread's words of a column, from the side that is read into shared memory. */
+/*
+ * A thread's words of a column, from the side that is read into shared memory: on their own where the
+ * device copies such words, so that a whole tile is under way.
+ */
+DTC_GPU_FN void dtc_gpu_copy_cells(uint64_t from, uint64_t step, uint32_t live,
+				   void *shared, uint32_t index, uint32_t index_step,
+				   uint32_t word)
+{
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
+		if (live >> k & 1)
+			dtc_gpu_copy_in((unsigned char *)shared +
+						(index + k * index_step) * word,
+					from + k * step, word);
+}
+
 DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
 				   const struct dtc_gpu_grid *grid,
 				   const struct dtc_gpu_column *column, uint32_t live,
@@ -162,6 +177,11 @@ DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
 	uint64_t step = 8 * (direction == DTC_GPU_PACK ? grid->rows.user : grid->rows.packed);
 	struct dtc_gpu_bytes16 value[8];
 
+	if (word == 4 || word == 8) {
+		dtc_gpu_copy_cells(from, step, live, shared, column->shared,
+				   8 * grid->rows.shared, word);
+		return;
+	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_CELLS(word); k++)
 		if (live >> k & 1)
@@ -232,6 +252,7 @@ DTC_GPU_FN void dtc_gpu_transpose_load(const struct dtc_gpu_transpose_params *p,
 				       uint32_t word, struct dtc_gpu_at at, int direction)
 {
 	dtc_gpu_move_square(p, shared, word, at, direction, DTC_GPU_IN);
+	dtc_gpu_await_copies();
 }
 
 DTC_GPU_FN void dtc_gpu_transpose_store(const struct dtc_gpu_transpose_params *p, void *shared,

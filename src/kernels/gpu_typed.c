@@ -12,11 +12,13 @@
 
 #include "base.h"
 #include "datatype/predefined.h"
+#include "gpu_classes.h"
 #include "gpu_magic.h"
 #include "gpu_nest.h"
 #include "gpu_shape.h"
 
 _Static_assert(sizeof(struct dtc_gpu_units_params) <= DTC_GPU_PARAMS_BYTES, "too long");
+_Static_assert(sizeof(struct dtc_gpu_period_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -451,6 +453,67 @@ static bool plan_numbers(const struct dtc_gpu_typed_job *job,
 	return true;
 }
 
+/* The longest word that the runs of a period are multiples of too. */
+static uint32_t word_of_runs(const struct dtc_gpu_period_params *params,
+			     const struct dtc_gpu_shape *shape)
+{
+	uint64_t bits = dtc_gpu_shape_bits(shape) | shape->begin | shape->end |
+			shape->leaf_bytes;
+
+	for (uint32_t i = 0; i < params->run_count; i++)
+		bits |= (uint64_t)(int64_t)params->runs[i].disp | params->runs[i].packed;
+	return dtc_gpu_alignment(bits);
+}
+
+static bool copy_runs(const struct dtc_program *program,
+		      const struct dtc_gpu_shape *shape,
+		      struct dtc_gpu_period_params *params)
+{
+	struct dtc_gpu_periodic_params found;
+
+	found.run_count = 0;
+	if (!dtc_gpu_list_runs(&found, program, shape))
+		return false;
+	params->run_count = found.run_count;
+	memcpy(params->runs, found.runs, found.run_count * sizeof(found.runs[0]));
+	return true;
+}
+
+/* Words of whole numbers of one kind in periods. */
+static uint64_t plan_period(const struct dtc_gpu_typed_job *job,
+			    struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_period_params *params = &launch->params.period;
+	const struct dtc_gpu_number *number = &job->units->nodes[0].number;
+	struct dtc_gpu_nest *nest = &params->numbers.nest;
+	struct dtc_gpu_shape shape;
+	const char *reason;
+
+	if (!has_one_kind(job->units))
+		return 0;
+	dtc_gpu_shape_of_job(&job->job, &shape);
+	memset(params, 0, sizeof(*params));
+	if (shape.leaf == DTC_GPU_LEAF_BLOCK ||
+	    !copy_runs(job->job.layout->program, &shape, params))
+		return 0;
+	uint32_t word = word_of_runs(params, &shape);
+	if (word < number->native_bytes || shape.leaf_bytes / word > DTC_GPU_PERIOD_UNITS)
+		return 0;
+	nest->word = (uint8_t)word;
+	dtc_gpu_set_level(nest, 0, shape.leaf_bytes / word, 0);
+	if (!dtc_gpu_set_loops(&shape, 1, nest, &reason) ||
+	    !dtc_gpu_set_width(nest, shape.end / word, &reason))
+		return 0;
+	params->numbers.combination = job->units->combination;
+	params->numbers.number = *number;
+	launch->word = word;
+	launch->shared_bytes = (uint32_t)(shape.leaf_bytes / word * sizeof(int32_t));
+	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_period_pack
+							: DTC_GPU_period_unpack;
+	return dtc_divide_up((shape.end - shape.begin) / word,
+			     DTC_GPU_NUMBER_WORDS * DTC_GPU_BLOCK);
+}
+
 /* Couples behind each other, in a nest: no program is needed. */
 static bool plan_couples(const struct dtc_gpu_typed_job *job,
 			 struct dtc_gpu_units_params *params)
@@ -532,7 +595,9 @@ int dtc_gpu_plan_typed(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launc
 	launch->class = DTC_GPU_CLASS_TYPED;
 	launch->bytes = job->end.wire - job->begin.wire;
 	if (!plan_numbers(job, launch, &tiles)) {
-		tiles = dtc_gpu_plan_cells(job, launch);
+		tiles = plan_period(job, launch);
+		if (!tiles)
+			tiles = dtc_gpu_plan_cells(job, launch);
 		if (!tiles)
 			status = plan_units(job, launch, &tiles);
 	}

@@ -58,8 +58,9 @@ DTC_GPU_FN void dtc_gpu_unpack_numbers(const struct dtc_gpu_numbers_params *p,
 		}
 }
 
-/* A tile of words; @direction is a constant. */
+/* A tile of words; @direction is a constant, and so is what is particular about the levels. */
 DTC_GPU_FN void dtc_gpu_move_numbers(const struct dtc_gpu_numbers_params *p,
+				     const struct dtc_gpu_levels *levels,
 				     struct dtc_gpu_at at, int direction)
 {
 	const struct dtc_gpu_nest *nest = &p->nest;
@@ -70,39 +71,94 @@ DTC_GPU_FN void dtc_gpu_move_numbers(const struct dtc_gpu_numbers_params *p,
 	uint64_t left = last > unit + at.thread ? last - unit - at.thread : 0;
 	uint64_t packed = nest->packed + (unit + at.thread) * word;
 	struct dtc_gpu_start start;
-	struct dtc_gpu_levels levels;
 	struct dtc_gpu_place place[8];
 	uint64_t user[8];
 	uint32_t ahead[8];
 
 	if (!left)
 		return;
-	dtc_gpu_plain_levels(&levels);
 	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &start);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_NUMBER_WORDS; k++)
 		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_NUMBER_WORDS, ahead,
 			   place);
-	dtc_gpu_unit_addresses(&levels, DTC_GPU_NUMBER_WORDS, place, word, user);
+	dtc_gpu_unit_addresses(levels, DTC_GPU_NUMBER_WORDS, place, word, user);
 	if (direction == DTC_GPU_PACK)
 		dtc_gpu_pack_numbers(p, user, packed, left);
 	else
 		dtc_gpu_unpack_numbers(p, user, packed, left);
 }
 
+DTC_GPU_FN void dtc_gpu_move_plain_numbers(const struct dtc_gpu_numbers_params *p,
+					   struct dtc_gpu_at at, int direction)
+{
+	struct dtc_gpu_levels levels;
+
+	dtc_gpu_plain_levels(&levels);
+	dtc_gpu_move_numbers(p, &levels, at, direction);
+}
+
 DTC_GPU_FN void dtc_gpu_numbers_pack_phase(const struct dtc_gpu_numbers_params *p,
 					   void *shared, struct dtc_gpu_at at)
 {
 	(void)shared;
-	dtc_gpu_move_numbers(p, at, DTC_GPU_PACK);
+	dtc_gpu_move_plain_numbers(p, at, DTC_GPU_PACK);
 }
 
 DTC_GPU_FN void dtc_gpu_numbers_unpack_phase(const struct dtc_gpu_numbers_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
 	(void)shared;
-	dtc_gpu_move_numbers(p, at, DTC_GPU_UNPACK);
+	dtc_gpu_move_plain_numbers(p, at, DTC_GPU_UNPACK);
+}
+
+/* ---- the same words in periods ------------------------------------------------------------------- */
+
+/* Shared memory: where every word of a period is. */
+DTC_GPU_FN void dtc_gpu_period_map(const struct dtc_gpu_period_params *p, void *shared,
+				   struct dtc_gpu_at at)
+{
+	int32_t *map = (int32_t *)shared;
+	uint32_t word = p->numbers.nest.word;
+
+	for (uint32_t i = at.thread; i < p->numbers.nest.dims[0].count;
+	     i += DTC_GPU_BLOCK) {
+		uint32_t low = 0;
+		uint32_t n = p->run_count;
+
+		while (n > 1) {
+			uint32_t half = n / 2;
+
+			low += p->runs[low + half].packed <= i * word ? half : 0;
+			n -= half;
+		}
+		map[i] = p->runs[low].disp + (int32_t)(i * word - p->runs[low].packed);
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_move_period(const struct dtc_gpu_period_params *p,
+				    const void *shared, struct dtc_gpu_at at,
+				    int direction)
+{
+	struct dtc_gpu_levels levels;
+
+	dtc_gpu_plain_levels(&levels);
+	levels.form = DTC_GPU_MAPPED;
+	levels.map = (const int32_t *)shared;
+	dtc_gpu_move_numbers(&p->numbers, &levels, at, direction);
+}
+
+DTC_GPU_FN void dtc_gpu_period_pack_phase(const struct dtc_gpu_period_params *p,
+					  void *shared, struct dtc_gpu_at at)
+{
+	dtc_gpu_move_period(p, shared, at, DTC_GPU_PACK);
+}
+
+DTC_GPU_FN void dtc_gpu_period_unpack_phase(const struct dtc_gpu_period_params *p,
+					    void *shared, struct dtc_gpu_at at)
+{
+	dtc_gpu_move_period(p, shared, at, DTC_GPU_UNPACK);
 }
 
 /* ---- single numbers, anywhere ------------------------------------------------------------------ */
@@ -164,6 +220,25 @@ DTC_GPU_FN void dtc_gpu_decode_number(const struct dtc_gpu_number *number,
 
 /* ---- cells ------------------------------------------------------------------------------------------- */
 
+/* As dtc_gpu_encode_number and dtc_gpu_decode_number, of at most 8 bytes. */
+DTC_GPU_FN void dtc_gpu_encode_cell(const struct dtc_gpu_number *number,
+				    struct dtc_gpu_bytes16 *value, int *fits)
+{
+	if (number->native_bytes != number->wire_bytes)
+		*fits &= dtc_gpu_resize(value, number->native_bytes, number->wire_bytes,
+					number->is_signed);
+	dtc_gpu_swap_short(value, number->swap);
+}
+
+DTC_GPU_FN void dtc_gpu_decode_cell(const struct dtc_gpu_number *number,
+				    struct dtc_gpu_bytes16 *value, int *fits)
+{
+	dtc_gpu_swap_short(value, number->swap);
+	if (number->native_bytes != number->wire_bytes)
+		*fits &= dtc_gpu_resize(value, number->wire_bytes, number->native_bytes,
+					number->is_signed);
+}
+
 /* The aligned words that hold a cell. Fetched first, looked at later: loads overlap. */
 struct dtc_gpu_loose {
 	uint64_t low, high;
@@ -196,19 +271,33 @@ DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_loose_value(const struct dtc_gpu_loose
 	return value;
 }
 
+DTC_GPU_FN void dtc_gpu_store_cell(uint64_t address, uint32_t bytes, uint64_t value)
+{
+	if (bytes == 8)
+		dtc_gpu_store8(address, (uint32_t)value, (uint32_t)(value >> 32));
+	else if (bytes == 4)
+		dtc_gpu_store4(address, (uint32_t)value);
+	else if (bytes == 2)
+		dtc_gpu_store2(address, (uint32_t)value);
+	else
+		dtc_gpu_store1(address, (uint32_t)value);
+}
+
+/* Aligned, or in two aligned halves, or as it comes. */
 DTC_GPU_FN void dtc_gpu_store_loose(uint64_t address, uint32_t bytes,
 				    const struct dtc_gpu_bytes16 *value)
 {
-	if ((uint32_t)address & (bytes - 1))
+	uint64_t bits = dtc_gpu_pair(value->w);
+	uint32_t odd = (uint32_t)address & (bytes - 1);
+
+	if (!odd) {
+		dtc_gpu_store_cell(address, bytes, bits);
+	} else if (2 * odd == bytes) {
+		dtc_gpu_store_cell(address, odd, bits);
+		dtc_gpu_store_cell(address + odd, odd, bits >> (8 * odd));
+	} else {
 		dtc_gpu_scatter_most(address, *value, bytes, DTC_GPU_CELL_BYTES);
-	else if (bytes == 8)
-		dtc_gpu_store8(address, value->w[0], value->w[1]);
-	else if (bytes == 4)
-		dtc_gpu_store4(address, value->w[0]);
-	else if (bytes == 2)
-		dtc_gpu_store2(address, value->w[0]);
-	else
-		dtc_gpu_store1(address, value->w[0]);
+	}
 }
 
 /* The row that holds cell @number of a period. */
@@ -292,7 +381,7 @@ DTC_GPU_FN void dtc_gpu_pack_cells(const struct dtc_gpu_cells_params *p,
 			struct dtc_gpu_bytes16 value = dtc_gpu_loose_value(&user[k]);
 			int fits = 1;
 
-			dtc_gpu_encode_number(&cell[k].number, &value, &fits);
+			dtc_gpu_encode_cell(&cell[k].number, &value, &fits);
 			if (fits)
 				dtc_gpu_store_loose(cell[k].packed,
 						    cell[k].number.wire_bytes, &value);
@@ -320,7 +409,7 @@ DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
 			struct dtc_gpu_bytes16 value = dtc_gpu_loose_value(&packed[k]);
 			int fits = 1;
 
-			dtc_gpu_decode_number(&cell[k].number, &value, &fits);
+			dtc_gpu_decode_cell(&cell[k].number, &value, &fits);
 			if (combination != DTC_GPU_REPLACE)
 				dtc_gpu_set_pair(value.w,
 						 dtc_gpu_combine_short(

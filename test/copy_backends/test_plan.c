@@ -77,9 +77,9 @@ START_TEST(device_memory_goes_to_the_backend_that_is_made_for_it)
 		/* Long rows are for the copy engine, short ones and boxes of many are not. */
 		{ "vector(100000, 32, 64, double)", 1, DTCONV_MEMORY_DEVICE,
 		  DTCONV_MEMORY_PINNED, CHOICE("cuda_copy") },
-		{ "vector(40000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		{ "vector(200000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
 		  DTCONV_MEMORY_PINNED, CHOICE("cuda_kernel") },
-		{ "vector(400000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
+		{ "vector(2000000, 8, 16, double)", 1, DTCONV_MEMORY_DEVICE,
 		  DTCONV_MEMORY_PINNED, CHOICE("cuda_relay") },
 		{ "subarray([500,500,500], [400,400,400], [0,0,0], c, double)", 1,
 		  DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE, CHOICE("cuda_kernel") },

@@ -140,18 +140,26 @@ static CUstream new_stream(void)
 	return stream;
 }
 
-static struct dtconv_convertor *packer(struct job *job, const char *backends, CUstream stream)
+/* In the order of a stream. */
+static struct dtconv_convertor *ordered(struct dtconv_convertor *convertor, const char *backends,
+					CUstream stream)
 {
 	struct dtconv_convertor_params params = by(backends);
-	struct dtconv_convertor *convertor;
 
 	params.flags = DTCONV_CONVERTOR_STREAM;
 	params.stream = stream;
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static struct dtconv_convertor *packer(struct job *job, const char *backends, CUstream stream)
+{
+	struct dtconv_convertor *convertor;
+
 	ck_assert_int_eq(dtconv_convertor_create_pack(job->type, 1, job->user.memory,
 						      &convertor),
 			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	return convertor;
+	return ordered(convertor, backends, stream);
 }
 
 static void nap(long milliseconds)
@@ -166,7 +174,7 @@ static void nap(long milliseconds)
 static const char *const texts[] = {
 	"vector(100001, 3, 5, double)",
 	"contiguous(2200011, byte)",
-	"contiguous(70001, resized(struct([5,3,9], [0,9,20], [int,short,byte]), 0, 48))",
+	"contiguous(70001, resized(struct([5,3,9], [0,21,30], [int,short,byte]), 0, 48))",
 	"hvector(301, 7001, 7013, byte)",
 };
 
@@ -309,16 +317,12 @@ END_TEST
 
 static struct dtconv_convertor *unpacker(struct job *job, CUstream stream)
 {
-	struct dtconv_convertor_params params = by("cuda_staged");
 	struct dtconv_convertor *convertor;
 
-	params.flags = DTCONV_CONVERTOR_STREAM;
-	params.stream = stream;
 	ck_assert_int_eq(dtconv_convertor_create_unpack(job->type, 1, job->user.memory,
 							&convertor),
 			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	return convertor;
+	return ordered(convertor, "cuda_staged", stream);
 }
 
 static void start(struct dtconv_convertor *convertor, struct job *job)

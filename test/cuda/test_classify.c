@@ -216,7 +216,7 @@ START_TEST(a_driver_that_is_not_there_yet_owns_nothing)
 	if (!gpu.standin)
 		return;
 	query(memory);
-	gpu.standin->inject("cuPointerGetAttributes", 1, results[_i]);
+	gpu.standin->inject("cuPointerGetAttributes", 1, (int)results[_i]);
 	ck_assert_int_eq(query(memory).kind, DTCONV_MEMORY_HOST);
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();

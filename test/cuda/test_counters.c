@@ -170,6 +170,61 @@ START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
 }
 END_TEST
 
+/* ---- calls of the driver ---------------------------------------------------------------- */
+
+static void add_calls(const char *entry, size_t calls, void *sum)
+{
+	(void)entry;
+	*(size_t *)sum += calls;
+}
+
+/* All calls so far, but for those that ask a stream whether it is done: the host was fast, or slow. */
+static size_t driver_calls(void)
+{
+	size_t sum = 0;
+
+	gpu.standin->each(add_calls, &sum);
+	return sum - 4 * gpu.standin->calls("cuStreamQuery");
+}
+
+/*
+ * Where both sides are, the capture mode there and back, the current context, its device and its id, and
+ * the launch. Each costs some tens of nanoseconds of the ten thousand that a small job takes.
+ */
+#define CALLS_OF_A_JOB 8
+
+START_TEST(a_small_job_makes_few_calls_of_the_driver)
+{
+	const struct dtconv_convertor_params told = { .struct_size = sizeof(told),
+						      .user_memory = DTCONV_MEMORY_DEVICE,
+						      .packed_memory =
+							      DTCONV_MEMORY_DEVICE };
+	struct dtconv_type *type = fixture_type("vector(200, 1, 2, double)");
+	struct arena user, packed;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	arena_open(&user, ARENA_DEVICE, 10000);
+	arena_open(&packed, ARENA_DEVICE, 10000);
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, 10000, NULL),
+			 0);
+	size_t before = driver_calls();
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, 10000, NULL),
+			 0);
+	ck_assert_uint_eq(driver_calls() - before, CALLS_OF_A_JOB);
+	before = driver_calls();
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 10000,
+					  &told, NULL),
+			 0);
+	ck_assert_uint_eq(driver_calls() - before, CALLS_OF_A_JOB - 2);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- telling --------------------------------------------------------------------------- */
 
 /* A context that keeps the last line with some words in it, and how many there were. */
@@ -310,6 +365,7 @@ int main(void)
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
+	tcase_add_test(counting, a_small_job_makes_few_calls_of_the_driver);
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);

@@ -1,39 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two devices in one move, which reach each other or not: the bytes are right, no kernel touches the other
- * device's memory, and both go on working.
+ * Two devices in one move, which reach each other or not: the bytes are right, no kernel touches memory
+ * that its device has no access to, and both go on working.
  */
 #include "config.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/type_choices.h"
 
 #define MUST(call) gpu_must(gpu.call, #call)
 
-static CUcontext contexts[2];
+/* How two devices stand to each other. */
+enum access {
+	ACCESS_NONE,   /* neither can reach the other; only on the stand-in */
+	ACCESS_CLOSED, /* they can, and nobody has said so */
+	ACCESS_GIVEN,  /* by the application */
+	ACCESS_TAKEN,  /* by the library, which may */
+	ACCESSES
+};
 
-/* Both devices' primary contexts; the first one is current. False if there is one device only. */
-static bool open_devices(bool peers)
+#define DEVICES 3 /* the third one takes part where there is one */
+
+static CUcontext contexts[DEVICES];
+static int device_count;
+
+static bool can_reach(void)
 {
-	int devices = 0;
+	int there = 0, back = 0;
 
-	if (gpu.standin)
-		gpu.standin->set(STANDIN_PEERS, peers);
-	MUST(DeviceGetCount(&devices));
-	if (devices < 2)
+	MUST(DeviceCanAccessPeer(&there, 0, 1));
+	MUST(DeviceCanAccessPeer(&back, 1, 0));
+	return there && back;
+}
+
+static void give_access(void)
+{
+	for (int device = 0; device < 2; device++) {
+		MUST(CtxSetCurrent(contexts[device]));
+		MUST(CtxEnablePeerAccess(contexts[!device], 0));
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+}
+
+/* Both devices' primary contexts; the first one is current. False if there are no two such devices. */
+static bool open_devices(enum access access)
+{
+	if (gpu.standin) {
+		gpu.standin->set(STANDIN_DEVICES, DEVICES);
+		gpu.standin->set(STANDIN_PEERS, access != ACCESS_NONE);
+	} else if (access == ACCESS_NONE) {
+		return false;
+	}
+	MUST(DeviceGetCount(&device_count));
+	if (device_count < 2 || (access > ACCESS_CLOSED && !can_reach()))
 		return false;
 	MUST(CtxGetCurrent(&contexts[0]));
-	MUST(DevicePrimaryCtxRetain(&contexts[1], 1));
+	for (int device = 1; device < DEVICES && device < device_count; device++)
+		MUST(DevicePrimaryCtxRetain(&contexts[device], device));
+	if (access == ACCESS_GIVEN)
+		give_access();
+	fixture_context->devices.opens_peers = access == ACCESS_TAKEN;
 	return true;
 }
 
 static void close_devices(void)
 {
 	MUST(CtxSetCurrent(contexts[0]));
-	MUST(DevicePrimaryCtxRelease(1));
+	for (int device = 1; device < DEVICES && device < device_count; device++)
+		MUST(DevicePrimaryCtxRelease(device));
 }
 
 static struct arena memory_on(int device, size_t bytes)
@@ -46,10 +87,34 @@ static struct arena memory_on(int device, size_t bytes)
 	return arena;
 }
 
-static size_t launches(void)
+/* Launches so far; a job by the driver's copies has none. */
+static uint64_t launches(void)
 {
-	return gpu.standin ? gpu.standin->calls("cuLaunchKernel") : 0;
+	struct dtconv_counters c = { .struct_size = sizeof(c) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &c), 0);
+	return c.launches_strided + c.launches_periodic + c.launches_indexed +
+	       c.launches_transposing + c.launches_general + c.launches_many +
+	       c.launches_typed;
 }
+
+/* Nothing is broken: a copy in each device context, waited for. */
+static void check_alive(void)
+{
+	uint64_t word = 0;
+
+	for (int device = 0; device < 2; device++) {
+		struct arena memory = memory_on(device, sizeof(word));
+
+		MUST(CtxSetCurrent(contexts[device]));
+		MUST(CtxSynchronize());
+		arena_write(&memory, 0, &word, sizeof(word));
+		arena_close(&memory);
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+}
+
+/* ---- scenes -------------------------------------------------------------------------------- */
 
 /* A stage with user memory on one device and packed memory on another. */
 struct scene {
@@ -57,9 +122,8 @@ struct scene {
 	struct arena source, target, packed;
 };
 
-static void open_scene(struct scene *scene, const char *text, int user, int packed)
+static void open_arenas(struct scene *scene, int user, int packed)
 {
-	fixture_open(&scene->stage, text, 2);
 	scene->source = memory_on(user, scene->stage.memory_bytes);
 	scene->target = memory_on(user, scene->stage.memory_bytes);
 	scene->packed = memory_on(packed, scene->stage.bytes);
@@ -68,6 +132,25 @@ static void open_scene(struct scene *scene, const char *text, int user, int pack
 		    scene->stage.memory_bytes);
 	arena_write(&scene->target, 0, scene->stage.target_memory,
 		    scene->stage.memory_bytes);
+}
+
+static void open_scene(struct scene *scene, const char *text, int user, int packed)
+{
+	fixture_open(&scene->stage, text, 2);
+	open_arenas(scene, user, packed);
+}
+
+static void close_arenas(struct scene *scene)
+{
+	arena_close(&scene->source);
+	arena_close(&scene->target);
+	arena_close(&scene->packed);
+}
+
+static void close_scene(struct scene *scene)
+{
+	close_arenas(scene);
+	fixture_close(&scene->stage);
 }
 
 static void *source_of(const struct scene *scene)
@@ -80,13 +163,20 @@ static void *target_of(const struct scene *scene)
 	return scene->target.memory + (scene->stage.target - scene->stage.target_memory);
 }
 
-static void check_packed(const struct scene *scene)
+static void check_packed_by(const struct scene *scene, int device)
 {
-	unsigned char *got = malloc(scene->stage.bytes);
+	unsigned char *got = malloc(scene->stage.bytes + 1);
 
+	MUST(CtxSetCurrent(contexts[device]));
 	arena_read(&scene->packed, 0, got, scene->stage.bytes);
+	MUST(CtxSetCurrent(contexts[0]));
 	ck_assert(!memcmp(got, scene->stage.stream, scene->stage.bytes));
 	free(got);
+}
+
+static void check_packed(const struct scene *scene)
+{
+	check_packed_by(scene, 0);
 }
 
 static void check_unpacked(struct scene *scene)
@@ -97,58 +187,547 @@ static void check_unpacked(struct scene *scene)
 	fixture_arrived(&scene->stage);
 }
 
-static void close_scene(struct scene *scene)
+/* In fragments; @params may be NULL. */
+static void move(struct scene *scene, bool packs, size_t fragment,
+		 const struct dtconv_convertor_params *params)
 {
-	arena_close(&scene->source);
-	arena_close(&scene->target);
-	arena_close(&scene->packed);
-	fixture_close(&scene->stage);
+	const struct stage *stage = &scene->stage;
+	struct dtconv_convertor *convertor;
+	int status = packs ? dtconv_convertor_create_pack(stage->type, stage->count,
+							  source_of(scene), &convertor)
+			   : dtconv_convertor_create_unpack(stage->type, stage->count,
+							    target_of(scene), &convertor);
+
+	ck_assert_int_eq(status, 0);
+	if (params)
+		ck_assert_int_eq(dtconv_convertor_configure(convertor, params), 0);
+	for (size_t at = 0; at < stage->bytes && !status; at += fragment) {
+		size_t left = stage->bytes - at;
+
+		status = dtconv_convertor_start(convertor, scene->packed.memory + at,
+						left < fragment ? left : fragment, NULL,
+						NULL);
+		if (!status)
+			status = dtconv_convertor_wait(convertor, NULL);
+	}
+	ck_assert_msg(!status, "%s", fixture_error());
+	dtconv_convertor_destroy(convertor);
 }
 
-static const char *const texts[] = {
-	"vector(20, 3, 5, double)",
-	"contiguous(1000, int)",
-	"indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)",
+static void move_both(struct scene *scene, size_t fragment,
+		      const struct dtconv_convertor_params *params)
+{
+	move(scene, true, fragment, params);
+	check_packed(scene);
+	move(scene, false, fragment, params);
+	check_unpacked(scene);
+}
+
+/* ---- moves between two devices --------------------------------------------------------------- */
+
+static const struct {
+	const char *text;
+	uint64_t launches; /* there and back, where the devices reach each other */
+} layouts[] = {
+	{ "vector(20, 3, 5, double)", 2 },
+	{ "contiguous(1000, int)", 0 },
+	{ "indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)", 2 },
+	{ "struct([3,1],[0,40],[double,vector(30, 1, 3, short)])", 2 },
 };
 
-/* Case: type, which device has the user's memory, whether they are peers. */
+#define LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
+
 START_TEST(user_and_packed_memory_on_two_devices)
 {
-	int user = _i / 3 % 2;
 	struct scene scene;
-	size_t moved;
 
-	if (!open_devices(_i / 6))
+	if (!open_devices((enum access)_i))
 		return;
-	open_scene(&scene, texts[_i % 3], user, !user);
-	size_t before = launches();
-	ck_assert_msg(!dtconv_pack(scene.stage.type, 2, source_of(&scene),
-				   scene.packed.memory, scene.stage.bytes, &moved),
-		      "%s", fixture_error());
+	for (size_t i = 0; i < 2 * LAYOUTS; i++) {
+		uint64_t before = launches();
+		int user = (int)(i / LAYOUTS);
+
+		open_scene(&scene, layouts[i % LAYOUTS].text, user, !user);
+		move_both(&scene, scene.stage.bytes, NULL);
+		if (_i >= ACCESS_GIVEN)
+			ck_assert_uint_eq(launches() - before,
+					  layouts[i % LAYOUTS].launches);
+		close_scene(&scene);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Without access, streams of many small blocks are packed on one device and copied as a whole. */
+START_TEST(many_blocks_are_packed_before_they_are_copied)
+{
+	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
+	struct scene scene;
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (int user = 0; user < 2; user++) {
+		/* More than the memory in between takes at once. */
+		open_scene(&scene, "vector(220000, 1, 2, double)", user, !user);
+		uint64_t before = launches();
+		move_both(&scene, scene.stage.bytes, NULL);
+		ck_assert_uint_eq(launches(), before + 2);
+		move_both(&scene, 1000001, NULL);
+		close_scene(&scene);
+	}
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	ck_assert_uint_eq(counters.fallbacks_blocks, 0);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+#define RANDOM_TYPES 60
+
+START_TEST(random_types_between_devices)
+{
+	struct choices choices = fixture_choices(0x70656572 + (uint64_t)_i);
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (int round = 0; round < RANDOM_TYPES; round++) {
+		struct dtconv_type *type =
+			type_choose(fixture_context, &choices, &type_bounds_small);
+		int user = (int)choose(&choices, 2);
+		struct scene scene;
+
+		if (!stage_open(&scene.stage, type, 1 + choose(&choices, 9),
+				choose(&choices, 64), choose(&choices, 64),
+				(uint64_t)round)) {
+			open_arenas(&scene, user, !user);
+			move_both(&scene,
+				  chance(&choices, 2) ? scene.stage.bytes + 1
+						      : scene.stage.bytes / 3 + 1 +
+								choose(&choices, 99),
+				  NULL);
+			close_arenas(&scene);
+			stage_close(&scene.stage);
+		}
+		dtconv_type_unref(type);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+/* A stream of one of the devices, or of a third; what it was given before is seen. */
+static void move_in_stream(int of, int user)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct scene scene;
+	CUstream stream;
+
+	open_scene(&scene, "vector(3000, 3, 5, double)", user, !user);
+	MUST(CtxSetCurrent(contexts[of]));
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	for (int round = 0; round < 3; round++) {
+		const struct stage *stage = &scene.stage;
+
+		stage_blank(&scene.stage);
+		arena_write(&scene.target, 0, stage->target_memory, stage->memory_bytes);
+		MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
+				 (CUdeviceptr)(uintptr_t)stage->source_memory,
+				 stage->memory_bytes, stream));
+		move(&scene, true, stage->bytes, &params);
+		move(&scene, false, stage->bytes, &params);
+		MUST(StreamSynchronize(stream));
+		check_packed(&scene);
+		check_unpacked(&scene);
+	}
+	MUST(StreamDestroy(stream));
+	MUST(CtxSetCurrent(contexts[0]));
+	close_scene(&scene);
+}
+
+START_TEST(streams_of_any_device)
+{
+	if (!open_devices((enum access)_i))
+		return;
+	for (int of = 0; of < DEVICES && of < device_count; of++) {
+		move_in_stream(of, 0);
+		move_in_stream(of, 1);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* A captured stream: kernels where they reach, copies elsewhere, and nothing that blocks. */
+START_TEST(graphs_between_devices)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct scene scene;
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	if (!open_devices((enum access)_i))
+		return;
+	open_scene(&scene, "vector(300, 3, 5, double)", 0, 1);
+	move_both(&scene, scene.stage.bytes, NULL);
+	stage_blank(&scene.stage);
+	arena_write(&scene.target, 0, scene.stage.target_memory,
+		    scene.stage.memory_bytes);
+	arena_write(&scene.packed, 0, scene.stage.target_memory, scene.stage.bytes);
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	move(&scene, true, scene.stage.bytes, &params);
+	move(&scene, false, scene.stage.bytes, &params);
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
+	MUST(GraphLaunch(exec, stream));
+	MUST(StreamSynchronize(stream));
 	check_packed(&scene);
-	ck_assert_msg(!dtconv_unpack(scene.stage.type, 2, target_of(&scene),
-				     scene.packed.memory, scene.stage.bytes, &moved),
-		      "%s", fixture_error());
 	check_unpacked(&scene);
-	ck_assert_uint_eq(launches(), before);
+	MUST(GraphExecDestroy(exec));
+	MUST(GraphDestroy(graph));
+	MUST(StreamDestroy(stream));
 	close_scene(&scene);
 	close_devices();
 }
 END_TEST
 
-/* Entries of each device, and between them both ways: one launch a device. */
+/* ---- access that changes ------------------------------------------------------------------- */
+
+/* What the application has opened it may close again. */
+START_TEST(access_is_asked_for_each_job)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	for (int user = 0; user < 2; user++) {
+		open_scene(&scene, "vector(2000, 1, 3, double)", user, !user);
+		for (int round = 0; round < 4; round++) {
+			for (int device = 0; device < 2; device++) {
+				MUST(CtxSetCurrent(contexts[device]));
+				if (round % 2)
+					MUST(CtxDisablePeerAccess(contexts[!device]));
+				else if (round || user)
+					gpu.CtxEnablePeerAccess(contexts[!device], 0);
+			}
+			MUST(CtxSetCurrent(contexts[0]));
+			stage_blank(&scene.stage);
+			arena_write(&scene.target, 0, scene.stage.target_memory,
+				    scene.stage.memory_bytes);
+			move_both(&scene, scene.stage.bytes, NULL);
+		}
+		close_scene(&scene);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* One way only: the device that reaches does the work. */
+START_TEST(one_device_reaches_the_other)
+{
+	int reaching = _i % 2, user = _i / 2;
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	MUST(CtxSetCurrent(contexts[reaching]));
+	MUST(CtxEnablePeerAccess(contexts[!reaching], 0));
+	MUST(CtxSetCurrent(contexts[0]));
+	open_scene(&scene, "vector(2000, 1, 3, double)", user, !user);
+	uint64_t before = launches();
+	move_both(&scene, scene.stage.bytes, NULL);
+	ck_assert_uint_eq(launches(), before + 2);
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* The context's flag, as an application gives it. */
+START_TEST(the_library_opens_what_it_may)
+{
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_PEER_ACCESS
+	};
+	struct dtconv_context *context;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	ck_assert(context->devices.opens_peers);
+	dtconv_context_destroy(context);
+	struct scene scene;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 1);
+	move_both(&scene, scene.stage.bytes, NULL);
+	/* Without the flag the application's contexts are as they were. */
+	MUST(CtxEnablePeerAccess(contexts[1], 0));
+	MUST(CtxDisablePeerAccess(contexts[1]));
+	fixture_context->devices.opens_peers = true;
+	move_both(&scene, scene.stage.bytes, NULL);
+	ck_assert_int_eq(gpu.CtxEnablePeerAccess(contexts[1], 0),
+			 CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+	close_scene(&scene);
+	close_devices();
+}
+END_TEST
+
+/* ---- memory that is opened piece by piece ------------------------------------------------------ */
+
+/* One mapping on device 1; access for the devices in the mask. */
+static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
+{
+	const CUmemAllocationProp properties = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 }
+	};
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr base;
+
+	MUST(MemAddressReserve(&base, bytes, 0, 0, 0));
+	MUST(MemCreate(&handle, bytes, &properties, 0));
+	MUST(MemMap(base, bytes, 0, handle, 0));
+	MUST(MemRelease(handle));
+	for (int device = 0; device < 2; device++) {
+		const CUmemAccessDesc access = {
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device },
+			.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		};
+
+		if (mask >> device & 1)
+			MUST(MemSetAccess(base, bytes, &access, 1));
+	}
+	return base;
+}
+
+#define MAPPED ((size_t)2 << 20)
+
+/* Case: which devices have access to the mapping that is packed memory. */
+START_TEST(mapped_memory_of_another_device)
+{
+	const unsigned mask = (unsigned)_i + 1;
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED) || (mask & 1 && !can_reach()))
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	CUdeviceptr base = map_on_1(MAPPED, mask);
+	struct arena own = scene.packed;
+	scene.packed.memory = (unsigned char *)(uintptr_t)base;
+	uint64_t before = launches();
+	move(&scene, true, scene.stage.bytes, NULL);
+	check_packed_by(&scene, !(mask & 1));
+	move(&scene, false, scene.stage.bytes, NULL);
+	if (mask & 1)
+		ck_assert_uint_eq(launches(), before + 2);
+	check_unpacked(&scene);
+	scene.packed = own;
+	MUST(MemUnmap(base, MAPPED));
+	MUST(MemAddressFree(base, MAPPED));
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Packed memory is of a pool of device 1, which lets device 0 in, keeps it out, and so on. */
+START_TEST(pools_of_another_device)
+{
+	const CUmemPoolProps properties = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 }
+	};
+	CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+	CUmemoryPool pool;
+	CUdeviceptr memory;
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	MUST(MemPoolCreate(&pool, &properties));
+	MUST(CtxSetCurrent(contexts[1]));
+	MUST(MemAllocFromPoolAsync(&memory, scene.stage.bytes, pool, NULL));
+	MUST(StreamSynchronize(NULL));
+	MUST(CtxSetCurrent(contexts[0]));
+	struct arena own = scene.packed;
+	scene.packed.memory = (unsigned char *)(uintptr_t)memory;
+	for (int round = 0; round < 4; round++) {
+		uint64_t before = launches();
+
+		access.flags = round % 2 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+					 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+		MUST(MemPoolSetAccess(pool, &access, 1));
+		move(&scene, true, scene.stage.bytes, NULL);
+		check_packed_by(&scene, 1);
+		move(&scene, false, scene.stage.bytes, NULL);
+		ck_assert_uint_eq(launches() - before, round % 2 ? 2 : 0);
+	}
+	check_unpacked(&scene);
+	scene.packed = own;
+	MUST(CtxSetCurrent(contexts[1]));
+	MUST(MemFreeAsync(memory, NULL));
+	MUST(StreamSynchronize(NULL));
+	MUST(MemPoolDestroy(pool));
+	MUST(CtxSetCurrent(contexts[0]));
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---- blocks on both devices ------------------------------------------------------------------ */
+
+#define BLOCKS 40
+
+/* 1000 bytes on each device in turn, by absolute address. */
+static struct dtconv_type *scattered_type(const struct arena *a, const struct arena *b)
+{
+	size_t lengths[BLOCKS];
+	ptrdiff_t disps[BLOCKS];
+	struct dtconv_type *type;
+
+	for (size_t i = 0; i < BLOCKS; i++) {
+		const struct arena *arena = i / 10 % 2 ? b : a;
+
+		lengths[i] = 100;
+		disps[i] = (ptrdiff_t)(uintptr_t)(arena->memory + i * 128);
+	}
+	ck_assert_int_eq(dtconv_type_create_hindexed(
+				 BLOCKS, lengths, disps,
+				 dtconv_type_predefined(fixture_context, DTCONV_BYTE),
+				 &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	return type;
+}
+
+static void fill(const struct arena *a, const struct arena *b, unsigned char *stream)
+{
+	unsigned char bytes[BLOCKS * 128];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 256);
+	for (size_t i = 0; i < BLOCKS; i++)
+		memcpy(stream + i * 100, bytes + i * 128, 100);
+	/* What is closed to device 0 is closed to its copies. */
+	MUST(CtxSetCurrent(contexts[1]));
+	arena_write(a, 0, bytes, sizeof(bytes));
+	arena_write(b, 0, bytes, sizeof(bytes));
+	MUST(CtxSetCurrent(contexts[0]));
+}
+
+static void move_blocks(struct dtconv_type *type, const struct arena *packed,
+			unsigned char *stream)
+{
+	static unsigned char got[BLOCKS * 100];
+	size_t moved;
+
+	ck_assert_msg(!dtconv_pack(type, 1, NULL, packed->memory, sizeof(got), &moved),
+		      "%s", fixture_error());
+	arena_read(packed, 0, got, sizeof(got));
+	ck_assert(!memcmp(got, stream, sizeof(got)));
+	for (size_t i = 0; i < sizeof(got); i++)
+		stream[i] ^= 0xff;
+	arena_write(packed, 0, stream, sizeof(got));
+	ck_assert_msg(!dtconv_unpack(type, 1, NULL, packed->memory, sizeof(got), &moved),
+		      "%s", fixture_error());
+	memset(got, 0, sizeof(got));
+	ck_assert_msg(!dtconv_pack(type, 1, NULL, got, sizeof(got), &moved), "%s",
+		      fixture_error());
+	ck_assert(!memcmp(got, stream, sizeof(got)));
+}
+
+START_TEST(one_type_with_blocks_on_both_devices)
+{
+	static unsigned char stream[BLOCKS * 100];
+
+	if (!open_devices((enum access)_i))
+		return;
+	struct arena a = memory_on(0, BLOCKS * 128), b = memory_on(1, BLOCKS * 128);
+	fill(&a, &b, stream);
+	struct dtconv_type *type = scattered_type(&a, &b);
+	for (int device = 0; device < 2; device++) {
+		struct arena packed = memory_on(device, sizeof(stream));
+
+		move_blocks(type, &packed, stream);
+		arena_close(&packed);
+	}
+	dtconv_type_unref(type);
+	arena_close(&a);
+	arena_close(&b);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Blocks in several allocations of the other device, of which one is closed. */
+START_TEST(each_block_has_its_own_access)
+{
+	static unsigned char stream[BLOCKS * 100], got[BLOCKS * 100];
+	size_t moved;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	struct arena open = { .memory = (unsigned char *)(uintptr_t)map_on_1(MAPPED, 3) };
+	struct arena closed = { .memory =
+					(unsigned char *)(uintptr_t)map_on_1(MAPPED, 2) };
+	struct arena packed = memory_on(0, sizeof(stream));
+	CUstream stream_0;
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct dtconv_convertor *convertor;
+
+	fill(&open, &closed, stream);
+	struct dtconv_type *type = scattered_type(&open, &closed);
+	/* In a stream of the device that is kept out. */
+	MUST(StreamCreate(&stream_0, CU_STREAM_NON_BLOCKING));
+	params.stream = stream_0;
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, NULL, &convertor), 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_msg(!dtconv_convertor_pack(convertor, packed.memory, sizeof(stream),
+					     &moved),
+		      "%s", fixture_error());
+	arena_read(&packed, 0, got, sizeof(got));
+	ck_assert(!memcmp(got, stream, sizeof(got)));
+	dtconv_convertor_destroy(convertor);
+	MUST(StreamDestroy(stream_0));
+	dtconv_type_unref(type);
+	for (int i = 0; i < 2; i++) {
+		CUdeviceptr base = (CUdeviceptr)(uintptr_t)(i ? open : closed).memory;
+
+		MUST(MemUnmap(base, MAPPED));
+		MUST(MemAddressFree(base, MAPPED));
+	}
+	arena_close(&packed);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---- batches, copies, numbers ------------------------------------------------------------------ */
+
+/* Entries of each device, and between them both ways: one launch a device, if they reach each other. */
 START_TEST(a_batch_over_two_devices)
 {
 	struct dtconv_batch_entry entries[8];
 	struct dtconv_batch *batch;
 	struct scene scenes[8];
 
-	if (!open_devices(_i))
+	if (!open_devices((enum access)_i))
 		return;
 	for (int i = 0; i < 8; i++) {
 		struct scene *scene = &scenes[i];
 
-		open_scene(scene, texts[i / 4], i % 4 / 2, i % 2);
+		open_scene(scene, layouts[i / 4].text, i % 4 / 2, i % 2);
 		entries[i] = (struct dtconv_batch_entry){ .type = scene->stage.type,
 							  .count = 2,
 							  .buffer = source_of(scene),
@@ -158,16 +737,22 @@ START_TEST(a_batch_over_two_devices)
 	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 8, NULL, &batch),
 			 0);
 	for (int round = 0; round < 2; round++) {
-		size_t before = launches();
+		uint64_t before = launches();
 
 		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
-		ck_assert(!gpu.standin || launches() == before + 2);
+		ck_assert(_i < ACCESS_GIVEN || launches() == before + 2);
+		for (int i = 0; i < 8; i++)
+			check_packed(&scenes[i]);
+	}
+	/* What was opened is closed again: the batch notices. */
+	if (_i == ACCESS_GIVEN) {
+		MUST(CtxDisablePeerAccess(contexts[1]));
+		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
 	}
 	dtconv_batch_destroy(batch);
-	for (int i = 0; i < 8; i++) {
-		check_packed(&scenes[i]);
+	for (int i = 0; i < 8; i++)
 		close_scene(&scenes[i]);
-	}
+	check_alive();
 	close_devices();
 }
 END_TEST
@@ -177,7 +762,7 @@ START_TEST(copies_from_one_device_to_another)
 	struct scene from, to;
 	size_t moved;
 
-	if (!open_devices(_i))
+	if (!open_devices((enum access)_i))
 		return;
 	open_scene(&from, "vector(20, 3, 5, double)", 0, 0);
 	open_scene(&to, "vector(30, 2, 7, double)", 1, 1);
@@ -189,58 +774,275 @@ START_TEST(copies_from_one_device_to_another)
 	check_unpacked(&to);
 	close_scene(&from);
 	close_scene(&to);
+	check_alive();
 	close_devices();
 }
 END_TEST
 
-/* Blocks by absolute address: 1000 bytes on each device in turn. */
-START_TEST(one_type_with_blocks_on_both_devices)
+/* Sums into one device's numbers of what lies on the other. */
+static void add_numbers(int device)
 {
-	const size_t lengths[2] = { 1000, 1000 };
-	unsigned char bytes[2000], got[2000];
-	struct dtconv_type *type;
-	ptrdiff_t disps[2];
+	enum { NUMBERS = 3000 };
+	static double there[NUMBERS], here[2 * NUMBERS], got[2 * NUMBERS];
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .op = DTCONV_OP_SUM };
+	struct arena user = memory_on(device, sizeof(here)),
+		     packed = memory_on(!device, sizeof(there));
+	struct dtconv_type *type = fixture_type("vector(3000, 1, 2, double)");
+	struct dtconv_convertor *convertor;
 	size_t moved;
 
-	if (!open_devices(_i))
-		return;
-	struct arena a = memory_on(0, 1000), b = memory_on(1, 1000),
-		     packed = memory_on(0, 2000);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (unsigned char)(i * 7 + i / 256);
-	arena_write(&a, 0, bytes, 1000);
-	arena_write(&b, 0, bytes + 1000, 1000);
-	disps[0] = (ptrdiff_t)(uintptr_t)a.memory;
-	disps[1] = (ptrdiff_t)(uintptr_t)b.memory;
-	ck_assert_int_eq(dtconv_type_create_hindexed(
-				 2, lengths, disps,
-				 dtconv_type_predefined(fixture_context, DTCONV_BYTE),
-				 &type),
+	for (int i = 0; i < NUMBERS; i++) {
+		there[i] = i;
+		here[2 * i] = 1000 * i;
+		here[2 * i + 1] = -1;
+	}
+	arena_write(&user, 0, here, sizeof(here));
+	arena_write(&packed, 0, there, sizeof(there));
+	ck_assert_int_eq(dtconv_convertor_create_unpack(type, 1, user.memory, &convertor),
 			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
-	ck_assert_msg(!dtconv_pack(type, 1, NULL, packed.memory, 2000, &moved), "%s",
-		      fixture_error());
-	arena_read(&packed, 0, got, 2000);
-	ck_assert(!memcmp(got, bytes, 2000));
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, sizeof(there),
+					       &moved),
+		      "%s", fixture_error());
+	dtconv_convertor_destroy(convertor);
+	arena_read(&user, 0, got, sizeof(got));
+	for (int i = 0; i < NUMBERS; i++)
+		ck_assert(got[2 * i] == 1001 * i &&
+			  (i == NUMBERS - 1 || got[2 * i + 1] == -1));
 	dtconv_type_unref(type);
-	arena_close(&a);
-	arena_close(&b);
+	arena_close(&user);
 	arena_close(&packed);
+}
+
+START_TEST(numbers_from_another_device)
+{
+	if (!open_devices((enum access)_i))
+		return;
+	add_numbers(0);
+	add_numbers(1);
+	check_alive();
 	close_devices();
 }
 END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+#define THREADS 8
+
+struct worker {
+	struct scene scene;
+	CUcontext current; /* of the thread, or NULL */
+	int status;
+};
+
+static void *move_often(void *arg)
+{
+	struct worker *worker = arg;
+	const struct scene *scene = &worker->scene;
+	const struct stage *stage = &scene->stage;
+
+	if (gpu.CtxSetCurrent(worker->current))
+		worker->status = -1;
+	for (int i = 0; i < 20 && !worker->status; i++) {
+		worker->status = dtconv_pack(stage->type, stage->count, source_of(scene),
+					     scene->packed.memory, stage->bytes, NULL);
+		if (!worker->status)
+			worker->status =
+				dtconv_unpack(stage->type, stage->count, target_of(scene),
+					      scene->packed.memory, stage->bytes, NULL);
+	}
+	return NULL;
+}
+
+static void run_workers(struct worker *workers, int count)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < count; i++)
+		ck_assert_int_eq(
+			pthread_create(&threads[i], NULL, move_often, &workers[i]), 0);
+	for (int i = 0; i < count; i++) {
+		pthread_join(threads[i], NULL);
+		ck_assert_int_eq(workers[i].status, 0);
+		check_packed(&workers[i].scene);
+		check_unpacked(&workers[i].scene);
+		close_scene(&workers[i].scene);
+	}
+}
+
+/* Two threads between two devices, one each way; with the other's context, their own, or none. */
+START_TEST(two_threads_on_two_devices)
+{
+	if (!open_devices((enum access)_i))
+		return;
+	for (int current = 0; current < 3; current++) {
+		struct worker workers[2] = { { .status = 0 } };
+
+		for (int i = 0; i < 2; i++) {
+			open_scene(&workers[i].scene, "vector(500, 3, 5, double)", i, !i);
+			workers[i].current = current == 2 ? NULL
+							  : contexts[current ? i : !i];
+		}
+		run_workers(workers, 2);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Eight threads on one device, whose packed memory is its own, or the other's. */
+START_TEST(eight_threads_on_one_device)
+{
+	struct worker workers[THREADS] = { { .status = 0 } };
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (int i = 0; i < THREADS; i++) {
+		open_scene(&workers[i].scene, layouts[(size_t)i % LAYOUTS].text, 0,
+			   i % 2);
+		workers[i].current = i % 3 ? contexts[i % 3 - 1] : NULL;
+	}
+	run_workers(workers, THREADS);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* A copy from one device to the other, often; the devices' memory in between is both threads'. */
+struct copier {
+	struct scene from, to;
+	int status;
+};
+
+static void *copy_often(void *arg)
+{
+	struct copier *copier = arg;
+	const struct scene *from = &copier->from, *to = &copier->to;
+
+	for (int i = 0; i < 20 && !copier->status; i++)
+		copier->status = dtconv_copy(from->stage.type, 2, source_of(from),
+					     to->stage.type, 2, target_of(to), NULL);
+	return NULL;
+}
+
+/* Neither waits for what the other one has. */
+START_TEST(copies_both_ways_at_once)
+{
+	struct copier copiers[2] = { { .status = 0 } };
+	pthread_t threads[2];
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (int i = 0; i < 2; i++) {
+		open_scene(&copiers[i].from, "vector(12000, 1, 5, double)", i, i);
+		open_scene(&copiers[i].to, "vector(6000, 2, 7, double)", !i, !i);
+		ck_assert_int_eq(
+			pthread_create(&threads[i], NULL, copy_often, &copiers[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct scene *from = &copiers[i].from, *to = &copiers[i].to;
+
+		pthread_join(threads[i], NULL);
+		ck_assert_int_eq(copiers[i].status, 0);
+		memcpy(to->stage.stream, from->stage.stream, to->stage.bytes);
+		check_unpacked(to);
+		close_scene(from);
+		close_scene(to);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---- refused calls ---------------------------------------------------------------------------- */
+
+static const char *const refusable[] = { "cuCtxEnablePeerAccess", "cuCtxPushCurrent",
+					 "cuPointerGetAttributes", "cuMemAlloc",
+					 "cuMemcpyAsync",         "cuMemcpy2DAsync",
+					 "cuLaunchKernel",        "cuStreamWriteValue64",
+					 "cuStreamGetCtx",        "cuCtxGetId" };
+
+#define REFUSABLE (int)(sizeof(refusable) / sizeof(refusable[0]))
+
+/* Whatever the driver refuses, the job fails with a sentence or its bytes are right. */
+static void refuse_and_pack(struct scene *scene, const char *entry, unsigned nth)
+{
+	const struct stage *stage = &scene->stage;
+	size_t moved = 1;
+
+	gpu.standin->inject(entry, nth, CUDA_ERROR_NOT_SUPPORTED);
+	int status = dtconv_pack(stage->type, stage->count, source_of(scene),
+				 scene->packed.memory, stage->bytes, &moved);
+	gpu.standin->inject_clear();
+	if (!status)
+		check_packed(scene);
+	else
+		ck_assert_msg(!moved && fixture_error()[0], "%s, call %u: %zu bytes moved",
+			      entry, nth, moved);
+}
+
+/* Case: the entry point, and whether the devices reach each other. */
+START_TEST(refused_calls_between_devices)
+{
+	struct scene scene;
+
+	if (!gpu.standin || !open_devices(_i % 2 ? ACCESS_TAKEN : ACCESS_CLOSED))
+		return;
+	/* What the first job makes is there. */
+	open_scene(&scene, "vector(200000, 1, 2, double)", 0, 1);
+	move_both(&scene, scene.stage.bytes, NULL);
+	for (unsigned nth = 1; nth < 8; nth++) {
+		refuse_and_pack(&scene, refusable[_i / 2], nth);
+		move(&scene, true, scene.stage.bytes, NULL);
+		check_packed(&scene);
+	}
+	close_scene(&scene);
+	close_devices();
+}
+END_TEST
+
+static TCase *devices_case(Suite *suite, const char *name)
+{
+	TCase *tcase = fixture_case(suite, name, 60);
+
+	tcase_add_checked_fixture(tcase, gpu_open, NULL);
+	return tcase;
+}
 
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1);
 	gpu_find();
 	Suite *suite = suite_create("devices");
-	TCase *moves = fixture_case(suite, "moves", 30);
+	TCase *moves = devices_case(suite, "moves");
+	TCase *streams = devices_case(suite, "streams");
+	TCase *many = devices_case(suite, "many");
+	TCase *access = devices_case(suite, "access");
+	TCase *threads = devices_case(suite, "threads");
+	TCase *refused = devices_case(suite, "refused");
 
-	tcase_add_checked_fixture(moves, gpu_open, NULL);
-	tcase_add_loop_test(moves, user_and_packed_memory_on_two_devices, 0, 12);
-	tcase_add_loop_test(moves, a_batch_over_two_devices, 0, 2);
-	tcase_add_loop_test(moves, copies_from_one_device_to_another, 0, 2);
-	tcase_add_loop_test(moves, one_type_with_blocks_on_both_devices, 0, 2);
+	tcase_add_loop_test(moves, user_and_packed_memory_on_two_devices, 0, ACCESSES);
+	tcase_add_loop_test(moves, many_blocks_are_packed_before_they_are_copied, 0,
+			    ACCESS_GIVEN);
+	tcase_add_loop_test(moves, random_types_between_devices, 0, ACCESSES);
+	tcase_add_loop_test(streams, streams_of_any_device, 0, ACCESSES);
+	tcase_add_loop_test(streams, graphs_between_devices, 0, ACCESSES);
+	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
+	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
+	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
+	tcase_add_loop_test(many, numbers_from_another_device, 0, ACCESSES);
+	tcase_add_test(access, access_is_asked_for_each_job);
+	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
+	tcase_add_test(access, the_library_opens_what_it_may);
+	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
+	tcase_add_test(access, pools_of_another_device);
+	tcase_add_test(access, each_block_has_its_own_access);
+	tcase_add_loop_test(threads, two_threads_on_two_devices, 0, ACCESSES);
+	tcase_add_loop_test(threads, eight_threads_on_one_device, 0, ACCESSES);
+	tcase_add_loop_test(threads, copies_both_ways_at_once, 0, ACCESSES);
+	tcase_add_loop_test(refused, refused_calls_between_devices, 0, 2 * REFUSABLE);
 	return fixture_run(suite);
 }

@@ -42,6 +42,7 @@ static const struct {
 	  "vector(13, 1, 5, int),vector(9, 2, 6, int),vector(10, 3, 7, int),"
 	  "vector(11, 1, 8, int)])",
 	  1, ARENA_DEVICE, ARENA_DEVICE, NULL }, /* more parts than travel with a launch */
+	{ "vector(2000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_DEVICE, NULL }, /* several blocks */
 };
 
 #define JOBS (int)(sizeof(jobs) / sizeof(jobs[0]))
@@ -148,6 +149,15 @@ START_TEST(a_refused_call_fails_its_job_and_nothing_else)
 }
 END_TEST
 
+START_TEST(a_lone_block_writes_its_flag_and_the_stream_that_of_several)
+{
+	const struct fault write = { "cuStreamWriteValue64", 1 };
+
+	ck_assert_uint_eq(inject(0, &write, 1), 0);
+	ck_assert_uint_eq(inject(JOBS - 1, &write, 1), 1);
+}
+END_TEST
+
 /* ---- pairs ----------------------------------------------------------------------------- */
 
 /* The second fault meets what cleans up after the first, or what goes on without it. */
@@ -231,6 +241,8 @@ int main(void)
 	tcase_add_loop_test(faults, a_refused_call_fails_its_job_and_nothing_else, 0, gpu_entry_count);
 	tcase_add_loop_test(faults, a_driver_without_an_entry_point_is_none_or_does_without, 0,
 			    gpu_entry_count);
+	tcase_add_test(faults,
+		       a_lone_block_writes_its_flag_and_the_stream_that_of_several);
 	suite_add_tcase(suite, faults);
 	TCase *pairs = tcase_create("pairs");
 	tcase_set_timeout(pairs, fixture_everything() ? 600 : 30);

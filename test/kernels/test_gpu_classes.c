@@ -51,6 +51,21 @@ static const char *irregular_doubles(void)
 	return table_of("double", 8, 2000, 64);
 }
 
+static const char *long_ints(void)
+{
+	return table_of("int", 4, 60, 2000);
+}
+
+static const char *long_doubles(void)
+{
+	return table_of("double", 8, 100, 600);
+}
+
+static const char *long_pairs(void)
+{
+	return table_of("contiguous(2, double)", 16, 50, 400);
+}
+
 static const char *irregular_ints(void)
 {
 	return table_of("int", 4, 3000, 5);
@@ -110,8 +125,8 @@ static const struct expected all[] = {
 	  1, DTC_GPU_CLASS_STRIDED, 4, NULL },
 	{ "contiguous(2000, struct([1, 3, 1], [0, 4, 20], [char, int, double]))", 1,
 	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
-	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", 3000, DTC_GPU_CLASS_PERIODIC, 4,
-	  NULL },
+	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", 3000,
+	  DTC_GPU_CLASS_PERIODIC, 4, NULL },
 	{ "resized(struct([2, 1], [0, 24], [double, double]), 0, 40)", 3000,
 	  DTC_GPU_CLASS_PERIODIC, 8, NULL },
 	{ "resized(struct([2, 4], [0, 32], [double, double]), 0, 96)", 1000,
@@ -120,14 +135,18 @@ static const struct expected all[] = {
 	  DTC_GPU_CLASS_PERIODIC, 4, NULL },
 	{ "resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)", 3000,
 	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
-	{ "resized(struct([3, 21], [1, 7], [char, char]), 0, 36)", 3000, DTC_GPU_CLASS_PERIODIC,
-	  1, NULL },
+	{ "resized(struct([3, 21], [1, 7], [char, char]), 0, 36)", 3000,
+	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
 	{ "vector(9, 5, 7, resized(struct([3, 5], [1, 6], [char, char]), 0, 13))", 20,
 	  DTC_GPU_CLASS_PERIODIC, 1, NULL },
 	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
 	{ NULL, 5, DTC_GPU_CLASS_INDEXED, 8, single_doubles },
 	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 1, single_shorts },
 	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 8, irregular_doubles },
+	{ NULL, 3, DTC_GPU_CLASS_INDEXED, 8, irregular_doubles },
+	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 4, long_ints },
+	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 16, long_pairs },
+	{ NULL, 3, DTC_GPU_CLASS_INDEXED, 8, long_doubles },
 	{ NULL, 1, DTC_GPU_CLASS_INDEXED, 4, irregular_ints },
 	{ NULL, 3, DTC_GPU_CLASS_INDEXED, 4, irregular_ints },
 	{ NULL, 2, DTC_GPU_CLASS_INDEXED, 1, irregular_bytes },
@@ -149,16 +168,16 @@ static const struct expected all[] = {
 	  DTC_GPU_CLASS_TRANSPOSING, 4, NULL },
 	{ "contiguous(40, resized(vector(30, 1, 100, double), 0, 16))", 5,
 	  DTC_GPU_CLASS_TRANSPOSING, 8, NULL },
-	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])", 1,
-	  DTC_GPU_CLASS_MANY, 1, NULL },
+	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
+	  1, DTC_GPU_CLASS_MANY, 1, NULL },
 	{ "struct([1, 1, 1], [0, 300000, 900000], [vector(3000, 2, 5, double), "
 	  "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(3, 1, 2, int)), "
 	  "contiguous(70001, byte)])",
 	  1, DTC_GPU_CLASS_MANY, 1, NULL },
-	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])", 2,
-	  DTC_GPU_CLASS_GENERAL, 1, NULL },
-	{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))", 3,
-	  DTC_GPU_CLASS_GENERAL, 1, NULL },
+	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
+	  2, DTC_GPU_CLASS_GENERAL, 1, NULL },
+	{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
+	  3, DTC_GPU_CLASS_GENERAL, 1, NULL },
 };
 
 START_TEST(types_go_to_their_class)

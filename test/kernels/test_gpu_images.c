@@ -156,6 +156,21 @@ START_TEST(images_hold_every_kernel)
 }
 END_TEST
 
+START_TEST(every_image_has_its_resident_kernel)
+{
+	ck_assert_uint_eq(dtc_gpu_resident_count, dtc_gpu_image_count);
+	for (size_t i = 0; i < dtc_gpu_resident_count; i++) {
+		ck_assert_uint_eq(dtc_gpu_residents[i].arch, dtc_gpu_images[i].arch);
+		ck_assert_ptr_nonnull(
+			find_bytes(&dtc_gpu_residents[i], "dtc_gpu_resident"));
+		const struct dtc_gpu_image *best = dtc_gpu_resident_for(dtc_gpu_images[i].arch);
+		ck_assert_ptr_nonnull(best);
+		ck_assert(dtc_gpu_residents[i].is_ptx ? !best->is_ptx || best == &dtc_gpu_residents[i]
+						      : best == &dtc_gpu_residents[i]);
+	}
+}
+END_TEST
+
 START_TEST(binaries_are_elf_and_ptx_is_text)
 {
 	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
@@ -205,6 +220,7 @@ int main(void)
 	TCase *images = fixture_case(suite, "images", 60);
 
 	tcase_add_test(images, images_hold_every_kernel);
+	tcase_add_test(images, every_image_has_its_resident_kernel);
 	tcase_add_test(images, binaries_are_elf_and_ptx_is_text);
 	tcase_add_test(images, devices_get_the_nearest_image);
 	tcase_add_test(images, parameters_fit_a_launch);

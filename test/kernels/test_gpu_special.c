@@ -115,6 +115,7 @@ static const char *const texts[] = {
 	"indexed_block(1, [0, 3, 5, 11, 40, 41, 43, 50, 77, 90], double)",
 	"hindexed_block(5, [0, 9, 20, 31, 60], byte)",
 	"indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], double)",
+	"indexed([64, 100, 33, 90, 70], [0, 70, 200, 240, 340], double)",
 	"contiguous(9, resized(hindexed([3, 5, 2], [0, 7, 30], byte), 0, 37))",
 	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
 };

@@ -14,10 +14,11 @@ stage() {
 	stage_libdir=$(dirname "$(find "$stage_folder" -name 'libdtconv.*' ! -type d | head -n 1)")
 }
 
-# run_make TARGET: of this build folder, with DESTDIR, free of the make that runs the tests.
+# run_make TARGET: of this build folder, with DESTDIR, free of the make that runs the tests, but for the
+# architectures that it was told to build kernels for: the rest of them would be compiled now.
 run_make() {
 	flock config.status env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$MAKE" "$1" \
-		DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
+		${GPU_ARCHS:+"GPU_ARCHS=$GPU_ARCHS"} DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
 }
 
 # A sanitized library needs its sanitizer in the program too.

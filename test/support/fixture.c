@@ -15,6 +15,7 @@
 #include "support/typed_script.h"
 
 struct dtconv_context *fixture_context;
+unsigned fixture_flags;
 
 /* What the context's allocator has done: every call, and what was not freed yet. */
 static atomic_size_t allocations;
@@ -61,7 +62,7 @@ static void setup(void)
 	struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
 		.allocator = { .alloc = count_alloc, .free = count_free },
-		.flags = DTCONV_CONTEXT_COUNTERS,
+		.flags = DTCONV_CONTEXT_COUNTERS | fixture_flags,
 	};
 
 	ck_assert_int_eq(dtconv_context_create(&params, &fixture_context), 0);

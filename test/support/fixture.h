@@ -22,6 +22,9 @@
  */
 extern struct dtconv_context *fixture_context;
 
+/* Flags that it is made with, more than those for counters; set before the suite runs. */
+extern unsigned fixture_flags;
+
 /* How often the context's allocator has been called, to allocate or to free. */
 size_t fixture_allocations(void);
 

@@ -259,6 +259,9 @@ static void copy(void *to, const void *from, size_t bytes)
 void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes)
 {
 	copy(arena->memory + offset, from, bytes);
+	/* Short copies from ordinary memory may return before all of it is there. */
+	if (arena->kind > ARENA_PINNED)
+		MUST(StreamSynchronize(NULL));
 }
 
 void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes)

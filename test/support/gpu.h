@@ -21,6 +21,7 @@
 	X(DeviceGet, 2000)                 \
 	X(DeviceGetCount, 2000)            \
 	X(DeviceGetAttribute, 2000)        \
+	X(DeviceCanAccessPeer, 4000)       \
 	X(DevicePrimaryCtxRetain, 7000)    \
 	X(DevicePrimaryCtxRelease, 11000)  \
 	X(DevicePrimaryCtxReset, 11000)    \
@@ -29,6 +30,8 @@
 	X(CtxSetCurrent, 4000)             \
 	X(CtxGetCurrent, 4000)             \
 	X(CtxSynchronize, 2000)            \
+	X(CtxEnablePeerAccess, 4000)       \
+	X(CtxDisablePeerAccess, 4000)      \
 	X(MemAlloc, 3020)                  \
 	X(MemFree, 3020)                   \
 	X(MemHostAlloc, 2020)              \
@@ -38,6 +41,19 @@
 	X(MemAllocManaged, 6000)           \
 	X(MemAllocAsync, 11020)            \
 	X(MemFreeAsync, 11020)             \
+	X(MemPoolCreate, 11020)            \
+	X(MemPoolDestroy, 11020)           \
+	X(MemPoolSetAccess, 11020)         \
+	X(MemAllocFromPoolAsync, 11020)    \
+	X(MemPoolExportToShareableHandle, 11020) \
+	X(MemPoolImportFromShareableHandle, 11020) \
+	X(MemPoolExportPointer, 11020)     \
+	X(MemPoolImportPointer, 11020)     \
+	X(IpcGetMemHandle, 4010)           \
+	X(IpcOpenMemHandle, 11000)         \
+	X(IpcCloseMemHandle, 4010)         \
+	X(MemExportToShareableHandle, 10020) \
+	X(MemImportFromShareableHandle, 10020) \
 	X(MemAddressReserve, 10020)        \
 	X(MemAddressFree, 10020)           \
 	X(MemCreate, 10020)                \

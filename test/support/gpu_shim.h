@@ -19,4 +19,7 @@ int shim_run(const char *kernel, uint32_t grid, uint32_t block, size_t shared_by
 /* Answers 1 and the size of its parameters for a kernel that there is, else 0. */
 int shim_knows(const char *kernel, size_t *params_bytes);
 
+/* Whether it is one that waits for the host, and so needs a thread of its own. */
+int shim_waits(const char *kernel);
+
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/gpu_params.h"
 
@@ -100,6 +101,15 @@ static inline void dtc_gpu_store8(uint64_t address, uint32_t low, uint32_t high)
 static inline void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *value)
 {
 	memcpy(shim_memory(address, 16), value->w, 16);
+}
+
+static inline void dtc_gpu_copy_in(void *shared, uint64_t address, uint32_t word)
+{
+	memcpy(shim_memory((uintptr_t)shared, word), shim_memory(address, word), word);
+}
+
+static inline void dtc_gpu_await_copies(void)
+{
 }
 
 static inline uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
@@ -233,6 +243,24 @@ static inline uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
 	return dtc_gpu_store_f16(low) | dtc_gpu_store_f16(high) << 16;
 }
 
+/* ---- what the resident kernel asks -------------------------------------------------------------- */
+
+static inline void dtc_gpu_peek16(uint64_t address, uint64_t *first, uint64_t *second)
+{
+	const uint64_t *words = shim_memory(address, 16);
+
+	*first = __atomic_load_n(words, __ATOMIC_ACQUIRE);
+	*second = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t dtc_gpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static inline void dtc_gpu_fence_system(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -260,6 +288,11 @@ static inline uint32_t dtc_gpu_take(uint64_t address)
 }
 
 static inline void dtc_gpu_release(uint64_t flag, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);
+}
+
+static inline void dtc_gpu_store_flag(uint64_t flag, uint64_t value)
 {
 	__atomic_store_n((uint64_t *)shim_memory(flag, 8), value, __ATOMIC_RELEASE);
 }

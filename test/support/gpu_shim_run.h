@@ -6,6 +6,8 @@
 #ifndef TEST_SUPPORT_GPU_SHIM_RUN_H
 #define TEST_SUPPORT_GPU_SHIM_RUN_H
 
+#include <stdbool.h>
+
 /* The most shared memory that a block has without being asked twice. */
 #define SHARED_BYTES 49152
 
@@ -49,20 +51,27 @@ static void run_block(const struct shim_kernel *kernel, const void *params, void
 	for (size_t phase = 0; phase < 3 && kernel->phases[phase]; phase++)
 		for (at.thread = 0; at.thread < DTC_GPU_BLOCK; at.thread++)
 			kernel->phases[phase](params, shared, at);
-	at.thread = 0;
-	dtc_gpu_finish((const struct dtc_gpu_done *)params, at);
+}
+
+/* All blocks of a kernel; @each of them ends as a launch's blocks do. */
+static void run_blocks(const struct shim_kernel *kernel, const void *params,
+		       size_t shared_bytes, uint32_t grid, bool each)
+{
+	void *shared = shared_memory(shared_bytes);
+
+	for (struct dtc_gpu_at at = { 0, 0, grid }; at.block < grid; at.block++) {
+		run_block(kernel, params, shared, at);
+		if (each)
+			dtc_gpu_finish(params, at);
+	}
+	free(shared);
 }
 
 static int shim_run_kernel(const struct shim_kernel *kernel, uint32_t grid,
 			   uint32_t block, size_t shared_bytes, const void *params)
 {
-	struct dtc_gpu_at at = { 0, 0, grid };
-
 	refuse_launch(kernel, grid, block, shared_bytes);
-	void *shared = shared_memory(shared_bytes);
-	for (; at.block < grid; at.block++)
-		run_block(kernel, params, shared, at);
-	free(shared);
+	run_blocks(kernel, params, shared_bytes, grid, true);
 	return 0;
 }
 

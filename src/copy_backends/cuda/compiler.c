@@ -17,6 +17,7 @@
 #include "log.h"
 #include "state.h"
 #include "text.h"
+#include "thread_pool.h"
 
 /* What goes before the source: the numbers of a shape, and at most DTC_GPU_RUNS runs. */
 #define TEXT_BYTES 16384
@@ -160,7 +161,7 @@ bool dtc_cuda_compiler_order(struct dtc_cuda_compiler *compiler,
 	pthread_mutex_lock(&compiler->lock);
 	if (!compiler->running)
 		compiler->running =
-			!dtc_cuda_thread_start(&compiler->thread, work, compiler);
+			!dtc_thread_start(&compiler->thread, work, compiler);
 	bool ordered = compiler->running;
 	if (ordered) {
 		order->next = NULL;

@@ -81,7 +81,7 @@ static int capability(const struct dtc_cuda_context *context, CUdevice_attribute
 	return value;
 }
 
-uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context)
+static uint32_t arch_of(const struct dtc_cuda_context *context)
 {
 	int major = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 	int minor = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -97,8 +97,7 @@ uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context)
 static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	const struct dtc_gpu_image *image =
-		dtc_gpu_image_for(dtc_cuda_context_arch(context));
+	const struct dtc_gpu_image *image = dtc_gpu_image_for(context->arch);
 	CUresult result = image ? driver->CtxSynchronize() : CUDA_ERROR_NO_BINARY_FOR_GPU;
 
 	(void)unused;
@@ -117,20 +116,21 @@ static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 	atomic_store_explicit(&context->loaded, true, memory_order_release);
 }
 
-static CUresult create_stream(struct dtc_cuda_context *context)
+CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	int least = 0, greatest = 0;
 
 	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	return driver->StreamCreateWithPriority(&context->stream, CU_STREAM_NON_BLOCKING, greatest);
+	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
 /* What must be there before the first job. The context is current. */
 static int open_context(struct dtc_cuda_context *context, const char *caller)
 {
-	CUresult result = create_stream(context);
+	CUresult result = dtc_cuda_stream_create(context, &context->stream);
 
+	context->arch = arch_of(context);
 	if (result)
 		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority", caller);
 	result = dtc_cuda_flags_open(context);
@@ -139,6 +139,8 @@ static int open_context(struct dtc_cuda_context *context, const char *caller)
 	if (!dtc_cuda_worker_do(context, load_kernels, 0))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context", caller);
+	if (context->cuda->context->devices.resident)
+		dtc_cuda_worker_do(context, dtc_cuda_resident_open, 0);
 	return 0;
 }
 
@@ -185,8 +187,8 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	pthread_mutex_init(&context->staging.lock, NULL);
 	pthread_cond_init(&context->staging.changed, NULL);
 	dtc_cuda_windows_init(&context->windows);
+	dtc_cuda_lent_init(context);
 	dtc_cuda_relay_init(&context->relay);
-	pthread_mutex_init(&context->lending, NULL);
 	return context;
 }
 
@@ -248,14 +250,31 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 
 /* ---- choosing -------------------------------------------------------------------------- */
 
-static int device_of(const struct dtc_job *job)
+/* The side whose device does the work. */
+static const struct dtc_memory *leader_of(const struct dtc_job *job)
 {
-	return dtc_memory_device_of(&job->user_memory, &job->packed_memory);
+	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
+
+	if (packed->device >= 0 && (job->at_packed || user->kind != DTCONV_MEMORY_DEVICE))
+		return packed;
+	return user;
 }
 
+static int device_of(const struct dtc_job *job)
+{
+	return leader_of(job)->device;
+}
+
+/* A context of that device, though it may have made the other side's memory. */
 static void *owner_of(const struct dtc_job *job)
 {
-	return job->user_memory.owner ? job->user_memory.owner : job->packed_memory.owner;
+	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
+	const struct dtc_memory *leader = leader_of(job);
+	const struct dtc_memory *other = leader == user ? packed : user;
+
+	if (leader->owner || other->device != leader->device)
+		return leader->owner;
+	return other->owner;
 }
 
 /* The default streams have no context of their own. */
@@ -292,7 +311,7 @@ static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CU
 	if (!result)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-			"%s: the stream's context cannot be found (%s)", job->caller,
+			"%s: asked for the stream's context, the driver answered %s", job->caller,
 			dtc_cuda_result_name(&cuda->driver, result));
 }
 
@@ -306,23 +325,38 @@ static bool retain_primary(struct dtc_cuda *cuda, int device, CUcontext *handle)
 	       !cuda->driver.DevicePrimaryCtxRetain(handle, device);
 }
 
-static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle,
-			    bool *retained)
+/* The primary context of the leader's device is held if it is taken: then @held is the device. */
+static bool find_by_leader(struct dtc_cuda *cuda, const struct dtc_job *job,
+			   CUcontext *handle, int *held)
 {
 	int device = device_of(job);
 
 	*handle = current_context(cuda, device);
 	if (!*handle)
 		*handle = owner_of(job);
+	if (!*handle && retain_primary(cuda, device, handle))
+		*held = device;
+	return *handle;
+}
+
+/* Memory of a device that the process does not use otherwise is opened to one that it does use. */
+static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
+			    CUcontext *handle, int *held)
+{
+	struct dtc_job turned = *job;
+
+	turned.at_packed = !job->at_packed;
+	if (find_by_leader(cuda, job, handle, held) ||
+	    find_by_leader(cuda, &turned, handle, held))
+		return 0;
+	*handle = current_context(cuda, -1);
 	if (*handle)
 		return 0;
-	*retained = retain_primary(cuda, device, handle);
-	if (*retained)
-		return 0;
-	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-			"%s: no context of device %d is current, owns the memory, or is its primary "
-			"one and active",
-			job->caller, device);
+	return DTC_FAIL(
+		cuda->context, DTCONV_ERR_STATE,
+		"%s: no context of device %d is current, owns the memory, or is its primary "
+		"one and active",
+		job->caller, device_of(job));
 }
 
 /* One reference to a primary context is enough; @used is NULL if it could not be used at all. */
@@ -340,15 +374,15 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 			    struct dtc_cuda_context **chosen)
 {
 	CUcontext handle = NULL;
-	bool retained = false;
+	int held = -1;
 
 	int status = job->on_stream ? choose_by_stream(cuda, job, &handle)
-				    : choose_by_memory(cuda, job, &handle, &retained);
+				    : choose_by_memory(cuda, job, &handle, &held);
 	if (!status)
 		status = use_context(cuda, handle, job->caller, chosen);
-	if (retained)
-		settle_primary(cuda, device_of(job), status ? NULL : *chosen);
-	if (!status && !dtc_cuda_context_is_alive(*chosen))
+	if (held >= 0)
+		settle_primary(cuda, held, status ? NULL : *chosen);
+	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				  "%s: the device context of the job is gone", job->caller);
 	return status;
@@ -364,14 +398,15 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	(void)unused;
 	dtc_cuda_specials_unload(context);
 	dtc_cuda_relay_close(context);
+	dtc_cuda_resident_close(context);
+	dtc_cuda_graphs_close(context);
 	if (context->module)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
 		driver->StreamDestroy(context->stream);
 	if (context->flags.counters)
 		driver->MemFree(context->flags.counters);
-	if (context->loan)
-		driver->MemFree(context->loan);
+	dtc_cuda_lent_free(context);
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
 				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
@@ -399,7 +434,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		pthread_mutex_destroy(&context->staging.lock);
 		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
-		pthread_mutex_destroy(&context->lending);
+		dtc_cuda_lent_close(context);
 		dtc_cuda_specials_free(context);
 		dtc_free(cuda->context, context);
 	}

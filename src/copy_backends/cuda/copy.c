@@ -16,6 +16,7 @@
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
+#include "reach.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -210,6 +211,33 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 	dtc_explain_slow(job, what, reason);
 }
 
+/* On two H200 rows into another device's mapping were refused where a run was taken. */
+static bool is_far_mapping(const struct dtc_job *job)
+{
+	return job->packed_memory.mapped &&
+	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
+}
+
+/*
+ * Between two devices the current context is made the stream's: what one of them has no access to, the
+ * driver copies for the other one's context only. Whether there is something to leave.
+ */
+static bool enter(const struct dtc_cuda_submission *submission)
+{
+	const struct dtc_job *job = submission->job;
+
+	return dtc_memory_is_between(&job->user_memory, &job->packed_memory) &&
+	       !submission->driver->CtxPushCurrent(submission->context->handle);
+}
+
+static void leave(const struct dtc_cuda_submission *submission, bool entered)
+{
+	CUcontext popped;
+
+	if (entered)
+		submission->driver->CtxPopCurrent(&popped);
+}
+
 CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 			      const char *reason)
 {
@@ -223,11 +251,13 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 		.packed = (CUdeviceptr)(uintptr_t)job->packed,
 		.pack = job->direction == DTC_PACK,
 		/* Where rows lie in several mappings, or round a hole, the driver refuses them. */
-		.rows = !job->user_memory.mapped,
+		.rows = !job->user_memory.mapped && !is_far_mapping(job),
 		.blocks = &blocks,
 	};
 
+	bool entered = enter(submission);
 	CUresult result = copy_stream(&copies, job->cursor, job->bytes);
+	leave(submission, entered);
 	tell_blocks(job, blocks, reason);
 	return result;
 }
@@ -240,6 +270,8 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       event);
 	if (status)
 		return status;
+	if (dtc_cuda_is_closed(&submission))
+		return dtc_cuda_copy_detour(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
 		"the driver's copy", true);
@@ -253,10 +285,12 @@ int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *
 	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job, event);
 	if (status)
 		return status;
+	bool entered = enter(&submission);
 	CUresult result = submission.driver->MemcpyAsync(
 		(CUdeviceptr)(uintptr_t)(pack ? job->packed : stage),
 		(CUdeviceptr)(uintptr_t)(pack ? stage : job->packed), (size_t)job->bytes,
 		submission.stream);
+	leave(&submission, entered);
 	return dtc_cuda_submission_end(&submission, result, "cuMemcpyAsync", true);
 }
 

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "log.h"
 #include "ranges.h"
+#include "reach.h"
 #include "special.h"
 #include "state.h"
 #include "text.h"
@@ -233,16 +234,31 @@ static bool is_not_ours(CUresult result, const struct answers *answers)
 	return !answers->type && !answers->range_bytes;
 }
 
-/* Each mapping has its own access; memory without any must not meet a kernel. */
+static bool has_access(const struct dtc_cuda *cuda, int ordinal, CUdeviceptr address)
+{
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				       .id = ordinal };
+	unsigned long long access = 0;
+
+	return cuda->driver.MemGetAccess(&access, &device, address) || access;
+}
+
+/*
+ * Each mapping has its own access; memory without any must not meet a kernel. Mostly its own device has
+ * it; what another process has exported may be opened to another one only.
+ */
 static bool is_denied(const struct dtc_cuda *cuda, const struct dtc_memory *memory,
 		      const void *address)
 {
-	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = memory->device };
-	unsigned long long access = 0;
+	const CUdeviceptr mapping = (CUdeviceptr)(uintptr_t)address;
+	int devices = 0;
 
-	return memory->mapped &&
-	       !cuda->driver.MemGetAccess(&access, &device, (CUdeviceptr)(uintptr_t)address) &&
-	       !access;
+	if (!memory->mapped || has_access(cuda, memory->device, mapping) ||
+	    cuda->driver.DeviceGetCount(&devices))
+		return false;
+	while (devices > 0 && !has_access(cuda, devices - 1, mapping))
+		devices--;
+	return devices == 0;
 }
 
 /*
@@ -344,6 +360,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
+	.reaches = dtc_cuda_reaches_memory,
 	.lend = dtc_cuda_lend,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,

@@ -34,6 +34,7 @@ struct dtconv_context;
 	X(CtxGetId, 12000)                 \
 	X(CtxGetStreamPriorityRange, 5050) \
 	X(CtxSynchronize, 2000)            \
+	X(CtxEnablePeerAccess, 4000)       \
 	X(PointerGetAttributes, 7000)      \
 	X(PointerSetAttribute, 6000)       \
 	X(MemAlloc, 3020)                  \
@@ -59,7 +60,14 @@ struct dtconv_context;
 	X(ModuleLoadData, 2000)            \
 	X(ModuleGetFunction, 2000)         \
 	X(ModuleUnload, 2000)              \
-	X(LaunchKernel, 4000)
+	X(LaunchKernel, 4000)              \
+	X(GraphCreate, 10000)              \
+	X(GraphAddKernelNode, 12000)       \
+	X(GraphInstantiateWithFlags, 11040) \
+	X(GraphExecKernelNodeSetParams, 12000) \
+	X(GraphLaunch, 10000)              \
+	X(GraphExecDestroy, 10000)         \
+	X(GraphDestroy, 10000)
 
 #define DTC_CUDA_MEMBER(name, version) PFN_cu##name##_v##version name;
 

@@ -8,21 +8,12 @@
 
 #include "state.h"
 
-#include <time.h>
-
+#include "clock.h"
 #include "context.h"
 #include "log.h"
 
 /* How long fruitless looks at the word go on before the stream is asked. */
 #define PATIENCE_NS UINT64_C(50000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 {
@@ -69,7 +60,7 @@ bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 	event->owner = context;
 	event->stream = stream;
 	event->value = ++context->flags.generations[slot];
-	event->looked_ns = now_ns();
+	event->looked_ns = 0;
 	event->slot = slot;
 	return true;
 }
@@ -121,6 +112,31 @@ static void read_answer(struct dtc_event *event)
 		memory_order_relaxed);
 }
 
+static int fail_destroyed(const struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+
+	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
+			"%s: the device context of a job in flight was destroyed",
+			event->caller);
+}
+
+/* The resident kernel has gone without the event's job. */
+static int call_back(struct dtc_event *event)
+{
+	struct dtc_cuda_context *context = event->owner;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+
+	if (!dtc_cuda_context_is_alive(context))
+		return fail_destroyed(event);
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	CUresult result = dtc_cuda_resident_call_back(event);
+
+	dtc_cuda_unrelax(driver, mode);
+	return result ? dtc_cuda_fail(context, result, "cuLaunchKernel", event->caller)
+		      : DTCONV_INPROGRESS;
+}
+
 /* The stream's own word for it, for flags that do not come. */
 static int ask_stream(struct dtc_event *event)
 {
@@ -128,19 +144,30 @@ static int ask_stream(struct dtc_event *event)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	if (!dtc_cuda_context_is_alive(context))
-		return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-				"%s: the device context of a job in flight was destroyed",
-				event->caller);
+		return fail_destroyed(event);
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
 	CUresult result = driver->StreamQuery(event->stream);
 
 	dtc_cuda_unrelax(driver, mode);
+	/* A kernel that has gone says so, if it has not been stopped. */
 	if (!result)
-		return 0;
+		return dtc_cuda_resident_has(event) && !dtc_cuda_flag_is_written(event)
+			       ? call_back(event)
+			       : 0;
 	if (result == CUDA_ERROR_NOT_READY)
 		return DTCONV_INPROGRESS;
 	dtc_cuda_context_lose(context);
 	return dtc_cuda_fail(context, result, "cuStreamQuery", event->caller);
+}
+
+/* The time counts from the first fruitless look on. */
+static bool is_late(struct dtc_event *event)
+{
+	uint64_t now = dtc_now_ns();
+
+	if (!event->looked_ns)
+		event->looked_ns = now;
+	return now - event->looked_ns > PATIENCE_NS;
 }
 
 int dtc_cuda_event_test(struct dtc_event *event)
@@ -149,16 +176,20 @@ int dtc_cuda_event_test(struct dtc_event *event)
 
 	if (dtc_cuda_flag_is_written(event)) {
 		status = 0;
-	} else if (now_ns() - event->looked_ns > PATIENCE_NS) {
+	} else if (dtc_cuda_resident_has_left(event)) {
+		status = call_back(event);
+	} else if (is_late(event)) {
 		status = ask_stream(event);
-		event->looked_ns = now_ns();
+		event->looked_ns = dtc_now_ns();
 	}
 	if (!status) {
 		status = check_fault(event);
 		read_answer(event);
 	}
-	if (status != DTCONV_INPROGRESS)
+	if (status != DTCONV_INPROGRESS) {
+		dtc_cuda_resident_put(event);
 		dtc_cuda_flag_put(event);
+	}
 	return status;
 }
 
@@ -167,9 +198,7 @@ int dtc_cuda_event_wait(struct dtc_event *event)
 	int status;
 
 	do {
-#if defined(__x86_64__) || defined(__i386__)
-		__builtin_ia32_pause();
-#endif
+		dtc_pause();
 		status = dtc_cuda_event_test(event);
 	} while (status == DTCONV_INPROGRESS);
 	return status;

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "many.h"
 #include "rates.h"
+#include "reach.h"
 #include "sequence.h"
 #include "special.h"
 #include "state.h"
@@ -30,7 +31,9 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 static double estimate(const struct dtc_question *question)
 {
-	return dtc_cuda_launch_ns(question) +
+	if (dtc_cuda_resident_may(question))
+		return dtc_cuda_resident_ns(question);
+	return dtc_cuda_launch_ns(question) - dtc_cuda_graphs_gain_ns(question) +
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
 
@@ -72,7 +75,12 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
-	if (!status)
+	if (!status && dtc_cuda_resident_may(question) && dtc_cuda_resident_does(&launch))
+		dtc_text_puts(text, ", by the resident kernel");
+	else if (status != DTCONV_ERR_UNSUPPORTED && question->context->devices.graphs &&
+		 !question->on_stream)
+		dtc_text_puts(text, ", in a graph");
+	else if (!status)
 		dtc_cuda_special_explain(question->context, &launch, text);
 }
 
@@ -123,7 +131,8 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 	return status;
 }
 
-static void set_flag(const struct dtc_cuda_submission *submission, struct dtc_gpu_launch *launch)
+void dtc_cuda_set_flag(const struct dtc_cuda_submission *submission,
+		       struct dtc_gpu_launch *launch)
 {
 	const struct dtc_cuda_flags *flags = &submission->context->flags;
 	const struct dtc_event *event = submission->event;
@@ -150,24 +159,39 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 	return counters[class];
 }
 
-CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
-			 struct dtc_gpu_launch *launch, bool flag)
+bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch)
 {
+	return launch->grid == 1;
+}
+
+/* By the shape's own kernel, if there is one by now. */
+static CUresult launch_plain(const struct dtc_cuda_submission *submission,
+			     struct dtc_gpu_launch *launch)
+{
+	CUfunction special = dtc_cuda_special_find(submission, launch);
 	void *params[] = { &launch->params };
 
-	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
-	if (flag)
-		set_flag(submission, launch);
-	CUfunction special = dtc_cuda_special_find(submission, launch);
 	CUresult result = submission->driver->LaunchKernel(
 		special ? special : submission->context->functions[launch->kernel],
 		launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes,
 		submission->stream, params, NULL);
-	if (!result)
-		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
 	if (!result && special)
 		dtc_context_count(submission->job->context, DTC_COUNT_LAUNCHES_SPECIAL,
 				  1);
+	return result;
+}
+
+CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
+			 struct dtc_gpu_launch *launch, bool flag)
+{
+	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
+	if (flag)
+		dtc_cuda_set_flag(submission, launch);
+	CUresult result = CUDA_SUCCESS;
+	if (!dtc_cuda_graphs_launch(submission, launch))
+		result = launch_plain(submission, launch);
+	if (!result)
+		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
 	return result;
 }
 
@@ -181,11 +205,16 @@ static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter
 				       "the driver's copy", true);
 }
 
-/* Whether kernels may not touch a side. */
-static bool is_far(const struct dtc_cuda_submission *submission)
+/* A side is another device's, and closed to this one. */
+static int go_round(struct dtc_cuda_submission *submission)
 {
-	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
-	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+	int status = dtc_cuda_detour(submission);
+
+	if (status == DTCONV_ERR_LIMIT)
+		return copy_instead(
+			submission, DTC_COUNT_FALLBACKS_LIMITS,
+			"the device has no access to another device's memory");
+	return status;
 }
 
 static int move(struct dtc_cuda_submission *submission)
@@ -196,9 +225,8 @@ static int move(struct dtc_cuda_submission *submission)
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
 				    "no kernels are loaded");
-	if (is_far(submission))
-		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
-				    "another device's memory is not for kernels");
+	if (!dtc_cuda_reaches(submission->context, job, job->cursor, job->bytes))
+		return go_round(submission);
 	int status = dtc_cuda_submission_plan(submission, &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
@@ -207,10 +235,15 @@ static int move(struct dtc_cuda_submission *submission)
 		dtc_cuda_submission_drop(submission);
 		return status;
 	}
-	CUresult result = dtc_cuda_launch(submission, &launch, true);
+	bool flag = dtc_cuda_kernel_writes_flag(&launch);
+	CUresult result = CUDA_SUCCESS;
+	if (dtc_cuda_resident_ring(submission, &launch))
+		flag = true;
+	else
+		result = dtc_cuda_launch(submission, &launch, flag);
 	if (!result)
 		dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
-	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", false);
+	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", !flag);
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)

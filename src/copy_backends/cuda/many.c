@@ -14,6 +14,7 @@
 #include "image.h"
 #include "log.h"
 #include "parts.h"
+#include "reach.h"
 #include "submit.h"
 
 /* Stretches from so many bytes on are worth a launch of their own, if that is what their shape asks for. */
@@ -265,33 +266,55 @@ static CUresult copy_parts(const struct dtc_cuda_submission *submission,
 	return result;
 }
 
-/* The last launch writes the flag for all: kernels of one stream run one after another. */
+/* The last launch, or the stream behind it, writes the flag for all: a stream has an order. */
 static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 {
 	const char *call = "the copy of a launch's parts";
 	CUresult result = copy_parts(submission, kept);
+	bool flag = false;
 
 	for (size_t i = 0; !result && i < kept->launch_count; i++) {
 		call = "cuLaunchKernel";
-		result = dtc_cuda_launch(submission, kept->launches[i],
-					 i + 1 == kept->launch_count);
+		flag = i + 1 == kept->launch_count &&
+		       dtc_cuda_kernel_writes_flag(kept->launches[i]);
+		result = dtc_cuda_launch(submission, kept->launches[i], flag);
 	}
 	if (result)
 		kept->copied = false;
-	return dtc_cuda_submission_end(submission, result, call, false);
+	return dtc_cuda_submission_end(submission, result, call, !flag);
 }
 
-/* Whether kernels may not touch all that is moved. */
-static bool is_far(const struct dtc_cuda_submission *submission, const struct dtc_many *many)
+/* A stretch as a job of its own; @cursor is put at its beginning. */
+static struct dtc_job job_of_stretch(const struct dtc_job *all,
+				     const struct dtc_stretch *stretch,
+				     struct dtc_cursor *cursor)
 {
-	bool far = false;
+	struct dtc_job job = *all;
 
-	for (size_t i = 0; !far && i < many->count; i++)
-		far = dtc_cuda_submission_is_far(submission,
-						 &many->stretches[i]->user_memory) ||
-		      dtc_cuda_submission_is_far(submission,
-						 &many->stretches[i]->packed_memory);
-	return far;
+	dtc_cursor_init(cursor, stretch->layout, stretch->count);
+	job.cursor = cursor;
+	job.user = stretch->user;
+	job.packed = stretch->packed;
+	job.bytes = stretch->bytes;
+	job.user_memory = stretch->user_memory;
+	job.packed_memory = stretch->packed_memory;
+	return job;
+}
+
+/* Whether kernels may touch all that is moved. */
+static bool reaches_all(const struct dtc_cuda_submission *submission,
+			const struct dtc_many *many)
+{
+	bool reached = true;
+
+	for (size_t i = 0; reached && i < many->count; i++) {
+		struct dtc_cursor cursor;
+		const struct dtc_job job =
+			job_of_stretch(submission->job, many->stretches[i], &cursor);
+
+		reached = dtc_cuda_reaches(submission->context, &job, &cursor, job.bytes);
+	}
+	return reached;
 }
 
 /* Without kernels: every stretch by the driver's copies. */
@@ -303,17 +326,10 @@ static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_man
 
 	dtc_context_count(many->context, counter, many->count);
 	for (size_t i = 0; !result && i < many->count; i++) {
-		const struct dtc_stretch *stretch = many->stretches[i];
 		struct dtc_cursor cursor;
-		struct dtc_job job = *first;
+		const struct dtc_job job =
+			job_of_stretch(first, many->stretches[i], &cursor);
 
-		dtc_cursor_init(&cursor, stretch->layout, stretch->count);
-		job.cursor = &cursor;
-		job.user = stretch->user;
-		job.packed = stretch->packed;
-		job.bytes = stretch->bytes;
-		job.user_memory = stretch->user_memory;
-		job.packed_memory = stretch->packed_memory;
 		submission->job = &job;
 		result = dtc_cuda_copy_blocks(submission, reason);
 		submission->job = first;
@@ -329,9 +345,9 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LOADING,
 				"no kernels are loaded");
-	if (is_far(submission, many))
+	if (!reaches_all(submission, many))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LIMITS,
-				"another device's memory is not for kernels");
+				"the device has no access to another device's memory");
 	if (many->changed || !kept->planned || kept->context != submission->context)
 		status = plan(submission, kept, many);
 	if (status == DTCONV_ERR_UNSUPPORTED)

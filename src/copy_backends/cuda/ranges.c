@@ -45,6 +45,16 @@ void dtc_cuda_range_pop(void *listener)
 	nvtxDomainRangePop(listener);
 }
 
+void dtc_cuda_range_mark(void *listener, const char *text)
+{
+	const nvtxEventAttributes_t mark = { .version = NVTX_VERSION,
+					     .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+					     .messageType = NVTX_MESSAGE_TYPE_ASCII,
+					     .message = { .ascii = text } };
+
+	nvtxDomainMarkEx(listener, &mark);
+}
+
 #else
 
 void *dtc_cuda_ranges_open(void)
@@ -66,6 +76,12 @@ void dtc_cuda_range_push(void *listener, const struct dtc_job *job)
 void dtc_cuda_range_pop(void *listener)
 {
 	(void)listener;
+}
+
+void dtc_cuda_range_mark(void *listener, const char *text)
+{
+	(void)listener;
+	(void)text;
 }
 
 #endif

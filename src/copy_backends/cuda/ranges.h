@@ -16,6 +16,15 @@ void dtc_cuda_ranges_close(void *listener);
 void dtc_cuda_range_push(void *listener, const struct dtc_job *job);
 void dtc_cuda_range_pop(void *listener);
 
+/* A point in a range, with what is worth knowing of it. */
+void dtc_cuda_range_mark(void *listener, const char *text);
+
+static inline void dtc_cuda_range_note(void *listener, const char *text)
+{
+	if (listener)
+		dtc_cuda_range_mark(listener, text);
+}
+
 static inline void dtc_cuda_range_begin(void *listener, const struct dtc_job *job)
 {
 	if (listener)

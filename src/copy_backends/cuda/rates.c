@@ -68,23 +68,30 @@ static bool is_from_device(const struct dtc_question *question)
 	       (question->direction == DTC_PACK);
 }
 
-/* Into ordinary memory the driver copies through memory of its own, and waits for each call. */
+/*
+ * Into ordinary memory the driver copies through memory of its own, and waits for each call; out of it only
+ * for the last, if that is not one run.
+ */
 #define PAGEABLE_COPY_NS 5000.0
+#define PAGEABLE_LAST_NS 3000.0
 
-/* Inside a device the driver copies by kernels of its own, a little cheaper than launches. */
+/* Inside a device the driver copies by kernels of its own; runs a little cheaper than launches. */
 #define INSIDE_COPY 0.8
 
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 	double call_ns = (double)tuning->device_copy_ns;
+	double once_ns = (double)tuning->device_wake_ns;
 
 	if (!dtc_cuda_crosses(question))
-		call_ns =
-			DTC_MAX(call_ns, INSIDE_COPY * (double)tuning->device_launch_ns);
+		call_ns = DTC_MAX(call_ns, (dtc_cuda_is_run(question) ? INSIDE_COPY : 1) *
+						   (double)tuning->device_launch_ns);
 	else if (is_pageable(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
-	return (double)tuning->device_wake_ns + call_ns * calls;
+	else if (is_pageable(question) && !dtc_cuda_is_run(question))
+		once_ns += PAGEABLE_LAST_NS;
+	return once_ns + call_ns * calls;
 }
 
 double dtc_cuda_launch_ns(const struct dtc_question *question)
@@ -106,12 +113,22 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 	if (is_pageable(question))
 		return (double)tuning->device_pageable_rate *
 		       (is_from_device(question) ? PAGEABLE_FROM : 1);
+	if (question->is_between)
+		return (double)tuning->device_peer_rate;
 	return (double)(dtc_cuda_crosses(question) ? tuning->device_bus_rate
 						   : tuning->device_rate);
 }
 
-/* From and to ordinary host memory the driver copies row by row, each of them so much longer. */
-#define PAGEABLE_ROW_NS 350.0
+/* From and to ordinary host memory the driver copies row by row, each of them so much longer, but not these. */
+#define PAGEABLE_ROW_NS  350.0
+#define PAGEABLE_WIDE_NS 6.0
+
+/* Rows of few bytes, or of whole words of 16. */
+static double pageable_row_ns(double row_bytes)
+{
+	return row_bytes <= 16 || (uint64_t)row_bytes % 16 == 0 ? PAGEABLE_WIDE_NS
+								: PAGEABLE_ROW_NS;
+}
 
 /*
  * A row over the bus takes so much besides its bytes; out of a device the less, the longer it is. And it takes
@@ -138,12 +155,17 @@ static double row_across_ns(const struct dtc_question *question, double row_byte
 	return ns;
 }
 
+/* GB/s for each byte of a row, from one device to another: 23 of 8 bytes, 188 of 64. */
+#define PEER_ROW 2.9
+
 double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 {
 	double most = dtc_cuda_copy_rate(question);
 
+	if (question->is_between)
+		return DTC_MIN(most, row_bytes * PEER_ROW);
 	if (is_pageable(question))
-		return row_bytes / (PAGEABLE_ROW_NS + row_bytes / most);
+		return row_bytes / (pageable_row_ns(row_bytes) + row_bytes / most);
 	if (dtc_cuda_crosses(question))
 		return row_bytes / row_across_ns(question, row_bytes);
 	return DTC_MIN(most * 0.4, row_bytes / ROW_NEAR_NS);
@@ -163,6 +185,9 @@ static const struct step inside[] = {
 
 /* Packed memory is written, or read, in whole lines over the bus: blocks do not matter. */
 static const struct step packed_across[] = { { 0, 0.90, 0.75 } };
+
+/* One device's memory is written, or read, by the other's kernels. */
+static const struct step between[] = { { 0, 0.95, 0.90 } };
 
 static double part_of(const struct step *steps, const struct dtc_question *question)
 {
@@ -226,8 +251,9 @@ static double part_of_shape(const struct dtc_question *question)
 	}
 }
 
-/* Two streams wait for each other, and the copy engine starts behind a kernel. */
-#define RELAY_NS 8000.0
+/* The copy engine starts behind a kernel in another stream; then it rests between two pieces. */
+#define RELAY_NS 15000.0
+#define RELAY_PIECE_NS 3000.0
 
 static double inside_rate(const struct dtc_question *question)
 {
@@ -237,13 +263,16 @@ static double inside_rate(const struct dtc_question *question)
 
 double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes)
 {
-	return RELAY_NS + (double)piece_bytes / inside_rate(question);
+	return RELAY_NS + (double)dtc_divide_up(question->bytes, piece_bytes) * RELAY_PIECE_NS +
+	       (double)piece_bytes / inside_rate(question);
 }
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 
+	if (question->is_between)
+		return (double)tuning->device_peer_rate * part_of(between, question);
 	if (question->user_kind != DTCONV_MEMORY_DEVICE)
 		return user_across_rate(question);
 	if (question->packed_kind != DTCONV_MEMORY_DEVICE)
@@ -273,4 +302,14 @@ double dtc_cuda_staged_ns(const struct dtc_question *question)
 
 	return (double)(tuning->device_wake_ns + call_ns) +
 	       (alone ? STAGED_ALONE_NS : STAGED_TOGETHER_NS) + (double)question->bytes / rate;
+}
+
+double dtc_cuda_detour_ns(const struct dtc_question *question)
+{
+	struct dtc_question near = *question;
+	const double bytes = (double)question->bytes;
+
+	near.is_between = false;
+	return dtc_cuda_launch_ns(&near) + bytes / dtc_cuda_kernel_rate(&near) +
+	       dtc_cuda_copies_ns(question, 1) + bytes / dtc_cuda_copy_rate(question);
 }

@@ -51,9 +51,12 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 /* The two hops through pinned pieces. */
 double dtc_cuda_staged_ns(const struct dtc_question *question);
 
-/* What a job of that shape waits for a piece of so many bytes before the bus moves anything, or after. */
+/* What a job in pieces of so many bytes costs besides the bus. */
 double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes);
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
+
+/* Between devices of which neither has access to the other: packed by one, and copied. */
+double dtc_cuda_detour_ns(const struct dtc_question *question);
 
 #endif

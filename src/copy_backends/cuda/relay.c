@@ -34,7 +34,7 @@ static uint64_t choose_piece(uint64_t bytes)
 	return DTC_MIN(piece, (uint64_t)DTC_CUDA_RELAY_BYTES);
 }
 
-/* The copy engine's time, and that of the half of one piece that overlaps with nothing. */
+/* The copy engine's time, what each piece costs it, and the half of one piece that overlaps with nothing. */
 static double estimate(const struct dtc_question *question)
 {
 	uint64_t piece = choose_piece(question->bytes);

@@ -12,7 +12,7 @@
 
 /* So many pieces of so many bytes: together they stay in the device's cache. */
 #define DTC_CUDA_RELAYS 4
-#define DTC_CUDA_RELAY_BYTES ((size_t)4 << 20)
+#define DTC_CUDA_RELAY_BYTES ((size_t)8 << 20)
 
 /* Copies take turns on them, so that one begins while the end of another is noted. */
 #define DTC_CUDA_COPY_STREAMS 2

@@ -171,7 +171,7 @@ static void give_order(struct dtc_cuda_special *special)
 {
 	struct dtc_cuda_context *context = special->context;
 
-	special->order = (struct dtc_cuda_order){ .arch = dtc_cuda_context_arch(context),
+	special->order = (struct dtc_cuda_order){ .arch = context->arch,
 						  .write = write_shape,
 						  .done = take_image };
 	set_state(special, ORDERED);

@@ -1,61 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving pieces through the pinned stages of a device context, which serve one job at a time. The job's
- * thread makes the driver's calls; it and others copy, part by part.
+ * The pinned stages of a device context, which serve one job at a time, and the thread that goes on with
+ * started jobs.
  */
 #include "config.h"
 
 #include "stages.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
-#include <time.h>
 
-#include "crew.h"
+#include "clock.h"
 #include "cuda.h"
 #include "log.h"
+#include "moving.h"
 #include "submit.h"
 
 /* A row of so many bytes is written past the caches: threads copy it whose caches nobody reads from. */
 #define STREAM_BYTES (UINT64_C(1) << 20)
-
-/* How long the copying threads wait for the device before they go. */
-#define IDLE_NS UINT64_C(50000)
-
-/*
- * A job under way. Pieces pass from the device to the processors, or back, in order; each of the numbers
- * says how many pieces, or parts, have come so far.
- */
-struct moving {
-	struct dtc_cuda_pieces *pieces;
-	uint64_t begun;  /* the device's half */
-	uint64_t landed; /* the device's half is done */
-	uint64_t copied; /* the processors' half is done */
-	int status;
-	uint64_t leave_ns; /* the pump leaves the rest to a thread from then on; 0: it stays */
-	struct dtc_event events[DTC_CUDA_STAGES];
-	pthread_t pump; /* the thread that makes the driver's calls */
-	_Atomic uint64_t open;  /* parts that may be copied */
-	_Atomic uint64_t taken; /* parts that somebody has copied or copies */
-	_Atomic uint64_t done[DTC_CUDA_STAGES]; /* parts of each stage's piece */
-	atomic_bool parted; /* the threads need not wait for more */
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
 
 /* ---- stages ---------------------------------------------------------------------------- */
 
@@ -125,197 +87,6 @@ static int make_stages(struct dtc_cuda_context *context, const char *caller)
 	return 0;
 }
 
-/* ---- the processors' half -------------------------------------------------------------- */
-
-static bool take_part(struct moving *moving, uint64_t *part)
-{
-	*part = atomic_load(&moving->taken);
-	do {
-		if (*part >= atomic_load(&moving->open))
-			return false;
-	} while (!atomic_compare_exchange_weak(&moving->taken, part, *part + 1));
-	return true;
-}
-
-/* Copy the next part that is there; false if there is none. */
-static bool copy_part(struct moving *moving)
-{
-	const struct dtc_cuda_pieces *pieces = moving->pieces;
-	uint64_t part;
-
-	if (!take_part(moving, &part))
-		return false;
-	uint64_t piece = part / DTC_CUDA_STAGE_PARTS;
-
-	pieces->host(pieces, piece, (uint32_t)(part % DTC_CUDA_STAGE_PARTS));
-	atomic_fetch_add(&moving->done[piece % DTC_CUDA_STAGES], 1);
-	return true;
-}
-
-/* ---- the device's half ----------------------------------------------------------------- */
-
-/* Pieces whose processors' half may be done. */
-static uint64_t ready(const struct moving *moving)
-{
-	const struct dtc_cuda_pieces *pieces = moving->pieces;
-
-	if (pieces->device_first)
-		return moving->landed;
-	return DTC_MIN(moving->landed + DTC_CUDA_STAGES, pieces->count);
-}
-
-static bool note_copied(struct moving *moving)
-{
-	uint64_t piece = moving->copied;
-
-	if (piece == ready(moving) ||
-	    atomic_load(&moving->done[piece % DTC_CUDA_STAGES]) < DTC_CUDA_STAGE_PARTS)
-		return false;
-	atomic_store(&moving->done[piece % DTC_CUDA_STAGES], 0);
-	moving->copied++;
-	return true;
-}
-
-static bool begin_piece(struct moving *moving)
-{
-	struct dtc_cuda_pieces *pieces = moving->pieces;
-	uint64_t most = pieces->device_first ? moving->copied + DTC_CUDA_STAGES : moving->copied;
-
-	if (moving->begun == DTC_MIN(most, pieces->count))
-		return false;
-	moving->status = pieces->device(pieces, moving->begun,
-					&moving->events[moving->begun % DTC_CUDA_STAGES]);
-	moving->begun++;
-	return true;
-}
-
-static bool note_landed(struct moving *moving)
-{
-	if (moving->landed == moving->begun)
-		return false;
-	struct dtc_event *event = &moving->events[moving->landed % DTC_CUDA_STAGES];
-	int status = event->backend ? dtc_cuda_event_test(event) : 0;
-
-	if (status == DTCONV_INPROGRESS)
-		return false;
-	event->backend = NULL;
-	moving->status = status;
-	moving->landed++;
-	return true;
-}
-
-static bool is_over(const struct moving *moving)
-{
-	uint64_t last = moving->pieces->device_first ? moving->copied : moving->landed;
-
-	return moving->status || last == moving->pieces->count;
-}
-
-/* Of a stream's job, only what is done behind its calls of the driver can be left to others. */
-static bool may_leave(const struct moving *moving)
-{
-	return moving->leave_ns && moving->begun == moving->pieces->count &&
-	       now_ns() >= moving->leave_ns;
-}
-
-static bool is_enough(const struct moving *moving)
-{
-	return is_over(moving) || may_leave(moving);
-}
-
-/* Pass on what is done; false if nothing is. */
-static bool pass_on(struct moving *moving)
-{
-	bool moved = note_copied(moving);
-
-	moved |= begin_piece(moving);
-	if (!moving->status)
-		moved |= note_landed(moving);
-	if (moved && !moving->status)
-		atomic_store(&moving->open, ready(moving) * DTC_CUDA_STAGE_PARTS);
-	return moved;
-}
-
-/* ---- together -------------------------------------------------------------------------- */
-
-/* Until all is done, or the device keeps everybody waiting. */
-static void pump(struct moving *moving)
-{
-	uint64_t idle_since = 0;
-
-	while (!is_enough(moving)) {
-		if (pass_on(moving) || copy_part(moving)) {
-			idle_since = 0;
-			continue;
-		}
-		relax();
-		if (!idle_since)
-			idle_since = now_ns();
-		else if (now_ns() - idle_since > IDLE_NS)
-			break;
-	}
-	atomic_store(&moving->parted, true);
-}
-
-static void work(void *arg, size_t index)
-{
-	struct moving *moving = arg;
-
-	(void)index;
-	if (pthread_equal(pthread_self(), moving->pump)) {
-		pump(moving);
-		return;
-	}
-	while (!atomic_load(&moving->parted))
-		if (!copy_part(moving))
-			relax();
-}
-
-static bool has_parts(struct moving *moving)
-{
-	return atomic_load(&moving->open) > atomic_load(&moving->taken);
-}
-
-/* With the others as long as there is something to copy; waiting for the device is one thread's work. */
-static void move_together(struct moving *moving)
-{
-	struct dtc_cuda *cuda = moving->pieces->context->cuda;
-	size_t helpers = dtc_cuda_crew_helpers(&cuda->crew, cuda->context,
-					       moving->pieces->bytes);
-
-	while (!is_enough(moving)) {
-		bool moved = pass_on(moving);
-
-		if (helpers && has_parts(moving)) {
-			atomic_store(&moving->parted, false);
-			if (!dtc_cuda_crew_run(&cuda->crew, cuda->context, helpers, work, moving))
-				helpers = 0;
-		} else if (!copy_part(moving) && !moved) {
-			relax();
-		}
-	}
-}
-
-static void begin(struct moving *moving, struct dtc_cuda_pieces *pieces)
-{
-	*moving = (struct moving){ .pieces = pieces, .pump = pthread_self() };
-	atomic_init(&moving->open, ready(moving) * DTC_CUDA_STAGE_PARTS);
-}
-
-static int finish(struct moving *moving)
-{
-	moving->leave_ns = 0;
-	move_together(moving);
-	/* Nothing of a job that has failed is in flight after it, whatever comes of it. */
-	for (; moving->landed < moving->begun; moving->landed++) {
-		struct dtc_event *event = &moving->events[moving->landed % DTC_CUDA_STAGES];
-
-		if (event->backend)
-			(void)dtc_cuda_event_wait(event);
-	}
-	return moving->status;
-}
-
 /* ---- who has the stages ---------------------------------------------------------------- */
 
 static void release(struct dtc_cuda_context *context)
@@ -357,11 +128,11 @@ static int enter(const struct dtc_job *job, struct dtc_cuda_context **context)
 /* The caller has the stages, and gives them back. */
 static int move_now(struct dtc_cuda_context *context, struct dtc_cuda_pieces *pieces)
 {
-	struct moving moving;
+	struct dtc_cuda_moving moving;
 
 	pieces->context = context;
-	begin(&moving, pieces);
-	int status = finish(&moving);
+	dtc_cuda_moving_begin(&moving, pieces);
+	int status = dtc_cuda_moving_finish(&moving);
 	release(context);
 	return status;
 }
@@ -383,7 +154,7 @@ int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *piec
 
 /* A job in the hands of the thread; there is one at a time. */
 struct dtc_cuda_started {
-	struct moving moving;
+	struct dtc_cuda_moving moving;
 	struct dtc_event event;
 	_Alignas(max_align_t) unsigned char room[DTC_CUDA_STAGES_ROOM];
 };
@@ -421,13 +192,14 @@ static bool wait_for_job(struct dtc_cuda_staging *staging)
 static void go_on(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct moving *moving = &context->staging.started->moving;
+	struct dtc_cuda_moving *moving = &context->staging.started->moving;
 	CUcontext popped;
 	bool pushed = dtc_cuda_context_is_alive(context) &&
 		      !driver->CtxPushCurrent(context->handle);
 
 	moving->pump = pthread_self();
-	int status = finish(moving);
+	moving->left = true;
+	int status = dtc_cuda_moving_finish(moving);
 	if (pushed)
 		driver->CtxPopCurrent(&popped);
 	report(context, status);
@@ -443,19 +215,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The application's signals are the application's threads' business. */
-static bool start_thread(struct dtc_cuda_context *context)
-{
-	struct dtc_cuda_staging *staging = &context->staging;
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(&staging->thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !error;
-}
-
 /* Whether there is a thread to leave jobs to. The caller has the stages. */
 static bool has_thread(struct dtc_cuda_context *context)
 {
@@ -464,7 +223,7 @@ static bool has_thread(struct dtc_cuda_context *context)
 	if (!staging->started)
 		staging->started = dtc_alloc(context->cuda->context, sizeof(*staging->started));
 	if (staging->started && !staging->running)
-		staging->running = start_thread(context);
+		staging->running = !dtc_thread_start(&staging->thread, run, context);
 	return staging->running;
 }
 
@@ -523,18 +282,18 @@ static int start_pieces(const struct dtc_job *job, struct dtc_event *event,
 {
 	struct dtc_cuda_started *started = context->staging.started;
 	struct dtc_cuda_pieces *pieces = keep(started->room, job);
-	struct moving *moving = &started->moving;
+	struct dtc_cuda_moving *moving = &started->moving;
 
 	pieces->context = context;
-	begin(moving, pieces);
+	dtc_cuda_moving_begin(moving, pieces);
 	/* The order of a stream is that of the calls, which are made before this one returns. */
 	if (job->on_stream) {
-		moving->leave_ns = now_ns() + (job->bytes < LEAVE_BYTES ? IDLE_NS : 0);
-		move_together(moving);
+		moving->leave_ns = dtc_now_ns() + (job->bytes < LEAVE_BYTES ? DTC_CUDA_MOVING_IDLE_NS : 0);
+		dtc_cuda_moving_go_on(moving);
 	}
-	if (!is_over(moving) && leave(context, job->caller, event))
+	if (!dtc_cuda_moving_is_over(moving) && leave(context, job->caller, event))
 		return 0;
-	int status = finish(moving);
+	int status = dtc_cuda_moving_finish(moving);
 	release(context);
 	return status;
 }

@@ -19,7 +19,9 @@
 #include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
+#include "copy_backends/cuda/graphs.h"
 #include "copy_backends/cuda/relay.h"
+#include "copy_backends/cuda/resident.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
 #include "kernels/gpu.h"
@@ -35,8 +37,18 @@
 #define DTC_CUDA_STAGES 8
 #define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
 
-/* Memory that is lent to copies inside a device: it stays in the device's cache. */
+/*
+ * Memory that is lent for a while: it stays in the device's cache. Who has some for a copy between layouts
+ * may wait for another device's for a relay, never the other way round.
+ */
 #define DTC_CUDA_LOAN_BYTES ((size_t)8 << 20)
+
+enum dtc_cuda_purpose { DTC_CUDA_FOR_COPIES, DTC_CUDA_FOR_RELAYS, DTC_CUDA_PURPOSES };
+
+struct dtc_cuda_lent {
+	pthread_mutex_t lock; /* held by who has it */
+	CUdeviceptr memory;   /* 0 until first used */
+};
 
 struct dtc_cuda;
 
@@ -74,6 +86,7 @@ struct dtc_cuda_context {
 	CUcontext handle;
 	unsigned long long id;
 	CUdevice device;
+	uint32_t arch;     /* 10 * major + minor of the compute capability */
 	bool retained;     /* the device's primary context, of which we hold a reference */
 	bool failed;       /* to open: no job uses it, and close gives back what it has got */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
@@ -83,13 +96,14 @@ struct dtc_cuda_context {
 	_Atomic bool unloadable; /* they cannot be had */
 	CUmodule module;
 	CUfunction functions[DTC_GPU_KERNELS];
+	struct dtc_cuda_graphs graphs;
+	struct dtc_cuda_resident resident;
 	struct dtc_cuda_staging staging;
 	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
 	struct dtc_cuda_windows windows;
+	struct dtc_cuda_lent lent[DTC_CUDA_PURPOSES];
 	struct dtc_cuda_relay relay;
-	pthread_mutex_t lending;   /* held by who has the loan */
-	CUdeviceptr loan;          /* 0 until first used */
 	struct dtc_cuda_special
 		*_Atomic specials; /* see special.h; added, never taken away */
 	_Atomic uint32_t special_count;
@@ -152,9 +166,6 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 /* Whether the handles are still good. */
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
 
-/* 10 * major + minor of its device's compute capability. */
-uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context);
-
 /* Forget the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
 
@@ -164,6 +175,9 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context);
  */
 int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
 		  const char *caller);
+
+/* A stream for jobs, before all of the application's. The context is current. */
+CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream);
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda);
 
@@ -181,13 +195,21 @@ void dtc_cuda_pinned_destroy(struct dtc_cuda_context *context, void *memory, siz
 
 /* ---- loan.c: memory of the device for a while -------------------------------------------- */
 
+void dtc_cuda_lent_init(struct dtc_cuda_context *context);
+
+/* The context is current, and nothing is lent. */
+void dtc_cuda_lent_free(struct dtc_cuda_context *context);
+void dtc_cuda_lent_close(struct dtc_cuda_context *context);
+
+/* For copies between layouts; see dtc_memory_borrow. */
 bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
 		   struct dtc_loan *loan);
 
-/* ---- worker.c: calls that may block ---------------------------------------------------- */
+/* The same for relays, which have their own. */
+bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
+		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan);
 
-/* A thread that leaves all signals to the application's; answers the system's error. */
-int dtc_cuda_thread_start(pthread_t *thread, void *(*work)(void *arg), void *arg);
+/* ---- worker.c: calls that may block ---------------------------------------------------- */
 
 int dtc_cuda_worker_start(struct dtc_cuda *cuda);
 void dtc_cuda_worker_end(struct dtc_cuda *cuda);

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "ranges.h"
 
+/* Nobody captures a stream of ours. */
 static int find_capture(struct dtc_cuda_submission *submission)
 {
 	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -30,7 +31,7 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 				       .id = context->device };
 	unsigned long long access = 0;
 
-	if (!memory->mapped || !memory->base)
+	if (!memory->mapped || !memory->base || memory->device != context->device)
 		return 0;
 	if (submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base) || access)
 		return 0;
@@ -42,8 +43,8 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
 				const struct dtc_memory *memory)
 {
-	return memory->kind == DTCONV_MEMORY_DEVICE && !memory->mapped &&
-	       memory->device >= 0 && memory->device != submission->context->device;
+	return memory->kind == DTCONV_MEMORY_DEVICE && memory->device >= 0 &&
+	       memory->device != submission->context->device;
 }
 
 /* In a graph a flag would be written with the same value at each replay. */
@@ -91,7 +92,8 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	if (!status) {
 		submission->stream =
 			job->on_stream ? (CUstream)job->stream : submission->context->stream;
-		status = find_capture(submission);
+		if (job->on_stream)
+			status = find_capture(submission);
 	}
 	if (!status)
 		status = dtc_cuda_submission_check_access(submission, &job->user_memory,

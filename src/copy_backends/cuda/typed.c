@@ -11,6 +11,7 @@
 #include "cuda.h"
 #include "image.h"
 #include "log.h"
+#include "reach.h"
 #include "stages.h"
 #include "submit.h"
 
@@ -72,11 +73,16 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		typed->job.caller);
 }
 
-/* Whether kernels may not touch a side. */
-static bool is_far(const struct dtc_cuda_submission *submission)
+/* Bytes of packed memory are the stream's; the user's are found by the typemap's own. */
+static bool is_reached(const struct dtc_typed_job *typed,
+		       const struct dtc_cuda_submission *submission)
 {
-	return dtc_cuda_submission_is_far(submission, &submission->job->user_memory) ||
-	       dtc_cuda_submission_is_far(submission, &submission->job->packed_memory);
+	struct dtc_cursor cursor;
+
+	dtc_cursor_copy(&cursor, typed->job.cursor);
+	dtc_cursor_seek(&cursor, typed->begin.native);
+	return dtc_cuda_reaches(submission->context, &typed->job, &cursor,
+				typed->end.native - typed->begin.native);
 }
 
 static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *event)
@@ -89,7 +95,7 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 	if (status)
 		return status;
 	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire) ||
-	    is_far(&submission))
+	    !is_reached(typed, &submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)
 		status = refuse_capture(typed, &submission);
@@ -99,8 +105,11 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 		dtc_cuda_submission_drop(&submission);
 		return status;
 	}
-	return dtc_cuda_submission_end(&submission, dtc_cuda_launch(&submission, &launch, true),
-				       "cuLaunchKernel", false);
+	bool flag = dtc_cuda_kernel_writes_flag(&launch);
+
+	return dtc_cuda_submission_end(&submission,
+				       dtc_cuda_launch(&submission, &launch, flag),
+				       "cuLaunchKernel", !flag);
 }
 
 /* ---- through pinned pieces --------------------------------------------------------------- */

@@ -7,8 +7,6 @@
 
 #include "state.h"
 
-#include <signal.h>
-
 #include "context.h"
 #include "log.h"
 
@@ -52,18 +50,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* The application's signals are the application's threads' business. */
-int dtc_cuda_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
-{
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error;
-}
-
 int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 {
 	struct dtc_cuda_worker *worker = &cuda->worker;
@@ -72,7 +58,7 @@ int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 	pthread_mutex_lock(&worker->lock);
 	if (!worker->running) {
 		worker->last = &worker->first;
-		if (dtc_cuda_thread_start(&worker->thread, work, cuda))
+		if (dtc_thread_start(&worker->thread, work, cuda))
 			status = DTC_FAIL(cuda->context, DTCONV_ERR_AGAIN,
 					  "the system gave no thread for the device's calls that wait");
 		else

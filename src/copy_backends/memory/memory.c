@@ -89,6 +89,15 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 			return;
 }
 
+bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
+			const struct dtc_memory *packed)
+{
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->reaches(context, user, packed))
+			return true;
+	return false;
+}
+
 bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
 		       struct dtc_loan *loan)
 {

@@ -34,6 +34,14 @@ static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
 	return memory->kind >= DTCONV_MEMORY_PINNED;
 }
 
+/* Whether the two are known to be memory of two devices. */
+static inline bool dtc_memory_is_between(const struct dtc_memory *a,
+					 const struct dtc_memory *b)
+{
+	return a->kind == DTCONV_MEMORY_DEVICE && b->kind == DTCONV_MEMORY_DEVICE &&
+	       a->device >= 0 && b->device >= 0 && a->device != b->device;
+}
+
 /* The device that moves between memory of two kinds, or -1. */
 static inline int dtc_memory_device_of(const struct dtc_memory *user,
 				       const struct dtc_memory *packed)
@@ -65,6 +73,13 @@ bool dtc_memory_has_driver(struct dtconv_context *context);
  */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
+
+/*
+ * Whether the device that owns @user may touch @packed, memory of another one; each is one allocation.
+ * It may be taken back later.
+ */
+bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
+			const struct dtc_memory *packed);
 
 /* Memory of a device that is lent for a while, and the stream that what is done there goes by. */
 struct dtc_loan {

@@ -23,6 +23,9 @@ struct dtc_vendor_ops {
 	 */
 	bool (*query_memory)(struct dtconv_context *context, const void *address,
 			     struct dtc_memory *memory);
+	/* Whether kernels of the device that owns @user may touch @packed, which another one owns. */
+	bool (*reaches)(struct dtconv_context *context, const struct dtc_memory *user,
+			const struct dtc_memory *packed);
 	/* See dtc_memory_borrow. */
 	bool (*lend)(struct dtconv_context *context, const struct dtc_memory *near,
 		     struct dtc_loan *loan);

@@ -331,6 +331,8 @@ static void forget_objects(void)
 	while (standin_objects) {
 		struct standin_object *object = standin_objects;
 		standin_objects = object->next;
+		if (object->kind == OBJECT_EVENT)
+			standin_ticket_put(((CUevent)object)->ticket);
 		free(object);
 	}
 }

@@ -135,6 +135,16 @@ static struct standin_op *copy_op(const struct box *box, bool *waits)
 
 enum direction { ANY_WAY, TO_DEVICE, TO_HOST, ON_DEVICE };
 
+/* Seen on an H200: memory of pools and mappings that a context's kernels may not touch, its copies may not. */
+static bool is_closed(CUcontext context, CUdeviceptr address)
+{
+	const struct standin_region *region = standin_region_at(address);
+	return region &&
+	       (region->kind == REGION_ASYNC || region->kind == REGION_MAPPED) &&
+	       region->device >= 0 && region->device != context->device &&
+	       !standin_may_touch(context, region);
+}
+
 static CUresult submit_box(const struct box *box, enum direction way, bool waits,
 			   CUstream handle)
 {
@@ -147,6 +157,9 @@ static CUresult submit_box(const struct box *box, enum direction way, bool waits
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!box->width || !box->height || !box->depth)
 		return CUDA_SUCCESS;
+	if (is_closed(stream->context, box->target.address) ||
+	    is_closed(stream->context, box->source.address))
+		return CUDA_ERROR_INVALID_VALUE;
 	waits |= is_pageable(box->target.address);
 	struct standin_op *op = stream->capture ? standin_op(box, sizeof *box, run_copy)
 						: copy_op(box, &waits);

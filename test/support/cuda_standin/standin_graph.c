@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graphs made by captures, and their launches: every launch submits copies of the recorded work
- * to one stream.
+ * Graphs made by captures or of kernels that nothing depends on, and their launches: every launch
+ * submits copies of the recorded work to one stream.
  */
 #include "support/cuda_standin/standin_graph.h"
 
@@ -15,6 +15,12 @@ struct CUgraph_st {
 struct CUgraphExec_st {
 	struct standin_object object;
 	struct standin_op *first;
+};
+
+struct CUgraphNode_st {
+	struct standin_object object;
+	CUgraph graph;
+	size_t place; /* in the graph's list */
 };
 
 CUgraph standin_graph_create(void)
@@ -63,6 +69,37 @@ void standin_graph_reset(void)
 		else if (object->kind == OBJECT_GRAPH_EXEC && object->alive)
 			exec_destroy((CUgraphExec)object);
 	}
+}
+
+ENTRY(cuGraphCreate, 0, (CUgraph * graph, unsigned flags), (graph, flags))
+{
+	if (!graph || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*graph = standin_graph_create();
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphAddKernelNode_v2, 0,
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+       const CUDA_KERNEL_NODE_PARAMS *params),
+      (node, graph, dependencies, count, params))
+{
+	struct standin_op *op;
+
+	(void)dependencies;
+	if (!node || !graph || !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	standin_insist(graph, OBJECT_GRAPH, "a graph's handle");
+	if (count)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	CUresult result = standin_launch_of(params, &op);
+	if (result)
+		return result;
+	*node = standin_object(OBJECT_GRAPH_NODE, sizeof **node, false);
+	(*node)->graph = graph;
+	(*node)->place = graph->count;
+	standin_graph_append(graph, op);
+	return CUDA_SUCCESS;
 }
 
 ENTRY(cuGraphDestroy, 0, (CUgraph graph), (graph))
@@ -117,6 +154,30 @@ STREAM_ENTRY(cuGraphInstantiateWithParams, _ptsz, UNSAFE_IN_CAPTURE,
 	params->hErrNode_out = NULL;
 	params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return instantiate(exec, graph);
+}
+
+/* The next launch has them; what was launched before keeps its own. */
+ENTRY(cuGraphExecKernelNodeSetParams_v2, 0,
+      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
+      (exec, node, params))
+{
+	struct standin_op *op;
+
+	if (!exec || !node || !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	standin_insist(exec, OBJECT_GRAPH_EXEC, "an executable graph's handle");
+	standin_insist(node, OBJECT_GRAPH_NODE, "a node's handle");
+	standin_insist(node->graph, OBJECT_GRAPH, "a graph's handle");
+	struct standin_op **at = &exec->first;
+	for (size_t i = 0; *at && i < node->place; i++)
+		at = &(*at)->next;
+	CUresult result = *at ? standin_launch_of(params, &op) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	op->next = (*at)->next;
+	standin_op_free(*at);
+	*at = op;
+	return CUDA_SUCCESS;
 }
 
 STREAM_ENTRY(cuGraphUpload, _ptsz, 0, (CUgraphExec exec, CUstream handle), (exec, handle))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A graph is the list of work that a capture recorded, in the order of recording, which respects
- * every dependency. Nodes have no handles.
+ * every dependency. Nodes of a capture have no handles.
  */
 #ifndef TEST_SUPPORT_CUDA_STANDIN_GRAPH_H
 #define TEST_SUPPORT_CUDA_STANDIN_GRAPH_H
@@ -11,6 +11,8 @@
 CUgraph standin_graph_create(void);
 /* The op is the graph's from now on. */
 void standin_graph_append(CUgraph graph, struct standin_op *op);
+/* A kernel's launch as a piece of work, which is in no stream yet (standin_launch.c). */
+CUresult standin_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, struct standin_op **op);
 void standin_graph_destroy(CUgraph graph);
 void standin_graph_reset(void);
 

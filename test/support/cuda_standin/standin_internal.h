@@ -226,6 +226,8 @@ bool standin_reachable(CUdeviceptr address, size_t bytes, bool device);
 
 bool standin_pages(CUdeviceptr address, size_t bytes, struct standin_pages *pages);
 
+/* Whether a context's kernels may touch device memory. */
+bool standin_may_touch(CUcontext context, const struct standin_region *region);
 /* Lets the calling thread, and while it lasts every other, touch what a context's kernels may. */
 void standin_open_memory(CUcontext context);
 void standin_close_memory(void);

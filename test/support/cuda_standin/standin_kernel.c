@@ -94,6 +94,7 @@ static const struct standin_kernel *find_in(const struct standin_kernel *kernels
 
 /* Kernels of the library under test: their source, compiled for the host. */
 static const struct standin_kernel shim_kernel = { .name = "shim" };
+static const struct standin_kernel waiting_kernel = { .name = "shim", .resident = true };
 
 const struct standin_kernel *standin_kernel_find(const char *name, size_t *params_bytes)
 {
@@ -103,7 +104,7 @@ const struct standin_kernel *standin_kernel_find(const char *name, size_t *param
 	if (kernel)
 		*params_bytes = kernel->params_bytes;
 	else if (shim_knows && shim_knows(name, params_bytes))
-		kernel = &shim_kernel;
+		kernel = shim_waits(name) ? &waiting_kernel : &shim_kernel;
 	return kernel;
 }
 
@@ -144,7 +145,7 @@ static int run_once(const char *name, const struct standin_kernel *kernel,
 		    const void *params, uint32_t grid, uint32_t block,
 		    size_t shared_bytes)
 {
-	if (kernel == &shim_kernel)
+	if (kernel == &shim_kernel || kernel == &waiting_kernel)
 		return shim_run(name, grid, block, shared_bytes, params);
 	return kernel->run(params, grid, block, shared_bytes);
 }

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "support/cuda_standin/standin_internal.h"
+#include "support/cuda_standin/standin_graph.h"
 #include "support/special_object.h"
 
 #define NAME_BYTES   128
@@ -467,6 +467,29 @@ static struct standin_op *launch_op(const struct standin_kernel *kernel, const c
 	op->is_kernel = true;
 	op->ready = kernel->done ? kernel_is_done : NULL;
 	return op;
+}
+
+CUresult standin_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, struct standin_op **op)
+{
+	CUfunction function = params->func;
+	const CUlaunchConfig config = { .gridDimX = params->gridDimX,
+					.gridDimY = params->gridDimY,
+					.gridDimZ = params->gridDimZ,
+					.blockDimX = params->blockDimX,
+					.blockDimY = params->blockDimY,
+					.blockDimZ = params->blockDimZ,
+					.sharedMemBytes = params->sharedMemBytes };
+
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	insist_function(function);
+	const void *bytes =
+		find_params(function->params_bytes, params->kernelParams, params->extra);
+	if (!bytes || !lawful_shape(&config, function->dynamic_limit))
+		return CUDA_ERROR_INVALID_VALUE;
+	*op = launch_op(function->kernel, function->name, &config, bytes,
+			function->params_bytes);
+	return CUDA_SUCCESS;
 }
 
 /* A launch takes a function of the stream's context, or a kernel of a library. */

@@ -32,6 +32,16 @@ static uint64_t context_of(const struct standin_region *region)
 	return none ? 0 : (uint64_t)region->context;
 }
 
+/* Where the current context's kernels find it; 0: they may not touch it. */
+static uint64_t device_address(const struct standin_region *region, CUdeviceptr address)
+{
+	CUcontext context = standin_current();
+	const bool closed = context && !is_host_kind(region) &&
+			    region->kind != REGION_MANAGED &&
+			    !standin_may_touch(context, region);
+	return closed ? 0 : address;
+}
+
 /* Only what the host can touch has an address there. */
 static uint64_t host_address(const struct standin_region *region, CUdeviceptr address)
 {
@@ -116,7 +126,7 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 		*answer = (struct answer){ memory_type(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		*answer = (struct answer){ address, 8 };
+		*answer = (struct answer){ device_address(region, address), 8 };
 		break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		*answer = (struct answer){ host_address(region, address), 8 };
@@ -208,6 +218,7 @@ ENTRY(cuPointerGetAttributes, 0,
 static bool has_answer(const struct answer *answer, CUpointer_attribute attribute)
 {
 	return answer->value || (attribute != CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+				 attribute != CU_POINTER_ATTRIBUTE_DEVICE_POINTER &&
 				 attribute != CU_POINTER_ATTRIBUTE_CONTEXT);
 }
 

@@ -442,7 +442,7 @@ static bool reaches_device(CUcontext context, int device)
 	return false;
 }
 
-static bool may_touch(CUcontext context, const struct standin_region *region)
+bool standin_may_touch(CUcontext context, const struct standin_region *region)
 {
 	if (region->kind == REGION_MAPPED)
 		return region->access[context->device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -457,7 +457,8 @@ void standin_open_memory(CUcontext context)
 {
 	open_count++;
 	for (size_t i = 0; i < region_count; i++)
-		if (is_closed_memory(&regions[i]) && may_touch(context, &regions[i]))
+		if (is_closed_memory(&regions[i]) &&
+		    standin_may_touch(context, &regions[i]))
 			mprotect((void *)regions[i].pages, regions[i].pages_bytes,
 				 PROT_READ | PROT_WRITE);
 }

@@ -12,5 +12,6 @@
 __attribute__((weak)) int shim_run(const char *kernel, uint32_t grid, uint32_t block,
 				   size_t shared_bytes, const void *params);
 __attribute__((weak)) int shim_knows(const char *kernel, size_t *params_bytes);
+__attribute__((weak)) int shim_waits(const char *kernel);
 
 #endif

@@ -28,6 +28,7 @@ Suite *suite_create(const char *name);
 TCase *tcase_create(const char *name);
 void suite_add_tcase(Suite *suite, TCase *tcase);
 void tcase_add_checked_fixture(TCase *tcase, void (*setup)(void), void (*teardown)(void));
+void tcase_add_unchecked_fixture(TCase *tcase, void (*setup)(void), void (*teardown)(void));
 void tcase_set_timeout(TCase *tcase, double seconds);
 SRunner *srunner_create(Suite *suite);
 void srunner_run_all(SRunner *runner, enum print_output output);

@@ -31,6 +31,7 @@ struct fixture {
 
 struct plain_case {
 	const char *name;
+	struct fixture once; /* before the first test and after the last, in the program itself */
 	struct fixture fixtures[MOST_FIXTURES];
 	size_t fixture_count;
 	double seconds;
@@ -87,6 +88,13 @@ void tcase_add_checked_fixture(TCase *tcase, void (*setup)(void), void (*teardow
 	if (tcase->fixture_count == MOST_FIXTURES)
 		plain_fail(__FILE__, __LINE__, "more than %d fixtures", MOST_FIXTURES);
 	tcase->fixtures[tcase->fixture_count++] = (struct fixture){ setup, teardown };
+}
+
+void tcase_add_unchecked_fixture(TCase *tcase, void (*setup)(void), void (*teardown)(void))
+{
+	if (tcase->once.setup || tcase->once.teardown)
+		plain_fail(__FILE__, __LINE__, "more than one unchecked fixture");
+	tcase->once = (struct fixture){ setup, teardown };
 }
 
 void tcase_set_timeout(TCase *tcase, double seconds)
@@ -182,6 +190,16 @@ static void run_entry(SRunner *runner, const TCase *tcase, const struct entry *e
 	}
 }
 
+static void run_case(SRunner *runner, const TCase *tcase)
+{
+	if (tcase->once.setup)
+		tcase->once.setup();
+	for (size_t i = 0; i < tcase->count; i++)
+		run_entry(runner, tcase, &tcase->entries[i]);
+	if (tcase->once.teardown)
+		tcase->once.teardown();
+}
+
 void srunner_run_all(SRunner *runner, enum print_output output)
 {
 	const char *wanted = getenv("CK_RUN_CASE");
@@ -190,9 +208,8 @@ void srunner_run_all(SRunner *runner, enum print_output output)
 	for (size_t c = 0; c < runner->suite->count; c++) {
 		const TCase *tcase = runner->suite->cases[c];
 
-		for (size_t i = 0; i < tcase->count; i++)
-			if (!wanted || strcmp(wanted, tcase->name) == 0)
-				run_entry(runner, tcase, &tcase->entries[i]);
+		if (!wanted || strcmp(wanted, tcase->name) == 0)
+			run_case(runner, tcase);
 	}
 	printf("%s: %d tests, %d failed\n", runner->suite->name, runner->run,
 	       runner->failed);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What loops need that wait for another thread or a device: the time, and a moment's rest.
+ */
+#ifndef DTC_CLOCK_H
+#define DTC_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds since a moment that stays the same. */
+static inline uint64_t dtc_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Tells the processor that the loop waits. */
+static inline void dtc_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+#endif

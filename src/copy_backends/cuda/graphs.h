@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Launches through graphs: for every kernel a graph of one node, whose parameters are set anew for each
+ * launch. The device begins a graph sooner than a plain launch. A graph is made by the worker when its
+ * kernel is first wanted; until then, and while another thread has the graphs, launches are plain.
+ */
+#ifndef DTC_CUDA_GRAPHS_H
+#define DTC_CUDA_GRAPHS_H
+
+#include <stdatomic.h>
+
+#include <cuda.h>
+
+#include "copy_backends/backend.h"
+#include "kernels/gpu.h"
+
+struct dtc_cuda_context;
+struct dtc_cuda_submission;
+
+enum dtc_cuda_graph_state {
+	DTC_CUDA_GRAPH_NONE,
+	DTC_CUDA_GRAPH_WANTED, /* the worker has been asked, or could not make it */
+	DTC_CUDA_GRAPH_READY
+};
+
+struct dtc_cuda_graph {
+	_Atomic int
+		state; /* enum dtc_cuda_graph_state; what follows is there when it is ready */
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+};
+
+struct dtc_cuda_graphs {
+	atomic_flag taken; /* by a thread that launches: graphs are for one at a time */
+	struct dtc_cuda_graph all[DTC_GPU_KERNELS];
+};
+
+/* What a launch takes less than a plain one. */
+double dtc_cuda_graphs_gain_ns(const struct dtc_question *question);
+
+/* Launch it so; false: it is to be launched plainly. */
+bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
+			    struct dtc_gpu_launch *launch);
+
+/* Runs in the worker, when no job is in flight. */
+void dtc_cuda_graphs_close(struct dtc_cuda_context *context);
+
+#endif
