@@ -111,7 +111,8 @@ enum dtconv_context_flags {
 	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4,
 	/**
 	 * Shapes that are launched again and again on a device get kernels of their own, compiled in
-	 * the background by NVRTC (libnvrtc), where that is there. See dtconv_context_create.
+	 * the background by NVRTC (libnvrtc), where that is there; what is launched in graphs or done by
+	 * the resident kernel gets none. See dtconv_context_create.
 	 */
 	DTCONV_CONTEXT_SPECIALISE = 1u << 5
 };

@@ -27,10 +27,11 @@ static const struct nvrtc_standin *nvrtc;
 static struct dtconv_context *context;
 static char folder[128];
 
-static void open_context(const char *specialise)
+static void open_context_in(const char *specialise, unsigned modes)
 {
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .flags = DTCONV_CONTEXT_COUNTERS };
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_COUNTERS | modes
+	};
 
 	if (specialise)
 		setenv("DTCONV_SPECIALISE", specialise, 1);
@@ -39,6 +40,11 @@ static void open_context(const char *specialise)
 	/* The planner would take copies for some. */
 	setenv("DTCONV_BACKENDS", "host,cuda_kernel", 1);
 	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+}
+
+static void open_context(const char *specialise)
+{
+	open_context_in(specialise, 0);
 }
 
 static void close_context(void)
@@ -317,6 +323,29 @@ START_TEST(more_shapes_than_are_kept_move_all_the_same)
 }
 END_TEST
 
+/* Graphs and the resident kernel come with the first jobs, which are launched. */
+START_TEST(modes_do_without)
+{
+	static const unsigned modes[] = { DTCONV_CONTEXT_GRAPHS,
+					  DTCONV_CONTEXT_RESIDENT };
+	struct dtconv_counters now;
+	struct move move;
+	uint64_t jobs = 0;
+
+	open_context_in("wait", modes[_i]);
+	move_open(&move, "vector(500, 1, 2, double)");
+	do {
+		check_pack(&move);
+		jobs++;
+		now = counters();
+	} while (now.graph_launches + now.resident_jobs < 3);
+	ck_assert_uint_le(now.launches_special + now.graph_launches + now.resident_jobs,
+			  jobs);
+	move_close(&move);
+	close_context();
+}
+END_TEST
+
 /* ---- what goes wrong, on the stand-ins ------------------------------------------------------ */
 
 #define DRIVER_FAULTS 3
@@ -376,6 +405,7 @@ int main(void)
 	tcase_add_test(works, small_and_rare_ones_get_none);
 	tcase_add_test(works, a_context_may_go_while_its_kernel_is_compiled);
 	tcase_add_test(works, more_shapes_than_are_kept_move_all_the_same);
+	tcase_add_loop_test(works, modes_do_without, 0, 2);
 	tcase_add_checked_fixture(fails, setup, teardown);
 	tcase_add_loop_test(fails, whatever_fails_the_kernel_of_the_class_goes_on, 0,
 			    NVRTC_CALLS + 1 + DRIVER_FAULTS);

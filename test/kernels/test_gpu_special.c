@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels for one shape: what differs from job to job is no part of a shape; the source with the
- * shape's numbers moves the right bytes, whatever else it is told of the shape; NVRTC takes it.
+ * shape's numbers moves the right bytes, whatever else it is told of the shape.
  */
 #include "config.h"
 
