@@ -31,48 +31,93 @@ bool gpu_took(struct gpu *gpu, CUresult result, const char *call)
 	return false;
 }
 
-/* ---- the smallest kernel -------------------------------------------------------------- */
+/* ---- the smallest kernels -------------------------------------------------------------- */
 
-/* Stores one word where the host looks, and orders what was written before. */
-static const char flag_kernel[] =
+/*
+ * One stores a word where the host looks, and orders what was written before. The other ends when the host
+ * has stored a word, or after a millisecond.
+ */
+static const char flag_kernels[] =
 	".version 6.4\n.target sm_70\n.address_size 64\n"
 	".visible .entry store_flag(.param .align 8 .b8 params[16]) {\n"
 	" .reg .u64 %word, %value;\n"
 	" ld.param.u64 %word, [params];\n"
 	" ld.param.u64 %value, [params+8];\n"
 	" st.release.sys.global.u64 [%word], %value;\n"
+	" ret;\n}\n"
+	".visible .entry await_flag(.param .align 8 .b8 params[16]) {\n"
+	" .reg .u64 %word, %value, %seen, %now, %end;\n"
+	" .reg .pred %come, %early;\n"
+	" ld.param.u64 %word, [params];\n"
+	" ld.param.u64 %value, [params+8];\n"
+	" mov.u64 %end, %globaltimer;\n"
+	" add.u64 %end, %end, 1000000;\n"
+	"again:\n"
+	" ld.acquire.sys.global.u64 %seen, [%word];\n"
+	" setp.ge.u64 %come, %seen, %value;\n"
+	" @%come bra done;\n"
+	" mov.u64 %now, %globaltimer;\n"
+	" setp.lt.u64 %early, %now, %end;\n"
+	" @%early bra again;\n"
+	"done:\n"
 	" ret;\n}\n";
+
+/* Words of two cache lines: what the device tells the host, and the other way round. */
+#define HELD_WORD  16
+#define FLAG_WORDS 32
 
 static bool open_flag(struct gpu *gpu)
 {
 	void *flag;
 
 	if (!GPU_CALL(gpu,
-		      MemHostAlloc(&flag, sizeof(*gpu->flag),
+		      MemHostAlloc(&flag, FLAG_WORDS * sizeof(*gpu->flag),
 				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)))
 		return false;
 	gpu->flag = flag;
-	*gpu->flag = 0;
-	return GPU_CALL(gpu, ModuleLoadData(&gpu->module, flag_kernel)) &&
+	memset(flag, 0, FLAG_WORDS * sizeof(*gpu->flag));
+	return GPU_CALL(gpu, ModuleLoadData(&gpu->module, flag_kernels)) &&
 	       GPU_CALL(gpu,
-			ModuleGetFunction(&gpu->store_flag, gpu->module, "store_flag"));
+			ModuleGetFunction(&gpu->store_flag, gpu->module, "store_flag")) &&
+	       GPU_CALL(gpu,
+			ModuleGetFunction(&gpu->await_flag, gpu->module, "await_flag"));
+}
+
+static bool queue_flag_kernel(struct gpu *gpu, CUfunction kernel, const uint64_t *word,
+			      uint64_t value)
+{
+	struct {
+		uint64_t word, value;
+	} argument = { (uint64_t)(uintptr_t)word, value };
+	void *arguments[] = { &argument };
+
+	return GPU_CALL(gpu, LaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, gpu->stream,
+					  arguments, NULL));
 }
 
 bool gpu_store_flag(struct gpu *gpu, uint64_t value)
 {
-	struct {
-		uint64_t word, value;
-	} argument = { (uint64_t)(uintptr_t)gpu->flag, value };
-	void *arguments[] = { &argument };
-
-	return GPU_CALL(gpu, LaunchKernel(gpu->store_flag, 1, 1, 1, 1, 1, 1, 0,
-					  gpu->stream, arguments, NULL));
+	return queue_flag_kernel(gpu, gpu->store_flag, gpu->flag, value);
 }
 
 void gpu_wait_flag(const struct gpu *gpu, uint64_t value)
 {
 	while (__atomic_load_n(gpu->flag, __ATOMIC_ACQUIRE) != value)
 		;
+}
+
+bool gpu_hold(struct gpu *gpu)
+{
+	const uint64_t *word = gpu->flag + HELD_WORD;
+
+	return queue_flag_kernel(gpu, gpu->await_flag, word, *word + 1);
+}
+
+void gpu_let_go(struct gpu *gpu)
+{
+	uint64_t *word = gpu->flag + HELD_WORD;
+
+	__atomic_store_n(word, *word + 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the device ------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ struct gpu {
 	CUstream stream;
 	CUevent begin, end;
 	CUmodule module;
-	CUfunction store_flag;
+	CUfunction store_flag, await_flag;
 	uint64_t *flag; /* mapped host memory */
 	struct gpu_block blocks[PLACES][ROLES];
 	char name[96];
@@ -73,6 +73,13 @@ bool gpu_copy(struct gpu *gpu, void *to, const void *from, size_t bytes);
 /* Queue a kernel that stores `value` in the flag; wait, without the driver, until it is there. */
 bool gpu_store_flag(struct gpu *gpu, uint64_t value);
 void gpu_wait_flag(const struct gpu *gpu, uint64_t value);
+
+/*
+ * What is queued between the two on the stream begins when it is let go, or a millisecond after the stream has come
+ * to it: so that what the device needs for it does not contain the calls that put it there.
+ */
+bool gpu_hold(struct gpu *gpu);
+void gpu_let_go(struct gpu *gpu);
 
 static inline CUdeviceptr gpu_address(const void *memory)
 {

@@ -97,17 +97,30 @@ static int by_the_host(struct engine *e, struct way *w, enum bench_op op, size_t
 	return failed;
 }
 
-static int by_events(struct engine *e, struct way *w, enum bench_op op, double *ns)
+static int queue_between_events(struct engine *e, struct way *w, enum bench_op op)
 {
 	struct gpu *gpu = w->gpu;
-	float milliseconds = 0;
 
 	if (!GPU_CALL(gpu, EventRecord(gpu->begin, gpu->stream)))
 		return refused(e, gpu);
 	if (w->ops->queue(e, w, op))
 		return -1;
-	if (!GPU_CALL(gpu, EventRecord(gpu->end, gpu->stream)) ||
-	    !GPU_CALL(gpu, EventSynchronize(gpu->end)) ||
+	return GPU_CALL(gpu, EventRecord(gpu->end, gpu->stream)) ? 0 : refused(e, gpu);
+}
+
+static int by_events(struct engine *e, struct way *w, enum bench_op op, double *ns)
+{
+	struct gpu *gpu = w->gpu;
+	float milliseconds = 0;
+	int failed;
+
+	if (!gpu_hold(gpu))
+		return refused(e, gpu);
+	failed = queue_between_events(e, w, op);
+	gpu_let_go(gpu);
+	if (failed)
+		return failed;
+	if (!GPU_CALL(gpu, EventSynchronize(gpu->end)) ||
 	    !GPU_CALL(gpu, EventElapsedTime(&milliseconds, gpu->begin, gpu->end)))
 		return refused(e, gpu);
 	*ns = (double)milliseconds * 1e6;

@@ -74,10 +74,8 @@ DTC_INLINE bool writes_lines(const struct dtc_grid *band)
 	       ((uintptr_t)band->to | (uintptr_t)band->to_strides.inner) % DTC_CACHE_LINE == 0;
 }
 
-static void band_of_8_bytes(const struct dtc_grid *band)
+static void lines_of_8_bytes(const struct dtc_grid *band)
 {
-	bool stream = writes_lines(band);
-
 	for (size_t row = 0; row < band->outer; row += 8) {
 		const char *from = band->from + (ptrdiff_t)row * band->from_strides.outer;
 		__m512i v[8];
@@ -86,7 +84,7 @@ static void band_of_8_bytes(const struct dtc_grid *band)
 		exchange(&exchange_halves, 4, 8, v);
 		exchange(&exchange_quarters, 2, 8, v);
 		exchange(&exchange_words, 1, 8, v);
-		store_lines(v, 8, band->to + row * 8, band->to_strides.inner, stream);
+		store_lines(v, 8, band->to + row * 8, band->to_strides.inner, true);
 	}
 }
 
@@ -105,7 +103,9 @@ static void band_of_16_bytes(const struct dtc_grid *band)
 	}
 }
 
-#elif defined(__AVX2__)
+#endif
+
+#if defined(__AVX2__)
 #include <immintrin.h>
 
 /* Half a tile each way. */
@@ -128,10 +128,17 @@ DTC_INLINE void transpose_4_by_4(char *to, ptrdiff_t to_pitch, const char *from,
 			    _mm256_permute2x128_si256(odd_low, odd_high, 0x31));
 }
 
+/* Registers of a whole line are for lines that go past the caches: otherwise these are faster (Zen 4: 1.2 times). */
 static void band_of_8_bytes(const struct dtc_grid *band)
 {
 	ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
 
+#if defined(__AVX512F__)
+	if (writes_lines(band)) {
+		lines_of_8_bytes(band);
+		return;
+	}
+#endif
 	for (size_t row = 0; row < band->outer; row += 8) {
 		const char *from = band->from + (ptrdiff_t)row * down;
 		char *to = band->to + row * 8;
@@ -143,6 +150,7 @@ static void band_of_8_bytes(const struct dtc_grid *band)
 	}
 }
 
+#if !defined(__AVX512F__)
 DTC_INLINE void transpose_2_by_2(char *to, ptrdiff_t to_pitch, const char *from,
 				 ptrdiff_t from_pitch)
 {
@@ -167,6 +175,7 @@ static void band_of_16_bytes(const struct dtc_grid *band)
 		transpose_2_by_2(to + 2 * across + 32, across, from + 2 * down + 32, down);
 	}
 }
+#endif
 
 #elif defined(DTC_NEON_TILES)
 #include <arm_neon.h>

@@ -66,9 +66,19 @@ static bool word_is_set(const void *params)
 	return __atomic_load_n((const uint32_t *)spin->word, __ATOMIC_ACQUIRE);
 }
 
+static bool flag_has_come(const void *params)
+{
+	const struct standin_flag_params *flag = params;
+
+	return __atomic_load_n((const uint64_t *)flag->word, __ATOMIC_ACQUIRE) >=
+	       flag->value;
+}
+
 static const struct standin_kernel built_in[] = {
 	{ "standin_copy", sizeof(struct standin_copy_params), run_copy, NULL, false },
 	{ "store_flag", sizeof(struct standin_flag_params), run_flag, NULL, false },
+	{ "await_flag", sizeof(struct standin_flag_params), run_nothing, flag_has_come,
+	  false },
 	{ "standin_spin", sizeof(struct standin_spin_params), run_nothing, word_is_set,
 	  false },
 	{ "standin_fault", sizeof(struct standin_fault_params), run_fault, NULL, false },
