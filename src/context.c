@@ -75,7 +75,7 @@ static int check(const struct dtconv_context_params *params)
 	if (params->flags &
 	    ~(unsigned)(DTCONV_CONTEXT_COUNTERS | DTCONV_CONTEXT_HOST_MEMORY |
 			DTCONV_CONTEXT_RESIDENT | DTCONV_CONTEXT_GRAPHS |
-			DTCONV_CONTEXT_PEER_ACCESS))
+			DTCONV_CONTEXT_PEER_ACCESS | DTCONV_CONTEXT_SPECIALISE))
 		return refuse(params, "dtconv_context_create: params.flags has unknown bits");
 	if (params->threads > DTC_THREADS_MAX)
 		return refuse(params, "dtconv_context_create: params.threads is more than 64");
@@ -111,10 +111,30 @@ static void read_stats(struct dtconv_context *context)
 			stats);
 }
 
+static void read_specialise(struct dtconv_context *context)
+{
+	static const char *const names[] = { [DTC_SPECIALISE_OFF] = "0",
+					     [DTC_SPECIALISE_ON] = "1",
+					     [DTC_SPECIALISE_AT_ONCE] = "wait" };
+	const char *value = getenv("DTCONV_SPECIALISE");
+
+	if (!value || !*value)
+		return;
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(names); i++)
+		if (!strcmp(value, names[i])) {
+			context->specialise = (enum dtc_specialise)i;
+			return;
+		}
+	DTC_LOG(context, DTCONV_LOG_WARN,
+		"environment variable DTCONV_SPECIALISE is '%.40s', not 0, 1 or wait; it is ignored",
+		value);
+}
+
 static void read_environment(struct dtconv_context *context)
 {
 	read_log_level(context);
 	read_stats(context);
+	read_specialise(context);
 }
 
 static void fill(struct dtconv_context *context, const struct dtconv_context_params *params)
@@ -125,6 +145,9 @@ static void fill(struct dtconv_context *context, const struct dtconv_context_par
 	context->log_level = params->log_level;
 	context->padding = params->padding;
 	context->counting = params->flags & DTCONV_CONTEXT_COUNTERS;
+	context->specialise = params->flags & DTCONV_CONTEXT_SPECIALISE
+				      ? DTC_SPECIALISE_ON
+				      : DTC_SPECIALISE_OFF;
 	context->devices.none = params->flags & DTCONV_CONTEXT_HOST_MEMORY;
 	context->devices.resident = params->flags & DTCONV_CONTEXT_RESIDENT;
 	context->devices.graphs = params->flags & DTCONV_CONTEXT_GRAPHS;

@@ -49,6 +49,10 @@ struct dtc_mover;
 	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
 	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
 	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
+	X(LAUNCHES_SPECIAL, launches_special,                                                \
+	  "of the launches, those of kernels for one shape")                                 \
+	X(KERNELS_COMPILED, kernels_compiled, "kernels compiled for one shape")              \
+	X(KERNELS_CACHED, kernels_cached, "such kernels that were found in the cache")       \
 	X(IMAGES_MADE, images_made, "programs copied to a device")                           \
 	X(IMAGES_FOUND, images_found, "jobs that found theirs there")
 
@@ -82,6 +86,13 @@ struct dtc_devices {
 	void *_Atomic cuda;
 };
 
+/* Whether shapes get kernels of their own. */
+enum dtc_specialise {
+	DTC_SPECIALISE_OFF,
+	DTC_SPECIALISE_ON, /* those that gain, when they have been launched often enough */
+	DTC_SPECIALISE_AT_ONCE /* all, and jobs wait for them */
+};
+
 struct dtconv_context {
 	struct dtconv_allocator allocator;
 	dtconv_log_fn log;
@@ -99,6 +110,7 @@ struct dtconv_context {
 	struct dtc_tuning tuning;
 	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
+	enum dtc_specialise specialise;
 	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "log.h"
 #include "machine.h"
 #include "text.h"
+#include "user_files.h"
 
 struct threshold {
 	const char *name;
@@ -75,42 +75,16 @@ static struct machine this_machine(const char *kernels)
 
 /* ---- where the file is --------------------------------------------------------------------- */
 
-/* Answers false if the path is too long. */
-static bool set_path(struct dtc_tuning_file *file, const char *folder, const char *name)
-{
-	int length = snprintf(file->path, sizeof(file->path), "%s%s", folder, name);
-
-	if (length > 0 && (size_t)length < sizeof(file->path))
-		return true;
-	file->path[0] = '\0';
-	return false;
-}
-
-/*
- * A variable's value, or NULL if it is empty, or if the program has more rights than who started
- * it: the environment is that user's, and must not choose files for it.
- */
-static const char *variable(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
 /* Answers false if the path is too long; no path at all is an empty one. */
 static bool find_path(struct dtc_tuning_file *file)
 {
-	const char *told = variable("DTCONV_TUNING");
-	const char *cache = variable("XDG_CACHE_HOME");
-	const char *home = variable("HOME");
+	const char *told = dtc_user_variable("DTCONV_TUNING");
 
 	file->path[0] = '\0';
 	if (told)
-		return !strcmp(told, "none") || set_path(file, told, "");
-	/* the XDG specification has relative paths ignored */
-	if (cache && *cache == '/')
-		return set_path(file, cache, "/dtconv/host.tuning");
-	return !home || set_path(file, home, "/.cache/dtconv/host.tuning");
+		return !strcmp(told, "none") ||
+		       dtc_user_path(file->path, sizeof(file->path), told, "");
+	return dtc_user_cache_path(file->path, sizeof(file->path), "host.tuning");
 }
 
 /* ---- whether it is believed ---------------------------------------------------------------- */

@@ -62,7 +62,8 @@ static void print_help(void)
 	     "                     can go; host: host memory on one side; small: us until the host\n"
 	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
 	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     80 s. --sizes: 64k, 1m, 16m, 256m or all\n"
+	     "                     80 s. Not in all: special, kernels compiled for one shape.\n"
+	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
 	     "  --quick            10 seconds\n"
@@ -122,6 +123,7 @@ static const struct word gpu_words[] = {
 	{ "halo", BENCH_GPU_HALO },
 	{ "peer", BENCH_GPU_PEER },
 	{ "typed", BENCH_GPU_TYPED },
+	{ "special", BENCH_GPU_SPECIAL },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };

@@ -50,6 +50,7 @@ void question_small(struct session *session);
 void question_halo(struct session *session);
 void question_peer(struct session *session);
 void question_typed(struct session *session);
+void question_special(struct session *session);
 
 /* table.c: a number of a column, or a dash where there is none. */
 void print_number(double value, int width, int decimals);

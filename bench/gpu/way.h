@@ -51,7 +51,7 @@ struct way {
 		*params; /* of convertors; NULL: as they are */
 	/* Judge it in place of the oracle, which knows only bytes as they are; NULL: let that. */
 	int (*judge)(struct engine *engine, struct way *way, enum bench_op op);
-	struct dtconv_context *own_context; /* of way_mode.c, with the case's type */
+	struct dtconv_context *own_context; /* and the case's type in it; or NULL */
 	struct dtconv_type *own_type;
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
@@ -70,7 +70,8 @@ void way_dtconv(struct engine *engine, const char *name, struct gpu *gpu,
 /* One convertor, bound again for each call and told where its memory is. */
 void way_convertor(struct engine *engine, const char *name, struct gpu *gpu,
 		   const struct route *route);
-/* The same by start and test. */
+/* The same by start and test; in the way's own context, if it has one. */
+extern const struct way_ops way_started_ops;
 void way_started(struct engine *engine, const char *name, struct gpu *gpu,
 		 const struct route *route);
 /* A graph of one job, launched again for each call. */

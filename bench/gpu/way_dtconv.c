@@ -26,14 +26,20 @@ static enum dtconv_memory_kind kind_of(enum gpu_place place)
 	}
 }
 
+static struct dtconv_context *context_of(const struct engine *e, const struct way *w)
+{
+	return w->own_context ? w->own_context : e->context;
+}
+
 static int create(struct engine *e, struct way *w, enum bench_op op)
 {
 	const struct bench_case *c = e->c;
+	struct dtconv_type *type = w->own_type ? w->own_type : c->type;
 
 	if (op == BENCH_PACK)
-		return dtconv_convertor_create_pack(c->type, c->count, w->user,
+		return dtconv_convertor_create_pack(type, c->count, w->user,
 						    &w->convertors[op]);
-	return dtconv_convertor_create_unpack(c->type, c->count, w->user,
+	return dtconv_convertor_create_unpack(type, c->count, w->user,
 					      &w->convertors[op]);
 }
 
@@ -64,7 +70,7 @@ static int prepare_convertors(struct engine *e, struct way *w)
 	}
 	if (status)
 		release_convertors(w);
-	return way_problem(e, e->context, status);
+	return way_problem(e, context_of(e, w), status);
 }
 
 /* From the stream's beginning; the convertor is told where its memory is. */
@@ -80,7 +86,7 @@ static int start(struct engine *e, struct way *w, enum bench_op op, void *packed
 
 static int queue_convertor(struct engine *e, struct way *w, enum bench_op op)
 {
-	return way_problem(e, e->context, start(e, w, op, w->packed));
+	return way_problem(e, context_of(e, w), start(e, w, op, w->packed));
 }
 
 /* Whichever of the two is in flight. */
@@ -90,7 +96,7 @@ static int finish_convertor(struct engine *e, struct way *w)
 		int status = dtconv_convertor_wait(w->convertors[op], NULL);
 
 		if (status && status != DTCONV_ERR_STATE)
-			return way_problem(e, e->context, status);
+			return way_problem(e, context_of(e, w), status);
 	}
 	return 0;
 }
@@ -195,19 +201,19 @@ static int started(struct engine *e, struct way *w, enum bench_op op)
 		do
 			status = dtconv_convertor_test(w->convertors[op], NULL);
 		while (status == DTCONV_INPROGRESS);
-	return way_problem(e, e->context, status);
+	return way_problem(e, context_of(e, w), status);
 }
+
+const struct way_ops way_started_ops = { .prepare = prepare_convertors,
+					 .once = started,
+					 .queue = queue_convertor,
+					 .finish = finish_convertor,
+					 .release = release_convertors };
 
 void way_started(struct engine *e, const char *name, struct gpu *gpu,
 		 const struct route *route)
 {
-	static const struct way_ops ops = { .prepare = prepare_convertors,
-					    .once = started,
-					    .queue = queue_convertor,
-					    .finish = finish_convertor,
-					    .release = release_convertors };
-
-	way_new(e, name, gpu, &ops, route);
+	way_new(e, name, gpu, &way_started_ops, route);
 }
 
 /* ---- device memory in between ---------------------------------------------------------- */

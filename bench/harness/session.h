@@ -31,7 +31,8 @@ enum bench_gpu_question {
 	BENCH_GPU_SMALL = 1u << 4,
 	BENCH_GPU_HALO = 1u << 5,
 	BENCH_GPU_PEER = 1u << 6,
-	BENCH_GPU_TYPED = 1u << 7
+	BENCH_GPU_TYPED = 1u << 7,
+	BENCH_GPU_SPECIAL = 1u << 8
 };
 #define BENCH_GPU_ALL 0xffu
 

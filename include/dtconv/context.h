@@ -108,7 +108,13 @@ enum dtconv_context_flags {
 	 * flag, access that the application has enabled is used, and where there is none bytes are
 	 * moved by copies.
 	 */
-	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4
+	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4,
+	/**
+	 * Shapes that are launched again and again on a device get kernels of their own, compiled in
+	 * the background by NVRTC (libnvrtc), where that is there; what is launched in graphs or done by
+	 * the resident kernel gets none. See dtconv_context_create.
+	 */
+	DTCONV_CONTEXT_SPECIALISE = 1u << 5
 };
 
 /**
@@ -184,6 +190,10 @@ struct dtconv_counters {
 	/* Types' programs on devices. */
 	uint64_t images_made;  /**< copied there */
 	uint64_t images_found; /**< found there by a later job */
+	/* Kernels for one shape, see DTCONV_CONTEXT_SPECIALISE. */
+	uint64_t launches_special; /**< of all launches, those of such kernels */
+	uint64_t kernels_compiled; /**< compiled in this process: the cache had none or is off */
+	uint64_t kernels_cached;   /**< found in the cache */
 };
 
 /** What one copy backend has done in a context. */
@@ -222,6 +232,19 @@ struct dtconv_backend_counters {
  * With DTCONV_STATS=1 the context counts, whatever params.flags says, and tells the counters that
  * are not 0 when it is destroyed, a line each: to params.log at level info, also where the log level is
  * lower, or to standard error.
+ *
+ * DTCONV_SPECIALISE=1 does what DTCONV_CONTEXT_SPECIALISE does, 0 the opposite; by default nothing is
+ * compiled. A shape, which is what a type's jobs of one direction have in common, gets a kernel of its own
+ * when it has been launched eight times with 256 KiB or more: a thread of the context's compiles it with
+ * NVRTC, in about half a second, and it is loaded when the device has come to rest; meanwhile, and
+ * without NVRTC, the kernel for all shapes serves. **While a kernel is loaded no other launch of the process
+ * begins, and loading waits for what runs on the device by then**: programs with kernels that wait for a
+ * later launch must not ask for this. With DTCONV_SPECIALISE=wait every shape is compiled for at once,
+ * and its job waits for it, which is for tests. What was compiled is kept in files, for the user alone, in
+ * the folder kernels in the one that DTCONV_CACHE names (the word none: nowhere), or else in dtconv in
+ * the folder XDG_CACHE_HOME, or else in ~/.cache/dtconv: at most 64 MiB, those that were not read
+ * for the longest time go first. A folder or file that others own, or may read or write, is not used, and
+ * programs with more rights than the user who started them use none.
  *
  * Does not block, does not initialise any device. Callable from any thread.
  *

@@ -52,6 +52,23 @@ struct dtc_gpu_job {
 	uint64_t image; /* device's address of the program's image, or 0: only classes without tables */
 };
 
+/* What a kernel is told; all begin with how its end is noticed. */
+union dtc_gpu_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_strided_params strided;
+	struct dtc_gpu_periodic_params periodic;
+	struct dtc_gpu_table_params table;
+	struct dtc_gpu_indexed_params indexed;
+	struct dtc_gpu_transpose_params transpose;
+	struct dtc_gpu_general_params general;
+	struct dtc_gpu_many_params many;
+	struct dtc_gpu_numbers_params numbers;
+	struct dtc_gpu_period_params period;
+	struct dtc_gpu_cells_params cells;
+	struct dtc_gpu_crc_params crc;
+	struct dtc_gpu_units_params units;
+};
+
 /* A launch: dimensions, parameters, and what the planner wants to know. */
 struct dtc_gpu_launch {
 	enum dtc_gpu_kernel kernel;
@@ -63,21 +80,7 @@ struct dtc_gpu_launch {
 	uint64_t bytes;     /* moved */
 	uint64_t run_bytes; /* of an average run */
 	const char *reason; /* of a general launch: why no other class would do */
-	union {
-		struct dtc_gpu_done done;
-		struct dtc_gpu_strided_params strided;
-		struct dtc_gpu_periodic_params periodic;
-		struct dtc_gpu_table_params table;
-		struct dtc_gpu_indexed_params indexed;
-		struct dtc_gpu_transpose_params transpose;
-		struct dtc_gpu_general_params general;
-		struct dtc_gpu_many_params many;
-		struct dtc_gpu_numbers_params numbers;
-		struct dtc_gpu_period_params period;
-		struct dtc_gpu_cells_params cells;
-		struct dtc_gpu_crc_params crc;
-		struct dtc_gpu_units_params units;
-	} params;
+	union dtc_gpu_params params;
 };
 
 /* Where parts are put that do not fit a launch's parameters. */

@@ -13,6 +13,9 @@
 /* Long code of which there is one copy. */
 #define DTC_GPU_CALLED static __device__ __noinline__
 
+/* Data that is compiled in. */
+#define DTC_GPU_CONSTANT static const __constant__
+
 /* NVRTC has no offsetof. */
 #define DTC_GPU_OFFSET(type, member) ((uint64_t) & ((type *)0)->member)
 

@@ -6,7 +6,19 @@
 
 #include "kernels/gpu_classes.cu.h"
 
+/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
+#ifdef DTC_GPU_SHAPE
+#define DTC_GPU_PARAMS given
+#define DTC_GPU_TAKE() \
+	auto p = given; \
+	DTC_GPU_SHAPE
+#else
+#define DTC_GPU_PARAMS p
+#define DTC_GPU_TAKE()
+#endif
+
 #define DTC_GPU_AT()                                \
+	DTC_GPU_TAKE()                              \
 	struct dtc_gpu_at at;                       \
 	extern __shared__ uint4 dtc_gpu_shared[];   \
 	at.thread = threadIdx.x;                    \
@@ -22,7 +34,7 @@
 /* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
 #define DTC_GPU_KERNEL(name, params, resident)                               \
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
-		dtc_gpu_##name(const __grid_constant__ struct params p)
+		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
 
 /* Blocks at once of kernels with three phases, by their parameters. */
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
@@ -59,4 +71,8 @@
 		DTC_GPU_END();                                  \
 	}
 
+#ifdef DTC_GPU_ONLY
+DTC_GPU_ONLY
+#else
 #include "kernels/gpu_list.h"
+#endif

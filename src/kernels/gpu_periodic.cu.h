@@ -6,6 +6,14 @@
 #ifndef DTC_KERNELS_GPU_PERIODIC_CU_H
 #define DTC_KERNELS_GPU_PERIODIC_CU_H
 
+/* A kernel for one shape has its runs in constant memory of its own. */
+#ifdef DTC_GPU_RUN_LIST
+DTC_GPU_CONSTANT struct dtc_gpu_run dtc_gpu_runs[] = DTC_GPU_RUN_LIST;
+#define DTC_GPU_RUNS_OF(p) dtc_gpu_runs
+#else
+#define DTC_GPU_RUNS_OF(p) (p)->runs
+#endif
+
 /* The run that holds byte @place of the packed period, or share @place. */
 DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint32_t place)
 {
@@ -14,8 +22,8 @@ DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint
 
 	while (n > 1) {
 		uint32_t half = n / 2;
-		uint32_t first = p->share_word ? p->runs[low + half].share
-					       : p->runs[low + half].packed;
+		uint32_t first = p->share_word ? DTC_GPU_RUNS_OF(p)[low + half].share
+					       : DTC_GPU_RUNS_OF(p)[low + half].packed;
 
 		low += first <= place ? half : 0;
 		n -= half;
@@ -25,7 +33,7 @@ DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint
 
 DTC_GPU_FN uint32_t dtc_gpu_run_end(const struct dtc_gpu_periodic_params *p, uint32_t run)
 {
-	return run + 1 < p->run_count ? p->runs[run + 1].packed : p->period;
+	return run + 1 < p->run_count ? DTC_GPU_RUNS_OF(p)[run + 1].packed : p->period;
 }
 
 /* ---- shares: what of a run is in one aligned word of the user's side ------------------------------ */
@@ -40,15 +48,17 @@ DTC_GPU_FN struct dtc_gpu_share dtc_gpu_share_at(const struct dtc_gpu_periodic_p
 						 uint32_t number)
 {
 	uint32_t run = dtc_gpu_run_of(p, number);
-	uint32_t length = dtc_gpu_run_end(p, run) - p->runs[run].packed;
-	uint32_t skipped = ((uint32_t)p->nest.user + (uint32_t)p->runs[run].disp) &
-			   (p->share_word - 1);
-	uint32_t end = (number - p->runs[run].share + 1) * p->share_word - skipped;
+	uint32_t length = dtc_gpu_run_end(p, run) - DTC_GPU_RUNS_OF(p)[run].packed;
+	uint32_t skipped =
+		((uint32_t)p->nest.user + (uint32_t)DTC_GPU_RUNS_OF(p)[run].disp) &
+		(p->share_word - 1);
+	uint32_t end =
+		(number - DTC_GPU_RUNS_OF(p)[run].share + 1) * p->share_word - skipped;
 	uint32_t begin = end > p->share_word ? end - p->share_word : 0;
 	struct dtc_gpu_share share;
 
-	share.disp = p->runs[run].disp + (int32_t)begin;
-	share.packed = (uint16_t)(p->runs[run].packed + begin);
+	share.disp = DTC_GPU_RUNS_OF(p)[run].disp + (int32_t)begin;
+	share.packed = (uint16_t)(DTC_GPU_RUNS_OF(p)[run].packed + begin);
 	share.bytes = (uint16_t)((end < length ? end : length) - begin);
 	return share;
 }
@@ -151,7 +161,8 @@ DTC_GPU_FN void dtc_gpu_periodic_map(const struct dtc_gpu_periodic_params *p, vo
 		uint32_t run = dtc_gpu_run_of(p, i * word);
 		uint32_t end = dtc_gpu_run_end(p, run);
 
-		map[i] = p->runs[run].disp + (int32_t)(i * word - p->runs[run].packed);
+		map[i] = DTC_GPU_RUNS_OF(p)[run].disp +
+			 (int32_t)(i * word - DTC_GPU_RUNS_OF(p)[run].packed);
 		if (word == 1)
 			dtc_gpu_period_ends(p, shared)[i] = (uint16_t)end;
 	}

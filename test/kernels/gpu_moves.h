@@ -35,6 +35,9 @@ void gpu_move_many(const struct dtc_gpu_job jobs[], size_t count);
 /* Run what was planned, with a flag that must arrive. */
 void gpu_launch(struct dtc_gpu_launch *launch);
 
+/* What runs a launch, 0 if it did: the kernel of its class, unless a test has others. */
+extern int (*gpu_run)(const struct dtc_gpu_launch *launch);
+
 /*
  * Bytes [begin, end) of a stage's stream, each way, to packed memory so many bytes past a 64-byte
  * boundary. What is packed is compared, what is unpacked is for fixture_arrived to judge.

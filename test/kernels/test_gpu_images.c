@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernels' source compiles without a word for every architecture that NVRTC knows, holds all entry
- * points and, on the machine that is measured, spills nothing; the images of the build are what they say.
+ * points and, on the machine that is measured, spills nothing, also with the numbers of a shape; the
+ * images of the build are what they say.
  */
 #include "config.h"
 
@@ -11,8 +12,10 @@
 #include <string.h>
 
 #include "base.h"
+#include "datatype/type.h"
 #include "kernels/gpu.h"
 #include "kernels/gpu_images.h"
+#include "kernels/gpu_special.h"
 #include "support/fixture.h"
 
 /* ---- NVRTC ------------------------------------------------------------------------------------- */
@@ -68,20 +71,21 @@ static char *log_of(void *program)
 	return text;
 }
 
-/* Compile for one architecture; answers the log. */
-static char *compile(int arch, void **program)
+/* Compile for one architecture; answers the log. A shape's kernel leaves functions unused. */
+static char *compile(int arch, const char *source, bool shape, void **program)
 {
 	int (*create)(void **made, const char *source, const char *name, int headers,
 		      const char *const *texts, const char *const *names);
 	int (*build)(void *which, int count, const char *const *options);
 	char option[64];
-	const char *const options[] = { option, "--std=c++11", "--ptxas-options=-v" };
+	const char *const options[] = { option, "--std=c++11", "--ptxas-options=-v",
+					"--disable-warnings" };
 
 	find("nvrtcCreateProgram", &create);
 	find("nvrtcCompileProgram", &build);
 	snprintf(option, sizeof(option), "--gpu-architecture=sm_%d", arch);
-	ck_assert_int_eq(create(program, dtc_gpu_source(), "dtconv.cu", 0, NULL, NULL), 0);
-	int status = build(*program, 3, options);
+	ck_assert_int_eq(create(program, source, "dtconv.cu", 0, NULL, NULL), 0);
+	int status = build(*program, shape ? 4 : 3, options);
 	char *log = log_of(*program);
 	ck_assert_msg(status == 0, "sm_%d: %.500s", arch, log);
 	return log;
@@ -113,7 +117,7 @@ static void check_arch(int arch)
 {
 	int (*destroy)(void **program);
 	void *program = NULL;
-	char *log = compile(arch, &program);
+	char *log = compile(arch, dtc_gpu_source(), false, &program);
 
 	find("nvrtcDestroyProgram", &destroy);
 	/* A message of Check has an end. */
@@ -135,6 +139,75 @@ START_TEST(source_compiles_without_a_word_and_without_spills)
 	for (int i = 0; i < count; i++)
 		if (fixture_everything() || archs[i] == 90)
 			check_arch(archs[i]);
+}
+END_TEST
+
+/* ---- kernels for one shape --------------------------------------------------------------------- */
+
+/* Of every class that has them; of unlike runs short and long ones. */
+static const char *const shapes[] = {
+	"vector(700, 1, 2, double)",
+	"contiguous(60, resized(hindexed([12, 8], [0, 20], byte), 0, 48))",
+	"contiguous(60, resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24))",
+	"indexed_block(1, [0, 3, 5, 11, 40, 41, 43, 50, 77, 90], double)",
+	"indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], double)",
+	"indexed([64, 100, 33, 90, 70], [0, 70, 200, 240, 340], double)",
+	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
+};
+
+/* The source with a shape's numbers; to be freed. */
+static char *source_of(const char *shape, enum dtc_direction direction)
+{
+	struct dtconv_type *type = fixture_type(shape);
+	const struct dtc_gpu_job job = { .layout = dtc_type_layout(type),
+					 .count = 1,
+					 .user = 1 << 20,
+					 .packed = 2 << 20,
+					 .end = dtc_type_layout(type)->size,
+					 .direction = direction,
+					 .image = 3 << 20 };
+	size_t capacity = strlen(dtc_gpu_source()) + 16384;
+	char *source = malloc(capacity);
+	struct dtc_gpu_special special;
+	struct dtc_gpu_launch launch;
+	struct dtc_text text;
+	uint32_t needed;
+
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert(dtc_gpu_special_of(&launch, &special));
+	dtc_text_init(&text, source, capacity);
+	dtc_gpu_special_write(&special, &text);
+	dtc_text_puts(&text, dtc_gpu_source());
+	ck_assert_uint_lt(text.length, text.capacity);
+	dtconv_type_unref(type);
+	return source;
+}
+
+static void check_shape(int arch, const char *shape, enum dtc_direction direction)
+{
+	char *source = source_of(shape, direction);
+	int (*destroy)(void **program);
+	void *program = NULL;
+	char *log = compile(arch, source, true, &program);
+
+	find("nvrtcDestroyProgram", &destroy);
+	ck_assert_msg(arch != 90 || spills(log) == 0, "%s: local memory %d times", shape,
+		      spills(log));
+	free(log);
+	free(source);
+	destroy(&program);
+}
+
+START_TEST(source_compiles_with_the_numbers_of_a_shape)
+{
+	int archs[64];
+	int count = arch_count(archs);
+
+	for (int i = 0; i < count; i++)
+		if (fixture_everything() || archs[i] == 90) {
+			check_shape(archs[i], shapes[_i], DTC_PACK);
+			check_shape(archs[i], shapes[_i], DTC_UNPACK);
+		}
 }
 END_TEST
 
@@ -228,6 +301,8 @@ int main(void)
 		TCase *source = fixture_case(suite, "source", 600);
 
 		tcase_add_test(source, source_compiles_without_a_word_and_without_spills);
+		tcase_add_loop_test(source, source_compiles_with_the_numbers_of_a_shape,
+				    0, (int)DTC_ARRAY_LENGTH(shapes));
 	}
 	int status = fixture_run(suite);
 	if (status == EXIT_SUCCESS && !library) {

@@ -15,10 +15,7 @@
 
 #include "kernels/gpu_command.cu.h"
 
-/* The most shared memory that a block has without being asked twice. */
-#define SHARED_BYTES 49152
-
-typedef void (*phase_fn)(const void *params, void *shared, struct dtc_gpu_at at);
+#include "support/gpu_shim_run.h"
 
 /* Phases take parameters of their own kind; here they are all alike. */
 #define DTC_GPU_PHASE(name, params, phase, number)                                           \
@@ -37,12 +34,6 @@ typedef void (*phase_fn)(const void *params, void *shared, struct dtc_gpu_at at)
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY2
 #undef DTC_GPU_ENTRY3
-
-struct shim_kernel {
-	const char *name;
-	size_t params_bytes;
-	phase_fn phases[3];
-};
 
 #define DTC_GPU_ENTRY1(name, params, a) \
 	{ "dtc_gpu_" #name, sizeof(struct params), { shim_##name##_0, NULL, NULL } },
@@ -83,52 +74,6 @@ int shim_knows(const char *kernel, size_t *params_bytes)
 	if (found)
 		*params_bytes = found->params_bytes;
 	return found != NULL;
-}
-
-static void refuse_launch(const struct shim_kernel *kernel, uint32_t grid, uint32_t block,
-			  size_t shared_bytes)
-{
-	if (grid && grid <= INT32_MAX && block == DTC_GPU_BLOCK && shared_bytes <= SHARED_BYTES)
-		return;
-	fprintf(stderr, "GPU shim: %s with %u blocks of %u threads and %zu bytes of shared memory\n",
-		kernel->name, grid, block, shared_bytes);
-	abort();
-}
-
-/* Memory of exactly that size, so that sanitizers see who goes beyond; its bytes are no zeros. */
-static void *shared_memory(size_t bytes)
-{
-	void *memory = bytes ? aligned_alloc(16, (bytes + 15) / 16 * 16) : NULL;
-
-	if (bytes && !memory) {
-		fprintf(stderr, "GPU shim: no memory for %zu bytes\n", bytes);
-		abort();
-	}
-	if (bytes)
-		memset(memory, 0xa7, bytes);
-	return memory;
-}
-
-static void run_block(const struct shim_kernel *kernel, const void *params, void *shared,
-		      struct dtc_gpu_at at)
-{
-	for (size_t phase = 0; phase < 3 && kernel->phases[phase]; phase++)
-		for (at.thread = 0; at.thread < DTC_GPU_BLOCK; at.thread++)
-			kernel->phases[phase](params, shared, at);
-}
-
-/* All blocks of a kernel; the last one does what follows. */
-static void run_blocks(const struct shim_kernel *kernel, const void *params,
-		       size_t shared_bytes, uint32_t grid, bool each)
-{
-	void *shared = shared_memory(shared_bytes);
-
-	for (struct dtc_gpu_at at = { 0, 0, grid }; at.block < grid; at.block++) {
-		run_block(kernel, params, shared, at);
-		if (each)
-			dtc_gpu_finish(params, at);
-	}
-	free(shared);
 }
 
 /* ---- the resident kernel ------------------------------------------------------------------- */
@@ -203,9 +148,5 @@ int shim_run(const char *kernel, uint32_t grid, uint32_t block, size_t shared_by
 		run_resident(params);
 		return 0;
 	}
-	if (!found)
-		return -1;
-	refuse_launch(found, grid, block, shared_bytes);
-	run_blocks(found, params, shared_bytes, grid, true);
-	return 0;
+	return found ? shim_run_kernel(found, grid, block, shared_bytes, params) : -1;
 }

@@ -17,6 +17,7 @@
 
 #define DTC_GPU_FN static inline
 #define DTC_GPU_CALLED               static
+#define DTC_GPU_CONSTANT             static const
 #define DTC_GPU_OFFSET(type, member) offsetof(type, member)
 #define DTC_GPU_UNROLL
 #define DTC_GPU_NO_UNROLL

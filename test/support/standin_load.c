@@ -16,6 +16,16 @@ const struct standin *standin_load(void)
 	return control ? control() : NULL;
 }
 
+const struct nvrtc_standin *standin_load_nvrtc(void)
+{
+	void *library = dlopen(STANDIN_FOLDER "/nvrtc_standin/libnvrtc.so.13",
+			       RTLD_NOW | RTLD_GLOBAL);
+	const struct nvrtc_standin *(*control)(void) = NULL;
+	if (library)
+		*(void **)&control = dlsym(library, "nvrtc_standin_control");
+	return control ? control() : NULL;
+}
+
 static int load_gdrapi(const char *path)
 {
 	return standin_load() && dlopen(path, RTLD_NOW | RTLD_GLOBAL);

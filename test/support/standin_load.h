@@ -11,6 +11,10 @@
 /* The control table of the stand-in libcuda.so.1; NULL if this tree has none (no cuda.h). */
 const struct standin *standin_load(void);
 
+/* The stand-in for NVRTC, or NULL; see nvrtc_standin/nvrtc.h. */
+struct nvrtc_standin;
+const struct nvrtc_standin *standin_load_nvrtc(void);
+
 /* Whether the stand-in libgdrapi.so.2 is loaded. It asks libcuda, which is loaded first. */
 int standin_load_gdrapi(void);
 

@@ -12,6 +12,7 @@
 #include "context.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
+#include "special.h"
 #include "stages.h"
 
 /* ---- alive and lost -------------------------------------------------------------------- */
@@ -395,6 +396,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	(void)unused;
+	dtc_cuda_specials_unload(context);
 	dtc_cuda_relay_close(context);
 	dtc_cuda_resident_close(context);
 	dtc_cuda_graphs_close(context);
@@ -413,6 +415,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 {
+	/* First, because it gives the worker work. */
+	dtc_cuda_compiler_close(&cuda->compiler);
 	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next) {
 		dtc_cuda_stages_end(context);
 		if (!atomic_load(&context->lost))
@@ -431,6 +435,7 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		pthread_mutex_destroy(&context->relay.lock);
 		dtc_cuda_windows_close(context);
 		dtc_cuda_lent_close(context);
+		dtc_cuda_specials_free(context);
 		dtc_free(cuda->context, context);
 	}
 }

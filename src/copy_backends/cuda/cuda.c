@@ -11,6 +11,7 @@
 #include "log.h"
 #include "ranges.h"
 #include "reach.h"
+#include "special.h"
 #include "state.h"
 #include "text.h"
 
@@ -30,6 +31,7 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	dtc_cuda_crew_init(&cuda->crew);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
+	dtc_cuda_compiler_init(&cuda->compiler, context, cuda->driver.version);
 	cuda->listener = dtc_cuda_ranges_open();
 	return cuda;
 }
@@ -336,6 +338,7 @@ static void describe_without_driver(struct dtconv_context *context, struct dtc_t
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
+	dtc_cuda_special_describe(NULL, context, text);
 }
 
 static void describe(struct dtconv_context *context, struct dtc_text *text)
@@ -354,6 +357,7 @@ static void describe(struct dtconv_context *context, struct dtc_text *text)
 	for (int i = 0; i < devices; i++)
 		describe_device(cuda, i, text);
 	dtc_gdr_describe(&cuda->gdr, context, text);
+	dtc_cuda_special_describe(cuda, context, text);
 }
 
 const struct dtc_vendor_ops dtc_cuda_vendor = {

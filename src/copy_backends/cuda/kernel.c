@@ -14,6 +14,7 @@
 #include "rates.h"
 #include "reach.h"
 #include "sequence.h"
+#include "special.h"
 #include "state.h"
 #include "submit.h"
 #include "text.h"
@@ -79,6 +80,8 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	else if (status != DTCONV_ERR_UNSUPPORTED && question->context->devices.graphs &&
 		 !question->on_stream)
 		dtc_text_puts(text, ", in a graph");
+	else if (!status)
+		dtc_cuda_special_explain(question->context, &launch, text);
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -161,20 +164,32 @@ bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch)
 	return launch->grid == 1;
 }
 
+/* By the shape's own kernel, if there is one by now. */
+static CUresult launch_plain(const struct dtc_cuda_submission *submission,
+			     struct dtc_gpu_launch *launch)
+{
+	CUfunction special = dtc_cuda_special_find(submission, launch);
+	void *params[] = { &launch->params };
+
+	CUresult result = submission->driver->LaunchKernel(
+		special ? special : submission->context->functions[launch->kernel],
+		launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes,
+		submission->stream, params, NULL);
+	if (!result && special)
+		dtc_context_count(submission->job->context, DTC_COUNT_LAUNCHES_SPECIAL,
+				  1);
+	return result;
+}
+
 CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag)
 {
-	void *params[] = { &launch->params };
-
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
 	if (flag)
 		dtc_cuda_set_flag(submission, launch);
 	CUresult result = CUDA_SUCCESS;
 	if (!dtc_cuda_graphs_launch(submission, launch))
-		result = submission->driver->LaunchKernel(
-			submission->context->functions[launch->kernel], launch->grid, 1,
-			1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes, submission->stream,
-			params, NULL);
+		result = launch_plain(submission, launch);
 	if (!result)
 		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
 	return result;

@@ -15,6 +15,7 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/cuda/compiler.h"
 #include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
 #include "copy_backends/cuda/gdr.h"
@@ -103,6 +104,9 @@ struct dtc_cuda_context {
 	struct dtc_cuda_windows windows;
 	struct dtc_cuda_lent lent[DTC_CUDA_PURPOSES];
 	struct dtc_cuda_relay relay;
+	struct dtc_cuda_special
+		*_Atomic specials; /* see special.h; added, never taken away */
+	_Atomic uint32_t special_count;
 };
 
 /* A call for the thread that may block. */
@@ -133,6 +137,7 @@ struct dtc_cuda {
 	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */
 	struct dtc_cuda_context *contexts;
 	struct dtc_cuda_worker worker;
+	struct dtc_cuda_compiler compiler;
 	struct dtc_gdr gdr;
 	struct dtc_cuda_crew crew;
 	void *listener; /* to ranges, or NULL */

@@ -345,6 +345,9 @@ struct CUmod_st {
 	CUcontext context;
 	unsigned long long context_id;
 	CUlibrary library; /* it belongs to, or NULL */
+	void *object_for_host; /* a loaded object with the module's one kernel, or NULL */
+	int object_file;
+	struct standin_kernel kernel;
 };
 
 const struct standin_kernel *standin_kernel_find(const char *name, size_t *params_bytes);

@@ -3,9 +3,16 @@
  * Modules, libraries, functions and launches. An image is any bytes; a function exists if the
  * kernels' table knows its name. A kernel has one by-value parameter.
  */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "support/cuda_standin/standin_graph.h"
+#include "support/special_object.h"
 
 #define NAME_BYTES   128
 #define STATIC_LIMIT 49152  /* bytes of shared memory without asking for more */
@@ -34,6 +41,36 @@ struct CUkern_st {
 
 /* ---- Modules ---- */
 
+/* An image may hold an object for the host: the one kernel of that module. */
+static void open_object(CUmodule module, const void *image)
+{
+	const struct special_image *object = image;
+	char path[40];
+	if (strcmp(object->word, SPECIAL_IMAGE_WORD))
+		return;
+	int file = memfd_create("kernel", MFD_CLOEXEC);
+	if (file < 0 || write(file, object + 1, object->bytes) != (ssize_t)object->bytes)
+		standin_crash("memfd_create", "no memory for an object");
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	module->object_for_host = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	module->object_file = file; /* open: the linker knows objects by their paths */
+	if (!module->object_for_host)
+		standin_crash("dlopen", dlerror());
+	*(void **)&module->kernel.run =
+		dlsym(module->object_for_host, "shim_special_run");
+	module->kernel.params_bytes = *(const size_t *)dlsym(module->object_for_host,
+							     "shim_special_params_bytes");
+}
+
+static const struct standin_kernel *find_kernel(CUmodule module, const char *name,
+						size_t *params_bytes)
+{
+	if (!module->object_for_host)
+		return standin_kernel_find(name, params_bytes);
+	*params_bytes = module->kernel.params_bytes;
+	return &module->kernel;
+}
+
 static CUmodule new_module(CUcontext context, CUlibrary library)
 {
 	CUmodule module = standin_object(OBJECT_MODULE, sizeof *module, !library);
@@ -56,7 +93,7 @@ static CUresult get_function(CUfunction *function, CUmodule module, const char *
 		return CUDA_SUCCESS;
 	}
 	size_t params_bytes;
-	const struct standin_kernel *kernel = standin_kernel_find(name, &params_bytes);
+	const struct standin_kernel *kernel = find_kernel(module, name, &params_bytes);
 	if (!kernel || strlen(name) >= NAME_BYTES)
 		return CUDA_ERROR_NOT_FOUND;
 	CUfunction made = standin_object(OBJECT_FUNCTION, sizeof *made, false);
@@ -76,6 +113,11 @@ static void destroy_module(CUmodule module)
 		if (object->kind == OBJECT_FUNCTION &&
 		    ((CUfunction)object)->module == module)
 			object->alive = false;
+	if (module->object_for_host) {
+		dlclose(module->object_for_host);
+		close(module->object_file);
+	}
+	module->object_for_host = NULL;
 	module->object.alive = false;
 }
 
@@ -104,9 +146,11 @@ static CUresult load(CUmodule *module, const void *image)
 		return result;
 	standin_wait_device(context->device);
 	result = standin_usable(context);
-	if (result == CUDA_SUCCESS)
-		*module = new_module(context, NULL);
-	return result;
+	if (result)
+		return result;
+	*module = new_module(context, NULL);
+	open_object(*module, image);
+	return CUDA_SUCCESS;
 }
 
 ENTRY(cuModuleLoadData, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,

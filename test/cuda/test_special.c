@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels for one shape: which shapes get one and when, that they move the bytes that the class's kernel
+ * moves, the cache between processes, and whatever goes wrong on the way: the class's kernel goes on
+ * and nothing is left behind. Real devices take a real NVRTC, the stand-in its own.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "support/nvrtc_standin/nvrtc.h"
+#include "support/standin_load.h"
+
+/* Of the stand-in, or NULL: NVRTC is a real one. */
+static const struct nvrtc_standin *nvrtc;
+
+/* ---- a context and a cache for the case ---------------------------------------------------- */
+
+static struct dtconv_context *context;
+static char folder[128];
+
+static void open_context_in(const char *specialise, unsigned modes)
+{
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_COUNTERS | modes
+	};
+
+	if (specialise)
+		setenv("DTCONV_SPECIALISE", specialise, 1);
+	else
+		unsetenv("DTCONV_SPECIALISE");
+	/* The planner would take copies for some. */
+	setenv("DTCONV_BACKENDS", "host,cuda_kernel", 1);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+}
+
+static void open_context(const char *specialise)
+{
+	open_context_in(specialise, 0);
+}
+
+static void close_context(void)
+{
+	dtconv_context_destroy(context);
+}
+
+static void setup(void)
+{
+	const char *place = getenv("TMPDIR");
+
+	snprintf(folder, sizeof(folder), "%.80s/test_special.XXXXXX",
+		 place && *place ? place : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("DTCONV_CACHE", folder, 1);
+	for (int call = 0; nvrtc && call < NVRTC_CALLS; call++)
+		nvrtc->refuse((enum nvrtc_call)call, 0);
+	if (nvrtc)
+		nvrtc->spoil(0);
+}
+
+static void teardown(void)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static size_t count_files(void)
+{
+	char path[160];
+	size_t count = 0;
+
+	snprintf(path, sizeof(path), "%s/kernels", folder);
+	DIR *list = opendir(path);
+	while (list && readdir(list))
+		count++;
+	if (list)
+		closedir(list);
+	return list ? count - 2 : 0;
+}
+
+static struct dtconv_counters counters(void)
+{
+	struct dtconv_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(context, &now), 0);
+	return now;
+}
+
+static bool has_nvrtc(void)
+{
+	static char text[8192];
+	size_t length;
+
+	dtconv_context_format_info(context, text, sizeof(text), &length);
+	return strstr(text, "by NVRTC") != NULL;
+}
+
+/* ---- moves --------------------------------------------------------------------------------- */
+
+struct move {
+	struct dtconv_type *type;
+	size_t bytes, span;
+	unsigned char *user, *packed; /* the host's, and what is expected */
+	struct arena device_user, device_packed;
+};
+
+static void move_open(struct move *move, const char *text)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &move->type), 0);
+	ck_assert_int_eq(dtconv_type_commit(move->type), 0);
+	ck_assert_int_eq(dtconv_type_query(move->type, &attr), 0);
+	move->bytes = attr.size;
+	move->span = (size_t)attr.true_lb + (size_t)attr.true_extent;
+	move->user = malloc(move->span);
+	move->packed = malloc(move->bytes);
+	for (size_t i = 0; i < move->span; i++)
+		move->user[i] = (unsigned char)(i * 31 + i / 251);
+	ck_assert_int_eq(dtconv_pack(move->type, 1, move->user, move->packed, move->bytes,
+				     &moved),
+			 0);
+	arena_open(&move->device_user, ARENA_DEVICE, move->span);
+	arena_open(&move->device_packed, ARENA_DEVICE, move->bytes);
+}
+
+static void move_close(struct move *move)
+{
+	arena_close(&move->device_user);
+	arena_close(&move->device_packed);
+	free(move->user);
+	free(move->packed);
+	dtconv_type_unref(move->type);
+}
+
+/* Nothing but the type's bytes may arrive. */
+static void check_unpack(const struct move *move)
+{
+	unsigned char *expected = malloc(move->span), *got = malloc(move->span);
+	size_t moved;
+
+	memset(expected, 0x5a, move->span);
+	arena_write(&move->device_user, 0, expected, move->span);
+	arena_write(&move->device_packed, 0, move->packed, move->bytes);
+	ck_assert_int_eq(dtconv_unpack(move->type, 1, move->device_user.memory,
+				       move->device_packed.memory, move->bytes, &moved),
+			 0);
+	ck_assert_int_eq(dtconv_unpack(move->type, 1, expected, move->packed, move->bytes,
+				       &moved),
+			 0);
+	arena_read(&move->device_user, 0, got, move->span);
+	ck_assert(!memcmp(got, expected, move->span));
+	free(expected);
+	free(got);
+}
+
+static void check_pack(const struct move *move)
+{
+	unsigned char *got = malloc(move->bytes);
+	size_t moved;
+
+	arena_write(&move->device_user, 0, move->user, move->span);
+	memset(got, 0, move->bytes);
+	arena_write(&move->device_packed, 0, got, move->bytes);
+	ck_assert_int_eq(dtconv_pack(move->type, 1, move->device_user.memory,
+				     move->device_packed.memory, move->bytes, &moved),
+			 0);
+	arena_read(&move->device_packed, 0, got, move->bytes);
+	ck_assert(!memcmp(got, move->packed, move->bytes));
+	free(got);
+}
+
+static void move_both_ways(const char *text)
+{
+	struct move move;
+
+	move_open(&move, text);
+	check_pack(&move);
+	check_unpack(&move);
+	move_close(&move);
+}
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+/* Of a class that gains, and large enough: a transposed matrix. */
+static const char matrix[] = "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))";
+
+/* Of one that does not, and small: 12 and 8 bytes out of 48. */
+static const char few_records[] =
+	"contiguous(500, resized(hindexed([12, 8], [0, 20], byte), 0, 48))";
+
+static const char *const texts[] = {
+	few_records,
+	"vector(500, 1, 2, double)",
+	"hvector(90, 12, 24, byte)",
+	"hvector(40, 128, 257, byte)",
+	"contiguous(500, resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24))",
+	"indexed_block(1, [0, 3, 5, 11, 40, 41, 43, 50, 77, 90], double)",
+	"contiguous(100, resized(indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], double), 0, 800))",
+	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
+};
+
+START_TEST(what_waits_for_its_kernel_moves_the_same_bytes)
+{
+	open_context("wait");
+	move_both_ways(texts[_i]);
+	move_both_ways(texts[_i]);
+	struct dtconv_counters now = counters();
+	if (has_nvrtc()) {
+		ck_assert_uint_eq(now.launches_special, 4);
+		ck_assert_uint_eq(now.kernels_compiled, 2);
+		ck_assert_uint_eq(count_files(), 2);
+	}
+	close_context();
+}
+END_TEST
+
+START_TEST(the_next_context_finds_it_in_the_cache)
+{
+	open_context("wait");
+	move_both_ways(few_records);
+	bool there = has_nvrtc();
+	close_context();
+	open_context("wait");
+	move_both_ways(few_records);
+	ck_assert_uint_eq(counters().kernels_compiled, 0);
+	ck_assert_uint_eq(counters().kernels_cached, there ? 2 : 0);
+	close_context();
+}
+END_TEST
+
+START_TEST(nothing_is_compiled_unless_it_is_asked_for)
+{
+	open_context(_i ? "0" : NULL);
+	for (int i = 0; i < 20; i++)
+		move_both_ways(matrix);
+	ck_assert_uint_eq(counters().launches_special, 0);
+	ck_assert_uint_eq(counters().kernels_compiled, 0);
+	ck_assert_uint_eq(count_files(), 0);
+	close_context();
+}
+END_TEST
+
+/* A second passes, whatever else the machine does. */
+static bool comes_within(double seconds)
+{
+	struct timespec begin, now;
+	struct move move;
+	bool came = false;
+
+	move_open(&move, matrix);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		check_pack(&move);
+		came = counters().launches_special > 0;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (!came && (double)(now.tv_sec - begin.tv_sec) < seconds);
+	move_close(&move);
+	return came;
+}
+
+START_TEST(a_shape_that_comes_often_gets_its_kernel)
+{
+	open_context("1");
+	ck_assert(comes_within(has_nvrtc() ? 60 : 1) == has_nvrtc());
+	ck_assert_uint_le(counters().kernels_compiled, 1);
+	close_context();
+}
+END_TEST
+
+START_TEST(small_and_rare_ones_get_none)
+{
+	open_context("1");
+	for (int i = 0; i < 20; i++)
+		move_both_ways(few_records);
+	for (int i = 0; i < 3; i++)
+		move_both_ways(matrix);
+	ck_assert_uint_eq(counters().kernels_compiled, 0);
+	ck_assert_uint_eq(counters().launches_special, 0);
+	close_context();
+}
+END_TEST
+
+START_TEST(a_context_may_go_while_its_kernel_is_compiled)
+{
+	struct move move;
+
+	open_context("1");
+	move_open(&move, matrix);
+	for (int i = 0; i < 9; i++)
+		check_pack(&move);
+	move_close(&move);
+	close_context();
+}
+END_TEST
+
+START_TEST(more_shapes_than_are_kept_move_all_the_same)
+{
+	char text[80];
+
+	if (nvrtc) /* which makes this fast */
+		nvrtc->refuse(NVRTC_COMPILE, 6);
+	open_context("wait");
+	for (int i = 0; i < 40; i++) {
+		snprintf(text, sizeof(text), "hvector(20, 4, %d, byte)", 8 + 4 * i);
+		if (nvrtc)
+			move_both_ways(text);
+	}
+	ck_assert_uint_eq(counters().launches_special, 0);
+	ck_assert(!nvrtc || counters().launches_strided == 80);
+	close_context();
+}
+END_TEST
+
+/* Graphs and the resident kernel come with the first jobs, which are launched. */
+START_TEST(modes_do_without)
+{
+	static const unsigned modes[] = { DTCONV_CONTEXT_GRAPHS,
+					  DTCONV_CONTEXT_RESIDENT };
+	struct dtconv_counters now;
+	struct move move;
+	uint64_t jobs = 0;
+
+	open_context_in("wait", modes[_i]);
+	move_open(&move, "vector(500, 1, 2, double)");
+	do {
+		check_pack(&move);
+		jobs++;
+		now = counters();
+	} while (now.graph_launches + now.resident_jobs < 3);
+	ck_assert_uint_le(now.launches_special + now.graph_launches + now.resident_jobs,
+			  jobs);
+	move_close(&move);
+	close_context();
+}
+END_TEST
+
+/* ---- what goes wrong, on the stand-ins ------------------------------------------------------ */
+
+#define DRIVER_FAULTS 3
+
+static void break_something(int what)
+{
+	static const char *const entries[DRIVER_FAULTS] = { "cuCtxSynchronize",
+							    "cuModuleLoadData",
+							    "cuModuleGetFunction" };
+
+	if (what < NVRTC_CALLS)
+		nvrtc->refuse((enum nvrtc_call)what, 6);
+	else if (what == NVRTC_CALLS)
+		nvrtc->spoil(1);
+	else
+		gpu.standin->inject(entries[what - NVRTC_CALLS - 1], 1,
+				    CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+START_TEST(whatever_fails_the_kernel_of_the_class_goes_on)
+{
+	if (!nvrtc)
+		return;
+	open_context("wait");
+	/* The context of the device is open, and its kernels are loaded. */
+	setenv("DTCONV_SPECIALISE", "wait", 1);
+	struct move move;
+	move_open(&move, "contiguous(300, byte)");
+	move_close(&move);
+	break_something(_i);
+	move_both_ways(few_records);
+	gpu.standin->inject_clear();
+	ck_assert_uint_le(counters().launches_special, 1);
+	close_context();
+	ck_assert_uint_eq(nvrtc->programs_alive(), 0);
+}
+END_TEST
+
+int main(void)
+{
+	/* A process forked from one with a context has no device. */
+	setenv("CK_FORK", "no", 1);
+	gpu_find();
+	gpu_open();
+	if (!gpu_is_real())
+		nvrtc = standin_load_nvrtc();
+	Suite *suite = suite_create("kernels for one shape, on a device");
+	TCase *works = fixture_case(suite, "works", 120);
+	TCase *fails = fixture_case(suite, "fails", 120);
+
+	tcase_add_checked_fixture(works, setup, teardown);
+	tcase_add_loop_test(works, what_waits_for_its_kernel_moves_the_same_bytes, 0,
+			    (int)DTC_ARRAY_LENGTH(texts));
+	tcase_add_test(works, the_next_context_finds_it_in_the_cache);
+	tcase_add_loop_test(works, nothing_is_compiled_unless_it_is_asked_for, 0, 2);
+	tcase_add_test(works, a_shape_that_comes_often_gets_its_kernel);
+	tcase_add_test(works, small_and_rare_ones_get_none);
+	tcase_add_test(works, a_context_may_go_while_its_kernel_is_compiled);
+	tcase_add_test(works, more_shapes_than_are_kept_move_all_the_same);
+	tcase_add_loop_test(works, modes_do_without, 0, 2);
+	tcase_add_checked_fixture(fails, setup, teardown);
+	tcase_add_loop_test(fails, whatever_fails_the_kernel_of_the_class_goes_on, 0,
+			    NVRTC_CALLS + 1 + DRIVER_FAULTS);
+	return fixture_run(suite);
+}
