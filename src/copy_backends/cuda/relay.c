@@ -143,7 +143,6 @@ struct piece {
 	uint64_t bytes;
 	size_t place; /* in the ring */
 	CUstream copies;
-	bool last;
 };
 
 static struct piece piece_at(const struct relayed *relayed, uint64_t number)
@@ -154,8 +153,7 @@ static struct piece piece_at(const struct relayed *relayed, uint64_t number)
 	return (struct piece){ .offset = offset,
 			       .bytes = DTC_MIN(left, relayed->piece_bytes),
 			       .place = number % DTC_CUDA_RELAYS,
-			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
-			       .last = left <= relayed->piece_bytes };
+			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS] };
 }
 
 static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
@@ -176,7 +174,7 @@ static CUresult note(struct relayed *relayed, CUstream stream, CUevent after)
 	return relayed->submission.driver->EventRecord(after, stream);
 }
 
-/* The kernels' half; the last one of an unpacking job writes its flag. */
+/* The kernels' half. */
 static int launch_half(struct relayed *relayed, const struct piece *piece, CUresult *result)
 {
 	struct dtc_job hop = *relayed->submission.job;
@@ -192,7 +190,7 @@ static int launch_half(struct relayed *relayed, const struct piece *piece, CUres
 	if (status)
 		return status;
 	relayed->call = "cuLaunchKernel";
-	*result = dtc_cuda_launch(&part, &launch, piece->last && hop.direction == DTC_UNPACK);
+	*result = dtc_cuda_launch(&part, &launch, false);
 	dtc_cursor_seek(hop.cursor, hop.cursor->position + hop.bytes);
 	return 0;
 }
@@ -331,7 +329,6 @@ static int move_all(struct relayed *relayed)
 {
 	struct dtc_cuda_submission *submission = &relayed->submission;
 	struct dtc_cuda_relay *relay = relayed->relay;
-	bool pack = submission->job->direction == DTC_PACK;
 	CUresult result;
 
 	relay->stream = submission->stream;
@@ -341,7 +338,7 @@ static int move_all(struct relayed *relayed)
 	if (status || result)
 		drain_copies(relayed);
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call, pack);
+		return dtc_cuda_submission_end(submission, result, relayed->call, true);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }
