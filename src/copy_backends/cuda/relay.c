@@ -78,6 +78,23 @@ static CUresult create_all(struct dtc_cuda_context *context)
 	return result;
 }
 
+/*
+ * Kernels read whole words at both ends of a piece, and throw away what is beside it: that has been written,
+ * too. Jobs wait for the places to be empty, so that nobody else has to wait for this.
+ */
+static CUresult clear(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	CUresult result = driver->MemsetD8Async(relay->memory, 0,
+						DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES,
+						relay->copies[0]);
+
+	for (size_t i = 0; !result && i < DTC_CUDA_RELAYS; i++)
+		result = driver->EventRecord(relay->empty[i], relay->copies[0]);
+	return result;
+}
+
 /* Made when a job first asks; what cannot be had is not asked for again. The lock is held. */
 static bool is_open(struct dtc_cuda_context *context)
 {
@@ -86,11 +103,13 @@ static bool is_open(struct dtc_cuda_context *context)
 	CUcontext popped;
 
 	if (relay->opened)
-		return relay->memory;
+		return relay->ready;
 	relay->opened = true;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (!result) {
 		result = create_all(context);
+		if (!result)
+			result = clear(context);
 		driver->CtxPopCurrent(&popped);
 	}
 	if (result)
@@ -98,7 +117,8 @@ static bool is_open(struct dtc_cuda_context *context)
 			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
-	return relay->memory;
+	relay->ready = !result;
+	return relay->ready;
 }
 
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
