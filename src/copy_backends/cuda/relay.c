@@ -78,6 +78,23 @@ static CUresult create_all(struct dtc_cuda_context *context)
 	return result;
 }
 
+/*
+ * Kernels read whole words at both ends of a piece, and throw away what is beside it: that has been written,
+ * too. Jobs wait for the places to be empty, so that nobody else has to wait for this.
+ */
+static CUresult clear(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	CUresult result = driver->MemsetD8Async(relay->memory, 0,
+						DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES,
+						relay->copies[0]);
+
+	for (size_t i = 0; !result && i < DTC_CUDA_RELAYS; i++)
+		result = driver->EventRecord(relay->empty[i], relay->copies[0]);
+	return result;
+}
+
 /* Made when a job first asks; what cannot be had is not asked for again. The lock is held. */
 static bool is_open(struct dtc_cuda_context *context)
 {
@@ -86,11 +103,13 @@ static bool is_open(struct dtc_cuda_context *context)
 	CUcontext popped;
 
 	if (relay->opened)
-		return relay->memory;
+		return relay->ready;
 	relay->opened = true;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (!result) {
 		result = create_all(context);
+		if (!result)
+			result = clear(context);
 		driver->CtxPopCurrent(&popped);
 	}
 	if (result)
@@ -98,7 +117,8 @@ static bool is_open(struct dtc_cuda_context *context)
 			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
-	return relay->memory;
+	relay->ready = !result;
+	return relay->ready;
 }
 
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
@@ -143,7 +163,6 @@ struct piece {
 	uint64_t bytes;
 	size_t place; /* in the ring */
 	CUstream copies;
-	bool last;
 };
 
 static struct piece piece_at(const struct relayed *relayed, uint64_t number)
@@ -154,8 +173,7 @@ static struct piece piece_at(const struct relayed *relayed, uint64_t number)
 	return (struct piece){ .offset = offset,
 			       .bytes = DTC_MIN(left, relayed->piece_bytes),
 			       .place = number % DTC_CUDA_RELAYS,
-			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
-			       .last = left <= relayed->piece_bytes };
+			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS] };
 }
 
 static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
@@ -176,7 +194,7 @@ static CUresult note(struct relayed *relayed, CUstream stream, CUevent after)
 	return relayed->submission.driver->EventRecord(after, stream);
 }
 
-/* The kernels' half; the last one of an unpacking job writes its flag. */
+/* The kernels' half. */
 static int launch_half(struct relayed *relayed, const struct piece *piece, CUresult *result)
 {
 	struct dtc_job hop = *relayed->submission.job;
@@ -192,7 +210,7 @@ static int launch_half(struct relayed *relayed, const struct piece *piece, CUres
 	if (status)
 		return status;
 	relayed->call = "cuLaunchKernel";
-	*result = dtc_cuda_launch(&part, &launch, piece->last && hop.direction == DTC_UNPACK);
+	*result = dtc_cuda_launch(&part, &launch, false);
 	dtc_cursor_seek(hop.cursor, hop.cursor->position + hop.bytes);
 	return 0;
 }
@@ -331,7 +349,6 @@ static int move_all(struct relayed *relayed)
 {
 	struct dtc_cuda_submission *submission = &relayed->submission;
 	struct dtc_cuda_relay *relay = relayed->relay;
-	bool pack = submission->job->direction == DTC_PACK;
 	CUresult result;
 
 	relay->stream = submission->stream;
@@ -341,7 +358,7 @@ static int move_all(struct relayed *relayed)
 	if (status || result)
 		drain_copies(relayed);
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call, pack);
+		return dtc_cuda_submission_end(submission, result, relayed->call, true);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }
