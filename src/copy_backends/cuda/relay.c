@@ -25,21 +25,39 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return false;
 }
 
-/* Small enough that the first one is soon on its way, large enough that calls are few. */
-static uint64_t choose_piece(uint64_t bytes)
-{
-	uint64_t piece = bytes / (2 * DTC_CUDA_RELAYS);
+/*
+ * A first piece, packing, and a last one, unpacking, of so many bytes overlaps with nothing. The others are so
+ * many times as long as all before them, or behind them: their kernels are faster than that crosses the bus.
+ */
+#define LEAST_BYTES (UINT64_C(512) << 10)
+#define TIMES       3
 
-	piece = DTC_MAX(piece, UINT64_C(65536)) / 128 * 128;
+static uint64_t choose_piece(uint64_t bytes, uint64_t done, enum dtc_direction direction)
+{
+	uint64_t left = bytes - done;
+	uint64_t piece = direction == DTC_PACK ? done * TIMES : left / (TIMES + 1) * TIMES;
+
+	piece = DTC_MAX(piece / 128 * 128, LEAST_BYTES);
+	/* What would be left over is no piece of its own. */
+	if (left < piece + LEAST_BYTES / 2)
+		piece = left;
 	return DTC_MIN(piece, (uint64_t)DTC_CUDA_RELAY_BYTES);
+}
+
+static uint64_t count_pieces(const struct dtc_question *question)
+{
+	uint64_t count = 0;
+
+	for (uint64_t done = 0; done < question->bytes; count++)
+		done += choose_piece(question->bytes, done, question->direction);
+	return count;
 }
 
 /* The copy engine's time, what each piece costs it, and the half of one piece that overlaps with nothing. */
 static double estimate(const struct dtc_question *question)
 {
-	uint64_t piece = choose_piece(question->bytes);
-
-	return dtc_cuda_launch_ns(question) + dtc_cuda_relay_ns(question, piece) +
+	return dtc_cuda_launch_ns(question) +
+	       dtc_cuda_relay_ns(question, count_pieces(question), LEAST_BYTES) +
 	       (double)question->bytes / dtc_cuda_copy_rate(question);
 }
 
@@ -155,7 +173,6 @@ struct relayed {
 	struct dtc_cuda_submission submission;
 	struct dtc_cuda_relay *relay;
 	const char *call; /* the last one of the driver's */
-	uint64_t piece_bytes;
 };
 
 struct piece {
@@ -163,17 +180,19 @@ struct piece {
 	uint64_t bytes;
 	size_t place; /* in the ring */
 	CUstream copies;
+	bool waits; /* for its place, which others may not have left */
 };
 
-static struct piece piece_at(const struct relayed *relayed, uint64_t number)
+static struct piece piece_at(const struct relayed *relayed, uint64_t number, uint64_t offset)
 {
-	uint64_t offset = number * relayed->piece_bytes;
-	uint64_t left = relayed->submission.job->bytes - offset;
+	const struct dtc_job *job = relayed->submission.job;
+	uint64_t bytes = choose_piece(job->bytes, offset, job->direction);
 
 	return (struct piece){ .offset = offset,
-			       .bytes = DTC_MIN(left, relayed->piece_bytes),
+			       .bytes = bytes,
 			       .place = number % DTC_CUDA_RELAYS,
-			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS] };
+			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
+			       .waits = number >= DTC_CUDA_RELAYS || !relayed->relay->used };
 }
 
 static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
@@ -234,7 +253,9 @@ static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresu
 	CUstream kernels = relayed->submission.stream;
 	int status = 0;
 
-	*result = wait_for(relayed, kernels, relay->empty[piece->place]);
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, kernels, relay->empty[piece->place]);
 	if (!*result)
 		status = launch_half(relayed, piece, result);
 	if (!status && !*result)
@@ -254,7 +275,9 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 	CUstream kernels = relayed->submission.stream;
 	int status = 0;
 
-	*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
 	if (!*result)
 		*result = copy_half(relayed, piece);
 	if (!*result)
@@ -268,10 +291,16 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 	return status;
 }
 
-/* Packed bytes are the stream's to read only when the stream is there. */
+/*
+ * A job of the caller's stream comes behind all that is in it, the last job's pieces too. Packing kernels do, and
+ * copies come behind them.
+ */
 static CUresult begin(struct relayed *relayed)
 {
 	const struct dtc_cuda_relay *relay = relayed->relay;
+
+	if (relayed->submission.job->direction == DTC_PACK)
+		return CUDA_SUCCESS;
 	CUresult result = note(relayed, relayed->submission.stream, relay->begun);
 
 	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
@@ -294,15 +323,16 @@ static CUresult end(struct relayed *relayed, uint64_t count)
 static int move(struct relayed *relayed, CUresult *result)
 {
 	const struct dtc_job *job = relayed->submission.job;
-	uint64_t count = dtc_divide_up(job->bytes, relayed->piece_bytes);
+	uint64_t count = 0, done = 0;
 	int status = 0;
 
 	*result = begin(relayed);
-	for (uint64_t i = 0; !status && !*result && i < count; i++) {
-		const struct piece piece = piece_at(relayed, i);
+	for (; !status && !*result && done < job->bytes; count++) {
+		const struct piece piece = piece_at(relayed, count, done);
 
 		status = job->direction == DTC_PACK ? pack_piece(relayed, &piece, result)
 						    : unpack_piece(relayed, &piece, result);
+		done += piece.bytes;
 	}
 	if (!status && !*result && job->direction == DTC_PACK)
 		*result = end(relayed, count);
@@ -357,6 +387,8 @@ static int move_all(struct relayed *relayed)
 	int status = move(relayed, &result);
 	if (status || result)
 		drain_copies(relayed);
+	else
+		relay->used = true;
 	if (!status)
 		return dtc_cuda_submission_end(submission, result, relayed->call, true);
 	dtc_cuda_submission_abandon(submission);
@@ -365,7 +397,7 @@ static int move_all(struct relayed *relayed)
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	struct relayed relayed = { .piece_bytes = choose_piece(job->bytes) };
+	struct relayed relayed;
 	struct dtc_cuda_submission *submission = &relayed.submission;
 
 	int status = dtc_cuda_submission_begin(submission, &dtc_cuda_relay_backend, job, event);
