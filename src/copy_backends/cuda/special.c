@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "clock.h"
 #include "compiler.h"
 #include "context.h"
 #include "kernels/gpu_special.h"
@@ -62,12 +63,10 @@ static bool gains(const struct dtc_gpu_launch *launch)
 	}
 }
 
-/* Why such launches get no kernel of their own, or NULL. */
+/* Why such launches get no kernel of their own where that is asked for, or NULL. */
 static const char *refusal(const struct dtconv_context *context,
 			   const struct dtc_gpu_launch *launch)
 {
-	if (context->specialise == DTC_SPECIALISE_OFF)
-		return "DTCONV_SPECIALISE is 0";
 	if (context->specialise == DTC_SPECIALISE_AT_ONCE)
 		return NULL;
 	if (!gains(launch))
@@ -180,14 +179,14 @@ static void give_order(struct dtc_cuda_special *special)
 }
 
 /* A device that does not come to rest, or a compiler that is slow, must not stop a job for ever. */
-#define AWAITED_NS INT64_C(20000000000)
+#define AWAITED_NS UINT64_C(20000000000)
 
 static void await(const struct dtc_cuda_special *special)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
+	uint64_t end = dtc_now_ns() + AWAITED_NS;
 
-	for (int64_t waited = 0; waited < AWAITED_NS && state_of(special) == ORDERED;
-	     waited += nap.tv_nsec)
+	while (state_of(special) == ORDERED && dtc_now_ns() < end)
 		nanosleep(&nap, NULL);
 }
 
