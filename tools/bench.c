@@ -19,7 +19,7 @@
 #define DEFAULT_SECONDS 70
 #define QUICK_SECONDS   9
 #define ALL_SECONDS     1500
-#define GPU_SECONDS     80
+#define GPU_SECONDS     200
 
 struct settings {
 	struct bench_options options;
@@ -62,7 +62,7 @@ static void print_help(void)
 	     "                     can go; host: host memory on one side; small: us until the host\n"
 	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
 	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     80 s. Not in all: special, kernels compiled for one shape.\n"
+	     "                     200 s. Not in all: special, kernels compiled for one shape.\n"
 	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"

@@ -13,12 +13,14 @@
 #include "bench/gpu/run.h"
 #include "bench/harness/table.h"
 
+/* What matters most comes before the time is over. */
 static const struct question {
 	enum bench_gpu_question bit;
 	const char *name;
 	void (*ask)(struct session *session);
 } questions[] = {
 	{ BENCH_GPU_SMALL, "small", question_small },
+	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
 	{ BENCH_GPU_HALO, "halo", question_halo },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
@@ -26,7 +28,6 @@ static const struct question {
 	{ BENCH_GPU_PEER, "peer", question_peer },
 	{ BENCH_GPU_TYPED, "typed", question_typed },
 	{ BENCH_GPU_SPECIAL, "special", question_special },
-	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
 };
 
 #define QUESTIONS (sizeof(questions) / sizeof(*questions))

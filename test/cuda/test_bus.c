@@ -229,6 +229,31 @@ START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
 }
 END_TEST
 
+static uint64_t launches(void)
+{
+	struct dtconv_counters now = { .struct_size = sizeof(now) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &now), 0);
+	return now.launches_strided;
+}
+
+/* 40 MiB: 0.5, 1.5 and 6, then 8 as long as there are so many; unpacked in the same way from the end. */
+#define PIECES 7
+
+START_TEST(pieces_of_device_memory_grow_and_shrink_and_are_used_again)
+{
+	struct job job;
+
+	open_job(&job, "vector(1300001, 4, 7, double)", ARENA_DEVICE, ARENA_PINNED);
+	for (uint64_t round = 0, before = launches(); round < 2; round++) {
+		pack(&job, "cuda_relay");
+		unpack(&job, "cuda_relay");
+		ck_assert_uint_eq(launches() - before, (round + 1) * 2 * PIECES);
+	}
+	close_job(&job);
+}
+END_TEST
+
 /* ---- several at once ------------------------------------------------------------------- */
 
 static void *pack_again_and_again(void *arg)
@@ -621,6 +646,7 @@ int main(void)
 	TCase *moves = fixture_case(suite, "moves", 120);
 	tcase_add_checked_fixture(moves, gpu_open, NULL);
 	tcase_add_loop_test(moves, all_bytes_arrive, 0, TEXTS * WAYS);
+	tcase_add_test(moves, pieces_of_device_memory_grow_and_shrink_and_are_used_again);
 	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
 	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);

@@ -49,7 +49,8 @@ static const struct {
 	{ ARENA_MANAGED, DTCONV_MEMORY_MANAGED, 1 },
 	{ ARENA_DEVICE, DTCONV_MEMORY_DEVICE, 1 },
 	{ ARENA_ASYNC, DTCONV_MEMORY_DEVICE, 2 },
-	{ ARENA_VMM, DTCONV_MEMORY_DEVICE, 3 }, /* and who may touch it */
+	{ ARENA_VMM, DTCONV_MEMORY_DEVICE, 3 },       /* and who may touch it */
+	{ ARENA_HOST_NUMA, DTCONV_MEMORY_DEVICE, 3 }, /* not the processor */
 };
 
 #define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
@@ -86,9 +87,29 @@ START_TEST(the_range_holds_the_address)
 	} else {
 		ck_assert_uint_le(base, last);
 		ck_assert_uint_lt(last - base, attr.length);
-		ck_assert(kinds[_i].arena == ARENA_VMM ||
+		ck_assert(kinds[_i].arena >= ARENA_VMM ||
 			  base <= (uintptr_t)arena.memory);
 	}
+	arena_close(&arena);
+}
+END_TEST
+
+START_TEST(memory_of_the_host_is_pinned_once_the_processor_may_touch_it)
+{
+	CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_HOST_NUMA },
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	struct arena arena;
+
+	arena_open(&arena, ARENA_HOST_NUMA, BYTES);
+	ck_assert_int_eq(query(arena.memory).kind, DTCONV_MEMORY_DEVICE);
+	gpu_must(gpu.DeviceGetAttribute(&access.location.id,
+					CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0),
+		 "cuDeviceGetAttribute");
+	gpu_must(gpu.MemSetAccess((CUdeviceptr)arena_base(&arena), arena.reserved,
+				  &access, 1),
+		 "cuMemSetAccess");
+	ck_assert_int_eq(query(arena.memory).kind, DTCONV_MEMORY_PINNED);
+	arena.memory[BYTES - 1] = 7;
 	arena_close(&arena);
 }
 END_TEST
@@ -234,6 +255,8 @@ int main(void)
 
 	tcase_add_loop_test(tcase, an_address_costs_one_call, 0, KINDS);
 	tcase_add_loop_test(tcase, the_range_holds_the_address, 0, KINDS);
+	tcase_add_test(tcase,
+		       memory_of_the_host_is_pinned_once_the_processor_may_touch_it);
 	tcase_add_loop_test(tcase, a_hint_costs_none, 0, 3);
 	tcase_add_loop_test(tcase, a_hint_costs_none_of_typed_jobs_either, 0, 3);
 	tcase_add_test(tcase, devices_with_addresses_of_their_own_are_asked);

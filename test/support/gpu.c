@@ -19,8 +19,9 @@
 
 struct gpu_driver gpu;
 
-const char *const arena_kind_names[ARENA_KINDS] = { "host",   "registered", "pinned", "managed",
-						    "device", "async",	    "vmm" };
+const char *const arena_kind_names[ARENA_KINDS] = { "host",    "registered", "pinned",
+						    "managed", "device",     "async",
+						    "vmm",     "host-numa" };
 
 void gpu_must(CUresult result, const char *what)
 {
@@ -139,18 +140,26 @@ void gpu_close(void)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static CUmemAllocationProp vmm_properties(void)
+static CUmemAllocationProp vmm_properties(enum arena_kind kind)
 {
-	return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-				      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+	CUmemAllocationProp properties = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 }
+	};
+
+	if (kind == ARENA_HOST_NUMA) {
+		properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+		MUST(DeviceGetAttribute(&properties.location.id,
+					CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0));
+	}
+	return properties;
 }
 
-static size_t vmm_granule(void)
+static size_t vmm_granule(const CUmemAllocationProp *properties)
 {
-	CUmemAllocationProp properties = vmm_properties();
 	size_t granule;
 
-	MUST(MemGetAllocationGranularity(&granule, &properties,
+	MUST(MemGetAllocationGranularity(&granule, properties,
 					 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 	return granule;
 }
@@ -158,10 +167,12 @@ static size_t vmm_granule(void)
 /* At least two handles, so that no range lies in one mapping for certain. */
 static void open_vmm(struct arena *arena)
 {
-	CUmemAllocationProp properties = vmm_properties();
-	const CUmemAccessDesc access = { .location = properties.location,
-					 .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
-	size_t granule = vmm_granule();
+	const CUmemAllocationProp properties = vmm_properties(arena->kind);
+	const CUmemAccessDesc access = {
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	};
+	size_t granule = vmm_granule(&properties);
 	CUdeviceptr base;
 
 	arena->reserved = (arena->bytes + granule - 1) / granule * granule + granule;
@@ -179,10 +190,17 @@ static void open_vmm(struct arena *arena)
 	arena->memory = (unsigned char *)(uintptr_t)(base + granule - before / 64 * 64);
 }
 
+uintptr_t arena_base(const struct arena *arena)
+{
+	const CUmemAllocationProp properties = vmm_properties(arena->kind);
+	size_t granule = vmm_granule(&properties);
+
+	return ((uintptr_t)arena->memory - 1) / granule * granule;
+}
+
 static void close_vmm(struct arena *arena)
 {
-	size_t granule = vmm_granule();
-	CUdeviceptr start = ((CUdeviceptr)(uintptr_t)arena->memory - 1) / granule * granule;
+	CUdeviceptr start = (CUdeviceptr)arena_base(arena);
 
 	MUST(MemUnmap(start, arena->reserved));
 	MUST(MemAddressFree(start, arena->reserved));
@@ -221,7 +239,7 @@ static void open_host(struct arena *arena)
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes)
 {
 	*arena = (struct arena){ .kind = kind, .bytes = bytes ? bytes : 1 };
-	if (kind == ARENA_VMM)
+	if (kind == ARENA_VMM || kind == ARENA_HOST_NUMA)
 		open_vmm(arena);
 	else if (kind <= ARENA_PINNED)
 		open_host(arena);
@@ -241,7 +259,7 @@ void arena_close(struct arena *arena)
 		MUST(MemFreeHost(arena->memory));
 	else if (arena->kind == ARENA_ASYNC)
 		MUST(MemFreeAsync(memory, NULL));
-	else if (arena->kind == ARENA_VMM)
+	else if (arena->kind == ARENA_VMM || arena->kind == ARENA_HOST_NUMA)
 		close_vmm(arena);
 	else
 		MUST(MemFree(memory));

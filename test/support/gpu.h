@@ -126,6 +126,7 @@ enum arena_kind {
 	ARENA_DEVICE,
 	ARENA_ASYNC, /* of a stream-ordered pool */
 	ARENA_VMM,   /* one range over handles of one granule each */
+	ARENA_HOST_NUMA, /* the same of the host's memory, to which device 0 alone has access */
 	ARENA_KINDS
 };
 
@@ -140,6 +141,8 @@ struct arena {
 
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes);
 void arena_close(struct arena *arena);
+/* Where the range of a mapped arena begins. */
+uintptr_t arena_base(const struct arena *arena);
 void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes);
 void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes);
 

@@ -80,7 +80,8 @@ int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving
 		dtc_cuda_submission_drop(&submission);
 		return status;
 	}
+	bool flag = dtc_cuda_kernel_writes_flag(&launch);
 	return dtc_cuda_submission_end(&submission,
-				       dtc_cuda_launch(&submission, &launch, true),
-				       "cuLaunchKernel", false);
+				       dtc_cuda_launch(&submission, &launch, flag),
+				       "cuLaunchKernel", !flag);
 }

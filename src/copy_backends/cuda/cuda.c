@@ -92,6 +92,7 @@ struct mapping {
 	CUdeviceptr base;
 	size_t bytes;
 	CUmemoryPool pool;
+	void *host; /* NULL: the processor has no access */
 };
 
 static CUresult ask(const struct dtc_cuda *cuda, const void *address, unsigned count,
@@ -123,13 +124,12 @@ static CUresult ask_mapping(const struct dtc_cuda *cuda, const void *address,
 			    struct mapping *mapping)
 {
 	CUpointer_attribute questions[] = {
-		CU_POINTER_ATTRIBUTE_MAPPED,
-		CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-		CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
-		CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+		CU_POINTER_ATTRIBUTE_MAPPED,       CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+		CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+		CU_POINTER_ATTRIBUTE_HOST_POINTER,
 	};
 	void *places[] = { &mapping->mapped, &mapping->base, &mapping->bytes,
-			   &mapping->pool };
+			   &mapping->pool, &mapping->host };
 
 	*mapping = (struct mapping){ .mapped = 0 };
 	return ask(cuda, address, DTC_ARRAY_LENGTH(questions), questions, places);
@@ -279,6 +279,9 @@ static bool look_closer(struct dtc_cuda *cuda, const void *address,
 		return true;
 	}
 	take_answers(memory, answers, (uintptr_t)address);
+	/* Memory of the host that was opened to devices only: the processor would meet no page. */
+	if (memory->kind == DTCONV_MEMORY_PINNED && !mapping.host)
+		memory->kind = DTCONV_MEMORY_DEVICE;
 	memory->mapped = !mapping.pool;
 	memory->denied = is_denied(cuda, memory, address);
 	cut_range(memory, &mapping, (uintptr_t)address);

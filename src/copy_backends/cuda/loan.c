@@ -28,6 +28,22 @@ void dtc_cuda_lent_close(struct dtc_cuda_context *context)
 		pthread_mutex_destroy(&context->lent[i].lock);
 }
 
+/*
+ * Kernels read whole words at both ends of what they are lent, so that has been written all over. Once: who
+ * borrows it waits for work in that stream anyway.
+ */
+static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUresult result =
+		driver->MemsetD8Async(memory, 0, DTC_CUDA_LOAN_BYTES, context->stream);
+
+	while (!result && dtc_cuda_context_is_alive(context) &&
+	       driver->StreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
+		;
+	return result;
+}
+
 static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
@@ -39,6 +55,8 @@ static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_lent *len
 	if (result)
 		return result;
 	result = driver->MemAlloc(&lent->memory, DTC_CUDA_LOAN_BYTES);
+	if (!result)
+		result = clear(context, lent->memory);
 	driver->CtxPopCurrent(&popped);
 	return result;
 }

@@ -261,10 +261,10 @@ static double inside_rate(const struct dtc_question *question)
 	       part_of_shape(question);
 }
 
-double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes)
+double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t pieces, uint64_t alone_bytes)
 {
-	return RELAY_NS + (double)dtc_divide_up(question->bytes, piece_bytes) * RELAY_PIECE_NS +
-	       (double)piece_bytes / inside_rate(question);
+	return RELAY_NS + (double)pieces * RELAY_PIECE_NS +
+	       (double)alone_bytes / inside_rate(question);
 }
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question)

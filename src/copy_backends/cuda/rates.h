@@ -51,8 +51,9 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 /* The two hops through pinned pieces. */
 double dtc_cuda_staged_ns(const struct dtc_question *question);
 
-/* What a job in pieces of so many bytes costs besides the bus. */
-double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t piece_bytes);
+/* What a job in so many pieces costs besides the bus, one of which, of so many bytes, overlaps with nothing. */
+double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t pieces,
+			 uint64_t alone_bytes);
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 

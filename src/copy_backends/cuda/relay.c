@@ -25,21 +25,39 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return false;
 }
 
-/* Small enough that the first one is soon on its way, large enough that calls are few. */
-static uint64_t choose_piece(uint64_t bytes)
-{
-	uint64_t piece = bytes / (2 * DTC_CUDA_RELAYS);
+/*
+ * A first piece, packing, and a last one, unpacking, of so many bytes overlaps with nothing. The others are so
+ * many times as long as all before them, or behind them: their kernels are faster than that crosses the bus.
+ */
+#define LEAST_BYTES (UINT64_C(512) << 10)
+#define TIMES       3
 
-	piece = DTC_MAX(piece, UINT64_C(65536)) / 128 * 128;
+static uint64_t choose_piece(uint64_t bytes, uint64_t done, enum dtc_direction direction)
+{
+	uint64_t left = bytes - done;
+	uint64_t piece = direction == DTC_PACK ? done * TIMES : left / (TIMES + 1) * TIMES;
+
+	piece = DTC_MAX(piece / 128 * 128, LEAST_BYTES);
+	/* What would be left over is no piece of its own. */
+	if (left < piece + LEAST_BYTES / 2)
+		piece = left;
 	return DTC_MIN(piece, (uint64_t)DTC_CUDA_RELAY_BYTES);
+}
+
+static uint64_t count_pieces(const struct dtc_question *question)
+{
+	uint64_t count = 0;
+
+	for (uint64_t done = 0; done < question->bytes; count++)
+		done += choose_piece(question->bytes, done, question->direction);
+	return count;
 }
 
 /* The copy engine's time, what each piece costs it, and the half of one piece that overlaps with nothing. */
 static double estimate(const struct dtc_question *question)
 {
-	uint64_t piece = choose_piece(question->bytes);
-
-	return dtc_cuda_launch_ns(question) + dtc_cuda_relay_ns(question, piece) +
+	return dtc_cuda_launch_ns(question) +
+	       dtc_cuda_relay_ns(question, count_pieces(question), LEAST_BYTES) +
 	       (double)question->bytes / dtc_cuda_copy_rate(question);
 }
 
@@ -78,6 +96,23 @@ static CUresult create_all(struct dtc_cuda_context *context)
 	return result;
 }
 
+/*
+ * Kernels read whole words at both ends of a piece, and throw away what is beside it: that has been written,
+ * too. Jobs wait for the places to be empty, so that nobody else has to wait for this.
+ */
+static CUresult clear(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	CUresult result = driver->MemsetD8Async(relay->memory, 0,
+						DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES,
+						relay->copies[0]);
+
+	for (size_t i = 0; !result && i < DTC_CUDA_RELAYS; i++)
+		result = driver->EventRecord(relay->empty[i], relay->copies[0]);
+	return result;
+}
+
 /* Made when a job first asks; what cannot be had is not asked for again. The lock is held. */
 static bool is_open(struct dtc_cuda_context *context)
 {
@@ -86,11 +121,13 @@ static bool is_open(struct dtc_cuda_context *context)
 	CUcontext popped;
 
 	if (relay->opened)
-		return relay->memory;
+		return relay->ready;
 	relay->opened = true;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (!result) {
 		result = create_all(context);
+		if (!result)
+			result = clear(context);
 		driver->CtxPopCurrent(&popped);
 	}
 	if (result)
@@ -98,7 +135,8 @@ static bool is_open(struct dtc_cuda_context *context)
 			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
-	return relay->memory;
+	relay->ready = !result;
+	return relay->ready;
 }
 
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
@@ -135,7 +173,6 @@ struct relayed {
 	struct dtc_cuda_submission submission;
 	struct dtc_cuda_relay *relay;
 	const char *call; /* the last one of the driver's */
-	uint64_t piece_bytes;
 };
 
 struct piece {
@@ -143,19 +180,19 @@ struct piece {
 	uint64_t bytes;
 	size_t place; /* in the ring */
 	CUstream copies;
-	bool last;
+	bool waits; /* for its place, which others may not have left */
 };
 
-static struct piece piece_at(const struct relayed *relayed, uint64_t number)
+static struct piece piece_at(const struct relayed *relayed, uint64_t number, uint64_t offset)
 {
-	uint64_t offset = number * relayed->piece_bytes;
-	uint64_t left = relayed->submission.job->bytes - offset;
+	const struct dtc_job *job = relayed->submission.job;
+	uint64_t bytes = choose_piece(job->bytes, offset, job->direction);
 
 	return (struct piece){ .offset = offset,
-			       .bytes = DTC_MIN(left, relayed->piece_bytes),
+			       .bytes = bytes,
 			       .place = number % DTC_CUDA_RELAYS,
 			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
-			       .last = left <= relayed->piece_bytes };
+			       .waits = number >= DTC_CUDA_RELAYS || !relayed->relay->used };
 }
 
 static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
@@ -176,7 +213,7 @@ static CUresult note(struct relayed *relayed, CUstream stream, CUevent after)
 	return relayed->submission.driver->EventRecord(after, stream);
 }
 
-/* The kernels' half; the last one of an unpacking job writes its flag. */
+/* The kernels' half. */
 static int launch_half(struct relayed *relayed, const struct piece *piece, CUresult *result)
 {
 	struct dtc_job hop = *relayed->submission.job;
@@ -192,7 +229,7 @@ static int launch_half(struct relayed *relayed, const struct piece *piece, CUres
 	if (status)
 		return status;
 	relayed->call = "cuLaunchKernel";
-	*result = dtc_cuda_launch(&part, &launch, piece->last && hop.direction == DTC_UNPACK);
+	*result = dtc_cuda_launch(&part, &launch, false);
 	dtc_cursor_seek(hop.cursor, hop.cursor->position + hop.bytes);
 	return 0;
 }
@@ -216,7 +253,9 @@ static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresu
 	CUstream kernels = relayed->submission.stream;
 	int status = 0;
 
-	*result = wait_for(relayed, kernels, relay->empty[piece->place]);
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, kernels, relay->empty[piece->place]);
 	if (!*result)
 		status = launch_half(relayed, piece, result);
 	if (!status && !*result)
@@ -236,7 +275,9 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 	CUstream kernels = relayed->submission.stream;
 	int status = 0;
 
-	*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
 	if (!*result)
 		*result = copy_half(relayed, piece);
 	if (!*result)
@@ -250,10 +291,16 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
 	return status;
 }
 
-/* Packed bytes are the stream's to read only when the stream is there. */
+/*
+ * A job of the caller's stream comes behind all that is in it, the last job's pieces too. Packing kernels do, and
+ * copies come behind them.
+ */
 static CUresult begin(struct relayed *relayed)
 {
 	const struct dtc_cuda_relay *relay = relayed->relay;
+
+	if (relayed->submission.job->direction == DTC_PACK)
+		return CUDA_SUCCESS;
 	CUresult result = note(relayed, relayed->submission.stream, relay->begun);
 
 	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
@@ -276,15 +323,16 @@ static CUresult end(struct relayed *relayed, uint64_t count)
 static int move(struct relayed *relayed, CUresult *result)
 {
 	const struct dtc_job *job = relayed->submission.job;
-	uint64_t count = dtc_divide_up(job->bytes, relayed->piece_bytes);
+	uint64_t count = 0, done = 0;
 	int status = 0;
 
 	*result = begin(relayed);
-	for (uint64_t i = 0; !status && !*result && i < count; i++) {
-		const struct piece piece = piece_at(relayed, i);
+	for (; !status && !*result && done < job->bytes; count++) {
+		const struct piece piece = piece_at(relayed, count, done);
 
 		status = job->direction == DTC_PACK ? pack_piece(relayed, &piece, result)
 						    : unpack_piece(relayed, &piece, result);
+		done += piece.bytes;
 	}
 	if (!status && !*result && job->direction == DTC_PACK)
 		*result = end(relayed, count);
@@ -331,7 +379,6 @@ static int move_all(struct relayed *relayed)
 {
 	struct dtc_cuda_submission *submission = &relayed->submission;
 	struct dtc_cuda_relay *relay = relayed->relay;
-	bool pack = submission->job->direction == DTC_PACK;
 	CUresult result;
 
 	relay->stream = submission->stream;
@@ -340,15 +387,17 @@ static int move_all(struct relayed *relayed)
 	int status = move(relayed, &result);
 	if (status || result)
 		drain_copies(relayed);
+	else
+		relay->used = true;
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call, pack);
+		return dtc_cuda_submission_end(submission, result, relayed->call, true);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	struct relayed relayed = { .piece_bytes = choose_piece(job->bytes) };
+	struct relayed relayed;
 	struct dtc_cuda_submission *submission = &relayed.submission;
 
 	int status = dtc_cuda_submission_begin(submission, &dtc_cuda_relay_backend, job, event);

@@ -21,8 +21,10 @@ struct dtc_cuda_context;
 
 struct dtc_cuda_relay {
 	pthread_mutex_t lock; /* held while a job is handed to the streams */
-	bool opened; /* or it was tried, and failed */
-	CUdeviceptr memory; /* 0: there is none */
+	bool opened; /* or it was tried */
+	bool ready;  /* and did not fail */
+	bool used;   /* by a job that waited until it was cleared; all others come after it */
+	CUdeviceptr memory;
 	CUstream copies[DTC_CUDA_COPY_STREAMS];
 	CUevent full[DTC_CUDA_RELAYS];  /* the first half of a piece's way is done */
 	CUevent empty[DTC_CUDA_RELAYS]; /* the second */

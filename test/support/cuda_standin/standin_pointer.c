@@ -47,8 +47,16 @@ static uint64_t host_address(const struct standin_region *region, CUdeviceptr ad
 {
 	const bool there = region->kind == REGION_HOST ||
 			   region->kind == REGION_REGISTERED ||
-			   region->kind == REGION_MANAGED;
+			   region->kind == REGION_MANAGED || region->host_access;
 	return there ? address : 0;
+}
+
+/* The driver names a device for mapped memory of the host, too. */
+static uint32_t ordinal_of(const struct standin_region *region)
+{
+	return region->kind == REGION_MAPPED && region->device < 0
+		       ? 0
+		       : (uint32_t)region->device;
 }
 
 static bool is_ipc_capable(const struct standin_region *region)
@@ -141,7 +149,7 @@ static bool ask(struct answer *answer, CUpointer_attribute attribute,
 		*answer = (struct answer){ region->kind == REGION_MANAGED, 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*answer = (struct answer){ (uint32_t)region->device, 4 };
+		*answer = (struct answer){ ordinal_of(region), 4 };
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 		*answer = (struct answer){ is_ipc_capable(region), 4 };
