@@ -318,6 +318,36 @@ START_TEST(small_and_rare_ones_get_none)
 }
 END_TEST
 
+/* Equal blocks beyond the cache are not compiled for, transposing is. */
+START_TEST(it_is_said_who_gets_one)
+{
+	static const struct {
+		const char *text, *answer;
+	} expected[] = {
+		{ "vector(500, 1, 2, double)", "(too few bytes)" },
+		{ "vector(1000000, 1, 2, double)", "one for this shape alone" },
+		{ "vector(3000000, 1, 2, double)", "(it would gain too little)" },
+		{ "contiguous(2000, resized(vector(2000, 1, 2000, double), 0, 8))",
+		  "one for this shape alone" },
+	};
+	static char text[4096];
+	struct dtconv_type *type;
+	size_t length;
+
+	open_context("1");
+	const char *shape = expected[_i].text;
+	ck_assert_int_eq(dtconv_type_parse(context, shape, strlen(shape), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE,
+					DTCONV_MEMORY_DEVICE, text, sizeof(text),
+					&length),
+			 0);
+	ck_assert_msg(strstr(text, expected[_i].answer) != NULL, "%s: %s", shape, text);
+	dtconv_type_unref(type);
+	close_context();
+}
+END_TEST
+
 START_TEST(a_context_may_go_while_its_kernel_is_compiled)
 {
 	struct move move;
@@ -430,6 +460,7 @@ int main(void)
 	tcase_add_loop_test(works, nothing_is_compiled_unless_it_is_asked_for, 0, 2);
 	tcase_add_test(works, a_shape_that_comes_often_gets_its_kernel);
 	tcase_add_test(works, small_and_rare_ones_get_none);
+	tcase_add_loop_test(works, it_is_said_who_gets_one, 0, 4);
 	tcase_add_test(works, a_context_may_go_while_its_kernel_is_compiled);
 	tcase_add_test(works, more_shapes_than_are_kept_move_all_the_same);
 	tcase_add_loop_test(works, modes_do_without, 0, 2);
