@@ -235,7 +235,8 @@ struct dtconv_backend_counters {
  *
  * DTCONV_SPECIALISE=1 does what DTCONV_CONTEXT_SPECIALISE does, 0 the opposite; by default nothing is
  * compiled. A shape, which is what a type's jobs of one direction have in common, gets a kernel of its own
- * when it has been launched eight times with 256 KiB or more: a thread of the context's compiles it with
+ * when it has been launched eight times with 256 KiB or more, above 16 MiB only where that was measured to
+ * gain: a thread of the context's compiles it with
  * NVRTC, in about half a second, and it is loaded when the device has come to rest; meanwhile, and
  * without NVRTC, the kernel for all shapes serves. **While a kernel is loaded no other launch of the process
  * begins, and loading waits for what runs on the device by then**: programs with kernels that wait for a
@@ -277,7 +278,8 @@ DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
  * A context that still has live types is reported through the log at level error and not
  * freed: its memory is lost, and its threads wait for ever, so that the library must stay
  * loaded; but nothing dangles. Not to be called by two threads at once.
- * Blocks until the threads that the context started have ended; in a child of the process that
+ * Blocks until the threads that the context started have ended, one of which may be compiling a kernel
+ * for half a second (DTCONV_CONTEXT_SPECIALISE); in a child of the process that
  * created it there are none, and only the memory is given back.
  */
 DTCONV_API void dtconv_context_destroy(struct dtconv_context *context);

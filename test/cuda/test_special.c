@@ -16,6 +16,7 @@
 #include "base.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/layouts.h"
 #include "support/nvrtc_standin/nvrtc.h"
 #include "support/standin_load.h"
 
@@ -26,6 +27,7 @@ static const struct nvrtc_standin *nvrtc;
 
 static struct dtconv_context *context;
 static char folder[128];
+static size_t created; /* programs, before */
 
 static void open_context_in(const char *specialise, unsigned modes)
 {
@@ -62,8 +64,10 @@ static void setup(void)
 	setenv("DTCONV_CACHE", folder, 1);
 	for (int call = 0; nvrtc && call < NVRTC_CALLS; call++)
 		nvrtc->refuse((enum nvrtc_call)call, 0);
-	if (nvrtc)
+	if (nvrtc) {
 		nvrtc->spoil(0);
+		created = nvrtc->calls(NVRTC_CREATE);
+	}
 }
 
 static void teardown(void)
@@ -103,6 +107,16 @@ static bool has_nvrtc(void)
 
 	dtconv_context_format_info(context, text, sizeof(text), &length);
 	return strstr(text, "by NVRTC") != NULL;
+}
+
+/* Whoever compiles without being asked has begun by now; who does not is not disturbed by a busy machine. */
+static void check_nothing_compiled(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	ck_assert_uint_eq(counters().launches_special, 0);
+	ck_assert_uint_eq(counters().kernels_compiled, 0);
+	ck_assert_uint_eq(count_files(), 0);
+	ck_assert(!nvrtc || nvrtc->calls(NVRTC_CREATE) == created);
 }
 
 /* ---- moves --------------------------------------------------------------------------------- */
@@ -211,11 +225,11 @@ static const char *const texts[] = {
 	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
 };
 
-START_TEST(what_waits_for_its_kernel_moves_the_same_bytes)
+static void check_waiting(const char *text)
 {
 	open_context("wait");
-	move_both_ways(texts[_i]);
-	move_both_ways(texts[_i]);
+	move_both_ways(text);
+	move_both_ways(text);
 	struct dtconv_counters now = counters();
 	if (has_nvrtc()) {
 		ck_assert_uint_eq(now.launches_special, 4);
@@ -223,6 +237,21 @@ START_TEST(what_waits_for_its_kernel_moves_the_same_bytes)
 		ck_assert_uint_eq(count_files(), 2);
 	}
 	close_context();
+}
+
+START_TEST(what_waits_for_its_kernel_moves_the_same_bytes)
+{
+	check_waiting(texts[_i]);
+}
+END_TEST
+
+/* Tables of unlike runs, moved in tiles or run by run. */
+START_TEST(so_do_unlike_runs)
+{
+	static char text[16384];
+
+	layout_write_unlike(text, sizeof(text), _i ? 150 : 900, _i ? 64 : 3);
+	check_waiting(text);
 }
 END_TEST
 
@@ -245,9 +274,7 @@ START_TEST(nothing_is_compiled_unless_it_is_asked_for)
 	open_context(_i ? "0" : NULL);
 	for (int i = 0; i < 20; i++)
 		move_both_ways(matrix);
-	ck_assert_uint_eq(counters().launches_special, 0);
-	ck_assert_uint_eq(counters().kernels_compiled, 0);
-	ck_assert_uint_eq(count_files(), 0);
+	check_nothing_compiled();
 	close_context();
 }
 END_TEST
@@ -286,8 +313,37 @@ START_TEST(small_and_rare_ones_get_none)
 		move_both_ways(few_records);
 	for (int i = 0; i < 3; i++)
 		move_both_ways(matrix);
-	ck_assert_uint_eq(counters().kernels_compiled, 0);
-	ck_assert_uint_eq(counters().launches_special, 0);
+	check_nothing_compiled();
+	close_context();
+}
+END_TEST
+
+/* Equal blocks beyond the cache are not compiled for, transposing is. */
+START_TEST(it_is_said_who_gets_one)
+{
+	static const struct {
+		const char *text, *answer;
+	} expected[] = {
+		{ "vector(500, 1, 2, double)", "(too few bytes)" },
+		{ "vector(1000000, 1, 2, double)", "one for this shape alone" },
+		{ "vector(3000000, 1, 2, double)", "(it would gain too little)" },
+		{ "contiguous(2000, resized(vector(2000, 1, 2000, double), 0, 8))",
+		  "one for this shape alone" },
+	};
+	static char text[4096];
+	struct dtconv_type *type;
+	size_t length;
+
+	open_context("1");
+	const char *shape = expected[_i].text;
+	ck_assert_int_eq(dtconv_type_parse(context, shape, strlen(shape), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE,
+					DTCONV_MEMORY_DEVICE, text, sizeof(text),
+					&length),
+			 0);
+	ck_assert_msg(strstr(text, expected[_i].answer) != NULL, "%s: %s", shape, text);
+	dtconv_type_unref(type);
 	close_context();
 }
 END_TEST
@@ -399,10 +455,12 @@ int main(void)
 	tcase_add_checked_fixture(works, setup, teardown);
 	tcase_add_loop_test(works, what_waits_for_its_kernel_moves_the_same_bytes, 0,
 			    (int)DTC_ARRAY_LENGTH(texts));
+	tcase_add_loop_test(works, so_do_unlike_runs, 0, 2);
 	tcase_add_test(works, the_next_context_finds_it_in_the_cache);
 	tcase_add_loop_test(works, nothing_is_compiled_unless_it_is_asked_for, 0, 2);
 	tcase_add_test(works, a_shape_that_comes_often_gets_its_kernel);
 	tcase_add_test(works, small_and_rare_ones_get_none);
+	tcase_add_loop_test(works, it_is_said_who_gets_one, 0, 4);
 	tcase_add_test(works, a_context_may_go_while_its_kernel_is_compiled);
 	tcase_add_test(works, more_shapes_than_are_kept_move_all_the_same);
 	tcase_add_loop_test(works, modes_do_without, 0, 2);

@@ -17,6 +17,7 @@
 #include "kernels/gpu_images.h"
 #include "kernels/gpu_special.h"
 #include "support/fixture.h"
+#include "support/layouts.h"
 
 /* ---- NVRTC ------------------------------------------------------------------------------------- */
 
@@ -144,14 +145,13 @@ END_TEST
 
 /* ---- kernels for one shape --------------------------------------------------------------------- */
 
-/* Of every class that has them; of unlike runs short and long ones. */
+/* Of every class that has them, but for tables of unlike runs. */
 static const char *const shapes[] = {
 	"vector(700, 1, 2, double)",
 	"contiguous(60, resized(hindexed([12, 8], [0, 20], byte), 0, 48))",
 	"contiguous(60, resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24))",
 	"indexed_block(1, [0, 3, 5, 11, 40, 41, 43, 50, 77, 90], double)",
 	"indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], double)",
-	"indexed([64, 100, 33, 90, 70], [0, 70, 200, 240, 340], double)",
 	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
 };
 
@@ -207,6 +207,22 @@ START_TEST(source_compiles_with_the_numbers_of_a_shape)
 		if (fixture_everything() || archs[i] == 90) {
 			check_shape(archs[i], shapes[_i], DTC_PACK);
 			check_shape(archs[i], shapes[_i], DTC_UNPACK);
+		}
+}
+END_TEST
+
+/* Short and long ones. */
+START_TEST(source_compiles_with_the_numbers_of_a_table)
+{
+	char text[4096];
+	int archs[64];
+	int count = arch_count(archs);
+
+	layout_write_unlike(text, sizeof(text), 150, _i ? 64 : 3);
+	for (int i = 0; i < count; i++)
+		if (fixture_everything() || archs[i] == 90) {
+			check_shape(archs[i], text, DTC_PACK);
+			check_shape(archs[i], text, DTC_UNPACK);
 		}
 }
 END_TEST
@@ -303,6 +319,8 @@ int main(void)
 		tcase_add_test(source, source_compiles_without_a_word_and_without_spills);
 		tcase_add_loop_test(source, source_compiles_with_the_numbers_of_a_shape,
 				    0, (int)DTC_ARRAY_LENGTH(shapes));
+		tcase_add_loop_test(source, source_compiles_with_the_numbers_of_a_table,
+				    0, 2);
 	}
 	int status = fixture_run(suite);
 	if (status == EXIT_SUCCESS && !library) {

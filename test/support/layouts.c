@@ -6,6 +6,8 @@
 
 #include "support/layouts.h"
 
+#include <stdio.h>
+
 #define OVERLAPS true
 
 const struct layout layouts[] = {
@@ -123,3 +125,25 @@ const struct layout layouts[] = {
 };
 
 const int layout_count = sizeof(layouts) / sizeof(layouts[0]);
+
+static size_t unlike_length(size_t index, size_t least)
+{
+	return least + index * 7 % (least + 1);
+}
+
+void layout_write_unlike(char *text, size_t capacity, size_t count, size_t least)
+{
+	size_t length =
+		(size_t)snprintf(text, capacity, "indexed([%zu", unlike_length(0, least));
+	size_t at = 0;
+
+	for (size_t i = 1; i < count; i++)
+		length += (size_t)snprintf(text + length, capacity - length, ", %zu",
+					   unlike_length(i, least));
+	length += (size_t)snprintf(text + length, capacity - length, "], [0");
+	for (size_t i = 1; i < count; i++) {
+		at += unlike_length(i - 1, least) + 1 + i % 3;
+		length += (size_t)snprintf(text + length, capacity - length, ", %zu", at);
+	}
+	snprintf(text + length, capacity - length, "], double)");
+}

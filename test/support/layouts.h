@@ -18,4 +18,10 @@ struct layout {
 extern const struct layout layouts[];
 extern const int layout_count;
 
+/*
+ * Write the text of unlike blocks of doubles, @least and more of them up to twice as many, with gaps between. Kernels
+ * have them in tables if there are more than 128, else in periods.
+ */
+void layout_write_unlike(char *text, size_t capacity, size_t count, size_t least);
+
 #endif
