@@ -75,8 +75,8 @@ static bool is_from_device(const struct dtc_question *question)
 #define PAGEABLE_COPY_NS 5000.0
 #define PAGEABLE_LAST_NS 3000.0
 
-/* Inside a device the driver copies by kernels of its own; runs a little cheaper than launches. */
-#define INSIDE_COPY 0.8
+/* Inside a device the driver copies by kernels of its own; runs cost a little more than our launches. */
+#define INSIDE_COPY 1.1
 
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
