@@ -423,11 +423,20 @@ struct dtc_gpu_cells_params {
 #define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
 #define DTC_GPU_CRC_BLOCKS_LOG 9u
 
-/* Tables: for 8 bytes at once, and for the 4 bytes of a remainder on its way to the next tile. */
-#define DTC_GPU_CRC_ROWS         12u
-#define DTC_GPU_CRC_SHARED_BYTES ((DTC_GPU_CRC_ROWS * 256 + DTC_GPU_BLOCK) * 4)
+/*
+ * Shared memory: what becomes of a remainder in front of 4 bytes, by six groups of its bits, as many times as
+ * a warp has lanes, so that no two of them meet in a bank; tables of 256 for the 4 bytes of a remainder on its
+ * way to the next tile; and the threads' remainders.
+ */
+#define DTC_GPU_CRC_ENTRIES 256u
+#define DTC_GPU_CRC_ROWS    4u
+#define DTC_GPU_CRC_SHARED_BYTES                                         \
+	((DTC_GPU_CRC_ENTRIES * DTC_GPU_LANES + DTC_GPU_CRC_ROWS * 256 + \
+	  DTC_GPU_BLOCK) *                                               \
+	 4)
 
 struct dtc_gpu_crc_constants {
+	uint32_t bits[32]; /* of a remainder, in front of 4 bytes */
 	uint32_t rows[DTC_GPU_CRC_ROWS]
 		     [8]; /* of every table the entries 1, 2, 4, 8 ... */
 	uint32_t threads
