@@ -258,6 +258,32 @@ START_TEST(pieces_of_device_memory_grow_and_shrink_and_are_used_again)
 }
 END_TEST
 
+/* A launch for each pinned piece: 512 KiB, or two halves of what one processor copies out of them. */
+START_TEST(ordinary_memory_goes_in_few_pieces)
+{
+	static const struct {
+		const char *text;
+		uint64_t out, back;
+	} cases[] = {
+		{ "vector(2000, 10, 13, double)", 2, 1 },   /* 160 kB */
+		{ "vector(6000, 10, 13, double)", 1, 1 },   /* 480 kB */
+		{ "vector(16000, 10, 13, double)", 3, 3 },  /* 1.28 MB */
+		{ "vector(100000, 10, 13, double)", 8, 8 }, /* 8 MB: pieces of an eighth */
+	};
+	struct job job;
+	uint64_t before;
+
+	open_job(&job, cases[_i].text, ARENA_DEVICE, ARENA_HOST);
+	before = launches();
+	pack(&job, "cuda_staged");
+	ck_assert_uint_eq(launches() - before, cases[_i].out);
+	before = launches();
+	unpack(&job, "cuda_staged");
+	ck_assert_uint_eq(launches() - before, cases[_i].back);
+	close_job(&job);
+}
+END_TEST
+
 /* ---- several at once ------------------------------------------------------------------- */
 
 static void *pack_again_and_again(void *arg)
@@ -650,6 +676,7 @@ int main(void)
 	TCase *moves = fixture_case(suite, "moves", 120);
 	tcase_add_checked_fixture(moves, gpu_open, NULL);
 	tcase_add_loop_test(moves, all_bytes_arrive, 0, TEXTS * WAYS);
+	tcase_add_loop_test(moves, ordinary_memory_goes_in_few_pieces, 0, 4);
 	tcase_add_test(moves, pieces_of_device_memory_grow_and_shrink_and_are_used_again);
 	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
 	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
