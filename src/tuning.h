@@ -51,9 +51,9 @@ struct dtconv_context;
 	  "GB/s of a copy between a device and pinned memory")              \
 	X(device_peer_rate, 390, 1, 1000000,                                \
 	  "GB/s of a copy from one device to another")                      \
-	X(device_pageable_rate, 12, 1, 1000000,                             \
+	X(device_pageable_rate, 16, 1, 1000000,                             \
 	  "GB/s of the driver's copy from ordinary memory to a device")     \
-	X(device_staged_rate, 25, 1, 1000000,                                \
+	X(device_staged_rate, 33, 1, 1000000,                                \
 	  "GB/s between a device and ordinary memory through pinned pieces") \
 	X(staging_threads, 4, 1, 64,                                        \
 	  "most threads that copy between pinned pieces and ordinary memory")

@@ -50,6 +50,7 @@ struct dtc_gpu_job {
 	uint64_t end;
 	enum dtc_direction direction;
 	uint64_t image; /* device's address of the program's image, or 0: only classes without tables */
+	bool near;      /* user memory is the device's own */
 };
 
 /* What a kernel is told; all begin with how its end is noticed. */

@@ -237,6 +237,15 @@ DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, 
 	dtc_gpu_scatter_most(address, value, bytes, 16);
 }
 
+/* Ask for the sector that holds a byte of a run [low, high) if the run has but a part of it. */
+DTC_GPU_FN void dtc_gpu_expect(uint64_t address, uint64_t low, uint64_t high)
+{
+	uint64_t sector = address & ~(uint64_t)(DTC_GPU_SECTOR - 1);
+
+	if (sector < low || sector + DTC_GPU_SECTOR > high)
+		dtc_gpu_ask_for(address);
+}
+
 /* ---- completion ------------------------------------------------------------------------------- */
 
 /*

@@ -8,70 +8,126 @@
 #ifndef DTC_KERNELS_GPU_CHECKSUM_CU_H
 #define DTC_KERNELS_GPU_CHECKSUM_CU_H
 
-#define DTC_GPU_CRC_POLYNOMIAL 0x82f63b78u
+/* What is in shared memory. */
+DTC_GPU_FN uint32_t *dtc_gpu_crc_rows(void *shared)
+{
+	return (uint32_t *)shared + DTC_GPU_CRC_ENTRIES * DTC_GPU_LANES;
+}
 
-/* Shared memory: a table of 256 for each row, then the threads' remainders. */
 DTC_GPU_FN uint32_t *dtc_gpu_crc_sums(void *shared)
 {
-	return (uint32_t *)shared + DTC_GPU_CRC_ROWS * 256;
+	return dtc_gpu_crc_rows(shared) + DTC_GPU_CRC_ROWS * 256;
 }
 
-/* What the lowest 8 bits of @x are in a row's table. */
-DTC_GPU_FN uint32_t dtc_gpu_crc_entry(const uint32_t *table, uint32_t row, uint32_t x)
+/* The entries of bits 0, 6, 12, 17, 22 and 27 on, and which of them they are. */
+DTC_GPU_FN uint32_t dtc_gpu_crc_bits_of_entry(uint32_t entry)
 {
-	return table[row * 256 + (x & 0xff)];
+	if (entry < 64)
+		return entry;
+	if (entry < 128)
+		return (entry - 64) << 6;
+	return (entry & 31) << (12 + (entry - 128) / 32 * 5);
 }
 
-/* The product of two polynomials, reduced. */
-DTC_GPU_FN uint32_t dtc_gpu_crc_multiply(uint32_t a, uint32_t b)
+/* Entries are linear in their bits: what is known of single ones is enough. */
+DTC_GPU_FN uint32_t dtc_gpu_crc_make_entry(const struct dtc_gpu_crc_params *p,
+					   uint32_t entry)
 {
-	uint32_t product = 0;
+	uint32_t bits = dtc_gpu_crc_bits_of_entry(entry), sum = 0;
 
-	DTC_GPU_UNROLL_BY(8)
-	for (uint32_t i = 0; i < 32; i++) {
-		product ^= a >> 31 ? b : 0;
-		b = b >> 1 ^ (b & 1 ? DTC_GPU_CRC_POLYNOMIAL : 0);
-		a <<= 1;
+	DTC_GPU_UNROLL
+	for (uint32_t i = 0; i < 32; i++)
+		sum ^= bits >> i & 1 ? p->constants.bits[i] : 0;
+	return sum;
+}
+
+/* A thread makes one entry and gives it to all lanes; neighbours begin with other ones. */
+DTC_GPU_FN void dtc_gpu_crc_tables(const struct dtc_gpu_crc_params *p, void *shared,
+				   struct dtc_gpu_at at)
+{
+	const uint32_t groups = DTC_GPU_LANES / 4;
+	struct dtc_gpu_bytes16 *lanes =
+		(struct dtc_gpu_bytes16 *)shared + at.thread * groups;
+	uint32_t entry = dtc_gpu_crc_make_entry(p, at.thread);
+	struct dtc_gpu_bytes16 four = { { entry, entry, entry, entry } };
+
+	DTC_GPU_UNROLL
+	for (uint32_t i = 0; i < groups; i++)
+		lanes[(at.thread + i) % groups] = four;
+	for (uint32_t row = 0; row < DTC_GPU_CRC_ROWS; row++) {
+		uint32_t sum = 0;
+
+		DTC_GPU_UNROLL
+		for (uint32_t bit = 0; bit < 8; bit++)
+			sum ^= at.thread >> bit & 1 ? p->constants.rows[row][bit] : 0;
+		dtc_gpu_crc_rows(shared)[row * 256 + at.thread] = sum;
+	}
+}
+
+/* A lane's entries: where all are, and bytes from one lane's to this one's. */
+struct dtc_gpu_crc_lane {
+	const char *entries;
+	uint32_t offset;
+};
+
+/* The entry of bits [first, first + some) of @x, of those from @entry on; all but @x are constants. */
+DTC_GPU_FN uint32_t dtc_gpu_crc_entry(struct dtc_gpu_crc_lane lane, uint32_t entry,
+				      uint32_t x, uint32_t first, uint32_t some)
+{
+	uint32_t index = first < 7 ? x << (7 - first) : x >> (first - 7);
+	const void *from =
+		lane.entries + ((index & ((1u << some) - 1) << 7) | lane.offset);
+
+	return ((const uint32_t *)from)[DTC_GPU_LANES * entry];
+}
+
+/* The remainder @crc in front of 4 bytes that are 0. */
+DTC_GPU_FN uint32_t dtc_gpu_crc_forward(struct dtc_gpu_crc_lane lane, uint32_t crc)
+{
+	return dtc_gpu_crc_entry(lane, 0, crc, 0, 6) ^
+	       dtc_gpu_crc_entry(lane, 64, crc, 6, 6) ^
+	       dtc_gpu_crc_entry(lane, 128, crc, 12, 5) ^
+	       dtc_gpu_crc_entry(lane, 160, crc, 17, 5) ^
+	       dtc_gpu_crc_entry(lane, 192, crc, 22, 5) ^
+	       dtc_gpu_crc_entry(lane, 224, crc, 27, 5);
+}
+
+/*
+ * The product of two polynomials as 64 bits. Every fourth bit of each factor: at most eight of their products
+ * meet in one place, which is what four bits hold, so that the lowest one of them is their sum.
+ */
+DTC_GPU_FN uint64_t dtc_gpu_crc_product(uint32_t a, uint32_t b)
+{
+	const uint64_t fourth = 0x1111111111111111u;
+	uint64_t product = 0;
+
+	DTC_GPU_UNROLL
+	for (uint32_t r = 0; r < 4; r++) {
+		uint64_t sum = 0;
+
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < 4; i++)
+			sum ^= (uint64_t)(a & (uint32_t)fourth << i) *
+			       (b & (uint32_t)fourth << ((r - i) & 3));
+		product |= sum & fourth << r;
 	}
 	return product;
 }
 
-/* Each row is linear in its index, so it follows from the eight powers of two. */
-DTC_GPU_FN void dtc_gpu_crc_tables(const struct dtc_gpu_crc_params *p, void *shared,
-				   struct dtc_gpu_at at)
+/* The product, reduced. */
+DTC_GPU_FN uint32_t dtc_gpu_crc_multiply(struct dtc_gpu_crc_lane lane, uint32_t a,
+					 uint32_t b)
 {
-	uint32_t *table = (uint32_t *)shared;
+	uint64_t product = dtc_gpu_crc_product(a, b) << 1;
 
-	for (uint32_t row = 0; row < DTC_GPU_CRC_ROWS; row++) {
-		uint32_t entry = 0;
-
-		DTC_GPU_UNROLL
-		for (uint32_t bit = 0; bit < 8; bit++)
-			entry ^= at.thread >> bit & 1 ? p->constants.rows[row][bit] : 0;
-		table[row * 256 + at.thread] = entry;
-	}
-}
-
-/* The remainder so far, followed by 8 bytes. */
-DTC_GPU_FN uint32_t dtc_gpu_crc_step(const uint32_t *table, uint32_t crc, uint32_t low,
-				     uint32_t high)
-{
-	crc ^= low;
-	return dtc_gpu_crc_entry(table, 7, crc) ^ dtc_gpu_crc_entry(table, 6, crc >> 8) ^
-	       dtc_gpu_crc_entry(table, 5, crc >> 16) ^
-	       dtc_gpu_crc_entry(table, 4, crc >> 24) ^
-	       dtc_gpu_crc_entry(table, 3, high) ^
-	       dtc_gpu_crc_entry(table, 2, high >> 8) ^
-	       dtc_gpu_crc_entry(table, 1, high >> 16) ^
-	       dtc_gpu_crc_entry(table, 0, high >> 24);
+	return (uint32_t)(product >> 32) ^ dtc_gpu_crc_forward(lane, (uint32_t)product);
 }
 
 /* From the end of a thread's piece of one tile to the beginning of its piece of the next. */
-DTC_GPU_FN uint32_t dtc_gpu_crc_skip(const uint32_t *table, uint32_t crc)
+DTC_GPU_FN uint32_t dtc_gpu_crc_skip(const uint32_t *rows, uint32_t crc)
 {
-	return dtc_gpu_crc_entry(table, 8, crc) ^ dtc_gpu_crc_entry(table, 9, crc >> 8) ^
-	       dtc_gpu_crc_entry(table, 10, crc >> 16) ^
-	       dtc_gpu_crc_entry(table, 11, crc >> 24);
+	return rows[crc & 0xff] ^ rows[256 + (crc >> 8 & 0xff)] ^
+	       rows[512 + (crc >> 16 & 0xff)] ^ rows[768 + (crc >> 24)];
 }
 
 /* Zeros in the first @bytes < 16. */
@@ -102,10 +158,37 @@ DTC_GPU_FN void dtc_gpu_crc_load(const struct dtc_gpu_crc_params *p, uint64_t pl
 		dtc_gpu_cut(value, 16 - p->tail);
 }
 
+/* A piece; those that are all of words of the bytes are told at once. */
+DTC_GPU_FN void dtc_gpu_crc_load_piece(const struct dtc_gpu_crc_params *p, uint64_t place,
+				       uint64_t end, struct dtc_gpu_bytes16 word[])
+{
+	uint64_t address = p->begin + (place - p->skipped);
+
+	if (place > p->skipped && place + DTC_GPU_CRC_PIECE < end) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_CRC_PIECE / 16; k++)
+			dtc_gpu_load16(address + 16 * k, &word[k]);
+		return;
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_CRC_PIECE / 16; k++)
+		dtc_gpu_crc_load(p, place + 16 * k, end, &word[k]);
+}
+
+DTC_GPU_FN struct dtc_gpu_crc_lane dtc_gpu_crc_lane_of(const void *shared,
+						       struct dtc_gpu_at at)
+{
+	struct dtc_gpu_crc_lane lane;
+
+	lane.entries = (const char *)shared;
+	lane.offset = at.thread % DTC_GPU_LANES * 4;
+	return lane;
+}
+
 DTC_GPU_FN void dtc_gpu_crc_pieces(const struct dtc_gpu_crc_params *p, void *shared,
 				   struct dtc_gpu_at at)
 {
-	const uint32_t *table = (const uint32_t *)shared;
+	const struct dtc_gpu_crc_lane lane = dtc_gpu_crc_lane_of(shared, at);
 	uint64_t bytes = (uint64_t)p->tiles * DTC_GPU_CRC_TILE;
 	uint64_t end = at.blocks * bytes;
 	uint64_t place = at.block * bytes + at.thread * DTC_GPU_CRC_PIECE;
@@ -115,34 +198,38 @@ DTC_GPU_FN void dtc_gpu_crc_pieces(const struct dtc_gpu_crc_params *p, void *sha
 	for (uint32_t tile = 0; tile < p->tiles; tile++, place += DTC_GPU_CRC_TILE) {
 		struct dtc_gpu_bytes16 word[DTC_GPU_CRC_PIECE / 16];
 
+		dtc_gpu_crc_load_piece(p, place, end, word);
+		crc = dtc_gpu_crc_skip(dtc_gpu_crc_rows(shared), crc);
 		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_CRC_PIECE / 16; k++)
-			dtc_gpu_crc_load(p, place + 16 * k, end, &word[k]);
-		crc = dtc_gpu_crc_skip(table, crc);
-		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_CRC_PIECE / 16; k++) {
-			crc = dtc_gpu_crc_step(table, crc, word[k].w[0], word[k].w[1]);
-			crc = dtc_gpu_crc_step(table, crc, word[k].w[2], word[k].w[3]);
-		}
+		for (uint32_t k = 0; k < DTC_GPU_CRC_PIECE / 4; k++)
+			crc = dtc_gpu_crc_forward(lane, crc ^ word[k / 4].w[k % 4]);
 	}
-	crc = dtc_gpu_crc_multiply(crc, p->constants.threads[at.thread % 16]);
+	crc = dtc_gpu_crc_multiply(lane, crc, p->constants.threads[at.thread % 16]);
 	dtc_gpu_crc_sums(shared)[at.thread] =
-		dtc_gpu_crc_multiply(crc, p->constants.groups[at.thread / 16]);
+		dtc_gpu_crc_multiply(lane, crc, p->constants.groups[at.thread / 16]);
 }
 
 /* The block's remainder, with the blocks behind it as zeros. */
-DTC_GPU_FN uint32_t dtc_gpu_crc_of_block(const struct dtc_gpu_crc_params *p,
-					 const uint32_t *sums, uint32_t behind)
+DTC_GPU_FN uint32_t dtc_gpu_crc_of_block(const struct dtc_gpu_crc_params *p, void *shared,
+					 struct dtc_gpu_crc_lane lane, uint32_t behind)
 {
-	uint32_t crc = 0;
+	const struct dtc_gpu_bytes16 *sums =
+		(const struct dtc_gpu_bytes16 *)dtc_gpu_crc_sums(shared);
+	struct dtc_gpu_bytes16 all = sums[0];
 
-	DTC_GPU_UNROLL_BY(8)
-	for (uint32_t i = 0; i < DTC_GPU_BLOCK; i++)
-		crc ^= sums[i];
+	DTC_GPU_UNROLL_BY(9)
+	for (uint32_t i = 1; i < DTC_GPU_BLOCK / 4; i++) {
+		struct dtc_gpu_bytes16 more = sums[i];
+
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < 4; k++)
+			all.w[k] ^= more.w[k];
+	}
+	uint32_t crc = all.w[0] ^ all.w[1] ^ all.w[2] ^ all.w[3];
 	DTC_GPU_NO_UNROLL
 	for (uint32_t i = 0; behind >> i; i++)
 		if (behind >> i & 1)
-			crc = dtc_gpu_crc_multiply(crc, p->blocks[i]);
+			crc = dtc_gpu_crc_multiply(lane, crc, p->blocks[i]);
 	return crc;
 }
 
@@ -152,8 +239,9 @@ DTC_GPU_FN void dtc_gpu_crc_join(const struct dtc_gpu_crc_params *p, void *share
 {
 	if (at.thread)
 		return;
-	dtc_gpu_xor(p->counter + 4, dtc_gpu_crc_of_block(p, dtc_gpu_crc_sums(shared),
-							 at.blocks - 1 - at.block));
+	dtc_gpu_xor(p->counter + 4,
+		    dtc_gpu_crc_of_block(p, shared, dtc_gpu_crc_lane_of(shared, at),
+					 at.blocks - 1 - at.block));
 	dtc_gpu_fence_system();
 	if (dtc_gpu_count_up(p->counter, at.blocks - 1) != at.blocks - 1)
 		return;

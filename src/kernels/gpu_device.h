@@ -217,6 +217,23 @@ DTC_GPU_FN void dtc_gpu_await_copies(void)
 #endif
 }
 
+/* Begin to bring the line that holds a byte of the device's memory into its cache. */
+DTC_GPU_FN void dtc_gpu_ask_for(uint64_t address)
+{
+	asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
+/* Bits of a word of shared memory, which other threads set, too. */
+DTC_GPU_FN void dtc_gpu_set_bits(uint32_t *shared, uint32_t bits)
+{
+	atomicOr(shared, bits);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_count_bits(uint32_t bits)
+{
+	return (uint32_t)__popc(bits);
+}
+
 /* The low half of high:low >> bits, bits < 32. */
 DTC_GPU_FN uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 {

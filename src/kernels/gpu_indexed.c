@@ -164,9 +164,12 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 	launch->kernel = dtc_gpu_kernel_of_word(DTC_GPU_indexed_pack_16, word, job->direction);
 	launch->word = word;
 	launch->run_bytes = params->table_bytes / params->count;
-	launch->shared_bytes =
-		params->by_run ? 0 : DTC_GPU_INDEXED_SHARED(word, params->capacity);
-	return set_tiles(shape, params);
+	uint64_t tiles = set_tiles(shape, params);
+	if (params->by_run)
+		return tiles;
+	launch->shared_bytes = DTC_GPU_INDEXED_TILES(word) *
+			       DTC_GPU_INDEXED_SHARED(word, params->capacity);
+	return dtc_divide_up(tiles, (uint64_t)DTC_GPU_INDEXED_TILES(word));
 }
 
 uint64_t dtc_gpu_plan_indexed(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,

@@ -11,13 +11,22 @@
 DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, uint32_t word,
 				     void *shared, struct dtc_gpu_at at)
 {
+	const uint32_t threads = DTC_GPU_INDEXED_THREADS(word);
+	const uint32_t thread = at.thread % threads;
 	struct dtc_gpu_indexed_tile tile;
 
 	if (p->by_run)
 		return;
-	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
+	dtc_gpu_open_tile(p, word, shared, at, &tile);
+	if (tile.begin >= tile.end) {
+		if (thread == 0)
+			*tile.entries.count = 0;
+		return;
+	}
+	if (word > 1)
+		dtc_gpu_clear_windows(&tile.entries, word, thread);
 	struct dtc_gpu_touched touched = dtc_gpu_touch(p, tile.offset);
-	dtc_gpu_list_entries(p, &touched, &tile.entries, at.thread);
+	dtc_gpu_list_entries(p, &touched, tile.address, &tile.entries, thread, threads);
 }
 
 /* Then which of them holds each unit. */
@@ -26,8 +35,15 @@ DTC_GPU_FN void dtc_gpu_indexed_hold(const struct dtc_gpu_indexed_params *p, uin
 {
 	if (p->by_run)
 		return;
-	struct dtc_gpu_entries entries = dtc_gpu_entries_in(p, word, shared);
-	dtc_gpu_list_holders(&entries, word, at.thread);
+	struct dtc_gpu_entries entries = dtc_gpu_entries_in(p, word, shared, at.thread);
+	if (p->nest.expects && !p->whole)
+		dtc_gpu_expect_entries(&entries, p->tile_bytes,
+				       at.thread % DTC_GPU_INDEXED_THREADS(word),
+				       DTC_GPU_INDEXED_THREADS(word));
+	if (word > 1)
+		dtc_gpu_mark_windows(&entries, word, at.thread % DTC_GPU_LANES);
+	else
+		dtc_gpu_list_holder(&entries, at.thread);
 }
 
 /* Bytes of the stretch's ends that are no whole words, in whichever tile they are. */
@@ -43,47 +59,51 @@ DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, ui
 		return;
 	uint32_t inside = (uint32_t)position & (word - 1);
 	uint32_t ahead = (uint32_t)(position - inside - tile->origin);
-	dtc_gpu_indexed_spans(tile, word, 1, &ahead, &span);
+	dtc_gpu_indexed_spans(tile, word, (int)tile->p->whole, 1, &ahead, &span);
 	dtc_gpu_move_byte(span.address + inside, nest->packed + position, direction);
 }
 
+/* Words of a warp, from word @first of the tile on. */
 DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
-				      uint32_t thread, int direction)
+				      int whole, uint32_t first, int direction)
 {
-	const uint32_t words = DTC_GPU_WORDS(word);
-	uint64_t packed = tile->p->nest.packed + tile->origin + (uint64_t)(thread * word);
+	const uint32_t words = DTC_GPU_INDEXED_AT_ONCE(word, whole);
+	const uint32_t step = DTC_GPU_LANES * word;
+	uint64_t packed = tile->p->nest.packed + tile->origin + (uint64_t)(first * word);
 	/* Whole words of the tile that are to be moved: from @low on, @count of them. */
 	uint32_t low = (uint32_t)((tile->begin - tile->origin + word - 1) / word);
-	uint32_t high = tile->end > tile->origin ? (uint32_t)((tile->end - tile->origin) / word)
-						 : 0;
+	uint32_t high = (uint32_t)((tile->end - tile->origin) / word);
 	uint32_t count = high > low ? high - low : 0;
 	struct dtc_gpu_bytes16 value[8];
 	struct dtc_gpu_span span[8];
 	uint32_t ahead[8];
 
-	if (!count)
-		return;
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++) {
-		uint32_t number = thread + k * DTC_GPU_BLOCK;
-
-		ahead[k] = (number - low < count ? number : low) * word;
-	}
-	dtc_gpu_indexed_spans(tile, word, words, ahead, span);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK - low < count)
-			dtc_gpu_load_word(direction == DTC_GPU_PACK
-						  ? span[k].address
-						  : packed + k * DTC_GPU_BLOCK * word,
+		ahead[k] = first * word + k * step;
+	dtc_gpu_indexed_spans(tile, word, whole, words, ahead, span);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (first + k * DTC_GPU_LANES - low < count)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK ? span[k].address
+								    : packed + k * step,
 					  word, &value[k]);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		if (thread + k * DTC_GPU_BLOCK - low < count)
-			dtc_gpu_store_word(direction == DTC_GPU_PACK
-						   ? packed + k * DTC_GPU_BLOCK * word
-						   : span[k].address,
+		if (first + k * DTC_GPU_LANES - low < count)
+			dtc_gpu_store_word(direction == DTC_GPU_PACK ? packed + k * step
+								     : span[k].address,
 					   word, &value[k]);
+}
+
+DTC_GPU_FN void dtc_gpu_indexed_rounds(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
+				       int whole, uint32_t lane, int direction)
+{
+	const uint32_t words = DTC_GPU_INDEXED_AT_ONCE(word, whole) * DTC_GPU_LANES;
+
+	DTC_GPU_NO_UNROLL
+	for (uint32_t first = lane; first < DTC_GPU_INDEXED_TILE(word) / word; first += words)
+		dtc_gpu_indexed_words(tile, word, whole, first, direction);
 }
 
 DTC_GPU_FN void dtc_gpu_indexed_pieces(const struct dtc_gpu_indexed_tile *tile, uint32_t thread,
@@ -109,7 +129,11 @@ DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, voi
 {
 	struct dtc_gpu_indexed_tile tile;
 
-	dtc_gpu_open_tile(p, word, shared, at.block, &tile);
+	const uint32_t lane = at.thread % DTC_GPU_LANES;
+
+	dtc_gpu_open_tile(p, word, shared, at, &tile);
+	if (tile.begin >= tile.end)
+		return;
 	if (word == 1) {
 		dtc_gpu_indexed_pieces(&tile, at.thread, direction);
 		return;
@@ -118,8 +142,12 @@ DTC_GPU_FN void dtc_gpu_indexed_move(const struct dtc_gpu_indexed_params *p, voi
 		dtc_gpu_move_runs(&tile, word, at.thread, direction);
 		return;
 	}
-	dtc_gpu_indexed_edge(&tile, word, at.thread, direction);
-	dtc_gpu_indexed_words(&tile, word, at.thread, direction);
+	if ((tile.begin | tile.end) & (word - 1))
+		dtc_gpu_indexed_edge(&tile, word, lane, direction);
+	if (p->whole)
+		dtc_gpu_indexed_rounds(&tile, word, 1, lane, direction);
+	else
+		dtc_gpu_indexed_rounds(&tile, word, 0, lane, direction);
 }
 
 #define DTC_GPU_INDEXED_LISTS(word)                                                        \

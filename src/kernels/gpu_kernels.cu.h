@@ -41,6 +41,17 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
 
+/* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
+#define DTC_GPU_MEET_dtc_gpu_many_params __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_crc_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_indexed_params \
+	do {                                \
+		if (p.nest.word > 1)        \
+			__syncwarp();       \
+		else                        \
+			__syncthreads();    \
+	} while (0)
+
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
 	{                                           \
@@ -64,9 +75,9 @@
 	{                                                       \
 		DTC_GPU_AT();                                   \
 		a(&p, dtc_gpu_shared, at);                      \
-		__syncthreads();                                \
+		DTC_GPU_MEET_##params;                         \
 		b(&p, dtc_gpu_shared, at);                      \
-		__syncthreads();                                \
+		DTC_GPU_MEET_##params;                         \
 		c(&p, dtc_gpu_shared, at);                      \
 		DTC_GPU_END();                                  \
 	}

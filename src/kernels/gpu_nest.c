@@ -60,6 +60,17 @@ void dtc_gpu_set_level(struct dtc_gpu_nest *nest, uint32_t level, uint64_t count
 	dim->magic = dtc_gpu_magic(dim->count, &nest->shift[level]);
 }
 
+/* Whether blocks may begin or end inside sectors. A single run does at both ends only. */
+static bool has_parts(const struct dtc_gpu_shape *shape)
+{
+	uint64_t bits = shape->user | shape->leaf_bytes;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		bits |= (uint64_t)shape->loops[i].stride;
+	return shape->leaf != DTC_GPU_LEAF_BLOCK ||
+	       (shape->loop_count && bits % DTC_GPU_SECTOR != 0);
+}
+
 bool dtc_gpu_set_loops(const struct dtc_gpu_shape *shape, uint32_t first,
 		       struct dtc_gpu_nest *nest, const char **reason)
 {
@@ -75,6 +86,7 @@ bool dtc_gpu_set_loops(const struct dtc_gpu_shape *shape, uint32_t first,
 	nest->begin = shape->begin;
 	nest->end = shape->end;
 	nest->block = shape->leaf_bytes;
+	nest->expects = shape->expects && has_parts(shape);
 	return true;
 }
 

@@ -38,6 +38,12 @@ typedef unsigned long uint64_t;
 #define DTC_GPU_PIECES      2u
 #define DTC_GPU_TILE_PIECES (DTC_GPU_PIECES * DTC_GPU_BLOCK)
 
+/*
+ * What a device's memory is written in: a sector that is stored in part is read and written. If it is asked
+ * for before, it is there when it is stored to, and nothing waits.
+ */
+#define DTC_GPU_SECTOR 32u
+
 /* Levels of a nest: five loops and the block inside. */
 #define DTC_GPU_DIMS 6
 
@@ -76,7 +82,8 @@ struct dtc_gpu_nest {
 	uint8_t shift[DTC_GPU_DIMS - 1];
 	uint8_t dim_count;
 	uint8_t word; /* bytes; 1: sides that are not aligned to each other */
-	uint8_t wide; /* unit numbers may pass 2^31 */
+	uint8_t wide : 1;    /* unit numbers may pass 2^31 */
+	uint8_t expects : 1; /* sectors that are stored in part are asked for beforehand */
 };
 
 /* Division of any 64-bit number: the quotient is (t + ((x - t) >> 1)) >> shift, t = high(x * magic). */
@@ -180,11 +187,11 @@ struct dtc_gpu_table_params {
 	uint32_t shift;
 };
 
-#define DTC_GPU_START_BYTES 4096
+#define DTC_GPU_START_BYTES 2048
 
 /*
- * Runs of unlike lengths, in tiles of @tile_bytes of the table's packed bytes; @starts lists the entry
- * that holds every DTC_GPU_START_BYTES-th byte. Level 0 of the nest is 1, the loops round the table
+ * Runs of unlike lengths, in tiles of @tile_bytes of the table's packed bytes, a warp's each where words are
+ * moved, else a block's; @starts lists the entry that holds every DTC_GPU_START_BYTES-th byte. Level 0 of the nest is 1, the loops round the table
  * follow. If the table is kept whole in shared memory, tiles go on over its end, and level 0 is its
  * units.
  */
@@ -202,30 +209,45 @@ struct dtc_gpu_indexed_params {
 	uint32_t tiles; /* in one repetition of the table */
 	uint32_t tile_bytes;
 	uint32_t whole;
-	uint32_t capacity; /* entries that shared memory has room for */
+	uint32_t capacity; /* entries of a tile that shared memory has room for */
 	uint32_t by_run;   /* 1: warps move the runs, and shared memory is not used */
 	uint32_t reserved;
 };
 
-/* A unit of a tile: a word, or a piece where sides are not aligned; and how many a thread has. */
-#define DTC_GPU_INDEXED_UNIT(word)  ((word) > 1 ? (word) : (uint32_t)DTC_GPU_PIECE)
-#define DTC_GPU_INDEXED_UNITS(word) ((word) > 1 ? DTC_GPU_WORDS(word) : 1u)
+/* Threads that go together; of a table that is moved run by run they have so many bytes. */
+#define DTC_GPU_LANES     32u
+#define DTC_GPU_RUN_SHARE 4096u
+#define DTC_GPU_RUN_TILE  (DTC_GPU_BLOCK / DTC_GPU_LANES * DTC_GPU_RUN_SHARE)
 
-/* Bytes of a tile. */
-#define DTC_GPU_INDEXED_TILE(word) \
-	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * DTC_GPU_INDEXED_UNIT(word))
+/* A warp's tile: as long as there is shared memory for its entries. */
+#define DTC_GPU_INDEXED_WARP(word) ((word) == 4 ? 2048u : 4096u)
 
-/* Threads that go together; of a table that is moved run by run they have what has one start. */
-#define DTC_GPU_LANES    32u
-#define DTC_GPU_RUN_TILE (DTC_GPU_BLOCK / DTC_GPU_LANES * DTC_GPU_START_BYTES)
+/* A unit of a tile: a word, or a piece where sides are not aligned; the tile's threads, and each one's units. */
+#define DTC_GPU_INDEXED_UNIT(word)    ((word) > 1 ? (word) : (uint32_t)DTC_GPU_PIECE)
+#define DTC_GPU_INDEXED_THREADS(word) ((word) > 1 ? DTC_GPU_LANES : DTC_GPU_BLOCK)
+#define DTC_GPU_INDEXED_UNITS(word) \
+	((word) > 1 ? DTC_GPU_INDEXED_WARP(word) / DTC_GPU_LANES / (word) : 1u)
+
+/* Words that a thread has under way: where each has to be located, registers are for fewer. */
+#define DTC_GPU_INDEXED_AT_ONCE(word, whole) ((whole) ? 4u : DTC_GPU_WORDS(word))
+
+/* Tiles of a block, and bytes of one. */
+#define DTC_GPU_INDEXED_TILES(word) (DTC_GPU_BLOCK / DTC_GPU_INDEXED_THREADS(word))
+#define DTC_GPU_INDEXED_TILE(word)                                     \
+	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_INDEXED_THREADS(word) * \
+	 DTC_GPU_INDEXED_UNIT(word))
 
 /* What stands before the lists in shared memory. */
 #define DTC_GPU_INDEXED_HEAD 16
 
-/* Shared memory of a block: the head, the units' holders, the entries' bases and begins. */
-#define DTC_GPU_INDEXED_SHARED(word, capacity)                                          \
-	(DTC_GPU_INDEXED_HEAD + DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_BLOCK * 2 + \
-	 (capacity) * 8 + ((capacity) + 1) * 2)
+/* A window for each of a warp's units, or a holder for each unit: see gpu_entries.cu.h. */
+#define DTC_GPU_INDEXED_FINDERS(word) \
+	((word) > 1 ? DTC_GPU_INDEXED_UNITS(word) * 8 : DTC_GPU_BLOCK * 2)
+
+/* Shared memory of a tile: the head, what finds holders, the entries' bases and begins. */
+#define DTC_GPU_INDEXED_SHARED(word, capacity)                                     \
+	((DTC_GPU_INDEXED_HEAD + DTC_GPU_INDEXED_FINDERS(word) + (capacity) * 8 + \
+	  ((capacity) + 1) * 2 + 15) / 16 * 16)
 
 /*
  * Transposing: level 0 of the nest is the block in words, level 1 is dense in the packed stream, level
@@ -401,11 +423,20 @@ struct dtc_gpu_cells_params {
 #define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
 #define DTC_GPU_CRC_BLOCKS_LOG 9u
 
-/* Tables: for 8 bytes at once, and for the 4 bytes of a remainder on its way to the next tile. */
-#define DTC_GPU_CRC_ROWS         12u
-#define DTC_GPU_CRC_SHARED_BYTES ((DTC_GPU_CRC_ROWS * 256 + DTC_GPU_BLOCK) * 4)
+/*
+ * Shared memory: what becomes of a remainder in front of 4 bytes, by six groups of its bits, as many times as
+ * a warp has lanes, so that no two of them meet in a bank; tables of 256 for the 4 bytes of a remainder on its
+ * way to the next tile; and the threads' remainders.
+ */
+#define DTC_GPU_CRC_ENTRIES 256u
+#define DTC_GPU_CRC_ROWS    4u
+#define DTC_GPU_CRC_SHARED_BYTES                                         \
+	((DTC_GPU_CRC_ENTRIES * DTC_GPU_LANES + DTC_GPU_CRC_ROWS * 256 + \
+	  DTC_GPU_BLOCK) *                                               \
+	 4)
 
 struct dtc_gpu_crc_constants {
+	uint32_t bits[32]; /* of a remainder, in front of 4 bytes */
 	uint32_t rows[DTC_GPU_CRC_ROWS]
 		     [8]; /* of every table the entries 1, 2, 4, 8 ... */
 	uint32_t threads

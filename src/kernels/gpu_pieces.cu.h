@@ -57,7 +57,10 @@ DTC_GPU_FN void dtc_gpu_find_all(const struct dtc_gpu_source *source, uint32_t c
 	for (uint32_t k = 0; k < count; k++)
 		offset[k] = (uint32_t)source->origin + ahead[k];
 	if (source->by == DTC_GPU_BY_ENTRY) {
-		dtc_gpu_indexed_spans(source->indexed, 1, count, offset, span);
+		if (source->indexed->p->whole)
+			dtc_gpu_indexed_spans(source->indexed, 1, 1, count, offset, span);
+		else
+			dtc_gpu_indexed_spans(source->indexed, 1, 0, count, offset, span);
 		return;
 	}
 	if (source->by == DTC_GPU_BY_WALK) {
@@ -355,6 +358,10 @@ DTC_GPU_FN void dtc_gpu_unpack_words(const struct dtc_gpu_owned *owned, uint32_t
 				dtc_gpu_owned_block(owned, ahead, &index, &address);
 
 			word[k] = (address & ~(uint64_t)15) + (uint64_t)index * 16;
+			if (owned->nest->expects && word[k] < extent.high &&
+			    word[k] + 16 > extent.low)
+				dtc_gpu_expect(word[k] > extent.low ? word[k] : extent.low,
+					       extent.low, extent.high);
 			uint32_t bytes = dtc_gpu_owned_bytes(&extent, owned->nest->block,
 							     &word[k]);
 			dtc_gpu_fetch(extent.packed + word[k], bytes, &fetched[k]);

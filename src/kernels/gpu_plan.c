@@ -290,6 +290,7 @@ struct dtc_gpu_job dtc_gpu_sequence_job(const struct dtc_gpu_job *job)
 	model.packed = packed_origin(job) % PLACES;
 	model.begin = 0;
 	model.end = job->layout->size;
+	model.near = false;
 	return model;
 }
 

@@ -107,8 +107,8 @@ DTC_GPU_FN void dtc_gpu_find_share(const struct dtc_gpu_indexed_tile *tile,
 				   uint32_t thread, struct dtc_gpu_share_of_tile *share)
 {
 	uint64_t ahead = tile->origin - tile->offset;
-	uint64_t from = tile->offset + thread / DTC_GPU_LANES * DTC_GPU_START_BYTES;
-	uint64_t to = from + DTC_GPU_START_BYTES;
+	uint64_t from = tile->offset + thread / DTC_GPU_LANES * DTC_GPU_RUN_SHARE;
+	uint64_t to = from + DTC_GPU_RUN_SHARE;
 	uint64_t starts = tile->p->starts + from / DTC_GPU_START_BYTES * 4;
 
 	share->packed = tile->p->nest.packed + ahead;

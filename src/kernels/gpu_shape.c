@@ -171,6 +171,7 @@ void dtc_gpu_shape_of_job(const struct dtc_gpu_job *job, struct dtc_gpu_shape *s
 	shape->packed = job->packed - job->begin;
 	shape->begin = job->begin;
 	shape->end = job->end;
+	shape->expects = job->near && job->direction == DTC_UNPACK;
 	push_loop(shape, job->count, job->layout->extent);
 	unfold(shape, program->ops, program->op_count);
 	finish(shape);
@@ -188,6 +189,7 @@ bool dtc_gpu_shape_of_op(const struct dtc_gpu_shape *leaf, const struct dtc_op *
 	shape->packed = leaf->packed + op->bytes_before;
 	shape->begin = DTC_MAX(leaf->begin, op->bytes_before) - op->bytes_before;
 	shape->end = DTC_MIN(leaf->end, op_end) - op->bytes_before;
+	shape->expects = leaf->expects;
 	unfold(shape, op, op->body + 1);
 	finish(shape);
 	return true;

@@ -29,6 +29,7 @@ struct dtc_gpu_shape {
 	uint64_t packed; /* where byte 0 of the shape's stream would be */
 	uint64_t begin;  /* of the stretch, in that stream */
 	uint64_t end;
+	bool expects; /* it is unpacked into the device's own memory */
 };
 
 /* All that a job moves; @job->begin < @job->end. */

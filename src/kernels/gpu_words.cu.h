@@ -142,6 +142,15 @@ DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_
 					   word, &value[k]);
 }
 
+/* A word that will be stored, which is number @index of its block. */
+DTC_GPU_FN void dtc_gpu_expect_word(const struct dtc_gpu_nest *nest, uint64_t address,
+				    uint32_t index, uint32_t word)
+{
+	uint64_t low = address - (uint64_t)index * word;
+
+	dtc_gpu_expect(address, low, low + nest->block);
+}
+
 /* The same for the unit that is @ahead of the tile's first, and those DTC_GPU_BLOCK units apart. */
 DTC_GPU_FN void dtc_gpu_transfer_units(const struct dtc_gpu_nest *nest,
 				       const struct dtc_gpu_levels *levels,
@@ -158,6 +167,12 @@ DTC_GPU_FN void dtc_gpu_transfer_units(const struct dtc_gpu_nest *nest,
 		each[k] = ahead + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_locate_all(nest, start, levels->form, count, each, place);
 	dtc_gpu_unit_addresses(levels, count, place, word, user);
+	if (direction == DTC_GPU_UNPACK && levels->form != DTC_GPU_MAPPED && nest->expects) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < count; k++)
+			if (k * DTC_GPU_BLOCK < left)
+				dtc_gpu_expect_word(nest, user[k], place[k].index, word);
+	}
 	dtc_gpu_transfer(user, packed, word, count, left, direction);
 }
 
@@ -189,6 +204,12 @@ DTC_GPU_FN void dtc_gpu_move_even(const struct dtc_gpu_nest *nest,
 	DTC_GPU_UNROLL
 	for (uint32_t k = 1; k < words; k++)
 		user[k] = user[k - 1] + step;
+	if (direction == DTC_GPU_UNPACK && nest->expects) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < words; k++)
+			if (k * DTC_GPU_BLOCK < left)
+				dtc_gpu_expect_word(nest, user[k], place.index, word);
+	}
 	dtc_gpu_transfer(user, packed, word, words, left, direction);
 }
 

@@ -374,9 +374,9 @@ START_TEST(numbers_go_from_one_device_to_another)
 							.op = DTCONV_OP_SUM,
 							.flags =
 								DTCONV_CONVERTOR_CRC32C };
-	struct dtconv_type *type = fixture_type("vector(500, 1, 2, double)");
 	struct choices choices = fixture_choices(27);
 	struct dtconv_convertor *convertor;
+	struct dtconv_type *type;
 	struct typed_case tc;
 	CUcontext contexts[2];
 	ptrdiff_t wrong;
@@ -389,6 +389,7 @@ START_TEST(numbers_go_from_one_device_to_another)
 	gpu_must(gpu.DeviceGetCount(&devices), "DeviceGetCount");
 	if (devices < 2)
 		return;
+	type = fixture_type("vector(500, 1, 2, double)");
 	gpu_must(gpu.CtxGetCurrent(&contexts[0]), "CtxGetCurrent");
 	gpu_must(gpu.DevicePrimaryCtxRetain(&contexts[1], 1), "DevicePrimaryCtxRetain");
 	ck_assert(typed_case_open(&tc, type, 1, &external, DTCONV_OP_SUM, &choices));

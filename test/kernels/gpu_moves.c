@@ -43,7 +43,8 @@ struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned ch
 				     .begin = begin,
 				     .end = end,
 				     .direction = direction,
-				     .image = (uintptr_t)gpu->image };
+				     .image = (uintptr_t)gpu->image,
+				     .near = true };
 }
 
 static int run_of_class(const struct dtc_gpu_launch *launch)

@@ -192,8 +192,11 @@ START_TEST(types_go_to_their_class)
 	fixture_open(&stage, expected->text ? expected->text : expected->make(),
 		     expected->count);
 	gpu_type_open(&gpu, stage.type);
-	const struct dtc_gpu_job job = { gpu.layout, stage.count, 0, 0, 0, stage.bytes, DTC_PACK,
-					 (uintptr_t)gpu.image };
+	const struct dtc_gpu_job job = { .layout = gpu.layout,
+					 .count = stage.count,
+					 .end = stage.bytes,
+					 .direction = DTC_PACK,
+					 .image = (uintptr_t)gpu.image };
 	gpu_plan(&job, &launch, &parts);
 	free(parts);
 	ck_assert_msg(launch.class == expected->class && launch.word == expected->word,
@@ -218,8 +221,13 @@ static uint32_t share_word(const char *text)
 	struct gpu_type gpu;
 
 	gpu_type_open(&gpu, type);
-	const struct dtc_gpu_job job = { gpu.layout, 100, 4096, 8192, 0, gpu.layout->size * 100,
-					 DTC_UNPACK, (uintptr_t)gpu.image };
+	const struct dtc_gpu_job job = { .layout = gpu.layout,
+					 .count = 100,
+					 .user = 4096,
+					 .packed = 8192,
+					 .end = gpu.layout->size * 100,
+					 .direction = DTC_UNPACK,
+					 .image = (uintptr_t)gpu.image };
 	gpu_plan(&job, &launch, &parts);
 	free(parts);
 	gpu_type_close(&gpu);

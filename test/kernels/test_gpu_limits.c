@@ -306,7 +306,12 @@ START_TEST(parts_that_do_not_fit_are_counted)
 
 	gpu_type_open(&gpu, type);
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(jobs); i++)
-		jobs[i] = (struct dtc_gpu_job){ gpu.layout, 1, 4096, 8192, 0, 20, DTC_PACK, 0 };
+		jobs[i] = (struct dtc_gpu_job){ .layout = gpu.layout,
+						.count = 1,
+						.user = 4096,
+						.packed = 8192,
+						.end = 20,
+						.direction = DTC_PACK };
 	ck_assert_int_eq(dtc_gpu_plan_many(jobs, DTC_GPU_INLINE_PARTS, NULL, &launch, &needed), 0);
 	ck_assert_uint_eq(needed, 0);
 	ck_assert_int_eq(dtc_gpu_plan_many(jobs, DTC_GPU_INLINE_PARTS + 1, NULL, &launch, &needed),
@@ -417,7 +422,7 @@ START_TEST(nothing_is_no_launch)
 	uint32_t needed;
 
 	gpu_type_open(&gpu, type);
-	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 7, 7, DTC_PACK, 0 };
+	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 7, 7, DTC_PACK, 0, false };
 	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
 	ck_assert_uint_eq(launch.grid, 0);
 	ck_assert_int_eq(dtc_gpu_plan_many(&job, 1, NULL, &launch, &needed), 0);
@@ -436,7 +441,7 @@ START_TEST(tables_need_their_image)
 	uint32_t needed;
 
 	gpu_type_open(&gpu, type);
-	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 0, 72, DTC_PACK, 0 };
+	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 0, 72, DTC_PACK, 0, false };
 	int status = dtc_gpu_plan(&job, NULL, &launch, &needed);
 	ck_assert(status == 0 || status == DTCONV_ERR_UNSUPPORTED);
 	/* A short list of runs travels with the launch. */

@@ -112,6 +112,22 @@ static inline void dtc_gpu_await_copies(void)
 {
 }
 
+/* Only lines of which a byte may be touched. */
+static inline void dtc_gpu_ask_for(uint64_t address)
+{
+	(void)*(const volatile uint8_t *)shim_memory(address, 1);
+}
+
+static inline void dtc_gpu_set_bits(uint32_t *shared, uint32_t bits)
+{
+	*shared |= bits;
+}
+
+static inline uint32_t dtc_gpu_count_bits(uint32_t bits)
+{
+	return (uint32_t)__builtin_popcount(bits);
+}
+
 static inline uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 {
 	return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31));

@@ -12,7 +12,7 @@
 #include "base.h"
 
 /* A thread that is woken up for less comes when the work is done. */
-#define SHARE_BYTES (UINT64_C(256) << 10)
+#define SHARE_BYTES (UINT64_C(128) << 10)
 
 void dtc_cuda_crew_init(struct dtc_cuda_crew *crew)
 {

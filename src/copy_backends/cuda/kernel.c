@@ -86,8 +86,14 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 
 /* ---- launching ------------------------------------------------------------------------- */
 
-static struct dtc_gpu_job describe_job(const struct dtc_job *job)
+bool dtc_cuda_is_near(const struct dtc_cuda_context *context, const struct dtc_memory *memory)
 {
+	return memory->kind == DTCONV_MEMORY_DEVICE && memory->device == context->device;
+}
+
+static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
+{
+	const struct dtc_job *job = submission->job;
 	const struct dtc_cursor *cursor = job->cursor;
 
 	return (struct dtc_gpu_job){
@@ -98,6 +104,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_job *job)
 		.begin = cursor->position,
 		.end = cursor->position + job->bytes,
 		.direction = job->direction,
+		.near = dtc_cuda_is_near(submission->context, &job->user_memory),
 	};
 }
 
@@ -122,7 +129,7 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
 	const struct dtc_job *job = submission->job;
-	struct dtc_gpu_job gpu = describe_job(job);
+	struct dtc_gpu_job gpu = describe_job(submission);
 	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
 
 	if (status == DTCONV_ERR_LIMIT)

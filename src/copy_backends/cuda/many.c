@@ -121,7 +121,7 @@ void dtc_cuda_many_forget(void *memory)
 
 /* ---- planning -------------------------------------------------------------------------- */
 
-static struct dtc_gpu_job describe(const struct dtc_many *many,
+static struct dtc_gpu_job describe(const struct kept *kept, const struct dtc_many *many,
 				   const struct dtc_stretch *stretch)
 {
 	return (struct dtc_gpu_job){
@@ -133,6 +133,7 @@ static struct dtc_gpu_job describe(const struct dtc_many *many,
 			  (uint64_t)stretch->packed_memory.shift,
 		.end = stretch->bytes,
 		.direction = many->direction,
+		.near = dtc_cuda_is_near(kept->context, &stretch->user_memory),
 	};
 }
 
@@ -170,7 +171,7 @@ static int sort_jobs(struct kept *kept, const struct dtc_many *many, size_t *tog
 	for (size_t i = 0; !status && i < many->count; i++) {
 		struct dtc_gpu_job *job = &kept->jobs[*together];
 
-		*job = describe(many, many->stretches[i]);
+		*job = describe(kept, many, many->stretches[i]);
 		status = make_launch(kept, many, &launch);
 		if (!status)
 			status = dtc_cuda_plan(job, kept->context, many->caller, launch);

@@ -186,11 +186,14 @@ void dtc_cuda_moving_go_on(struct dtc_cuda_moving *moving)
 	size_t helpers = dtc_cuda_crew_helpers(&cuda->crew, cuda->context,
 					       moving->pieces->bytes);
 	uint64_t idle_since = 0;
+	/* They come while the device does its first half. */
+	bool call = helpers;
 
 	while (!is_enough(moving)) {
 		bool moved = pass_on(moving);
 
-		if (helpers && has_parts(moving)) {
+		if (helpers && (call || has_parts(moving))) {
+			call = false;
 			atomic_store(&moving->parted, false);
 			if (!dtc_cuda_crew_run(&cuda->crew, cuda->context, helpers, work, moving))
 				helpers = 0;

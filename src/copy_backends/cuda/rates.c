@@ -70,13 +70,13 @@ static bool is_from_device(const struct dtc_question *question)
 
 /*
  * Into ordinary memory the driver copies through memory of its own, and waits for each call; out of it only
- * for the last, if that is not one run.
+ * for the last.
  */
-#define PAGEABLE_COPY_NS 5000.0
-#define PAGEABLE_LAST_NS 3000.0
+#define PAGEABLE_COPY_NS 2700.0
+#define PAGEABLE_LAST_NS 2500.0
 
-/* Inside a device the driver copies by kernels of its own; runs a little cheaper than launches. */
-#define INSIDE_COPY 0.8
+/* Inside a device the driver copies by kernels of its own; runs cost a little more than our launches. */
+#define INSIDE_COPY 1.1
 
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
@@ -89,7 +89,7 @@ double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 						   (double)tuning->device_launch_ns);
 	else if (is_pageable(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
-	else if (is_pageable(question) && !dtc_cuda_is_run(question))
+	else if (is_pageable(question))
 		once_ns += PAGEABLE_LAST_NS;
 	return once_ns + call_ns * calls;
 }
@@ -104,7 +104,7 @@ double dtc_cuda_launch_ns(const struct dtc_question *question)
 /* ---- the driver's copies --------------------------------------------------------------- */
 
 /* What the driver reaches into ordinary memory, of what it reaches out of it. */
-#define PAGEABLE_FROM 0.5
+#define PAGEABLE_FROM 0.78
 
 double dtc_cuda_copy_rate(const struct dtc_question *question)
 {
@@ -252,7 +252,7 @@ static double part_of_shape(const struct dtc_question *question)
 }
 
 /* The copy engine starts behind a kernel in another stream; then it rests between two pieces. */
-#define RELAY_NS 15000.0
+#define RELAY_NS 20000.0
 #define RELAY_PIECE_NS 3000.0
 
 static double inside_rate(const struct dtc_question *question)
@@ -282,13 +282,17 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 
 /* ---- through pinned pieces --------------------------------------------------------------- */
 
-/* What one processor's hop adds, before its bytes, and several's: the first piece's way, and the last's. */
+/*
+ * What one processor's hop adds, before its bytes, and several's: the first piece's way, and the last's; and what a
+ * kernel does that reads over the bus.
+ */
 #define STAGED_ALONE_NS    1000.0
-#define STAGED_TOGETHER_NS 15000.0
+#define STAGED_TOGETHER_NS 9000.0
+#define STAGED_READ_NS     2500.0
 
 /* What one processor reaches of what several do; several are for jobs of as many bytes. */
-#define STAGED_ALONE    0.45
-#define STAGED_TOGETHER (UINT64_C(512) << 10)
+#define STAGED_ALONE    0.34
+#define STAGED_TOGETHER (UINT64_C(256) << 10)
 
 /* The device's hop is a kernel where the user's blocks are its own, else one copy. */
 double dtc_cuda_staged_ns(const struct dtc_question *question)
@@ -299,9 +303,11 @@ double dtc_cuda_staged_ns(const struct dtc_question *question)
 	bool alone = threads->refused || threads->hook || question->bytes < STAGED_TOGETHER;
 	double rate = (double)tuning->device_staged_rate * (alone ? STAGED_ALONE : 1);
 	uint64_t call_ns = kernel ? tuning->device_launch_ns : tuning->device_copy_ns;
+	double ns = alone ? STAGED_ALONE_NS : STAGED_TOGETHER_NS;
 
-	return (double)(tuning->device_wake_ns + call_ns) +
-	       (alone ? STAGED_ALONE_NS : STAGED_TOGETHER_NS) + (double)question->bytes / rate;
+	if (kernel && alone && !is_from_device(question))
+		ns += STAGED_READ_NS;
+	return (double)(tuning->device_wake_ns + call_ns) + ns + (double)question->bytes / rate;
 }
 
 double dtc_cuda_detour_ns(const struct dtc_question *question)

@@ -29,8 +29,8 @@ static bool can(const struct dtc_question *question, const char **reason)
  * A first piece, packing, and a last one, unpacking, of so many bytes overlaps with nothing. The others are so
  * many times as long as all before them, or behind them: their kernels are faster than that crosses the bus.
  */
-#define LEAST_BYTES (UINT64_C(512) << 10)
-#define TIMES       3
+#define LEAST_BYTES (UINT64_C(1) << 20)
+#define TIMES       7
 
 static uint64_t choose_piece(uint64_t bytes, uint64_t done, enum dtc_direction direction)
 {
@@ -308,16 +308,28 @@ static CUresult begin(struct relayed *relayed)
 	return result;
 }
 
-/* The caller's stream goes on when all copies are done: of each stream's, behind the last. */
+/* All copies are done when the last of each stream is: then the caller's stream goes on, and the flag is written. */
 static CUresult end(struct relayed *relayed, uint64_t count)
 {
+	const struct dtc_cuda_relay *relay = relayed->relay;
+	struct dtc_event flag = *relayed->submission.event;
+	CUstream last = relay->copies[(count - 1) % DTC_CUDA_COPY_STREAMS];
 	uint64_t streams = DTC_MIN(count, (uint64_t)DTC_CUDA_COPY_STREAMS);
 	CUresult result = CUDA_SUCCESS;
 
-	for (uint64_t i = count - streams; !result && i < count; i++)
-		result = wait_for(relayed, relayed->submission.stream,
-				  relayed->relay->empty[i % DTC_CUDA_RELAYS]);
-	return result;
+	for (uint64_t i = count - streams; !result && i < count; i++) {
+		CUevent empty = relay->empty[i % DTC_CUDA_RELAYS];
+
+		result = wait_for(relayed, relayed->submission.stream, empty);
+		if (!result && i + 1 < count)
+			result = wait_for(relayed, last, empty);
+	}
+	if (result)
+		return result;
+	/* Not in the caller's stream, which waits for the copies' first. */
+	flag.stream = last;
+	relayed->call = "cuStreamWriteValue64";
+	return dtc_cuda_flag_write(&flag);
 }
 
 static int move(struct relayed *relayed, CUresult *result)
@@ -390,7 +402,8 @@ static int move_all(struct relayed *relayed)
 	else
 		relay->used = true;
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call, true);
+		return dtc_cuda_submission_end(submission, result, relayed->call,
+					       submission->job->direction == DTC_UNPACK);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }

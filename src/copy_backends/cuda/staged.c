@@ -8,6 +8,7 @@
 #include "cuda.h"
 
 #include "base.h"
+#include "datatype/runs.h"
 #include "rates.h"
 #include "stages.h"
 #include "submit.h"
@@ -36,6 +37,7 @@ struct staged {
 	struct dtc_cuda_pieces pieces;
 	const struct dtc_job *job;
 	bool user_on_device;
+	char *row; /* the host's side, if it is one run; else NULL */
 	uint64_t piece_bytes;
 };
 
@@ -80,13 +82,13 @@ static int device(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_ev
 	return device_hop(staged, &piece, event);
 }
 
-static void copy_packed(const struct staged *staged, const struct piece *piece, uint32_t part)
+static void copy_row(const struct staged *staged, const struct piece *piece, uint32_t part)
 {
-	char *packed = staged->job->packed + piece->offset;
-	bool pack = staged->job->direction == DTC_PACK;
+	char *row = staged->row + piece->offset;
+	bool out = staged->pieces.device_first;
 
-	dtc_cuda_stage_copy(&staged->pieces, pack ? packed : piece->stage,
-			    pack ? piece->stage : packed, piece->bytes, part);
+	dtc_cuda_stage_copy(&staged->pieces, out ? row : piece->stage,
+			    out ? piece->stage : row, piece->bytes, part);
 }
 
 /* The user's blocks in a part of a piece. The job's cursor stays where the job begins. */
@@ -110,44 +112,63 @@ static void move_blocks(const struct staged *staged, const struct piece *piece, 
 	(void)status;
 }
 
-/* The processors' hop: between a stage and packed memory, or the user's blocks and a stage. */
+/* The processors' hop: between a stage and a row of the host's, or the user's blocks there. */
 static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t part)
 {
 	const struct staged *staged = (const struct staged *)pieces;
 	const struct piece piece = piece_at(staged, number);
 
-	if (staged->user_on_device)
-		copy_packed(staged, &piece, part);
+	if (staged->row)
+		copy_row(staged, &piece, part);
 	else
 		move_blocks(staged, &piece, part);
 }
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
-/* Small enough that a few pieces overlap, large enough that the hops' fixed costs do not show. */
-static uint64_t choose_piece(uint64_t bytes)
-{
-	const uint64_t least = UINT64_C(64) << 10, few = UINT64_C(256) << 10;
-	uint64_t piece = bytes / DTC_CUDA_STAGES;
+/*
+ * Each piece costs the device 5 us and more besides its bytes, which is why shorter ones than that gain nothing by
+ * overlapping; but what one processor copies out of stages, in two halves.
+ */
+#define LEAST_BYTES (UINT64_C(512) << 10)
+#define HALVED      (UINT64_C(256) << 10)
+#define LEAST_HALF  (UINT64_C(64) << 10)
 
-	if (piece < few)
-		piece = DTC_MIN(DTC_MAX(bytes / 2, least), few);
+static uint64_t choose_piece(uint64_t bytes, bool device_first)
+{
+	uint64_t piece = DTC_MAX(bytes / DTC_CUDA_STAGES, LEAST_BYTES);
+
+	if (device_first && bytes < HALVED)
+		piece = DTC_MAX(bytes / 2, LEAST_HALF);
 	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGE_BYTES);
+}
+
+/* The job's user bytes, if they are one run. */
+static char *find_run(const struct dtc_job *job)
+{
+	struct dtc_cursor cursor;
+	struct dtc_runs runs;
+	struct dtc_run run;
+
+	dtc_cursor_copy(&cursor, job->cursor);
+	dtc_runs_init(&runs, &cursor, job->bytes);
+	return dtc_runs_next(&runs, &run) && run.bytes == job->bytes ? job->user + run.disp : NULL;
 }
 
 static struct staged describe(const struct dtc_job *job)
 {
 	bool user_on_device = dtc_memory_is_device_seen(&job->user_memory);
-	uint64_t piece_bytes = choose_piece(job->bytes);
+	bool device_first = (job->direction == DTC_PACK) == user_on_device;
+	uint64_t piece_bytes = choose_piece(job->bytes, device_first);
 
 	return (struct staged){ .pieces = { .count = dtc_divide_up(job->bytes, piece_bytes),
 					    .bytes = job->bytes,
-					    .device_first = (job->direction == DTC_PACK) ==
-							    user_on_device,
+					    .device_first = device_first,
 					    .device = device,
 					    .host = host },
 				.job = job,
 				.user_on_device = user_on_device,
+				.row = user_on_device ? job->packed : find_run(job),
 				.piece_bytes = piece_bytes };
 }
 

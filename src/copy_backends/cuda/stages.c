@@ -16,8 +16,19 @@
 #include "moving.h"
 #include "submit.h"
 
-/* A row of so many bytes is written past the caches: threads copy it whose caches nobody reads from. */
-#define STREAM_BYTES (UINT64_C(1) << 20)
+/*
+ * Rows of so many bytes are written past the caches, into stages and out of them: what threads have in theirs, the
+ * device reads slowly, and what the caller reads next is not in its own anyway.
+ */
+#define STREAM_IN_BYTES  (UINT64_C(128) << 10)
+#define STREAM_OUT_BYTES (UINT64_C(256) << 10)
+
+static enum dtc_stream stream_of(const struct dtc_cuda_pieces *pieces)
+{
+	uint64_t least = pieces->device_first ? STREAM_OUT_BYTES : STREAM_IN_BYTES;
+
+	return pieces->bytes < least ? DTC_STREAM_NONE : DTC_STREAM_PACKED;
+}
 
 /* ---- stages ---------------------------------------------------------------------------- */
 
@@ -58,9 +69,7 @@ void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const c
 				      .outer = 1,
 				      .inner = 1,
 				      .block = (size_t)(end - begin),
-				      .stream = pieces->bytes < STREAM_BYTES
-							? DTC_STREAM_NONE
-							: DTC_STREAM_PACKED };
+				      .stream = stream_of(pieces) };
 
 	if (row.block)
 		context->cpu->grid(&row);

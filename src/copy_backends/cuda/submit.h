@@ -53,6 +53,9 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
 /* ---- kernel.c -------------------------------------------------------------------------- */
 
+/* Whether memory is the device's own, so that kernels may ask it for what they store parts of. */
+bool dtc_cuda_is_near(const struct dtc_cuda_context *context, const struct dtc_memory *memory);
+
 /*
  * Plan a job as a launch of its own, with the type's program on the device if it needs that; @job names it
  * then. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;

@@ -78,10 +78,18 @@ bool dtc_memory_has_driver(struct dtconv_context *context)
 	       look_for_drivers(context);
 }
 
+/* In place: a whole that is put together elsewhere first is read back before its stores are done. */
+static void set_host(struct dtc_memory *memory)
+{
+	memset(memory, 0, sizeof(*memory));
+	memory->kind = DTCONV_MEMORY_HOST;
+	memory->device = -1;
+}
+
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory)
 {
-	*memory = dtc_memory_host();
+	set_host(memory);
 	if (dtc_memory_is_ordinary(context, address, address))
 		return;
 	for (size_t i = 0; dtc_vendors[i]; i++)
