@@ -51,16 +51,14 @@ struct dtc_cuda_special {
 #define CACHED_BYTES (UINT64_C(16) << 20)
 
 /*
- * Beyond, tables of unlike runs, transposing, and packing periods of odd bytes; at 256 MiB equal blocks and
- * periods of words lose up to 7 %, because fewer registers bring more blocks at once.
+ * Beyond, tables of unlike runs and packing periods of odd bytes; at 256 MiB equal blocks, periods of words
+ * and transposing lose up to 7 %, because fewer registers bring more blocks at once.
  */
 static bool gains(const struct dtc_gpu_launch *launch)
 {
 	if (launch->bytes <= CACHED_BYTES)
 		return true;
 	switch (launch->class) {
-	case DTC_GPU_CLASS_TRANSPOSING:
-		return true;
 	case DTC_GPU_CLASS_INDEXED:
 		return launch->params_bytes == sizeof(struct dtc_gpu_indexed_params);
 	case DTC_GPU_CLASS_PERIODIC:
