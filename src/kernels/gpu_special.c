@@ -149,6 +149,7 @@ static void put_nest(struct dtc_text *text, const struct dtc_gpu_nest *nest)
 	put(text, "nest.dim_count", nest->dim_count);
 	put(text, "nest.word", nest->word);
 	put(text, "nest.wide", nest->wide);
+	put(text, "nest.expects", nest->expects);
 	put(text, "nest.block", nest->block);
 	for (uint32_t level = 0; level < nest->dim_count; level++)
 		put_dim(text, nest, level);
