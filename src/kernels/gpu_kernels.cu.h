@@ -75,9 +75,9 @@
 	{                                                       \
 		DTC_GPU_AT();                                   \
 		a(&p, dtc_gpu_shared, at);                      \
-		DTC_GPU_MEET_##params;                         \
+		DTC_GPU_MEET_##params;                                  \
 		b(&p, dtc_gpu_shared, at);                      \
-		DTC_GPU_MEET_##params;                         \
+		DTC_GPU_MEET_##params;                                  \
 		c(&p, dtc_gpu_shared, at);                      \
 		DTC_GPU_END();                                  \
 	}

@@ -212,6 +212,42 @@ START_TEST(types_go_to_their_class)
 }
 END_TEST
 
+/* Whether a launch asks for the sectors that it stores parts of. */
+static bool expects(const char *text, enum dtc_direction direction, bool near)
+{
+	struct dtconv_type *type = fixture_type(text);
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_part *parts;
+	struct gpu_type gpu;
+
+	gpu_type_open(&gpu, type);
+	const struct dtc_gpu_job job = { .layout = gpu.layout,
+					 .count = 1,
+					 .user = 4096,
+					 .packed = 8192,
+					 .end = gpu.layout->size,
+					 .direction = direction,
+					 .image = (uintptr_t)gpu.image,
+					 .near = near };
+	gpu_plan(&job, &launch, &parts);
+	free(parts);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	return launch.params.strided.nest.expects;
+}
+
+START_TEST(parts_of_sectors_are_asked_for_where_memory_is_near)
+{
+	ck_assert(expects("hvector(100, 40, 80, byte)", DTC_UNPACK, true));
+	ck_assert(expects("hvector(100, 128, 257, byte)", DTC_UNPACK, true));
+	ck_assert(!expects("hvector(100, 64, 128, byte)", DTC_UNPACK, true));
+	ck_assert(!expects("hvector(100, 40, 80, byte)", DTC_PACK, true));
+	ck_assert(!expects("hvector(100, 40, 80, byte)", DTC_UNPACK, false));
+	ck_assert(!expects("contiguous(1000, byte)", DTC_UNPACK, true));
+}
+END_TEST
+
 /* Words of the user's side that unpacking is shared out by. */
 static uint32_t share_word(const char *text)
 {
@@ -252,6 +288,7 @@ int main(void)
 
 	tcase_add_loop_test(classes, types_go_to_their_class, 0,
 			    (int)DTC_ARRAY_LENGTH(all));
+	tcase_add_test(classes, parts_of_sectors_are_asked_for_where_memory_is_near);
 	tcase_add_test(classes, odd_runs_are_unpacked_in_words_that_periods_share);
 	return fixture_run(suite);
 }
