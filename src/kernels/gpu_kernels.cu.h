@@ -28,6 +28,7 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
+#define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
 	DTC_GPU_KERNEL(name, params, 4)             \
