@@ -214,6 +214,142 @@ static bool make_period(const struct period *period)
 	return cells <= DTC_GPU_PERIOD_CELLS && set_nest(period, cells);
 }
 
+/* ---- words that are turned ------------------------------------------------------------------------ */
+
+/* The longest word that all rows are multiples of, on both sides; 0: numbers change their length. */
+static uint32_t turned_word(const struct period *period)
+{
+	const struct dtc_gpu_cells_params *params = period->params;
+	const struct dtc_gpu_shape *shape = period->shape;
+	uint64_t bits = shape->user | params->nest.packed | shape->begin | shape->end |
+			shape->leaf_bytes;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		bits |= (uint64_t)shape->loops[i].stride;
+	for (uint32_t i = 0; i < params->row_count; i++) {
+		const struct dtc_gpu_cell *row = &params->rows[i];
+
+		if (row->number.native_bytes != row->number.wire_bytes)
+			return 0;
+		bits |= (uint64_t)(int64_t)row->disp | row->wire;
+	}
+	return dtc_gpu_alignment(bits);
+}
+
+static bool set_words(const struct period *period, uint32_t word,
+		      struct dtc_gpu_nest *nest)
+{
+	uint64_t packed = period->params->nest.packed;
+	const char *reason;
+
+	nest->word = (uint8_t)word;
+	dtc_gpu_set_level(nest, 0, period->shape->leaf_bytes / word, 0);
+	if (!dtc_gpu_set_loops(period->shape, 1, nest, &reason))
+		return false;
+	nest->packed = packed;
+	return dtc_gpu_set_width(nest, nest->end / word, &reason);
+}
+
+/* Rows become runs of words; false if words are too short or too many. */
+static bool make_turned(const struct period *period, struct dtc_gpu_period_params *turned)
+{
+	const struct dtc_gpu_cells_params *params = period->params;
+	uint32_t counts[DTC_GPU_CELL_ROWS];
+
+	if (period->job->units->combination != DTC_GPU_REPLACE ||
+	    !add_runs(period, counts))
+		return false;
+	uint32_t word = turned_word(period);
+	if (word < 4 || params->row_count > DTC_GPU_RUNS ||
+	    period->shape->leaf_bytes / word > DTC_GPU_PERIOD_UNITS ||
+	    !set_words(period, word, &turned->numbers.nest))
+		return false;
+	turned->turned = 1;
+	turned->run_count = params->row_count;
+	for (uint32_t i = 0; i < params->row_count; i++)
+		turned->runs[i] = (struct dtc_gpu_turned_run){
+			.disp = params->rows[i].disp,
+			.packed = params->rows[i].wire,
+			.swap = params->rows[i].number.swap
+		};
+	return true;
+}
+
+/* ---- records --------------------------------------------------------------------------------------- */
+
+/* Whether all of the user's side is aligned to 8, beginning at @disp. */
+static uint16_t record_word(const struct dtc_gpu_shape *shape, int32_t disp)
+{
+	uint64_t bits = shape->user + (uint64_t)(int64_t)disp;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		bits |= (uint64_t)shape->loops[i].stride;
+	return bits % 8 ? 4 : 8;
+}
+
+/* Rows of equal cells become a row for each. */
+static void spread_rows(struct dtc_gpu_cells_params *params, uint32_t cells)
+{
+	for (uint32_t i = cells, row = params->row_count; i-- > 0;) {
+		row -= params->rows[row - 1].first > i;
+		struct dtc_gpu_cell cell = params->rows[row - 1];
+		uint32_t ahead = i - cell.first;
+
+		cell.disp += (int32_t)(ahead * cell.number.native_bytes);
+		cell.wire = (uint16_t)(cell.wire + ahead * cell.number.wire_bytes);
+		cell.first = (uint16_t)i;
+		params->rows[i] = cell;
+	}
+	params->row_count = cells;
+}
+
+/* The rows are a record's; false if that is too long. */
+static bool set_record(const struct period *period, uint64_t cells)
+{
+	struct dtc_gpu_cells_params *params = period->params;
+
+	if (cells > DTC_GPU_RECORD_CELLS || !set_words(period, 4, &params->nest))
+		return false;
+	spread_rows(params, (uint32_t)cells);
+	params->cells = (uint32_t)cells;
+	params->warps = cells > 8 ? 4 : cells > 4 ? 2 : 1;
+	for (uint32_t i = 0; i < params->row_count; i++)
+		params->rows[i].word = record_word(period->shape, params->rows[i].disp);
+	return true;
+}
+
+/* Rows of numbers become cells of a record; false if it would be too long, or no records. */
+static bool make_record(const struct period *period)
+{
+	struct dtc_gpu_cells_params *params = period->params;
+	uint32_t counts[DTC_GPU_CELL_ROWS];
+
+	params->row_count = 0;
+	if (period->job->units->combination == DTC_GPU_REPLACE ||
+	    !add_runs(period, counts) || turned_word(period) < 4)
+		return false;
+	return set_record(period, make_cells(period, counts));
+}
+
+/* Answers the number of tiles. */
+static uint64_t finish_records(const struct dtc_gpu_typed_job *job,
+			       struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_cells_params *params = &launch->params.cells;
+	const struct dtc_gpu_nest *nest = &params->nest;
+	uint64_t bytes = 4 * (uint64_t)nest->dims[0].count;
+	uint64_t records = DTC_GPU_BLOCK / params->warps;
+
+	params->combination = job->units->combination;
+	launch->word = 4;
+	launch->kernel = DTC_GPU_records_unpack;
+	launch->shared_bytes = (uint32_t)(4 * DTC_GPU_RECORD_WORDS + 2 * records * bytes);
+	return dtc_divide_up(dtc_divide_up(nest->end, bytes) - nest->begin / bytes,
+			     records);
+}
+
+/* ---- planning -------------------------------------------------------------------------------------- */
+
 /*
  * A block is a loop round one trip of its units, if it begins with one. All of a stretch in a single
  * block may begin anywhere, as long as the trip's beginning counts.
@@ -249,14 +385,35 @@ static bool find_period(const struct dtc_gpu_typed_job *job, struct dtc_gpu_shap
 	return (trip && shape->leaf_bytes % trip == 0) || shape->end <= shape->leaf_bytes;
 }
 
-static bool plan_periods(const struct dtc_gpu_typed_job *job, struct dtc_gpu_shape *shape,
-			 struct dtc_gpu_cells_params *params)
+/* Answers the number of tiles. */
+static uint64_t finish_cells(const struct dtc_gpu_typed_job *job,
+			     struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_cells_params *params = &launch->params.cells;
+	const struct dtc_gpu_nest *nest = &params->nest;
+
+	params->fault = job->fault;
+	params->combination = job->units->combination;
+	launch->word = 1;
+	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_cells_pack
+							: DTC_GPU_cells_unpack;
+	if (params->row_count)
+		launch->shared_bytes =
+			nest->dims[0].count * (uint32_t)sizeof(struct dtc_gpu_cell);
+	return dtc_divide_up(nest->end - nest->begin,
+			     DTC_GPU_THREAD_CELLS * DTC_GPU_BLOCK);
+}
+
+static uint64_t plan_periods(const struct dtc_gpu_typed_job *job,
+			     struct dtc_gpu_shape *shape, struct dtc_gpu_launch *launch)
 {
 	const struct dtc_gpu_units *units = job->units;
+	struct dtc_gpu_cells_params *params = &launch->params.cells;
+	struct dtc_gpu_period_params turned = { .run_count = 0 };
 
 	if (!find_period(job, shape) ||
 	    shape->leaf_bytes > DTC_GPU_PERIOD_CELLS * DTC_GPU_CELL_BYTES)
-		return false;
+		return 0;
 	uint64_t first = job->begin.native - shape->begin;
 	struct period period = { .job = job,
 				 .shape = shape,
@@ -268,11 +425,17 @@ static bool plan_periods(const struct dtc_gpu_typed_job *job, struct dtc_gpu_sha
 		dtc_gpu_units_at_native(units, first + shape->leaf_bytes).wire -
 		period.start.wire;
 	params->nest.packed = job->job.packed - (job->begin.wire - period.start.wire);
+	if (make_turned(&period, &turned)) {
+		launch->params.period = turned;
+		return dtc_gpu_finish_period(job, launch);
+	}
+	if (make_record(&period))
+		return finish_records(job, launch);
 	if (make_period(&period))
-		return true;
+		return finish_cells(job, launch);
 	/* The stretch may begin or end inside of a cell of several numbers. */
 	period.whole = false;
-	return make_period(&period);
+	return make_period(&period) ? finish_cells(job, launch) : 0;
 }
 
 uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,
@@ -285,18 +448,8 @@ uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,
 		return 0;
 	memset(params, 0, sizeof(*params));
 	dtc_gpu_shape_of_job(&job->job, &shape);
-	bool planned = job->units->node_count == 1 && shape.leaf == DTC_GPU_LEAF_BLOCK &&
-		       plan_nest(job, &shape, params);
-	if (!planned && !plan_periods(job, &shape, params))
-		return 0;
-	params->fault = job->fault;
-	params->combination = job->units->combination;
-	launch->word = 1;
-	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_cells_pack
-							: DTC_GPU_cells_unpack;
-	if (params->row_count)
-		launch->shared_bytes = params->nest.dims[0].count *
-				       (uint32_t)sizeof(struct dtc_gpu_cell);
-	return dtc_divide_up(params->nest.end - params->nest.begin,
-			     DTC_GPU_THREAD_CELLS * DTC_GPU_BLOCK);
+	if (job->units->node_count == 1 && shape.leaf == DTC_GPU_LEAF_BLOCK &&
+	    plan_nest(job, &shape, params))
+		return finish_cells(job, launch);
+	return plan_periods(job, &shape, launch);
 }

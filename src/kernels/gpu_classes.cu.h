@@ -26,6 +26,7 @@
 
 #include "kernels/gpu_numbers.cu.h"
 #include "kernels/gpu_typed.cu.h"
+#include "kernels/gpu_records.cu.h"
 #include "kernels/gpu_checksum.cu.h"
 
 #endif

@@ -240,6 +240,12 @@ DTC_GPU_FN uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits)
 	return __funnelshift_r(low, high, bits);
 }
 
+/* Four of the eight bytes of high:low, each named by a digit of @selector. */
+DTC_GPU_FN uint32_t dtc_gpu_permute(uint32_t low, uint32_t high, uint32_t selector)
+{
+	return __byte_perm(low, high, selector);
+}
+
 DTC_GPU_FN uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
 {
 	return __umul64hi(a, b);
@@ -311,6 +317,29 @@ DTC_GPU_FN uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
 	asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(product) : "r"(a), "r"(b));
 	return product;
 }
+
+/* bfloat16: what is multiplied by one and added is rounded once, and -0 added changes nothing. */
+#if __CUDA_ARCH__ >= 800
+#define DTC_GPU_HAS_BF16X2
+
+DTC_GPU_FN uint32_t dtc_gpu_fuse_bf16x2(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t fused;
+
+	asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(fused) : "r"(a), "r"(b), "r"(c));
+	return fused;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_add_bf16x2(uint32_t a, uint32_t b)
+{
+	return dtc_gpu_fuse_bf16x2(a, 0x3f803f80u, b);
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_multiply_bf16x2(uint32_t a, uint32_t b)
+{
+	return dtc_gpu_fuse_bf16x2(a, b, 0x80008000u);
+}
+#endif
 
 /* ---- completion --------------------------------------------------------------------------- */
 

@@ -80,37 +80,57 @@ DTC_GPU_FN uint32_t dtc_gpu_logical(uint32_t combination, int a, int b)
 	return combination == DTC_GPU_LOR ? a || b : a != b;
 }
 
-/* Integers that were extended to 32 bits; the caller cuts the result. */
-DTC_GPU_FN uint32_t dtc_gpu_combine_i32(uint32_t combination, int is_signed, uint32_t a,
-					uint32_t b)
+/*
+ * @count words, a constant, of which those in @b become the result: what is to be done is asked once for
+ * all of them.
+ */
+DTC_GPU_FN void dtc_gpu_combine_i32(uint32_t combination, int is_signed, uint32_t count,
+				    const uint32_t a[], uint32_t b[])
 {
-	int less = is_signed ? (int32_t)a < (int32_t)b : a < b;
+	if (combination == DTC_GPU_SUM) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] += a[i];
+	} else if (combination == DTC_GPU_PROD) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] *= a[i];
+	} else if (combination < DTC_GPU_LAND) {
+		int least = combination == DTC_GPU_MIN;
+		uint32_t sign = is_signed ? 0x80000000u : 0;
 
-	switch (combination) {
-	case DTC_GPU_SUM:
-		return a + b;
-	case DTC_GPU_PROD:
-		return a * b;
-	case DTC_GPU_MIN:
-		return less ? a : b;
-	case DTC_GPU_MAX:
-		return less ? b : a;
-	default:
-		return dtc_gpu_logical(combination, a != 0, b != 0);
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++) {
+			int less = (a[i] ^ sign) < (b[i] ^ sign);
+
+			b[i] = less == least ? a[i] : b[i];
+		}
+	} else {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_logical(combination, a[i] != 0, b[i] != 0);
 	}
 }
 
-DTC_GPU_FN uint32_t dtc_gpu_combine_f32(uint32_t combination, uint32_t a, uint32_t b)
+DTC_GPU_FN void dtc_gpu_combine_f32(uint32_t combination, uint32_t count,
+				    const uint32_t a[], uint32_t b[])
 {
-	switch (combination) {
-	case DTC_GPU_SUM:
-		return dtc_gpu_add_f32(a, b);
-	case DTC_GPU_PROD:
-		return dtc_gpu_multiply_f32(a, b);
-	case DTC_GPU_MIN:
-		return dtc_gpu_less_f32(a, b) ? a : b;
-	default:
-		return dtc_gpu_less_f32(b, a) ? a : b;
+	if (combination == DTC_GPU_SUM) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_add_f32(a[i], b[i]);
+	} else if (combination == DTC_GPU_PROD) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_multiply_f32(a[i], b[i]);
+	} else if (combination == DTC_GPU_MIN) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_less_f32(a[i], b[i]) ? a[i] : b[i];
+	} else {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_less_f32(b[i], a[i]) ? a[i] : b[i];
 	}
 }
 
@@ -164,16 +184,53 @@ DTC_GPU_FN int dtc_gpu_is_signed(uint32_t kind)
 	return kind <= DTC_GPU_I128;
 }
 
-/* Halves: both of a word. */
-DTC_GPU_FN uint32_t dtc_gpu_combine_halves(uint32_t combination, uint32_t kind,
-					   uint32_t a, uint32_t b)
+/* Halves: both of a word, where nothing adds or multiplies two at once. */
+DTC_GPU_FN void dtc_gpu_combine_single_halves(uint32_t combination, uint32_t kind,
+					      uint32_t count, const uint32_t a[],
+					      uint32_t b[])
 {
-	if (kind == DTC_GPU_F16 && combination == DTC_GPU_SUM)
-		return dtc_gpu_add_f16x2(a, b);
-	if (kind == DTC_GPU_F16 && combination == DTC_GPU_PROD)
-		return dtc_gpu_multiply_f16x2(a, b);
-	return dtc_gpu_combine_half(combination, kind, a & 0xffff, b & 0xffff) |
-	       dtc_gpu_combine_half(combination, kind, a >> 16, b >> 16) << 16;
+	DTC_GPU_UNROLL
+	for (uint32_t i = 0; i < count; i++)
+		b[i] = dtc_gpu_combine_half(combination, kind, a[i] & 0xffff,
+					    b[i] & 0xffff) |
+		       dtc_gpu_combine_half(combination, kind, a[i] >> 16, b[i] >> 16)
+			       << 16;
+}
+
+DTC_GPU_FN void dtc_gpu_combine_f16(uint32_t combination, uint32_t count,
+				    const uint32_t a[], uint32_t b[])
+{
+	if (combination == DTC_GPU_SUM) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_add_f16x2(a[i], b[i]);
+	} else if (combination == DTC_GPU_PROD) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_multiply_f16x2(a[i], b[i]);
+	} else {
+		dtc_gpu_combine_single_halves(combination, DTC_GPU_F16, count, a, b);
+	}
+}
+
+DTC_GPU_FN void dtc_gpu_combine_bf16(uint32_t combination, uint32_t count,
+				     const uint32_t a[], uint32_t b[])
+{
+#ifdef DTC_GPU_HAS_BF16X2
+	if (combination == DTC_GPU_SUM) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_add_bf16x2(a[i], b[i]);
+		return;
+	}
+	if (combination == DTC_GPU_PROD) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_multiply_bf16x2(a[i], b[i]);
+		return;
+	}
+#endif
+	dtc_gpu_combine_single_halves(combination, DTC_GPU_BF16, count, a, b);
 }
 
 /* ---- short integers, as many as there are in 32 bits -------------------------------------------- */
@@ -234,43 +291,67 @@ DTC_GPU_CALLED uint32_t dtc_gpu_multiply_lanes(uint32_t bits, uint32_t a, uint32
 	return result;
 }
 
-DTC_GPU_FN uint32_t dtc_gpu_combine_lanes(uint32_t combination, int is_signed,
-					  uint32_t bits, uint32_t a, uint32_t b)
+DTC_GPU_FN void dtc_gpu_combine_lanes(uint32_t combination, int is_signed, uint32_t bits,
+				      uint32_t count, const uint32_t a[], uint32_t b[])
 {
 	uint32_t tops = dtc_gpu_lane_tops(bits);
 
-	if (combination == DTC_GPU_SUM)
-		return dtc_gpu_add_lanes(tops, a, b);
-	if (combination == DTC_GPU_PROD)
-		return dtc_gpu_multiply_lanes(bits, a, b);
-	if (combination >= DTC_GPU_LAND)
-		return dtc_gpu_logical_lanes(combination, tops, bits, a, b);
-	uint32_t less =
-		dtc_gpu_fill_lanes(dtc_gpu_less_lanes(tops, is_signed, a, b), bits);
-	uint32_t taken = combination == DTC_GPU_MIN ? less : ~less;
+	if (combination == DTC_GPU_SUM) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_add_lanes(tops, a[i], b[i]);
+	} else if (combination == DTC_GPU_PROD) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_multiply_lanes(bits, a[i], b[i]);
+	} else if (combination >= DTC_GPU_LAND) {
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_logical_lanes(combination, tops, bits, a[i], b[i]);
+	} else {
+		uint32_t other = combination == DTC_GPU_MIN ? 0 : ~0u;
 
-	return (a & taken) | (b & ~taken);
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t taken =
+				dtc_gpu_fill_lanes(dtc_gpu_less_lanes(tops, is_signed,
+								      a[i], b[i]),
+						   bits) ^
+				other;
+
+			b[i] = (a[i] & taken) | (b[i] & ~taken);
+		}
+	}
 }
 
-DTC_GPU_FN uint32_t dtc_gpu_combine_word(uint32_t combination, uint32_t kind, uint32_t a,
-					 uint32_t b)
+DTC_GPU_FN void dtc_gpu_combine_words(uint32_t combination, uint32_t kind, uint32_t count,
+				      const uint32_t a[], uint32_t b[])
 {
 	switch (kind) {
 	case DTC_GPU_I32:
 	case DTC_GPU_U32:
-		return dtc_gpu_combine_i32(combination, kind == DTC_GPU_I32, a, b);
+		dtc_gpu_combine_i32(combination, kind == DTC_GPU_I32, count, a, b);
+		break;
 	case DTC_GPU_F32:
-		return dtc_gpu_combine_f32(combination, a, b);
+		dtc_gpu_combine_f32(combination, count, a, b);
+		break;
 	case DTC_GPU_C16:
-		return dtc_gpu_multiply_c16(a, b);
+		DTC_GPU_UNROLL
+		for (uint32_t i = 0; i < count; i++)
+			b[i] = dtc_gpu_multiply_c16(a[i], b[i]);
+		break;
 	case DTC_GPU_F16:
+		dtc_gpu_combine_f16(combination, count, a, b);
+		break;
 	case DTC_GPU_BF16:
-		return dtc_gpu_combine_halves(combination, kind, a, b);
+		dtc_gpu_combine_bf16(combination, count, a, b);
+		break;
 	case DTC_GPU_I8:
 	case DTC_GPU_U8:
-		return dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I8, 8, a, b);
+		dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I8, 8, count, a, b);
+		break;
 	default:
-		return dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I16, 16, a, b);
+		dtc_gpu_combine_lanes(combination, kind == DTC_GPU_I16, 16, count, a, b);
 	}
 }
 
@@ -412,16 +493,14 @@ DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_combine(uint32_t combination, uint
 		dtc_gpu_combine_pair(combination, kind, a.w, b.w);
 		dtc_gpu_combine_pair(combination, kind, a.w + 2, b.w + 2);
 	} else {
-		DTC_GPU_UNROLL
-		for (uint32_t i = 0; i < 4; i++)
-			b.w[i] = dtc_gpu_combine_word(combination, kind, a.w[i], b.w[i]);
+		dtc_gpu_combine_words(combination, kind, 4, a.w, b.w);
 	}
 	return b;
 }
 
-/* The same for the first @bytes, 8 at most. */
+/* The same in 8 bytes. */
 DTC_GPU_CALLED uint64_t dtc_gpu_combine_short(uint32_t combination, uint32_t kind,
-					      uint32_t bytes, uint64_t a, uint64_t b)
+					      uint64_t a, uint64_t b)
 {
 	const uint32_t x[2] = { (uint32_t)a, (uint32_t)(a >> 32) };
 	uint32_t y[2] = { (uint32_t)b, (uint32_t)(b >> 32) };
@@ -433,14 +512,7 @@ DTC_GPU_CALLED uint64_t dtc_gpu_combine_short(uint32_t combination, uint32_t kin
 		   kind == DTC_GPU_C32) {
 		dtc_gpu_combine_pair(combination, kind, x, y);
 	} else {
-		DTC_GPU_NO_UNROLL
-		for (uint32_t at = 0; at < bytes; at += 4) {
-			uint32_t word = dtc_gpu_combine_word(
-				combination, kind, at ? x[1] : x[0], at ? y[1] : y[0]);
-
-			y[0] = at ? y[0] : word;
-			y[1] = at ? word : y[1];
-		}
+		dtc_gpu_combine_words(combination, kind, 2, x, y);
 	}
 	return dtc_gpu_pair(y);
 }
@@ -483,6 +555,53 @@ DTC_GPU_CALLED int dtc_gpu_is_less(uint32_t kind, struct dtc_gpu_bytes16 a,
 	default:
 		return dtc_gpu_less_f32(dtc_gpu_load_half(kind, a.w[0] & 0xffff),
 					dtc_gpu_load_half(kind, b.w[0] & 0xffff));
+	}
+}
+
+/* Two numbers of at most 8 bytes, compared. */
+#define DTC_GPU_EQUAL     0
+#define DTC_GPU_LESS      1
+#define DTC_GPU_GREATER   2
+#define DTC_GPU_UNORDERED 3
+
+DTC_GPU_FN uint32_t dtc_gpu_ranks(int less, int greater)
+{
+	return less ? DTC_GPU_LESS : greater ? DTC_GPU_GREATER : DTC_GPU_EQUAL;
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_order_f32(uint32_t a, uint32_t b)
+{
+	if ((a & 0x7fffffff) > 0x7f800000 || (b & 0x7fffffff) > 0x7f800000)
+		return DTC_GPU_UNORDERED;
+	return dtc_gpu_ranks(dtc_gpu_less_f32(a, b), dtc_gpu_less_f32(b, a));
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_order_f64(uint64_t a, uint64_t b)
+{
+	const uint64_t infinity = (uint64_t)0x7ff << 52;
+
+	if (a << 1 > infinity << 1 || b << 1 > infinity << 1)
+		return DTC_GPU_UNORDERED;
+	return dtc_gpu_ranks(dtc_gpu_less_f64(a, b), dtc_gpu_less_f64(b, a));
+}
+
+DTC_GPU_FN uint32_t dtc_gpu_order(uint32_t kind, uint64_t a, uint64_t b)
+{
+	uint32_t x = (uint32_t)a, y = (uint32_t)b;
+
+	switch (kind) {
+	case DTC_GPU_I32:
+		return dtc_gpu_ranks((int32_t)x < (int32_t)y, (int32_t)y < (int32_t)x);
+	case DTC_GPU_U32:
+		return dtc_gpu_ranks(x < y, y < x);
+	case DTC_GPU_I64:
+		return dtc_gpu_ranks((int64_t)a < (int64_t)b, (int64_t)b < (int64_t)a);
+	case DTC_GPU_U64:
+		return dtc_gpu_ranks(a < b, b < a);
+	case DTC_GPU_F32:
+		return dtc_gpu_order_f32(x, y);
+	default:
+		return dtc_gpu_order_f64(a, b);
 	}
 }
 

@@ -347,6 +347,14 @@ struct dtc_gpu_node {
 #define DTC_GPU_UNITS 4u
 
 /*
+ * Couples: any with numbers up to DTC_GPU_CELL_BYTES; with longer ones; in a nest, with numbers of 4 and 8
+ * bytes that are aligned to 4.
+ */
+#define DTC_GPU_COUPLES_LOOSE 0
+#define DTC_GPU_COUPLES_LONG  1
+#define DTC_GPU_COUPLES_WORDS 2
+
+/*
  * Any units, each looked for by itself. Couples: one run, the second node is the index's; they are in the
  * nest, of which level 0 counts them, if that has levels.
  */
@@ -360,7 +368,10 @@ struct dtc_gpu_units_params {
 		fault; /* address of a word that is set to done.value by numbers too large */
 	uint32_t combination;
 	uint16_t node_count;
-	uint16_t couples_are_long; /* of numbers of more than DTC_GPU_CELL_BYTES */
+	uint8_t couple_form;
+	uint8_t couple_words
+		[2]; /* bytes of a load, on the user's side and on the packed */
+	uint8_t reserved[3];
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];
 };
 
@@ -376,19 +387,39 @@ struct dtc_gpu_numbers_params {
 	uint16_t reserved;
 };
 
-/* The same in periods, of which level 0 of the nest counts the words. */
+/* Numbers alike, behind each other on both sides of a period. */
+struct dtc_gpu_turned_run {
+	int32_t disp;
+	uint16_t packed; /* where it begins in the packed period, in bytes */
+	uint16_t swap;   /* see struct dtc_gpu_number */
+};
+
+/*
+ * The same in periods, of which level 0 of the nest counts the words. Numbers that are turned, that is
+ * replace what was there, may be of many kinds and longer than a word, which then has 4 bytes at least.
+ */
 struct dtc_gpu_period_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_numbers_params numbers; /* whose flag does not count */
 	uint32_t run_count;
-	uint32_t reserved;
-	struct dtc_gpu_run runs[DTC_GPU_RUNS];
+	uint32_t turned;
+	struct dtc_gpu_turned_run runs[DTC_GPU_RUNS];
 };
 
-/* Cells of a thread, DTC_GPU_BLOCK apart; the longest cell; the most in a period. */
+/* Shared memory, where numbers are turned: a word of a period. */
+struct dtc_gpu_turned_word {
+	int32_t disp;
+	uint32_t selector; /* see dtc_gpu_turn_word */
+};
+
+/* Cells of a thread; the longest cell; the most in a period. */
 #define DTC_GPU_THREAD_CELLS 4u
 #define DTC_GPU_CELL_BYTES   8u
 #define DTC_GPU_PERIOD_CELLS 1024u
+
+/* The most cells of a record, and its words; in shared memory are their displacements, then both tiles. */
+#define DTC_GPU_RECORD_CELLS 16u
+#define DTC_GPU_RECORD_WORDS (DTC_GPU_RECORD_CELLS * DTC_GPU_CELL_BYTES / 4)
 
 /* A cell is a number, or some of one kind behind each other: that many bytes on either side. */
 struct dtc_gpu_cell {
@@ -396,7 +427,7 @@ struct dtc_gpu_cell {
 	uint16_t wire;  /* in the packed period */
 	uint16_t first; /* of equal cells behind each other: the number of the first */
 	struct dtc_gpu_number number; /* its lengths are the cell's */
-	uint16_t reserved;
+	uint16_t word; /* records: 8 if the user's side is aligned to it, else 4 */
 };
 
 #define DTC_GPU_CELL_ROWS 200
@@ -405,6 +436,9 @@ struct dtc_gpu_cell {
  * Numbers of any kinds at any alignment, in periods that are all alike or, without rows, in a nest of
  * one kind of number: then the first row is that. The nest begins and ends with cells, which its level
  * 0 counts; byte 0 of cell 0 would be at its packed address.
+ *
+ * Records are short periods whose cells are 4 or 8 bytes on both sides, all aligned to 4: level 0 counts
+ * words of 4 bytes, and a row is a single cell.
  */
 struct dtc_gpu_cells_params {
 	struct dtc_gpu_done done;
@@ -413,6 +447,8 @@ struct dtc_gpu_cells_params {
 	uint64_t fault;      /* see struct dtc_gpu_units_params */
 	uint32_t combination;
 	uint32_t row_count;
+	uint32_t cells; /* of a record */
+	uint32_t warps; /* that share them; a power of two */
 	struct dtc_gpu_cell rows[DTC_GPU_CELL_ROWS];
 };
 

@@ -466,7 +466,7 @@ static uint32_t word_of_runs(const struct dtc_gpu_period_params *params,
 }
 
 static bool copy_runs(const struct dtc_program *program,
-		      const struct dtc_gpu_shape *shape,
+		      const struct dtc_gpu_shape *shape, uint16_t swap,
 		      struct dtc_gpu_period_params *params)
 {
 	struct dtc_gpu_periodic_params found;
@@ -475,8 +475,31 @@ static bool copy_runs(const struct dtc_program *program,
 	if (!dtc_gpu_list_runs(&found, program, shape))
 		return false;
 	params->run_count = found.run_count;
-	memcpy(params->runs, found.runs, found.run_count * sizeof(found.runs[0]));
+	for (uint32_t i = 0; i < found.run_count; i++)
+		params->runs[i] = (struct dtc_gpu_turned_run){
+			.disp = found.runs[i].disp,
+			.packed = (uint16_t)found.runs[i].packed,
+			.swap = swap
+		};
 	return true;
+}
+
+uint64_t dtc_gpu_finish_period(const struct dtc_gpu_typed_job *job,
+			       struct dtc_gpu_launch *launch)
+{
+	const struct dtc_gpu_period_params *params = &launch->params.period;
+	const struct dtc_gpu_nest *nest = &params->numbers.nest;
+	uint32_t words = params->turned ? DTC_GPU_WORDS(nest->word)
+					: DTC_GPU_NUMBER_WORDS;
+	size_t entry = params->turned ? sizeof(struct dtc_gpu_turned_word)
+				      : sizeof(int32_t);
+
+	launch->word = nest->word;
+	launch->shared_bytes = (uint32_t)(nest->dims[0].count * entry);
+	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_period_pack
+							: DTC_GPU_period_unpack;
+	return dtc_divide_up(nest->end / nest->word - nest->begin / nest->word,
+			     (uint64_t)words * DTC_GPU_BLOCK);
 }
 
 /* Words of whole numbers of one kind in periods. */
@@ -494,7 +517,8 @@ static uint64_t plan_period(const struct dtc_gpu_typed_job *job,
 	dtc_gpu_shape_of_job(&job->job, &shape);
 	memset(params, 0, sizeof(*params));
 	if (shape.leaf == DTC_GPU_LEAF_BLOCK ||
-	    !copy_runs(job->job.layout->program, &shape, params))
+	    shape.leaf_bytes > DTC_GPU_PERIOD_UNITS * DTC_GPU_PIECE ||
+	    !copy_runs(job->job.layout->program, &shape, number->swap, params))
 		return 0;
 	uint32_t word = word_of_runs(params, &shape);
 	if (word < number->native_bytes || shape.leaf_bytes / word > DTC_GPU_PERIOD_UNITS)
@@ -506,12 +530,35 @@ static uint64_t plan_period(const struct dtc_gpu_typed_job *job,
 		return 0;
 	params->numbers.combination = job->units->combination;
 	params->numbers.number = *number;
-	launch->word = word;
-	launch->shared_bytes = (uint32_t)(shape.leaf_bytes / word * sizeof(int32_t));
-	launch->kernel = job->job.direction == DTC_PACK ? DTC_GPU_period_pack
-							: DTC_GPU_period_unpack;
-	return dtc_divide_up((shape.end - shape.begin) / word,
-			     DTC_GPU_NUMBER_WORDS * DTC_GPU_BLOCK);
+	params->turned = word >= 4 && job->units->combination == DTC_GPU_REPLACE;
+	return dtc_gpu_finish_period(job, launch);
+}
+
+static bool is_word(const struct dtc_gpu_number *number)
+{
+	return number->native_bytes == number->wire_bytes &&
+	       (number->native_bytes == 4 || number->native_bytes == 8);
+}
+
+/* Numbers of 4 and 8 bytes are loaded in as few words as their places allow. */
+static void choose_words(const struct dtc_gpu_typed_job *job,
+			 const struct dtc_gpu_shape *shape,
+			 struct dtc_gpu_units_params *params)
+{
+	const struct dtc_gpu_node *couple = &job->units->nodes[0];
+	uint64_t user = shape->user;
+	/* All couples of a block, and of the stream, are as far apart as they are long. */
+	uint64_t step = shape->leaf_bytes > couple->native_bytes ? couple->native_bytes
+								 : 0;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		user |= (uint64_t)shape->loops[i].stride;
+	params->couple_words[0] = (uint8_t)DTC_MIN(dtc_gpu_alignment(user | step), 8u);
+	params->couple_words[1] = (uint8_t)DTC_MIN(
+		dtc_gpu_alignment(job->job.packed | couple->wire_bytes), 8u);
+	if (is_word(&couple[0].number) && is_word(&couple[1].number) &&
+	    params->couple_words[0] >= 4 && params->couple_words[1] >= 4)
+		params->couple_form = DTC_GPU_COUPLES_WORDS;
 }
 
 /* Couples behind each other, in a nest: no program is needed. */
@@ -531,11 +578,13 @@ static bool plan_couples(const struct dtc_gpu_typed_job *job,
 	params->packed = job->job.packed - params->begin * couple->wire_bytes;
 	dtc_gpu_set_level(nest, 0, shape.leaf_bytes / couple->native_bytes,
 			  (int64_t)couple->native_bytes);
-	if (dtc_gpu_set_loops(&shape, 1, nest, &reason) &&
-	    dtc_gpu_set_width(nest, params->end, &reason))
-		return true;
-	nest->dim_count = 0;
-	return false;
+	if (!dtc_gpu_set_loops(&shape, 1, nest, &reason) ||
+	    !dtc_gpu_set_width(nest, params->end, &reason)) {
+		nest->dim_count = 0;
+		return false;
+	}
+	choose_words(job, &shape, params);
+	return true;
 }
 
 static bool plan_walk(const struct dtc_gpu_typed_job *job,
@@ -575,7 +624,8 @@ static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch
 	params->fault = job->fault;
 	params->combination = units->combination;
 	params->node_count = (uint16_t)units->node_count;
-	params->couples_are_long = units->couples && couples_are_long(units);
+	if (units->couples && couples_are_long(units))
+		params->couple_form = DTC_GPU_COUPLES_LONG;
 	memcpy(params->nodes, units->nodes, sizeof(params->nodes));
 	launch->word = 1;
 	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack

@@ -115,11 +115,68 @@ DTC_GPU_FN void dtc_gpu_numbers_unpack_phase(const struct dtc_gpu_numbers_params
 
 /* ---- the same words in periods ------------------------------------------------------------------- */
 
-/* Shared memory: where every word of a period is. */
+/*
+ * Bytes of a word in the other order, by digits that name them: the lower four for the first half of 8
+ * bytes, the upper four for the second one. Words of 16 bytes are two such; bit 3 exchanges them.
+ */
+DTC_GPU_FN uint32_t dtc_gpu_turn_selector(uint32_t swap)
+{
+	if (swap < 2)
+		return 0x76543210u;
+	if (swap == 2)
+		return 0x67452301u;
+	if (swap == 4)
+		return 0x45670123u;
+	return swap == 8 ? 0x01234567u : 0x0123456fu;
+}
+
+DTC_GPU_FN void dtc_gpu_turn_pair(uint32_t w[2], uint32_t selector)
+{
+	uint32_t low = w[0], high = w[1];
+
+	w[0] = dtc_gpu_permute(low, high, selector & 0x7777u);
+	w[1] = dtc_gpu_permute(low, high, selector >> 16);
+}
+
+/* @word is a constant. */
+DTC_GPU_FN void dtc_gpu_turn_word(struct dtc_gpu_bytes16 *value, uint32_t word,
+				  uint32_t selector)
+{
+	struct dtc_gpu_bytes16 from = *value;
+	uint32_t other = word == 16 && (selector & 8) ? 2 : 0;
+
+	if (word == 4) {
+		value->w[0] = dtc_gpu_permute(from.w[0], from.w[0], selector & 0x3333u);
+		return;
+	}
+	value->w[0] = other ? from.w[2] : from.w[0];
+	value->w[1] = other ? from.w[3] : from.w[1];
+	dtc_gpu_turn_pair(value->w, selector);
+	if (word == 8)
+		return;
+	value->w[2] = other ? from.w[0] : from.w[2];
+	value->w[3] = other ? from.w[1] : from.w[3];
+	dtc_gpu_turn_pair(value->w + 2, selector);
+}
+
+/* Word @place, a byte of the packed period, as the user has it: longer numbers' words change places. */
+DTC_GPU_FN struct dtc_gpu_turned_word dtc_gpu_turned_word_of(
+	const struct dtc_gpu_turned_run *run, uint32_t place, uint32_t word)
+{
+	uint32_t ahead = place - run->packed;
+	struct dtc_gpu_turned_word turned;
+
+	if (run->swap > word)
+		ahead ^= run->swap - word;
+	turned.disp = run->disp + (int32_t)ahead;
+	turned.selector = dtc_gpu_turn_selector(run->swap > word ? word : run->swap);
+	return turned;
+}
+
+/* Shared memory: where every word of a period is, and what becomes of it if it is turned. */
 DTC_GPU_FN void dtc_gpu_period_map(const struct dtc_gpu_period_params *p, void *shared,
 				   struct dtc_gpu_at at)
 {
-	int32_t *map = (int32_t *)shared;
 	uint32_t word = p->numbers.nest.word;
 
 	for (uint32_t i = at.thread; i < p->numbers.nest.dims[0].count;
@@ -133,20 +190,94 @@ DTC_GPU_FN void dtc_gpu_period_map(const struct dtc_gpu_period_params *p, void *
 			low += p->runs[low + half].packed <= i * word ? half : 0;
 			n -= half;
 		}
-		map[i] = p->runs[low].disp + (int32_t)(i * word - p->runs[low].packed);
+		if (p->turned)
+			((struct dtc_gpu_turned_word *)shared)[i] =
+				dtc_gpu_turned_word_of(&p->runs[low], i * word, word);
+		else
+			((int32_t *)shared)[i] =
+				p->runs[low].disp +
+				(int32_t)(i * word - p->runs[low].packed);
 	}
+}
+
+/* @words, a constant, as dtc_gpu_transfer has them. */
+DTC_GPU_FN void dtc_gpu_transfer_turned(const uint64_t user[], const uint32_t selector[],
+					uint64_t packed, uint32_t word, uint32_t words,
+					uint64_t left, int direction)
+{
+	struct dtc_gpu_bytes16 value[8];
+
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (k * DTC_GPU_BLOCK < left)
+			dtc_gpu_load_word(direction == DTC_GPU_PACK
+						  ? user[k]
+						  : packed + k * DTC_GPU_BLOCK * word,
+					  word, &value[k]);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		if (k * DTC_GPU_BLOCK < left) {
+			dtc_gpu_turn_word(&value[k], word, selector[k]);
+			dtc_gpu_store_word(direction == DTC_GPU_PACK
+						   ? packed + k * DTC_GPU_BLOCK * word
+						   : user[k],
+					   word, &value[k]);
+		}
+}
+
+/* A tile of words that are turned; @word and @direction are constants. */
+DTC_GPU_FN void dtc_gpu_move_turned(const struct dtc_gpu_nest *nest,
+				    const struct dtc_gpu_turned_word *map, uint32_t word,
+				    struct dtc_gpu_at at, int direction)
+{
+	const uint32_t words = DTC_GPU_WORDS(word);
+	uint64_t unit = nest->begin / word + (uint64_t)at.block * (words * DTC_GPU_BLOCK);
+	uint64_t last = nest->end / word;
+	uint64_t left = last > unit + at.thread ? last - unit - at.thread : 0;
+	uint64_t packed = nest->packed + (unit + at.thread) * word;
+	uint32_t ahead[8], selector[8];
+	struct dtc_gpu_place place[8];
+	struct dtc_gpu_start start;
+	uint64_t user[8];
+
+	if (!left)
+		return;
+	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &start);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++)
+		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, words, ahead, place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < words; k++) {
+		struct dtc_gpu_turned_word turned = map[place[k].index];
+
+		user[k] = place[k].address + (uint64_t)(int64_t)turned.disp;
+		selector[k] = turned.selector;
+	}
+	dtc_gpu_transfer_turned(user, selector, packed, word, words, left, direction);
 }
 
 DTC_GPU_FN void dtc_gpu_move_period(const struct dtc_gpu_period_params *p,
 				    const void *shared, struct dtc_gpu_at at,
 				    int direction)
 {
+	const struct dtc_gpu_turned_word *turned =
+		(const struct dtc_gpu_turned_word *)shared;
+	const struct dtc_gpu_nest *nest = &p->numbers.nest;
 	struct dtc_gpu_levels levels;
 
-	dtc_gpu_plain_levels(&levels);
-	levels.form = DTC_GPU_MAPPED;
-	levels.map = (const int32_t *)shared;
-	dtc_gpu_move_numbers(&p->numbers, &levels, at, direction);
+	if (p->turned && nest->word == 4) {
+		dtc_gpu_move_turned(nest, turned, 4, at, direction);
+	} else if (p->turned && nest->word == 8) {
+		dtc_gpu_move_turned(nest, turned, 8, at, direction);
+	} else if (p->turned) {
+		dtc_gpu_move_turned(nest, turned, 16, at, direction);
+	} else {
+		dtc_gpu_plain_levels(&levels);
+		levels.form = DTC_GPU_MAPPED;
+		levels.map = (const int32_t *)shared;
+		dtc_gpu_move_numbers(&p->numbers, &levels, at, direction);
+	}
 }
 
 DTC_GPU_FN void dtc_gpu_period_pack_phase(const struct dtc_gpu_period_params *p,
@@ -315,6 +446,17 @@ DTC_GPU_FN uint32_t dtc_gpu_row_of(const struct dtc_gpu_cells_params *p, uint32_
 	return low;
 }
 
+DTC_GPU_FN struct dtc_gpu_cell dtc_gpu_cell_of(const struct dtc_gpu_cells_params *p,
+					       uint32_t number)
+{
+	struct dtc_gpu_cell cell = p->rows[dtc_gpu_row_of(p, number)];
+	uint32_t ahead = number - cell.first;
+
+	cell.disp += (int32_t)(ahead * cell.number.native_bytes);
+	cell.wire = (uint16_t)(cell.wire + ahead * cell.number.wire_bytes);
+	return cell;
+}
+
 /* Shared memory: every cell of a period. */
 DTC_GPU_FN void dtc_gpu_cells_map(const struct dtc_gpu_cells_params *p, void *shared,
 				  struct dtc_gpu_at at)
@@ -323,14 +465,8 @@ DTC_GPU_FN void dtc_gpu_cells_map(const struct dtc_gpu_cells_params *p, void *sh
 
 	if (!p->row_count)
 		return;
-	for (uint32_t i = at.thread; i < p->nest.dims[0].count; i += DTC_GPU_BLOCK) {
-		struct dtc_gpu_cell cell = p->rows[dtc_gpu_row_of(p, i)];
-		uint32_t ahead = i - cell.first;
-
-		cell.disp += (int32_t)(ahead * cell.number.native_bytes);
-		cell.wire = (uint16_t)(cell.wire + ahead * cell.number.wire_bytes);
-		map[i] = cell;
-	}
+	for (uint32_t i = at.thread; i < p->nest.dims[0].count; i += DTC_GPU_BLOCK)
+		map[i] = dtc_gpu_cell_of(p, i);
 }
 
 /* A cell and both its addresses. */
@@ -414,7 +550,6 @@ DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
 				dtc_gpu_set_pair(value.w,
 						 dtc_gpu_combine_short(
 							 combination, cell[k].number.kind,
-							 cell[k].number.native_bytes,
 							 dtc_gpu_pair(value.w),
 							 dtc_gpu_loose_bits(&user[k])));
 			if (fits)
@@ -442,8 +577,9 @@ DTC_GPU_FN void dtc_gpu_move_cells(const struct dtc_gpu_cells_params *p,
 		return;
 	dtc_gpu_split(nest, first, DTC_GPU_PLAIN, &start);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++)
+	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++) {
 		ahead[k] = at.thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	}
 	dtc_gpu_locate_all(nest, &start, DTC_GPU_PLAIN, DTC_GPU_THREAD_CELLS, ahead,
 			   place);
 	DTC_GPU_UNROLL
@@ -745,7 +881,7 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
 		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_find_couples(p, first, ahead, at);
-	if (!p->couples_are_long) {
+	if (p->couple_form != DTC_GPU_COUPLES_LONG) {
 		dtc_gpu_unpack_short_couples(p, at, left);
 		return;
 	}
@@ -755,6 +891,151 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 			dtc_gpu_unpack_long_couple(p, &at[k]);
 }
 
+/* ---- couples of words ------------------------------------------------------------------------------- */
+
+/* A couple's numbers, of 4 or 8 bytes each. */
+struct dtc_gpu_word_couple {
+	uint64_t value, index;
+};
+
+/* Whether one word of @word bytes is the couple. */
+DTC_GPU_FN int dtc_gpu_is_one_word(const struct dtc_gpu_units_params *p, uint32_t word)
+{
+	return word == 8 && p->nodes[0].native_bytes == 8;
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_load_part(uint64_t address, uint32_t bytes, uint32_t word)
+{
+	if (bytes == 4)
+		return dtc_gpu_load4(address);
+	if (word == 8)
+		return dtc_gpu_load8(address);
+	return (uint64_t)dtc_gpu_load4(address + 4) << 32 | dtc_gpu_load4(address);
+}
+
+DTC_GPU_FN void dtc_gpu_store_part(uint64_t address, uint32_t bytes, uint32_t word,
+				   uint64_t part)
+{
+	if (bytes == 4) {
+		dtc_gpu_store4(address, (uint32_t)part);
+	} else if (word == 8) {
+		dtc_gpu_store8(address, (uint32_t)part, (uint32_t)(part >> 32));
+	} else {
+		dtc_gpu_store4(address, (uint32_t)part);
+		dtc_gpu_store4(address + 4, (uint32_t)(part >> 32));
+	}
+}
+
+/* What is behind a value of 4 bytes is aligned to 4. */
+DTC_GPU_FN uint32_t dtc_gpu_index_word(uint32_t value_bytes, uint32_t word)
+{
+	return value_bytes == 4 ? 4 : word;
+}
+
+DTC_GPU_FN void dtc_gpu_load_couple(const struct dtc_gpu_units_params *p,
+				    uint64_t address, uint32_t word,
+				    struct dtc_gpu_word_couple *couple)
+{
+	uint32_t bytes = p->nodes[0].number.native_bytes;
+
+	if (dtc_gpu_is_one_word(p, word)) {
+		uint64_t both = dtc_gpu_load8(address);
+
+		couple->value = (uint32_t)both;
+		couple->index = both >> 32;
+		return;
+	}
+	couple->value = dtc_gpu_load_part(address, bytes, word);
+	couple->index = dtc_gpu_load_part(address + bytes,
+					  p->nodes[1].number.native_bytes,
+					  dtc_gpu_index_word(bytes, word));
+}
+
+DTC_GPU_FN void dtc_gpu_store_couple(const struct dtc_gpu_units_params *p,
+				     uint64_t address, uint32_t word,
+				     const struct dtc_gpu_word_couple *couple)
+{
+	uint32_t bytes = p->nodes[0].number.native_bytes;
+
+	if (dtc_gpu_is_one_word(p, word)) {
+		dtc_gpu_store8(address, (uint32_t)couple->value, (uint32_t)couple->index);
+		return;
+	}
+	dtc_gpu_store_part(address, bytes, word, couple->value);
+	dtc_gpu_store_part(address + bytes, p->nodes[1].number.native_bytes,
+			   dtc_gpu_index_word(bytes, word), couple->index);
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_swapped(uint64_t part, uint32_t swap)
+{
+	struct dtc_gpu_bytes16 value = { { (uint32_t)part, (uint32_t)(part >> 32), 0,
+					   0 } };
+
+	dtc_gpu_swap_short(&value, swap);
+	return dtc_gpu_pair(value.w);
+}
+
+/* Whether @arrived, which becomes native, is to be stored: of equal values the lower index is. */
+DTC_GPU_FN int dtc_gpu_word_couple_wins(uint32_t combination,
+					const struct dtc_gpu_number *value,
+					const struct dtc_gpu_number *index,
+					struct dtc_gpu_word_couple *arrived,
+					const struct dtc_gpu_word_couple *there)
+{
+	arrived->value = dtc_gpu_swapped(arrived->value, value->swap);
+	arrived->index = dtc_gpu_swapped(arrived->index, index->swap);
+	uint32_t order = dtc_gpu_order(value->kind, arrived->value, there->value);
+	if (order == DTC_GPU_EQUAL)
+		return dtc_gpu_order(index->kind, arrived->index, there->index) ==
+		       DTC_GPU_LESS;
+	return order == (combination == DTC_GPU_MINLOC ? DTC_GPU_LESS : DTC_GPU_GREATER);
+}
+
+/* All of a thread's couples of a tile, under way at once. */
+DTC_GPU_FN void dtc_gpu_unpack_word_couples(const struct dtc_gpu_units_params *p,
+					    uint64_t first, uint32_t thread)
+{
+	uint64_t left = p->end > first + thread ? p->end - first - thread : 0;
+	uint32_t bytes = (uint32_t)p->nodes[0].native_bytes;
+	struct dtc_gpu_word_couple arrived[DTC_GPU_UNITS], there[DTC_GPU_UNITS];
+	struct dtc_gpu_place place[DTC_GPU_UNITS];
+	uint32_t ahead[DTC_GPU_UNITS];
+	uint64_t user[DTC_GPU_UNITS];
+	struct dtc_gpu_start start;
+
+	if (!left)
+		return;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++)
+		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
+	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
+	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_UNITS, ahead, place);
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++) {
+		user[k] = place[k].address + (uint64_t)place[k].index * bytes;
+		dtc_gpu_load_couple(p, p->packed + (first + ahead[k]) * bytes,
+				    p->couple_words[1], &arrived[k]);
+		dtc_gpu_load_couple(p, user[k], p->couple_words[0], &there[k]);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++)
+		if (k * DTC_GPU_BLOCK < left &&
+		    dtc_gpu_word_couple_wins(p->combination, &p->nodes[0].number,
+					     &p->nodes[1].number, &arrived[k], &there[k]))
+			dtc_gpu_store_couple(p, user[k], p->couple_words[0], &arrived[k]);
+}
+
+/* Of the two phases of couples each knows its own forms. */
+DTC_GPU_FN void dtc_gpu_word_couples_phase(const struct dtc_gpu_units_params *p,
+					   void *shared, struct dtc_gpu_at at)
+{
+	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
+
+	(void)shared;
+	if (p->couple_form == DTC_GPU_COUPLES_WORDS)
+		dtc_gpu_unpack_word_couples(p, first, at.thread);
+}
+
 DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
@@ -762,6 +1043,8 @@ DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *
 	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
 
 	(void)shared;
+	if (p->couple_form == DTC_GPU_COUPLES_WORDS)
+		return;
 	DTC_GPU_NO_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_UNITS; k += DTC_GPU_COUPLES, first += step)
 		dtc_gpu_unpack_couples(p, first, at.thread);

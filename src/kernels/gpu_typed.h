@@ -86,9 +86,13 @@ struct dtc_gpu_typed_job {
 int dtc_gpu_plan_typed(const struct dtc_gpu_typed_job *job,
 		       struct dtc_gpu_launch *launch);
 
+/* The parameters of a period are there: set what follows from them; answers the number of tiles. */
+uint64_t dtc_gpu_finish_period(const struct dtc_gpu_typed_job *job,
+			       struct dtc_gpu_launch *launch);
+
 /*
- * gpu_cells.c: plan it by cells; answers the number of tiles, or 0 if that cannot be. @launch may have
- * something left behind then.
+ * gpu_cells.c: plan it by cells, by records, or by words of unlike numbers that are only turned; answers the number
+ * of tiles, or 0 if that cannot be. @launch may have something left behind then.
  */
 uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,
 			    struct dtc_gpu_launch *launch);

@@ -305,6 +305,54 @@ START_TEST(every_representation_of_every_basic_type)
 }
 END_TEST
 
+/* Numbers of several kinds, or of one at several places, in words of all lengths and in none. */
+static const char *const records[] = {
+	"contiguous(70, struct([1,1,2], [0,8,16], [int,double,float]))",
+	"contiguous(700, resized(struct([1,1,2], [0,8,16], [int,double,float]), 0, 32))",
+	"contiguous(300, resized(struct([2,3,2], [4,16,48], [int16,double,uint8]), 0, 56))",
+	"contiguous(150, resized(struct([5,9,2], [0,40,80], [double,float,int64]), 0, 104))",
+	"hvector(5, 9, 250, struct([1,1,2], [0,8,16], [int,double,float]))",
+	"contiguous(90, resized(struct([3,2], [0,20], [float,float]), 0, 48))",
+	"contiguous(40, resized(struct([1,1,2,1], [0,4,8,24], "
+	"[int,float,int64,c_double_complex]), 0, 48))",
+	"contiguous(33, resized(struct([1,2,4,1], [0,8,24,40], "
+	"[int64,double,float,uint64]), 0, 48))",
+	"contiguous(20, resized(struct([2,8,4], [0,32,48], [double,float16,int]), 0, 80))",
+	"contiguous(30, resized(hindexed([1,2], [0,32], integer16), 0, 96))",
+	"contiguous(50, struct([2,1,3], [0,4,8], [short,int,int8]))",
+	"contiguous(30, resized(struct([1,1,2], [0,5,14], [int,double,float]), 0, 23))",
+	"contiguous(30, struct([5,5,5,5,5], [0,40,60,100,120], "
+	"[double,float,double,int,double]))",
+	"contiguous(50, struct([1,1,1], [0,8,16], [long,int,bfloat16]))",
+};
+
+#define RECORDS ((int)(sizeof(records) / sizeof(records[0])))
+
+START_TEST(every_representation_of_records)
+{
+	static const enum dtconv_op ops[] = { DTCONV_OP_REPLACE, DTCONV_OP_SUM,
+					      DTCONV_OP_MAX };
+	struct choices choices = fixture_choices(28 + (uint64_t)_i);
+	const char *name;
+
+	for (size_t i = 0; (name = dtconv_representation_name(i)); i++)
+		for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
+			for (int shift = 0; shift < 8; shift += 1 + shift) {
+				struct dtconv_representation r = representation_of(i);
+				char text[200];
+
+				snprintf(text, sizeof(text), "hindexed([1], [%d], %s)",
+					 shift, records[_i]);
+				struct dtconv_type *type = fixture_type(text);
+				if (!dtconv_op_check(ops[k], type))
+					check_type(type, 1 + choose(&choices, 2), &r,
+						   ops[k], ARENA_DEVICE, ARENA_DEVICE,
+						   &choices);
+				dtconv_type_unref(type);
+			}
+}
+END_TEST
+
 /* ---- shapes and memory -------------------------------------------------------------------- */
 
 #define PAIRS (ARENA_KINDS * ARENA_KINDS)
@@ -600,30 +648,122 @@ START_TEST(a_number_too_large_is_told)
 }
 END_TEST
 
-static void refused(const char *text, enum dtconv_op op, const char *sentence)
-{
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.op = op };
-	struct dtconv_type *type = fixture_type(text);
-	struct arena user, packed;
-	size_t moved;
+#define RESTLESS_BLOCKS 60
+#define REFUSED_BYTES   16384
 
-	arena_open(&user, ARENA_DEVICE, 1000);
-	arena_open(&packed, ARENA_DEVICE, 1000);
+/* More changes of kind than a kernel is told: runs of ints and floats, each longer than the last. */
+static struct dtconv_type *make_restless(void)
+{
+	struct dtconv_type *kinds[2] = {
+		dtconv_type_predefined(fixture_context, DTCONV_INT),
+		dtconv_type_predefined(fixture_context, DTCONV_FLOAT)
+	};
+	struct dtconv_type *types[RESTLESS_BLOCKS], *type;
+	ptrdiff_t disps[RESTLESS_BLOCKS], end = 0;
+	size_t lengths[RESTLESS_BLOCKS];
+
+	for (int i = 0; i < RESTLESS_BLOCKS; i++) {
+		types[i] = kinds[i % 2];
+		lengths[i] = (size_t)i + 1;
+		disps[i] = end;
+		end += 4 * (i + 2);
+	}
+	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, RESTLESS_BLOCKS,
+						   lengths, disps, types, &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	return type;
+}
+
+#define NO_ARITHMETIC "a device has no arithmetic for long doubles and reals of 16 bytes"
+#define NO_FORMAT     "a device does not convert long doubles to another format"
+
+static const struct {
+	const char *type; /* NULL: a restless one */
+	const char *representation;
+	enum dtconv_op op;
+	const char *sentence; /* unpacking */
+} refused[] = {
+	{ "long_double", "native", DTCONV_OP_SUM,
+	  "sum into a device's memory: " NO_ARITHMETIC },
+	{ "c_long_double_complex", "native", DTCONV_OP_PROD,
+	  "prod into a device's memory: " NO_ARITHMETIC },
+	{ "real16", "native", DTCONV_OP_MAX,
+	  "max into a device's memory: " NO_ARITHMETIC },
+	{ "complex32", "native", DTCONV_OP_SUM,
+	  "sum into a device's memory: " NO_ARITHMETIC },
+	{ "long_double_int", "native", DTCONV_OP_MINLOC,
+	  "minloc into a device's memory: " NO_ARITHMETIC },
+	{ "struct([1,1], [0,16], [int,long_double])", "native", DTCONV_OP_SUM,
+	  "sum into a device's memory: " NO_ARITHMETIC },
+	{ "long_double", "external32", DTCONV_OP_REPLACE,
+	  "replace into a device's memory: " NO_FORMAT },
+	{ NULL, "external32", DTCONV_OP_SUM,
+	  "sum into a device's memory: the kinds of its elements change more often than "
+	  "a kernel can be told" },
+};
+
+#define REFUSED ((int)(sizeof(refused) / sizeof(refused[0])))
+
+/* Case: what is refused, and the kind of packed memory. Nothing has moved. */
+START_TEST(what_no_device_computes_is_refused)
+{
+	const int which = _i % REFUSED;
+	unsigned char *before = malloc(REFUSED_BYTES), *after = malloc(REFUSED_BYTES);
+	struct dtconv_representation r;
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &r,
+							.op = refused[which].op };
+	struct dtconv_type *type = refused[which].type ? fixture_type(refused[which].type)
+						       : make_restless();
+	struct arena user, packed;
+	char sentence[200];
+	size_t moved = 9;
+
+	ck_assert_int_eq(dtconv_representation_find(refused[which].representation, &r),
+			 0);
+	snprintf(sentence, sizeof(sentence), "dtconv_unpack_with: %s",
+		 refused[which].sentence);
+	memset(before, 0x3b, REFUSED_BYTES);
+	arena_open(&user, ARENA_DEVICE, REFUSED_BYTES);
+	arena_open(&packed, (enum arena_kind)(_i / REFUSED), REFUSED_BYTES);
+	arena_write(&user, 0, before, REFUSED_BYTES);
+	arena_write(&packed, 0, before + 1, REFUSED_BYTES - 1);
 	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory, 16,
 					    &params, &moved),
 			 DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(fixture_error(), sentence);
+	ck_assert_uint_eq(moved, 0);
+	arena_read(&user, 0, after, REFUSED_BYTES);
+	ck_assert_mem_eq(before, after, REFUSED_BYTES);
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
+	free(before);
+	free(after);
 }
+END_TEST
 
-START_TEST(what_no_device_computes_is_refused)
+START_TEST(what_no_device_converts_is_not_packed)
 {
-	refused("long_double", DTCONV_OP_SUM,
-		"dtconv_unpack_with: sum into a device's memory: a device has no arithmetic for "
-		"long doubles and reals of 16 bytes");
+	struct dtconv_representation external = representation_of(1);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external };
+	struct dtconv_type *type = fixture_type("contiguous(4, long_double)");
+	struct arena user, packed;
+	size_t moved = 9;
+
+	arena_open(&user, ARENA_DEVICE, 1000);
+	arena_open(&packed, ARENA_DEVICE, 1000);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 64,
+					  &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(fixture_error(), "dtconv_pack_with: replace from a device's "
+					  "memory: " NO_FORMAT);
+	ck_assert_uint_eq(moved, 0);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
 }
 END_TEST
 
@@ -975,6 +1115,7 @@ int main(void)
 	tcase_add_loop_test(kinds, every_operation_on_every_basic_type, 0,
 			    DTCONV_OP_USER);
 	tcase_add_loop_test(kinds, every_representation_of_every_basic_type, 0, 8);
+	tcase_add_loop_test(kinds, every_representation_of_records, 0, RECORDS);
 	tcase_add_loop_test(kinds, any_bits_combine_as_on_the_host, 0, FORMATS);
 	tcase_add_loop_test(memory, every_layout_between_every_pair_of_kinds, 0, PAIRS);
 	tcase_add_test(memory, random_types);
@@ -987,7 +1128,9 @@ int main(void)
 	tcase_add_test(memory, a_graph_keeps_no_checksum);
 	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
 			    ARENA_KINDS);
-	tcase_add_test(failures, what_no_device_computes_is_refused);
+	tcase_add_loop_test(failures, what_no_device_computes_is_refused, 0,
+			    REFUSED * ARENA_KINDS);
+	tcase_add_test(failures, what_no_device_converts_is_not_packed);
 	tcase_add_test(failures, the_callers_function_runs_where_it_can);
 	TCase *backends = fixture_case(suite, "backends", 60);
 	tcase_add_loop_test(backends, a_job_is_counted_by_who_does_it, 0, COUNTED);

@@ -133,6 +133,16 @@ static inline uint32_t dtc_gpu_funnel(uint32_t low, uint32_t high, uint32_t bits
 	return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31));
 }
 
+static inline uint32_t dtc_gpu_permute(uint32_t low, uint32_t high, uint32_t selector)
+{
+	uint64_t both = (uint64_t)high << 32 | low;
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		bytes |= (uint32_t)(both >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+	return bytes;
+}
+
 static inline uint64_t dtc_gpu_multiply_high(uint64_t a, uint64_t b)
 {
 	uint64_t a0 = (uint32_t)a, a1 = a >> 32;
