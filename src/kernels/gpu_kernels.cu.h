@@ -43,8 +43,9 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
-#define DTC_GPU_MEET_dtc_gpu_many_params __syncthreads()
-#define DTC_GPU_MEET_dtc_gpu_crc_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_cells_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \
 	do {                                \
 		if (p.nest.word > 1)        \
@@ -76,9 +77,9 @@
 	{                                                       \
 		DTC_GPU_AT();                                   \
 		a(&p, dtc_gpu_shared, at);                      \
-		DTC_GPU_MEET_##params;                                  \
+		DTC_GPU_MEET_##params;                          \
 		b(&p, dtc_gpu_shared, at);                      \
-		DTC_GPU_MEET_##params;                                  \
+		DTC_GPU_MEET_##params;                          \
 		c(&p, dtc_gpu_shared, at);                      \
 		DTC_GPU_END();                                  \
 	}
