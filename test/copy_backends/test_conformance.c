@@ -143,11 +143,21 @@ static void check_stage(struct stage *stage, enum arena_kind user, enum arena_ki
 
 #define PAIRS (ARENA_KINDS * ARENA_KINDS)
 
+/* A kind may be left out by its name: compute-sanitizer's initcheck breaks kernels that touch the host's mapped memory. */
+static bool is_left_out(enum arena_kind kind)
+{
+	const char *name = getenv("DTCONV_TEST_WITHOUT");
+
+	return name && !strcmp(name, arena_kind_names[kind]);
+}
+
 START_TEST(every_layout_moves_between_every_pair_of_kinds)
 {
 	enum arena_kind user = (enum arena_kind)(_i / ARENA_KINDS),
 			packed = (enum arena_kind)(_i % ARENA_KINDS);
 
+	if (is_left_out(user) || is_left_out(packed))
+		return;
 	for (int i = 0; i < layout_count; i++) {
 		struct stage stage;
 
@@ -234,6 +244,8 @@ START_TEST(every_backend_moves_what_it_says_it_can_and_nothing_else)
 	enum arena_kind user = (enum arena_kind)(_i / ARENA_KINDS),
 			packed = (enum arena_kind)(_i % ARENA_KINDS);
 
+	if (is_left_out(user) || is_left_out(packed))
+		return;
 	for (size_t i = 0; dtc_backends[i]; i++) {
 		forced = dtc_backends[i]->name;
 		if (can(dtc_backends[i], user, packed))
@@ -280,6 +292,8 @@ START_TEST(kinds_are_told_apart)
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 	struct arena arena;
 
+	if (is_left_out((enum arena_kind)_i))
+		return;
 	arena_open(&arena, (enum arena_kind)_i, 100000);
 	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory + 777, &attr), 0);
 	ck_assert_msg(attr.kind == kinds[_i], "%s memory is taken for kind %d",

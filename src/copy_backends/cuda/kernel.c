@@ -88,7 +88,8 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 
 bool dtc_cuda_is_near(const struct dtc_cuda_context *context, const struct dtc_memory *memory)
 {
-	return memory->kind == DTCONV_MEMORY_DEVICE && memory->device == context->device;
+	return memory->kind == DTCONV_MEMORY_DEVICE &&
+	       (memory->device == context->device || memory->device < 0);
 }
 
 static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)

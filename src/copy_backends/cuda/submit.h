@@ -53,7 +53,10 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
 /* ---- kernel.c -------------------------------------------------------------------------- */
 
-/* Whether memory is the device's own, so that kernels may ask it for what they store parts of. */
+/*
+ * Whether memory is the device's own, so that kernels may ask it for what they store parts of. So it is mostly where
+ * the caller has said that it is a device's, and nobody has been asked which one's.
+ */
 bool dtc_cuda_is_near(const struct dtc_cuda_context *context, const struct dtc_memory *memory);
 
 /*
