@@ -133,7 +133,8 @@ static struct dtc_gpu_job describe(const struct kept *kept, const struct dtc_man
 			  (uint64_t)stretch->packed_memory.shift,
 		.end = stretch->bytes,
 		.direction = many->direction,
-		.near = dtc_cuda_is_near(kept->context, &stretch->user_memory),
+		.near = dtc_cuda_is_near(kept->context, &stretch->user_memory,
+					 stretch->bytes),
 	};
 }
 

@@ -75,8 +75,14 @@ static bool is_from_device(const struct dtc_question *question)
 #define PAGEABLE_COPY_NS 2700.0
 #define PAGEABLE_LAST_NS 2500.0
 
-/* Inside a device the driver copies by kernels of its own; runs cost a little more than our launches. */
-#define INSIDE_COPY 1.1
+/*
+ * A run, in launches of ours. Inside a device the driver copies by kernels of its own, and is a little slower; between
+ * two the copy engine is faster than loads and stores.
+ */
+static double run_launches(const struct dtc_question *question)
+{
+	return question->is_between ? 0.8 : 1.1;
+}
 
 double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 {
@@ -85,8 +91,10 @@ double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 	double once_ns = (double)tuning->device_wake_ns;
 
 	if (!dtc_cuda_crosses(question))
-		call_ns = DTC_MAX(call_ns, (dtc_cuda_is_run(question) ? INSIDE_COPY : 1) *
-						   (double)tuning->device_launch_ns);
+		call_ns =
+			DTC_MAX(call_ns,
+				(dtc_cuda_is_run(question) ? run_launches(question) : 1) *
+					(double)tuning->device_launch_ns);
 	else if (is_pageable(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
 	else if (is_pageable(question))

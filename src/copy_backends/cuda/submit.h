@@ -55,9 +55,10 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job);
 
 /*
  * Whether memory is the device's own, so that kernels may ask it for what they store parts of. So it is mostly where
- * the caller has said that it is a device's, and nobody has been asked which one's.
+ * the caller has said that it is a device's, and nobody has been asked which one's. Not for short streams.
  */
-bool dtc_cuda_is_near(const struct dtc_cuda_context *context, const struct dtc_memory *memory);
+bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
+		      const struct dtc_memory *memory, uint64_t bytes);
 
 /*
  * Plan a job as a launch of its own, with the type's program on the device if it needs that; @job names it
