@@ -126,6 +126,7 @@ static void move_by_shape(const char *text, size_t shift, uint64_t number)
 	struct stage stage;
 
 	gpu_run = run_special;
+	compiled_count = 0; /* cases may share a process */
 	fixture_open(&stage, text, 2);
 	gpu_type_open(&gpu, stage.type);
 	gpu_move_whole(&stage, &gpu, shift);
