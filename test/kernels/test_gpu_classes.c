@@ -212,8 +212,9 @@ START_TEST(types_go_to_their_class)
 }
 END_TEST
 
-/* Whether a launch asks for the sectors that it stores parts of. */
-static bool expects(const char *text, enum dtc_direction direction, bool near)
+/* What a whole move is launched with; its tables are gone. */
+static struct dtc_gpu_launch launch_of(const char *text, uint64_t count,
+				       enum dtc_direction direction, bool near)
 {
 	struct dtconv_type *type = fixture_type(text);
 	struct dtc_gpu_launch launch;
@@ -222,10 +223,10 @@ static bool expects(const char *text, enum dtc_direction direction, bool near)
 
 	gpu_type_open(&gpu, type);
 	const struct dtc_gpu_job job = { .layout = gpu.layout,
-					 .count = 1,
+					 .count = count,
 					 .user = 4096,
 					 .packed = 8192,
-					 .end = gpu.layout->size,
+					 .end = gpu.layout->size * count,
 					 .direction = direction,
 					 .image = (uintptr_t)gpu.image,
 					 .near = near };
@@ -233,6 +234,14 @@ static bool expects(const char *text, enum dtc_direction direction, bool near)
 	free(parts);
 	gpu_type_close(&gpu);
 	dtconv_type_unref(type);
+	return launch;
+}
+
+/* Whether a launch asks for the sectors that it stores parts of. */
+static bool expects(const char *text, enum dtc_direction direction, bool near)
+{
+	const struct dtc_gpu_launch launch = launch_of(text, 1, direction, near);
+
 	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
 	return launch.params.strided.nest.expects;
 }
@@ -251,23 +260,8 @@ END_TEST
 /* Words of the user's side that unpacking is shared out by. */
 static uint32_t share_word(const char *text)
 {
-	struct dtconv_type *type = fixture_type(text);
-	struct dtc_gpu_launch launch;
-	struct dtc_gpu_part *parts;
-	struct gpu_type gpu;
+	const struct dtc_gpu_launch launch = launch_of(text, 100, DTC_UNPACK, false);
 
-	gpu_type_open(&gpu, type);
-	const struct dtc_gpu_job job = { .layout = gpu.layout,
-					 .count = 100,
-					 .user = 4096,
-					 .packed = 8192,
-					 .end = gpu.layout->size * 100,
-					 .direction = DTC_UNPACK,
-					 .image = (uintptr_t)gpu.image };
-	gpu_plan(&job, &launch, &parts);
-	free(parts);
-	gpu_type_close(&gpu);
-	dtconv_type_unref(type);
 	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_PERIODIC);
 	return launch.params.periodic.share_word;
 }
