@@ -168,8 +168,8 @@ static char *source_of(const char *shape, enum dtc_direction direction)
 					 .image = 3 << 20 };
 	size_t capacity = strlen(dtc_gpu_source()) + 16384;
 	char *source = malloc(capacity);
-	struct dtc_gpu_special special;
-	struct dtc_gpu_launch launch;
+	static struct dtc_gpu_special special;
+	static struct dtc_gpu_launch launch;
 	struct dtc_text text;
 	uint32_t needed;
 

@@ -181,7 +181,7 @@ static void plan(const char *text, size_t count, uint64_t at,
 
 static bool are_alike(const struct dtc_gpu_launch *a, const struct dtc_gpu_launch *b)
 {
-	struct dtc_gpu_special one, other;
+	static struct dtc_gpu_special one, other;
 
 	ck_assert(dtc_gpu_special_of(a, &one));
 	ck_assert(dtc_gpu_special_of(b, &other));
@@ -191,7 +191,7 @@ static bool are_alike(const struct dtc_gpu_launch *a, const struct dtc_gpu_launc
 START_TEST(addresses_and_counts_are_no_part_of_a_shape)
 {
 	const char *text = "resized(hindexed([12, 8], [0, 20], byte), 0, 48)";
-	struct dtc_gpu_launch one, other;
+	static struct dtc_gpu_launch one, other;
 
 	plan(text, 10, 1 << 20, &one);
 	plan(text, 70, 3 << 20, &other);
