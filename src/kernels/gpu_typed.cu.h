@@ -200,22 +200,16 @@ DTC_GPU_FN void dtc_gpu_period_map(const struct dtc_gpu_period_params *p, void *
 	}
 }
 
-/* @words, a constant, as dtc_gpu_transfer has them. */
+/* As dtc_gpu_transfer. */
 DTC_GPU_FN void dtc_gpu_transfer_turned(const uint64_t user[], const uint32_t selector[],
-					uint64_t packed, uint32_t word, uint32_t words,
+					uint64_t packed, uint32_t word, uint32_t count,
 					uint64_t left, int direction)
 {
 	struct dtc_gpu_bytes16 value[8];
 
+	dtc_gpu_load_words(user, packed, word, count, left, direction, value);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
-		if (k * DTC_GPU_BLOCK < left)
-			dtc_gpu_load_word(direction == DTC_GPU_PACK
-						  ? user[k]
-						  : packed + k * DTC_GPU_BLOCK * word,
-					  word, &value[k]);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < words; k++)
+	for (uint32_t k = 0; k < count; k++)
 		if (k * DTC_GPU_BLOCK < left) {
 			dtc_gpu_turn_word(&value[k], word, selector[k]);
 			dtc_gpu_store_word(direction == DTC_GPU_PACK

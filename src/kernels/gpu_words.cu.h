@@ -119,13 +119,12 @@ DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
 
 /*
  * @count words, a constant, of which the packed ones are DTC_GPU_BLOCK words apart; @left is how many
- * units there are from the first on.
+ * units there are from the first on. All are loaded before any is stored.
  */
-DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_t word,
-				 uint32_t count, uint64_t left, int direction)
+DTC_GPU_FN void dtc_gpu_load_words(const uint64_t user[], uint64_t packed, uint32_t word,
+				   uint32_t count, uint64_t left, int direction,
+				   struct dtc_gpu_bytes16 value[])
 {
-	struct dtc_gpu_bytes16 value[8];
-
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < count; k++)
 		if (k * DTC_GPU_BLOCK < left)
@@ -133,6 +132,14 @@ DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_
 						  ? user[k]
 						  : packed + k * DTC_GPU_BLOCK * word,
 					  word, &value[k]);
+}
+
+DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_t word,
+				 uint32_t count, uint64_t left, int direction)
+{
+	struct dtc_gpu_bytes16 value[8];
+
+	dtc_gpu_load_words(user, packed, word, count, left, direction, value);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < count; k++)
 		if (k * DTC_GPU_BLOCK < left)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy_backends/cuda/submit.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
@@ -111,6 +112,23 @@ START_TEST(memory_of_the_host_is_pinned_once_the_processor_may_touch_it)
 	ck_assert_int_eq(query(arena.memory).kind, DTCONV_MEMORY_PINNED);
 	arena.memory[BYTES - 1] = 7;
 	arena_close(&arena);
+}
+END_TEST
+
+/* Kernels ask such memory beforehand for what they store parts of. */
+START_TEST(long_streams_into_the_devices_own_memory_are_near)
+{
+	static const struct dtc_cuda_context context = { .device = 1 };
+	const struct dtc_memory own = { .kind = DTCONV_MEMORY_DEVICE, .device = 1 },
+				other = { .kind = DTCONV_MEMORY_DEVICE, .device = 0 },
+				told = { .kind = DTCONV_MEMORY_DEVICE, .device = -1 },
+				pinned = { .kind = DTCONV_MEMORY_PINNED, .device = 1 };
+
+	ck_assert(dtc_cuda_is_near(&context, &own, 1 << 25));
+	ck_assert(dtc_cuda_is_near(&context, &told, 1 << 25));
+	ck_assert(!dtc_cuda_is_near(&context, &own, (1 << 25) - 1));
+	ck_assert(!dtc_cuda_is_near(&context, &other, 1 << 25));
+	ck_assert(!dtc_cuda_is_near(&context, &pinned, 1 << 25));
 }
 END_TEST
 
@@ -255,6 +273,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, an_address_costs_one_call, 0, KINDS);
 	tcase_add_loop_test(tcase, the_range_holds_the_address, 0, KINDS);
+	tcase_add_test(tcase, long_streams_into_the_devices_own_memory_are_near);
 	tcase_add_test(tcase,
 		       memory_of_the_host_is_pinned_once_the_processor_may_touch_it);
 	tcase_add_loop_test(tcase, a_hint_costs_none, 0, 3);

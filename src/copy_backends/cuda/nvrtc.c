@@ -65,6 +65,7 @@ static const char *look(struct dtc_nvrtc *nvrtc, int driver_version)
 
 void dtc_nvrtc_init(struct dtc_nvrtc *nvrtc)
 {
+	*nvrtc = (struct dtc_nvrtc){ .major = 0 };
 	pthread_mutex_init(&nvrtc->lock, NULL);
 }
 

@@ -291,7 +291,7 @@ static void describe_compiler(struct dtc_nvrtc *nvrtc, struct dtconv_context *co
 void dtc_cuda_special_describe(struct dtc_cuda *cuda, struct dtconv_context *context,
 			       struct dtc_text *text)
 {
-	struct dtc_nvrtc nvrtc = { .library = NULL };
+	struct dtc_nvrtc nvrtc;
 
 	if (cuda) {
 		describe_compiler(&cuda->compiler.nvrtc, context, cuda->driver.version,
