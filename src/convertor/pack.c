@@ -93,9 +93,9 @@ static inline size_t move_dense(const struct dtc_layout *layout, size_t size, ch
 	size = DTC_MIN(size, bytes);
 	user = (char *)((uintptr_t)user + (uintptr_t)layout->program->ops[0].disp);
 	if (direction == DTC_PACK)
-		dtc_cpu_run(packed, user, size);
+		dtc_cpu_run(layout->program->context->cpu, packed, user, size);
 	else
-		dtc_cpu_run(user, packed, size);
+		dtc_cpu_run(layout->program->context->cpu, user, packed, size);
 	return size;
 }
 

@@ -112,8 +112,12 @@ struct dtc_cpu_kernels {
 	 */
 	void (*transpose)(const struct dtc_grid *grid);
 	void (*table)(const struct dtc_entries *entries);
+	/* Copy one run. */
+	void (*run)(char *to, const char *from, size_t bytes);
 	/* The function for nests of that block. */
 	dtc_nest_fn (*nest)(size_t block, enum dtc_direction direction);
+	/* The functions, by direction, for nests of one block. */
+	dtc_nest_fn block[2];
 	/* Copy a pattern's runs; false if runs one by one are as good, and nothing was done. May be NULL. */
 	bool (*pattern)(const struct dtc_pattern *pattern);
 	/*
@@ -141,7 +145,7 @@ void dtc_cpu_pack_runs(const struct dtc_short_run runs[], size_t count, const ch
 void dtc_cpu_unpack_runs(const struct dtc_short_run runs[], size_t count, char *user,
 			 const char *packed);
 
-/* Copy one run. */
-void dtc_cpu_run(char *to, const char *from, size_t bytes);
+/* Copy one run: by that set, or here and now if it is short. */
+void dtc_cpu_run(const struct dtc_cpu_kernels *kernels, char *to, const char *from, size_t bytes);
 
 #endif

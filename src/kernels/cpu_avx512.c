@@ -17,7 +17,9 @@ const struct dtc_cpu_kernels dtc_cpu_avx512 = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.run = dtc_move_run,
 	.nest = dtc_nest_of,
+	.block = { pack_block, unpack_block },
 	.pattern = dtc_move_pattern,
 	.lay_out = dtc_lay_out_pattern,
 };

@@ -247,6 +247,11 @@ static void (*const word_grids[])(const struct dtc_grid *) = {
 	[1] = grid_of_1_words, [2] = grid_of_2_words, [3] = grid_of_3_words,
 	[4] = grid_of_4_words};
 
+static void dtc_move_run(char *to, const char *from, size_t bytes)
+{
+	dtc_copy_alone(to, from, bytes);
+}
+
 static void dtc_move_grid(const struct dtc_grid *grid)
 {
 	size_t words = (grid->block - 1) / sizeof(dtc_word);

@@ -122,6 +122,17 @@ static void unpack_nest(const struct dtc_nest *nest, char *user, char *packed)
 	dtc_move_grid(&grid);
 }
 
+/* One block of any length. */
+static void pack_block(const struct dtc_nest *nest, char *user, char *packed)
+{
+	dtc_copy_alone(packed, displaced(user, nest->disp), nest->block);
+}
+
+static void unpack_block(const struct dtc_nest *nest, char *user, char *packed)
+{
+	dtc_copy_alone(displaced(user, nest->disp), packed, nest->block);
+}
+
 /* Doubles: columns of matrices are among them, which the grid may move at a pace of their own. */
 DTC_INLINE bool may_be_paced(const struct dtc_nest *nest)
 {

@@ -93,7 +93,11 @@ void dtc_cpu_unpack_runs(const struct dtc_short_run runs[], size_t count, char *
 	}
 }
 
-void dtc_cpu_run(char *to, const char *from, size_t bytes)
+void dtc_cpu_run(const struct dtc_cpu_kernels *kernels, char *to, const char *from,
+		 size_t bytes)
 {
-	dtc_copy_block(to, from, bytes);
+	if (bytes > DTC_BLOCK_WORDS * sizeof(dtc_word))
+		kernels->run(to, from, bytes);
+	else
+		dtc_copy_block(to, from, bytes);
 }

@@ -8,6 +8,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "base.h"
 #include "kernels/cpu.h"
 #include "support/fixture.h"
 
@@ -50,7 +51,8 @@ START_TEST(sets_are_complete_and_have_names_of_their_own)
 	for (size_t i = 0; dtc_cpu_sets[i]; i++) {
 		const struct dtc_cpu_kernels *set = dtc_cpu_sets[i];
 
-		ck_assert_msg(set->grid && set->transpose && set->table,
+		ck_assert_msg(set->grid && set->transpose && set->table && set->run &&
+				      set->nest && set->block[DTC_PACK] && set->block[DTC_UNPACK],
 			      "%s kernels lack a function", set->name);
 		for (size_t k = 0; k < i; k++)
 			ck_assert_str_ne(set->name, dtc_cpu_sets[k]->name);
@@ -58,19 +60,48 @@ START_TEST(sets_are_complete_and_have_names_of_their_own)
 }
 END_TEST
 
+#define RUN_MOST ((UINT64_C(1) << 20) + 2)
+#define RUN_MARGIN 128
+
+/* Copies @bytes between places that are @to and @from bytes behind a line's start. */
+static void check_run(const struct dtc_cpu_kernels *set, size_t to, size_t from, size_t bytes)
+{
+	static _Alignas(4096) unsigned char source[RUN_MOST + RUN_MARGIN];
+	static _Alignas(4096) unsigned char target[RUN_MARGIN + RUN_MOST + RUN_MARGIN];
+	unsigned char *start = target + RUN_MARGIN / 2;
+
+	if (!dtc_cpu_runs(set))
+		return;
+	for (size_t i = 0; !source[1] && i < sizeof(source); i++)
+		source[i] = (unsigned char)(i * 7 + i / 251 + 1);
+	memset(start, 0xa5, to + bytes + RUN_MARGIN / 2);
+	dtc_cpu_run(set, (char *)start + to, (const char *)source + from, bytes);
+	ck_assert_msg(memcmp(start + to, source + from, bytes) == 0,
+		      "%s: %zu bytes from %zu to %zu", set->name, bytes, from, to);
+	for (size_t i = 0; i < RUN_MARGIN / 2; i++)
+		ck_assert_msg(start[to + bytes + i] == 0xa5 && (i >= to || start[i] == 0xa5),
+			      "%s: %zu bytes from %zu to %zu touch others", set->name,
+			      bytes, from, to);
+}
+
 START_TEST(runs_of_every_length_are_copied)
 {
-	unsigned char from[2304], to[sizeof(from)], expected[sizeof(from)];
+	for (size_t bytes = 0; bytes <= 2100; bytes++)
+		check_run(dtc_cpu_sets[_i], 77, 33, bytes);
+}
+END_TEST
 
-	for (size_t i = 0; i < sizeof(from); i++)
-		from[i] = (unsigned char)(i * 7 + i / 251);
-	for (size_t bytes = 0; bytes <= 2100; bytes++) {
-		memset(to, 0xa5, sizeof(to));
-		memset(expected, 0xa5, sizeof(expected));
-		memcpy(expected + 77, from + 33, bytes);
-		dtc_cpu_run((char *)to + 77, (const char *)from + 33, bytes);
-		ck_assert_msg(memcmp(to, expected, sizeof(to)) == 0, "%zu bytes", bytes);
-	}
+/* Around the lengths at which another loop takes over, at every place in a line. */
+START_TEST(long_runs_are_copied_from_and_to_every_place)
+{
+	static const size_t lengths[] = { 511, 2047, 2048, 2049, 2303, 2304, 4096, 5000, 8192, 8777 };
+
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(lengths); i++)
+		for (size_t to = 0; to < 64; to++)
+			for (size_t from = to % 3; from < 64; from += 5)
+				check_run(dtc_cpu_sets[_i], to, from, lengths[i]);
+	for (size_t bytes = RUN_MOST - 3; bytes <= RUN_MOST; bytes++)
+		check_run(dtc_cpu_sets[_i], 9, 1, bytes);
 }
 END_TEST
 
@@ -84,6 +115,9 @@ int main(void)
 	tcase_add_test(sets, sets_that_run_are_found_by_their_names);
 	tcase_add_test(sets, the_best_set_is_the_last_that_runs);
 	tcase_add_test(sets, sets_are_complete_and_have_names_of_their_own);
-	tcase_add_test(runs, runs_of_every_length_are_copied);
+	for (int i = 0; dtc_cpu_sets[i]; i++) {
+		tcase_add_loop_test(runs, runs_of_every_length_are_copied, i, i + 1);
+		tcase_add_loop_test(runs, long_runs_are_copied_from_and_to_every_place, i, i + 1);
+	}
 	return fixture_run(suite);
 }

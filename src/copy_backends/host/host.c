@@ -54,9 +54,9 @@ static inline void move_run(struct place place, uint64_t bytes)
 	if (place.stream && bytes >= STREAM_RUN_BYTES)
 		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
 	else if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.packed, place.user, (size_t)bytes);
+		dtc_cpu_run(place.cpu, place.packed, place.user, (size_t)bytes);
 	else
-		dtc_cpu_run(place.user, place.packed, (size_t)bytes);
+		dtc_cpu_run(place.cpu, place.user, place.packed, (size_t)bytes);
 }
 
 static void move_table(struct place place, const struct dtc_table *table, uint64_t first,

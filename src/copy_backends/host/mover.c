@@ -98,16 +98,6 @@ static void unpack_program(const struct dtc_nest *nest, char *user, char *packed
 	move_program(mover_of(nest), user, packed, DTC_UNPACK);
 }
 
-static void pack_run(const struct dtc_nest *nest, char *user, char *packed)
-{
-	dtc_cpu_run(packed, displaced(user, nest->disp), nest->block);
-}
-
-static void unpack_run(const struct dtc_nest *nest, char *user, char *packed)
-{
-	dtc_cpu_run(displaced(user, nest->disp), packed, nest->block);
-}
-
 /* Whether one instance is a run or a strip, so that several are a nest. */
 static bool is_row(const struct dtc_mover *mover)
 {
@@ -214,8 +204,8 @@ static void draft_nest(struct dtc_mover *mover, const struct dtc_cpu_kernels *cp
 		mover->move[direction] = mover->nested[direction] =
 			cpu->nest(nest.block, (enum dtc_direction)direction);
 	if (nest.outer * nest.inner == 1) {
-		mover->move[DTC_PACK] = pack_run;
-		mover->move[DTC_UNPACK] = unpack_run;
+		mover->move[DTC_PACK] = cpu->block[DTC_PACK];
+		mover->move[DTC_UNPACK] = cpu->block[DTC_UNPACK];
 	}
 }
 
