@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/harness/arena.h"
 #include "bench/harness/session.h"
 
 #define NAME "bench"
@@ -74,6 +75,8 @@ static void print_help(void)
 	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1;\n"
 	     "                     in mode threads one a processor, with --gpu what a\n"
 	     "                     context does by itself)\n"
+	     "  --behind N         in its page, the packed side begins N bytes behind the user's,\n"
+	     "                     a multiple of 8 below 4096\n"
 	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
 	     "\n"
 	     "Output:\n"
@@ -265,6 +268,18 @@ static int read_threads(struct settings *s, const char *text)
 	return status;
 }
 
+static int read_behind(struct settings *s, const char *text)
+{
+	size_t bytes;
+	int status = read_number("behind", text, 0, &bytes);
+
+	if (!status && (bytes >= ARENA_PAGE || bytes % sizeof(uint64_t)))
+		return tool_usage(NAME, "--behind is %zu, but must be a multiple of 8 below %d",
+				  bytes, ARENA_PAGE);
+	s->options.behind = (int)bytes;
+	return status;
+}
+
 /* ---- the command line ---------------------------------------------------------------- */
 
 enum option_key {
@@ -283,6 +298,7 @@ enum option_key {
 	KEY_SEED,
 	KEY_THREADS,
 	KEY_TIMEOUT,
+	KEY_BEHIND,
 	KEY_CLOCK,
 	KEY_JSON,
 	KEY_RESUME,
@@ -305,6 +321,7 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, KEY_SEED },
 	{ "threads", required_argument, NULL, KEY_THREADS },
 	{ "timeout", required_argument, NULL, KEY_TIMEOUT },
+	{ "behind", required_argument, NULL, KEY_BEHIND },
 	{ "clock", required_argument, NULL, KEY_CLOCK },
 	{ "json", required_argument, NULL, KEY_JSON },
 	{ "resume", no_argument, NULL, KEY_RESUME },
@@ -346,6 +363,8 @@ static int take_value(struct settings *s, int key, const char *value)
 		return status;
 	case KEY_THREADS:
 		return read_threads(s, value);
+	case KEY_BEHIND:
+		return read_behind(s, value);
 	case KEY_TIMEOUT:
 		status = read_number("timeout", value, 1, &number);
 		if (!status && number > 86400)
@@ -538,6 +557,7 @@ int cmd_bench(int argc, char **argv)
 					     .seed = 1,
 					     .count = 1,
 					     .timeout_s = 30,
+					     .behind = ARENA_ANYWHERE,
 					     .command = command };
 	status = read_settings(s, argc, argv);
 	if (!status)

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#define PAGE ((size_t)ARENA_PAGE)
 #define LINE 64u
 
 /*
@@ -29,6 +29,7 @@ int arena_create(struct arena *arena, size_t map_bytes)
 	void *map;
 
 	memset(arena, 0, sizeof(*arena));
+	arena->behind = ARENA_ANYWHERE;
 	arena->fd = memfd_create("dtconv-bench", MFD_CLOEXEC);
 	if (arena->fd < 0)
 		return -1;
@@ -72,15 +73,18 @@ static size_t region_bytes(const struct bench_case *c)
 
 size_t arena_bytes_for(const struct bench_case *c)
 {
-	return pages(PACKED_SHIFT + c->bytes + ARENA_GUARD) +
+	return pages(PAGE + c->bytes + ARENA_GUARD) +
 	       pages(FLAT_SHIFT + c->bytes) + region_bytes(c);
 }
 
 void arena_place(struct arena *arena, const struct bench_case *c)
 {
-	size_t flat_page = pages(PACKED_SHIFT + c->bytes + ARENA_GUARD);
+	size_t flat_page;
 
 	arena->packed = PACKED_SHIFT;
+	if (arena->behind >= 0)
+		arena->packed = (below_bytes(c) + (size_t)arena->behind) % PAGE;
+	flat_page = pages(arena->packed + c->bytes + ARENA_GUARD);
 	arena->packed_bytes = c->bytes;
 	arena->flat = flat_page + FLAT_SHIFT;
 	arena->region = flat_page + pages(FLAT_SHIFT + c->bytes);

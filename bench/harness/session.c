@@ -206,6 +206,7 @@ static int open_session(struct session *s)
 			s->memory_limit, strerror(errno));
 		return -1;
 	}
+	s->arena.behind = options->behind;
 	return 0;
 }
 
