@@ -96,7 +96,7 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 }
 
 /* Four words that follow each other: all are loaded before the first is stored. */
-#define COPY_FOUR(type, to, from)                                                          \
+#define DTC_COPY_FOUR(type, to, from)                                                      \
 	do {                                                                               \
 		const type *source = (const type *)(from);                                 \
 		type *target = (type *)(to);                                               \
@@ -129,7 +129,7 @@ DTC_INLINE void copy_half_lines(char *to, const char *from, size_t bytes)
 	size_t at = word - (uintptr_t)to % word;
 
 	for (; at + 4 * word <= last; at += 4 * word)
-		COPY_FOUR(dtc_32_bytes, to + at, from + at);
+		DTC_COPY_FOUR(dtc_32_bytes, to + at, from + at);
 	for (; at < last; at += word)
 		*(dtc_32_bytes *)(to + at) = *(const dtc_32_bytes *)(from + at);
 	*(dtc_32_bytes *)to = head;
@@ -190,7 +190,7 @@ DTC_INLINE void dtc_copy_block(char *to, const char *from, size_t bytes)
 		*to = *from;
 }
 
-/* A block by itself: the end of a loop over its words would be mispredicted. */
+/* A block by itself: of 5 to 8 words, four from its start and four from its end, without a loop. */
 DTC_INLINE void dtc_copy_alone(char *to, const char *from, size_t bytes)
 {
 	const size_t half = DTC_BLOCK_WORDS / 2 * sizeof(dtc_word);
@@ -199,8 +199,8 @@ DTC_INLINE void dtc_copy_alone(char *to, const char *from, size_t bytes)
 		dtc_copy_block(to, from, bytes);
 		return;
 	}
-	COPY_FOUR(dtc_word, to, from);
-	COPY_FOUR(dtc_word, to + bytes - half, from + bytes - half);
+	DTC_COPY_FOUR(dtc_word, to, from);
+	DTC_COPY_FOUR(dtc_word, to + bytes - half, from + bytes - half);
 }
 
 #endif
