@@ -270,13 +270,12 @@ static int read_threads(struct settings *s, const char *text)
 
 static int read_behind(struct settings *s, const char *text)
 {
-	size_t bytes;
-	int status = read_number("behind", text, 0, &bytes);
+	size_t *behind = &s->options.behind;
+	int status = read_number("behind", text, 0, behind);
 
-	if (!status && (bytes >= ARENA_PAGE || bytes % sizeof(uint64_t)))
-		return tool_usage(NAME, "--behind is %zu, but must be a multiple of 8 below %d",
-				  bytes, ARENA_PAGE);
-	s->options.behind = (int)bytes;
+	if (!status && (*behind >= ARENA_PAGE || *behind % sizeof(uint64_t)))
+		return tool_usage(NAME, "--behind is %zu, but must be a multiple of 8 below %zu",
+				  *behind, ARENA_PAGE);
 	return status;
 }
 

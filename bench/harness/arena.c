@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE ((size_t)ARENA_PAGE)
 #define LINE 64u
 
 /*
@@ -57,7 +56,7 @@ void arena_destroy(struct arena *arena)
 
 static size_t pages(size_t bytes)
 {
-	return (bytes + PAGE - 1) / PAGE * PAGE;
+	return (bytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE;
 }
 
 /* The user's part: data below displacement 0, rounded to a line, and above. */
@@ -73,7 +72,8 @@ static size_t region_bytes(const struct bench_case *c)
 
 size_t arena_bytes_for(const struct bench_case *c)
 {
-	return pages(PAGE + c->bytes + ARENA_GUARD) +
+	/* Packed may begin anywhere in its page. */
+	return pages(ARENA_PAGE + c->bytes + ARENA_GUARD) +
 	       pages(FLAT_SHIFT + c->bytes) + region_bytes(c);
 }
 
@@ -82,8 +82,8 @@ void arena_place(struct arena *arena, const struct bench_case *c)
 	size_t flat_page;
 
 	arena->packed = PACKED_SHIFT;
-	if (arena->behind >= 0)
-		arena->packed = (below_bytes(c) + (size_t)arena->behind) % PAGE;
+	if (arena->behind != ARENA_ANYWHERE)
+		arena->packed = (below_bytes(c) + arena->behind) % ARENA_PAGE;
 	flat_page = pages(arena->packed + c->bytes + ARENA_GUARD);
 	arena->packed_bytes = c->bytes;
 	arena->flat = flat_page + FLAT_SHIFT;

@@ -12,15 +12,15 @@
 
 struct bench_case;
 
-#define ARENA_PAGE 4096
-#define ARENA_ANYWHERE (-1)
+#define ARENA_PAGE ((size_t)4096)
+#define ARENA_ANYWHERE SIZE_MAX
 
 /* Offsets into the map; what lies at `user` is the user's displacement 0. */
 struct arena {
 	int fd;
 	unsigned char *map;
 	size_t map_bytes;
-	int behind;          /* in its page, packed begins so far behind user, or ARENA_ANYWHERE */
+	size_t behind;       /* in its page, packed begins so far behind user, or ARENA_ANYWHERE */
 	size_t packed;       /* 8-byte aligned */
 	size_t packed_bytes; /* the stream */
 	size_t flat;         /* as long as the stream */
@@ -29,7 +29,7 @@ struct arena {
 	size_t user;
 };
 
-/* Nothing is said of places yet. Returns 0, or -1 with errno. The memory is there when touched, not before. */
+/* With `behind` ARENA_ANYWHERE. Returns 0, or -1 with errno. The memory is there when touched, not before. */
 int arena_create(struct arena *arena, size_t map_bytes);
 void arena_destroy(struct arena *arena);
 

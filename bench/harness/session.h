@@ -66,7 +66,7 @@ struct bench_options {
 	bool processor_time; /* time what the processor did, not what passed */
 	size_t threads;      /* most that dtconv uses in one call */
 	int timeout_s;       /* for a peer's answer */
-	int behind;          /* see struct arena */
+	size_t behind;       /* see struct arena */
 	const char *command; /* as it was typed, for the record */
 };
 

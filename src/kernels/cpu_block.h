@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "cpu.h"
 
 #define DTC_INLINE static inline __attribute__((always_inline))
 
@@ -95,17 +96,18 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 	*(dtc_word *)(to + last) = tail;
 }
 
-/* Four words that follow each other: all are loaded before the first is stored. */
-#define DTC_COPY_FOUR(type, to, from)                                                      \
+/* Four words on: all are loaded before the first is stored. */
+#define MOVE_FOUR(word, to, to_stride, from, from_stride)                                  \
 	do {                                                                               \
-		const type *source = (const type *)(from);                                 \
-		type *target = (type *)(to);                                               \
-		type a = source[0], b = source[1], c = source[2], d = source[3];           \
+		word a = *(const word *)(from);                                            \
+		word b = *(const word *)((from) + (from_stride));                          \
+		word c = *(const word *)((from) + 2 * (from_stride));                      \
+		word d = *(const word *)((from) + 3 * (from_stride));                      \
                                                                                            \
-		target[0] = a;                                                             \
-		target[1] = b;                                                             \
-		target[2] = c;                                                             \
-		target[3] = d;                                                             \
+		*(word *)(to) = a;                                                         \
+		*(word *)((to) + (to_stride)) = b;                                         \
+		*(word *)((to) + 2 * (to_stride)) = c;                                     \
+		*(word *)((to) + 3 * (to_stride)) = d;                                     \
 	} while (0)
 
 #if defined(__AVX__)
@@ -129,7 +131,7 @@ DTC_INLINE void copy_half_lines(char *to, const char *from, size_t bytes)
 	size_t at = word - (uintptr_t)to % word;
 
 	for (; at + 4 * word <= last; at += 4 * word)
-		DTC_COPY_FOUR(dtc_32_bytes, to + at, from + at);
+		MOVE_FOUR(dtc_32_bytes, to + at, word, from + at, word);
 	for (; at < last; at += word)
 		*(dtc_32_bytes *)(to + at) = *(const dtc_32_bytes *)(from + at);
 	*(dtc_32_bytes *)to = head;
@@ -143,7 +145,7 @@ DTC_INLINE void copy_half_lines(char *to, const char *from, size_t bytes)
  */
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
-	const bool alike = ((uintptr_t)to - (uintptr_t)from) % 64 == 0;
+	const bool alike = ((uintptr_t)to - (uintptr_t)from) % DTC_CACHE_LINE == 0;
 
 	if (bytes < (alike ? LONGER_BLOCK : LONGEST_BLOCK))
 		copy_half_lines(to, from, bytes);
@@ -193,14 +195,15 @@ DTC_INLINE void dtc_copy_block(char *to, const char *from, size_t bytes)
 /* A block by itself: of 5 to 8 words, four from its start and four from its end, without a loop. */
 DTC_INLINE void dtc_copy_alone(char *to, const char *from, size_t bytes)
 {
-	const size_t half = DTC_BLOCK_WORDS / 2 * sizeof(dtc_word);
+	const size_t word = sizeof(dtc_word);
+	const size_t half = DTC_BLOCK_WORDS / 2 * word;
 
 	if (bytes <= half || bytes > 2 * half) {
 		dtc_copy_block(to, from, bytes);
 		return;
 	}
-	DTC_COPY_FOUR(dtc_word, to, from);
-	DTC_COPY_FOUR(dtc_word, to + bytes - half, from + bytes - half);
+	MOVE_FOUR(dtc_word, to, word, from, word);
+	MOVE_FOUR(dtc_word, to + bytes - half, word, from + bytes - half, word);
 }
 
 #endif

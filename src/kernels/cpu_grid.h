@@ -35,20 +35,6 @@ DTC_INLINE void move_grid(const struct dtc_grid *grid, size_t block)
 		move_grid(grid, LENGTH);                                                   \
 	}
 
-/* Four words on: all are loaded before the first is stored. */
-#define MOVE_FOUR(word, to, to_stride, from, from_stride)                                  \
-	do {                                                                               \
-		word a = *(const word *)(from);                                            \
-		word b = *(const word *)((from) + (from_stride));                          \
-		word c = *(const word *)((from) + 2 * (from_stride));                      \
-		word d = *(const word *)((from) + 3 * (from_stride));                      \
-                                                                                           \
-		*(word *)(to) = a;                                                         \
-		*(word *)((to) + (to_stride)) = b;                                         \
-		*(word *)((to) + 2 * (to_stride)) = c;                                     \
-		*(word *)((to) + 3 * (to_stride)) = d;                                     \
-	} while (0)
-
 /*
  * Blocks that are one word. Rows of eight are what a tile of doubles has where registers cannot
  * transpose it: there the row is written out, so that a loop over eight words does not cost more
@@ -246,11 +232,6 @@ static void grid_of_long_blocks(const struct dtc_grid *grid)
 static void (*const word_grids[])(const struct dtc_grid *) = {
 	[1] = grid_of_1_words, [2] = grid_of_2_words, [3] = grid_of_3_words,
 	[4] = grid_of_4_words};
-
-static void dtc_move_run(char *to, const char *from, size_t bytes)
-{
-	dtc_copy_alone(to, from, bytes);
-}
 
 static void dtc_move_grid(const struct dtc_grid *grid)
 {

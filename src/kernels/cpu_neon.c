@@ -19,7 +19,7 @@ const struct dtc_cpu_kernels dtc_cpu_neon = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
-	.run = dtc_move_run,
+	.run = dtc_copy_alone,
 	.nest = dtc_nest_of,
 	.block = { pack_block, unpack_block },
 };

@@ -61,25 +61,25 @@ START_TEST(sets_are_complete_and_have_names_of_their_own)
 END_TEST
 
 #define RUN_MOST ((UINT64_C(1) << 20) + 2)
-#define RUN_MARGIN 128
+#define RUN_MARGIN 256
 
 /* Copies @bytes between places that are @to and @from bytes behind a line's start. */
 static void check_run(const struct dtc_cpu_kernels *set, size_t to, size_t from, size_t bytes)
 {
 	static _Alignas(4096) unsigned char source[RUN_MOST + RUN_MARGIN];
-	static _Alignas(4096) unsigned char target[RUN_MARGIN + RUN_MOST + RUN_MARGIN];
-	unsigned char *start = target + RUN_MARGIN / 2;
+	static _Alignas(4096) unsigned char target[RUN_MARGIN + RUN_MOST + 2 * RUN_MARGIN];
+	unsigned char *start = target + RUN_MARGIN + to, *end = start + bytes;
 
 	if (!dtc_cpu_runs(set))
 		return;
 	for (size_t i = 0; !source[1] && i < sizeof(source); i++)
 		source[i] = (unsigned char)(i * 7 + i / 251 + 1);
-	memset(start, 0xa5, to + bytes + RUN_MARGIN / 2);
-	dtc_cpu_run(set, (char *)start + to, (const char *)source + from, bytes);
-	ck_assert_msg(memcmp(start + to, source + from, bytes) == 0,
+	memset(start - RUN_MARGIN, 0xa5, RUN_MARGIN + bytes + RUN_MARGIN);
+	dtc_cpu_run(set, (char *)start, (const char *)source + from, bytes);
+	ck_assert_msg(memcmp(start, source + from, bytes) == 0,
 		      "%s: %zu bytes from %zu to %zu", set->name, bytes, from, to);
-	for (size_t i = 0; i < RUN_MARGIN / 2; i++)
-		ck_assert_msg(start[to + bytes + i] == 0xa5 && (i >= to || start[i] == 0xa5),
+	for (size_t i = 0; i < RUN_MARGIN; i++)
+		ck_assert_msg(start[-1 - (ptrdiff_t)i] == 0xa5 && end[i] == 0xa5,
 			      "%s: %zu bytes from %zu to %zu touch others", set->name,
 			      bytes, from, to);
 }
@@ -102,6 +102,9 @@ START_TEST(long_runs_are_copied_from_and_to_every_place)
 				check_run(dtc_cpu_sets[_i], to, from, lengths[i]);
 	for (size_t bytes = RUN_MOST - 3; bytes <= RUN_MOST; bytes++)
 		check_run(dtc_cpu_sets[_i], 9, 1, bytes);
+	for (size_t bytes = 32766; bytes <= 32770; bytes++)
+		for (size_t to = 0; to < 16; to++)
+			check_run(dtc_cpu_sets[_i], to, 5, bytes);
 }
 END_TEST
 
