@@ -364,14 +364,11 @@ END_TEST
 START_TEST(the_info_lists_devices)
 {
 	struct dtconv_context *context = read_devices("device A b\ndevice_rate 7\n");
-	static char info[8192];
-	size_t length;
 
-	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
-			 0);
 	ck_assert_ptr_nonnull(strstr(
-		info, "\ntuned device A b: device_wake_ns 6000, device_launch_ns 5300, "
-		      "device_copy_ns 2300, device_rate 7, "));
+		fixture_info(context),
+		"\ntuned device A b: device_wake_ns 6000, device_launch_ns 5300, "
+		"device_copy_ns 2300, device_rate 7, "));
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -400,12 +397,9 @@ END_TEST
 START_TEST(a_file_for_this_machine_is_read)
 {
 	struct dtconv_context *context = create(DTCONV_LOG_NONE);
-	char info[4096], text[400];
-	size_t length;
+	const char *info = fixture_info(context), *machine = strstr(info, "\nmachine: ");
+	char text[400];
 
-	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
-			 0);
-	const char *machine = strstr(info, "\nmachine: ");
 	ck_assert_ptr_nonnull(machine);
 	machine += strlen("\nmachine: ");
 	snprintf(text, sizeof(text), "machine %.*s\nstream_bytes 5\n",
@@ -645,19 +639,16 @@ START_TEST(the_info_says_what_is_in_force)
 		{ "machine an abacus\nstream_bytes 5\n",
 		  "the file is for another machine", DEFAULT },
 	};
-	char info[4096], expected[700];
-	size_t length;
+	char expected[700];
 
 	write_file(path, files[_i].text, strlen(files[_i].text), 0600);
 	struct dtconv_context *context = create(DTCONV_LOG_NONE);
-	ck_assert_int_eq(dtconv_context_format_info(context, info, sizeof(info), &length),
-			 0);
 	snprintf(
 		expected, sizeof(expected),
 		"\ntuning file: %s\ntuning: %s\nstream_bytes: %llu (default 8388608, from 0 to "
 		"9223372036854775807): ",
 		path, files[_i].origin, files[_i].value);
-	ck_assert_ptr_nonnull(strstr(info, expected));
+	ck_assert_ptr_nonnull(strstr(fixture_info(context), expected));
 	dtconv_context_destroy(context);
 }
 END_TEST

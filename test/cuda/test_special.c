@@ -102,11 +102,7 @@ static struct dtconv_counters counters(void)
 
 static bool has_nvrtc(void)
 {
-	static char text[8192];
-	size_t length;
-
-	dtconv_context_format_info(context, text, sizeof(text), &length);
-	return strstr(text, "by NVRTC") != NULL;
+	return strstr(fixture_info(context), "by NVRTC") != NULL;
 }
 
 /* Whoever compiles without being asked has begun by now; who does not is not disturbed by a busy machine. */

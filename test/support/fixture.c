@@ -118,6 +118,20 @@ const char *fixture_error(void)
 	return text;
 }
 
+const char *fixture_info(struct dtconv_context *context)
+{
+	static char *text;
+	size_t length = 0;
+
+	/* Truncated to nothing, it says how long it is. */
+	(void)dtconv_context_format_info(context, NULL, 0, &length);
+	free(text);
+	text = malloc(length + 1);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_int_eq(dtconv_context_format_info(context, text, length + 1, &length), 0);
+	return text;
+}
+
 struct dtconv_type *fixture_type(const char *text)
 {
 	struct dtconv_type *type = NULL;

@@ -46,6 +46,9 @@ struct dtconv_type *fixture_type(const char *text);
 /* The error text of this thread's last failure. */
 const char *fixture_error(void);
 
+/* What a context says of itself, however long that is on this machine; valid until the next call. */
+const char *fixture_info(struct dtconv_context *context);
+
 /* The case's random numbers: from DTCONV_TEST_SEED, else fixed; a failure names the seed. */
 struct choices fixture_choices(uint64_t salt);
 
