@@ -18,6 +18,8 @@
  */
 #define PREFETCH_ENTRIES 16
 #define PREFETCH_SPAN (1 << 20)
+#define PREFETCH_SPAN_WORDS_PACK (3 << 23)
+#define PREFETCH_SPAN_WORDS_UNPACK (1 << 23)
 #define PREFETCH_LEAST ((1 << 19) / DTC_CACHE_LINE)
 
 /*
@@ -33,6 +35,17 @@ struct columns {
 	bool prefetch;
 };
 
+/* From more bytes than these on, blocks are fetched ahead. */
+static uint64_t prefetch_span(const struct dtc_entries *entries)
+{
+	bool words = entries->table->uniform && entries->table->uniform <= 8;
+
+	if (!words)
+		return PREFETCH_SPAN;
+	return entries->direction == DTC_PACK ? PREFETCH_SPAN_WORDS_PACK
+					      : PREFETCH_SPAN_WORDS_UNPACK;
+}
+
 static struct columns columns_of(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
@@ -42,7 +55,7 @@ static struct columns columns_of(const struct dtc_entries *entries)
 				.shift = table->disp_shift,
 				.last = table->count - 1,
 				.user = (uintptr_t)entries->user,
-				.prefetch = table->span > PREFETCH_SPAN &&
+				.prefetch = table->span > prefetch_span(entries) &&
 					    table->count >= PREFETCH_LEAST};
 }
 
