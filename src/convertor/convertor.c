@@ -92,6 +92,7 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 	created->typed = NULL;
 	created->checksum = (struct dtc_checksum){ .on = false };
 	created->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
+	created->row = (struct dtc_row){ .bytes = 0 };
 	created->mover = mover_of(created);
 	*convertor = created;
 	return 0;
@@ -365,6 +366,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	copy->direction = convertor->direction;
 	copy->checksum = convertor->checksum;
 	copy->placement = convertor->placement;
+	copy->row = (struct dtc_row){ .bytes = 0 };
 	copy->mover = convertor->mover;
 	dtc_cursor_copy(&copy->cursor, &convertor->cursor);
 	*clone = copy;

@@ -26,6 +26,12 @@ struct dtc_operation {
 	struct dtc_event event; /* without a backend: the bytes have moved */
 };
 
+/* Packed memory that the last fragments have been packed into, or unpacked from, one behind the other. */
+struct dtc_row {
+	uintptr_t end;
+	size_t bytes;
+};
+
 struct dtconv_convertor {
 	struct dtconv_type *type; /* a reference */
 	size_t count;
@@ -42,6 +48,7 @@ struct dtconv_convertor {
 	struct dtc_summing
 		summing; /* of the operation or call, if that is not on the host */
 	struct dtc_placement placement;
+	struct dtc_row row;
 	struct dtc_cursor
 		cursor; /* of the native stream; only its layout counts if typed */
 };

@@ -80,12 +80,9 @@ static bool is_host(const struct dtc_job *job)
 /* Host memory in a process that uses a device is as good as any. */
 static bool move_in_parallel(const struct dtc_job *job)
 {
-	size_t moved;
-
 	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
 	       dtc_parallel_is_worth(job->context, (size_t)job->bytes) &&
-	       dtc_parallel_move(job->context, job->cursor, job->user, job->packed,
-				 (size_t)job->bytes, job->direction, &moved);
+	       dtc_parallel_move(job->context, job);
 }
 
 static int start_job(const struct dtc_move *move, size_t done, struct dtc_event *event)
@@ -93,7 +90,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 	struct dtc_job job = { .cursor = move->cursor,
 			       .user = move->user,
 			       .packed = move->packed + done,
-			       .move_bytes = move->bytes,
+			       .row_bytes = dtc_move_row(move),
 			       .direction = move->direction,
 			       .context = move->context,
 			       .type = move->type,

@@ -26,11 +26,18 @@ struct dtc_move {
 	char *user;
 	char *packed;
 	size_t bytes; /* no more than the stream has left */
+	size_t row_before; /* bytes of packed memory that earlier moves have filled up to this one */
 	enum dtc_direction direction;
 	struct dtc_placement placement;
 	bool started; /* the caller does not wait for it at once */
 	const char *caller;
 };
+
+/* Packed memory that is filled in one row when this move has ended. */
+static inline uint64_t dtc_move_row(const struct dtc_move *move)
+{
+	return (uint64_t)move->row_before + move->bytes;
+}
 
 /* Whether both sides are surely ordinary host memory. */
 static inline bool dtc_device_is_needless(struct dtconv_context *context,

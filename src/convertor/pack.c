@@ -44,12 +44,12 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 		       enum dtc_direction direction, size_t *moved)
 {
 	uint64_t before = cursor->position;
-	const struct dtc_job job = {.cursor = cursor,
-				    .user = user,
-				    .packed = packed,
-				    .bytes = DTC_MIN(bytes, cursor->size - before),
-				    .move_bytes = DTC_MIN(bytes, cursor->size - before),
-				    .direction = direction};
+	const struct dtc_job job = { .cursor = cursor,
+				     .user = user,
+				     .packed = packed,
+				     .bytes = DTC_MIN(bytes, cursor->size - before),
+				     .row_bytes = DTC_MIN(bytes, cursor->size - before),
+				     .direction = direction };
 
 	struct dtc_event none;
 	int status = dtc_host_backend.submit(&job, &none);
@@ -63,14 +63,19 @@ int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved)
 	if (DTC_UNLIKELY(dtc_is_host_forbidden(move->context, move->placement.forbidden)))
 		return dtc_plan_refuse_host(move->context, move->placement.forbidden,
 					    move->caller);
-	if (DTC_UNLIKELY(dtc_parallel_is_worth(move->context, move->bytes)) &&
-	    dtc_parallel_move(move->context, move->cursor, move->user, move->packed, move->bytes,
-			      move->direction, moved)) {
-		dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
-		return 0;
-	}
-	int status = dtc_convertor_move(move->cursor, move->user, move->packed, move->bytes,
-					move->direction, moved);
+	const struct dtc_job job = { .cursor = move->cursor,
+				     .user = move->user,
+				     .packed = move->packed,
+				     .bytes = move->bytes,
+				     .row_bytes = dtc_move_row(move),
+				     .direction = move->direction };
+	struct dtc_event none;
+	int status = 0;
+
+	if (DTC_LIKELY(!dtc_parallel_is_worth(move->context, move->bytes)) ||
+	    !dtc_parallel_move(move->context, &job))
+		status = dtc_host_backend.submit(&job, &none);
+	*moved = status ? 0 : move->bytes;
 	dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
 	return status;
 }
@@ -250,6 +255,16 @@ static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
 	return status;
 }
 
+/* Go on with the row of packed memory, or begin one; answers what there was before. */
+static inline size_t extend_row(struct dtc_row *row, const char *packed, size_t bytes)
+{
+	size_t before = (uintptr_t)packed == row->end ? row->bytes : 0;
+
+	row->end = (uintptr_t)packed + bytes;
+	row->bytes = before + bytes;
+	return before;
+}
+
 /* The next bytes of the stream. */
 static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char *packed,
 					size_t bytes, const char *caller)
@@ -257,13 +272,16 @@ static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char
 	struct dtc_cursor *cursor = &convertor->cursor;
 	size_t left = dtc_convertor_size(convertor) - dtc_convertor_position(convertor);
 
+	bytes = DTC_MIN(bytes, left);
 	return (struct dtc_move){ .context = convertor->type->context,
 				  .cursor = cursor,
 				  .bounds = &convertor->type->bounds,
 				  .type = convertor->type,
 				  .user = convertor->user,
 				  .packed = packed,
-				  .bytes = DTC_MIN(bytes, left),
+				  .bytes = bytes,
+				  .row_before =
+					  extend_row(&convertor->row, packed, bytes),
 				  .direction = convertor->direction,
 				  .placement = convertor->placement,
 				  .caller = caller };

@@ -122,33 +122,22 @@ static void move_slice(void *arg, size_t task)
 	(void)status;
 }
 
-bool dtc_parallel_move(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
-		       char *packed, size_t bytes, enum dtc_direction direction,
-		       size_t *moved)
+bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job)
 {
 	const struct dtc_threads *threads = &context->threads;
-	const struct dtc_job job = { .cursor = cursor,
-				     .user = user,
-				     .packed = packed,
-				     .bytes = DTC_MIN(bytes,
-						      cursor->size - cursor->position),
-				     .move_bytes = DTC_MIN(bytes,
-							   cursor->size - cursor->position),
-				     .direction = direction };
-	uint64_t shares = job.bytes / threads->share_bytes;
+	uint64_t shares = job->bytes / threads->share_bytes;
 	size_t crew = (size_t)DTC_MIN(shares, (uint64_t)threads->most);
 	struct split split;
 
 	if (crew < 2)
 		return false;
 	split.crew = crew;
-	cut(&split, &job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
+	cut(&split, job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
 	    threads->cut_bytes);
 	if (split.slices < 2 ||
 	    !dtc_threads_run(context, crew, split.slices, move_slice, &split))
 		return false;
-	dtc_cursor_seek(cursor, cursor->position + job.bytes);
-	*moved = (size_t)job.bytes;
+	dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	dtc_context_count(context, DTC_COUNT_PARALLEL_MOVES, 1);
 	return true;
 }

@@ -16,12 +16,9 @@ static inline bool dtc_parallel_is_worth(const struct dtconv_context *context,
 }
 
 /*
- * Move at most @bytes from the cursor's position on, between host memories, in the context's
- * threads; the cursor stands behind them after. False, and nothing was moved, if one thread is
- * the better choice.
+ * Do the job, between host memories, in the context's threads; its cursor stands behind it after.
+ * False, and nothing was moved, if one thread is the better choice.
  */
-bool dtc_parallel_move(struct dtconv_context *context, struct dtc_cursor *cursor, char *user,
-		       char *packed, size_t bytes, enum dtc_direction direction,
-		       size_t *moved);
+bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job);
 
 #endif

@@ -98,7 +98,7 @@ static struct dtc_job describe(const struct dtc_move *move, char *packed, size_t
 	struct dtc_job job = { .cursor = move->cursor,
 			       .user = packed,
 			       .packed = packed,
-			       .move_bytes = bytes,
+			       .row_bytes = bytes,
 			       .direction = move->direction,
 			       .context = move->context,
 			       .on_stream = move->placement.on_stream,

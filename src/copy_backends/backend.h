@@ -20,7 +20,8 @@ struct dtc_job {
 	char *user; /* displacement 0 */
 	char *packed;
 	uint64_t bytes;
-	uint64_t move_bytes; /* of the whole move that the job may be a slice of */
+	uint64_t
+		row_bytes; /* of packed memory that this move, and moves before it, fill in one row */
 	enum dtc_direction direction;
 	/* What follows, devices read; all of it may be 0 where both sides are the host's. */
 	struct dtconv_context *context;

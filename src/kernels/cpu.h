@@ -34,12 +34,23 @@ struct dtc_grid_side {
 	ptrdiff_t inner;
 };
 
-/* Which side, larger than the caches, is written past them. */
+/* Which side, larger than the caches, is written past them: until dtc_end_stream others may not see it. */
 enum dtc_stream {
 	DTC_STREAM_NONE,
 	DTC_STREAM_PACKED,
 	DTC_STREAM_USER
 };
+
+/* Once behind all kernels of a job: it waits for their last lines. */
+static inline void dtc_end_stream(enum dtc_stream stream)
+{
+#if defined(__x86_64__)
+	if (stream)
+		__builtin_ia32_sfence();
+#else
+	(void)stream;
+#endif
+}
 
 /* @outer x @inner blocks of @block bytes; the sides do not overlap. */
 struct dtc_grid {

@@ -77,11 +77,6 @@ DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const cha
 	dtc_copy_block(to + at, from + at, bytes - at);
 }
 
-static void dtc_end_stream(void)
-{
-	_mm_sfence();
-}
-
 /* One run; what is read after it is at @next. */
 DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const char *next)
 {
@@ -113,6 +108,23 @@ static bool is_worth_streaming(const struct dtc_grid *grid)
 	       (apart && (grid->block >= STREAM_BLOCK || are_lines(grid)));
 }
 
+/*
+ * What is copied @blocks blocks after the j-th of a row. Behind the grid's end the strides, or the run, go on:
+ * mostly it is a fragment, and that is what the next one begins with.
+ */
+DTC_INLINE const char *later_block(const struct dtc_grid *grid, size_t i, size_t j,
+				   size_t blocks)
+{
+	const char *row = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+	if (grid->outer * grid->inner == 1)
+		return row + grid->block;
+	if (j + blocks >= grid->inner && i + 1 < grid->outer)
+		return row + grid->from_strides.outer +
+		       (ptrdiff_t)(j + blocks - grid->inner) * grid->from_strides.inner;
+	return row + (ptrdiff_t)(j + blocks) * grid->from_strides.inner;
+}
+
 DTC_INLINE void stream_blocks(const struct dtc_grid *grid, size_t most_ahead, bool far)
 {
 	bool long_blocks = grid->block > most_ahead;
@@ -123,16 +135,12 @@ DTC_INLINE void stream_blocks(const struct dtc_grid *grid, size_t most_ahead, bo
 		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
 		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
 
-		for (size_t j = 0; j < grid->inner; j++) {
-			size_t later = DTC_MIN(j + blocks_ahead, grid->inner - 1);
-
+		for (size_t j = 0; j < grid->inner; j++)
 			stream_block(to + (ptrdiff_t)j * grid->to_strides.inner,
-				     from + (ptrdiff_t)j * grid->from_strides.inner, grid->block,
-				     from + (ptrdiff_t)later * grid->from_strides.inner, shift,
-				     far);
-		}
+				     from + (ptrdiff_t)j * grid->from_strides.inner,
+				     grid->block, later_block(grid, i, j, blocks_ahead),
+				     shift, far);
 	}
-	dtc_end_stream();
 }
 
 static void dtc_stream_grid(const struct dtc_grid *grid)
@@ -146,10 +154,6 @@ static void dtc_stream_grid(const struct dtc_grid *grid)
 }
 
 #else
-
-static void dtc_end_stream(void)
-{
-}
 
 DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const char *next)
 {

@@ -14,7 +14,8 @@
 /*
  * Fetching a block's first line ahead of its use pays when the blocks come from beyond the
  * second cache, and costs a third of the speed when they do not: blocks that are few, however far
- * apart, are mostly still there from the last call.
+ * apart, are mostly still there from the last call. Blocks of one word keep the last cache busy
+ * without, loads more than stores.
  */
 #define PREFETCH_ENTRIES 16
 #define PREFETCH_SPAN (1 << 20)
@@ -192,10 +193,10 @@ static void stream_entries(const struct dtc_entries *entries)
 			dtc_stream_run(user, packed, bytes, packed + bytes);
 		else
 			dtc_stream_run(packed, user, bytes,
-				       user_of(entries, DTC_MIN(i + 1, end - 1)));
+				       user_of(entries,
+					       DTC_MIN(i + 1, table->count - 1)));
 		packed += bytes;
 	}
-	dtc_end_stream();
 }
 
 DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool unpack)

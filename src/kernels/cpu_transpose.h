@@ -96,8 +96,6 @@ static void dtc_transpose(const struct dtc_grid *grid)
 		transpose_in_registers(grid, move_tiles, width);
 	else
 		transpose_in_lines(grid, width);
-	if (grid->stream)
-		dtc_end_stream();
 }
 
 #endif

@@ -6,7 +6,10 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "context.h"
+#include "convertor/convertor.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/type_choices.h"
@@ -325,6 +328,51 @@ START_TEST(a_single_byte_may_come_first)
 }
 END_TEST
 
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+#define ROW_BLOCKS   64
+#define ROW_BLOCK    4096
+#define ROW_FRAGMENT 40000
+
+static const char row_text[] = "hvector(64, 4096, 8192, byte)";
+
+static void fill_blocks(unsigned char *user, unsigned char *expected)
+{
+	for (size_t i = 0; i < (size_t)2 * ROW_BLOCKS * ROW_BLOCK; i++)
+		user[i] = (unsigned char)(i * 7 + i / 256);
+	for (size_t i = 0; i < ROW_BLOCKS; i++)
+		memcpy(expected + i * ROW_BLOCK, user + i * 2 * ROW_BLOCK, ROW_BLOCK);
+}
+
+/*
+ * Packed memory that fragments fill one behind the other is written past the caches where it gets long, and
+ * memory that is used again is not. Case: bytes between two fragments.
+ */
+START_TEST(fragments_of_one_row_are_counted_together)
+{
+	static unsigned char user[2 * ROW_BLOCKS * ROW_BLOCK];
+	static unsigned char expected[ROW_BLOCKS * ROW_BLOCK];
+	static unsigned char packed[ROW_BLOCKS * ROW_BLOCK + 100];
+	struct dtconv_type *type = fixture_type(row_text);
+	struct dtconv_convertor *convertor;
+	size_t moved, gap = (size_t)_i;
+
+	fill_blocks(user, expected);
+	fixture_context->tuning.stream_bytes = 100000;
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user, &convertor), 0);
+	for (size_t at = 0, to = 3; at < sizeof(expected);
+	     at += moved, to += moved + gap) {
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed + to,
+						       ROW_FRAGMENT, &moved),
+				 0);
+		ck_assert_uint_eq(convertor->row.bytes, gap ? moved : at + moved);
+		ck_assert_mem_eq(packed + to, expected + at, moved);
+	}
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- random types -------------------------------------------------------------------- */
 
 START_TEST(random_cuts_of_random_types_give_the_same_stream)
@@ -371,6 +419,7 @@ int main(void)
 	tcase_add_loop_test(cuts, an_empty_fragment_moves_nothing_anywhere, 0,
 			    layout_count);
 	tcase_add_loop_test(cuts, a_fragment_past_the_end_is_truncated, 0, layout_count);
+	tcase_add_loop_test(cuts, fragments_of_one_row_are_counted_together, 0, 2);
 	tcase_add_loop_test(orders, the_last_fragment_may_come_first, 0, layout_count);
 	tcase_add_loop_test(orders, fragments_may_come_backwards, 0, layout_count);
 	tcase_add_loop_test(orders, fragments_may_come_in_any_order, 0, layout_count);

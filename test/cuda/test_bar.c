@@ -105,7 +105,7 @@ static void submit(struct scene *scene, unsigned char *user, enum dtc_direction 
 			       .user = (char *)user,
 			       .packed = (char *)scene->packed.memory,
 			       .bytes = stage->bytes,
-			       .move_bytes = stage->bytes,
+			       .row_bytes = stage->bytes,
 			       .direction = direction,
 			       .context = fixture_context,
 			       .caller = "test_bar" };

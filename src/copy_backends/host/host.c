@@ -359,12 +359,12 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
- * by somebody soon, unless it is large by itself.
+ * by somebody soon, unless there is much of it in one row.
  */
 static enum dtc_stream stream_of(const struct dtc_job *job)
 {
 	bool pack = job->direction == DTC_PACK;
-	uint64_t target = pack ? job->move_bytes : job->cursor->size;
+	uint64_t target = pack ? job->row_bytes : job->cursor->size;
 	uint64_t least = job->cursor->layout->program->context->tuning.stream_bytes;
 
 	if (target < least || (job->bytes < STREAM_JOB_BYTES && least))
@@ -408,6 +408,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 		packed += piece.bytes;
 		left -= piece.bytes;
 	}
+	dtc_end_stream(stream);
 	return 0;
 }
 
