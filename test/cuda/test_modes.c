@@ -184,6 +184,18 @@ START_TEST(small_jobs_go_without_a_launch)
 }
 END_TEST
 
+/* Else a kernel of the application's could begin before it is loaded, and keep all launches waiting. */
+START_TEST(it_is_there_before_other_kernels)
+{
+	struct job job;
+
+	open_settled(&job);
+	ck_assert_uint_gt(counters().resident_jobs, 0);
+	ck_assert_uint_eq(counters().launches_strided, 0);
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(jobs_of_the_callers_stream_are_launched_in_it)
 {
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
@@ -471,8 +483,8 @@ START_TEST(without_it_jobs_are_launched)
 
 	if (!gpu.standin)
 		return;
-	/* The first module has the kernels, the second one is the resident kernel's. */
-	gpu.standin->inject("cuModuleLoadData", 2, CUDA_ERROR_INVALID_IMAGE);
+	/* The first module is the resident kernel's. */
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
 	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
 	for (unsigned i = 0; i < 20; i++) {
 		job_both_ways(&job, i);
@@ -693,6 +705,7 @@ int main(void)
 	TCase *doing = mode_case(suite, "doing", with_resident_kernel);
 	tcase_add_loop_test(doing, small_jobs_go_without_a_launch, 0,
 			    sizeof(jobs) / sizeof(jobs[0]));
+	tcase_add_test(doing, it_is_there_before_other_kernels);
 	tcase_add_test(doing, jobs_of_the_callers_stream_are_launched_in_it);
 	tcase_add_test(doing, jobs_beside_one_in_flight_are_launched);
 	TCase *going = mode_case(suite, "going", with_resident_kernel);

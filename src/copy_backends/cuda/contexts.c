@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "clock.h"
 #include "context.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
@@ -116,6 +117,14 @@ static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 	atomic_store_explicit(&context->loaded, true, memory_order_release);
 }
 
+/* The resident kernel first: a job that has waited for the others leaves nothing to load behind it. */
+static void load_all(struct dtc_cuda_context *context, CUdeviceptr unused)
+{
+	if (context->cuda->context->devices.resident)
+		dtc_cuda_resident_open(context, unused);
+	load_kernels(context, unused);
+}
+
 CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
@@ -136,27 +145,24 @@ static int open_context(struct dtc_cuda_context *context, const char *caller)
 	result = dtc_cuda_flags_open(context);
 	if (result)
 		return dtc_cuda_fail(context, result, "the allocation of completion flags", caller);
-	if (!dtc_cuda_worker_do(context, load_kernels, 0))
+	if (!dtc_cuda_worker_do(context, load_all, 0))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context", caller);
-	if (context->cuda->context->devices.resident)
-		dtc_cuda_worker_do(context, dtc_cuda_resident_open, 0);
 	return 0;
 }
 
 /* How long a first job waits for kernels; a busy device may keep them away for ever. */
-#define LOADING_NS 200000000
+#define LOADING_NS UINT64_C(400000000)
 
 static void await_kernels(struct dtc_cuda_context *context)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };
+	uint64_t end = dtc_now_ns() + LOADING_NS;
 
-	for (int64_t waited = 0; waited < LOADING_NS; waited += nap.tv_nsec) {
-		if (atomic_load_explicit(&context->loaded, memory_order_acquire) ||
-		    atomic_load_explicit(&context->unloadable, memory_order_acquire))
-			return;
+	while (!atomic_load_explicit(&context->loaded, memory_order_acquire) &&
+	       !atomic_load_explicit(&context->unloadable, memory_order_acquire) &&
+	       dtc_now_ns() < end)
 		nanosleep(&nap, NULL);
-	}
 }
 
 static int open_current(struct dtc_cuda_context *context, const char *caller)
