@@ -316,6 +316,86 @@ START_TEST(random_types_between_devices)
 }
 END_TEST
 
+/* ---- long streams ---------------------------------------------------------------------------- */
+
+#define LONG_STREAM ((size_t)40 << 20)
+
+/* Blocks that fill no sector. */
+static const struct {
+	size_t block, stride;
+} combs[] = { { 8, 24 }, { 20, 48 }, { 4, 20 } };
+
+#define COMBS (sizeof(combs) / sizeof(combs[0]))
+
+static unsigned char *long_pattern(size_t bytes, unsigned char salt)
+{
+	unsigned char *pattern = malloc(bytes);
+
+	ck_assert_ptr_nonnull(pattern);
+	for (size_t i = 0; i < bytes; i++)
+		pattern[i] = (unsigned char)(i * 7 + (i >> 8) * 3 + (i >> 16) + salt);
+	return pattern;
+}
+
+static void unpack_as(const struct dtconv_convertor_params *params, const char *text,
+		      const struct arena *target, const struct arena *packed,
+		      size_t bytes)
+{
+	struct dtconv_type *type = fixture_type(text);
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(
+		dtconv_convertor_create_unpack(type, 1, target->memory, &convertor), 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, params), 0);
+	ck_assert_int_eq(
+		dtconv_convertor_start(convertor, packed->memory, bytes, NULL, NULL), 0);
+	ck_assert_msg(!dtconv_convertor_wait(convertor, NULL), "%s", fixture_error());
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+}
+
+/*
+ * The caller says that memory is a device's, not which one's: sectors of long streams are asked for
+ * beforehand as if it were the kernel's own, and nothing but the speed may depend on that.
+ */
+START_TEST(long_streams_into_memory_called_a_devices)
+{
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params),
+		.user_memory = DTCONV_MEMORY_DEVICE,
+		.packed_memory = DTCONV_MEMORY_DEVICE,
+	};
+	const size_t block = combs[_i].block, stride = combs[_i].stride;
+	const size_t blocks = LONG_STREAM / block, bytes = blocks * block;
+	char text[64];
+
+	if (!open_devices(ACCESS_GIVEN) || !can_reach())
+		return;
+	unsigned char *stream = long_pattern(bytes, 1);
+	unsigned char *expected = long_pattern(blocks * stride, 2);
+	struct arena packed = memory_on(0, bytes), target = memory_on(1, blocks * stride);
+	arena_write(&packed, 0, stream, bytes);
+	arena_write(&target, 0, expected, blocks * stride);
+	snprintf(text, sizeof(text), "hvector(%zu, %zu, %zu, byte)", blocks, block,
+		 stride);
+	uint64_t before = launches();
+	unpack_as(&params, text, &target, &packed, bytes);
+	ck_assert_uint_eq(launches(), before + 1);
+	for (size_t i = 0; i < blocks; i++)
+		memcpy(expected + i * stride, stream + i * block, block);
+	unsigned char *got = malloc(blocks * stride);
+	arena_read(&target, 0, got, blocks * stride);
+	ck_assert(!memcmp(got, expected, blocks * stride));
+	free(got);
+	free(expected);
+	free(stream);
+	arena_close(&target);
+	arena_close(&packed);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* ---- streams ------------------------------------------------------------------------------- */
 
 /* A stream of one of the devices, or of a third; what it was given before is seen. */
@@ -1027,6 +1107,7 @@ int main(void)
 	tcase_add_loop_test(moves, user_and_packed_memory_on_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(moves, many_blocks_are_packed_before_they_are_copied, 0,
 			    ACCESS_GIVEN);
+	tcase_add_loop_test(moves, long_streams_into_memory_called_a_devices, 0, COMBS);
 	tcase_add_loop_test(moves, random_types_between_devices, 0, ACCESSES);
 	tcase_add_loop_test(streams, streams_of_any_device, 0, ACCESSES);
 	tcase_add_loop_test(streams, graphs_between_devices, 0, ACCESSES);

@@ -262,10 +262,24 @@ CUresult dtc_cuda_copy_blocks(const struct dtc_cuda_submission *submission,
 	return result;
 }
 
-static int submit(const struct dtc_job *job, struct dtc_event *event)
+/*
+ * Of two devices the one that has the bytes sends them, where it is free to: 1 MiB took 11.5 us from one
+ * H200 to the other, and 21.5 when it was fetched.
+ */
+static bool is_sent(const struct dtc_job *job)
 {
+	return job->direction == DTC_UNPACK && !job->on_stream &&
+	       job->user_memory.owner && job->packed_memory.owner &&
+	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
+}
+
+static int submit(const struct dtc_job *given, struct dtc_event *event)
+{
+	struct dtc_job sent = *given;
+	const struct dtc_job *job = &sent;
 	struct dtc_cuda_submission submission;
 
+	sent.at_packed |= is_sent(given);
 	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job,
 					       event);
 	if (status)
