@@ -82,6 +82,7 @@ struct dtc_devices {
 	bool graphs;                      /* launches in graphs */
 	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
+	_Atomic bool refused; /* at the last look the allocator gave a vendor no memory */
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;
 };

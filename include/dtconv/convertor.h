@@ -52,7 +52,8 @@ struct dtconv_convertor;
  * - DTCONV_ERR_INVAL if the device has no access to mapped memory;
  * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
  *   calling thread, or no context of the device can be found;
- * - DTCONV_ERR_AGAIN if 512 jobs are in flight in one device context;
+ * - DTCONV_ERR_NOMEM if the context's allocator refuses what is kept of a device, or of a type for it;
+ * - DTCONV_ERR_AGAIN if 8192 jobs are in flight in one device context;
  * - DTCONV_ERR_UNSUPPORTED if params.backends or DTCONV_BACKENDS leave no backend that could do it;
  * - DTCONV_ERR_UNSUPPORTED where the user's side is the device's, for operations on long
  *   doubles, on reals of 16 bytes and by the caller's function, for long doubles in another

@@ -48,7 +48,7 @@ struct dtconv_memory_attr {
  * @param context the context.
  * @param address any address; it is not looked at.
  * @param attr    [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_BACKEND if the driver does not say.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_BACKEND if the driver does not say; DTCONV_ERR_NOMEM.
  *
  * Does not block. Costs a few nanoseconds in a process without a GPU's driver, else one call of
  * the driver. Callable from any thread, also while a graph is captured.

@@ -60,7 +60,11 @@ uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
 
 int dtc_device_check(const struct dtc_job *job)
 {
-	if (!job->user_memory.kind || !job->packed_memory.kind)
+	bool unknown = !job->user_memory.kind || !job->packed_memory.kind;
+
+	if (unknown && dtc_memory_refused(job->context, job->caller))
+		return DTCONV_ERR_NOMEM;
+	if (unknown)
 		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
 				"%s: %s memory lies where nothing is mapped, or the driver does not say",
 				job->caller, job->user_memory.kind ? "packed" : "the user's");

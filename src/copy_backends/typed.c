@@ -49,7 +49,7 @@ static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_typed_jo
 int dtc_typed_submit(const struct dtc_typed_job *job, struct dtc_event *event)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)
-		if (dtc_vendors[i]->find_driver(job->job.context))
+		if (dtc_vendors[i]->find_driver(job->job.context) > 0)
 			return submit(dtc_vendors[i], job, event);
 	return DTCONV_ERR_LIMIT;
 }

@@ -417,6 +417,7 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
 				DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES);
+	context->closed = true;
 }
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
@@ -433,6 +434,9 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		struct dtc_cuda_context *context = cuda->contexts;
 
 		cuda->contexts = context->next;
+		/* The allocator had no memory for the chore. */
+		if (!context->closed && !atomic_load(&context->lost))
+			dtc_cuda_worker_do_here(context, close_context, 0);
 		/* By the device's number: also where the context's handle is no longer believed. */
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);

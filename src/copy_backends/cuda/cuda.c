@@ -15,15 +15,15 @@
 #include "state.h"
 #include "text.h"
 
-static struct dtc_cuda *create(struct dtconv_context *context)
+static int create(struct dtconv_context *context, struct dtc_cuda **created)
 {
 	struct dtc_cuda *cuda = dtc_alloc_zeroed(context, sizeof(*cuda));
 
 	if (!cuda)
-		return NULL;
+		return DTCONV_ERR_NOMEM;
 	if (!dtc_cuda_driver_find(context, &cuda->driver)) {
 		dtc_free(context, cuda);
-		return NULL;
+		return 0;
 	}
 	cuda->context = context;
 	pthread_mutex_init(&cuda->lock, NULL);
@@ -33,7 +33,8 @@ static struct dtc_cuda *create(struct dtconv_context *context)
 	pthread_cond_init(&cuda->worker.work, NULL);
 	dtc_cuda_compiler_init(&cuda->compiler, context, cuda->driver.version);
 	cuda->listener = dtc_cuda_ranges_open();
-	return cuda;
+	*created = cuda;
+	return 1;
 }
 
 static void destroy(struct dtc_cuda *cuda)
@@ -49,18 +50,20 @@ static void destroy(struct dtc_cuda *cuda)
 }
 
 /* Several threads may look at once; one of them is heard. */
-static bool find_driver(struct dtconv_context *context)
+static int find_driver(struct dtconv_context *context)
 {
+	struct dtc_cuda *cuda;
 	void *none = NULL;
 
 	if (dtc_cuda_of(context))
-		return true;
+		return 1;
 	if (!dtc_cuda_driver_is_loaded())
-		return false;
-	struct dtc_cuda *cuda = create(context);
-	if (cuda && !atomic_compare_exchange_strong(&context->devices.cuda, &none, cuda))
+		return 0;
+	int answer = create(context, &cuda);
+	if (answer > 0 &&
+	    !atomic_compare_exchange_strong(&context->devices.cuda, &none, cuda))
 		destroy(cuda);
-	return cuda;
+	return answer;
 }
 
 static void close_vendor(struct dtconv_context *context)

@@ -78,8 +78,9 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 	int none = DTC_CUDA_GRAPH_NONE;
 
 	if (atomic_compare_exchange_strong(&context->graphs.all[kernel].state, &none,
-					   DTC_CUDA_GRAPH_WANTED))
-		dtc_cuda_worker_do(context, make_graph, (CUdeviceptr)kernel);
+					   DTC_CUDA_GRAPH_WANTED) &&
+	    !dtc_cuda_worker_do(context, make_graph, (CUdeviceptr)kernel))
+		atomic_store(&context->graphs.all[kernel].state, DTC_CUDA_GRAPH_NONE);
 }
 
 void dtc_cuda_graphs_close(struct dtc_cuda_context *context)

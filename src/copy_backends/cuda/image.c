@@ -25,7 +25,7 @@ static void free_memory(struct dtc_cuda_context *context, CUdeviceptr memory)
 void dtc_cuda_image_drop(struct dtc_cuda_context *context, CUdeviceptr memory)
 {
 	if (memory)
-		dtc_cuda_worker_do(context, free_memory, memory);
+		dtc_cuda_worker_give_back(context, free_memory, memory);
 }
 
 static void release(struct dtc_layout_image *base)
@@ -105,12 +105,13 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 {
 	struct dtconv_context *owner = context->cuda->context;
 	size_t bytes = dtc_gpu_image_bytes(layout->program);
-	struct image *image = dtc_alloc_zeroed(owner, sizeof(*image));
+	struct image *image = dtc_alloc(owner, sizeof(*image));
 	void *scratch = dtc_alloc(owner, bytes);
 	int status = 0;
 
-	if (image && scratch) {
+	if (image)
 		*image = (struct image){ .base = { .release = release }, .context = context };
+	if (image && scratch) {
 		dtc_gpu_image_write(layout->program, scratch);
 		CUresult result =
 			dtc_cuda_image_place(context, scratch, bytes, &image->memory);

@@ -91,5 +91,5 @@ static void destroy(struct dtc_cuda_context *context, CUdeviceptr memory)
 void dtc_cuda_parts_drop(struct dtc_cuda_context *context, struct dtc_cuda_parts *room)
 {
 	if (room)
-		dtc_cuda_worker_do(context, destroy, (CUdeviceptr)(uintptr_t)room);
+		dtc_cuda_worker_give_back(context, destroy, (CUdeviceptr)(uintptr_t)room);
 }

@@ -89,6 +89,7 @@ struct dtc_cuda_context {
 	uint32_t arch;     /* 10 * major + minor of the compute capability */
 	bool retained;     /* the device's primary context, of which we hold a reference */
 	bool failed;       /* to open: no job uses it, and close gives back what it has got */
+	bool closed;       /* what it had is given back */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	CUstream stream;   /* for jobs without a stream of the caller's */
 	struct dtc_cuda_flags flags;
@@ -110,10 +111,12 @@ struct dtc_cuda_context {
 };
 
 /* A call for the thread that may block. */
+typedef void dtc_cuda_chore_fn(struct dtc_cuda_context *context, CUdeviceptr memory);
+
 struct dtc_cuda_chore {
 	struct dtc_cuda_chore *next;
 	struct dtc_cuda_context *context;
-	void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory);
+	dtc_cuda_chore_fn *run;
 	CUdeviceptr memory;
 };
 
@@ -214,10 +217,17 @@ bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *
 int dtc_cuda_worker_start(struct dtc_cuda *cuda);
 void dtc_cuda_worker_end(struct dtc_cuda *cuda);
 
-/* Have @run called in the worker, its context current. The chore is freed after. */
-bool dtc_cuda_worker_do(struct dtc_cuda_context *context,
-			void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory),
+/* Have @run called in the worker, its context current; false if the allocator gives no memory for that. */
+bool dtc_cuda_worker_do(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
 			CUdeviceptr memory);
+
+/* Call it in the calling thread, which may wait until the device is idle. */
+void dtc_cuda_worker_do_here(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			     CUdeviceptr memory);
+
+/* For what must not stay: in the worker, without memory for that in the calling thread. */
+void dtc_cuda_worker_give_back(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			       CUdeviceptr memory);
 
 /* ---- flags.c: completion --------------------------------------------------------------- */
 

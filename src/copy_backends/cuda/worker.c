@@ -25,16 +25,17 @@ static struct dtc_cuda_chore *next_chore(struct dtc_cuda_worker *worker)
 	return chore;
 }
 
-static void run_chore(struct dtc_cuda *cuda, struct dtc_cuda_chore *chore)
+static void run_chore(struct dtc_cuda_context *context, dtc_cuda_chore_fn *chore,
+		      CUdeviceptr memory)
 {
-	struct dtc_cuda_context *context = chore->context;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
 
 	if (!dtc_cuda_context_is_alive(context) ||
-	    cuda->driver.CtxPushCurrent(context->handle))
+	    driver->CtxPushCurrent(context->handle))
 		return;
-	chore->run(context, chore->memory);
-	CUcontext popped;
-	cuda->driver.CtxPopCurrent(&popped);
+	chore(context, memory);
+	driver->CtxPopCurrent(&popped);
 }
 
 static void *work(void *arg)
@@ -44,7 +45,7 @@ static void *work(void *arg)
 
 	dtc_cuda_relax(&cuda->driver);
 	while ((chore = next_chore(&cuda->worker))) {
-		run_chore(cuda, chore);
+		run_chore(chore->context, chore->run, chore->memory);
 		dtc_free(cuda->context, chore);
 	}
 	return NULL;
@@ -82,8 +83,7 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda)
 	worker->running = false;
 }
 
-bool dtc_cuda_worker_do(struct dtc_cuda_context *context,
-			void (*run)(struct dtc_cuda_context *context, CUdeviceptr memory),
+bool dtc_cuda_worker_do(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
 			CUdeviceptr memory)
 {
 	struct dtc_cuda *cuda = context->cuda;
@@ -99,4 +99,21 @@ bool dtc_cuda_worker_do(struct dtc_cuda_context *context,
 	pthread_cond_signal(&worker->work);
 	pthread_mutex_unlock(&worker->lock);
 	return true;
+}
+
+void dtc_cuda_worker_do_here(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			     CUdeviceptr memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+
+	run_chore(context, run, memory);
+	dtc_cuda_unrelax(driver, mode);
+}
+
+void dtc_cuda_worker_give_back(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			       CUdeviceptr memory)
+{
+	if (!dtc_cuda_worker_do(context, run, memory))
+		dtc_cuda_worker_do_here(context, run, memory);
 }

@@ -38,7 +38,7 @@ static unsigned long long count_loads(void)
 	return loads;
 }
 
-/* The driver may have come since the last look. It never goes. */
+/* The driver may have come since the last look. It never goes. A look without memory does not count. */
 static bool look_for_drivers(struct dtconv_context *context)
 {
 	unsigned long long loads = count_loads();
@@ -48,12 +48,18 @@ static bool look_for_drivers(struct dtconv_context *context)
 	if (DTC_LIKELY(loads ==
 		       atomic_load_explicit(&devices->loads, memory_order_acquire)))
 		return atomic_load_explicit(&devices->found, memory_order_relaxed);
-	bool found = false;
-	for (size_t i = 0; dtc_vendors[i]; i++)
-		found |= dtc_vendors[i]->find_driver(context);
+	bool found = false, refused = false;
+	for (size_t i = 0; dtc_vendors[i]; i++) {
+		int answer = dtc_vendors[i]->find_driver(context);
+
+		found |= answer > 0;
+		refused |= answer < 0;
+	}
 	if (found)
 		atomic_store_explicit(&devices->found, true, memory_order_release);
-	atomic_store_explicit(&devices->loads, loads, memory_order_release);
+	atomic_store_explicit(&devices->refused, refused, memory_order_relaxed);
+	if (!refused)
+		atomic_store_explicit(&devices->loads, loads, memory_order_release);
 	return found;
 }
 
@@ -69,7 +75,8 @@ bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const
 {
 	if (context->devices.none || (is_on_stack(a) && is_on_stack(b)))
 		return true;
-	return !dtc_memory_has_driver(context);
+	return !dtc_memory_has_driver(context) &&
+	       !atomic_load_explicit(&context->devices.refused, memory_order_relaxed);
 }
 
 bool dtc_memory_has_driver(struct dtconv_context *context)
@@ -92,9 +99,20 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 	set_host(memory);
 	if (dtc_memory_is_ordinary(context, address, address))
 		return;
+	if (!atomic_load_explicit(&context->devices.found, memory_order_acquire))
+		memory->kind = DTCONV_MEMORY_UNKNOWN;
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		if (dtc_vendors[i]->query_memory(context, address, memory))
 			return;
+}
+
+int dtc_memory_refused(struct dtconv_context *context, const char *caller)
+{
+	if (!atomic_load_explicit(&context->devices.refused, memory_order_relaxed))
+		return 0;
+	return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+			"%s: the allocator gave no memory for what is kept of devices",
+			caller);
 }
 
 bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
@@ -135,6 +153,8 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 				"%s: attr.struct_size is 0, not sizeof(struct dtconv_memory_attr)",
 				__func__);
 	dtc_memory_query(context, address, &memory);
+	if (!memory.kind && dtc_memory_refused(context, __func__))
+		return DTCONV_ERR_NOMEM;
 	if (!memory.kind)
 		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
 				"%s: at address (argument 2) %p nothing is mapped, or the driver does not say",

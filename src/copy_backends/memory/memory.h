@@ -68,11 +68,14 @@ bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const
 bool dtc_memory_has_driver(struct dtconv_context *context);
 
 /*
- * Find out where @address lives. The kind is unknown if a driver that should know fails, or if nothing is
- * mapped at an address that a driver has reserved.
+ * Find out where @address lives. The kind is unknown if a driver that should know fails, if nothing is
+ * mapped at an address that a driver has reserved, or if there is no memory for what is kept of devices.
  */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
+
+/* Why a kind is unknown: 0, or NOMEM with its sentence. */
+int dtc_memory_refused(struct dtconv_context *context, const char *caller);
 
 /*
  * Whether the device that owns @user may touch @packed, memory of another one; each is one allocation.

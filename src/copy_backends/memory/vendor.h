@@ -15,8 +15,11 @@ struct dtc_text;
 struct dtc_typed_job;
 
 struct dtc_vendor_ops {
-	/* Look for the driver in the process; true once it is there. Initialises no device. */
-	bool (*find_driver)(struct dtconv_context *context);
+	/*
+	 * Look for the driver in the process; 1 once it is there, 0 if it is not, DTCONV_ERR_NOMEM if it is and
+	 * the allocator refuses what the vendor keeps for the context. Initialises no device.
+	 */
+	int (*find_driver)(struct dtconv_context *context);
 	/*
 	 * Fill in @memory and answer true if the address is the vendor's. The kind is unknown if the
 	 * driver refuses to tell.
