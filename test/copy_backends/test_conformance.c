@@ -223,7 +223,7 @@ static void must_be_refused(enum arena_kind user, enum arena_kind packed)
 }
 
 /* So many of the layouts each pair of kinds sees; every backend sees all in the end. */
-#define FORCED_STRIDE 5
+#define FORCED_STRIDE 11
 
 static void check_forced(enum arena_kind user, enum arena_kind packed)
 {
@@ -257,7 +257,7 @@ START_TEST(every_backend_moves_what_it_says_it_can_and_nothing_else)
 }
 END_TEST
 
-#define RANDOM_TYPES 200
+#define RANDOM_TYPES      100
 #define MANY_RANDOM_TYPES 20000
 
 START_TEST(random_types_move_as_the_oracle_says)

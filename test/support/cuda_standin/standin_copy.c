@@ -79,14 +79,28 @@ static void run_staged_copy(struct standin_op *op)
 	run_copy(op);
 }
 
+static void fill_elements(unsigned char *to, const struct fill *fill, size_t count)
+{
+	if (fill->element == 1)
+		memset(to, (int)fill->value, count);
+	else
+		for (size_t x = 0; x < count; x++)
+			memcpy(to + x * fill->element, &fill->value,
+			       fill->element); /* little-endian hosts only */
+}
+
 static bool fill_row(const struct fill *fill, CUdeviceptr target)
 {
-	for (size_t x = 0; x < fill->width; x++) {
+	for (size_t left = fill->width; left;) {
 		size_t bytes;
-		unsigned char *to = standin_translate(target + x * fill->element, &bytes);
-		if (!to || bytes < fill->element)
+		unsigned char *to = standin_translate(target, &bytes);
+		size_t now = bytes / fill->element;
+		if (!to || !now)
 			return false;
-		memcpy(to, &fill->value, fill->element); /* little-endian hosts only */
+		now = now < left ? now : left;
+		fill_elements(to, fill, now);
+		target += now * fill->element;
+		left -= now;
 	}
 	return true;
 }
