@@ -113,44 +113,53 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 #if defined(__AVX__)
 /*
  * From here on the C library, which knows the machine's caches, is as fast: if both sides begin at the
- * same place of a line, or else wherever they begin.
+ * same place of a line or the processor is not AMD's, or else wherever they begin.
  */
 #define LONGER_BLOCK  (UINT64_C(32) << 10)
 #define LONGEST_BLOCK (UINT64_C(1) << 20)
 
-/*
- * All but the ends in aligned words of the target. They have half a line, also where registers are wider:
- * that is as fast, and less is lost where a load follows a store to the same place of another page.
- */
-DTC_INLINE void copy_half_lines(char *to, const char *from, size_t bytes)
-{
-	const size_t word = sizeof(dtc_32_bytes);
-	const size_t last = bytes - word;
-	const dtc_32_bytes head = *(const dtc_32_bytes *)from;
-	const dtc_32_bytes tail = *(const dtc_32_bytes *)(from + last);
-	size_t at = word - (uintptr_t)to % word;
+/* All but the ends in aligned words of the target. */
+#define DEFINE_COPY_ALIGNED(name, type)                                  \
+	DTC_INLINE void name(char *to, const char *from, size_t bytes)   \
+	{                                                                \
+		const size_t word = sizeof(type);                        \
+		const size_t last = bytes - word;                        \
+		const type head = *(const type *)from;                   \
+		const type tail = *(const type *)(from + last);          \
+		size_t at = word - (uintptr_t)to % word;                 \
+                                                                         \
+		for (; at + 4 * word <= last; at += 4 * word)            \
+			MOVE_FOUR(type, to + at, word, from + at, word); \
+		for (; at < last; at += word)                            \
+			*(type *)(to + at) = *(const type *)(from + at); \
+		*(type *)to = head;                                      \
+		*(type *)(to + last) = tail;                             \
+	}
 
-	for (; at + 4 * word <= last; at += 4 * word)
-		MOVE_FOUR(dtc_32_bytes, to + at, word, from + at, word);
-	for (; at < last; at += word)
-		*(dtc_32_bytes *)(to + at) = *(const dtc_32_bytes *)(from + at);
-	*(dtc_32_bytes *)to = head;
-	*(dtc_32_bytes *)(to + last) = tail;
-}
+DEFINE_COPY_ALIGNED(copy_half_lines, dtc_32_bytes)
+#if defined(__AVX512F__)
+DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
+#endif
 
 /*
  * More than DTC_BLOCK_WORDS words. The C library leaves these to an instruction that, on processors
  * of AMD, moves single bytes where the target's place in its page is 1 to 15 bytes behind the
- * source's (doc/performance.md).
+ * source's (doc/performance.md). There words of half a line are as fast as whole lines, and less is lost where
+ * a load follows a store to the same place of another page; elsewhere whole lines are.
  */
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
 	const bool alike = ((uintptr_t)to - (uintptr_t)from) % DTC_CACHE_LINE == 0;
+	const bool amd = __builtin_cpu_is("amd");
 
-	if (bytes < (alike ? LONGER_BLOCK : LONGEST_BLOCK))
-		copy_half_lines(to, from, bytes);
-	else
+	if (bytes >= (alike || !amd ? LONGER_BLOCK : LONGEST_BLOCK))
 		memcpy(to, from, bytes);
+#if defined(__AVX512F__)
+	else if (!amd)
+		copy_lines(to, from, bytes);
+#endif
+	else
+		copy_half_lines(to, from, bytes);
 }
 #else
 /* The C library has wider words. */

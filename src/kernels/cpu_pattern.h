@@ -168,83 +168,102 @@ DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i inde
 	}
 }
 
-/*
- * Pack rounds from @first to before @end, whose steps are the same few. Only @exact ones store their
- * own bytes alone; the others store whole words, which the next step puts right. What a
- * round needs is copied first, so that it can stay in registers: @count is a constant.
- */
-DTC_INLINE void pack_rounds(const struct steps *steps, const struct dtc_pattern *pattern, size_t first,
-			    size_t end, size_t count, bool exact)
+/* Whether what is packed of every step is half a word at most: then no step asks. */
+DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 {
-	const char *user = pattern->user + (ptrdiff_t)first * steps->user_step;
-	char *packed = pattern->packed + first * steps->packed_bytes;
-	__m512i index[STEPS_MAX];
-	struct step_ends ends[STEPS_MAX];
+	bool halves = true;
 
-	hold_steps(steps, count, index, ends);
-	for (size_t i = first; i < end; i++) {
-#pragma GCC unroll 8
-		for (size_t j = 0; j < count; j++) {
-			char *to = packed + ends[j].packed;
-			__m512i bytes = _mm512_maskz_loadu_epi8(ends[j].mask, user + ends[j].user);
+	for (size_t j = 0; j < count; j++)
+		halves &= steps->step[j].ends.bytes <= WINDOW_BYTES / 2;
+	return halves;
+}
 
-			bytes = _mm512_permutexvar_epi8(index[j], bytes);
-			if (exact)
-				_mm512_mask_storeu_epi8(to, first_bytes(ends[j].bytes), bytes);
-			else if (ends[j].bytes <= 32)
-				_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
-			else
-				_mm512_storeu_si512(to, bytes);
-		}
-		user += steps->user_step;
-		packed += steps->packed_bytes;
-	}
+/* One step of packing, @halves if that is known of all. */
+DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *ends,
+			  __m512i index, bool exact, bool halves)
+{
+	__m512i bytes = _mm512_permutexvar_epi8(
+		index, _mm512_maskz_loadu_epi8(ends->mask, user + ends->user));
+
+	if (exact)
+		_mm512_mask_storeu_epi8(to, first_bytes(ends->bytes), bytes);
+	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+		_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
+	else
+		_mm512_storeu_si512(to, bytes);
 }
 
 /* The same for unpacking: it is the loads that are wider than the bytes needed. */
-DTC_INLINE void unpack_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
-			      size_t first, size_t end, size_t count, bool exact)
+DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends *ends,
+			    __m512i index, bool exact, bool halves)
 {
-	char *user = pattern->user + (ptrdiff_t)first * steps->user_step;
-	const char *packed = pattern->packed + first * steps->packed_bytes;
+	__m512i bytes;
+
+	if (exact)
+		bytes = _mm512_maskz_loadu_epi8(first_bytes(ends->bytes), from);
+	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+		bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)from));
+	else
+		bytes = _mm512_loadu_si512(from);
+	_mm512_mask_storeu_epi8(user + ends->user, ends->mask,
+				_mm512_permutexvar_epi8(index, bytes));
+}
+
+/*
+ * Move rounds from @first to before @end, whose steps are the same few. Packing, only @exact ones store their
+ * own bytes alone; the others store whole words, which the next step puts right. What a
+ * round needs is copied first, so that it can stay in registers: @count is a constant.
+ */
+DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t first, size_t end, size_t count, bool unpack, bool exact,
+			  bool halves)
+{
+	const ptrdiff_t user_step = steps->user_step;
+	const size_t packed_step = steps->packed_bytes;
+	char *user = pattern->user + (ptrdiff_t)first * user_step;
+	char *packed = pattern->packed + first * packed_step;
 	__m512i index[STEPS_MAX];
 	struct step_ends ends[STEPS_MAX];
 
 	hold_steps(steps, count, index, ends);
+#pragma GCC unroll 4
 	for (size_t i = first; i < end; i++) {
 #pragma GCC unroll 8
-		for (size_t j = 0; j < count; j++) {
-			const char *from = packed + ends[j].packed;
-			__m512i bytes;
-
-			if (exact)
-				bytes = _mm512_maskz_loadu_epi8(first_bytes(ends[j].bytes), from);
-			else if (ends[j].bytes <= 32)
-				bytes = _mm512_castsi256_si512(
-					_mm256_loadu_si256((const void *)from));
+		for (size_t j = 0; j < count; j++)
+			if (unpack)
+				unpack_step(user, packed + ends[j].packed, &ends[j],
+					    index[j], exact, halves);
 			else
-				bytes = _mm512_loadu_si512(from);
-			_mm512_mask_storeu_epi8(user + ends[j].user, ends[j].mask,
-						_mm512_permutexvar_epi8(index[j], bytes));
-		}
-		user += steps->user_step;
-		packed += steps->packed_bytes;
+				pack_step(packed + ends[j].packed, user, &ends[j],
+					  index[j], exact, halves);
+		user += user_step;
+		packed += packed_step;
 	}
 }
 
+DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
+			    size_t first, size_t end, size_t count, bool unpack,
+			    bool exact)
+{
+	if (!exact && are_halves(steps, count))
+		move_each(steps, pattern, first, end, count, unpack, exact, true);
+	else
+		move_each(steps, pattern, first, end, count, unpack, exact, false);
+}
+
 /* A function for each small number of steps, and one for any. */
-#define ROUNDS(NAME, COUNT, EXACT)                                                         \
-	static void pack_##NAME(const struct steps *steps,                                 \
-				const struct dtc_pattern *pattern, size_t first,           \
-				size_t end)                                                \
-	{                                                                                  \
-		pack_rounds(steps, pattern, first, end, COUNT, EXACT);                     \
-	}                                                                                  \
-	static void unpack_##NAME(const struct steps *steps,                               \
-				  const struct dtc_pattern *pattern, size_t first,         \
-				  size_t end)                                              \
-	{                                                                                  \
-		unpack_rounds(steps, pattern, first, end, COUNT, EXACT);                   \
+#define ROUNDS(NAME, COUNT, EXACT)                                                 \
+	static void pack_##NAME(const struct steps *steps,                         \
+				const struct dtc_pattern *pattern, size_t first,   \
+				size_t end)                                        \
+	{                                                                          \
+		move_rounds(steps, pattern, first, end, COUNT, false, EXACT);      \
+	}                                                                          \
+	static void unpack_##NAME(const struct steps *steps,                       \
+				  const struct dtc_pattern *pattern, size_t first, \
+				  size_t end)                                      \
+	{                                                                          \
+		move_rounds(steps, pattern, first, end, COUNT, true, EXACT);       \
 	}
 
 ROUNDS(steps_1, 1, false)
