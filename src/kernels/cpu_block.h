@@ -144,8 +144,8 @@ DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
 /*
  * More than DTC_BLOCK_WORDS words. The C library leaves these to an instruction that, on processors
  * of AMD, moves single bytes where the target's place in its page is 1 to 15 bytes behind the
- * source's (doc/performance.md). There words of half a line are as fast as whole lines, and less is lost where
- * a load follows a store to the same place of another page; elsewhere whole lines are.
+ * source's (doc/performance.md). There words of half a line are as fast as whole lines, and lose less where
+ * a load follows a store to the same place of another page; on other processors whole lines are faster.
  */
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
