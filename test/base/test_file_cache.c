@@ -437,7 +437,7 @@ START_TEST(files_that_were_not_read_for_long_make_room)
 	ck_assert(has(&keys[0], content));
 	ck_assert(has(&keys[9], content));
 	/* One that would push out most others is not kept. */
-	ck_assert(!dtc_file_cache_put(&cache, &key, folder, cache.most_bytes / 8 + 1));
+	ck_assert(!dtc_file_cache_put(&cache, &key, folder, (size_t)cache.most_bytes / 8 + 1));
 	dtc_file_cache_close(&cache);
 }
 END_TEST
