@@ -140,15 +140,11 @@ static void on_fault(int number, siginfo_t *info, void *machine)
 
 static void install_handlers(void)
 {
-	static bool installed;
-	if (installed)
-		return;
 	struct sigaction action = { .sa_sigaction = on_fault,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGSEGV, &action, &before[0]);
 	sigaction(SIGBUS, &action, &before[1]);
-	installed = true;
 }
 
 static int run_once(const char *name, const struct standin_kernel *kernel,
@@ -164,9 +160,11 @@ int standin_run_guarded(const char *name, const struct standin_kernel *kernel,
 			const void *params, uint32_t grid, uint32_t block,
 			size_t shared_bytes)
 {
+	static pthread_once_t installed = PTHREAD_ONCE_INIT;
 	sigjmp_buf here;
 	volatile int result = -1;
-	install_handlers();
+	/* Resident kernels run in threads of their own. */
+	pthread_once(&installed, install_handlers);
 	if (!sigsetjmp(here, 0)) {
 		way_out = &here;
 		result = run_once(name, kernel, params, grid, block, shared_bytes);
