@@ -108,7 +108,9 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 
 int dtc_memory_refused(struct dtconv_context *context, const char *caller)
 {
-	if (!atomic_load_explicit(&context->devices.refused, memory_order_relaxed))
+	/* Another thread may have had more luck at the same time. */
+	if (atomic_load_explicit(&context->devices.found, memory_order_acquire) ||
+	    !atomic_load_explicit(&context->devices.refused, memory_order_relaxed))
 		return 0;
 	return DTC_FAIL(context, DTCONV_ERR_NOMEM,
 			"%s: the allocator gave no memory for what is kept of devices",
