@@ -10,15 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/*
- * gcc would turn these loops into the processor's gathers and scatters, which lose half the speed on
- * large lists of doubles on some processors and gain a tenth on small lists.
- */
-#if defined(__GNUC__) && !defined(__clang__)
-#define SCALAR __attribute__((optimize("no-tree-vectorize")))
-#else
-#define SCALAR
-#endif
+#define AHEAD 4 /* blocks */
 
 #define ELEMENTS(bytes, element, KIND)                                              \
 	KIND                                                                        \
@@ -46,7 +38,7 @@
 
 ELEMENTS(4, float, )
 /* As integers: an x87 register, which 32-bit builds would use, does not keep every double. */
-ELEMENTS(8, uint64_t, SCALAR)
+ELEMENTS(8, uint64_t, HAND_SCALAR)
 
 struct point_float {
 	float x, y, z;
@@ -161,6 +153,13 @@ void hand_unpack_indexed(const void *shape, void *restrict arena,
 	for (size_t i = 0; i < s->count; i++) {
 		double *out = (double *)((char *)arena + s->displacements[i]);
 		size_t length = s->lengths[i] / sizeof(double);
+
+		if (i + AHEAD < s->count) {
+			const char *later = (char *)arena + s->displacements[i + AHEAD];
+
+			__builtin_prefetch(later, 1);
+			__builtin_prefetch(later + 64, 1);
+		}
 
 		for (size_t j = 0; j < length; j++)
 			out[j] = in[j];

@@ -6,8 +6,22 @@
 #ifndef BENCH_HAND_H
 #define BENCH_HAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What the caches of one core keep; who writes a loop knows on which side of it his messages are. */
+#define HAND_CACHED_BYTES ((size_t)1 << 20)
+
+/*
+ * gcc would turn some loops into the processor's gathers and scatters, which lose up to half of the
+ * speed.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define HAND_SCALAR __attribute__((optimize("no-tree-vectorize")))
+#else
+#define HAND_SCALAR
+#endif
 
 /*
  * Every loop has this form. The arena is the user's memory at displacement 0; the shape is
@@ -48,13 +62,17 @@ HAND_DECLARE(blocks64);
 HAND_DECLARE(blocks256);
 HAND_DECLARE(blocks4096);
 
-/* Two nested loops around one block: of 8 bytes, of 16 bytes, of `run_bytes` bytes. */
+/*
+ * Two nested loops around one block: of 8 bytes, of 16 bytes, of `run_bytes` bytes. `far`: the whole
+ * message, of which this may be one instance, is larger than the caches.
+ */
 struct hand_nest {
 	size_t outer_count;
 	size_t outer_pitch;
 	size_t inner_count;
 	size_t inner_pitch;
 	size_t run_bytes;
+	bool far;
 };
 HAND_DECLARE(nest8);
 HAND_DECLARE(nest16);
@@ -77,6 +95,7 @@ struct hand_wrf {
 	size_t d1, d2, d3;
 	size_t s1, s3;
 	size_t i0, j0;
+	bool far; /* as a nest's */
 };
 HAND_DECLARE(wrf);
 

@@ -81,9 +81,26 @@ INLINE void move_block(size_t bytes, int unpack, const struct hand_columns *s, s
 	}
 }
 
+/* Fewer columns than a line holds: each is a strided loop. */
+INLINE void move_few(size_t bytes, int unpack, const struct hand_columns *s, char *arena,
+		     char *packed)
+{
+	for (size_t c = 0; c < s->columns;
+	     c++, arena += bytes, packed += s->rows * bytes) {
+		if (unpack)
+			scatter_tile(bytes, s, s->rows, 1, arena, packed);
+		else
+			gather_tile(bytes, s, s->rows, 1, arena, packed);
+	}
+}
+
 INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
 			 char *arena, char *packed)
 {
+	if (s->columns < LINE / bytes) {
+		move_few(bytes, unpack, s, arena, packed);
+		return;
+	}
 	for (size_t c = 0; c < s->columns; c += BLOCK)
 		for (size_t r = 0; r < s->rows; r += BLOCK)
 			move_block(bytes, unpack, s, r, c, arena, packed);
@@ -139,7 +156,8 @@ void hand_unpack_lower_tri(const void *shape, void *restrict arena,
 	}
 }
 
-#define DEAL 8
+#define DEAL  8
+#define AHEAD (32 * DEAL) /* doubles: 16 blocks */
 
 void hand_pack_cyclic8(const void *shape, const void *restrict arena,
 		       void *restrict packed)
@@ -162,13 +180,17 @@ void hand_unpack_cyclic8(const void *shape, void *restrict arena,
 {
 	const struct hand_triangle *s = shape;
 	const double *in = packed;
+	bool far = s->n * s->n * sizeof(double) / 4 > HAND_CACHED_BYTES;
 
 	for (size_t i = 0; i < s->n; i += 2 * DEAL) {
 		for (size_t r = i; r < i + DEAL; r++) {
 			double *row = (double *)arena + r * s->n;
 
-			for (size_t j = 0; j < s->n; j += 2 * DEAL, in += DEAL)
+			for (size_t j = 0; j < s->n; j += 2 * DEAL, in += DEAL) {
+				if (far)
+					__builtin_prefetch(row + j + AHEAD, 1);
 				memcpy(row + j, in, DEAL * sizeof(double));
+			}
 		}
 	}
 }

@@ -52,8 +52,8 @@ struct record32 {
 	float after[5];
 };
 
-void hand_pack_aos4of32(const void *shape, const void *restrict arena,
-			void *restrict packed)
+HAND_SCALAR void hand_pack_aos4of32(const void *shape, const void *restrict arena,
+				    void *restrict packed)
 {
 	const struct hand_instances *s = shape;
 	const struct record32 *in = arena;

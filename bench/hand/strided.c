@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+#define LINE  64
+#define AHEAD 1024 /* bytes */
+
 static inline void gather_blocks(size_t count, size_t pitch, size_t length,
 				 const char *restrict in, char *restrict out)
 {
@@ -23,8 +26,33 @@ static inline void scatter_blocks(size_t count, size_t pitch, size_t length,
 		memcpy(out + i * pitch, in + i * length, length);
 }
 
+/*
+ * Whole lines in memory with gaps between: the processor does not guess where the next block is, so
+ * its lines are asked for, to be written, a little ahead.
+ */
+static inline void scatter_far_blocks(size_t count, size_t pitch, size_t length,
+				      char *restrict out, const char *restrict in)
+{
+	size_t ahead = length < AHEAD ? AHEAD / length * pitch : pitch;
+
+	for (size_t i = 0; i < count; i++, out += pitch, in += length) {
+		for (size_t line = 0; line < length; line += LINE)
+			__builtin_prefetch(out + ahead + line, 1);
+		memcpy(out, in, length);
+	}
+}
+
+static inline void scatter_lines(size_t count, size_t pitch, size_t length,
+				 char *restrict out, const char *restrict in)
+{
+	if (count * length > HAND_CACHED_BYTES)
+		scatter_far_blocks(count, pitch, length, out, in);
+	else
+		scatter_blocks(count, pitch, length, out, in);
+}
+
 /* One pair of functions a length; the compiler sees the constant. */
-#define BLOCKS(length)                                                               \
+#define BLOCKS(length, scatter)                                                      \
 	void hand_pack_blocks##length(const void *shape, const void *restrict arena, \
 				      void *restrict packed)                         \
 	{                                                                            \
@@ -35,14 +63,14 @@ static inline void scatter_blocks(size_t count, size_t pitch, size_t length,
 					const void *restrict packed)                 \
 	{                                                                            \
 		const struct hand_blocks *s = shape;                                 \
-		scatter_blocks(s->count, s->pitch, length, arena, packed);           \
+		scatter(s->count, s->pitch, length, arena, packed);                  \
 	}
 
-BLOCKS(12)
-BLOCKS(40)
-BLOCKS(64)
-BLOCKS(256)
-BLOCKS(4096)
+BLOCKS(12, scatter_blocks)
+BLOCKS(40, scatter_blocks)
+BLOCKS(64, scatter_lines)
+BLOCKS(256, scatter_lines)
+BLOCKS(4096, scatter_blocks)
 
 /*
  * Blocks of 4, 8 and 16 bytes at twice their length are the commonest strides there are: with
@@ -126,8 +154,18 @@ void hand_unpack_runs(const void *shape, void *restrict arena,
 		      const void *restrict packed)
 {
 	const struct hand_nest *s = shape;
+	const char *in = packed;
+	char *out = arena;
 
-	scatter_nest(s, s->run_bytes, arena, packed);
+	if (!s->far) {
+		scatter_nest(s, s->run_bytes, out, in);
+		return;
+	}
+	for (size_t i = 0; i < s->outer_count; i++) {
+		scatter_far_blocks(s->inner_count, s->inner_pitch, s->run_bytes, out, in);
+		out += s->outer_pitch;
+		in += s->inner_count * s->run_bytes;
+	}
 }
 
 void hand_pack_vec8_count(const void *shape, const void *restrict arena,
@@ -143,8 +181,9 @@ void hand_pack_vec8_count(const void *shape, const void *restrict arena,
 	}
 }
 
-void hand_unpack_vec8_count(const void *shape, void *restrict arena,
-			    const void *restrict packed)
+/* Made of the processor's scatters by gcc, this would be slower than it is. */
+HAND_SCALAR void hand_unpack_vec8_count(const void *shape, void *restrict arena,
+					const void *restrict packed)
 {
 	const struct hand_instances *s = shape;
 	const double *in = packed;

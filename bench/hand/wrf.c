@@ -14,19 +14,26 @@
 #define THREE_DIMENSIONAL 3
 #define FOUR_DIMENSIONAL  2
 #define HALO_WIDTH        3
+#define AHEAD             2 /* rows */
 
-/* Eight points at a time, the last eight again. */
+/* Two stores, the second ends with the row: it may cover some of the first once more. */
 static inline void copy_row(float *restrict out, const float *restrict in, size_t width)
 {
-	const size_t step = 8;
+	const size_t half = 8;
+	const size_t whole = 16;
 
-	if (width < step) {
+	if (width < half || width > 2 * whole) {
 		memcpy(out, in, width * sizeof(float));
 		return;
 	}
-	for (size_t i = 0; i + step <= width; i += step)
-		memcpy(out + i, in + i, step * sizeof(float));
-	memcpy(out + width - step, in + width - step, step * sizeof(float));
+	if (width < whole)
+		memcpy(out, in, half * sizeof(float));
+	else
+		memcpy(out, in, whole * sizeof(float));
+	if (width > whole + half)
+		memcpy(out + width - whole, in + width - whole, whole * sizeof(float));
+	else
+		memcpy(out + width - half, in + width - half, half * sizeof(float));
 }
 
 /* One box: `levels` x s3 rows of `width` floats. */
@@ -53,6 +60,10 @@ static inline const float *unpack_box(const struct hand_wrf *s, size_t width,
 		float *row = array + (s->j0 + j) * levels * s->d1 + s->i0;
 
 		for (size_t k = 0; k < levels; k++) {
+			if (s->far) {
+				__builtin_prefetch(row + AHEAD * s->d1, 1);
+				__builtin_prefetch(row + AHEAD * s->d1 + width - 1, 1);
+			}
 			copy_row(row, in, width);
 			in += width;
 			row += s->d1;

@@ -121,6 +121,7 @@ static int make_wrf(struct bench_build *b, const struct bench_layout *layout, in
 	if (!s)
 		return b->status;
 	*s = wrf_shape(&sets[variant]);
+	s->far = target > HAND_CACHED_BYTES;
 	c->hand = build_loop(hand_pack_wrf, hand_unpack_wrf, s);
 	for (size_t a = 0; a < WRF_ARRAYS; a++) {
 		size_t dimensions = wrf_dimensions(a);
@@ -167,7 +168,8 @@ static int make_milc(struct bench_build *b, const struct bench_layout *layout,
 					 .outer_pitch = half_box * dim[3] * su3,
 					 .inner_count = dim[3],
 					 .inner_pitch = half_box * su3,
-					 .run_bytes = half_plane * su3 };
+					 .run_bytes = half_plane * su3,
+					 .far = target > HAND_CACHED_BYTES };
 	c->hand = build_loop(hand_pack_runs, hand_unpack_runs, s);
 	return build_repeat(b, c, type, 2 * half_box * dim[3] * su3,
 			    2 * dim[3] * half_plane * su3, target);

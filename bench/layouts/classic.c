@@ -213,14 +213,21 @@ static struct hand_loop face_loop(struct bench_build *b, enum axis axis, size_t 
 	if (!s)
 		return build_loop(NULL, NULL, NULL);
 	if (axis == AXIS_X) {
-		*s = (struct hand_nest){ 1, 0, n * n, row, 0 };
+		*s = (struct hand_nest){ .outer_count = 1,
+					 .inner_count = n * n,
+					 .inner_pitch = row };
 		return width == 1 ? build_loop(hand_pack_nest8, hand_unpack_nest8, s)
 				  : build_loop(hand_pack_nest16, hand_unpack_nest16, s);
 	}
 	if (axis == AXIS_Y)
-		*s = (struct hand_nest){ 1, 0, n, n * row, width * row };
+		*s = (struct hand_nest){ .outer_count = 1,
+					 .inner_count = n,
+					 .inner_pitch = n * row,
+					 .run_bytes = width * row };
 	else
-		*s = (struct hand_nest){ 1, 0, 1, 0, width * n * row };
+		*s = (struct hand_nest){ .outer_count = 1,
+					 .inner_count = 1,
+					 .run_bytes = width * n * row };
 	return build_loop(hand_pack_runs, hand_unpack_runs, s);
 }
 
