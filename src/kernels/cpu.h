@@ -3,7 +3,8 @@
  * CPU kernels: leaf loops that move bytes between a packed side and a user side. They know
  * block sizes and strides and nothing of types; they allocate nothing and cannot fail.
  *
- * They touch exactly the bytes they are told: no store to a gap, no load of one.
+ * They store to exactly the bytes they are told, never to a gap. Patterns load short gaps with the runs on both
+ * sides of them, and make no use of them; nothing is loaded from a page without a byte to move.
  */
 #ifndef DTC_KERNELS_CPU_H
 #define DTC_KERNELS_CPU_H
@@ -34,18 +35,25 @@ struct dtc_grid_side {
 	ptrdiff_t inner;
 };
 
-/* Which side, larger than the caches, is written past them: until dtc_end_stream others may not see it. */
+/* How what is written meets the caches. */
 enum dtc_stream {
 	DTC_STREAM_NONE,
+	DTC_STREAM_FETCHED, /* the user's side, which the nearer caches do not keep, is fetched ahead */
+	/* One side, larger than the caches, is written past them: until dtc_end_stream others may not see it. */
 	DTC_STREAM_PACKED,
 	DTC_STREAM_USER
 };
+
+static inline bool dtc_passes_caches(enum dtc_stream stream)
+{
+	return stream >= DTC_STREAM_PACKED;
+}
 
 /* Once behind all kernels of a job: it waits for their last lines. */
 static inline void dtc_end_stream(enum dtc_stream stream)
 {
 #if defined(__x86_64__)
-	if (stream)
+	if (dtc_passes_caches(stream))
 		__builtin_ia32_sfence();
 #else
 	(void)stream;

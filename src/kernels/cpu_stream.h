@@ -168,10 +168,44 @@ static void dtc_stream_grid(const struct dtc_grid *grid)
 
 #endif
 
+/*
+ * Blocks of these lengths are fetched before they are written. The hardware sees where shorter ones go by
+ * itself, and of longer ones where the rest of a block is.
+ */
+#define FETCH_LEAST 512
+#define FETCH_MOST  2048
+
+static bool is_worth_fetching(const struct dtc_grid *grid)
+{
+	return grid->block >= FETCH_LEAST && grid->block <= FETCH_MOST &&
+	       dtc_magnitude(grid->to_strides.inner) != grid->block;
+}
+
+/* Each block's lines are asked for, to be written, a block ahead. */
+static void fetch_blocks(const struct dtc_grid *grid)
+{
+	const size_t block = grid->block;
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+			for (size_t at = 0; at < block; at += DTC_CACHE_LINE)
+				__builtin_prefetch(to + grid->to_strides.inner + at, 1);
+			dtc_copy_block(to, from, block);
+			to += grid->to_strides.inner;
+			from += grid->from_strides.inner;
+		}
+	}
+}
+
 static void dtc_copy_grid(const struct dtc_grid *grid)
 {
-	if (grid->stream)
+	if (dtc_passes_caches(grid->stream))
 		dtc_stream_grid(grid);
+	else if (grid->stream == DTC_STREAM_FETCHED && is_worth_fetching(grid))
+		fetch_blocks(grid);
 	else
 		dtc_move_grid(grid);
 }

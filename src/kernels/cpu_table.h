@@ -18,6 +18,8 @@
  * without, loads more than stores.
  */
 #define PREFETCH_ENTRIES 16
+#define PREFETCH_AHEAD             1024 /* bytes: so many entries of longer blocks */
+#define PREFETCH_LINES             4 /* of a block; the hardware sees where the rest is */
 #define PREFETCH_SPAN (1 << 20)
 #define PREFETCH_SPAN_WORDS_PACK (3 << 23)
 #define PREFETCH_SPAN_WORDS_UNPACK (1 << 23)
@@ -68,16 +70,41 @@ DTC_INLINE char *address(const struct columns *columns, bool wide, uint64_t entr
 	return (char *)(columns->user + (uintptr_t)(scaled << columns->shift));
 }
 
-/* The line will be needed soon; prefetching never faults. */
-DTC_INLINE void prefetch(const struct columns *columns, bool wide, uint64_t entry, bool unpack)
-{
-	uint64_t ahead = entry + PREFETCH_ENTRIES;
-	const char *line = address(columns, wide, ahead < columns->last ? ahead : columns->last);
+/* What is fetched: so many bytes, a line at least, of the block so many entries on. */
+struct lead {
+	uint64_t entries;
+	size_t bytes;
+};
 
-	if (unpack)
-		__builtin_prefetch(line, 1);
-	else
-		__builtin_prefetch(line, 0);
+static const struct lead short_lead = { PREFETCH_ENTRIES, DTC_CACHE_LINE };
+
+/* Few entries of long blocks are as far ahead as many of short ones. A division is dear: for long tables only. */
+static struct lead lead_of(const struct dtc_table *table)
+{
+	uint64_t mean = dtc_table_prefix(table, table->count) / table->count;
+
+	return (struct lead){
+		DTC_MIN(PREFETCH_AHEAD / (mean + 1) + 1, (uint64_t)PREFETCH_ENTRIES),
+		(size_t)DTC_MIN(mean, PREFETCH_LINES * (uint64_t)DTC_CACHE_LINE)
+	};
+}
+
+/* The lines will be needed soon; prefetching never faults. */
+DTC_INLINE void prefetch(const struct columns *columns, struct lead lead, bool wide,
+			 uint64_t entry, bool unpack)
+{
+	uint64_t ahead = entry + lead.entries;
+	const char *block =
+		address(columns, wide, ahead < columns->last ? ahead : columns->last);
+	size_t at = 0;
+
+	do {
+		if (unpack)
+			__builtin_prefetch(block + at, 1);
+		else
+			__builtin_prefetch(block + at, 0);
+		at += DTC_CACHE_LINE;
+	} while (at < lead.bytes);
 }
 
 DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
@@ -98,9 +125,12 @@ DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t byte
 	uint64_t i = entries->first;
 
 	columns.shift = shift;
+	const struct lead lead = (bytes && bytes <= DTC_CACHE_LINE) || !columns.prefetch
+					 ? short_lead
+					 : lead_of(entries->table);
 
 	for (; columns.prefetch && i < end; i++, packed += bytes) {
-		prefetch(&columns, wide, i, unpack);
+		prefetch(&columns, lead, wide, i, unpack);
 		move(packed, address(&columns, wide, i), bytes, unpack);
 	}
 #pragma GCC unroll 4
@@ -135,6 +165,7 @@ DTC_INLINE void move_unlike_scaled(const struct dtc_entries *entries, bool wide,
 				   bool unpack)
 {
 	const struct columns columns = columns_of(entries);
+	const struct lead lead = columns.prefetch ? lead_of(entries->table) : short_lead;
 	const char *prefixes = (const char *)entries->table + entries->table->prefix_offset;
 	const unsigned shift = entries->table->prefix_shift;
 	const uint64_t end = entries->first + entries->count;
@@ -146,7 +177,7 @@ DTC_INLINE void move_unlike_scaled(const struct dtc_entries *entries, bool wide,
 		size_t bytes = (size_t)(next - start);
 
 		if (columns.prefetch)
-			prefetch(&columns, wide, i, unpack);
+			prefetch(&columns, lead, wide, i, unpack);
 		move(packed, address(&columns, wide, i), bytes, unpack);
 		packed += bytes;
 		start = next;
@@ -168,7 +199,7 @@ static bool is_worth_streaming_table(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
 
-	return entries->stream &&
+	return dtc_passes_caches(entries->stream) &&
 	       dtc_table_prefix(table, table->count) / table->count >= STREAM_ENTRY_BYTES;
 }
 

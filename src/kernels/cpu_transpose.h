@@ -19,6 +19,9 @@
  */
 #define BAND_ROWS 32
 
+/* What is as large as this is not in the first cache when it is written. */
+#define FETCHED_BYTES (64 << 10)
+
 /* The part of a grid from row @row and column @column on. */
 static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, size_t rows, size_t column,
 				    size_t columns)
@@ -42,22 +45,28 @@ static bool is_dense(const struct dtc_grid *grid)
 }
 
 /* One tile's width of columns of a band. The last tile may overlap the one before. */
-DTC_INLINE void move_band(dtc_tile_fn move_tiles, const struct dtc_grid *band)
+DTC_INLINE void move_band(dtc_tile_fn move_tiles, const struct dtc_grid *band,
+			  ptrdiff_t later)
 {
 	size_t width = band->inner;
 	size_t whole = band->outer - band->outer % width;
 	struct dtc_grid part = part_of_grid(band, 0, whole, 0, width);
 
-	move_tiles(&part);
+	move_tiles(&part, later);
 	if (whole == band->outer)
 		return;
 	part = part_of_grid(band, band->outer - width, width, 0, width);
-	move_tiles(&part);
+	move_tiles(&part, later);
 }
 
 /* Bands of tiles; so do the last rows and columns overlap those before, to be whole tiles. */
 static void transpose_in_registers(const struct dtc_grid *grid, dtc_tile_fn move_tiles, size_t width)
 {
+	const size_t bytes = grid->outer * grid->inner * grid->block;
+	const ptrdiff_t later = bytes >= FETCHED_BYTES && !dtc_passes_caches(grid->stream)
+					? (ptrdiff_t)width * grid->to_strides.inner
+					: 0;
+
 	for (size_t row = 0; row < grid->outer; row += BAND_ROWS) {
 		size_t first = DTC_MIN(row, grid->outer - width);
 		size_t rows = DTC_MIN(grid->outer - first, (size_t)BAND_ROWS);
@@ -67,7 +76,7 @@ static void transpose_in_registers(const struct dtc_grid *grid, dtc_tile_fn move
 				part_of_grid(grid, first, rows,
 					     DTC_MIN(column, grid->inner - width), width);
 
-			move_band(move_tiles, &band);
+			move_band(move_tiles, &band, later);
 		}
 	}
 }

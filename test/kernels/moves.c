@@ -292,6 +292,14 @@ void moves_run_stream_user(const struct dtc_cpu_kernels *cpu, const struct moves
 	cpu->grid(&grid);
 }
 
+void moves_run_fetched(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+		       char *to, const char *from)
+{
+	const struct dtc_grid grid = placed(moves, to, from, DTC_STREAM_FETCHED);
+
+	cpu->grid(&grid);
+}
+
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from)
 {

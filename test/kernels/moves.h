@@ -55,6 +55,8 @@ void moves_run_stream_packed(const struct dtc_cpu_kernels *cpu, const struct mov
 			     char *to, const char *from);
 void moves_run_stream_user(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			   char *to, const char *from);
+void moves_run_fetched(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
+		       char *to, const char *from);
 void moves_run_transpose(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 			 char *to, const char *from);
 void moves_run_transpose_stream(const struct dtc_cpu_kernels *cpu, const struct moves *moves,

@@ -24,8 +24,10 @@ static const struct entry {
 	const char *name;
 	void (*run)(const struct dtc_cpu_kernels *cpu, const struct moves *moves,
 		    char *to, const char *from);
-} entries[] = { { "grid", moves_run_grid }, { "stream to packed", moves_run_stream_packed },
-		{ "stream to user", moves_run_stream_user } };
+} entries[] = { { "grid", moves_run_grid },
+		{ "stream to packed", moves_run_stream_packed },
+		{ "stream to user", moves_run_stream_user },
+		{ "fetched", moves_run_fetched } };
 
 #define ENTRIES ((int)DTC_ARRAY_LENGTH(entries))
 

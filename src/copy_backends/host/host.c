@@ -51,7 +51,7 @@ static inline void move_grid(struct place place, struct dtc_grid_side user,
 
 static inline void move_run(struct place place, uint64_t bytes)
 {
-	if (place.stream && bytes >= STREAM_RUN_BYTES)
+	if (dtc_passes_caches(place.stream) && bytes >= STREAM_RUN_BYTES)
 		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
 	else if (place.direction == DTC_PACK)
 		dtc_cpu_run(place.cpu, place.packed, place.user, (size_t)bytes);
@@ -163,7 +163,8 @@ static void move_strip(struct place place, const struct dtc_op *op, uint64_t fir
 	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
 	/* From beyond the caches single words come a little faster than whole lines. */
-	if (!place.stream && may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
+	if (!dtc_passes_caches(place.stream) &&
+	    may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
 	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
 		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
@@ -357,6 +358,9 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 /* Less is in the caches by the time it is there, and soon read again. */
 #define STREAM_JOB_BYTES 32768
 
+/* What a core's own caches keep. */
+#define FETCH_TARGET_BYTES (1 << 20)
+
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
  * by somebody soon, unless there is much of it in one row.
@@ -368,7 +372,8 @@ static enum dtc_stream stream_of(const struct dtc_job *job)
 	uint64_t least = job->cursor->layout->program->context->tuning.stream_bytes;
 
 	if (target < least || (job->bytes < STREAM_JOB_BYTES && least))
-		return DTC_STREAM_NONE;
+		return !pack && target >= FETCH_TARGET_BYTES ? DTC_STREAM_FETCHED
+							     : DTC_STREAM_NONE;
 	return pack ? DTC_STREAM_PACKED : DTC_STREAM_USER;
 }
 
