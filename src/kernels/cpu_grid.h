@@ -106,54 +106,50 @@ WORD_GRID(16, dtc_16_bytes)
 ODD_LENGTHS(FIXED_GRID)
 
 /*
- * Words of a row at these strides share a set or two of the first cache and have a page each. AMD's
- * processors move them fastest five or so at a time, as long as the lines are in some cache: with as many
- * as could be on their way it takes 1.3 to 1.8 times as long (doc/performance.md).
+ * Words of a row at these strides share a set or two of the first cache and have a page each. As long as
+ * the lines are in some cache, processors move them fastest a few at a time: with as many as could be on their
+ * way it takes 1.2 to 1.8 times as long (doc/performance.md). AMD's want five or so on their way; others
+ * ten or so, if there are many words, and only of what is read.
  */
 #define PACED_LOADS  2048
 #define PACED_STORES 16384
 #define PACED_LEAST  64
+#define PACED_LEAST_ELSEWHERE 1024
 #define PACED_MOST   65536
 
 #if defined(__x86_64__)
-static bool wants_pace(const struct dtc_grid *grid, ptrdiff_t stride, ptrdiff_t paced)
+enum pace { PACE_NONE, PACE_LOADS_AMD, PACE_LOADS_ELSEWHERE, PACE_STORES_AMD };
+
+static enum pace pace_of(const struct dtc_grid *grid)
 {
-	return stride % paced == 0 && grid->inner >= PACED_LEAST &&
-	       grid->outer * grid->inner <= PACED_MOST && __builtin_cpu_is("amd");
+	const size_t words = grid->outer * grid->inner;
+	const bool amd = __builtin_cpu_is("amd");
+
+	if (grid->inner < PACED_LEAST || words > PACED_MOST ||
+	    (!amd && words < PACED_LEAST_ELSEWHERE))
+		return PACE_NONE;
+	if (grid->from_strides.inner % PACED_LOADS == 0)
+		return amd ? PACE_LOADS_AMD : PACE_LOADS_ELSEWHERE;
+	return amd && grid->to_strides.inner % PACED_STORES == 0 ? PACE_STORES_AMD
+								 : PACE_NONE;
 }
 
-/* Instructions that do nothing, so many that the processor does not see six loads ahead. */
-DTC_INLINE void pace_loads(void)
+/*
+ * Instructions that do nothing, so many that the processor does not see more loads ahead. Stores wait at
+ * a fence behind every fourth: loads of the packed side are too quick for such instructions to matter.
+ */
+DTC_INLINE void keep_pace(enum pace pace, size_t left)
 {
-	__asm__ volatile(".rept 60\n\tnop\n\t.endr");
-}
-
-/* Stores wait behind these; loads of the packed side are too quick for it to matter. */
-DTC_INLINE void pace_stores(size_t left)
-{
-	if (left % 4 == 0)
+	if (pace == PACE_LOADS_AMD)
+		__asm__ volatile(".rept 60\n\tnop\n\t.endr");
+	else if (pace == PACE_LOADS_ELSEWHERE)
+		__asm__ volatile(".rept 28\n\tnop\n\t.endr");
+	else if (left % 4 == 0)
 		__builtin_ia32_lfence();
 }
-#else
-static bool wants_pace(const struct dtc_grid *grid, ptrdiff_t stride, ptrdiff_t paced)
-{
-	(void)grid;
-	(void)stride;
-	(void)paced;
-	return false;
-}
 
-DTC_INLINE void pace_loads(void)
-{
-}
-
-DTC_INLINE void pace_stores(size_t left)
-{
-	(void)left;
-}
-#endif
-
-DTC_INLINE void move_paced_doubles(const struct dtc_grid *grid, bool gathers)
+/* @pace is a constant. */
+DTC_INLINE void move_paced_doubles(const struct dtc_grid *grid, enum pace pace)
 {
 	for (size_t i = 0; i < grid->outer; i++) {
 		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
@@ -163,23 +159,33 @@ DTC_INLINE void move_paced_doubles(const struct dtc_grid *grid, bool gathers)
 			*(dtc_8_bytes *)to = *(const dtc_8_bytes *)from;
 			to += grid->to_strides.inner;
 			from += grid->from_strides.inner;
-			if (gathers)
-				pace_loads();
-			else
-				pace_stores(j);
+			keep_pace(pace, j);
 		}
 	}
 }
 
 static void grid_of_doubles(const struct dtc_grid *grid)
 {
-	if (wants_pace(grid, grid->from_strides.inner, PACED_LOADS))
-		move_paced_doubles(grid, true);
-	else if (wants_pace(grid, grid->to_strides.inner, PACED_STORES))
-		move_paced_doubles(grid, false);
-	else
+	switch (pace_of(grid)) {
+	case PACE_LOADS_AMD:
+		move_paced_doubles(grid, PACE_LOADS_AMD);
+		break;
+	case PACE_LOADS_ELSEWHERE:
+		move_paced_doubles(grid, PACE_LOADS_ELSEWHERE);
+		break;
+	case PACE_STORES_AMD:
+		move_paced_doubles(grid, PACE_STORES_AMD);
+		break;
+	default:
 		grid_8(grid);
+	}
 }
+#else
+static void grid_of_doubles(const struct dtc_grid *grid)
+{
+	grid_8(grid);
+}
+#endif
 
 #define TABLE_ENTRY(LENGTH) [LENGTH] = grid_##LENGTH,
 
