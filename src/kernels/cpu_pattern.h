@@ -178,12 +178,18 @@ DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 	return halves;
 }
 
-/* One step of packing, @halves if that is known of all. */
+/*
+ * One step of packing, @halves if that is known of all. A mask would cost some processors half of the speed:
+ * only exact steps load no byte but their runs'. The others load the gaps between runs too, which makes no use of
+ * them and touches no page without a run (exact_rounds).
+ */
 DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *ends,
 			  __m512i index, bool exact, bool halves)
 {
+	const char *from = user + ends->user;
 	__m512i bytes = _mm512_permutexvar_epi8(
-		index, _mm512_maskz_loadu_epi8(ends->mask, user + ends->user));
+		index, exact ? _mm512_maskz_loadu_epi8(ends->mask, from)
+			     : _mm512_loadu_si512(from));
 
 	if (exact)
 		_mm512_mask_storeu_epi8(to, first_bytes(ends->bytes), bytes);
@@ -307,14 +313,32 @@ static void finish_pattern(const struct dtc_pattern *pattern, size_t first)
 	}
 }
 
+/* The smallest page there is. */
+#define PAGE_BYTES 4096
+
+/*
+ * Rounds at the end that must be exact. What the steps of the others touch in vain are, on the packed side,
+ * bytes of later rounds; on the user's side they are gaps in front of a later round's run, and rounds are so
+ * short that there is no whole page between. Longer ones, and rounds that go back, are all exact.
+ */
+static size_t exact_rounds(const struct steps *steps, bool unpack)
+{
+	size_t packed = 1 + WINDOW_BYTES / steps->packed_bytes;
+
+	if (unpack)
+		return packed;
+	if (steps->user_step <= 0 || steps->user_step > PAGE_BYTES - WINDOW_BYTES)
+		return SIZE_MAX;
+	return DTC_MAX(packed, 1 + WINDOW_BYTES / (size_t)steps->user_step);
+}
+
 static void move_steps(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	size_t rounds = pattern->periods / steps->periods;
-	/* What the last inexact step touches in vain must be other rounds' bytes. */
-	size_t exact = 1 + WINDOW_BYTES / steps->packed_bytes;
-	size_t inexact = rounds > exact ? rounds - exact : 0;
 	size_t known = steps->count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps->count : 0;
 	bool unpack = pattern->direction == DTC_UNPACK;
+	size_t exact = exact_rounds(steps, unpack);
+	size_t inexact = rounds > exact ? rounds - exact : 0;
 
 	rounds_of_steps[known][unpack](steps, pattern, 0, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);

@@ -197,6 +197,75 @@ START_TEST(patterns_touch_no_byte_beside_a_run)
 }
 END_TEST
 
+/* ---- many periods in a few pages ------------------------------------------------------------- */
+
+#define FIELD_PAGES 3
+
+/* The periods' first @bytes, or last ones, are where pages that are mapped begin or end. */
+static void check_field(const struct dtc_cpu_kernels *cpu, unsigned char *field,
+			size_t run_count, size_t step, bool ends)
+{
+	const size_t run = 2, pitch = 5, field_bytes = FIELD_PAGES * (size_t)page;
+	const size_t last = (run_count - 1) * pitch + run;
+	const size_t periods = 1 + (field_bytes - last) / step;
+	struct dtc_short_run runs[8];
+	struct dtc_pattern pattern = { .runs = runs,
+				       .run_count = run_count,
+				       .periods = periods,
+				       .user_step = (ptrdiff_t)step,
+				       .packed_step = run_count * run,
+				       .user = (char *)field,
+				       .packed = (char *)dense };
+	size_t n = 0;
+
+	for (size_t i = 0; i < run_count; i++)
+		runs[i] = (struct dtc_short_run){ (int32_t)(i * pitch), (uint32_t)run };
+	if (ends)
+		pattern.user += field_bytes - (periods - 1) * step - last;
+	if (!cpu->pattern || !cpu->pattern(&pattern))
+		return;
+	for (size_t i = 0; i < periods; i++)
+		for (size_t j = 0; j < run_count; j++, n += run)
+			memcpy(expected + n, pattern.user + i * step + j * pitch, run);
+	ck_assert_msg(memcmp(dense, expected, n) == 0,
+		      "%s kernels pack %zu runs every %zu bytes wrongly", cpu->name,
+		      run_count, step);
+	pattern.direction = DTC_UNPACK;
+	memset(field, 0, field_bytes);
+	cpu->pattern(&pattern);
+	for (n = 0; n < periods * run_count; n++)
+		if (memcmp(pattern.user + n / run_count * step + n % run_count * pitch,
+			   expected + n * run, run) != 0)
+			ck_abort_msg("%s kernels unpack %zu runs every %zu bytes wrongly",
+				     cpu->name, run_count, step);
+}
+
+START_TEST(patterns_touch_no_page_without_a_run)
+{
+	static const size_t steps[] = { 40,   48,   64,   100,  192,  256,
+					1000, 2048, 4031, 4032, 4033, 4100 };
+	const size_t field_bytes = FIELD_PAGES * (size_t)page;
+	unsigned char *all = mmap(NULL, field_bytes + 2 * (size_t)page, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert(all != MAP_FAILED);
+	ck_assert_int_eq(mprotect(all + page, field_bytes, PROT_READ | PROT_WRITE), 0);
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		for (size_t k = 0; k < DTC_ARRAY_LENGTH(steps); k++)
+			for (size_t run_count = 3; run_count <= 8; run_count++)
+				for (int ends = 0; ends < 2; ends++) {
+					if (!dtc_cpu_runs(dtc_cpu_sets[i]))
+						continue;
+					for (size_t at = 0; at < field_bytes; at++)
+						all[page + (ptrdiff_t)at] =
+							ref_pattern(4, (ptrdiff_t)at);
+					check_field(dtc_cpu_sets[i], all + page,
+						    run_count, steps[k], ends);
+				}
+	munmap(all, field_bytes + 2 * (size_t)page);
+}
+END_TEST
+
 /* ---- transpositions ------------------------------------------------------------------------ */
 
 /* Columns of @from become the rows of @to; each side has its rows on pages of their own. */
@@ -258,6 +327,7 @@ int main(void)
 	tcase_add_test(pages, grids_touch_no_byte_beside_a_block);
 	tcase_add_test(pages, tables_touch_no_byte_beside_a_block);
 	tcase_add_test(pages, patterns_touch_no_byte_beside_a_run);
+	tcase_add_test(pages, patterns_touch_no_page_without_a_run);
 	tcase_add_test(pages, transpositions_touch_no_byte_beside_a_row);
 	return fixture_run(suite);
 }
