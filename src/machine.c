@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the system calls the processor.
+ * What the system says of the processor.
  */
 #include "config.h"
 
@@ -50,4 +50,15 @@ void dtc_machine_model(const char *file, char *model, size_t capacity)
 		close(descriptor);
 	}
 	snprintf(model, capacity, "%s", found && *found ? found : "unknown processor");
+}
+
+uint64_t dtc_machine_last_cache(void)
+{
+#ifdef _SC_LEVEL3_CACHE_SIZE
+	long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+	return bytes > 0 ? (uint64_t)bytes : 0;
+#else
+	return 0;
+#endif
 }

@@ -27,7 +27,7 @@ struct dtconv_context;
  * `dtconv info`. Name, default, least, most, what it says.
  *
  * stream_bytes: the default is where targets begin to outgrow what a processor of today has of
- * its last cache to itself.
+ * its last cache to itself, if that is as small as most are; see dtc_stream_bytes_by_cache.
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *
@@ -72,6 +72,12 @@ enum dtc_tuning_origin {
 struct dtc_tuning {
 	DTC_THRESHOLDS(DTC_THRESHOLD_MEMBER)
 };
+
+/*
+ * The default of stream_bytes where the last cache, which others share, has @last_cache bytes; 0 if nobody knows:
+ * a part of it, because the user's buffer with its gaps wants to be there as well.
+ */
+uint64_t dtc_stream_bytes_by_cache(uint64_t last_cache);
 
 /* What holds for the devices of that name; of thresholds that are not devices', nothing. */
 struct dtc_tuned_device {

@@ -22,7 +22,7 @@
 #include "machine.h"
 #include "support/fixture.h"
 
-#define DEFAULT (UINT64_C(8) << 20)
+#define DEFAULT dtc_stream_bytes_by_cache(dtc_machine_last_cache())
 
 /* ---- a program with more rights than its user ---------------------------------------------- */
 
@@ -136,7 +136,7 @@ static void expect_refused(const char *reason)
 
 START_TEST(a_good_file_is_silent)
 {
-	static const struct {
+	const struct {
 		const char *text;
 		uint64_t value;
 	} good[] = {
@@ -631,7 +631,7 @@ END_TEST
 
 START_TEST(the_info_says_what_is_in_force)
 {
-	static const struct {
+	const struct {
 		const char *text, *origin;
 		unsigned long long value;
 	} files[] = {
@@ -645,11 +645,24 @@ START_TEST(the_info_says_what_is_in_force)
 	struct dtconv_context *context = create(DTCONV_LOG_NONE);
 	snprintf(
 		expected, sizeof(expected),
-		"\ntuning file: %s\ntuning: %s\nstream_bytes: %llu (default 8388608, from 0 to "
+		"\ntuning file: %s\ntuning: %s\nstream_bytes: %llu (default %llu, from 0 to "
 		"9223372036854775807): ",
-		path, files[_i].origin, files[_i].value);
+		path, files[_i].origin, files[_i].value, (unsigned long long)DEFAULT);
 	ck_assert_ptr_nonnull(strstr(fixture_info(context), expected));
 	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_larger_cache_keeps_larger_targets)
+{
+	const uint64_t mib = UINT64_C(1) << 20;
+
+	ck_assert_uint_eq(dtc_stream_bytes_by_cache(0), 8 * mib);
+	ck_assert_uint_eq(dtc_stream_bytes_by_cache(32 * mib), 8 * mib);
+	ck_assert_uint_eq(dtc_stream_bytes_by_cache(107 * mib), 8 * mib);
+	ck_assert_uint_eq(dtc_stream_bytes_by_cache(108 * mib), 9 * mib);
+	ck_assert_uint_eq(dtc_stream_bytes_by_cache(480 * mib), 40 * mib);
+	ck_assert_uint_le(dtc_stream_bytes_by_cache(UINT64_MAX), INT64_MAX);
 }
 END_TEST
 
@@ -719,5 +732,6 @@ int main(void)
 	tcase_add_test(place, programs_with_more_rights_read_no_file);
 	tcase_add_test(place, a_path_that_is_too_long_is_no_path);
 	tcase_add_loop_test(place, the_info_says_what_is_in_force, 0, 2);
+	tcase_add_test(place, a_larger_cache_keeps_larger_targets);
 	return fixture_run(suite);
 }
