@@ -7,6 +7,7 @@
 #define DTC_KERNELS_CPU_GRID_H
 
 #include "base.h"
+#include "checked.h"
 #include "cpu.h"
 #include "cpu_block.h"
 
@@ -106,32 +107,51 @@ WORD_GRID(16, dtc_16_bytes)
 ODD_LENGTHS(FIXED_GRID)
 
 /*
- * Words of a row at these strides share a set or two of the first cache and have a page each. As long as
- * the lines are in some cache, processors move them fastest a few at a time: with as many as could be on their
- * way it takes 1.2 to 1.8 times as long (doc/performance.md). AMD's want five or so on their way; others
- * ten or so, if there are many words, and only of what is read.
+ * Words of a row that have a page each. As long as the lines are in some cache, processors move them fastest
+ * a few at a time: with as many as could be on their way it takes 1.2 to 1.8 times as long (doc/performance.md).
+ * AMD's want five or so on their way, where the words share a set or two of the first cache; others ten or so,
+ * if there are many words, which share sets or are in more pages than the TLB knows, and only of what is read.
  */
 #define PACED_LOADS  2048
 #define PACED_STORES 16384
 #define PACED_LEAST  64
 #define PACED_LEAST_ELSEWHERE 1024
 #define PACED_MOST   65536
+#define TLB_BYTES    (UINT64_C(8) << 20)
+
+/* Whether words are so many, and so far apart, that a pace may help. */
+DTC_INLINE bool may_be_paced(size_t inner, ptrdiff_t stride)
+{
+	return inner >= PACED_LEAST && dtc_magnitude(stride) >= PACED_LOADS;
+}
 
 #if defined(__x86_64__)
 enum pace { PACE_NONE, PACE_LOADS_AMD, PACE_LOADS_ELSEWHERE, PACE_STORES_AMD };
 
+static enum pace pace_on_amd(const struct dtc_grid *grid)
+{
+	if (grid->from_strides.inner % PACED_LOADS == 0)
+		return PACE_LOADS_AMD;
+	return grid->to_strides.inner % PACED_STORES == 0 ? PACE_STORES_AMD : PACE_NONE;
+}
+
+static enum pace pace_elsewhere(const struct dtc_grid *grid)
+{
+	const ptrdiff_t stride = grid->from_strides.inner;
+	const uint64_t words = grid->outer * grid->inner;
+
+	if (words < PACED_LEAST_ELSEWHERE || !may_be_paced(grid->inner, stride))
+		return PACE_NONE;
+	return stride % PACED_LOADS == 0 || words * dtc_magnitude(stride) >= TLB_BYTES
+		       ? PACE_LOADS_ELSEWHERE
+		       : PACE_NONE;
+}
+
 static enum pace pace_of(const struct dtc_grid *grid)
 {
-	const size_t words = grid->outer * grid->inner;
-	const bool amd = __builtin_cpu_is("amd");
-
-	if (grid->inner < PACED_LEAST || words > PACED_MOST ||
-	    (!amd && words < PACED_LEAST_ELSEWHERE))
+	if (grid->inner < PACED_LEAST || grid->outer * grid->inner > PACED_MOST)
 		return PACE_NONE;
-	if (grid->from_strides.inner % PACED_LOADS == 0)
-		return amd ? PACE_LOADS_AMD : PACE_LOADS_ELSEWHERE;
-	return amd && grid->to_strides.inner % PACED_STORES == 0 ? PACE_STORES_AMD
-								 : PACE_NONE;
+	return __builtin_cpu_is("amd") ? pace_on_amd(grid) : pace_elsewhere(grid);
 }
 
 /*
@@ -143,7 +163,7 @@ DTC_INLINE void keep_pace(enum pace pace, size_t left)
 	if (pace == PACE_LOADS_AMD)
 		__asm__ volatile(".rept 60\n\tnop\n\t.endr");
 	else if (pace == PACE_LOADS_ELSEWHERE)
-		__asm__ volatile(".rept 28\n\tnop\n\t.endr");
+		__asm__ volatile(".rept 24\n\tnop\n\t.endr");
 	else if (left % 4 == 0)
 		__builtin_ia32_lfence();
 }

@@ -134,14 +134,9 @@ static void unpack_block(const struct dtc_nest *nest, char *user, char *packed)
 }
 
 /* Doubles: columns of matrices are among them, which the grid may move at a pace of their own. */
-DTC_INLINE bool may_be_paced(const struct dtc_nest *nest)
-{
-	return nest->inner >= PACED_LEAST && nest->inner_stride % PACED_LOADS == 0;
-}
-
 static void pack_doubles(const struct dtc_nest *nest, char *user, char *packed)
 {
-	if (may_be_paced(nest))
+	if (may_be_paced(nest->inner, nest->inner_stride))
 		pack_nest(nest, user, packed);
 	else
 		pack_nest_8(nest, user, packed);
@@ -149,7 +144,7 @@ static void pack_doubles(const struct dtc_nest *nest, char *user, char *packed)
 
 static void unpack_doubles(const struct dtc_nest *nest, char *user, char *packed)
 {
-	if (may_be_paced(nest))
+	if (may_be_paced(nest->inner, nest->inner_stride))
 		unpack_nest(nest, user, packed);
 	else
 		unpack_nest_8(nest, user, packed);
