@@ -232,6 +232,8 @@ static void band_of_8_bytes(const struct dtc_grid *band, ptrdiff_t later)
 		for (int pair = 0; pair < 4; pair++)
 			transpose_2_by_2(to + 2 * pair * across, across, from + 16 * pair,
 					 down);
+		if (later && row % 8 == 0)
+			fetch_tile(to + later, across, 8);
 	}
 }
 
@@ -275,6 +277,8 @@ static void band_of_4_bytes(const struct dtc_grid *band, ptrdiff_t later)
 		for (int four = 0; four < 4; four++)
 			transpose_4_by_4(to + 4 * four * across, across, from + 16 * four,
 					 down);
+		if (later && row % 16 == 0)
+			fetch_tile(to + later, across, 16);
 	}
 }
 
