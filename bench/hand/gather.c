@@ -125,7 +125,8 @@ void hand_unpack_atoms(const void *shape, void *restrict arena,
 
 /*
  * Blocks of a few doubles each: a loop over the doubles beats a call of memcpy up to some
- * tens of them, and the lengths are known to be multiples of 8.
+ * tens of them, and the lengths are known to be multiples of 8. What is written is fetched ahead, because the
+ * processor does not guess where the next blocks are.
  */
 void hand_pack_indexed(const void *shape, const void *restrict arena,
 		       void *restrict packed)
@@ -160,7 +161,6 @@ void hand_unpack_indexed(const void *shape, void *restrict arena,
 			__builtin_prefetch(later, 1);
 			__builtin_prefetch(later + 64, 1);
 		}
-
 		for (size_t j = 0; j < length; j++)
 			out[j] = in[j];
 		in += length;

@@ -11,6 +11,7 @@
 
 #define BLOCK 64 /* elements, both ways */
 #define LINE  64 /* bytes */
+#define L1_BYTES 16384
 
 /* The element's size must be a constant where the loops are compiled. */
 #define INLINE static inline __attribute__((always_inline))
@@ -39,6 +40,13 @@ INLINE void scatter_tile(size_t bytes, const struct hand_columns *s, size_t heig
 			       in + (c * s->rows + r) * bytes, bytes);
 }
 
+/* The lines that the tile behind this one writes, one in each of its rows. */
+INLINE void fetch_tile(const char *to, size_t pitch, size_t rows)
+{
+	for (size_t i = rows; i < 2 * rows; i++)
+		__builtin_prefetch(to + i * pitch, 1);
+}
+
 /* The tile at (r, c) of a block that ends at (r1, c1); a whole one has constant bounds. */
 INLINE void move_tile(size_t bytes, int unpack, const struct hand_columns *s, size_t r,
 		      size_t r1, size_t c, size_t c1, char *arena, char *packed)
@@ -56,8 +64,10 @@ INLINE void move_tile(size_t bytes, int unpack, const struct hand_columns *s, si
 			gather_tile(bytes, s, height, width, user, stream);
 	} else if (unpack) {
 		scatter_tile(bytes, s, whole, whole, user, stream);
+		fetch_tile(user, s->pitch * bytes, whole);
 	} else {
 		gather_tile(bytes, s, whole, whole, user, stream);
+		fetch_tile(stream, s->rows * bytes, whole);
 	}
 }
 
@@ -81,24 +91,33 @@ INLINE void move_block(size_t bytes, int unpack, const struct hand_columns *s, s
 	}
 }
 
-/* Fewer columns than a line holds: each is a strided loop. */
-INLINE void move_few(size_t bytes, int unpack, const struct hand_columns *s, char *arena,
-		     char *packed)
+/* Each column is a strided loop. */
+INLINE void move_one_by_one(size_t bytes, int unpack, const struct hand_columns *s,
+			    char *arena, char *packed)
 {
-	for (size_t c = 0; c < s->columns;
-	     c++, arena += bytes, packed += s->rows * bytes) {
-		if (unpack)
-			scatter_tile(bytes, s, s->rows, 1, arena, packed);
-		else
-			gather_tile(bytes, s, s->rows, 1, arena, packed);
+	const size_t rows = s->rows;
+	const size_t columns = s->columns;
+	const size_t pitch = s->pitch * bytes;
+
+	for (size_t c = 0; c < columns; c++) {
+		char *at = arena + c * bytes;
+
+		for (size_t r = 0; r < rows; r++, at += pitch, packed += bytes) {
+			if (unpack)
+				memcpy(at, packed, bytes);
+			else
+				memcpy(packed, at, bytes);
+		}
 	}
 }
 
+/* Fewer columns than a line holds have no tiles; small matrices of long elements are packed faster without. */
 INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
 			 char *arena, char *packed)
 {
-	if (s->columns < LINE / bytes) {
-		move_few(bytes, unpack, s, arena, packed);
+	if (s->columns < LINE / bytes || (!unpack && bytes > sizeof(double) &&
+					  s->rows * s->columns * bytes <= L1_BYTES)) {
+		move_one_by_one(bytes, unpack, s, arena, packed);
 		return;
 	}
 	for (size_t c = 0; c < s->columns; c += BLOCK)
