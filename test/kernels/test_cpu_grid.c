@@ -148,6 +148,27 @@ START_TEST(columns_of_matrices_are_copied_at_every_power_of_two)
 }
 END_TEST
 
+/* So many that some processors want a pace where they share sets, or are in more pages than a TLB knows. */
+START_TEST(long_columns_are_copied)
+{
+	static const struct {
+		ptrdiff_t stride;
+		size_t words;
+	} columns[] = { { 2048, 1000 }, { -2048, 1000 }, { 4104, 500 } };
+
+	entry_name = entries[_i].name;
+	moves.run = entries[_i].run;
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(columns); i++) {
+		size_t words = columns[i].words;
+		struct dtc_grid_side packed = rows_of(8, words, 0);
+		struct dtc_grid_side user = { 8, columns[i].stride };
+
+		check_grid(packed, user, 5, words, 8);
+		check_grid(user, packed, 5, words, 8);
+	}
+}
+END_TEST
+
 static void check_overlap(size_t block)
 {
 	struct dtc_grid_side packed = rows_of((ptrdiff_t)block, 9, 0);
@@ -211,6 +232,7 @@ int main(void)
 	tcase_add_loop_test(grids, gaps_of_one_byte_and_of_none_are_respected, 0,
 			    ENTRIES);
 	tcase_add_loop_test(grids, grids_may_run_downwards, 0, ENTRIES);
+	tcase_add_loop_test(grids, long_columns_are_copied, 0, ENTRIES);
 	tcase_add_loop_test(grids, columns_of_matrices_are_copied_at_every_power_of_two, 0,
 			    ENTRIES);
 	tcase_add_loop_test(grids, what_is_read_may_overlap, 0, ENTRIES);
