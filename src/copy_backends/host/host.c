@@ -361,6 +361,9 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 /* What a core's own caches keep. */
 #define FETCH_TARGET_BYTES (1 << 20)
 
+/* No ring of fragments is as long. */
+#define STREAM_ROW_BYTES (UINT64_C(8) << 20)
+
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
  * by somebody soon, unless there is much of it in one row.
@@ -368,10 +371,11 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 static enum dtc_stream stream_of(const struct dtc_job *job)
 {
 	bool pack = job->direction == DTC_PACK;
-	uint64_t target = pack ? job->row_bytes : job->cursor->size;
+	uint64_t target = job->cursor->size;
 	uint64_t least = job->cursor->layout->program->context->tuning.stream_bytes;
+	bool is_ring = pack && job->row_bytes < DTC_MIN(least, STREAM_ROW_BYTES);
 
-	if (target < least || (job->bytes < STREAM_JOB_BYTES && least))
+	if (target < least || is_ring || (job->bytes < STREAM_JOB_BYTES && least))
 		return !pack && target >= FETCH_TARGET_BYTES ? DTC_STREAM_FETCHED
 							     : DTC_STREAM_NONE;
 	return pack ? DTC_STREAM_PACKED : DTC_STREAM_USER;
