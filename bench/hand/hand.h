@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the caches of one core keep; who writes a loop knows on which side of it his messages are. */
-#define HAND_CACHED_BYTES ((size_t)1 << 20)
+/* What the caches of one core keep, and the first; who writes a loop knows on which side his messages are. */
+#define HAND_CACHED_BYTES      ((size_t)1 << 20)
+#define HAND_FIRST_CACHE_BYTES ((size_t)1 << 15)
 
 /*
  * gcc would turn some loops into the processor's gathers and scatters, which lose up to half of the
@@ -48,10 +49,14 @@ unsigned hand_needs(void);
 
 /* ---- strided.c: equally spaced blocks ------------------------------------------------ */
 
-/* `count` blocks, each `pitch` bytes after the last; the block length is the function's. */
+/*
+ * `count` blocks, each `pitch` bytes after the last; the block length is the function's. `far`: the whole message, of
+ * which this may be one instance, is larger than the first cache.
+ */
 struct hand_blocks {
 	size_t count;
 	size_t pitch;
+	bool far;
 };
 HAND_DECLARE(blocks4);
 HAND_DECLARE(blocks8);
