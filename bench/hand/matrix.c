@@ -128,7 +128,13 @@ INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
 void hand_pack_columns8(const void *shape, const void *restrict arena,
 			void *restrict packed)
 {
-	move_columns(8, 0, shape, (char *)arena, packed);
+	const struct hand_columns *s = shape;
+	const struct hand_blocks column = { .count = s->rows, .pitch = s->pitch * 8 };
+
+	if (s->columns == 1 && column.pitch >= HAND_PAGED)
+		hand_gather_by_calls(&column, 8, arena, packed);
+	else
+		move_columns(8, 0, s, (char *)arena, packed);
 }
 
 void hand_unpack_columns8(const void *shape, void *restrict arena,

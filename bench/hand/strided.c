@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define LINE  64
-#define PAGE  4096
 #define AHEAD 1024 /* bytes */
 
 static inline void gather_blocks(size_t count, size_t pitch, size_t length,
@@ -72,15 +71,6 @@ BLOCKS(64, scatter_lines)
 BLOCKS(256, scatter_lines)
 BLOCKS(4096, scatter_blocks)
 
-/* Not compiled for one length: each block is a call of memcpy. */
-static __attribute__((noinline)) void gather_by_calls(const struct hand_blocks *s,
-						      size_t length,
-						      const char *restrict in,
-						      char *restrict out)
-{
-	gather_blocks(s->count, s->pitch, length, in, out);
-}
-
 /*
  * Points of five doubles. If they are many and half a page or more apart, calls of memcpy are faster than
  * their words in line: 2.2 instead of 3.0 ns a point on an Intel Xeon, but 1.4 instead of 0.86 in the first cache.
@@ -88,11 +78,10 @@ static __attribute__((noinline)) void gather_by_calls(const struct hand_blocks *
 void hand_pack_blocks40(const void *shape, const void *restrict arena,
 			void *restrict packed)
 {
-	static volatile const size_t length = 40;
 	const struct hand_blocks *s = shape;
 
-	if (s->far && s->pitch >= PAGE / 2)
-		gather_by_calls(s, length, arena, packed);
+	if (s->far && s->pitch >= HAND_PAGED)
+		hand_gather_by_calls(s, 40, arena, packed);
 	else
 		gather_blocks(s->count, s->pitch, 40, arena, packed);
 }
