@@ -25,16 +25,17 @@
 
 struct threshold {
 	const char *name;
-	uint64_t normal, least, most;
+	uint64_t least, most;
 	size_t offset; /* in struct dtc_tuning */
 	const char *what;
 };
 
 #define THRESHOLD_ROW(name, normal, least, most, what) \
-	{ #name, normal, least, most, offsetof(struct dtc_tuning, name), what },
+	{ #name, least, most, offsetof(struct dtc_tuning, name), what },
 
 #define THRESHOLD_DEFAULT(name, normal, least, most, what) .name = (normal),
 
+static const struct dtc_tuning normal = { DTC_THRESHOLDS(THRESHOLD_DEFAULT) };
 static const struct threshold thresholds[] = { DTC_THRESHOLDS(THRESHOLD_ROW) };
 
 static uint64_t value_of(const struct dtc_tuning *tuning,
@@ -57,7 +58,6 @@ static void set_value(struct dtc_tuning *tuning, const struct threshold *thresho
 
 uint64_t dtc_stream_bytes_by_cache(uint64_t last_cache)
 {
-	static const struct dtc_tuning normal = { DTC_THRESHOLDS(THRESHOLD_DEFAULT) };
 	const uint64_t mib = UINT64_C(1) << 20;
 
 	return DTC_MAX(normal.stream_bytes, last_cache / STREAM_SHARE / mib * mib);
@@ -65,8 +65,7 @@ uint64_t dtc_stream_bytes_by_cache(uint64_t last_cache)
 
 static void set_defaults(struct dtc_tuning *tuning)
 {
-	for (size_t i = 0; i < DTC_ARRAY_LENGTH(thresholds); i++)
-		set_value(tuning, &thresholds[i], thresholds[i].normal);
+	*tuning = normal;
 	tuning->stream_bytes = dtc_stream_bytes_by_cache(dtc_machine_last_cache());
 }
 

@@ -50,14 +50,15 @@ unsigned hand_needs(void);
 /* ---- strided.c: equally spaced blocks ------------------------------------------------ */
 
 /*
- * `count` blocks, each `pitch` bytes after the last; the block length is the function's. `far`: the whole message, of
- * which this may be one instance, is larger than the first cache.
+ * `count` blocks, each `pitch` bytes after the last; the block length is the function's. `beyond_l1`: the whole
+ * message, of which this may be one instance, is larger than the first cache.
  */
 struct hand_blocks {
 	size_t count;
 	size_t pitch;
-	bool far;
+	bool beyond_l1;
 };
+
 /*
  * calls.c: a call of memcpy for each block. Where blocks are this far apart and many, that is faster than their
  * words in line, because the processor sees fewer loads at a time.

@@ -11,7 +11,6 @@
 
 #define BLOCK 64 /* elements, both ways */
 #define LINE  64 /* bytes */
-#define L1_BYTES 16384
 
 /* The element's size must be a constant where the loops are compiled. */
 #define INLINE static inline __attribute__((always_inline))
@@ -115,8 +114,9 @@ INLINE void move_one_by_one(size_t bytes, int unpack, const struct hand_columns 
 INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
 			 char *arena, char *packed)
 {
-	if (s->columns < LINE / bytes || (!unpack && bytes > sizeof(double) &&
-					  s->rows * s->columns * bytes <= L1_BYTES)) {
+	if (s->columns < LINE / bytes ||
+	    (!unpack && bytes > sizeof(double) &&
+	     s->rows * s->columns * bytes <= HAND_FIRST_CACHE_BYTES)) {
 		move_one_by_one(bytes, unpack, s, arena, packed);
 		return;
 	}

@@ -80,7 +80,7 @@ void hand_pack_blocks40(const void *shape, const void *restrict arena,
 {
 	const struct hand_blocks *s = shape;
 
-	if (s->far && s->pitch >= HAND_PAGED)
+	if (s->beyond_l1 && s->pitch >= HAND_PAGED)
 		hand_gather_by_calls(s, 40, arena, packed);
 	else
 		gather_blocks(s->count, s->pitch, 40, arena, packed);
@@ -136,7 +136,11 @@ static inline void scatter_nest(const struct hand_nest *s, size_t length,
 				char *restrict out, const char *restrict in)
 {
 	for (size_t i = 0; i < s->outer_count; i++) {
-		scatter_blocks(s->inner_count, s->inner_pitch, length, out, in);
+		if (s->far)
+			scatter_far_blocks(s->inner_count, s->inner_pitch, length, out,
+					   in);
+		else
+			scatter_blocks(s->inner_count, s->inner_pitch, length, out, in);
 		out += s->outer_pitch;
 		in += s->inner_count * length;
 	}
@@ -176,18 +180,8 @@ void hand_unpack_runs(const void *shape, void *restrict arena,
 		      const void *restrict packed)
 {
 	const struct hand_nest *s = shape;
-	const char *in = packed;
-	char *out = arena;
 
-	if (!s->far) {
-		scatter_nest(s, s->run_bytes, out, in);
-		return;
-	}
-	for (size_t i = 0; i < s->outer_count; i++) {
-		scatter_far_blocks(s->inner_count, s->inner_pitch, s->run_bytes, out, in);
-		out += s->outer_pitch;
-		in += s->inner_count * s->run_bytes;
-	}
+	scatter_nest(s, s->run_bytes, arena, packed);
 }
 
 void hand_pack_vec8_count(const void *shape, const void *restrict arena,

@@ -214,7 +214,7 @@ static int make_lu_y(struct bench_build *b, const struct bench_layout *layout,
 	if (s)
 		*s = (struct hand_blocks){ .count = n,
 					   .pitch = (n + 2) * point,
-					   .far = target > HAND_FIRST_CACHE_BYTES };
+					   .beyond_l1 = target > HAND_FIRST_CACHE_BYTES };
 	c->hand = build_loop(hand_pack_blocks40, hand_unpack_blocks40, s);
 	return build_repeat(b, c, type, (n + 2) * (n + 2) * point, n * point, target);
 }

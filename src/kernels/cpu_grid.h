@@ -140,7 +140,7 @@ static enum pace pace_elsewhere(const struct dtc_grid *grid)
 	const ptrdiff_t stride = grid->from_strides.inner;
 	const uint64_t words = grid->outer * grid->inner;
 
-	if (words < PACED_LEAST_ELSEWHERE || !may_be_paced(grid->inner, stride))
+	if (words < PACED_LEAST_ELSEWHERE || dtc_magnitude(stride) < PACED_LOADS)
 		return PACE_NONE;
 	return stride % PACED_LOADS == 0 || words * dtc_magnitude(stride) >= TLB_BYTES
 		       ? PACE_LOADS_ELSEWHERE
