@@ -229,13 +229,14 @@ void dtc_batch_arrange(struct dtconv_batch *batch)
 
 /* ---- starting -------------------------------------------------------------------------- */
 
-static void start_groups(struct dtconv_batch *batch, const char *caller)
+static void start_groups(struct dtconv_batch *batch, bool started, const char *caller)
 {
 	for (struct dtc_batch_group *group = batch->groups; group; group = group->next) {
 		if (!group->used)
 			continue;
 		group->event.backend = NULL;
 		group->many.caller = caller;
+		group->many.started = started;
 		group->status = group->backend->submit_many(&group->many, &group->event);
 		group->many.changed = group->status != 0;
 		if (!group->status)
@@ -308,7 +309,8 @@ static void start_items(struct dtconv_batch *batch, enum dtc_way way, const char
 	}
 }
 
-static int start(struct dtconv_batch *batch, dtconv_done_fn done, void *arg,
+/* @started: the caller does not wait at once. */
+static int start(struct dtconv_batch *batch, bool started, dtconv_done_fn done, void *arg,
 		 const char *caller)
 {
 	int status = dtc_batch_check_idle(batch, caller);
@@ -320,7 +322,7 @@ static int start(struct dtconv_batch *batch, dtconv_done_fn done, void *arg,
 	batch->in_flight = true;
 	batch->done = done;
 	batch->arg = arg;
-	start_groups(batch, caller);
+	start_groups(batch, started, caller);
 	start_items(batch, DTC_WAY_ALONE, caller);
 	start_items(batch, DTC_WAY_HOST, caller);
 	return 0;
@@ -328,7 +330,7 @@ static int start(struct dtconv_batch *batch, dtconv_done_fn done, void *arg,
 
 int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn done, void *arg)
 {
-	return batch ? start(batch, done, arg, __func__) : DTCONV_ERR_INVAL;
+	return batch ? start(batch, true, done, arg, __func__) : DTCONV_ERR_INVAL;
 }
 
 /* ---- ending ---------------------------------------------------------------------------- */
@@ -468,7 +470,7 @@ int dtconv_batch_run(struct dtconv_batch *batch, size_t *moved)
 		*moved = 0;
 	if (!batch)
 		return DTCONV_ERR_INVAL;
-	int status = start(batch, NULL, NULL, __func__);
+	int status = start(batch, false, NULL, NULL, __func__);
 
 	return status ? status : finish(batch, moved, __func__);
 }

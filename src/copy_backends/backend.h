@@ -45,6 +45,7 @@ struct dtc_event {
 	uint64_t value;
 	uint64_t looked_ns;
 	uint32_t slot;
+	bool recorded;   /* the driver's own event tells the end */
 	uint32_t answer; /* of a checksum that has ended; see copy_backends/checksum.h */
 };
 
@@ -68,6 +69,7 @@ struct dtc_many {
 	bool on_stream;
 	void *stream;
 	const char *caller;
+	bool started; /* nobody waits for it at once */
 	bool changed; /* the stretches are not those of the last submission */
 	void *kept; /* the backend's, from one submission to the next; NULL before the first */
 };

@@ -225,6 +225,73 @@ START_TEST(a_small_job_makes_few_calls_of_the_driver)
 }
 END_TEST
 
+/* How ends of jobs were marked, since the last call. */
+struct marks {
+	size_t words, events, created;
+};
+
+static struct marks count_marks(void)
+{
+	static struct marks before;
+	const struct marks now = { gpu.standin->calls("cuStreamWriteValue64"),
+				   gpu.standin->calls("cuEventRecord"),
+				   gpu.standin->calls("cuEventCreate") };
+	const struct marks since = { now.words - before.words, now.events - before.events,
+				     now.created - before.created };
+
+	before = now;
+	return since;
+}
+
+/* A word keeps the stream from its next work; who does not wait at once has none. */
+START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	struct marks marks;
+	CUstream stream;
+	size_t moved;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	arena_open(&user, ARENA_DEVICE, 320000);
+	arena_open(&packed, ARENA_DEVICE, 160000);
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user.memory, &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 160000, &moved),
+			 0);
+	(void)count_marks();
+	for (int round = 0; round < 3; round++) {
+		ck_assert_int_eq(dtconv_convertor_seek(convertor, 0), 0);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 160000,
+						       &moved),
+				 0);
+		marks = count_marks();
+		ck_assert(marks.words == 1 && !marks.events && !marks.created);
+		ck_assert_int_eq(dtconv_convertor_seek(convertor, 0), 0);
+		ck_assert_int_eq(dtconv_convertor_start(convertor, packed.memory, 160000,
+							NULL, NULL),
+				 0);
+		ck_assert_int_eq(dtconv_convertor_wait(convertor, NULL), 0);
+		marks = count_marks();
+		ck_assert(!marks.words && marks.events == 1 && marks.created == !round);
+	}
+	dtconv_convertor_destroy(convertor);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- telling --------------------------------------------------------------------------- */
 
 /* A context that keeps the last line with some words in it, and how many there were. */
@@ -364,6 +431,7 @@ int main(void)
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
 	tcase_add_test(counting, a_small_job_makes_few_calls_of_the_driver);
+	tcase_add_test(counting, only_who_waits_at_once_has_the_stream_write_a_word);
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);

@@ -3,7 +3,7 @@
  * The hostile application: what real programs do to a device while the library works there. Each case
  * ends with the right bytes or with the documented status, never with a hang or a crash. A case is a
  * process of its own: some of them break their device context for good. The same cases are a
- * program for every mode in which a context moves small jobs.
+ * program for every mode in which a context moves small jobs, and one for jobs of several thread blocks.
  */
 #include "config.h"
 
@@ -21,11 +21,16 @@
 #ifndef HOSTILE_FLAGS
 #define HOSTILE_FLAGS 0
 #endif
+#ifndef HOSTILE_BLOCKS
+#define HOSTILE_BLOCKS 80
+#endif
 
-/* ---- a small job ------------------------------------------------------------------------- */
+/* ---- a job ------------------------------------------------------------------------------- */
 
-#define BLOCKS 80 /* of 24 bytes, 40 apart */
-#define TYPE "hvector(80, 3, 40, double)"
+#define BLOCKS          HOSTILE_BLOCKS /* of 24 bytes, 40 apart */
+#define STRING(text)    #text
+#define TYPE_OF(blocks) "hvector(" STRING(blocks) ", 3, 40, double)"
+#define TYPE            TYPE_OF(HOSTILE_BLOCKS)
 #define SPAN (BLOCKS * 40)
 #define PACKED (BLOCKS * 24)
 
@@ -67,11 +72,13 @@ static int job_pack(struct job *job)
 /* What has been packed is @source's blocks. */
 static void job_check(const struct job *job, const unsigned char *source)
 {
-	unsigned char got[PACKED];
+	unsigned char *got = malloc(PACKED);
 
+	ck_assert_ptr_nonnull(got);
 	arena_read(&job->packed, 0, got, PACKED);
 	for (size_t i = 0; i < PACKED; i++)
 		ck_assert_msg(got[i] == source[i / 24 * 40 + i % 24], "packed byte %zu is wrong", i);
+	free(got);
 }
 
 static void must_pack(struct job *job)
@@ -142,7 +149,7 @@ START_TEST(a_spinning_kernel_does_not_keep_jobs_from_their_end)
 {
 	static const enum arena_kind kinds[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_HOST };
 	struct spin spin;
-	struct job job;
+	static struct job job;
 
 	job_open(&job, ARENA_DEVICE, kinds[_i]);
 	if (kinds[_i] == ARENA_HOST)
@@ -164,7 +171,7 @@ END_TEST
 START_TEST(the_first_job_of_all_ends_under_a_spinning_kernel)
 {
 	struct spin spin;
-	struct job job;
+	static struct job job;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	spin_begin(&spin, new_stream());
@@ -207,7 +214,7 @@ START_TEST(a_job_behind_many_waiting_streams_ends_when_they_do)
 {
 	CUstream streams[WAITING];
 	struct arena word;
-	struct job job;
+	static struct job job;
 	size_t moved;
 	uint64_t one = 1, zero = 0;
 
@@ -247,7 +254,7 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	static unsigned char fresh[SPAN];
 	struct arena staging;
 	struct spin spin;
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
@@ -275,11 +282,39 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 }
 END_TEST
 
+/* Whoever waits for a started job does not wait for the consumer behind it. */
+START_TEST(a_job_is_done_before_what_its_stream_is_given_later)
+{
+	CUstream stream = new_stream();
+	struct spin spin;
+	static struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_settle(&job);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_int_eq(dtconv_convertor_seek(convertor, 0), 0);
+		ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory,
+							PACKED, NULL, NULL),
+				 0);
+		spin_begin(&spin, stream);
+		ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+		ck_assert_uint_eq(moved, PACKED);
+		ck_assert_int_eq(gpu.StreamQuery(stream), CUDA_ERROR_NOT_READY);
+		spin_end(&spin);
+	}
+	job_check(&job, job.source);
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(a_convertor_may_be_destroyed_with_its_job_in_flight)
 {
 	CUstream stream = new_stream();
 	struct spin spin;
-	struct job job;
+	static struct job job;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_pack(&job);
@@ -301,7 +336,7 @@ START_TEST(an_illegal_address_of_the_applications_fails_jobs_and_nothing_else)
 {
 	struct dtconv_type *type = fixture_type(TYPE);
 	static unsigned char host[SPAN], packed[PACKED];
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
@@ -332,7 +367,7 @@ END_TEST
 START_TEST(a_destroyed_context_gives_an_error_and_the_next_one_works)
 {
 	CUcontext primary, mine;
-	struct job job, other;
+	static struct job job, other;
 	size_t moved;
 
 	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
@@ -358,7 +393,7 @@ END_TEST
 START_TEST(after_a_reset_of_the_device_new_memory_works)
 {
 	CUcontext primary;
-	struct job job, other;
+	static struct job job, other;
 
 	job_open(&job, ARENA_DEVICE, ARENA_PINNED);
 	must_settle(&job);
@@ -392,7 +427,7 @@ START_TEST(a_thread_needs_no_current_context)
 	static const enum arena_kind kinds[] = { ARENA_DEVICE, ARENA_ASYNC, ARENA_VMM,
 						 ARENA_MANAGED };
 	pthread_t thread;
-	struct job job;
+	static struct job job;
 	void *status;
 
 	job_open(&job, kinds[_i], ARENA_DEVICE);
@@ -408,7 +443,7 @@ START_TEST(the_default_streams_need_a_current_context)
 {
 	static const CUstream streams[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
 	CUcontext primary;
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
@@ -433,7 +468,7 @@ START_TEST(a_capture_of_another_thread_is_not_disturbed)
 	CUstream stream = new_stream();
 	struct spin spin;
 	CUgraph graph;
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
@@ -464,7 +499,7 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 	CUgraphExec exec;
 	CUgraph graph;
 	static unsigned char fresh[SPAN];
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
@@ -495,7 +530,7 @@ END_TEST
 
 START_TEST(recycled_addresses_are_looked_at_anew)
 {
-	struct job job;
+	static struct job job;
 
 	for (int round = 0; round < 20; round++) {
 		job_open(&job, round % 2 ? ARENA_DEVICE : ARENA_MANAGED,
@@ -514,7 +549,7 @@ START_TEST(the_first_job_may_be_told_where_its_memory_is)
 		.user_memory = DTCONV_MEMORY_DEVICE,
 		.packed_memory = _i ? DTCONV_MEMORY_DEVICE : DTCONV_MEMORY_HOST,
 	};
-	struct job job;
+	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, _i ? ARENA_DEVICE : ARENA_HOST);
@@ -675,7 +710,7 @@ START_TEST(memory_without_access_is_refused_before_a_kernel_sees_it)
 	ck_assert_int_eq(pack_two(&range, 0, 0, BLOCK, packed.memory), DTCONV_ERR_INVAL);
 	ck_assert_int_eq(pack_two(&range, 0, 1, BLOCK, packed.memory), DTCONV_ERR_INVAL);
 	range_close(&range);
-	struct job job;
+	static struct job job;
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_pack(&job);
 	job_close(&job);
@@ -793,6 +828,7 @@ int main(void)
 	tcase_add_test(waiting, types_and_contexts_are_released_under_a_spinning_kernel);
 	tcase_add_test(waiting, a_job_behind_many_waiting_streams_ends_when_they_do);
 	tcase_add_test(waiting, a_job_waits_for_what_its_stream_was_given_before);
+	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
 	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
 	tcase_add_checked_fixture(contexts, gpu_open, NULL);
 	tcase_add_test(contexts,

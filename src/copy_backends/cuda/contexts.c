@@ -410,11 +410,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 		driver->ModuleUnload(context->module);
 	if (context->stream)
 		driver->StreamDestroy(context->stream);
-	if (context->flags.counters)
-		driver->MemFree(context->flags.counters);
+	dtc_cuda_flags_close(context);
 	dtc_cuda_lent_free(context);
-	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)context->flags.words,
-				DTC_CUDA_FLAG_BYTES);
 	dtc_cuda_pinned_destroy(context, context->stages,
 				DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES);
 	context->closed = true;

@@ -55,6 +55,7 @@ struct dtconv_context;
 	X(StreamWaitEvent, 3020)           \
 	X(EventCreate, 2000)               \
 	X(EventRecord, 2000)               \
+	X(EventQuery, 2000)                \
 	X(EventDestroy, 4000)              \
 	X(ThreadExchangeStreamCaptureMode, 10010) \
 	X(ModuleLoadData, 2000)            \

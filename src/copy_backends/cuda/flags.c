@@ -2,7 +2,7 @@
 /*
  * How the host learns that a job is done: the device writes a word of pinned memory behind the
  * job's last store. After an error of the device no such word ever comes, so now and then the
- * stream itself is asked.
+ * stream itself is asked. Behind started jobs in a stream of the caller's there is an event instead.
  */
 #include "config.h"
 
@@ -31,6 +31,20 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 	if (!result)
 		result = driver->MemsetD8Async(flags->counters, 0, bytes, context->stream);
 	return result;
+}
+
+void dtc_cuda_flags_close(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_flags *flags = &context->flags;
+
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(flags->ends); i++)
+		if (flags->ends[i])
+			driver->EventDestroy(flags->ends[i]);
+	if (flags->counters)
+		driver->MemFree(flags->counters);
+	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)flags->words,
+				DTC_CUDA_FLAG_BYTES);
 }
 
 static bool take_slot(struct dtc_cuda_flags *flags, uint32_t *slot)
@@ -62,6 +76,7 @@ bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 	event->value = ++context->flags.generations[slot];
 	event->looked_ns = 0;
 	event->slot = slot;
+	event->recorded = false;
 	return true;
 }
 
@@ -80,6 +95,37 @@ CUresult dtc_cuda_flag_write(const struct dtc_event *event)
 	return context->cuda->driver.StreamWriteValue64(
 		event->stream, context->flags.device + event->slot * sizeof(uint64_t), event->value,
 		CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+/* Slots are taken from the lowest on, so that few ever need one. */
+static CUresult create_end(struct dtc_cuda_context *context, CUevent *end)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (result)
+		return result;
+	result = driver->EventCreate(end, CU_EVENT_DISABLE_TIMING);
+	driver->CtxPopCurrent(&popped);
+	return result;
+}
+
+CUresult dtc_cuda_flag_record(struct dtc_event *event, const char **call)
+{
+	struct dtc_cuda_context *context = event->owner;
+	CUevent *end = &context->flags.ends[event->slot];
+	CUresult result = 0;
+
+	*call = "cuEventCreate";
+	if (!*end)
+		result = create_end(context, end);
+	if (result)
+		return result;
+	*call = "cuEventRecord";
+	result = context->cuda->driver.EventRecord(*end, event->stream);
+	event->recorded = !result;
+	return result;
 }
 
 bool dtc_cuda_flag_is_written(const struct dtc_event *event)
@@ -137,8 +183,8 @@ static int call_back(struct dtc_event *event)
 		      : DTCONV_INPROGRESS;
 }
 
-/* The stream's own word for it, for flags that do not come. */
-static int ask_stream(struct dtc_event *event)
+/* The driver's word for it: for flags that do not come, and where there is none. */
+static int ask_driver(struct dtc_event *event)
 {
 	struct dtc_cuda_context *context = event->owner;
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
@@ -146,7 +192,9 @@ static int ask_stream(struct dtc_event *event)
 	if (!dtc_cuda_context_is_alive(context))
 		return fail_destroyed(event);
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
-	CUresult result = driver->StreamQuery(event->stream);
+	CUresult result = event->recorded
+				  ? driver->EventQuery(context->flags.ends[event->slot])
+				  : driver->StreamQuery(event->stream);
 
 	dtc_cuda_unrelax(driver, mode);
 	/* A kernel that has gone says so, if it has not been stopped. */
@@ -157,7 +205,9 @@ static int ask_stream(struct dtc_event *event)
 	if (result == CUDA_ERROR_NOT_READY)
 		return DTCONV_INPROGRESS;
 	dtc_cuda_context_lose(context);
-	return dtc_cuda_fail(context, result, "cuStreamQuery", event->caller);
+	return dtc_cuda_fail(context, result,
+			     event->recorded ? "cuEventQuery" : "cuStreamQuery",
+			     event->caller);
 }
 
 /* The time counts from the first fruitless look on. */
@@ -174,12 +224,14 @@ int dtc_cuda_event_test(struct dtc_event *event)
 {
 	int status = DTCONV_INPROGRESS;
 
-	if (dtc_cuda_flag_is_written(event)) {
+	if (event->recorded) {
+		status = ask_driver(event);
+	} else if (dtc_cuda_flag_is_written(event)) {
 		status = 0;
 	} else if (dtc_cuda_resident_has_left(event)) {
 		status = call_back(event);
 	} else if (is_late(event)) {
-		status = ask_stream(event);
+		status = ask_driver(event);
 		event->looked_ns = dtc_now_ns();
 	}
 	if (!status) {

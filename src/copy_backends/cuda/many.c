@@ -373,6 +373,7 @@ static struct dtc_job job_of(const struct dtc_many *many)
 				 .packed_memory = first->packed_memory,
 				 .on_stream = many->on_stream,
 				 .stream = many->stream,
+				 .started = many->started,
 				 .caller = many->caller };
 }
 

@@ -308,6 +308,13 @@ static CUresult begin(struct relayed *relayed)
 	return result;
 }
 
+/* A word, whoever waits for it: by it the next job learns that the pieces are free. */
+static CUresult write_flag(struct relayed *relayed, const struct dtc_event *event)
+{
+	relayed->call = "cuStreamWriteValue64";
+	return dtc_cuda_flag_write(event);
+}
+
 /* All copies are done when the last of each stream is: then the caller's stream goes on, and the flag is written. */
 static CUresult end(struct relayed *relayed, uint64_t count)
 {
@@ -328,8 +335,7 @@ static CUresult end(struct relayed *relayed, uint64_t count)
 		return result;
 	/* Not in the caller's stream, which waits for the copies' first. */
 	flag.stream = last;
-	relayed->call = "cuStreamWriteValue64";
-	return dtc_cuda_flag_write(&flag);
+	return write_flag(relayed, &flag);
 }
 
 static int move(struct relayed *relayed, CUresult *result)
@@ -346,8 +352,10 @@ static int move(struct relayed *relayed, CUresult *result)
 						    : unpack_piece(relayed, &piece, result);
 		done += piece.bytes;
 	}
-	if (!status && !*result && job->direction == DTC_PACK)
-		*result = end(relayed, count);
+	if (!status && !*result)
+		*result = job->direction == DTC_PACK
+				  ? end(relayed, count)
+				  : write_flag(relayed, relayed->submission.event);
 	return status;
 }
 
@@ -402,8 +410,7 @@ static int move_all(struct relayed *relayed)
 	else
 		relay->used = true;
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call,
-					       submission->job->direction == DTC_UNPACK);
+		return dtc_cuda_submission_end(submission, result, relayed->call, false);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }

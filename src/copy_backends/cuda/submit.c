@@ -136,15 +136,24 @@ void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)
 	leave(submission);
 }
 
+/* A stream of the caller's has other work to do than to tell the host of a job that nobody waits for. */
+static CUresult mark_end(struct dtc_cuda_submission *submission, const char **call)
+{
+	const struct dtc_job *job = submission->job;
+
+	if (job->started && job->on_stream)
+		return dtc_cuda_flag_record(submission->event, call);
+	*call = "cuStreamWriteValue64";
+	return dtc_cuda_flag_write(submission->event);
+}
+
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag)
 {
 	int status = 0;
 
-	if (!result && flag && !submission->capturing) {
-		result = dtc_cuda_flag_write(submission->event);
-		call = "cuStreamWriteValue64";
-	}
+	if (!result && flag && !submission->capturing)
+		result = mark_end(submission, &call);
 	if (result) {
 		status = dtc_cuda_fail(submission->context, result, call,
 				       submission->job->caller);

@@ -25,7 +25,7 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 
 /*
  * The work has been handed to the stream, or @call has failed with @result. With @flag the stream
- * is told to write the job's flag; otherwise the work itself writes it. After a failure nothing of the
+ * is told to mark the job's end; otherwise the work itself writes its flag. After a failure nothing of the
  * job is in flight any more.
  */
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
