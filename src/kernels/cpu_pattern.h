@@ -40,9 +40,14 @@ struct step {
 	uint8_t index[2 * WINDOW_BYTES];
 };
 
+/* Words of 4 bytes of a window. */
+#define WINDOW_WORDS (WINDOW_BYTES / 4)
+
 /* What a round is. Kept for later, it is as long as @count says. */
 struct steps {
 	size_t count;
+	bool joined;                  /* packed, two rounds are words of one register */
+	uint32_t words[WINDOW_WORDS]; /* then: which word of both windows each one is */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
 	ptrdiff_t user_step; /* of a round */
@@ -138,6 +143,33 @@ static size_t periods_of_a_round(const struct dtc_pattern *pattern)
 	return DTC_MIN(DTC_MAX(fit, (size_t)1), pattern->periods);
 }
 
+/*
+ * Packing rounds of one step and half a window at most, by words: two of them are stored at once. One
+ * permutation of words takes from two registers what those of bytes take from one.
+ */
+static void join_rounds(struct steps *steps)
+{
+	const struct step *step = &steps->step[0];
+	size_t count = step->ends.bytes / 4;
+
+	if (steps->count != 1 || step->ends.bytes > WINDOW_BYTES / 2 ||
+	    step->ends.bytes % 4)
+		return;
+	for (size_t i = 0; i < WINDOW_WORDS; i++)
+		steps->words[i] = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t first = step->index[4 * i];
+		uint32_t bytes;
+
+		memcpy(&bytes, step->index + 4 * i, sizeof(bytes));
+		if (first % 4 || bytes != first * 0x01010101u + 0x03020100u)
+			return;
+		steps->words[i] = first / 4;
+		steps->words[count + i] = WINDOW_WORDS + first / 4;
+	}
+	steps->joined = true;
+}
+
 /* Lay out the steps of a round. False if single copies are as good. */
 static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 {
@@ -155,6 +187,9 @@ static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 				     unpack))
 				return false;
 	}
+	steps->joined = false;
+	if (!unpack)
+		join_rounds(steps);
 	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count;
 }
 
@@ -257,6 +292,29 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 		move_each(steps, pattern, first, end, count, unpack, exact, false);
 }
 
+/* Two rounds at a time; answers how many, an even number. As rounds that are not exact, they store whole words. */
+static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t rounds)
+{
+	const __m512i words = _mm512_loadu_si512(steps->words);
+	const ptrdiff_t user_step = steps->user_step;
+	const size_t packed_step = 2 * steps->packed_bytes;
+	const char *user = pattern->user + steps->step[0].ends.user;
+	char *packed = pattern->packed;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < rounds / 2; i++) {
+		__m512i first = _mm512_loadu_si512(user);
+		__m512i second = _mm512_loadu_si512(user + user_step);
+
+		_mm512_storeu_si512(packed,
+				    _mm512_permutex2var_epi32(first, words, second));
+		user += 2 * user_step;
+		packed += packed_step;
+	}
+	return rounds / 2 * 2;
+}
+
 /* A function for each small number of steps, and one for any. */
 #define ROUNDS(NAME, COUNT, EXACT)                                                 \
 	static void pack_##NAME(const struct steps *steps,                         \
@@ -339,8 +397,9 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
+	size_t joined = steps->joined ? pack_joined(steps, pattern, inexact) : 0;
 
-	rounds_of_steps[known][unpack](steps, pattern, 0, inexact);
+	rounds_of_steps[known][unpack](steps, pattern, joined, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
 	finish_pattern(pattern, rounds * steps->periods);
 }
