@@ -82,7 +82,11 @@ struct dtc_devices {
 	bool graphs;                      /* launches in graphs */
 	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
-	_Atomic bool refused; /* at the last look the allocator gave a vendor no memory */
+	/*
+	 * Why a driver that is there could not be taken at the last look: DTCONV_ERR_NOMEM from the allocator, or
+	 * DTCONV_ERR_UNSUPPORTED, because it lacks something. Else 0.
+	 */
+	_Atomic int trouble;
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
 	void *_Atomic cuda;
 };

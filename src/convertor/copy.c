@@ -169,8 +169,13 @@ static bool borrow(const struct end *source, const struct end *target,
 	if (dtc_memory_is_ordinary(context, source->data, target->data))
 		return false;
 	struct dtc_memory near = memory_of(source);
-	if (near.kind != DTCONV_MEMORY_DEVICE)
-		near = memory_of(target);
+	const struct dtc_memory far = memory_of(target);
+	/* Of another device's memory, what no context owns may be closed to all but its own. */
+	if (dtc_memory_is_between(&near, &far) && !near.owner && !far.owner)
+		return false;
+	if (near.kind != DTCONV_MEMORY_DEVICE ||
+	    (dtc_memory_is_between(&near, &far) && !far.owner))
+		near = far;
 	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
 	       dtc_memory_borrow(context, &near, loan);
 }

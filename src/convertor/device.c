@@ -61,9 +61,10 @@ uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
 int dtc_device_check(const struct dtc_job *job)
 {
 	bool unknown = !job->user_memory.kind || !job->packed_memory.kind;
+	int status = unknown ? dtc_memory_refused(job->context, job->caller) : 0;
 
-	if (unknown && dtc_memory_refused(job->context, job->caller))
-		return DTCONV_ERR_NOMEM;
+	if (status)
+		return status;
 	if (unknown)
 		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
 				"%s: %s memory lies where nothing is mapped, or the driver does not say",

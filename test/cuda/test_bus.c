@@ -312,6 +312,44 @@ START_TEST(two_threads_move_long_jobs_at_once)
 }
 END_TEST
 
+/* Default streams of each thread's have one name, and are not one. */
+static void *pack_by_default_stream(void *arg)
+{
+	struct job *job = arg;
+	size_t moved;
+
+	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	for (int round = 0; round < 10; round++) {
+		struct dtconv_convertor *convertor =
+			packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
+
+		arena_write(&job->packed, 0, job->memory, job->bytes);
+		ck_assert_int_eq(dtconv_convertor_pack(convertor, job->packed.memory,
+						       job->bytes, &moved),
+				 0);
+		dtconv_convertor_destroy(convertor);
+		check_packed(job);
+	}
+	return NULL;
+}
+
+START_TEST(default_streams_of_two_threads_do_not_share_the_pieces)
+{
+	struct job jobs[2];
+	pthread_t other;
+
+	for (int i = 0; i < 2; i++)
+		open_job(&jobs[i], texts[i], ARENA_DEVICE, ARENA_PINNED);
+	pack(&jobs[0], "cuda_relay");
+	ck_assert_int_eq(pthread_create(&other, NULL, pack_by_default_stream, &jobs[1]),
+			 0);
+	pack_by_default_stream(&jobs[0]);
+	pthread_join(other, NULL);
+	for (int i = 0; i < 2; i++)
+		close_job(&jobs[i]);
+}
+END_TEST
+
 START_TEST(jobs_of_one_stream_follow_each_other_through_the_pieces)
 {
 	CUstream stream = new_stream();
@@ -680,6 +718,7 @@ int main(void)
 	tcase_add_test(moves, pieces_of_device_memory_grow_and_shrink_and_are_used_again);
 	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
 	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
+	tcase_add_test(moves, default_streams_of_two_threads_do_not_share_the_pieces);
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
 	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
 	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);

@@ -618,6 +618,62 @@ START_TEST(mapped_memory_of_another_device)
 }
 END_TEST
 
+/* Only device 1 has access to the user's memory, and nobody uses that device. */
+START_TEST(memory_of_a_device_that_is_not_used)
+{
+	struct scene scene;
+	size_t moved = 1;
+
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DEVICES, 2);
+	MUST(DeviceGetCount(&device_count));
+	if (device_count < 2)
+		return;
+	MUST(CtxGetCurrent(&contexts[0]));
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	CUdeviceptr base = map_on_1(MAPPED, 2);
+	if (_i)
+		MUST(CtxSetCurrent(NULL));
+	int status = dtconv_pack(scene.stage.type, 2, (void *)(uintptr_t)base,
+				 scene.packed.memory, scene.stage.bytes, &moved);
+	MUST(CtxSetCurrent(contexts[0]));
+	ck_assert_int_eq(status, DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "neither has access"));
+	MUST(MemUnmap(base, MAPPED));
+	MUST(MemAddressFree(base, MAPPED));
+	close_scene(&scene);
+}
+END_TEST
+
+/* A copy between layouts, into a mapping that is closed to the source's device, and back. */
+START_TEST(copies_to_memory_that_is_closed)
+{
+	struct scene scene;
+	size_t moved;
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	CUdeviceptr base = map_on_1(MAPPED, 2);
+	struct dtconv_type *rows = fixture_type("vector(1000, 2, 5, double)");
+	ck_assert_msg(!dtconv_copy(scene.stage.type, 2, source_of(&scene), rows, 2,
+				   (void *)(uintptr_t)base, &moved),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, scene.stage.bytes);
+	ck_assert_msg(!dtconv_copy(rows, 2, (void *)(uintptr_t)base, scene.stage.type, 2,
+				   target_of(&scene), &moved),
+		      "%s", fixture_error());
+	check_unpacked(&scene);
+	dtconv_type_unref(rows);
+	MUST(MemUnmap(base, MAPPED));
+	MUST(MemAddressFree(base, MAPPED));
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* Packed memory is of a pool of device 1, which lets device 0 in, keeps it out, and so on. */
 START_TEST(pools_of_another_device)
 {
@@ -1119,6 +1175,8 @@ int main(void)
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
 	tcase_add_test(access, the_library_opens_what_it_may);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
+	tcase_add_loop_test(access, memory_of_a_device_that_is_not_used, 0, 2);
+	tcase_add_test(access, copies_to_memory_that_is_closed);
 	tcase_add_test(access, pools_of_another_device);
 	tcase_add_test(access, each_block_has_its_own_access);
 	tcase_add_loop_test(threads, two_threads_on_two_devices, 0, ACCESSES);

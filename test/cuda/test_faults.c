@@ -164,6 +164,33 @@ START_TEST(a_lone_block_writes_its_flag_and_the_stream_that_of_several)
 }
 END_TEST
 
+/* Refused again and again, a job takes nothing anew: the next one goes on with what there is. */
+START_TEST(what_is_refused_often_is_made_once)
+{
+	static const struct fault faults[] = { { "cuMemsetD8Async", 1 },
+					       { "cuMemHostGetDevicePointer", 1 },
+					       { "cuMemHostGetDevicePointer", 2 } };
+	const struct fault *fault = &faults[_i];
+	struct scene scene;
+
+	gpu_open();
+	scene_open(&scene, 3);
+	for (int round = 0; round < 20; round++) {
+		gpu.standin->inject(fault->entry, fault->nth, CUDA_ERROR_OUT_OF_MEMORY);
+		ck_assert_int_ne(scene_pack(&scene), 0);
+		gpu.standin->inject_clear();
+		if (fault->nth > 1) /* the flags are there now */
+			fault = &faults[1];
+	}
+	/* Flags, and pieces for staging. */
+	ck_assert_uint_eq(gpu.standin->calls("cuMemHostRegister"), _i == 2 ? 2 : 1);
+	ck_assert_int_eq(scene_pack(&scene), 0);
+	ck_assert_uint_eq(gpu.standin->calls("cuStreamCreateWithPriority"), 1);
+	scene_close(&scene);
+	gpu_must_be_clean(fault->entry);
+}
+END_TEST
+
 /* ---- pairs ----------------------------------------------------------------------------- */
 
 /* The second fault meets what cleans up after the first, or what goes on without it. */
@@ -214,18 +241,36 @@ START_TEST(two_refused_calls_fail_their_job_and_nothing_else)
 }
 END_TEST
 
-START_TEST(a_driver_without_an_entry_point_is_none_or_does_without)
+/* The host's memory is moved as ever. */
+static void must_move_on_the_host(const struct scene *scene)
 {
+	const struct stage *stage = &scene->stage;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_pack(scene->type, stage->count, stage->source, scene->got,
+				     stage->bytes, &moved),
+			 0);
+	ck_assert_mem_eq(scene->got, stage->stream, stage->bytes);
+}
+
+/* A driver that lacks something will not do; the processor must keep off a device's memory all the same. */
+START_TEST(a_driver_without_an_entry_point_is_refused_with_a_sentence)
+{
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	char sentence[500] = "";
 	struct scene scene;
 
 	gpu_open();
-	scene_open(&scene, 4);
+	scene_open(&scene, _i % JOBS);
 	gpu.standin->absent(gpu_entries[_i], true);
-	/* Without a driver that will do, all memory is the host's: only host memory may be used. */
-	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
-	ck_assert_int_eq(dtconv_memory_query(scene.context, scene.packed.memory, &attr), 0);
-	if (attr.kind != DTCONV_MEMORY_HOST)
-		ck_assert_int_eq(scene_pack(&scene), 0);
+	if (jobs[scene.job].user != ARENA_HOST)
+		ck_assert_int_eq(dtconv_memory_query(scene.context, scene.user.memory,
+						     &attr),
+				 DTCONV_ERR_BACKEND);
+	ck_assert_int_eq(scene_pack(&scene), DTCONV_ERR_BACKEND);
+	dtconv_context_error(scene.context, sentence, sizeof(sentence));
+	ck_assert_ptr_nonnull(strstr(sentence, "driver lacks"));
+	must_move_on_the_host(&scene);
 	gpu.standin->absent(gpu_entries[_i], false);
 	scene_close(&scene);
 	gpu_must_be_clean(gpu_entries[_i]);
@@ -245,10 +290,12 @@ int main(void)
 
 	tcase_set_timeout(faults, 30);
 	tcase_add_loop_test(faults, a_refused_call_fails_its_job_and_nothing_else, 0, gpu_entry_count);
-	tcase_add_loop_test(faults, a_driver_without_an_entry_point_is_none_or_does_without, 0,
+	tcase_add_loop_test(faults,
+			    a_driver_without_an_entry_point_is_refused_with_a_sentence, 0,
 			    gpu_entry_count);
 	tcase_add_test(faults,
 		       a_lone_block_writes_its_flag_and_the_stream_that_of_several);
+	tcase_add_loop_test(faults, what_is_refused_often_is_made_once, 0, 3);
 	suite_add_tcase(suite, faults);
 	TCase *pairs = tcase_create("pairs");
 	tcase_set_timeout(pairs, fixture_everything() ? 600 : 30);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -461,7 +462,112 @@ START_TEST(the_default_streams_need_a_current_context)
 }
 END_TEST
 
+/* Asks for a while; nobody has ended the job. */
+static int ask_often(struct dtconv_convertor *convertor)
+{
+	int status = DTCONV_INPROGRESS;
+	size_t moved;
+
+	for (int i = 0; i < 5 && status == DTCONV_INPROGRESS; i++) {
+		nap(2);
+		status = dtconv_convertor_test(convertor, &moved);
+	}
+	return status;
+}
+
+struct asking {
+	struct dtconv_convertor *convertor;
+	CUcontext context;
+	int status;
+};
+
+static void *ask_in_context(void *arg)
+{
+	struct asking *asking = arg;
+
+	gpu_must(gpu.CtxSetCurrent(asking->context), "cuCtxSetCurrent");
+	asking->status = ask_often(asking->convertor);
+	return NULL;
+}
+
+/* A context of the second device, or, where there is none, no context. */
+static CUcontext another_context(void)
+{
+	CUcontext context = NULL;
+	int devices;
+
+	gpu_must(gpu.DeviceGetCount(&devices), "cuDeviceGetCount");
+	if (devices > 1)
+		gpu_must(gpu.DevicePrimaryCtxRetain(&context, 1),
+			 "cuDevicePrimaryCtxRetain");
+	return context;
+}
+
+/* What is the default stream there, the job is not in. */
+START_TEST(a_default_streams_job_is_asked_for_where_another_stream_is_the_default)
+{
+	const CUstream stream = _i < 2 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	struct asking asking = { .context = NULL };
+	static struct job job;
+	struct spin spin;
+	pthread_t thread;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_settle(&job);
+	if (_i == 0)
+		gpu_must(gpu.CtxGetCurrent(&asking.context), "cuCtxGetCurrent");
+	if (_i == 3)
+		asking.context = another_context();
+	spin_begin(&spin, stream);
+	asking.convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_start(asking.convertor, job.packed.memory,
+						PACKED, NULL, NULL),
+			 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_context, &asking), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(asking.status, DTCONV_INPROGRESS);
+	spin_release(&spin);
+	ck_assert_msg(!dtconv_convertor_wait(asking.convertor, &moved), "%s",
+		      fixture_error());
+	job_check(&job, job.source);
+	spin_end(&spin);
+	dtconv_convertor_destroy(asking.convertor);
+	must_pack(&job);
+	job_close(&job);
+}
+END_TEST
+
 /* ---- graphs ---------------------------------------------------------------------------------- */
+
+START_TEST(a_capture_that_begins_behind_a_job_is_not_disturbed)
+{
+	CUstream stream = new_stream();
+	static struct job job;
+	struct spin spin;
+	CUgraph graph;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_settle(&job);
+	spin_begin(&spin, stream);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED,
+						NULL, NULL),
+			 0);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+		 "cuStreamBeginCapture");
+	ck_assert_int_eq(ask_often(convertor), DTCONV_INPROGRESS);
+	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	job_check(&job, job.source);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
 
 START_TEST(a_capture_of_another_thread_is_not_disturbed)
 {
@@ -790,6 +896,30 @@ static void leave(int order)
 	exit(0);
 }
 
+/* It has none of the threads, and no driver: only memory is given back. */
+START_TEST(a_forked_child_may_destroy_its_context)
+{
+	static struct job job;
+	int status;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_settle(&job);
+	pid_t child = fork();
+	if (child == 0) {
+		signal(SIGALRM, SIG_DFL);
+		alarm(10);
+		dtconv_type_unref(job.type);
+		dtconv_context_destroy(fixture_context);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status),
+		      "it ended with status 0x%x", (unsigned)status);
+	must_pack(&job);
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(a_process_may_end_in_any_order)
 {
 	pid_t child = fork();
@@ -837,7 +967,13 @@ int main(void)
 	tcase_add_test(contexts, after_a_reset_of_the_device_new_memory_works);
 	tcase_add_loop_test(contexts, a_thread_needs_no_current_context, 0, 4);
 	tcase_add_loop_test(contexts, the_default_streams_need_a_current_context, 0, 3);
+	tcase_add_loop_test(
+		contexts,
+		a_default_streams_job_is_asked_for_where_another_stream_is_the_default, 0,
+		4);
+	tcase_add_test(contexts, a_forked_child_may_destroy_its_context);
 	tcase_add_checked_fixture(graphs, gpu_open, NULL);
+	tcase_add_test(graphs, a_capture_that_begins_behind_a_job_is_not_disturbed);
 	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
 	tcase_add_test(graphs, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);

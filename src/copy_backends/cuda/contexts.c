@@ -137,7 +137,9 @@ CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stre
 /* What must be there before the first job. The context is current. */
 static int open_context(struct dtc_cuda_context *context, const char *caller)
 {
-	CUresult result = dtc_cuda_stream_create(context, &context->stream);
+	CUresult result = context->stream
+				  ? CUDA_SUCCESS
+				  : dtc_cuda_stream_create(context, &context->stream);
 
 	context->arch = arch_of(context);
 	if (result)
@@ -201,34 +203,44 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 /* ---- finding --------------------------------------------------------------------------- */
 
 static struct dtc_cuda_context *find_context(struct dtc_cuda *cuda, CUcontext handle,
-					     unsigned long long id)
+					     unsigned long long id, bool failed)
 {
 	struct dtc_cuda_context *context = cuda->contexts;
 
-	while (context && (context->handle != handle || context->id != id || context->failed ||
-			   atomic_load_explicit(&context->lost, memory_order_relaxed)))
+	while (context &&
+	       (context->handle != handle || context->id != id ||
+		context->failed != failed ||
+		(!failed && atomic_load_explicit(&context->lost, memory_order_relaxed))))
 		context = context->next;
 	return context;
 }
 
-/* The lock is held: two first jobs do not open a context twice. */
+/*
+ * The lock is held: two first jobs do not open a context twice. One that failed stays in the list: the next
+ * job goes on with what it has got so far.
+ */
 static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long long id,
 		       const char *caller, struct dtc_cuda_context **added)
 {
+	struct dtc_cuda_context *context = find_context(cuda, handle, id, true);
 	int status = dtc_cuda_worker_start(cuda);
 
 	if (status)
 		return status;
-	struct dtc_cuda_context *context = create_context(cuda, handle, id);
-	if (!context)
-		return DTC_FAIL(cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context", caller);
-	status = open_current(context, caller);
-	/* Also one that failed stays in the list: what it has got so far, close gives back. */
-	context->failed = status;
-	context->next = cuda->contexts;
-	cuda->contexts = context;
+	if (!context) {
+		context = create_context(cuda, handle, id);
+		if (!context)
+			return DTC_FAIL(
+				cuda->context, DTCONV_ERR_NOMEM,
+				"%s: the allocator gave no memory for a device context",
+				caller);
+		context->next = cuda->contexts;
+		cuda->contexts = context;
+	}
 	*added = context;
+	atomic_store(&context->lost, false);
+	status = open_current(context, caller);
+	context->failed = status;
 	return status;
 }
 
@@ -244,7 +256,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 				"%s: the device context of the job is gone (%s)", caller,
 				dtc_cuda_result_name(&cuda->driver, result));
 	pthread_mutex_lock(&cuda->lock);
-	*used = find_context(cuda, handle, id);
+	*used = find_context(cuda, handle, id, false);
 	bool added = !*used;
 	if (added)
 		status = add_context(cuda, handle, id, caller, used);

@@ -7,6 +7,8 @@
 
 #include "cuda.h"
 
+#include <unistd.h>
+
 #include "context.h"
 #include "log.h"
 #include "ranges.h"
@@ -23,9 +25,10 @@ static int create(struct dtconv_context *context, struct dtc_cuda **created)
 		return DTCONV_ERR_NOMEM;
 	if (!dtc_cuda_driver_find(context, &cuda->driver)) {
 		dtc_free(context, cuda);
-		return 0;
+		return DTCONV_ERR_UNSUPPORTED;
 	}
 	cuda->context = context;
+	cuda->process = getpid();
 	pthread_mutex_init(&cuda->lock, NULL);
 	dtc_gdr_init(&cuda->gdr);
 	dtc_cuda_crew_init(&cuda->crew);
@@ -37,8 +40,33 @@ static int create(struct dtconv_context *context, struct dtc_cuda **created)
 	return 1;
 }
 
+/* A forked child has none of the threads, and its driver does not work: only memory is given back. */
+static void forget(struct dtc_cuda *cuda)
+{
+	while (cuda->contexts) {
+		struct dtc_cuda_context *context = cuda->contexts;
+
+		cuda->contexts = context->next;
+		dtc_cuda_specials_free(context);
+		dtc_free(cuda->context, context->staging.started);
+		dtc_free(cuda->context, context);
+	}
+	while (cuda->worker.first) {
+		struct dtc_cuda_chore *chore = cuda->worker.first;
+
+		cuda->worker.first = chore->next;
+		dtc_free(cuda->context, chore);
+	}
+	dtc_cuda_crew_end(&cuda->crew, cuda->context);
+	dtc_free(cuda->context, cuda);
+}
+
 static void destroy(struct dtc_cuda *cuda)
 {
+	if (getpid() != cuda->process) {
+		forget(cuda);
+		return;
+	}
 	dtc_cuda_contexts_close(cuda);
 	dtc_cuda_crew_end(&cuda->crew, cuda->context);
 	dtc_gdr_close(&cuda->gdr);
@@ -298,8 +326,12 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 	struct dtc_cuda *cuda = dtc_cuda_of(context);
 	struct answers answers;
 
-	if (!cuda)
+	if (!cuda && !dtc_cuda_driver_claims(address))
 		return false;
+	if (!cuda) {
+		memory->kind = DTCONV_MEMORY_UNKNOWN;
+		return true;
+	}
 	CUresult result = ask_memory(cuda, address, &answers);
 	if (is_not_ours(result, &answers))
 		return false;

@@ -106,10 +106,11 @@ static int move_pieces(struct relay *relay)
 	return status;
 }
 
-/* Without memory in between, copies of what no context owns would come back here. */
-static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event)
+/* Without memory in between, copies of what is closed would come back here. */
+static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event,
+			      bool closed)
 {
-	if (job->user_memory.owner || job->packed_memory.owner)
+	if (!closed)
 		return dtc_cuda_copy_backend.submit(job, event);
 	return DTC_FAIL(
 		job->context, DTCONV_ERR_BACKEND,
@@ -118,13 +119,13 @@ static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event
 		job->caller, job->user_memory.device, job->packed_memory.device);
 }
 
-static int relay(const struct dtc_job *job, struct dtc_event *event)
+static int relay(const struct dtc_job *job, struct dtc_event *event, bool closed)
 {
 	struct relay relay = { .job = job };
 
 	if (!dtc_cuda_lend_for(job->context, &job->user_memory, DTC_CUDA_FOR_RELAYS,
 			       &relay.loan))
-		return relay_without_loan(job, event);
+		return relay_without_loan(job, event, closed);
 	event->backend = NULL;
 	int status = move_pieces(&relay);
 	relay.loan.end(&relay.loan);
@@ -195,7 +196,7 @@ int dtc_cuda_copy_detour(struct dtc_cuda_submission *submission)
 	turned.at_packed = true;
 	if (!job->at_packed && (job->user_memory.owner || does_other_reach(&turned)))
 		return dtc_cuda_copy_backend.submit(&turned, event);
-	return relay(job, event);
+	return relay(job, event, true);
 }
 
 int dtc_cuda_detour(struct dtc_cuda_submission *submission)
@@ -218,6 +219,6 @@ int dtc_cuda_detour(struct dtc_cuda_submission *submission)
 	if (needless)
 		return DTCONV_ERR_LIMIT;
 	dtc_cuda_submission_drop(submission);
-	return is_relay_worth(job) ? relay(job, event)
+	return is_relay_worth(job) ? relay(job, event, false)
 				   : dtc_cuda_copy_backend.submit(job, event);
 }

@@ -95,6 +95,24 @@ bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver
 	return found;
 }
 
+bool dtc_cuda_driver_claims(const void *address)
+{
+	void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+	PFN_cuPointerGetAttribute_v4000 ask;
+	unsigned type = 0, managed = 0;
+	const CUdeviceptr place = (CUdeviceptr)(uintptr_t)address;
+
+	if (!library)
+		return false;
+	void *symbol = dlsym(library, "cuPointerGetAttribute");
+	memcpy(&ask, &symbol, sizeof(ask));
+	if (ask && !ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, place) &&
+	    type == CU_MEMORYTYPE_DEVICE)
+		ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, place);
+	dlclose(library);
+	return type == CU_MEMORYTYPE_DEVICE && !managed;
+}
+
 const char *dtc_cuda_result_name(const struct dtc_cuda_driver *driver, CUresult result)
 {
 	const char *name = NULL;

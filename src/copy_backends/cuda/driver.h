@@ -86,6 +86,12 @@ bool dtc_cuda_driver_is_loaded(void);
  */
 bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver *driver);
 
+/*
+ * Of a driver that is loaded and will not do: whether the processor must keep off the address, because it is
+ * a device's. Slow; asks by the oldest entry point there is.
+ */
+bool dtc_cuda_driver_claims(const void *address);
+
 /* The driver's own word for a result, never NULL. */
 const char *dtc_cuda_result_name(const struct dtc_cuda_driver *driver, CUresult result);
 

@@ -20,14 +20,13 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_flags *flags = &context->flags;
 	const size_t bytes = 2 * DTC_CUDA_FLAGS * sizeof(uint64_t);
-	void *words;
+	void *words = (void *)(uintptr_t)flags->words;
 
 	CUresult result = dtc_cuda_pinned_create(context, DTC_CUDA_FLAG_BYTES, &words,
 						 &flags->device);
-	if (result)
-		return result;
 	flags->words = words;
-	result = driver->MemAlloc(&flags->counters, bytes);
+	if (!result && !flags->counters)
+		result = driver->MemAlloc(&flags->counters, bytes);
 	if (!result)
 		result = driver->MemsetD8Async(flags->counters, 0, bytes, context->stream);
 	return result;
@@ -192,16 +191,23 @@ static int ask_driver(struct dtc_event *event)
 	if (!dtc_cuda_context_is_alive(context))
 		return fail_destroyed(event);
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
-	CUresult result = event->recorded
-				  ? driver->EventQuery(context->flags.ends[event->slot])
-				  : driver->StreamQuery(event->stream);
+	/*
+	 * Errors are the context's. The caller's stream is not asked: it may be captured, or another thread's default
+	 * one, or gone; and that a stream is idle says nothing that the flag does not.
+	 */
+	bool resident = dtc_cuda_resident_has(event);
+	CUresult result =
+		event->recorded
+			? driver->EventQuery(context->flags.ends[event->slot])
+			: driver->StreamQuery(resident ? event->stream : context->stream);
 
 	dtc_cuda_unrelax(driver, mode);
 	/* A kernel that has gone says so, if it has not been stopped. */
+	if (!result && event->recorded)
+		return 0;
 	if (!result)
-		return dtc_cuda_resident_has(event) && !dtc_cuda_flag_is_written(event)
-			       ? call_back(event)
-			       : 0;
+		return resident && !dtc_cuda_flag_is_written(event) ? call_back(event)
+								    : DTCONV_INPROGRESS;
 	if (result == CUDA_ERROR_NOT_READY)
 		return DTCONV_INPROGRESS;
 	dtc_cuda_context_lose(context);

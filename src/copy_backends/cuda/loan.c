@@ -104,6 +104,7 @@ bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *
 		return false;
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
 	bool lent = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
+		    chosen->device == near->device &&
 		    lend(chosen, &chosen->lent[purpose], loan);
 	dtc_cuda_unrelax(&cuda->driver, mode);
 	return lent;

@@ -22,6 +22,9 @@ CUresult dtc_cuda_pinned_create(struct dtc_cuda_context *context, size_t bytes, 
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
+	/* Made by an attempt that got no address. */
+	if (*memory)
+		return driver->MemHostGetDevicePointer(device, *memory, 0);
 	bytes = whole_pages(bytes);
 	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (made == MAP_FAILED)

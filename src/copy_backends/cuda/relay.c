@@ -172,6 +172,7 @@ void dtc_cuda_relay_close(struct dtc_cuda_context *context)
 struct relayed {
 	struct dtc_cuda_submission submission;
 	struct dtc_cuda_relay *relay;
+	bool follows; /* others may not have left the pieces, or they are not cleared */
 	const char *call; /* the last one of the driver's */
 };
 
@@ -188,11 +189,13 @@ static struct piece piece_at(const struct relayed *relayed, uint64_t number, uin
 	const struct dtc_job *job = relayed->submission.job;
 	uint64_t bytes = choose_piece(job->bytes, offset, job->direction);
 
-	return (struct piece){ .offset = offset,
-			       .bytes = bytes,
-			       .place = number % DTC_CUDA_RELAYS,
-			       .copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
-			       .waits = number >= DTC_CUDA_RELAYS || !relayed->relay->used };
+	return (struct piece){
+		.offset = offset,
+		.bytes = bytes,
+		.place = number % DTC_CUDA_RELAYS,
+		.copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
+		.waits = number >= DTC_CUDA_RELAYS || relayed->follows
+	};
 }
 
 static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
@@ -361,17 +364,22 @@ static int move(struct relayed *relayed, CUresult *result)
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
-/*
- * Whether nothing of the last job is in flight, or this one comes behind it anyway. A job that waited for a
- * piece of another stream's would wait for all that this stream waits for.
- */
-static bool is_free(const struct dtc_cuda_context *context, CUstream stream)
+/* Whether nothing of the last job is in flight. */
+static bool is_free(const struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_relay *relay = &context->relay;
 
-	return relay->stream == stream ||
-	       atomic_load_explicit(&context->flags.words[relay->slot],
+	return atomic_load_explicit(&context->flags.words[relay->slot],
 				    memory_order_acquire) >= relay->value;
+}
+
+/*
+ * Whether a job of the stream comes behind the last one anyway. One that waited for a piece of another stream's
+ * would wait for all that this stream waits for. A default stream of each thread's has one name for many.
+ */
+static bool is_behind(const struct dtc_cuda_context *context, CUstream stream)
+{
+	return context->relay.stream == stream && stream != CU_STREAM_PER_THREAD;
 }
 
 static bool may_go(struct dtc_cuda_submission *submission)
@@ -381,7 +389,8 @@ static bool may_go(struct dtc_cuda_submission *submission)
 	return !submission->capturing &&
 	       atomic_load_explicit(&context->loaded, memory_order_acquire) &&
 	       !dtc_cuda_submission_is_far(submission, &submission->job->user_memory) &&
-	       is_open(context) && is_free(context, submission->stream);
+	       is_open(context) &&
+	       (is_free(context) || is_behind(context, submission->stream));
 }
 
 /* What of a job that has failed is in the copies' streams. Its end in the caller's, others wait for. */
@@ -401,6 +410,8 @@ static int move_all(struct relayed *relayed)
 	struct dtc_cuda_relay *relay = relayed->relay;
 	CUresult result;
 
+	/* The name of a stream may be that of one that is gone. */
+	relayed->follows = !relay->used || !is_free(submission->context);
 	relay->stream = submission->stream;
 	relay->slot = submission->event->slot;
 	relay->value = submission->event->value;

@@ -80,9 +80,9 @@ static int make_stages(struct dtc_cuda_context *context, const char *caller)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
-	void *stages;
+	void *stages = context->stages;
 
-	if (context->stages)
+	if (context->device_stages)
 		return 0;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (result)
@@ -90,10 +90,8 @@ static int make_stages(struct dtc_cuda_context *context, const char *caller)
 	result = dtc_cuda_pinned_create(context, DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES, &stages,
 					&context->device_stages);
 	driver->CtxPopCurrent(&popped);
-	if (result)
-		return dtc_cuda_fail(context, result, "cuMemHostRegister", caller);
 	context->stages = stages;
-	return 0;
+	return result ? dtc_cuda_fail(context, result, "cuMemHostRegister", caller) : 0;
 }
 
 /* ---- who has the stages ---------------------------------------------------------------- */

@@ -136,6 +136,7 @@ struct dtc_cuda_worker {
 enum dtc_cuda_answer { DTC_CUDA_UNASKED, DTC_CUDA_NO, DTC_CUDA_YES };
 
 struct dtc_cuda {
+	pid_t process; /* that made it */
 	struct dtconv_context *context;
 	struct dtc_cuda_driver driver;
 	pthread_mutex_t lock; /* of the list; never held round a driver call that may block */

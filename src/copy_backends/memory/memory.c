@@ -48,17 +48,18 @@ static bool look_for_drivers(struct dtconv_context *context)
 	if (DTC_LIKELY(loads ==
 		       atomic_load_explicit(&devices->loads, memory_order_acquire)))
 		return atomic_load_explicit(&devices->found, memory_order_relaxed);
-	bool found = false, refused = false;
+	bool found = false;
+	int trouble = 0;
 	for (size_t i = 0; dtc_vendors[i]; i++) {
 		int answer = dtc_vendors[i]->find_driver(context);
 
 		found |= answer > 0;
-		refused |= answer < 0;
+		trouble = answer < 0 ? answer : trouble;
 	}
 	if (found)
 		atomic_store_explicit(&devices->found, true, memory_order_release);
-	atomic_store_explicit(&devices->refused, refused, memory_order_relaxed);
-	if (!refused)
+	atomic_store_explicit(&devices->trouble, trouble, memory_order_relaxed);
+	if (trouble != DTCONV_ERR_NOMEM)
 		atomic_store_explicit(&devices->loads, loads, memory_order_release);
 	return found;
 }
@@ -71,12 +72,16 @@ static inline bool is_on_stack(const void *address)
 	return (uintptr_t)address - (uintptr_t)__builtin_frame_address(0) < STACK_BYTES;
 }
 
+static int trouble_of(struct dtconv_context *context)
+{
+	return atomic_load_explicit(&context->devices.trouble, memory_order_relaxed);
+}
+
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b)
 {
 	if (context->devices.none || (is_on_stack(a) && is_on_stack(b)))
 		return true;
-	return !dtc_memory_has_driver(context) &&
-	       !atomic_load_explicit(&context->devices.refused, memory_order_relaxed);
+	return !dtc_memory_has_driver(context) && !trouble_of(context);
 }
 
 bool dtc_memory_has_driver(struct dtconv_context *context)
@@ -99,7 +104,8 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 	set_host(memory);
 	if (dtc_memory_is_ordinary(context, address, address))
 		return;
-	if (!atomic_load_explicit(&context->devices.found, memory_order_acquire))
+	if (!atomic_load_explicit(&context->devices.found, memory_order_acquire) &&
+	    trouble_of(context) == DTCONV_ERR_NOMEM)
 		memory->kind = DTCONV_MEMORY_UNKNOWN;
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		if (dtc_vendors[i]->query_memory(context, address, memory))
@@ -109,12 +115,22 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 int dtc_memory_refused(struct dtconv_context *context, const char *caller)
 {
 	/* Another thread may have had more luck at the same time. */
-	if (atomic_load_explicit(&context->devices.found, memory_order_acquire) ||
-	    !atomic_load_explicit(&context->devices.refused, memory_order_relaxed))
+	if (atomic_load_explicit(&context->devices.found, memory_order_acquire))
 		return 0;
-	return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+	switch (trouble_of(context)) {
+	case DTCONV_ERR_NOMEM:
+		return DTC_FAIL(
+			context, DTCONV_ERR_NOMEM,
 			"%s: the allocator gave no memory for what is kept of devices",
 			caller);
+	case DTCONV_ERR_UNSUPPORTED:
+		return DTC_FAIL(
+			context, DTCONV_ERR_BACKEND,
+			"%s: the memory is a device's whose driver lacks what is needed (the log says what)",
+			caller);
+	default:
+		return 0;
+	}
 }
 
 bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
@@ -155,8 +171,9 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 				"%s: attr.struct_size is 0, not sizeof(struct dtconv_memory_attr)",
 				__func__);
 	dtc_memory_query(context, address, &memory);
-	if (!memory.kind && dtc_memory_refused(context, __func__))
-		return DTCONV_ERR_NOMEM;
+	int status = memory.kind ? 0 : dtc_memory_refused(context, __func__);
+	if (status)
+		return status;
 	if (!memory.kind)
 		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
 				"%s: at address (argument 2) %p nothing is mapped, or the driver does not say",

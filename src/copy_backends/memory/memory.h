@@ -69,12 +69,12 @@ bool dtc_memory_has_driver(struct dtconv_context *context);
 
 /*
  * Find out where @address lives. The kind is unknown if a driver that should know fails, if nothing is
- * mapped at an address that a driver has reserved, or if there is no memory for what is kept of devices.
+ * mapped at an address that a driver has reserved, or if a driver that is there could not be taken.
  */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 
-/* Why a kind is unknown: 0, or NOMEM with its sentence. */
+/* Why a kind is unknown: 0, or, if a driver that is there was not taken, a status with its sentence. */
 int dtc_memory_refused(struct dtconv_context *context, const char *caller);
 
 /*

@@ -17,12 +17,13 @@ struct dtc_typed_job;
 struct dtc_vendor_ops {
 	/*
 	 * Look for the driver in the process; 1 once it is there, 0 if it is not, DTCONV_ERR_NOMEM if it is and
-	 * the allocator refuses what the vendor keeps for the context. Initialises no device.
+	 * the allocator refuses what the vendor keeps for the context, DTCONV_ERR_UNSUPPORTED if it is and will
+	 * not do, which the log then says. Initialises no device.
 	 */
 	int (*find_driver)(struct dtconv_context *context);
 	/*
 	 * Fill in @memory and answer true if the address is the vendor's. The kind is unknown if the
-	 * driver refuses to tell.
+	 * driver refuses to tell, or will not do.
 	 */
 	bool (*query_memory)(struct dtconv_context *context, const void *address,
 			     struct dtc_memory *memory);
