@@ -824,6 +824,35 @@ START_TEST(memory_without_access_is_refused_before_a_kernel_sees_it)
 }
 END_TEST
 
+START_TEST(memory_that_may_only_be_read_is_packed_and_not_written_to)
+{
+	const CUmemAccessDesc reading = { .location = device_memory().location,
+					  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
+	struct arena packed;
+	struct range range;
+	size_t moved;
+
+	arena_open(&packed, ARENA_DEVICE, 1600);
+	range_open(&range, false, true);
+	char *user = (char *)(uintptr_t)range.base;
+	ck_assert_int_eq(dtconv_pack(type, 1, user, packed.memory, 800, &moved), 0);
+	/* Not every driver grants so little. */
+	if (!gpu.MemSetAccess(range.base, range.granule, &reading, 1)) {
+		ck_assert_int_eq(dtconv_pack(type, 1, user, packed.memory, 800, &moved),
+				 0);
+		ck_assert_int_eq(dtconv_unpack(type, 1, user, packed.memory, 800, &moved),
+				 DTCONV_ERR_INVAL);
+		ck_assert_ptr_nonnull(strstr(fixture_error(), "may not write"));
+		ck_assert_int_eq(dtconv_pack(type, 1, packed.memory, user, 400, &moved),
+				 DTCONV_ERR_INVAL);
+	}
+	range_close(&range);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- threads ----------------------------------------------------------------------------------- */
 
 #define THREADS 8
@@ -983,6 +1012,7 @@ int main(void)
 	tcase_add_loop_test(memory, a_range_with_a_hole_is_packed_round_it_and_refused_inside_it, 0,
 			    2);
 	tcase_add_test(memory, memory_without_access_is_refused_before_a_kernel_sees_it);
+	tcase_add_test(memory, memory_that_may_only_be_read_is_packed_and_not_written_to);
 	tcase_add_test(memory, threads_share_a_device);
 	tcase_set_timeout(ends, 20);
 	tcase_add_loop_test(ends, a_process_may_end_in_any_order, 0, 4);

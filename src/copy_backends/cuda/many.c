@@ -219,10 +219,7 @@ static int check_access(const struct dtc_cuda_submission *submission,
 		const struct dtc_stretch *stretch = many->stretches[i];
 
 		status = dtc_cuda_submission_check_access(
-			submission, &stretch->user_memory, "the user's");
-		if (!status)
-			status = dtc_cuda_submission_check_access(
-				submission, &stretch->packed_memory, "packed");
+			submission, &stretch->user_memory, &stretch->packed_memory);
 	}
 	return status;
 }

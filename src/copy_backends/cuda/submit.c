@@ -23,21 +23,36 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
-int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
-				     const struct dtc_memory *memory, const char *side)
+static int check_access(const struct dtc_cuda_submission *submission,
+			const struct dtc_memory *memory, const char *side, bool written)
 {
 	const struct dtc_cuda_context *context = submission->context;
 	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
 				       .id = context->device };
+	const unsigned long long needed = written ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+						  : CU_MEM_ACCESS_FLAGS_PROT_READ;
 	unsigned long long access = 0;
 
 	if (!memory->mapped || !memory->base || memory->device != context->device)
 		return 0;
-	if (submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base) || access)
+	if (submission->driver->MemGetAccess(&access, &device,
+					     (CUdeviceptr)memory->base) ||
+	    (access & needed) == needed)
 		return 0;
 	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
-			"%s: device %d has no access to %s memory", submission->job->caller,
-			context->device, side);
+			access ? "%s: device %d may not write to %s memory"
+			       : "%s: device %d has no access to %s memory",
+			submission->job->caller, context->device, side);
+}
+
+int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
+				     const struct dtc_memory *user,
+				     const struct dtc_memory *packed)
+{
+	bool pack = submission->job->direction == DTC_PACK;
+	int status = check_access(submission, user, "the user's", !pack);
+
+	return status ? status : check_access(submission, packed, "packed", pack);
 }
 
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
@@ -97,10 +112,7 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	}
 	if (!status)
 		status = dtc_cuda_submission_check_access(submission, &job->user_memory,
-							  "the user's");
-	if (!status)
-		status = dtc_cuda_submission_check_access(submission, &job->packed_memory,
-							  "packed");
+							  &job->packed_memory);
 	if (!status)
 		status = take_flag(submission, backend);
 	if (status)

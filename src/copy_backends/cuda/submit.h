@@ -38,11 +38,12 @@ void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission);
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 
 /*
- * Fail with INVAL if the device has no access to mapped memory: only devices that were given it have, and
- * a kernel of another breaks its context.
+ * Fail with INVAL if the device has not the access to mapped memory that the job's direction needs: only devices
+ * that were given it have, and a kernel of another breaks its context.
  */
 int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
-				     const struct dtc_memory *memory, const char *side);
+				     const struct dtc_memory *user,
+				     const struct dtc_memory *packed);
 
 /* Whether memory is another device's, open to this one or not. */
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
