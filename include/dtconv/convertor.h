@@ -73,7 +73,8 @@ struct dtconv_convertor;
  *
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most 0.4 seconds while the device is busy, for kernels to be
- * loaded. A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
+ * loaded; captures that other streams of the context are in may end by that (its own stream's does not), so make a
+ * job before. A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
  * makes; start waits only while another such job is under way, or the device is busy and more than 8 MiB are in the order of a
  * stream. Where the process has one processor, or with the default stream of each thread, it is done when start
  * returns. Without a

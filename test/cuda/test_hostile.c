@@ -599,11 +599,68 @@ START_TEST(a_capture_of_another_thread_is_not_disturbed)
 }
 END_TEST
 
+static CUgraphExec instantiate(CUstream captured)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+
+	gpu_must(gpu.StreamEndCapture(captured, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0),
+		 "cuGraphInstantiateWithFlags");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	return exec;
+}
+
+START_TEST(the_first_job_of_all_may_be_captured)
+{
+	CUstream stream = new_stream();
+	static struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+		 "cuStreamBeginCapture");
+	ck_assert_int_eq(
+		dtconv_convertor_pack(convertor, job.packed.memory, PACKED, &moved), 0);
+	CUgraphExec exec = instantiate(stream);
+	gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
+	gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+	job_check(&job, job.source);
+	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
+	dtconv_convertor_destroy(convertor);
+	must_settle(&job);
+	job_close(&job);
+}
+END_TEST
+
+/* What another stream captures may end by it, and nothing else does: kernels are loaded all the same. */
+START_TEST(the_first_job_of_all_may_meet_a_capture)
+{
+	struct dtconv_counters before = { .struct_size = sizeof(before) }, after = before;
+	CUstream stream = new_stream();
+	static struct job job;
+	CUgraph graph = NULL;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+		 "cuStreamBeginCapture");
+	must_pack(&job);
+	(void)gpu.StreamEndCapture(stream, &graph);
+	if (graph)
+		gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	nap(200);
+	dtconv_context_query_counters(fixture_context, &before);
+	must_pack(&job);
+	dtconv_context_query_counters(fixture_context, &after);
+	ck_assert_uint_eq(after.fallbacks_loading, before.fallbacks_loading);
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(a_captured_job_is_replayed_on_new_contents)
 {
 	CUstream stream = new_stream();
-	CUgraphExec exec;
-	CUgraph graph;
 	static unsigned char fresh[SPAN];
 	static struct job job;
 	size_t moved;
@@ -616,8 +673,7 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
 			 0);
 	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
-	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+	CUgraphExec exec = instantiate(stream);
 	for (unsigned salt = 5; salt < 8; salt++) {
 		fill(fresh, SPAN, salt);
 		arena_write(&job.user, 0, fresh, SPAN);
@@ -626,7 +682,6 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 		job_check(&job, fresh);
 	}
 	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
 	dtconv_convertor_destroy(convertor);
 	job_close(&job);
 }
@@ -1003,6 +1058,8 @@ int main(void)
 	tcase_add_test(contexts, a_forked_child_may_destroy_its_context);
 	tcase_add_checked_fixture(graphs, gpu_open, NULL);
 	tcase_add_test(graphs, a_capture_that_begins_behind_a_job_is_not_disturbed);
+	tcase_add_test(graphs, the_first_job_of_all_may_be_captured);
+	tcase_add_test(graphs, the_first_job_of_all_may_meet_a_capture);
 	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
 	tcase_add_test(graphs, a_captured_job_is_replayed_on_new_contents);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);

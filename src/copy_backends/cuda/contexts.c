@@ -90,18 +90,25 @@ static uint32_t arch_of(const struct dtc_cuda_context *context)
 	return (uint32_t)(major * 10 + minor);
 }
 
-/*
- * Runs in the worker. Loading while a kernel runs waits for its end, and all launches wait for the
- * loading: if that kernel waits for a launch, for ever. So the device is let come to rest first, which
- * hinders nobody.
- */
-static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
+CUresult dtc_cuda_context_rest(struct dtc_cuda_context *context)
+{
+	CUresult result = context->captured ? CUDA_SUCCESS
+					    : context->cuda->driver.CtxSynchronize();
+
+	if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
+	    result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+		return CUDA_SUCCESS;
+	return result;
+}
+
+/* Runs in the worker. */
+static void load_kernels(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	const struct dtc_gpu_image *image = dtc_gpu_image_for(context->arch);
-	CUresult result = image ? driver->CtxSynchronize() : CUDA_ERROR_NO_BINARY_FOR_GPU;
+	CUresult result = image ? dtc_cuda_context_rest(context)
+				: CUDA_ERROR_NO_BINARY_FOR_GPU;
 
-	(void)unused;
 	if (!result)
 		result = driver->ModuleLoadData(&context->module, image->data);
 	for (unsigned i = 0; !result && i < DTC_GPU_KERNELS; i++)
@@ -118,11 +125,13 @@ static void load_kernels(struct dtc_cuda_context *context, CUdeviceptr unused)
 }
 
 /* The resident kernel first: a job that has waited for the others leaves nothing to load behind it. */
-static void load_all(struct dtc_cuda_context *context, CUdeviceptr unused)
+static void load_all(struct dtc_cuda_context *context, CUdeviceptr captured)
 {
+	context->captured = captured;
 	if (context->cuda->context->devices.resident)
-		dtc_cuda_resident_open(context, unused);
-	load_kernels(context, unused);
+		dtc_cuda_resident_open(context, 0);
+	load_kernels(context);
+	context->captured = false;
 }
 
 CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
@@ -134,8 +143,18 @@ CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stre
 	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
+/* Whether the job is for a graph. Its own capture is all that can be known of. */
+static bool is_captured(const struct dtc_cuda *cuda, const struct dtc_job *job)
+{
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	return job->on_stream &&
+	       !cuda->driver.StreamIsCapturing((CUstream)job->stream, &capture) &&
+	       capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* What must be there before the first job. The context is current. */
-static int open_context(struct dtc_cuda_context *context, const char *caller)
+static int open_context(struct dtc_cuda_context *context, const struct dtc_job *job)
 {
 	CUresult result = context->stream
 				  ? CUDA_SUCCESS
@@ -143,13 +162,16 @@ static int open_context(struct dtc_cuda_context *context, const char *caller)
 
 	context->arch = arch_of(context);
 	if (result)
-		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority", caller);
+		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
+				     job->caller);
 	result = dtc_cuda_flags_open(context);
 	if (result)
-		return dtc_cuda_fail(context, result, "the allocation of completion flags", caller);
-	if (!dtc_cuda_worker_do(context, load_all, 0))
+		return dtc_cuda_fail(context, result,
+				     "the allocation of completion flags", job->caller);
+	if (!dtc_cuda_worker_do(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context", caller);
+				"%s: the allocator gave no memory for a device context",
+				job->caller);
 	return 0;
 }
 
@@ -167,17 +189,18 @@ static void await_kernels(struct dtc_cuda_context *context)
 		nanosleep(&nap, NULL);
 }
 
-static int open_current(struct dtc_cuda_context *context, const char *caller)
+static int open_current(struct dtc_cuda_context *context, const struct dtc_job *job)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
 
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (result)
-		return dtc_cuda_fail(context, result, "cuCtxPushCurrent", caller);
+		return dtc_cuda_fail(context, result, "cuCtxPushCurrent", job->caller);
 	result = driver->CtxGetDevice(&context->device);
-	int status = result ? dtc_cuda_fail(context, result, "cuCtxGetDevice", caller)
-			    : open_context(context, caller);
+	int status =
+		result ? dtc_cuda_fail(context, result, "cuCtxGetDevice", job->caller)
+		       : open_context(context, job);
 	driver->CtxPopCurrent(&popped);
 	return status;
 }
@@ -220,7 +243,7 @@ static struct dtc_cuda_context *find_context(struct dtc_cuda *cuda, CUcontext ha
  * job goes on with what it has got so far.
  */
 static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long long id,
-		       const char *caller, struct dtc_cuda_context **added)
+		       const struct dtc_job *job, struct dtc_cuda_context **added)
 {
 	struct dtc_cuda_context *context = find_context(cuda, handle, id, true);
 	int status = dtc_cuda_worker_start(cuda);
@@ -233,18 +256,18 @@ static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long lo
 			return DTC_FAIL(
 				cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context",
-				caller);
+				job->caller);
 		context->next = cuda->contexts;
 		cuda->contexts = context;
 	}
 	*added = context;
 	atomic_store(&context->lost, false);
-	status = open_current(context, caller);
+	status = open_current(context, job);
 	context->failed = status;
 	return status;
 }
 
-static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *caller,
+static int use_context(struct dtc_cuda *cuda, CUcontext handle, const struct dtc_job *job,
 		       struct dtc_cuda_context **used)
 {
 	unsigned long long id;
@@ -253,13 +276,13 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const char *call
 	CUresult result = cuda->driver.CtxGetId(handle, &id);
 	if (result)
 		return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-				"%s: the device context of the job is gone (%s)", caller,
-				dtc_cuda_result_name(&cuda->driver, result));
+				"%s: the device context of the job is gone (%s)",
+				job->caller, dtc_cuda_result_name(&cuda->driver, result));
 	pthread_mutex_lock(&cuda->lock);
 	*used = find_context(cuda, handle, id, false);
 	bool added = !*used;
 	if (added)
-		status = add_context(cuda, handle, id, caller, used);
+		status = add_context(cuda, handle, id, job, used);
 	pthread_mutex_unlock(&cuda->lock);
 	if (!status && added)
 		await_kernels(*used);
@@ -397,7 +420,7 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 	int status = job->on_stream ? choose_by_stream(cuda, job, &handle)
 				    : choose_by_memory(cuda, job, &handle, &held);
 	if (!status)
-		status = use_context(cuda, handle, job->caller, chosen);
+		status = use_context(cuda, handle, job, chosen);
 	if (held >= 0)
 		settle_primary(cuda, held, status ? NULL : *chosen);
 	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))

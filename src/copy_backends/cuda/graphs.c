@@ -60,7 +60,7 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
-	CUresult result = driver->CtxSynchronize();
+	CUresult result = dtc_cuda_context_rest(context);
 	if (!result)
 		result = make(context, (enum dtc_gpu_kernel)kernel);
 	if (result)

@@ -70,8 +70,7 @@ static CUresult load(struct dtc_cuda_context *context, struct dtc_cuda_resident 
 
 	if (!image)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	/* As for the other kernels: loading waits for what runs, and launches wait for it. */
-	CUresult result = driver->CtxSynchronize();
+	CUresult result = dtc_cuda_context_rest(context);
 	if (!result)
 		result = driver->ModuleLoadData(&resident->module, image->data);
 	if (!result)

@@ -131,12 +131,12 @@ static void drop_image(struct dtc_cuda_special *special)
 	special->image = NULL;
 }
 
-/* Runs in the worker, for the reasons of load_kernels in contexts.c. */
+/* Runs in the worker. */
 static void load(struct dtc_cuda_context *context, CUdeviceptr argument)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_special *special = (struct dtc_cuda_special *)(uintptr_t)argument;
-	CUresult result = driver->CtxSynchronize();
+	CUresult result = dtc_cuda_context_rest(context);
 
 	if (!result)
 		result = driver->ModuleLoadData(&special->module, special->image);

@@ -91,6 +91,7 @@ struct dtc_cuda_context {
 	bool retained;     /* the device's primary context, of which we hold a reference */
 	bool failed;       /* to open: no job uses it, and close gives back what it has got */
 	bool closed;       /* what it had is given back */
+	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	CUstream stream;   /* for jobs without a stream of the caller's */
 	struct dtc_cuda_flags flags;
@@ -170,6 +171,14 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 
 /* Whether the handles are still good. */
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
+
+/*
+ * Let the device come to rest, in the worker: loading while a kernel runs waits for its end, and all launches
+ * wait for the loading; if that kernel waits for a launch, for ever. But it ends captures in the context (H200,
+ * driver 580), so a job that is captured itself goes without. Of captures by others nobody knows: they end, and the
+ * loading goes on.
+ */
+CUresult dtc_cuda_context_rest(struct dtc_cuda_context *context);
 
 /* Forget the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);

@@ -53,6 +53,27 @@ CUresult standin_capture_allows(void)
 	return result;
 }
 
+static bool is_in_context(const struct standin_capture *capture, CUcontext context)
+{
+	for (unsigned i = 0; i < capture->count; i++)
+		if (capture->streams[i]->context == context)
+			return true;
+	return false;
+}
+
+CUresult standin_capture_span(CUcontext context)
+{
+	CUresult result = CUDA_SUCCESS;
+	for (struct standin_capture *capture = captures; capture;
+	     capture = capture->next) {
+		if (capture->invalid || !is_in_context(capture, context))
+			continue;
+		capture->invalid = true;
+		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	return result;
+}
+
 CUresult standin_capture_refuse(CUstream stream)
 {
 	if (!stream->capture)

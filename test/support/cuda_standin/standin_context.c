@@ -340,7 +340,9 @@ ENTRY(cuCtxGetStreamPriorityRange, NEEDS_CONTEXT, (int *least, int *greatest),
 
 ENTRY(cuCtxSynchronize, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE, (void), ())
 {
-	return standin_wait_context(standin_current());
+	/* Seen on an H200: of relaxed threads, too. */
+	CUresult result = standin_capture_span(standin_current());
+	return result ? result : standin_wait_context(standin_current());
 }
 
 /* ---- Peers ---- */

@@ -328,6 +328,8 @@ void standin_ticket_put(struct standin_ticket *ticket);
 
 /* Whether an unsafe call may go on; if not, the captures in its way are invalid. */
 CUresult standin_capture_allows(void);
+/* Work that spans the context ends its captures, and is refused. */
+CUresult standin_capture_span(CUcontext context);
 CUresult standin_capture_op(CUstream stream, struct standin_op *op);
 CUresult standin_capture_record(CUstream stream, CUevent event);
 CUresult standin_capture_wait(CUstream stream, CUevent event);
