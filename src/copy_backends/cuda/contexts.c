@@ -156,11 +156,15 @@ static bool is_captured(const struct dtc_cuda *cuda, const struct dtc_job *job)
 /* What must be there before the first job. The context is current. */
 static int open_context(struct dtc_cuda_context *context, const struct dtc_job *job)
 {
+	/* Addresses could be a device's and the host's at once. */
+	if (!capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_UNSUPPORTED,
+				"%s: device %d does not share the host's addresses",
+				job->caller, context->device);
+	context->arch = arch_of(context);
 	CUresult result = context->stream
 				  ? CUDA_SUCCESS
 				  : dtc_cuda_stream_create(context, &context->stream);
-
-	context->arch = arch_of(context);
 	if (result)
 		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
 				     job->caller);
