@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "context.h"
+#include "copy_backends/allowed.h"
 #include "copy_backends/cuda/cuda.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/plan.h"
@@ -467,6 +469,13 @@ START_TEST(a_job_goes_on_by_the_driver_where_its_windows_end)
 		ck_assert(!is_mapped(&scene, unpack));
 		ck_assert(!is_mapped(&scene, pack));
 	}
+	/* By whom the caller allows, if one of them can. */
+	const char *wrong;
+	ck_assert(dtc_allowed_parse("^cuda_copy", &fixture_context->forbidden, &wrong));
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
+	pack(&scene);
+	ck_assert_uint_gt(gpu.standin->calls("cuLaunchKernel"), launched);
+	fixture_context->forbidden = 0;
 	gdr->refuse(GDRAPI_PIN, 0);
 	scene_close(&scene);
 	fixture_close(&near);

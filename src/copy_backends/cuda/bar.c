@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "copy_backends/allowed.h"
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
@@ -234,6 +235,18 @@ static uint64_t move(const struct dtc_job *job, struct dtc_cuda_context *context
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
+static bool is_forbidden(const struct dtc_job *job, const struct dtc_backend_ops *backend)
+{
+	size_t place = 0;
+
+	while (dtc_backends[place] != backend)
+		place++;
+	return dtc_is_forbidden(job->context->forbidden | job->forbidden, place);
+}
+
+/* More than any job takes: what the caller does not allow comes last. */
+#define FORBIDDEN_NS 1e18
+
 /* Who would move it if no memory could be mapped. One of them always can. */
 static const struct dtc_backend_ops *next_best(const struct dtc_job *job)
 {
@@ -242,12 +255,19 @@ static const struct dtc_backend_ops *next_best(const struct dtc_job *job)
 	};
 	const struct dtc_question question = dtc_question_of(job);
 	const struct dtc_backend_ops *best = NULL;
+	double least = 0;
 	const char *reason;
 
-	for (size_t i = 0; i < DTC_ARRAY_LENGTH(others); i++)
-		if (others[i]->can(&question, &reason) &&
-		    (!best || others[i]->estimate(&question) < best->estimate(&question)))
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(others); i++) {
+		if (!others[i]->can(&question, &reason))
+			continue;
+		double ns = others[i]->estimate(&question) +
+			    (is_forbidden(job, others[i]) ? FORBIDDEN_NS : 0);
+		if (!best || ns < least) {
 			best = others[i];
+			least = ns;
+		}
+	}
 	return best;
 }
 
