@@ -187,7 +187,7 @@ START_TEST(the_first_job_of_all_ends_under_a_spinning_kernel)
 }
 END_TEST
 
-START_TEST(types_and_contexts_are_released_under_a_spinning_kernel)
+START_TEST(types_are_released_under_a_spinning_kernel)
 {
 	struct dtconv_type *type = fixture_type("indexed([1,2,1,3,1,2,1,2,1,5],"
 						"[0,9,20,30,40,50,60,70,80,90],int)");
@@ -204,6 +204,44 @@ START_TEST(types_and_contexts_are_released_under_a_spinning_kernel)
 	double took = seconds() - start;
 	spin_end(&spin);
 	ck_assert_msg(took < 1, "releasing the type took %.1f s", took);
+	arena_close(&user);
+	arena_close(&packed);
+}
+END_TEST
+
+static void *release_later(void *arg)
+{
+	nap(200);
+	spin_release(arg);
+	return NULL;
+}
+
+/* What it used on the device is given back when the device is idle. */
+START_TEST(a_context_is_destroyed_when_the_spinning_kernel_ends)
+{
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	struct arena user, packed;
+	struct spin spin;
+	pthread_t thread;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, TYPE, strlen(TYPE), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&user, ARENA_DEVICE, SPAN);
+	arena_open(&packed, ARENA_DEVICE, PACKED);
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, PACKED, &moved),
+			 0);
+	spin_begin(&spin, new_stream());
+	ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &spin), 0);
+	double start = seconds();
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+	double took = seconds() - start;
+	pthread_join(thread, NULL);
+	spin_end(&spin);
+	ck_assert_msg(took < 2, "it took %.1f s", took);
 	arena_close(&user);
 	arena_close(&packed);
 }
@@ -1039,7 +1077,8 @@ int main(void)
 	tcase_add_checked_fixture(waiting, gpu_open, NULL);
 	tcase_add_loop_test(waiting, a_spinning_kernel_does_not_keep_jobs_from_their_end, 0, 3);
 	tcase_add_test(waiting, the_first_job_of_all_ends_under_a_spinning_kernel);
-	tcase_add_test(waiting, types_and_contexts_are_released_under_a_spinning_kernel);
+	tcase_add_test(waiting, types_are_released_under_a_spinning_kernel);
+	tcase_add_test(waiting, a_context_is_destroyed_when_the_spinning_kernel_ends);
 	tcase_add_test(waiting, a_job_behind_many_waiting_streams_ends_when_they_do);
 	tcase_add_test(waiting, a_job_waits_for_what_its_stream_was_given_before);
 	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
