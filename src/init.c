@@ -126,10 +126,14 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 		dtc_text_printf(text, "devices: not looked for, as the caller has promised host memory\n");
 		return;
 	}
+	/* It may have come since the context last looked. */
+	(void)dtc_memory_has_driver(context);
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);
 	if (!dtc_vendors[0])
-		dtc_text_printf(text, "CUDA: not in this build\n");
+		dtc_text_printf(
+			text,
+			"CUDA: not in this build, which was made without its headers\n");
 }
 
 int dtconv_context_format_info(struct dtconv_context *context, char *buffer, size_t capacity,

@@ -10,6 +10,8 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "bench/gpu/start.h"
+
 struct settings {
 	const char *expression;
 	size_t count;
@@ -23,6 +25,8 @@ static void print_help(void)
 	     "Says, for each pair of memory kinds, which path would move the layout\n"
 	     "EXPR between the user's buffer and packed memory: the candidates, their\n"
 	     "estimated costs, the choice, and why others cannot run on this machine.\n"
+	     "Without a device, that of those which need one is what they would cost.\n"
+	     "The driver is started to see.\n"
 	     "Then how long the packed stream is as other machines write it, and which\n"
 	     "operations unpacking may apply.\n"
 	     "\n"
@@ -100,6 +104,15 @@ static void explain_operations(const struct dtconv_type *type)
 	putchar('\n');
 }
 
+/* The library looks for devices only where the process has started their driver. */
+static void start_devices(void)
+{
+	char why[200];
+
+	if (gpu_start(why, sizeof(why)))
+		printf("devices: none: %s\n", why);
+}
+
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
 	static const struct option options[] = { { "count", required_argument, NULL,
@@ -148,6 +161,7 @@ int cmd_explain(int argc, char **argv)
 		return exit_status;
 	exit_status = tool_read_type("explain", context, settings.expression, &type);
 	if (exit_status == TOOL_OK) {
+		start_devices();
 		exit_status = explain_all(context, type, settings.count);
 		if (exit_status == TOOL_OK) {
 			explain_representations(type, settings.count);

@@ -19,10 +19,12 @@ struct command {
 static const struct command commands[] = {
 	{ "show", "draw a layout: numbers, tree, program, picture", cmd_show },
 	{ "explain", "say which path would move a layout, and why", cmd_explain },
-	{ "bench", "measure layouts against memcpy, hand loops and MPI libraries", cmd_bench },
+	{ "bench", "measure layouts against memcpy, hand loops and MPI libraries",
+	  cmd_bench },
 	{ "fuzz", "check random layouts against the oracle", cmd_fuzz },
 	{ "tune", "measure this machine's thresholds and keep them", cmd_tune },
-	{ "info", "describe the build, the processor and the backends", cmd_info },
+	{ "info", "describe the build, the processor, the backends and the devices",
+	  cmd_info },
 };
 
 static const size_t command_count = sizeof(commands) / sizeof(commands[0]);

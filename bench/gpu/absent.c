@@ -5,12 +5,15 @@
 #include "config.h"
 
 #include "bench/gpu/figures.h"
+#include "bench/gpu/start.h"
 #include "bench/harness/session_internal.h"
+
+#define WITHOUT_CUDA "dtconv was built without CUDA's headers"
 
 int gpu_session_run(struct session *s)
 {
 	(void)s;
-	fprintf(stderr, "dtconv bench: --gpu: dtconv was built without CUDA\n");
+	fprintf(stderr, "dtconv bench: --gpu: %s\n", WITHOUT_CUDA);
 	return 1;
 }
 
@@ -23,7 +26,13 @@ int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn s
 			char *why, size_t why_room)
 {
 	(void)list, (void)room, (void)show;
-	snprintf(why, why_room, "dtconv was built without CUDA");
+	snprintf(why, why_room, "%s", WITHOUT_CUDA);
+	return -1;
+}
+
+int gpu_start(char *why, size_t room)
+{
+	snprintf(why, room, "%s", WITHOUT_CUDA);
 	return -1;
 }
 

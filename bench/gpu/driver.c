@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/gpu/start.h"
+
 #define LIBRARY "libcuda.so.1"
 
 /* Stores through memcpy: an object pointer becomes a function pointer. */
@@ -51,8 +53,24 @@ int gpu_driver_open(struct gpu_driver *driver, char *why, size_t room)
 	result = driver->Init(0);
 	if (!result)
 		return 0;
-	snprintf(why, room, "the CUDA driver does not start: %s",
-		 gpu_result_name(driver, result));
+	if (result == CUDA_ERROR_NO_DEVICE)
+		snprintf(why, room, "%s", GPU_NO_DEVICE);
+	else
+		snprintf(why, room, "the CUDA driver does not start: %s",
+			 gpu_result_name(driver, result));
+	return -1;
+}
+
+int gpu_start(char *why, size_t room)
+{
+	struct gpu_driver driver;
+	int devices = 0;
+
+	if (gpu_driver_open(&driver, why, room))
+		return -1;
+	if (!driver.DeviceGetCount(&devices) && devices)
+		return 0;
+	snprintf(why, room, "%s", GPU_NO_DEVICE);
 	return -1;
 }
 

@@ -159,8 +159,7 @@ static bool open_device(struct gpu *gpu)
 	if (!GPU_CALL(gpu, DeviceGetCount(&devices)))
 		return false;
 	if (!devices) {
-		snprintf(gpu->problem, sizeof(gpu->problem),
-			 "there is a CUDA driver, but no device");
+		snprintf(gpu->problem, sizeof(gpu->problem), "%s", GPU_NO_DEVICE);
 		return false;
 	}
 	return GPU_CALL(gpu, DeviceGet(&gpu->device, 0)) &&

@@ -330,8 +330,9 @@ DTCONV_API int dtconv_context_query_backend(struct dtconv_context *context, cons
 					    struct dtconv_backend_counters *counters);
 
 /**
- * Describe the build, the processor, the thresholds in force and where they come from, and the
- * copy backends, found and not found and why, as text of several lines.
+ * Describe the build, the processor, the thresholds in force and where they come from, the copy
+ * backends, and the devices with what they support, or why there are none, as text of several lines.
+ * Devices are there if the process has loaded their driver and initialised it.
  *
  * @param context  the context.
  * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL

@@ -471,7 +471,9 @@ DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t 
 
 /**
  * Explain which path would move data of a type and why, as text of a few lines: the
- * candidates, their estimated costs, the choice, and why others cannot run.
+ * candidates, their estimated costs, the choice, and why others cannot run. Of one that needs a
+ * device where the process has none (its driver is not loaded, or not initialised), it is told what
+ * it would cost, and that it cannot run.
  *
  * @param type        a committed type.
  * @param count       instances.

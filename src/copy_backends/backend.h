@@ -95,10 +95,12 @@ struct dtc_question {
 struct dtc_question dtc_question_of(const struct dtc_job *job);
 
 struct dtc_text;
+struct dtc_vendor_ops;
 
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
 	const char *what; /* one line: what it moves with */
+	const struct dtc_vendor_ops *vendor; /* whose devices it needs; NULL: none */
 	/*
 	 * Whether it moves what is asked; if not, one reason. No device call; the same question has the
 	 * same answer for ever.

@@ -13,8 +13,10 @@
 
 #include "allowed.h"
 #include "base.h"
+#include "context.h"
 #include "datatype/type.h"
 #include "log.h"
+#include "memory/vendor.h"
 #include "plan.h"
 #include "text.h"
 
@@ -58,13 +60,19 @@ struct chosen {
 	bool pack, unpack;
 };
 
-static const char *chosen_text(struct chosen chosen)
+/* On another machine, that is, where devices are @missing. */
+static void explain_choice(struct dtc_text *text, struct chosen chosen,
+			   const char *missing)
 {
+	const char *verb = missing ? "would be chosen" : "chosen";
+
 	if (chosen.pack && chosen.unpack)
-		return "; the cheapest: chosen";
-	if (chosen.pack)
-		return "; the cheapest to pack: chosen there";
-	return chosen.unpack ? "; the cheapest to unpack: chosen there" : "";
+		dtc_text_printf(text, "; the cheapest: %s", verb);
+	else if (chosen.pack || chosen.unpack)
+		dtc_text_printf(text, "; the cheapest to %s: %s there",
+				chosen.pack ? "pack" : "unpack", verb);
+	if (missing)
+		dtc_text_printf(text, "; cannot run here: %s", missing);
 }
 
 static struct dtc_question turned(const struct dtc_question *question)
@@ -73,6 +81,17 @@ static struct dtc_question turned(const struct dtc_question *question)
 
 	other.direction = DTC_UNPACK;
 	return other;
+}
+
+/* Costs are those of a machine that has the device. */
+static const char *why_missing(const struct dtc_question *question,
+			       const struct dtc_backend_ops *backend)
+{
+	if (!backend->vendor)
+		return NULL;
+	if (question->context->devices.none)
+		return "the caller has promised host memory";
+	return backend->vendor->missing(question->context);
 }
 
 static void explain_costs(struct dtc_text *text, const struct dtc_question *question,
@@ -91,7 +110,8 @@ static void explain_costs(struct dtc_text *text, const struct dtc_question *ques
 		dtc_text_puts(text, "; ");
 		backend->detail(question, text);
 	}
-	dtc_text_printf(text, "%s\n", chosen_text(chosen));
+	explain_choice(text, chosen, why_missing(question, backend));
+	dtc_text_puts(text, "\n");
 }
 
 static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
@@ -143,6 +163,8 @@ int dtconv_explain(const struct dtconv_type *type, size_t count,
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
 				"dtconv_explain: the type (argument 1) is not committed");
 	question.bytes = question.layout->size * count;
+	if (!type->context->devices.none)
+		(void)dtc_memory_has_driver(type->context);
 	dtc_text_init(&text, buffer, capacity);
 	explain_layout(&text, &question);
 	explain_parts(&text, question.layout);

@@ -304,6 +304,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 const struct dtc_backend_ops dtc_cuda_bar_backend = {
 	.name = "cuda_bar",
 	.what = "the processor's stores and loads, through mappings of device memory",
+	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,

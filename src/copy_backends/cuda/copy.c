@@ -311,6 +311,7 @@ int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *
 const struct dtc_backend_ops dtc_cuda_copy_backend = {
 	.name = "cuda_copy",
 	.what = "copies by the CUDA driver",
+	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,
 	.detail = detail,

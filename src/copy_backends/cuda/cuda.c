@@ -13,9 +13,7 @@
 #include "log.h"
 #include "ranges.h"
 #include "reach.h"
-#include "special.h"
 #include "state.h"
-#include "text.h"
 
 static int create(struct dtconv_context *context, struct dtc_cuda **created)
 {
@@ -346,55 +344,6 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 	return true;
 }
 
-/* ---- telling --------------------------------------------------------------------------- */
-
-static void describe_device(const struct dtc_cuda *cuda, int ordinal, struct dtc_text *text)
-{
-	const struct dtc_cuda_driver *driver = &cuda->driver;
-	char name[128] = "";
-	CUdevice device;
-	int major = 0, minor = 0;
-
-	if (driver->DeviceGet(&device, ordinal) ||
-	    driver->DeviceGetName(name, sizeof(name), device))
-		return;
-	driver->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-	driver->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-	dtc_text_printf(text, "  device %d: %s, compute capability %d.%d\n", ordinal, name, major,
-			minor);
-}
-
-/* Also where no driver is loaded: what is installed can be told. */
-static void describe_without_driver(struct dtconv_context *context, struct dtc_text *text)
-{
-	struct dtc_gdr gdr = { .connection = NULL };
-
-	dtc_text_printf(text, "CUDA: built in; this process has loaded no driver\n");
-	dtc_gdr_init(&gdr);
-	dtc_gdr_describe(&gdr, context, text);
-	dtc_gdr_close(&gdr);
-	dtc_cuda_special_describe(NULL, context, text);
-}
-
-static void describe(struct dtconv_context *context, struct dtc_text *text)
-{
-	struct dtc_cuda *cuda = dtc_cuda_of(context);
-	int devices = 0;
-
-	if (!cuda) {
-		describe_without_driver(context, text);
-		return;
-	}
-	dtc_text_printf(text, "CUDA: driver %d.%d\n", cuda->driver.version / 1000,
-			cuda->driver.version % 1000 / 10);
-	if (cuda->driver.DeviceGetCount(&devices))
-		dtc_text_printf(text, "  the process has not initialised it\n");
-	for (int i = 0; i < devices; i++)
-		describe_device(cuda, i, text);
-	dtc_gdr_describe(&cuda->gdr, context, text);
-	dtc_cuda_special_describe(cuda, context, text);
-}
-
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
@@ -403,6 +352,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,
-	.describe = describe,
+	.missing = dtc_cuda_missing,
+	.describe = dtc_cuda_describe,
 	.close = close_vendor,
 };

@@ -15,6 +15,10 @@ extern const struct dtc_backend_ops dtc_cuda_relay_backend;
 extern const struct dtc_backend_ops dtc_cuda_bar_backend;
 extern const struct dtc_vendor_ops dtc_cuda_vendor;
 
+/* describe.c */
+const char *dtc_cuda_missing(struct dtconv_context *context);
+void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text);
+
 /* typed.c */
 const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job);
 int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);

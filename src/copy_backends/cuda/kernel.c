@@ -272,6 +272,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.name = "cuda_kernel",
 	.what = "kernels on a CUDA device",
+	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,
 	.detail = detail,

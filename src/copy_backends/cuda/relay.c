@@ -449,6 +449,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 const struct dtc_backend_ops dtc_cuda_relay_backend = {
 	.name = "cuda_relay",
 	.what = "kernels and the copy engine, through pieces of device memory",
+	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,

@@ -208,6 +208,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.name = "cuda_staged",
 	.what = "kernels and the processor, through pinned pieces",
+	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,

@@ -40,6 +40,8 @@ struct dtc_vendor_ops {
 	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
 	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
 			       struct dtc_event *event);
+	/* Why no device can be used in this process as it is now, or NULL. */
+	const char *(*missing)(struct dtconv_context *context);
 	/* Tell a user what was found. */
 	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
 	/* Give back what the vendor keeps for the context. No job is in flight. */

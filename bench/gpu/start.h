@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Starting the driver as an application does, for commands that tell what is there: the library uses it once
+ * the process has loaded it, and never loads it itself. Builds without CUDA have this too.
+ */
+#ifndef BENCH_GPU_START_H
+#define BENCH_GPU_START_H
+
+#include <stddef.h>
+
+/* Load and initialise the driver. Returns 0 if it has a device, or -1 with the sentence in `why`. */
+int gpu_start(char *why, size_t room);
+
+#endif
