@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/gpu/layouts.h"
+#include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
 
 #define WALL        (1u << RUN_WALL)
@@ -69,7 +70,8 @@ static void print_layout(const struct results *rs, const struct result *r)
 	pinned = wall;
 	snprintf(pinned.op, sizeof(pinned.op), "pack");
 	snprintf(pinned.dst, sizeof(pinned.dst), "pinned");
-	printf("%-16s %10zu", r->layout, r->bytes);
+	path_print_name(rs, r, 16);
+	printf(" %10zu", r->bytes);
 	print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
 	print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
 	print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
@@ -243,8 +245,8 @@ static void print_host(const struct results *rs, size_t from)
 
 		if (!run_first(rs, from, i))
 			continue;
-		printf("%-16s %10zu %-7s", r->layout, r->bytes,
-		       pinned ? "pinned" : "host");
+		path_print_name(rs, r, 16);
+		printf(" %10zu %-7s", r->bytes, pinned ? "pinned" : "host");
 		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
 		print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
 		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
@@ -305,7 +307,8 @@ static void print_staging(const struct results *rs, size_t from)
 		fast[1] = speed_of(rs, r, "unpack", "dtconv");
 		slow[0] = speed_of(rs, &ordinary, "pack", "dtconv");
 		slow[1] = speed_of(rs, &ordinary, "unpack", "dtconv");
-		printf("%-10s %10zu", r->layout, r->fragment);
+		path_print_name(rs, r, 10);
+		printf(" %10zu", r->fragment);
 		print_number(fast[0], 9, 2);
 		print_number(fast[1], 8, 2);
 		print_number(slow[0], 9, 2);
@@ -358,7 +361,8 @@ static void print_crossing(const struct results *rs, const struct result *r,
 	const char *best = "-";
 	double least = 0;
 
-	printf("%-10s %10zu %-6s", r->layout, r->bytes, op);
+	path_print_name(rs, r, 10);
+	printf(" %10zu %-6s", r->bytes, op);
 	for (size_t k = 0; k < CROSSING; k++) {
 		double us = microseconds(rs, r, op, crossing[k]);
 
@@ -442,7 +446,8 @@ static double small_aim(const struct results *rs, const struct result *r)
 static void print_small_row(const struct results *rs, const struct result *r,
 			    const char *op)
 {
-	printf("%-8s %9zu %-6s", r->layout, r->bytes, op);
+	path_print_name(rs, r, 8);
+	printf(" %9zu %-6s", r->bytes, op);
 	for (size_t k = 0; k < SMALL_ENGINES; k++)
 		print_number(microseconds(rs, r, op, small_engines[k]), 12, 2);
 	print_number(small_aim(rs, r), 8, 2);
@@ -586,8 +591,8 @@ static void print_peer(const struct results *rs, size_t from)
 
 		if (!run_first(rs, from, i))
 			continue;
-		printf("%-11s %10zu %-7s", r->layout, r->bytes,
-		       !strcmp(r->op, "pack") ? r->dst : r->src);
+		path_print_name(rs, r, 11);
+		printf(" %10zu %-7s", r->bytes, !strcmp(r->op, "pack") ? r->dst : r->src);
 		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
 		print_number(speed_of(rs, r, "unpack", "dtconv"), 6, 1);
 		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);

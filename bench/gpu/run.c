@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench/gpu/layouts.h"
+#include "bench/gpu/path.h"
 #include "bench/harness/rounds.h"
 
 /* A row's engines share this much time in each operation and by each clock. */
@@ -66,6 +67,7 @@ static void record(struct session *s, const struct bench_case *c, const struct e
 	snprintf(r.clock, sizeof(r.clock), "%s", clock == RUN_WALL ? "wall" : "device");
 	if (clock == RUN_DEVICE && from == to && !strcmp(e->name, "dtconv"))
 		r.aim = aim_of(c, op);
+	path_explain(e, op, &r);
 	if (t) {
 		r.ns = t->ns;
 		r.ns_p10 = t->ns_p10;

@@ -10,6 +10,7 @@
 
 #include "bench/commit.h"
 #include "bench/gpu/layouts.h"
+#include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
 #include "bench/harness/table.h"
 
@@ -69,7 +70,10 @@ int gpu_session_run(struct session *s)
 	for (size_t i = 0; i < QUESTIONS && !status; i++) {
 		if (!(s->options->gpu & questions[i].bit))
 			continue;
+		size_t from = s->results.count;
+
 		questions[i].ask(s);
+		path_print_reasons(&s->results, from);
 		run_drop_engines(s);
 		session_progress_end(s);
 	}

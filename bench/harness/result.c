@@ -85,6 +85,12 @@ void result_write(FILE *file, const struct result *r)
 		r->ns, r->ns_p10, r->ns_p90, r->rounds);
 	if (r->clock[0])
 		text_key(file, "clock", r->clock);
+	if (r->backend[0])
+		text_key(file, "backend", r->backend);
+	if (r->kernel[0])
+		text_key(file, "kernel", r->kernel);
+	if (r->reason[0])
+		text_key(file, "reason", r->reason);
 	if (r->aim > 0)
 		fprintf(file, "\"aim\":%.2f,", r->aim);
 	if (r->fragment)
@@ -139,6 +145,12 @@ static void take_text(struct result *r, const char *key, const char *value)
 			 value);
 	else if (!strcmp(key, "clock"))
 		snprintf(r->clock, sizeof(r->clock), "%.7s", value);
+	else if (!strcmp(key, "backend"))
+		snprintf(r->backend, sizeof(r->backend), "%.15s", value);
+	else if (!strcmp(key, "kernel"))
+		snprintf(r->kernel, sizeof(r->kernel), "%.119s", value);
+	else if (!strcmp(key, "reason"))
+		snprintf(r->reason, sizeof(r->reason), "%.119s", value);
 	else if (!strcmp(key, "src"))
 		snprintf(r->src, sizeof(r->src), "%.11s", value);
 	else if (!strcmp(key, "dst"))

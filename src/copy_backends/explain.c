@@ -60,7 +60,7 @@ struct chosen {
 	bool pack, unpack;
 };
 
-/* On another machine, that is, where devices are @missing. */
+/* Where devices are @missing, what another machine would choose. */
 static void explain_choice(struct dtc_text *text, struct chosen chosen,
 			   const char *missing)
 {
@@ -94,6 +94,25 @@ static const char *why_missing(const struct dtc_question *question,
 	return backend->vendor->missing(question->context);
 }
 
+/* Rows that are whole words on one side need not be on the other. */
+static void explain_detail(struct dtc_text *text, const struct dtc_question *question,
+			   const struct dtc_backend_ops *backend)
+{
+	const struct dtc_question unpack = turned(question);
+	char buffers[2][200];
+	struct dtc_text details[2];
+
+	for (int i = 0; i < 2; i++) {
+		dtc_text_init(&details[i], buffers[i], sizeof(buffers[i]));
+		backend->detail(i ? &unpack : question, &details[i]);
+	}
+	if (strcmp(buffers[0], buffers[1]) == 0)
+		dtc_text_printf(text, "; %s", buffers[0]);
+	else
+		dtc_text_printf(text, "; %s to pack, %s to unpack", buffers[0],
+				buffers[1]);
+}
+
 static void explain_costs(struct dtc_text *text, const struct dtc_question *question,
 			  const struct dtc_backend_ops *backend, struct chosen chosen)
 {
@@ -106,10 +125,8 @@ static void explain_costs(struct dtc_text *text, const struct dtc_question *ques
 	else
 		dtc_text_printf(text, "about %.0f ns to pack, %.0f ns to unpack", pack_ns,
 				unpack_ns);
-	if (backend->detail) {
-		dtc_text_puts(text, "; ");
-		backend->detail(question, text);
-	}
+	if (backend->detail)
+		explain_detail(text, question, backend);
 	explain_choice(text, chosen, why_missing(question, backend));
 	dtc_text_puts(text, "\n");
 }

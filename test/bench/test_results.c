@@ -70,6 +70,9 @@ START_TEST(results_come_back)
 	long length;
 
 	snprintf(r.check, sizeof(r.check), "line\nbreak\tand \x01");
+	snprintf(r.backend, sizeof(r.backend), "cuda_kernel");
+	snprintf(r.kernel, sizeof(r.kernel), "general kernel");
+	snprintf(r.reason, sizeof(r.reason), "no single table of blocks");
 	append(&r, NULL);
 	ck_assert_int_eq(results_read(&rs, path, &length), 0);
 	ck_assert_uint_eq(rs.count, 1);
@@ -79,6 +82,9 @@ START_TEST(results_come_back)
 	ck_assert_str_eq(back->engine, r.engine);
 	ck_assert_str_eq(back->check, r.check);
 	ck_assert_str_eq(back->expr, r.expr);
+	ck_assert_str_eq(back->backend, r.backend);
+	ck_assert_str_eq(back->kernel, r.kernel);
+	ck_assert_str_eq(back->reason, r.reason);
 	ck_assert(back->ns == r.ns && back->ns_p10 == r.ns_p10 &&
 		  back->ns_p90 == r.ns_p90);
 	ck_assert(back->bytes == r.bytes && back->count == r.count &&

@@ -105,6 +105,35 @@ START_TEST(the_reason_is_given_for_who_cannot)
 }
 END_TEST
 
+#ifdef HAVE_CUDA
+START_TEST(what_needs_a_device_is_told_from_what_runs_here)
+{
+	struct dtconv_type *type = fixture_type("vector(1000, 2, 5, double)");
+	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
+
+	ck_assert_ptr_nonnull(strstr(text,
+				     "; the cheapest: would be chosen; cannot run here: "
+				     "this process has loaded no driver\n"));
+	text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
+	ck_assert_ptr_nonnull(strstr(text, "; the cheapest: chosen\n"));
+	ck_assert_ptr_null(strstr(text, "cannot run here"));
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(each_direction_has_its_kernel)
+{
+	struct dtconv_type *type = fixture_type("hvector(512, 128, 260, byte)");
+	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
+
+	ck_assert_ptr_nonnull(strstr(text,
+				     "; strided kernel, 1-byte words to pack, strided "
+				     "kernel, 4-byte words to unpack; "));
+	dtconv_type_unref(type);
+}
+END_TEST
+#endif
+
 /* ---- what is allowed ------------------------------------------------------------------- */
 
 static const char strided[] = "vector(100, 1, 2, double)";
@@ -315,6 +344,10 @@ int main(void)
 	tcase_add_loop_test(choosing,
 			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 8);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
+#ifdef HAVE_CUDA
+	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
+	tcase_add_test(choosing, each_direction_has_its_kernel);
+#endif
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);

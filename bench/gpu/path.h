@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * By which path dtconv moves a row, in its own words: those of dtconv_explain.
+ */
+#ifndef BENCH_GPU_PATH_H
+#define BENCH_GPU_PATH_H
+
+#include "bench/gpu/way.h"
+#include "bench/harness/result.h"
+
+/* Fill in backend, kernel and reason, if the engine is dtconv in some manner. */
+void path_explain(const struct engine *engine, enum bench_op op, struct result *result);
+
+/* A row's layout in a column, with a mark if a reason is told of it. */
+void path_print_name(const struct results *results, const struct result *row, int width);
+
+/* The reasons of the results from an index on, one line a layout and reason. */
+void path_print_reasons(const struct results *results, size_t from);
+
+#endif
