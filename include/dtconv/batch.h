@@ -127,7 +127,7 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
 					 const struct dtconv_batch_entry *entry);
 
 /**
- * Start to move all entries, without waiting for a device.
+ * Start to move all entries; a device is waited for only where it has to be.
  *
  * @param batch the batch, nothing in flight.
  * @param done  called at completion, from dtconv_batch_test or _wait, or NULL: with the batch's status and
@@ -135,8 +135,9 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
  * @param arg   handed to @p done.
  * @return 0 if the batch was started; DTCONV_ERR_STATE if it is in flight.
  *
- * What lies in host memory has moved when it returns; moves between a device and ordinary host
- * memory are waited for, too. Allocates nothing, but for memory on a device that entries use
+ * What lies in host memory has moved when it returns. Moves between a device and ordinary host memory, and
+ * between devices that do not reach each other, are waited for, too; so are others where more than 64 entries
+ * cannot go with others in a launch. Allocates nothing, but for memory on a device that entries use
  * for the first time.
  */
 DTCONV_API int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn done,

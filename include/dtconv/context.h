@@ -281,6 +281,8 @@ DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
  * Blocks until the threads that the context started have ended, one of which may be compiling a kernel
  * for half a second (DTCONV_CONTEXT_SPECIALISE); in a child of the process that
  * created it there are none, and only the memory is given back.
+ * Where it has used devices it blocks until they are idle, too: their memory is freed and kernels are unloaded
+ * there, for which the driver waits. A kernel of the application's that runs until it is told to stop must be told before.
  */
 DTCONV_API void dtconv_context_destroy(struct dtconv_context *context);
 

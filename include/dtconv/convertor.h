@@ -47,9 +47,11 @@ struct dtconv_convertor;
  * **Device memory.** Both buffers may lie in memory of a CUDA device, managed, mapped and pinned
  * memory included, once the process has loaded and initialised the driver. Calls that move bytes may then also
  * answer
- * - DTCONV_ERR_BACKEND if the device refuses a call, or its context is broken or was destroyed (what of the
- *   job has arrived is not known, and none of it counts), or nothing is mapped where a buffer should be;
- * - DTCONV_ERR_INVAL if the device has no access to mapped memory;
+ * - DTCONV_ERR_BACKEND if the device refuses a call, or its context is broken or was destroyed while the job
+ *   was in flight (what of the job has arrived is not known, and none of it counts), if a stream is given whose
+ *   context was destroyed, nothing is mapped where a buffer should be, or the driver lacks something. Memory of a context that the
+ *   application has destroyed is as freed memory anywhere: to use it is the caller's error, and nothing notices it;
+ * - DTCONV_ERR_INVAL if the device has no access to mapped memory, or may not write where it would have to;
  * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
  *   calling thread, or no context of the device can be found;
  * - DTCONV_ERR_NOMEM if the context's allocator refuses what is kept of a device, or of a type for it;
@@ -74,14 +76,20 @@ struct dtconv_convertor;
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most 0.4 seconds while the device is busy, for kernels to be
  * loaded; captures that other streams of the context are in may end by that (its own stream's does not), so make a
- * job before. A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
+ * job before. Work of ours waits for its turn in the hardware's queues like everyone's: where all of them are taken by
+ * streams that wait for a value (64 on an H200), blocking calls wait until one of those goes on.
+ *
+ * A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
  * makes; start waits only while another such job is under way, or the device is busy and more than 8 MiB are in the order of a
  * stream. Where the process has one processor, or with the default stream of each thread, it is done when start
  * returns. Without a
  * stream of the caller's, small ones may be the processor's own stores into device memory: work that is launched
- * after the call sees them, a kernel that already runs may not. While a
- * stream is captured, a job becomes part of the graph: it is reported done at once, and
- * its buffers must outlive the graph.
+ * after the call sees them, a kernel that already runs may not.
+ *
+ * While a stream is captured, a job becomes part of the graph, and is reported done at once. Its buffers, its
+ * type and the library's context must outlive the graph: what devices keep of a type is freed with the
+ * type, and kernels are unloaded with the context, so that a replay after that would fault. The convertor need not
+ * stay, but it is a reference to the type like any other.
  * @{
  */
 
@@ -135,7 +143,9 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
  *         beginning (nothing is copied); DTCONV_ERR_TRUNCATE if only it is longer (what fits
  *         has been copied); DTCONV_ERR_STATE; DTCONV_ERR_OVERFLOW.
  *
- * Blocks until done. Allocates nothing. Callable from any thread.
+ * Blocks until done. Allocates nothing in host memory. Where a side is a device's and neither is one run, the
+ * first copy allocates 8 MiB of that device's memory, which are kept until the library's context is destroyed; one copy at a
+ * time has them. Callable from any thread.
  */
 DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
@@ -163,8 +173,9 @@ struct dtconv_convertor_params {
 	 * Copy backends to choose among, by name, as dtconv_context_format_info lists them: "cuda_kernel"
 	 * or "host,cuda_kernel" for these alone, "^cuda_copy" for all but these. NULL: all. What none
 	 * of them can move is refused with DTCONV_ERR_UNSUPPORTED, the memory of the host included.
-	 * Elements that a device converts or combines go by kernels of their own, which are no such
-	 * backend. Read during the call only.
+	 * Elements that a device converts or combines go by kernels of their own, which count as
+	 * "cuda_kernel", or as "cuda_staged" where packed memory is ordinary host memory, and are
+	 * forbidden with them. Read during the call only.
 	 */
 	const char *backends;
 };
