@@ -85,6 +85,7 @@ static void print_help(void)
 	     "  --resume           go on with FILE: what stands in it is not measured again\n"
 	     "  --plot FILE        an SVG picture of the ratios to the hand loop, or to the\n"
 	     "                     device's copy\n"
+	     "  --from FILE        measure nothing: --plot what --json has written to FILE\n"
 	     "  --help             this text\n"
 	     "\n"
 	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
@@ -301,7 +302,8 @@ enum option_key {
 	KEY_CLOCK,
 	KEY_JSON,
 	KEY_RESUME,
-	KEY_PLOT
+	KEY_PLOT,
+	KEY_FROM
 };
 
 static const struct option long_options[] = {
@@ -325,6 +327,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, KEY_JSON },
 	{ "resume", no_argument, NULL, KEY_RESUME },
 	{ "plot", required_argument, NULL, KEY_PLOT },
+	{ "from", required_argument, NULL, KEY_FROM },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -406,6 +409,9 @@ static int take_option(struct settings *s, int key, char **argv)
 	case KEY_PLOT:
 		o->plot = optarg;
 		break;
+	case KEY_FROM:
+		o->from = optarg;
+		break;
 	case ':':
 	case '?':
 		return tool_bad_option(NAME, key, argv);
@@ -477,6 +483,10 @@ static int check_settings(const struct settings *s)
 
 	if (status)
 		return status;
+	if (o->from && (!o->plot || o->json || o->expr_count))
+		return tool_usage(NAME,
+				  "--from measures nothing: it needs --plot, and goes "
+				  "without --json and EXPR");
 	if (o->resume && !o->json)
 		return tool_usage(NAME, "--resume needs --json FILE to go on with");
 	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
@@ -538,6 +548,8 @@ static int run(struct settings *s)
 	}
 	if (s->list)
 		return bench_session_list(&s->options);
+	if (s->options.from)
+		return bench_session_draw(&s->options);
 	return bench_session_run(&s->options);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <errno.h>
+
 #include "bench/gpu/figures.h"
 #include "bench/gpu/start.h"
 #include "bench/harness/session_internal.h"
@@ -27,6 +29,13 @@ int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn s
 {
 	(void)list, (void)room, (void)show;
 	snprintf(why, why_room, "%s", WITHOUT_CUDA);
+	return -1;
+}
+
+int gpu_plot_write(const char *path, const struct results *results, const char *device)
+{
+	(void)path, (void)results, (void)device;
+	errno = ENOTSUP;
 	return -1;
 }
 

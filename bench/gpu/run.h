@@ -55,7 +55,4 @@ void question_special(struct session *session);
 /* table.c: a number of a column, or a dash where there is none. */
 void print_number(double value, int width, int decimals);
 
-/* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
-int gpu_plot_write(const char *path, const struct results *results, const char *device);
-
 #endif

@@ -218,6 +218,23 @@ static bool read_line(struct result *r, const char *line, char *value, size_t ro
 	       r->check[0];
 }
 
+void results_read_head(const char *path, const char *key, char *value, size_t room)
+{
+	FILE *file = fopen(path, "r");
+	char *line = NULL, begin[40];
+	size_t line_room = 0;
+
+	value[0] = '\0';
+	snprintf(begin, sizeof(begin), "{\"%s\":\"", key);
+	while (file && !value[0] && getline(&line, &line_room, file) > 0)
+		if (!strncmp(line, begin, strlen(begin)) &&
+		    !read_string(line + strlen(begin), value, room))
+			value[0] = '\0';
+	free(line);
+	if (file)
+		fclose(file);
+}
+
 int results_read(struct results *rs, const char *path, long *length)
 {
 	FILE *file = fopen(path, "r");

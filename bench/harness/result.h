@@ -60,4 +60,7 @@ void json_string(FILE *file, const char *text);
  */
 int results_read(struct results *results, const char *path, long *length);
 
+/* What a line of a run's head says of a key; empty if none does. */
+void results_read_head(const char *path, const char *key, char *value, size_t room);
+
 #endif

@@ -416,6 +416,64 @@ int bench_session_run(const struct bench_options *options)
 	return status;
 }
 
+/* Rows of a size have about that many bytes. */
+static bool is_of_sizes(const struct result *r, unsigned sizes)
+{
+	for (unsigned bit = 1; bit && bit <= sizes; bit <<= 1) {
+		size_t bytes = sizes & bit ? bench_size_bytes((enum bench_size)bit) : 0;
+
+		if (bytes && r->bytes > bytes / 4 * 3 && r->bytes < bytes / 2 * 3)
+			return true;
+	}
+	return !sizes;
+}
+
+static void keep_chosen(struct results *rs, const struct bench_options *options)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rs->count; i++) {
+		struct result *r = &rs->list[i];
+
+		if (bench_matches(options->layouts, r->layout) &&
+		    is_of_sizes(r, options->sizes))
+			rs->list[kept++] = *r;
+		else
+			free(r->expr);
+	}
+	rs->count = kept;
+}
+
+int bench_session_draw(const struct bench_options *options)
+{
+	struct results results = { 0 };
+	const char *path = options->plot;
+	char whose[512];
+	long length;
+	int failed = results_read(&results, options->from, &length);
+
+	keep_chosen(&results, options);
+	if (!failed && !results.count) {
+		fprintf(stderr,
+			"dtconv bench: --from %s: there are no such results in it\n",
+			options->from);
+		return 2;
+	}
+	if (failed) {
+		fprintf(stderr, "dtconv bench: --from %s: %s\n", options->from,
+			strerror(errno));
+		return 2;
+	}
+	results_read_head(options->from, options->gpu ? "device" : "machine", whose,
+			  sizeof(whose));
+	failed = options->gpu ? gpu_plot_write(path, &results, whose)
+			      : plot_write(path, &results, whose);
+	if (failed)
+		fprintf(stderr, "dtconv bench: --plot %s: %s\n", path, strerror(errno));
+	results_free(&results);
+	return failed ? 2 : 0;
+}
+
 int bench_session_list(const struct bench_options *options)
 {
 	struct session *s = new_session(options);

@@ -58,6 +58,7 @@ struct bench_options {
 	const char *json;
 	bool resume;
 	const char *plot;
+	const char *from; /* results to plot; NULL: measure some */
 	const char *exprs[BENCH_MOST_EXPRS];
 	size_t expr_count;
 	size_t count; /* instances of the exprs */
@@ -72,6 +73,8 @@ struct bench_options {
 
 /* Run; the results go to standard output. Returns the exit status: 0, 1 if a check failed. */
 int bench_session_run(const struct bench_options *options);
+/* Plot the results of an earlier run. Returns the exit status. */
+int bench_session_draw(const struct bench_options *options);
 /* Print the rows the options choose, without running them. */
 int bench_session_list(const struct bench_options *options);
 

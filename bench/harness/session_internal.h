@@ -112,5 +112,7 @@ int gpu_session_run(struct session *session);
 void gpu_session_close(struct session *session);
 /* Print the rows, without a device. */
 void gpu_session_list(const struct session *session);
+/* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
+int gpu_plot_write(const char *path, const struct results *results, const char *device);
 
 #endif
