@@ -13,6 +13,7 @@
 #include "log.h"
 #include "ranges.h"
 #include "reach.h"
+#include "special.h"
 #include "state.h"
 
 static int create(struct dtconv_context *context, struct dtc_cuda **created)
