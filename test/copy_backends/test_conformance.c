@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every backend against the oracle: all pairs of memory kinds, both directions, every class of
- * layout, cuts at any byte, odd addresses, and not a gap byte touched.
+ * layout, cuts at any byte, pieces in any order, odd addresses, and not a gap byte touched.
  */
 #include "config.h"
 
@@ -77,24 +77,32 @@ static void move(struct dtconv_convertor *convertor, bool pack, unsigned char *p
 	ck_assert_uint_eq(moved, bytes);
 }
 
-/* Packs the stream in fragments; what is round it must stay as it is. */
-static void check_pack(struct scene *scene, size_t fragment)
+static unsigned char *source_of(const struct scene *scene)
 {
-	const struct stage *stage = scene->stage;
-	struct dtconv_convertor *convertor;
-	unsigned char *source = scene->source.memory + (stage->source - stage->source_memory);
+	return scene->source.memory +
+	       (scene->stage->source - scene->stage->source_memory);
+}
 
+static unsigned char *target_of(const struct scene *scene)
+{
+	return scene->target.memory +
+	       (scene->stage->target - scene->stage->target_memory);
+}
+
+static void guard_packed(struct scene *scene)
+{
 	stage_guard(scene->scratch, packed_bytes(scene));
 	arena_write(&scene->packed, 0, scene->scratch, packed_bytes(scene));
-	ck_assert_int_eq(
-		dtconv_convertor_create_pack(stage->type, stage->count, source, &convertor), 0);
-	force(convertor);
-	for (size_t at = 0; at < stage->bytes; at += fragment)
-		move(convertor, true, packed_at(scene, at),
-		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
-	dtconv_convertor_destroy(convertor);
-	memcpy(scene->scratch + SLACK + scene->shift, stage->stream, stage->bytes);
+}
+
+/* The stream is where it should be, and what is round it is as it was. */
+static void packed_is_right(struct scene *scene)
+{
+	const struct stage *stage = scene->stage;
 	unsigned char *got = malloc(packed_bytes(scene));
+
+	ck_assert_ptr_nonnull(got);
+	memcpy(scene->scratch + SLACK + scene->shift, stage->stream, stage->bytes);
 	arena_read(&scene->packed, 0, got, packed_bytes(scene));
 	for (size_t i = 0; i < packed_bytes(scene); i++)
 		if (got[i] != scene->scratch[i])
@@ -104,27 +112,129 @@ static void check_pack(struct scene *scene, size_t fragment)
 	free(got);
 }
 
-static void check_unpack(struct scene *scene, size_t fragment)
+/* The target as it is before, and the whole stream in packed memory. */
+static void blank_target(struct scene *scene)
 {
 	struct stage *stage = scene->stage;
-	struct dtconv_convertor *convertor;
-	unsigned char *target = scene->target.memory + (stage->target - stage->target_memory);
 
 	stage_blank(stage);
 	arena_write(&scene->target, 0, stage->target_memory, stage->memory_bytes);
 	arena_write(&scene->packed, SLACK + scene->shift, stage->stream, stage->bytes);
-	ck_assert_int_eq(
-		dtconv_convertor_create_unpack(stage->type, stage->count, target, &convertor), 0);
-	force(convertor);
-	for (size_t at = 0; at < stage->bytes; at += fragment)
-		move(convertor, false, packed_at(scene, at),
-		     fragment < stage->bytes - at ? fragment : stage->bytes - at);
-	dtconv_convertor_destroy(convertor);
+}
+
+static void target_is_right(struct scene *scene)
+{
+	struct stage *stage = scene->stage;
+
 	arena_read(&scene->target, 0, stage->target_memory, stage->memory_bytes);
 	stage_deliver(stage, 0, stage->bytes);
 	size_t wrong = stage_first_wrong(stage);
 	ck_assert_msg(wrong == STAGE_RIGHT, "byte at displacement %td is wrong after unpacking",
 		      wrong == STAGE_RIGHT ? 0 : stage_displacement(stage, wrong));
+}
+
+static void move_fragments(struct scene *scene, struct dtconv_convertor *convertor,
+			   bool pack, size_t fragment)
+{
+	size_t bytes = scene->stage->bytes;
+
+	force(convertor);
+	for (size_t at = 0; at < bytes; at += fragment)
+		move(convertor, pack, packed_at(scene, at),
+		     fragment < bytes - at ? fragment : bytes - at);
+	dtconv_convertor_destroy(convertor);
+}
+
+/* Packs the stream in fragments; what is round it must stay as it is. */
+static void check_pack(struct scene *scene, size_t fragment)
+{
+	const struct stage *stage = scene->stage;
+	struct dtconv_convertor *convertor;
+
+	guard_packed(scene);
+	ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
+						      source_of(scene), &convertor),
+			 0);
+	move_fragments(scene, convertor, true, fragment);
+	packed_is_right(scene);
+}
+
+static void check_unpack(struct scene *scene, size_t fragment)
+{
+	const struct stage *stage = scene->stage;
+	struct dtconv_convertor *convertor;
+
+	blank_target(scene);
+	ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
+							target_of(scene), &convertor),
+			 0);
+	move_fragments(scene, convertor, false, fragment);
+	target_is_right(scene);
+}
+
+/* ---- out of order ---------------------------------------------------------------------- */
+
+#define CUTS 3
+
+/* Where a piece begins: at odd bytes, so that some elements are cut. */
+static size_t cut_at(const struct stage *stage, size_t cut)
+{
+	if (cut == 0 || cut == CUTS)
+		return cut ? stage->bytes : 0;
+	size_t at = stage->bytes * cut / CUTS | 1;
+	return at < stage->bytes ? at : stage->bytes;
+}
+
+/* The last piece comes first, each through a clone of a convertor that never moves itself. */
+static void move_reversed(struct scene *scene, struct dtconv_convertor *convertor,
+			  bool pack)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+
+	force(convertor);
+	for (size_t cut = CUTS; cut-- > 0;) {
+		size_t from = cut_at(scene->stage, cut),
+		       to = cut_at(scene->stage, cut + 1);
+		struct dtconv_convertor *clone;
+
+		ck_assert_int_eq(dtconv_convertor_clone(convertor, &clone), 0);
+		ck_assert_int_eq(dtconv_convertor_seek(clone, from), 0);
+		move(clone, pack, packed_at(scene, from), to - from);
+		ck_assert_int_eq(dtconv_convertor_query(clone, &attr), 0);
+		ck_assert_uint_eq(attr.position, to);
+		dtconv_convertor_destroy(clone);
+	}
+	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	ck_assert_uint_eq(attr.position, 0);
+	dtconv_convertor_destroy(convertor);
+}
+
+static void check_reversed(struct stage *stage, enum arena_kind user,
+			   enum arena_kind packed, size_t shift, bool packs, bool unpacks)
+{
+	struct dtconv_convertor *convertor;
+	struct scene scene;
+
+	scene_open(&scene, stage, user, packed, shift);
+	if (packs) {
+		guard_packed(&scene);
+		ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
+							      source_of(&scene),
+							      &convertor),
+				 0);
+		move_reversed(&scene, convertor, true);
+		packed_is_right(&scene);
+	}
+	if (unpacks) {
+		blank_target(&scene);
+		ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
+								target_of(&scene),
+								&convertor),
+				 0);
+		move_reversed(&scene, convertor, false);
+		target_is_right(&scene);
+	}
+	scene_close(&scene);
 }
 
 static void check_stage(struct stage *stage, enum arena_kind user, enum arena_kind packed,
@@ -235,6 +345,11 @@ static void check_forced(enum arena_kind user, enum arena_kind packed)
 		fixture_open(&stage, layouts[i].text, 2);
 		check_stage(&stage, user, packed, (size_t)i % 13, stage.bytes ? stage.bytes : 1,
 			    !layouts[i].overlaps);
+		/* One way or the other, unless all is asked for. */
+		bool all = fixture_everything(), overlaps = layouts[i].overlaps;
+		check_reversed(&stage, user, packed, (size_t)i % 13,
+			       all || overlaps || i % 2,
+			       !overlaps && (all || i % 2 == 0));
 		fixture_close(&stage);
 	}
 }
