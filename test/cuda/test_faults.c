@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every entry point of the driver fails once, at each of its first calls, some fail in pairs, and each is
- * missing once: a status comes back, what was said to have moved has, nothing is left behind, and the next job
- * works. On the stand-in driver only: a real one does not fail on demand.
+ * Every entry point of the driver fails once, at each of its first calls, some fail in pairs, some break the
+ * context, and each is missing once: a status comes back, what was said to have moved has, nothing is left
+ * behind, and the next job works or says that the context is lost. On the stand-in driver only: a real one does not fail on demand.
  */
 #include "config.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +243,391 @@ START_TEST(two_refused_calls_fail_their_job_and_nothing_else)
 }
 END_TEST
 
+/* ---- other jobs ------------------------------------------------------------------------ */
+
+/* Doubles, every second one of which a type is. */
+#define NUMBERS      4000
+#define PACKED_BYTES (NUMBERS * sizeof(double))
+#define USER_BYTES   (2 * PACKED_BYTES)
+
+struct place {
+	struct dtconv_context *context;
+	struct dtconv_type *type, *other;
+	const char *backends;
+	void *stream;
+	char *user, *packed;
+	uint32_t sum; /* set by deeds that make one */
+};
+
+static struct dtconv_convertor_params plain(const struct place *place)
+{
+	return (struct dtconv_convertor_params){
+		.struct_size = sizeof(struct dtconv_convertor_params),
+		.backends = place->backends,
+	};
+}
+
+static int pack(struct place *place)
+{
+	const struct dtconv_convertor_params params = plain(place);
+
+	return dtconv_pack_with(place->type, 1, place->user, place->packed, PACKED_BYTES,
+				&params, NULL);
+}
+
+static int unpack(struct place *place)
+{
+	const struct dtconv_convertor_params params = plain(place);
+
+	return dtconv_unpack_with(place->type, 1, place->user, place->packed,
+				  PACKED_BYTES, &params, NULL);
+}
+
+static int add(struct place *place)
+{
+	struct dtconv_convertor_params params = plain(place);
+
+	params.op = DTCONV_OP_SUM;
+	return dtconv_unpack_with(place->type, 1, place->user, place->packed,
+				  PACKED_BYTES, &params, NULL);
+}
+
+static int move_external32(struct place *place, bool packs)
+{
+	struct dtconv_convertor_params params = plain(place);
+	struct dtconv_representation external32;
+
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	params.representation = &external32;
+	if (packs)
+		return dtconv_pack_with(place->type, 1, place->user, place->packed,
+					PACKED_BYTES, &params, NULL);
+	return dtconv_unpack_with(place->type, 1, place->user, place->packed,
+				  PACKED_BYTES, &params, NULL);
+}
+
+static int pack_external32(struct place *place)
+{
+	return move_external32(place, true);
+}
+
+static int unpack_external32(struct place *place)
+{
+	return move_external32(place, false);
+}
+
+static int pack_checksummed(struct place *place)
+{
+	struct dtconv_convertor_params params = plain(place);
+	struct dtconv_convertor *convertor;
+
+	params.flags = DTCONV_CONVERTOR_CRC32C;
+	int status =
+		dtconv_convertor_create_pack(place->type, 1, place->user, &convertor);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	status = dtconv_convertor_pack(convertor, place->packed, PACKED_BYTES,
+				       &(size_t){ 0 });
+	if (!status)
+		status = dtconv_convertor_crc32c(convertor, &place->sum);
+	dtconv_convertor_destroy(convertor);
+	return status;
+}
+
+/* Two fragments; each ends before the next begins. */
+static int pack_started(struct place *place)
+{
+	struct dtconv_convertor_params params = plain(place);
+	struct dtconv_convertor *convertor;
+	size_t moved = 0;
+
+	params.flags = place->stream ? DTCONV_CONVERTOR_STREAM : 0;
+	params.stream = place->stream;
+	int status =
+		dtconv_convertor_create_pack(place->type, 1, place->user, &convertor);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	for (size_t at = 0; !status && at < PACKED_BYTES; at += moved) {
+		status = dtconv_convertor_start(convertor, place->packed + at,
+						PACKED_BYTES / 2 + 3, NULL, NULL);
+		if (!status)
+			status = dtconv_convertor_wait(convertor, &moved);
+	}
+	dtconv_convertor_destroy(convertor);
+	return status;
+}
+
+static int copy(struct place *place)
+{
+	return dtconv_copy(place->type, 1, place->user, place->other, 1, place->packed,
+			   NULL);
+}
+
+static const struct {
+	const char *name;
+	int (*deed)(struct place *place);
+	enum arena_kind packed;
+	const char *backends; /* NULL: whoever is best */
+	bool in_stream;       /* of the caller's */
+} deeds[] = {
+	{ "unpack", unpack, ARENA_DEVICE, NULL, false },
+	{ "sum", add, ARENA_DEVICE, NULL, false },
+	{ "external32", pack_external32, ARENA_DEVICE, NULL, false },
+	{ "from external32", unpack_external32, ARENA_DEVICE, NULL, false },
+	{ "checksum", pack_checksummed, ARENA_DEVICE, NULL, false },
+	{ "started", pack_started, ARENA_DEVICE, NULL, false },
+	{ "started in a stream", pack_started, ARENA_DEVICE, NULL, true },
+	{ "started to the host", pack_started, ARENA_HOST, "cuda_staged", false },
+	{ "staged pack", pack, ARENA_HOST, "cuda_staged", false },
+	{ "staged unpack", unpack, ARENA_HOST, "cuda_staged", false },
+	{ "relayed pack", pack, ARENA_PINNED, "cuda_relay", false },
+	{ "relayed unpack", unpack, ARENA_PINNED, "cuda_relay", false },
+	{ "copy", copy, ARENA_DEVICE, NULL, false },
+	{ "copy to the host", copy, ARENA_HOST, NULL, false },
+};
+
+#define DEEDS (int)(sizeof(deeds) / sizeof(deeds[0]))
+
+/* What both sides hold. */
+struct bytes {
+	double user[2 * NUMBERS], packed[2 * NUMBERS];
+};
+
+static void fill(struct bytes *bytes)
+{
+	for (int i = 0; i < 2 * NUMBERS; i++) {
+		bytes->user[i] = i * 7 % 1001;
+		bytes->packed[i] = i * 11 % 997;
+	}
+}
+
+static void make_types(struct place *place)
+{
+	static const char type[] = "vector(4000, 1, 2, double)";
+	static const char other[] = "vector(1600, 5, 6, double)";
+
+	ck_assert_int_eq(
+		dtconv_type_parse(place->context, type, strlen(type), &place->type), 0);
+	ck_assert_int_eq(dtconv_type_parse(place->context, other, strlen(other),
+					   &place->other),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(place->type), 0);
+	ck_assert_int_eq(dtconv_type_commit(place->other), 0);
+}
+
+static void drop(struct place *place)
+{
+	dtconv_type_unref(place->type);
+	dtconv_type_unref(place->other);
+	dtconv_context_destroy(place->context);
+}
+
+/* What the deed makes of memory of the host, for which no driver is asked. */
+static uint32_t do_on_host(int deed, struct bytes *bytes)
+{
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_HOST_MEMORY
+	};
+	struct place place = { .user = (char *)bytes->user,
+			       .packed = (char *)bytes->packed };
+
+	ck_assert_int_eq(dtconv_context_create(&params, &place.context), 0);
+	make_types(&place);
+	ck_assert_int_eq(deeds[deed].deed(&place), 0);
+	drop(&place);
+	return place.sum;
+}
+
+static atomic_size_t live;
+
+static void *allocate(void *arg, size_t bytes)
+{
+	(void)arg;
+	atomic_fetch_add(&live, 1);
+	return malloc(bytes);
+}
+
+static void release(void *arg, void *memory)
+{
+	(void)arg;
+	atomic_fetch_sub(&live, 1);
+	free(memory);
+}
+
+/* A deed with its memory on the device. */
+struct act {
+	int deed;
+	struct place place;
+	struct arena user, packed;
+};
+
+static void act_open(struct act *act, int deed)
+{
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .allocator = { allocate, release, NULL }
+	};
+	CUstream stream = NULL;
+
+	gpu_open();
+	*act = (struct act){ .deed = deed };
+	ck_assert_int_eq(dtconv_context_create(&params, &act->place.context), 0);
+	make_types(&act->place);
+	arena_open(&act->user, ARENA_DEVICE, sizeof(((struct bytes *)NULL)->user));
+	arena_open(&act->packed, deeds[deed].packed,
+		   sizeof(((struct bytes *)NULL)->packed));
+	if (deeds[deed].in_stream)
+		gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+			 "cuStreamCreate");
+	act->place.backends = deeds[deed].backends;
+	act->place.stream = stream;
+	act->place.user = (char *)act->user.memory;
+	act->place.packed = (char *)act->packed.memory;
+}
+
+static void act_fill(const struct act *act)
+{
+	static struct bytes bytes;
+
+	fill(&bytes);
+	arena_write(&act->user, 0, bytes.user, sizeof(bytes.user));
+	arena_write(&act->packed, 0, bytes.packed, sizeof(bytes.packed));
+}
+
+static int act_do(struct act *act)
+{
+	return deeds[act->deed].deed(&act->place);
+}
+
+static void act_must_be_right(const struct act *act, const char *name)
+{
+	static struct bytes expected, got;
+
+	fill(&expected);
+	uint32_t sum = do_on_host(act->deed, &expected);
+	arena_read(&act->user, 0, got.user, sizeof(got.user));
+	arena_read(&act->packed, 0, got.packed, sizeof(got.packed));
+	ck_assert_msg(act->place.sum == sum && !memcmp(&got, &expected, sizeof(got)),
+		      "%s: wrong bytes", name);
+}
+
+/* What a broken context holds is lost with it. */
+static void act_close(struct act *act, bool is_broken)
+{
+	drop(&act->place);
+	ck_assert_uint_eq(atomic_load(&live), 0);
+	if (is_broken) {
+		if (act->packed.kind == ARENA_HOST)
+			arena_close(&act->packed);
+		return;
+	}
+	if (act->place.stream)
+		gpu_must(gpu.StreamDestroy(act->place.stream), "cuStreamDestroy");
+	arena_close(&act->user);
+	arena_close(&act->packed);
+}
+
+/* A refusal: the job after it works. */
+static void refuse(int deed, const struct fault *fault)
+{
+	struct act act;
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s, %s, call %u", deeds[deed].name, fault->entry,
+		 fault->nth);
+	act_open(&act, deed);
+	act_fill(&act);
+	gpu.standin->inject(fault->entry, fault->nth, CUDA_ERROR_OUT_OF_MEMORY);
+	int status = act_do(&act);
+	gpu.standin->inject_clear();
+	ck_assert_msg(status <= 0, "%s: status %d", name, status);
+	if (!status)
+		act_must_be_right(&act, name);
+	/* What has been launched before the failure may still run. */
+	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	act_fill(&act);
+	status = act_do(&act);
+	ck_assert_msg(!status, "%s: the next job answers %d", name, status);
+	act_must_be_right(&act, name);
+	act_close(&act, false);
+	gpu_must_be_clean(name);
+}
+
+/* An error that breaks the context: at the latest the job after it says so, and none hangs. */
+static void shatter(int deed, const struct fault *fault)
+{
+	struct act act;
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s, %s, broken by call %u", deeds[deed].name,
+		 fault->entry, fault->nth);
+	act_open(&act, deed);
+	act_fill(&act);
+	gpu.standin->inject(fault->entry, fault->nth, CUDA_ERROR_ILLEGAL_ADDRESS);
+	int first = act_do(&act);
+	gpu.standin->inject_clear();
+	int second = act_do(&act);
+	bool is_broken = gpu.CtxSynchronize() != CUDA_SUCCESS;
+	ck_assert_msg(first <= 0 && second <= 0, "%s: status %d, then %d", name, first,
+		      second);
+	ck_assert_msg(second == DTCONV_ERR_BACKEND || (!is_broken && !second),
+		      "%s: status %d, then %d, in a context that %s", name, first, second,
+		      is_broken ? "is broken" : "works");
+	act_close(&act, is_broken);
+	gpu_must_be_clean(name);
+}
+
+#define MOST_ENTRIES 100
+#define DEED_SHARE   10 /* one call in so many is refused, unless all are asked for */
+
+/* How often a deed calls each entry point, the first time that it is done. */
+static void count_calls(int deed, size_t calls[])
+{
+	struct act act;
+
+	act_open(&act, deed);
+	act_fill(&act);
+	for (int i = 0; i < gpu_entry_count; i++)
+		calls[i] = gpu.standin->calls(gpu_entries[i]);
+	ck_assert_int_eq(act_do(&act), 0);
+	for (int i = 0; i < gpu_entry_count; i++)
+		calls[i] = gpu.standin->calls(gpu_entries[i]) - calls[i];
+	act_must_be_right(&act, deeds[deed].name);
+	act_close(&act, false);
+	gpu_must_be_clean(deeds[deed].name);
+}
+
+/* Each call that the deed makes fails once. */
+static void fail_calls_of(int deed, void (*spoil)(int deed, const struct fault *fault),
+			  struct choices *choices)
+{
+	size_t calls[MOST_ENTRIES];
+
+	ck_assert_int_le(gpu_entry_count, MOST_ENTRIES);
+	count_calls(deed, calls);
+	for (int entry = 0; entry < gpu_entry_count; entry++)
+		for (unsigned nth = 1; nth <= CALLS && nth <= calls[entry]; nth++)
+			if (fixture_everything() || chance(choices, DEED_SHARE))
+				spoil(deed, &(struct fault){ gpu_entries[entry], nth });
+}
+
+START_TEST(a_refused_call_fails_its_deed_and_nothing_else)
+{
+	struct choices choices = fixture_choices(0x64656564 + (uint64_t)_i);
+
+	fail_calls_of(_i, refuse, &choices);
+}
+END_TEST
+
+START_TEST(a_broken_context_fails_its_deeds_and_hangs_none)
+{
+	struct choices choices = fixture_choices(0x62726f6b + (uint64_t)_i);
+
+	fail_calls_of(_i, shatter, &choices);
+}
+END_TEST
+
+/* ---- missing ones ----------------------------------------------------------------------- */
+
 /* The host's memory is moved as ever. */
 static void must_move_on_the_host(const struct scene *scene)
 {
@@ -301,5 +688,12 @@ int main(void)
 	tcase_set_timeout(pairs, fixture_everything() ? 600 : 30);
 	tcase_add_loop_test(pairs, two_refused_calls_fail_their_job_and_nothing_else, 0, gpu_entry_count);
 	suite_add_tcase(suite, pairs);
+	TCase *deeds_case = tcase_create("deeds");
+	tcase_set_timeout(deeds_case, fixture_everything() ? 300 : 30);
+	tcase_add_loop_test(deeds_case, a_refused_call_fails_its_deed_and_nothing_else, 0,
+			    DEEDS);
+	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
+			    0, DEEDS);
+	suite_add_tcase(suite, deeds_case);
 	return fixture_run(suite);
 }

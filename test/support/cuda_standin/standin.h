@@ -69,7 +69,8 @@ struct standin {
 	/*
 	 * The nth (from 1) call from now on of an entry point, named without version (cuMemAlloc)
 	 * or "*" for any, answers result and does nothing else. Rules add up. Fired ones are
-	 * counted by fired().
+	 * counted by fired(). CUDA_ERROR_ILLEGAL_ADDRESS and CUDA_ERROR_LAUNCH_FAILED also break
+	 * the current context, as poison() does.
 	 */
 	void (*inject)(const char *entry, unsigned nth, int result);
 	void (*inject_clear)(void);

@@ -112,6 +112,21 @@ static void add_rule(const char *entry, unsigned nth, CUresult result)
 	rule->result = result;
 }
 
+/* Whether a real device answers it to every later call in the context, too. */
+static bool is_sticky(CUresult result)
+{
+	return result == CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static CUresult fail_if_due(const char *name)
+{
+	CUresult result = injected(name);
+	CUcontext current = standin_current();
+	if (is_sticky(result) && current)
+		standin_poison(current, result);
+	return result;
+}
+
 /* ---- The frame ---- */
 
 static CUresult check_needs(unsigned needs)
@@ -138,7 +153,7 @@ CUresult standin_enter(struct standin_entry *entry, unsigned needs, bool per_thr
 	}
 	entry->tally->calls++;
 	standin_per_thread = per_thread;
-	CUresult result = injected(entry->tally->name);
+	CUresult result = fail_if_due(entry->tally->name);
 	return result ? result : check_needs(needs);
 }
 
