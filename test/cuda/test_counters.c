@@ -90,6 +90,27 @@ START_TEST(jobs_and_bytes_are_counted_by_backend)
 }
 END_TEST
 
+#define MEMBER(name) offsetof(struct dtconv_counters, launches_##name)
+
+/* So many launches, all of them of the class that is counted there, and no other way was taken. */
+static void must_be_launched(const char *what, size_t member, uint64_t expected)
+{
+	static const size_t members[] = { MEMBER(strided), MEMBER(periodic),
+					  MEMBER(indexed), MEMBER(transposing),
+					  MEMBER(general), MEMBER(many),
+					  MEMBER(typed) };
+	const struct dtconv_counters now = counters();
+	uint64_t launches;
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		memcpy(&launches, (const char *)&now + members[i], sizeof(launches));
+		ck_assert_msg(launches == (members[i] == member ? expected : 0),
+			      "%s: %d launches of class %zu", what, (int)launches, i);
+	}
+	ck_assert_uint_eq(
+		now.fallbacks_loading + now.fallbacks_limits + now.fallbacks_blocks, 0);
+}
+
 START_TEST(launches_are_counted_by_class)
 {
 	const struct {
@@ -97,25 +118,71 @@ START_TEST(launches_are_counted_by_class)
 		size_t count;
 		size_t member;
 	} cases[] = {
-#define MEMBER(name) offsetof(struct dtconv_counters, launches_##name)
 		{ "vector(1000, 1, 2, double)", 3, MEMBER(strided) },
-		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000, MEMBER(periodic) },
+		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000,
+		  MEMBER(periodic) },
 		{ table(), 10, MEMBER(indexed) },
 		{ "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))", 1,
 		  MEMBER(transposing) },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
+		  3, MEMBER(general) },
+		{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
+		  1, MEMBER(many) },
 	};
-	struct dtconv_counters now;
-	uint64_t launches;
 
 	pack(cases[_i].text, cases[_i].count, ARENA_DEVICE, ARENA_DEVICE);
-	now = counters();
-	memcpy(&launches, (const char *)&now + cases[_i].member, sizeof(launches));
-	ck_assert_msg(launches == 1, "%s: %d launches", cases[_i].text, (int)launches);
-	ck_assert_uint_eq(now.launches_strided + now.launches_periodic + now.launches_indexed +
-				  now.launches_transposing + now.launches_general +
-				  now.launches_many,
-			  1);
-	ck_assert_uint_eq(now.fallbacks_loading + now.fallbacks_limits + now.fallbacks_blocks, 0);
+	must_be_launched(cases[_i].text, cases[_i].member, 1);
+}
+END_TEST
+
+#define CLASSES 6
+
+/* Elements that change on their way have kernels of their own. */
+START_TEST(launches_of_typed_kernels_are_counted_apart)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .op = _i ? DTCONV_OP_SUM
+							   : DTCONV_OP_REPLACE };
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	struct dtconv_representation external32;
+	struct arena user, packed;
+
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	params.representation = _i ? NULL : &external32;
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, ARENA_DEVICE, 8000);
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory, 8000,
+					    &params, NULL),
+			 0);
+	must_be_launched(_i ? "sum" : "external32", MEMBER(typed), 1);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(a_batch_is_a_launch_of_many)
+{
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	struct dtconv_batch_entry entries[3] = { 0 };
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, ARENA_DEVICE, 24000);
+	for (int i = 0; i < 3; i++)
+		entries[i] =
+			(struct dtconv_batch_entry){ .type = type,
+						     .count = 1,
+						     .buffer = user.memory,
+						     .packed = packed.memory + 8000 * i,
+						     .bytes = 8000,
+						     .direction = DTCONV_BATCH_PACK };
+	ck_assert_int_eq(dtconv_batch_move(fixture_context, entries, 3, NULL, NULL, NULL),
+			 0);
+	must_be_launched("three entries", MEMBER(many), 1);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
 }
 END_TEST
 
@@ -146,6 +213,46 @@ START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
 	ck_assert_uint_eq(counters().fallbacks_loading, 1);
 	ck_assert_uint_eq(counters().fallbacks_blocks, 1);
 	ck_assert_uint_eq(counters().launches_indexed, 0);
+}
+END_TEST
+
+/* A stream says on which device the work is to be done, also of memory that this one does not reach. */
+START_TEST(copies_where_no_launch_will_do_are_counted)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct dtconv_type *type = fixture_type(table());
+	CUcontext here, there;
+	struct arena user, packed;
+	CUstream stream;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	gpu.standin->set(STANDIN_PEERS, 0);
+	gpu_must(gpu.CtxGetCurrent(&here), "cuCtxGetCurrent");
+	gpu_must(gpu.DevicePrimaryCtxRetain(&there, 1), "cuDevicePrimaryCtxRetain");
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	arena_open(&packed, ARENA_PINNED, 10000);
+	gpu_must(gpu.CtxSetCurrent(there), "cuCtxSetCurrent");
+	arena_open(&user, ARENA_DEVICE, 10000);
+	gpu_must(gpu.CtxSetCurrent(here), "cuCtxSetCurrent");
+	params.stream = stream;
+	int status = dtconv_pack_with(type, 1, user.memory, packed.memory, 10000, &params,
+				      NULL);
+	ck_assert_msg(!status, "%s", fixture_error());
+	ck_assert_uint_eq(counters().fallbacks_limits, 1);
+	ck_assert_uint_eq(counters().fallbacks_blocks, 1);
+	ck_assert_uint_eq(counters().fallbacks_loading, 0);
+	arena_close(&packed);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	gpu_must(gpu.CtxSetCurrent(there), "cuCtxSetCurrent");
+	arena_close(&user);
+	gpu_must(gpu.CtxSetCurrent(here), "cuCtxSetCurrent");
+	gpu_must(gpu.DevicePrimaryCtxRelease(1), "cuDevicePrimaryCtxRelease");
+	gpu.standin->set(STANDIN_PEERS, 1);
+	dtconv_type_unref(type);
 }
 END_TEST
 
@@ -416,6 +523,44 @@ START_TEST(every_job_tells_its_candidates_to_those_who_debug)
 }
 END_TEST
 
+/* Each of the lines is told once, when the context ends. */
+struct lines {
+	size_t strided, kernel, made;
+};
+
+static void sort_lines(void *arg, enum dtconv_log_level level, const char *file, int line,
+		       const char *text)
+{
+	struct lines *lines = arg;
+
+	(void)level, (void)file, (void)line;
+	if (strncmp(text, "stats: ", 7))
+		return;
+	lines->strided +=
+		!strcmp(text, "stats: launches_strided 2 (launches of strided kernels)");
+	lines->kernel += !strcmp(text, "stats: 2 jobs of 16000 bytes by cuda_kernel");
+	lines->made += strstr(text, "images_made") != NULL;
+}
+
+START_TEST(what_a_device_has_done_is_told_at_the_end_when_the_environment_asks)
+{
+	struct lines lines = { 0 };
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .log = sort_lines,
+						      .log_arg = &lines };
+	struct listener listener = { 0 };
+
+	setenv("DTCONV_STATS", "1", 1);
+	ck_assert_int_eq(dtconv_context_create(&params, &listener.context), 0);
+	unsetenv("DTCONV_STATS");
+	pack_twice(&listener, "vector(200, 1, 2, double)", "cuda_kernel");
+	ck_assert_uint_eq(lines.strided, 1);
+	ck_assert_uint_eq(lines.kernel, 1);
+	/* What has not been is not told. */
+	ck_assert_uint_eq(lines.made, 0);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -426,7 +571,10 @@ int main(void)
 	TCase *counting = fixture_case(suite, "counters", 30);
 
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
-	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, 4);
+	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
+	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
+	tcase_add_test(counting, a_batch_is_a_launch_of_many);
+	tcase_add_test(counting, copies_where_no_launch_will_do_are_counted);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
@@ -438,5 +586,8 @@ int main(void)
 	tcase_add_test(telling, devices_are_named);
 	tcase_add_test(telling, what_moves_well_is_not_warned_of);
 	tcase_add_test(telling, every_job_tells_its_candidates_to_those_who_debug);
+	tcase_add_test(
+		telling,
+		what_a_device_has_done_is_told_at_the_end_when_the_environment_asks);
 	return fixture_run(suite);
 }
