@@ -310,6 +310,17 @@ START_TEST(the_way_of_a_candidate_is_told)
 		  "transposing kernel, 8-byte words" },
 		{ "struct([1,1,1],[0,1000,2000],[int,double,vector(9,1,4,int)])",
 		  "3 copies, one for each block or strip" },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
+		  "vector(30, 1, 2, int))",
+		  "unpack; general kernel (no single table of blocks); the cheapest" },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
+		  "vector(30, 1, 2, int))",
+		  "unpack; 19 copies, one for each block or strip\n" },
+		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,int)])",
+		  "unpack; kernel for many parts; the cheapest" },
+		{ "contiguous(1000000000000, resized(vector(100, 1, 2, double), 0, 1600))",
+		  "unpack; more tiles than a launch takes, copies block by block\n" },
+		{ "contiguous(0, double)", "nothing to move" },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);
@@ -354,7 +365,7 @@ int main(void)
 #ifdef HAVE_CUDA
 	tcase_add_test(choosing, a_fragment_costs_its_share_of_copies);
 	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
-	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 5);
+	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 10);
 #endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);
 	return fixture_run(suite);
