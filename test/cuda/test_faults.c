@@ -664,6 +664,96 @@ START_TEST(a_driver_without_an_entry_point_is_refused_with_a_sentence)
 }
 END_TEST
 
+/* ---- versions -------------------------------------------------------------------------- */
+
+/* How often the log said that device memory cannot be reached. */
+static void hear(void *arg, enum dtconv_log_level level, const char *file, int line,
+		 const char *text)
+{
+	(void)level, (void)file, (void)line;
+	*(size_t *)arg += strstr(text, "so device memory cannot be reached") != NULL;
+}
+
+static struct dtconv_context *open_version(long version, size_t *complaints)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .log = hear,
+						      .log_arg = complaints,
+						      .log_level = DTCONV_LOG_WARN };
+	struct dtconv_context *context;
+
+	gpu_open();
+	gpu.standin->set(STANDIN_VERSION, version);
+	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	return context;
+}
+
+START_TEST(drivers_from_12_0_on_are_driven)
+{
+	static const long versions[] = { 12000, 12020, 12080, 13000 };
+
+	for (int deed = 0; deed < DEEDS; deed++) {
+		struct act act;
+
+		act_open(&act, deed);
+		/* The context has met no memory yet, and so no driver. */
+		gpu.standin->set(STANDIN_VERSION, versions[_i]);
+		act_fill(&act);
+		ck_assert_msg(!act_do(&act), "%s in version %ld", deeds[deed].name,
+			      versions[_i]);
+		act_must_be_right(&act, deeds[deed].name);
+		act_close(&act, false);
+		gpu_must_be_clean(deeds[deed].name);
+	}
+}
+END_TEST
+
+/* What moves where, if anything does: memory of the host that is known as such. */
+static void try_version(struct dtconv_context *context, struct arena *from,
+			struct arena *to)
+{
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type *type = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	int status = dtconv_memory_query(context, from->memory, &attr);
+
+	if (from->kind != ARENA_HOST) {
+		ck_assert(status || attr.kind == DTCONV_MEMORY_HOST ||
+			  attr.kind == DTCONV_MEMORY_UNKNOWN);
+		/* For the host's, it would be touched. */
+		if (!status && attr.kind == DTCONV_MEMORY_HOST)
+			return;
+	}
+	int moved = dtconv_pack(type, 100, from->memory, to->memory, 800, &(size_t){ 0 });
+	if (from->kind == ARENA_HOST && !status && attr.kind == DTCONV_MEMORY_HOST)
+		ck_assert_int_eq(moved, 0);
+	else
+		ck_assert_int_lt(moved, 0);
+}
+
+START_TEST(older_drivers_are_named_and_left_alone)
+{
+	static const long versions[] = { 11080, 11070 };
+	size_t complaints = 0;
+	struct dtconv_context *context = open_version(versions[_i], &complaints);
+	struct arena host, target, device;
+
+	arena_open(&host, ARENA_HOST, 800);
+	arena_open(&target, ARENA_HOST, 800);
+	arena_open(&device, ARENA_DEVICE, 800);
+	memset(host.memory, 1, 800);
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
+	try_version(context, &device, &host);
+	ck_assert_uint_ge(complaints, 1);
+	try_version(context, &host, &target);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);
+	dtconv_context_destroy(context);
+	arena_close(&host);
+	arena_close(&target);
+	arena_close(&device);
+	gpu_must_be_clean("an old driver");
+}
+END_TEST
+
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1);
@@ -695,5 +785,10 @@ int main(void)
 	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
 			    0, DEEDS);
 	suite_add_tcase(suite, deeds_case);
+	TCase *versions = tcase_create("versions");
+	tcase_set_timeout(versions, 30);
+	tcase_add_loop_test(versions, drivers_from_12_0_on_are_driven, 0, 4);
+	tcase_add_loop_test(versions, older_drivers_are_named_and_left_alone, 0, 2);
+	suite_add_tcase(suite, versions);
 	return fixture_run(suite);
 }
