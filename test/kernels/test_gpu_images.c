@@ -18,6 +18,7 @@
 #include "kernels/gpu_special.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
+#include "support/type_choices.h"
 
 /* ---- NVRTC ------------------------------------------------------------------------------------- */
 
@@ -155,7 +156,27 @@ static const char *const shapes[] = {
 	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
 };
 
-/* The source with a shape's numbers; to be freed. */
+/* The source with the numbers of a job's shape; to be freed. NULL: jobs of its class have none. */
+static char *source_of_job(const struct dtc_gpu_job *job)
+{
+	size_t capacity = strlen(dtc_gpu_source()) + 65536;
+	static struct dtc_gpu_special special;
+	static struct dtc_gpu_launch launch;
+	struct dtc_text text;
+	uint32_t needed;
+
+	if (dtc_gpu_plan(job, NULL, &launch, &needed) ||
+	    !dtc_gpu_special_of(&launch, &special))
+		return NULL;
+	char *source = malloc(capacity);
+	ck_assert_ptr_nonnull(source);
+	dtc_text_init(&text, source, capacity);
+	dtc_gpu_special_write(&special, &text);
+	dtc_text_puts(&text, dtc_gpu_source());
+	ck_assert_uint_lt(text.length, text.capacity);
+	return source;
+}
+
 static char *source_of(const char *shape, enum dtc_direction direction)
 {
 	struct dtconv_type *type = fixture_type(shape);
@@ -166,36 +187,31 @@ static char *source_of(const char *shape, enum dtc_direction direction)
 					 .end = dtc_type_layout(type)->size,
 					 .direction = direction,
 					 .image = 3 << 20 };
-	size_t capacity = strlen(dtc_gpu_source()) + 16384;
-	char *source = malloc(capacity);
-	static struct dtc_gpu_special special;
-	static struct dtc_gpu_launch launch;
-	struct dtc_text text;
-	uint32_t needed;
+	char *source = source_of_job(&job);
 
-	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
-	ck_assert(dtc_gpu_special_of(&launch, &special));
-	dtc_text_init(&text, source, capacity);
-	dtc_gpu_special_write(&special, &text);
-	dtc_text_puts(&text, dtc_gpu_source());
-	ck_assert_uint_lt(text.length, text.capacity);
+	ck_assert_ptr_nonnull(source);
 	dtconv_type_unref(type);
 	return source;
 }
 
-static void check_shape(int arch, const char *shape, enum dtc_direction direction)
+/* Frees the source. */
+static void check_source(int arch, char *source, const char *name)
 {
-	char *source = source_of(shape, direction);
 	int (*destroy)(void **program);
 	void *program = NULL;
 	char *log = compile(arch, source, true, &program);
 
 	find("nvrtcDestroyProgram", &destroy);
-	ck_assert_msg(arch != 90 || spills(log) == 0, "%s: local memory %d times", shape,
+	ck_assert_msg(arch != 90 || spills(log) == 0, "%s: local memory %d times", name,
 		      spills(log));
 	free(log);
 	free(source);
 	destroy(&program);
+}
+
+static void check_shape(int arch, const char *shape, enum dtc_direction direction)
+{
+	check_source(arch, source_of(shape, direction), shape);
 }
 
 START_TEST(source_compiles_with_the_numbers_of_a_shape)
@@ -224,6 +240,52 @@ START_TEST(source_compiles_with_the_numbers_of_a_table)
 			check_shape(archs[i], text, DTC_PACK);
 			check_shape(archs[i], text, DTC_UNPACK);
 		}
+}
+END_TEST
+
+/* A few random ones, each for another architecture; so many of them on demand. */
+#define RANDOM_SHAPES      12
+#define MANY_RANDOM_SHAPES 500
+
+/* Compile what a random type's job has; false if that is nothing. */
+static bool check_random(int arch, struct choices *choices)
+{
+	struct dtconv_type *type =
+		type_choose(fixture_context, choices, &type_bounds_small);
+	char name[400] = "";
+	size_t length;
+
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	dtconv_type_format(type, name, sizeof(name), &length);
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	size_t count = 1 + choose(choices, 5);
+	const struct dtc_gpu_job job = {
+		.layout = layout,
+		.count = count,
+		.user = ((uint64_t)1 << 30) + choose(choices, 2) * choose(choices, 17),
+		.packed = ((uint64_t)2 << 30) + choose(choices, 2) * choose(choices, 17),
+		.end = count * layout->size,
+		.direction = chance(choices, 2) ? DTC_PACK : DTC_UNPACK,
+		.image = (uint64_t)3 << 30
+	};
+	char *source = job.end ? source_of_job(&job) : NULL;
+
+	if (source)
+		check_source(arch, source, name);
+	dtconv_type_unref(type);
+	return source;
+}
+
+START_TEST(source_compiles_with_the_numbers_of_random_shapes)
+{
+	struct choices choices = fixture_choices(0x6172636800 + (uint64_t)_i);
+	int archs[64], count = arch_count(archs);
+	int shapes_wanted = fixture_everything() ? MANY_RANDOM_SHAPES : RANDOM_SHAPES;
+	size_t first = choose(&choices, (size_t)count);
+
+	for (int done = 0; done < shapes_wanted;)
+		done += check_random(archs[((size_t)done + first) % (size_t)count],
+				     &choices);
 }
 END_TEST
 
@@ -321,6 +383,7 @@ int main(void)
 				    0, (int)DTC_ARRAY_LENGTH(shapes));
 		tcase_add_loop_test(source, source_compiles_with_the_numbers_of_a_table,
 				    0, 2);
+		tcase_add_test(source, source_compiles_with_the_numbers_of_random_shapes);
 	}
 	int status = fixture_run(suite);
 	if (status == EXIT_SUCCESS && !library) {
