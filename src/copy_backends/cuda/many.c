@@ -359,12 +359,22 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 	return launch_all(submission, kept);
 }
 
+static uint64_t bytes_of(const struct dtc_many *many)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < many->count; i++)
+		bytes += many->stretches[i]->bytes;
+	return bytes;
+}
+
 /* What the submission is asked for as a whole: the first stretch speaks for all. */
 static struct dtc_job job_of(const struct dtc_many *many)
 {
 	const struct dtc_stretch *first = many->stretches[0];
 
 	return (struct dtc_job){ .direction = many->direction,
+				 .bytes = bytes_of(many),
 				 .context = many->context,
 				 .user_memory = first->user_memory,
 				 .packed_memory = first->packed_memory,
