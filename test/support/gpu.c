@@ -295,8 +295,8 @@ void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes
 /* ---- kernels --------------------------------------------------------------------------- */
 
 /*
- * Text for the driver's compiler; the stand-in has kernels of the same names. The spinning one gives
- * up after 2^33 ticks of the clock, so that no test hangs a device.
+ * Text for the driver's compiler; the stand-in has kernels of the same names. Those that run until they are
+ * told to stop give up after 2^33 ticks of the clock, so that no test hangs a device.
  */
 static const char kernels[] =
 	".version 6.4\n.target sm_60\n.address_size 64\n"
@@ -314,34 +314,84 @@ static const char kernels[] =
 	" @%again bra look;\n"
 	"done:\n"
 	" ret;\n}\n"
+	".visible .entry standin_count(.param .align 8 .b8 race[32]) {\n"
+	" .reg .u64 %stop, %places, %counts, %place, %at, %start, %now;\n"
+	" .reg .u32 %many, %me, %width, %group, %value, %count, %left; .reg .pred %is;\n"
+	" ld.param.u64 %stop, [race];\n"
+	" ld.param.u64 %places, [race+8];\n"
+	" ld.param.u64 %counts, [race+16];\n"
+	" ld.param.u32 %many, [race+24];\n"
+	" mov.u32 %me, %tid.x;\n"
+	" mov.u32 %width, %ntid.x;\n"
+	" mov.u32 %group, %ctaid.x;\n"
+	" mad.lo.u32 %me, %group, %width, %me;\n"
+	" setp.ge.u32 %is, %me, %many;\n"
+	" @%is bra done;\n"
+	" mul.wide.u32 %at, %me, 8;\n"
+	" add.u64 %at, %at, %places;\n"
+	" ld.global.u64 %place, [%at];\n"
+	" mov.u32 %count, 0;\n"
+	" mov.u64 %start, %clock64;\n"
+	"look:\n"
+	" mov.u32 %left, 64;\n"
+	"up:\n"
+	" ld.volatile.global.u8 %value, [%place];\n"
+	" add.u32 %value, %value, 1;\n"
+	" st.volatile.global.u8 [%place], %value;\n"
+	" add.u32 %count, %count, 1;\n"
+	" sub.u32 %left, %left, 1;\n"
+	" setp.ne.u32 %is, %left, 0;\n"
+	" @%is bra up;\n"
+	" ld.volatile.global.u64 %at, [%stop];\n"
+	" setp.ne.u64 %is, %at, 0;\n"
+	" @%is bra tell;\n"
+	" mov.u64 %now, %clock64;\n"
+	" sub.u64 %now, %now, %start;\n"
+	" setp.lt.u64 %is, %now, 8589934592;\n"
+	" @%is bra look;\n"
+	"tell:\n"
+	" mul.wide.u32 %at, %me, 4;\n"
+	" add.u64 %at, %at, %counts;\n"
+	" st.global.u32 [%at], %count;\n"
+	"done:\n"
+	" ret;\n}\n"
 	".visible .entry standin_fault(.param .u64 unused) {\n"
 	" .reg .u64 %address;\n"
 	" mov.u64 %address, 64;\n"
 	" st.global.u64 [%address], %address;\n"
 	" ret;\n}\n";
 
-static void launch(const char *name, CUstream stream, uint64_t argument)
+static void launch(const char *name, CUstream stream, unsigned groups, unsigned threads,
+		   const void *argument)
 {
-	void *params[] = { &argument };
+	void *params[] = { (void *)(uintptr_t)argument };
 	CUmodule module;
 	CUfunction function;
 
 	/* Never unloaded: unloading waits for the very kernel. */
 	MUST(ModuleLoadData(&module, kernels));
 	MUST(ModuleGetFunction(&function, module, name));
-	MUST(LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+	MUST(LaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, stream, params,
+			  NULL));
 }
 
-void spin_begin(struct spin *spin, CUstream stream)
+/* 0, and a kernel looks at it. */
+static uint64_t *mapped_word(void)
 {
 	void *word;
 
 	MUST(MemHostAlloc(&word, sizeof(uint64_t),
 			  CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
-	spin->word = word;
+	memset(word, 0, sizeof(uint64_t));
+	return word;
+}
+
+void spin_begin(struct spin *spin, CUstream stream)
+{
+	spin->word = mapped_word();
 	spin->stream = stream;
-	*spin->word = 0;
-	launch("standin_spin", stream, (uint64_t)(uintptr_t)word);
+	launch("standin_spin", stream, 1, 1,
+	       &(struct standin_spin_params){ (uint64_t)(uintptr_t)spin->word });
 }
 
 void spin_release(struct spin *spin)
@@ -356,7 +406,35 @@ void spin_end(struct spin *spin)
 	MUST(MemFreeHost(spin->word));
 }
 
+#define GROUP 256
+
+void race_begin(struct race *race, CUstream stream, unsigned char *const places[],
+		size_t count)
+{
+	race->stream = stream;
+	race->stop = mapped_word();
+	race->count = count;
+	arena_open(&race->places, ARENA_DEVICE, count * sizeof(places[0]));
+	arena_open(&race->counts, ARENA_DEVICE, count * sizeof(uint32_t));
+	arena_write(&race->places, 0, places, count * sizeof(places[0]));
+	launch("standin_count", stream, (unsigned)((count + GROUP - 1) / GROUP), GROUP,
+	       &(struct standin_count_params){ (uint64_t)(uintptr_t)race->stop,
+					       (uint64_t)(uintptr_t)race->places.memory,
+					       (uint64_t)(uintptr_t)race->counts.memory,
+					       count });
+}
+
+void race_end(struct race *race, uint32_t counts[])
+{
+	__atomic_store_n(race->stop, 1, __ATOMIC_RELEASE);
+	MUST(StreamSynchronize(race->stream));
+	arena_read(&race->counts, 0, counts, race->count * sizeof(counts[0]));
+	arena_close(&race->places);
+	arena_close(&race->counts);
+	MUST(MemFreeHost(race->stop));
+}
+
 void gpu_fault(CUstream stream)
 {
-	launch("standin_fault", stream, 0);
+	launch("standin_fault", stream, 1, 1, &(struct standin_fault_params){ 0 });
 }

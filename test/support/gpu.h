@@ -70,10 +70,12 @@
 	X(EventRecord, 2000)               \
 	X(EventSynchronize, 2000)          \
 	X(EventElapsedTime, 2000)          \
+	X(EventDestroy, 4000)              \
 	X(StreamCreate, 2000)              \
 	X(StreamDestroy, 4000)             \
 	X(StreamQuery, 2000)               \
 	X(StreamSynchronize, 2000)         \
+	X(StreamWaitEvent, 3020)           \
 	X(StreamWaitValue64, 11070)        \
 	X(StreamBeginCapture, 10010)       \
 	X(StreamEndCapture, 10000)         \
@@ -157,6 +159,22 @@ struct spin {
 void spin_begin(struct spin *spin, CUstream stream);
 void spin_release(struct spin *spin);
 void spin_end(struct spin *spin);
+
+/*
+ * A kernel that owns bytes of device memory, a thread each, and counts them up until it is stopped, some
+ * seconds at most: a store of anybody else's to one of them loses counts, also one of its old value.
+ */
+struct race {
+	CUstream stream;
+	uint64_t *stop; /* mapped */
+	struct arena places, counts;
+	size_t count;
+};
+
+void race_begin(struct race *race, CUstream stream, unsigned char *const places[],
+		size_t count);
+/* Stops it; tells how often each byte was counted up. */
+void race_end(struct race *race, uint32_t counts[]);
 
 /* Launch a kernel that touches an illegal address: the context is broken for good. */
 void gpu_fault(CUstream stream);

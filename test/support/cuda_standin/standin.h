@@ -122,6 +122,7 @@ const struct standin *standin_control(void);
  * Kernels that are always there. Each takes one struct by value.
  *   standin_copy   copies bytes, as a kernel would: through device addresses;
  *   standin_spin   runs until the word, in mapped host memory, is not 0;
+ *   standin_count  counts bytes up, as often as it then says, until the word at @stop is not 0;
  *   standin_fault  touches an illegal address;
  *   store_flag     stores a value in a word: the kernel of dtconv bench.
  */
@@ -138,6 +139,13 @@ struct standin_flag_params {
 
 struct standin_spin_params {
 	uint64_t word;
+};
+
+struct standin_count_params {
+	uint64_t stop;   /* a word in mapped host memory */
+	uint64_t places; /* addresses of bytes, 8 bytes each */
+	uint64_t counts; /* of 4 bytes each */
+	uint64_t count;  /* of places */
 };
 
 struct standin_fault_params {

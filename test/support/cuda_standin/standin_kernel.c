@@ -60,6 +60,37 @@ static int run_flag(const void *params, uint32_t grid, uint32_t block,
 	return 0;
 }
 
+/* Some seconds, as the kernel for a real device. */
+#define COUNT_NS UINT64_C(5000000000)
+
+static void count_up(const uint64_t *places, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint8_t *byte = (uint8_t *)places[i];
+		const uint8_t value = __atomic_load_n(byte, __ATOMIC_RELAXED);
+		__atomic_store_n(byte, (uint8_t)(value + 1), __ATOMIC_RELAXED);
+	}
+}
+
+static int run_count(const void *params, uint32_t grid, uint32_t block,
+		     size_t shared_bytes)
+{
+	const struct standin_count_params *race = params;
+	const uint64_t end = standin_now_ns() + COUNT_NS;
+	uint32_t rounds = 0;
+	(void)grid;
+	(void)block;
+	(void)shared_bytes;
+	do {
+		count_up((const uint64_t *)race->places, race->count);
+		rounds++;
+	} while (!__atomic_load_n((const uint64_t *)race->stop, __ATOMIC_ACQUIRE) &&
+		 standin_now_ns() < end);
+	for (uint64_t i = 0; i < race->count; i++)
+		((uint32_t *)race->counts)[i] = rounds;
+	return 0;
+}
+
 static bool word_is_set(const void *params)
 {
 	const struct standin_spin_params *spin = params;
@@ -81,6 +112,7 @@ static const struct standin_kernel built_in[] = {
 	  false },
 	{ "standin_spin", sizeof(struct standin_spin_params), run_nothing, word_is_set,
 	  false },
+	{ "standin_count", sizeof(struct standin_count_params), run_count, NULL, true },
 	{ "standin_fault", sizeof(struct standin_fault_params), run_fault, NULL, false },
 };
 
