@@ -43,11 +43,13 @@ struct step {
 /* Words of 4 bytes of a window. */
 #define WINDOW_WORDS (WINDOW_BYTES / 4)
 
-/* What a round is. Kept for later, it is as long as @count says. */
+/*
+ * What a round is. Kept for later, it is as long as @count says. If two rounds are packed as words of one register,
+ * the words' numbers stand behind the bytes' of the one step, where no byte has one.
+ */
 struct steps {
-	size_t count;
-	bool joined;                  /* packed, two rounds are words of one register */
-	uint32_t words[WINDOW_WORDS]; /* then: which word of both windows each one is */
+	uint32_t count;
+	bool joined; /* two rounds are packed at once */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
 	ptrdiff_t user_step; /* of a round */
@@ -149,14 +151,13 @@ static size_t periods_of_a_round(const struct dtc_pattern *pattern)
  */
 static void join_rounds(struct steps *steps)
 {
-	const struct step *step = &steps->step[0];
+	struct step *step = &steps->step[0];
 	size_t count = step->ends.bytes / 4;
+	uint32_t words[WINDOW_WORDS] = { 0 };
 
 	if (steps->count != 1 || step->ends.bytes > WINDOW_BYTES / 2 ||
 	    step->ends.bytes % 4)
 		return;
-	for (size_t i = 0; i < WINDOW_WORDS; i++)
-		steps->words[i] = 0;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t first = step->index[4 * i];
 		uint32_t bytes;
@@ -164,9 +165,10 @@ static void join_rounds(struct steps *steps)
 		memcpy(&bytes, step->index + 4 * i, sizeof(bytes));
 		if (first % 4 || bytes != first * 0x01010101u + 0x03020100u)
 			return;
-		steps->words[i] = first / 4;
-		steps->words[count + i] = WINDOW_WORDS + first / 4;
+		words[i] = first / 4;
+		words[count + i] = WINDOW_WORDS + first / 4;
 	}
+	memcpy(step->index + WINDOW_BYTES, words, sizeof(words));
 	steps->joined = true;
 }
 
@@ -296,7 +298,7 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
 			  size_t rounds)
 {
-	const __m512i words = _mm512_loadu_si512(steps->words);
+	const __m512i words = _mm512_loadu_si512(steps->step[0].index + WINDOW_BYTES);
 	const ptrdiff_t user_step = steps->user_step;
 	const size_t packed_step = 2 * steps->packed_bytes;
 	const char *user = pattern->user + steps->step[0].ends.user;

@@ -315,11 +315,11 @@ START_TEST(the_way_of_a_candidate_is_told)
 		  "unpack; general kernel (no single table of blocks); the cheapest" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
-		  "unpack; 19 copies, one for each block or strip\n" },
+		  "unpack; 19 copies, one for each block or strip; cannot" },
 		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,int)])",
 		  "unpack; kernel for many parts; the cheapest" },
 		{ "contiguous(1000000000000, resized(vector(100, 1, 2, double), 0, 1600))",
-		  "unpack; more tiles than a launch takes, copies block by block\n" },
+		  "unpack; more tiles than a launch takes, copies block by block; cannot" },
 		{ "contiguous(0, double)", "nothing to move" },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
