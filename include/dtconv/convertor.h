@@ -76,8 +76,9 @@ struct dtconv_convertor;
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most 0.4 seconds while the device is busy, for kernels to be
  * loaded. Until they are, the processor converts, combines and sums up elements of device memory, and start waits for
- * the stream for that. Captures that other streams of the context are in may end by the loading (its own stream's
- * does not), so make a job before. Work of ours waits for its turn in the hardware's queues like everyone's: where all of them are taken by
+ * the stream for that; other types are copied block by block, of which a stream that waits takes a thousand or so.
+ * Captures that other streams of the context are in may end by the loading (its own stream's does not), so make a job
+ * before. Work of ours waits for its turn in the hardware's queues like everyone's: where all of them are taken by
  * streams that wait for a value (64 on an H200), blocking calls wait until one of those goes on.
  *
  * A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one

@@ -216,8 +216,8 @@ static void check_reversed(struct stage *stage, enum arena_kind user,
 	struct scene scene;
 
 	scene_open(&scene, stage, user, packed, shift);
+	guard_packed(&scene); /* kernels load whole words at the ends of what is packed */
 	if (packs) {
-		guard_packed(&scene);
 		ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
 							      source_of(&scene),
 							      &convertor),
@@ -332,10 +332,30 @@ static void must_be_refused(enum arena_kind user, enum arena_kind packed)
 	dtconv_type_unref(type);
 }
 
+static void check_whole(struct stage *stage, int layout, enum arena_kind user,
+			enum arena_kind packed)
+{
+	check_stage(stage, user, packed, (size_t)layout % 13,
+		    stage->bytes ? stage->bytes : 1, !layouts[layout].overlaps);
+}
+
+/* One way or the other, unless all is asked for. */
+static void check_any_order(struct stage *stage, int layout, enum arena_kind user,
+			    enum arena_kind packed)
+{
+	bool all = fixture_everything(), overlaps = layouts[layout].overlaps;
+
+	check_reversed(stage, user, packed, (size_t)layout % 13,
+		       all || overlaps || layout % 2,
+		       !overlaps && (all || layout % 2 == 0));
+}
+
 /* So many of the layouts each pair of kinds sees; every backend sees all in the end. */
 #define FORCED_STRIDE 11
 
-static void check_forced(enum arena_kind user, enum arena_kind packed)
+static void check_forced(enum arena_kind user, enum arena_kind packed,
+			 void (*check)(struct stage *stage, int layout,
+				       enum arena_kind user, enum arena_kind packed))
 {
 	int step = fixture_everything() ? 1 : FORCED_STRIDE;
 
@@ -343,13 +363,7 @@ static void check_forced(enum arena_kind user, enum arena_kind packed)
 		struct stage stage;
 
 		fixture_open(&stage, layouts[i].text, 2);
-		check_stage(&stage, user, packed, (size_t)i % 13, stage.bytes ? stage.bytes : 1,
-			    !layouts[i].overlaps);
-		/* One way or the other, unless all is asked for. */
-		bool all = fixture_everything(), overlaps = layouts[i].overlaps;
-		check_reversed(&stage, user, packed, (size_t)i % 13,
-			       all || overlaps || i % 2,
-			       !overlaps && (all || i % 2 == 0));
+		check(&stage, i, user, packed);
 		fixture_close(&stage);
 	}
 }
@@ -364,9 +378,25 @@ START_TEST(every_backend_moves_what_it_says_it_can_and_nothing_else)
 	for (size_t i = 0; dtc_backends[i]; i++) {
 		forced = dtc_backends[i]->name;
 		if (can(dtc_backends[i], user, packed))
-			check_forced(user, packed);
+			check_forced(user, packed, check_whole);
 		else
 			must_be_refused(user, packed);
+	}
+	forced = NULL;
+}
+END_TEST
+
+START_TEST(pieces_may_come_in_any_order_through_clones)
+{
+	enum arena_kind user = (enum arena_kind)(_i / ARENA_KINDS),
+			packed = (enum arena_kind)(_i % ARENA_KINDS);
+
+	if (is_left_out(user) || is_left_out(packed))
+		return;
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		forced = dtc_backends[i]->name;
+		if (can(dtc_backends[i], user, packed))
+			check_forced(user, packed, check_any_order);
 	}
 	forced = NULL;
 }
@@ -457,5 +487,7 @@ int main(void)
 			    PAIRS);
 	tcase_add_loop_test(moves, fragments_of_any_size_give_the_same_stream, 0, layout_count);
 	tcase_add_test(moves, random_types_move_as_the_oracle_says);
+	TCase *order = fixture_case(suite, "order", 60);
+	tcase_add_loop_test(order, pieces_may_come_in_any_order_through_clones, 0, PAIRS);
 	return fixture_run(suite);
 }
