@@ -333,7 +333,7 @@ static bool can(const struct dtc_backend_ops *backend, int user, int packed, enu
 
 static void check_ways(const struct dtc_backend_ops *backend, int user, int packed)
 {
-	for (int way = 0; way < WAYS; way++)
+	for (enum way way = 0; way < WAYS; way++)
 		for (int i = 0; i < 2 * TEXTS && can(backend, user, packed, way); i++) {
 			struct job job = { .packs = i % 2, .way = way };
 
@@ -405,7 +405,7 @@ static void check_typed(int kind, bool packs, enum way way, enum arena_kind pack
 START_TEST(typed_jobs_come_to_a_steady_state)
 {
 	for (int place = 0; place < PLACES; place++)
-		for (int way = 0; way < WAYS; way++)
+		for (enum way way = 0; way < WAYS; way++)
 			for (int packs = 0; packs < 2; packs++)
 				check_typed(_i, packs, way, places[place].kind);
 }
