@@ -170,11 +170,11 @@ static bool borrow(const struct end *source, const struct end *target,
 		return false;
 	struct dtc_memory near = memory_of(source);
 	const struct dtc_memory far = memory_of(target);
+	bool between = dtc_memory_is_between(&near, &far);
 	/* Of another device's memory, what no context owns may be closed to all but its own. */
-	if (dtc_memory_is_between(&near, &far) && !near.owner && !far.owner)
+	if (between && !near.owner && !far.owner)
 		return false;
-	if (near.kind != DTCONV_MEMORY_DEVICE ||
-	    (dtc_memory_is_between(&near, &far) && !far.owner))
+	if (near.kind != DTCONV_MEMORY_DEVICE || (between && !far.owner))
 		near = far;
 	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
 	       dtc_memory_borrow(context, &near, loan);

@@ -133,12 +133,26 @@ static void target_is_right(struct scene *scene)
 		      wrong == STAGE_RIGHT ? 0 : stage_displacement(stage, wrong));
 }
 
-static void move_fragments(struct scene *scene, struct dtconv_convertor *convertor,
-			   bool pack, size_t fragment)
+/* Of the scene's buffers, by the backend that is forced. */
+static struct dtconv_convertor *convertor_of(const struct scene *scene, bool pack)
 {
+	const struct stage *stage = scene->stage;
+	struct dtconv_convertor *convertor;
+	int status = pack ? dtconv_convertor_create_pack(stage->type, stage->count,
+							 source_of(scene), &convertor)
+			  : dtconv_convertor_create_unpack(stage->type, stage->count,
+							   target_of(scene), &convertor);
+
+	ck_assert_int_eq(status, 0);
+	force(convertor);
+	return convertor;
+}
+
+static void move_fragments(struct scene *scene, bool pack, size_t fragment)
+{
+	struct dtconv_convertor *convertor = convertor_of(scene, pack);
 	size_t bytes = scene->stage->bytes;
 
-	force(convertor);
 	for (size_t at = 0; at < bytes; at += fragment)
 		move(convertor, pack, packed_at(scene, at),
 		     fragment < bytes - at ? fragment : bytes - at);
@@ -148,27 +162,15 @@ static void move_fragments(struct scene *scene, struct dtconv_convertor *convert
 /* Packs the stream in fragments; what is round it must stay as it is. */
 static void check_pack(struct scene *scene, size_t fragment)
 {
-	const struct stage *stage = scene->stage;
-	struct dtconv_convertor *convertor;
-
 	guard_packed(scene);
-	ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
-						      source_of(scene), &convertor),
-			 0);
-	move_fragments(scene, convertor, true, fragment);
+	move_fragments(scene, true, fragment);
 	packed_is_right(scene);
 }
 
 static void check_unpack(struct scene *scene, size_t fragment)
 {
-	const struct stage *stage = scene->stage;
-	struct dtconv_convertor *convertor;
-
 	blank_target(scene);
-	ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
-							target_of(scene), &convertor),
-			 0);
-	move_fragments(scene, convertor, false, fragment);
+	move_fragments(scene, false, fragment);
 	target_is_right(scene);
 }
 
@@ -186,12 +188,11 @@ static size_t cut_at(const struct stage *stage, size_t cut)
 }
 
 /* The last piece comes first, each through a clone of a convertor that never moves itself. */
-static void move_reversed(struct scene *scene, struct dtconv_convertor *convertor,
-			  bool pack)
+static void move_reversed(struct scene *scene, bool pack)
 {
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_convertor *convertor = convertor_of(scene, pack);
 
-	force(convertor);
 	for (size_t cut = CUTS; cut-- > 0;) {
 		size_t from = cut_at(scene->stage, cut),
 		       to = cut_at(scene->stage, cut + 1);
@@ -212,26 +213,17 @@ static void move_reversed(struct scene *scene, struct dtconv_convertor *converto
 static void check_reversed(struct stage *stage, enum arena_kind user,
 			   enum arena_kind packed, size_t shift, bool packs, bool unpacks)
 {
-	struct dtconv_convertor *convertor;
 	struct scene scene;
 
 	scene_open(&scene, stage, user, packed, shift);
 	guard_packed(&scene); /* kernels load whole words at the ends of what is packed */
 	if (packs) {
-		ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
-							      source_of(&scene),
-							      &convertor),
-				 0);
-		move_reversed(&scene, convertor, true);
+		move_reversed(&scene, true);
 		packed_is_right(&scene);
 	}
 	if (unpacks) {
 		blank_target(&scene);
-		ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
-								target_of(&scene),
-								&convertor),
-				 0);
-		move_reversed(&scene, convertor, false);
+		move_reversed(&scene, false);
 		target_is_right(&scene);
 	}
 	scene_close(&scene);

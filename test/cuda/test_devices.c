@@ -590,6 +590,12 @@ static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
 
 #define MAPPED ((size_t)2 << 20)
 
+static void unmap(CUdeviceptr base)
+{
+	MUST(MemUnmap(base, MAPPED));
+	MUST(MemAddressFree(base, MAPPED));
+}
+
 /* Case: which devices have access to the mapping that is packed memory. */
 START_TEST(mapped_memory_of_another_device)
 {
@@ -610,8 +616,7 @@ START_TEST(mapped_memory_of_another_device)
 		ck_assert_uint_eq(launches(), before + 2);
 	check_unpacked(&scene);
 	scene.packed = own;
-	MUST(MemUnmap(base, MAPPED));
-	MUST(MemAddressFree(base, MAPPED));
+	unmap(base);
 	close_scene(&scene);
 	check_alive();
 	close_devices();
@@ -640,8 +645,7 @@ START_TEST(memory_of_a_device_that_is_not_used)
 	ck_assert_int_eq(status, DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), "neither has access"));
-	MUST(MemUnmap(base, MAPPED));
-	MUST(MemAddressFree(base, MAPPED));
+	unmap(base);
 	close_scene(&scene);
 }
 END_TEST
@@ -666,8 +670,7 @@ START_TEST(copies_to_memory_that_is_closed)
 		      "%s", fixture_error());
 	check_unpacked(&scene);
 	dtconv_type_unref(rows);
-	MUST(MemUnmap(base, MAPPED));
-	MUST(MemAddressFree(base, MAPPED));
+	unmap(base);
 	close_scene(&scene);
 	check_alive();
 	close_devices();
