@@ -358,8 +358,23 @@ static void unload_module(void *unused)
 	cuModuleUnload(to_unload);
 }
 
-static void (*const blocking[])(void *unused) = { free_memory, unregister_memory,
-						  load_module, unload_module };
+static void copy_in_host_memory(void *unused)
+{
+	(void)unused;
+	cuMemcpyAsync((CUdeviceptr)to_register, (CUdeviceptr)to_register + 64, 64,
+		      standin_stream);
+}
+
+static void fill_the_stream(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 1100; i++)
+		cuMemsetD8Async(to_free, 0, 8, standin_stream);
+}
+
+static void (*const blocking[])(void *unused) = { free_memory,         unregister_memory,
+						  load_module,         unload_module,
+						  copy_in_host_memory, fill_the_stream };
 
 static void prepare_blocking(int i)
 {
@@ -413,6 +428,8 @@ START_TEST(other_calls_do_not_wait)
 	ck_works(cuMemAlloc(&memory, 64));
 	ck_works(cuMemHostAlloc(&host, 64, 0));
 	ck_works(cuMemHostRegister(to_register, sizeof to_register, 0));
+	for (int i = 0; i < 1000; i++)
+		ck_works(cuMemcpyAsync(memory, (CUdeviceptr)host, 64, standin_stream));
 	CUstream other = new_stream(CU_STREAM_NON_BLOCKING);
 	CUevent event = new_event(0);
 	ck_works(cuMemAllocAsync(&pool, 64, other));

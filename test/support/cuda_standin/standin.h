@@ -26,6 +26,7 @@
 	X(SYNCHRONOUS, 0)    /* work that can run has run when its call returns */       \
 	X(WAIT_STREAMS, 8)   /* that many streams in wait-values stop others' kernels */ \
 	X(SPIN_KERNELS, 128) /* that many kernels run at once */                         \
+	X(QUEUED, 1024)      /* a stream with so much work makes its callers wait */     \
 	X(PEERS, 1)          /* devices reach each other */                              \
 	X(VMM, 1)            /* virtual memory management is supported */                \
 	X(MEM_OPS, 1)        /* 64-bit stream memory operations are supported */         \

@@ -131,6 +131,13 @@ static bool is_pageable(CUdeviceptr address)
 	return !standin_region_at(address) && !standin_arena_owns(address);
 }
 
+static bool is_host(CUdeviceptr address)
+{
+	const struct standin_region *region = standin_region_at(address);
+	return is_pageable(address) || (region && (region->kind == REGION_HOST ||
+						   region->kind == REGION_REGISTERED));
+}
+
 /* Pageable memory is read before the call returns if it is one row, and waited for otherwise. */
 static struct standin_op *copy_op(const struct box *box, bool *waits)
 {
@@ -174,7 +181,8 @@ static CUresult submit_box(const struct box *box, enum direction way, bool waits
 	if (is_closed(stream->context, box->target.address) ||
 	    is_closed(stream->context, box->source.address))
 		return CUDA_ERROR_INVALID_VALUE;
-	waits |= is_pageable(box->target.address);
+	waits |= is_pageable(box->target.address) ||
+		 (is_host(box->target.address) && is_host(box->source.address));
 	struct standin_op *op = stream->capture ? standin_op(box, sizeof *box, run_copy)
 						: copy_op(box, &waits);
 	const bool captured = stream->capture;

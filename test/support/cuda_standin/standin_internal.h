@@ -271,6 +271,7 @@ struct CUstream_st {
 	const void *thread; /* the per-thread stream of this one */
 	struct standin_op *first;
 	struct standin_op *last;
+	size_t count; /* of its work */
 	struct standin_capture *capture;
 	unsigned capture_slot;
 	CUstream next; /* of all streams alive */
