@@ -73,7 +73,7 @@ struct dtconv_batch_params {
 
 /** Flags of struct dtconv_batch_params. */
 enum dtconv_batch_flags {
-	/** Work on a device is done in the order of params.stream, as DTCONV_CONVERTOR_STREAM says. */
+	/** Jobs are done in the order of params.stream, as DTCONV_CONVERTOR_STREAM says. */
 	DTCONV_BATCH_STREAM = 1
 };
 

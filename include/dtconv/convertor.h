@@ -76,7 +76,8 @@ struct dtconv_convertor;
  * No context is made, and the calling thread's stays current. The first job in a device context
  * allocates there and waits, for at most 0.4 seconds while the device is busy, for kernels to be
  * loaded. Until they are, the processor converts, combines and sums up elements of device memory, and start waits for
- * the stream for that; other types are copied block by block, of which a stream that waits takes a thousand or so.
+ * the stream for that, as it does to move between pinned memory; other types are copied block by block, of which a
+ * stream that waits takes a thousand or so.
  * Captures that other streams of the context are in may end by the loading (its own stream's does not), so make a job
  * before. Work of ours waits for its turn in the hardware's queues like everyone's: where all of them are taken by
  * streams that wait for a value (64 on an H200), blocking calls wait until one of those goes on.
@@ -186,9 +187,10 @@ struct dtconv_convertor_params {
 enum dtconv_convertor_flags {
 	DTCONV_CONVERTOR_CRC32C = 1, /**< keep a checksum of the packed stream */
 	/**
-	 * Work on a device is done in the order of params.stream: after what the stream has been given
-	 * before, and before what it is given later. Without it the data must be ready when the call
-	 * is made.
+	 * Where a side is device, managed or pinned memory, the job is done in the order of params.stream:
+	 * after what the stream has been given before, and before what it is given later. Without it the
+	 * data must be ready when the call is made. Between ordinary host memory the processor moves,
+	 * which waits for no stream.
 	 */
 	DTCONV_CONVERTOR_STREAM = 2
 };

@@ -398,6 +398,11 @@ END_TEST
 
 #define MUST(call) gpu_must(gpu.call, #call)
 
+/* What work of a stream may write. */
+static const enum arena_kind ordered[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_MANAGED };
+
+#define ORDERED (int)(sizeof(ordered) / sizeof(ordered[0]))
+
 START_TEST(a_batch_goes_in_the_order_of_its_stream)
 {
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
@@ -409,8 +414,8 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	params.stream = stream;
 	new_scene(&scene, 40);
-	add_many(&scene, _i ? 40 : 20);
-	prepare(&scene, ARENA_DEVICE);
+	add_many(&scene, _i % 2 ? 40 : 20);
+	prepare(&scene, ordered[_i / 2]);
 	make_batch(&scene, fixture_context, &params);
 	run(&scene); /* loads what has to be loaded */
 	fill(&scene);
@@ -440,8 +445,8 @@ START_TEST(a_captured_batch_replays)
 	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	params.stream = stream;
 	new_scene(&scene, 100);
-	add_many(&scene, _i ? 100 : 20);
-	prepare(&scene, ARENA_DEVICE);
+	add_many(&scene, _i % 2 ? 100 : 20);
+	prepare(&scene, ordered[_i / 2]);
 	make_batch(&scene, fixture_context, &params);
 	run(&scene);
 	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
@@ -566,8 +571,9 @@ int main(void)
 	tcase_add_test(moves, a_thousand_entries_are_one_launch);
 	tcase_add_test(moves, a_struct_of_many_members_is_one_launch);
 	tcase_add_test(moves, unlike_shapes_go_together);
-	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0, 2);
-	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2);
+	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0,
+			    2 * ORDERED);
+	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2 * ORDERED);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
 

@@ -77,14 +77,19 @@ static void close_devices(void)
 		MUST(DevicePrimaryCtxRelease(device));
 }
 
-static struct arena memory_on(int device, size_t bytes)
+static struct arena made_by(int device, enum arena_kind kind, size_t bytes)
 {
 	struct arena arena;
 
 	MUST(CtxSetCurrent(contexts[device]));
-	arena_open(&arena, ARENA_DEVICE, bytes);
+	arena_open(&arena, kind, bytes);
 	MUST(CtxSetCurrent(contexts[0]));
 	return arena;
+}
+
+static struct arena memory_on(int device, size_t bytes)
+{
+	return made_by(device, ARENA_DEVICE, bytes);
 }
 
 /* Launches so far; a job by the driver's copies has none. */
@@ -122,16 +127,21 @@ struct scene {
 	struct arena source, target, packed;
 };
 
-static void open_arenas(struct scene *scene, int user, int packed)
+static void fill_arenas(struct scene *scene)
 {
-	scene->source = memory_on(user, scene->stage.memory_bytes);
-	scene->target = memory_on(user, scene->stage.memory_bytes);
-	scene->packed = memory_on(packed, scene->stage.bytes);
 	stage_blank(&scene->stage);
 	arena_write(&scene->source, 0, scene->stage.source_memory,
 		    scene->stage.memory_bytes);
 	arena_write(&scene->target, 0, scene->stage.target_memory,
 		    scene->stage.memory_bytes);
+}
+
+static void open_arenas(struct scene *scene, int user, int packed)
+{
+	scene->source = memory_on(user, scene->stage.memory_bytes);
+	scene->target = memory_on(user, scene->stage.memory_bytes);
+	scene->packed = memory_on(packed, scene->stage.bytes);
+	fill_arenas(scene);
 }
 
 static void open_scene(struct scene *scene, const char *text, int user, int packed)
@@ -437,6 +447,36 @@ START_TEST(streams_of_any_device)
 		move_in_stream(of, 0);
 		move_in_stream(of, 1);
 	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Pinned memory is made in one device's context, and every device sees it. */
+START_TEST(pinned_memory_in_the_default_stream_of_either_device)
+{
+	static const char text[] = "vector(300, 3, 5, double)";
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_STREAM
+	};
+	struct scene scene;
+
+	if (!open_devices((enum access)_i))
+		return;
+	fixture_open(&scene.stage, text, 2);
+	scene.source = made_by(0, ARENA_PINNED, scene.stage.memory_bytes);
+	scene.packed = made_by(1, ARENA_PINNED, scene.stage.bytes);
+	scene.target = made_by(1, ARENA_PINNED, scene.stage.memory_bytes);
+	for (int of = 0; of < 2; of++) {
+		fill_arenas(&scene);
+		MUST(CtxSetCurrent(contexts[of]));
+		move(&scene, true, scene.stage.bytes, &params);
+		move(&scene, false, scene.stage.bytes, &params);
+		check_packed(&scene);
+		check_unpacked(&scene);
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+	close_scene(&scene);
 	check_alive();
 	close_devices();
 }
@@ -1169,6 +1209,8 @@ int main(void)
 	tcase_add_loop_test(moves, long_streams_into_memory_called_a_devices, 0, COMBS);
 	tcase_add_loop_test(moves, random_types_between_devices, 0, ACCESSES);
 	tcase_add_loop_test(streams, streams_of_any_device, 0, ACCESSES);
+	tcase_add_loop_test(streams, pinned_memory_in_the_default_stream_of_either_device,
+			    0, ACCESSES);
 	tcase_add_loop_test(streams, graphs_between_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);

@@ -286,6 +286,37 @@ START_TEST(a_job_behind_many_waiting_streams_ends_when_they_do)
 }
 END_TEST
 
+/* Whoever first moves between pinned memory waits for the stream as long as no kernels are loaded. */
+static void must_pack_on_stream(const struct job *job)
+{
+	struct dtconv_convertor *convertor = on_stream(job, new_stream());
+	size_t moved;
+
+	ck_assert_int_eq(
+		dtconv_convertor_pack(convertor, job->packed.memory, PACKED, &moved), 0);
+	job_check(job, job->source);
+	dtconv_convertor_destroy(convertor);
+}
+
+/* What a device writes, and what it is packed to. */
+static const enum arena_kind produced[] = { ARENA_DEVICE,  ARENA_PINNED, ARENA_REGISTERED,
+					    ARENA_MANAGED, ARENA_ASYNC,  ARENA_VMM };
+static const enum arena_kind packed_to[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_MANAGED,
+					     ARENA_HOST };
+
+#define PRODUCED  (int)(sizeof(produced) / sizeof(produced[0]))
+#define PACKED_TO (int)(sizeof(packed_to) / sizeof(packed_to[0]))
+
+/* One of these pairs; its job has gone in a stream before. */
+static void open_produced(struct job *job, int pair)
+{
+	job_open(job, produced[pair / PACKED_TO], packed_to[pair % PACKED_TO]);
+	if (pair)
+		must_pack_on_stream(job);
+	else
+		must_settle(job);
+}
+
 /* The producer still runs when the job is given to its stream. */
 START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 {
@@ -296,11 +327,10 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	static struct job job;
 	size_t moved;
 
-	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
-	must_settle(&job);
-	arena_open(&staging, ARENA_PINNED, SPAN);
+	open_produced(&job, _i);
+	arena_open(&staging, ARENA_DEVICE, SPAN);
 	fill(fresh, SPAN, 99);
-	memcpy(staging.memory, fresh, SPAN);
+	arena_write(&staging, 0, fresh, SPAN);
 	spin_begin(&spin, stream);
 	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job.user.memory,
 				 (CUdeviceptr)(uintptr_t)staging.memory, SPAN, stream),
@@ -314,6 +344,80 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
 	ck_assert_uint_eq(moved, PACKED);
 	job_check(&job, fresh);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&staging);
+	job_close(&job);
+}
+END_TEST
+
+/* Packed memory may still be read by what the stream was given before. */
+START_TEST(a_job_writes_pinned_memory_when_its_stream_comes_to_it)
+{
+	CUstream stream = new_stream();
+	struct spin spin;
+	static struct job job;
+	size_t moved;
+
+	job_open(&job, _i < PRODUCED ? produced[_i] : ARENA_HOST, ARENA_PINNED);
+	must_pack_on_stream(&job);
+	memset(job.packed.memory, 0xee, PACKED);
+	spin_begin(&spin, stream);
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED,
+						NULL, NULL),
+			 0);
+	ck_assert_int_eq(gpu.StreamQuery(stream), CUDA_ERROR_NOT_READY);
+	nap(50);
+	for (size_t i = 0; i < PACKED; i++)
+		ck_assert_msg(job.packed.memory[i] == 0xee, "byte %zu was written", i);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	job_check(&job, job.source);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
+/* Ordinary memory is written when what is in pinned memory has been. */
+START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
+{
+	CUstream stream = new_stream();
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_STREAM,
+							.stream = stream };
+	static unsigned char packed[PACKED];
+	struct dtconv_convertor *convertor;
+	struct arena staging;
+	struct spin spin;
+	static struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_HOST, ARENA_PINNED);
+	must_pack_on_stream(&job);
+	memcpy(packed, job.packed.memory, PACKED);
+	memset(job.packed.memory, 0xee, PACKED);
+	memset(job.user.memory, 0, SPAN);
+	arena_open(&staging, ARENA_DEVICE, PACKED);
+	arena_write(&staging, 0, packed, PACKED);
+	ck_assert_int_eq(dtconv_convertor_create_unpack(job.type, 1, job.user.memory,
+							&convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	spin_begin(&spin, stream);
+	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job.packed.memory,
+				 (CUdeviceptr)(uintptr_t)staging.memory, PACKED, stream),
+		 "cuMemcpyAsync");
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED,
+						NULL, NULL),
+			 0);
+	nap(50);
+	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	spin_release(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	for (size_t i = 0; i < PACKED; i++)
+		ck_assert_uint_eq(job.user.memory[i / 24 * 40 + i % 24], packed[i]);
 	spin_end(&spin);
 	dtconv_convertor_destroy(convertor);
 	arena_close(&staging);
@@ -696,6 +800,12 @@ START_TEST(the_first_job_of_all_may_meet_a_capture)
 }
 END_TEST
 
+static void begin_capture(CUstream stream)
+{
+	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+		 "cuStreamBeginCapture");
+}
+
 START_TEST(a_captured_job_is_replayed_on_new_contents)
 {
 	CUstream stream = new_stream();
@@ -703,16 +813,17 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 	static struct job job;
 	size_t moved;
 
-	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
-	must_settle(&job);
+	open_produced(&job, _i);
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-		 "cuStreamBeginCapture");
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
+	begin_capture(stream);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED,
+						NULL, NULL),
 			 0);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	int status = dtconv_convertor_wait(convertor, &moved);
+	ck_assert_int_eq(status,
+			 job.packed.kind == ARENA_HOST ? DTCONV_ERR_UNSUPPORTED : 0);
 	CUgraphExec exec = instantiate(stream);
-	for (unsigned salt = 5; salt < 8; salt++) {
+	for (unsigned salt = 5; salt < 8 && !status; salt++) {
 		fill(fresh, SPAN, salt);
 		arena_write(&job.user, 0, fresh, SPAN);
 		gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
@@ -1080,7 +1191,12 @@ int main(void)
 	tcase_add_test(waiting, types_are_released_under_a_spinning_kernel);
 	tcase_add_test(waiting, a_context_is_destroyed_when_the_spinning_kernel_ends);
 	tcase_add_test(waiting, a_job_behind_many_waiting_streams_ends_when_they_do);
-	tcase_add_test(waiting, a_job_waits_for_what_its_stream_was_given_before);
+	tcase_add_loop_test(waiting, a_job_waits_for_what_its_stream_was_given_before, 0,
+			    PRODUCED * PACKED_TO);
+	tcase_add_loop_test(waiting,
+			    a_job_writes_pinned_memory_when_its_stream_comes_to_it, 0,
+			    PRODUCED + 1);
+	tcase_add_test(waiting, a_job_reads_pinned_memory_when_its_stream_comes_to_it);
 	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
 	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
 	tcase_add_checked_fixture(contexts, gpu_open, NULL);
@@ -1100,7 +1216,8 @@ int main(void)
 	tcase_add_test(graphs, the_first_job_of_all_may_be_captured);
 	tcase_add_test(graphs, the_first_job_of_all_may_meet_a_capture);
 	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
-	tcase_add_test(graphs, a_captured_job_is_replayed_on_new_contents);
+	tcase_add_loop_test(graphs, a_captured_job_is_replayed_on_new_contents, 0,
+			    PRODUCED * PACKED_TO);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, the_first_job_may_be_told_where_its_memory_is, 0, 2);

@@ -341,17 +341,27 @@ static CUcontext current_context(const struct dtc_cuda *cuda, int device)
 	return current;
 }
 
+/* The default stream of the leader's device; that of any, where all see both sides. */
+static int choose_by_default(struct dtc_cuda *cuda, const struct dtc_job *job,
+			     CUcontext *handle)
+{
+	const struct dtc_memory *leader = leader_of(job);
+
+	*handle = current_context(
+		cuda, leader->kind == DTCONV_MEMORY_DEVICE ? leader->device : -1);
+	if (*handle)
+		return 0;
+	return DTC_FAIL(
+		cuda->context, DTCONV_ERR_STATE,
+		"%s: the default stream was given, but no context of device %d is "
+		"current on the calling thread",
+		job->caller, leader->device);
+}
+
 static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle)
 {
-	if (is_default_stream(job)) {
-		*handle = current_context(cuda, device_of(job));
-		if (*handle)
-			return 0;
-		return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-				"%s: the default stream was given, but no context of device %d is "
-				"current on the calling thread",
-				job->caller, device_of(job));
-	}
+	if (is_default_stream(job))
+		return choose_by_default(cuda, job, handle);
 	CUresult result = cuda->driver.StreamGetCtx((CUstream)job->stream, handle);
 	if (!result)
 		return 0;

@@ -23,14 +23,14 @@
 
 /* ---- planning -------------------------------------------------------------------------- */
 
+/* The driver copies from host memory to host memory before the call returns. */
 static bool can(const struct dtc_question *question, const char **reason)
 {
-	if (question->user_kind == DTCONV_MEMORY_HOST &&
-	    question->packed_kind == DTCONV_MEMORY_HOST) {
-		*reason = "no side is a device's";
-		return false;
-	}
-	return true;
+	if (question->user_kind > DTCONV_MEMORY_PINNED ||
+	    question->packed_kind > DTCONV_MEMORY_PINNED)
+		return true;
+	*reason = "no side is a device's";
+	return false;
 }
 
 /* Whether it is one strip, whose rows the driver copies in one call. */

@@ -9,6 +9,7 @@
 
 #include "base.h"
 #include "datatype/runs.h"
+#include "datatype/type.h"
 #include "rates.h"
 #include "stages.h"
 #include "submit.h"
@@ -58,19 +59,46 @@ static struct piece piece_at(const struct staged *staged, uint64_t number)
 			       .stage = dtc_cuda_stage_of(&staged->pieces, number) };
 }
 
-/* The device's hop: between the user's blocks and a stage, or a stage and packed memory. */
+/* Between the blocks of the hop's job and a stage. */
+static int move_to_stage(const struct staged *staged, const struct piece *piece,
+			 struct dtc_job *hop, struct dtc_event *event)
+{
+	hop->packed = piece->stage;
+	hop->packed_memory = dtc_cuda_stage_memory(&staged->pieces);
+	return dtc_cuda_kernel_backend.submit(hop, event);
+}
+
+/* Between a row of packed memory, which is one block to the stage's row, and a stage. */
+static int move_row(const struct staged *staged, const struct piece *piece,
+		    struct dtc_job *hop, struct dtc_event *event)
+{
+	struct dtconv_type *byte = dtconv_type_predefined(hop->context, DTCONV_BYTE);
+	struct dtc_cursor cursor;
+
+	dtc_cursor_init(&cursor, dtc_type_layout(byte), piece->bytes);
+	hop->type = byte;
+	hop->cursor = &cursor;
+	hop->user = hop->packed;
+	hop->user_memory = hop->packed_memory;
+	hop->direction = hop->direction == DTC_PACK ? DTC_UNPACK : DTC_PACK;
+	return move_to_stage(staged, piece, hop, event);
+}
+
+/*
+ * The device's hop: between the user's blocks and a stage, or a stage and packed memory. The driver's copies from
+ * host memory to host memory would wait for the stream.
+ */
 static int device_hop(const struct staged *staged, const struct piece *piece,
 		      struct dtc_event *event)
 {
 	struct dtc_job hop = *staged->job;
 
 	hop.bytes = piece->bytes;
-	if (staged->user_on_device) {
-		hop.packed = piece->stage;
-		hop.packed_memory = dtc_cuda_stage_memory(&staged->pieces);
-		return dtc_cuda_kernel_backend.submit(&hop, event);
-	}
+	if (staged->user_on_device)
+		return move_to_stage(staged, piece, &hop, event);
 	hop.packed += piece->offset;
+	if (hop.packed_memory.kind == DTCONV_MEMORY_PINNED)
+		return move_row(staged, piece, &hop, event);
 	return dtc_cuda_copy_row(&hop, piece->stage, event);
 }
 
