@@ -306,6 +306,8 @@ static const enum arena_kind packed_to[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_M
 
 #define PRODUCED  (int)(sizeof(produced) / sizeof(produced[0]))
 #define PACKED_TO (int)(sizeof(packed_to) / sizeof(packed_to[0]))
+/* A context's mode has to do with the first pair alone. */
+#define PAIRS (HOSTILE_FLAGS ? 1 : PRODUCED * PACKED_TO)
 
 /* One of these pairs; its job has gone in a stream before. */
 static void open_produced(struct job *job, int pair)
@@ -315,6 +317,19 @@ static void open_produced(struct job *job, int pair)
 		must_pack_on_stream(job);
 	else
 		must_settle(job);
+}
+
+/* A kernel that runs, and behind it in its stream the user's memory becomes what @staging gets. */
+static void produce(const struct job *job, unsigned char *fresh, struct arena *staging,
+		    struct spin *spin, CUstream stream)
+{
+	arena_open(staging, ARENA_DEVICE, SPAN);
+	fill(fresh, SPAN, 99);
+	arena_write(staging, 0, fresh, SPAN);
+	spin_begin(spin, stream);
+	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job->user.memory,
+				 (CUdeviceptr)(uintptr_t)staging->memory, SPAN, stream),
+		 "cuMemcpyAsync");
 }
 
 /* The producer still runs when the job is given to its stream. */
@@ -328,13 +343,7 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	size_t moved;
 
 	open_produced(&job, _i);
-	arena_open(&staging, ARENA_DEVICE, SPAN);
-	fill(fresh, SPAN, 99);
-	arena_write(&staging, 0, fresh, SPAN);
-	spin_begin(&spin, stream);
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job.user.memory,
-				 (CUdeviceptr)(uintptr_t)staging.memory, SPAN, stream),
-		 "cuMemcpyAsync");
+	produce(&job, fresh, &staging, &spin, stream);
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
 	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL),
 			 0);
@@ -344,6 +353,65 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
 	ck_assert_uint_eq(moved, PACKED);
 	job_check(&job, fresh);
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&staging);
+	job_close(&job);
+}
+END_TEST
+
+/* As the host converts it. */
+static uint32_t converted(const struct job *job, const unsigned char *source,
+			  const struct dtconv_convertor_params *params,
+			  unsigned char *packed)
+{
+	struct dtconv_convertor *convertor;
+	uint32_t checksum;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(job->type, 1, source, &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, PACKED, &moved), 0);
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &checksum), 0);
+	dtconv_convertor_destroy(convertor);
+	return checksum;
+}
+
+/* Start may wait where the processor converts or sums up: the kernel ends by itself, a little later. */
+START_TEST(so_does_one_that_converts_and_sums_up)
+{
+	CUstream stream = new_stream();
+	struct dtconv_representation external32;
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .representation = &external32,
+						  .flags = DTCONV_CONVERTOR_CRC32C };
+	static unsigned char fresh[SPAN], expected[PACKED], got[PACKED];
+	struct arena staging;
+	struct spin spin;
+	static struct job job;
+	pthread_t thread;
+	uint32_t checksum;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	open_produced(&job, _i);
+	produce(&job, fresh, &staging, &spin, stream);
+	ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &spin), 0);
+	uint32_t right = converted(&job, fresh, &params, expected);
+	params.flags |= DTCONV_CONVERTOR_STREAM;
+	params.stream = stream;
+	struct dtconv_convertor *convertor = on_stream(&job, stream);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, PACKED,
+						NULL, NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	arena_read(&job.packed, 0, got, PACKED);
+	ck_assert(!memcmp(got, expected, PACKED));
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &checksum), 0);
+	ck_assert_uint_eq(checksum, right);
+	pthread_join(thread, NULL);
 	spin_end(&spin);
 	dtconv_convertor_destroy(convertor);
 	arena_close(&staging);
@@ -1192,7 +1260,8 @@ int main(void)
 	tcase_add_test(waiting, a_context_is_destroyed_when_the_spinning_kernel_ends);
 	tcase_add_test(waiting, a_job_behind_many_waiting_streams_ends_when_they_do);
 	tcase_add_loop_test(waiting, a_job_waits_for_what_its_stream_was_given_before, 0,
-			    PRODUCED * PACKED_TO);
+			    PAIRS);
+	tcase_add_loop_test(waiting, so_does_one_that_converts_and_sums_up, 0, PAIRS);
 	tcase_add_loop_test(waiting,
 			    a_job_writes_pinned_memory_when_its_stream_comes_to_it, 0,
 			    PRODUCED + 1);
@@ -1216,8 +1285,7 @@ int main(void)
 	tcase_add_test(graphs, the_first_job_of_all_may_be_captured);
 	tcase_add_test(graphs, the_first_job_of_all_may_meet_a_capture);
 	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
-	tcase_add_loop_test(graphs, a_captured_job_is_replayed_on_new_contents, 0,
-			    PRODUCED * PACKED_TO);
+	tcase_add_loop_test(graphs, a_captured_job_is_replayed_on_new_contents, 0, PAIRS);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, the_first_job_may_be_told_where_its_memory_is, 0, 2);
