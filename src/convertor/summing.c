@@ -102,6 +102,7 @@ static struct dtc_job describe(const struct dtc_move *move, char *packed, size_t
 			       .direction = move->direction,
 			       .context = move->context,
 			       .on_stream = move->placement.on_stream,
+			       .started = move->started,
 			       .stream = move->placement.stream,
 			       .caller = move->caller };
 

@@ -161,6 +161,7 @@ static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
 				     .direction = move->direction,
 				     .context = move->context,
 				     .on_stream = move->placement.on_stream,
+				     .started = move->started,
 				     .stream = move->placement.stream,
 				     .forbidden = move->placement.forbidden,
 				     .caller = move->caller };

@@ -351,10 +351,21 @@ static struct marks count_marks(void)
 }
 
 /* A word keeps the stream from its next work; who does not wait at once has none. */
+static const struct {
+	bool converts;
+	unsigned flags;
+	size_t jobs; /* of the device's, one behind the other */
+} marked[] = { { false, 0, 1 }, { true, 0, 1 }, { false, DTCONV_CONVERTOR_CRC32C, 2 } };
+
 START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
+	const size_t jobs = marked[_i].jobs;
+	struct dtconv_representation external32;
+	struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params),
+		.representation = marked[_i].converts ? &external32 : NULL,
+		.flags = marked[_i].flags | DTCONV_CONVERTOR_STREAM
+	};
 	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
@@ -370,6 +381,7 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	arena_open(&packed, ARENA_DEVICE, 160000);
 	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	params.stream = stream;
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user.memory, &convertor),
 			 0);
 	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
@@ -382,14 +394,15 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 						       &moved),
 				 0);
 		marks = count_marks();
-		ck_assert(marks.words == 1 && !marks.events && !marks.created);
+		ck_assert(marks.words == jobs && !marks.events && !marks.created);
 		ck_assert_int_eq(dtconv_convertor_seek(convertor, 0), 0);
 		ck_assert_int_eq(dtconv_convertor_start(convertor, packed.memory, 160000,
 							NULL, NULL),
 				 0);
 		ck_assert_int_eq(dtconv_convertor_wait(convertor, NULL), 0);
 		marks = count_marks();
-		ck_assert(!marks.words && marks.events == 1 && marks.created == !round);
+		ck_assert(!marks.words && marks.events == jobs &&
+			  marks.created == (round ? 0 : jobs));
 	}
 	dtconv_convertor_destroy(convertor);
 	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
@@ -579,7 +592,8 @@ int main(void)
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
 	tcase_add_test(counting, copies_for_want_of_kernels_are_counted_with_the_reason);
 	tcase_add_test(counting, a_small_job_makes_few_calls_of_the_driver);
-	tcase_add_test(counting, only_who_waits_at_once_has_the_stream_write_a_word);
+	tcase_add_loop_test(counting, only_who_waits_at_once_has_the_stream_write_a_word,
+			    0, (int)(sizeof(marked) / sizeof(marked[0])));
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);

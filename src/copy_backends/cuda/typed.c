@@ -132,6 +132,7 @@ static struct dtc_typed_job piece_at(const struct staged *staged, uint64_t numbe
 	piece.job.bytes = piece.end.wire - piece.begin.wire;
 	piece.job.packed = dtc_cuda_stage_of(&staged->pieces, number);
 	piece.job.packed_memory = dtc_cuda_stage_memory(&staged->pieces);
+	piece.job.started = false;
 	return piece;
 }
 
