@@ -955,6 +955,49 @@ START_TEST(a_graph_keeps_no_checksum)
 }
 END_TEST
 
+/* Part of an element goes through a buffer of the host's, which the graph would find gone. */
+START_TEST(a_graph_cuts_no_element)
+{
+	struct dtconv_representation external = representation_of(1);
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct dtconv_type *type = fixture_type("contiguous(10, double)");
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	CUgraph graph = NULL;
+	size_t moved = 9;
+	bool packs = _i % 2;
+
+	gpu_must(gpu.StreamCreate((CUstream *)&params.stream, CU_STREAM_NON_BLOCKING),
+		 "StreamCreate");
+	params.representation = packs ? &external : NULL;
+	params.op = packs ? DTCONV_OP_REPLACE : DTCONV_OP_SUM;
+	arena_open(&user, _i / 2 % 2 ? ARENA_DEVICE : ARENA_MANAGED, 80);
+	arena_open(&packed, _i / 4 ? ARENA_DEVICE : ARENA_MANAGED, 80);
+	if (packs)
+		dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
+	else
+		dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_seek(convertor, 3), 0);
+	gpu_must(gpu.StreamBeginCapture(params.stream,
+					CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+		 "StreamBeginCapture");
+	int status =
+		packs ? dtconv_convertor_pack(convertor, packed.memory, 30, &moved)
+		      : dtconv_convertor_unpack(convertor, packed.memory, 30, &moved);
+	ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	gpu_must(gpu.StreamEndCapture(params.stream, &graph), "StreamEndCapture");
+	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	gpu_must(gpu.StreamDestroy(params.stream), "StreamDestroy");
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- order -------------------------------------------------------------------------------- */
 
 START_TEST(an_operation_waits_for_its_stream)
@@ -1130,6 +1173,7 @@ int main(void)
 	tcase_add_loop_test(memory, a_checksum_is_taken_in_the_streams_order,
 			    ARENA_PINNED, ARENA_VMM);
 	tcase_add_test(memory, a_graph_keeps_no_checksum);
+	tcase_add_loop_test(memory, a_graph_cuts_no_element, 0, 8);
 	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
 			    ARENA_KINDS);
 	tcase_add_loop_test(failures, what_no_device_computes_is_refused, 0,

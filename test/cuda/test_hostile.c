@@ -904,6 +904,90 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 }
 END_TEST
 
+/* Small jobs, which the driver's copies would do at once, and a graph whenever it runs. */
+static const char *const small_types[] = { "contiguous(2, double)",
+					   "vector(10, 1, 2, double)" };
+static const enum arena_kind far_kinds[] = { ARENA_DEVICE, ARENA_MANAGED };
+
+#define SMALL_PAIRS 8 /* of them, each way */
+
+struct small {
+	struct dtconv_type *type;
+	struct arena user, packed;
+	struct dtconv_convertor *convertor;
+	CUstream stream;
+	bool packs;
+};
+
+/* In a stream, between ordinary memory and a device's. */
+static void small_open(struct small *small, int pair, const char *backends)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM,
+						  .backends = backends };
+
+	small->stream = params.stream = new_stream();
+	small->packs = pair / 4;
+	small->type = fixture_type(small_types[pair % 2]);
+	arena_open(&small->user, far_kinds[pair / 2 % 2], 160);
+	arena_open(&small->packed, ARENA_HOST, 80);
+	int status = small->packs ? dtconv_convertor_create_pack(small->type, 1,
+								 small->user.memory,
+								 &small->convertor)
+				  : dtconv_convertor_create_unpack(small->type, 1,
+								   small->user.memory,
+								   &small->convertor);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_configure(small->convertor, &params), 0);
+}
+
+static size_t small_bytes(const struct small *small)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+
+	dtconv_convertor_query(small->convertor, &attr);
+	return attr.size;
+}
+
+static int small_start(struct small *small)
+{
+	ck_assert_int_eq(dtconv_convertor_seek(small->convertor, 0), 0);
+	return dtconv_convertor_start(small->convertor, small->packed.memory,
+				      small_bytes(small), NULL, NULL);
+}
+
+static void small_close(struct small *small)
+{
+	dtconv_convertor_destroy(small->convertor);
+	gpu_must(gpu.StreamDestroy(small->stream), "cuStreamDestroy");
+	arena_close(&small->user);
+	arena_close(&small->packed);
+	dtconv_type_unref(small->type);
+}
+
+/* The graph would read and write it later, when it may be gone. */
+START_TEST(a_capture_takes_no_ordinary_memory)
+{
+	static struct job job;
+	struct small small;
+	CUgraph graph = NULL;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_settle(&job);
+	small_open(&small, _i % SMALL_PAIRS, _i < SMALL_PAIRS ? NULL : "cuda_copy");
+	begin_capture(small.stream);
+	ck_assert_int_eq(small_start(&small), 0);
+	ck_assert_int_eq(dtconv_convertor_wait(small.convertor, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	gpu_must(gpu.StreamEndCapture(small.stream, &graph), "cuStreamEndCapture");
+	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	small_close(&small);
+	job_close(&job);
+}
+END_TEST
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 START_TEST(recycled_addresses_are_looked_at_anew)
@@ -1286,6 +1370,8 @@ int main(void)
 	tcase_add_test(graphs, the_first_job_of_all_may_meet_a_capture);
 	tcase_add_test(graphs, a_capture_of_another_thread_is_not_disturbed);
 	tcase_add_loop_test(graphs, a_captured_job_is_replayed_on_new_contents, 0, PAIRS);
+	tcase_add_loop_test(graphs, a_capture_takes_no_ordinary_memory, 0,
+			    HOSTILE_FLAGS ? 1 : 2 * SMALL_PAIRS);
 	tcase_add_checked_fixture(memory, gpu_open, NULL);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, the_first_job_may_be_told_where_its_memory_is, 0, 2);

@@ -273,6 +273,23 @@ static bool is_sent(const struct dtc_job *job)
 	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
 }
 
+/*
+ * A graph would copy ordinary memory whenever it runs: the caller's, which is not asked for that long, or a buffer of ours,
+ * which is gone by then.
+ */
+static int check_capture(struct dtc_cuda_submission *submission)
+{
+	const struct dtc_job *job = submission->job;
+	int status = 0;
+
+	if (submission->capturing && (job->user_memory.kind == DTCONV_MEMORY_HOST ||
+				      job->packed_memory.kind == DTCONV_MEMORY_HOST))
+		status = dtc_cuda_submission_refuse_capture(job);
+	if (status)
+		dtc_cuda_submission_drop(submission);
+	return status;
+}
+
 static int submit(const struct dtc_job *given, struct dtc_event *event)
 {
 	struct dtc_job sent = *given;
@@ -282,6 +299,8 @@ static int submit(const struct dtc_job *given, struct dtc_event *event)
 	sent.at_packed |= is_sent(given);
 	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_copy_backend, job,
 					       event);
+	if (!status)
+		status = check_capture(&submission);
 	if (status)
 		return status;
 	if (dtc_cuda_is_closed(&submission))
