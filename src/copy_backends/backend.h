@@ -85,6 +85,7 @@ struct dtc_question {
 	struct dtconv_context *context;
 	uint32_t forbidden; /* backends that are not asked */
 	bool on_stream;     /* in the order of a stream of the caller's */
+	bool started;       /* nobody waits for it at once */
 	bool is_run;        /* what if all bytes were one run? */
 	bool is_mapped;     /* the user's memory is made of mappings */
 	bool is_between;    /* the sides are memory of two devices */

@@ -95,6 +95,7 @@ struct dtc_question dtc_question_of(const struct dtc_job *job)
 		.context = job->context,
 		.forbidden = job->context->forbidden | job->forbidden,
 		.on_stream = job->on_stream,
+		.started = job->started,
 		.is_mapped = job->user_memory.mapped,
 		.is_between =
 			dtc_memory_is_between(&job->user_memory, &job->packed_memory),

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -493,6 +494,94 @@ START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 }
 END_TEST
 
+/* Small jobs between a device and ordinary memory, which the driver's copies would do at once. */
+static const char *const small_types[] = { "contiguous(2, double)",
+					   "vector(10, 1, 2, double)" };
+static const enum arena_kind far_kinds[] = { ARENA_DEVICE, ARENA_MANAGED };
+
+#define SMALL_PAIRS 8 /* of them, each way */
+
+struct small {
+	struct dtconv_type *type;
+	struct arena user, packed;
+	struct dtconv_convertor *convertor;
+	CUstream stream;
+	bool packs;
+};
+
+/* In a stream, between ordinary memory and a device's. */
+static void small_open(struct small *small, int pair, const char *backends)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM,
+						  .backends = backends };
+
+	small->stream = params.stream = new_stream();
+	small->packs = pair / 4;
+	small->type = fixture_type(small_types[pair % 2]);
+	arena_open(&small->user, far_kinds[pair / 2 % 2], 160);
+	arena_open(&small->packed, ARENA_HOST, 80);
+	int status = small->packs ? dtconv_convertor_create_pack(small->type, 1,
+								 small->user.memory,
+								 &small->convertor)
+				  : dtconv_convertor_create_unpack(small->type, 1,
+								   small->user.memory,
+								   &small->convertor);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(dtconv_convertor_configure(small->convertor, &params), 0);
+}
+
+static size_t small_bytes(const struct small *small)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+
+	dtconv_convertor_query(small->convertor, &attr);
+	return attr.size;
+}
+
+static int small_start(struct small *small)
+{
+	ck_assert_int_eq(dtconv_convertor_seek(small->convertor, 0), 0);
+	return dtconv_convertor_start(small->convertor, small->packed.memory,
+				      small_bytes(small), NULL, NULL);
+}
+
+static void small_close(struct small *small)
+{
+	dtconv_convertor_destroy(small->convertor);
+	gpu_must(gpu.StreamDestroy(small->stream), "cuStreamDestroy");
+	arena_close(&small->user);
+	arena_close(&small->packed);
+	dtconv_type_unref(small->type);
+}
+
+/* What the driver would move before its call returns, the thread of the context's does. */
+START_TEST(small_jobs_are_started_behind_a_kernel_too)
+{
+	struct small small;
+	struct spin spin;
+	cpu_set_t allowed;
+	size_t moved;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	small_open(&small, _i, NULL);
+	/* The first one finds the kernels loaded, and makes the thread. */
+	ck_assert_int_eq(small_start(&small), 0);
+	ck_assert_int_eq(dtconv_convertor_wait(small.convertor, &moved), 0);
+	spin_begin(&spin, small.stream);
+	if (CPU_COUNT(&allowed) > 1) {
+		ck_assert_int_eq(small_start(&small), 0);
+		ck_assert_int_eq(dtconv_convertor_test(small.convertor, &moved),
+				 DTCONV_INPROGRESS);
+		spin_release(&spin);
+		ck_assert_int_eq(dtconv_convertor_wait(small.convertor, &moved), 0);
+		ck_assert_uint_eq(moved, small_bytes(&small));
+	}
+	spin_end(&spin);
+	small_close(&small);
+}
+END_TEST
+
 /* Whoever waits for a started job does not wait for the consumer behind it. */
 START_TEST(a_job_is_done_before_what_its_stream_is_given_later)
 {
@@ -904,67 +993,6 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 }
 END_TEST
 
-/* Small jobs, which the driver's copies would do at once, and a graph whenever it runs. */
-static const char *const small_types[] = { "contiguous(2, double)",
-					   "vector(10, 1, 2, double)" };
-static const enum arena_kind far_kinds[] = { ARENA_DEVICE, ARENA_MANAGED };
-
-#define SMALL_PAIRS 8 /* of them, each way */
-
-struct small {
-	struct dtconv_type *type;
-	struct arena user, packed;
-	struct dtconv_convertor *convertor;
-	CUstream stream;
-	bool packs;
-};
-
-/* In a stream, between ordinary memory and a device's. */
-static void small_open(struct small *small, int pair, const char *backends)
-{
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM,
-						  .backends = backends };
-
-	small->stream = params.stream = new_stream();
-	small->packs = pair / 4;
-	small->type = fixture_type(small_types[pair % 2]);
-	arena_open(&small->user, far_kinds[pair / 2 % 2], 160);
-	arena_open(&small->packed, ARENA_HOST, 80);
-	int status = small->packs ? dtconv_convertor_create_pack(small->type, 1,
-								 small->user.memory,
-								 &small->convertor)
-				  : dtconv_convertor_create_unpack(small->type, 1,
-								   small->user.memory,
-								   &small->convertor);
-	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(dtconv_convertor_configure(small->convertor, &params), 0);
-}
-
-static size_t small_bytes(const struct small *small)
-{
-	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
-
-	dtconv_convertor_query(small->convertor, &attr);
-	return attr.size;
-}
-
-static int small_start(struct small *small)
-{
-	ck_assert_int_eq(dtconv_convertor_seek(small->convertor, 0), 0);
-	return dtconv_convertor_start(small->convertor, small->packed.memory,
-				      small_bytes(small), NULL, NULL);
-}
-
-static void small_close(struct small *small)
-{
-	dtconv_convertor_destroy(small->convertor);
-	gpu_must(gpu.StreamDestroy(small->stream), "cuStreamDestroy");
-	arena_close(&small->user);
-	arena_close(&small->packed);
-	dtconv_type_unref(small->type);
-}
-
 /* The graph would read and write it later, when it may be gone. */
 START_TEST(a_capture_takes_no_ordinary_memory)
 {
@@ -1350,6 +1378,8 @@ int main(void)
 			    a_job_writes_pinned_memory_when_its_stream_comes_to_it, 0,
 			    PRODUCED + 1);
 	tcase_add_test(waiting, a_job_reads_pinned_memory_when_its_stream_comes_to_it);
+	tcase_add_loop_test(waiting, small_jobs_are_started_behind_a_kernel_too, 0,
+			    HOSTILE_FLAGS ? 1 : SMALL_PAIRS);
 	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
 	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
 	tcase_add_checked_fixture(contexts, gpu_open, NULL);

@@ -62,10 +62,24 @@ static double rate_of(const struct dtc_question *question)
 	return dtc_cuda_rows_rate(question, dtc_cuda_run_bytes(question));
 }
 
+/*
+ * The driver reads and writes ordinary memory in the call, when the stream comes to it: what starts the job would wait for
+ * that. Longer than any job takes, so that it is done where nobody else may.
+ */
+#define WAITING_NS 1e12
+
+static bool waits_in_call(const struct dtc_question *question)
+{
+	return question->started && question->on_stream &&
+	       (question->user_kind == DTCONV_MEMORY_HOST ||
+		question->packed_kind == DTCONV_MEMORY_HOST);
+}
+
 static double estimate(const struct dtc_question *question)
 {
 	return dtc_cuda_copies_ns(question, calls_of(question)) +
-	       (double)question->bytes / rate_of(question);
+	       (double)question->bytes / rate_of(question) +
+	       (waits_in_call(question) ? WAITING_NS : 0);
 }
 
 static void detail(const struct dtc_question *question, struct dtc_text *text)
