@@ -138,7 +138,10 @@ int dtc_device_start(const struct dtc_move *move, struct dtc_event *event, size_
 	*moved = 0;
 	while (!status && *moved < move->bytes) {
 		status = dtc_device_wait(event);
-		if (!status)
+		/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+		if (status)
+			*moved = 0;
+		else
 			status = start_job(move, *moved, event);
 		if (!status)
 			*moved = (size_t)(move->cursor->position - start);

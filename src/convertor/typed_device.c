@@ -258,7 +258,10 @@ static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
 		status = move_tail(typed, move, start, &end);
 	while (!status && typed->position < end) {
 		status = dtc_device_wait(event);
-		if (!status)
+		/* As where the last part fails: none of the numbers counts. */
+		if (status)
+			dtc_typed_seek(typed, start);
+		else
 			status = start_part(typed, move,
 					    move->packed + (typed->position - start), end,
 					    event);

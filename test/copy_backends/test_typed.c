@@ -652,6 +652,54 @@ START_TEST(a_number_too_large_is_told)
 }
 END_TEST
 
+/* The parts of a job follow each other, and the first one's failure is seen before the next begins. */
+START_TEST(a_number_too_large_is_told_of_any_part)
+{
+	struct dtconv_representation external = representation_of(1);
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external };
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+	const size_t lengths[] = { 100, 100 };
+	struct dtconv_convertor *convertor;
+	struct dtconv_type *type;
+	struct arena users[2], packed;
+	long numbers[100] = { 0 };
+	size_t moved = 9;
+
+	arena_open(&users[0], ARENA_DEVICE, sizeof(numbers));
+	arena_open(&users[1], ARENA_MANAGED, sizeof(numbers));
+	arena_open(&packed, ARENA_DEVICE, 800);
+	arena_write(&users[1 - _i], 0, numbers, sizeof(numbers));
+	numbers[50] = 1L << 40;
+	arena_write(&users[_i], 0, numbers, sizeof(numbers));
+	const ptrdiff_t disps[] = { (ptrdiff_t)users[0].memory,
+				    (ptrdiff_t)users[1].memory };
+	ck_assert_int_eq(dtconv_type_create_hindexed(
+				 2, lengths, disps,
+				 dtconv_type_predefined(fixture_context, DTCONV_LONG),
+				 &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	dtconv_convertor_create_pack(type, 1, NULL, &convertor);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
+			 DTCONV_ERR_OVERFLOW);
+	dtconv_convertor_query(convertor, &attr);
+	ck_assert(moved == 0 && attr.position == 0);
+	ck_assert_int_eq(
+		dtconv_convertor_start(convertor, packed.memory, 800, NULL, NULL), 0);
+	moved = 9;
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_OVERFLOW);
+	dtconv_convertor_query(convertor, &attr);
+	ck_assert(moved == 0 && attr.position == 0);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&users[0]);
+	arena_close(&users[1]);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 #define RESTLESS_BLOCKS 60
 #define REFUSED_BYTES   16384
 
@@ -1176,6 +1224,7 @@ int main(void)
 	tcase_add_loop_test(memory, a_graph_cuts_no_element, 0, 8);
 	tcase_add_loop_test(failures, a_number_too_large_is_told, ARENA_HOST,
 			    ARENA_KINDS);
+	tcase_add_loop_test(failures, a_number_too_large_is_told_of_any_part, 0, 2);
 	tcase_add_loop_test(failures, what_no_device_computes_is_refused, 0,
 			    REFUSED * ARENA_KINDS);
 	tcase_add_test(failures, what_no_device_converts_is_not_packed);
