@@ -276,13 +276,19 @@ static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
 		       const char *reason)
 {
 	uint64_t native = move->cursor->size;
-	struct dtc_memory memory;
-	size_t moved;
+	struct dtc_job job = { .packed = move->packed,
+			       .bytes = move->bytes,
+			       .context = move->context,
+			       .forbidden = move->placement.forbidden,
+			       .caller = move->caller };
+	const struct dtc_memory *user = &job.user_memory;
 
 	dtc_cursor_seek(move->cursor, 0);
-	if (dtc_device_find_user(move, native, &memory) == native && memory.kind && !memory.denied &&
-	    memory.kind <= DTCONV_MEMORY_PINNED)
-		return move_pieces(typed, move, move->packed, move->bytes, &moved);
+	if (dtc_device_find_user(move, native, &job.user_memory) == native &&
+	    user->kind && !user->denied && user->kind <= DTCONV_MEMORY_PINNED) {
+		dtc_device_find_packed(move, job.packed, job.bytes, &job.packed_memory);
+		return move_by_host(typed, move, &job, true);
+	}
 	return DTC_FAIL(move->context, DTCONV_ERR_UNSUPPORTED,
 			"%s: %s %s a device's memory: %s", move->caller,
 			dtconv_op_name(typed->op),

@@ -1196,6 +1196,47 @@ START_TEST(the_sentence_says_who_is_needed)
 }
 END_TEST
 
+/* No device has long doubles. */
+START_TEST(the_processors_own_work_may_be_forbidden)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .op = DTCONV_OP_SUM };
+	struct dtconv_type *type = fixture_type("contiguous(10, long_double)");
+	long double numbers[10] = { 1 };
+	struct arena user, packed;
+	size_t moved;
+
+	arena_open(&user, ARENA_PINNED, sizeof(numbers));
+	arena_open(&packed, _i ? ARENA_DEVICE : ARENA_PINNED, sizeof(numbers));
+	memcpy(user.memory, numbers, sizeof(numbers));
+	arena_write(&packed, 0, numbers, sizeof(numbers));
+	params.backends = "^host";
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory,
+					    sizeof(numbers), &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_str_eq(
+		fixture_error(),
+		_i ? "dtconv_unpack_with: operations and representations between pinned and "
+		     "device memory are the work of host, and params.backends and "
+		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
+		     "cuda_bar"
+		   : "dtconv_unpack_with: operations and representations between pinned and "
+		     "pinned memory are the work of host, and params.backends and "
+		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
+		     "cuda_bar");
+	ck_assert_mem_eq(user.memory, numbers, sizeof(numbers));
+	params.backends = NULL;
+	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory,
+					    sizeof(numbers), &params, &moved),
+			 0);
+	ck_assert(((long double *)(void *)user.memory)[0] == 2);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -1233,5 +1274,6 @@ int main(void)
 	tcase_add_loop_test(backends, a_job_is_counted_by_who_does_it, 0, COUNTED);
 	tcase_add_loop_test(backends, who_is_forbidden_does_no_typed_job, 0, COUNTED);
 	tcase_add_test(backends, the_sentence_says_who_is_needed);
+	tcase_add_loop_test(backends, the_processors_own_work_may_be_forbidden, 0, 2);
 	return fixture_run(suite);
 }
