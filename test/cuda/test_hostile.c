@@ -582,6 +582,29 @@ START_TEST(small_jobs_are_started_behind_a_kernel_too)
 }
 END_TEST
 
+/* The processor waits for no stream, and the driver's copies between host memory do so in the call. */
+START_TEST(who_may_not_follow_a_stream_says_so)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_STREAM,
+							.stream = new_stream(),
+							.backends = "host,cuda_copy" };
+	static struct job job;
+	size_t moved;
+
+	job_open(&job, ARENA_PINNED, ARENA_PINNED);
+	ck_assert_int_eq(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
+					  PACKED, &params, &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_pack_with: of the backends, params.backends and DTCONV_BACKENDS "
+		"allow host, cuda_copy, which cannot move between pinned and pinned "
+		"memory in a stream's order");
+	job_close(&job);
+}
+END_TEST
+
 /* Whoever waits for a started job does not wait for the consumer behind it. */
 START_TEST(a_job_is_done_before_what_its_stream_is_given_later)
 {
@@ -757,6 +780,36 @@ START_TEST(the_default_streams_need_a_current_context)
 			 DTCONV_ERR_STATE);
 	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
 	dtconv_convertor_destroy(convertor);
+	job_close(&job);
+}
+END_TEST
+
+/* Whose device it is, nobody has asked. */
+START_TEST(memory_that_is_only_called_a_devices_needs_a_current_context)
+{
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params),
+		.flags = _i ? DTCONV_CONVERTOR_STREAM : 0,
+		.user_memory = DTCONV_MEMORY_DEVICE,
+		.packed_memory = DTCONV_MEMORY_DEVICE,
+	};
+	static struct job job;
+	CUcontext current;
+	size_t moved;
+
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	ck_assert_int_eq(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
+					  PACKED, &params, &moved),
+			 DTCONV_ERR_STATE);
+	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
+	ck_assert_str_eq(
+		fixture_error(),
+		_i ? "dtconv_pack_with: the default stream was given, but no "
+		     "context of a device is current on the calling thread"
+		   : "dtconv_pack_with: no context of a device is current, owns the "
+		     "memory, or is its primary one and active");
 	job_close(&job);
 }
 END_TEST
@@ -1380,6 +1433,8 @@ int main(void)
 	tcase_add_test(waiting, a_job_reads_pinned_memory_when_its_stream_comes_to_it);
 	tcase_add_loop_test(waiting, small_jobs_are_started_behind_a_kernel_too, 0,
 			    HOSTILE_FLAGS ? 1 : SMALL_PAIRS);
+	if (!HOSTILE_FLAGS)
+		tcase_add_test(waiting, who_may_not_follow_a_stream_says_so);
 	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
 	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
 	tcase_add_checked_fixture(contexts, gpu_open, NULL);
@@ -1389,6 +1444,9 @@ int main(void)
 	tcase_add_test(contexts, after_a_reset_of_the_device_new_memory_works);
 	tcase_add_loop_test(contexts, a_thread_needs_no_current_context, 0, 4);
 	tcase_add_loop_test(contexts, the_default_streams_need_a_current_context, 0, 3);
+	tcase_add_loop_test(contexts,
+			    memory_that_is_only_called_a_devices_needs_a_current_context,
+			    0, 2);
 	tcase_add_loop_test(
 		contexts,
 		a_default_streams_job_is_asked_for_where_another_stream_is_the_default, 0,

@@ -7,6 +7,7 @@
 
 #include "state.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include "clock.h"
@@ -341,21 +342,32 @@ static CUcontext current_context(const struct dtc_cuda *cuda, int device)
 	return current;
 }
 
+#define NAME_BYTES 32
+
+/* Of memory that the caller has told the kind of, nobody has asked whose it is. */
+static const char *name_device(int device, char name[NAME_BYTES])
+{
+	if (device < 0)
+		return "a device";
+	snprintf(name, NAME_BYTES, "device %d", device);
+	return name;
+}
+
 /* The default stream of the leader's device; that of any, where all see both sides. */
 static int choose_by_default(struct dtc_cuda *cuda, const struct dtc_job *job,
 			     CUcontext *handle)
 {
 	const struct dtc_memory *leader = leader_of(job);
+	char name[NAME_BYTES];
 
 	*handle = current_context(
 		cuda, leader->kind == DTCONV_MEMORY_DEVICE ? leader->device : -1);
 	if (*handle)
 		return 0;
-	return DTC_FAIL(
-		cuda->context, DTCONV_ERR_STATE,
-		"%s: the default stream was given, but no context of device %d is "
-		"current on the calling thread",
-		job->caller, leader->device);
+	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
+			"%s: the default stream was given, but no context of %s is "
+			"current on the calling thread",
+			job->caller, name_device(leader->device, name));
 }
 
 static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CUcontext *handle)
@@ -399,6 +411,7 @@ static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
 			    CUcontext *handle, int *held)
 {
 	struct dtc_job turned = *job;
+	char name[NAME_BYTES];
 
 	turned.at_packed = !job->at_packed;
 	if (find_by_leader(cuda, job, handle, held) ||
@@ -409,9 +422,9 @@ static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
 		return 0;
 	return DTC_FAIL(
 		cuda->context, DTCONV_ERR_STATE,
-		"%s: no context of device %d is current, owns the memory, or is its primary "
+		"%s: no context of %s is current, owns the memory, or is its primary "
 		"one and active",
-		job->caller, device_of(job));
+		job->caller, name_device(device_of(job), name));
 }
 
 /* One reference to a primary context is enough; @used is NULL if it could not be used at all. */
