@@ -10,6 +10,7 @@
 #include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
+#include "copy_backends/tally.h"
 #include "log.h"
 
 /* Bytes packed between two layouts at a time: they stay in the first cache. */
@@ -52,11 +53,13 @@ static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind,
 				       .placement = { .packed = kind },
 				       .caller = "dtconv_copy" };
 
-	if (DTC_LIKELY(dtc_memory_is_ordinary(move.context, end->data, packed)) &&
-	    !dtc_is_host_forbidden(move.context, 0))
-		return dtc_convertor_move(cursor, end->data, packed, move.bytes, direction,
-					  moved);
-	return dtc_device_move(&move, moved);
+	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move.context, end->data, packed)) ||
+	    dtc_is_host_forbidden(move.context, 0))
+		return dtc_device_move(&move, moved);
+	int status = dtc_convertor_move(cursor, end->data, packed, move.bytes, direction,
+					moved);
+	dtc_tally_job(move.context, DTC_HOST_PLACE, *moved);
+	return status;
 }
 
 /* ---- one hop ------------------------------------------------------------------------------- */

@@ -230,6 +230,29 @@ START_TEST(uncommitted_types_and_endless_streams_are_refused)
 }
 END_TEST
 
+/* At once where a side is one run, else out of one layout and into the other. */
+START_TEST(copies_are_the_hosts_jobs)
+{
+	static const struct {
+		const char *to;
+		uint64_t bytes;
+	} cases[] = { { "contiguous(10, int)", 40 }, { "vector(10, 1, 3, int)", 80 } };
+	struct dtconv_backend_counters before = { .struct_size = sizeof(before) };
+	struct dtconv_backend_counters after = before;
+	struct dtconv_type *from = fixture_type("vector(10, 1, 2, int)");
+	struct dtconv_type *to = fixture_type(cases[_i].to);
+	int source[20] = { 0 }, target[30];
+
+	dtconv_context_query_backend(fixture_context, "host", &before);
+	ck_assert_int_eq(dtconv_copy(from, 1, source, to, 1, target, NULL), 0);
+	dtconv_context_query_backend(fixture_context, "host", &after);
+	ck_assert_uint_gt(after.jobs, before.jobs);
+	ck_assert_uint_eq(after.bytes - before.bytes, cases[_i].bytes);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("copy");
@@ -238,6 +261,7 @@ int main(void)
 
 	tcase_add_loop_test(layout, to_any_layout_of_the_same_signature, 0, layout_count);
 	tcase_add_test(layout, from_a_dense_stream_to_a_layout_and_back);
+	tcase_add_loop_test(layout, copies_are_the_hosts_jobs, 0, 2);
 	tcase_add_loop_test(signature, the_signatures_decide, 0,
 			    (int)(sizeof(relations) / sizeof(relations[0])));
 	tcase_add_test(signature, uncommitted_types_and_endless_streams_are_refused);
