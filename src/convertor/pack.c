@@ -60,7 +60,9 @@ int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size
 int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved)
 {
 	*moved = 0;
-	if (DTC_UNLIKELY(dtc_is_host_forbidden(move->context, move->placement.forbidden)))
+	if (DTC_UNLIKELY(
+		    dtc_is_host_forbidden(move->context, move->placement.forbidden)) &&
+	    move->bytes)
 		return dtc_plan_refuse_host(move->context, move->placement.forbidden,
 					    move->caller);
 	const struct dtc_job job = { .cursor = move->cursor,

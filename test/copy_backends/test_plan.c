@@ -224,6 +224,28 @@ START_TEST(the_environment_chooses_among_the_backends)
 }
 END_TEST
 
+/* A face without cells is no reason to refuse the others. */
+START_TEST(what_has_no_bytes_needs_nobody)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .backends = "^host" };
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	size_t moved = 1;
+
+	setenv("DTCONV_BACKENDS", "^host", 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	type = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	const struct dtconv_batch_entry empty = { .type = type };
+	ck_assert_int_eq(dtconv_pack(type, 0, NULL, NULL, 0, &moved), 0);
+	ck_assert_int_eq(dtconv_unpack_with(type, 0, NULL, NULL, 0, &params, &moved), 0);
+	ck_assert_int_eq(dtconv_batch_move(context, &empty, 1, NULL, NULL, &moved), 0);
+	ck_assert_uint_eq(moved, 0);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 START_TEST(shapes_are_named)
 {
 	static const struct {
@@ -360,6 +382,7 @@ int main(void)
 	tcase_add_test(choosing, each_direction_has_its_kernel);
 #endif
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
+	tcase_add_test(choosing, what_has_no_bytes_needs_nobody);
 	tcase_add_loop_test(choosing, the_environment_chooses_among_the_backends, 0, 4);
 	tcase_add_loop_test(choosing, shapes_are_named, 0, 7);
 #ifdef HAVE_CUDA
