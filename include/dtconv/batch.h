@@ -22,8 +22,9 @@ struct dtconv_type;
 /**
  * @defgroup batch Batches
  * A batch is a list of entries, each a whole pack or unpack of its own. Starting it moves all of
- * them: what lies in device memory, by one launch for each device and direction, what lies in host
- * memory, by the processor. 26 faces of a box so cost about what one of them costs.
+ * them: what lies in device memory, by one launch for each device and direction, what lies in ordinary host
+ * memory (without a stream of the caller's, mostly also in pinned and managed memory), by the processor.
+ * 26 faces of a box so cost about what one of them costs.
  *
  * - It is made once and started as often as need be; entries can be bound to other buffers or
  *   types between. Types are referenced, buffers are borrowed from the start until the completion.
@@ -135,10 +136,11 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
  * @param arg   handed to @p done.
  * @return 0 if the batch was started; DTCONV_ERR_STATE if it is in flight.
  *
- * What lies in host memory has moved when it returns. Moves between a device and ordinary host memory, and
- * between devices that do not reach each other, are waited for, too; so are others where more than 64 entries
- * cannot go with others in a launch. Allocates nothing, but for memory on a device that entries use
- * for the first time.
+ * What the processor moves has moved when it returns. Moves between a device and ordinary host memory, between
+ * devices that do not reach each other, and of entries whose memory changes its kind from stretch to stretch
+ * are waited for, too (pinned and managed memory are a device's in a stream); so are others where more than 64 entries
+ * cannot go with others in a launch. Allocates only when it is the first one after entries were bound, and for
+ * what a device is used for the first time.
  */
 DTCONV_API int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn done,
 				  void *arg);

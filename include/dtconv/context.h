@@ -325,8 +325,10 @@ DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
  *         backend of that name.
  *
  * A move is one job, or more where its memory changes from stretch to stretch; what a backend does in
- * pieces, or by means of another backend, is still one job of its own. Does not block; allocates
- * nothing. Callable from any thread.
+ * pieces, or by means of another backend, is still one job of its own. But where the processor sums up, copies
+ * between layouts, or does with elements of a device's memory what the device does not, each piece of some kilobytes
+ * that is moved for that is a job. One that was started and fails later stays counted, as do its bytes. Does
+ * not block; allocates nothing. Callable from any thread.
  */
 DTCONV_API int dtconv_context_query_backend(struct dtconv_context *context, const char *name,
 					    struct dtconv_backend_counters *counters);

@@ -45,30 +45,33 @@ struct dtconv_convertor;
  * whatever order. Unpacking such a fragment may allocate.
  *
  * **Device memory.** Both buffers may lie in memory of a CUDA device, managed, mapped and pinned
- * memory included, once the process has loaded and initialised the driver. Calls that move bytes may then also
- * answer
+ * memory included, once the process has loaded and initialised the driver. Managed memory is a device's
+ * in what follows, and so is pinned memory in a stream of the caller's; without one the processor may move
+ * both, as it does the host's. Calls that move bytes may then also answer
  * - DTCONV_ERR_BACKEND if the device refuses a call, or its context is broken or was destroyed while the job
  *   was in flight (what of the job has arrived is not known, and none of it counts), if a stream is given whose
  *   context was destroyed, nothing is mapped where a buffer should be, or the driver lacks something. Memory of a context that the
  *   application has destroyed is as freed memory anywhere: to use it is the caller's error, and nothing notices it;
  * - DTCONV_ERR_INVAL if the device has no access to mapped memory, or may not write where it would have to;
- * - DTCONV_ERR_STATE if a default stream was given and no context of the device is current on the
- *   calling thread, or no context of the device can be found;
- * - DTCONV_ERR_NOMEM if the context's allocator refuses what is kept of a device, or of a type for it;
+ * - DTCONV_ERR_STATE if a default stream was given and no context of the device (of any, for managed and pinned
+ *   memory) is current on the calling thread, or no context of the device can be found;
+ * - DTCONV_ERR_NOMEM if the context's allocator refuses what is kept of a device, of a type for it, or of what a
+ *   convertor computes there, or a buffer of at most 64 KiB for what the processor does with a device's memory;
  * - DTCONV_ERR_AGAIN if 8192 jobs are in flight in one device context;
  * - DTCONV_ERR_UNSUPPORTED if params.backends or DTCONV_BACKENDS leave no backend that could do it;
- * - DTCONV_ERR_UNSUPPORTED where the user's side is the device's, for operations on long
+ * - DTCONV_ERR_UNSUPPORTED where the user's side is device or managed memory, for operations on long
  *   doubles, on reals of 16 bytes and by the caller's function, for long doubles in another
  *   format, and for types whose elements change kind too often (the error text says which); and in
- *   the capture of a graph for ordinary host memory, elements cut in two, integers made narrower and
- *   checksums, for which the move itself may have been captured;
- * - DTCONV_ERR_OVERFLOW if an integer in device memory does not fit its narrower form: then none of
+ *   the capture of a graph for moves between ordinary host memory and a device, elements cut in two, integers
+ *   made narrower, what the processor does for want of kernels, and checksums; parts of the job, or the move
+ *   without its checksum, may have been captured;
+ * - DTCONV_ERR_OVERFLOW if an integer that a device converts does not fit its narrower form: then none of
  *   the job's bytes count, though some have moved.
  *
  * Operations give the bits that they give on the host; but a NaN that is computed may be any NaN. The bytes
  * of an element that a fragment cuts are moved through host memory before the call returns. A checksum
- * is computed by the device, in the stream's order, and is there when the operation has ended; packed
- * bytes in ordinary host memory the processor sums up before the call returns.
+ * is computed by the device, in the stream's order, and is there when the operation has ended, whatever
+ * params.backends says; packed bytes in ordinary host memory the processor sums up before the call returns.
  *
  * Whoever has no device memory can say so once, with DTCONV_CONTEXT_HOST_MEMORY, and spares every call the look
  * for a driver.
@@ -85,11 +88,17 @@ struct dtconv_convertor;
  * A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
  * makes; start waits only while another such job is under way, or the device is busy and more than 8 MiB are in the order of a
  * stream. Where the process has one processor, or with the default stream of each thread, it is done when start
- * returns. Without a
+ * returns; so it is where it also converts, combines or sums up, and may be without a stream if it is shorter than
+ * 256 KiB. Without a
  * stream of the caller's, small ones may be the processor's own stores into device memory: work that is launched
  * after the call sees them, a kernel that already runs may not.
  *
- * While a stream is captured, a job becomes part of the graph, and is reported done at once. Its buffers, its
+ * For other jobs start may wait, also for what their stream was given before, if only the processor can do them (long
+ * doubles in pinned memory), or the device that does them does not reach the other device's memory. Where the memory of
+ * either side changes its kind from stretch to stretch, it waits for all stretches but the last.
+ *
+ * While a stream is captured, a job becomes part of the graph, and is reported done at once. (What lies in ordinary
+ * host memory on both sides does not: it is moved by the call, once.) Its buffers, its
  * type and the library's context must outlive the graph: what devices keep of a type is freed with the
  * type, and kernels are unloaded with the context, so that a replay after that would fault. The convertor need not
  * stay, but it is a reference to the type like any other.
@@ -178,7 +187,7 @@ struct dtconv_convertor_params {
 	 * of them can move is refused with DTCONV_ERR_UNSUPPORTED, the memory of the host included.
 	 * Elements that a device converts or combines go by kernels of their own, which count as
 	 * "cuda_kernel", or as "cuda_staged" where packed memory is ordinary host memory, and are
-	 * forbidden with them. Read during the call only.
+	 * forbidden with them; a checksum moves nothing, and asks none of them. Read during the call only.
 	 */
 	const char *backends;
 };
@@ -189,8 +198,9 @@ enum dtconv_convertor_flags {
 	/**
 	 * Where a side is device, managed or pinned memory, the job is done in the order of params.stream:
 	 * after what the stream has been given before, and before what it is given later. Without it the
-	 * data must be ready when the call is made. Between ordinary host memory the processor moves,
-	 * which waits for no stream.
+	 * data must be ready when the call is made. Ordinary host memory is the processor's, which has no part
+	 * in that order: it may be read from the call on and be written until the job is done, whatever
+	 * functions the stream runs on the host meanwhile; between two such sides the job is done at once.
 	 */
 	DTCONV_CONVERTOR_STREAM = 2
 };
@@ -331,7 +341,7 @@ DTCONV_API int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor,
  * what the one before answered.
  *
  * @param crc   of the bytes before, or 0.
- * @param data  [in] the bytes.
+ * @param data  [in] the bytes, where the processor reaches them: no device's memory.
  * @param bytes how many.
  * @return the checksum.
  *
@@ -457,8 +467,8 @@ typedef void (*dtconv_done_fn)(void *arg, int status, size_t moved);
  * @param arg       handed to @p done.
  * @return 0 if the operation was started; DTCONV_ERR_STATE if one is in flight.
  *
- * Does not block for device work; host memory may be copied before it returns. The position
- * advances at completion. Allocates nothing.
+ * Does not block for device work but where @ref convertor says so; host memory may be copied before it
+ * returns. The position advances at completion. Allocates nothing but what is said there.
  */
 DTCONV_API int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed,
 				      size_t bytes, dtconv_done_fn done, void *arg);
@@ -485,8 +495,8 @@ DTCONV_API int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t 
 DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved);
 
 /**
- * Explain which path would move data of a type and why, as text of a few lines: the
- * candidates, their estimated costs, the choice, and why others cannot run. Of one that needs a
+ * Explain which path would move data of a type without a stream of the caller's, and why, as text of a few
+ * lines: the candidates, their estimated costs, the choice, and why others cannot run. Of one that needs a
  * device where the process has none (its driver is not loaded, or not initialised), it is told what
  * it would cost, and that it cannot run.
  *

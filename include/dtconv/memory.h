@@ -29,7 +29,7 @@ enum dtconv_memory_kind {
 	DTCONV_MEMORY_HOST,    /**< ordinary memory of the process */
 	DTCONV_MEMORY_PINNED,  /**< host memory that a device sees: registered, or made by its driver */
 	DTCONV_MEMORY_MANAGED, /**< memory that moves between host and device */
-	DTCONV_MEMORY_DEVICE   /**< memory of a device */
+	DTCONV_MEMORY_DEVICE   /**< memory of a device, or the host's that only devices may touch */
 };
 
 /** What is known of an address. */
