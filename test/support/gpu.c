@@ -361,16 +361,22 @@ static const char kernels[] =
 	" st.global.u64 [%address], %address;\n"
 	" ret;\n}\n";
 
-static void launch(const char *name, CUstream stream, unsigned groups, unsigned threads,
-		   const void *argument)
+/* Never unloaded: unloading waits for the very kernel. */
+static CUfunction load(const char *name)
 {
-	void *params[] = { (void *)(uintptr_t)argument };
 	CUmodule module;
 	CUfunction function;
 
-	/* Never unloaded: unloading waits for the very kernel. */
 	MUST(ModuleLoadData(&module, kernels));
 	MUST(ModuleGetFunction(&function, module, name));
+	return function;
+}
+
+static void launch(CUfunction function, CUstream stream, unsigned groups,
+		   unsigned threads, const void *argument)
+{
+	void *params[] = { (void *)(uintptr_t)argument };
+
 	MUST(LaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, stream, params,
 			  NULL));
 }
@@ -386,12 +392,22 @@ static uint64_t *mapped_word(void)
 	return word;
 }
 
+CUfunction spin_load(void)
+{
+	return load("standin_spin");
+}
+
+void spin_launch(CUfunction kernel, uint64_t *word, CUstream stream)
+{
+	launch(kernel, stream, 1, 1,
+	       &(struct standin_spin_params){ (uint64_t)(uintptr_t)word });
+}
+
 void spin_begin(struct spin *spin, CUstream stream)
 {
 	spin->word = mapped_word();
 	spin->stream = stream;
-	launch("standin_spin", stream, 1, 1,
-	       &(struct standin_spin_params){ (uint64_t)(uintptr_t)spin->word });
+	spin_launch(spin_load(), spin->word, stream);
 }
 
 void spin_release(struct spin *spin)
@@ -417,7 +433,8 @@ void race_begin(struct race *race, CUstream stream, unsigned char *const places[
 	arena_open(&race->places, ARENA_DEVICE, count * sizeof(places[0]));
 	arena_open(&race->counts, ARENA_DEVICE, count * sizeof(uint32_t));
 	arena_write(&race->places, 0, places, count * sizeof(places[0]));
-	launch("standin_count", stream, (unsigned)((count + GROUP - 1) / GROUP), GROUP,
+	launch(load("standin_count"), stream, (unsigned)((count + GROUP - 1) / GROUP),
+	       GROUP,
 	       &(struct standin_count_params){ (uint64_t)(uintptr_t)race->stop,
 					       (uint64_t)(uintptr_t)race->places.memory,
 					       (uint64_t)(uintptr_t)race->counts.memory,
@@ -436,5 +453,5 @@ void race_end(struct race *race, uint32_t counts[])
 
 void gpu_fault(CUstream stream)
 {
-	launch("standin_fault", stream, 1, 1, &(struct standin_fault_params){ 0 });
+	launch(load("standin_fault"), stream, 1, 1, &(struct standin_fault_params){ 0 });
 }

@@ -160,6 +160,10 @@ void spin_begin(struct spin *spin, CUstream stream);
 void spin_release(struct spin *spin);
 void spin_end(struct spin *spin);
 
+/* The same kernel for many spins on words of the caller's: loading it waits for those that run. */
+CUfunction spin_load(void);
+void spin_launch(CUfunction kernel, uint64_t *word, CUstream stream);
+
 /*
  * A kernel that owns bytes of device memory, a thread each, and counts them up until it is stopped, some
  * seconds at most: a store of anybody else's to one of them loses counts, also one of its old value.
