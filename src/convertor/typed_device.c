@@ -32,23 +32,38 @@ static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
 					   : dtc_typed_unpack(typed, &host, moved);
 }
 
+/* The engine packs what fits; what then does not get to its place has not moved. */
+static int pack_piece(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
+		      char *buffer, size_t bytes, size_t *moved)
+{
+	uint64_t start = typed->position;
+	int status = move_by_engine(typed, move, buffer, bytes, true, moved);
+	int copied = *moved ? dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved)
+			    : 0;
+
+	if (copied) {
+		dtc_typed_seek(typed, start);
+		*moved = 0;
+	}
+	return status ? status : copied;
+}
+
+static int unpack_piece(struct dtc_typed *typed, const struct dtc_move *move,
+			char *packed, char *buffer, size_t bytes, size_t *moved)
+{
+	int status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
+
+	return status ? status : move_by_engine(typed, move, buffer, bytes, true, moved);
+}
+
 /* A piece by the host's engine, from or to @buffer; @moved is exact also on failure. */
 static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		      char *buffer, size_t bytes, size_t *moved)
 {
-	int status = 0;
-
 	*moved = 0;
-	if (move->direction == DTC_UNPACK)
-		status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
-	if (!status)
-		status = move_by_engine(typed, move, buffer, bytes, true, moved);
-	if (move->direction == DTC_PACK && *moved) {
-		int copied = dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved);
-
-		status = status ? status : copied;
-	}
-	return status;
+	return move->direction == DTC_PACK
+		       ? pack_piece(typed, move, packed, buffer, bytes, moved)
+		       : unpack_piece(typed, move, packed, buffer, bytes, moved);
 }
 
 static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, char *packed,

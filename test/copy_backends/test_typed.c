@@ -1196,6 +1196,36 @@ START_TEST(the_sentence_says_who_is_needed)
 }
 END_TEST
 
+/* The processor converts, and may not bring it there. */
+START_TEST(what_does_not_get_to_its_place_has_not_moved)
+{
+	struct dtconv_representation external32;
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external32,
+							.backends = "host" };
+	struct dtconv_type *type = fixture_type("contiguous(100, int32)");
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_convertor *convertor;
+	int32_t numbers[100] = { 1 };
+	struct arena packed;
+	size_t moved;
+
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	arena_open(&packed, ARENA_DEVICE, sizeof(numbers));
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, numbers, &convertor), 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, sizeof(numbers),
+					       &moved),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	ck_assert_uint_eq(attr.position, 0);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* No device has long doubles. */
 START_TEST(the_processors_own_work_may_be_forbidden)
 {
@@ -1275,5 +1305,6 @@ int main(void)
 	tcase_add_loop_test(backends, who_is_forbidden_does_no_typed_job, 0, COUNTED);
 	tcase_add_test(backends, the_sentence_says_who_is_needed);
 	tcase_add_loop_test(backends, the_processors_own_work_may_be_forbidden, 0, 2);
+	tcase_add_test(backends, what_does_not_get_to_its_place_has_not_moved);
 	return fixture_run(suite);
 }
