@@ -525,10 +525,13 @@ static void follow(struct script *s, int from, int to)
 	MUST(StreamWaitEvent(s->lines[to], s->events[from], 0));
 }
 
-/* From now on the place is the line's. */
+/* From now on the place is the line's. Ordinary memory is a job's until that is done, in its own stream, too. */
 static void hand_over(struct script *s, struct place *place, int line)
 {
-	end_loose_jobs_of(s, place);
+	if (is_host(place))
+		end_jobs_of(s, place);
+	else
+		end_loose_jobs_of(s, place);
 	if (place->owner == line)
 		return;
 	note("%s goes from stream %d to %d\n", place->name, place->owner, line);
