@@ -95,6 +95,13 @@ struct dtc_question {
 /* What a plan for a job is made for. */
 struct dtc_question dtc_question_of(const struct dtc_job *job);
 
+/* Whether no work of a stream can read or write either side. */
+static inline bool dtc_question_is_ordinary(const struct dtc_question *question)
+{
+	return question->user_kind == DTCONV_MEMORY_HOST &&
+	       question->packed_kind == DTCONV_MEMORY_HOST;
+}
+
 struct dtc_text;
 struct dtc_vendor_ops;
 

@@ -61,8 +61,6 @@ int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *q
 {
 	const char *user = dtc_memory_kind_name(question->user_kind);
 	const char *packed = dtc_memory_kind_name(question->packed_kind);
-	bool ordinary = question->user_kind == DTCONV_MEMORY_HOST &&
-			question->packed_kind == DTCONV_MEMORY_HOST;
 	char allowed[160];
 
 	if (!question->forbidden)
@@ -75,7 +73,9 @@ int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *q
 		"%s: of the backends, params.backends and DTCONV_BACKENDS allow %s, which cannot "
 		"move between %s and %s memory%s",
 		caller, allowed, user, packed,
-		question->on_stream && !ordinary ? " in a stream's order" : "");
+		question->on_stream && !dtc_question_is_ordinary(question)
+			? " in a stream's order"
+			: "");
 }
 
 int dtc_plan_refuse_host(struct dtconv_context *context, uint32_t forbidden, const char *caller)

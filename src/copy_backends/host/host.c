@@ -426,18 +426,11 @@ static bool reaches(enum dtconv_memory_kind kind)
 	return kind != DTCONV_MEMORY_DEVICE && kind != DTCONV_MEMORY_UNKNOWN;
 }
 
-/* What kernels of the stream may have been given to write, or to read. */
-static bool is_devices_too(const struct dtc_question *question)
-{
-	return question->user_kind != DTCONV_MEMORY_HOST ||
-	       question->packed_kind != DTCONV_MEMORY_HOST;
-}
-
 static bool can(const struct dtc_question *question, const char **reason)
 {
 	if (!reaches(question->user_kind) || !reaches(question->packed_kind))
 		*reason = "does not reach device memory";
-	else if (question->on_stream && is_devices_too(question))
+	else if (question->on_stream && !dtc_question_is_ordinary(question))
 		*reason = "does not wait for a stream";
 	else
 		return true;
