@@ -102,6 +102,13 @@ static inline bool dtc_question_is_ordinary(const struct dtc_question *question)
 	       question->packed_kind == DTCONV_MEMORY_HOST;
 }
 
+/* Whether no device sees one of the sides, or both. */
+static inline bool dtc_question_has_ordinary(const struct dtc_question *question)
+{
+	return question->user_kind == DTCONV_MEMORY_HOST ||
+	       question->packed_kind == DTCONV_MEMORY_HOST;
+}
+
 struct dtc_text;
 struct dtc_vendor_ops;
 

@@ -71,8 +71,7 @@ static double rate_of(const struct dtc_question *question)
 static bool waits_in_call(const struct dtc_question *question)
 {
 	return question->started && question->on_stream &&
-	       (question->user_kind == DTCONV_MEMORY_HOST ||
-		question->packed_kind == DTCONV_MEMORY_HOST);
+	       dtc_question_has_ordinary(question);
 }
 
 static double estimate(const struct dtc_question *question)

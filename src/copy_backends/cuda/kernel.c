@@ -21,8 +21,7 @@
 
 static bool can(const struct dtc_question *question, const char **reason)
 {
-	if (question->user_kind == DTCONV_MEMORY_HOST ||
-	    question->packed_kind == DTCONV_MEMORY_HOST) {
+	if (dtc_question_has_ordinary(question)) {
 		*reason = "the device does not see ordinary host memory";
 		return false;
 	}

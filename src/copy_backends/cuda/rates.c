@@ -54,13 +54,6 @@ double dtc_cuda_run_bytes(const struct dtc_question *question)
 	return (double)question->layout->size / (double)dtc_layout_runs(question->layout);
 }
 
-/* Whether a side is host memory that the device does not see. */
-static bool is_pageable(const struct dtc_question *question)
-{
-	return question->user_kind == DTCONV_MEMORY_HOST ||
-	       question->packed_kind == DTCONV_MEMORY_HOST;
-}
-
 /* Whether bytes leave the device, where they cross the bus. */
 static bool is_from_device(const struct dtc_question *question)
 {
@@ -95,9 +88,9 @@ double dtc_cuda_copies_ns(const struct dtc_question *question, double calls)
 			DTC_MAX(call_ns,
 				(dtc_cuda_is_run(question) ? run_launches(question) : 1) *
 					(double)tuning->device_launch_ns);
-	else if (is_pageable(question) && is_from_device(question))
+	else if (dtc_question_has_ordinary(question) && is_from_device(question))
 		call_ns += PAGEABLE_COPY_NS;
-	else if (is_pageable(question))
+	else if (dtc_question_has_ordinary(question))
 		once_ns += PAGEABLE_LAST_NS;
 	return once_ns + call_ns * calls;
 }
@@ -118,7 +111,7 @@ double dtc_cuda_copy_rate(const struct dtc_question *question)
 {
 	const struct dtc_tuning *tuning = dtc_cuda_tuning(question);
 
-	if (is_pageable(question))
+	if (dtc_question_has_ordinary(question))
 		return (double)tuning->device_pageable_rate *
 		       (is_from_device(question) ? PAGEABLE_FROM : 1);
 	if (question->is_between)
@@ -172,7 +165,7 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 
 	if (question->is_between)
 		return DTC_MIN(most, row_bytes * PEER_ROW);
-	if (is_pageable(question))
+	if (dtc_question_has_ordinary(question))
 		return row_bytes / (pageable_row_ns(row_bytes) + row_bytes / most);
 	if (dtc_cuda_crosses(question))
 		return row_bytes / row_across_ns(question, row_bytes);
