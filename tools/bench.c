@@ -63,7 +63,8 @@ static void print_help(void)
 	     "                     can go; host: host memory on one side; small: us until the host\n"
 	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
 	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     200 s. Not in all: special, kernels compiled for one shape.\n"
+	     "                     200 s. Not in all: special, kernels compiled for one shape;\n"
+	     "                     roof: layouts beside the best of a few plain kernels.\n"
 	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
@@ -128,6 +129,7 @@ static const struct word gpu_words[] = {
 	{ "peer", BENCH_GPU_PEER },
 	{ "typed", BENCH_GPU_TYPED },
 	{ "special", BENCH_GPU_SPECIAL },
+	{ "roof", BENCH_GPU_ROOF },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };

@@ -202,6 +202,8 @@ void path_explain(const struct engine *e, enum bench_op op, struct result *r)
 {
 	const struct way *w = way_of(e);
 
+	if (w->roof)
+		roof_describe(w, op, r->kernel, sizeof(r->kernel));
 	if (strncmp(e->name, "dtconv", 6) != 0 && strcmp(e->name, "untyped") != 0)
 		return;
 	if (w->pieces && strcmp(e->name, "dtconv") != 0)

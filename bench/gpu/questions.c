@@ -82,6 +82,8 @@ static void print_layout(const struct results *rs, const struct result *r)
 	print_number(over(rs, r, "unpack", "dtconv", "copy2d"), 6, 1);
 	print_number(over(rs, r, "pack", "dtconv", "torch"), 7, 1);
 	print_number(over(rs, r, "unpack", "dtconv", "torch"), 6, 1);
+	print_number(over(rs, r, "pack", "dtconv", "roof"), 7, 2);
+	print_number(over(rs, r, "unpack", "dtconv", "roof"), 6, 2);
 	print_number(microseconds(rs, &wall, "pack", "dtconv"), 9, 1);
 	print_number(microseconds(rs, &wall, "unpack", "dtconv"), 8, 1);
 	print_number(microseconds(rs, &wall, "pack", "copy"), 8, 1);
@@ -124,11 +126,12 @@ static void print_layouts(const struct results *rs, size_t from)
 			       { "G4", 0, 0 }, { "G5", 0, 0 }, { "G6", 0, 0 } };
 	size_t count = sizeof(all) / sizeof(*all);
 
-	printf("\n%-27s %-16s %-14s %-14s %-14s %-14s %s\n", "device memory",
+	printf("\n%-27s %-16s %-14s %-14s %-14s %-14s %-14s %s\n", "device memory",
 	       "   dtconv GB/s", "   x copy", "   aim", "   x copy2d", "   x torch",
+	       "   x roof",
 	       "  wall us: dtconv        copy  pinned");
-	printf("%-16s %10s %7s %7s %7s %6s %7s %6s %7s %6s %7s %6s %9s %8s\n", "layout",
-	       "bytes", "pack", "unpack", "pack", "unpack", "pack", "unpack", "pack",
+	printf("%-16s %10s %7s %7s %7s %6s %7s %6s %7s %6s %7s %6s %7s %6s %9s %8s\n",
+	       "layout", "bytes", "pack", "unpack", "pack", "unpack", "pack", "unpack", "pack", "unpack", "pack",
 	       "unpack", "pack", "unpack", "pack", "unpack");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
@@ -210,6 +213,8 @@ void question_layouts(struct session *s)
 	run_add(s, way_copy2d, "copy2d", &on_device);
 	run_add(s, way_copy, "pinned", &to_pinned);
 	add_torch(s);
+	if (s->options->gpu & BENCH_GPU_ROOF)
+		run_add(s, way_roof, "roof", &on_device);
 	run_exprs(s);
 	s->rows_left = 2 * count_layouts(s);
 	for (size_t i = 0; i < 4 && (!s->options->expr_count || s->layouts); i++) {

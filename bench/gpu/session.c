@@ -16,12 +16,12 @@
 
 /* What matters most comes before the time is over. */
 static const struct question {
-	enum bench_gpu_question bit;
+	unsigned bits; /* enum bench_gpu_question */
 	const char *name;
 	void (*ask)(struct session *session);
 } questions[] = {
 	{ BENCH_GPU_SMALL, "small", question_small },
-	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
+	{ BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF, "layouts", question_layouts },
 	{ BENCH_GPU_HALO, "halo", question_halo },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
@@ -68,7 +68,7 @@ int gpu_session_run(struct session *s)
 	int status = open_device(s);
 
 	for (size_t i = 0; i < QUESTIONS && !status; i++) {
-		if (!(s->options->gpu & questions[i].bit))
+		if (!(s->options->gpu & questions[i].bits))
 			continue;
 		size_t from = s->results.count;
 
@@ -102,10 +102,10 @@ void gpu_session_close(struct session *s)
 void gpu_session_list(const struct session *s)
 {
 	for (size_t i = 0; i < QUESTIONS; i++)
-		if (s->options->gpu & questions[i].bit &&
-		    questions[i].bit != BENCH_GPU_LAYOUTS)
+		if (s->options->gpu & questions[i].bits &&
+		    !(questions[i].bits & BENCH_GPU_LAYOUTS))
 			printf("%s\n", questions[i].name);
-	if (!(s->options->gpu & BENCH_GPU_LAYOUTS))
+	if (!(s->options->gpu & (BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF)))
 		return;
 	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)
 		if (bench_matches(s->layouts, l->name))
