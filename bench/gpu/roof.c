@@ -344,6 +344,8 @@ void roof_describe(const struct way *w, enum bench_op op, char *text, size_t roo
 	static const char *const kinds[] = { "grid", "record", "list" };
 	const struct launch *launch = &w->roof->best[op];
 
+	if (!launch->variant)
+		return;
 	snprintf(text, room,
 		 "plain kernel for a %s, %zu-byte words, %s, %u threads a block",
 		 kinds[w->roof->pattern.kind], w->roof->pattern.word,
