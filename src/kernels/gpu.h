@@ -57,6 +57,7 @@ struct dtc_gpu_job {
 union dtc_gpu_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_strided_params strided;
+	struct dtc_gpu_rows_params rows;
 	struct dtc_gpu_periodic_params periodic;
 	struct dtc_gpu_table_params table;
 	struct dtc_gpu_indexed_params indexed;
