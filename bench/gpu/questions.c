@@ -179,7 +179,7 @@ static void run_exprs(struct session *s)
 		struct bench_case c;
 		char why[WHY_ROOM];
 
-		snprintf(key.name, sizeof(key.name), "expr%zu", i + 1);
+		session_name_expr(s, i, key.name);
 		if (session_make_case(s, &key, &c, why, sizeof(why)))
 			session_record_failure(s, &key, why);
 		else

@@ -57,6 +57,12 @@ struct engine *session_new_engine(struct session *session, const char *name);
 
 /* rows.c: the rows the options choose. They return 0, or -1 without memory. */
 int session_add_rows(struct session *session);
+/*
+ * The name of the row of one of the options' expressions: its text, shortened, with a number where an
+ * earlier one has the same.
+ */
+void session_name_expr(const struct session *session, size_t index,
+		       char name[BENCH_NAME_ROOM]);
 /* The layouts of a table, at the sizes given (0: each at its default). */
 int session_add_table(struct session *session, const struct bench_layout *table,
 		      unsigned sizes);
