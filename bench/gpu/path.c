@@ -223,10 +223,14 @@ static bool has_reason(const struct results *rs, const struct result *row, const
 	return r && r->reason[0];
 }
 
+const char *path_mark(const struct results *rs, const struct result *row)
+{
+	return has_reason(rs, row, "pack") || has_reason(rs, row, "unpack") ? "*" : "";
+}
+
 void path_print_name(const struct results *rs, const struct result *row, int width)
 {
-	bool marked = has_reason(rs, row, "pack") || has_reason(rs, row, "unpack");
-	int length = printf("%s%s", row->layout, marked ? "*" : "");
+	int length = printf("%s%s", row->layout, path_mark(rs, row));
 
 	printf("%*s", length < width ? width - length : 0, "");
 }

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
+#include "bench/harness/output.h"
 #include "bench/harness/table.h"
 
 /* What matters most comes before the time is over. */
@@ -83,10 +83,9 @@ int gpu_session_run(struct session *s)
 	if (s->left_out)
 		printf("%zu rows left out: the time is over (--seconds)\n", s->left_out);
 	if (s->options->plot &&
-	    gpu_plot_write(s->options->plot, &s->results, s->gpu->name))
-		fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
-			strerror(errno));
-	table_verdict(stdout, &s->results);
+	    output_plot(s->options, &s->results, s->gpu->name, gpu_plot_draw))
+		s->unwritten = true;
+	summary_checks(stdout, &s->results);
 	return 0;
 }
 

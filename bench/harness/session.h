@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bench/harness/engine.h"
 #include "bench/layouts/layout.h"
@@ -70,9 +71,13 @@ struct bench_options {
 	int timeout_s;       /* for a peer's answer */
 	size_t behind;       /* see struct arena */
 	const char *command; /* as it was typed, for the record */
+	FILE *output;        /* what `-` as a file stands for, or NULL */
+	size_t columns;      /* characters of a line that people read; 0: any number */
 };
 
-/* Run; the results go to standard output. Returns the exit status: 0, 1 if a check failed. */
+/*
+ * Run; what people read goes to standard output, so `output` must be another file. Returns the exit status: 0, 1 if a check failed.
+ */
 int bench_session_run(const struct bench_options *options);
 /* Plot the results of an earlier run. Returns the exit status. */
 int bench_session_draw(const struct bench_options *options);

@@ -31,7 +31,7 @@ enum dtconv_log_level {
 	DTCONV_LOG_ERROR = 1, /**< a call fails; the text is also the error text */
 	DTCONV_LOG_WARN = 2,  /**< a slow path is forced, or a setting makes no sense */
 	DTCONV_LOG_INFO = 3,  /**< once per context: what was found */
-	DTCONV_LOG_DEBUG = 4, /**< per committed type and per plan */
+	DTCONV_LOG_DEBUG = 4, /**< per committed derived type and per plan */
 	DTCONV_LOG_TRACE = 5  /**< per fragment; compiled out unless --enable-debug */
 };
 
