@@ -13,11 +13,12 @@
 #define UNITS_MOST ((UINT64_C(1) << 31) - 65536)
 
 /*
- * Blocks of as many bytes are packed in 16-byte words, shifted, where both sides share but 4. Unpacking, the
+ * Blocks of as many bytes are packed in 16-byte words, shifted, where both sides share but 4 (128 of 260 bytes are
+ * faster by words of 4: 0.66 of the device copy at 16 MiB, 0.60). Unpacking, the
  * words of 4 are stored together, where shifted ones leave parts of words (128 of 260 bytes: 0.43
  * of the device copy, 0.32).
  */
-#define SHIFTED_BLOCK 128
+#define SHIFTED_BLOCK 256
 
 /* Longer single runs that are shifted get a level of their own, so that their words can be numbered. */
 #define LONG_RUN (UINT64_C(1) << 30)
