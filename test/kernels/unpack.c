@@ -32,8 +32,10 @@ static struct fat_entry only_entry(const struct dtc_gpu_image *image, const char
 
 	*at = fat_entry_at(image->data, 0, &entry);
 	ck_assert_ptr_nonnull(*at);
-	ck_assert_ptr_null(fat_entry_at(image->data, entry.head_bytes + entry.bytes, &next));
-	ck_assert_uint_le(sizeof(struct fat_head) + entry.head_bytes + entry.bytes, image->bytes);
+	ck_assert_ptr_null(
+		fat_entry_at(image->data, entry.head_bytes + entry.bytes, &next));
+	ck_assert_uint_le(sizeof(struct fat_head) + entry.head_bytes + entry.bytes,
+			  image->bytes);
 	return entry;
 }
 
@@ -53,11 +55,13 @@ const char *unpack_lacks(const struct dtc_gpu_image *image)
 
 static size_t unpack_lz4(const char *from, const struct fat_entry *entry, char *to)
 {
-	int (*decompress)(const char *source, char *target, int source_bytes, int target_bytes);
+	int (*decompress)(const char *source, char *target, int source_bytes,
+			  int target_bytes);
 
 	if (!find(LZ4, "LZ4_decompress_safe", &decompress))
 		return 0;
-	return (size_t)decompress(from, to, (int)entry->packed_bytes, (int)entry->image_bytes);
+	return (size_t)decompress(from, to, (int)entry->packed_bytes,
+				  (int)entry->image_bytes);
 }
 
 static size_t unpack_zstd(const char *from, const struct fat_entry *entry, char *to)

@@ -47,7 +47,8 @@ static inline bool fat_is(const void *image)
 }
 
 /* The entry at @offset bytes behind the head, NULL: none. Copied, because nothing is aligned. */
-static inline const char *fat_entry_at(const void *image, uint64_t offset, struct fat_entry *entry)
+static inline const char *fat_entry_at(const void *image, uint64_t offset,
+				       struct fat_entry *entry)
 {
 	const char *bytes = image;
 	struct fat_head head;
