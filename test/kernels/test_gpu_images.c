@@ -357,7 +357,9 @@ START_TEST(binaries_are_elf_and_ptx_is_text)
 		check_target(&dtc_gpu_images[i], &image);
 		check_target(&dtc_gpu_residents[i], &resident);
 		/* PTX that is not packed is handed over as a string. */
-		ck_assert_int_eq(((const char *)dtc_gpu_images[i].data)[dtc_gpu_images[i].bytes], 0);
+		ck_assert_int_eq(
+			((const char *)dtc_gpu_images[i].data)[dtc_gpu_images[i].bytes],
+			0);
 		unpack_end(&resident);
 		unpack_end(&image);
 	}

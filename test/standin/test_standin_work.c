@@ -91,8 +91,10 @@ static CUresult load_fat(uint16_t kind, uint32_t arch)
 	const struct {
 		struct fat_head head;
 		struct fat_entry entry;
-	} image = { { FAT_MAGIC, 1, sizeof(struct fat_head), sizeof(struct fat_entry) },
-		    { .kind = kind, .head_bytes = sizeof(struct fat_entry), .arch = arch } };
+	} image = {
+		{ FAT_MAGIC, 1, sizeof(struct fat_head), sizeof(struct fat_entry) },
+		{ .kind = kind, .head_bytes = sizeof(struct fat_entry), .arch = arch }
+	};
 	CUmodule module;
 	CUresult result = cuModuleLoadData(&module, &image);
 	if (!result)
