@@ -43,7 +43,12 @@ AS_CASE([$have_CUDA],
 AS_ECHO(["  CUDA           $dtc_text"])
 AS_CASE([$have_CUDA:$have_CUDA_TESTS],
 	[yes:no], [AS_ECHO(["  CUDA tests     left out: the tests' own driver needs the headers of CUDA 13"])])
-AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
+AS_IF([test -z "$NVRTC"], [dtc_text="not prebuilt: no NVRTC"],
+	[test -z "$GPU_ARCHS"], [dtc_text="not prebuilt: --with-gpu-archs=$with_gpu_archs"],
+	[test -z "$FATBINARY"], [dtc_text="$GPU_ARCHS; not compressed: no fatbinary"],
+	[dtc_text="$GPU_ARCHS; compressed by $FATBINARY"])
+AS_ECHO(["  GPU kernels    $dtc_text"])
+AS_IF([test -n "$NVRTC"], [AS_ECHO(["  NVRTC          $NVRTC_VERSION: $NVRTC"])])
 AS_CASE([$have_NVTX],
 	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],
 	[dtc_text="nvtx3/nvToolsExt.h was not found: no ranges"])

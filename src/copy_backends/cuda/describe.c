@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "context.h"
+#include "kernels/gpu_images.h"
 #include "special.h"
 #include "state.h"
 #include "text.h"
@@ -138,12 +139,26 @@ const char *dtc_cuda_missing(struct dtconv_context *context)
 	return why;
 }
 
+/* As --with-gpu-archs names architectures: sm_90 is a binary, compute_75 is PTX. */
+static void describe_kernels(struct dtc_text *text)
+{
+	dtc_text_puts(text, "  GPU kernels built in:");
+	for (size_t i = 0; i < dtc_gpu_image_count; i++)
+		dtc_text_printf(text, " %s_%u",
+				dtc_gpu_images[i].is_ptx ? "compute" : "sm",
+				dtc_gpu_images[i].arch);
+	dtc_text_puts(text, dtc_gpu_image_count
+				    ? "\n"
+				    : " none, so blocks are copied one by one\n");
+}
+
 /* Also where no driver is loaded: what is installed can be told. */
 static void describe_without_driver(struct dtconv_context *context, struct dtc_text *text)
 {
 	struct dtc_gdr gdr = { .connection = NULL };
 
 	dtc_text_printf(text, "CUDA: built in; %s\n", missing_driver(context));
+	describe_kernels(text);
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
@@ -162,6 +177,7 @@ void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
 	int devices = count_devices(cuda, &why);
 	dtc_text_printf(text, "CUDA: driver %d.%d\n", cuda->driver.version / 1000,
 			cuda->driver.version % 1000 / 10);
+	describe_kernels(text);
 	if (why)
 		dtc_text_printf(text, "  %s\n", why);
 	for (int i = 0; i < devices; i++)
