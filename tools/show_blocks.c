@@ -171,7 +171,7 @@ static int put_axis(const struct plot *plot)
 			break;
 	}
 	ink_repeat(plot->out, plot->glyphs->axis,
-		     plot->cells > at ? plot->cells - at : 0);
+		   plot->cells > at ? plot->cells - at : 0);
 	fputs(" bytes\n", plot->out);
 	line_print(plot->out, LABEL_WIDTH, labels, room);
 	free(labels);
