@@ -11,7 +11,6 @@
 #include "contents.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Bounds of the search in deep and wide descriptions. */
@@ -59,32 +58,28 @@ static void add_stride(struct chain *chain, size_t bytes)
 	chain->count++;
 }
 
-/* Blocks of elements, some of them shorter than the longest one. */
+/* Blocks of elements at equal distances. */
 struct blocks {
 	size_t count;
-	size_t longest;
-	size_t shortest;
-	size_t stride; /* bytes, 0 if they are not equally spaced */
+	size_t length;
+	size_t stride; /* bytes, 0 if the distances differ */
 };
 
-/* Blocks at equal distances that do not overlap are rows, unless they fill them all. */
+/* Blocks that neither overlap nor touch are rows, and so are touching ones with gaps. */
 static void add_blocks(struct chain *chain, const struct dtconv_type *element,
 		       const struct blocks *blocks)
 {
 	struct dtconv_type_attr attr;
-	size_t longest_bytes;
-	bool filled;
+	size_t block_bytes;
 
 	query(element, &attr);
-	if (blocks->longest > 1 && !attr.contiguous)
+	if (blocks->length > 1 && !attr.contiguous)
 		add_stride(chain, magnitude(attr.extent));
 	if (blocks->count < 2 ||
-	    __builtin_mul_overflow(blocks->longest, magnitude(attr.extent),
-				   &longest_bytes))
+	    __builtin_mul_overflow(blocks->length, magnitude(attr.extent), &block_bytes))
 		return;
-	filled = blocks->shortest == blocks->longest && blocks->stride == longest_bytes &&
-		 attr.contiguous;
-	if (blocks->stride >= longest_bytes && !filled)
+	if (blocks->stride > block_bytes ||
+	    (blocks->stride == block_bytes && !attr.contiguous))
 		add_stride(chain, blocks->stride);
 }
 
@@ -92,8 +87,7 @@ static void add_blocks(struct chain *chain, const struct dtconv_type *element,
 static void add_elements(struct chain *chain, const struct dtconv_type *element,
 			 size_t count)
 {
-	add_blocks(chain, element,
-		   &(struct blocks){ .count = 1, .longest = count, .shortest = count });
+	add_blocks(chain, element, &(struct blocks){ .count = 1, .length = count });
 }
 
 static void add_vector(struct chain *chain, const struct contents *contents)
@@ -106,8 +100,7 @@ static void add_vector(struct chain *chain, const struct contents *contents)
 	if (!in_bytes && __builtin_mul_overflow(stride, magnitude(attr.extent), &stride))
 		return;
 	add_blocks(chain, contents->types[0],
-		   &(struct blocks){ contents->counts[0], contents->counts[1],
-				     contents->counts[1], stride });
+		   &(struct blocks){ contents->counts[0], contents->counts[1], stride });
 }
 
 /* The distance of all neighbouring displacements, 0 if they are not equally spaced. */
@@ -129,23 +122,32 @@ static ptrdiff_t equal_step(const ptrdiff_t *displacements, size_t count)
 	return step;
 }
 
+/* Whether all blocks have the length of the first one; there may be one length for all. */
+static bool equal_lengths(const struct contents *contents)
+{
+	for (size_t i = 2; i < contents->envelope.count_count; i++) {
+		if (contents->counts[i] != contents->counts[1])
+			return false;
+	}
+	return contents->envelope.count_count > 1;
+}
+
+/* Equal blocks at equal distances are a vector. Other indexed types say nothing of rows. */
 static void add_indexed(struct chain *chain, const struct contents *contents)
 {
 	enum dtconv_combiner combiner = contents->envelope.combiner;
 	bool in_bytes = combiner == DTCONV_COMBINER_HINDEXED ||
 			combiner == DTCONV_COMBINER_HINDEXED_BLOCK;
-	struct blocks blocks = { .count = contents->counts[0], .shortest = SIZE_MAX };
+	struct blocks blocks = { .count = contents->counts[0] };
 	struct dtconv_type_attr attr;
 	ptrdiff_t first = blocks.count > 0 ? contents->displacements[0] : 0;
 
-	for (size_t i = 1; i < contents->envelope.count_count; i++) {
-		size_t length = contents->counts[i];
-
-		blocks.longest = length > blocks.longest ? length : blocks.longest;
-		blocks.shortest = length < blocks.shortest ? length : blocks.shortest;
-	}
 	query(contents->types[0], &attr);
-	blocks.stride = magnitude(equal_step(contents->displacements, blocks.count));
+	if (equal_lengths(contents)) {
+		blocks.length = contents->counts[1];
+		blocks.stride =
+			magnitude(equal_step(contents->displacements, blocks.count));
+	}
 	if (!in_bytes && (__builtin_mul_overflow(blocks.stride, magnitude(attr.extent),
 						 &blocks.stride) ||
 			  __builtin_mul_overflow(first, attr.extent, &first)))

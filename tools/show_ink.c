@@ -86,3 +86,21 @@ void line_print(FILE *out, size_t indent, char *line, size_t cells)
 	line[cells] = '\0';
 	fprintf(out, "%*s%s\n", cells > 0 ? (int)indent : 0, "", line);
 }
+
+void ink_wrapped(FILE *out, size_t indent, size_t columns, const char *text)
+{
+	size_t at = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (at > 0 && at + 1 + length > columns) {
+			fputc('\n', out);
+			at = 0;
+		}
+		fprintf(out, "%*s%.*s", at ? 1 : (int)indent, "", (int)length, text);
+		at += (at ? 1 : indent) + length;
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', out);
+}

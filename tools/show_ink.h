@@ -16,6 +16,9 @@ void ink_end(FILE *out, enum tool_colour depth);
 
 void ink_repeat(FILE *out, const char *glyph, size_t times);
 
+/* Print words in lines of at most so many columns, indented. */
+void ink_wrapped(FILE *out, size_t indent, size_t columns, const char *text);
+
 /* A line of blanks, or NULL; the caller frees it. */
 char *line_create(size_t cells);
 

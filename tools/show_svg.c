@@ -88,19 +88,18 @@ static struct page make_page(const struct subject *subject, FILE *out)
 	return page;
 }
 
-static void put_header(const struct page *page)
+void show_svg_header(const struct subject *subject, FILE *out)
 {
-	const struct picture *picture = page->picture;
-	FILE *out = page->out;
+	const struct picture *picture = &subject->picture;
 
 	fputs("<text class=\"title\" x=\"24\" y=\"32\">", out);
-	svg_text(out, page->subject->text, TITLE_CHARACTERS);
+	svg_text(out, subject->text, TITLE_CHARACTERS);
 	fputs("</text>\n<text x=\"24\" y=\"52\">", out);
 	fprintf(out, "%zu bytes of data in %s%zu run%s, extent %td, signature ",
 		picture->attr.size, picture->runs_are_counted ? "" : "more than ",
 		picture->run_count, picture->run_count == 1 ? "" : "s",
 		picture->attr.extent);
-	svg_text(out, page->subject->signature, SUBTITLE_CHARACTERS / 2);
+	svg_text(out, subject->signature, SUBTITLE_CHARACTERS / 2);
 	fputs("</text>\n", out);
 }
 
@@ -382,34 +381,6 @@ static void put_axis(const struct page *page)
 
 /* ---- legend ------------------------------------------------------------------------ */
 
-/* The packed stream, in the colours of its bytes. */
-static void put_stream(const struct page *page, double y)
-{
-	const struct picture *picture = page->picture;
-	char text[96];
-
-	svg_gradient(page->out, "stream", 0, 1);
-	fprintf(page->out,
-		"<rect x=\"%.2f\" y=\"%.2f\" width=\"260\" height=\"14\" "
-		"fill=\"url(#stream)\"/>\n",
-		PLOT_LEFT, y);
-	svg_label(page->out, "axis", "start", PLOT_LEFT, y + 28, "0");
-	snprintf(text, sizeof(text), "packed stream%s",
-		 page->crowded ? "" : "; numbers in runs: offset in it");
-	svg_label(page->out, "axis", "start", PLOT_LEFT, y - 5, text);
-	snprintf(text, sizeof(text), "%zu bytes", picture->rows * picture->attr.size);
-	svg_label(page->out, "axis", "end", PLOT_LEFT + 260, y + 28, text);
-}
-
-/* One entry: what it looks like is drawn in a box of 22 x 12 at (x, y). */
-static double put_entry(const struct page *page, double x, double y, const char *shape,
-			const char *text)
-{
-	fprintf(page->out, "<g transform=\"translate(%.2f %.2f)\">%s</g>\n", x, y, shape);
-	svg_label(page->out, "axis", "start", x + 28, y + 10, text);
-	return x + 28 + svg_text_width(text) + 20;
-}
-
 /* Whether anything is drawn that lies outside lb and ub. */
 static bool reaches_outside(const struct picture *picture)
 {
@@ -428,7 +399,7 @@ static void put_density_entry(const struct page *page, double y)
 		 page->picture->runs_are_counted ? "" : "more than ",
 		 page->picture->run_count,
 		 page->picture->runs_are_counted ? "" : " (sampled)");
-	put_entry(page, LEGEND_LEFT, y,
+	svg_entry(page->out, LEGEND_LEFT, y,
 		  "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>", text);
 }
 
@@ -437,21 +408,31 @@ static void put_entries(const struct page *page, double y)
 	const struct picture *picture = page->picture;
 	double x = LEGEND_LEFT;
 
-	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
+	x = svg_entry(page->out, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
 		      "gap");
 	if (reaches_outside(picture))
-		x = put_entry(page, x, y,
+		x = svg_entry(page->out, x, y,
 			      "<rect class=\"track\" width=\"22\" height=\"12\"/>",
 			      "outside the bounds");
-	x = put_entry(page, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>", "lb and ub");
-	put_entry(page, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>",
+	x = svg_entry(page->out, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>",
+		      "lb and ub");
+	svg_entry(page->out, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>",
 		  "true bounds");
 	if (page->crowded)
 		put_density_entry(page, y + 20);
 	else if (picture->overlap_count > 0)
-		put_entry(page, LEGEND_LEFT, y + 20,
+		svg_entry(page->out, LEGEND_LEFT, y + 20,
 			  "<rect class=\"overlap\" y=\"5\" width=\"22\" height=\"3\"/>",
 			  "bytes that are packed more than once");
+}
+
+static void put_stream(const struct page *page, double y)
+{
+	const struct picture *picture = page->picture;
+
+	svg_stream(page->out, PLOT_LEFT, y, picture->rows * picture->attr.size,
+		   page->crowded ? "packed stream"
+				 : "packed stream; numbers in runs: offset in it");
 }
 
 static void put_rows_note(const struct page *page, double y)
@@ -479,7 +460,7 @@ int show_svg(const struct subject *subject, FILE *out)
 	int status = 0;
 
 	svg_begin(out, height);
-	put_header(&page);
+	show_svg_header(subject, out);
 	put_tracks(&page);
 	if (page.crowded)
 		status = put_densities(&page);

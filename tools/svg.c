@@ -59,6 +59,9 @@ static void put_style(FILE *out)
 	      ".grid { stroke: #ffffff; stroke-width: 1; stroke-opacity: 0.8; }\n"
 	      ".track { fill: #f4f3f8; }\n"
 	      ".gap { fill: #e3e0ec; }\n"
+	      ".number { font-size: 9px; fill: #6f6a82; }\n"
+	      ".veil { fill: #ffffff; fill-opacity: 0.6; }\n"
+	      ".hatch { fill: url(#hatch); }\n"
 	      ".overlap { fill: #dc2626; }\n"
 	      "</style>\n",
 	      out);
@@ -88,6 +91,28 @@ void svg_gradient(FILE *out, const char *id, double begin, double end)
 	}
 	put_stop(out, 1, palette_at(end));
 	fputs("</linearGradient>\n", out);
+}
+
+void svg_stream(FILE *out, double x, double y, size_t bytes, const char *text)
+{
+	char length[48];
+
+	svg_gradient(out, "stream", 0, 1);
+	fprintf(out,
+		"<rect x=\"%.2f\" y=\"%.2f\" width=\"260\" height=\"14\" "
+		"fill=\"url(#stream)\"/>\n",
+		x, y);
+	svg_label(out, "axis", "start", x, y + 28, "0");
+	svg_label(out, "axis", "start", x, y - 5, text);
+	snprintf(length, sizeof(length), "%zu bytes", bytes);
+	svg_label(out, "axis", "end", x + 260, y + 28, length);
+}
+
+double svg_entry(FILE *out, double x, double y, const char *shape, const char *text)
+{
+	fprintf(out, "<g transform=\"translate(%.2f %.2f)\">%s</g>\n", x, y, shape);
+	svg_label(out, "axis", "start", x + 28, y + 10, text);
+	return x + 28 + svg_text_width(text) + 20;
 }
 
 void svg_begin(FILE *out, double height)

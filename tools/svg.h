@@ -32,4 +32,13 @@ void svg_colour(FILE *out, struct colour colour);
 /* Define the colours inside a run that begins and ends at these places of the stream. */
 void svg_gradient(FILE *out, const char *id, double begin, double end);
 
+/* The legend of packed order: a packed stream of some bytes in its colours, 260 wide. */
+void svg_stream(FILE *out, double x, double y, size_t bytes, const char *text);
+
+/*
+ * An entry of a legend: what it looks like, in a box of 22 x 12 at (x, y), and its text.
+ * Answers where the next one to its right begins.
+ */
+double svg_entry(FILE *out, double x, double y, const char *shape, const char *text);
+
 #endif
