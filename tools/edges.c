@@ -48,7 +48,6 @@ static bool make_table(struct edges *edges, size_t capacity)
 	edges->changes = calloc(capacity, sizeof(edges->changes[0]));
 	if (!edges->places || !edges->changes) {
 		edges_release(edges);
-		edges->lost = true;
 		return false;
 	}
 	for (size_t i = 0; i < capacity; i++)
@@ -81,26 +80,33 @@ static void move_entries(struct edges *to, const struct edges *from)
 }
 
 /* Make room in the table; if that is not possible, give all of it up. */
-static void make_room(struct edges *edges)
+static bool make_room(struct edges *edges)
 {
 	size_t capacity = edges->capacity ? edges->capacity : FIRST_CAPACITY;
-	struct edges fresh = { .lost = true };
+	struct edges fresh;
 
 	if (count_live(edges) > capacity / 4)
 		capacity *= 2;
-	if (capacity <= MAX_CAPACITY && make_table(&fresh, capacity))
-		move_entries(&fresh, edges);
-	edges_release(edges);
-	*edges = fresh;
+	if (capacity > MAX_CAPACITY || !make_table(&fresh, capacity)) {
+		edges_release(edges);
+		edges->lost = true;
+		return false;
+	}
+	move_entries(&fresh, edges);
+	free(edges->places);
+	free(edges->changes);
+	edges->places = fresh.places;
+	edges->changes = fresh.changes;
+	edges->capacity = fresh.capacity;
+	edges->count = fresh.count;
+	return true;
 }
 
 static void change(struct edges *edges, size_t place, uint64_t by)
 {
 	size_t slot;
 
-	if (!edges->lost && edges->count >= edges->capacity / 2)
-		make_room(edges);
-	if (edges->lost)
+	if (edges->lost || (edges->count >= edges->capacity / 2 && !make_room(edges)))
 		return;
 	slot = find_slot(edges, place);
 	edges->count += edges->places[slot] == EMPTY;
@@ -138,5 +144,5 @@ void edges_release(struct edges *edges)
 {
 	free(edges->places);
 	free(edges->changes);
-	*edges = (struct edges){ .lost = edges->lost };
+	*edges = (struct edges){ .lost = false };
 }

@@ -317,7 +317,8 @@ static void count_cells(struct frame *frame, const struct reach *reach)
 {
 	const struct rows *rows = &frame->rows;
 	size_t span = (size_t)reach->right - (size_t)frame->origin;
-	size_t whole_row = divide_up(span, frame->cell_bytes) * frame->cell_bytes;
+	size_t cells = divide_up(span, frame->cell_bytes);
+	size_t whole_row = (cells ? cells : 1) * frame->cell_bytes;
 
 	frame->row_bytes = rows->levels ? rows->strides[0] : whole_row;
 	frame->plane_bytes = rows->levels > 1 ? rows->strides[1] : SIZE_MAX;
@@ -371,6 +372,7 @@ int frame_prepare(struct frame *frame, const struct rows *rows)
 	for (size_t i = 0; i < rows->levels; i++)
 		frame->cell_bytes =
 			frame_common_divisor(rows->strides[i], frame->cell_bytes);
+	frame->cell_bytes = frame->cell_bytes ? frame->cell_bytes : 1;
 	status = find_reach(frame, &reach);
 	if (status == 0)
 		status = choose_origin(frame, &reach);

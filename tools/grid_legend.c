@@ -85,14 +85,24 @@ static void put_layout_entry(const struct page *page, size_t index, double x, do
 	fputs("</text>\n", page->out);
 }
 
+/* The list has so many rows, in columns from top to bottom. */
+static size_t count_entry_rows(const struct page *page)
+{
+	return (page->scene->count + ENTRY_COLUMNS - 1) / ENTRY_COLUMNS;
+}
+
 static double put_layouts(const struct page *page, double y)
 {
-	size_t rows = (page->scene->count + ENTRY_COLUMNS - 1) / ENTRY_COLUMNS;
+	size_t rows = count_entry_rows(page);
 	double width = (SVG_PAGE_WIDTH - 2 * PAGE_LEFT) / ENTRY_COLUMNS;
 
-	for (size_t i = 0; i < page->scene->count; i++)
-		put_layout_entry(page, i, PAGE_LEFT + (double)(i / rows) * width,
-				 y + (double)(i % rows) * ENTRY_HEIGHT);
+	for (size_t i = 0; i < page->scene->count; i++) {
+		size_t column = i / rows;
+		size_t row = i % rows;
+
+		put_layout_entry(page, i, PAGE_LEFT + (double)column * width,
+				 y + (double)row * ENTRY_HEIGHT);
+	}
 	return y + (double)rows * ENTRY_HEIGHT + 10;
 }
 
@@ -129,10 +139,9 @@ void page_put_legend(const struct page *page, double y)
 
 double page_legend_height(const struct page *page)
 {
-	size_t rows = (page->scene->count + ENTRY_COLUMNS - 1) / ENTRY_COLUMNS;
 	bool entries = page->grid.gaps || page->grid.overlapped || has_alike(page);
 
 	if (!page->lettered)
 		return 62;
-	return (double)rows * ENTRY_HEIGHT + (entries ? 40 : 14);
+	return (double)count_entry_rows(page) * ENTRY_HEIGHT + (entries ? 40 : 14);
 }

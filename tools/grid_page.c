@@ -45,9 +45,9 @@ double page_plane_left(const struct page *page, size_t plane)
 double page_plane_top(const struct page *page, size_t plane)
 {
 	double height = above_cells(page) + page->plane_height + BAND_DISTANCE;
+	size_t band = plane / page->planes_abreast;
 
-	return PAGE_HEADER_HEIGHT + (double)(plane / page->planes_abreast) * height +
-	       above_cells(page);
+	return PAGE_HEADER_HEIGHT + (double)band * height + above_cells(page);
 }
 
 double page_cell_left(const struct page *page, size_t plane, size_t column)
