@@ -36,6 +36,16 @@ static const struct {
 	  { 40, 160 },
 	  0,
 	  8 },
+	{ "hvector(2, 1, 960, hvector(3, 1, 160, vector(4, 1, 5, double)))",
+	  3,
+	  { 40, 160, 960 },
+	  0,
+	  8 },
+	{ "hvector(2, 1, 1000, hvector(3, 1, 160, vector(4, 1, 5, double)))",
+	  2,
+	  { 40, 160 },
+	  0,
+	  8 },
 	{ "resized(vector(4, 1, 4, int), 0, 4)", 1, { 16 }, 0, 4 },
 	{ "contiguous(4, resized(vector(4, 1, 4, int), 0, 4))", 1, { 16 }, 0, 4 },
 	{ "vector(4, 2, 5, resized(int, 0, 16))", 1, { 80 }, 0, 4 },
@@ -330,11 +340,11 @@ END_TEST
 
 START_TEST(too_many_runs_get_no_frame)
 {
-	struct rows rows = { .strides = { 16 }, .levels = 1, .element_bytes = 8 };
+	struct rows rows = { .strides = { 2 }, .levels = 1, .element_bytes = 1 };
 	struct picture picture;
 	struct frame_layout layout = { .picture = &picture };
 	struct frame frame = { .layouts = &layout, .layout_count = 1 };
-	struct dtconv_type *type = fixture_type("vector(1000000000, 1, 2, double)");
+	struct dtconv_type *type = fixture_type("vector(100000000, 1, 2, char)");
 
 	ck_assert_int_eq(picture_prepare(&picture, type, 1), 0);
 	ck_assert_int_eq(frame_prepare(&frame, &rows), DTCONV_ERR_LIMIT);
