@@ -70,7 +70,7 @@ static void put_memory(const struct page *page, size_t plane)
 
 static bool same_look(const struct grid_cell *a, const struct grid_cell *b)
 {
-	return a->layout == b->layout && grid_overlaps(a) == grid_overlaps(b);
+	return a->layout == b->layout && a->other == b->other && a->twice == b->twice;
 }
 
 /* Whether all cells of a row's part look like the first cell of an area. */
@@ -87,7 +87,7 @@ static bool continues(const struct page *page, const struct area *area, size_t r
 	return true;
 }
 
-/* Whether an area that begins at this cell has been drawn with the row above. */
+/* Whether a cell is part of an area that has been drawn. */
 static bool is_drawn(const struct page *page, const bool *drawn, size_t row,
 		     size_t column)
 {
@@ -155,6 +155,23 @@ static void put_area(const struct page *page, const struct area *area)
 		put_rect(page, area, "hatch");
 }
 
+/* The slot nearest to the middle of some that stands for itself, if there is one. */
+static size_t middle_slot(const struct page *page, enum frame_axis axis, size_t first,
+			  size_t count)
+{
+	size_t middle = first + (count - 1) / 2;
+
+	for (size_t i = 0; i <= count; i++) {
+		/* the middle, the one before it, the one behind it, ... */
+		size_t slot = i % 2 ? middle - (i + 1) / 2 : middle + i / 2;
+
+		if (slot >= first && slot < first + count &&
+		    !page_is_elided(page, axis, slot))
+			return slot;
+	}
+	return middle;
+}
+
 /* The layout's letter in the middle of its area. */
 static void put_letter(const struct page *page, const struct area *area)
 {
@@ -163,9 +180,10 @@ static void put_letter(const struct page *page, const struct area *area)
 	char letter[] = { subject_letter(cell->layout), '\0' };
 
 	if (!grid_overlaps(cell))
-		put_on_cell(page, area->plane, area->row + (area->rows - 1) / 2,
-			    area->column + (area->columns - 1) / 2, 1,
-			    palette_layout(cell->layout), letter);
+		put_on_cell(page, area->plane,
+			    middle_slot(page, FRAME_ROWS, area->row, area->rows),
+			    middle_slot(page, FRAME_COLUMNS, area->column, area->columns),
+			    1, palette_layout(cell->layout), letter);
 }
 
 typedef void (*area_fn)(const struct page *page, const struct area *area);
