@@ -530,6 +530,7 @@ struct dtconv_explanation {
 	double unpack_ns;     /**< estimated nanoseconds to unpack; 0 if refused */
 	const char *shape;    /**< shape of the layout: "strided" */
 	const char *what;     /**< what the backend moves bytes with */
+	int forbidden;        /**< 1 if DTCONV_BACKENDS leaves it out */
 	const char *refused;  /**< why it is no candidate, or NULL if it is one */
 	/**
 	 * Why a candidate cannot run in this process as it is now, or NULL if it can: its device is missing,

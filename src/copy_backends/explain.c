@@ -112,8 +112,9 @@ static void rate(const struct dtc_question *question, int place, struct chosen c
 		.what = backend->what,
 		.chosen_to_pack = place == chosen.to_pack,
 		.chosen_to_unpack = place == chosen.to_unpack,
+		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)place),
 	};
-	if (dtc_is_forbidden(question->forbidden, (size_t)place))
+	if (explanation->forbidden)
 		explanation->refused = "forbidden by DTCONV_BACKENDS";
 	else if (backend->can(question, &explanation->refused))
 		explanation->refused = NULL;
@@ -160,24 +161,44 @@ static void explain_costs(struct dtc_text *text, const struct dtconv_explanation
 				e->pack_ns, e->unpack_ns);
 }
 
+static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
+			      int place, struct chosen chosen)
+{
+	struct dtconv_explanation explanation;
+
+	rate(question, place, chosen, &explanation);
+	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[place]->name,
+			explanation.what);
+	if (explanation.refused) {
+		dtc_text_puts(text, explanation.refused);
+	} else {
+		explain_costs(text, &explanation);
+		explain_method(text, &explanation);
+		explain_choice(text, &explanation);
+	}
+	dtc_text_puts(text, "\n");
+}
+
+/* Between ordinary memory no device is missed, so that those that need one are told of in one line. */
 static void explain_candidates(struct dtc_text *text, const struct dtc_question *question)
 {
 	const struct chosen chosen = choose(question);
-	struct dtconv_explanation explanation;
+	const char *left_out = NULL;
 
 	for (int i = 0; dtc_backends[i]; i++) {
-		rate(question, i, chosen, &explanation);
-		dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[i]->name,
-				explanation.what);
-		if (explanation.refused) {
-			dtc_text_puts(text, explanation.refused);
-		} else {
-			explain_costs(text, &explanation);
-			explain_method(text, &explanation);
-			explain_choice(text, &explanation);
-		}
-		dtc_text_puts(text, "\n");
+		const char *missing = dtc_question_is_ordinary(question)
+					      ? why_missing(question, dtc_backends[i])
+					      : NULL;
+
+		if (missing)
+			left_out = missing;
+		else
+			explain_candidate(text, question, i, chosen);
 	}
+	if (left_out)
+		dtc_text_printf(text,
+				"  candidates that need a device are left out: %s\n",
+				left_out);
 	if (chosen.to_pack < 0)
 		dtc_text_printf(text, "  no backend %s can move it\n",
 				question->forbidden ? "that is allowed"

@@ -238,6 +238,10 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 	text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
 	ck_assert_ptr_nonnull(strstr(text, "; the cheapest: chosen\n"));
 	ck_assert_ptr_null(strstr(text, "cannot run here"));
+	ck_assert_ptr_null(strstr(text, "candidate cuda"));
+	ck_assert_ptr_nonnull(strstr(text,
+				     "  candidates that need a device are left out: this "
+				     "process has loaded no driver\n"));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -336,6 +340,7 @@ static const char *refusal_of_host(struct dtconv_context *context)
 				 DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, "host", &e),
 			 0);
 	ck_assert_int_eq(e.chosen_to_pack, e.refused == NULL);
+	ck_assert_int_eq(e.forbidden, e.refused != NULL);
 	return e.refused ? e.refused : "";
 }
 
