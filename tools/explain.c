@@ -126,7 +126,7 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 		if (option == 'h')
 			settings->help = true;
 		else if (option != 'c')
-			return tool_bad_option("explain", option, argv);
+			return tool_bad_option("explain", option, argv, options);
 		else if (!tool_read_size(optarg, &settings->count))
 			return tool_usage(
 				"explain",

@@ -56,7 +56,7 @@ int cmd_info(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		if (option != 'h')
-			return tool_bad_option("info", option, argv);
+			return tool_bad_option("info", option, argv, options);
 		print_help();
 		return TOOL_OK;
 	}

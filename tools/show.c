@@ -101,7 +101,7 @@ static int read_options(int argc, char **argv, struct settings *settings)
 		else if (option == 'h')
 			settings->help = true;
 		else
-			exit_status = tool_bad_option("show", option, argv);
+			exit_status = tool_bad_option("show", option, argv, options);
 	}
 	return exit_status;
 }

@@ -67,6 +67,14 @@ static int read_seconds(struct settings *settings, const char *text)
 			  MOST_SECONDS);
 }
 
+static const struct option options[] = { { "seconds", required_argument, NULL, 's' },
+					 { "quick", no_argument, NULL, 'q' },
+					 { "print", no_argument, NULL, 'p' },
+					 { "output", required_argument, NULL, 'o' },
+					 { "reset", no_argument, NULL, 'r' },
+					 { "help", no_argument, NULL, 'h' },
+					 { NULL, 0, NULL, 0 } };
+
 static int take_option(struct settings *settings, int option, char **argv)
 {
 	switch (option) {
@@ -88,7 +96,7 @@ static int take_option(struct settings *settings, int option, char **argv)
 		settings->help = true;
 		return TOOL_OK;
 	default:
-		return tool_bad_option("tune", option, argv);
+		return tool_bad_option("tune", option, argv, options);
 	}
 }
 
@@ -110,15 +118,6 @@ static int check_settings(const struct settings *settings)
 
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "quick", no_argument, NULL, 'q' },
-		{ "print", no_argument, NULL, 'p' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "reset", no_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	int option;
 
 	opterr = 0;
