@@ -166,6 +166,26 @@ START_TEST(each_direction_has_the_planners_winner)
 }
 END_TEST
 
+#ifdef HAVE_CUDA
+/* Reading over the bus and writing over it do not cost the same, so that one winner does not tell the other. */
+START_TEST(directions_may_have_different_winners)
+{
+	struct dtconv_type *type = fixture_type("vector(1000000, 2, 5, double)");
+	size_t differences = 0;
+
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		const struct dtconv_explanation e =
+			rated(type, DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED, i);
+
+		differences += e.chosen_to_pack != e.chosen_to_unpack;
+	}
+	ck_assert_uint_eq(differences, 2);
+	check_winner(type, DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED, DTC_UNPACK);
+	dtconv_type_unref(type);
+}
+END_TEST
+#endif
+
 /* The text has every candidate with the numbers and reasons of the query. */
 START_TEST(the_text_says_what_the_query_answers)
 {
@@ -523,6 +543,7 @@ int main(void)
 	tcase_add_test(choosing, an_explanation_is_as_long_as_its_caller_knows_it);
 	tcase_add_test(choosing, backends_and_kinds_have_names);
 #ifdef HAVE_CUDA
+	tcase_add_test(choosing, directions_may_have_different_winners);
 	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
 	tcase_add_test(choosing, each_direction_has_its_kernel);
 #endif
