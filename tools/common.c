@@ -21,7 +21,10 @@
 
 /* ---- failing ----------------------------------------------------------------------- */
 
-/* How much to cut where a sentence of the library names a call; of a constructor stays what it is in text form. */
+/*
+ * How much to cut where a sentence names a call of the library: `dtconv_pack: `, but of a constructor's call
+ * the prefix alone, because the rest is its name in text form.
+ */
 static size_t call_length(const char *text)
 {
 	static const char constructor[] = "dtconv_type_create_";
@@ -117,10 +120,10 @@ int tool_unknown_option(const char *command, const char *word,
 	size_t dashes = strspn(word, "-");
 	struct tool_nearest nearest = { .word = word + dashes,
 					.length = strcspn(word + dashes, "=") };
-
 	const struct option *one = find_abbreviated(options, &nearest);
 	const struct option *other = one->name ? find_abbreviated(one + 1, &nearest)
 					       : one;
+
 	if (other->name && dashes == 2)
 		return tool_usage(
 			command,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. The command line,
- * and the question to the planner; the library does the explaining.
+ * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. This file reads
+ * the command line and asks the planner; the library does the explaining.
  */
 #include "config.h"
 
@@ -115,8 +115,8 @@ static int measure(struct explain *explain)
 }
 
 /*
- * The library looks for devices only where the process has started their driver. What a machine with a device would
- * choose is told if it is asked for, and if this build can tell it.
+ * The library looks for devices only where the process has started their driver. What a machine with a
+ * device would choose is told if it is asked for, and if this build can tell it.
  */
 static int find_devices(struct explain *explain, char *why, size_t room)
 {

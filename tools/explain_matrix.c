@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix of dtconv explain: rows are kinds of the user's buffer, columns kinds of packed memory, and a cell says
- * which backend moves the layout and what that costs. Both directions have one unit, so that cells compare.
+ * The matrix of dtconv explain: rows are kinds of the user's buffer, columns kinds of packed memory, and a
+ * cell says which backend moves the layout and what that costs. All cells have one unit, so that they compare.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing JSON for people and programs: one member a line, indented. Commas and quotes are its business, keys and values
- * the caller's.
+ * Writing JSON, one member a line and indented. Commas and quotes are decided here, keys and values by the
+ * caller.
  */
 #ifndef DTCONV_TOOLS_JSON_H
 #define DTCONV_TOOLS_JSON_H

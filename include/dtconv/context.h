@@ -346,16 +346,13 @@ DTCONV_API const char *dtconv_backend_name(size_t index);
  * are pointers; they are valid as long as the context.
  */
 struct dtconv_context_attr {
-	size_t struct_size; /**< sizeof(struct dtconv_context_attr), set by the caller */
-	const char *compiler; /**< that built the library: "gcc 12.2.0" */
-	const char *
-		processor; /**< family of processors the library was built for: "x86-64" */
-	const char *kernels; /**< set of CPU kernels in use: "avx2" */
-	char kernel_sets
-		[64];      /**< all sets that this processor runs, separated by spaces */
-	char machine[256]; /**< what the machine is called in a tuning file */
-	const char
-		*tuning_path; /**< file that thresholds are read from, or NULL for none */
+	size_t struct_size;       /**< sizeof(struct dtconv_context_attr), set by the caller */
+	const char *compiler;     /**< that built the library: "gcc 12.2.0" */
+	const char *processor;    /**< family of processors it was built for: "x86-64" */
+	const char *kernels;      /**< set of CPU kernels in use: "avx2" */
+	char kernel_sets[64];     /**< all sets that run here, separated by spaces */
+	char machine[256];        /**< what a tuning file calls this machine */
+	const char *tuning_path;  /**< of the tuning file, or NULL for none */
 	const char *tuning_state; /**< what became of that file, for people */
 	int tuning_read;          /**< 1 if thresholds come from that file */
 	size_t threads;           /**< most threads of one pack or unpack */
@@ -378,11 +375,11 @@ DTCONV_API int dtconv_context_query(struct dtconv_context *context,
 
 /** One threshold; see dtconv_context_create() for where thresholds come from. */
 struct dtconv_threshold {
-	size_t struct_size; /**< sizeof(struct dtconv_threshold), set by the caller */
-	const char *name;   /**< as it stands in a tuning file; owned by the library */
-	const char *what;   /**< its meaning and unit, for people; owned by the library */
-	int is_device;  /**< 1 if devices of different names may have different values */
-	uint64_t value; /**< in force */
+	size_t struct_size;     /**< sizeof(struct dtconv_threshold), set by the caller */
+	const char *name;       /**< as in a tuning file; the library owns it */
+	const char *what;       /**< meaning and unit, for people; the library owns it */
+	int is_device;          /**< 1 if it may differ from device to device */
+	uint64_t value;         /**< in force */
 	uint64_t default_value; /**< without a tuning file */
 	uint64_t least;         /**< that a tuning file may set */
 	uint64_t most;          /**< that a tuning file may set */

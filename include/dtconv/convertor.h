@@ -553,7 +553,7 @@ struct dtconv_explanation {
  * @return 0; DTCONV_ERR_INVAL if a kind is none or struct_size is 0; DTCONV_ERR_STATE if the type is not
  *         committed; DTCONV_ERR_UNSUPPORTED if this build has no backend of that name.
  *
- * DTCONV_MEMORY_UNKNOWN is taken for host memory. Does not block; allocates nothing. Callable from any thread.
+ * DTCONV_MEMORY_UNKNOWN is taken for host memory. Does not block. Callable from any thread.
  */
 DTCONV_API int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 				      enum dtconv_memory_kind user_kind,
