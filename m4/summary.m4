@@ -36,6 +36,9 @@ libdtconv $PACKAGE_VERSION for $host
   fuzzers        $enable_fuzzers
   libraries      shared $enable_shared, static $enable_static
   installs in    $dtc_place"])
+AS_IF([test "$with_bash_completion_dir" = no], [dtc_text="is not installed"],
+	[dtc_text="is installed"])
+AS_ECHO(["  completion     for bash $dtc_text"])
 AS_CASE([$have_CUDA],
 	[yes], [dtc_text="device memory, where a process has loaded the driver"],
 	[off], [dtc_text="not looked for"],

@@ -424,7 +424,7 @@ static int take_option(struct settings *s, int key, char **argv)
 		break;
 	case ':':
 	case '?':
-		return tool_bad_option(NAME, key, argv);
+		return tool_bad_option(NAME, key, argv, long_options);
 	default:
 		return take_value(s, key, optarg);
 	}

@@ -230,7 +230,7 @@ static int read_options(int argc, char **argv, struct settings *settings)
 		else if (option == 'h')
 			settings->help = true;
 		else if (option == ':' || option == '?')
-			exit_status = tool_bad_option("show", option, argv);
+			exit_status = tool_bad_option("show", option, argv, options);
 		else
 			exit_status = take_value(settings, option, optarg);
 	}

@@ -25,6 +25,9 @@ enum dtc_gpu_kernel {
 /* The entry point's name in every image. */
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel);
 
+/* The same without the prefix of internal names, for messages. */
+const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel);
+
 /* Bytes of its parameter struct. */
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel);
 

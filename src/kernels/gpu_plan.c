@@ -41,9 +41,11 @@ struct entry {
 	size_t params_bytes;
 };
 
-#define DTC_GPU_ENTRY1(name, params, a)       { "dtc_gpu_" #name, sizeof(struct params) },
-#define DTC_GPU_ENTRY2(name, params, a, b)    { "dtc_gpu_" #name, sizeof(struct params) },
-#define DTC_GPU_ENTRY3(name, params, a, b, c) { "dtc_gpu_" #name, sizeof(struct params) },
+#define PREFIX "dtc_gpu_"
+
+#define DTC_GPU_ENTRY1(name, params, a)       { PREFIX #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY2(name, params, a, b)    { PREFIX #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY3(name, params, a, b, c) { PREFIX #name, sizeof(struct params) },
 static const struct entry entries[] = {
 #include "kernels/gpu_list.h"
 };
@@ -54,6 +56,11 @@ static const struct entry entries[] = {
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel)
 {
 	return entries[kernel].name;
+}
+
+const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel)
+{
+	return entries[kernel].name + sizeof(PREFIX) - 1;
 }
 
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)

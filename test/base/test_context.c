@@ -55,6 +55,44 @@ static void fail_once(struct dtconv_context *context)
 			 DTCONV_ERR_OVERFLOW);
 }
 
+/* ---- queries ----------------------------------------------------------------------------- */
+
+START_TEST(a_context_answers_what_its_info_says)
+{
+	struct dtconv_context_params params = { .threads = 3 };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+	char line[200];
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_uint_eq(attr.struct_size, sizeof(attr));
+	ck_assert_uint_eq(attr.threads, 3);
+	snprintf(line, sizeof(line), "\ncompiler: %s\nprocessor: %s\nkernels: %s (of ",
+		 attr.compiler, attr.processor, attr.kernels);
+	ck_assert_msg(strstr(fixture_info(context), line) != NULL, "no '%s' in: %s", line,
+		      fixture_info(context));
+	ck_assert_msg(strstr(attr.kernel_sets, attr.kernels) != NULL, "%s not in %s",
+		      attr.kernels, attr.kernel_sets);
+	ck_assert_int_eq(strncmp(attr.kernel_sets, "generic", 7), 0);
+	ck_assert_int_eq(attr.devices == 0, attr.no_devices != NULL);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_promise_of_host_memory_leaves_no_device)
+{
+	struct dtconv_context_params params = { .flags = DTCONV_CONTEXT_HOST_MEMORY };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_uint_eq(attr.devices, 0);
+	ck_assert_str_eq(attr.no_devices,
+			 "not looked for, as the caller has promised host memory");
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 /* ---- options ------------------------------------------------------------------------------- */
 
 START_TEST(everything_has_a_default)
@@ -573,6 +611,8 @@ int main(void)
 	tcase_add_test(options, half_an_allocator_is_refused);
 	tcase_add_test(options, a_shorter_struct_leaves_the_rest_at_its_default);
 	tcase_add_test(options, memory_may_run_out_at_any_allocation);
+	tcase_add_test(options, a_context_answers_what_its_info_says);
+	tcase_add_test(options, a_promise_of_host_memory_leaves_no_device);
 	tcase_add_test(log, errors_are_logged_with_their_source);
 	tcase_add_test(log, a_silent_context_logs_nothing);
 	tcase_add_test(log, the_environment_sets_the_level);
