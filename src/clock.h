@@ -5,6 +5,7 @@
 #ifndef DTC_CLOCK_H
 #define DTC_CLOCK_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -25,6 +26,23 @@ static inline void dtc_pause(void)
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
 #endif
+}
+
+/* Looks of a loop that waits before it yields at each: 20 to 60 us. */
+#define DTC_LOOKS 512
+
+/*
+ * Rest between two looks, of which @looks counts those in vain. A loop that has waited for long gives the CPU
+ * away, because what it waits for may need this very one.
+ */
+static inline void dtc_rest(uint32_t *looks)
+{
+	if (*looks < DTC_LOOKS) {
+		++*looks;
+		dtc_pause();
+	} else {
+		sched_yield();
+	}
 }
 
 #endif

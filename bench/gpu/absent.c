@@ -12,11 +12,16 @@
 
 #define WITHOUT_CUDA "dtconv was built without CUDA's headers"
 
+static int refuse(void)
+{
+	fprintf(stderr, "dtconv bench: --gpu: %s\n", WITHOUT_CUDA);
+	return 1;
+}
+
 int gpu_session_run(struct session *s)
 {
 	(void)s;
-	fprintf(stderr, "dtconv bench: --gpu: %s\n", WITHOUT_CUDA);
-	return 1;
+	return refuse();
 }
 
 void gpu_session_close(struct session *s)
@@ -45,7 +50,8 @@ int gpu_start(char *why, size_t room)
 	return -1;
 }
 
-void gpu_session_list(const struct session *s)
+int gpu_session_list(const struct session *s)
 {
 	(void)s;
+	return refuse();
 }

@@ -98,18 +98,19 @@ void gpu_session_close(struct session *s)
 	s->gpu = NULL;
 }
 
-void gpu_session_list(const struct session *s)
+int gpu_session_list(const struct session *s)
 {
 	for (size_t i = 0; i < QUESTIONS; i++)
 		if (s->options->gpu & questions[i].bits &&
 		    !(questions[i].bits & BENCH_GPU_LAYOUTS))
 			printf("%s\n", questions[i].name);
 	if (!(s->options->gpu & (BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF)))
-		return;
+		return 0;
 	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)
 		if (bench_matches(s->layouts, l->name))
 			printf("%s\n", l->name);
 	for (const struct bench_layout *l = bench_layouts_applications; l->name; l++)
 		if (bench_matches(s->layouts, l->name))
 			printf("%s\n", l->name);
+	return 0;
 }

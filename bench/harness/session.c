@@ -381,9 +381,9 @@ int bench_session_list(const struct bench_options *options)
 	int status;
 
 	if (s && options->gpu) {
-		gpu_session_list(s);
+		status = gpu_session_list(s);
 		free(s);
-		return 0;
+		return status;
 	}
 	status = s ? choose_rows(s) : 1;
 	for (size_t i = 0; !status && i < s->row_count; i++) {

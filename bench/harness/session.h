@@ -81,7 +81,7 @@ struct bench_options {
 int bench_session_run(const struct bench_options *options);
 /* Plot the results of an earlier run. Returns the exit status. */
 int bench_session_draw(const struct bench_options *options);
-/* Print the rows the options choose, without running them. */
+/* Print the rows the options choose, without running them. Returns the exit status. */
 int bench_session_list(const struct bench_options *options);
 
 /* Whether a comma-separated list of patterns has one that matches; NULL matches all. */

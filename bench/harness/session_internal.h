@@ -117,8 +117,8 @@ void mode_threads(struct session *session);
  */
 int gpu_session_run(struct session *session);
 void gpu_session_close(struct session *session);
-/* Print the rows, without a device. */
-void gpu_session_list(const struct session *session);
+/* Print the rows. A device is not needed for that, but a build that supports devices is. */
+int gpu_session_list(const struct session *session);
 /* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
 int gpu_plot_draw(FILE *file, const struct results *results, const char *device);
 

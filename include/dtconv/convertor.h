@@ -87,7 +87,7 @@ struct dtconv_convertor;
  *
  * A started job between a device and ordinary host memory goes on in a thread of the context's, which the first one
  * makes; start waits only while another such job is under way, or the device is busy and more than 8 MiB are in the order of a
- * stream. Where the process has one processor, or with the default stream of each thread, it is done when start
+ * stream. With the default stream of each thread it is done when start
  * returns; so it is where it also converts, combines or sums up, and may be without a stream if it is shorter than
  * 256 KiB. Without a
  * stream of the caller's, small ones may be the processor's own stores into device memory: work that is launched

@@ -7,6 +7,7 @@
 #include "device.h"
 
 #include "base.h"
+#include "clock.h"
 #include "context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
@@ -118,13 +119,13 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 
 int dtc_device_wait(struct dtc_event *event)
 {
-	int status = 0;
+	uint32_t looks = 0;
+	int status;
 
 	if (!event->backend)
 		return 0;
-	do
-		status = event->backend->test(event);
-	while (status == DTCONV_INPROGRESS);
+	while ((status = event->backend->test(event)) == DTCONV_INPROGRESS)
+		dtc_rest(&looks);
 	event->backend = NULL;
 	return status;
 }

@@ -10,6 +10,8 @@
 
 #include <dtconv/dtconv.h>
 
+#include "support/suite.h"
+
 static struct dtconv_context *context;
 static struct dtconv_type *type, *made;
 static struct dtconv_convertor *convertor, *other;
@@ -234,9 +236,5 @@ int main(void)
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -11,6 +11,8 @@
 
 #include <dtconv/version.h>
 
+#include "support/suite.h"
+
 START_TEST(library_matches_headers)
 {
 	ck_assert_str_eq(dtconv_version(), DTCONV_VERSION_STRING);
@@ -32,14 +34,9 @@ int main(void)
 {
 	Suite *suite = suite_create("version");
 	TCase *tcase = tcase_create("version");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, library_matches_headers);
 	tcase_add_test(tcase, numbers_match_text);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

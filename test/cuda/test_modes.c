@@ -121,15 +121,11 @@ static void job_both_ways(struct job *job, unsigned salt)
 /* Until the kernel is there, which another thread loads, jobs are launched. */
 static void settle(struct job *job)
 {
-	double end = seconds() + 10;
-
 	job_fill(job, 77);
-	while (!counters().resident_jobs && seconds() < end) {
+	while (!counters().resident_jobs) {
 		job_pack(job);
 		nap_us(500);
 	}
-	ck_assert_msg(counters().resident_jobs,
-		      "the resident kernel has not come in 10 s");
 }
 
 #define VECTOR "vector(100, 3, 5, double)"
@@ -274,10 +270,8 @@ START_TEST(it_leaves_in_the_end_when_it_is_never_idle)
 
 	open_settled(&job);
 	uint64_t before = counters().resident_launches;
-	double end = seconds() + 10;
-	while (counters().resident_launches < before + 4 && seconds() < end)
+	while (counters().resident_launches < before + 4)
 		job_pack(&job);
-	ck_assert_uint_ge(counters().resident_launches, before + 4);
 	job_close(&job);
 }
 END_TEST
@@ -311,10 +305,8 @@ START_TEST(numbers_begin_anew_when_they_have_run_out)
 	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
 	resident->number = DTC_GPU_LAST_NUMBER - 3;
 	resident->bell->left = DTC_GPU_LAST_NUMBER - 2;
-	double end = seconds() + 10;
-	for (unsigned salt = 0; resident->number > 1000 && seconds() < end; salt++)
+	for (unsigned salt = 0; resident->number > 1000; salt++)
 		job_both_ways(&job, salt);
-	ck_assert_uint_lt(resident->number, 1000);
 	job_both_ways(&job, 1);
 	job_close(&job);
 }
@@ -383,16 +375,14 @@ static void *free_often(void *stop)
 START_TEST(frees_end_while_jobs_go_on)
 {
 	atomic_bool stop = false;
-	double end = seconds() + 15;
 	pthread_t thread;
 	struct job job;
 	void *failed;
 
 	open_settled(&job);
 	ck_assert_int_eq(pthread_create(&thread, NULL, free_often, &stop), 0);
-	while (!atomic_load(&stop) && seconds() < end)
+	while (!atomic_load(&stop))
 		job_pack(&job);
-	ck_assert_msg(atomic_load(&stop), "20 frees took more than 15 s");
 	pthread_join(thread, &failed);
 	ck_assert_ptr_null(failed);
 	job_check(&job);
@@ -525,14 +515,12 @@ END_TEST
 static void settle_graph(struct job *job)
 {
 	uint64_t before = counters().graph_launches;
-	double end = seconds() + 10;
 
 	job_fill(job, 77);
-	while (counters().graph_launches == before && seconds() < end) {
+	while (counters().graph_launches == before) {
 		job_pack(job);
 		nap_us(500);
 	}
-	ck_assert_msg(counters().graph_launches > before, "no graph has come in 10 s");
 }
 
 static const struct {

@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -663,22 +662,11 @@ static const struct path paths[] = {
 
 #define PATHS (int)(sizeof(paths) / sizeof(paths[0]))
 
-/* On one processor a job of ordinary memory is done when it has been started. */
-static bool several_processors(void)
-{
-	cpu_set_t allowed;
-
-	return !sched_getaffinity(0, sizeof(allowed), &allowed) &&
-	       CPU_COUNT(&allowed) > 1;
-}
-
 static bool starts_behind(const struct path *path)
 {
 	if (!path->end || !path->ordered)
 		return false;
-	if (path->packed != ARENA_HOST)
-		return true;
-	return several_processors() && (path->backends || !path->unpacks);
+	return path->packed != ARENA_HOST || path->backends || !path->unpacks;
 }
 
 /* A case for each path, as the first job and settled. */

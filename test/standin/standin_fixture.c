@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "standin/standin_fixture.h"
+#include "support/suite.h"
 
 #define WORDS 256
 
@@ -79,11 +80,7 @@ TCase *standin_bare_tcase(Suite *suite, const char *name)
 
 int standin_run(Suite *suite)
 {
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }
 
 CUfunction standin_function(const char *name)

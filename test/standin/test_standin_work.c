@@ -3,6 +3,7 @@
  * The stand-in driver's kernels: modules, libraries, launches, and what is left of a context
  * after an error.
  */
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -195,7 +196,7 @@ static int stay(const void *params, uint32_t grid, uint32_t block, size_t shared
 	(void)block;
 	(void)shared_bytes;
 	while (!__atomic_load_n((uint32_t *)(uintptr_t)word->word, __ATOMIC_ACQUIRE))
-		;
+		sched_yield();
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "support/fixture.h"
+#include "support/suite.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -93,13 +94,7 @@ TCase *fixture_case(Suite *suite, const char *name, double seconds)
 
 int fixture_run(Suite *suite)
 {
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }
 
 bool fixture_everything(void)

@@ -11,6 +11,7 @@
 
 #include "support/random_type.h"
 #include "support/ref_buffer.h"
+#include "support/suite.h"
 
 struct dtconv_context *t_context;
 
@@ -45,12 +46,7 @@ TCase *t_case(Suite *suite, const char *name)
 
 int t_run(Suite *suite)
 {
-	SRunner *runner = srunner_create(suite);
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run(suite);
 }
 
 const char *t_error(void)

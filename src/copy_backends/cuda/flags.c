@@ -253,10 +253,11 @@ int dtc_cuda_event_test(struct dtc_event *event)
 
 int dtc_cuda_event_wait(struct dtc_event *event)
 {
+	uint32_t looks = 0;
 	int status;
 
 	do {
-		dtc_pause();
+		dtc_rest(&looks);
 		status = dtc_cuda_event_test(event);
 	} while (status == DTCONV_INPROGRESS);
 	return status;

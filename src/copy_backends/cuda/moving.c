@@ -155,9 +155,14 @@ static void work(void *arg, size_t index)
 		pump(moving);
 		return;
 	}
-	while (!atomic_load(&moving->parted))
-		if (!copy_part(moving))
-			dtc_pause();
+	uint32_t looks = 0;
+
+	while (!atomic_load(&moving->parted)) {
+		if (copy_part(moving))
+			looks = 0;
+		else
+			dtc_rest(&looks);
+	}
 }
 
 static bool has_parts(struct dtc_cuda_moving *moving)
@@ -165,18 +170,24 @@ static bool has_parts(struct dtc_cuda_moving *moving)
 	return atomic_load(&moving->open) > atomic_load(&moving->taken);
 }
 
+/* How long a thread has found nothing to do. */
+struct idle {
+	uint64_t since_ns;
+	uint32_t looks;
+};
+
 /* A caller who waits looks all the time, our own thread no longer than that pays. */
-static uint64_t wait_a_little(const struct dtc_cuda_moving *moving, uint64_t idle_since)
+static void wait_a_little(const struct dtc_cuda_moving *moving, struct idle *idle)
 {
 	const struct timespec nap = { .tv_nsec = 20000 };
 	uint64_t now = dtc_now_ns();
 
-	dtc_pause();
-	if (!idle_since)
-		return now;
-	if (moving->left && now - idle_since > LOOK_NS)
+	if (!idle->since_ns)
+		idle->since_ns = now;
+	if (moving->left && now - idle->since_ns > LOOK_NS)
 		nanosleep(&nap, NULL);
-	return idle_since;
+	else
+		dtc_rest(&idle->looks);
 }
 
 /* With the others as long as there is something to copy; waiting for the device is one thread's work. */
@@ -185,7 +196,7 @@ void dtc_cuda_moving_go_on(struct dtc_cuda_moving *moving)
 	struct dtc_cuda *cuda = moving->pieces->context->cuda;
 	size_t helpers = dtc_cuda_crew_helpers(&cuda->crew, cuda->context,
 					       moving->pieces->bytes);
-	uint64_t idle_since = 0;
+	struct idle idle = { 0 };
 	/* They come while the device does its first half. */
 	bool call = helpers;
 
@@ -197,11 +208,11 @@ void dtc_cuda_moving_go_on(struct dtc_cuda_moving *moving)
 			atomic_store(&moving->parted, false);
 			if (!dtc_cuda_crew_run(&cuda->crew, cuda->context, helpers, work, moving))
 				helpers = 0;
-			idle_since = 0;
+			idle = (struct idle){ 0 };
 		} else if (copy_part(moving) || moved) {
-			idle_since = 0;
+			idle = (struct idle){ 0 };
 		} else {
-			idle_since = wait_a_little(moving, idle_since);
+			wait_a_little(moving, &idle);
 		}
 	}
 }

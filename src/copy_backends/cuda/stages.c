@@ -253,18 +253,19 @@ void dtc_cuda_stages_end(struct dtc_cuda_context *context)
 /* Jobs shorter than this the caller ends itself if the device is not busy: a thread would come too late. */
 #define LEAVE_BYTES (UINT64_C(256) << 10)
 
-/*
- * Another thread's default stream would be another one. And where there is but one processor, a caller who
- * asks whether the job is done keeps the thread from it.
- */
+/* Another thread's default stream would be another one. */
 static bool may_be_left(const struct dtc_job *job)
+{
+	return job->on_stream ? (CUstream)job->stream != CU_STREAM_PER_THREAD
+			      : job->bytes >= LEAVE_BYTES;
+}
+
+static bool has_one_cpu(void)
 {
 	cpu_set_t allowed;
 
-	if (job->on_stream ? (CUstream)job->stream == CU_STREAM_PER_THREAD
-			   : job->bytes < LEAVE_BYTES)
-		return false;
-	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+	return !sched_getaffinity(0, sizeof(allowed), &allowed) &&
+	       CPU_COUNT(&allowed) == 1;
 }
 
 static bool leave(struct dtc_cuda_context *context, const char *caller, struct dtc_event *event)
@@ -276,6 +277,7 @@ static bool leave(struct dtc_cuda_context *context, const char *caller, struct d
 	event->backend = &dtc_cuda_staged_backend;
 	event->caller = caller;
 	staging->started->event = *event;
+	atomic_store_explicit(&staging->one_cpu, has_one_cpu(), memory_order_relaxed);
 	pthread_mutex_lock(&staging->lock);
 	staging->handed = true;
 	pthread_cond_broadcast(&staging->changed);
@@ -326,8 +328,12 @@ int dtc_cuda_stages_test(struct dtc_event *event)
 	struct dtc_cuda_context *context = event->owner;
 	struct dtc_cuda_staging *staging = &context->staging;
 
-	if (!dtc_cuda_flag_is_written(event))
+	if (!dtc_cuda_flag_is_written(event)) {
+		/* A caller who polls keeps the thread from the only CPU. */
+		if (atomic_load_explicit(&staging->one_cpu, memory_order_relaxed))
+			sched_yield();
 		return DTCONV_INPROGRESS;
+	}
 	pthread_mutex_lock(&staging->lock);
 	int status = staging->outcomes[event->slot];
 	if (status)

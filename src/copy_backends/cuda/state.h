@@ -75,6 +75,7 @@ struct dtc_cuda_staging {
 	bool handed; /* to the thread, which has not begun it */
 	bool running;
 	bool ending;
+	atomic_bool one_cpu; /* is all that the last started job's caller may use */
 	pthread_t thread;
 	struct dtc_cuda_started *started; /* NULL until the first one */
 	int outcomes[DTC_CUDA_FLAGS];     /* of started jobs, by their slots */

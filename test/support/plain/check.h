@@ -32,6 +32,7 @@ void tcase_add_unchecked_fixture(TCase *tcase, void (*setup)(void), void (*teard
 void tcase_set_timeout(TCase *tcase, double seconds);
 SRunner *srunner_create(Suite *suite);
 void srunner_run_all(SRunner *runner, enum print_output output);
+int srunner_ntests_run(SRunner *runner);
 int srunner_ntests_failed(SRunner *runner);
 void srunner_free(SRunner *runner);
 

@@ -215,6 +215,11 @@ void srunner_run_all(SRunner *runner, enum print_output output)
 	       runner->failed);
 }
 
+int srunner_ntests_run(SRunner *runner)
+{
+	return runner->run;
+}
+
 int srunner_ntests_failed(SRunner *runner)
 {
 	return runner->failed;
