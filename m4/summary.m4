@@ -36,6 +36,9 @@ libdtconv $PACKAGE_VERSION for $host
   fuzzers        $enable_fuzzers
   libraries      shared $enable_shared, static $enable_static
   installs in    $dtc_place"])
+AS_IF([test "$with_bash_completion_dir" = no], [dtc_text="is not installed"],
+	[dtc_text="is installed"])
+AS_ECHO(["  completion     for bash $dtc_text"])
 AS_CASE([$have_CUDA],
 	[yes], [dtc_text="device memory, where a process has loaded the driver"],
 	[off], [dtc_text="not looked for"],
@@ -43,7 +46,12 @@ AS_CASE([$have_CUDA],
 AS_ECHO(["  CUDA           $dtc_text"])
 AS_CASE([$have_CUDA:$have_CUDA_TESTS],
 	[yes:no], [AS_ECHO(["  CUDA tests     left out: the tests' own driver needs the headers of CUDA 13"])])
-AS_ECHO(["  GPU kernels    ${NVRTC:-not prebuilt: no NVRTC}"])
+AS_IF([test -z "$NVRTC"], [dtc_text="not prebuilt: no NVRTC"],
+	[test -z "$GPU_ARCHS"], [dtc_text="not prebuilt: --with-gpu-archs=$with_gpu_archs"],
+	[test -z "$FATBINARY"], [dtc_text="$GPU_ARCHS; not compressed: no fatbinary"],
+	[dtc_text="$GPU_ARCHS; compressed by $FATBINARY"])
+AS_ECHO(["  GPU kernels    $dtc_text"])
+AS_IF([test -n "$NVRTC"], [AS_ECHO(["  NVRTC          $NVRTC_VERSION: $NVRTC"])])
 AS_CASE([$have_NVTX],
 	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],
 	[dtc_text="nvtx3/nvToolsExt.h was not found: no ranges"])

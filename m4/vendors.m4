@@ -60,6 +60,8 @@ CUDA_LIBDIR=$with_cuda_libdir
 AC_SUBST([CUDA_LIBDIR])
 DTC_CHECK_CUDA_TESTS
 DTC_FIND_NVRTC
+DTC_WITH_GPU_ARCHS
+DTC_FIND_FATBINARY
 DTC_FIND_NVTX
 DTC_FIND_CUDART
 ])
@@ -129,7 +131,7 @@ AM_CONDITIONAL([HAVE_NCCL], [test "$have_NCCL" = yes && test "$have_CUDART" = ye
 AC_DEFUN([DTC_FIND_NVRTC], [
 AC_MSG_CHECKING([for NVRTC])
 AS_CASE([$with_cuda], [no|yes|maybe], [dtc_cuda_root=/usr/local/cuda], [dtc_cuda_root=$with_cuda])
-NVRTC=
+NVRTC= NVRTC_VERSION= nvrtc_archs=
 AS_IF([test "$have_CUDA" = yes && test "$cross_compiling" != yes], [
 	for dtc_dir in "$with_cuda_libdir" "$dtc_cuda_root/lib64" "$dtc_cuda_root/lib" \
 		/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib; do
@@ -139,8 +141,75 @@ AS_IF([test "$have_CUDA" = yes && test "$cross_compiling" != yes], [
 	done
 ])
 AS_IF([test -n "$NVRTC"], [AC_MSG_RESULT([$NVRTC])], [AC_MSG_RESULT([no: no prebuilt GPU kernels])])
+AS_IF([test -n "$NVRTC"], [DTC_ASK_NVRTC])
 AC_SUBST([NVRTC])
+AC_SUBST([NVRTC_VERSION])
 AM_CONDITIONAL([GPU_IMAGES], [test -n "$NVRTC"])
+])
+
+# What this NVRTC compiles for; one that cannot be opened here is none.
+AC_DEFUN([DTC_ASK_NVRTC], [
+AC_MSG_CHECKING([what it compiles for])
+rm -f conftest.nvrtc
+AC_RUN_IFELSE([AC_LANG_SOURCE([[
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(void)
+{
+	int (*ask_version)(int *, int *), (*ask_count)(int *), (*ask_archs)(int *);
+	int major, minor, count, archs[256];
+	void *library = dlopen("$NVRTC", RTLD_NOW);
+	FILE *file = fopen("conftest.nvrtc", "w");
+
+	if (!library || !file)
+		return 1;
+	*(void **)&ask_version = dlsym(library, "nvrtcVersion");
+	*(void **)&ask_count = dlsym(library, "nvrtcGetNumSupportedArchs");
+	*(void **)&ask_archs = dlsym(library, "nvrtcGetSupportedArchs");
+	if (!ask_version || !ask_count || !ask_archs || ask_version(&major, &minor) ||
+	    ask_count(&count) || count > 256 || ask_archs(archs))
+		return 1;
+	fprintf(file, "%d.%d", major, minor);
+	for (int i = 0; i < count; i++)
+		fprintf(file, " %d", archs[i]);
+	fprintf(file, "\n");
+	return fclose(file) != 0;
+}]])], [read NVRTC_VERSION nvrtc_archs < conftest.nvrtc], [NVRTC=], [NVRTC=])
+rm -f conftest.nvrtc
+AS_IF([test -n "$NVRTC"], [AC_MSG_RESULT([$NVRTC_VERSION: $nvrtc_archs])],
+	[AC_MSG_RESULT([it cannot be opened: no prebuilt GPU kernels])])
+])
+
+# For which architectures NVRTC compiles the GPU kernels; GPU_ARCHS is make's variable for the same.
+AC_DEFUN([DTC_WITH_GPU_ARCHS], [
+AC_ARG_WITH([gpu-archs],
+	[AS_HELP_STRING([--with-gpu-archs=LIST], [compile GPU kernels for all families of architectures (all), the
+		GPUs of this machine (native), none, or those listed: sm_90,compute_75 @<:@all@:>@])],
+	[], [with_gpu_archs=all])
+AS_CASE([$with_gpu_archs],
+	[yes], [AC_MSG_ERROR([--with-gpu-archs needs a list: all, native, none or such as sm_90,compute_75])],
+	[no], [with_gpu_archs=none])
+GPU_ARCHS=`"$srcdir/src/kernels/gpu_archs" "$with_gpu_archs" "$NVRTC_VERSION" $nvrtc_archs 2> conftest.archs`
+dtc_text=`cat conftest.archs; rm -f conftest.archs`
+AS_IF([test -n "$dtc_text"], [AC_MSG_ERROR([--with-gpu-archs=$with_gpu_archs: $dtc_text])])
+AC_MSG_CHECKING([for which architectures GPU kernels are compiled])
+AC_MSG_RESULT([${GPU_ARCHS:-none}])
+AC_SUBST([GPU_ARCHS])
+])
+
+# CUDA's own tool that compresses compiled kernels.
+AC_DEFUN([DTC_FIND_FATBINARY], [
+AC_ARG_VAR([FATBINARY], [the fatbinary of CUDA, which compresses the GPU kernels; no: leave them as they are])
+FATBINARY_HAS_MODES=no
+AS_IF([test -n "$NVRTC" && test "$FATBINARY" != no],
+	[AC_PATH_PROG([FATBINARY], [fatbinary], [no], [$dtc_cuda_root/bin$PATH_SEPARATOR$PATH])])
+AS_IF([test -z "$NVRTC" || test "$FATBINARY" = no], [FATBINARY=], [
+	AC_MSG_CHECKING([whether $FATBINARY has --compress-mode])
+	AS_IF(["$FATBINARY" --help 2> /dev/null | grep -e --compress-mode > /dev/null], [FATBINARY_HAS_MODES=yes])
+	AC_MSG_RESULT([$FATBINARY_HAS_MODES])
+])
+AC_SUBST([FATBINARY_HAS_MODES])
 ])
 
 AC_DEFUN([DTC_WITH_VERBS], [

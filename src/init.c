@@ -7,7 +7,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base.h"
 #include "context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
@@ -82,25 +84,118 @@ void dtconv_context_destroy(struct dtconv_context *context)
 	dtc_context_destroy(context);
 }
 
+/* ---- what is there --------------------------------------------------------------------- */
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+#if defined(__x86_64__)
+#define PROCESSOR "x86-64"
+#elif defined(__i386__)
+#define PROCESSOR "x86-32"
+#elif defined(__aarch64__)
+#define PROCESSOR "aarch64"
+#else
+#define PROCESSOR "other"
+#endif
+
+static const char promised[] = "not looked for, as the caller has promised host memory";
+
+/* The driver may have come since the context last looked. */
+static size_t count_devices(struct dtconv_context *context, const char **why)
+{
+	*why = "the library was built without CUDA's headers";
+	if (context->devices.none) {
+		*why = promised;
+		return 0;
+	}
+	(void)dtc_memory_has_driver(context);
+	return dtc_vendors[0] ? (size_t)dtc_vendors[0]->count_devices(context, why) : 0;
+}
+
+static void list_kernel_sets(char *names, size_t capacity)
+{
+	struct dtc_text text;
+
+	dtc_text_init(&text, names, capacity);
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		if (dtc_cpu_runs(dtc_cpu_sets[i]))
+			dtc_text_printf(&text, "%s%s", text.length ? " " : "",
+					dtc_cpu_sets[i]->name);
+}
+
+int dtconv_context_query(struct dtconv_context *context, struct dtconv_context_attr *attr)
+{
+	if (!context || !attr)
+		return DTCONV_ERR_INVAL;
+	if (attr->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: attr.struct_size is 0, not sizeof(struct "
+				"dtconv_context_attr)",
+				__func__);
+	const struct dtc_tuning_file *file = &context->tuning_file;
+	struct dtconv_context_attr now = {
+		.struct_size = attr->struct_size,
+		.compiler = COMPILER,
+		.processor = PROCESSOR,
+		.kernels = context->cpu->name,
+		.tuning_path = file->path[0] ? file->path : NULL,
+		.tuning_state = dtc_tuning_state(file),
+		.tuning_read = file->origin == DTC_TUNING_READ,
+		.threads = context->threads.most,
+		.thresholds = DTC_THRESHOLD_COUNT,
+	};
+
+	list_kernel_sets(now.kernel_sets, sizeof(now.kernel_sets));
+	dtc_tuning_machine(context->cpu->name, now.machine, sizeof(now.machine));
+	now.devices = count_devices(context, &now.no_devices);
+	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
+	return 0;
+}
+
+int dtconv_context_query_device(struct dtconv_context *context, size_t ordinal,
+				struct dtconv_device_attr *attr)
+{
+	struct dtconv_device_attr now = { .name = "" };
+	const char *why;
+
+	if (!context || !attr)
+		return DTCONV_ERR_INVAL;
+	if (attr->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: attr.struct_size is 0, not sizeof(struct "
+				"dtconv_device_attr)",
+				__func__);
+	size_t devices = count_devices(context, &why);
+	if (ordinal >= devices)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: ordinal (argument 2) is %zu, there are %zu devices",
+				__func__, ordinal, devices);
+	if (!dtc_vendors[0]->query_device(context, (int)ordinal, &now))
+		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
+				"%s: the driver does not describe device %zu", __func__,
+				ordinal);
+	now.struct_size = attr->struct_size;
+	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
+	return 0;
+}
+
+/* ---- the same in words ----------------------------------------------------------------- */
+
 static void describe_build(struct dtc_text *text)
 {
 	dtc_text_printf(text, "libdtconv %s\n", dtconv_version());
-#if defined(__clang__)
-	dtc_text_printf(text, "compiler: clang %s\n", __clang_version__);
-#elif defined(__GNUC__)
-	dtc_text_printf(text, "compiler: gcc %s\n", __VERSION__);
-#endif
+	dtc_text_printf(text, "compiler: %s\n", COMPILER);
 }
 
 static void describe_cpu(const struct dtconv_context *context, struct dtc_text *text)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	dtc_text_printf(text, "processor: x86-%zu\n", 8 * sizeof(void *));
-#elif defined(__aarch64__)
-	dtc_text_printf(text, "processor: aarch64\n");
-#else
-	dtc_text_printf(text, "processor: other\n");
-#endif
+	dtc_text_printf(text, "processor: %s\n", PROCESSOR);
 	dtc_text_printf(text, "kernels: %s (of", context->cpu->name);
 	for (size_t i = 0; dtc_cpu_sets[i]; i++)
 		dtc_text_printf(text, " %s%s", dtc_cpu_sets[i]->name,
@@ -123,7 +218,7 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 					" (forbidden by DTCONV_BACKENDS)" :
 					"");
 	if (context->devices.none) {
-		dtc_text_printf(text, "devices: not looked for, as the caller has promised host memory\n");
+		dtc_text_printf(text, "devices: %s\n", promised);
 		return;
 	}
 	/* It may have come since the context last looked. */

@@ -71,19 +71,14 @@ static void set_defaults(struct dtc_tuning *tuning)
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
-/* As it stands in a file after `machine`; shorter than a line, whatever the processor's name. */
-struct machine {
-	char name[DTC_LINE_MAX - sizeof("machine ")];
-};
+#define MACHINE_MAX (DTC_LINE_MAX - sizeof("machine "))
 
-static struct machine this_machine(const char *kernels)
+void dtc_tuning_machine(const char *kernels, char *name, size_t capacity)
 {
 	char model[160];
-	struct machine machine;
 
 	dtc_machine_model(DTC_MACHINE_FILE, model, sizeof(model));
-	snprintf(machine.name, sizeof(machine.name), "%s, %.40s", model, kernels);
-	return machine;
+	snprintf(name, DTC_MIN(capacity, MACHINE_MAX), "%s, %.40s", model, kernels);
 }
 
 /* ---- where the file is --------------------------------------------------------------------- */
@@ -268,13 +263,14 @@ static const char *split(char *line)
 /* Answers false if the file is for another machine. */
 static bool is_this_machine(const struct reader *reader, const char *name)
 {
-	const struct machine machine = this_machine(reader->kernels);
+	char machine[MACHINE_MAX];
 
-	if (!strcmp(name, machine.name))
+	dtc_tuning_machine(reader->kernels, machine, sizeof(machine));
+	if (!strcmp(name, machine))
 		return true;
 	DTC_LOG(reader->context, DTCONV_LOG_INFO,
 		"tuning file %s is ignored: it is for '%.200s', and this is '%s'",
-		reader->context->tuning_file.path, name, machine.name);
+		reader->context->tuning_file.path, name, machine);
 	return false;
 }
 
@@ -363,6 +359,48 @@ static const char *const origins[] = {
 	[DTC_TUNING_READ] = "the file is read",
 };
 
+const char *dtc_tuning_state(const struct dtc_tuning_file *file)
+{
+	return origins[file->origin];
+}
+
+static struct dtconv_threshold describe(const struct dtc_tuning *tuning,
+					const struct threshold *threshold)
+{
+	struct dtc_tuning defaults;
+
+	set_defaults(&defaults);
+	return (struct dtconv_threshold){ .name = threshold->name,
+					  .what = threshold->what,
+					  .is_device = is_of_devices(threshold),
+					  .value = value_of(tuning, threshold),
+					  .default_value = value_of(&defaults, threshold),
+					  .least = threshold->least,
+					  .most = threshold->most };
+}
+
+int dtconv_context_query_threshold(struct dtconv_context *context, size_t index,
+				   const char *device, struct dtconv_threshold *threshold)
+{
+	if (!context || !threshold)
+		return DTCONV_ERR_INVAL;
+	if (threshold->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: threshold.struct_size is 0, not sizeof(struct "
+				"dtconv_threshold)",
+				__func__);
+	if (index >= DTC_ARRAY_LENGTH(thresholds))
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: index (argument 2) is %zu, there are %zu thresholds",
+				__func__, index, DTC_ARRAY_LENGTH(thresholds));
+	struct dtconv_threshold now = describe(
+		device ? dtc_tuning_of_device(context, device) : &context->tuning,
+		&thresholds[index]);
+	now.struct_size = threshold->struct_size;
+	memcpy(threshold, &now, DTC_MIN(threshold->struct_size, sizeof(now)));
+	return 0;
+}
+
 static void describe_device(const struct dtc_tuned_device *device, struct dtc_text *text)
 {
 	const char *before = ": ";
@@ -382,22 +420,21 @@ void dtc_tuning_describe(const struct dtconv_context *context, const char *kerne
 			 struct dtc_text *text)
 {
 	const struct dtc_tuning_file *file = &context->tuning_file;
+	char machine[MACHINE_MAX];
 
-	struct dtc_tuning defaults;
-
-	set_defaults(&defaults);
-	dtc_text_printf(text, "machine: %s\n", this_machine(kernels).name);
+	dtc_tuning_machine(kernels, machine, sizeof(machine));
+	dtc_text_printf(text, "machine: %s\n", machine);
 	dtc_text_printf(text, "tuning file: %s\n", file->path[0] ? file->path : "none");
-	dtc_text_printf(text, "tuning: %s\n", origins[file->origin]);
+	dtc_text_printf(text, "tuning: %s\n", dtc_tuning_state(file));
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(thresholds); i++) {
-		const struct threshold *threshold = &thresholds[i];
+		const struct dtconv_threshold row =
+			describe(&context->tuning, &thresholds[i]);
 
 		dtc_text_printf(text,
 				"%s: %" PRIu64 " (default %" PRIu64 ", from %" PRIu64
 				" to %" PRIu64 "): %s\n",
-				threshold->name, value_of(&context->tuning, threshold),
-				value_of(&defaults, threshold), threshold->least,
-				threshold->most, threshold->what);
+				row.name, row.value, row.default_value, row.least,
+				row.most, row.what);
 	}
 	for (size_t i = 0; i < file->device_count; i++)
 		describe_device(&file->devices[i], text);

@@ -58,6 +58,10 @@ struct dtconv_context;
 	X(staging_threads, 4, 1, 64,                                        \
 	  "most threads that copy between pinned pieces and ordinary memory")
 
+#define DTC_COUNT_THRESHOLD(name, normal, least, most, what) +1
+
+#define DTC_THRESHOLD_COUNT (0 DTC_THRESHOLDS(DTC_COUNT_THRESHOLD))
+
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 
 /* What became of the file. */
@@ -101,6 +105,15 @@ void dtc_tuning_read(struct dtconv_context *context, const char *kernels);
 /* What holds for devices of that name: the file's own figures, or those of all devices. */
 const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *context,
 					      const char *name);
+
+/*
+ * What this machine, which runs the kernels of that name, is called in a file; shorter than a line,
+ * whatever the processor's name.
+ */
+void dtc_tuning_machine(const char *kernels, char *name, size_t capacity);
+
+/* What became of the file, in words. */
+const char *dtc_tuning_state(const struct dtc_tuning_file *file);
 
 /* Describe the machine, the file, the thresholds and the devices of the file, one a line. */
 void dtc_tuning_describe(const struct dtconv_context *context, const char *kernels,

@@ -6,12 +6,15 @@
 
 #include "tools.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/harness/arena.h"
+#include "bench/harness/output.h"
 #include "bench/harness/session.h"
 
 #define NAME "bench"
@@ -63,7 +66,8 @@ static void print_help(void)
 	     "                     can go; host: host memory on one side; small: us until the host\n"
 	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
 	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     200 s. Not in all: special, kernels compiled for one shape.\n"
+	     "                     200 s. Not in all: special, kernels compiled for one shape;\n"
+	     "                     roof: layouts beside the best of a few plain kernels.\n"
 	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
 	     "How:\n"
@@ -83,10 +87,14 @@ static void print_help(void)
 	     "  --json FILE        one JSON object a line: layout, expr, op, src, dst, bytes,\n"
 	     "                     engine, ns (median), ns_p10, ns_p90, check\n"
 	     "  --resume           go on with FILE: what stands in it is not measured again\n"
-	     "  --plot FILE        an SVG picture of the ratios to the hand loop, or to the\n"
-	     "                     device's copy\n"
+	     "  --plot FILE        an SVG picture of the ratios to the hand loop, to memcpy if no\n"
+	     "                     layout has one, or to the device's copy\n"
 	     "  --from FILE        measure nothing: --plot what --json has written to FILE\n"
 	     "  --help             this text\n"
+	     "  For --json or --plot, FILE '-' is standard output, and the table goes to standard\n"
+	     "  error. Tables fit the terminal (COLUMNS); written to a file they have all columns.\n"
+	     "  The verdict stands last. The self-test in front of the table times two copies of\n"
+	     "  dtconv: unless they agree, the ratios are marked as not proven.\n"
 	     "\n"
 	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
 	     "\n"
@@ -95,6 +103,7 @@ static void print_help(void)
 	     "  dtconv bench 'vector(1000, 2, 5, double)' --count 10\n"
 	     "  dtconv bench --sizes all --json all.json --resume --plot all.svg\n"
 	     "  dtconv bench --gpu --json gpu.json --plot gpu.svg\n"
+	     "  dtconv bench --quick --json - | python3 -m json.tool --json-lines\n"
 	     "  dtconv bench --gpu=layouts --sizes 256m --layouts 'vec*'\n"
 	     "  bench/compare base.json new.json     (in the source tree)");
 }
@@ -128,6 +137,7 @@ static const struct word gpu_words[] = {
 	{ "peer", BENCH_GPU_PEER },
 	{ "typed", BENCH_GPU_TYPED },
 	{ "special", BENCH_GPU_SPECIAL },
+	{ "roof", BENCH_GPU_ROOF },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },
 };
@@ -414,7 +424,7 @@ static int take_option(struct settings *s, int key, char **argv)
 		break;
 	case ':':
 	case '?':
-		return tool_bad_option(NAME, key, argv);
+		return tool_bad_option(NAME, key, argv, long_options);
 	default:
 		return take_value(s, key, optarg);
 	}
@@ -487,6 +497,13 @@ static int check_settings(const struct settings *s)
 		return tool_usage(NAME,
 				  "--from measures nothing: it needs --plot, and goes "
 				  "without --json and EXPR");
+	if (output_is_standard(o->json) && output_is_standard(o->plot))
+		return tool_usage(
+			NAME,
+			"--json and --plot are both '-', but standard output has room "
+			"for one");
+	if (o->resume && output_is_standard(o->json))
+		return tool_usage(NAME, "--resume needs --json FILE, and '-' is no file");
 	if (o->resume && !o->json)
 		return tool_usage(NAME, "--resume needs --json FILE to go on with");
 	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
@@ -540,14 +557,43 @@ static char *join(int argc, char **argv)
 	return text;
 }
 
+/* Where `-` stands for standard output, nothing else may write there: not even a child. */
+static int set_output_aside(struct bench_options *o)
+{
+	int output;
+
+	if (!output_is_standard(o->json) && !output_is_standard(o->plot))
+		return TOOL_OK;
+	output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	o->output = output < 0 ? NULL : fdopen(output, "w");
+	if (o->output && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		return TOOL_OK;
+	return tool_fail(NAME, TOOL_FAILED,
+			 "cannot set standard output aside for '-': %s", strerror(errno));
+}
+
+/* Only people read lines; into a file they have any length, unless COLUMNS says otherwise. */
+static size_t choose_columns(void)
+{
+	if (!isatty(STDOUT_FILENO) && !getenv("COLUMNS"))
+		return 0;
+	return tool_query_terminal().columns;
+}
+
 static int run(struct settings *s)
 {
+	int status;
+
 	if (s->help) {
 		print_help();
 		return TOOL_OK;
 	}
 	if (s->list)
 		return bench_session_list(&s->options);
+	status = set_output_aside(&s->options);
+	if (status)
+		return status;
+	s->options.columns = choose_columns();
 	if (s->options.from)
 		return bench_session_draw(&s->options);
 	return bench_session_run(&s->options);
@@ -576,6 +622,8 @@ int cmd_bench(int argc, char **argv)
 	for (size_t i = 0; i < s->options.expr_count; i++)
 		free(s->texts[i]);
 	dtconv_context_destroy(s->context);
+	if (s->options.output)
+		fclose(s->options.output);
 	free(s);
 	free(command);
 	return status;

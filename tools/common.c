@@ -21,10 +21,66 @@
 
 /* ---- failing ----------------------------------------------------------------------- */
 
+/*
+ * How much to cut where a sentence names a call of the library: `dtconv_pack: `, but of a constructor's call
+ * the prefix alone, because the rest is its name in text form.
+ */
+static size_t call_length(const char *text)
+{
+	static const char constructor[] = "dtconv_type_create_";
+	size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (strncmp(text, "dtconv_", 7) != 0 || strncmp(text + name, ": ", 2) != 0)
+		return 0;
+	return strncmp(text, constructor, sizeof(constructor) - 1) == 0
+		       ? sizeof(constructor) - 1
+		       : name + 2;
+}
+
+/* The length of ` (argument 3)` or ` (arguments 3, 4)` of a call, else 0. */
+static size_t argument_length(const char *text)
+{
+	static const char singular[] = " (argument ", plural[] = " (arguments ";
+	size_t length =
+		strncmp(text, singular, sizeof(singular) - 1) == 0 ? sizeof(singular) - 1
+		: strncmp(text, plural, sizeof(plural) - 1) == 0   ? sizeof(plural) - 1
+								   : 0;
+
+	if (length > 0)
+		length += strspn(text + length, "0123456789, ");
+	return length > 0 && text[length] == ')' ? length + 1 : 0;
+}
+
+void tool_cut_calls(char *sentence)
+{
+	const char *from = sentence;
+	char before = ':';
+
+	while (*from) {
+		size_t cut = before == ':' ? call_length(from) : 0;
+
+		if (cut == 0)
+			cut = argument_length(from);
+		from += cut;
+		if (cut > 0)
+			continue;
+		if (*from != ' ')
+			before = *from;
+		*sentence++ = *from++;
+	}
+	*sentence = '\0';
+}
+
 static void print_sentence(const char *command, const char *format, va_list arguments)
 {
+	char *sentence = NULL;
+
 	fprintf(stderr, "dtconv%s%s: ", *command ? " " : "", command);
-	vfprintf(stderr, format, arguments);
+	if (vasprintf(&sentence, format, arguments) < 0)
+		return;
+	tool_cut_calls(sentence);
+	fputs(sentence, stderr);
+	free(sentence);
 }
 
 int tool_fail(const char *command, int exit_status, const char *format, ...)
@@ -49,7 +105,50 @@ int tool_usage(const char *command, const char *format, ...)
 	return TOOL_USAGE;
 }
 
-int tool_bad_option(const char *command, int answer, char **argv)
+/* The first option behind a place that a word abbreviates, or the list's end. */
+static const struct option *find_abbreviated(const struct option *option,
+					     const struct tool_nearest *nearest)
+{
+	while (option->name && strncmp(option->name, nearest->word, nearest->length) != 0)
+		option++;
+	return option;
+}
+
+int tool_unknown_option(const char *command, const char *word,
+			const struct option *options)
+{
+	size_t dashes = strspn(word, "-");
+	struct tool_nearest nearest = { .word = word + dashes,
+					.length = strcspn(word + dashes, "=") };
+	const struct option *one = find_abbreviated(options, &nearest);
+	const struct option *other = one->name ? find_abbreviated(one + 1, &nearest)
+					       : one;
+
+	if (other->name && dashes == 2)
+		return tool_usage(
+			command,
+			"option '%.40s' is ambiguous: it may be '--%s' or '--%s'", word,
+			one->name, other->name);
+	for (; options->name; options++)
+		tool_nearest_offer(&nearest, options->name);
+	if (nearest.name)
+		return tool_usage(command,
+				  "option '%.40s' is unknown; did you mean '--%s'?", word,
+				  nearest.name);
+	return tool_usage(command, "option '%.40s' is unknown", word);
+}
+
+/* getopt_long stays at a word like -abc until it has looked at all of it. */
+static const char *wrong_word(char **argv)
+{
+	const char *last = argv[optind - 1], *next = argv[optind];
+	bool is_last = last[0] == '-' && last[1] == (char)optopt && !last[2];
+
+	return optopt && !is_last && next && next[0] == '-' ? next : last;
+}
+
+int tool_bad_option(const char *command, int answer, char **argv,
+		    const struct option *options)
 {
 	const char *option = argv[optind - 1];
 
@@ -57,9 +156,7 @@ int tool_bad_option(const char *command, int answer, char **argv)
 		return tool_usage(command, "option '%s' needs a value", option);
 	if (optopt && strncmp(option, "--", 2) == 0)
 		return tool_usage(command, "option '%s' takes no value", option);
-	if (optopt)
-		return tool_usage(command, "option '-%c' is unknown", optopt);
-	return tool_usage(command, "option '%s' is unknown", option);
+	return tool_unknown_option(command, wrong_word(argv), options);
 }
 
 /*
@@ -72,7 +169,7 @@ static bool blames_input(int status)
 	       status == DTCONV_ERR_UNSUPPORTED;
 }
 
-/* The origin, if given, is the file that the input came from. */
+/* The origin, if given, is where the input came from. */
 static int print_library_error(const char *command, struct dtconv_context *context,
 			       int status, const char *origin)
 {
@@ -203,7 +300,7 @@ int tool_read_type(const char *command, struct dtconv_context *context,
 	if (!is_stdin && argument[0] != '@') {
 		input.length = strlen(argument);
 		input.text = (char *)argument;
-		return parse(command, context, &input, NULL, type);
+		return parse(command, context, &input, "EXPR", type);
 	}
 	status = is_stdin ? read_stream(command, stdin, origin, &input)
 			  : read_file(command, origin, &input);

@@ -1,86 +1,180 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv explain: for each pair of memory kinds, which path would move a layout and why.
- * The library does the explaining.
+ * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. This file reads
+ * the command line and asks the planner; the library does the explaining.
  */
 #include "config.h"
 
-#include "tools.h"
+#include "explain.h"
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "tools.h"
 
 #include "bench/gpu/start.h"
 
 struct settings {
 	const char *expression;
+	enum dtconv_memory_kind user, packed; /* DTCONV_MEMORY_UNKNOWN: any */
 	size_t count;
-	bool help;
+	bool all, json, help;
 };
 
 static void print_help(void)
 {
-	puts("Usage: dtconv explain [--count N] EXPR\n"
+	puts("Usage: dtconv explain [OPTION...] EXPR\n"
 	     "\n"
-	     "Says, for each pair of memory kinds, which path would move the layout\n"
-	     "EXPR between the user's buffer and packed memory: the candidates, their\n"
-	     "estimated costs, the choice, and why others cannot run on this machine.\n"
-	     "Without a device, that of those which need one is what they would cost.\n"
-	     "The driver is started to see.\n"
-	     "Then how long the packed stream is as other machines write it, and which\n"
-	     "operations unpacking may apply.\n"
+	     "Says which path would move the layout EXPR between the user's buffer and\n"
+	     "packed memory. First, for all pairs of memory kinds, a table of the backends\n"
+	     "that the planner chooses and their estimated costs, to pack and to unpack.\n"
+	     "Then the details of the pairs that are asked for: the candidates, their costs,\n"
+	     "the choice, and why others cannot run on this machine. Last, how long the\n"
+	     "packed stream is as other machines write it, and which operations unpacking\n"
+	     "may apply. The CUDA driver is started to see. Without a device only host memory\n"
+	     "is told of, unless --from, --to or --all asks what another machine would choose.\n"
 	     "\n"
-	     "  --count N  instances of the layout (default 1): costs depend on it\n"
-	     "  --help     this text\n"
+	     "  --from KIND  details of pairs with the user's buffer in such memory\n"
+	     "  --to KIND    details of pairs with packed memory of that kind\n"
+	     "  --all        details of all pairs\n"
+	     "  --count N    instances of the layout (default 1): costs depend on it\n"
+	     "  --json       print one JSON object instead\n"
+	     "  --help       this text\n"
 	     "\n"
-	     "EXPR is a layout in text form, '-' for standard input, or '@FILE'\n"
-	     "(see 'dtconv --help').\n"
+	     "KIND is host, pinned, managed or device. EXPR is a layout in text form, '-' for\n"
+	     "standard input, or '@FILE' (see 'dtconv --help').\n"
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv explain 'vector(1000, 2, 5, double)'\n"
 	     "      a strided layout\n"
-	     "  dtconv explain 'contiguous(1000, double)'\n"
-	     "      one that needs no packing\n"
+	     "  dtconv explain --from device --to pinned 'contiguous(1000, double)'\n"
+	     "      why a message out of a device is moved as it is\n"
 	     "  dtconv explain --count 4096 'struct([1,1], [0,8], [int,double])'\n"
 	     "      an array of structs");
 }
 
-static const enum dtconv_memory_kind kinds[] = { DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED,
-						 DTCONV_MEMORY_DEVICE };
+/* ---- the planner ------------------------------------------------------------------- */
 
-#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+int explain_choose(const struct explain *explain, enum dtconv_memory_kind user,
+		   enum dtconv_memory_kind packed, bool unpack,
+		   struct explain_choice *choice)
+{
+	struct dtconv_explanation e = { .struct_size = sizeof(e) };
+	const char *backend;
 
-static int explain_pair(struct dtconv_context *context, const struct dtconv_type *type,
-			size_t count, enum dtconv_memory_kind user_kind,
-			enum dtconv_memory_kind packed_kind)
+	*choice = (struct explain_choice){ .backend = NULL };
+	for (size_t i = 0; (backend = dtconv_backend_name(i)); i++) {
+		int status = dtconv_explain_backend(explain->type, explain->count, user,
+						    packed, backend, &e);
+
+		if (status)
+			return status;
+		if (unpack ? e.chosen_to_unpack : e.chosen_to_pack)
+			*choice = (struct explain_choice){
+				.backend = backend,
+				.ns = unpack ? e.unpack_ns : e.pack_ns,
+				.runs_here = !e.missing,
+			};
+	}
+	return 0;
+}
+
+enum dtconv_memory_kind explain_last_kind(const struct explain *explain)
+{
+	return explain->has_devices ? DTCONV_MEMORY_DEVICE : DTCONV_MEMORY_HOST;
+}
+
+static bool fits(enum dtconv_memory_kind asked, enum dtconv_memory_kind kind,
+		 enum dtconv_memory_kind last)
+{
+	return asked ? kind == asked : kind <= last;
+}
+
+bool explain_is_asked(const struct explain *explain, enum dtconv_memory_kind user,
+		      enum dtconv_memory_kind packed)
+{
+	enum dtconv_memory_kind last = explain_last_kind(explain);
+
+	return fits(explain->user, user, last) && fits(explain->packed, packed, last);
+}
+
+/* The layout's own numbers. */
+static int measure(struct explain *explain)
+{
+	struct dtconv_explanation e = { .struct_size = sizeof(e) };
+	int status =
+		dtconv_packed_size(explain->type, explain->count, NULL, &explain->bytes);
+
+	if (!status)
+		status = dtconv_explain_backend(explain->type, explain->count,
+						DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+						dtconv_backend_name(0), &e);
+	explain->shape = e.shape;
+	return status;
+}
+
+/*
+ * The library looks for devices only where the process has started their driver. What a machine with a
+ * device would choose is told if it is asked for, and if this build can tell it.
+ */
+static int find_devices(struct explain *explain, char *why, size_t room)
+{
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+	struct explain_choice inside;
+	int started = gpu_start(why, room);
+	int status = dtconv_context_query(explain->context, &attr);
+
+	if (!status)
+		status = explain_choose(explain, DTCONV_MEMORY_DEVICE,
+					DTCONV_MEMORY_DEVICE, false, &inside);
+	if (status)
+		return status;
+	explain->no_devices = started ? why : attr.no_devices;
+	explain->has_devices = !explain->no_devices;
+	if (explain->no_devices && inside.backend)
+		explain->has_devices = explain->all ||
+				       explain->user > DTCONV_MEMORY_HOST ||
+				       explain->packed > DTCONV_MEMORY_HOST;
+	return 0;
+}
+
+/* ---- text -------------------------------------------------------------------------- */
+
+static int print_pair(const struct explain *explain, enum dtconv_memory_kind user,
+		      enum dtconv_memory_kind packed)
 {
 	size_t length = 0;
 	int status;
 	char *text;
 
 	/* Truncated to nothing, it says how long it is. */
-	(void)dtconv_explain(type, count, user_kind, packed_kind, NULL, 0, &length);
+	(void)dtconv_explain(explain->type, explain->count, user, packed, NULL, 0,
+			     &length);
 	text = malloc(length + 1);
 	if (!text)
-		return tool_fail("explain", TOOL_FAILED,
-				 "no memory for a text of %zu bytes", length);
-	status = dtconv_explain(type, count, user_kind, packed_kind, text, length + 1,
-				&length);
+		return DTCONV_ERR_NOMEM;
+	status = dtconv_explain(explain->type, explain->count, user, packed, text,
+				length + 1, &length);
 	if (status == 0)
 		tool_print_indented(stdout, text, "");
 	free(text);
-	return status ? tool_library_failed("explain", context, status) : TOOL_OK;
+	return status;
 }
 
-static int explain_all(struct dtconv_context *context, const struct dtconv_type *type,
-		       size_t count)
+static int print_details(const struct explain *explain)
 {
-	int exit_status = TOOL_OK;
+	int status = 0;
 
-	for (size_t pair = 0; pair < KIND_COUNT * KIND_COUNT && !exit_status; pair++)
-		exit_status = explain_pair(context, type, count, kinds[pair / KIND_COUNT],
-					   kinds[pair % KIND_COUNT]);
-	return exit_status;
+	for (int user = DTCONV_MEMORY_HOST; user <= DTCONV_MEMORY_DEVICE; user++)
+		for (int packed = DTCONV_MEMORY_HOST;
+		     packed <= DTCONV_MEMORY_DEVICE && !status; packed++)
+			if (explain_is_asked(explain, (enum dtconv_memory_kind)user,
+					     (enum dtconv_memory_kind)packed))
+				status = print_pair(explain,
+						    (enum dtconv_memory_kind)user,
+						    (enum dtconv_memory_kind)packed);
+	return status;
 }
 
 /* Sizes differ only where the integers or long double do. */
@@ -104,36 +198,98 @@ static void explain_operations(const struct dtconv_type *type)
 	putchar('\n');
 }
 
-/* The library looks for devices only where the process has started their driver. */
-static void start_devices(void)
+static int print_text(const struct explain *explain)
 {
-	char why[200];
+	/* Of host memory alone the details are as short as a table. */
+	bool has_details = explain->user || explain->packed || explain->all ||
+			   !explain->has_devices;
+	int status = 0;
 
-	if (gpu_start(why, sizeof(why)))
-		printf("devices: none: %s\n", why);
+	if (explain->no_devices && explain->has_devices)
+		printf("what needs a device cannot run here: %s\n", explain->no_devices);
+	else if (explain->no_devices)
+		printf("pinned, managed and device memory are left out: %s\n",
+		       explain->no_devices);
+	if (explain->has_devices)
+		status = explain_print_matrix(explain);
+	if (!status && has_details)
+		status = print_details(explain);
+	else if (!status)
+		puts("--from KIND, --to KIND and --all say why");
+	if (status)
+		return status;
+	explain_representations(explain->type, explain->count);
+	explain_operations(explain->type);
+	return 0;
+}
+
+/* ---- the command line -------------------------------------------------------------- */
+
+static const struct option options[] = { { "from", required_argument, NULL, 'f' },
+					 { "to", required_argument, NULL, 't' },
+					 { "all", no_argument, NULL, 'a' },
+					 { "count", required_argument, NULL, 'c' },
+					 { "json", no_argument, NULL, 'j' },
+					 { "help", no_argument, NULL, 'h' },
+					 { NULL, 0, NULL, 0 } };
+
+static int read_kind(const char *option, const char *word, enum dtconv_memory_kind *kind)
+{
+	const char *name;
+
+	for (int i = DTCONV_MEMORY_HOST;
+	     (name = dtconv_memory_kind_name((enum dtconv_memory_kind)i)); i++)
+		if (strcmp(word, name) == 0) {
+			*kind = (enum dtconv_memory_kind)i;
+			return TOOL_OK;
+		}
+	return tool_usage("explain",
+			  "%s is '%.40s', but must be host, pinned, managed or device",
+			  option, word);
+}
+
+static int take_option(struct settings *settings, int option, char **argv)
+{
+	switch (option) {
+	case 'f':
+		return read_kind("--from", optarg, &settings->user);
+	case 't':
+		return read_kind("--to", optarg, &settings->packed);
+	case 'a':
+		settings->all = true;
+		return TOOL_OK;
+	case 'j':
+		settings->json = true;
+		return TOOL_OK;
+	case 'h':
+		settings->help = true;
+		return TOOL_OK;
+	case 'c':
+		if (tool_read_size(optarg, &settings->count))
+			return TOOL_OK;
+		return tool_usage("explain",
+				  "--count is '%.40s', but must be a whole number",
+				  optarg);
+	default:
+		return tool_bad_option("explain", option, argv, options);
+	}
 }
 
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = { { "count", required_argument, NULL,
-						   'c' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
 	int option;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			settings->help = true;
-		else if (option != 'c')
-			return tool_bad_option("explain", option, argv);
-		else if (!tool_read_size(optarg, &settings->count))
-			return tool_usage(
-				"explain",
-				"--count is '%.40s', but must be a whole number", optarg);
+		int exit_status = take_option(settings, option, argv);
+
+		if (exit_status || settings->help)
+			return exit_status;
 	}
-	if (settings->help)
-		return TOOL_OK;
+	if (settings->all && (settings->user || settings->packed))
+		return tool_usage("explain",
+				  "--all asks for all pairs, and --from and --to "
+				  "for some of them");
 	if (optind + 1 != argc)
 		return tool_usage("explain", optind == argc
 						     ? "EXPR is missing"
@@ -141,6 +297,28 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 						       "put it in quotes");
 	settings->expression = argv[optind];
 	return TOOL_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static int explain_type(const struct settings *settings, struct dtconv_context *context,
+			const struct dtconv_type *type)
+{
+	struct explain explain = { .context = context,
+				   .type = type,
+				   .count = settings->count,
+				   .user = settings->user,
+				   .packed = settings->packed,
+				   .all = settings->all };
+	char why[200];
+	int status = measure(&explain);
+
+	if (!status)
+		status = find_devices(&explain, why, sizeof(why));
+	if (!status)
+		status = settings->json ? explain_print_json(&explain)
+					: print_text(&explain);
+	return status ? tool_library_failed("explain", context, status) : TOOL_OK;
 }
 
 int cmd_explain(int argc, char **argv)
@@ -161,12 +339,7 @@ int cmd_explain(int argc, char **argv)
 		return exit_status;
 	exit_status = tool_read_type("explain", context, settings.expression, &type);
 	if (exit_status == TOOL_OK) {
-		start_devices();
-		exit_status = explain_all(context, type, settings.count);
-		if (exit_status == TOOL_OK) {
-			explain_representations(type, settings.count);
-			explain_operations(type);
-		}
+		exit_status = explain_type(&settings, context, type);
 		dtconv_type_unref(type);
 	}
 	dtconv_context_destroy(context);

@@ -227,7 +227,7 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 		else if (option == 'l')
 			settings->expression = optarg;
 		else if (option == ':' || option == '?')
-			return tool_bad_option("fuzz", option, argv);
+			return tool_bad_option("fuzz", option, argv, options);
 		else if (!read_number(option, settings))
 			return tool_usage("fuzz",
 					  "--%s is '%.40s', but must be a whole number",

@@ -4,16 +4,18 @@
  */
 #include "config.h"
 
-#include "tools.h"
+#include "info.h"
 
 #include <getopt.h>
 #include <stdlib.h>
+
+#include "tools.h"
 
 #include "bench/gpu/start.h"
 
 static void print_help(void)
 {
-	puts("Usage: dtconv info\n"
+	puts("Usage: dtconv info [--json]\n"
 	     "\n"
 	     "Prints the versions of the program and the library, how the library was\n"
 	     "built, the processor it found, the thresholds in force and the file they come\n"
@@ -21,10 +23,12 @@ static void print_help(void)
 	     "there is none: no driver, no device, or a build without CUDA. The driver is\n"
 	     "started to ask it. Send this along with a report of a problem.\n"
 	     "\n"
+	     "  --json  print one JSON object instead\n"
 	     "  --help  this text\n"
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv info\n"
+	     "  dtconv info --json               for programs\n"
 	     "  DTCONV_LOG=info dtconv info      also what the library says at the start\n"
 	     "  DTCONV_CPU=generic dtconv info   with the kernels for every processor");
 }
@@ -44,29 +48,47 @@ static int print_info(struct dtconv_context *context, const char *why)
 	return TOOL_OK;
 }
 
-int cmd_info(int argc, char **argv)
+static int tell(bool as_json)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
 	struct dtconv_context *context;
 	char why[200];
+	int exit_status = tool_create_context("info", &context);
+
+	if (exit_status)
+		return exit_status;
+	const char *no_devices = gpu_start(why, sizeof(why)) ? why : NULL;
+	if (as_json) {
+		int status = info_print_json(context, no_devices);
+
+		exit_status = status ? tool_library_failed("info", context, status)
+				     : TOOL_OK;
+	} else {
+		exit_status = print_info(context, no_devices);
+	}
+	dtconv_context_destroy(context);
+	return exit_status;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	bool as_json = false;
 	int option;
-	int exit_status;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option != 'h')
-			return tool_bad_option("info", option, argv);
-		print_help();
-		return TOOL_OK;
+		if (option == 'h') {
+			print_help();
+			return TOOL_OK;
+		}
+		if (option != 'j')
+			return tool_bad_option("info", option, argv, options);
+		as_json = true;
 	}
 	if (optind < argc)
 		return tool_usage("info", "takes no argument, but got '%.40s'",
 				  argv[optind]);
-	exit_status = tool_create_context("info", &context);
-	if (exit_status)
-		return exit_status;
-	exit_status = print_info(context, gpu_start(why, sizeof(why)) ? why : NULL);
-	dtconv_context_destroy(context);
-	return exit_status;
+	return tell(as_json);
 }

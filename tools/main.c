@@ -7,6 +7,7 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <locale.h>
 #include <string.h>
 
@@ -25,11 +26,14 @@ static const struct command commands[] = {
 	{ "tune", "measure this machine's thresholds and keep them", cmd_tune },
 	{ "info", "describe the build, the processor, the backends and the devices",
 	  cmd_info },
+	{ "help", "teach a command: dtconv help COMMAND", cmd_help },
 };
 
 static const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
-static void print_help(void)
+/* ---- what is printed --------------------------------------------------------------- */
+
+static void print_program_help(void)
 {
 	puts("Usage: dtconv COMMAND [OPTION...] [EXPR]\n"
 	     "\n"
@@ -39,8 +43,8 @@ static void print_help(void)
 	for (size_t i = 0; i < command_count; i++)
 		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 	puts("\n"
-	     "  --help     this text; 'dtconv COMMAND --help' teaches one command\n"
-	     "  --version  the version of the program and of the library it runs with\n"
+	     "  -h, --help     this text; 'dtconv COMMAND --help' teaches one command\n"
+	     "  -V, --version  the version of the program and of the library it runs with\n"
 	     "\n"
 	     "EXPR is a layout in text form, '-' for standard input, or '@FILE', which may\n"
 	     "also be what 'dtconv show --serialise FILE' wrote:\n"
@@ -60,84 +64,109 @@ static void print_version(void)
 	printf("dtconv %s (library %s)\n", DTCONV_VERSION_STRING, dtconv_version());
 }
 
-/* ---- the nearest command ----------------------------------------------------------- */
-
-#define MAX_COMPARED 15
-
-static size_t smaller(size_t a, size_t b)
+static void print_command_help(void)
 {
-	return a < b ? a : b;
+	puts("Usage: dtconv help [COMMAND]\n"
+	     "\n"
+	     "Teaches COMMAND, as 'dtconv COMMAND --help' does, or lists all commands.\n"
+	     "\n"
+	     "  --help  this text\n"
+	     "\n"
+	     "Examples:\n"
+	     "  dtconv help\n"
+	     "  dtconv help explain");
 }
 
-/* Letters to insert, delete or replace to make one word of the other (Levenshtein). */
-static size_t distance(const char *a, const char *b)
+/* ---- finding a command ------------------------------------------------------------- */
+
+static const struct command *find_command(const char *word)
 {
-	size_t row[MAX_COMPARED + 1];
-	size_t width = strnlen(b, MAX_COMPARED);
-
-	for (size_t j = 0; j <= width; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 1; j <= width; j++) {
-			size_t replaced = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			row[j] = smaller(replaced, 1 + smaller(row[j], row[j - 1]));
-		}
-	}
-	return row[width];
-}
-
-/* The command that is most like a word, or NULL if none is near. */
-static const char *nearest_command(const char *word)
-{
-	const char *nearest = NULL;
-	size_t least =
-		1 + smaller(strlen(word) / 2, 3); /* further away is another word */
-
-	for (size_t i = 0; i < command_count; i++) {
-		size_t changes = distance(word, commands[i].name);
-
-		if (changes < least) {
-			nearest = commands[i].name;
-			least = changes;
-		}
-	}
-	return nearest;
-}
-
-/* ---- running ----------------------------------------------------------------------- */
-
-static int run_command(int argc, char **argv)
-{
-	const char *word = argv[1];
-	const char *nearest = nearest_command(word);
-
 	for (size_t i = 0; i < command_count; i++) {
 		if (strcmp(word, commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return &commands[i];
 	}
-	if (word[0] == '-')
-		return tool_usage("", "option '%.40s' is unknown", word);
-	return tool_usage("", "there is no command '%.40s'%s%s%s", word,
-			  nearest ? "; did you mean '" : "", nearest ? nearest : "",
-			  nearest ? "'?" : "");
+	return NULL;
+}
+
+static int no_such_command(const char *asking, const char *word)
+{
+	struct tool_nearest nearest = { .word = word, .length = strlen(word) };
+
+	for (size_t i = 0; i < command_count; i++)
+		tool_nearest_offer(&nearest, commands[i].name);
+	return tool_usage(asking, "there is no command '%.40s'%s%s%s", word,
+			  nearest.name ? "; did you mean '" : "",
+			  nearest.name ? nearest.name : "", nearest.name ? "'?" : "");
+}
+
+/* ---- dtconv help ------------------------------------------------------------------- */
+
+static int teach(const char *word)
+{
+	const struct command *command = find_command(word);
+	char help[] = "--help";
+	char *arguments[] = { (char *)word, help, NULL };
+
+	if (!command)
+		return no_such_command("help", word);
+	if (command->run != cmd_help)
+		return command->run(2, arguments);
+	print_command_help();
+	return TOOL_OK;
+}
+
+int cmd_help(int argc, char **argv)
+{
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option != 'h')
+			return tool_bad_option("help", option, argv, options);
+		print_command_help();
+		return TOOL_OK;
+	}
+	if (optind + 1 < argc)
+		return tool_usage("help", "takes one COMMAND, but got '%.40s' as well",
+				  argv[optind + 1]);
+	if (optind < argc)
+		return teach(argv[optind]);
+	print_program_help();
+	return TOOL_OK;
+}
+
+/* ---- the program ------------------------------------------------------------------- */
+
+static const struct option program_options[] = { { "help", no_argument, NULL, 'h' },
+						 { "version", no_argument, NULL, 'V' },
+						 { NULL, 0, NULL, 0 } };
+
+/* What stands in the place of a command may be an option; it ends the program. */
+static int run_option(const char *word)
+{
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		print_program_help();
+	else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		print_version();
+	else
+		return tool_unknown_option("", word, program_options);
+	return TOOL_OK;
 }
 
 static int run(int argc, char **argv)
 {
+	const struct command *command;
+
 	if (argc < 2)
 		return tool_usage("", "a command is missing");
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		print_help();
-	else if (strcmp(argv[1], "--version") == 0)
-		print_version();
-	else
-		return run_command(argc, argv);
-	return TOOL_OK;
+	if (argv[1][0] == '-')
+		return run_option(argv[1]);
+	command = find_command(argv[1]);
+	if (!command)
+		return no_such_command("", argv[1]);
+	return command->run(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

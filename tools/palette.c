@@ -36,6 +36,37 @@ struct colour palette_at(double place)
 				mix(stops[below].blue, stops[above].blue, share) };
 }
 
+/* The colours of Okabe and Ito, without black, and two more. */
+static const struct colour layouts[] = {
+	{ 0x56, 0xb4, 0xe9 }, { 0xe6, 0x9f, 0x00 }, { 0x00, 0x9e, 0x73 },
+	{ 0xf0, 0xe4, 0x42 }, { 0x00, 0x72, 0xb2 }, { 0xd5, 0x5e, 0x00 },
+	{ 0xcc, 0x79, 0xa7 }, { 0x8c, 0x62, 0x39 }, { 0x5b, 0x67, 0x70 },
+};
+
+#define LAYOUT_COLOURS (sizeof(layouts) / sizeof(layouts[0]))
+
+static struct colour blend(struct colour colour, unsigned char with, double share)
+{
+	return (struct colour){ mix(colour.red, with, share),
+				mix(colour.green, with, share),
+				mix(colour.blue, with, share) };
+}
+
+/* As they are, then lighter, then darker. */
+struct colour palette_layout(size_t index)
+{
+	struct colour colour = layouts[index % LAYOUT_COLOURS];
+
+	switch (index / LAYOUT_COLOURS % 3) {
+	case 1:
+		return blend(colour, 255, 0.55);
+	case 2:
+		return blend(colour, 0, 0.4);
+	default:
+		return colour;
+	}
+}
+
 int palette_is_dark(struct colour colour)
 {
 	/* luma of the gamma-encoded values, in 1/1000 */

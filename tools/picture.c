@@ -54,12 +54,9 @@ bool picture_is_crowded(const struct picture *picture, size_t distinct_runs)
 
 /* ---- walking the runs -------------------------------------------------------------- */
 
-/* Is told each run; answers false to end the walk. */
-typedef bool (*visit_fn)(void *arg, const struct run *run);
-
 /* Visit at most one batch of runs from the convertor's position, which it advances. */
 static int visit_batch(struct dtconv_convertor *convertor, size_t most, size_t *packed,
-		       visit_fn visit, void *arg, bool *more)
+		       picture_visit_fn visit, void *arg, bool *more)
 {
 	struct iovec iov[BATCH];
 	size_t entries = 0;
@@ -88,8 +85,7 @@ static int create_convertor(const struct picture *picture,
 					    convertor);
 }
 
-/* Visit all runs of one instance, in packed order. */
-static int visit_all(const struct picture *picture, visit_fn visit, void *arg)
+int picture_visit(const struct picture *picture, picture_visit_fn visit, void *arg)
 {
 	struct dtconv_convertor *convertor;
 	size_t packed = 0;
@@ -111,7 +107,7 @@ static size_t scramble(size_t n)
 }
 
 /* Visit a few runs from each of many places in the packed stream, spread evenly. */
-static int visit_sample(const struct picture *picture, visit_fn visit, void *arg)
+static int visit_sample(const struct picture *picture, picture_visit_fn visit, void *arg)
 {
 	struct dtconv_convertor *convertor;
 	size_t stride = picture->attr.size / SAMPLE_PLACES; /* > 0: there are more runs */
@@ -162,7 +158,7 @@ static int collect_runs(struct picture *picture)
 	int status;
 
 	picture->runs_are_counted = true;
-	status = visit_all(picture, count_run, picture);
+	status = picture_visit(picture, count_run, picture);
 	if (status)
 		return status;
 	picture->summarised = picture->run_count * picture->rows > PICTURE_MAX_RUNS;
@@ -173,7 +169,7 @@ static int collect_runs(struct picture *picture)
 	if (!picture->runs || !picture->overlaps)
 		return DTCONV_ERR_NOMEM;
 	picture->run_count = 0;
-	return visit_all(picture, keep_run, picture);
+	return picture_visit(picture, keep_run, picture);
 }
 
 static int compare_disp(const void *a, const void *b)
@@ -328,7 +324,7 @@ int picture_density(const struct picture *picture, double column_bytes, size_t c
 
 	memset(densities, 0, columns * sizeof(densities[0]));
 	if (picture->runs_are_counted)
-		return visit_all(picture, tally_run, &tally);
+		return picture_visit(picture, tally_run, &tally);
 	status = visit_sample(picture, tally_run, &tally);
 	if (status == 0)
 		scale_up(&tally);

@@ -58,6 +58,12 @@ struct density {
 int picture_prepare(struct picture *picture, struct dtconv_type *type, size_t count);
 void picture_release(struct picture *picture);
 
+/* Is told each run of one instance; answers false to end the walk. */
+typedef bool (*picture_visit_fn)(void *arg, const struct run *run);
+
+/* Visit all runs of one instance, in packed order. */
+int picture_visit(const struct picture *picture, picture_visit_fn visit, void *arg);
+
 /*
  * Distribute the runs of one instance over columns of equal width, which begin at the
  * left. Very many runs are estimated from a sample. Answers 0 or a negative enum

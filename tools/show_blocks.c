@@ -9,6 +9,7 @@
 #include "axis.h"
 #include "palette.h"
 #include "show.h"
+#include "show_ink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,39 +87,6 @@ static size_t cell_of(const struct plot *plot, ptrdiff_t disp)
 	return (size_t)(offset / plot->cell_bytes);
 }
 
-static void put_repeated(FILE *out, const char *glyph, size_t times)
-{
-	while (times-- > 0)
-		fputs(glyph, out);
-}
-
-/* ---- colours ----------------------------------------------------------------------- */
-
-/* The nearest colour of the 6 x 6 x 6 cube that terminals with 256 colours have. */
-static unsigned cube_index(struct colour colour)
-{
-	unsigned red = (colour.red * 5u + 127) / 255;
-	unsigned green = (colour.green * 5u + 127) / 255;
-	unsigned blue = (colour.blue * 5u + 127) / 255;
-
-	return 16 + 36 * red + 6 * green + blue;
-}
-
-static void begin_colour(const struct plot *plot, struct colour colour)
-{
-	if (plot->colour == TOOL_TRUE_COLOUR)
-		fprintf(plot->out, "\033[38;2;%u;%u;%um", colour.red, colour.green,
-			colour.blue);
-	else if (plot->colour == TOOL_256_COLOURS)
-		fprintf(plot->out, "\033[38;5;%um", cube_index(colour));
-}
-
-static void end_colour(const struct plot *plot)
-{
-	if (plot->colour != TOOL_NO_COLOUR)
-		fputs("\033[0m", plot->out);
-}
-
 /* ---- bounds and axis --------------------------------------------------------------- */
 
 /* A ruler over some cells whose text does not fit into it: behind, before or above it. */
@@ -137,7 +105,7 @@ static void put_short_ruler(const struct plot *plot, size_t start, size_t width,
 		fprintf(plot->out, "%s ", text);
 	fputs(plot->glyphs->left_end, plot->out);
 	if (width > 1) {
-		put_repeated(plot->out, plot->glyphs->line, width - 2);
+		ink_repeat(plot->out, plot->glyphs->line, width - 2);
 		fputs(plot->glyphs->right_end, plot->out);
 	}
 	fprintf(plot->out, "%s%s\n", behind ? " " : "", behind ? text : "");
@@ -159,9 +127,9 @@ static void put_ruler(const struct plot *plot, ptrdiff_t from, ptrdiff_t to,
 	lines = width - length - 4;
 	fprintf(plot->out, "%*s%s", (int)(LABEL_WIDTH + start), "",
 		plot->glyphs->left_end);
-	put_repeated(plot->out, plot->glyphs->line, lines / 2);
+	ink_repeat(plot->out, plot->glyphs->line, lines / 2);
 	fprintf(plot->out, " %s ", text);
-	put_repeated(plot->out, plot->glyphs->line, lines - lines / 2);
+	ink_repeat(plot->out, plot->glyphs->line, lines - lines / 2);
 	fprintf(plot->out, "%s\n", plot->glyphs->right_end);
 }
 
@@ -180,49 +148,13 @@ static void put_bounds(const struct plot *plot)
 		put_ruler(plot, attr->true_lb, true_ub, text);
 }
 
-/*
- * Put text into a line of `cells` blanks; what does not fit or would touch is left out.
- */
-static void place_text(char *line, size_t cells, size_t at, const char *text)
-{
-	size_t length = strlen(text);
-
-	if (at + length > cells || (at > 0 && line[at - 1] != ' '))
-		return;
-	for (size_t i = 0; i < length + 1 && at + i < cells; i++) {
-		if (line[at + i] != ' ')
-			return;
-	}
-	memcpy(line + at, text, length);
-}
-
-/* A line of blanks, or NULL. */
-static char *blank_line(size_t cells)
-{
-	char *line = malloc(cells + 1);
-
-	if (line) {
-		memset(line, ' ', cells);
-		line[cells] = '\0';
-	}
-	return line;
-}
-
-static void put_line(const struct plot *plot, char *line, size_t cells)
-{
-	while (cells > 0 && line[cells - 1] == ' ')
-		cells--;
-	line[cells] = '\0';
-	fprintf(plot->out, "%*s%s\n", cells > 0 ? LABEL_WIDTH : 0, "", line);
-}
-
 static int put_axis(const struct plot *plot)
 {
 	const struct picture *picture = plot->picture;
 	size_t step = axis_step(TICK_DISTANCE * plot->cell_bytes);
 	ptrdiff_t tick = axis_first_tick(picture->left, step);
 	size_t room = plot->cells + 16; /* the last label may stick out */
-	char *labels = blank_line(room);
+	char *labels = line_create(room);
 	size_t at = 0;
 
 	if (!labels)
@@ -231,17 +163,17 @@ static int put_axis(const struct plot *plot)
 	while ((size_t)tick - (size_t)picture->left <= picture->span) {
 		size_t cell = cell_of(plot, tick);
 
-		put_repeated(plot->out, plot->glyphs->axis, cell - at);
+		ink_repeat(plot->out, plot->glyphs->axis, cell - at);
 		fputs(plot->glyphs->tick, plot->out);
 		at = cell + 1;
-		place_text(labels, room, cell, axis_label(tick, step).text);
+		line_place(labels, room, cell, axis_label(tick, step).text);
 		if (__builtin_add_overflow(tick, (ptrdiff_t)step, &tick))
 			break;
 	}
-	put_repeated(plot->out, plot->glyphs->axis,
-		     plot->cells > at ? plot->cells - at : 0);
+	ink_repeat(plot->out, plot->glyphs->axis,
+		   plot->cells > at ? plot->cells - at : 0);
 	fputs(" bytes\n", plot->out);
-	put_line(plot, labels, room);
+	line_print(plot->out, LABEL_WIDTH, labels, room);
 	free(labels);
 	return 0;
 }
@@ -270,9 +202,10 @@ static void put_data_cell(const struct plot *plot, size_t row,
 	double size = (double)picture->attr.size;
 	double packed = (double)row * size + density->packed / density->bytes;
 
-	begin_colour(plot, palette_at(packed / (size * (double)picture->rows)));
+	ink_begin(plot->out, plot->colour,
+		  palette_at(packed / (size * (double)picture->rows)));
 	fputs(plot->glyphs->data[eighths > 0 ? eighths - 1 : 0], plot->out);
-	end_colour(plot);
+	ink_end(plot->out, plot->colour);
 }
 
 /*
@@ -282,7 +215,7 @@ static int put_order(const struct plot *plot, size_t row)
 {
 	const struct picture *picture = plot->picture;
 	size_t room = plot->cells + 16;
-	char *line = blank_line(room);
+	char *line = line_create(room);
 
 	if (!line)
 		return DTCONV_ERR_NOMEM;
@@ -292,9 +225,9 @@ static int put_order(const struct plot *plot, size_t row)
 
 		snprintf(text, sizeof(text), "%zu",
 			 row * picture->attr.size + run->packed);
-		place_text(line, room, cell_of(plot, run->disp), text);
+		line_place(line, room, cell_of(plot, run->disp), text);
 	}
-	put_line(plot, line, room);
+	line_print(plot->out, LABEL_WIDTH, line, room);
 	free(line);
 	return 0;
 }

@@ -48,9 +48,10 @@ static void put_runs(const struct picture *picture, FILE *out)
 	fputc(']', out);
 }
 
-void show_json(const struct subject *subject, FILE *out)
+/* Everything about one layout but the braces around it. */
+static void put_subject(const struct subject *subject, FILE *out)
 {
-	fputs("{\"layout\": ", out);
+	fputs("\"layout\": ", out);
 	tool_print_json(out, subject->text);
 	put_numbers(subject, out);
 	put_string(out, "signature", subject->signature);
@@ -60,5 +61,64 @@ void show_json(const struct subject *subject, FILE *out)
 	fputc(']', out);
 	put_string(out, "program", subject->program);
 	put_runs(&subject->picture, out);
+}
+
+/* How memory is cut in the picture. */
+static void put_frame(const struct scene *scene, FILE *out)
+{
+	const struct frame *frame = &scene->frame;
+
+	fprintf(out, "{\"rows\": %s", scene->framed ? "true" : "false");
+	if (scene->framed) {
+		fprintf(out,
+			", \"origin\": %td, \"cell_bytes\": %zu, \"row_bytes\": %zu, "
+			"\"plane_bytes\": ",
+			frame->origin, frame->cell_bytes, frame->row_bytes);
+		fprintf(out, frame->rows.levels > 1 ? "%zu" : "null", frame->plane_bytes);
+		fprintf(out,
+			",\n  \"cells_in_row\": %zu, \"rows_in_plane\": %zu, "
+			"\"planes\": %zu",
+			frame->count[FRAME_COLUMNS], frame->count[FRAME_ROWS],
+			frame->count[FRAME_PLANES]);
+	}
+	fputc('}', out);
+}
+
+/* One of several layouts, and which cells it lies within: [first, end) along each axis. */
+static void put_member(const struct scene *scene, size_t index, FILE *out)
+{
+	static const char *const keys[] = { "cells", "rows", "planes" };
+	const struct subject *subject = &scene->subjects[index];
+	const struct frame_layout *layout = &scene->layouts[index];
+
+	fprintf(out, "%s{\"letter\": \"%c\", \"label\": ", index ? ",\n" : "",
+		subject_letter(index));
+	if (subject->label)
+		tool_print_json(out, subject->label);
+	else
+		fputs("null", out);
+	fprintf(out, ", \"at\": %td", subject->at);
+	for (enum frame_axis axis = 0; axis < FRAME_AXES; axis++)
+		fprintf(out, ", \"%s\": [%zu, %zu]", keys[axis], layout->first[axis],
+			layout->end[axis]);
+	fputs(",\n ", out);
+	put_subject(subject, out);
+	fputc('}', out);
+}
+
+void show_json(const struct scene *scene, FILE *out)
+{
+	fputc('{', out);
+	if (scene->count == 1) {
+		put_subject(&scene->subjects[0], out);
+		fputs(",\n ", out);
+	} else {
+		fputs("\"layouts\": [\n", out);
+		for (size_t i = 0; i < scene->count; i++)
+			put_member(scene, i, out);
+		fputs("],\n", out);
+	}
+	fputs("\"picture\": ", out);
+	put_frame(scene, out);
 	fputs("}\n", out);
 }

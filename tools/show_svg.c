@@ -9,12 +9,12 @@
 #include "axis.h"
 #include "palette.h"
 #include "show.h"
+#include "svg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* All lengths are in pixels of a page this wide. */
-#define PAGE_WIDTH          960.0
+/* All lengths are in pixels. */
 #define PLOT_LEFT           72.0
 #define PLOT_WIDTH          856.0
 #define HEADER_HEIGHT       64.0
@@ -88,79 +88,18 @@ static struct page make_page(const struct subject *subject, FILE *out)
 	return page;
 }
 
-/* ---- text -------------------------------------------------------------------------- */
-
-/* Print as much of a text as fits, escaped, with an ellipsis if it goes on. */
-static void put_text(FILE *out, const char *text, size_t most)
+void show_svg_header(const struct subject *subject, FILE *out)
 {
-	size_t length = strlen(text);
-	size_t shown = length > most ? most - 1 : length;
-
-	for (size_t i = 0; i < shown; i++) {
-		if (text[i] == '<')
-			fputs("&lt;", out);
-		else if (text[i] == '&')
-			fputs("&amp;", out);
-		else
-			fputc(text[i], out);
-	}
-	if (shown < length)
-		fputs("\xe2\x80\xa6", out);
-}
-
-/* Roughly how wide a small text is: digits and lower case letters. */
-static double text_width(const char *text)
-{
-	return 6.4 * (double)strlen(text);
-}
-
-static void put_label(FILE *out, const char *class, const char *anchor, double x,
-		      double y, const char *text)
-{
-	fprintf(out,
-		"<text class=\"%s\" text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\">%s</text>\n",
-		class, anchor, x, y, text);
-}
-
-static void put_style(FILE *out)
-{
-	fputs("<style>\n"
-	      "text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 11px; "
-	      "fill: #4b4660; }\n"
-	      ".title { font-family: 'DejaVu Sans Mono', Menlo, monospace; "
-	      "font-size: 15px; font-weight: bold; fill: #1f1b2e; }\n"
-	      ".bound, .true { paint-order: stroke; stroke: #ffffff; "
-	      "stroke-width: 3px; }\n"
-	      ".bound { fill: #1f1b2e; }\n"
-	      ".true { fill: #0f766e; }\n"
-	      ".onrun { font-size: 10.5px; fill: #1f1b2e; }\n"
-	      ".onrun.dark { fill: #ffffff; }\n"
-	      ".line { stroke: #1f1b2e; stroke-width: 1.2; fill: none; }\n"
-	      ".trueline { stroke: #0f766e; stroke-width: 1.2; stroke-dasharray: 4 3; "
-	      "fill: none; }\n"
-	      ".solid { stroke-dasharray: none; }\n"
-	      ".tick { stroke: #b9b4c9; stroke-width: 1; }\n"
-	      ".grid { stroke: #ffffff; stroke-width: 1; stroke-opacity: 0.8; }\n"
-	      ".track { fill: #f4f3f8; }\n"
-	      ".gap { fill: #e3e0ec; }\n"
-	      ".overlap { fill: #dc2626; }\n"
-	      "</style>\n",
-	      out);
-}
-
-static void put_header(const struct page *page)
-{
-	const struct picture *picture = page->picture;
-	FILE *out = page->out;
+	const struct picture *picture = &subject->picture;
 
 	fputs("<text class=\"title\" x=\"24\" y=\"32\">", out);
-	put_text(out, page->subject->text, TITLE_CHARACTERS);
+	svg_text(out, subject->text, TITLE_CHARACTERS);
 	fputs("</text>\n<text x=\"24\" y=\"52\">", out);
 	fprintf(out, "%zu bytes of data in %s%zu run%s, extent %td, signature ",
 		picture->attr.size, picture->runs_are_counted ? "" : "more than ",
 		picture->run_count, picture->run_count == 1 ? "" : "s",
 		picture->attr.extent);
-	put_text(out, page->subject->signature, SUBTITLE_CHARACTERS / 2);
+	svg_text(out, subject->signature, SUBTITLE_CHARACTERS / 2);
 	fputs("</text>\n", out);
 }
 
@@ -187,8 +126,8 @@ static void put_short_labels(FILE *out, const struct dimension *dimension, doubl
 
 	snprintf(text, sizeof(text), "%s, %s, %s", dimension->from_text,
 		 dimension->to_text, dimension->length_text);
-	fits = right + 8 + text_width(text) < PAGE_WIDTH;
-	put_label(out, dimension->text_class, fits ? "start" : "end",
+	fits = right + 8 + svg_text_width(text) < SVG_PAGE_WIDTH;
+	svg_label(out, dimension->text_class, fits ? "start" : "end",
 		  fits ? right + 8 : left - 8, dimension->y + 4, text);
 }
 
@@ -200,10 +139,10 @@ static void put_long_labels(FILE *out, const struct dimension *dimension, double
 	bool reversed = to < from;
 	double inset = reversed ? -4 : 4;
 
-	put_label(out, class, reversed ? "end" : "start", from + inset, y,
+	svg_label(out, class, reversed ? "end" : "start", from + inset, y,
 		  dimension->from_text);
-	put_label(out, class, "middle", (from + to) / 2, y, dimension->length_text);
-	put_label(out, class, reversed ? "start" : "end", to - inset, y,
+	svg_label(out, class, "middle", (from + to) / 2, y, dimension->length_text);
+	svg_label(out, class, reversed ? "start" : "end", to - inset, y,
 		  dimension->to_text);
 }
 
@@ -227,9 +166,9 @@ static void put_dimension_labels(const struct page *page,
 	double to = place(page->picture, dimension->to);
 	double left = from < to ? from : to;
 	double right = from < to ? to : from;
-	double needed = text_width(dimension->from_text) +
-			text_width(dimension->length_text) +
-			text_width(dimension->to_text) + 24;
+	double needed = svg_text_width(dimension->from_text) +
+			svg_text_width(dimension->length_text) +
+			svg_text_width(dimension->to_text) + 24;
 
 	if (right - left < needed)
 		put_short_labels(page->out, dimension, left, right);
@@ -292,36 +231,9 @@ static void put_tracks(const struct page *page)
 			"height=\"%.2f\"/>\n",
 			left, y, right - left, page->row_height);
 		snprintf(label, sizeof(label), "%zu", row);
-		put_label(page->out, "bound", "end", PLOT_LEFT - 12,
+		svg_label(page->out, "bound", "end", PLOT_LEFT - 12,
 			  y + page->row_height / 2 + 4, label);
 	}
-}
-
-static void put_colour(FILE *out, struct colour colour)
-{
-	fprintf(out, "#%02x%02x%02x", colour.red, colour.green, colour.blue);
-}
-
-static void put_stop(FILE *out, double offset, struct colour colour)
-{
-	fprintf(out, "<stop offset=\"%.4f\" stop-color=\"", offset);
-	put_colour(out, colour);
-	fputs("\"/>", out);
-}
-
-/* Define the colours inside a run that begins and ends at these places of the stream. */
-static void put_gradient(FILE *out, const char *id, double begin, double end)
-{
-	fprintf(out, "<linearGradient id=\"%s\">", id);
-	put_stop(out, 0, palette_at(begin));
-	for (size_t stop = 1; stop + 1 < PALETTE_STOPS; stop++) {
-		double at = (double)stop / (PALETTE_STOPS - 1);
-
-		if (at > begin && at < end)
-			put_stop(out, (at - begin) / (end - begin), palette_stop(stop));
-	}
-	put_stop(out, 1, palette_at(end));
-	fputs("</linearGradient>\n", out);
 }
 
 /* Write a run's offset in the packed stream on it, if there is room. */
@@ -334,9 +246,9 @@ static void put_run_label(const struct page *page, size_t row, const struct run 
 	bool dark = palette_is_dark(palette_at(middle));
 
 	snprintf(text, sizeof(text), "%zu", row * picture->attr.size + run->packed);
-	if (text_width(text) + 4 > width || page->row_height < 16)
+	if (svg_text_width(text) + 4 > width || page->row_height < 16)
 		return;
-	put_label(page->out, dark ? "onrun dark" : "onrun", "middle",
+	svg_label(page->out, dark ? "onrun dark" : "onrun", "middle",
 		  place(picture, run->disp) + width / 2,
 		  row_top(page, row) + page->row_height / 2 + 4, text);
 }
@@ -354,7 +266,7 @@ static void put_run(const struct page *page, size_t row, size_t index)
 
 	snprintf(id, sizeof(id), "run%zu-%zu", row, index);
 	if (end - begin > GRADIENT_SHARE)
-		put_gradient(page->out, id, begin, end);
+		svg_gradient(page->out, id, begin, end);
 	fprintf(page->out,
 		"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"", x,
 		row_top(page, row), width > MIN_RUN_WIDTH ? width : MIN_RUN_WIDTH,
@@ -362,7 +274,7 @@ static void put_run(const struct page *page, size_t row, size_t index)
 	if (end - begin > GRADIENT_SHARE)
 		fprintf(page->out, "url(#%s)", id);
 	else
-		put_colour(page->out, palette_at((begin + end) / 2));
+		svg_colour(page->out, palette_at((begin + end) / 2));
 	fprintf(page->out,
 		"\"><title>bytes %td to %td, packed %zu to %zu</title></rect>\n",
 		run->disp, run->disp + (ptrdiff_t)run->bytes - 1, packed,
@@ -412,7 +324,7 @@ static void put_column(const struct page *page, size_t row, size_t column, doubl
 		"<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
 		PLOT_LEFT + DENSITY_COLUMN * (double)column,
 		row_top(page, row) + page->row_height - height, DENSITY_COLUMN, height);
-	put_colour(page->out, palette_at(order(page->picture, row, packed)));
+	svg_colour(page->out, palette_at(order(page->picture, row, packed)));
 	fputs("\"/>\n", page->out);
 }
 
@@ -458,44 +370,16 @@ static void put_axis(const struct page *page)
 		double x = place(picture, tick);
 
 		fprintf(page->out, "<path class=\"tick\" d=\"M%.2f %.2fv5\"/>\n", x, y);
-		put_label(page->out, "axis", "middle", x, y + 18,
+		svg_label(page->out, "axis", "middle", x, y + 18,
 			  axis_label(tick, step).text);
 		if (__builtin_add_overflow(tick, (ptrdiff_t)step, &tick))
 			break;
 	}
-	put_label(page->out, "axis", "middle", PLOT_LEFT + PLOT_WIDTH / 2, y + 34,
+	svg_label(page->out, "axis", "middle", PLOT_LEFT + PLOT_WIDTH / 2, y + 34,
 		  "displacement in bytes from the instance's origin");
 }
 
 /* ---- legend ------------------------------------------------------------------------ */
-
-/* The packed stream, in the colours of its bytes. */
-static void put_stream(const struct page *page, double y)
-{
-	const struct picture *picture = page->picture;
-	char text[96];
-
-	put_gradient(page->out, "stream", 0, 1);
-	fprintf(page->out,
-		"<rect x=\"%.2f\" y=\"%.2f\" width=\"260\" height=\"14\" "
-		"fill=\"url(#stream)\"/>\n",
-		PLOT_LEFT, y);
-	put_label(page->out, "axis", "start", PLOT_LEFT, y + 28, "0");
-	snprintf(text, sizeof(text), "packed stream%s",
-		 page->crowded ? "" : "; numbers in runs: offset in it");
-	put_label(page->out, "axis", "start", PLOT_LEFT, y - 5, text);
-	snprintf(text, sizeof(text), "%zu bytes", picture->rows * picture->attr.size);
-	put_label(page->out, "axis", "end", PLOT_LEFT + 260, y + 28, text);
-}
-
-/* One entry: what it looks like is drawn in a box of 22 x 12 at (x, y). */
-static double put_entry(const struct page *page, double x, double y, const char *shape,
-			const char *text)
-{
-	fprintf(page->out, "<g transform=\"translate(%.2f %.2f)\">%s</g>\n", x, y, shape);
-	put_label(page->out, "axis", "start", x + 28, y + 10, text);
-	return x + 28 + text_width(text) + 20;
-}
 
 /* Whether anything is drawn that lies outside lb and ub. */
 static bool reaches_outside(const struct picture *picture)
@@ -515,7 +399,7 @@ static void put_density_entry(const struct page *page, double y)
 		 page->picture->runs_are_counted ? "" : "more than ",
 		 page->picture->run_count,
 		 page->picture->runs_are_counted ? "" : " (sampled)");
-	put_entry(page, LEGEND_LEFT, y,
+	svg_entry(page->out, LEGEND_LEFT, y,
 		  "<path fill=\"#b04293\" d=\"M0 12V8H6V3H12V6H18V1H22V12Z\"/>", text);
 }
 
@@ -524,21 +408,31 @@ static void put_entries(const struct page *page, double y)
 	const struct picture *picture = page->picture;
 	double x = LEGEND_LEFT;
 
-	x = put_entry(page, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
+	x = svg_entry(page->out, x, y, "<rect class=\"gap\" width=\"22\" height=\"12\"/>",
 		      "gap");
 	if (reaches_outside(picture))
-		x = put_entry(page, x, y,
+		x = svg_entry(page->out, x, y,
 			      "<rect class=\"track\" width=\"22\" height=\"12\"/>",
 			      "outside the bounds");
-	x = put_entry(page, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>", "lb and ub");
-	put_entry(page, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>",
+	x = svg_entry(page->out, x, y, "<path class=\"line\" d=\"M11 -1V13\"/>",
+		      "lb and ub");
+	svg_entry(page->out, x, y, "<path class=\"trueline\" d=\"M11 -1V13\"/>",
 		  "true bounds");
 	if (page->crowded)
 		put_density_entry(page, y + 20);
 	else if (picture->overlap_count > 0)
-		put_entry(page, LEGEND_LEFT, y + 20,
+		svg_entry(page->out, LEGEND_LEFT, y + 20,
 			  "<rect class=\"overlap\" y=\"5\" width=\"22\" height=\"3\"/>",
 			  "bytes that are packed more than once");
+}
+
+static void put_stream(const struct page *page, double y)
+{
+	const struct picture *picture = page->picture;
+
+	svg_stream(page->out, PLOT_LEFT, y, picture->rows * picture->attr.size,
+		   page->crowded ? "packed stream"
+				 : "packed stream; numbers in runs: offset in it");
 }
 
 static void put_rows_note(const struct page *page, double y)
@@ -548,13 +442,12 @@ static void put_rows_note(const struct page *page, double y)
 
 	if (picture->count == 1)
 		return;
-	snprintf(
-		text, sizeof(text),
-		"%s%zu instance%s of %zu, one row each; each begins %td bytes after the "
-		"one above",
-		picture->rows < picture->count ? "the first " : "", picture->rows,
-		picture->rows == 1 ? "" : "s", picture->count, picture->attr.extent);
-	put_label(page->out, "axis", "start", PLOT_LEFT, y, text);
+	snprintf(text, sizeof(text),
+		 "%s%zu instance%s of %zu, one row each; each begins %td bytes after the "
+		 "one above",
+		 picture->rows < picture->count ? "the first " : "", picture->rows,
+		 picture->rows == 1 ? "" : "s", picture->count, picture->attr.extent);
+	svg_label(page->out, "axis", "start", PLOT_LEFT, y, text);
 }
 
 /* ---- the page ---------------------------------------------------------------------- */
@@ -566,15 +459,8 @@ int show_svg(const struct subject *subject, FILE *out)
 	double height = page.rows_bottom + AXIS_HEIGHT + LEGEND_HEIGHT;
 	int status = 0;
 
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" "
-		"width=\"%.0f\" height=\"%.0f\" "
-		"viewBox=\"0 0 %.0f %.0f\">\n",
-		PAGE_WIDTH, height, PAGE_WIDTH, height);
-	put_style(out);
-	fprintf(out, "<rect width=\"%.0f\" height=\"%.0f\" rx=\"8\" fill=\"#ffffff\"/>\n",
-		PAGE_WIDTH, height);
-	put_header(&page);
+	svg_begin(out, height);
+	show_svg_header(subject, out);
 	put_tracks(&page);
 	if (page.crowded)
 		status = put_densities(&page);
@@ -586,6 +472,6 @@ int show_svg(const struct subject *subject, FILE *out)
 		put_stream(&page, legend_top);
 	put_entries(&page, legend_top);
 	put_rows_note(&page, legend_top + 46);
-	fputs("</svg>\n", out);
+	svg_end(out);
 	return status;
 }

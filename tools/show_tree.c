@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "contents.h"
 #include "show.h"
 
 #include <stdlib.h>
@@ -134,14 +135,6 @@ struct walk {
 	size_t lines;
 };
 
-/* What a constructor was called with. */
-struct contents {
-	struct dtconv_envelope envelope;
-	size_t *counts;
-	ptrdiff_t *displacements;
-	struct dtconv_type **types;
-};
-
 static int push(struct walk *walk, struct node node)
 {
 	if (walk->count == walk->capacity) {
@@ -155,31 +148,6 @@ static int push(struct walk *walk, struct node node)
 	}
 	walk->nodes[walk->count++] = node;
 	return 0;
-}
-
-static void release_contents(struct contents *contents)
-{
-	free(contents->counts);
-	free(contents->displacements);
-	free(contents->types);
-}
-
-static int query_contents(const struct dtconv_type *type, struct contents *contents)
-{
-	struct dtconv_envelope *envelope = &contents->envelope;
-
-	*contents = (struct contents){ .counts = NULL };
-	dtconv_type_query_envelope(type, envelope);
-	contents->counts = calloc(envelope->count_count + 1, sizeof(size_t));
-	contents->displacements =
-		calloc(envelope->displacement_count + 1, sizeof(ptrdiff_t));
-	contents->types = calloc(envelope->type_count + 1, sizeof(struct dtconv_type *));
-	if (!contents->counts || !contents->displacements || !contents->types)
-		return DTCONV_ERR_NOMEM;
-	return dtconv_type_query_contents(type, envelope->count_count, contents->counts,
-					  envelope->displacement_count,
-					  contents->displacements, envelope->type_count,
-					  contents->types);
 }
 
 /* ---- arguments --------------------------------------------------------------------- */
@@ -276,7 +244,7 @@ static int push_children(struct walk *walk, const struct contents *contents, siz
 static int print_node(struct walk *walk, const struct node *node)
 {
 	struct contents contents;
-	int status = query_contents(node->type, &contents);
+	int status = contents_query(&contents, node->type);
 
 	if (status == 0 && contents.envelope.combiner == DTCONV_COMBINER_NAMED) {
 		char name[64];
@@ -290,7 +258,7 @@ static int print_node(struct walk *walk, const struct node *node)
 		fputc('\n', walk->out);
 		status = push_children(walk, &contents, node->depth + 1);
 	}
-	release_contents(&contents);
+	contents_release(&contents);
 	return status;
 }
 

@@ -24,6 +24,7 @@ enum tool_exit {
 int cmd_bench(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
+int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
@@ -38,17 +39,42 @@ int tool_fail(const char *command, int exit_status, const char *format, ...)
 int tool_usage(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+struct option;
+
 /*
  * Explain why getopt_long answered ':' or '?' (it is told to keep quiet itself, by an
- * option string that begins with ':' and opterr 0).
+ * option string that begins with ':' and opterr 0), and suggest the nearest of @options.
  */
-int tool_bad_option(const char *command, int answer, char **argv);
+int tool_bad_option(const char *command, int answer, char **argv,
+		    const struct option *options);
+
+/* The same for a word that is none of @options. */
+int tool_unknown_option(const char *command, const char *word,
+			const struct option *options);
+
+/*
+ * Cut the names and argument numbers of library calls out of a sentence of the library, in place: a
+ * shell user has called none. tool_fail and tool_usage do so themselves.
+ */
+void tool_cut_calls(char *sentence);
 
 /*
  * A library call failed: print its error text. Answers TOOL_USAGE if the input is to
  * blame.
  */
 int tool_library_failed(const char *command, struct dtconv_context *context, int status);
+
+/* ---- suggestions ------------------------------------------------------------------- */
+
+/* The name that is nearest to a word, of those that have been offered. */
+struct tool_nearest {
+	const char *word;
+	size_t length;    /* characters of the word */
+	const char *name; /* at most two changes away, or NULL; the rest is private */
+	size_t changes;
+};
+
+void tool_nearest_offer(struct tool_nearest *nearest, const char *name);
 
 /* ---- input ------------------------------------------------------------------------- */
 

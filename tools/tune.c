@@ -19,12 +19,12 @@
 struct settings {
 	const char *output; /* NULL: where the library looks */
 	size_t seconds;     /* 0: not said */
-	bool quick, print, reset, help;
+	bool quick, print, reset, json, help;
 };
 
 static void print_help(void)
 {
-	puts("Usage: dtconv tune [--seconds N | --quick] [--print | --output FILE]\n"
+	puts("Usage: dtconv tune [--seconds N | --quick] [--print | --output FILE] [--json]\n"
 	     "       dtconv tune --reset [--output FILE]\n"
 	     "\n"
 	     "Measures from which size on targets are better written past the caches on this\n"
@@ -39,6 +39,7 @@ static void print_help(void)
 	     "  --print        print what the file would say, and write nothing\n"
 	     "  --output FILE  another file than the one that the library reads\n"
 	     "  --reset        delete the file: the defaults are in force again\n"
+	     "  --json         print one JSON object with what was measured and decided\n"
 	     "  --help         this text\n"
 	     "\n"
 	     "The file is the one that DTCONV_TUNING names, or else dtconv/host.tuning in\n"
@@ -67,6 +68,15 @@ static int read_seconds(struct settings *settings, const char *text)
 			  MOST_SECONDS);
 }
 
+static const struct option options[] = { { "seconds", required_argument, NULL, 's' },
+					 { "quick", no_argument, NULL, 'q' },
+					 { "print", no_argument, NULL, 'p' },
+					 { "output", required_argument, NULL, 'o' },
+					 { "reset", no_argument, NULL, 'r' },
+					 { "json", no_argument, NULL, 'j' },
+					 { "help", no_argument, NULL, 'h' },
+					 { NULL, 0, NULL, 0 } };
+
 static int take_option(struct settings *settings, int option, char **argv)
 {
 	switch (option) {
@@ -84,11 +94,14 @@ static int take_option(struct settings *settings, int option, char **argv)
 	case 'r':
 		settings->reset = true;
 		return TOOL_OK;
+	case 'j':
+		settings->json = true;
+		return TOOL_OK;
 	case 'h':
 		settings->help = true;
 		return TOOL_OK;
 	default:
-		return tool_bad_option("tune", option, argv);
+		return tool_bad_option("tune", option, argv, options);
 	}
 }
 
@@ -100,7 +113,8 @@ static int check_settings(const struct settings *settings)
 	if (settings->print && settings->output)
 		return tool_usage("tune",
 				  "--print writes no file, and --output names one");
-	if (settings->reset && (settings->print || settings->quick || settings->seconds))
+	if (settings->reset &&
+	    (settings->print || settings->quick || settings->seconds || settings->json))
 		return tool_usage("tune",
 				  "--reset measures nothing; only --output goes with it");
 	if (settings->output && !*settings->output)
@@ -110,15 +124,6 @@ static int check_settings(const struct settings *settings)
 
 static int read_settings(int argc, char **argv, struct settings *settings)
 {
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "quick", no_argument, NULL, 'q' },
-		{ "print", no_argument, NULL, 'p' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "reset", no_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	int option;
 
 	opterr = 0;
@@ -144,22 +149,20 @@ struct place {
 
 static int ask_library(struct place *place)
 {
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_context *context;
-	int status = tool_create_context("tune", &context);
+	int exit_status = tool_create_context("tune", &context);
 
+	if (exit_status)
+		return exit_status;
+	int status = dtconv_context_query(context, &attr);
+	snprintf(place->machine, sizeof(place->machine), "%s", attr.machine);
+	snprintf(place->path, sizeof(place->path), "%s",
+		 attr.tuning_path ? attr.tuning_path : "");
 	if (status)
-		return status;
-	char *info = tool_info_text("tune", context);
+		exit_status = tool_library_failed("tune", context, status);
 	dtconv_context_destroy(context);
-	if (!info)
-		return TOOL_FAILED;
-	bool found =
-		tune_find_info(info, "machine", place->machine, sizeof(place->machine)) &&
-		tune_find_info(info, "tuning file", place->path, sizeof(place->path));
-	free(info);
-	return found ? TOOL_OK
-		     : tool_fail("tune", TOOL_FAILED, "library %s knows no tuning file",
-				 dtconv_version());
+	return exit_status;
 }
 
 /* The file to write or to delete. */
@@ -171,7 +174,7 @@ static int choose_path(const struct settings *settings, struct place *place)
 				  strlen(settings->output), sizeof(place->path) - 1);
 	if (settings->output)
 		snprintf(place->path, sizeof(place->path), "%s", settings->output);
-	else if (!strcmp(place->path, "none"))
+	else if (!place->path[0])
 		return tool_usage("tune",
 				  "DTCONV_TUNING, XDG_CACHE_HOME and HOME name no file; "
 				  "--output can");
@@ -180,25 +183,17 @@ static int choose_path(const struct settings *settings, struct place *place)
 
 /* ---- results ----------------------------------------------------------------------------- */
 
-static double rate(const double *times, const struct tune_measurements *m, size_t size)
-{
-	return (double)m->bytes[size] / tune_median(times, m->rounds);
-}
-
 static void print_row(FILE *out, const struct tune_measurements *m, size_t size)
 {
-	static const char *const words[] = {
-		[TUNE_EVEN] = "even", [TUNE_FASTER] = "faster", [TUNE_SLOWER] = "slower"
-	};
 	const struct tune_samples *pack = &m->samples[size][TUNE_PACK];
 	const struct tune_samples *unpack = &m->samples[size][TUNE_UNPACK];
 	struct tune_gain gain = tune_compare(m, size);
 
 	fprintf(out, "%3zu %10.2f %7.2f %11.2f %7.2f %7.2f (%.2f to %.2f) %s\n",
-		m->bytes[size] >> 20, rate(pack->through, m, size),
-		rate(pack->past, m, size), rate(unpack->through, m, size),
-		rate(unpack->past, m, size), gain.median, gain.low, gain.high,
-		words[gain.verdict]);
+		m->bytes[size] >> 20, tune_rate(pack->through, m, size),
+		tune_rate(pack->past, m, size), tune_rate(unpack->through, m, size),
+		tune_rate(unpack->past, m, size), gain.median, gain.low, gain.high,
+		tune_verdict_name(gain.verdict));
 }
 
 static void print_table(FILE *out, const struct tune_measurements *m)
@@ -232,21 +227,22 @@ static void print_decision(FILE *out, struct tune_decision decision)
 }
 
 /* What the file says. */
-static void format_file(const struct place *place, struct tune_decision decision,
-			const char *devices, char *text, size_t capacity)
+static void format_file(struct tune_results *results)
 {
+	const size_t capacity = sizeof(results->file);
 	char line[64] = "# stream_bytes keeps its default";
 
-	if (decision.kind == TUNE_FROM)
-		snprintf(line, sizeof(line), "stream_bytes %zu", decision.bytes);
-	else if (decision.kind == TUNE_NEVER)
+	if (results->decision.kind == TUNE_FROM)
+		snprintf(line, sizeof(line), "stream_bytes %zu", results->decision.bytes);
+	else if (results->decision.kind == TUNE_NEVER)
 		snprintf(line, sizeof(line), "stream_bytes %lld", (long long)INT64_MAX);
-	snprintf(text, capacity,
+	snprintf(results->file, capacity,
 		 "# Thresholds of this machine, measured by dtconv tune (library %s).\n"
 		 "machine %s\n"
-		 "%s\n"
-		 "%s",
-		 dtconv_version(), place->machine, line, devices);
+		 "%s\n",
+		 dtconv_version(), results->machine, line);
+	size_t length = strlen(results->file);
+	tune_format_devices(&results->devices, results->file + length, capacity - length);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -267,53 +263,56 @@ static double seconds_of(const struct settings *settings)
 	return (double)(settings->seconds ? settings->seconds : DEFAULT_SECONDS);
 }
 
-/* All that is measured, and the file that it becomes: too large for the stack. */
-struct results {
-	struct tune_measurements host;
-	char devices[TUNE_DEVICES_BYTES];
-	char file[512 + TUNE_DEVICES_BYTES];
-};
-
 static int measure(const struct settings *settings, const struct place *place,
-		   struct results *results)
+		   struct tune_results *results)
 {
 	FILE *report = settings->print ? stderr : stdout;
 	int status = tune_measure(seconds_of(settings), &results->host);
 
 	if (status)
 		return status;
-	struct tune_decision decision = tune_decide(&results->host);
-	print_table(report, &results->host);
-	print_decision(report, decision);
-	tune_devices(report, results->devices, sizeof(results->devices));
-	format_file(place, decision, results->devices, results->file,
-		    sizeof(results->file));
+	results->decision = tune_decide(&results->host);
+	if (!settings->json) {
+		print_table(report, &results->host);
+		print_decision(report, results->decision);
+	}
+	tune_measure_devices(&results->devices);
+	if (!settings->json)
+		tune_print_devices(report, &results->devices);
+	snprintf(results->machine, sizeof(results->machine), "%s", place->machine);
+	format_file(results);
 	return TOOL_OK;
 }
 
 static int keep(const struct settings *settings, const struct place *place,
-		const char *file)
+		const struct tune_results *results)
 {
-	if (settings->print) {
-		fputs(file, stdout);
-		return TOOL_OK;
-	}
-	int status = tune_replace_file(place->path, file);
-	if (!status)
+	int status = TOOL_OK;
+
+	if (!settings->print)
+		status = tune_replace_file(place->path, results->file);
+	if (status)
+		return status;
+	if (settings->json)
+		tune_print_json(results, settings->print ? NULL : place->path);
+	else if (settings->print)
+		fputs(results->file, stdout);
+	else
 		printf("written to %s\n", place->path);
-	return status;
+	return TOOL_OK;
 }
 
+/* The results are too large for the stack. */
 static int measure_and_keep(const struct settings *settings, const struct place *place)
 {
-	struct results *results = malloc(sizeof(*results));
+	struct tune_results *results = malloc(sizeof(*results));
 
 	if (!results)
 		return tool_fail("tune", TOOL_FAILED, "no memory for %zu bytes",
 				 sizeof(*results));
 	int status = measure(settings, place, results);
 	if (!status)
-		status = keep(settings, place, results->file);
+		status = keep(settings, place, results);
 	free(results);
 	return status;
 }

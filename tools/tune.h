@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "bench/gpu/figures.h"
+
 /* Sizes of targets: 1, 2, 4 ... MiB. */
 #define TUNE_SIZES 7
 
@@ -53,6 +55,9 @@ struct tune_gain {
 
 struct tune_gain tune_compare(const struct tune_measurements *measurements, size_t size);
 
+/* even, faster or slower: the way past the caches. */
+const char *tune_verdict_name(enum tune_verdict verdict);
+
 /* The middle one of so many numbers. */
 double tune_median(const double *numbers, size_t count);
 
@@ -74,23 +79,45 @@ struct tune_decision tune_decide(const struct tune_measurements *measurements);
 #define TUNE_DEVICES       16
 #define TUNE_DEVICES_BYTES 6000
 
-struct gpu_figures;
+struct tune_devices {
+	size_t count;
+	char why[200]; /* there is none, or empty */
+	struct gpu_figures figures[TUNE_DEVICES];
+};
 
-/*
- * Measure the devices, and print what came out, or why there is nothing; the file's lines go to `text`. Without
- * a driver, and for what cannot be measured, the defaults stay.
- */
-void tune_devices(FILE *report, char *text, size_t capacity);
+/* Measure the devices. Without a driver, and for what cannot be measured, the defaults stay. */
+void tune_measure_devices(struct tune_devices *devices);
+
+/* Print what came out, or why there is nothing. */
+void tune_print_devices(FILE *out, const struct tune_devices *devices);
+
+/* The file's lines of all devices that could be measured. */
+void tune_format_devices(const struct tune_devices *devices, char *text, size_t capacity);
 
 /* The lines of one device; answers their length, or 0 if they do not fit. */
 size_t tune_format_device(const struct gpu_figures *figures, char *text, size_t capacity);
 
+/* ---- telling ------------------------------------------------------------------------- */
+
+/* All that is measured, and the file that it becomes. */
+struct tune_results {
+	char machine[256];
+	struct tune_measurements host;
+	struct tune_decision decision;
+	struct tune_devices devices;
+	char file[512 + TUNE_DEVICES_BYTES];
+};
+
+/* Gigabytes a second that a way moves. */
+double tune_rate(const double *times, const struct tune_measurements *measurements,
+		 size_t size);
+
+/* Print one JSON object; @path is the file that was written, or NULL. */
+void tune_print_json(const struct tune_results *results, const char *path);
+
 /* ---- the file ------------------------------------------------------------------------ */
 
 #define TUNE_PATH_MAX 1024
-
-/* What `dtconv info` says of one thing: the rest of the line, cut to the room given. */
-bool tune_find_info(const char *info, const char *key, char *value, size_t capacity);
 
 /* Whether a file can be made there; the folders on the way are made if @make_folders. */
 int tune_check_place(const char *path, bool make_folders);

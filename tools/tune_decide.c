@@ -32,6 +32,22 @@ double tune_median(const double *numbers, size_t count)
 	return quantile(numbers, count, 0.5);
 }
 
+double tune_rate(const double *times, const struct tune_measurements *measurements,
+		 size_t size)
+{
+	return (double)measurements->bytes[size] /
+	       tune_median(times, measurements->rounds);
+}
+
+const char *tune_verdict_name(enum tune_verdict verdict)
+{
+	static const char *const names[] = {
+		[TUNE_EVEN] = "even", [TUNE_FASTER] = "faster", [TUNE_SLOWER] = "slower"
+	};
+
+	return names[verdict];
+}
+
 /*
  * Times of one round are compared with each other, because a machine that is busy for a while
  * slows both down. A way is faster if three rounds of four say so.

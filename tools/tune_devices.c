@@ -68,22 +68,32 @@ size_t tune_format_device(const struct gpu_figures *figures, char *text, size_t 
 	return length > 0 && (size_t)length < capacity ? (size_t)length : 0;
 }
 
-void tune_devices(FILE *report, char *text, size_t capacity)
+void tune_measure_devices(struct tune_devices *devices)
 {
-	struct gpu_figures figures[TUNE_DEVICES];
-	char why[200];
+	devices->why[0] = '\0';
+	int count = gpu_figures_measure(devices->figures, TUNE_DEVICES, show_progress,
+					devices->why, sizeof(devices->why));
+	clear_progress();
+	devices->count = count > 0 ? (size_t)count : 0;
+	for (size_t i = 0; i < devices->count; i++)
+		tool_cut_calls(devices->figures[i].problem);
+}
+
+void tune_print_devices(FILE *out, const struct tune_devices *devices)
+{
+	if (devices->why[0])
+		fprintf(out, "no device is measured: %s\n", devices->why);
+	for (size_t i = 0; i < devices->count; i++)
+		print_figures(out, &devices->figures[i]);
+}
+
+void tune_format_devices(const struct tune_devices *devices, char *text, size_t capacity)
+{
 	size_t used = 0;
 
-	int count = gpu_figures_measure(figures, TUNE_DEVICES, show_progress, why,
-					sizeof(why));
-	clear_progress();
-	if (count < 0)
-		fprintf(report, "no device is measured: %s\n", why);
-	for (int i = 0; i < count; i++) {
-		print_figures(report, &figures[i]);
-		if (!figures[i].problem[0])
-			used += tune_format_device(&figures[i], text + used,
+	for (size_t i = 0; i < devices->count; i++)
+		if (!devices->figures[i].problem[0])
+			used += tune_format_device(&devices->figures[i], text + used,
 						   capacity - used);
-	}
 	text[used] = '\0';
 }

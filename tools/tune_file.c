@@ -14,21 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool tune_find_info(const char *info, const char *key, char *value, size_t capacity)
-{
-	size_t length = strlen(key);
-
-	for (; info; info = strchr(info, '\n')) {
-		info += *info == '\n';
-		if (strncmp(info, key, length) || strncmp(info + length, ": ", 2))
-			continue;
-		info += length + 2;
-		snprintf(value, capacity, "%.*s", (int)strcspn(info, "\n"), info);
-		return true;
-	}
-	return false;
-}
-
 static int cannot_write(int exit_status, const char *path)
 {
 	return tool_fail("tune", exit_status, "cannot write '%s': %s", path,

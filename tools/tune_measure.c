@@ -64,25 +64,26 @@ static char *write_temporary(const char *text)
 }
 
 /* The library has to have taken the value, or both ways would be the same. */
-static int check_threshold(struct dtconv_context *context, const char *value)
+static int check_threshold(struct dtconv_context *context, uint64_t value)
 {
-	char *info = tool_info_text("tune", context);
-	char found[256] = "";
+	struct dtconv_threshold threshold = { .struct_size = sizeof(threshold) };
 
-	if (!info)
-		return TOOL_FAILED;
-	tune_find_info(info, "stream_bytes", found, sizeof(found));
-	free(info);
-	if (!strncmp(found, value, strlen(value)) && found[strlen(value)] == ' ')
-		return TOOL_OK;
-	return tool_fail(
-		"tune", TOOL_FAILED,
-		"the library does not take stream_bytes %s from a file (it says '%s')",
-		value, found);
+	for (size_t i = 0; !dtconv_context_query_threshold(context, i, NULL, &threshold);
+	     i++) {
+		if (strcmp(threshold.name, "stream_bytes") != 0)
+			continue;
+		if (threshold.value == value)
+			return TOOL_OK;
+		break;
+	}
+	return tool_fail("tune", TOOL_FAILED,
+			 "the library does not take stream_bytes %" PRIu64
+			 " from a file (it says %" PRIu64 ")",
+			 value, threshold.value);
 }
 
 /* Created with a file for DTCONV_TUNING that sets the threshold; then the environment is as before. */
-static int create_context(const char *value, struct dtconv_context **context)
+static int create_context(uint64_t value, struct dtconv_context **context)
 {
 	/* other threads would only blur what is compared */
 	const struct dtconv_context_params params = { .struct_size = sizeof(params),
@@ -91,7 +92,7 @@ static int create_context(const char *value, struct dtconv_context **context)
 	char *before = set ? strdup(set) : NULL;
 	char text[64];
 
-	snprintf(text, sizeof(text), "stream_bytes %s\n", value);
+	snprintf(text, sizeof(text), "stream_bytes %" PRIu64 "\n", value);
 	char *path = write_temporary(text);
 	if (!path) {
 		free(before);
@@ -158,9 +159,7 @@ static int try_moves(const struct bench *bench)
 
 static int open_bench(struct bench *bench, const size_t *bytes)
 {
-	static const char *const ends[] = {
-		[THROUGH] = "9223372036854775807", [PAST] = "0"
-	};
+	static const uint64_t ends[] = { [THROUGH] = INT64_MAX, [PAST] = 0 };
 	int status = TOOL_OK;
 
 	for (size_t way = 0; way < WAYS && !status; way++) {

@@ -37,9 +37,9 @@ int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn s
 	return -1;
 }
 
-int gpu_plot_write(const char *path, const struct results *results, const char *device)
+int gpu_plot_draw(FILE *file, const struct results *results, const char *device)
 {
-	(void)path, (void)results, (void)device;
+	(void)file, (void)results, (void)device;
 	errno = ENOTSUP;
 	return -1;
 }

@@ -18,6 +18,7 @@
 	X(GetErrorName, 6000)               \
 	X(DeviceGet, 2000)                  \
 	X(DeviceGetCount, 2000)             \
+	X(DeviceGetAttribute, 2000)         \
 	X(DeviceGetName, 2000)              \
 	X(DeviceCanAccessPeer, 4000)        \
 	X(DevicePrimaryCtxRetain, 7000)     \

@@ -202,6 +202,8 @@ void path_explain(const struct engine *e, enum bench_op op, struct result *r)
 {
 	const struct way *w = way_of(e);
 
+	if (w->roof)
+		roof_describe(w, op, r->kernel, sizeof(r->kernel));
 	if (strncmp(e->name, "dtconv", 6) != 0 && strcmp(e->name, "untyped") != 0)
 		return;
 	if (w->pieces && strcmp(e->name, "dtconv") != 0)
@@ -221,10 +223,14 @@ static bool has_reason(const struct results *rs, const struct result *row, const
 	return r && r->reason[0];
 }
 
+const char *path_mark(const struct results *rs, const struct result *row)
+{
+	return has_reason(rs, row, "pack") || has_reason(rs, row, "unpack") ? "*" : "";
+}
+
 void path_print_name(const struct results *rs, const struct result *row, int width)
 {
-	bool marked = has_reason(rs, row, "pack") || has_reason(rs, row, "unpack");
-	int length = printf("%s%s", row->layout, marked ? "*" : "");
+	int length = printf("%s%s", row->layout, path_mark(rs, row));
 
 	printf("%*s", length < width ? width - length : 0, "");
 }

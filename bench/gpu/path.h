@@ -11,7 +11,9 @@
 /* Fill in backend, kernel and reason, if the engine is dtconv in some manner. */
 void path_explain(const struct engine *engine, enum bench_op op, struct result *result);
 
-/* A row's layout in a column, with a mark if a reason is told of it. */
+/* What follows a row's layout: a mark if a reason is told of it, else nothing. */
+const char *path_mark(const struct results *results, const struct result *row);
+/* A row's layout in a column, with its mark. */
 void path_print_name(const struct results *results, const struct result *row, int width);
 
 /* The reasons of the results from an index on, one line a layout and reason. */

@@ -5,11 +5,11 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/run.h"
+#include "bench/harness/svg.h"
 
 #define LABEL_WIDTH 205
 #define PANEL_WIDTH 380
@@ -51,9 +51,11 @@ static void draw_head(FILE *file, const char *device, size_t lines)
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
 		"<text x=\"10\" y=\"20\" font-size=\"15\" font-weight=\"bold\">"
 		"dtconv bench --gpu: speed relative to the device's copy</text>\n"
-		"<text x=\"10\" y=\"36\" fill=\"#555\">%s; device clock; tick: the aim</text>\n",
+		"<text x=\"10\" y=\"36\" fill=\"#555\">",
 		LABEL_WIDTH + 2 * PANEL_WIDTH + PANEL_GAP + 20,
-		TOP + lines * LINE_HEIGHT + BOTTOM, device);
+		TOP + lines * LINE_HEIGHT + BOTTOM);
+	svg_text(file, device);
+	fputs("; device clock; tick: the aim</text>\n", file);
 }
 
 static void draw_axis(FILE *file, int panel, const char *title, size_t lines)
@@ -105,33 +107,26 @@ static void draw_lines(FILE *file, const struct results *rs)
 		if (!has_line(rs, i))
 			continue;
 		line++;
+		fprintf(file, "<text x=\"10\" y=\"%.1f\">", y + 4);
+		svg_text(file, r->layout);
 		fprintf(file,
-			"<text x=\"10\" y=\"%.1f\">%s</text><text x=\"%d\" y=\"%.1f\" "
+			"</text><text x=\"%d\" y=\"%.1f\" "
 			"text-anchor=\"end\" fill=\"#777\">%zu KiB</text>",
-			y + 4, r->layout, LABEL_WIDTH - 12, y + 4, r->bytes >> 10);
+			LABEL_WIDTH - 12, y + 4, r->bytes >> 10);
 		draw_bar(file, rs, r, 0, y);
 		draw_bar(file, rs, r, 1, y);
 		putc('\n', file);
 	}
 }
 
-int gpu_plot_write(const char *path, const struct results *rs, const char *device)
+int gpu_plot_draw(FILE *file, const struct results *rs, const char *device)
 {
 	size_t lines = count_lines(rs);
-	FILE *file = fopen(path, "w");
-	int failed;
 
-	if (!file)
-		return -1;
 	draw_head(file, device, lines);
 	draw_axis(file, 0, "packing", lines);
 	draw_axis(file, 1, "unpacking", lines);
 	draw_lines(file, rs);
 	fputs("</svg>\n", file);
-	failed = ferror(file);
-	if (fclose(file) || failed) {
-		errno = errno ? errno : EIO;
-		return -1;
-	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
+#include "bench/harness/columns.h"
 
 #define WALL        (1u << RUN_WALL)
 #define BOTH_CLOCKS (1u << RUN_WALL | 1u << RUN_DEVICE)
@@ -61,31 +62,84 @@ static void print_absent(const struct session *s)
 
 /* ---- layouts in device memory ---------------------------------------------------------- */
 
-static void print_layout(const struct results *rs, const struct result *r)
+enum group {
+	GROUP_BYTES,
+	GROUP_SPEED,
+	GROUP_COPY,
+	GROUP_AIM,
+	GROUP_COPY2D,
+	GROUP_TORCH,
+	GROUP_ROOF,
+	GROUP_WALL,
+	GROUP_WALL_COPY,
+	GROUPS
+};
+
+#define RATIOS "    pack unpack"
+
+static const struct column_group groups[GROUPS] = {
+	[GROUP_BYTES] = { 3, 11, { "", "      bytes" }, "bytes" },
+	[GROUP_SPEED] = { 0, 16, { "    dtconv GB/s", "    pack  unpack" }, NULL },
+	[GROUP_COPY] = { 1, 15, { "    x copy", RATIOS }, "x copy" },
+	[GROUP_AIM] = { 4, 15, { "    aim", RATIOS }, "aim" },
+	[GROUP_COPY2D] = { 6, 15, { "    x copy2d", RATIOS }, "x copy2d" },
+	[GROUP_TORCH] = { 7, 15, { "    x torch", RATIOS }, "x torch" },
+	[GROUP_ROOF] = { 2, 15, { "    x roof", RATIOS }, "x roof" },
+	[GROUP_WALL] = { 5,
+			 19,
+			 { "  wall us: dtconv", "      pack   unpack" },
+			 "wall us" },
+	[GROUP_WALL_COPY] = { 8, 18, { "     copy   pinned", "" }, "wall us of copies" },
+};
+
+static void print_ratios(const struct results *rs, const struct result *r,
+			 const char *engine, int decimals)
 {
-	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
+	print_number(over(rs, r, "pack", "dtconv", engine), 7, decimals);
+	print_number(over(rs, r, "unpack", "dtconv", engine), 6, decimals);
+}
+
+static void print_wall(const struct columns *c, const struct results *rs,
+		       const struct result *r)
+{
 	struct result wall = *r, pinned;
 
 	snprintf(wall.clock, sizeof(wall.clock), "wall");
 	pinned = wall;
 	snprintf(pinned.op, sizeof(pinned.op), "pack");
 	snprintf(pinned.dst, sizeof(pinned.dst), "pinned");
-	path_print_name(rs, r, 16);
-	printf(" %10zu", r->bytes);
-	print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
-	print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
-	print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
-	print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
-	print_number(aim ? aim->pack : 0, 7, 2);
-	print_number(aim ? aim->unpack : 0, 6, 2);
-	print_number(over(rs, r, "pack", "dtconv", "copy2d"), 7, 1);
-	print_number(over(rs, r, "unpack", "dtconv", "copy2d"), 6, 1);
-	print_number(over(rs, r, "pack", "dtconv", "torch"), 7, 1);
-	print_number(over(rs, r, "unpack", "dtconv", "torch"), 6, 1);
 	print_number(microseconds(rs, &wall, "pack", "dtconv"), 9, 1);
 	print_number(microseconds(rs, &wall, "unpack", "dtconv"), 8, 1);
+	if (!columns_show(c, GROUP_WALL_COPY))
+		return;
 	print_number(microseconds(rs, &wall, "pack", "copy"), 8, 1);
 	print_number(microseconds(rs, &pinned, "pack", "pinned"), 8, 1);
+}
+
+static void print_layout(const struct columns *c, const struct results *rs,
+			 const struct result *r)
+{
+	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
+
+	columns_print_name(stdout, c, r->layout, path_mark(rs, r));
+	if (columns_show(c, GROUP_BYTES))
+		printf(" %10zu", r->bytes);
+	print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
+	print_number(speed_of(rs, r, "unpack", "dtconv"), 7, 1);
+	if (columns_show(c, GROUP_COPY))
+		print_ratios(rs, r, "copy", 2);
+	if (columns_show(c, GROUP_AIM)) {
+		print_number(aim ? aim->pack : 0, 7, 2);
+		print_number(aim ? aim->unpack : 0, 6, 2);
+	}
+	if (columns_show(c, GROUP_COPY2D))
+		print_ratios(rs, r, "copy2d", 1);
+	if (columns_show(c, GROUP_TORCH))
+		print_ratios(rs, r, "torch", 1);
+	if (columns_show(c, GROUP_ROOF))
+		print_ratios(rs, r, "roof", 2);
+	if (columns_show(c, GROUP_WALL))
+		print_wall(c, rs, r);
 	putchar('\n');
 }
 
@@ -118,27 +172,36 @@ static void tally_row(struct tally *all, size_t count, const struct results *rs,
 	}
 }
 
-static void print_layouts(const struct results *rs, size_t from)
+/* The group of an engine that has no result. */
+static unsigned without(const struct results *rs, const char *engine, enum group group)
 {
+	for (size_t i = 0; i < rs->count; i++)
+		if (!strcmp(rs->list[i].engine, engine))
+			return 0;
+	return 1u << group;
+}
+
+static void print_layouts(const struct results *rs, size_t from, size_t limit)
+{
+	struct columns c = columns_choose(groups, GROUPS, limit,
+					  without(rs, "torch", GROUP_TORCH),
+					  without(rs, "roof", GROUP_ROOF), rs);
 	struct tally all[] = { { "G1", 0, 0 }, { "G2", 0, 0 }, { "G3", 0, 0 },
 			       { "G4", 0, 0 }, { "G5", 0, 0 }, { "G6", 0, 0 } };
 	size_t count = sizeof(all) / sizeof(*all);
 
-	printf("\n%-27s %-16s %-14s %-14s %-14s %-14s %s\n", "device memory",
-	       "   dtconv GB/s", "   x copy", "   aim", "   x copy2d", "   x torch",
-	       "  wall us: dtconv        copy  pinned");
-	printf("%-16s %10s %7s %7s %7s %6s %7s %6s %7s %6s %7s %6s %9s %8s\n", "layout",
-	       "bytes", "pack", "unpack", "pack", "unpack", "pack", "unpack", "pack",
-	       "unpack", "pack", "unpack", "pack", "unpack");
+	putchar('\n');
+	columns_print_head(stdout, &c, "device memory", "layout");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 
 		if (strcmp(r->clock, "device") != 0 || strcmp(r->src, r->dst) != 0 ||
 		    !run_first(rs, from, i))
 			continue;
-		print_layout(rs, r);
+		print_layout(&c, rs, r);
 		tally_row(all, count, rs, r);
 	}
+	columns_print_dropped(stdout, &c);
 	printf("aims reached, within %.0f %%:", 100 * SPREAD);
 	for (size_t k = 0; k < count; k++)
 		if (all[k].rows)
@@ -176,7 +239,7 @@ static void run_exprs(struct session *s)
 		struct bench_case c;
 		char why[WHY_ROOM];
 
-		snprintf(key.name, sizeof(key.name), "expr%zu", i + 1);
+		session_name_expr(s, i, key.name);
 		if (session_make_case(s, &key, &c, why, sizeof(why)))
 			session_record_failure(s, &key, why);
 		else
@@ -210,6 +273,8 @@ void question_layouts(struct session *s)
 	run_add(s, way_copy2d, "copy2d", &on_device);
 	run_add(s, way_copy, "pinned", &to_pinned);
 	add_torch(s);
+	if (s->options->gpu & BENCH_GPU_ROOF)
+		run_add(s, way_roof, "roof", &on_device);
 	run_exprs(s);
 	s->rows_left = 2 * count_layouts(s);
 	for (size_t i = 0; i < 4 && (!s->options->expr_count || s->layouts); i++) {
@@ -217,7 +282,7 @@ void question_layouts(struct session *s)
 		add_rows(s, bench_layouts_applications, application_sizes, order[i]);
 	}
 	session_progress_end(s);
-	print_layouts(&s->results, from);
+	print_layouts(&s->results, from, s->options->columns);
 	print_absent(s);
 }
 
@@ -499,22 +564,27 @@ static double ask_library(struct session *s, const void *address)
 	return (bench_now() - start) / ASKED;
 }
 
-static double ask_driver(const struct gpu *gpu, const void *address)
+/* Five attributes, or six: with the context, without which nobody knows what orders a job. */
+static double ask_driver(const struct gpu *gpu, const void *address, unsigned count)
 {
 	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 					CU_POINTER_ATTRIBUTE_IS_MANAGED,
 					CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
 					CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-					CU_POINTER_ATTRIBUTE_RANGE_SIZE };
+					CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+					CU_POINTER_ATTRIBUTE_CONTEXT };
 	CUdeviceptr start_address;
 	unsigned kind, managed;
+	CUcontext context;
 	size_t length;
 	int ordinal;
-	void *values[] = { &kind, &managed, &ordinal, &start_address, &length };
+	void *values[] = { &kind,          &managed, &ordinal,
+			   &start_address, &length,  &context };
 	double start = bench_now();
 
 	for (int i = 0; i < ASKED; i++)
-		gpu->driver.PointerGetAttributes(5, names, values, gpu_address(address));
+		gpu->driver.PointerGetAttributes(count, names, values,
+						 gpu_address(address));
 	return (bench_now() - start) / ASKED;
 }
 
@@ -540,18 +610,21 @@ static void classify(struct session *s)
 {
 	static const enum gpu_place places[] = { PLACE_DEVICE, PLACE_PINNED, PLACE_HOST };
 
-	printf("\nclassifying an address, ns: library / five attributes of the driver (aim M1: 1.2 x)\n");
+	printf("\nclassifying an address, ns: library / five attributes of the driver (aim M1: 1.2 x) / six\n");
 	for (size_t i = 0; i < 3; i++) {
 		const void *address = gpu_memory(s->gpu, places[i], ROLE_PACKED, KIB(64));
-		double ours, theirs;
+		double ours, theirs, with_context;
 
 		if (!address)
 			continue;
 		ours = ask_library(s, address);
-		theirs = ask_driver(s->gpu, address);
+		theirs = ask_driver(s->gpu, address, 5);
+		with_context = ask_driver(s->gpu, address, 6);
 		record_asked(s, "dtconv", places[i], ours);
 		record_asked(s, "driver", places[i], theirs);
-		printf("%-8s %.0f / %.0f\n", gpu_place_name(places[i]), ours, theirs);
+		record_asked(s, "driver-six", places[i], with_context);
+		printf("%-8s %.0f / %.0f / %.0f\n", gpu_place_name(places[i]), ours, theirs,
+		       with_context);
 	}
 }
 

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +11,17 @@
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
+#include "bench/harness/output.h"
 #include "bench/harness/table.h"
 
 /* What matters most comes before the time is over. */
 static const struct question {
-	enum bench_gpu_question bit;
+	unsigned bits; /* enum bench_gpu_question */
 	const char *name;
 	void (*ask)(struct session *session);
 } questions[] = {
 	{ BENCH_GPU_SMALL, "small", question_small },
-	{ BENCH_GPU_LAYOUTS, "layouts", question_layouts },
+	{ BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF, "layouts", question_layouts },
 	{ BENCH_GPU_HALO, "halo", question_halo },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
@@ -68,7 +68,7 @@ int gpu_session_run(struct session *s)
 	int status = open_device(s);
 
 	for (size_t i = 0; i < QUESTIONS && !status; i++) {
-		if (!(s->options->gpu & questions[i].bit))
+		if (!(s->options->gpu & questions[i].bits))
 			continue;
 		size_t from = s->results.count;
 
@@ -83,10 +83,9 @@ int gpu_session_run(struct session *s)
 	if (s->left_out)
 		printf("%zu rows left out: the time is over (--seconds)\n", s->left_out);
 	if (s->options->plot &&
-	    gpu_plot_write(s->options->plot, &s->results, s->gpu->name))
-		fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
-			strerror(errno));
-	table_verdict(stdout, &s->results);
+	    output_plot(s->options, &s->results, s->gpu->name, gpu_plot_draw))
+		s->unwritten = true;
+	summary_checks(stdout, &s->results);
 	return 0;
 }
 
@@ -102,10 +101,10 @@ void gpu_session_close(struct session *s)
 int gpu_session_list(const struct session *s)
 {
 	for (size_t i = 0; i < QUESTIONS; i++)
-		if (s->options->gpu & questions[i].bit &&
-		    questions[i].bit != BENCH_GPU_LAYOUTS)
+		if (s->options->gpu & questions[i].bits &&
+		    !(questions[i].bits & BENCH_GPU_LAYOUTS))
 			printf("%s\n", questions[i].name);
-	if (!(s->options->gpu & BENCH_GPU_LAYOUTS))
+	if (!(s->options->gpu & (BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF)))
 		return 0;
 	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)
 		if (bench_matches(s->layouts, l->name))

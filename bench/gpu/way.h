@@ -11,6 +11,7 @@
 
 struct bar;
 struct halo;
+struct roof;
 struct torch;
 struct way;
 
@@ -55,6 +56,7 @@ struct way {
 	struct dtconv_type *own_type;
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
+	struct roof *roof;   /* of roof.c */
 	struct torch *torch; /* of torch.c */
 };
 
@@ -102,6 +104,12 @@ void way_bar(struct engine *engine, const char *name, struct gpu *gpu,
 /* PyTorch's copies of strided tensors, by that program; absent without PyTorch. */
 void way_torch(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route, const char *program);
+
+/* Plain kernels compiled for the row's layout, the best of them; fails without NVRTC. */
+void way_roof(struct engine *engine, const char *name, struct gpu *gpu,
+	      const struct route *route);
+/* Which of them it is, for a row that is prepared. */
+void roof_describe(const struct way *way, enum bench_op op, char *text, size_t room);
 
 /* For a file that makes a way of its own. */
 struct way *way_new(struct engine *engine, const char *name, struct gpu *gpu,

@@ -329,5 +329,5 @@ void mode_commit(struct session *s)
 	}
 	free(v);
 	print_table(s);
-	table_verdict(stdout, &s->results);
+	summary_checks(stdout, &s->results);
 }

@@ -98,5 +98,5 @@ void mode_threads(struct session *s)
 			print_table(s, size);
 	printf("(GB/s; at most %zu threads; ratio: their speed over that of one)\n",
 	       s->options->threads);
-	table_verdict(stdout, &s->results);
+	summary_checks(stdout, &s->results);
 }

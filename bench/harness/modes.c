@@ -40,7 +40,7 @@ void mode_small(struct session *s)
 	session_print_engines(s);
 	printf("\nns a call (dtconv: one-shot; dtconv-convertor: one convertor, bound again "
 	       "for each call, told that its memory is the host's)\n");
-	table_calls_print(stdout, &s->results);
+	table_calls_print(stdout, &s->results, s->options->columns);
 }
 
 /* ---- fragments ----------------------------------------------------------------------- */
@@ -102,5 +102,5 @@ void mode_frag(struct session *s)
 		return;
 	session_do_rows(s);
 	print_frag(&s->results);
-	table_verdict(stdout, &s->results);
+	summary_checks(stdout, &s->results);
 }

@@ -80,6 +80,40 @@ static int add_layout(struct session *s, const struct bench_layout *layout,
 	return failed;
 }
 
+/* A name for which the table and the plot have room. */
+#define EXPR_NAME 24
+
+/* The text form without its blanks, cut to so many characters. */
+static void shorten(const char *expr, char *name, size_t most)
+{
+	size_t length = 0;
+
+	for (; *expr && length <= most; expr++)
+		if (*expr != ' ')
+			name[length++] = *expr;
+	name[length] = '\0';
+	if (length > most)
+		strcpy(name + most - 2, "..");
+}
+
+void session_name_expr(const struct session *s, size_t index, char name[BENCH_NAME_ROOM])
+{
+	const char *const *exprs = s->options->exprs;
+	char other[BENCH_NAME_ROOM], number[16];
+	size_t same = 1;
+
+	shorten(exprs[index], name, EXPR_NAME);
+	for (size_t i = 0; i < index; i++) {
+		shorten(exprs[i], other, EXPR_NAME);
+		same += !strcmp(name, other);
+	}
+	if (same == 1)
+		return;
+	snprintf(number, sizeof(number), "~%zu", same);
+	shorten(exprs[index], name, EXPR_NAME - strlen(number));
+	strcat(name, number);
+}
+
 static int add_exprs(struct session *s)
 {
 	for (size_t i = 0; i < s->options->expr_count; i++) {
@@ -89,7 +123,7 @@ static int add_exprs(struct session *s)
 			return -1;
 		row->expr = s->options->exprs[i];
 		row->expr_count = s->options->count;
-		snprintf(row->name, sizeof(row->name), "expr%zu", i + 1);
+		session_name_expr(s, i, row->name);
 	}
 	return 0;
 }

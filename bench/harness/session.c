@@ -7,130 +7,17 @@
 #include "bench/harness/session.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <dtconv/dtconv.h>
 
-#include "bench/harness/rounds.h"
+#include "bench/harness/columns.h"
+#include "bench/harness/output.h"
+#include "bench/harness/selftest.h"
 #include "bench/harness/session_internal.h"
 #include "bench/harness/table.h"
-
-#define SELF_TEST_TRIES 3
-/* Copies of one engine that differ by less than this agree, however still the machine is. */
-#define SELF_TEST_FLOOR 0.01
-/* With a larger spread than this, agreement says little, and another try may find a lull. */
-#define SELF_TEST_BUSY 0.25
-
-/* ---- the self-test ------------------------------------------------------------------- */
-
-struct agreement {
-	struct timing copies[2];
-	double difference; /* of the medians, relative */
-	double spread;     /* p10 to p90 of the wider one, relative */
-	char problem[ENGINE_PROBLEM_ROOM];
-};
-
-static double spread_of(const struct timing *t)
-{
-	return t->ns > 0 ? (t->ns_p90 - t->ns_p10) / t->ns : 0;
-}
-
-/* Verify and time two copies of dtconv on one case. */
-static void time_copies(struct session *s, struct bench_case *c, double budget_ns,
-			struct agreement *a)
-{
-	struct engine engines[2];
-	struct engine *both[2] = { &engines[0], &engines[1] };
-	struct verify v;
-
-	memset(a, 0, sizeof(*a));
-	engine_dtconv(both[0], "dtconv");
-	engine_dtconv(both[1], "dtconv#2");
-	arena_place(&s->arena, c);
-	if (verify_create(&v, &s->arena, c, s->options->seed)) {
-		snprintf(a->problem, sizeof(a->problem), "no memory for the oracle");
-		return;
-	}
-	for (int i = 0; i < 2 && !a->problem[0]; i++) {
-		engine_prepare(both[i], c, &s->arena);
-		if (verify_engine(&v, both[i], BENCH_PACK))
-			memcpy(a->problem, both[i]->problem, sizeof(a->problem));
-	}
-	if (!a->problem[0])
-		rounds_time(both, 2, BENCH_PACK, budget_ns, s->options->seed, a->copies);
-	verify_destroy(&v);
-	if (a->copies[0].ns <= 0 || a->copies[1].ns <= 0)
-		return;
-	a->difference = fabs(a->copies[0].ns - a->copies[1].ns) / a->copies[0].ns;
-	a->spread = fmax(spread_of(&a->copies[0]), spread_of(&a->copies[1]));
-}
-
-/* A busy machine is no wrong byte: it spoils the figures, which the reader must know. */
-static void print_agreement(const struct agreement *a)
-{
-	double spread = fmax(a->spread, SELF_TEST_FLOOR);
-	const char *care = "";
-
-	if (a->problem[0]) {
-		printf("self-test: FAILED: %s\n", a->problem);
-		return;
-	}
-	if (a->difference > spread)
-		care = ": THE MACHINE IS TOO BUSY, do not trust the figures below";
-	else if (a->spread >= SELF_TEST_BUSY)
-		care = "; the machine is busy, so take care";
-	printf("self-test: two copies of dtconv are %.1f %% apart, %s their spread of %.1f %%%s\n",
-	       100 * a->difference, a->difference > spread ? "more than" : "within",
-	       100 * spread, care);
-}
-
-static void record_copies(struct session *s, const struct bench_case *c,
-			  const struct agreement *a)
-{
-	static const char *const names[] = { "dtconv", "dtconv#2" };
-
-	for (int i = 0; i < 2; i++) {
-		struct result r = { .layout = "selftest",
-				    .op = "pack",
-				    .bytes = c->bytes,
-				    .count = c->count,
-				    .expr = session_expr(c->type),
-				    .ns = a->copies[i].ns,
-				    .ns_p10 = a->copies[i].ns_p10,
-				    .ns_p90 = a->copies[i].ns_p90,
-				    .rounds = a->copies[i].rounds };
-
-		snprintf(r.engine, sizeof(r.engine), "%s", names[i]);
-		snprintf(r.check, sizeof(r.check), "%s",
-			 a->problem[0] ? a->problem : "ok");
-		session_record(s, &r);
-	}
-}
-
-void session_self_test(struct session *s)
-{
-	static const char text[] = "vector(32768, 1, 2, double)";
-	double budget = fmin(s->options->seconds * 0.02, 1) * 1e9;
-	struct agreement a;
-	struct bench_case c;
-	char why[WHY_ROOM];
-
-	if (bench_case_parse(s->context, text, 1, &c, why, sizeof(why))) {
-		printf("self-test: %s\n", why);
-		return;
-	}
-	for (int try = 0; try < SELF_TEST_TRIES; try++) {
-		time_copies(s, &c, budget, &a);
-		if (!a.problem[0] && a.spread < SELF_TEST_BUSY)
-			break;
-	}
-	record_copies(s, &c, &a);
-	print_agreement(&a);
-	bench_case_release(&c);
-}
 
 /* ---- setting up ---------------------------------------------------------------------- */
 
@@ -147,9 +34,9 @@ static int open_json(struct session *s)
 	/* a line that was being written when the run ended is dropped */
 	if (o->resume && !access(o->json, F_OK) && truncate(o->json, length))
 		goto failed;
-	s->json = fopen(o->json, o->resume ? "a" : "w");
+	s->json = output_open(o, "--json", o->json, o->resume ? "a" : "w");
 	if (!s->json)
-		goto failed;
+		return -1;
 	machine_write(s->json, s);
 	return 0;
 failed:
@@ -214,8 +101,8 @@ static void close_session(struct session *s)
 {
 	for (size_t i = 0; i < s->engine_count; i++)
 		engine_destroy(&s->engines[i]);
-	if (s->json)
-		fclose(s->json);
+	if (s->json && output_close(s->options, "--json", s->options->json, s->json))
+		s->unwritten = true;
 	results_free(&s->results);
 	free(s->rows);
 	arena_destroy(&s->arena);
@@ -270,8 +157,22 @@ void session_do_rows(struct session *s)
 	session_progress_end(s);
 }
 
+/* The last lines on the screen: wrong bytes are what matters most, else how fast it is. */
+static void print_verdict(const struct session *s)
+{
+	bool failed = summary_failures(&s->results) > 0;
+
+	if (!failed)
+		summary_checks(stdout, &s->results);
+	summary_verdict(stdout, &s->results, s->engines, s->engine_count,
+			s->options->columns);
+	if (failed)
+		summary_checks(stdout, &s->results);
+}
+
 static void run_layouts(struct session *s)
 {
+	size_t columns = s->options->columns;
 	char machine[512];
 
 	machine_text(machine, sizeof(machine));
@@ -280,12 +181,11 @@ static void run_layouts(struct session *s)
 	/* peers tell their versions when they are started, so they come now */
 	session_print_engines(s);
 	printf("\n");
-	table_print(stdout, &s->results);
-	if (s->options->plot && plot_write(s->options->plot, &s->results, machine)) {
-		fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
-			strerror(errno));
-	}
-	table_summary(stdout, &s->results);
+	table_print(stdout, &s->results, columns);
+	if (s->options->plot && output_plot(s->options, &s->results, machine, plot_draw))
+		s->unwritten = true;
+	summary_print(stdout, &s->results, columns);
+	print_verdict(s);
 }
 
 static void run_mode(struct session *s)
@@ -354,16 +254,13 @@ static int choose_engines(struct session *s)
 /* A plot that cannot be written is told before the work, not after. */
 static int check_plot(const struct session *s)
 {
+	const struct bench_options *o = s->options;
 	FILE *file;
 
-	if (!s->options->plot)
+	if (!o->plot)
 		return 0;
-	file = fopen(s->options->plot, "a");
-	if (file)
-		return fclose(file);
-	fprintf(stderr, "dtconv bench: --plot %s: %s\n", s->options->plot,
-		strerror(errno));
-	return -1;
+	file = output_open(o, "--plot", o->plot, "a");
+	return file ? output_close(o, "--plot", o->plot, file) : -1;
 }
 
 /* Other rows, other engines; and driver threads must not be held on one processor. */
@@ -375,9 +272,9 @@ static int run_gpu(struct session *s)
 	if (open_json(s) || check_plot(s))
 		return 2;
 	machine_text(machine, sizeof(machine));
-	printf("%s\n", machine);
+	columns_print_text(stdout, machine, s->options->columns);
 	status = gpu_session_run(s);
-	return status ? status : table_failures(&s->results) ? 1 : 0;
+	return status ? status : summary_failures(&s->results) ? 1 : 0;
 }
 
 static int run(struct session *s)
@@ -400,9 +297,9 @@ static int run(struct session *s)
 		return 2;
 	machine_pin();
 	machine_text(machine, sizeof(machine));
-	printf("%s\n", machine);
+	columns_print_text(stdout, machine, s->options->columns);
 	run_mode(s);
-	return table_failures(&s->results) ? 1 : 0;
+	return summary_failures(&s->results) ? 1 : 0;
 }
 
 int bench_session_run(const struct bench_options *options)
@@ -412,6 +309,8 @@ int bench_session_run(const struct bench_options *options)
 
 	if (s)
 		close_session(s);
+	if (s && s->unwritten && !status)
+		status = 1;
 	free(s);
 	return status;
 }
@@ -428,32 +327,36 @@ static bool is_of_sizes(const struct result *r, unsigned sizes)
 	return !sizes;
 }
 
-static void keep_chosen(struct results *rs, const struct bench_options *options)
+/* Drop the results that the options do not choose, but no self-test; returns how many are left. */
+static size_t keep_chosen(struct results *rs, const struct bench_options *options)
 {
-	size_t kept = 0;
+	size_t kept = 0, chosen = 0;
 
 	for (size_t i = 0; i < rs->count; i++) {
 		struct result *r = &rs->list[i];
+		bool is_test = !strcmp(r->layout, SELFTEST_LAYOUT);
+		bool is_chosen = !is_test && bench_matches(options->layouts, r->layout) &&
+				 is_of_sizes(r, options->sizes);
 
-		if (bench_matches(options->layouts, r->layout) &&
-		    is_of_sizes(r, options->sizes))
+		chosen += is_chosen;
+		if (is_test || is_chosen)
 			rs->list[kept++] = *r;
 		else
 			free(r->expr);
 	}
 	rs->count = kept;
+	return chosen;
 }
 
 int bench_session_draw(const struct bench_options *options)
 {
 	struct results results = { 0 };
-	const char *path = options->plot;
 	char whose[512];
 	long length;
 	int failed = results_read(&results, options->from, &length);
 
-	keep_chosen(&results, options);
-	if (!failed && !results.count) {
+	if (!failed && !keep_chosen(&results, options)) {
+		results_free(&results);
 		fprintf(stderr,
 			"dtconv bench: --from %s: there are no such results in it\n",
 			options->from);
@@ -466,10 +369,8 @@ int bench_session_draw(const struct bench_options *options)
 	}
 	results_read_head(options->from, options->gpu ? "device" : "machine", whose,
 			  sizeof(whose));
-	failed = options->gpu ? gpu_plot_write(path, &results, whose)
-			      : plot_write(path, &results, whose);
-	if (failed)
-		fprintf(stderr, "dtconv bench: --plot %s: %s\n", path, strerror(errno));
+	failed = output_plot(options, &results, whose,
+			     options->gpu ? gpu_plot_draw : plot_draw);
 	results_free(&results);
 	return failed ? 2 : 0;
 }

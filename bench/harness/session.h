@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bench/harness/engine.h"
 #include "bench/layouts/layout.h"
@@ -32,7 +33,8 @@ enum bench_gpu_question {
 	BENCH_GPU_HALO = 1u << 5,
 	BENCH_GPU_PEER = 1u << 6,
 	BENCH_GPU_TYPED = 1u << 7,
-	BENCH_GPU_SPECIAL = 1u << 8
+	BENCH_GPU_SPECIAL = 1u << 8,
+	BENCH_GPU_ROOF = 1u << 9 /* with the layouts, which it asks for, too */
 };
 #define BENCH_GPU_ALL 0xffu
 
@@ -69,9 +71,13 @@ struct bench_options {
 	int timeout_s;       /* for a peer's answer */
 	size_t behind;       /* see struct arena */
 	const char *command; /* as it was typed, for the record */
+	FILE *output;        /* what `-` as a file stands for, or NULL */
+	size_t columns;      /* characters of a line that people read; 0: any number */
 };
 
-/* Run; the results go to standard output. Returns the exit status: 0, 1 if a check failed. */
+/*
+ * Run; what people read goes to standard output, so `output` must be another file. Returns the exit status: 0, 1 if a check failed.
+ */
 int bench_session_run(const struct bench_options *options);
 /* Plot the results of an earlier run. Returns the exit status. */
 int bench_session_draw(const struct bench_options *options);

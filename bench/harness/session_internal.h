@@ -44,6 +44,7 @@ struct session {
 	size_t rows_left;
 	struct gpu *gpu; /* while a device is measured */
 	size_t left_out; /* rows that there was no time for */
+	bool unwritten;  /* a file could not be written, which was said */
 };
 
 /* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
@@ -57,6 +58,12 @@ struct engine *session_new_engine(struct session *session, const char *name);
 
 /* rows.c: the rows the options choose. They return 0, or -1 without memory. */
 int session_add_rows(struct session *session);
+/*
+ * The name of the row of one of the options' expressions: its text, shortened, with a number where an
+ * earlier one has the same.
+ */
+void session_name_expr(const struct session *session, size_t index,
+		       char name[BENCH_NAME_ROOM]);
 /* The layouts of a table, at the sizes given (0: each at its default). */
 int session_add_table(struct session *session, const struct bench_layout *table,
 		      unsigned sizes);
@@ -86,7 +93,7 @@ void session_progress_end(const struct session *session);
 /* Nanoseconds one of the rows that are left may take. */
 double session_share(const struct session *session);
 
-/* Two copies of one engine must agree. */
+/* Time two copies of one engine against each other; the results are the first of the run. */
 void session_self_test(struct session *session);
 
 /* machine.c: where and what this is. */
@@ -113,6 +120,6 @@ void gpu_session_close(struct session *session);
 /* Print the rows. A device is not needed for that, but a build that supports devices is. */
 int gpu_session_list(const struct session *session);
 /* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
-int gpu_plot_write(const char *path, const struct results *results, const char *device);
+int gpu_plot_draw(FILE *file, const struct results *results, const char *device);
 
 #endif

@@ -7,12 +7,10 @@
 
 #include "bench/harness/table.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* The self-test's rows are told in its own line. */
-#define SELF_TEST "selftest"
+#include "bench/harness/columns.h"
+#include "bench/harness/selftest.h"
 
 bool engine_is_own(const char *name)
 {
@@ -31,7 +29,7 @@ bool row_first(const struct results *rs, size_t index)
 {
 	const struct result *r = &rs->list[index];
 
-	if (!strcmp(r->layout, SELF_TEST))
+	if (!strcmp(r->layout, SELFTEST_LAYOUT))
 		return false;
 	for (size_t i = 0; i < index; i++)
 		if (rs->list[i].bytes == r->bytes &&
@@ -65,6 +63,54 @@ struct row row_collect(const struct results *rs, const struct result *any, const
 
 /* ---- the rows ------------------------------------------------------------------------ */
 
+enum group {
+	GROUP_BYTES,
+	GROUP_SPEED,
+	GROUP_MEMCPY,
+	GROUP_HAND,
+	GROUP_PACK,
+	GROUP_PACK_NAME,
+	GROUP_UNPACK,
+	GROUP_UNPACK_NAME,
+	GROUPS
+};
+
+#define RATIOS "    pack unpack"
+
+/* What a line always has room for is a name and dtconv's own speed. */
+static const struct column_group groups[GROUPS] = {
+	[GROUP_BYTES] = { 3, 11, { "", "      bytes" }, "bytes" },
+	[GROUP_SPEED] = { 0, 16, { "     dtconv GB/s", "    pack  unpack" }, NULL },
+	[GROUP_MEMCPY] = { 4, 15, { "       x memcpy", RATIOS }, "x memcpy" },
+	[GROUP_HAND] = { 1, 15, { "    x hand loop", RATIOS }, "x hand loop" },
+	[GROUP_PACK] = { 2, 8, { "    x best peer", "    pack" }, "x best peer" },
+	[GROUP_PACK_NAME] = { 5, 9, { "", "" }, "the peers' names" },
+	[GROUP_UNPACK] = { 2, 7, { "", " unpack" }, NULL },
+	[GROUP_UNPACK_NAME] = { 5, 9, { "", "" }, NULL },
+};
+
+static unsigned groups_of_engine(const char *name)
+{
+	if (!strcmp(name, "memcpy"))
+		return 1u << GROUP_MEMCPY;
+	if (!strcmp(name, "hand"))
+		return 1u << GROUP_HAND;
+	if (engine_is_own(name))
+		return 0;
+	return 1u << GROUP_PACK | 1u << GROUP_PACK_NAME | 1u << GROUP_UNPACK |
+	       1u << GROUP_UNPACK_NAME;
+}
+
+/* The groups whose engines took no part. */
+static unsigned find_empty(const struct results *rs)
+{
+	unsigned full = 1u << GROUP_BYTES | 1u << GROUP_SPEED;
+
+	for (size_t i = 0; i < rs->count; i++)
+		full |= groups_of_engine(rs->list[i].engine);
+	return ~full;
+}
+
 static void print_speed(FILE *file, const struct result *r)
 {
 	if (result_ok(r) && r->ns > 0)
@@ -81,210 +127,63 @@ static void print_ratio(FILE *file, double ratio)
 		fprintf(file, " %6s", "-");
 }
 
-static void print_peer(FILE *file, const struct row *row)
+static void print_ratios(FILE *file, double pack, double unpack)
 {
-	print_ratio(file, row_ratio(row->dtconv, row->peer));
-	fprintf(file, " %-8.8s", row->peer ? row->peer->engine : "-");
+	fputc(' ', file);
+	print_ratio(file, pack);
+	print_ratio(file, unpack);
 }
 
-/* The last column: nothing follows, so nothing is filled up. */
-static void print_last_peer(FILE *file, const struct row *row)
+static void print_peers(FILE *file, const struct columns *c, const struct row *pack,
+			const struct row *unpack)
 {
-	print_ratio(file, row_ratio(row->dtconv, row->peer));
-	fprintf(file, " %.8s\n", row->peer ? row->peer->engine : "-");
+	fputc(' ', file);
+	print_ratio(file, row_ratio(pack->dtconv, pack->peer));
+	if (columns_show(c, GROUP_PACK_NAME))
+		fprintf(file, " %-8.8s", pack->peer ? pack->peer->engine : "-");
+	print_ratio(file, row_ratio(unpack->dtconv, unpack->peer));
+	/* the last column: nothing follows, so nothing is filled up */
+	if (columns_show(c, GROUP_UNPACK_NAME))
+		fprintf(file, " %.8s", unpack->peer ? unpack->peer->engine : "-");
 }
 
-static void print_row(FILE *file, const struct results *rs, const struct result *any)
+static void print_row(FILE *file, const struct columns *c, const struct results *rs,
+		      const struct result *any)
 {
 	struct row pack = row_collect(rs, any, "pack");
 	struct row unpack = row_collect(rs, any, "unpack");
 
-	fprintf(file, "%-16s %10zu", any->layout, any->bytes);
-	print_speed(file, pack.dtconv);
-	print_speed(file, unpack.dtconv);
-	fputc(' ', file);
-	print_ratio(file, row_ratio(pack.dtconv, pack.memcpy_));
-	print_ratio(file, row_ratio(unpack.dtconv, unpack.memcpy_));
-	fputc(' ', file);
-	print_ratio(file, row_ratio(pack.dtconv, pack.hand));
-	print_ratio(file, row_ratio(unpack.dtconv, unpack.hand));
-	fputc(' ', file);
-	print_peer(file, &pack);
-	print_last_peer(file, &unpack);
+	columns_print_name(file, c, any->layout, "");
+	if (columns_show(c, GROUP_BYTES))
+		fprintf(file, " %10zu", any->bytes);
+	if (columns_show(c, GROUP_SPEED)) {
+		print_speed(file, pack.dtconv);
+		print_speed(file, unpack.dtconv);
+	}
+	if (columns_show(c, GROUP_MEMCPY))
+		print_ratios(file, row_ratio(pack.dtconv, pack.memcpy_),
+			     row_ratio(unpack.dtconv, unpack.memcpy_));
+	if (columns_show(c, GROUP_HAND))
+		print_ratios(file, row_ratio(pack.dtconv, pack.hand),
+			     row_ratio(unpack.dtconv, unpack.hand));
+	if (columns_show(c, GROUP_PACK))
+		print_peers(file, c, &pack, &unpack);
+	fputc('\n', file);
 }
 
-void table_print(FILE *file, const struct results *rs)
+void table_print(FILE *file, const struct results *rs, size_t limit)
 {
-	fputs("                                dtconv GB/s       x memcpy    x hand loop"
-	      "     x best peer\n"
-	      "layout                bytes    pack  unpack    pack unpack    pack unpack"
-	      "    pack            unpack\n",
-	      file);
+	struct columns c = columns_choose(groups, GROUPS, limit, find_empty(rs), 0, rs);
+
+	columns_print_head(file, &c, "", "layout");
 	for (size_t i = 0; i < rs->count; i++)
 		if (row_first(rs, i))
-			print_row(file, rs, &rs->list[i]);
-	fputs("(x: dtconv's speed over the other's, above 1 dtconv is faster)\n\n", file);
-}
-
-/* ---- the summary --------------------------------------------------------------------- */
-
-enum rival { RIVAL_MEMCPY, RIVAL_HAND, RIVAL_PEER };
-
-static double rival_ratio(const struct row *row, enum rival rival)
-{
-	switch (rival) {
-	case RIVAL_MEMCPY:
-		return row_ratio(row->dtconv, row->memcpy_);
-	case RIVAL_HAND:
-		return row_ratio(row->dtconv, row->hand);
-	case RIVAL_PEER:
-		return row_ratio(row->dtconv, row->peer);
-	}
-	return 0;
-}
-
-/* Geometric mean over the rows that have both engines. */
-static double mean_ratio(const struct results *rs, enum rival rival, const char *op,
-			 size_t *rows)
-{
-	double logs = 0;
-
-	*rows = 0;
-	for (size_t i = 0; i < rs->count; i++) {
-		struct row row;
-		double ratio;
-
-		if (!row_first(rs, i))
-			continue;
-		row = row_collect(rs, &rs->list[i], op);
-		ratio = rival_ratio(&row, rival);
-		if (ratio > 0) {
-			logs += log(ratio);
-			(*rows)++;
-		}
-	}
-	return *rows ? exp(logs / (double)*rows) : 0;
-}
-
-static void print_mean(FILE *file, const struct results *rs, enum rival rival,
-		       const char *name)
-{
-	size_t packs, unpacks;
-	double pack = mean_ratio(rs, rival, "pack", &packs);
-	double unpack = mean_ratio(rs, rival, "unpack", &unpacks);
-
-	if (packs + unpacks)
-		fprintf(file, " %s %.2f / %.2f (%zu)", name, pack, unpack,
-			packs + unpacks);
-}
-
-struct worst {
-	const struct result *result;
-	const struct result *peer;
-	double ratio;
-};
-
-static int by_ratio(const void *a, const void *b)
-{
-	double x = ((const struct worst *)a)->ratio;
-	double y = ((const struct worst *)b)->ratio;
-
-	return (x > y) - (x < y);
-}
-
-static size_t collect_ratios(const struct results *rs, struct worst *all)
-{
-	static const char *const ops[] = { "pack", "unpack" };
-	size_t count = 0;
-
-	for (size_t i = 0; i < rs->count; i++) {
-		for (size_t k = 0; k < 2 && row_first(rs, i); k++) {
-			struct row row = row_collect(rs, &rs->list[i], ops[k]);
-			double ratio = row_ratio(row.dtconv, row.peer);
-
-			if (ratio > 0)
-				all[count++] =
-					(struct worst){ row.dtconv, row.peer, ratio };
-		}
-	}
-	return count;
-}
-
-static void print_worst(FILE *file, const struct results *rs)
-{
-	struct worst *all = calloc(2 * rs->count + 1, sizeof(*all));
-	size_t count = all ? collect_ratios(rs, all) : 0;
-
-	if (count) {
-		qsort(all, count, sizeof(*all), by_ratio);
-		fputs("worst rows against the best peer:", file);
-	}
-	for (size_t i = 0; i < count && i < 5; i++)
-		fprintf(file, "%s %s %zu B %s %.2f (%s)", i ? "," : "",
-			all[i].result->layout, all[i].result->bytes, all[i].result->op,
-			all[i].ratio, all[i].peer->engine);
-	if (count)
-		fputc('\n', file);
-	free(all);
-}
-
-size_t table_failures(const struct results *rs)
-{
-	size_t failures = 0;
-
-	for (size_t i = 0; i < rs->count; i++)
-		failures += !result_ok(&rs->list[i]);
-	return failures;
-}
-
-/* Rows are layouts times sizes times operations. */
-static size_t count_rows(const struct results *rs)
-{
-	size_t rows = 0;
-
-	for (size_t i = 0; i < rs->count; i++) {
-		size_t k = strcmp(rs->list[i].layout, SELF_TEST) ? 0 : i + 1;
-
-		while (k < i && (rs->list[k].bytes != rs->list[i].bytes ||
-				 strcmp(rs->list[k].op, rs->list[i].op) ||
-				 strcmp(rs->list[k].layout, rs->list[i].layout)))
-			k++;
-		rows += k == i;
-	}
-	return rows;
-}
-
-static void print_failures(FILE *file, const struct results *rs)
-{
-	for (size_t i = 0; i < rs->count; i++) {
-		const struct result *r = &rs->list[i];
-
-		if (!result_ok(r))
-			fprintf(file, "FAILED: %s %s %zu bytes, %s: %s\n", r->layout,
-				r->op, r->bytes, r->engine, r->check);
-	}
-}
-
-void table_verdict(FILE *file, const struct results *rs)
-{
-	size_t failures = table_failures(rs);
-
-	print_failures(file, rs);
-	if (failures)
-		fprintf(file, "%zu of %zu results FAILED\n", failures, rs->count);
-	else
-		fprintf(file, "all %zu rows verified\n", count_rows(rs));
-}
-
-void table_summary(FILE *file, const struct results *rs)
-{
-	print_worst(file, rs);
-	fputs("dtconv's speed, pack / unpack, geometric mean (rows):", file);
-	print_mean(file, rs, RIVAL_MEMCPY, "x memcpy");
-	print_mean(file, rs, RIVAL_HAND, " x hand loop");
-	print_mean(file, rs, RIVAL_PEER, " x best peer");
+			print_row(file, &c, rs, &rs->list[i]);
+	columns_print_text(
+		file, "(x: dtconv's speed over the other's, above 1 dtconv is faster)",
+		limit);
+	columns_print_dropped(file, &c);
 	fputc('\n', file);
-	table_verdict(file, rs);
 }
 
 /* ---- ns a call ----------------------------------------------------------------------- */
@@ -307,36 +206,59 @@ static size_t columns_of(const struct results *rs, const char **names)
 	return count;
 }
 
+/* The columns of a table of calls: as wide as names are, or as a line has room for. */
+struct calls {
+	const char *names[MOST_COLUMNS];
+	size_t count;
+	int width;
+};
+
+#define CALLS_WIDTH  16
+#define CALLS_NARROW 7
+#define CALLS_LABEL  32 /* layout, bytes, operation */
+
+static struct calls choose_calls(const struct results *rs, size_t limit)
+{
+	struct calls c = { .width = CALLS_WIDTH };
+	size_t room = limit > CALLS_LABEL ? limit - CALLS_LABEL : 0;
+
+	c.count = columns_of(rs, c.names);
+	while (limit && c.width > CALLS_NARROW && c.count * (size_t)(c.width + 1) > room)
+		c.width--;
+	if (limit && c.count * (CALLS_NARROW + 1) > room)
+		c.count = room / (CALLS_NARROW + 1);
+	return c;
+}
+
 static void print_calls(FILE *file, const struct results *rs, const struct result *any,
-			const char *op, const char *const *names, size_t count)
+			const char *op, const struct calls *c)
 {
 	fprintf(file, "%-16s %8zu %-6s", any->layout, any->bytes, op);
-	for (size_t k = 0; k < count; k++) {
+	for (size_t k = 0; k < c->count; k++) {
 		const struct result *r =
-			results_find(rs, any->layout, any->bytes, op, names[k]);
+			results_find(rs, any->layout, any->bytes, op, c->names[k]);
 
 		if (result_ok(r))
-			fprintf(file, " %16.1f", r->ns);
+			fprintf(file, " %*.1f", c->width, r->ns);
 		else
-			fprintf(file, " %16s", r ? "failed" : "-");
+			fprintf(file, " %*s", c->width, r ? "failed" : "-");
 	}
 	fputc('\n', file);
 }
 
-void table_calls_print(FILE *file, const struct results *rs)
+void table_calls_print(FILE *file, const struct results *rs, size_t limit)
 {
-	const char *names[MOST_COLUMNS];
-	size_t count = columns_of(rs, names);
+	struct calls c = choose_calls(rs, limit);
 
 	fprintf(file, "%-16s %8s %-6s", "layout", "bytes", "op");
-	for (size_t k = 0; k < count; k++)
-		fprintf(file, " %16.16s", names[k]);
+	for (size_t k = 0; k < c.count; k++)
+		fprintf(file, " %*.*s", c.width, c.width, c.names[k]);
 	fputc('\n', file);
 	for (size_t i = 0; i < rs->count; i++) {
 		if (!row_first(rs, i))
 			continue;
-		print_calls(file, rs, &rs->list[i], "pack", names, count);
-		print_calls(file, rs, &rs->list[i], "unpack", names, count);
+		print_calls(file, rs, &rs->list[i], "pack", &c);
+		print_calls(file, rs, &rs->list[i], "unpack", &c);
 	}
-	table_verdict(file, rs);
+	summary_checks(file, rs);
 }

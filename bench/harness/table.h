@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a reader sees of the results: the table, its two summary lines, the plot.
+ * What a reader sees of the results: the table, its summary and verdict, the plot.
  */
 #ifndef BENCH_TABLE_H
 #define BENCH_TABLE_H
@@ -27,16 +27,25 @@ bool row_first(const struct results *results, size_t index);
 /* Whether the engine is one of ours: dtconv, memcpy, hand and their variants. */
 bool engine_is_own(const char *name);
 
-void table_print(FILE *file, const struct results *results);
+/* In lines of at most `limit` characters, 0: of any length. */
+void table_print(FILE *file, const struct results *results, size_t limit);
 /* ns a call of every engine, one line a layout, size and operation. */
-void table_calls_print(FILE *file, const struct results *results);
-/* Geometric means, the worst rows against peers, and whether all rows were verified. */
-void table_summary(FILE *file, const struct results *results);
-/* The failures one by one, or that there are none. */
-void table_verdict(FILE *file, const struct results *results);
-size_t table_failures(const struct results *results);
+void table_calls_print(FILE *file, const struct results *results, size_t limit);
 
-/* An SVG of the ratios to the hand loop. Returns 0, or -1 with errno. */
-int plot_write(const char *path, const struct results *results, const char *subtitle);
+/* summary.c: the worst rows against the peers, and geometric means. */
+void summary_print(FILE *file, const struct results *results, size_t limit);
+/* The failures one by one, or that there are none. */
+void summary_checks(FILE *file, const struct results *results);
+size_t summary_failures(const struct results *results);
+/*
+ * One sentence an operation: how fast dtconv is beside the hand loop and each peer, named by what the
+ * engine says of itself. It says so if the self-test does not support that. Without such engines
+ * memcpy stands in; nothing is printed if dtconv was alone.
+ */
+void summary_verdict(FILE *file, const struct results *results,
+		     const struct engine *engines, size_t engine_count, size_t limit);
+
+/* An SVG of the ratios to the hand loop, or to memcpy where no layout has one. Returns 0. */
+int plot_draw(FILE *file, const struct results *results, const char *subtitle);
 
 #endif

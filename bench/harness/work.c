@@ -15,6 +15,8 @@
 
 /* Text forms longer than this are cut: an index list may have millions of numbers. */
 #define LONGEST_EXPR 2000
+/* Standard error may be a terminal whose width nobody asked for. */
+#define NARROW_TERMINAL 80
 
 char *session_expr(const struct dtconv_type *type)
 {
@@ -42,11 +44,15 @@ double session_share(const struct session *s)
 void session_progress(const struct session *s, const char *what)
 {
 	double left = (s->deadline - bench_now()) / 1e9;
+	size_t columns = s->options->columns ? s->options->columns : NARROW_TERMINAL;
+	char line[128];
 
-	if (s->progress)
-		fprintf(stderr, "\r\033[K[%zu/%zu] %s, about %.0f s left",
-			s->row_count - s->rows_left, s->row_count, what,
-			left > 0 ? left : 0);
+	if (!s->progress)
+		return;
+	snprintf(line, sizeof(line), "[%zu/%zu] %s, about %.0f s left",
+		 s->row_count - s->rows_left, s->row_count, what, left > 0 ? left : 0);
+	/* a line that wraps would not be erased as a whole */
+	fprintf(stderr, "\r\033[K%.*s", (int)(columns - 1), line);
 }
 
 void session_progress_end(const struct session *s)

@@ -31,7 +31,7 @@ enum dtconv_log_level {
 	DTCONV_LOG_ERROR = 1, /**< a call fails; the text is also the error text */
 	DTCONV_LOG_WARN = 2,  /**< a slow path is forced, or a setting makes no sense */
 	DTCONV_LOG_INFO = 3,  /**< once per context: what was found */
-	DTCONV_LOG_DEBUG = 4, /**< per committed type and per plan */
+	DTCONV_LOG_DEBUG = 4, /**< per committed derived type and per plan */
 	DTCONV_LOG_TRACE = 5  /**< per fragment; compiled out unless --enable-debug */
 };
 
@@ -332,6 +332,107 @@ DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
  */
 DTCONV_API int dtconv_context_query_backend(struct dtconv_context *context, const char *name,
 					    struct dtconv_backend_counters *counters);
+
+/**
+ * List the copy backends of this build, in the order in which the planner prefers them.
+ *
+ * @param index 0 for the first one.
+ * @return the name, which the library owns; NULL behind the last one.
+ */
+DTCONV_API const char *dtconv_backend_name(size_t index);
+
+/**
+ * What a context found when it was created, and which devices it finds now. The library owns the texts that
+ * are pointers; they are valid as long as the context.
+ */
+struct dtconv_context_attr {
+	size_t struct_size;       /**< sizeof(struct dtconv_context_attr), set by the caller */
+	const char *compiler;     /**< that built the library: "gcc 12.2.0" */
+	const char *processor;    /**< family of processors it was built for: "x86-64" */
+	const char *kernels;      /**< set of CPU kernels in use: "avx2" */
+	char kernel_sets[64];     /**< all sets that run here, separated by spaces */
+	char machine[256];        /**< what a tuning file calls this machine */
+	const char *tuning_path;  /**< of the tuning file, or NULL for none */
+	const char *tuning_state; /**< what became of that file, for people */
+	int tuning_read;          /**< 1 if thresholds come from that file */
+	size_t threads;           /**< most threads of one pack or unpack */
+	size_t thresholds;        /**< how many dtconv_context_query_threshold() has */
+	size_t devices;           /**< how many dtconv_context_query_device() has */
+	const char *no_devices;   /**< why devices is 0, for people, or NULL */
+};
+
+/**
+ * Ask what a context found. Devices are there if the process has loaded their driver and initialised it.
+ *
+ * @param context the context.
+ * @param attr    [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_context_query(struct dtconv_context *context,
+				    struct dtconv_context_attr *attr);
+
+/** One threshold; see dtconv_context_create() for where thresholds come from. */
+struct dtconv_threshold {
+	size_t struct_size;     /**< sizeof(struct dtconv_threshold), set by the caller */
+	const char *name;       /**< as in a tuning file; the library owns it */
+	const char *what;       /**< meaning and unit, for people; the library owns it */
+	int is_device;          /**< 1 if it may differ from device to device */
+	uint64_t value;         /**< in force */
+	uint64_t default_value; /**< without a tuning file */
+	uint64_t least;         /**< that a tuning file may set */
+	uint64_t most;          /**< that a tuning file may set */
+};
+
+/**
+ * Read one threshold.
+ *
+ * @param context   the context.
+ * @param index     0 to dtconv_context_attr.thresholds - 1.
+ * @param device    name of a device whose value is asked for, or NULL: that of devices which the tuning file
+ *                  does not name.
+ * @param threshold [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such threshold.
+ *
+ * Does not block; allocates nothing. Callable from any thread.
+ */
+DTCONV_API int dtconv_context_query_threshold(struct dtconv_context *context,
+					      size_t index, const char *device,
+					      struct dtconv_threshold *threshold);
+
+/** One device. Capabilities are 1, 0 or, where the driver does not say, -1. */
+struct dtconv_device_attr {
+	size_t struct_size; /**< sizeof(struct dtconv_device_attr), set by the caller */
+	char name[128];     /**< as the driver tells it */
+	int driver_version; /**< of CUDA: 1000 x major + 10 x minor */
+	int compute_major;  /**< compute capability */
+	int compute_minor;  /**< compute capability */
+	size_t bytes;       /**< of its memory */
+	int unified_addressing; /**< it shares the host's addresses */
+	int vmm;                /**< virtual memory management */
+	int vmm_host_numa;      /**< the same on NUMA nodes of the host */
+	int posix_fd_handles;   /**< memory is shared as file descriptors */
+	int fabric_handles;     /**< memory is shared over a fabric */
+	int multicast;          /**< multicast objects */
+	int gpudirect_rdma;     /**< other devices on the bus read and write its memory */
+	int gpudirect_rdma_vmm; /**< the same for VMM's memory */
+	int dma_buf;            /**< memory is exported as DMA-BUF */
+};
+
+/**
+ * Describe one device.
+ *
+ * @param context the context.
+ * @param ordinal 0 to dtconv_context_attr.devices - 1.
+ * @param attr    [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such device; DTCONV_ERR_BACKEND if the
+ *         driver does not describe it.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_context_query_device(struct dtconv_context *context, size_t ordinal,
+					   struct dtconv_device_attr *attr);
 
 /**
  * Describe the build, the processor, the thresholds in force and where they come from, the copy

@@ -515,6 +515,52 @@ DTCONV_API int dtconv_explain(const struct dtconv_type *type, size_t count,
 			      enum dtconv_memory_kind packed_kind, char *text,
 			      size_t capacity, size_t *length);
 
+/** Room for each description in struct dtconv_explanation, its NUL included. */
+#define DTCONV_EXPLANATION_TEXT 200
+
+/**
+ * How the planner rates one copy backend for one type and one pair of memory kinds. The library owns the
+ * texts that are pointers; they are valid as long as the context. All texts are for people.
+ */
+struct dtconv_explanation {
+	size_t struct_size;   /**< sizeof(struct dtconv_explanation), set by the caller */
+	int chosen_to_pack;   /**< 1 if it is the cheapest candidate to pack */
+	int chosen_to_unpack; /**< 1 if it is the cheapest candidate to unpack */
+	double pack_ns;       /**< estimated nanoseconds to pack; 0 if refused */
+	double unpack_ns;     /**< estimated nanoseconds to unpack; 0 if refused */
+	const char *shape;    /**< shape of the layout: "strided" */
+	const char *what;     /**< what the backend moves bytes with */
+	int forbidden;        /**< 1 if DTCONV_BACKENDS leaves it out */
+	const char *refused;  /**< why it is no candidate, or NULL if it is one */
+	/**
+	 * Why a candidate cannot run in this process as it is now, or NULL if it can: its device is missing,
+	 * and the estimates are those of a device with the default thresholds.
+	 */
+	const char *missing;
+	char pack_method[DTCONV_EXPLANATION_TEXT];   /**< how it would pack, or empty */
+	char unpack_method[DTCONV_EXPLANATION_TEXT]; /**< how it would unpack, or empty */
+};
+
+/**
+ * Ask how the planner rates one copy backend: the data behind @ref dtconv_explain.
+ *
+ * @param type        a committed type.
+ * @param count       instances.
+ * @param user_kind   where the user's buffer would be.
+ * @param packed_kind where packed memory would be.
+ * @param backend     a name that dtconv_backend_name() returns.
+ * @param explanation [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if a kind is none or struct_size is 0; DTCONV_ERR_STATE if the type is not
+ *         committed; DTCONV_ERR_UNSUPPORTED if this build has no backend of that name.
+ *
+ * DTCONV_MEMORY_UNKNOWN is taken for host memory. Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
+				      enum dtconv_memory_kind user_kind,
+				      enum dtconv_memory_kind packed_kind,
+				      const char *backend,
+				      struct dtconv_explanation *explanation);
+
 /** @} */
 
 #ifdef __cplusplus

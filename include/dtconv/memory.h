@@ -32,6 +32,14 @@ enum dtconv_memory_kind {
 	DTCONV_MEMORY_DEVICE   /**< memory of a device, or the host's that only devices may touch */
 };
 
+/**
+ * Name a kind of memory, as messages and @ref dtconv_explain do: host, pinned, managed, device.
+ *
+ * @param kind a kind.
+ * @return the name, which the library owns; NULL for a number that is no kind.
+ */
+DTCONV_API const char *dtconv_memory_kind_name(enum dtconv_memory_kind kind);
+
 /** What is known of an address. */
 struct dtconv_memory_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_memory_attr), set by the caller */

@@ -581,7 +581,8 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
  * Arguments stand in the constructors' order; arrays in brackets; predefined types by their
  * names without prefix in lower case (`double`, `unsigned_long`, `2int`); orders `c` and
  * `fortran`; distributions `block`, `cyclic`, `none`; `default` for the default block size
- * and `undefined` for DTCONV_UNDEFINED. White space is free. Forms:
+ * and `undefined` for DTCONV_UNDEFINED. White space is free, and `#` begins a comment that
+ * lasts to the end of its line. Forms:
  * contiguous(count, T), vector(count, blocklength, stride, T), hvector(...),
  * indexed([blocklengths], [displacements], T), hindexed(...),
  * indexed_block(blocklength, [displacements], T), hindexed_block(...),

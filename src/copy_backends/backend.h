@@ -145,4 +145,7 @@ extern const struct dtc_backend_ops dtc_host_backend;
 /* All backends of this build, in order of preference; ends with NULL. */
 extern const struct dtc_backend_ops *const dtc_backends[];
 
+/* The place in dtc_backends of the backend of that name, or -1. */
+int dtc_backend_place(const char *name);
+
 #endif

@@ -55,26 +55,6 @@ static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout
 		dtc_text_printf(text, "  and %zu parts more\n", parts - PARTS_SHOWN);
 }
 
-/* Which directions a candidate is chosen for. */
-struct chosen {
-	bool pack, unpack;
-};
-
-/* Where devices are @missing, what another machine would choose. */
-static void explain_choice(struct dtc_text *text, struct chosen chosen,
-			   const char *missing)
-{
-	const char *verb = missing ? "would be chosen" : "chosen";
-
-	if (chosen.pack && chosen.unpack)
-		dtc_text_printf(text, "; the cheapest: %s", verb);
-	else if (chosen.pack || chosen.unpack)
-		dtc_text_printf(text, "; the cheapest to %s: %s there",
-				chosen.pack ? "pack" : "unpack", verb);
-	if (missing)
-		dtc_text_printf(text, "; cannot run here: %s", missing);
-}
-
 static struct dtc_question turned(const struct dtc_question *question)
 {
 	struct dtc_question other = *question;
@@ -87,74 +67,145 @@ static struct dtc_question turned(const struct dtc_question *question)
 static const char *why_missing(const struct dtc_question *question,
 			       const struct dtc_backend_ops *backend)
 {
+	const char *why = NULL;
+
 	if (!backend->vendor)
 		return NULL;
 	if (question->context->devices.none)
 		return "the caller has promised host memory";
-	return backend->vendor->missing(question->context);
+	backend->vendor->count_devices(question->context, &why);
+	return why;
 }
 
-/* Rows that are whole words on one side need not be on the other. */
-static void explain_detail(struct dtc_text *text, const struct dtc_question *question,
-			   const struct dtc_backend_ops *backend)
+static void describe_method(const struct dtc_question *question,
+			    const struct dtc_backend_ops *backend, char *method)
 {
-	const struct dtc_question unpack = turned(question);
-	char buffers[2][200];
-	struct dtc_text details[2];
+	struct dtc_text text;
 
-	for (int i = 0; i < 2; i++) {
-		dtc_text_init(&details[i], buffers[i], sizeof(buffers[i]));
-		backend->detail(i ? &unpack : question, &details[i]);
-	}
-	if (strcmp(buffers[0], buffers[1]) == 0)
-		dtc_text_printf(text, "; %s", buffers[0]);
-	else
-		dtc_text_printf(text, "; %s to pack, %s to unpack", buffers[0],
-				buffers[1]);
-}
-
-static void explain_costs(struct dtc_text *text, const struct dtc_question *question,
-			  const struct dtc_backend_ops *backend, struct chosen chosen)
-{
-	const struct dtc_question unpack = turned(question);
-	double pack_ns = backend->estimate(question),
-	       unpack_ns = backend->estimate(&unpack);
-
-	if ((uint64_t)pack_ns == (uint64_t)unpack_ns)
-		dtc_text_printf(text, "about %.0f ns", pack_ns);
-	else
-		dtc_text_printf(text, "about %.0f ns to pack, %.0f ns to unpack", pack_ns,
-				unpack_ns);
+	dtc_text_init(&text, method, DTCONV_EXPLANATION_TEXT);
 	if (backend->detail)
-		explain_detail(text, question, backend);
-	explain_choice(text, chosen, why_missing(question, backend));
-	dtc_text_puts(text, "\n");
+		backend->detail(question, &text);
+}
+
+/* The places of the backends that are chosen, or -1. */
+struct chosen {
+	int to_pack, to_unpack;
+};
+
+static struct chosen choose(const struct dtc_question *question)
+{
+	const struct dtc_question unpack = turned(question);
+
+	return (struct chosen){ dtc_plan_place(question), dtc_plan_place(&unpack) };
+}
+
+/* Rows that are whole words on one side need not be on the other, so each direction is asked for. */
+static void rate(const struct dtc_question *question, int place, struct chosen chosen,
+		 struct dtconv_explanation *explanation)
+{
+	const struct dtc_backend_ops *backend = dtc_backends[place];
+	const struct dtc_question unpack = turned(question);
+
+	*explanation = (struct dtconv_explanation){
+		.shape = dtc_shape_name(
+			dtc_layout_shape(question->layout, question->count)),
+		.what = backend->what,
+		.chosen_to_pack = place == chosen.to_pack,
+		.chosen_to_unpack = place == chosen.to_unpack,
+		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)place),
+	};
+	if (explanation->forbidden)
+		explanation->refused = "forbidden by DTCONV_BACKENDS";
+	else if (backend->can(question, &explanation->refused))
+		explanation->refused = NULL;
+	if (explanation->refused)
+		return;
+	explanation->pack_ns = backend->estimate(question);
+	explanation->unpack_ns = backend->estimate(&unpack);
+	explanation->missing = why_missing(question, backend);
+	describe_method(question, backend, explanation->pack_method);
+	describe_method(&unpack, backend, explanation->unpack_method);
+}
+
+/* ---- in words -------------------------------------------------------------------------- */
+
+/* Where devices are missing, what another machine would choose. */
+static void explain_choice(struct dtc_text *text, const struct dtconv_explanation *e)
+{
+	const char *verb = e->missing ? "would be chosen" : "chosen";
+
+	if (e->chosen_to_pack && e->chosen_to_unpack)
+		dtc_text_printf(text, "; the cheapest: %s", verb);
+	else if (e->chosen_to_pack || e->chosen_to_unpack)
+		dtc_text_printf(text, "; the cheapest to %s: %s there",
+				e->chosen_to_pack ? "pack" : "unpack", verb);
+	if (e->missing)
+		dtc_text_printf(text, "; cannot run here: %s", e->missing);
+}
+
+static void explain_method(struct dtc_text *text, const struct dtconv_explanation *e)
+{
+	if (strcmp(e->pack_method, e->unpack_method) != 0)
+		dtc_text_printf(text, "; %s to pack, %s to unpack", e->pack_method,
+				e->unpack_method);
+	else if (e->pack_method[0])
+		dtc_text_printf(text, "; %s", e->pack_method);
+}
+
+static void explain_costs(struct dtc_text *text, const struct dtconv_explanation *e)
+{
+	if ((uint64_t)e->pack_ns == (uint64_t)e->unpack_ns)
+		dtc_text_printf(text, "about %.0f ns", e->pack_ns);
+	else
+		dtc_text_printf(text, "about %.0f ns to pack, %.0f ns to unpack",
+				e->pack_ns, e->unpack_ns);
 }
 
 static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
-			      size_t place, struct chosen chosen)
+			      int place, struct chosen chosen)
 {
-	const struct dtc_backend_ops *backend = dtc_backends[place];
-	const char *reason;
+	struct dtconv_explanation explanation;
 
-	dtc_text_printf(text, "  candidate %s (%s): ", backend->name, backend->what);
-	if (dtc_is_forbidden(question->forbidden, place))
-		dtc_text_printf(text, "forbidden by DTCONV_BACKENDS\n");
-	else if (!backend->can(question, &reason))
-		dtc_text_printf(text, "%s\n", reason);
-	else
-		explain_costs(text, question, backend, chosen);
+	rate(question, place, chosen, &explanation);
+	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[place]->name,
+			explanation.what);
+	if (explanation.refused) {
+		dtc_text_puts(text, explanation.refused);
+	} else {
+		explain_costs(text, &explanation);
+		explain_method(text, &explanation);
+		explain_choice(text, &explanation);
+	}
+	dtc_text_puts(text, "\n");
 }
 
+/* Between ordinary memory no device is missed, so that those that need one are told of in one line. */
 static void explain_candidates(struct dtc_text *text, const struct dtc_question *question)
 {
-	const struct dtc_question unpack = turned(question);
-	int to_pack = dtc_plan_place(question), to_unpack = dtc_plan_place(&unpack);
+	const struct chosen chosen = choose(question);
+	const char *left_out = NULL;
 
-	for (int i = 0; dtc_backends[i]; i++)
-		explain_candidate(text, question, (size_t)i,
-				  (struct chosen){ i == to_pack, i == to_unpack });
+	for (int i = 0; dtc_backends[i]; i++) {
+		const char *missing = dtc_question_is_ordinary(question)
+					      ? why_missing(question, dtc_backends[i])
+					      : NULL;
+
+		if (missing)
+			left_out = missing;
+		else
+			explain_candidate(text, question, i, chosen);
+	}
+	if (left_out)
+		dtc_text_printf(text,
+				"  candidates that need a device are left out: %s\n",
+				left_out);
+	if (chosen.to_pack < 0)
+		dtc_text_printf(text, "  no backend %s can move it\n",
+				question->forbidden ? "that is allowed"
+						    : "of this build");
 }
+
+/* ---- the public calls ------------------------------------------------------------------ */
 
 /* What the library would find out, a question about kinds alone takes to be the host's. */
 static enum dtconv_memory_kind known(enum dtconv_memory_kind kind)
@@ -162,34 +213,81 @@ static enum dtconv_memory_kind known(enum dtconv_memory_kind kind)
 	return kind == DTCONV_MEMORY_UNKNOWN ? DTCONV_MEMORY_HOST : kind;
 }
 
+/* Of a type that is committed; fails otherwise. Looks for devices, so that candidates know them. */
+static int ask(const struct dtconv_type *type, size_t count,
+	       enum dtconv_memory_kind user_kind, enum dtconv_memory_kind packed_kind,
+	       const char *caller, struct dtc_question *question)
+{
+	const struct dtc_layout *layout = dtc_type_layout(type);
+
+	if (!layout)
+		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
+				"%s: the type (argument 1) is not committed", caller);
+	*question = (struct dtc_question){ .layout = layout,
+					   .count = count,
+					   .bytes = layout->size * count,
+					   .user_kind = known(user_kind),
+					   .packed_kind = known(packed_kind),
+					   .context = type->context,
+					   .forbidden = type->context->forbidden };
+	if (!type->context->devices.none)
+		(void)dtc_memory_has_driver(type->context);
+	return 0;
+}
+
 int dtconv_explain(const struct dtconv_type *type, size_t count,
 		   enum dtconv_memory_kind user_kind, enum dtconv_memory_kind packed_kind,
 		   char *buffer, size_t capacity, size_t *length)
 {
-	if (!type || !length)
-		return DTCONV_ERR_INVAL;
-	struct dtc_question question = { .layout = dtc_type_layout(type),
-					 .count = count,
-					 .user_kind = known(user_kind),
-					 .packed_kind = known(packed_kind),
-					 .context = type->context,
-					 .forbidden = type->context->forbidden };
+	struct dtc_question question;
 	struct dtc_text text;
 
-	if (!question.layout)
-		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
-				"dtconv_explain: the type (argument 1) is not committed");
-	question.bytes = question.layout->size * count;
-	if (!type->context->devices.none)
-		(void)dtc_memory_has_driver(type->context);
+	if (!type || !length)
+		return DTCONV_ERR_INVAL;
+	int status = ask(type, count, user_kind, packed_kind, __func__, &question);
+	if (status)
+		return status;
 	dtc_text_init(&text, buffer, capacity);
 	explain_layout(&text, &question);
 	explain_parts(&text, question.layout);
 	explain_candidates(&text, &question);
-	if (dtc_plan_place(&question) < 0)
-		dtc_text_printf(&text, "  no backend %s can move it\n",
-				question.forbidden ? "that is allowed" : "of this build");
 	return dtc_text_finish(&text, length);
+}
+
+int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
+			   enum dtconv_memory_kind user_kind,
+			   enum dtconv_memory_kind packed_kind, const char *backend,
+			   struct dtconv_explanation *explanation)
+{
+	struct dtconv_explanation now;
+	struct dtc_question question;
+
+	if (!type || !backend || !explanation)
+		return DTCONV_ERR_INVAL;
+	if (explanation->struct_size == 0)
+		return DTC_FAIL(type->context, DTCONV_ERR_INVAL,
+				"%s: explanation.struct_size is 0, not sizeof(struct "
+				"dtconv_explanation)",
+				__func__);
+	if (!dtconv_memory_kind_name(user_kind) || !dtconv_memory_kind_name(packed_kind))
+		return DTC_FAIL(
+			type->context, DTCONV_ERR_INVAL,
+			"%s: user_kind (argument 3) is %d and packed_kind (argument 4) %d, at most %d",
+			__func__, (int)user_kind, (int)packed_kind, DTCONV_MEMORY_DEVICE);
+	int place = dtc_backend_place(backend);
+	if (place < 0)
+		return DTC_FAIL(
+			type->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: backend (argument 5) is '%.40s', which this build does not "
+			"have; dtconv info lists those it has",
+			__func__, backend);
+	int status = ask(type, count, user_kind, packed_kind, __func__, &question);
+	if (status)
+		return status;
+	rate(&question, place, choose(&question), &now);
+	now.struct_size = explanation->struct_size;
+	memcpy(explanation, &now, DTC_MIN(explanation->struct_size, sizeof(now)));
+	return 0;
 }
 
 /* ---- job by job ------------------------------------------------------------------------ */

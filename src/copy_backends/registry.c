@@ -5,6 +5,9 @@
 #include "config.h"
 
 #include "backend.h"
+
+#include <string.h>
+
 #include "base.h"
 #include "context.h"
 #include "memory/vendor.h"
@@ -33,3 +36,17 @@ const struct dtc_vendor_ops *const dtc_vendors[] = {
 #endif
 	NULL,
 };
+
+const char *dtconv_backend_name(size_t index)
+{
+	return index < DTC_ARRAY_LENGTH(dtc_backends) - 1 ? dtc_backends[index]->name
+							  : NULL;
+}
+
+int dtc_backend_place(const char *name)
+{
+	for (int i = 0; dtc_backends[i]; i++)
+		if (!strcmp(dtc_backends[i]->name, name))
+			return i;
+	return -1;
+}

@@ -13,18 +13,9 @@
 #include "base.h"
 #include "log.h"
 
-/* The backend's place in the registry, or -1. */
-static int find_place(const char *name)
-{
-	for (int i = 0; dtc_backends[i]; i++)
-		if (!strcmp(dtc_backends[i]->name, name))
-			return i;
-	return -1;
-}
-
 size_t dtc_tally_place(const struct dtc_backend_ops *backend)
 {
-	return (size_t)find_place(backend->name);
+	return (size_t)dtc_backend_place(backend->name);
 }
 
 void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many)
@@ -46,7 +37,7 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 {
 	if (!context || !name || !counters)
 		return DTCONV_ERR_INVAL;
-	int place = find_place(name);
+	int place = dtc_backend_place(name);
 
 	if (counters->struct_size == 0)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,

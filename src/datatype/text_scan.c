@@ -34,10 +34,27 @@ static int is_word(char c)
 	       c == '_';
 }
 
+/* Skip a comment, which ends before the next line feed or with the text. */
+static void skip_comment(struct dtc_scan *scan)
+{
+	const char *start = scan->text + scan->at;
+	const char *end = memchr(start, '\n', scan->length - scan->at);
+
+	scan->at = end ? (size_t)(end - scan->text) : scan->length;
+}
+
 int dtc_scan_peek(struct dtc_scan *scan)
 {
-	while (scan->at < scan->length && is_space(scan->text[scan->at]))
-		scan->at++;
+	while (scan->at < scan->length) {
+		char next = scan->text[scan->at];
+
+		if (next == '#')
+			skip_comment(scan);
+		else if (is_space(next))
+			scan->at++;
+		else
+			break;
+	}
 	return scan->at < scan->length ? (unsigned char)scan->text[scan->at] : -1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form: white space, words, numbers, and sentences that say
+ * The characters of a text form: white space, comments, words, numbers, and sentences that say
  * where in the text something is wrong. It refuses to know any grammar.
  */
 #ifndef DTC_DATATYPE_TEXT_SCAN_H
@@ -25,7 +25,7 @@ struct dtc_scan_number {
 	size_t start;  /* where it stands in the text */
 };
 
-/* Skip white space and answer the next character without taking it, or -1 at the end. */
+/* Skip white space and comments and answer the next character without taking it, or -1 at the end. */
 int dtc_scan_peek(struct dtc_scan *scan);
 
 /* Take the next character if it is this one. */

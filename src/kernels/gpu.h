@@ -25,6 +25,9 @@ enum dtc_gpu_kernel {
 /* The entry point's name in every image. */
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel);
 
+/* The same without the prefix of internal names, for messages. */
+const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel);
+
 /* Bytes of its parameter struct. */
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel);
 
@@ -57,6 +60,7 @@ struct dtc_gpu_job {
 union dtc_gpu_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_strided_params strided;
+	struct dtc_gpu_rows_params rows;
 	struct dtc_gpu_periodic_params periodic;
 	struct dtc_gpu_table_params table;
 	struct dtc_gpu_indexed_params indexed;

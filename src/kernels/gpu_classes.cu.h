@@ -16,6 +16,7 @@
 #include "kernels/gpu_pieces.cu.h"
 
 #include "kernels/gpu_strided.cu.h"
+#include "kernels/gpu_rows.cu.h"
 #include "kernels/gpu_periodic.cu.h"
 #include "kernels/gpu_table.cu.h"
 #include "kernels/gpu_runs.cu.h"

@@ -106,7 +106,7 @@ static void show_log(const struct nvrtc *nvrtc, void *program)
 	free(text);
 }
 
-/* What was made for a real architecture, or for a virtual one. */
+/* What was made for a real architecture, or for a virtual one: a text, without the zero behind it. */
 static char *made(const struct nvrtc *nvrtc, void *program, bool is_virtual, size_t *bytes)
 {
 	char *image = NULL;
@@ -118,6 +118,7 @@ static char *made(const struct nvrtc *nvrtc, void *program, bool is_virtual, siz
 		free(image);
 		return NULL;
 	}
+	*bytes -= is_virtual;
 	return image;
 }
 

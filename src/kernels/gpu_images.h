@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every kernel for one architecture: 10 * major + minor of the compute capability. */
+/*
+ * Every kernel for one architecture: 10 * major + minor of the compute capability. The driver takes the data
+ * as it is: a fat binary, which it unpacks, or, where the build had no fatbinary, a binary or PTX.
+ */
 struct dtc_gpu_image {
 	uint32_t arch;
 	bool is_ptx; /* runs on @arch and all later ones, after the driver has compiled it */
@@ -17,7 +20,7 @@ struct dtc_gpu_image {
 	size_t bytes;
 };
 
-/* As many as the build's NVRTC knew; none without NVRTC. */
+/* Those of --with-gpu-archs; none without NVRTC. */
 extern const struct dtc_gpu_image dtc_gpu_images[];
 extern const size_t dtc_gpu_image_count;
 

@@ -36,7 +36,13 @@
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
 
-/* Blocks at once of kernels with three phases, by their parameters. */
+/* Blocks at once of kernels with one phase or three, by their parameters. */
+#define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_rows_params    8
+#define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
+#define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_units_params   4
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
@@ -55,7 +61,7 @@
 	} while (0)
 
 #define DTC_GPU_ENTRY1(name, params, a)             \
-	DTC_GPU_KERNEL(name, params, 4)             \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \

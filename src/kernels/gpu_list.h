@@ -15,6 +15,14 @@ DTC_GPU_ENTRY1(strided_unpack_16, dtc_gpu_strided_params, dtc_gpu_strided_unpack
 DTC_GPU_ENTRY1(strided_unpack_8, dtc_gpu_strided_params, dtc_gpu_strided_unpack_8_phase)
 DTC_GPU_ENTRY1(strided_unpack_4, dtc_gpu_strided_params, dtc_gpu_strided_unpack_4_phase)
 DTC_GPU_ENTRY1(strided_unpack_1, dtc_gpu_strided_params, dtc_gpu_strided_unpack_1_phase)
+DTC_GPU_ENTRY1(rows_pack_16, dtc_gpu_rows_params, dtc_gpu_rows_pack_16_phase)
+DTC_GPU_ENTRY1(rows_pack_8, dtc_gpu_rows_params, dtc_gpu_rows_pack_8_phase)
+DTC_GPU_ENTRY1(rows_pack_4, dtc_gpu_rows_params, dtc_gpu_rows_pack_4_phase)
+DTC_GPU_ENTRY1(rows_unpack_16, dtc_gpu_rows_params, dtc_gpu_rows_unpack_16_phase)
+DTC_GPU_ENTRY1(rows_unpack_8, dtc_gpu_rows_params, dtc_gpu_rows_unpack_8_phase)
+DTC_GPU_ENTRY1(rows_unpack_4, dtc_gpu_rows_params, dtc_gpu_rows_unpack_4_phase)
+DTC_GPU_ENTRY1(rows_unpack_2, dtc_gpu_rows_params, dtc_gpu_rows_unpack_2_phase)
+DTC_GPU_ENTRY1(rows_unpack_1, dtc_gpu_rows_params, dtc_gpu_rows_unpack_1_phase)
 DTC_GPU_ENTRY2(periodic_pack_16, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
 	       dtc_gpu_periodic_pack_16_phase)
 DTC_GPU_ENTRY2(periodic_pack_8, dtc_gpu_periodic_params, dtc_gpu_periodic_map,

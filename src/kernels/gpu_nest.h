@@ -20,6 +20,13 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *shape, enum dtc_direction dir
 uint64_t dtc_gpu_nest_tiles(const struct dtc_gpu_nest *nest, enum dtc_direction direction);
 
 /*
+ * The same for the compact kernels. Answers their tiles, or 0 if they cannot move the shape, or are slower than
+ * the others: words that are shifted, long runs of odd bytes.
+ */
+uint64_t dtc_gpu_make_rows(const struct dtc_gpu_shape *shape, enum dtc_direction direction,
+			   struct dtc_gpu_rows_params *rows);
+
+/*
  * Levels from @first on are the shape's loops; those below are the caller's. False if the loops do
  * not fit.
  */

@@ -34,6 +34,13 @@ typedef unsigned long uint64_t;
 /* Words that a thread has under way: DTC_GPU_BLOCK times as many are a tile. */
 #define DTC_GPU_WORDS(word) ((word) == 16 ? 4u : 8u)
 
+/*
+ * The same in the compact kernels, whose registers let a multiprocessor hold as many threads as it can: for
+ * streams that the second cache holds, and, where that is another number, for longer ones.
+ */
+#define DTC_GPU_ROWS_WORDS(word) ((word) < 4 ? 8u : 4u)
+#define DTC_GPU_ROWS_FEW(word)   ((word) == 16 ? 1u : (word) == 8 ? 2u : DTC_GPU_ROWS_WORDS(word))
+
 /* Pieces that a thread has under way, and a tile of them. */
 #define DTC_GPU_PIECES      2u
 #define DTC_GPU_TILE_PIECES (DTC_GPU_PIECES * DTC_GPU_BLOCK)
@@ -148,6 +155,17 @@ struct dtc_gpu_image_head {
 struct dtc_gpu_strided_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
+};
+
+/*
+ * A nest whose stretch is whole aligned words, or bytes, in at most two loops, with unit numbers of 32 bits.
+ * Each thread moves @words of them: one of the two numbers above.
+ */
+struct dtc_gpu_rows_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint32_t words;
+	uint32_t reserved;
 };
 
 /* A period: its runs, in packed order. Level 0 of the nest is the period's units. */

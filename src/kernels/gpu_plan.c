@@ -41,9 +41,11 @@ struct entry {
 	size_t params_bytes;
 };
 
-#define DTC_GPU_ENTRY1(name, params, a)       { "dtc_gpu_" #name, sizeof(struct params) },
-#define DTC_GPU_ENTRY2(name, params, a, b)    { "dtc_gpu_" #name, sizeof(struct params) },
-#define DTC_GPU_ENTRY3(name, params, a, b, c) { "dtc_gpu_" #name, sizeof(struct params) },
+#define PREFIX "dtc_gpu_"
+
+#define DTC_GPU_ENTRY1(name, params, a)       { PREFIX #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY2(name, params, a, b)    { PREFIX #name, sizeof(struct params) },
+#define DTC_GPU_ENTRY3(name, params, a, b, c) { PREFIX #name, sizeof(struct params) },
 static const struct entry entries[] = {
 #include "kernels/gpu_list.h"
 };
@@ -54,6 +56,11 @@ static const struct entry entries[] = {
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel)
 {
 	return entries[kernel].name;
+}
+
+const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel)
+{
+	return entries[kernel].name + sizeof(PREFIX) - 1;
 }
 
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
@@ -139,6 +146,31 @@ static int plan_general(const struct dtc_gpu_job *job, const char *reason,
 
 /* ---- strided ------------------------------------------------------------------------------------ */
 
+/* In the order of the list. */
+static enum dtc_gpu_kernel rows_kernel(uint32_t word, enum dtc_direction direction)
+{
+	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2, [2] = 3, [1] = 4 };
+
+	return (enum dtc_gpu_kernel)(place[word] + by_direction(direction,
+								DTC_GPU_rows_pack_16,
+								DTC_GPU_rows_unpack_16));
+}
+
+/* The compact kernel for it, if there is one; it has no reason to refuse. */
+static uint64_t plan_rows(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+			  struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_rows_params rows = { .words = 0 };
+	uint64_t tiles = dtc_gpu_make_rows(shape, job->direction, &rows);
+
+	if (!tiles)
+		return 0;
+	launch->params.rows = rows;
+	launch->kernel = rows_kernel(rows.nest.word, job->direction);
+	launch->word = rows.nest.word;
+	return tiles;
+}
+
 uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			      struct dtc_gpu_launch *launch, const char **reason)
 {
@@ -151,7 +183,8 @@ uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gp
 		dtc_gpu_kernel_of_word(DTC_GPU_strided_pack_16, nest->word, job->direction);
 	launch->word = nest->word;
 	launch->run_bytes = shape->leaf_bytes;
-	return dtc_gpu_nest_tiles(nest, job->direction);
+	uint64_t tiles = plan_rows(job, shape, launch);
+	return tiles ? tiles : dtc_gpu_nest_tiles(nest, job->direction);
 }
 
 /* ---- many --------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "kernels/gpu_pieces.cu.h"
 
 #include "kernels/gpu_strided.cu.h"
+#include "kernels/gpu_rows.cu.h"
 #include "kernels/gpu_general.cu.h"
 #include "kernels/gpu_many.cu.h"
 

@@ -71,6 +71,7 @@ static bool is_special_class(enum dtc_gpu_class class)
 	_Static_assert(offsetof(struct params, nest) ==                       \
 			       offsetof(struct dtc_gpu_strided_params, nest), \
 		       "moved")
+SAME_NEST(dtc_gpu_rows_params);
 SAME_NEST(dtc_gpu_periodic_params);
 SAME_NEST(dtc_gpu_table_params);
 SAME_NEST(dtc_gpu_indexed_params);
@@ -92,6 +93,9 @@ bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 	clear_nest(&NEST_OF(special));
 	if (special->class == DTC_GPU_CLASS_INDEXED)
 		clear_addresses(special);
+	if (special->class == DTC_GPU_CLASS_STRIDED &&
+	    special->bytes == sizeof(special->params.rows))
+		special->params.rows.words = 0;
 	return true;
 }
 

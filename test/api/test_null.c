@@ -99,6 +99,10 @@ START_TEST(queries_need_an_object_and_an_output)
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
+	struct dtconv_context_attr context_attr = { .struct_size = sizeof(context_attr) };
+	struct dtconv_device_attr device = { .struct_size = sizeof(device) };
+	struct dtconv_explanation explanation = { .struct_size = sizeof(explanation) };
+	struct dtconv_threshold threshold = { .struct_size = sizeof(threshold) };
 	struct dtconv_envelope envelope;
 	enum dtconv_signature_relation relation;
 
@@ -129,6 +133,18 @@ START_TEST(queries_need_an_object_and_an_output)
 	REFUSED(dtconv_explain(NULL, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64,
 			       &number));
 	REFUSED(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64, NULL));
+	REFUSED(dtconv_explain_backend(NULL, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+				       "host", &explanation));
+	REFUSED(dtconv_explain_backend(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+				       NULL, &explanation));
+	REFUSED(dtconv_explain_backend(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
+				       "host", NULL));
+	REFUSED(dtconv_context_query(NULL, &context_attr));
+	REFUSED(dtconv_context_query(context, NULL));
+	REFUSED(dtconv_context_query_device(NULL, 0, &device));
+	REFUSED(dtconv_context_query_device(context, 0, NULL));
+	REFUSED(dtconv_context_query_threshold(NULL, 0, NULL, &threshold));
+	REFUSED(dtconv_context_query_threshold(context, 0, NULL, NULL));
 	ck_assert_uint_eq(dtconv_context_error(NULL, data, 64), 0);
 	ck_assert_ptr_null(dtconv_type_ref(NULL));
 }

@@ -55,6 +55,44 @@ static void fail_once(struct dtconv_context *context)
 			 DTCONV_ERR_OVERFLOW);
 }
 
+/* ---- queries ----------------------------------------------------------------------------- */
+
+START_TEST(a_context_answers_what_its_info_says)
+{
+	struct dtconv_context_params params = { .threads = 3 };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+	char line[200];
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_uint_eq(attr.struct_size, sizeof(attr));
+	ck_assert_uint_eq(attr.threads, 3);
+	snprintf(line, sizeof(line), "\ncompiler: %s\nprocessor: %s\nkernels: %s (of ",
+		 attr.compiler, attr.processor, attr.kernels);
+	ck_assert_msg(strstr(fixture_info(context), line) != NULL, "no '%s' in: %s", line,
+		      fixture_info(context));
+	ck_assert_msg(strstr(attr.kernel_sets, attr.kernels) != NULL, "%s not in %s",
+		      attr.kernels, attr.kernel_sets);
+	ck_assert_int_eq(strncmp(attr.kernel_sets, "generic", 7), 0);
+	ck_assert_int_eq(attr.devices == 0, attr.no_devices != NULL);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_promise_of_host_memory_leaves_no_device)
+{
+	struct dtconv_context_params params = { .flags = DTCONV_CONTEXT_HOST_MEMORY };
+	struct dtconv_context *context = create(&params);
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_uint_eq(attr.devices, 0);
+	ck_assert_str_eq(attr.no_devices,
+			 "not looked for, as the caller has promised host memory");
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 /* ---- options ------------------------------------------------------------------------------- */
 
 START_TEST(everything_has_a_default)
@@ -264,7 +302,7 @@ START_TEST(kernels_that_are_none_warn_and_leave_the_best)
 }
 END_TEST
 
-START_TEST(commits_are_logged_for_debugging)
+START_TEST(commits_of_derived_types_are_logged_for_debugging)
 {
 	struct record record = { 0 };
 	struct dtconv_context_params params = { .log = remember,
@@ -273,13 +311,16 @@ START_TEST(commits_are_logged_for_debugging)
 	struct dtconv_context *context = create(&params);
 	struct dtconv_type *type;
 
+	/* The predefined types are committed with the context, and say nothing. */
+	ck_assert_uint_eq(record.lines, 0);
+	ck_assert_int_eq(dtconv_type_commit(dtconv_type_predefined(context, DTCONV_INT)), 0);
+	ck_assert_uint_eq(record.lines, 0);
 	ck_assert_int_eq(dtconv_type_create_vector(3, 1, 2,
 						   dtconv_type_predefined(context, DTCONV_INT),
 						   &type),
 			 0);
-	size_t before = record.lines;
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
-	ck_assert_uint_eq(record.lines, before + 1);
+	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_ptr_nonnull(strstr(record.text, "committed a type of 12 bytes"));
 	dtconv_type_unref(type);
 	dtconv_context_destroy(context);
@@ -570,13 +611,15 @@ int main(void)
 	tcase_add_test(options, half_an_allocator_is_refused);
 	tcase_add_test(options, a_shorter_struct_leaves_the_rest_at_its_default);
 	tcase_add_test(options, memory_may_run_out_at_any_allocation);
+	tcase_add_test(options, a_context_answers_what_its_info_says);
+	tcase_add_test(options, a_promise_of_host_memory_leaves_no_device);
 	tcase_add_test(log, errors_are_logged_with_their_source);
 	tcase_add_test(log, a_silent_context_logs_nothing);
 	tcase_add_test(log, the_environment_sets_the_level);
 	tcase_add_test(log, a_level_that_is_none_warns_and_says_where_it_came_from);
 	tcase_add_test(log, the_environment_chooses_the_kernels);
 	tcase_add_test(log, kernels_that_are_none_warn_and_leave_the_best);
-	tcase_add_test(log, commits_are_logged_for_debugging);
+	tcase_add_test(log, commits_of_derived_types_are_logged_for_debugging);
 	tcase_add_test(texts, the_text_is_cut_to_the_room_given);
 	tcase_add_test(texts, more_failing_threads_than_slots_displace_the_oldest);
 	tcase_add_test(texts, every_status_has_words);

@@ -361,6 +361,65 @@ START_TEST(wrong_figures_of_a_device_are_skipped)
 }
 END_TEST
 
+/* A threshold by its name; of devices of that name, or of all. */
+static struct dtconv_threshold threshold(struct dtconv_context *context, const char *name,
+					 const char *device)
+{
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_threshold found = { .struct_size = sizeof(found) };
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	for (size_t i = 0; i < attr.thresholds; i++) {
+		ck_assert_int_eq(
+			dtconv_context_query_threshold(context, i, device, &found), 0);
+		if (strcmp(found.name, name) == 0)
+			return found;
+	}
+	ck_abort_msg("there is no threshold %s", name);
+}
+
+START_TEST(thresholds_are_answered_by_name_and_device)
+{
+	struct dtconv_context *context =
+		read_devices("device_rate 5\nshare_bytes 9\ndevice A b\ndevice_rate 7\n");
+	const struct dtconv_threshold share = threshold(context, "share_bytes", "A b");
+	const struct dtconv_threshold rate = threshold(context, "device_rate", NULL);
+
+	ck_assert_uint_eq(share.value, 9);
+	ck_assert_uint_eq(share.default_value, 262144);
+	ck_assert_uint_eq(share.least, 1);
+	ck_assert_uint_eq(share.most, INT64_MAX);
+	ck_assert_int_eq(share.is_device, 0);
+	ck_assert_int_eq(rate.is_device, 1);
+	ck_assert_uint_eq(rate.value, 5);
+	ck_assert_uint_eq(rate.default_value, 2000);
+	ck_assert_uint_eq(threshold(context, "device_rate", "A b").value, 7);
+	ck_assert_uint_eq(threshold(context, "device_rate", "another").value, 5);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+START_TEST(the_query_says_where_thresholds_come_from)
+{
+	struct dtconv_context *context = read_devices("device_rate 5\n");
+	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_int_eq(attr.tuning_read, 1);
+	ck_assert_str_eq(attr.tuning_state, "the file is read");
+	ck_assert_str_eq(attr.tuning_path, getenv("DTCONV_TUNING"));
+	ck_assert_ptr_nonnull(strstr(fixture_info(context), attr.machine));
+	dtconv_context_destroy(context);
+	setenv("DTCONV_TUNING", "none", 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	ck_assert_int_eq(attr.tuning_read, 0);
+	ck_assert_ptr_null(attr.tuning_path);
+	ck_assert_str_eq(attr.tuning_state, "off");
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 START_TEST(the_info_lists_devices)
 {
 	struct dtconv_context *context = read_devices("device A b\ndevice_rate 7\n");
@@ -714,6 +773,8 @@ int main(void)
 	tcase_add_test(devices, a_file_has_figures_of_so_many_devices);
 	tcase_add_test(devices, devices_of_another_machine_are_forgotten);
 	tcase_add_test(devices, wrong_figures_of_a_device_are_skipped);
+	tcase_add_test(devices, thresholds_are_answered_by_name_and_device);
+	tcase_add_test(devices, the_query_says_where_thresholds_come_from);
 	tcase_add_test(devices, the_info_lists_devices);
 	tcase_add_test(machine, a_file_for_another_machine_is_ignored);
 	tcase_add_test(machine, a_file_for_this_machine_is_read);

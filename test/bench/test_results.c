@@ -174,7 +174,7 @@ START_TEST(rows_find_the_best_peer)
 	/* Not equal: some processors keep more digits of a result than of a constant. */
 	ck_assert(fabs(row_ratio(row.dtconv, row.hand) - 0.8) < 1e-12);
 	ck_assert(row_ratio(row.dtconv, &rs.list[5]) == 0);
-	ck_assert_uint_eq(table_failures(&rs), 1);
+	ck_assert_uint_eq(summary_failures(&rs), 1);
 	results_free(&rs);
 }
 END_TEST

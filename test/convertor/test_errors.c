@@ -79,6 +79,72 @@ START_TEST(types_must_be_committed)
 }
 END_TEST
 
+/* Of a type, between two kinds, by a backend. Nothing but struct_size is touched. */
+static int explain_backend(const struct dtconv_type *of, int user, int packed_kind,
+			   const char *backend, size_t struct_size)
+{
+	struct dtconv_explanation explanation = { .struct_size = struct_size,
+						  .pack_ns = 99 };
+	int status = dtconv_explain_backend(of, 1, (enum dtconv_memory_kind)user,
+					    (enum dtconv_memory_kind)packed_kind, backend,
+					    &explanation);
+
+	ck_assert_uint_eq(explanation.struct_size, struct_size);
+	ck_assert(explanation.pack_ns == 99);
+	return status;
+}
+
+START_TEST(explanations_are_of_backends_that_exist)
+{
+	const size_t size = sizeof(struct dtconv_explanation);
+
+	refused(explain_backend(uncommitted, 1, 1, "host", size), DTCONV_ERR_STATE,
+		"dtconv_explain_backend: the type (argument 1) is not committed");
+	refused(explain_backend(type, 1, 1, "abacus", size), DTCONV_ERR_UNSUPPORTED,
+		"dtconv_explain_backend: backend (argument 5) is 'abacus', which this build "
+		"does not have; dtconv info lists those it has");
+	refused(explain_backend(type, 5, 1, "host", size), DTCONV_ERR_INVAL,
+		"dtconv_explain_backend: user_kind (argument 3) is 5 and packed_kind "
+		"(argument 4) 1, at most 4");
+	refused(explain_backend(type, 1, -1, "host", size), DTCONV_ERR_INVAL,
+		"dtconv_explain_backend: user_kind (argument 3) is 1 and packed_kind "
+		"(argument 4) -1, at most 4");
+	refused(explain_backend(type, 1, 1, "host", 0), DTCONV_ERR_INVAL,
+		"dtconv_explain_backend: explanation.struct_size is 0, not sizeof(struct "
+		"dtconv_explanation)");
+}
+END_TEST
+
+START_TEST(queries_of_a_context_need_an_index_that_exists)
+{
+	struct dtconv_context_attr attr = { .struct_size = 0 };
+	struct dtconv_device_attr device = { .struct_size = 0 };
+	struct dtconv_threshold threshold = { .struct_size = 0 };
+
+	refused(dtconv_context_query(fixture_context, &attr), DTCONV_ERR_INVAL,
+		"dtconv_context_query: attr.struct_size is 0, not sizeof(struct "
+		"dtconv_context_attr)");
+	refused(dtconv_context_query_device(fixture_context, 0, &device),
+		DTCONV_ERR_INVAL,
+		"dtconv_context_query_device: attr.struct_size is 0, not sizeof(struct "
+		"dtconv_device_attr)");
+	refused(dtconv_context_query_threshold(fixture_context, 0, NULL, &threshold),
+		DTCONV_ERR_INVAL,
+		"dtconv_context_query_threshold: threshold.struct_size is 0, not "
+		"sizeof(struct dtconv_threshold)");
+	device.struct_size = sizeof(device);
+	refused(dtconv_context_query_device(fixture_context, 1000, &device),
+		DTCONV_ERR_INVAL,
+		"dtconv_context_query_device: ordinal (argument 2) is 1000, there are 0 "
+		"devices");
+	threshold.struct_size = sizeof(threshold);
+	refused(dtconv_context_query_threshold(fixture_context, 11, NULL, &threshold),
+		DTCONV_ERR_INVAL,
+		"dtconv_context_query_threshold: index (argument 2) is 11, there are 11 "
+		"thresholds");
+}
+END_TEST
+
 START_TEST(streams_must_fit_size_t_and_addresses_ptrdiff_t)
 {
 	struct dtconv_type *spot = fixture_type("resized(contiguous(3, int), 0, 0)");
@@ -333,6 +399,8 @@ int main(void)
 
 	tcase_add_checked_fixture(refusals, setup, teardown);
 	tcase_add_test(refusals, types_must_be_committed);
+	tcase_add_test(refusals, explanations_are_of_backends_that_exist);
+	tcase_add_test(refusals, queries_of_a_context_need_an_index_that_exists);
 	machine_add_wide(refusals, streams_must_fit_size_t_and_addresses_ptrdiff_t);
 	tcase_add_test(refusals, types_must_be_of_one_context);
 	tcase_add_test(refusals, rooms_that_are_too_short);

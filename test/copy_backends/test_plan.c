@@ -105,6 +105,147 @@ START_TEST(the_reason_is_given_for_who_cannot)
 }
 END_TEST
 
+/* ---- the data behind the text ----------------------------------------------------------- */
+
+static struct dtconv_explanation rated(const struct dtconv_type *type,
+				       enum dtconv_memory_kind user,
+				       enum dtconv_memory_kind packed, size_t place)
+{
+	struct dtconv_explanation explanation = { .struct_size = sizeof(explanation) };
+
+	ck_assert_int_eq(dtconv_explain_backend(type, 1, user, packed,
+						dtc_backends[place]->name, &explanation),
+			 0);
+	return explanation;
+}
+
+/* One direction of one pair: the winner is the planner's, and no candidate costs less. */
+static void check_winner(const struct dtconv_type *type, enum dtconv_memory_kind user,
+			 enum dtconv_memory_kind packed, enum dtc_direction direction)
+{
+	const struct dtc_question question = { .layout = dtc_type_layout(type),
+					       .count = 1,
+					       .bytes = dtc_type_layout(type)->size,
+					       .user_kind = user,
+					       .packed_kind = packed,
+					       .direction = direction,
+					       .context = fixture_context };
+	int winner = dtc_plan_place(&question);
+
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		const struct dtconv_explanation e = rated(type, user, packed, i);
+		bool packs = direction == DTC_PACK;
+		double ns = packs ? e.pack_ns : e.unpack_ns;
+		const char *reason = NULL;
+
+		ck_assert_int_eq(packs ? e.chosen_to_pack : e.chosen_to_unpack,
+				 winner == (int)i);
+		ck_assert_int_eq(e.refused == NULL,
+				 dtc_backends[i]->can(&question, &reason));
+		ck_assert(ns == (e.refused ? 0 : dtc_backends[i]->estimate(&question)));
+	}
+}
+
+START_TEST(each_direction_has_the_planners_winner)
+{
+	static const char *const layouts[] = { "vector(1000, 2, 5, double)",
+					       "vector(3000, 3, 7, byte)",
+					       "vector(20000, 5, 9, double)",
+					       "hvector(70000, 100, 300, byte)" };
+	struct dtconv_type *type = fixture_type(layouts[_i]);
+
+	for (int user = DTCONV_MEMORY_HOST; user <= DTCONV_MEMORY_DEVICE; user++)
+		for (int packed = DTCONV_MEMORY_HOST; packed <= DTCONV_MEMORY_DEVICE;
+		     packed++) {
+			check_winner(type, (enum dtconv_memory_kind)user,
+				     (enum dtconv_memory_kind)packed, DTC_PACK);
+			check_winner(type, (enum dtconv_memory_kind)user,
+				     (enum dtconv_memory_kind)packed, DTC_UNPACK);
+		}
+	dtconv_type_unref(type);
+}
+END_TEST
+
+#ifdef HAVE_CUDA
+/* Reading over the bus and writing over it do not cost the same, so that one winner does not tell the other. */
+START_TEST(directions_may_have_different_winners)
+{
+	struct dtconv_type *type = fixture_type("vector(1000000, 2, 5, double)");
+	size_t differences = 0;
+
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		const struct dtconv_explanation e =
+			rated(type, DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED, i);
+
+		differences += e.chosen_to_pack != e.chosen_to_unpack;
+	}
+	ck_assert_uint_eq(differences, 2);
+	check_winner(type, DTCONV_MEMORY_PINNED, DTCONV_MEMORY_PINNED, DTC_UNPACK);
+	dtconv_type_unref(type);
+}
+END_TEST
+#endif
+
+/* The text has every candidate with the numbers and reasons of the query. */
+START_TEST(the_text_says_what_the_query_answers)
+{
+	struct dtconv_type *type = fixture_type("vector(1000, 2, 5, double)");
+
+	for (size_t i = 0; dtc_backends[i]; i++) {
+		const struct dtconv_explanation e =
+			rated(type, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED, i);
+		const char *text =
+			explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);
+		char line[400];
+
+		snprintf(line, sizeof(line),
+			 "  candidate %s (%s): ", dtc_backends[i]->name, e.what);
+		if (e.refused)
+			snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s\n",
+				 e.refused);
+		else
+			snprintf(line + strlen(line), sizeof(line) - strlen(line),
+				 "about %.0f ns", e.pack_ns);
+		ck_assert_msg(strstr(text, line) != NULL, "no '%s' in: %s", line, text);
+		ck_assert_str_eq(e.shape, "strided");
+	}
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* A program that was compiled with a shorter struct gets no byte more. */
+START_TEST(an_explanation_is_as_long_as_its_caller_knows_it)
+{
+	struct dtconv_type *type = fixture_type("vector(1000, 2, 5, double)");
+	struct dtconv_explanation e = { .struct_size = offsetof(struct dtconv_explanation,
+								unpack_ns),
+					.unpack_ns = 99 };
+
+	ck_assert_int_eq(dtconv_explain_backend(type, 1, DTCONV_MEMORY_UNKNOWN,
+						DTCONV_MEMORY_HOST, "host", &e),
+			 0);
+	ck_assert_int_eq(e.chosen_to_pack, 1);
+	ck_assert(e.pack_ns > 0);
+	ck_assert(e.unpack_ns == 99);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(backends_and_kinds_have_names)
+{
+	size_t count = 0;
+
+	for (; dtconv_backend_name(count); count++)
+		ck_assert_str_eq(dtconv_backend_name(count), dtc_backends[count]->name);
+	ck_assert_ptr_null(dtc_backends[count]);
+	ck_assert_ptr_null(dtconv_backend_name(SIZE_MAX));
+	ck_assert_str_eq(dtconv_memory_kind_name(DTCONV_MEMORY_PINNED), "pinned");
+	ck_assert_str_eq(dtconv_memory_kind_name(DTCONV_MEMORY_DEVICE), "device");
+	ck_assert_ptr_null(dtconv_memory_kind_name((enum dtconv_memory_kind)5));
+	ck_assert_ptr_null(dtconv_memory_kind_name((enum dtconv_memory_kind) - 1));
+}
+END_TEST
+
 #ifdef HAVE_CUDA
 START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 {
@@ -117,6 +258,10 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 	text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
 	ck_assert_ptr_nonnull(strstr(text, "; the cheapest: chosen\n"));
 	ck_assert_ptr_null(strstr(text, "cannot run here"));
+	ck_assert_ptr_null(strstr(text, "candidate cuda"));
+	ck_assert_ptr_nonnull(strstr(text,
+				     "  candidates that need a device are left out: this "
+				     "process has loaded no driver\n"));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -205,6 +350,20 @@ static int pack_in(struct dtconv_context *context)
 	return status;
 }
 
+/* Why the host's backend may not move host memory; empty if it may. */
+static const char *refusal_of_host(struct dtconv_context *context)
+{
+	struct dtconv_explanation e = { .struct_size = sizeof(e) };
+
+	ck_assert_int_eq(dtconv_explain_backend(
+				 dtconv_type_predefined(context, DTCONV_INT), 1,
+				 DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, "host", &e),
+			 0);
+	ck_assert_int_eq(e.chosen_to_pack, e.refused == NULL);
+	ck_assert_int_eq(e.forbidden, e.refused != NULL);
+	return e.refused ? e.refused : "";
+}
+
 START_TEST(the_environment_chooses_among_the_backends)
 {
 	static const struct {
@@ -220,6 +379,8 @@ START_TEST(the_environment_chooses_among_the_backends)
 	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
 	unsetenv("DTCONV_BACKENDS");
 	ck_assert_int_eq(pack_in(context), cases[_i].status);
+	ck_assert_str_eq(refusal_of_host(context),
+			 cases[_i].status ? "forbidden by DTCONV_BACKENDS" : "");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -377,7 +538,12 @@ int main(void)
 	tcase_add_loop_test(choosing,
 			    device_memory_goes_to_the_backend_that_is_made_for_it, 0, 8);
 	tcase_add_test(choosing, the_reason_is_given_for_who_cannot);
+	tcase_add_loop_test(choosing, each_direction_has_the_planners_winner, 0, 4);
+	tcase_add_test(choosing, the_text_says_what_the_query_answers);
+	tcase_add_test(choosing, an_explanation_is_as_long_as_its_caller_knows_it);
+	tcase_add_test(choosing, backends_and_kinds_have_names);
 #ifdef HAVE_CUDA
+	tcase_add_test(choosing, directions_may_have_different_winners);
 	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
 	tcase_add_test(choosing, each_direction_has_its_kernel);
 #endif

@@ -637,6 +637,20 @@ START_TEST(what_a_graph_refuses_is_launched_without)
 }
 END_TEST
 
+/* Lines of the log that tell of a missing graph, and of those, lines with an internal name. */
+static _Atomic unsigned graphs_missed, names_leaked;
+
+static void hear_of_graphs(void *arg, enum dtconv_log_level level, const char *file,
+			   int line, const char *text)
+{
+	(void)arg;
+	(void)level;
+	(void)file;
+	(void)line;
+	graphs_missed += strstr(text, "there is no graph of kernel strided") != NULL;
+	names_leaked += strstr(text, "dtc_") != NULL;
+}
+
 START_TEST(without_graphs_jobs_are_launched)
 {
 	static const char *const calls[] = { "cuGraphCreate", "cuGraphAddKernelNode",
@@ -645,6 +659,9 @@ START_TEST(without_graphs_jobs_are_launched)
 
 	if (!gpu.standin)
 		return;
+	graphs_missed = names_leaked = 0;
+	fixture_context->log = hear_of_graphs;
+	fixture_context->log_level = DTCONV_LOG_WARN;
 	gpu.standin->inject(calls[_i], 1, CUDA_ERROR_OUT_OF_MEMORY);
 	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
 	for (unsigned i = 0; i < 20; i++) {
@@ -656,6 +673,8 @@ START_TEST(without_graphs_jobs_are_launched)
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();
 	ck_assert_uint_eq(counters().graph_launches, 0);
+	ck_assert_uint_eq(graphs_missed, 1);
+	ck_assert_uint_eq(names_leaked, 0);
 	job_close(&job);
 }
 END_TEST

@@ -137,6 +137,57 @@ START_TEST(a_device_without_a_name_has_the_others_figures)
 }
 END_TEST
 
+/* ---- what there is ----------------------------------------------------------------------- */
+
+START_TEST(devices_are_described)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_context_attr context = { .struct_size = sizeof(context) };
+	struct dtconv_device_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_context_query(fixture_context, &context), 0);
+	ck_assert_uint_eq(context.devices, 3);
+	ck_assert_ptr_null(context.no_devices);
+	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 1, &attr), 0);
+	ck_assert_str_eq(attr.name, "Stand-in 1");
+	ck_assert_int_eq(attr.driver_version, 13000);
+	ck_assert_int_eq(10 * attr.compute_major + attr.compute_minor, 90);
+	ck_assert_uint_eq(attr.bytes, (size_t)8192 << 20);
+	ck_assert_int_eq(attr.vmm, 1);
+	ck_assert_int_eq(attr.dma_buf, 1);
+	ck_assert_int_eq(attr.multicast, 0);
+	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 3, &attr),
+			 DTCONV_ERR_INVAL);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_context_query_device: ordinal (argument 2) is 3, there are "
+		"3 devices");
+}
+END_TEST
+
+START_TEST(what_the_driver_does_not_say_is_no_answer)
+{
+	if (!gpu.standin)
+		return;
+	struct dtconv_device_attr attr = { .struct_size = sizeof(attr) };
+
+	/* The first two calls ask for the compute capability. */
+	gpu.standin->inject("cuDeviceGetAttribute", 3, CUDA_ERROR_INVALID_VALUE);
+	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 0, &attr), 0);
+	gpu.standin->inject_clear();
+	ck_assert_int_eq(attr.unified_addressing, -1);
+	ck_assert_int_eq(attr.vmm, 1);
+	gpu.standin->inject("cuDeviceGetName", 1, CUDA_ERROR_INVALID_DEVICE);
+	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 0, &attr),
+			 DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_context_query_device: the driver does not describe device 0");
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -151,5 +202,7 @@ int main(void)
 	tcase_add_test(tcase, a_device_that_is_not_in_the_file_has_the_others_figures);
 	tcase_add_loop_test(tcase, names_are_asked_for_once, 0, 2);
 	tcase_add_test(tcase, a_device_without_a_name_has_the_others_figures);
+	tcase_add_test(tcase, devices_are_described);
+	tcase_add_test(tcase, what_the_driver_does_not_say_is_no_answer);
 	return fixture_run(suite);
 }

@@ -56,6 +56,7 @@ static const char *const wrong[] = {
 	/* no type at all */
 	"",
 	" \t\n",
+	"# nothing but a comment",
 	"(",
 	"42",
 	"-",
@@ -105,6 +106,8 @@ static const char *const wrong[] = {
 	"vector(1, 1, -9223372036854775809, int)",
 	"vector(1, 1, -0x8000000000000001, int)",
 	"vector(1,\n 2,\n  x, int)",
+	"vector(1, # blocks\n 2, 3, doubel)",
+	"vector(1, 2 # blocks, 3, int)",
 	"resized(int, zero, 1)",
 	"f90_integer(undefined)",
 	"f90_real(default, 3)",
@@ -260,6 +263,59 @@ START_TEST(white_space_is_free)
 }
 END_TEST
 
+/* A comment may stand wherever white space may, and ends with its line or with the text. */
+START_TEST(comments_end_with_their_line)
+{
+	assert_reads_as("# a column\nvector(3, # blocks\n2, 5,#\n double) # (, [ and all",
+			"vector(3, 2, 5, double)");
+	assert_reads_as("struct#1\n(#2\n[#3\n1#4\n]#5\n,[0],[int#6\n]#7\n)#",
+			"struct([1], [0], [int])");
+	assert_reads_as("int # one\r\n# two # three\n\n#", "int");
+	assert_reads_as("subarray([4], [2], [1], # c\n fortran, int)",
+			"subarray([4], [2], [1], fortran, int)");
+}
+END_TEST
+
+START_TEST(comments_hide_nothing_else)
+{
+	struct dtconv_type *type;
+
+	/* No line feed ends the comment, so it has the rest of the text in it. */
+	t_status(parse("vector(3, 2 # blocks, 5, double)", &type), DTCONV_ERR_FORMAT);
+	ck_assert_msg(strstr(t_error(), "found the end of the text"), "%s", t_error());
+	/* A comment divides words and numbers, and lines are counted through it. */
+	t_status(parse("vec#\ntor(3, 2, 5, int)", &type), DTCONV_ERR_FORMAT);
+	ck_assert_msg(strstr(t_error(), "line 1, column 1: "), "%s", t_error());
+	t_status(parse("contiguous(1#0\n2, int)", &type), DTCONV_ERR_FORMAT);
+	ck_assert_msg(strstr(t_error(), "line 2, column 1: "), "%s", t_error());
+}
+END_TEST
+
+/* What is behind every comma and bracket of the specimen may be a comment. */
+START_TEST(a_comment_behind_every_sign_changes_nothing)
+{
+	struct dtconv_type *plain = t_parse(specimen), *type;
+	char *expected = t_text(plain), *text;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	for (const char *c = specimen; *c; c++) {
+		fputc(*c, out);
+		if (strchr("(),[]", *c))
+			fputs("# 1, int)]\n", out);
+	}
+	fclose(out);
+	t_ok(parse(text, &type));
+	free(text);
+	text = t_text(type);
+	ck_assert_str_eq(text, expected);
+	free(text);
+	free(expected);
+	dtconv_type_unref(type);
+	dtconv_type_unref(plain);
+}
+END_TEST
+
 START_TEST(specimen_of_everything)
 {
 	struct dtconv_type *type = t_parse(specimen);
@@ -325,7 +381,7 @@ END_TEST
 /* Change a few bytes of a text for others that occur in texts. */
 static void mutate(struct random_stream *stream, char *text, size_t length)
 {
-	static const char bytes[] = "()[],-+0123456789xabcdefinortucyl_ \n\t;\0";
+	static const char bytes[] = "()[],-+0123456789xabcdefinortucyl_ \n\t;#\0";
 
 	for (size_t changes = 1 + random_below(stream, 3); changes > 0; changes--)
 		text[random_below(stream, length)] =
@@ -710,6 +766,9 @@ static void add_reading(Suite *suite)
 	tcase_add_test(accepted, all_predefined_names);
 	tcase_add_test(accepted, numbers_at_their_limits);
 	tcase_add_test(accepted, white_space_is_free);
+	tcase_add_test(accepted, comments_end_with_their_line);
+	tcase_add_test(accepted, comments_hide_nothing_else);
+	tcase_add_test(accepted, a_comment_behind_every_sign_changes_nothing);
 	tcase_add_test(accepted, specimen_of_everything);
 	tcase_add_test(ends, no_prefix_is_read_past_its_end);
 	tcase_add_test(ends, a_nul_inside_is_a_wrong_byte);

@@ -275,6 +275,109 @@ START_TEST(odd_runs_are_unpacked_in_words_that_periods_share)
 }
 END_TEST
 
+/* ---- compact kernels --------------------------------------------------------------------------- */
+
+#define LONG_BLOCKS "600000" /* of 64 bytes: more than 32 MiB */
+
+static const struct {
+	const char *text;
+	enum dtc_direction direction;
+	const char *kernel;
+	uint32_t words; /* a thread; 0: no compact kernel */
+} strided[] = {
+	{ "hvector(1000, 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
+	{ "hvector(1000, 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 4 },
+	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 1 },
+	{ "hvector(" LONG_BLOCKS ", 72, 144, byte)", DTC_PACK, "dtc_gpu_rows_pack_8", 2 },
+	{ "hvector(" LONG_BLOCKS ", 76, 152, byte)", DTC_PACK, "dtc_gpu_rows_pack_4", 4 },
+	{ "contiguous(4096, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
+	{ "subarray([9,9,9], [5,4,3], [1,2,3], c, double)", DTC_UNPACK,
+	  "dtc_gpu_rows_unpack_8", 4 },
+	{ "subarray([9,9,9,9], [5,4,3,2], [1,2,3,4], c, double)", DTC_UNPACK,
+	  "dtc_gpu_strided_unpack_8", 0 },
+	{ "hvector(1000, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
+	{ "hvector(1000, 128, 257, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
+	{ "hvector(1000, 512, 1025, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
+	{ "hvector(1000, 512, 1026, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_2", 8 },
+	{ "hvector(1000, 8192, 16386, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
+};
+
+START_TEST(plain_strided_jobs_go_to_compact_kernels)
+{
+	const struct dtc_gpu_launch launch =
+		launch_of(strided[_i].text, 1, strided[_i].direction, false);
+
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), strided[_i].kernel);
+	if (strided[_i].words)
+		ck_assert_uint_eq(launch.params.rows.words, strided[_i].words);
+}
+END_TEST
+
+START_TEST(jobs_that_are_cut_inside_words_do_not)
+{
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_part *parts;
+	struct gpu_type gpu;
+	struct dtconv_type *type = fixture_type("hvector(1000, 64, 128, byte)");
+
+	gpu_type_open(&gpu, type);
+	struct dtc_gpu_job job = { .layout = gpu.layout,
+				   .count = 1,
+				   .user = 4096,
+				   .packed = 8192,
+				   .begin = 64,
+				   .end = 128 + 17,
+				   .direction = DTC_PACK };
+	gpu_plan(&job, &launch, &parts);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_strided_pack_16");
+	job.end--;
+	gpu_plan(&job, &launch, &parts);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_rows_pack_16");
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* The host's own pack and unpack are the oracle: examples of this size take too long with the plain one. */
+static void move_long(const char *text)
+{
+	struct dtconv_type *type = fixture_type(text);
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct gpu_type gpu;
+
+	gpu_type_open(&gpu, type);
+	ck_assert_int_eq(dtconv_type_query(type, &attr), 0);
+	size_t extent = (size_t)(attr.true_lb + attr.true_extent), size = attr.size;
+	unsigned char *user = aligned_alloc(64, (2 * extent + 63) / 64 * 64);
+	unsigned char *packed = aligned_alloc(64, (2 * size + 63) / 64 * 64);
+	struct choices choices = fixture_choices(7);
+
+	ck_assert(user && packed);
+	for (size_t i = 0; i < extent; i++)
+		user[i] = (unsigned char)choose(&choices, 256);
+	struct dtc_gpu_job job = gpu_job(&gpu, 1, user, packed, 0, size, DTC_PACK);
+	gpu_move(&job);
+	ck_assert_int_eq(dtconv_pack(type, 1, user, packed + size, size, NULL), 0);
+	ck_assert(!memcmp(packed, packed + size, size));
+	memset(user, 0xee, 2 * extent);
+	job.direction = DTC_UNPACK;
+	gpu_move(&job);
+	ck_assert_int_eq(dtconv_unpack(type, 1, user + extent, packed, size, NULL), 0);
+	ck_assert(!memcmp(user, user + extent, extent));
+	free(packed);
+	free(user);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+
+START_TEST(long_streams_move_by_few_words_a_thread)
+{
+	move_long("hvector(" LONG_BLOCKS ", 64, 128, byte)");
+	move_long("subarray([90, 260, 200], [85, 255, 195], [1, 2, 3], c, double)");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gpu classes");
@@ -284,5 +387,9 @@ int main(void)
 			    (int)DTC_ARRAY_LENGTH(all));
 	tcase_add_test(classes, parts_of_sectors_are_asked_for_where_memory_is_near);
 	tcase_add_test(classes, odd_runs_are_unpacked_in_words_that_periods_share);
+	tcase_add_loop_test(classes, plain_strided_jobs_go_to_compact_kernels, 0,
+			    (int)DTC_ARRAY_LENGTH(strided));
+	tcase_add_test(classes, jobs_that_are_cut_inside_words_do_not);
+	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
 	return fixture_run(suite);
 }

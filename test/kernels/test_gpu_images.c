@@ -7,6 +7,8 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "kernels/gpu.h"
 #include "kernels/gpu_images.h"
 #include "kernels/gpu_special.h"
+#include "kernels/unpack.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/type_choices.h"
@@ -291,19 +294,22 @@ END_TEST
 
 /* ---- images ------------------------------------------------------------------------------------ */
 
-static const char *find_bytes(const struct dtc_gpu_image *image, const char *text)
+static bool holds(const struct unpacked *image, const char *text)
 {
-	return memmem(image->data, image->bytes, text, strlen(text));
+	return memmem(image->bytes, image->count, text, strlen(text)) != NULL;
 }
 
 START_TEST(images_hold_every_kernel)
 {
-	for (size_t i = 0; i < dtc_gpu_image_count; i++)
+	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
+		struct unpacked image = unpack(&dtc_gpu_images[i]);
+
 		for (int k = 0; k < DTC_GPU_KERNELS; k++)
-			if (!find_bytes(&dtc_gpu_images[i],
-					dtc_gpu_kernel_name((enum dtc_gpu_kernel)k)))
+			if (!holds(&image, dtc_gpu_kernel_name((enum dtc_gpu_kernel)k)))
 				ck_abort_msg("the image for %u lacks %s", dtc_gpu_images[i].arch,
 					     dtc_gpu_kernel_name((enum dtc_gpu_kernel)k));
+		unpack_end(&image);
+	}
 }
 END_TEST
 
@@ -311,9 +317,11 @@ START_TEST(every_image_has_its_resident_kernel)
 {
 	ck_assert_uint_eq(dtc_gpu_resident_count, dtc_gpu_image_count);
 	for (size_t i = 0; i < dtc_gpu_resident_count; i++) {
+		struct unpacked resident = unpack(&dtc_gpu_residents[i]);
+
 		ck_assert_uint_eq(dtc_gpu_residents[i].arch, dtc_gpu_images[i].arch);
-		ck_assert_ptr_nonnull(
-			find_bytes(&dtc_gpu_residents[i], "dtc_gpu_resident"));
+		ck_assert(holds(&resident, "dtc_gpu_resident"));
+		unpack_end(&resident);
 		const struct dtc_gpu_image *best = dtc_gpu_resident_for(dtc_gpu_images[i].arch);
 		ck_assert_ptr_nonnull(best);
 		ck_assert(dtc_gpu_residents[i].is_ptx ? !best->is_ptx || best == &dtc_gpu_residents[i]
@@ -322,17 +330,38 @@ START_TEST(every_image_has_its_resident_kernel)
 }
 END_TEST
 
+/* The architecture that an image was compiled for is in the flags of its ELF header, or in its text. */
+static void check_target(const struct dtc_gpu_image *of, const struct unpacked *image)
+{
+	char target[32];
+	uint32_t flags;
+
+	if (of->is_ptx) {
+		snprintf(target, sizeof(target), ".target sm_%u", of->arch);
+		ck_assert(holds(image, target));
+		ck_assert_uint_ge(strlen(image->bytes) + 1, image->count);
+		return;
+	}
+	ck_assert_int_eq(memcmp(image->bytes, "\177ELF", 4), 0);
+	memcpy(&flags, image->bytes + offsetof(Elf64_Ehdr, e_flags), sizeof(flags));
+	ck_assert_msg((flags & 0xff) == of->arch || (flags >> 8 & 0xff) == of->arch,
+		      "the image for %u has the flags %#x", of->arch, flags);
+}
+
 START_TEST(binaries_are_elf_and_ptx_is_text)
 {
 	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
-		const struct dtc_gpu_image *image = &dtc_gpu_images[i];
+		struct unpacked image = unpack(&dtc_gpu_images[i]);
+		struct unpacked resident = unpack(&dtc_gpu_residents[i]);
 
-		if (image->is_ptx)
-			ck_assert_ptr_nonnull(find_bytes(image, ".target sm_"));
-		else
-			ck_assert_int_eq(memcmp(image->data, "\177ELF", 4), 0);
-		/* PTX is handed over as a string. */
-		ck_assert_int_eq(((const char *)image->data)[image->bytes], 0);
+		check_target(&dtc_gpu_images[i], &image);
+		check_target(&dtc_gpu_residents[i], &resident);
+		/* PTX that is not packed is handed over as a string. */
+		ck_assert_int_eq(
+			((const char *)dtc_gpu_images[i].data)[dtc_gpu_images[i].bytes],
+			0);
+		unpack_end(&resident);
+		unpack_end(&image);
 	}
 }
 END_TEST
@@ -365,14 +394,27 @@ START_TEST(parameters_fit_a_launch)
 }
 END_TEST
 
+/* NULL: all of them can be unpacked. */
+static const char *missing_unpacker(void)
+{
+	const char *missing = NULL;
+
+	for (size_t i = 0; i < dtc_gpu_image_count && !missing; i++)
+		missing = unpack_lacks(&dtc_gpu_images[i]);
+	return missing;
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("gpu images");
 	TCase *images = fixture_case(suite, "images", 60);
+	const char *missing = missing_unpacker();
 
-	tcase_add_test(images, images_hold_every_kernel);
-	tcase_add_test(images, every_image_has_its_resident_kernel);
-	tcase_add_test(images, binaries_are_elf_and_ptx_is_text);
+	if (!missing) {
+		tcase_add_test(images, images_hold_every_kernel);
+		tcase_add_test(images, every_image_has_its_resident_kernel);
+		tcase_add_test(images, binaries_are_elf_and_ptx_is_text);
+	}
 	tcase_add_test(images, devices_get_the_nearest_image);
 	tcase_add_test(images, parameters_fit_a_launch);
 	if (open_library()) {
@@ -386,9 +428,11 @@ int main(void)
 		tcase_add_test(source, source_compiles_with_the_numbers_of_random_shapes);
 	}
 	int status = fixture_run(suite);
-	if (status == EXIT_SUCCESS && !library) {
+	if (status != EXIT_SUCCESS || (library && !missing))
+		return status;
+	if (missing)
+		printf("%s is not here: the images were not unpacked\n", missing);
+	else
 		printf("NVRTC is not here: the kernels were not compiled\n");
-		return 77;
-	}
-	return status;
+	return 77;
 }

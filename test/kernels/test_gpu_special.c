@@ -78,6 +78,8 @@ static void spoil(const struct dtc_gpu_launch *launch, union dtc_gpu_params *par
 	nest->packed = from->packed;
 	nest->begin = from->begin;
 	nest->end = from->end;
+	if (launch->params_bytes == sizeof(params->rows))
+		params->rows.words = launch->params.rows.words;
 	if (launch->params_bytes == sizeof(params->table))
 		params->table.disps = launch->params.table.disps;
 	if (launch->params_bytes != sizeof(params->indexed))

@@ -15,10 +15,10 @@ stage() {
 }
 
 # run_make TARGET: of this build folder, with DESTDIR, free of the make that runs the tests, but for the
-# architectures that it was told to build kernels for: the rest of them would be compiled now.
+# architectures that kernels were last compiled for: others would be compiled now.
 run_make() {
 	flock config.status env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$MAKE" "$1" \
-		${GPU_ARCHS:+"GPU_ARCHS=$GPU_ARCHS"} DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
+		GPU_ARCHS="$(cat src/kernels/gpu_archs.list 2> /dev/null)" DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
 }
 
 # A sanitized library needs its sanitizer in the program too.

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "standin/standin_fixture.h"
+#include "support/fat_binary.h"
 
 START_TEST(kernels_compute_on_device_addresses)
 {
@@ -82,6 +83,35 @@ START_TEST(unknown_kernels_and_images_are_refused)
 		   CUDA_ERROR_NOT_FOUND);
 	ck_works(cuModuleUnload(module));
 	ck_answers(cuModuleLoadData(&module, "no binary"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+END_TEST
+
+/* A fat binary of one image, which has no bytes. */
+static CUresult load_fat(uint16_t kind, uint32_t arch)
+{
+	const struct {
+		struct fat_head head;
+		struct fat_entry entry;
+	} image = {
+		{ FAT_MAGIC, 1, sizeof(struct fat_head), sizeof(struct fat_entry) },
+		{ .kind = kind, .head_bytes = sizeof(struct fat_entry), .arch = arch }
+	};
+	CUmodule module;
+	CUresult result = cuModuleLoadData(&module, &image);
+	if (!result)
+		ck_works(cuModuleUnload(module));
+	return result;
+}
+
+START_TEST(fat_binaries_have_to_suit_the_device)
+{
+	standin->set(STANDIN_COMPUTE, 86);
+	ck_works(load_fat(FAT_ELF, 86));
+	ck_works(load_fat(FAT_ELF, 80));
+	ck_works(load_fat(FAT_PTX, 75));
+	ck_answers(load_fat(FAT_ELF, 89), CUDA_ERROR_NO_BINARY_FOR_GPU);
+	ck_answers(load_fat(FAT_ELF, 75), CUDA_ERROR_NO_BINARY_FOR_GPU);
+	ck_answers(load_fat(FAT_PTX, 90), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 END_TEST
 
@@ -286,6 +316,7 @@ int main(void)
 	tcase_add_test(tcase, parameters_come_in_a_buffer_too);
 	tcase_add_test(tcase, shapes_have_limits);
 	tcase_add_test(tcase, unknown_kernels_and_images_are_refused);
+	tcase_add_test(tcase, fat_binaries_have_to_suit_the_device);
 	tcase_add_test(tcase, libraries_serve_every_context);
 	tcase_add_test(tcase, functions_stay_in_their_context);
 	tcase_add_loop_test(tcase, peers_need_access, 0, 2);

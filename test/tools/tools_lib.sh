@@ -33,6 +33,19 @@ compare_golden() {
 	diff -u "$golden" "$2" | head -n 30 >&2
 }
 
+# documented FILE COMMAND KEY...: FILE is JSON, and the manual page of COMMAND names its keys but KEY.
+documented() {
+	local file=$1 command=$2 key
+	shift 2
+	! command -v python3 > /dev/null || python3 -m json.tool "$file" /dev/null ||
+		problem "the output of $command --json is no JSON"
+	for key in $(grep -oE '^[[:space:]]*"[a-z0-9_]+": ' "$file" | tr -d '": \t' | sort -u); do
+		case " $* " in *" $key "*) continue ;; esac
+		grep -Eqw "^\.BR? .*$key" "$source_root/doc/dtconv-$command.1" ||
+			problem "the manual page of $command does not name the key $key"
+	done
+}
+
 # finish SENTENCE...: the end of a script.
 finish() {
 	[ "$failures" = 0 ] || die "$failures problems"

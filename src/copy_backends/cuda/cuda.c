@@ -353,7 +353,8 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,
-	.missing = dtc_cuda_missing,
+	.count_devices = dtc_cuda_count_devices,
+	.query_device = dtc_cuda_query_device,
 	.describe = dtc_cuda_describe,
 	.close = close_vendor,
 };

@@ -16,7 +16,9 @@ extern const struct dtc_backend_ops dtc_cuda_bar_backend;
 extern const struct dtc_vendor_ops dtc_cuda_vendor;
 
 /* describe.c */
-const char *dtc_cuda_missing(struct dtconv_context *context);
+int dtc_cuda_count_devices(struct dtconv_context *context, const char **why);
+bool dtc_cuda_query_device(struct dtconv_context *context, int ordinal,
+			   struct dtconv_device_attr *attr);
 void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text);
 
 /* typed.c */

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "context.h"
+#include "kernels/gpu_images.h"
 #include "special.h"
 #include "state.h"
 #include "text.h"
@@ -33,77 +34,97 @@ _Static_assert(
 
 static const struct capability {
 	int attribute;
+	size_t offset; /* of an int in struct dtconv_device_attr */
 	const char *name;
 } capabilities[] = {
-	{ CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "UNIFIED_ADDRESSING" },
-	{ CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "VMM" },
-	{ HOST_NUMA_VMM, "VMM on NUMA nodes of the host" },
-	{ CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-	  "POSIX_FD handles" },
-	{ FABRIC_HANDLES, "FABRIC handles" },
-	{ MULTICAST, "MULTICAST" },
-	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, "GPUDirect RDMA" },
-	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-	  "GPUDirect RDMA of VMM" },
-	{ CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, "DMA-BUF" },
+#define CAPABILITY(attribute, member, name)                                  \
+	{                                                                    \
+		attribute, offsetof(struct dtconv_device_attr, member), name \
+	}
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, unified_addressing,
+		   "UNIFIED_ADDRESSING"),
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, vmm, "VMM"),
+	CAPABILITY(HOST_NUMA_VMM, vmm_host_numa, "VMM on NUMA nodes of the host"),
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+		   posix_fd_handles, "POSIX_FD handles"),
+	CAPABILITY(FABRIC_HANDLES, fabric_handles, "FABRIC handles"),
+	CAPABILITY(MULTICAST, multicast, "MULTICAST"),
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, gpudirect_rdma,
+		   "GPUDirect RDMA"),
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+		   gpudirect_rdma_vmm, "GPUDirect RDMA of VMM"),
+	CAPABILITY(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, dma_buf, "DMA-BUF"),
 };
 
-enum answer { YES, NO, UNKNOWN, ANSWERS };
-
-static enum answer ask(const struct dtc_cuda_driver *driver, int attribute,
-		       CUdevice device)
+/* 1, 0, or -1 where the driver does not say. */
+static int ask(const struct dtc_cuda_driver *driver, int attribute, CUdevice device)
 {
 	int value = 0;
 
 	if (driver->DeviceGetAttribute(&value, (CUdevice_attribute)attribute, device))
-		return UNKNOWN;
-	return value ? YES : NO;
+		return -1;
+	return value != 0;
 }
 
-static void describe_capabilities(const struct dtc_cuda_driver *driver, CUdevice device,
-				  struct dtc_text *text)
+static int *answer_of(struct dtconv_device_attr *attr,
+		      const struct capability *capability)
 {
-	static const char *const words[ANSWERS] = { "supports", "does not support",
-						    "the driver does not say" };
-	enum answer answers[DTC_ARRAY_LENGTH(capabilities)];
-
-	for (size_t i = 0; i < DTC_ARRAY_LENGTH(capabilities); i++)
-		answers[i] = ask(driver, capabilities[i].attribute, device);
-	for (int answer = 0; answer < ANSWERS; answer++) {
-		size_t count = 0;
-
-		for (size_t i = 0; i < DTC_ARRAY_LENGTH(capabilities); i++) {
-			if ((int)answers[i] != answer)
-				continue;
-			if (!count++)
-				dtc_text_printf(text, "    %s: ", words[answer]);
-			dtc_text_printf(text, "%s%s", count > 1 ? ", " : "",
-					capabilities[i].name);
-		}
-		if (count)
-			dtc_text_puts(text, "\n");
-	}
+	return (int *)((char *)attr + capability->offset);
 }
 
-static void describe_device(const struct dtc_cuda_driver *driver, int ordinal,
-			    struct dtc_text *text)
+bool dtc_cuda_query_device(struct dtconv_context *context, int ordinal,
+			   struct dtconv_device_attr *attr)
 {
-	char name[128] = "";
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+	const struct dtc_cuda_driver *driver = &cuda->driver;
 	CUdevice device;
-	int major = 0, minor = 0;
-	size_t bytes = 0;
 
 	if (driver->DeviceGet(&device, ordinal) ||
-	    driver->DeviceGetName(name, sizeof(name), device))
+	    driver->DeviceGetName(attr->name, sizeof(attr->name), device))
+		return false;
+	driver->DeviceGetAttribute(&attr->compute_major,
+				   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	driver->DeviceGetAttribute(&attr->compute_minor,
+				   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	driver->DeviceTotalMem(&attr->bytes, device);
+	attr->driver_version = driver->version;
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(capabilities); i++)
+		*answer_of(attr, &capabilities[i]) =
+			ask(driver, capabilities[i].attribute, device);
+	return true;
+}
+
+/* One line of what has the same answer. */
+static void describe_capabilities(struct dtconv_device_attr *attr, int answer,
+				  const char *words, struct dtc_text *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(capabilities); i++) {
+		if (*answer_of(attr, &capabilities[i]) != answer)
+			continue;
+		if (!count++)
+			dtc_text_printf(text, "    %s: ", words);
+		dtc_text_printf(text, "%s%s", count > 1 ? ", " : "",
+				capabilities[i].name);
+	}
+	if (count)
+		dtc_text_puts(text, "\n");
+}
+
+static void describe_device(struct dtconv_context *context, int ordinal,
+			    struct dtc_text *text)
+{
+	struct dtconv_device_attr attr = { .name = "" };
+
+	if (!dtc_cuda_query_device(context, ordinal, &attr))
 		return;
-	driver->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-				   device);
-	driver->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-				   device);
-	driver->DeviceTotalMem(&bytes, device);
 	dtc_text_printf(text, "  device %d: %s, compute capability %d.%d, %zu MiB\n",
-			ordinal, name, major, minor, bytes >> 20);
-	describe_capabilities(driver, device, text);
+			ordinal, attr.name, attr.compute_major, attr.compute_minor,
+			attr.bytes >> 20);
+	describe_capabilities(&attr, 1, "supports", text);
+	describe_capabilities(&attr, 0, "does not support", text);
+	describe_capabilities(&attr, -1, "the driver does not say", text);
 }
 
 /* NULL: there is one that will do. */
@@ -116,12 +137,15 @@ static const char *missing_driver(struct dtconv_context *context)
 		       : "this process has loaded no driver";
 }
 
-/* Answers how many there are, or why there are none. */
-static int count_devices(const struct dtc_cuda *cuda, const char **why)
+int dtc_cuda_count_devices(struct dtconv_context *context, const char **why)
 {
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
 	int devices = 0;
-	CUresult result = cuda->driver.DeviceGetCount(&devices);
 
+	*why = missing_driver(context);
+	if (!cuda)
+		return 0;
+	CUresult result = cuda->driver.DeviceGetCount(&devices);
 	if (!result && devices)
 		return devices;
 	*why = result == CUDA_ERROR_NOT_INITIALIZED ? "the driver is not initialised"
@@ -129,13 +153,17 @@ static int count_devices(const struct dtc_cuda *cuda, const char **why)
 	return 0;
 }
 
-const char *dtc_cuda_missing(struct dtconv_context *context)
+/* As --with-gpu-archs names architectures: sm_90 is a binary, compute_75 is PTX. */
+static void describe_kernels(struct dtc_text *text)
 {
-	const char *why = missing_driver(context);
-
-	if (!why)
-		count_devices(dtc_cuda_of(context), &why);
-	return why;
+	dtc_text_puts(text, "  GPU kernels built in:");
+	for (size_t i = 0; i < dtc_gpu_image_count; i++)
+		dtc_text_printf(text, " %s_%u",
+				dtc_gpu_images[i].is_ptx ? "compute" : "sm",
+				dtc_gpu_images[i].arch);
+	dtc_text_puts(text, dtc_gpu_image_count
+				    ? "\n"
+				    : " none, so blocks are copied one by one\n");
 }
 
 /* Also where no driver is loaded: what is installed can be told. */
@@ -144,6 +172,7 @@ static void describe_without_driver(struct dtconv_context *context, struct dtc_t
 	struct dtc_gdr gdr = { .connection = NULL };
 
 	dtc_text_printf(text, "CUDA: built in; %s\n", missing_driver(context));
+	describe_kernels(text);
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
@@ -159,13 +188,14 @@ void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
 		describe_without_driver(context, text);
 		return;
 	}
-	int devices = count_devices(cuda, &why);
+	int devices = dtc_cuda_count_devices(context, &why);
 	dtc_text_printf(text, "CUDA: driver %d.%d\n", cuda->driver.version / 1000,
 			cuda->driver.version % 1000 / 10);
+	describe_kernels(text);
 	if (why)
 		dtc_text_printf(text, "  %s\n", why);
 	for (int i = 0; i < devices; i++)
-		describe_device(&cuda->driver, i, text);
+		describe_device(context, i, text);
 	dtc_gdr_describe(&cuda->gdr, context, text);
 	dtc_cuda_special_describe(cuda, context, text);
 }

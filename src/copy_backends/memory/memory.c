@@ -22,6 +22,11 @@ const char *dtc_memory_kind_name(enum dtconv_memory_kind kind)
 	return (size_t)kind < DTC_ARRAY_LENGTH(names) ? names[kind] : "no such";
 }
 
+const char *dtconv_memory_kind_name(enum dtconv_memory_kind kind)
+{
+	return (unsigned)kind <= DTCONV_MEMORY_DEVICE ? dtc_memory_kind_name(kind) : NULL;
+}
+
 static int take_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 {
 	(void)bytes;

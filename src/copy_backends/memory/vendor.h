@@ -9,6 +9,7 @@
 #include "copy_backends/memory/memory.h"
 
 struct dtc_backend_ops;
+struct dtconv_device_attr;
 struct dtc_event;
 struct dtc_job;
 struct dtc_text;
@@ -40,8 +41,11 @@ struct dtc_vendor_ops {
 	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
 	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
 			       struct dtc_event *event);
-	/* Why no device can be used in this process as it is now, or NULL. */
-	const char *(*missing)(struct dtconv_context *context);
+	/* How many devices this process can use as it is now; if 0, @why says the reason. */
+	int (*count_devices)(struct dtconv_context *context, const char **why);
+	/* Describe one of them; false if the driver does not. struct_size is left alone. */
+	bool (*query_device)(struct dtconv_context *context, int ordinal,
+			     struct dtconv_device_attr *attr);
 	/* Tell a user what was found. */
 	void (*describe)(struct dtconv_context *context, struct dtc_text *text);
 	/* Give back what the vendor keeps for the context. No job is in flight. */

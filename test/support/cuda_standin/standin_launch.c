@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Modules, libraries, functions and launches. An image is any bytes; a function exists if the
- * kernels' table knows its name. A kernel has one by-value parameter.
+ * Modules, libraries, functions and launches. An image is any bytes, or a fat binary that has something
+ * for the device; a function exists if the kernels' table knows its name. A kernel has one by-value
+ * parameter.
  */
 #include "config.h"
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/cuda_standin/standin_graph.h"
+#include "support/fat_binary.h"
 #include "support/special_object.h"
 
 #define NAME_BYTES   128
@@ -128,13 +130,34 @@ static void insist_module(CUmodule module)
 		standin_crash("a module's handle", "its context is destroyed");
 }
 
-/* An image that begins with these words is one for another device. */
+/* Binaries run on their own minor version and later ones, PTX on anything later. */
+static bool runs(const struct fat_entry *entry)
+{
+	const uint32_t compute = (uint32_t)standin_get(STANDIN_COMPUTE);
+	return entry->arch <= compute &&
+	       (entry->kind == FAT_PTX || entry->arch / 10 == compute / 10);
+}
+
+static bool fat_runs(const void *image)
+{
+	struct fat_entry entry;
+	uint64_t offset = 0;
+	while (fat_entry_at(image, offset, &entry)) {
+		if (runs(&entry))
+			return true;
+		offset += entry.head_bytes + entry.bytes;
+	}
+	return false;
+}
+
+/* An image that begins with these words is one for another device; a fat binary tells. */
 static CUresult check_image(const void *image)
 {
 	if (!image)
 		return CUDA_ERROR_INVALID_VALUE;
-	return strncmp(image, "no binary", 9) ? CUDA_SUCCESS
-					      : CUDA_ERROR_NO_BINARY_FOR_GPU;
+	if (fat_is(image) ? !fat_runs(image) : !strncmp(image, "no binary", 9))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	return CUDA_SUCCESS;
 }
 
 /* Waits for what runs on the device, as the driver does. */

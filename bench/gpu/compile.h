@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NVRTC for the bench's own kernels, found at run time as the driver is. The library has its own way to it.
+ */
+#ifndef BENCH_GPU_COMPILE_H
+#define BENCH_GPU_COMPILE_H
+
+#include <stddef.h>
+
+/*
+ * Compile CUDA C to a cubin. @options are NVRTC's, @count of them. Returns the image of so many @bytes, which
+ * the caller frees, or NULL with a sentence in @why.
+ */
+void *compile_kernels(const char *source, const char *const *options, int count,
+		      size_t *bytes, char *why, size_t room);
+
+#endif

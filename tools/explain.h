@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the parts of `dtconv explain` hand each other: what is asked, and what the planner chooses.
+ */
+#ifndef DTCONV_TOOLS_EXPLAIN_H
+#define DTCONV_TOOLS_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dtconv/dtconv.h>
+
+/* A question, and what the machine allows to say of it. */
+struct explain {
+	struct dtconv_context *context;
+	const struct dtconv_type *type;
+	size_t count;
+	size_t bytes;      /* packed */
+	const char *shape; /* of the layout, as dtconv_explain names it */
+	enum dtconv_memory_kind user, packed; /* asked for; DTCONV_MEMORY_UNKNOWN: any */
+	bool all;                             /* pairs are asked for */
+	const char *no_devices;               /* why there are none, or NULL */
+	bool has_devices; /* there are some, or what they would do is asked for and can be told */
+};
+
+/* What the planner chooses for a pair of memory kinds in one direction. */
+struct explain_choice {
+	const char *backend; /* NULL: none can move it */
+	double ns;
+	bool runs_here;
+};
+
+/* Ask the planner; the library's status. */
+int explain_choose(const struct explain *explain, enum dtconv_memory_kind user,
+		   enum dtconv_memory_kind packed, bool unpack,
+		   struct explain_choice *choice);
+
+/* The last kind that is told of; all kinds from DTCONV_MEMORY_HOST on are. */
+enum dtconv_memory_kind explain_last_kind(const struct explain *explain);
+
+/* Whether a pair is one of those that are asked for; without a question all are that can be told of. */
+bool explain_is_asked(const struct explain *explain, enum dtconv_memory_kind user,
+		      enum dtconv_memory_kind packed);
+
+/* Print the choices of all pairs, a table for each direction; answers a status of the library. */
+int explain_print_matrix(const struct explain *explain);
+
+/* Print everything as one JSON object; answers a status of the library. */
+int explain_print_json(const struct explain *explain);
+
+#endif
