@@ -26,17 +26,17 @@ static void print_help(void)
 {
 	puts("Usage: dtconv explain [OPTION...] EXPR\n"
 	     "\n"
-	     "Says which path would move the layout EXPR between the user's buffer and\n"
-	     "packed memory. First, for all pairs of memory kinds, a table of the backends\n"
-	     "that the planner chooses and their estimated costs, to pack and to unpack.\n"
-	     "Then the details of the pairs that are asked for: the candidates, their costs,\n"
-	     "the choice, and why others cannot run on this machine. Last, how long the\n"
-	     "packed stream is as other machines write it, and which operations unpacking\n"
-	     "may apply. The CUDA driver is started to see. Without a device only host memory\n"
-	     "is told of, unless --from, --to or --all asks what another machine would choose.\n"
+	     "Shows which path would move the layout EXPR between the user's buffer and\n"
+	     "packed memory. First, a table for packing and one for unpacking: for each pair\n"
+	     "of memory kinds the backend that the planner chooses, and its estimated cost.\n"
+	     "Then, for the pairs that you ask for, all candidates with their costs, the\n"
+	     "choice, and why others cannot run. Last, the length of the packed stream as\n"
+	     "other machines write it, and the operations that unpacking may apply.\n"
+	     "The command starts the CUDA driver. Without a device it covers host memory only;\n"
+	     "--from, --to and --all then show what a machine with a device would choose.\n"
 	     "\n"
-	     "  --from KIND  details of pairs with the user's buffer in such memory\n"
-	     "  --to KIND    details of pairs with packed memory of that kind\n"
+	     "  --from KIND  details of the pairs with the user's buffer in this kind of memory\n"
+	     "  --to KIND    details of the pairs with packed memory of this kind\n"
 	     "  --all        details of all pairs\n"
 	     "  --count N    instances of the layout (default 1): costs depend on it\n"
 	     "  --json       print one JSON object instead\n"
@@ -215,7 +215,7 @@ static int print_text(const struct explain *explain)
 	if (!status && has_details)
 		status = print_details(explain);
 	else if (!status)
-		puts("--from KIND, --to KIND and --all say why");
+		puts("for the reasons, use --from KIND, --to KIND or --all");
 	if (status)
 		return status;
 	explain_representations(explain->type, explain->count);

@@ -156,14 +156,17 @@ static enum dtc_gpu_kernel rows_kernel(uint32_t word, enum dtc_direction directi
 								DTC_GPU_rows_unpack_16));
 }
 
-/* The compact kernel for it, if there is one; it has no reason to refuse. */
+/*
+ * The compact kernel for it, if there is one; it has no reason to refuse. A lone block writes its own flag,
+ * which saves more than a short kernel does, so it is not cut in two.
+ */
 static uint64_t plan_rows(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
-			  struct dtc_gpu_launch *launch)
+			  uint64_t full_tiles, struct dtc_gpu_launch *launch)
 {
 	struct dtc_gpu_rows_params rows = { .words = 0 };
 	uint64_t tiles = dtc_gpu_make_rows(shape, job->direction, &rows);
 
-	if (!tiles)
+	if (!tiles || (tiles > 1 && full_tiles == 1))
 		return 0;
 	launch->params.rows = rows;
 	launch->kernel = rows_kernel(rows.nest.word, job->direction);
@@ -183,8 +186,9 @@ uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gp
 		dtc_gpu_kernel_of_word(DTC_GPU_strided_pack_16, nest->word, job->direction);
 	launch->word = nest->word;
 	launch->run_bytes = shape->leaf_bytes;
-	uint64_t tiles = plan_rows(job, shape, launch);
-	return tiles ? tiles : dtc_gpu_nest_tiles(nest, job->direction);
+	uint64_t tiles = dtc_gpu_nest_tiles(nest, job->direction);
+	uint64_t compact = plan_rows(job, shape, tiles, launch);
+	return compact ? compact : tiles;
 }
 
 /* ---- many --------------------------------------------------------------------------------------- */

@@ -268,12 +268,12 @@ END_TEST
 
 START_TEST(each_direction_has_its_kernel)
 {
-	struct dtconv_type *type = fixture_type("hvector(512, 128, 260, byte)");
+	struct dtconv_type *type = fixture_type("hvector(512, 128, 258, byte)");
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
 
 	ck_assert_ptr_nonnull(strstr(text,
 				     "; strided kernel, 1-byte words to pack, strided "
-				     "kernel, 4-byte words to unpack; "));
+				     "kernel, 2-byte words to unpack; "));
 	dtconv_type_unref(type);
 }
 END_TEST

@@ -647,7 +647,7 @@ static void hear_of_graphs(void *arg, enum dtconv_log_level level, const char *f
 	(void)level;
 	(void)file;
 	(void)line;
-	graphs_missed += strstr(text, "there is no graph of kernel strided") != NULL;
+	graphs_missed += strstr(text, "there is no graph of kernel rows") != NULL;
 	names_leaked += strstr(text, "dtc_") != NULL;
 }
 
