@@ -113,7 +113,7 @@ static const struct expected all[] = {
 	{ "vector(3000, 4, 8, double)", 1, DTC_GPU_CLASS_STRIDED, 16, NULL },
 	{ "vector(9000, 1, 2, double)", 1, DTC_GPU_CLASS_STRIDED, 8, NULL },
 	{ "vector(9000, 3, 6, int)", 1, DTC_GPU_CLASS_STRIDED, 4, NULL },
-	{ "vector(300, 99, 120, int)", 2, DTC_GPU_CLASS_STRIDED, 1, NULL },
+	{ "vector(300, 99, 120, int)", 2, DTC_GPU_CLASS_STRIDED, 4, NULL },
 	{ "vector(9000, 1, 3, short)", 1, DTC_GPU_CLASS_STRIDED, 1, NULL },
 	{ "hvector(2000, 37, 41, byte)", 2, DTC_GPU_CLASS_STRIDED, 1, NULL },
 	{ "hvector(9000, 1, 3, byte)", 1, DTC_GPU_CLASS_STRIDED, 1, NULL },
