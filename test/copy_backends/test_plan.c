@@ -121,6 +121,70 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 }
 END_TEST
 
+/* The line of a candidate in an explanation. */
+static void find_line(const char *text, const char *backend, char line[], size_t capacity)
+{
+	char start[64];
+
+	snprintf(start, sizeof(start), "  candidate %s (", backend);
+	const char *found = strstr(text, start);
+	ck_assert_msg(found != NULL, "no %s in %s", backend, text);
+	snprintf(line, capacity, "%.*s", (int)strcspn(found, "\n"), found);
+}
+
+/* What is said of a candidate that is the cheapest to pack, to unpack, both or neither. */
+static const char *const verdicts[] = { NULL, "; the cheapest to pack: ",
+					"; the cheapest to unpack: ", "; the cheapest: " };
+
+static void check_verdicts(const char *text, const int winners[2])
+{
+	char line[1024];
+
+	for (int i = 0; dtc_backends[i]; i++) {
+		int wins = (winners[0] == i) + 2 * (winners[1] == i);
+
+		find_line(text, dtc_backends[i]->name, line, sizeof(line));
+		for (int verdict = 1; verdict < 4; verdict++)
+			ck_assert_msg((strstr(line, verdicts[verdict]) != NULL) ==
+					      (verdict == wins),
+				      "%s", line);
+	}
+}
+
+/* Rows of few bytes are gathered and scattered at different costs. */
+START_TEST(each_direction_has_its_winner)
+{
+	size_t unlike = 0;
+
+	for (int blocks = 8; blocks <= 1 << 20; blocks *= 2)
+		for (int length = 8; length <= 4096; length *= 2) {
+			char expr[80];
+			int winners[2];
+
+			snprintf(expr, sizeof(expr), "hvector(%d, %d, %d, byte)", blocks,
+				 length, 2 * length);
+			struct dtconv_type *type = fixture_type(expr);
+			struct dtc_question question = {
+				.layout = dtc_type_layout(type),
+				.count = 1,
+				.bytes = (uint64_t)blocks * (uint64_t)length,
+				.user_kind = DTCONV_MEMORY_DEVICE,
+				.packed_kind = DTCONV_MEMORY_PINNED,
+				.context = fixture_context
+			};
+			winners[0] = dtc_plan_place(&question);
+			question.direction = DTC_UNPACK;
+			winners[1] = dtc_plan_place(&question);
+			unlike += winners[0] != winners[1];
+			check_verdicts(explain(type, 1, DTCONV_MEMORY_DEVICE,
+					       DTCONV_MEMORY_PINNED),
+				       winners);
+			dtconv_type_unref(type);
+		}
+	ck_assert_uint_gt(unlike, 0);
+}
+END_TEST
+
 START_TEST(each_direction_has_its_kernel)
 {
 	struct dtconv_type *type = fixture_type("hvector(512, 128, 260, byte)");
@@ -380,6 +444,7 @@ int main(void)
 #ifdef HAVE_CUDA
 	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
 	tcase_add_test(choosing, each_direction_has_its_kernel);
+	tcase_add_test(choosing, each_direction_has_its_winner);
 #endif
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_test(choosing, what_has_no_bytes_needs_nobody);

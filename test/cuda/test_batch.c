@@ -119,20 +119,29 @@ static void new_scene(struct scene *scene, size_t most)
 	ck_assert_ptr_nonnull(scene->pieces);
 }
 
-static void close_scene(struct scene *scene)
+/* All but the memory that moves, which a broken context takes with it. */
+static void drop_scene(struct scene *scene)
 {
 	dtconv_batch_destroy(scene->batch);
 	for (size_t i = 0; i < scene->count; i++) {
 		struct dtconv_type *type = scene->pieces[i].stage.type;
 
-		arena_close(&scene->pieces[i].user);
 		stage_close(&scene->pieces[i].stage);
 		dtconv_type_unref(type);
 	}
-	arena_close(&scene->packed);
 	free(scene->pieces);
 	free(scene->entries);
 	free(scene->scratch);
+}
+
+static void close_scene(struct scene *scene)
+{
+	dtconv_batch_destroy(scene->batch);
+	scene->batch = NULL;
+	for (size_t i = 0; i < scene->count; i++)
+		arena_close(&scene->pieces[i].user);
+	arena_close(&scene->packed);
+	drop_scene(scene);
 }
 
 static void check_target(struct piece *piece)
@@ -555,6 +564,63 @@ START_TEST(a_refused_call_fails_its_entries_and_no_later_run)
 }
 END_TEST
 
+static int end_batch(struct dtconv_batch *batch, bool polls, size_t *moved)
+{
+	int status;
+
+	do
+		status = polls ? dtconv_batch_test(batch, moved)
+			       : dtconv_batch_wait(batch, moved);
+	while (status == DTCONV_INPROGRESS);
+	return status;
+}
+
+static struct dtconv_context *open_copying_context(void)
+{
+	struct dtconv_context *context;
+
+	setenv("DTCONV_BACKENDS", "cuda_copy", 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	return context;
+}
+
+/* Entries that no kernel may move go alone. Nothing ends behind the spin before the device breaks. */
+START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
+{
+	struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+	struct dtconv_context *context = open_copying_context();
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	CUcontext current;
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+	size_t moved = 99;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 1);
+	open_piece(&scene, dtconv_type_ref(dtconv_type_predefined(context, DTCONV_INT)),
+		   1000, true, ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, context, &params);
+	run(&scene);
+	spin_begin(&spin, stream);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+	MUST(CtxGetCurrent(&current));
+	gpu.standin->poison(current, CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_int_eq(end_batch(scene.batch, _i, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_int_eq(dtconv_batch_query_entry(scene.batch, 0, &entry), 0);
+	ck_assert_int_eq(entry.status, DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(entry.moved, 0);
+	drop_scene(&scene);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------- */
 
 int main(void)
@@ -582,6 +648,9 @@ int main(void)
 				    a_refused_call_fails_its_entries_and_no_later_run, 0,
 				    gpu_entry_count);
 		suite_add_tcase(suite, faults);
+		tcase_add_loop_test(moves,
+				    a_lone_entry_that_fails_in_flight_has_moved_nothing,
+				    0, 2);
 	}
 	return fixture_run(suite);
 }

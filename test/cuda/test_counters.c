@@ -161,7 +161,7 @@ START_TEST(launches_of_typed_kernels_are_counted_apart)
 }
 END_TEST
 
-START_TEST(a_batch_is_a_launch_of_many)
+START_TEST(a_batch_is_one_launch_and_a_job_for_each_entry)
 {
 	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
 	struct dtconv_batch_entry entries[3] = { 0 };
@@ -180,6 +180,8 @@ START_TEST(a_batch_is_a_launch_of_many)
 	ck_assert_int_eq(dtconv_batch_move(fixture_context, entries, 3, NULL, NULL, NULL),
 			 0);
 	must_be_launched("three entries", MEMBER(many), 1);
+	ck_assert_uint_eq(backend("cuda_kernel").jobs, 3);
+	ck_assert_uint_eq(backend("cuda_kernel").bytes, 24000);
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -586,7 +588,7 @@ int main(void)
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
-	tcase_add_test(counting, a_batch_is_a_launch_of_many);
+	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);
 	tcase_add_test(counting, copies_where_no_launch_will_do_are_counted);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);

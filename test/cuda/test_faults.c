@@ -626,6 +626,73 @@ START_TEST(a_broken_context_fails_its_deeds_and_hangs_none)
 }
 END_TEST
 
+/* ---- checksums -------------------------------------------------------------------------- */
+
+/* Without kernels the host sums up copies of the packed bytes, in several pieces. */
+#define SUMMED_BYTES ((size_t)200000)
+
+static unsigned char summed[SUMMED_BYTES];
+
+static struct dtconv_convertor *open_summed(struct dtconv_context *context, char *user)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(
+		dtconv_convertor_create_pack(dtconv_type_predefined(context, DTCONV_BYTE),
+					     SUMMED_BYTES, user, &convertor),
+		0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static void check_sum(const struct dtconv_convertor *convertor, size_t bytes)
+{
+	uint32_t sum;
+
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &sum), 0);
+	ck_assert_uint_eq(sum, dtconv_crc32c(0, summed, bytes));
+}
+
+/* The copy of the fragment, and of its first piece to the host, are granted. */
+START_TEST(a_fragment_that_fails_is_not_in_the_checksum)
+{
+	const size_t half = SUMMED_BYTES / 2;
+	struct dtconv_context *context;
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	size_t moved = 99;
+
+	gpu_open();
+	for (size_t i = 0; i < SUMMED_BYTES; i++)
+		summed[i] = (unsigned char)(i * 7 % 251);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	arena_open(&user, ARENA_DEVICE, SUMMED_BYTES);
+	arena_open(&packed, ARENA_DEVICE, SUMMED_BYTES);
+	arena_write(&user, 0, summed, SUMMED_BYTES);
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+	convertor = open_summed(context, (char *)user.memory);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, half, &moved), 0);
+	check_sum(convertor, half);
+	gpu.standin->inject_clear();
+	gpu.standin->inject("cuMemcpyAsync", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
+			 DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(moved, 0);
+	check_sum(convertor, half);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
+			 0);
+	check_sum(convertor, SUMMED_BYTES);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(context);
+	gpu_must_be_clean("a refused copy");
+}
+END_TEST
+
 /* ---- missing ones ----------------------------------------------------------------------- */
 
 /* The host's memory is moved as ever. */
@@ -775,6 +842,7 @@ int main(void)
 			    DEEDS);
 	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
 			    0, DEEDS);
+	tcase_add_test(deeds_case, a_fragment_that_fails_is_not_in_the_checksum);
 	suite_add_tcase(suite, deeds_case);
 	TCase *versions = tcase_create("versions");
 	tcase_set_timeout(versions, 30);
