@@ -600,6 +600,29 @@ START_TEST(the_library_opens_what_it_may)
 }
 END_TEST
 
+/* Memory of one device, with a context of the other current: its own device moves it, by kernels. */
+START_TEST(the_current_context_may_be_another_devices)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", _i, _i);
+	uint64_t before = launches();
+	MUST(CtxSetCurrent(contexts[!_i]));
+	move(&scene, true, scene.stage.bytes, NULL);
+	check_packed_by(&scene, _i);
+	MUST(CtxSetCurrent(contexts[!_i]));
+	move(&scene, false, scene.stage.bytes, NULL);
+	MUST(CtxSetCurrent(contexts[_i]));
+	check_unpacked(&scene);
+	ck_assert_uint_eq(launches(), before + 2);
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* ---- memory that is opened piece by piece ------------------------------------------------------ */
 
 /* One mapping on device 1; access for the devices in the mask. */
@@ -1219,6 +1242,7 @@ int main(void)
 	tcase_add_test(access, access_is_asked_for_each_job);
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
 	tcase_add_test(access, the_library_opens_what_it_may);
+	tcase_add_loop_test(access, the_current_context_may_be_another_devices, 0, 2);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
 	tcase_add_loop_test(access, memory_of_a_device_that_is_not_used, 0, 2);
 	tcase_add_test(access, copies_to_memory_that_is_closed);

@@ -6,11 +6,14 @@
  */
 #include "config.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -113,6 +116,19 @@ struct fault {
 	unsigned nth;
 };
 
+#define EXCHANGE "cuThreadExchangeStreamCaptureMode"
+
+/* The thread's capture mode is as it was, unless the call that puts it back was refused. */
+static void must_be_unrelaxed(const struct fault *fault, const char *name)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+	gpu_must(gpu.ThreadExchangeStreamCaptureMode(&mode), EXCHANGE);
+	ck_assert_msg(mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
+			      !strcmp(fault->entry, EXCHANGE),
+		      "%s: the thread's capture mode is %d", name, (int)mode);
+}
+
 /* One job with so many faults; answers how many of them fired. */
 static unsigned inject(int job, const struct fault *faults, size_t count)
 {
@@ -133,6 +149,7 @@ static unsigned inject(int job, const struct fault *faults, size_t count)
 	unsigned fired = gpu.standin->fired() - before;
 	gpu.standin->inject_clear();
 	ck_assert_msg(status <= 0, "job %d, %s: status %d", job, name, status);
+	gpu_must_be_idle(scene.context, name);
 	if (scene_pack(&scene))
 		ck_abort_msg("job %d, %s: the next job fails too", job, name);
 	scene_close(&scene);
@@ -540,6 +557,8 @@ static void refuse(int deed, const struct fault *fault)
 	int status = act_do(&act);
 	gpu.standin->inject_clear();
 	ck_assert_msg(status <= 0, "%s: status %d", name, status);
+	gpu_must_be_idle(act.place.context, name);
+	must_be_unrelaxed(fault, name);
 	if (!status)
 		act_must_be_right(&act, name);
 	/* What has been launched before the failure may still run. */
@@ -623,6 +642,74 @@ START_TEST(a_broken_context_fails_its_deeds_and_hangs_none)
 	struct choices choices = fixture_choices(0x62726f6b + (uint64_t)_i);
 
 	fail_calls_of(_i, shatter, &choices);
+}
+END_TEST
+
+/* ---- what is in flight ------------------------------------------------------------------ */
+
+struct releaser {
+	struct spin spin;
+	unsigned fired; /* before the fault */
+	atomic_bool released;
+};
+
+/* The job has failed by then, and has time to return too early. */
+static void *release_after_the_fault(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	struct releaser *releaser = arg;
+
+	while (gpu.standin->fired() == releaser->fired)
+		sched_yield();
+	nanosleep(&nap, NULL);
+	atomic_store(&releaser->released, true);
+	spin_release(&releaser->spin);
+	return NULL;
+}
+
+/* Of two copies the second is refused; the first one still waits for its turn in the stream. */
+START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
+{
+	static const char text[] = "struct([1,1],[0,1000],[double,int])";
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM,
+						  .backends = "cuda_copy" };
+	struct releaser releaser = { .released = false };
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	struct arena user, packed;
+	CUstream stream;
+	pthread_t thread;
+
+	gpu_open();
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&user, ARENA_DEVICE, 2000);
+	arena_open(&packed, ARENA_DEVICE, 2000);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
+					  NULL),
+			 0); /* loads the kernels */
+	releaser.fired = gpu.standin->fired();
+	spin_begin(&releaser.spin, stream);
+	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(pthread_create(&thread, NULL, release_after_the_fault, &releaser),
+			 0);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
+					  NULL),
+			 DTCONV_ERR_BACKEND);
+	ck_assert(atomic_load(&releaser.released));
+	pthread_join(thread, NULL);
+	gpu_must_be_idle(context, "a refused copy");
+	spin_end(&releaser.spin);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(context);
+	gpu_must_be_clean("a refused copy");
 }
 END_TEST
 
@@ -843,6 +930,7 @@ int main(void)
 	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
 			    0, DEEDS);
 	tcase_add_test(deeds_case, a_fragment_that_fails_is_not_in_the_checksum);
+	tcase_add_test(deeds_case, a_job_that_fails_ends_behind_what_it_has_launched);
 	suite_add_tcase(suite, deeds_case);
 	TCase *versions = tcase_create("versions");
 	tcase_set_timeout(versions, 30);

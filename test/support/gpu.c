@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy_backends/cuda/driver.h"
+#include "copy_backends/cuda/state.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;
@@ -37,6 +37,17 @@ void gpu_must(CUresult result, const char *what)
 
 const char *const gpu_entries[] = { DTC_CUDA_ENTRIES(ENTRY_NAME) };
 const int gpu_entry_count = sizeof(gpu_entries) / sizeof(gpu_entries[0]);
+
+void gpu_must_be_idle(struct dtconv_context *context, const char *when)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+
+	for (struct dtc_cuda_context *device = cuda ? cuda->contexts : NULL; device;
+	     device = device->next)
+		for (size_t i = 0; i < DTC_CUDA_FLAGS / 64; i++)
+			ck_assert_msg(!atomic_load(&device->flags.taken[i]),
+				      "%s: a job that has ended keeps its flag", when);
+}
 
 void gpu_must_be_clean(const char *faults)
 {

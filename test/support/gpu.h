@@ -115,6 +115,10 @@ void gpu_must(CUresult result, const char *what);
 extern const char *const gpu_entries[];
 extern const int gpu_entry_count;
 
+/* Fails the running case if a job of the context, none of which is in flight, has kept its flag. */
+struct dtconv_context;
+void gpu_must_be_idle(struct dtconv_context *context, const char *when);
+
 /* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */
 void gpu_must_be_clean(const char *faults);
 
