@@ -6,14 +6,11 @@
  */
 #include "config.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -647,26 +644,6 @@ END_TEST
 
 /* ---- what is in flight ------------------------------------------------------------------ */
 
-struct releaser {
-	struct spin spin;
-	unsigned fired; /* before the fault */
-	atomic_bool released;
-};
-
-/* The job has failed by then, and has time to return too early. */
-static void *release_after_the_fault(void *arg)
-{
-	const struct timespec nap = { .tv_nsec = 20000000 };
-	struct releaser *releaser = arg;
-
-	while (gpu.standin->fired() == releaser->fired)
-		sched_yield();
-	nanosleep(&nap, NULL);
-	atomic_store(&releaser->released, true);
-	spin_release(&releaser->spin);
-	return NULL;
-}
-
 /* Of two copies the second is refused; the first one still waits for its turn in the stream. */
 START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 {
@@ -674,12 +651,12 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM,
 						  .backends = "cuda_copy" };
-	struct releaser releaser = { .released = false };
+	struct spin_releaser releaser;
+	struct spin spin;
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	struct arena user, packed;
 	CUstream stream;
-	pthread_t thread;
 
 	gpu_open();
 	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -692,18 +669,15 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
 					  NULL),
 			 0); /* loads the kernels */
-	releaser.fired = gpu.standin->fired();
-	spin_begin(&releaser.spin, stream);
+	spin_begin(&spin, stream);
+	releaser_begin(&releaser, &spin);
 	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
-	ck_assert_int_eq(pthread_create(&thread, NULL, release_after_the_fault, &releaser),
-			 0);
 	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
 					  NULL),
 			 DTCONV_ERR_BACKEND);
-	ck_assert(atomic_load(&releaser.released));
-	pthread_join(thread, NULL);
+	ck_assert(releaser_end(&releaser));
 	gpu_must_be_idle(context, "a refused copy");
-	spin_end(&releaser.spin);
+	spin_end(&spin);
 	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
 	dtconv_type_unref(type);
 	arena_close(&user);

@@ -8,10 +8,12 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "copy_backends/cuda/state.h"
@@ -431,6 +433,35 @@ void spin_end(struct spin *spin)
 	spin_release(spin);
 	MUST(StreamSynchronize(spin->stream));
 	MUST(MemFreeHost(spin->word));
+}
+
+static void *release_after_the_fault(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	struct spin_releaser *releaser = arg;
+
+	while (gpu.standin->fired() == releaser->fired)
+		sched_yield();
+	nanosleep(&nap, NULL);
+	__atomic_store_n(&releaser->released, true, __ATOMIC_RELEASE);
+	spin_release(releaser->spin);
+	return NULL;
+}
+
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin)
+{
+	*releaser = (struct spin_releaser){ .spin = spin, .fired = gpu.standin->fired() };
+	ck_assert_int_eq(pthread_create(&releaser->thread, NULL, release_after_the_fault,
+					releaser),
+			 0);
+}
+
+bool releaser_end(struct spin_releaser *releaser)
+{
+	bool released = __atomic_load_n(&releaser->released, __ATOMIC_ACQUIRE);
+
+	pthread_join(releaser->thread, NULL);
+	return released;
 }
 
 #define GROUP 256

@@ -7,6 +7,7 @@
 #ifndef TEST_SUPPORT_GPU_H
 #define TEST_SUPPORT_GPU_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -163,6 +164,21 @@ struct spin {
 void spin_begin(struct spin *spin, CUstream stream);
 void spin_release(struct spin *spin);
 void spin_end(struct spin *spin);
+
+/*
+ * A thread that releases a spin some time after the next fault of the stand-in has fired: time enough for
+ * whoever met the fault to go on without what waits behind the spin.
+ */
+struct spin_releaser {
+	struct spin *spin;
+	unsigned fired; /* before the fault */
+	bool released;  /* atomic */
+	pthread_t thread;
+};
+
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin);
+/* Whether the spin has been released by now; the thread is gone after. */
+bool releaser_end(struct spin_releaser *releaser);
 
 /* The same kernel for many spins on words of the caller's: loading it waits for those that run. */
 CUfunction spin_load(void);
