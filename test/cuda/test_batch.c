@@ -442,6 +442,16 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 }
 END_TEST
 
+static void reverse(struct scene *scene)
+{
+	for (size_t i = 0, j = scene->count; i + 1 < j--; i++) {
+		struct dtconv_batch_entry entry = scene->entries[i];
+
+		scene->entries[i] = scene->entries[j];
+		scene->entries[j] = entry;
+	}
+}
+
 START_TEST(a_captured_batch_replays)
 {
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
@@ -457,7 +467,11 @@ START_TEST(a_captured_batch_replays)
 	add_many(&scene, _i % 2 ? 100 : 20);
 	prepare(&scene, ordered[_i / 2]);
 	make_batch(&scene, fixture_context, &params);
+	/* In another order first, so that nothing is on the device already. */
+	reverse(&scene);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
 	run(&scene);
+	reverse(&scene);
 	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ck_assert_msg(!dtconv_batch_start(scene.batch, NULL, NULL), "%s",
@@ -475,6 +489,65 @@ START_TEST(a_captured_batch_replays)
 	MUST(GraphDestroy(graph));
 	close_scene(&scene);
 	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* What a graph would have done is done where it never runs. */
+START_TEST(a_batch_moves_after_its_capture_too)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct scene scene;
+	CUstream stream;
+	CUgraph graph;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 100);
+	add_many(&scene, 100);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	/* Loads the kernels; the others' parts are not on the device. */
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, 60), 0);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fill(&scene);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	MUST(StreamEndCapture(stream, &graph));
+	run(&scene);
+	MUST(GraphDestroy(graph));
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- access --------------------------------------------------------------------------------- */
+
+/* The second entry's memory may only be read: both directions go, and it is not written to. */
+START_TEST(the_access_to_every_entry_is_checked)
+{
+	const CUmemAccessDesc reading = { .location = { .type =
+								CU_MEM_LOCATION_TYPE_DEVICE },
+					  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+	struct scene scene;
+	bool pack = _i;
+
+	new_scene(&scene, 2);
+	for (int i = 0; i < 2; i++)
+		open_piece(&scene, fixture_type("vector(100, 1, 2, double)"), 1, pack,
+			   i ? ARENA_VMM : ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	scene.entries[1].buffer = (void *)arena_base(&scene.pieces[1].user);
+	/* Not every driver grants so little. */
+	if (!gpu.MemSetAccess(arena_base(&scene.pieces[1].user),
+			      scene.pieces[1].user.reserved, &reading, 1)) {
+		make_batch(&scene, fixture_context, NULL);
+		ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL),
+				 pack ? 0 : DTCONV_ERR_INVAL);
+		ck_assert(pack || strstr(fixture_error(), "may not write"));
+	}
+	close_scene(&scene);
 }
 END_TEST
 
@@ -640,6 +713,8 @@ int main(void)
 	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0,
 			    2 * ORDERED);
 	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2 * ORDERED);
+	tcase_add_test(moves, a_batch_moves_after_its_capture_too);
+	tcase_add_loop_test(moves, the_access_to_every_entry_is_checked, 0, 2);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
 

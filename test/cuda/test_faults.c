@@ -670,7 +670,7 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 					  NULL),
 			 0); /* loads the kernels */
 	spin_begin(&spin, stream);
-	releaser_begin(&releaser, &spin);
+	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 2);
 	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
 	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
 					  NULL),

@@ -202,7 +202,7 @@ START_TEST(a_pack_that_fails_ends_behind_its_copies)
 
 	open_job(&job, two_pieces, true);
 	spin_begin(&spin, copies_of_relay(0));
-	releaser_begin(&releaser, &spin);
+	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 2);
 	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
 	ck_assert_int_eq(pack(&job, "cuda_relay"), DTCONV_ERR_BACKEND);
 	ck_assert(releaser_end(&releaser));

@@ -435,12 +435,12 @@ void spin_end(struct spin *spin)
 	MUST(MemFreeHost(spin->word));
 }
 
-static void *release_after_the_fault(void *arg)
+static void *release_after_the_call(void *arg)
 {
 	const struct timespec nap = { .tv_nsec = 20000000 };
 	struct spin_releaser *releaser = arg;
 
-	while (gpu.standin->fired() == releaser->fired)
+	while (gpu.standin->calls(releaser->entry) < releaser->calls)
 		sched_yield();
 	nanosleep(&nap, NULL);
 	__atomic_store_n(&releaser->released, true, __ATOMIC_RELEASE);
@@ -448,10 +448,14 @@ static void *release_after_the_fault(void *arg)
 	return NULL;
 }
 
-void releaser_begin(struct spin_releaser *releaser, struct spin *spin)
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin, const char *entry,
+		    size_t nth)
 {
-	*releaser = (struct spin_releaser){ .spin = spin, .fired = gpu.standin->fired() };
-	ck_assert_int_eq(pthread_create(&releaser->thread, NULL, release_after_the_fault,
+	*releaser =
+		(struct spin_releaser){ .spin = spin,
+					.entry = entry,
+					.calls = gpu.standin->calls(entry) + nth };
+	ck_assert_int_eq(pthread_create(&releaser->thread, NULL, release_after_the_call,
 					releaser),
 			 0);
 }

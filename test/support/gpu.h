@@ -166,17 +166,19 @@ void spin_release(struct spin *spin);
 void spin_end(struct spin *spin);
 
 /*
- * A thread that releases a spin some time after the next fault of the stand-in has fired: time enough for
- * whoever met the fault to go on without what waits behind the spin.
+ * On the stand-in: a thread that releases a spin some time after the nth (from 1) call from now on of an
+ * entry point, which is time enough for whoever has made it to go on without what waits behind the spin.
  */
 struct spin_releaser {
 	struct spin *spin;
-	unsigned fired; /* before the fault */
-	bool released;  /* atomic */
+	const char *entry;
+	size_t calls;
+	bool released; /* atomic */
 	pthread_t thread;
 };
 
-void releaser_begin(struct spin_releaser *releaser, struct spin *spin);
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin, const char *entry,
+		    size_t nth);
 /* Whether the spin has been released by now; the thread is gone after. */
 bool releaser_end(struct spin_releaser *releaser);
 
