@@ -14,6 +14,9 @@
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
+#ifdef HAVE_CUDA
+#include "copy_backends/cuda/rates.h"
+#endif
 
 static const char *explain(const struct dtconv_type *type, size_t count,
 			   enum dtconv_memory_kind user, enum dtconv_memory_kind packed)
@@ -359,6 +362,75 @@ START_TEST(a_fragment_costs_its_share_of_copies)
 }
 END_TEST
 
+static double estimate_of(const char *backend, const char *expr, enum dtconv_memory_kind user,
+			  enum dtconv_memory_kind packed, bool is_between)
+{
+	struct dtconv_type *type = fixture_type(expr);
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	const struct dtc_question question = { .layout = layout,
+					       .count = 1,
+					       .bytes = layout->size,
+					       .user_kind = user,
+					       .packed_kind = packed,
+					       .context = fixture_context,
+					       .is_between = is_between };
+	size_t place = 0;
+
+	while (strcmp(dtc_backends[place]->name, backend))
+		place++;
+	double ns = dtc_backends[place]->estimate(&question);
+	dtconv_type_unref(type);
+	return ns;
+}
+
+/* Several threads copy what is long enough for them, and are so much faster. */
+START_TEST(long_staged_jobs_are_counted_on_several_threads)
+{
+	double shorter = estimate_of("cuda_staged", "vector(32767, 1, 2, double)",
+				     DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+	double longer = estimate_of("cuda_staged", "vector(32768, 1, 2, double)",
+				    DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+
+	ck_assert(longer < shorter);
+}
+END_TEST
+
+/* The driver copies rows of odd lengths into ordinary memory one by one. */
+START_TEST(rows_of_whole_words_are_the_fast_ones)
+{
+	double odd = estimate_of("cuda_copy", "hvector(1000, 47, 100, byte)",
+				 DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+	double whole = estimate_of("cuda_copy", "hvector(1000, 48, 100, byte)",
+				   DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+
+	ck_assert(2 * whole < odd);
+}
+END_TEST
+
+/* Packed inside its device, and then copied to the other: the first half does not cross the bus. */
+START_TEST(a_detour_is_packed_inside_a_device)
+{
+	struct dtconv_type *type = fixture_type("vector(100000, 1, 2, double)");
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	const struct dtc_question between = { .layout = layout,
+					      .count = 1,
+					      .bytes = layout->size,
+					      .user_kind = DTCONV_MEMORY_DEVICE,
+					      .packed_kind = DTCONV_MEMORY_DEVICE,
+					      .context = fixture_context,
+					      .is_between = true };
+	double before = dtc_cuda_detour_ns(&between);
+
+	/* A slower bus between the devices slows the copy down, and nothing else. */
+	uint64_t rate = fixture_context->tuning.device_peer_rate;
+	fixture_context->tuning.device_peer_rate = 1;
+	double slower = dtc_cuda_detour_ns(&between) - before;
+	double copy = (double)between.bytes * (1 - 1 / (double)rate);
+	ck_assert(slower > 0.99 * copy && slower < 1.01 * copy);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
 {
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
@@ -453,6 +525,9 @@ int main(void)
 #ifdef HAVE_CUDA
 	tcase_add_test(choosing, a_fragment_costs_its_share_of_copies);
 	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
+	tcase_add_test(choosing, long_staged_jobs_are_counted_on_several_threads);
+	tcase_add_test(choosing, rows_of_whole_words_are_the_fast_ones);
+	tcase_add_test(choosing, a_detour_is_packed_inside_a_device);
 	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 10);
 #endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);

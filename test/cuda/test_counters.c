@@ -279,6 +279,39 @@ START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
 }
 END_TEST
 
+/* A job that fails, as it is and with another representation, and one like it that does not. */
+START_TEST(jobs_that_fail_are_not_counted)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	struct dtconv_representation external32;
+	struct arena user, packed;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	params.representation = _i ? &external32 : NULL;
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, ARENA_DEVICE, 8000);
+	for (int fails = 0; fails < 2; fails++) {
+		if (fails)
+			gpu.standin->inject("cuLaunchKernel", 1,
+					    CUDA_ERROR_OUT_OF_MEMORY);
+		ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 8000,
+						  &params, NULL),
+				 fails ? DTCONV_ERR_BACKEND : 0);
+		ck_assert_uint_eq(backend("cuda_kernel").jobs, 1);
+		ck_assert_uint_eq(backend("cuda_kernel").bytes, 8000);
+	}
+	gpu.standin->inject_clear();
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- calls of the driver ---------------------------------------------------------------- */
 
 static void add_calls(const char *entry, size_t calls, void *sum)
@@ -589,6 +622,7 @@ int main(void)
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
 	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);
+	tcase_add_loop_test(counting, jobs_that_fail_are_not_counted, 0, 2);
 	tcase_add_test(counting, copies_where_no_launch_will_do_are_counted);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);

@@ -687,6 +687,42 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 }
 END_TEST
 
+/* A flag that may still be written is not for the next job: that one finds the context new. */
+START_TEST(after_a_stream_that_does_not_answer_all_is_made_anew)
+{
+	struct act act;
+	struct spin spin;
+	size_t moved;
+
+	act_open(&act, 0);
+	act_fill(&act);
+	ck_assert_int_eq(act_do(&act), 0);
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_STREAM
+	};
+	struct dtconv_convertor *convertor;
+	spin_begin(&spin, NULL);
+	ck_assert_int_eq(dtconv_convertor_create_pack(act.place.type, 1, act.place.user,
+						      &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	size_t registered = gpu.standin->calls("cuMemHostRegister");
+	gpu.standin->inject("cuEventQuery", 1, CUDA_ERROR_INVALID_HANDLE);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, act.place.packed, PACKED_BYTES,
+						NULL, NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	act_fill(&act);
+	ck_assert_int_eq(act_do(&act), 0);
+	act_must_be_right(&act, "the next job");
+	ck_assert_uint_eq(gpu.standin->calls("cuMemHostRegister"), registered + 1);
+	drop(&act.place);
+}
+END_TEST
+
 /* ---- checksums -------------------------------------------------------------------------- */
 
 /* Without kernels the host sums up copies of the packed bytes, in several pieces. */
@@ -904,6 +940,7 @@ int main(void)
 	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
 			    0, DEEDS);
 	tcase_add_test(deeds_case, a_fragment_that_fails_is_not_in_the_checksum);
+	tcase_add_test(deeds_case, after_a_stream_that_does_not_answer_all_is_made_anew);
 	tcase_add_test(deeds_case, a_job_that_fails_ends_behind_what_it_has_launched);
 	suite_add_tcase(suite, deeds_case);
 	TCase *versions = tcase_create("versions");

@@ -75,6 +75,8 @@
 	X(StreamCreate, 2000)              \
 	X(StreamDestroy, 4000)             \
 	X(StreamQuery, 2000)               \
+	X(StreamGetPriority, 5050)         \
+	X(CtxGetStreamPriorityRange, 5050) \
 	X(StreamSynchronize, 2000)         \
 	X(StreamWaitEvent, 3020)           \
 	X(StreamWaitValue64, 11070)        \
