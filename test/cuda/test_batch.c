@@ -522,6 +522,86 @@ START_TEST(a_batch_moves_after_its_capture_too)
 }
 END_TEST
 
+START_TEST(a_batch_is_destroyed_when_its_work_has_ended)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct spin_releaser releaser;
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 20);
+	add_many(&scene, 20);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	run(&scene);
+	fill(&scene);
+	spin_begin(&spin, stream);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	releaser_begin(&releaser, &spin, "cuEventQuery", 1);
+	dtconv_batch_destroy(scene.batch);
+	scene.batch = NULL;
+	ck_assert(releaser_end(&releaser));
+	check(&scene);
+	spin_end(&spin);
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- binding anew --------------------------------------------------------------------------- */
+
+START_TEST(entries_are_bound_anew_one_by_one)
+{
+	struct scene scene;
+
+	new_scene(&scene, 8);
+	add_many(&scene, 8);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	fill(&scene);
+	reverse(&scene);
+	for (size_t i = 0; i < scene.count; i++)
+		ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, i,
+							   &scene.entries[i]),
+				 0);
+	run(&scene);
+	close_scene(&scene);
+}
+END_TEST
+
+/* All but the first entry, after all: the submission that fails is the first one with these. */
+START_TEST(a_refused_start_leaves_nothing_of_the_last_binding)
+{
+	struct scene scene;
+	unsigned char got[4096];
+
+	new_scene(&scene, 40);
+	add_many(&scene, 40);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	fill(&scene);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries + 1,
+					     scene.count - 1),
+			 0);
+	gpu.standin->inject("cuCtxGetId", 1, CUDA_ERROR_INVALID_CONTEXT);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	ck_assert_uint_le(scene.pieces[0].stage.bytes, sizeof(got));
+	arena_read(&scene.packed, scene.pieces[0].offset, got,
+		   scene.pieces[0].stage.bytes);
+	ck_assert(!memcmp(got, scene.scratch + scene.pieces[0].offset,
+			  scene.pieces[0].stage.bytes));
+	close_scene(&scene);
+}
+END_TEST
+
 /* ---- access --------------------------------------------------------------------------------- */
 
 /* The second entry's memory may only be read: both directions go, and it is not written to. */
@@ -680,8 +760,10 @@ START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
 	make_batch(&scene, context, &params);
 	run(&scene);
 	spin_begin(&spin, stream);
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
 	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
 	ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);
 	MUST(CtxGetCurrent(&current));
 	gpu.standin->poison(current, CUDA_ERROR_ILLEGAL_ADDRESS);
 	ck_assert_int_eq(end_batch(scene.batch, _i, &moved), DTCONV_ERR_BACKEND);
@@ -714,6 +796,7 @@ int main(void)
 			    2 * ORDERED);
 	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2 * ORDERED);
 	tcase_add_test(moves, a_batch_moves_after_its_capture_too);
+	tcase_add_test(moves, entries_are_bound_anew_one_by_one);
 	tcase_add_loop_test(moves, the_access_to_every_entry_is_checked, 0, 2);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
@@ -723,6 +806,8 @@ int main(void)
 				    a_refused_call_fails_its_entries_and_no_later_run, 0,
 				    gpu_entry_count);
 		suite_add_tcase(suite, faults);
+		tcase_add_test(moves, a_batch_is_destroyed_when_its_work_has_ended);
+		tcase_add_test(moves, a_refused_start_leaves_nothing_of_the_last_binding);
 		tcase_add_loop_test(moves,
 				    a_lone_entry_that_fails_in_flight_has_moved_nothing,
 				    0, 2);

@@ -440,7 +440,8 @@ static void *release_after_the_call(void *arg)
 	const struct timespec nap = { .tv_nsec = 20000000 };
 	struct spin_releaser *releaser = arg;
 
-	while (gpu.standin->calls(releaser->entry) < releaser->calls)
+	while (gpu.standin->calls(releaser->entry) < releaser->calls &&
+	       !__atomic_load_n(&releaser->ending, __ATOMIC_ACQUIRE))
 		sched_yield();
 	nanosleep(&nap, NULL);
 	__atomic_store_n(&releaser->released, true, __ATOMIC_RELEASE);
@@ -464,6 +465,7 @@ bool releaser_end(struct spin_releaser *releaser)
 {
 	bool released = __atomic_load_n(&releaser->released, __ATOMIC_ACQUIRE);
 
+	__atomic_store_n(&releaser->ending, true, __ATOMIC_RELEASE);
 	pthread_join(releaser->thread, NULL);
 	return released;
 }

@@ -175,7 +175,7 @@ struct spin_releaser {
 	struct spin *spin;
 	const char *entry;
 	size_t calls;
-	bool released; /* atomic */
+	bool released, ending; /* atomic */
 	pthread_t thread;
 };
 
