@@ -859,12 +859,12 @@ END_TEST
 
 /* ---- memory that is opened piece by piece ------------------------------------------------------ */
 
-/* One mapping on device 1; access for the devices in the mask. */
-static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
+/* One mapping on a device; access for the devices in the mask. */
+static CUdeviceptr map_on(int owner, size_t bytes, unsigned mask)
 {
 	const CUmemAllocationProp properties = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 }
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = owner }
 	};
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr base;
@@ -883,6 +883,11 @@ static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
 			MUST(MemSetAccess(base, bytes, &access, 1));
 	}
 	return base;
+}
+
+static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
+{
+	return map_on(1, bytes, mask);
 }
 
 #define MAPPED ((size_t)2 << 20)
@@ -962,6 +967,140 @@ START_TEST(each_mapping_of_a_row_has_its_own_access)
 	MUST(MemAddressFree(base, 2 * MAPPED));
 	close_scene(&scene);
 	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* The driver was seen to refuse rows into another device's mapping: each is a copy. */
+START_TEST(rows_are_not_left_to_the_driver_where_it_refuses_them)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_copy" };
+	struct scene scene;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(200, 1, 3, double)", 0, 0);
+	CUdeviceptr base = map_on_1(MAPPED, 3);
+	struct arena own = scene.packed;
+	scene.packed.memory = (unsigned char *)(uintptr_t)base;
+	size_t rows = gpu.standin->calls("cuMemcpy2DAsync");
+	move(&scene, true, scene.stage.bytes, &params);
+	check_packed(&scene);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpy2DAsync"), rows);
+	scene.packed = own;
+	move(&scene, true, scene.stage.bytes, &params);
+	check_packed(&scene);
+	ck_assert_uint_gt(gpu.standin->calls("cuMemcpy2DAsync"), rows);
+	unmap(base);
+	close_scene(&scene);
+	close_devices();
+}
+END_TEST
+
+/* ---- what batches put together --------------------------------------------------------------- */
+
+static uint64_t copied_for_want_of_access(void)
+{
+	struct dtconv_counters c = { .struct_size = sizeof(c) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &c), 0);
+	return c.fallbacks_limits;
+}
+
+#define GATHERED "vector(2000, 1, 3, double)"
+#define GATHERED_BYTES 16000
+
+static struct dtconv_batch_entry entry_of(struct dtconv_type *type, uintptr_t user,
+					  uintptr_t packed)
+{
+	return (struct dtconv_batch_entry){ .type = type,
+					    .count = 1,
+					    .buffer = (void *)user,
+					    .packed = (void *)packed,
+					    .bytes = GATHERED_BYTES };
+}
+
+/* So many launches, and no copies instead. */
+static void must_launch(const struct dtconv_batch_entry entries[], size_t count,
+			uint64_t expected)
+{
+	uint64_t before = launches(), copied = copied_for_want_of_access();
+
+	ck_assert_msg(!dtconv_batch_move(fixture_context, entries, count, NULL, NULL, NULL),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(launches() - before, expected);
+	ck_assert_uint_eq(copied_for_want_of_access(), copied);
+}
+
+/* Mappings belong to no context, so that nothing but the device tells them apart. */
+START_TEST(entries_of_two_devices_are_two_launches)
+{
+	struct dtconv_batch_entry entries[2];
+	CUdeviceptr base[2];
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type(GATHERED);
+	for (int device = 0; device < 2; device++) {
+		base[device] = map_on(device, MAPPED, 1u << device);
+		entries[device] = entry_of(type, base[device], base[device] + MAPPED / 2);
+	}
+	must_launch(entries, 2, 2);
+	for (int device = 0; device < 2; device++)
+		unmap(base[device]);
+	dtconv_type_unref(type);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* A kernel of one context has no business with what another one of the same device has made. */
+START_TEST(entries_of_two_contexts_are_two_launches)
+{
+	struct dtconv_batch_entry entries[2];
+	struct arena memory[2];
+	CUcontext own[2];
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type(GATHERED);
+	own[0] = contexts[0];
+	MUST(CtxCreate(&own[1], 0, 0));
+	for (int i = 0; i < 2; i++) {
+		MUST(CtxSetCurrent(own[i]));
+		arena_open(&memory[i], ARENA_DEVICE, 100000);
+		entries[i] = entry_of(type, (uintptr_t)memory[i].memory,
+				      (uintptr_t)memory[i].memory + 80000);
+	}
+	MUST(CtxSetCurrent(NULL));
+	must_launch(entries, 2, 2);
+	for (int i = 0; i < 2; i++) {
+		MUST(CtxSetCurrent(own[i]));
+		arena_close(&memory[i]);
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+	MUST(CtxDestroy(own[1]));
+	dtconv_type_unref(type);
+	close_devices();
+}
+END_TEST
+
+/* It goes alone, so that it is packed before it is copied. */
+START_TEST(an_entry_into_a_closed_device_goes_by_a_kernel)
+{
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type("vector(220000, 1, 2, double)");
+	struct arena user = memory_on(0, 3520000), packed = memory_on(1, 1760000);
+	struct dtconv_batch_entry entry = entry_of(type, (uintptr_t)user.memory,
+						   (uintptr_t)packed.memory);
+
+	entry.bytes = 1760000;
+	must_launch(&entry, 1, 1);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
 	close_devices();
 }
 END_TEST
@@ -1530,6 +1669,10 @@ int main(void)
 	tcase_add_loop_test(access, the_current_context_may_be_another_devices, 0, 2);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
 	tcase_add_test(access, each_mapping_of_a_row_has_its_own_access);
+	tcase_add_test(access, rows_are_not_left_to_the_driver_where_it_refuses_them);
+	tcase_add_test(access, entries_of_two_devices_are_two_launches);
+	tcase_add_test(access, entries_of_two_contexts_are_two_launches);
+	tcase_add_test(access, an_entry_into_a_closed_device_goes_by_a_kernel);
 	tcase_add_loop_test(access, memory_of_a_device_that_is_not_used, 0, 2);
 	tcase_add_test(access, copies_to_memory_that_is_closed);
 	tcase_add_test(access, pools_of_another_device);
