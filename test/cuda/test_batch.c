@@ -403,6 +403,47 @@ START_TEST(a_struct_of_many_members_is_one_launch)
 }
 END_TEST
 
+/* Parts are kept for each alignment of both sides, up to 16 of them; others are found by the program. */
+START_TEST(parts_are_kept_for_some_alignments)
+{
+	struct dtconv_type *type = long_struct();
+	struct arena user, packed;
+	struct stage stage;
+	size_t allocated = 0;
+	unsigned char *got;
+
+	ck_assert_int_eq(stage_open(&stage, type, 1, 0, 0, 5), 0);
+	got = malloc(stage.bytes);
+	arena_open(&user, ARENA_DEVICE, stage.memory_bytes + 16);
+	arena_open(&packed, ARENA_DEVICE, stage.bytes + 16);
+	for (size_t i = 0; i < 32; i++) {
+		size_t there = i / 2, here = i % 2;
+		unsigned char *source =
+			user.memory + there + (stage.source - stage.source_memory);
+
+		arena_write(&user, there, stage.source_memory, stage.memory_bytes);
+		size_t before = gpu.standin ? gpu.standin->calls("cuMemAlloc") : 0;
+		ck_assert_msg(!dtconv_pack(type, 1, source, packed.memory + here,
+					   stage.bytes, NULL),
+			      "%s", fixture_error());
+		if (gpu.standin && i)
+			allocated += gpu.standin->calls("cuMemAlloc") - before;
+		arena_read(&packed, here, got, stage.bytes);
+		ck_assert(!memcmp(got, stage.stream, stage.bytes));
+		/* The first was beside what a context allocates once. */
+		if (gpu.standin && i < 16)
+			ck_assert_uint_eq(allocated, i);
+	}
+	/* And the program. */
+	ck_assert_uint_le(allocated, 16);
+	free(got);
+	stage_close(&stage);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+}
+END_TEST
+
 /* ---- streams and graphs -------------------------------------------------------------------- */
 
 #define MUST(call) gpu_must(gpu.call, #call)
@@ -792,6 +833,7 @@ int main(void)
 	tcase_add_test(moves, a_thousand_entries_are_one_launch);
 	tcase_add_test(moves, a_struct_of_many_members_is_one_launch);
 	tcase_add_test(moves, unlike_shapes_go_together);
+	tcase_add_test(moves, parts_are_kept_for_some_alignments);
 	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0,
 			    2 * ORDERED);
 	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2 * ORDERED);

@@ -312,6 +312,44 @@ START_TEST(jobs_that_fail_are_not_counted)
 }
 END_TEST
 
+/* Rows whose distance not every device takes. */
+START_TEST(rows_far_apart_are_copied_one_by_one)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_copy" };
+	const size_t pitch = 0x40000000 + (_i ? 8 : 0);
+	struct dtconv_type *type;
+	struct arena user, packed;
+	uint64_t row;
+
+	if (!gpu.standin)
+		return;
+	ck_assert_int_eq(
+		dtconv_type_create_hvector(3, 8, (ptrdiff_t)pitch,
+					   dtconv_type_predefined(fixture_context,
+								  DTCONV_BYTE),
+					   &type),
+		0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&user, ARENA_DEVICE, 2 * pitch + 8);
+	arena_open(&packed, ARENA_DEVICE, 24);
+	for (row = 0; row < 3; row++)
+		arena_write(&user, row * pitch, &row, sizeof(row));
+	size_t before = gpu.standin->calls("cuMemcpy2DAsync");
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 24, &params,
+					  NULL),
+			 0);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpy2DAsync") - before, _i ? 0 : 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		arena_read(&packed, i * sizeof(row), &row, sizeof(row));
+		ck_assert_uint_eq(row, i);
+	}
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- calls of the driver ---------------------------------------------------------------- */
 
 static void add_calls(const char *entry, size_t calls, void *sum)
@@ -623,6 +661,7 @@ int main(void)
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
 	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);
 	tcase_add_loop_test(counting, jobs_that_fail_are_not_counted, 0, 2);
+	tcase_add_loop_test(counting, rows_far_apart_are_copied_one_by_one, 0, 2);
 	tcase_add_test(counting, copies_where_no_launch_will_do_are_counted);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);

@@ -807,6 +807,40 @@ START_TEST(each_device_has_its_own_copy_of_a_type)
 }
 END_TEST
 
+/* Kernels of the caller's stream read what another stream brings to the device. */
+START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct spin_releaser releaser;
+	struct scene scene, other;
+	struct spin spin;
+	CUstream stream;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&other, "vector(2000, 1, 3, double)", 0, 0);
+	move(&other, true, other.stage.bytes, NULL); /* loads the kernels */
+	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
+	open_arenas(&scene, 0, 0);
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	spin_begin(&spin, stream_of_library(0));
+	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 1);
+	ck_assert_msg(!dtconv_pack_with(scene.stage.type, 1, source_of(&scene),
+					scene.packed.memory, scene.stage.bytes, &params,
+					NULL),
+		      "%s", fixture_error());
+	ck_assert(releaser_end(&releaser));
+	check_packed(&scene);
+	spin_end(&spin);
+	MUST(StreamDestroy(stream));
+	close_scene(&scene);
+	close_scene(&other);
+	close_devices();
+}
+END_TEST
+
 #define LAYERS 60
 
 /* Pinned memory is moved in the default stream of whichever device is current, with parts of its own. */
@@ -1658,6 +1692,7 @@ int main(void)
 	tcase_add_test(many, long_streams_between_closed_devices);
 	tcase_add_test(many, a_device_that_breaks_under_the_last_piece_fails_the_job);
 	tcase_add_loop_test(many, each_device_has_its_own_copy_of_a_type, 0, 2);
+	tcase_add_loop_test(many, the_copy_of_a_type_is_there_before_it_is_read, 0, 2);
 	tcase_add_test(many, a_batch_in_the_default_stream_of_either_device);
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);

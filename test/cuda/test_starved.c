@@ -341,14 +341,19 @@ END_TEST
 START_TEST(whatever_there_is_is_given_back_without_memory)
 {
 	static struct scene scene;
+	char text[2000];
 
 	for (int list = 0; list < 2; list++) {
 		gpu_open();
+		size_t before = gpu.standin->leaks(text, sizeof(text));
 		open_scene(&scene, (size_t)_i, list);
 		ck_assert_int_eq(attempt(&scene, (size_t)_i), 0);
 		atomic_store(&allocator.closed, true);
 		close_scene(&scene);
 		atomic_store(&allocator.closed, false);
+		/* The end of the device's context would take it all. */
+		ck_assert_msg(gpu.standin->leaks(text, sizeof(text)) == before,
+			      "%s: left behind: %s", deeds[_i].name, text);
 		gpu_must_be_clean(deeds[_i].name);
 	}
 }
