@@ -485,6 +485,50 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 }
 END_TEST
 
+START_TEST(so_do_batches)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
+	struct arena user, packed;
+	struct dtconv_batch *batch;
+	struct marks marks;
+	CUstream stream;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	arena_open(&user, ARENA_DEVICE, 320000);
+	arena_open(&packed, ARENA_DEVICE, 320000);
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	params.stream = stream;
+	const struct dtconv_batch_entry entry = { .type = type,
+						  .count = 1,
+						  .buffer = user.memory,
+						  .packed = packed.memory,
+						  .bytes = 160000 };
+	struct dtconv_batch_entry entries[2] = { entry, entry };
+	entries[1].packed = packed.memory + 160000;
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 2, &params, &batch),
+			 0);
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	(void)count_marks();
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	marks = count_marks();
+	ck_assert(marks.words == 1 && !marks.events);
+	ck_assert_int_eq(dtconv_batch_start(batch, NULL, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_wait(batch, NULL), 0);
+	marks = count_marks();
+	ck_assert(!marks.words && marks.events == 1);
+	dtconv_batch_destroy(batch);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- telling --------------------------------------------------------------------------- */
 
 /* A context that keeps the last line with some words in it, and how many there were. */
@@ -669,6 +713,7 @@ int main(void)
 	tcase_add_test(counting, a_small_job_makes_few_calls_of_the_driver);
 	tcase_add_loop_test(counting, only_who_waits_at_once_has_the_stream_write_a_word,
 			    0, (int)(sizeof(marked) / sizeof(marked[0])));
+	tcase_add_test(counting, so_do_batches);
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);
