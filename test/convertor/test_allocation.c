@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,15 +126,18 @@ END_TEST
 
 /* ---- an allocator that fails --------------------------------------------------------- */
 
-/* Counts down; the call that reaches 0 and all later ones fail. Negative: never. */
+/* Counts down; the call that reaches 0 fails, and all later ones or @only it. Negative: never. */
 static long allowance;
+static bool only;
 static long unfreed;
 
 static void *limited_alloc(void *arg, size_t bytes)
 {
 	(void)arg;
-	if (allowance == 0)
+	if (allowance == 0) {
+		allowance -= only;
 		return NULL;
+	}
 	allowance--;
 	unfreed++;
 	return malloc(bytes);
@@ -155,6 +159,7 @@ static struct dtconv_context *limited_context(void)
 	struct dtconv_context *context = NULL;
 
 	allowance = -1;
+	only = false;
 	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
 	return context;
 }
@@ -278,6 +283,51 @@ START_TEST(every_allocation_of_a_typed_convertor_may_fail)
 }
 END_TEST
 
+static int use_batch(struct dtconv_context *context, struct dtconv_type *type)
+{
+	static int data[6];
+	unsigned char packed[12];
+	const struct dtconv_batch_entry entry = {
+		.type = type, .count = 1, .buffer = data, .packed = packed, .bytes = 12
+	};
+	const struct dtconv_batch_entry entries[3] = { entry, entry, entry };
+	struct dtconv_batch *batch;
+	int status = dtconv_batch_create(context, entries, 2, NULL, &batch);
+
+	if (status)
+		return status;
+	status = dtconv_batch_rebind(batch, entries, 3);
+	if (!status)
+		status = dtconv_batch_run(batch, NULL);
+	dtconv_batch_destroy(batch);
+	return status;
+}
+
+/* One call is refused, or all from it on. */
+START_TEST(every_allocation_of_a_batch_may_fail)
+{
+	struct dtconv_context *context = limited_context();
+	struct dtconv_type *type = NULL;
+	long before, n = 0;
+	int status;
+
+	only = _i;
+	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	before = unfreed;
+	do {
+		allowance = n++;
+		status = use_batch(context, type);
+		ck_assert(status == 0 || status == DTCONV_ERR_NOMEM);
+		ck_assert_int_eq(unfreed, before);
+	} while (status);
+	ck_assert_int_gt(n, 5);
+	allowance = -1;
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("allocation");
@@ -290,5 +340,6 @@ int main(void)
 	tcase_add_test(none, whole_elements_do_not_allocate);
 	tcase_add_test(failing, every_allocation_of_a_typed_convertor_may_fail);
 	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
+	tcase_add_loop_test(failing, every_allocation_of_a_batch_may_fail, 0, 2);
 	return fixture_run(suite);
 }

@@ -14,6 +14,9 @@
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
+#ifdef HAVE_CUDA
+#include "copy_backends/cuda/rates.h"
+#endif
 
 static const char *explain(const struct dtconv_type *type, size_t count,
 			   enum dtconv_memory_kind user, enum dtconv_memory_kind packed)
@@ -266,6 +269,70 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 }
 END_TEST
 
+/* The line of a candidate in an explanation. */
+static void find_line(const char *text, const char *backend, char line[], size_t capacity)
+{
+	char start[64];
+
+	snprintf(start, sizeof(start), "  candidate %s (", backend);
+	const char *found = strstr(text, start);
+	ck_assert_msg(found != NULL, "no %s in %s", backend, text);
+	snprintf(line, capacity, "%.*s", (int)strcspn(found, "\n"), found);
+}
+
+/* What is said of a candidate that is the cheapest to pack, to unpack, both or neither. */
+static const char *const verdicts[] = { NULL, "; the cheapest to pack: ",
+					"; the cheapest to unpack: ", "; the cheapest: " };
+
+static void check_verdicts(const char *text, const int winners[2])
+{
+	char line[1024];
+
+	for (int i = 0; dtc_backends[i]; i++) {
+		int wins = (winners[0] == i) + 2 * (winners[1] == i);
+
+		find_line(text, dtc_backends[i]->name, line, sizeof(line));
+		for (int verdict = 1; verdict < 4; verdict++)
+			ck_assert_msg((strstr(line, verdicts[verdict]) != NULL) ==
+					      (verdict == wins),
+				      "%s", line);
+	}
+}
+
+/* Rows of few bytes are gathered and scattered at different costs. */
+START_TEST(each_direction_has_its_winner)
+{
+	size_t unlike = 0;
+
+	for (int blocks = 8; blocks <= 1 << 20; blocks *= 2)
+		for (int length = 8; length <= 4096; length *= 2) {
+			char expr[80];
+			int winners[2];
+
+			snprintf(expr, sizeof(expr), "hvector(%d, %d, %d, byte)", blocks,
+				 length, 2 * length);
+			struct dtconv_type *type = fixture_type(expr);
+			struct dtc_question question = {
+				.layout = dtc_type_layout(type),
+				.count = 1,
+				.bytes = (uint64_t)blocks * (uint64_t)length,
+				.user_kind = DTCONV_MEMORY_DEVICE,
+				.packed_kind = DTCONV_MEMORY_PINNED,
+				.context = fixture_context
+			};
+			winners[0] = dtc_plan_place(&question);
+			question.direction = DTC_UNPACK;
+			winners[1] = dtc_plan_place(&question);
+			unlike += winners[0] != winners[1];
+			check_verdicts(explain(type, 1, DTCONV_MEMORY_DEVICE,
+					       DTCONV_MEMORY_PINNED),
+				       winners);
+			dtconv_type_unref(type);
+		}
+	ck_assert_uint_gt(unlike, 0);
+}
+END_TEST
+
 START_TEST(each_direction_has_its_kernel)
 {
 	struct dtconv_type *type = fixture_type("hvector(512, 128, 258, byte)");
@@ -456,6 +523,75 @@ START_TEST(a_fragment_costs_its_share_of_copies)
 }
 END_TEST
 
+static double estimate_of(const char *backend, const char *expr, enum dtconv_memory_kind user,
+			  enum dtconv_memory_kind packed, bool is_between)
+{
+	struct dtconv_type *type = fixture_type(expr);
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	const struct dtc_question question = { .layout = layout,
+					       .count = 1,
+					       .bytes = layout->size,
+					       .user_kind = user,
+					       .packed_kind = packed,
+					       .context = fixture_context,
+					       .is_between = is_between };
+	size_t place = 0;
+
+	while (strcmp(dtc_backends[place]->name, backend))
+		place++;
+	double ns = dtc_backends[place]->estimate(&question);
+	dtconv_type_unref(type);
+	return ns;
+}
+
+/* Several threads copy what is long enough for them, and are so much faster. */
+START_TEST(long_staged_jobs_are_counted_on_several_threads)
+{
+	double shorter = estimate_of("cuda_staged", "vector(32767, 1, 2, double)",
+				     DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+	double longer = estimate_of("cuda_staged", "vector(32768, 1, 2, double)",
+				    DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+
+	ck_assert(longer < shorter);
+}
+END_TEST
+
+/* The driver copies rows of odd lengths into ordinary memory one by one. */
+START_TEST(rows_of_whole_words_are_the_fast_ones)
+{
+	double odd = estimate_of("cuda_copy", "hvector(1000, 47, 100, byte)",
+				 DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+	double whole = estimate_of("cuda_copy", "hvector(1000, 48, 100, byte)",
+				   DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST, false);
+
+	ck_assert(2 * whole < odd);
+}
+END_TEST
+
+/* Packed inside its device, and then copied to the other: the first half does not cross the bus. */
+START_TEST(a_detour_is_packed_inside_a_device)
+{
+	struct dtconv_type *type = fixture_type("vector(100000, 1, 2, double)");
+	const struct dtc_layout *layout = dtc_type_layout(type);
+	const struct dtc_question between = { .layout = layout,
+					      .count = 1,
+					      .bytes = layout->size,
+					      .user_kind = DTCONV_MEMORY_DEVICE,
+					      .packed_kind = DTCONV_MEMORY_DEVICE,
+					      .context = fixture_context,
+					      .is_between = true };
+	double before = dtc_cuda_detour_ns(&between);
+
+	/* A slower bus between the devices slows the copy down, and nothing else. */
+	uint64_t rate = fixture_context->tuning.device_peer_rate;
+	fixture_context->tuning.device_peer_rate = 1;
+	double slower = dtc_cuda_detour_ns(&between) - before;
+	double copy = (double)between.bytes * (1 - 1 / (double)rate);
+	ck_assert(slower > 0.99 * copy && slower < 1.01 * copy);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(the_choice_follows_the_figures_of_the_tuning_file)
 {
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
@@ -546,6 +682,7 @@ int main(void)
 	tcase_add_test(choosing, directions_may_have_different_winners);
 	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
 	tcase_add_test(choosing, each_direction_has_its_kernel);
+	tcase_add_test(choosing, each_direction_has_its_winner);
 #endif
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);
 	tcase_add_test(choosing, what_has_no_bytes_needs_nobody);
@@ -554,6 +691,9 @@ int main(void)
 #ifdef HAVE_CUDA
 	tcase_add_test(choosing, a_fragment_costs_its_share_of_copies);
 	tcase_add_test(choosing, the_choice_follows_the_figures_of_the_tuning_file);
+	tcase_add_test(choosing, long_staged_jobs_are_counted_on_several_threads);
+	tcase_add_test(choosing, rows_of_whole_words_are_the_fast_ones);
+	tcase_add_test(choosing, a_detour_is_packed_inside_a_device);
 	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 10);
 #endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);

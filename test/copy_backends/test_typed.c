@@ -639,6 +639,7 @@ START_TEST(a_number_too_large_is_told)
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_convertor_pack: a number in device memory is "
 			 "too large for its narrower form");
+	gpu_must_be_idle(fixture_context, "a number too large");
 	dtconv_convertor_query(convertor, &attr);
 	ck_assert(moved == 0 && attr.position == 0);
 	/* What does not hold it is packed all the same, later too. */

@@ -119,20 +119,29 @@ static void new_scene(struct scene *scene, size_t most)
 	ck_assert_ptr_nonnull(scene->pieces);
 }
 
-static void close_scene(struct scene *scene)
+/* All but the memory that moves, which a broken context takes with it. */
+static void drop_scene(struct scene *scene)
 {
 	dtconv_batch_destroy(scene->batch);
 	for (size_t i = 0; i < scene->count; i++) {
 		struct dtconv_type *type = scene->pieces[i].stage.type;
 
-		arena_close(&scene->pieces[i].user);
 		stage_close(&scene->pieces[i].stage);
 		dtconv_type_unref(type);
 	}
-	arena_close(&scene->packed);
 	free(scene->pieces);
 	free(scene->entries);
 	free(scene->scratch);
+}
+
+static void close_scene(struct scene *scene)
+{
+	dtconv_batch_destroy(scene->batch);
+	scene->batch = NULL;
+	for (size_t i = 0; i < scene->count; i++)
+		arena_close(&scene->pieces[i].user);
+	arena_close(&scene->packed);
+	drop_scene(scene);
 }
 
 static void check_target(struct piece *piece)
@@ -394,6 +403,47 @@ START_TEST(a_struct_of_many_members_is_one_launch)
 }
 END_TEST
 
+/* Parts are kept for each alignment of both sides, up to 16 of them; others are found by the program. */
+START_TEST(parts_are_kept_for_some_alignments)
+{
+	struct dtconv_type *type = long_struct();
+	struct arena user, packed;
+	struct stage stage;
+	size_t allocated = 0;
+	unsigned char *got;
+
+	ck_assert_int_eq(stage_open(&stage, type, 1, 0, 0, 5), 0);
+	got = malloc(stage.bytes);
+	arena_open(&user, ARENA_DEVICE, stage.memory_bytes + 16);
+	arena_open(&packed, ARENA_DEVICE, stage.bytes + 16);
+	for (size_t i = 0; i < 32; i++) {
+		size_t there = i / 2, here = i % 2;
+		unsigned char *source =
+			user.memory + there + (stage.source - stage.source_memory);
+
+		arena_write(&user, there, stage.source_memory, stage.memory_bytes);
+		size_t before = gpu.standin ? gpu.standin->calls("cuMemAlloc") : 0;
+		ck_assert_msg(!dtconv_pack(type, 1, source, packed.memory + here,
+					   stage.bytes, NULL),
+			      "%s", fixture_error());
+		if (gpu.standin && i)
+			allocated += gpu.standin->calls("cuMemAlloc") - before;
+		arena_read(&packed, here, got, stage.bytes);
+		ck_assert(!memcmp(got, stage.stream, stage.bytes));
+		/* The first was beside what a context allocates once. */
+		if (gpu.standin && i < 16)
+			ck_assert_uint_eq(allocated, i);
+	}
+	/* And the program. */
+	ck_assert_uint_le(allocated, 16);
+	free(got);
+	stage_close(&stage);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+}
+END_TEST
+
 /* ---- streams and graphs -------------------------------------------------------------------- */
 
 #define MUST(call) gpu_must(gpu.call, #call)
@@ -433,6 +483,16 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 }
 END_TEST
 
+static void reverse(struct scene *scene)
+{
+	for (size_t i = 0, j = scene->count; i + 1 < j--; i++) {
+		struct dtconv_batch_entry entry = scene->entries[i];
+
+		scene->entries[i] = scene->entries[j];
+		scene->entries[j] = entry;
+	}
+}
+
 START_TEST(a_captured_batch_replays)
 {
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
@@ -448,7 +508,11 @@ START_TEST(a_captured_batch_replays)
 	add_many(&scene, _i % 2 ? 100 : 20);
 	prepare(&scene, ordered[_i / 2]);
 	make_batch(&scene, fixture_context, &params);
+	/* In another order first, so that nothing is on the device already. */
+	reverse(&scene);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
 	run(&scene);
+	reverse(&scene);
 	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	ck_assert_msg(!dtconv_batch_start(scene.batch, NULL, NULL), "%s",
@@ -466,6 +530,145 @@ START_TEST(a_captured_batch_replays)
 	MUST(GraphDestroy(graph));
 	close_scene(&scene);
 	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* What a graph would have done is done where it never runs. */
+START_TEST(a_batch_moves_after_its_capture_too)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct scene scene;
+	CUstream stream;
+	CUgraph graph;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 100);
+	add_many(&scene, 100);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	/* Loads the kernels; the others' parts are not on the device. */
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, 60), 0);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fill(&scene);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	MUST(StreamEndCapture(stream, &graph));
+	run(&scene);
+	MUST(GraphDestroy(graph));
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+START_TEST(a_batch_is_destroyed_when_its_work_has_ended)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct spin_releaser releaser;
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 20);
+	add_many(&scene, 20);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, &params);
+	run(&scene);
+	fill(&scene);
+	spin_begin(&spin, stream);
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	releaser_begin(&releaser, &spin, "cuEventQuery", 1);
+	dtconv_batch_destroy(scene.batch);
+	scene.batch = NULL;
+	ck_assert(releaser_end(&releaser));
+	check(&scene);
+	spin_end(&spin);
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- binding anew --------------------------------------------------------------------------- */
+
+START_TEST(entries_are_bound_anew_one_by_one)
+{
+	struct scene scene;
+
+	new_scene(&scene, 8);
+	add_many(&scene, 8);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	fill(&scene);
+	reverse(&scene);
+	for (size_t i = 0; i < scene.count; i++)
+		ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, i,
+							   &scene.entries[i]),
+				 0);
+	run(&scene);
+	close_scene(&scene);
+}
+END_TEST
+
+/* All but the first entry, after all: the submission that fails is the first one with these. */
+START_TEST(a_refused_start_leaves_nothing_of_the_last_binding)
+{
+	struct scene scene;
+	unsigned char got[4096];
+
+	new_scene(&scene, 40);
+	add_many(&scene, 40);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, fixture_context, NULL);
+	run(&scene);
+	fill(&scene);
+	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries + 1,
+					     scene.count - 1),
+			 0);
+	gpu.standin->inject("cuCtxGetId", 1, CUDA_ERROR_INVALID_CONTEXT);
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	ck_assert_uint_le(scene.pieces[0].stage.bytes, sizeof(got));
+	arena_read(&scene.packed, scene.pieces[0].offset, got,
+		   scene.pieces[0].stage.bytes);
+	ck_assert(!memcmp(got, scene.scratch + scene.pieces[0].offset,
+			  scene.pieces[0].stage.bytes));
+	close_scene(&scene);
+}
+END_TEST
+
+/* ---- access --------------------------------------------------------------------------------- */
+
+/* The second entry's memory may only be read: both directions go, and it is not written to. */
+START_TEST(the_access_to_every_entry_is_checked)
+{
+	const CUmemAccessDesc reading = { .location = { .type =
+								CU_MEM_LOCATION_TYPE_DEVICE },
+					  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+	struct scene scene;
+	bool pack = _i;
+
+	new_scene(&scene, 2);
+	for (int i = 0; i < 2; i++)
+		open_piece(&scene, fixture_type("vector(100, 1, 2, double)"), 1, pack,
+			   i ? ARENA_VMM : ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	scene.entries[1].buffer = (void *)arena_base(&scene.pieces[1].user);
+	/* Not every driver grants so little. */
+	if (!gpu.MemSetAccess(arena_base(&scene.pieces[1].user),
+			      scene.pieces[1].user.reserved, &reading, 1)) {
+		make_batch(&scene, fixture_context, NULL);
+		ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL),
+				 pack ? 0 : DTCONV_ERR_INVAL);
+		ck_assert(pack || strstr(fixture_error(), "may not write"));
+	}
+	close_scene(&scene);
 }
 END_TEST
 
@@ -555,6 +758,65 @@ START_TEST(a_refused_call_fails_its_entries_and_no_later_run)
 }
 END_TEST
 
+static int end_batch(struct dtconv_batch *batch, bool polls, size_t *moved)
+{
+	int status;
+
+	do
+		status = polls ? dtconv_batch_test(batch, moved)
+			       : dtconv_batch_wait(batch, moved);
+	while (status == DTCONV_INPROGRESS);
+	return status;
+}
+
+static struct dtconv_context *open_copying_context(void)
+{
+	struct dtconv_context *context;
+
+	setenv("DTCONV_BACKENDS", "cuda_copy", 1);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	unsetenv("DTCONV_BACKENDS");
+	return context;
+}
+
+/* Entries that no kernel may move go alone. Nothing ends behind the spin before the device breaks. */
+START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
+{
+	struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+	struct dtconv_context *context = open_copying_context();
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	CUcontext current;
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+	size_t moved = 99;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	new_scene(&scene, 1);
+	open_piece(&scene, dtconv_type_ref(dtconv_type_predefined(context, DTCONV_INT)),
+		   1000, true, ARENA_DEVICE);
+	prepare(&scene, ARENA_DEVICE);
+	make_batch(&scene, context, &params);
+	run(&scene);
+	spin_begin(&spin, stream);
+	size_t launched = gpu.standin->calls("cuLaunchKernel");
+	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);
+	MUST(CtxGetCurrent(&current));
+	gpu.standin->poison(current, CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_int_eq(end_batch(scene.batch, _i, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	ck_assert_int_eq(dtconv_batch_query_entry(scene.batch, 0, &entry), 0);
+	ck_assert_int_eq(entry.status, DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(entry.moved, 0);
+	drop_scene(&scene);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------- */
 
 int main(void)
@@ -571,9 +833,13 @@ int main(void)
 	tcase_add_test(moves, a_thousand_entries_are_one_launch);
 	tcase_add_test(moves, a_struct_of_many_members_is_one_launch);
 	tcase_add_test(moves, unlike_shapes_go_together);
+	tcase_add_test(moves, parts_are_kept_for_some_alignments);
 	tcase_add_loop_test(moves, a_batch_goes_in_the_order_of_its_stream, 0,
 			    2 * ORDERED);
 	tcase_add_loop_test(moves, a_captured_batch_replays, 0, 2 * ORDERED);
+	tcase_add_test(moves, a_batch_moves_after_its_capture_too);
+	tcase_add_test(moves, entries_are_bound_anew_one_by_one);
+	tcase_add_loop_test(moves, the_access_to_every_entry_is_checked, 0, 2);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
 
@@ -582,6 +848,11 @@ int main(void)
 				    a_refused_call_fails_its_entries_and_no_later_run, 0,
 				    gpu_entry_count);
 		suite_add_tcase(suite, faults);
+		tcase_add_test(moves, a_batch_is_destroyed_when_its_work_has_ended);
+		tcase_add_test(moves, a_refused_start_leaves_nothing_of_the_last_binding);
+		tcase_add_loop_test(moves,
+				    a_lone_entry_that_fails_in_flight_has_moved_nothing,
+				    0, 2);
 	}
 	return fixture_run(suite);
 }

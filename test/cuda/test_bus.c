@@ -350,6 +350,59 @@ START_TEST(default_streams_of_two_threads_do_not_share_the_pieces)
 }
 END_TEST
 
+/* A job that another thread starts in its own default stream. */
+struct started {
+	struct job *job;
+	struct dtconv_convertor *convertor;
+	uint64_t launches;
+};
+
+static void *start_by_default_stream(void *arg)
+{
+	struct started *started = arg;
+	struct job *job = started->job;
+	uint64_t before = launches();
+
+	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	started->convertor = packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
+	ck_assert_int_eq(dtconv_convertor_start(started->convertor, job->packed.memory,
+						job->bytes, NULL, NULL),
+			 0);
+	started->launches = launches() - before;
+	return NULL;
+}
+
+/* The pieces are taken until the spin ends; behind another thread's job in them this one would wait. */
+START_TEST(a_default_stream_does_not_follow_another_threads_through_the_pieces)
+{
+	struct job jobs[2];
+	struct started first = { .job = &jobs[0] }, second = { .job = &jobs[1] };
+	struct spin spin;
+	pthread_t other;
+	size_t moved;
+
+	for (int i = 0; i < 2; i++)
+		open_job(&jobs[i], texts[0], ARENA_DEVICE, ARENA_PINNED);
+	pack(&jobs[0], "cuda_relay");
+	spin_begin(&spin, CU_STREAM_PER_THREAD);
+	start_by_default_stream(&first);
+	ck_assert_uint_gt(first.launches, 1);
+	ck_assert_int_eq(pthread_create(&other, NULL, start_by_default_stream, &second),
+			 0);
+	pthread_join(other, NULL);
+	ck_assert_uint_eq(second.launches, 1);
+	ck_assert_int_eq(dtconv_convertor_wait(second.convertor, &moved), 0);
+	spin_end(&spin);
+	ck_assert_int_eq(dtconv_convertor_wait(first.convertor, &moved), 0);
+	dtconv_convertor_destroy(first.convertor);
+	dtconv_convertor_destroy(second.convertor);
+	for (int i = 0; i < 2; i++) {
+		check_packed(&jobs[i]);
+		close_job(&jobs[i]);
+	}
+}
+END_TEST
+
 START_TEST(jobs_of_one_stream_follow_each_other_through_the_pieces)
 {
 	CUstream stream = new_stream();
@@ -708,6 +761,8 @@ int main(void)
 	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
 	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
 	tcase_add_test(moves, default_streams_of_two_threads_do_not_share_the_pieces);
+	tcase_add_test(moves,
+		       a_default_stream_does_not_follow_another_threads_through_the_pieces);
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
 	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
 	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);

@@ -161,7 +161,7 @@ START_TEST(launches_of_typed_kernels_are_counted_apart)
 }
 END_TEST
 
-START_TEST(a_batch_is_a_launch_of_many)
+START_TEST(a_batch_is_one_launch_and_a_job_for_each_entry)
 {
 	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
 	struct dtconv_batch_entry entries[3] = { 0 };
@@ -180,6 +180,8 @@ START_TEST(a_batch_is_a_launch_of_many)
 	ck_assert_int_eq(dtconv_batch_move(fixture_context, entries, 3, NULL, NULL, NULL),
 			 0);
 	must_be_launched("three entries", MEMBER(many), 1);
+	ck_assert_uint_eq(backend("cuda_kernel").jobs, 3);
+	ck_assert_uint_eq(backend("cuda_kernel").bytes, 24000);
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -271,6 +273,77 @@ START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
 	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
 	ck_assert_msg(!status, "%s", fixture_error());
 	ck_assert_uint_ge(backend("cuda_kernel").jobs, 1);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* A job that fails, as it is and with another representation, and one like it that does not. */
+START_TEST(jobs_that_fail_are_not_counted)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+	struct dtconv_type *type = fixture_type("vector(1000, 1, 2, double)");
+	struct dtconv_representation external32;
+	struct arena user, packed;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	params.representation = _i ? &external32 : NULL;
+	arena_open(&user, ARENA_DEVICE, 16000);
+	arena_open(&packed, ARENA_DEVICE, 8000);
+	for (int fails = 0; fails < 2; fails++) {
+		if (fails)
+			gpu.standin->inject("cuLaunchKernel", 1,
+					    CUDA_ERROR_OUT_OF_MEMORY);
+		ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 8000,
+						  &params, NULL),
+				 fails ? DTCONV_ERR_BACKEND : 0);
+		ck_assert_uint_eq(backend("cuda_kernel").jobs, 1);
+		ck_assert_uint_eq(backend("cuda_kernel").bytes, 8000);
+	}
+	gpu.standin->inject_clear();
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* Rows whose distance not every device takes. */
+START_TEST(rows_far_apart_are_copied_one_by_one)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_copy" };
+	const size_t pitch = 0x40000000 + (_i ? 8 : 0);
+	struct dtconv_type *type;
+	struct arena user, packed;
+	uint64_t row;
+
+	if (!gpu.standin)
+		return;
+	ck_assert_int_eq(
+		dtconv_type_create_hvector(3, 8, (ptrdiff_t)pitch,
+					   dtconv_type_predefined(fixture_context,
+								  DTCONV_BYTE),
+					   &type),
+		0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&user, ARENA_DEVICE, 2 * pitch + 8);
+	arena_open(&packed, ARENA_DEVICE, 24);
+	for (row = 0; row < 3; row++)
+		arena_write(&user, row * pitch, &row, sizeof(row));
+	size_t before = gpu.standin->calls("cuMemcpy2DAsync");
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 24, &params,
+					  NULL),
+			 0);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpy2DAsync") - before, _i ? 0 : 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		arena_read(&packed, i * sizeof(row), &row, sizeof(row));
+		ck_assert_uint_eq(row, i);
+	}
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -405,6 +478,50 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 			  marks.created == (round ? 0 : jobs));
 	}
 	dtconv_convertor_destroy(convertor);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(so_do_batches)
+{
+	struct dtconv_batch_params params = { .struct_size = sizeof(params),
+					      .flags = DTCONV_BATCH_STREAM };
+	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
+	struct arena user, packed;
+	struct dtconv_batch *batch;
+	struct marks marks;
+	CUstream stream;
+
+	if (!gpu.standin) {
+		dtconv_type_unref(type);
+		return;
+	}
+	arena_open(&user, ARENA_DEVICE, 320000);
+	arena_open(&packed, ARENA_DEVICE, 320000);
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	params.stream = stream;
+	const struct dtconv_batch_entry entry = { .type = type,
+						  .count = 1,
+						  .buffer = user.memory,
+						  .packed = packed.memory,
+						  .bytes = 160000 };
+	struct dtconv_batch_entry entries[2] = { entry, entry };
+	entries[1].packed = packed.memory + 160000;
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 2, &params, &batch),
+			 0);
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	(void)count_marks();
+	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	marks = count_marks();
+	ck_assert(marks.words == 1 && !marks.events);
+	ck_assert_int_eq(dtconv_batch_start(batch, NULL, NULL), 0);
+	ck_assert_int_eq(dtconv_batch_wait(batch, NULL), 0);
+	marks = count_marks();
+	ck_assert(!marks.words && marks.events == 1);
+	dtconv_batch_destroy(batch);
 	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
 	arena_close(&user);
 	arena_close(&packed);
@@ -586,7 +703,9 @@ int main(void)
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
-	tcase_add_test(counting, a_batch_is_a_launch_of_many);
+	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);
+	tcase_add_loop_test(counting, jobs_that_fail_are_not_counted, 0, 2);
+	tcase_add_loop_test(counting, rows_far_apart_are_copied_one_by_one, 0, 2);
 	tcase_add_test(counting, copies_where_no_launch_will_do_are_counted);
 	tcase_add_test(counting, images_are_made_once_and_found_again);
 	tcase_add_test(counting, memory_of_nobody_is_moved_in_the_primary_context);
@@ -594,6 +713,7 @@ int main(void)
 	tcase_add_test(counting, a_small_job_makes_few_calls_of_the_driver);
 	tcase_add_loop_test(counting, only_who_waits_at_once_has_the_stream_write_a_word,
 			    0, (int)(sizeof(marked) / sizeof(marked[0])));
+	tcase_add_test(counting, so_do_batches);
 	TCase *telling = fixture_case(suite, "telling", 30);
 	tcase_add_test(telling, a_type_that_is_copied_block_by_block_is_named_once);
 	tcase_add_test(telling, a_type_without_kernels_is_named_with_the_reason);

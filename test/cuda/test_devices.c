@@ -6,11 +6,13 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "context.h"
+#include "copy_backends/cuda/state.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/type_choices.h"
@@ -439,6 +441,46 @@ static void move_in_stream(int of, int user)
 	close_scene(&scene);
 }
 
+/* Memory of the stream's device gets its contents there; the other device packs it behind that. */
+START_TEST(a_stream_is_waited_for_where_another_device_works)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct spin_releaser releaser;
+	struct arena staging;
+	struct scene scene;
+	struct spin spin;
+	CUstream stream;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(20000, 1, 3, double)", 0, 1);
+	move(&scene, true, scene.stage.bytes, NULL); /* loads the kernels */
+	staging = memory_on(0, scene.stage.memory_bytes);
+	arena_write(&staging, 0, scene.stage.source_memory, scene.stage.memory_bytes);
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0,
+		      scene.stage.memory_bytes));
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	spin_begin(&spin, stream);
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
+			 (CUdeviceptr)(uintptr_t)staging.memory, scene.stage.memory_bytes,
+			 stream));
+	releaser_begin(&releaser, &spin, "cuStreamWriteValue64", 1);
+	ck_assert_msg(!dtconv_pack_with(scene.stage.type, 2, source_of(&scene),
+					scene.packed.memory, scene.stage.bytes, &params,
+					NULL),
+		      "%s", fixture_error());
+	ck_assert(releaser_end(&releaser));
+	check_packed(&scene);
+	spin_end(&spin);
+	MUST(StreamDestroy(stream));
+	arena_close(&staging);
+	close_scene(&scene);
+	close_devices();
+}
+END_TEST
+
 START_TEST(streams_of_any_device)
 {
 	if (!open_devices((enum access)_i))
@@ -600,14 +642,263 @@ START_TEST(the_library_opens_what_it_may)
 }
 END_TEST
 
+/* Memory of one device, with a context of the other current: its own device moves it, by kernels. */
+START_TEST(the_current_context_may_be_another_devices)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", _i, _i);
+	uint64_t before = launches();
+	MUST(CtxSetCurrent(contexts[!_i]));
+	move(&scene, true, scene.stage.bytes, NULL);
+	check_packed_by(&scene, _i);
+	MUST(CtxSetCurrent(contexts[!_i]));
+	move(&scene, false, scene.stage.bytes, NULL);
+	MUST(CtxSetCurrent(contexts[_i]));
+	check_unpacked(&scene);
+	ck_assert_uint_eq(launches(), before + 2);
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* ---- through memory of the user's device ----------------------------------------------------- */
+
+/* More than twice what is lent. */
+#define LONG_BLOCKS 700001
+#define LONG_SPAN   ((size_t)LONG_BLOCKS * 40)
+#define LONG_BYTES  ((size_t)LONG_BLOCKS * 24)
+
+static void fill_long(unsigned char *bytes, size_t count)
+{
+	uint32_t seed = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		seed = seed * 1664525 + 1013904223;
+		bytes[i] = (unsigned char)(seed >> 24);
+	}
+}
+
+START_TEST(long_streams_between_closed_devices)
+{
+	unsigned char *from = malloc(LONG_SPAN), *stream = malloc(LONG_BYTES),
+		      *got = malloc(LONG_BYTES);
+	size_t moved;
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type("vector(700001, 3, 5, double)");
+	struct arena user = memory_on(0, LONG_SPAN), packed = memory_on(1, LONG_BYTES);
+	fill_long(from, LONG_SPAN);
+	ck_assert_int_eq(dtconv_pack(type, 1, from, stream, LONG_BYTES, NULL), 0);
+	arena_write(&user, 0, from, LONG_SPAN);
+	ck_assert_msg(!dtconv_pack(type, 1, user.memory, packed.memory, LONG_BYTES,
+				   &moved),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(moved, LONG_BYTES);
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, LONG_SPAN));
+	ck_assert_msg(!dtconv_unpack(type, 1, user.memory, packed.memory, LONG_BYTES,
+				     &moved),
+		      "%s", fixture_error());
+	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, got, LONG_BYTES, NULL), 0);
+	ck_assert(!memcmp(got, stream, LONG_BYTES));
+	gpu_must_be_idle(fixture_context, "long streams");
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	free(from);
+	free(stream);
+	free(got);
+	close_devices();
+}
+END_TEST
+
+static CUstream stream_of_library(int device)
+{
+	struct dtc_cuda_context *context = dtc_cuda_of(fixture_context)->contexts;
+
+	while (context->device != device)
+		context = context->next;
+	return context->stream;
+}
+
+/* Breaks the device once the job's last call has been made. */
+static void *break_device(void *arg)
+{
+	size_t *copies = arg;
+
+	while (gpu.standin->calls("cuMemcpyAsync") == *copies)
+		sched_yield();
+	gpu.standin->poison(contexts[0], CUDA_ERROR_ILLEGAL_ADDRESS);
+	return NULL;
+}
+
+/* The pieces wait behind a kernel that runs, and never end. What the broken context has is lost. */
+START_TEST(a_device_that_breaks_under_the_last_piece_fails_the_job)
+{
+	struct scene scene;
+	struct spin spin;
+	pthread_t thread;
+	size_t moved = 1;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(20000, 1, 3, double)", 0, 1);
+	move(&scene, true, scene.stage.bytes, NULL);
+	size_t copies = gpu.standin->calls("cuMemcpyAsync");
+	spin_begin(&spin, stream_of_library(0));
+	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &copies), 0);
+	ck_assert_int_eq(dtconv_pack(scene.stage.type, 2, source_of(&scene),
+				     scene.packed.memory, scene.stage.bytes, &moved),
+			 DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	pthread_join(thread, NULL);
+	fixture_close(&scene.stage);
+}
+END_TEST
+
+/* ---- what is kept for a context ---------------------------------------------------------------- */
+
+/* A type of more parts than travel with a launch, and one whose program kernels read. */
+static struct dtconv_type *kept_type(bool parts)
+{
+	static char text[40000];
+	size_t length = 0;
+
+	if (!parts)
+		return fixture_type("indexed([1,2,1,3,1,2,1,3,4,1], "
+				    "[0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))");
+	for (int i = 0; i < 200; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s1",
+					   i ? "," : "struct([");
+	for (int i = 0; i < 200; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%d",
+					   i ? "," : "],[", 600 * i);
+	for (int i = 0; i < 200; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   "%svector(%d,%d,%d,int)", i ? "," : "],[",
+					   9 + i % 5, 1 + i % 3, 5 + i % 4);
+	snprintf(text + length, sizeof(text) - length, "])");
+	return fixture_type(text);
+}
+
+START_TEST(each_device_has_its_own_copy_of_a_type)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
+	uint64_t before = launches();
+	for (int device = 0; device < 2; device++) {
+		open_arenas(&scene, device, device);
+		MUST(CtxSetCurrent(contexts[device]));
+		move(&scene, true, scene.stage.bytes, NULL);
+		check_packed_by(&scene, device);
+		close_arenas(&scene);
+	}
+	ck_assert_uint_eq(launches() - before, 2);
+	fixture_close(&scene.stage);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Kernels of the caller's stream read what another stream brings to the device. */
+START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM };
+	struct spin_releaser releaser;
+	struct scene scene, other;
+	struct spin spin;
+	CUstream stream;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&other, "vector(2000, 1, 3, double)", 0, 0);
+	move(&other, true, other.stage.bytes, NULL); /* loads the kernels */
+	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
+	open_arenas(&scene, 0, 0);
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	params.stream = stream;
+	spin_begin(&spin, stream_of_library(0));
+	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 1);
+	ck_assert_msg(!dtconv_pack_with(scene.stage.type, 1, source_of(&scene),
+					scene.packed.memory, scene.stage.bytes, &params,
+					NULL),
+		      "%s", fixture_error());
+	ck_assert(releaser_end(&releaser));
+	check_packed(&scene);
+	spin_end(&spin);
+	MUST(StreamDestroy(stream));
+	close_scene(&scene);
+	close_scene(&other);
+	close_devices();
+}
+END_TEST
+
+#define LAYERS 60
+
+/* Pinned memory is moved in the default stream of whichever device is current, with parts of its own. */
+START_TEST(a_batch_in_the_default_stream_of_either_device)
+{
+	const struct dtconv_batch_params params = { .struct_size = sizeof(params),
+						    .flags = DTCONV_BATCH_STREAM };
+	struct dtconv_type *type = fixture_type("vector(20, 3, 5, double)");
+	struct dtconv_batch_entry entries[LAYERS];
+	const size_t span = 784, bytes = 480;
+	unsigned char expected[480];
+	struct dtconv_batch *batch;
+
+	if (!open_devices(ACCESS_CLOSED)) {
+		dtconv_type_unref(type);
+		return;
+	}
+	struct arena user = made_by(0, ARENA_PINNED, LAYERS * span);
+	struct arena packed = made_by(0, ARENA_PINNED, LAYERS * bytes);
+	fill_long(user.memory, LAYERS * span);
+	for (size_t i = 0; i < LAYERS; i++)
+		entries[i] = (struct dtconv_batch_entry){
+			.type = type,
+			.count = 1,
+			.buffer = user.memory + i * span,
+			.packed = packed.memory + i * bytes,
+			.bytes = bytes,
+		};
+	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, LAYERS, &params,
+					     &batch),
+			 0);
+	for (int round = 0; round < 4; round++) {
+		memset(packed.memory, 0, LAYERS * bytes);
+		MUST(CtxSetCurrent(contexts[round % 2]));
+		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+		for (size_t i = 0; i < LAYERS; i++) {
+			dtconv_pack(type, 1, user.memory + i * span, expected, bytes, NULL);
+			ck_assert(!memcmp(packed.memory + i * bytes, expected, bytes));
+		}
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+	dtconv_batch_destroy(batch);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* ---- memory that is opened piece by piece ------------------------------------------------------ */
 
-/* One mapping on device 1; access for the devices in the mask. */
-static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
+/* One mapping on a device; access for the devices in the mask. */
+static CUdeviceptr map_on(int owner, size_t bytes, unsigned mask)
 {
 	const CUmemAllocationProp properties = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 }
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = owner }
 	};
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr base;
@@ -626,6 +917,11 @@ static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
 			MUST(MemSetAccess(base, bytes, &access, 1));
 	}
 	return base;
+}
+
+static CUdeviceptr map_on_1(size_t bytes, unsigned mask)
+{
+	return map_on(1, bytes, mask);
 }
 
 #define MAPPED ((size_t)2 << 20)
@@ -659,6 +955,186 @@ START_TEST(mapped_memory_of_another_device)
 	unmap(base);
 	close_scene(&scene);
 	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Packed memory lies in two mappings of device 1, of which the second is closed to device 0. */
+START_TEST(each_mapping_of_a_row_has_its_own_access)
+{
+	const CUmemAllocationProp properties = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 }
+	};
+	CUmemGenericAllocationHandle handle;
+	struct scene scene;
+	CUdeviceptr base;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	MUST(MemAddressReserve(&base, 2 * MAPPED, 0, 0, 0));
+	for (int i = 0; i < 2; i++) {
+		MUST(MemCreate(&handle, MAPPED, &properties, 0));
+		MUST(MemMap(base + (size_t)i * MAPPED, MAPPED, 0, handle, 0));
+		MUST(MemRelease(handle));
+		for (int device = i; device < 2; device++) {
+			const CUmemAccessDesc access = {
+				.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+					      .id = device },
+				.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+			};
+
+			MUST(MemSetAccess(base + (size_t)i * MAPPED, MAPPED, &access, 1));
+		}
+	}
+	struct arena own = scene.packed;
+	scene.packed.memory =
+		(unsigned char *)(uintptr_t)(base + MAPPED - scene.stage.bytes / 2);
+	move(&scene, true, scene.stage.bytes, NULL);
+	check_packed_by(&scene, 1);
+	move(&scene, false, scene.stage.bytes, NULL);
+	check_unpacked(&scene);
+	scene.packed = own;
+	for (int i = 0; i < 2; i++)
+		MUST(MemUnmap(base + (size_t)i * MAPPED, MAPPED));
+	MUST(MemAddressFree(base, 2 * MAPPED));
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* The driver was seen to refuse rows into another device's mapping: each is a copy. */
+START_TEST(rows_are_not_left_to_the_driver_where_it_refuses_them)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_copy" };
+	struct scene scene;
+
+	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
+		return;
+	open_scene(&scene, "vector(200, 1, 3, double)", 0, 0);
+	CUdeviceptr base = map_on_1(MAPPED, 3);
+	struct arena own = scene.packed;
+	scene.packed.memory = (unsigned char *)(uintptr_t)base;
+	size_t rows = gpu.standin->calls("cuMemcpy2DAsync");
+	move(&scene, true, scene.stage.bytes, &params);
+	check_packed(&scene);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemcpy2DAsync"), rows);
+	scene.packed = own;
+	move(&scene, true, scene.stage.bytes, &params);
+	check_packed(&scene);
+	ck_assert_uint_gt(gpu.standin->calls("cuMemcpy2DAsync"), rows);
+	unmap(base);
+	close_scene(&scene);
+	close_devices();
+}
+END_TEST
+
+/* ---- what batches put together --------------------------------------------------------------- */
+
+static uint64_t copied_for_want_of_access(void)
+{
+	struct dtconv_counters c = { .struct_size = sizeof(c) };
+
+	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &c), 0);
+	return c.fallbacks_limits;
+}
+
+#define GATHERED "vector(2000, 1, 3, double)"
+#define GATHERED_BYTES 16000
+
+static struct dtconv_batch_entry entry_of(struct dtconv_type *type, uintptr_t user,
+					  uintptr_t packed)
+{
+	return (struct dtconv_batch_entry){ .type = type,
+					    .count = 1,
+					    .buffer = (void *)user,
+					    .packed = (void *)packed,
+					    .bytes = GATHERED_BYTES };
+}
+
+/* So many launches, and no copies instead. */
+static void must_launch(const struct dtconv_batch_entry entries[], size_t count,
+			uint64_t expected)
+{
+	uint64_t before = launches(), copied = copied_for_want_of_access();
+
+	ck_assert_msg(!dtconv_batch_move(fixture_context, entries, count, NULL, NULL, NULL),
+		      "%s", fixture_error());
+	ck_assert_uint_eq(launches() - before, expected);
+	ck_assert_uint_eq(copied_for_want_of_access(), copied);
+}
+
+/* Mappings belong to no context, so that nothing but the device tells them apart. */
+START_TEST(entries_of_two_devices_are_two_launches)
+{
+	struct dtconv_batch_entry entries[2];
+	CUdeviceptr base[2];
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type(GATHERED);
+	for (int device = 0; device < 2; device++) {
+		base[device] = map_on(device, MAPPED, 1u << device);
+		entries[device] = entry_of(type, base[device], base[device] + MAPPED / 2);
+	}
+	must_launch(entries, 2, 2);
+	for (int device = 0; device < 2; device++)
+		unmap(base[device]);
+	dtconv_type_unref(type);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* A kernel of one context has no business with what another one of the same device has made. */
+START_TEST(entries_of_two_contexts_are_two_launches)
+{
+	struct dtconv_batch_entry entries[2];
+	struct arena memory[2];
+	CUcontext own[2];
+
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type(GATHERED);
+	own[0] = contexts[0];
+	MUST(CtxCreate(&own[1], 0, 0));
+	for (int i = 0; i < 2; i++) {
+		MUST(CtxSetCurrent(own[i]));
+		arena_open(&memory[i], ARENA_DEVICE, 100000);
+		entries[i] = entry_of(type, (uintptr_t)memory[i].memory,
+				      (uintptr_t)memory[i].memory + 80000);
+	}
+	MUST(CtxSetCurrent(NULL));
+	must_launch(entries, 2, 2);
+	for (int i = 0; i < 2; i++) {
+		MUST(CtxSetCurrent(own[i]));
+		arena_close(&memory[i]);
+	}
+	MUST(CtxSetCurrent(contexts[0]));
+	MUST(CtxDestroy(own[1]));
+	dtconv_type_unref(type);
+	close_devices();
+}
+END_TEST
+
+/* It goes alone, so that it is packed before it is copied. */
+START_TEST(an_entry_into_a_closed_device_goes_by_a_kernel)
+{
+	if (!open_devices(ACCESS_CLOSED))
+		return;
+	struct dtconv_type *type = fixture_type("vector(220000, 1, 2, double)");
+	struct arena user = memory_on(0, 3520000), packed = memory_on(1, 1760000);
+	struct dtconv_batch_entry entry = entry_of(type, (uintptr_t)user.memory,
+						   (uintptr_t)packed.memory);
+
+	entry.bytes = 1760000;
+	must_launch(&entry, 1, 1);
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
 	close_devices();
 }
 END_TEST
@@ -1212,6 +1688,12 @@ int main(void)
 	tcase_add_loop_test(streams, pinned_memory_in_the_default_stream_of_either_device,
 			    0, ACCESSES);
 	tcase_add_loop_test(streams, graphs_between_devices, 0, ACCESSES);
+	tcase_add_test(streams, a_stream_is_waited_for_where_another_device_works);
+	tcase_add_test(many, long_streams_between_closed_devices);
+	tcase_add_test(many, a_device_that_breaks_under_the_last_piece_fails_the_job);
+	tcase_add_loop_test(many, each_device_has_its_own_copy_of_a_type, 0, 2);
+	tcase_add_loop_test(many, the_copy_of_a_type_is_there_before_it_is_read, 0, 2);
+	tcase_add_test(many, a_batch_in_the_default_stream_of_either_device);
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
@@ -1219,7 +1701,13 @@ int main(void)
 	tcase_add_test(access, access_is_asked_for_each_job);
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
 	tcase_add_test(access, the_library_opens_what_it_may);
+	tcase_add_loop_test(access, the_current_context_may_be_another_devices, 0, 2);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
+	tcase_add_test(access, each_mapping_of_a_row_has_its_own_access);
+	tcase_add_test(access, rows_are_not_left_to_the_driver_where_it_refuses_them);
+	tcase_add_test(access, entries_of_two_devices_are_two_launches);
+	tcase_add_test(access, entries_of_two_contexts_are_two_launches);
+	tcase_add_test(access, an_entry_into_a_closed_device_goes_by_a_kernel);
 	tcase_add_loop_test(access, memory_of_a_device_that_is_not_used, 0, 2);
 	tcase_add_test(access, copies_to_memory_that_is_closed);
 	tcase_add_test(access, pools_of_another_device);

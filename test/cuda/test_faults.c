@@ -113,6 +113,19 @@ struct fault {
 	unsigned nth;
 };
 
+#define EXCHANGE "cuThreadExchangeStreamCaptureMode"
+
+/* The thread's capture mode is as it was, unless the call that puts it back was refused. */
+static void must_be_unrelaxed(const struct fault *fault, const char *name)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+	gpu_must(gpu.ThreadExchangeStreamCaptureMode(&mode), EXCHANGE);
+	ck_assert_msg(mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
+			      !strcmp(fault->entry, EXCHANGE),
+		      "%s: the thread's capture mode is %d", name, (int)mode);
+}
+
 /* One job with so many faults; answers how many of them fired. */
 static unsigned inject(int job, const struct fault *faults, size_t count)
 {
@@ -133,6 +146,7 @@ static unsigned inject(int job, const struct fault *faults, size_t count)
 	unsigned fired = gpu.standin->fired() - before;
 	gpu.standin->inject_clear();
 	ck_assert_msg(status <= 0, "job %d, %s: status %d", job, name, status);
+	gpu_must_be_idle(scene.context, name);
 	if (scene_pack(&scene))
 		ck_abort_msg("job %d, %s: the next job fails too", job, name);
 	scene_close(&scene);
@@ -540,6 +554,8 @@ static void refuse(int deed, const struct fault *fault)
 	int status = act_do(&act);
 	gpu.standin->inject_clear();
 	ck_assert_msg(status <= 0, "%s: status %d", name, status);
+	gpu_must_be_idle(act.place.context, name);
+	must_be_unrelaxed(fault, name);
 	if (!status)
 		act_must_be_right(&act, name);
 	/* What has been launched before the failure may still run. */
@@ -623,6 +639,154 @@ START_TEST(a_broken_context_fails_its_deeds_and_hangs_none)
 	struct choices choices = fixture_choices(0x62726f6b + (uint64_t)_i);
 
 	fail_calls_of(_i, shatter, &choices);
+}
+END_TEST
+
+/* ---- what is in flight ------------------------------------------------------------------ */
+
+/* Of two copies the second is refused; the first one still waits for its turn in the stream. */
+START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
+{
+	static const char text[] = "struct([1,1],[0,1000],[double,int])";
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM,
+						  .backends = "cuda_copy" };
+	struct spin_releaser releaser;
+	struct spin spin;
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	struct arena user, packed;
+	CUstream stream;
+
+	gpu_open();
+	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	params.stream = stream;
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	arena_open(&user, ARENA_DEVICE, 2000);
+	arena_open(&packed, ARENA_DEVICE, 2000);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
+					  NULL),
+			 0); /* loads the kernels */
+	spin_begin(&spin, stream);
+	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 2);
+	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
+					  NULL),
+			 DTCONV_ERR_BACKEND);
+	ck_assert(releaser_end(&releaser));
+	gpu_must_be_idle(context, "a refused copy");
+	spin_end(&spin);
+	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(context);
+	gpu_must_be_clean("a refused copy");
+}
+END_TEST
+
+/* A flag that may still be written is not for the next job: that one finds the context new. */
+START_TEST(after_a_stream_that_does_not_answer_all_is_made_anew)
+{
+	struct act act;
+	struct spin spin;
+	size_t moved;
+
+	act_open(&act, 0);
+	act_fill(&act);
+	ck_assert_int_eq(act_do(&act), 0);
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_STREAM
+	};
+	struct dtconv_convertor *convertor;
+	spin_begin(&spin, NULL);
+	ck_assert_int_eq(dtconv_convertor_create_pack(act.place.type, 1, act.place.user,
+						      &convertor),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	size_t registered = gpu.standin->calls("cuMemHostRegister");
+	gpu.standin->inject("cuEventQuery", 1, CUDA_ERROR_INVALID_HANDLE);
+	ck_assert_int_eq(dtconv_convertor_start(convertor, act.place.packed, PACKED_BYTES,
+						NULL, NULL),
+			 0);
+	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	spin_end(&spin);
+	dtconv_convertor_destroy(convertor);
+	act_fill(&act);
+	ck_assert_int_eq(act_do(&act), 0);
+	act_must_be_right(&act, "the next job");
+	ck_assert_uint_eq(gpu.standin->calls("cuMemHostRegister"), registered + 1);
+	drop(&act.place);
+}
+END_TEST
+
+/* ---- checksums -------------------------------------------------------------------------- */
+
+/* Without kernels the host sums up copies of the packed bytes, in several pieces. */
+#define SUMMED_BYTES ((size_t)200000)
+
+static unsigned char summed[SUMMED_BYTES];
+
+static struct dtconv_convertor *open_summed(struct dtconv_context *context, char *user)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_CRC32C };
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(
+		dtconv_convertor_create_pack(dtconv_type_predefined(context, DTCONV_BYTE),
+					     SUMMED_BYTES, user, &convertor),
+		0);
+	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	return convertor;
+}
+
+static void check_sum(const struct dtconv_convertor *convertor, size_t bytes)
+{
+	uint32_t sum;
+
+	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &sum), 0);
+	ck_assert_uint_eq(sum, dtconv_crc32c(0, summed, bytes));
+}
+
+/* The copy of the fragment, and of its first piece to the host, are granted. */
+START_TEST(a_fragment_that_fails_is_not_in_the_checksum)
+{
+	const size_t half = SUMMED_BYTES / 2;
+	struct dtconv_context *context;
+	struct dtconv_convertor *convertor;
+	struct arena user, packed;
+	size_t moved = 99;
+
+	gpu_open();
+	for (size_t i = 0; i < SUMMED_BYTES; i++)
+		summed[i] = (unsigned char)(i * 7 % 251);
+	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	arena_open(&user, ARENA_DEVICE, SUMMED_BYTES);
+	arena_open(&packed, ARENA_DEVICE, SUMMED_BYTES);
+	arena_write(&user, 0, summed, SUMMED_BYTES);
+	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+	convertor = open_summed(context, (char *)user.memory);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, half, &moved), 0);
+	check_sum(convertor, half);
+	gpu.standin->inject_clear();
+	gpu.standin->inject("cuMemcpyAsync", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
+			 DTCONV_ERR_BACKEND);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(moved, 0);
+	check_sum(convertor, half);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
+			 0);
+	check_sum(convertor, SUMMED_BYTES);
+	dtconv_convertor_destroy(convertor);
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_context_destroy(context);
+	gpu_must_be_clean("a refused copy");
 }
 END_TEST
 
@@ -775,6 +939,9 @@ int main(void)
 			    DEEDS);
 	tcase_add_loop_test(deeds_case, a_broken_context_fails_its_deeds_and_hangs_none,
 			    0, DEEDS);
+	tcase_add_test(deeds_case, a_fragment_that_fails_is_not_in_the_checksum);
+	tcase_add_test(deeds_case, after_a_stream_that_does_not_answer_all_is_made_anew);
+	tcase_add_test(deeds_case, a_job_that_fails_ends_behind_what_it_has_launched);
 	suite_add_tcase(suite, deeds_case);
 	TCase *versions = tcase_create("versions");
 	tcase_set_timeout(versions, 30);

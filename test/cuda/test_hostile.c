@@ -1300,6 +1300,45 @@ START_TEST(memory_that_may_only_be_read_is_packed_and_not_written_to)
 }
 END_TEST
 
+/* A job over mappings of which the last may only be read. */
+START_TEST(every_mapping_of_a_job_is_asked_for_its_access)
+{
+	const CUmemAccessDesc reading = { .location = device_memory().location,
+					  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+	struct dtconv_type *byte = dtconv_type_predefined(fixture_context, DTCONV_BYTE);
+	static struct job job;
+	struct arena packed;
+	struct range range;
+
+	arena_open(&packed, ARENA_DEVICE, 2 * BLOCK);
+	range_open(&range, false, true);
+	ck_assert_int_eq(pack_two(&range, 0, 2, BLOCK, packed.memory), 0);
+	/* Not every driver grants so little. */
+	if (!gpu.MemSetAccess(range.base + 2 * range.granule, range.granule, &reading, 1)) {
+		char *end = (char *)(uintptr_t)(range.base + 2 * range.granule);
+		const ptrdiff_t disps[] = { -BLOCK, 0 };
+		struct dtconv_type *type;
+
+		ck_assert_int_eq(pack_two(&range, 0, 2, BLOCK, packed.memory), 0);
+		dtconv_type_create_hindexed_block(2, BLOCK / 2, disps, byte, &type);
+		ck_assert_int_eq(dtconv_type_commit(type), 0);
+		/* In two blocks, and in one row. */
+		ck_assert_int_eq(dtconv_unpack(type, 1, end, packed.memory, BLOCK - 1, NULL),
+				 DTCONV_ERR_INVAL);
+		ck_assert_ptr_nonnull(strstr(fixture_error(), "may not write"));
+		ck_assert_int_eq(dtconv_unpack(byte, BLOCK, end - 5, packed.memory, BLOCK,
+					       NULL),
+				 DTCONV_ERR_INVAL);
+		dtconv_type_unref(type);
+	}
+	range_close(&range);
+	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
+	must_pack(&job);
+	job_close(&job);
+	arena_close(&packed);
+}
+END_TEST
+
 /* ---- threads ----------------------------------------------------------------------------------- */
 
 #define THREADS 8
@@ -1480,6 +1519,7 @@ int main(void)
 			    2);
 	tcase_add_test(memory, memory_without_access_is_refused_before_a_kernel_sees_it);
 	tcase_add_test(memory, memory_that_may_only_be_read_is_packed_and_not_written_to);
+	tcase_add_test(memory, every_mapping_of_a_job_is_asked_for_its_access);
 	tcase_add_test(memory, threads_share_a_device);
 	tcase_set_timeout(ends, 20);
 	tcase_add_loop_test(ends, a_process_may_end_in_any_order, 0, 4);

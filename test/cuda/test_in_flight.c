@@ -22,6 +22,8 @@
 #define EXTENT  (22 * sizeof(int))
 #define INSTEAD 0xa5
 
+#define MUST(call) gpu_must(gpu.call, #call)
+
 struct crowd {
 	size_t jobs, bytes;
 	struct dtconv_type *type;
@@ -214,6 +216,44 @@ START_TEST(one_too_many_fails_until_another_has_ended)
 }
 END_TEST
 
+/* ---- what a context has for them ----------------------------------------------------------- */
+
+static struct dtc_cuda_context *context_of_a_job(void)
+{
+	struct crowd crowd;
+
+	crowd_open(&crowd, 1);
+	must_start(&crowd, 0);
+	must_end(&crowd, 0);
+	crowd_close(&crowd);
+	return dtc_cuda_of(fixture_context)->contexts;
+}
+
+/* A counter for the blocks of a move, and one for those of a checksum. */
+START_TEST(each_job_in_flight_has_its_counters)
+{
+	const struct dtc_cuda_context *context = context_of_a_job();
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+
+	ck_assert_int_eq(dtconv_memory_query(fixture_context,
+					     (void *)(uintptr_t)context->flags.counters,
+					     &attr),
+			 0);
+	ck_assert_uint_ge(attr.length, 2 * DTC_CUDA_FLAGS * sizeof(uint64_t));
+}
+END_TEST
+
+START_TEST(jobs_without_a_stream_come_before_the_applications)
+{
+	int least, greatest, priority;
+
+	MUST(CtxGetStreamPriorityRange(&least, &greatest));
+	MUST(StreamGetPriority(context_of_a_job()->stream, &priority));
+	ck_assert_int_eq(priority, greatest);
+	ck_assert(least != greatest);
+}
+END_TEST
+
 int main(void)
 {
 	/* A process forked from one with a context has no device. */
@@ -226,5 +266,7 @@ int main(void)
 	tcase_add_loop_test(tcase, thousands_of_jobs_end_in_any_order, 0, ORDERS);
 	tcase_add_test(tcase, thousands_of_jobs_are_tested_in_turn);
 	tcase_add_test(tcase, one_too_many_fails_until_another_has_ended);
+	tcase_add_test(tcase, each_job_in_flight_has_its_counters);
+	tcase_add_test(tcase, jobs_without_a_stream_come_before_the_applications);
 	return fixture_run(suite);
 }

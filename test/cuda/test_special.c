@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,28 @@ static struct dtconv_context *context;
 static char folder[128];
 static size_t created; /* programs, before */
 
+static atomic_size_t live;
+
+static void *allocate(void *arg, size_t bytes)
+{
+	(void)arg;
+	atomic_fetch_add(&live, 1);
+	return malloc(bytes);
+}
+
+static void release(void *arg, void *memory)
+{
+	(void)arg;
+	atomic_fetch_sub(&live, 1);
+	free(memory);
+}
+
 static void open_context_in(const char *specialise, unsigned modes)
 {
 	const struct dtconv_context_params params = {
-		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_COUNTERS | modes
+		.struct_size = sizeof(params),
+		.flags = DTCONV_CONTEXT_COUNTERS | modes,
+		.allocator = { allocate, release, NULL },
 	};
 
 	if (specialise)
@@ -52,6 +71,7 @@ static void open_context(const char *specialise)
 static void close_context(void)
 {
 	dtconv_context_destroy(context);
+	ck_assert_uint_eq(atomic_load(&live), 0);
 }
 
 static void setup(void)
@@ -65,6 +85,7 @@ static void setup(void)
 	for (int call = 0; nvrtc && call < NVRTC_CALLS; call++)
 		nvrtc->refuse((enum nvrtc_call)call, 0);
 	if (nvrtc) {
+		nvrtc->set_minor(0);
 		nvrtc->spoil(0);
 		created = nvrtc->calls(NVRTC_CREATE);
 	}
@@ -265,6 +286,47 @@ START_TEST(the_next_context_finds_it_in_the_cache)
 }
 END_TEST
 
+/* What a file of the cache was made for: the second context finds another device, or compiler. */
+START_TEST(another_device_or_compiler_makes_its_own)
+{
+	long compute;
+
+	if (!nvrtc)
+		return;
+	open_context("wait");
+	move_both_ways(few_records);
+	close_context();
+	compute = gpu.standin->get(STANDIN_COMPUTE);
+	if (_i)
+		nvrtc->set_minor(1);
+	else
+		gpu.standin->set(STANDIN_COMPUTE, compute + 1);
+	open_context("wait");
+	move_both_ways(few_records);
+	ck_assert_uint_eq(counters().kernels_compiled, 2);
+	ck_assert_uint_eq(counters().kernels_cached, 0);
+	close_context();
+	gpu.standin->set(STANDIN_COMPUTE, compute);
+}
+END_TEST
+
+/* Its images might be too new. */
+START_TEST(a_compiler_newer_than_the_driver_is_not_taken)
+{
+	long version;
+
+	if (!nvrtc)
+		return;
+	version = gpu.standin->get(STANDIN_VERSION);
+	gpu.standin->set(STANDIN_VERSION, 12040);
+	open_context("wait");
+	move_both_ways(few_records);
+	ck_assert_ptr_null(strstr(fixture_info(context), "by NVRTC 13"));
+	close_context();
+	gpu.standin->set(STANDIN_VERSION, version);
+}
+END_TEST
+
 START_TEST(nothing_is_compiled_unless_it_is_asked_for)
 {
 	open_context(_i ? "0" : NULL);
@@ -453,6 +515,8 @@ int main(void)
 			    (int)DTC_ARRAY_LENGTH(texts));
 	tcase_add_loop_test(works, so_do_unlike_runs, 0, 2);
 	tcase_add_test(works, the_next_context_finds_it_in_the_cache);
+	tcase_add_loop_test(works, another_device_or_compiler_makes_its_own, 0, 2);
+	tcase_add_test(works, a_compiler_newer_than_the_driver_is_not_taken);
 	tcase_add_loop_test(works, nothing_is_compiled_unless_it_is_asked_for, 0, 2);
 	tcase_add_test(works, a_shape_that_comes_often_gets_its_kernel);
 	tcase_add_test(works, small_and_rare_ones_get_none);

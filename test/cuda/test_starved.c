@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -341,16 +342,59 @@ END_TEST
 START_TEST(whatever_there_is_is_given_back_without_memory)
 {
 	static struct scene scene;
+	char text[2000];
 
 	for (int list = 0; list < 2; list++) {
 		gpu_open();
+		size_t before = gpu.standin->leaks(text, sizeof(text));
 		open_scene(&scene, (size_t)_i, list);
 		ck_assert_int_eq(attempt(&scene, (size_t)_i), 0);
 		atomic_store(&allocator.closed, true);
 		close_scene(&scene);
 		atomic_store(&allocator.closed, false);
+		/* The end of the device's context would take it all. */
+		ck_assert_msg(gpu.standin->leaks(text, sizeof(text)) == before,
+			      "%s: left behind: %s", deeds[_i].name, text);
 		gpu_must_be_clean(deeds[_i].name);
 	}
+}
+END_TEST
+
+/* The worker makes it when it comes to that. */
+#define TRIES 2000
+
+/* Without a convertor, and so without memory for one. */
+static int pack_at_once(const struct place *place)
+{
+	return dtconv_pack(place->type, 1, place->user, place->packed, PACKED_BYTES, NULL);
+}
+
+/* The kernels are there, and another one than the next job's has been launched. */
+START_TEST(a_graph_that_could_not_be_asked_for_comes_later)
+{
+	const struct timespec nap = { .tv_nsec = 5000000 };
+	static struct scene scene;
+	size_t deed = 0;
+	int tries = 0;
+
+	while (deeds[deed].flags != DTCONV_CONTEXT_GRAPHS)
+		deed++;
+	gpu_open();
+	open_scene(&scene, deed, true);
+	ck_assert_int_eq(attempt(&scene, deed), 0);
+	dtconv_type_unref(scene.place.type);
+	scene.place.type = make_type(scene.place.context, false);
+	size_t launched = gpu.standin->calls("cuGraphLaunch");
+	atomic_store(&allocator.closed, true);
+	ck_assert_int_eq(pack_at_once(&scene.place), 0);
+	atomic_store(&allocator.closed, false);
+	while (gpu.standin->calls("cuGraphLaunch") == launched && tries++ < TRIES) {
+		ck_assert_int_eq(pack_at_once(&scene.place), 0);
+		nanosleep(&nap, NULL);
+	}
+	ck_assert_uint_gt(gpu.standin->calls("cuGraphLaunch"), launched);
+	close_scene(&scene);
+	gpu_must_be_clean("a graph");
 }
 END_TEST
 
@@ -370,6 +414,7 @@ int main(void)
 			    DEEDS);
 	tcase_add_loop_test(tcase, whatever_there_is_is_given_back_without_memory, 0,
 			    DEEDS);
+	tcase_add_test(tcase, a_graph_that_could_not_be_asked_for_comes_later);
 	suite_add_tcase(suite, tcase);
 	return fixture_run(suite);
 }

@@ -8,13 +8,15 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "copy_backends/cuda/driver.h"
+#include "copy_backends/cuda/state.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;
@@ -37,6 +39,17 @@ void gpu_must(CUresult result, const char *what)
 
 const char *const gpu_entries[] = { DTC_CUDA_ENTRIES(ENTRY_NAME) };
 const int gpu_entry_count = sizeof(gpu_entries) / sizeof(gpu_entries[0]);
+
+void gpu_must_be_idle(struct dtconv_context *context, const char *when)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+
+	for (struct dtc_cuda_context *device = cuda ? cuda->contexts : NULL; device;
+	     device = device->next)
+		for (size_t i = 0; i < DTC_CUDA_FLAGS / 64; i++)
+			ck_assert_msg(!atomic_load(&device->flags.taken[i]),
+				      "%s: a job that has ended keeps its flag", when);
+}
 
 void gpu_must_be_clean(const char *faults)
 {
@@ -420,6 +433,41 @@ void spin_end(struct spin *spin)
 	spin_release(spin);
 	MUST(StreamSynchronize(spin->stream));
 	MUST(MemFreeHost(spin->word));
+}
+
+static void *release_after_the_call(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	struct spin_releaser *releaser = arg;
+
+	while (gpu.standin->calls(releaser->entry) < releaser->calls &&
+	       !__atomic_load_n(&releaser->ending, __ATOMIC_ACQUIRE))
+		sched_yield();
+	nanosleep(&nap, NULL);
+	__atomic_store_n(&releaser->released, true, __ATOMIC_RELEASE);
+	spin_release(releaser->spin);
+	return NULL;
+}
+
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin, const char *entry,
+		    size_t nth)
+{
+	*releaser =
+		(struct spin_releaser){ .spin = spin,
+					.entry = entry,
+					.calls = gpu.standin->calls(entry) + nth };
+	ck_assert_int_eq(pthread_create(&releaser->thread, NULL, release_after_the_call,
+					releaser),
+			 0);
+}
+
+bool releaser_end(struct spin_releaser *releaser)
+{
+	bool released = __atomic_load_n(&releaser->released, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n(&releaser->ending, true, __ATOMIC_RELEASE);
+	pthread_join(releaser->thread, NULL);
+	return released;
 }
 
 #define GROUP 256

@@ -7,6 +7,7 @@
 #ifndef TEST_SUPPORT_GPU_H
 #define TEST_SUPPORT_GPU_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,8 @@
 	X(StreamCreate, 2000)              \
 	X(StreamDestroy, 4000)             \
 	X(StreamQuery, 2000)               \
+	X(StreamGetPriority, 5050)         \
+	X(CtxGetStreamPriorityRange, 5050) \
 	X(StreamSynchronize, 2000)         \
 	X(StreamWaitEvent, 3020)           \
 	X(StreamWaitValue64, 11070)        \
@@ -114,6 +117,10 @@ void gpu_must(CUresult result, const char *what);
 /* The entry points that the library asks the driver for, by name: each is made to fail on demand. */
 extern const char *const gpu_entries[];
 extern const int gpu_entry_count;
+
+/* Fails the running case if a job of the context, none of which is in flight, has kept its flag. */
+struct dtconv_context;
+void gpu_must_be_idle(struct dtconv_context *context, const char *when);
 
 /* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */
 void gpu_must_be_clean(const char *faults);
@@ -159,6 +166,23 @@ struct spin {
 void spin_begin(struct spin *spin, CUstream stream);
 void spin_release(struct spin *spin);
 void spin_end(struct spin *spin);
+
+/*
+ * On the stand-in: a thread that releases a spin some time after the nth (from 1) call from now on of an
+ * entry point, which is time enough for whoever has made it to go on without what waits behind the spin.
+ */
+struct spin_releaser {
+	struct spin *spin;
+	const char *entry;
+	size_t calls;
+	bool released, ending; /* atomic */
+	pthread_t thread;
+};
+
+void releaser_begin(struct spin_releaser *releaser, struct spin *spin, const char *entry,
+		    size_t nth);
+/* Whether the spin has been released by now; the thread is gone after. */
+bool releaser_end(struct spin_releaser *releaser);
 
 /* The same kernel for many spins on words of the caller's: loading it waits for those that run. */
 CUfunction spin_load(void);

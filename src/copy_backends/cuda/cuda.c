@@ -264,31 +264,45 @@ static bool is_not_ours(CUresult result, const struct answers *answers)
 	return !answers->type && !answers->range_bytes;
 }
 
-static bool has_access(const struct dtc_cuda *cuda, int ordinal, CUdeviceptr address)
+/* The flags of a device's access; all of them where the driver does not say. */
+static unsigned long long access_of(const struct dtc_cuda *cuda, int ordinal,
+				    CUdeviceptr address)
 {
 	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
 				       .id = ordinal };
 	unsigned long long access = 0;
 
-	return cuda->driver.MemGetAccess(&access, &device, address) || access;
+	return cuda->driver.MemGetAccess(&access, &device, address)
+		       ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		       : access;
+}
+
+/* Whether no device may touch the mapping. */
+static bool is_denied(const struct dtc_cuda *cuda, CUdeviceptr mapping)
+{
+	int devices = 0;
+
+	if (cuda->driver.DeviceGetCount(&devices))
+		return false;
+	while (devices > 0 && !access_of(cuda, devices - 1, mapping))
+		devices--;
+	return devices == 0;
 }
 
 /*
  * Each mapping has its own access; memory without any must not meet a kernel. Mostly its own device has
  * it; what another process has exported may be opened to another one only.
  */
-static bool is_denied(const struct dtc_cuda *cuda, const struct dtc_memory *memory,
-		      const void *address)
+static void set_access(const struct dtc_cuda *cuda, const void *address,
+		       struct dtc_memory *memory)
 {
 	const CUdeviceptr mapping = (CUdeviceptr)(uintptr_t)address;
-	int devices = 0;
 
-	if (!memory->mapped || has_access(cuda, memory->device, mapping) ||
-	    cuda->driver.DeviceGetCount(&devices))
-		return false;
-	while (devices > 0 && !has_access(cuda, devices - 1, mapping))
-		devices--;
-	return devices == 0;
+	if (!memory->mapped)
+		return;
+	unsigned long long access = access_of(cuda, memory->device, mapping);
+	memory->read_only = access == CU_MEM_ACCESS_FLAGS_PROT_READ;
+	memory->denied = !access && is_denied(cuda, mapping);
 }
 
 /*
@@ -313,7 +327,7 @@ static bool look_closer(struct dtc_cuda *cuda, const void *address,
 	if (memory->kind == DTCONV_MEMORY_PINNED && !mapping.host)
 		memory->kind = DTCONV_MEMORY_DEVICE;
 	memory->mapped = !mapping.pool;
-	memory->denied = is_denied(cuda, memory, address);
+	set_access(cuda, address, memory);
 	cut_range(memory, &mapping, (uintptr_t)address);
 	set_shift(cuda, address, memory);
 	return true;

@@ -23,21 +23,33 @@ static int find_capture(struct dtc_cuda_submission *submission)
 	return 0;
 }
 
+/* The driver is asked of one mapping; several that belong together have been asked for. */
+static unsigned long long access_to(const struct dtc_cuda_submission *submission,
+				    const struct dtc_memory *memory)
+{
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				       .id = submission->context->device };
+	unsigned long long access = 0;
+
+	if (memory->read_only)
+		return CU_MEM_ACCESS_FLAGS_PROT_READ;
+	if (!memory->base || submission->driver->MemGetAccess(&access, &device,
+							      (CUdeviceptr)memory->base))
+		return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return access;
+}
+
 static int check_access(const struct dtc_cuda_submission *submission,
 			const struct dtc_memory *memory, const char *side, bool written)
 {
 	const struct dtc_cuda_context *context = submission->context;
-	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-				       .id = context->device };
 	const unsigned long long needed = written ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 						  : CU_MEM_ACCESS_FLAGS_PROT_READ;
-	unsigned long long access = 0;
 
-	if (!memory->mapped || !memory->base || memory->device != context->device)
+	if (!memory->mapped || memory->device != context->device)
 		return 0;
-	if (submission->driver->MemGetAccess(&access, &device,
-					     (CUdeviceptr)memory->base) ||
-	    (access & needed) == needed)
+	const unsigned long long access = access_to(submission, memory);
+	if ((access & needed) == needed)
 		return 0;
 	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
 			access ? "%s: device %d may not write to %s memory"

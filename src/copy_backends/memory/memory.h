@@ -21,6 +21,7 @@ struct dtc_memory {
 	intptr_t shift;      /* from an address of the process to the device's */
 	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
 	bool denied;         /* mapped, and not even for its own device */
+	bool read_only;      /* mapped, and its own device may not write to it */
 	bool several;        /* the range is of allocations that follow each other */
 };
 

@@ -13,7 +13,7 @@
 static bool is_same(const struct dtc_memory *a, const struct dtc_memory *b)
 {
 	return a->kind == b->kind && a->device == b->device && a->shift == b->shift &&
-	       a->denied == b->denied;
+	       a->denied == b->denied && a->read_only == b->read_only;
 }
 
 /*

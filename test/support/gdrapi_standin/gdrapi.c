@@ -202,8 +202,8 @@ int gdr_get_info_v2(gdr_t gdr, gdr_mh_t handle, struct gdr_info *info)
 	info->mapped_size = pin->bytes;
 	info->page_size = (uint32_t)GPU_PAGE;
 	info->mapped = pin->mapped != 0;
-	info->wc_mapping = pin->mapped && mapping_type < 2;
-	info->mapping_type = pin->mapped ? mapping_type : 0;
+	info->wc_mapping = pin->mapped && mapping_type >= 0 && mapping_type < 2;
+	info->mapping_type = pin->mapped && mapping_type > 0 ? mapping_type : 0;
 	return 0;
 }
 

@@ -52,7 +52,7 @@ enum gdrapi_call { GDRAPI_PIN, GDRAPI_MAP, GDRAPI_INFO, GDRAPI_UNPIN, GDRAPI_CAL
 struct gdrapi_standin {
 	/* Every call from now on answers error; 0: works again. Not for unpin. */
 	void (*refuse)(enum gdrapi_call call, int error);
-	/* What mappings are said to be: see struct gdr_info. */
+	/* What mappings are said to be: see struct gdr_info. Below 0: no name, and not combining. */
 	void (*set_mapping_type)(int type);
 	size_t (*calls)(enum gdrapi_call call);
 	size_t (*connections)(void); /* open ones */

@@ -23,7 +23,7 @@ struct program {
 
 /* ---- Steering ---- */
 
-static _Atomic int refusals[NVRTC_CALLS], spoilt;
+static _Atomic int refusals[NVRTC_CALLS], minor_version, spoilt;
 static _Atomic size_t counts[NVRTC_CALLS], alive;
 
 static int begin(enum nvrtc_call call)
@@ -35,6 +35,11 @@ static int begin(enum nvrtc_call call)
 static void refuse(enum nvrtc_call call, int result)
 {
 	refusals[call] = result;
+}
+
+static void set_minor(int minor)
+{
+	minor_version = minor;
 }
 
 static void spoil(int are_spoilt)
@@ -56,7 +61,7 @@ static size_t programs_alive(void)
 
 const struct nvrtc_standin *nvrtc_standin_control(void)
 {
-	static const struct nvrtc_standin control = { refuse, spoil, calls,
+	static const struct nvrtc_standin control = { refuse, set_minor, spoil, calls,
 						      programs_alive };
 	return &control;
 }
@@ -78,7 +83,7 @@ int nvrtcGetCUBIN(void *which, char *image);
 int nvrtcVersion(int *major, int *minor)
 {
 	*major = 13;
-	*minor = 0;
+	*minor = minor_version;
 	return 0;
 }
 

@@ -18,6 +18,8 @@ enum nvrtc_call {
 struct nvrtc_standin {
 	/* The calls answer that from now on, and do nothing else; 0: they do what they should. */
 	void (*refuse)(enum nvrtc_call call, int result);
+	/* The version is 13 and this. */
+	void (*set_minor)(int minor);
 	/* Images are for another device. */
 	void (*spoil)(int spoilt);
 	size_t (*calls)(enum nvrtc_call call);

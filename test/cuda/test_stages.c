@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may touch a pinned stage when: neither the host nor the device fills one that the other has not
+ * emptied, and a job that fails leaves none in use. On the stand-in driver only: it holds up one stream, or
+ * does at once what may be done.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_backends/cuda/state.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+/* Ten pieces of a stage each, two more than there are stages. */
+#define TYPE "vector(436906, 3, 5, double)"
+
+struct job {
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	struct arena user;
+	size_t span, bytes;
+	unsigned char *memory, *stream, *packed; /* of the user, and packed */
+};
+
+/* One thread copies, or as many as there are. */
+static void open_job(struct job *job, size_t threads)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .threads = threads };
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	uint32_t seed = 1;
+
+	ck_assert_int_eq(dtconv_context_create(&params, &job->context), 0);
+	ck_assert_int_eq(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type), 0);
+	ck_assert_int_eq(dtconv_type_commit(job->type), 0);
+	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	job->bytes = attr.size;
+	job->span = (size_t)attr.true_extent;
+	job->memory = malloc(job->span);
+	job->stream = malloc(job->bytes);
+	job->packed = malloc(job->bytes);
+	ck_assert(job->memory && job->stream && job->packed);
+	for (size_t i = 0; i < job->span; i++) {
+		seed = seed * 1664525 + 1013904223;
+		job->memory[i] = (unsigned char)(seed >> 24);
+	}
+	ck_assert_int_eq(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes,
+				     NULL),
+			 0);
+	arena_open(&job->user, ARENA_DEVICE, job->span);
+	arena_write(&job->user, 0, job->memory, job->span);
+}
+
+static void close_job(struct job *job)
+{
+	arena_close(&job->user);
+	dtconv_type_unref(job->type);
+	dtconv_context_destroy(job->context);
+	free(job->memory);
+	free(job->stream);
+	free(job->packed);
+}
+
+static int pack(struct job *job)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_staged,host" };
+
+	memset(job->packed, 0, job->bytes);
+	return dtconv_pack_with(job->type, 1, job->user.memory, job->packed, job->bytes,
+				&params, NULL);
+}
+
+static void must_pack(struct job *job)
+{
+	ck_assert_msg(!pack(job), "%s", fixture_error());
+	for (size_t i = 0; i < job->bytes; i++)
+		if (job->packed[i] != job->stream[i])
+			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
+}
+
+/* The stream of jobs without one of the caller's, once there was such a job. */
+static CUstream stream_of(const struct job *job)
+{
+	return dtc_cuda_of(job->context)->contexts->stream;
+}
+
+/* Kernels write each piece as soon as they are launched. */
+START_TEST(the_device_fills_no_stage_that_the_host_still_reads)
+{
+	struct job job;
+
+	open_job(&job, 1);
+	gpu.standin->set(STANDIN_SYNCHRONOUS, 1);
+	must_pack(&job);
+	gpu.standin->set(STANDIN_SYNCHRONOUS, 0);
+	close_job(&job);
+}
+END_TEST
+
+/* Kernels read none of the pieces before all stages are full; then they must still be there. */
+START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.backends = "cuda_staged,host" };
+	struct spin_releaser releaser;
+	struct spin spin;
+	struct job job;
+
+	open_job(&job, (size_t)_i);
+	must_pack(&job); /* makes what is made once */
+	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span),
+		 "cuMemsetD8");
+	spin_begin(&spin, stream_of(&job));
+	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGES);
+	ck_assert_msg(!dtconv_unpack_with(job.type, 1, job.user.memory, job.stream,
+					  job.bytes, &params, NULL),
+		      "%s", fixture_error());
+	ck_assert(releaser_end(&releaser));
+	must_pack(&job);
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+/* The third piece's kernel is refused while the others wait for their turn. */
+START_TEST(a_job_that_fails_ends_behind_its_pieces)
+{
+	struct spin_releaser releaser;
+	struct spin spin;
+	struct job job;
+
+	open_job(&job, (size_t)_i);
+	must_pack(&job);
+	spin_begin(&spin, stream_of(&job));
+	releaser_begin(&releaser, &spin, "cuLaunchKernel", 3);
+	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	ck_assert_int_eq(pack(&job), DTCONV_ERR_BACKEND);
+	ck_assert(releaser_end(&releaser));
+	gpu.standin->inject_clear();
+	gpu_must_be_idle(job.context, "a refused launch");
+	must_pack(&job);
+	spin_end(&spin);
+	close_job(&job);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stages");
+
+	gpu_find();
+	if (gpu_is_real()) {
+		puts("a real driver's streams cannot be held up");
+		return 77;
+	}
+	TCase *stages = fixture_case(suite, "stages", 120);
+	tcase_add_checked_fixture(stages, gpu_open, NULL);
+	tcase_add_test(stages, the_device_fills_no_stage_that_the_host_still_reads);
+	/* With as many threads as there are, and with one. */
+	tcase_add_loop_test(stages, the_host_fills_no_stage_that_the_device_still_reads, 0,
+			    2);
+	tcase_add_loop_test(stages, a_job_that_fails_ends_behind_its_pieces, 0, 2);
+	return fixture_run(suite);
+}
