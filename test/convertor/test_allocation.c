@@ -312,7 +312,8 @@ START_TEST(every_allocation_of_a_batch_may_fail)
 	int status;
 
 	only = _i;
-	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type), 0);
+	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type),
+			 0);
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
 	before = unfreed;
 	do {

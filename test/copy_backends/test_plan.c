@@ -281,8 +281,9 @@ static void find_line(const char *text, const char *backend, char line[], size_t
 }
 
 /* What is said of a candidate that is the cheapest to pack, to unpack, both or neither. */
-static const char *const verdicts[] = { NULL, "; the cheapest to pack: ",
-					"; the cheapest to unpack: ", "; the cheapest: " };
+static const char *const verdicts[] = {
+	NULL, "; the cheapest to pack: ", "; the cheapest to unpack: ", "; the cheapest: "
+};
 
 static void check_verdicts(const char *text, const int winners[2])
 {
@@ -523,8 +524,9 @@ START_TEST(a_fragment_costs_its_share_of_copies)
 }
 END_TEST
 
-static double estimate_of(const char *backend, const char *expr, enum dtconv_memory_kind user,
-			  enum dtconv_memory_kind packed, bool is_between)
+static double estimate_of(const char *backend, const char *expr,
+			  enum dtconv_memory_kind user, enum dtconv_memory_kind packed,
+			  bool is_between)
 {
 	struct dtconv_type *type = fixture_type(expr);
 	const struct dtc_layout *layout = dtc_type_layout(type);

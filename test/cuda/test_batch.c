@@ -607,9 +607,8 @@ START_TEST(entries_are_bound_anew_one_by_one)
 	fill(&scene);
 	reverse(&scene);
 	for (size_t i = 0; i < scene.count; i++)
-		ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, i,
-							   &scene.entries[i]),
-				 0);
+		ck_assert_int_eq(
+			dtconv_batch_rebind_entry(scene.batch, i, &scene.entries[i]), 0);
 	run(&scene);
 	close_scene(&scene);
 }
@@ -627,9 +626,8 @@ START_TEST(a_refused_start_leaves_nothing_of_the_last_binding)
 	make_batch(&scene, fixture_context, NULL);
 	run(&scene);
 	fill(&scene);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries + 1,
-					     scene.count - 1),
-			 0);
+	ck_assert_int_eq(
+		dtconv_batch_rebind(scene.batch, scene.entries + 1, scene.count - 1), 0);
 	gpu.standin->inject("cuCtxGetId", 1, CUDA_ERROR_INVALID_CONTEXT);
 	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_BACKEND);
 	gpu.standin->inject_clear();
@@ -648,9 +646,10 @@ END_TEST
 /* The second entry's memory may only be read: both directions go, and it is not written to. */
 START_TEST(the_access_to_every_entry_is_checked)
 {
-	const CUmemAccessDesc reading = { .location = { .type =
-								CU_MEM_LOCATION_TYPE_DEVICE },
-					  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+	const CUmemAccessDesc reading = {
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READ
+	};
 	struct scene scene;
 	bool pack = _i;
 
@@ -850,9 +849,8 @@ int main(void)
 		suite_add_tcase(suite, faults);
 		tcase_add_test(moves, a_batch_is_destroyed_when_its_work_has_ended);
 		tcase_add_test(moves, a_refused_start_leaves_nothing_of_the_last_binding);
-		tcase_add_loop_test(moves,
-				    a_lone_entry_that_fails_in_flight_has_moved_nothing,
-				    0, 2);
+		tcase_add_loop_test(
+			moves, a_lone_entry_that_fails_in_flight_has_moved_nothing, 0, 2);
 	}
 	return fixture_run(suite);
 }

@@ -761,8 +761,9 @@ int main(void)
 	tcase_add_loop_test(moves, a_fragment_in_the_middle_of_a_stream_arrives, 0, WAYS);
 	tcase_add_loop_test(moves, two_threads_move_long_jobs_at_once, 0, WAYS);
 	tcase_add_test(moves, default_streams_of_two_threads_do_not_share_the_pieces);
-	tcase_add_test(moves,
-		       a_default_stream_does_not_follow_another_threads_through_the_pieces);
+	tcase_add_test(
+		moves,
+		a_default_stream_does_not_follow_another_threads_through_the_pieces);
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
 	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
 	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);

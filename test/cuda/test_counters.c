@@ -299,8 +299,8 @@ START_TEST(jobs_that_fail_are_not_counted)
 		if (fails)
 			gpu.standin->inject("cuLaunchKernel", 1,
 					    CUDA_ERROR_OUT_OF_MEMORY);
-		ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 8000,
-						  &params, NULL),
+		ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory,
+						  8000, &params, NULL),
 				 fails ? DTCONV_ERR_BACKEND : 0);
 		ck_assert_uint_eq(backend("cuda_kernel").jobs, 1);
 		ck_assert_uint_eq(backend("cuda_kernel").bytes, 8000);
@@ -324,20 +324,19 @@ START_TEST(rows_far_apart_are_copied_one_by_one)
 
 	if (!gpu.standin)
 		return;
-	ck_assert_int_eq(
-		dtconv_type_create_hvector(3, 8, (ptrdiff_t)pitch,
-					   dtconv_type_predefined(fixture_context,
-								  DTCONV_BYTE),
-					   &type),
-		0);
+	ck_assert_int_eq(dtconv_type_create_hvector(
+				 3, 8, (ptrdiff_t)pitch,
+				 dtconv_type_predefined(fixture_context, DTCONV_BYTE),
+				 &type),
+			 0);
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
 	arena_open(&user, ARENA_DEVICE, 2 * pitch + 8);
 	arena_open(&packed, ARENA_DEVICE, 24);
 	for (row = 0; row < 3; row++)
 		arena_write(&user, row * pitch, &row, sizeof(row));
 	size_t before = gpu.standin->calls("cuMemcpy2DAsync");
-	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 24, &params,
-					  NULL),
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 24,
+					  &params, NULL),
 			 0);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemcpy2DAsync") - before, _i ? 0 : 1);
 	for (uint64_t i = 0; i < 3; i++) {
@@ -510,8 +509,8 @@ START_TEST(so_do_batches)
 						  .bytes = 160000 };
 	struct dtconv_batch_entry entries[2] = { entry, entry };
 	entries[1].packed = packed.memory + 160000;
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 2, &params, &batch),
-			 0);
+	ck_assert_int_eq(
+		dtconv_batch_create(fixture_context, entries, 2, &params, &batch), 0);
 	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
 	(void)count_marks();
 	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);

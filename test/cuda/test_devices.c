@@ -684,12 +684,13 @@ static void fill_long(unsigned char *bytes, size_t count)
 
 START_TEST(long_streams_between_closed_devices)
 {
-	unsigned char *from = malloc(LONG_SPAN), *stream = malloc(LONG_BYTES),
-		      *got = malloc(LONG_BYTES);
 	size_t moved;
 
 	if (!open_devices(ACCESS_CLOSED))
 		return;
+	unsigned char *from = malloc(LONG_SPAN), *stream = malloc(LONG_BYTES),
+		      *got = malloc(LONG_BYTES);
+	ck_assert(from && stream && got);
 	struct dtconv_type *type = fixture_type("vector(700001, 3, 5, double)");
 	struct arena user = memory_on(0, LONG_SPAN), packed = memory_on(1, LONG_BYTES);
 	fill_long(from, LONG_SPAN);
@@ -769,8 +770,9 @@ static struct dtconv_type *kept_type(bool parts)
 	size_t length = 0;
 
 	if (!parts)
-		return fixture_type("indexed([1,2,1,3,1,2,1,3,4,1], "
-				    "[0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))");
+		return fixture_type(
+			"indexed([1,2,1,3,1,2,1,3,4,1], "
+			"[0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))");
 	for (int i = 0; i < 200; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s1",
 					   i ? "," : "struct([");
@@ -877,7 +879,8 @@ START_TEST(a_batch_in_the_default_stream_of_either_device)
 		MUST(CtxSetCurrent(contexts[round % 2]));
 		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
 		for (size_t i = 0; i < LAYERS; i++) {
-			dtconv_pack(type, 1, user.memory + i * span, expected, bytes, NULL);
+			dtconv_pack(type, 1, user.memory + i * span, expected, bytes,
+				    NULL);
 			ck_assert(!memcmp(packed.memory + i * bytes, expected, bytes));
 		}
 	}
@@ -1042,7 +1045,7 @@ static uint64_t copied_for_want_of_access(void)
 	return c.fallbacks_limits;
 }
 
-#define GATHERED "vector(2000, 1, 3, double)"
+#define GATHERED       "vector(2000, 1, 3, double)"
 #define GATHERED_BYTES 16000
 
 static struct dtconv_batch_entry entry_of(struct dtconv_type *type, uintptr_t user,
@@ -1061,7 +1064,8 @@ static void must_launch(const struct dtconv_batch_entry entries[], size_t count,
 {
 	uint64_t before = launches(), copied = copied_for_want_of_access();
 
-	ck_assert_msg(!dtconv_batch_move(fixture_context, entries, count, NULL, NULL, NULL),
+	ck_assert_msg(!dtconv_batch_move(fixture_context, entries, count, NULL, NULL,
+					 NULL),
 		      "%s", fixture_error());
 	ck_assert_uint_eq(launches() - before, expected);
 	ck_assert_uint_eq(copied_for_want_of_access(), copied);
@@ -1127,8 +1131,8 @@ START_TEST(an_entry_into_a_closed_device_goes_by_a_kernel)
 		return;
 	struct dtconv_type *type = fixture_type("vector(220000, 1, 2, double)");
 	struct arena user = memory_on(0, 3520000), packed = memory_on(1, 1760000);
-	struct dtconv_batch_entry entry = entry_of(type, (uintptr_t)user.memory,
-						   (uintptr_t)packed.memory);
+	struct dtconv_batch_entry entry =
+		entry_of(type, (uintptr_t)user.memory, (uintptr_t)packed.memory);
 
 	entry.bytes = 1760000;
 	must_launch(&entry, 1, 1);

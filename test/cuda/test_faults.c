@@ -666,14 +666,14 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	ck_assert_int_eq(dtconv_type_commit(type), 0);
 	arena_open(&user, ARENA_DEVICE, 2000);
 	arena_open(&packed, ARENA_DEVICE, 2000);
-	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
-					  NULL),
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12,
+					  &params, NULL),
 			 0); /* loads the kernels */
 	spin_begin(&spin, stream);
 	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 2);
 	gpu.standin->inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
-	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
-					  NULL),
+	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 12,
+					  &params, NULL),
 			 DTCONV_ERR_BACKEND);
 	ck_assert(releaser_end(&releaser));
 	gpu_must_be_idle(context, "a refused copy");
@@ -732,8 +732,9 @@ static unsigned char summed[SUMMED_BYTES];
 
 static struct dtconv_convertor *open_summed(struct dtconv_context *context, char *user)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_CRC32C };
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_CRC32C
+	};
 	struct dtconv_convertor *convertor;
 
 	ck_assert_int_eq(
@@ -770,17 +771,19 @@ START_TEST(a_fragment_that_fails_is_not_in_the_checksum)
 	arena_write(&user, 0, summed, SUMMED_BYTES);
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
 	convertor = open_summed(context, (char *)user.memory);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, half, &moved), 0);
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, half, &moved),
+			 0);
 	check_sum(convertor, half);
 	gpu.standin->inject_clear();
 	gpu.standin->inject("cuMemcpyAsync", 3, CUDA_ERROR_OUT_OF_MEMORY);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
+	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half,
+					       &moved),
 			 DTCONV_ERR_BACKEND);
 	gpu.standin->inject_clear();
 	ck_assert_uint_eq(moved, 0);
 	check_sum(convertor, half);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory + half, half, &moved),
-			 0);
+	ck_assert_int_eq(
+		dtconv_convertor_pack(convertor, packed.memory + half, half, &moved), 0);
 	check_sum(convertor, SUMMED_BYTES);
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);

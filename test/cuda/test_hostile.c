@@ -1314,7 +1314,8 @@ START_TEST(every_mapping_of_a_job_is_asked_for_its_access)
 	range_open(&range, false, true);
 	ck_assert_int_eq(pack_two(&range, 0, 2, BLOCK, packed.memory), 0);
 	/* Not every driver grants so little. */
-	if (!gpu.MemSetAccess(range.base + 2 * range.granule, range.granule, &reading, 1)) {
+	if (!gpu.MemSetAccess(range.base + 2 * range.granule, range.granule, &reading,
+			      1)) {
 		char *end = (char *)(uintptr_t)(range.base + 2 * range.granule);
 		const ptrdiff_t disps[] = { -BLOCK, 0 };
 		struct dtconv_type *type;
@@ -1323,7 +1324,8 @@ START_TEST(every_mapping_of_a_job_is_asked_for_its_access)
 		dtconv_type_create_hindexed_block(2, BLOCK / 2, disps, byte, &type);
 		ck_assert_int_eq(dtconv_type_commit(type), 0);
 		/* In two blocks, and in one row. */
-		ck_assert_int_eq(dtconv_unpack(type, 1, end, packed.memory, BLOCK - 1, NULL),
+		ck_assert_int_eq(dtconv_unpack(type, 1, end, packed.memory, BLOCK - 1,
+					       NULL),
 				 DTCONV_ERR_INVAL);
 		ck_assert_ptr_nonnull(strstr(fixture_error(), "may not write"));
 		ck_assert_int_eq(dtconv_unpack(byte, BLOCK, end - 5, packed.memory, BLOCK,

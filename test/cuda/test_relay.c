@@ -64,9 +64,8 @@ static void open_job(struct job *job, const char *text, bool packs)
 	job->stream = malloc(job->bytes);
 	ck_assert(job->memory && job->stream);
 	fill(job->memory, job->span);
-	ck_assert_int_eq(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes,
-				     NULL),
-			 0);
+	ck_assert_int_eq(
+		dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL), 0);
 	arena_open(&job->user, ARENA_DEVICE, job->span);
 	arena_open(&job->packed, ARENA_PINNED, job->bytes);
 	arena_write(&job->user, 0, job->memory, job->span);
@@ -106,7 +105,8 @@ static void finish(const struct job *job)
 {
 	size_t moved;
 
-	ck_assert_msg(!dtconv_convertor_wait(job->convertor, &moved), "%s", fixture_error());
+	ck_assert_msg(!dtconv_convertor_wait(job->convertor, &moved), "%s",
+		      fixture_error());
 	ck_assert_uint_eq(moved, job->bytes);
 }
 

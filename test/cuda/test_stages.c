@@ -34,7 +34,8 @@ static void open_job(struct job *job, size_t threads)
 	uint32_t seed = 1;
 
 	ck_assert_int_eq(dtconv_context_create(&params, &job->context), 0);
-	ck_assert_int_eq(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type), 0);
+	ck_assert_int_eq(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type),
+			 0);
 	ck_assert_int_eq(dtconv_type_commit(job->type), 0);
 	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
 	job->bytes = attr.size;
@@ -47,9 +48,8 @@ static void open_job(struct job *job, size_t threads)
 		seed = seed * 1664525 + 1013904223;
 		job->memory[i] = (unsigned char)(seed >> 24);
 	}
-	ck_assert_int_eq(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes,
-				     NULL),
-			 0);
+	ck_assert_int_eq(
+		dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL), 0);
 	arena_open(&job->user, ARENA_DEVICE, job->span);
 	arena_write(&job->user, 0, job->memory, job->span);
 }
@@ -161,8 +161,8 @@ int main(void)
 	tcase_add_checked_fixture(stages, gpu_open, NULL);
 	tcase_add_test(stages, the_device_fills_no_stage_that_the_host_still_reads);
 	/* With as many threads as there are, and with one. */
-	tcase_add_loop_test(stages, the_host_fills_no_stage_that_the_device_still_reads, 0,
-			    2);
+	tcase_add_loop_test(stages, the_host_fills_no_stage_that_the_device_still_reads,
+			    0, 2);
 	tcase_add_loop_test(stages, a_job_that_fails_ends_behind_its_pieces, 0, 2);
 	return fixture_run(suite);
 }

@@ -366,7 +366,8 @@ END_TEST
 /* Without a convertor, and so without memory for one. */
 static int pack_at_once(const struct place *place)
 {
-	return dtconv_pack(place->type, 1, place->user, place->packed, PACKED_BYTES, NULL);
+	return dtconv_pack(place->type, 1, place->user, place->packed, PACKED_BYTES,
+			   NULL);
 }
 
 /* The kernels are there, and another one than the next job's has been launched. */

@@ -452,10 +452,9 @@ static void *release_after_the_call(void *arg)
 void releaser_begin(struct spin_releaser *releaser, struct spin *spin, const char *entry,
 		    size_t nth)
 {
-	*releaser =
-		(struct spin_releaser){ .spin = spin,
-					.entry = entry,
-					.calls = gpu.standin->calls(entry) + nth };
+	*releaser = (struct spin_releaser){ .spin = spin,
+					    .entry = entry,
+					    .calls = gpu.standin->calls(entry) + nth };
 	ck_assert_int_eq(pthread_create(&releaser->thread, NULL, release_after_the_call,
 					releaser),
 			 0);

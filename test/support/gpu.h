@@ -17,6 +17,8 @@
 
 #include "support/cuda_standin/standin.h"
 
+struct dtconv_context;
+
 #define GPU_ENTRIES(X)                     \
 	X(Init, 2000)                      \
 	X(DeviceGet, 2000)                 \
@@ -119,7 +121,6 @@ extern const char *const gpu_entries[];
 extern const int gpu_entry_count;
 
 /* Fails the running case if a job of the context, none of which is in flight, has kept its flag. */
-struct dtconv_context;
 void gpu_must_be_idle(struct dtconv_context *context, const char *when);
 
 /* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */

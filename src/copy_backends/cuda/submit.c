@@ -33,8 +33,8 @@ static unsigned long long access_to(const struct dtc_cuda_submission *submission
 
 	if (memory->read_only)
 		return CU_MEM_ACCESS_FLAGS_PROT_READ;
-	if (!memory->base || submission->driver->MemGetAccess(&access, &device,
-							      (CUdeviceptr)memory->base))
+	if (!memory->base ||
+	    submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base))
 		return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	return access;
 }
