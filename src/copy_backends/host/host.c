@@ -361,8 +361,8 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 /* What a core's own caches keep. */
 #define FETCH_TARGET_BYTES (1 << 20)
 
-/* No ring of fragments is as long. */
-#define STREAM_ROW_BYTES (UINT64_C(8) << 20)
+/* Rings of fragments that are to stay in a core's caches are shorter. */
+#define STREAM_ROW_BYTES (UINT64_C(2) << 20)
 
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
