@@ -179,6 +179,13 @@ static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pat
 	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
 }
 
+/* Whether rounds are a line of the user's each, in memory, which is asked for ahead. Measured as above. */
+static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE &&
+	       pattern->stream == DTC_STREAM_USER && !__builtin_cpu_is("amd");
+}
+
 /* Lay out the steps of a round. False if single copies are as good. */
 static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 {
@@ -200,7 +207,7 @@ static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 	if (!unpack)
 		join_rounds(steps);
 	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count ||
-	       joins_lines(steps, pattern);
+	       joins_lines(steps, pattern) || fetches_lines(steps, pattern);
 }
 
 DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i index[],
@@ -340,6 +347,27 @@ static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *p
 	return join(steps, pattern, rounds, false);
 }
 
+/* How far ahead lines are asked for that are written in parts. */
+#define FETCH_AHEAD 1024
+
+/* Rounds that are not exact. Answers how many. */
+static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
+			     size_t rounds)
+{
+	const __m512i index = _mm512_loadu_si512(steps->step[0].index);
+	const struct step_ends ends = steps->step[0].ends;
+	const char *packed = pattern->packed;
+	char *user = pattern->user;
+
+	for (size_t i = 0; i < rounds; i++) {
+		__builtin_prefetch(user + FETCH_AHEAD, 1);
+		unpack_step(user, packed, &ends, index, false, false);
+		user += DTC_CACHE_LINE;
+		packed += steps->packed_bytes;
+	}
+	return rounds;
+}
+
 /* A function for each small number of steps, and one for any. */
 #define ROUNDS(NAME, COUNT, EXACT)                                                 \
 	static void pack_##NAME(const struct steps *steps,                         \
@@ -422,9 +450,13 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
-	size_t joined = steps->joined ? pack_joined(steps, pattern, inexact) : 0;
+	size_t done = 0;
 
-	rounds_of_steps[known][unpack](steps, pattern, joined, inexact);
+	if (steps->joined)
+		done = pack_joined(steps, pattern, inexact);
+	else if (fetches_lines(steps, pattern))
+		done = unpack_fetched(steps, pattern, inexact);
+	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
 	move_periods(pattern, rounds * steps->periods, pattern->periods);
 }
@@ -448,8 +480,8 @@ static void move_steps_by_lines(const struct steps *steps, const struct dtc_patt
 }
 
 /*
- * Runs of one kind from beyond the caches come a little faster as single words, unless whole lines are written
- * past them.
+ * Runs of one kind from beyond the caches come a little faster as single words, unless lines are written past
+ * them, or fetched.
  */
 static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 {
@@ -463,7 +495,8 @@ static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 	}
 	if (joins_lines(steps, pattern))
 		move_steps_by_lines(steps, pattern);
-	else if (!pattern->steps && dtc_passes_caches(pattern->stream) && pattern->run_count == 1)
+	else if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
+		 pattern->run_count == 1 && !fetches_lines(steps, pattern))
 		return false;
 	else
 		move_steps(steps, pattern);

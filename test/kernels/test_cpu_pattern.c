@@ -241,13 +241,16 @@ START_TEST(lines_past_the_caches_are_the_same_from_any_address)
 		pattern.stream = DTC_STREAM_PACKED;
 		set_pattern(&pattern, DTC_PACK);
 		moves_check_alignments(&moves, bytes == 8 ? 1 : 12);
+		pattern.stream = DTC_STREAM_USER;
+		set_pattern(&pattern, DTC_UNPACK);
+		moves_check_alignments(&moves, bytes == 8 ? 1 : 12);
 	}
 	struct dtc_pattern pattern = pattern_of(runs, DTC_ARRAY_LENGTH(runs), 64, 37);
 	pattern.stream = DTC_STREAM_PACKED;
 	set_pattern(&pattern, DTC_PACK);
-	moves_check_alignments(&moves, 1);
+	moves_check_alignments(&moves, 5);
 	moves.run = run_known_pattern;
-	moves_check_alignments(&moves, 1);
+	moves_check_alignments(&moves, 5);
 }
 END_TEST
 
@@ -275,7 +278,7 @@ static bool are_lines_streamed(void)
 #endif
 }
 
-/* Single words are faster from beyond the caches, unless whole lines are written past them. */
+/* Single words are faster from beyond the caches, unless lines are written past them or fetched. */
 START_TEST(every_second_word_is_a_pattern_past_the_caches_where_lines_are)
 {
 	static char user[3200], packed[1600];
@@ -293,6 +296,8 @@ START_TEST(every_second_word_is_a_pattern_past_the_caches_where_lines_are)
 		ck_assert_int_eq(set->pattern(&pattern), are_lines_streamed());
 		pattern.direction = DTC_UNPACK;
 		pattern.stream = DTC_STREAM_USER;
+		ck_assert_int_eq(set->pattern(&pattern), are_lines_streamed());
+		pattern.user_step++;
 		ck_assert(!set->pattern(&pattern));
 	}
 }
