@@ -45,6 +45,7 @@ bool dtc_mover_move_many(const struct dtc_mover *mover, size_t count, char *user
 
 /* Move @periods of the pattern, the first one's displacement 0 at @user. */
 void dtc_mover_move_periods(const struct dtc_mover *mover, size_t periods, char *user,
-			    char *packed, enum dtc_direction direction);
+			    char *packed, enum dtc_direction direction,
+			    enum dtc_stream stream);
 
 #endif

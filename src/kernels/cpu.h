@@ -114,6 +114,7 @@ struct dtc_pattern {
 	char *user;
 	char *packed;
 	enum dtc_direction direction;
+	enum dtc_stream stream;
 	const void *steps; /* what lay_out wrote down for this direction, or NULL */
 };
 

@@ -245,6 +245,30 @@ DTC_INLINE void move_words(const struct dtc_grid *grid, size_t words)
 		move_words(grid, WORDS);                                                   \
 	}
 
+#if defined(__AVX512F__)
+/* A line and half a line at most: the half crosses fewer lines than a second whole one. */
+static void grid_of_word_and_half(const struct dtc_grid *grid)
+{
+	const struct dtc_grid_side to_strides = grid->to_strides;
+	const struct dtc_grid_side from_strides = grid->from_strides;
+	const size_t last = grid->block - sizeof(dtc_32_bytes);
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+			const dtc_32_bytes tail = *(const dtc_32_bytes *)(from + last);
+
+			dtc_copy_word(to, from);
+			*(dtc_32_bytes *)(to + last) = tail;
+			to += to_strides.inner;
+			from += from_strides.inner;
+		}
+	}
+}
+#endif
+
 WORDS_GRID(1)
 WORDS_GRID(2)
 WORDS_GRID(3)
@@ -265,6 +289,10 @@ static void dtc_move_grid(const struct dtc_grid *grid)
 
 	if (grid->block < DTC_ARRAY_LENGTH(fixed_grids))
 		fixed_grids[grid->block](grid);
+#if defined(__AVX512F__)
+	else if (grid->block <= sizeof(dtc_word) + sizeof(dtc_32_bytes))
+		grid_of_word_and_half(grid);
+#endif
 	else if (words < DTC_ARRAY_LENGTH(word_grids))
 		word_grids[words](grid);
 	else

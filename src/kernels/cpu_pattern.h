@@ -172,6 +172,20 @@ static void join_rounds(struct steps *steps)
 	steps->joined = true;
 }
 
+/* Whether two rounds are a line, which goes past the caches. Measured on Intel's processors only. */
+static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->joined && 2 * steps->packed_bytes == DTC_CACHE_LINE &&
+	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
+}
+
+/* Whether rounds are a line of the user's each, in memory, which is asked for ahead. Measured as above. */
+static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE &&
+	       pattern->stream == DTC_STREAM_USER && !__builtin_cpu_is("amd");
+}
+
 /* Lay out the steps of a round. False if single copies are as good. */
 static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 {
@@ -192,7 +206,8 @@ static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 	steps->joined = false;
 	if (!unpack)
 		join_rounds(steps);
-	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count;
+	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count ||
+	       joins_lines(steps, pattern) || fetches_lines(steps, pattern);
 }
 
 DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i index[],
@@ -294,9 +309,12 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 		move_each(steps, pattern, first, end, count, unpack, exact, false);
 }
 
-/* Two rounds at a time; answers how many, an even number. As rounds that are not exact, they store whole words. */
-static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
-			  size_t rounds)
+/*
+ * Two rounds at a time; answers how many, an even number. As rounds that are not exact, they store whole words:
+ * if they @stream, whole lines past the caches.
+ */
+DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
+		       size_t rounds, bool stream)
 {
 	const __m512i words = _mm512_loadu_si512(steps->step[0].index + WINDOW_BYTES);
 	const ptrdiff_t user_step = steps->user_step;
@@ -309,12 +327,45 @@ static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *p
 		__m512i first = _mm512_loadu_si512(user);
 		__m512i second = _mm512_loadu_si512(user + user_step);
 
-		_mm512_storeu_si512(packed,
-				    _mm512_permutex2var_epi32(first, words, second));
+		__m512i both = _mm512_permutex2var_epi32(first, words, second);
+
+		if (stream)
+			_mm512_stream_si512((void *)packed, both);
+		else
+			_mm512_storeu_si512(packed, both);
 		user += 2 * user_step;
 		packed += packed_step;
 	}
 	return rounds / 2 * 2;
+}
+
+static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t rounds)
+{
+	if (joins_lines(steps, pattern) && (uintptr_t)pattern->packed % DTC_CACHE_LINE == 0)
+		return join(steps, pattern, rounds, true);
+	return join(steps, pattern, rounds, false);
+}
+
+/* How far ahead lines are asked for that are written in parts. */
+#define FETCH_AHEAD 1024
+
+/* Rounds that are not exact. Answers how many. */
+static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
+			     size_t rounds)
+{
+	const __m512i index = _mm512_loadu_si512(steps->step[0].index);
+	const struct step_ends ends = steps->step[0].ends;
+	const char *packed = pattern->packed;
+	char *user = pattern->user;
+
+	for (size_t i = 0; i < rounds; i++) {
+		__builtin_prefetch(user + FETCH_AHEAD, 1);
+		unpack_step(user, packed, &ends, index, false, false);
+		user += DTC_CACHE_LINE;
+		packed += steps->packed_bytes;
+	}
+	return rounds;
 }
 
 /* A function for each small number of steps, and one for any. */
@@ -353,12 +404,12 @@ static void (*const rounds_of_steps[][2])(const struct steps *steps,
 	{ pack_steps_8, unpack_steps_8 },
 };
 
-/* The periods that make no round. */
-static void finish_pattern(const struct dtc_pattern *pattern, size_t first)
+/* Periods from @first to before @end one by one: those that make no round. */
+static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t end)
 {
 	char *packed = pattern->packed + first * pattern->packed_step;
 
-	for (size_t i = first; i < pattern->periods; i++) {
+	for (size_t i = first; i < end; i++) {
 		char *user = pattern->user + (ptrdiff_t)i * pattern->user_step;
 
 		for (size_t j = 0; j < pattern->run_count; j++) {
@@ -399,23 +450,56 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
-	size_t joined = steps->joined ? pack_joined(steps, pattern, inexact) : 0;
+	size_t done = 0;
 
-	rounds_of_steps[known][unpack](steps, pattern, joined, inexact);
+	if (steps->joined)
+		done = pack_joined(steps, pattern, inexact);
+	else if (fetches_lines(steps, pattern))
+		done = unpack_fetched(steps, pattern, inexact);
+	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
-	finish_pattern(pattern, rounds * steps->periods);
+	move_periods(pattern, rounds * steps->periods, pattern->periods);
 }
 
+/* The same from the first line of the packed side on, if a period begins there. */
+static void move_steps_by_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	struct dtc_pattern rest = *pattern;
+	size_t before = (size_t)(0 - (uintptr_t)pattern->packed % DTC_CACHE_LINE) % DTC_CACHE_LINE;
+	size_t periods = before / pattern->packed_step;
+
+	if (before % pattern->packed_step || periods > pattern->periods) {
+		move_steps(steps, pattern);
+		return;
+	}
+	move_periods(pattern, 0, periods);
+	rest.user += (ptrdiff_t)periods * pattern->user_step;
+	rest.packed += before;
+	rest.periods -= periods;
+	move_steps(steps, &rest);
+}
+
+/*
+ * Runs of one kind from beyond the caches come a little faster as single words, unless lines are written past
+ * them, or fetched.
+ */
 static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 {
-	struct steps steps;
+	const struct steps *steps = pattern->steps;
+	struct steps planned;
 
-	if (pattern->steps)
-		move_steps(pattern->steps, pattern);
-	else if (plan_steps(&steps, pattern))
-		move_steps(&steps, pattern);
-	else
+	if (!steps) {
+		if (!plan_steps(&planned, pattern))
+			return false;
+		steps = &planned;
+	}
+	if (joins_lines(steps, pattern))
+		move_steps_by_lines(steps, pattern);
+	else if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
+		 pattern->run_count == 1 && !fetches_lines(steps, pattern))
 		return false;
+	else
+		move_steps(steps, pattern);
 	return true;
 }
 

@@ -161,6 +161,12 @@ DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const c
 	dtc_copy_block(to, from, bytes);
 }
 
+static bool is_worth_streaming(const struct dtc_grid *grid)
+{
+	(void)grid;
+	return false;
+}
+
 static void dtc_stream_grid(const struct dtc_grid *grid)
 {
 	dtc_move_grid(grid);
@@ -200,9 +206,59 @@ static void fetch_blocks(const struct dtc_grid *grid)
 	}
 }
 
+/*
+ * Short blocks, a line or more apart, in memory: the lines of the next few are asked for before a few are
+ * written. Where they are in a cache that costs more than it gains.
+ */
+#define FETCH_SHORT 96
+#define FETCH_SHORT_PITCH 1024
+#define FETCH_SHORT_BLOCKS 4
+
+static bool is_worth_fetching_short(const struct dtc_grid *grid)
+{
+	const size_t pitch = dtc_magnitude(grid->to_strides.inner);
+
+	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
+	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
+	       !is_worth_streaming(grid);
+}
+
+/* Blocks of a row. */
+static void fetch_short_row(struct dtc_grid part, size_t blocks)
+{
+	const ptrdiff_t pitch = part.to_strides.inner;
+
+	for (; blocks; blocks -= part.inner) {
+		part.inner = DTC_MIN(blocks, (size_t)FETCH_SHORT_BLOCKS);
+		const char *next = part.to + (ptrdiff_t)part.inner * pitch;
+
+		for (size_t i = 0; i < part.inner; i++, next += pitch) {
+			__builtin_prefetch(next, 1);
+			__builtin_prefetch(next + part.block - 1, 1);
+		}
+		dtc_move_grid(&part);
+		part.to += (ptrdiff_t)part.inner * pitch;
+		part.from += (ptrdiff_t)part.inner * part.from_strides.inner;
+	}
+}
+
+static void fetch_short_blocks(const struct dtc_grid *grid)
+{
+	struct dtc_grid part = *grid;
+
+	part.outer = 1;
+	for (size_t i = 0; i < grid->outer; i++) {
+		fetch_short_row(part, grid->inner);
+		part.to += grid->to_strides.outer;
+		part.from += grid->from_strides.outer;
+	}
+}
+
 static void dtc_copy_grid(const struct dtc_grid *grid)
 {
-	if (dtc_passes_caches(grid->stream))
+	if (is_worth_fetching_short(grid))
+		fetch_short_blocks(grid);
+	else if (dtc_passes_caches(grid->stream))
 		dtc_stream_grid(grid);
 	else if (grid->stream == DTC_STREAM_FETCHED && is_worth_fetching(grid))
 		fetch_blocks(grid);

@@ -22,6 +22,21 @@
 /* What is as large as this is not in the first cache when it is written. */
 #define FETCHED_BYTES (64 << 10)
 
+/*
+ * Elements of 16 bytes on processors that are not AMD's: up to these bytes both sides are in the second cache,
+ * which likes long bands best; what comes from behind it likes short ones.
+ */
+#define NEAR_BYTES (1 << 20)
+#define NEAR_ROWS 64
+#define FAR_ROWS 16
+
+/* How the bands of a grid are moved. */
+struct bands {
+	dtc_tile_fn move_tiles;
+	size_t rows;
+	ptrdiff_t later;
+};
+
 /* The part of a grid from row @row and column @column on. */
 static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, size_t rows, size_t column,
 				    size_t columns)
@@ -59,24 +74,46 @@ DTC_INLINE void move_band(dtc_tile_fn move_tiles, const struct dtc_grid *band,
 	move_tiles(&part, later);
 }
 
+static bool is_of_amd(void)
+{
+#if defined(__x86_64__)
+	return __builtin_cpu_is("amd");
+#else
+	return true;
+#endif
+}
+
+static struct bands bands_of(const struct dtc_grid *grid, dtc_tile_fn move_tiles, size_t width)
+{
+	const size_t bytes = grid->outer * grid->inner * grid->block;
+	struct bands bands = { move_tiles, BAND_ROWS, 0 };
+
+	if (bytes < FETCHED_BYTES || dtc_passes_caches(grid->stream))
+		return bands;
+	bands.later = (ptrdiff_t)width * grid->to_strides.inner;
+	if (grid->block != 16 || is_of_amd())
+		return bands;
+	bands.rows = bytes <= NEAR_BYTES ? NEAR_ROWS : FAR_ROWS;
+	if (bytes <= NEAR_BYTES)
+		bands.move_tiles = dtc_near_tile_of(grid->block);
+	return bands;
+}
+
 /* Bands of tiles; so do the last rows and columns overlap those before, to be whole tiles. */
 static void transpose_in_registers(const struct dtc_grid *grid, dtc_tile_fn move_tiles, size_t width)
 {
-	const size_t bytes = grid->outer * grid->inner * grid->block;
-	const ptrdiff_t later = bytes >= FETCHED_BYTES && !dtc_passes_caches(grid->stream)
-					? (ptrdiff_t)width * grid->to_strides.inner
-					: 0;
+	const struct bands bands = bands_of(grid, move_tiles, width);
 
-	for (size_t row = 0; row < grid->outer; row += BAND_ROWS) {
+	for (size_t row = 0; row < grid->outer; row += bands.rows) {
 		size_t first = DTC_MIN(row, grid->outer - width);
-		size_t rows = DTC_MIN(grid->outer - first, (size_t)BAND_ROWS);
+		size_t rows = DTC_MIN(grid->outer - first, bands.rows);
 
 		for (size_t column = 0; column < grid->inner; column += width) {
 			struct dtc_grid band =
 				part_of_grid(grid, first, rows,
 					     DTC_MIN(column, grid->inner - width), width);
 
-			move_band(move_tiles, &band, later);
+			move_band(bands.move_tiles, &band, bands.later);
 		}
 	}
 }

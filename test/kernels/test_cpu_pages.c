@@ -131,7 +131,8 @@ static void move_by_pattern(const struct dtc_cpu_kernels *cpu, char *blocks, siz
 		runs[n] = (struct dtc_short_run){ (int32_t)n, 1 };
 	runs[n] = (struct dtc_short_run){ (int32_t)n, (uint32_t)(bytes - n) };
 	const struct dtc_pattern pattern = { runs,  n + 1,  BLOCKS,        2 * page,
-					     bytes, blocks, (char *)dense, direction, NULL };
+					     bytes, blocks, (char *)dense, direction,
+					     DTC_STREAM_NONE, NULL };
 
 	/* Refused, it would leave nothing to compare. */
 	if (!cpu->pattern || !cpu->pattern(&pattern))

@@ -227,6 +227,82 @@ START_TEST(every_alignment_of_both_sides_is_the_same)
 }
 END_TEST
 
+/* Runs that are half of the user's memory are packed as whole lines, past the caches if they are to. */
+START_TEST(lines_past_the_caches_are_the_same_from_any_address)
+{
+	static const struct dtc_short_run runs[] = {
+		{ 0, 8 }, { 16, 8 }, { 32, 8 }, { 48, 8 }
+	};
+
+	for (uint32_t bytes = 4; bytes <= 16; bytes *= 2) {
+		const struct dtc_short_run run = { 0, bytes };
+		struct dtc_pattern pattern = pattern_of(&run, 1, 2 * (ptrdiff_t)bytes, 133);
+
+		pattern.stream = DTC_STREAM_PACKED;
+		set_pattern(&pattern, DTC_PACK);
+		moves_check_alignments(&moves, bytes == 8 ? 1 : 12);
+		pattern.stream = DTC_STREAM_USER;
+		set_pattern(&pattern, DTC_UNPACK);
+		moves_check_alignments(&moves, bytes == 8 ? 1 : 12);
+	}
+	struct dtc_pattern pattern = pattern_of(runs, DTC_ARRAY_LENGTH(runs), 64, 37);
+	pattern.stream = DTC_STREAM_PACKED;
+	set_pattern(&pattern, DTC_PACK);
+	moves_check_alignments(&moves, 5);
+	moves.run = run_known_pattern;
+	moves_check_alignments(&moves, 5);
+}
+END_TEST
+
+/* As few periods as there may be before the first line, and less than a line of them. */
+START_TEST(lines_past_the_caches_may_be_none)
+{
+	const struct dtc_short_run run = { 0, 8 };
+
+	for (size_t count = 1; count <= 20; count++) {
+		struct dtc_pattern pattern = pattern_of(&run, 1, 16, count);
+
+		pattern.stream = DTC_STREAM_PACKED;
+		set_pattern(&pattern, DTC_PACK);
+		moves_check_alignments(&moves, 8);
+	}
+}
+END_TEST
+
+static bool are_lines_streamed(void)
+{
+#if defined(__x86_64__)
+	return !__builtin_cpu_is("amd");
+#else
+	return false;
+#endif
+}
+
+/* Single words are faster from beyond the caches, unless lines are written past them or fetched. */
+START_TEST(every_second_word_is_a_pattern_past_the_caches_where_lines_are)
+{
+	static char user[3200], packed[1600];
+	const struct dtc_cpu_kernels *set = dtc_cpu_find("avx512");
+
+	if (!set)
+		return;
+	for (uint32_t bytes = 4; bytes <= 16; bytes *= 2) {
+		const struct dtc_short_run run = { 0, bytes };
+		struct dtc_pattern pattern = pattern_of(&run, 1, 2 * (ptrdiff_t)bytes, 100);
+
+		pattern.user = user;
+		pattern.packed = packed;
+		pattern.stream = DTC_STREAM_PACKED;
+		ck_assert_int_eq(set->pattern(&pattern), are_lines_streamed());
+		pattern.direction = DTC_UNPACK;
+		pattern.stream = DTC_STREAM_USER;
+		ck_assert_int_eq(set->pattern(&pattern), are_lines_streamed());
+		pattern.user_step++;
+		ck_assert(!set->pattern(&pattern));
+	}
+}
+END_TEST
+
 /* Or else the cases above compare nothing but their own copies. */
 START_TEST(the_set_that_permutes_bytes_takes_every_second_int)
 {
@@ -266,6 +342,10 @@ int main(void)
 	tcase_add_test(patterns, what_is_read_may_overlap);
 	tcase_add_test(patterns, random_runs_are_moved);
 	tcase_add_test(patterns, every_alignment_of_both_sides_is_the_same);
+	tcase_add_test(patterns, lines_past_the_caches_are_the_same_from_any_address);
+	tcase_add_test(patterns, lines_past_the_caches_may_be_none);
+	tcase_add_test(patterns,
+		       every_second_word_is_a_pattern_past_the_caches_where_lines_are);
 	tcase_add_test(patterns, the_set_that_permutes_bytes_takes_every_second_int);
 	return fixture_run(suite);
 }

@@ -109,6 +109,16 @@ START_TEST(sides_may_run_downwards)
 }
 END_TEST
 
+/* As large as no core keeps both sides of; bands are shorter there. */
+START_TEST(large_matrices_are_transposed)
+{
+	static const struct gaps pitches = { 0, 0, 16, 48 };
+
+	check(261, 259, 16, &pitches, false);
+	check(370, 363, 8, &pitches, true);
+}
+END_TEST
+
 /* ---- other elements, other places ---------------------------------------------------------- */
 
 START_TEST(elements_of_every_length_are_transposed)
@@ -168,6 +178,7 @@ int main(void)
 			    0, (int)DTC_ARRAY_LENGTH(elements));
 	tcase_add_loop_test(grids, sides_may_run_downwards, 0,
 			    (int)DTC_ARRAY_LENGTH(elements));
+	tcase_add_test(grids, large_matrices_are_transposed);
 	tcase_add_test(grids, elements_of_every_length_are_transposed);
 	tcase_add_loop_test(grids, every_alignment_of_both_sides_is_the_same, 0,
 			    (int)DTC_ARRAY_LENGTH(elements));

@@ -96,7 +96,8 @@ static bool move_pattern(struct place place, const struct dtc_short_run runs[], 
 					     .packed_step = (size_t)packed_step,
 					     .user = place.user,
 					     .packed = place.packed,
-					     .direction = place.direction };
+					     .direction = place.direction,
+					     .stream = place.stream };
 
 	return place.cpu->pattern(&pattern);
 }
@@ -162,9 +163,7 @@ static void move_strip(struct place place, const struct dtc_op *op, uint64_t fir
 	struct place start = at(&place, (int64_t)first * op->stride, 0);
 	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
-	/* From beyond the caches single words come a little faster than whole lines. */
-	if (!dtc_passes_caches(place.stream) &&
-	    may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
+	if (may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
 	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
 		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
@@ -316,7 +315,8 @@ static bool move_as_known_pattern(struct place place, const struct dtc_cursor *c
 	if (!mover || loop != &cursor->root || mover->pattern.repeats != 1 ||
 	    count * loop->unit_bytes < PATTERN_BYTES)
 		return false;
-	dtc_mover_move_periods(mover, (size_t)count, place.user, place.packed, place.direction);
+	dtc_mover_move_periods(mover, (size_t)count, place.user, place.packed, place.direction,
+			       place.stream);
 	return true;
 }
 
@@ -361,8 +361,8 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 /* What a core's own caches keep. */
 #define FETCH_TARGET_BYTES (1 << 20)
 
-/* No ring of fragments is as long. */
-#define STREAM_ROW_BYTES (UINT64_C(8) << 20)
+/* Rings of fragments that are to stay in a core's caches are shorter. */
+#define STREAM_ROW_BYTES (UINT64_C(2) << 20)
 
 /*
  * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read

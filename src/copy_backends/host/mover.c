@@ -40,11 +40,13 @@ static const struct dtc_mover *mover_of(const struct dtc_nest *nest)
 }
 
 void dtc_mover_move_periods(const struct dtc_mover *mover, size_t periods, char *user,
-			    char *packed, enum dtc_direction direction)
+			    char *packed, enum dtc_direction direction,
+			    enum dtc_stream stream)
 {
 	struct dtc_pattern pattern = mover->pattern.of[direction];
 
 	pattern.periods = periods;
+	pattern.stream = stream;
 	pattern.user = displaced(user, mover->pattern.disp);
 	pattern.packed = packed;
 	mover->layout->program->context->cpu->pattern(&pattern);
@@ -54,14 +56,16 @@ static void pack_pattern(const struct dtc_nest *nest, char *user, char *packed)
 {
 	const struct dtc_mover *mover = mover_of(nest);
 
-	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_PACK);
+	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_PACK,
+			       DTC_STREAM_NONE);
 }
 
 static void unpack_pattern(const struct dtc_nest *nest, char *user, char *packed)
 {
 	const struct dtc_mover *mover = mover_of(nest);
 
-	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_UNPACK);
+	dtc_mover_move_periods(mover, mover->pattern.periods, user, packed, DTC_UNPACK,
+			       DTC_STREAM_NONE);
 }
 
 static void pack_runs(const struct dtc_nest *nest, char *user, char *packed)
@@ -149,7 +153,7 @@ bool dtc_mover_move_many(const struct dtc_mover *mover, size_t count, char *user
 {
 	if (is_worth_pattern(mover, count)) {
 		dtc_mover_move_periods(mover, count * mover->pattern.repeats, user, packed,
-				       direction);
+				       direction, DTC_STREAM_NONE);
 		return true;
 	}
 	if (!is_row(mover))
