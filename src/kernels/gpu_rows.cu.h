@@ -36,12 +36,13 @@ DTC_GPU_FN struct dtc_gpu_row_unit dtc_gpu_find_row_unit(const struct dtc_gpu_ne
 }
 
 /* So many units a thread, a constant: all are found and loaded before any is stored. */
-DTC_GPU_FN void dtc_gpu_move_so_many(const struct dtc_gpu_nest *nest, uint32_t word,
-				     uint32_t words, struct dtc_gpu_at at, int direction)
+DTC_GPU_FN void dtc_gpu_move_row_units(const struct dtc_gpu_nest *nest, uint32_t word,
+				       uint32_t words, struct dtc_gpu_at at,
+				       int direction)
 {
 	uint32_t end = (uint32_t)(nest->end / word);
-	uint32_t unit = (uint32_t)(nest->begin / word) + at.block * (words * DTC_GPU_BLOCK) +
-			at.thread;
+	uint32_t unit = (uint32_t)(nest->begin / word) +
+			at.block * (words * DTC_GPU_BLOCK) + at.thread;
 	uint32_t left = end > unit ? end - unit : 0;
 	struct dtc_gpu_row_unit at_row[8];
 	uint64_t user[8];
@@ -68,17 +69,17 @@ DTC_GPU_FN void dtc_gpu_move_rows(const struct dtc_gpu_rows_params *p, uint32_t 
 	const uint32_t words = DTC_GPU_ROWS_WORDS(word), few = DTC_GPU_ROWS_FEW(word);
 
 	if (few == words || p->words == words)
-		dtc_gpu_move_so_many(&p->nest, word, words, at, direction);
+		dtc_gpu_move_row_units(&p->nest, word, words, at, direction);
 	else
-		dtc_gpu_move_so_many(&p->nest, word, few, at, direction);
+		dtc_gpu_move_row_units(&p->nest, word, few, at, direction);
 }
 
-#define DTC_GPU_ROWS(name, word, direction)                                        \
+#define DTC_GPU_ROWS(name, word, direction)                                     \
 	DTC_GPU_FN void name(const struct dtc_gpu_rows_params *p, void *shared, \
-			     struct dtc_gpu_at at)                                 \
-	{                                                                          \
-		(void)shared;                                                      \
-		dtc_gpu_move_rows(p, word, at, direction);                  \
+			     struct dtc_gpu_at at)                              \
+	{                                                                       \
+		(void)shared;                                                   \
+		dtc_gpu_move_rows(p, word, at, direction);                      \
 	}
 
 DTC_GPU_ROWS(dtc_gpu_rows_pack_16_phase, 16, DTC_GPU_PACK)
