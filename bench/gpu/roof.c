@@ -223,7 +223,7 @@ static double time_launch(struct way *w, const struct launch *launch)
 		    !GPU_CALL(gpu, EventSynchronize(gpu->end)) ||
 		    !GPU_CALL(gpu, EventElapsedTime(&ms, gpu->begin, gpu->end)))
 			return 0;
-		if (!best || ms * 1e6 < best)
+		if (best <= 0 || ms * 1e6 < best)
 			best = ms * 1e6;
 	}
 	return best;
@@ -247,7 +247,7 @@ static void try_variant(struct way *w, enum bench_op op, const struct variant *v
 		launch.blocks =
 			(unsigned)((threads + launch.threads - 1) / launch.threads);
 		double ns = time_launch(w, &launch);
-		if (ns > 0 && (!*best || ns < *best)) {
+		if (ns > 0 && (*best <= 0 || ns < *best)) {
 			*best = ns;
 			roof->best[op] = launch;
 		}
@@ -261,7 +261,7 @@ static bool choose(struct engine *e, struct way *w)
 
 		for (size_t i = 0; i < VARIANTS; i++)
 			try_variant(w, (enum bench_op)op, &variants[i], &best);
-		if (!best)
+		if (best <= 0)
 			return refused(e, w->gpu);
 	}
 	return true;
