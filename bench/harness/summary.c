@@ -74,12 +74,14 @@ struct worst {
 	double ratio;
 };
 
+/* qsort is not stable everywhere: rows of equal ratio stay in the order of the table. */
 static int by_ratio(const void *a, const void *b)
 {
-	double x = ((const struct worst *)a)->ratio;
-	double y = ((const struct worst *)b)->ratio;
+	const struct worst *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	if (x->ratio != y->ratio)
+		return x->ratio < y->ratio ? -1 : 1;
+	return (x->result > y->result) - (x->result < y->result);
 }
 
 static size_t collect_ratios(const struct results *rs, struct worst *all)
