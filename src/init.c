@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
@@ -18,8 +20,6 @@
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
-#include "log.h"
-#include "text.h"
 
 #include <dtconv/version.h>
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "cpu.h"
 
 #define DTC_INLINE static inline __attribute__((always_inline))

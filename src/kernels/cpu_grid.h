@@ -6,8 +6,8 @@
 #ifndef DTC_KERNELS_CPU_GRID_H
 #define DTC_KERNELS_CPU_GRID_H
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "cpu.h"
 #include "cpu_block.h"
 

@@ -7,7 +7,7 @@
 #ifndef DTC_KERNELS_CPU_PATTERN_H
 #define DTC_KERNELS_CPU_PATTERN_H
 
-#include "base.h"
+#include "base/base.h"
 #include "cpu.h"
 #include "cpu_block.h"
 

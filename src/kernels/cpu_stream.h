@@ -7,8 +7,8 @@
 #ifndef DTC_KERNELS_CPU_STREAM_H
 #define DTC_KERNELS_CPU_STREAM_H
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "cpu.h"
 #include "cpu_block.h"
 #include "cpu_grid.h"

@@ -5,7 +5,7 @@
 #ifndef DTC_KERNELS_CPU_TABLE_H
 #define DTC_KERNELS_CPU_TABLE_H
 
-#include "base.h"
+#include "base/base.h"
 #include "cpu.h"
 #include "cpu_block.h"
 #include "cpu_stream.h"

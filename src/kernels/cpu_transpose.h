@@ -7,7 +7,7 @@
 #ifndef DTC_KERNELS_CPU_TRANSPOSE_H
 #define DTC_KERNELS_CPU_TRANSPOSE_H
 
-#include "base.h"
+#include "base/base.h"
 #include "cpu.h"
 #include "cpu_grid.h"
 #include "cpu_stream.h"

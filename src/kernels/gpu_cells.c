@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "gpu_classes.h"
 #include "gpu_nest.h"
 #include "gpu_typed.h"

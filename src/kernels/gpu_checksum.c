@@ -10,7 +10,7 @@
 
 #include <dtconv/status.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "crc32c.h"
 
 _Static_assert(sizeof(struct dtc_gpu_crc_params) <= DTC_GPU_PARAMS_BYTES, "too long");

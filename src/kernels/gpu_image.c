@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "gpu_magic.h"
 
 /* The device reads both by its own definitions. */

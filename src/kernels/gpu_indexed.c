@@ -6,7 +6,7 @@
 
 #include "gpu_classes.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "gpu_magic.h"
 #include "gpu_nest.h"
 

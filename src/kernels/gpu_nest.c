@@ -6,7 +6,7 @@
 
 #include "gpu_nest.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "gpu_magic.h"
 
 /* Unit numbers that are divided stay below this, with all units of a tile ahead. */

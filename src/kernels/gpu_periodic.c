@@ -6,7 +6,7 @@
 
 #include "gpu_classes.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "gpu_nest.h"
 
 /* Append a run; runs that touch are one. False if there are too many or it is too far away. */

@@ -10,8 +10,8 @@
 
 #include <dtconv/status.h>
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "gpu_classes.h"
 #include "gpu_magic.h"
 #include "gpu_nest.h"

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 
 /* ---- unfolding ---------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #ifndef DTC_KERNELS_GPU_SPECIAL_H
 #define DTC_KERNELS_GPU_SPECIAL_H
 
+#include "base/text.h"
 #include "kernels/gpu.h"
-#include "text.h"
 
 /* What launches have in common that one such kernel may take: all but addresses and stretches. */
 struct dtc_gpu_special {

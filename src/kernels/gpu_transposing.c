@@ -7,8 +7,8 @@
 
 #include "gpu_classes.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "gpu_magic.h"
 #include "gpu_nest.h"
 

@@ -10,7 +10,7 @@
 
 #include <dtconv/status.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/predefined.h"
 #include "gpu_classes.h"
 #include "gpu_magic.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/predefined.h"
 
 /* ---- loops --------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 #include <dtconv/dtconv.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "kernels/gpu.h"
 #include "kernels/gpu_images.h"
 #include "support/gpu.h"

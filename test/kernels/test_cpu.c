@@ -8,7 +8,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "kernels/cpu.h"
 #include "support/fixture.h"
 

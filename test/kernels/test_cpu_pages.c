@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/program.h"
 #include "kernels/cpu.h"
 #include "support/fixture.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/type.h"
 #include "kernels/gpu.h"
 #include "kernels/gpu_images.h"

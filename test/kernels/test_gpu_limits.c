@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "kernels/gpu_magic.h"
 #include "kernels/gpu_moves.h"
 #include "support/layouts.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "kernels/gpu_images.h"
 #include "kernels/gpu_moves.h"
 #include "kernels/gpu_special.h"

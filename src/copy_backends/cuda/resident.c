@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "kernels/gpu_images.h"
-#include "log.h"
 #include "ranges.h"
 #include "rates.h"
 #include "state.h"

@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "copy_backends/cuda/compiler.h"
 #include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"

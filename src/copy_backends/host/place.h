@@ -6,7 +6,7 @@
 #ifndef DTC_HOST_PLACE_H
 #define DTC_HOST_PLACE_H
 
-#include "checked.h"
+#include "base/checked.h"
 #include "datatype/layout.h"
 #include "kernels/cpu.h"
 

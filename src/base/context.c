@@ -59,7 +59,7 @@ static struct dtconv_context_params complete(const struct dtconv_context_params 
 static int refuse(const struct dtconv_context_params *params, const char *sentence)
 {
 	if (params->log)
-		params->log(params->log_arg, DTCONV_LOG_ERROR, "src/context.c", 0, sentence);
+		params->log(params->log_arg, DTCONV_LOG_ERROR, "src/base/context.c", 0, sentence);
 	return DTCONV_ERR_INVAL;
 }
 
