@@ -19,7 +19,7 @@
 #include "copy_backends/mover.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 #include <dtconv/version.h>
 

@@ -11,7 +11,7 @@
 #include "datatype/predefined.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
+#include "kernels/numbers/reduce.h"
 
 static const char *const names[] = {
 	"replace", "no_op", "sum", "prod", "min",    "max",    "land", "lor",

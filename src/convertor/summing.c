@@ -10,7 +10,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/checksum.h"
-#include "kernels/gpu_checksum.h"
+#include "kernels/launch/checksum.h"
 
 void dtc_summing_finish(struct dtc_summing *summing)
 {

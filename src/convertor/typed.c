@@ -18,7 +18,7 @@
 #include "convertor/operation.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
+#include "kernels/numbers/reduce.h"
 
 /* Two of them, and what they came from, stay in the first cache. */
 #define WINDOW_BYTES 2048

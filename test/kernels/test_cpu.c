@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 
 START_TEST(the_first_set_runs_everywhere)

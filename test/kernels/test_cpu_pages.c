@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "datatype/program.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 #include "support/ref_buffer.h"
 

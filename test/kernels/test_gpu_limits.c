@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "kernels/gpu_magic.h"
 #include "kernels/gpu_moves.h"
+#include "kernels/launch/magic.h"
 #include "support/layouts.h"
 #include "support/ref_buffer.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "cuda.h"
-#include "kernels/gpu_checksum.h"
+#include "kernels/launch/checksum.h"
 #include "submit.h"
 
 /* Two streams have no order between them. */

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
-#include "kernels/gpu_images.h"
+#include "kernels/images/images.h"
 #include "state.h"
 
 /* What goes before the source: the numbers of a shape, and at most DTC_GPU_RUNS runs. */

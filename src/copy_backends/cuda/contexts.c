@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "kernels/gpu_images.h"
+#include "kernels/images/images.h"
 #include "special.h"
 #include "stages.h"
 

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "base/text.h"
-#include "kernels/gpu_images.h"
+#include "kernels/images/images.h"
 #include "special.h"
 #include "state.h"
 

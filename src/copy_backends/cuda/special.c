@@ -14,7 +14,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "compiler.h"
-#include "kernels/gpu_special.h"
+#include "kernels/launch/special.h"
 
 /* Shapes of a device context that are looked at; later ones keep the kernels of their classes. */
 #define SHAPES_MOST 64

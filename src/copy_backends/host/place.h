@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "datatype/layout.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
 struct place {
