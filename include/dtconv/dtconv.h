@@ -6,7 +6,7 @@
 #define DTCONV_DTCONV_H
 
 /**
- * @mainpage libdtconv
+ * @page interface Rules of the interface
  *
  * A type describes a non-contiguous layout in memory (@ref type); a convertor packs a buffer
  * of that type into a contiguous stream, or unpacks one, in fragments that may begin and end
