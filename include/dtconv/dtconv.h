@@ -7,7 +7,7 @@
 #define DTCONV_DTCONV_H
 
 /**
- * @mainpage libdtconv
+ * @page interface Rules of the interface
  *
  * Describe a non-contiguous memory layout once, and pack, unpack or copy data of that layout, on the host and on GPUs.
  *
