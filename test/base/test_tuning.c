@@ -99,7 +99,7 @@ static struct dtconv_context *create(enum dtconv_log_level level)
 	struct dtconv_context *context = NULL;
 
 	last.lines = 0;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	return context;
 }
 
@@ -368,10 +368,9 @@ static struct dtconv_threshold threshold(struct dtconv_context *context, const c
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_threshold found = { .struct_size = sizeof(found) };
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	for (size_t i = 0; i < attr.thresholds; i++) {
-		ck_assert_int_eq(
-			dtconv_context_query_threshold(context, i, device, &found), 0);
+		fixture_ok(dtconv_context_query_threshold(context, i, device, &found));
 		if (strcmp(found.name, name) == 0)
 			return found;
 	}
@@ -404,15 +403,15 @@ START_TEST(the_query_says_where_thresholds_come_from)
 	struct dtconv_context *context = read_devices("device_rate 5\n");
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_int_eq(attr.tuning_read, 1);
 	ck_assert_str_eq(attr.tuning_state, "the file is read");
 	ck_assert_str_eq(attr.tuning_path, getenv("DTCONV_TUNING"));
 	ck_assert_ptr_nonnull(strstr(fixture_info(context), attr.machine));
 	dtconv_context_destroy(context);
 	setenv("DTCONV_TUNING", "none", 1);
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_int_eq(attr.tuning_read, 0);
 	ck_assert_ptr_null(attr.tuning_path);
 	ck_assert_str_eq(attr.tuning_state, "off");
@@ -741,12 +740,12 @@ START_TEST(threads_share_what_the_file_says)
 
 	params.threads = _i ? 2 : 1;
 	write_file(path, "share_bytes 4096\n", 17, 0600);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	ck_assert_uint_eq(context->tuning.share_bytes, 4096);
 	ck_assert_uint_eq(context->threads.share_bytes, _i ? 4096 : SIZE_MAX);
 	dtconv_context_destroy(context);
 	write_file(path, "share_bytes 0\n", 14, 0600);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	ck_assert_uint_eq(context->tuning.share_bytes, 262144);
 	dtconv_context_destroy(context);
 }

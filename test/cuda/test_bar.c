@@ -53,7 +53,7 @@ static struct dtconv_context *cases_context;
 static void enter_context(void)
 {
 	cases_context = fixture_context;
-	ck_assert_int_eq(dtconv_context_create(NULL, &fixture_context), 0);
+	fixture_ok(dtconv_context_create(NULL, &fixture_context));
 }
 
 static void leave_context(void)
@@ -260,20 +260,15 @@ START_TEST(fragments_of_small_messages_are_stored_by_the_processor)
 		stage_blank(&stage);
 		arena_write(&scene.user, 0, stage.target_memory, stage.memory_bytes);
 		size_t before = driver_moves();
-		ck_assert_int_eq(
-			dtconv_convertor_create_unpack(
-				stage.type, 1,
-				scene.user.memory + (stage.target - stage.target_memory),
-				&convertor),
-			0);
+		fixture_ok(dtconv_convertor_create_unpack(
+			stage.type, 1,
+			scene.user.memory + (stage.target - stage.target_memory),
+			&convertor));
 		for (size_t at = 0; at < stage.bytes; at += moved)
-			ck_assert_int_eq(
-				dtconv_convertor_unpack(convertor, stage.stream + at,
-							fragment < stage.bytes - at
-								? fragment
-								: stage.bytes - at,
-							&moved),
-				0);
+			fixture_ok(dtconv_convertor_unpack(
+				convertor, stage.stream + at,
+				fragment < stage.bytes - at ? fragment : stage.bytes - at,
+				&moved));
 		dtconv_convertor_destroy(convertor);
 		ck_assert_uint_eq(driver_moves(), before);
 		arena_read(&scene.user, 0, stage.target_memory, stage.memory_bytes);
@@ -293,9 +288,8 @@ static void pack_row(struct scene *scene)
 
 	memset(scene->got, 0x5a, stage->bytes);
 	arena_write(&scene->packed, 0, scene->got, stage->bytes);
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, scene->packed.memory,
-				     stage->bytes, &moved),
-			 0);
+	fixture_ok(dtconv_pack(stage->type, stage->count, stage->source,
+			       scene->packed.memory, stage->bytes, &moved));
 	arena_read(&scene->packed, 0, scene->got, stage->bytes);
 	ck_assert_mem_eq(scene->got, stage->stream, stage->bytes);
 }
@@ -635,9 +629,8 @@ static const char *explain(void)
 	struct dtconv_type *type = fixture_type("vector(8, 1, 2, double)");
 	size_t length;
 
-	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
-					text, sizeof(text), &length),
-			 0);
+	fixture_ok(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE, text,
+				  sizeof(text), &length));
 	dtconv_type_unref(type);
 	return strstr(text, "candidate cuda_bar");
 }
@@ -653,7 +646,7 @@ static void look_for_driver(void)
 	struct arena arena;
 
 	arena_open(&arena, ARENA_DEVICE, 1);
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory, &attr), 0);
+	fixture_ok(dtconv_memory_query(fixture_context, arena.memory, &attr));
 	arena_close(&arena);
 }
 
