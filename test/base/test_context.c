@@ -67,7 +67,7 @@ START_TEST(a_context_answers_what_its_info_says)
 	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_uint_eq(attr.struct_size, sizeof(attr));
 	ck_assert_uint_eq(attr.threads, 3);
-	snprintf(line, sizeof(line), "\ncompiler: %s\nprocessor: %s\nkernels: %s (of ",
+	snprintf(line, sizeof(line), "\ncompiler: %s\narchitecture: %s\nkernels: %s (of ",
 		 attr.compiler, attr.processor, attr.kernels);
 	ck_assert_msg(strstr(fixture_info(context), line) != NULL, "no '%s' in: %s", line,
 		      fixture_info(context));
@@ -88,7 +88,7 @@ START_TEST(a_promise_of_host_memory_leaves_no_device)
 	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_uint_eq(attr.devices, 0);
 	ck_assert_str_eq(attr.no_devices,
-			 "not looked for, as the caller has promised host memory");
+			 "not searched for, because DTCONV_CONTEXT_HOST_MEMORY is set");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -111,9 +111,14 @@ START_TEST(wrong_options_are_refused_with_a_sentence)
 		struct dtconv_context_params params;
 		const char *sentence;
 	} wrong[] = {
-		{ { .flags = 1u << 31 }, "params.flags has unknown bits" },
-		{ { .log_level = (enum dtconv_log_level)6 }, "params.log_level is not a level" },
-		{ { .padding = (enum dtconv_padding)3 }, "params.padding is not a padding" },
+		{ { .flags = 1u << 31 }, "params.flags has unknown bits: 0x80000000" },
+		{ { .log_level = (enum dtconv_log_level)6 },
+		  "params.log_level is 6, not "
+		  "a value of enum "
+		  "dtconv_log_level" },
+		{ { .padding = (enum dtconv_padding)3 },
+		  "params.padding is 3, not a "
+		  "value of enum dtconv_padding" },
 	};
 	struct dtconv_context_params params = wrong[_i].params;
 	struct dtconv_context *context = NULL;
@@ -296,8 +301,8 @@ START_TEST(kernels_that_are_none_warn_and_leave_the_best)
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
 	ck_assert_str_eq(record.text,
-			 "environment variable DTCONV_CPU is 'mmx', which this build or "
-			 "processor does not have; dtconv info lists those it has");
+			 "environment variable DTCONV_CPU is 'mmx', not a kernel set of "
+			 "this build that this CPU supports; 'dtconv info' lists them");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -531,17 +536,18 @@ START_TEST(threads_come_from_the_options_then_from_the_environment)
 {
 	struct dtconv_context_params params = { .threads = 2 };
 
-	expect_threads(create(&params), "threads of a move: 2 (a pool of the context's own)");
+	expect_threads(create(&params),
+		       "threads per call: 2 (the context's thread pool)");
 	setenv("DTCONV_THREADS", "3", 1);
-	expect_threads(create(&params), "threads of a move: 2 (a pool");
+	expect_threads(create(&params), "threads per call: 2 (the context's thread pool");
 	params.threads = 1;
-	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+	expect_threads(create(&params), "threads per call: 1 (single-threaded)");
 	params.threads = 0;
-	expect_threads(create(&params), "threads of a move: 3 (a pool");
+	expect_threads(create(&params), "threads per call: 3 (the context's thread pool");
 	params.parallel = refuse_tasks;
-	expect_threads(create(&params), "threads of a move: 3 (the application's)");
+	expect_threads(create(&params), "threads per call: 3 (through params.parallel)");
 	setenv("DTCONV_THREADS", "0", 1);
-	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+	expect_threads(create(&params), "threads per call: 1 (single-threaded)");
 }
 END_TEST
 
@@ -555,7 +561,7 @@ START_TEST(a_number_of_threads_that_is_none_warns)
 						.log_level = DTCONV_LOG_WARN };
 
 	setenv("DTCONV_THREADS", wrong[_i], 1);
-	expect_threads(create(&params), "threads of a move: 1 ");
+	expect_threads(create(&params), "threads per call: 1 ");
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
 	ck_assert_ptr_nonnull(strstr(record.text, "environment variable DTCONV_THREADS is '"));
@@ -574,7 +580,8 @@ START_TEST(more_threads_than_64_are_refused)
 
 	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
-	ck_assert_str_eq(record.text, "dtconv_context_create: params.threads is more than 64");
+	ck_assert_str_eq(record.text, "dtconv_context_create: params.threads is 65, but "
+				      "must be at most 64");
 	params.struct_size = offsetof(struct dtconv_context_params, threads);
 	fixture_ok(dtconv_context_create(&params, &context));
 	dtconv_context_destroy(context);

@@ -101,14 +101,14 @@ START_TEST(explanations_are_of_backends_that_exist)
 	refused(explain_backend(uncommitted, 1, 1, "host", size), DTCONV_ERR_STATE,
 		"dtconv_explain_backend: the type (argument 1) is not committed");
 	refused(explain_backend(type, 1, 1, "abacus", size), DTCONV_ERR_UNSUPPORTED,
-		"dtconv_explain_backend: backend (argument 5) is 'abacus', which this build "
-		"does not have; dtconv info lists those it has");
+		"dtconv_explain_backend: backend (argument 5) is 'abacus', not a backend "
+		"of this build; 'dtconv info' lists them");
 	refused(explain_backend(type, 5, 1, "host", size), DTCONV_ERR_INVAL,
 		"dtconv_explain_backend: user_kind (argument 3) is 5 and packed_kind "
-		"(argument 4) 1, at most 4");
+		"(argument 4) is 1, but memory kinds end at 4");
 	refused(explain_backend(type, 1, -1, "host", size), DTCONV_ERR_INVAL,
 		"dtconv_explain_backend: user_kind (argument 3) is 1 and packed_kind "
-		"(argument 4) -1, at most 4");
+		"(argument 4) is -1, but memory kinds end at 4");
 	refused(explain_backend(type, 1, 1, "host", 0), DTCONV_ERR_INVAL,
 		"dtconv_explain_backend: explanation.struct_size is 0, not sizeof(struct "
 		"dtconv_explanation)");
@@ -197,19 +197,21 @@ START_TEST(rooms_that_are_too_short)
 	size_t moved = 99;
 
 	refused(dtconv_pack(type, 2, data, packed, 5, &moved), DTCONV_ERR_TRUNCATE,
-		"dtconv_pack: capacity (argument 5) is 5 bytes, the packed stream has 24");
+		"dtconv_pack: capacity (argument 5) is 5 bytes, but the packed stream has 24");
 	ck_assert_uint_eq(moved, 5);
 	refused(dtconv_unpack(type, 1, data, packed, 13, &moved), DTCONV_ERR_TRUNCATE,
-		"dtconv_unpack: bytes (argument 5) is 13, the type and count have room for 12");
+		"dtconv_unpack: bytes (argument 5) is 13, but the type and count have room for 12");
 	ck_assert_uint_eq(moved, 12);
 	fixture_ok(dtconv_convertor_seek(unpacks, 10));
 	refused(dtconv_convertor_unpack(unpacks, packed, 3, &moved), DTCONV_ERR_TRUNCATE,
-		"dtconv_convertor_unpack: bytes (argument 3) is 3, only 2 were left of the stream");
+		"dtconv_convertor_unpack: bytes (argument 3) is 3, but only 2 bytes of "
+		"the stream were left");
 	ck_assert_uint_eq(moved, 2);
 	refused(dtconv_convertor_start(unpacks, packed, 1, NULL, NULL) ||
 			dtconv_convertor_wait(unpacks, &moved) != DTCONV_ERR_TRUNCATE,
 		0,
-		"dtconv_convertor_start: bytes (argument 3) is 1, only 0 were left of the stream");
+		"dtconv_convertor_start: bytes (argument 3) is 1, but only 0 bytes of "
+		"the stream were left");
 	ck_assert_uint_eq(moved, 0);
 }
 END_TEST
@@ -228,7 +230,7 @@ START_TEST(copies_that_do_not_fit)
 			    dtconv_type_predefined(fixture_context, DTCONV_INT), 2,
 			    target, &moved),
 		DTCONV_ERR_TRUNCATE,
-		"dtconv_copy: the source has 12 packed bytes, the target room for 8");
+		"dtconv_copy: the source packs to 12 bytes, but the target has room for 8");
 	ck_assert_uint_eq(moved, 8);
 	dtconv_type_unref(other);
 }

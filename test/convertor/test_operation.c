@@ -105,8 +105,8 @@ START_TEST(refusals_name_operation_and_element)
 	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_configure: maxloc is not defined on a type that is "
-		"not made of one kind of pairs (MPI 4.1 section 6.9.2)");
+		"dtconv_convertor_configure: maxloc is not defined on a type that does "
+		"not consist of one kind of pair (MPI 4.1 section 6.9.2)");
 	params.op = DTCONV_OP_USER;
 	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
@@ -114,8 +114,9 @@ START_TEST(refusals_name_operation_and_element)
 			 "params.op_fn is NULL");
 	params.op = DTCONV_OP_COUNT;
 	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
-	ck_assert_str_eq(fixture_error(),
-			 "dtconv_convertor_configure: 15 is not an operation");
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_convertor_configure: op is 15, not a value of enum dtconv_op");
 	fixture_status(dtconv_op_check(DTCONV_OP_SUM, pair), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_op_check: sum is not defined on double_int "

@@ -357,8 +357,8 @@ START_TEST(an_integer_that_does_not_fit_ends_the_pack)
 		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_pack_with: a number at byte 8 of the packed stream, a long, is "
-		"too large for its narrower form");
+		"dtconv_pack_with: the long at byte 8 of the packed stream does not fit "
+		"into the narrower type of the representation");
 	ck_assert_uint_eq(moved, 8);
 	ck_assert_mem_eq(packed, "\0\0\0\1\0\0\0\2\xee\xee\xee\xee", 12);
 	numbers[2] = (long)INT32_MIN;
@@ -533,8 +533,8 @@ START_TEST(sizes_that_overflow)
 	fixture_status(dtconv_packed_size(type, 100, &external32, &bytes),
 		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_packed_size: count x size of the represented "
-			 "stream overflows");
+			 "dtconv_packed_size: count x size in the stream's "
+			 "representation overflows");
 	fixture_ok(dtconv_packed_size(type, 2, &external32, &bytes));
 	dtconv_type_unref(type);
 	dtconv_type_unref(inner);
@@ -558,8 +558,8 @@ START_TEST(blocks_are_not_exported_in_another_representation)
 		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_iov: blocks of memory are exported as they are, "
-		"without the representation, operation or checksum of this convertor");
+		"dtconv_convertor_iov: this convertor has a representation, an operation "
+		"or a checksum, which an iov (plain addresses and lengths) cannot express");
 	ck_assert(count == 77 && moved == 77);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);

@@ -101,7 +101,7 @@ START_TEST(the_reason_is_given_for_who_cannot)
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST);
 
-	ck_assert_ptr_nonnull(strstr(text, "does not reach device memory"));
+	ck_assert_ptr_nonnull(strstr(text, "cannot access device memory"));
 	ck_assert_int_eq(strstr(text, "no backend of this build can move it") == NULL,
 			 !strcmp(CHOICE("some"), "some"));
 	dtconv_type_unref(type);
@@ -255,14 +255,14 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 
 	ck_assert_ptr_nonnull(strstr(text,
 				     "; the cheapest: would be chosen; cannot run here: "
-				     "this process has loaded no driver\n"));
+				     "the CUDA driver is not loaded in this process\n"));
 	text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
 	ck_assert_ptr_nonnull(strstr(text, "; the cheapest: chosen\n"));
 	ck_assert_ptr_null(strstr(text, "cannot run here"));
 	ck_assert_ptr_null(strstr(text, "candidate cuda"));
 	ck_assert_ptr_nonnull(strstr(text,
-				     "  candidates that need a device are left out: this "
-				     "process has loaded no driver\n"));
+				     "  candidates that need a device are left out: the "
+				     "CUDA driver is not loaded in this process\n"));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -445,7 +445,7 @@ START_TEST(the_environment_chooses_among_the_backends)
 	unsetenv("DTCONV_BACKENDS");
 	ck_assert_int_eq(pack_in(context), cases[_i].status);
 	ck_assert_str_eq(refusal_of_host(context),
-			 cases[_i].status ? "forbidden by DTCONV_BACKENDS" : "");
+			 cases[_i].status ? "disabled by DTCONV_BACKENDS" : "");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -630,15 +630,15 @@ START_TEST(the_way_of_a_candidate_is_told)
 		  "3 copies, one for each block or strip" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
-		  "unpack; general kernel (no single table of blocks); the cheapest" },
+		  "unpack; general kernel (not a single table of blocks); the cheapest" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
 		  "unpack; 19 copies, one for each block or strip; cannot" },
 		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,int)])",
-		  "unpack; kernel for many parts; the cheapest" },
+		  "unpack; batch kernel; the cheapest" },
 		{ "contiguous(1000000000000, resized(vector(100, 1, 2, double), 0, 1600))",
-		  "unpack; more tiles than a launch takes, copies block by block; cannot" },
-		{ "contiguous(0, double)", "nothing to move" },
+		  "unpack; more tiles than one launch can have, copies block by block; cannot" },
+		{ "contiguous(0, double)", "no data to move" },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);

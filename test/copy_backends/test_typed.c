@@ -633,8 +633,8 @@ START_TEST(a_number_too_large_is_told)
 	fixture_status(dtconv_convertor_pack(convertor, packed.memory, 2000, &moved),
 		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_convertor_pack: a number in device memory is "
-			 "too large for its narrower form");
+			 "dtconv_convertor_pack: a value in device memory does not fit "
+			 "into the narrower type of the representation");
 	gpu_must_be_idle(fixture_context, "a number too large");
 	dtconv_convertor_query(convertor, &attr);
 	ck_assert(moved == 0 && attr.position == 0);
@@ -719,8 +719,8 @@ static struct dtconv_type *make_restless(void)
 	return type;
 }
 
-#define NO_ARITHMETIC "a device has no arithmetic for long doubles and reals of 16 bytes"
-#define NO_FORMAT     "a device does not convert long doubles to another format"
+#define NO_ARITHMETIC "devices have no arithmetic for long double and 16-byte reals"
+#define NO_FORMAT     "the device kernels do not convert formats of long double"
 
 static const struct {
 	const char *type; /* NULL: a restless one */
@@ -729,22 +729,22 @@ static const struct {
 	const char *sentence; /* unpacking */
 } refused[] = {
 	{ "long_double", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "c_long_double_complex", "native", DTCONV_OP_PROD,
-	  "prod into a device's memory: " NO_ARITHMETIC },
+	  "prod into device memory is not supported: " NO_ARITHMETIC },
 	{ "real16", "native", DTCONV_OP_MAX,
-	  "max into a device's memory: " NO_ARITHMETIC },
+	  "max into device memory is not supported: " NO_ARITHMETIC },
 	{ "complex32", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "long_double_int", "native", DTCONV_OP_MINLOC,
-	  "minloc into a device's memory: " NO_ARITHMETIC },
+	  "minloc into device memory is not supported: " NO_ARITHMETIC },
 	{ "struct([1,1], [0,16], [int,long_double])", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "long_double", "external32", DTCONV_OP_REPLACE,
-	  "replace into a device's memory: " NO_FORMAT },
+	  "replace into device memory is not supported: " NO_FORMAT },
 	{ NULL, "external32", DTCONV_OP_SUM,
-	  "sum into a device's memory: the kinds of its elements change more often than "
-	  "a kernel can be told" },
+	  "sum into device memory is not supported: the type's signature has more nodes "
+	  "than a kernel supports" },
 };
 
 #define REFUSED ((int)(sizeof(refused) / sizeof(refused[0])))
@@ -798,11 +798,9 @@ START_TEST(what_no_device_converts_is_not_packed)
 
 	arena_open(&user, ARENA_DEVICE, 1000);
 	arena_open(&packed, ARENA_DEVICE, 1000);
-	fixture_status(dtconv_pack_with(type, 1, user.memory, packed.memory, 64, &params,
-					&moved),
-		       DTCONV_ERR_UNSUPPORTED);
-	ck_assert_str_eq(fixture_error(), "dtconv_pack_with: replace from a device's "
-					  "memory: " NO_FORMAT);
+	fixture_status(dtconv_pack_with(type, 1, user.memory, packed.memory, 64, &params, &moved), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(fixture_error(), "dtconv_pack_with: replace from device memory "
+					  "is not supported: " NO_FORMAT);
 	ck_assert_uint_eq(moved, 0);
 	arena_close(&user);
 	arena_close(&packed);
@@ -844,8 +842,8 @@ START_TEST(the_callers_function_runs_where_it_can)
 					  sizeof(incoming), &params, &moved),
 		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_unpack_with: user into a device's memory: the "
-			 "caller's function runs on the processor");
+			 "dtconv_unpack_with: user into device memory is not supported: "
+			 "user-defined operations run on the host only");
 	arena_close(&packed);
 	dtconv_type_unref(type);
 }
@@ -978,8 +976,8 @@ START_TEST(a_graph_keeps_no_checksum)
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_pack: the stream is being captured, and a graph "
-		"reports a checksum to nobody");
+		"dtconv_convertor_pack: the stream is being captured, but a graph launch "
+		"cannot return a checksum");
 	gpu_must(gpu.StreamEndCapture(stream, &graph), "StreamEndCapture");
 	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
 	dtconv_convertor_destroy(convertor);
@@ -1173,8 +1171,8 @@ START_TEST(the_sentence_says_who_is_needed)
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_unpack_with: operations and representations between device and "
-		"device memory are the work of cuda_kernel, and params.backends and "
-		"DTCONV_BACKENDS allow host, cuda_copy");
+		"device memory need backend cuda_kernel, but params.backends and "
+		"DTCONV_BACKENDS allow only host, cuda_copy");
 	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_DEVICE, ARENA_DEVICE), 0);
 	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_PINNED, ARENA_PINNED), 0);
 	ck_assert_int_eq(sum_with("cuda_staged", ARENA_DEVICE, ARENA_HOST), 0);
@@ -1232,14 +1230,14 @@ START_TEST(the_processors_own_work_may_be_forbidden)
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_str_eq(
 		fixture_error(),
-		_i ? "dtconv_unpack_with: operations and representations between pinned and "
-		     "device memory are the work of host, and params.backends and "
-		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
-		     "cuda_bar"
-		   : "dtconv_unpack_with: operations and representations between pinned and "
-		     "pinned memory are the work of host, and params.backends and "
-		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
-		     "cuda_bar");
+		_i ? "dtconv_unpack_with: operations and representations between pinned "
+		     "and device memory need backend host, but params.backends and "
+		     "DTCONV_BACKENDS allow only cuda_copy, cuda_kernel, cuda_staged, "
+		     "cuda_relay, cuda_bar"
+		   : "dtconv_unpack_with: operations and representations between pinned "
+		     "and pinned memory need backend host, but params.backends and "
+		     "DTCONV_BACKENDS allow only cuda_copy, cuda_kernel, cuda_staged, "
+		     "cuda_relay, cuda_bar");
 	ck_assert_mem_eq(user.memory, numbers, sizeof(numbers));
 	params.backends = NULL;
 	fixture_ok(dtconv_unpack_with(type, 1, user.memory, packed.memory,

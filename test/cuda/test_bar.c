@@ -637,7 +637,7 @@ static const char *explain(void)
 
 static const char *info(void)
 {
-	return strstr(fixture_info(fixture_context), "mappings for the processor");
+	return strstr(fixture_info(fixture_context), "BAR mappings");
 }
 
 static void look_for_driver(void)
@@ -663,7 +663,7 @@ START_TEST(without_the_library_there_is_a_reason)
 	gpu_open();
 	look_for_driver();
 	if (!installed)
-		check_reason("libgdrapi.so.2 is not there");
+		check_reason("libgdrapi.so.2 was not found");
 }
 END_TEST
 
@@ -673,7 +673,7 @@ START_TEST(without_a_function_there_is_a_reason)
 	load_gdr(standin_load_gdrapi_without_map);
 	enter_context();
 	look_for_driver();
-	check_reason("libgdrapi.so.2 lacks a function");
+	check_reason("libgdrapi.so.2 lacks a required function");
 	leave_context();
 }
 END_TEST
@@ -684,14 +684,15 @@ START_TEST(without_its_driver_there_is_a_reason)
 	gpu.standin->set(STANDIN_GDR, 0);
 	enter_context();
 	look_for_driver();
-	check_reason("finds no driver of its own");
+	check_reason("cannot open its kernel driver");
 	leave_context();
 }
 END_TEST
 
 START_TEST(without_a_cuda_driver_there_is_a_reason)
 {
-	ck_assert_ptr_nonnull(strstr(explain(), "this process has loaded no driver"));
+	ck_assert_ptr_nonnull(
+		strstr(explain(), "the CUDA driver is not loaded in this process"));
 	ck_assert_ptr_nonnull(info());
 }
 END_TEST
@@ -700,7 +701,7 @@ START_TEST(with_the_library_its_version_is_told)
 {
 	open_both();
 	look_for_driver();
-	ck_assert_ptr_nonnull(strstr(info(), "by libgdrapi 2.5"));
+	ck_assert_ptr_nonnull(strstr(info(), "BAR mappings: libgdrapi 2.5"));
 	ck_assert_ptr_nonnull(strstr(explain(), "chosen"));
 }
 END_TEST

@@ -583,8 +583,9 @@ START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	start(convertor, &job);
 	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
-	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: device 0 answered "
-						      "CUDA_ERROR_OUT_OF_MEMORY to cuLaunchKernel"));
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: "
+						      "cuLaunchKernel failed on device "
+						      "0: CUDA_ERROR_OUT_OF_MEMORY"));
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_uint_eq(fixture_position(convertor), 0);
 	gpu.standin->inject_clear();

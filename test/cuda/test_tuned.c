@@ -183,7 +183,7 @@ START_TEST(what_the_driver_does_not_say_is_no_answer)
 	gpu.standin->inject_clear();
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_context_query_device: the driver does not describe device 0");
+		"dtconv_context_query_device: the driver returns no attributes of device 0");
 }
 END_TEST
 
