@@ -81,9 +81,9 @@ struct dtconv_convertor;
  *         DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds
  *         ptrdiff_t; see also @ref device_errors "device memory".
  *
- * Blocks until done. Does not allocate host memory, except for device memory that is used
- * for the first time. Callable from any thread. Not ordered behind any CUDA stream, the
- * default one included; use dtconv_pack_with() for that.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
+ * included; use dtconv_pack_with() for that.
  */
 DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer,
 			   void *packed, size_t capacity, size_t *moved);
@@ -102,9 +102,9 @@ DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *b
  *         unpacked); DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see
  *         also @ref device_errors "device memory".
  *
- * Blocks until done. Does not allocate host memory, except for device memory that is used
- * for the first time. Callable from any thread. Not ordered behind any CUDA stream, the
- * default one included; use dtconv_unpack_with() for that.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
+ * included; use dtconv_unpack_with() for that.
  */
 DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer,
 			     const void *packed, size_t bytes, size_t *moved);
@@ -128,10 +128,10 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
  *         "device memory".
  *
  * Blocks until done. Callable from any thread. Takes no stream: see @ref device_streams
- * "Streams and ordering". Does not allocate host memory, except for device memory that is
- * used for the first time. If a side is device memory and neither side is contiguous, the
- * first copy allocates 8 MiB of that device's memory, which the context keeps until it is
- * destroyed; one copy at a time uses them.
+ * "Streams and ordering". Does not allocate host memory; only the first use of device
+ * memory does. If a side is device memory and neither side is contiguous, the first copy
+ * allocates 8 MiB of that device's memory, which the context keeps until it is destroyed;
+ * one copy at a time uses them.
  */
 DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
@@ -162,7 +162,8 @@ struct dtconv_convertor_params {
 	 * If none of the allowed backends supports a job, the call that moves it returns
 	 * DTCONV_ERR_UNSUPPORTED; that holds for host memory too. Kernels that convert or
 	 * combine elements in device memory count as "cuda_kernel", or as "cuda_staged"
-	 * where packed memory is ordinary host memory. Checksums need no backend.
+	 * where packed memory is ordinary host memory, and are excluded with it.
+	 * Checksums need no backend.
 	 */
 	const char *backends;
 };
