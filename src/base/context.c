@@ -7,6 +7,8 @@
 
 #include "context.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +58,15 @@ static struct dtconv_context_params complete(const struct dtconv_context_params 
 }
 
 /* There is no context yet that could keep a sentence, so the log alone is told. */
-static int refuse(const struct dtconv_context_params *params, const char *sentence)
+__attribute__((format(printf, 2, 3))) static int refuse(
+	const struct dtconv_context_params *params, const char *format, ...)
 {
+	char sentence[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
 	if (params->log)
 		params->log(params->log_arg, DTCONV_LOG_ERROR, "src/base/context.c", 0, sentence);
 	return DTCONV_ERR_INVAL;
@@ -66,19 +75,36 @@ static int refuse(const struct dtconv_context_params *params, const char *senten
 static int check(const struct dtconv_context_params *params)
 {
 	if (!params->allocator.alloc != !params->allocator.free)
-		return refuse(params, "dtconv_context_create: params.allocator has one of alloc "
-				      "and free, not both or neither");
+		return refuse(
+			params,
+			"dtconv_context_create: params.allocator.%s is NULL; set both alloc "
+			"and free, or neither",
+			params->allocator.alloc ? "free" : "alloc");
 	if ((unsigned)params->log_level > DTCONV_LOG_TRACE)
-		return refuse(params, "dtconv_context_create: params.log_level is not a level");
+		return refuse(
+			params,
+			"dtconv_context_create: params.log_level is %d, not a value of enum "
+			"dtconv_log_level",
+			(int)params->log_level);
 	if ((unsigned)params->padding > DTCONV_PADDING_NONE)
-		return refuse(params, "dtconv_context_create: params.padding is not a padding");
+		return refuse(
+			params,
+			"dtconv_context_create: params.padding is %d, not a value of enum "
+			"dtconv_padding",
+			(int)params->padding);
 	if (params->flags &
 	    ~(unsigned)(DTCONV_CONTEXT_COUNTERS | DTCONV_CONTEXT_HOST_MEMORY |
 			DTCONV_CONTEXT_RESIDENT | DTCONV_CONTEXT_GRAPHS |
 			DTCONV_CONTEXT_PEER_ACCESS | DTCONV_CONTEXT_SPECIALISE))
-		return refuse(params, "dtconv_context_create: params.flags has unknown bits");
+		return refuse(
+			params,
+			"dtconv_context_create: params.flags has unknown bits: 0x%x",
+			params->flags);
 	if (params->threads > DTC_THREADS_MAX)
-		return refuse(params, "dtconv_context_create: params.threads is more than 64");
+		return refuse(
+			params,
+			"dtconv_context_create: params.threads is %zu, but must be at most %d",
+			params->threads, DTC_THREADS_MAX);
 	return 0;
 }
 
@@ -107,7 +133,7 @@ static void read_stats(struct dtconv_context *context)
 		context->counting = context->telling = true;
 	else
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"environment variable DTCONV_STATS is '%.40s', not 0 or 1; nothing is counted",
+			"environment variable DTCONV_STATS is '%.40s', not 0 or 1; it is ignored",
 			stats);
 }
 

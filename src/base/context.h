@@ -26,35 +26,37 @@ struct dtc_mover;
  * All counters: a line here is a member of struct dtconv_counters and a line of what DTCONV_STATS
  * prints. Name, member, what it counts.
  */
-#define DTC_COUNTERS_LIST(X)                                                                 \
-	X(TYPES_CREATED, types_created, "derived types constructed")                         \
-	X(TYPES_COMMITTED, types_committed, "of those, committed")                           \
-	X(TYPES_LIVE, types_live, "derived types not yet released")                          \
-	X(PACK_CALLS, pack_calls, "calls that packed")                                       \
-	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                                 \
-	X(UNPACK_CALLS, unpack_calls, "calls that unpacked")                                 \
-	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                             \
-	X(ERRORS, errors, "calls that failed")                                               \
-	X(PARALLEL_MOVES, parallel_moves, "calls shared among threads")                      \
-	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")                 \
-	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")              \
-	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")                 \
-	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels")     \
-	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")              \
-	X(LAUNCHES_MANY, launches_many, "launches of the kernel for many parts")             \
-	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                       \
-	X(GRAPH_LAUNCHES, graph_launches, "launches in graphs")                              \
-	X(RESIDENT_JOBS, resident_jobs, "jobs of the resident kernel")                       \
-	X(RESIDENT_LAUNCHES, resident_launches, "launches of the resident kernel")           \
-	X(FALLBACKS_LOADING, fallbacks_loading, "jobs copied because no kernels were loaded") \
-	X(FALLBACKS_LIMITS, fallbacks_limits, "jobs copied because no launch takes them")       \
-	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")                  \
-	X(LAUNCHES_SPECIAL, launches_special,                                                \
-	  "of the launches, those of kernels for one shape")                                 \
-	X(KERNELS_COMPILED, kernels_compiled, "kernels compiled for one shape")              \
-	X(KERNELS_CACHED, kernels_cached, "such kernels that were found in the cache")       \
-	X(IMAGES_MADE, images_made, "programs copied to a device")                           \
-	X(IMAGES_FOUND, images_found, "jobs that found theirs there")
+#define DTC_COUNTERS_LIST(X)                                                             \
+	X(TYPES_CREATED, types_created, "derived types constructed")                     \
+	X(TYPES_COMMITTED, types_committed, "derived types committed")                   \
+	X(TYPES_LIVE, types_live, "derived types not yet released")                      \
+	X(PACK_CALLS, pack_calls, "pack calls")                                          \
+	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                             \
+	X(UNPACK_CALLS, unpack_calls, "unpack calls")                                    \
+	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                         \
+	X(ERRORS, errors, "calls that failed")                                           \
+	X(PARALLEL_MOVES, parallel_moves, "calls split among threads")                   \
+	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")             \
+	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")          \
+	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")             \
+	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels") \
+	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")          \
+	X(LAUNCHES_MANY, launches_many, "launches of the batch kernel")                  \
+	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                   \
+	X(GRAPH_LAUNCHES, graph_launches, "launches through graphs")                     \
+	X(RESIDENT_JOBS, resident_jobs, "jobs of the resident kernel")                   \
+	X(RESIDENT_LAUNCHES, resident_launches, "launches of the resident kernel")       \
+	X(FALLBACKS_LOADING, fallbacks_loading,                                          \
+	  "jobs copied because no kernels were loaded")                                  \
+	X(FALLBACKS_LIMITS, fallbacks_limits,                                            \
+	  "jobs copied because they exceed a launch's limits")                           \
+	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")              \
+	X(LAUNCHES_SPECIAL, launches_special, "launches of specialised kernels")         \
+	X(KERNELS_COMPILED, kernels_compiled, "specialised kernels compiled")            \
+	X(KERNELS_CACHED, kernels_cached, "specialised kernels loaded from the cache")   \
+	X(IMAGES_MADE, images_made, "layout programs copied to a device")                \
+	X(IMAGES_FOUND, images_found,                                                    \
+	  "jobs whose layout program was already on the device")
 
 #define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
 

@@ -62,11 +62,11 @@ static void make_folders(char *path)
 static const char *distrust(const struct stat *status, mode_t type)
 {
 	if ((status->st_mode & S_IFMT) != type)
-		return type == S_IFDIR ? "is no folder" : "is no regular file";
+		return type == S_IFDIR ? "is not a directory" : "is not a regular file";
 	if (status->st_uid != geteuid())
 		return "belongs to another user";
 	if (status->st_mode & (S_IRWXG | S_IRWXO))
-		return "is open to others than its owner";
+		return "is accessible to users other than its owner";
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ static int check(const struct dtc_file_cache *cache, int file, mode_t type,
 		 const char *name)
 {
 	struct stat status;
-	const char *reason = fstat(file, &status) ? "cannot be looked at"
+	const char *reason = fstat(file, &status) ? "cannot be examined"
 						  : distrust(&status, type);
 
 	if (!reason)
@@ -94,14 +94,15 @@ void dtc_file_cache_open(struct dtc_file_cache *cache, struct dtconv_context *co
 					  .most_bytes = DTC_FILE_CACHE_BYTES };
 	if (!dtc_file_cache_path(cache->path, name))
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"cache: the folder's path is longer than %d characters, there is none",
+			"cache: disabled, because its directory's path is longer than %d "
+			"characters",
 			DTC_FILE_CACHE_PATH_MAX - 1);
 	if (!cache->path[0])
 		return;
 	make_folders(cache->path);
 	int folder = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (folder < 0)
-		DTC_LOG(context, DTCONV_LOG_WARN, "cache: %s cannot be used: %m",
+		DTC_LOG(context, DTCONV_LOG_WARN, "cache: cannot open %s: %m",
 			cache->path);
 	else
 		cache->folder = check(cache, folder, S_IFDIR, "");
@@ -204,7 +205,7 @@ void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 		(void)futimens(file, NULL); /* it has been read: others go first */
 	else
 		DTC_LOG(cache->context, DTCONV_LOG_INFO,
-			"cache: %s/%s is damaged and ignored", cache->path, name);
+			"cache: %s/%s is corrupt; it is ignored", cache->path, name);
 	close(file);
 	return content;
 }
@@ -351,7 +352,7 @@ bool dtc_file_cache_put(const struct dtc_file_cache *cache,
 	if (kept)
 		make_room(cache);
 	else
-		DTC_LOG(cache->context, DTCONV_LOG_INFO,
-			"cache: nothing is written to %s: %m", cache->path);
+		DTC_LOG(cache->context, DTCONV_LOG_INFO, "cache: cannot write to %s: %m",
+			cache->path);
 	return kept;
 }

@@ -331,9 +331,10 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 	struct dtc_thread_pool *created = create_empty(context, workers);
 
 	if (!created)
-		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"dtconv_context_create: no memory for %zu threads",
-				workers);
+		return DTC_FAIL(
+			context, DTCONV_ERR_NOMEM,
+			"dtconv_context_create: cannot allocate the state of %zu threads",
+			workers);
 	int error = start_threads(created, workers);
 	if (error) {
 		size_t started = created->count;
@@ -341,9 +342,9 @@ int dtc_thread_pool_create(struct dtconv_context *context, size_t workers,
 		dtc_thread_pool_destroy(context, created);
 		return DTC_FAIL(
 			context, DTCONV_ERR_AGAIN,
-			"dtconv_context_create: params.threads or DTCONV_THREADS asks for %zu threads more, "
-			"the system gave %zu (pthread_create: error %d)",
-			workers, started, error);
+			"dtconv_context_create: only %zu of the %zu additional threads that params.threads or "
+			"DTCONV_THREADS asks for could be started (pthread_create: error %d)",
+			started, workers, error);
 	}
 	*pool = created;
 	return 0;

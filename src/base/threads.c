@@ -83,8 +83,8 @@ void dtc_threads_destroy(struct dtconv_context *context)
 const char *dtc_threads_origin(const struct dtc_threads *threads)
 {
 	if (threads->most < 2)
-		return "parallel moves are off";
-	return threads->hook ? "the application's" : "a pool of the context's own";
+		return "single-threaded";
+	return threads->hook ? "through params.parallel" : "the context's thread pool";
 }
 
 /* ---- the hook ------------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ static void run_hook(struct dtconv_context *context, size_t tasks, dtc_task_fn t
 
 	if (answer)
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"params.parallel answered %d; what it left is done by one thread",
+			"params.parallel returned %d; the calling thread runs the remaining tasks",
 			answer);
 	for (size_t i = 0; i < tasks; i++)
 		run_once(&watched, i);

@@ -101,13 +101,13 @@ static bool find_path(struct dtc_tuning_file *file)
 static const char *distrust(const struct stat *status)
 {
 	if (!S_ISREG(status->st_mode))
-		return "is no regular file";
+		return "is not a regular file";
 	if (status->st_uid != geteuid() && status->st_uid != 0)
 		return "belongs to another user";
 	if (status->st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others than its owner";
+		return "is writable by users other than its owner";
 	if (status->st_size >= DTC_TUNING_FILE_MAX)
-		return "is 64 KiB long or longer";
+		return "is not smaller than 64 KiB";
 	return NULL;
 }
 
@@ -204,14 +204,13 @@ static void take_value(struct reader *reader, const char *name, const char *text
 	uint64_t value;
 
 	if (!threshold)
-		SKIP(reader, "there is no threshold '%.40s'", name);
+		SKIP(reader, "unknown threshold '%.40s'", name);
 	else if (parse_value(text, threshold, &value))
 		set_value(is_of_devices(threshold) ? reader->device
 						   : &reader->context->tuning,
 			  threshold, value);
 	else
-		SKIP(reader,
-		     "%s is '%.40s', not a whole number from %" PRIu64 " to %" PRIu64,
+		SKIP(reader, "%s is '%.40s', not an integer from %" PRIu64 " to %" PRIu64,
 		     name, text, threshold->least, threshold->most);
 }
 
@@ -232,12 +231,12 @@ static void take_device(struct reader *reader, const char *name)
 
 	reader->device = &reader->ignored;
 	if (!*name || strlen(name) >= DTC_DEVICE_NAME_MAX) {
-		SKIP(reader, "the name of a device has %zu characters, not 1 to %d",
+		SKIP(reader, "the device name has %zu characters, not 1 to %d",
 		     strlen(name), DTC_DEVICE_NAME_MAX - 1);
 		return;
 	}
 	if (!device && file->device_count == DTC_TUNED_DEVICES) {
-		SKIP(reader, "'%.40s' is one more than the %d devices of a file", name,
+		SKIP(reader, "'%.40s' exceeds the limit of %d devices per file", name,
 		     DTC_TUNED_DEVICES);
 		return;
 	}
@@ -269,7 +268,7 @@ static bool is_this_machine(const struct reader *reader, const char *name)
 	if (!strcmp(name, machine))
 		return true;
 	DTC_LOG(reader->context, DTCONV_LOG_INFO,
-		"tuning file %s is ignored: it is for '%.200s', and this is '%s'",
+		"tuning file %s is ignored: it was written for '%.200s', but this machine is '%s'",
 		reader->context->tuning_file.path, name, machine);
 	return false;
 }
@@ -323,7 +322,7 @@ void dtc_tuning_read(struct dtconv_context *context, const char *kernels)
 	tuning->origin = DTC_TUNING_OFF;
 	if (!find_path(tuning))
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"the path of the tuning file is longer than %d characters, there is none",
+			"no tuning file is read, because its path is longer than %d characters",
 			DTC_TUNING_PATH_MAX - 1);
 	if (!tuning->path[0])
 		return;
@@ -353,10 +352,10 @@ const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *conte
 
 static const char *const origins[] = {
 	[DTC_TUNING_OFF] = "off",
-	[DTC_TUNING_MISSING] = "there is no such file",
-	[DTC_TUNING_REFUSED] = "the file is ignored, DTCONV_LOG=warn says why",
-	[DTC_TUNING_STRANGER] = "the file is for another machine",
-	[DTC_TUNING_READ] = "the file is read",
+	[DTC_TUNING_MISSING] = "no such file",
+	[DTC_TUNING_REFUSED] = "ignored; set DTCONV_LOG=warn for the reason",
+	[DTC_TUNING_STRANGER] = "ignored; it was written for another machine",
+	[DTC_TUNING_READ] = "in use",
 };
 
 const char *dtc_tuning_state(const struct dtc_tuning_file *file)

@@ -36,27 +36,26 @@ struct dtconv_context;
  * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5). These, and no others,
  * a file may say for each name of devices apart.
  */
-#define DTC_THRESHOLDS(X)                                                   \
-	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                    \
-	  "targets of so many bytes and more are written past the caches")  \
-	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,                   \
-	  "a thread that shares a move gets at least so many bytes")        \
-	X(device_wake_ns, 6000, 0, 1000000000,                              \
-	  "nanoseconds until the host knows that a device's job is done")   \
-	X(device_launch_ns, 5300, 0, 1000000000, "nanoseconds of a launch") \
-	X(device_copy_ns, 2300, 0, 1000000000,                              \
-	  "nanoseconds of a call of the device driver's copy")              \
-	X(device_rate, 2000, 1, 1000000, "GB/s of a copy inside a device")  \
-	X(device_bus_rate, 55, 1, 1000000,                                  \
-	  "GB/s of a copy between a device and pinned memory")              \
-	X(device_peer_rate, 390, 1, 1000000,                                \
-	  "GB/s of a copy from one device to another")                      \
-	X(device_pageable_rate, 16, 1, 1000000,                             \
-	  "GB/s of the driver's copy from ordinary memory to a device")     \
-	X(device_staged_rate, 33, 1, 1000000,                                \
-	  "GB/s between a device and ordinary memory through pinned pieces") \
-	X(staging_threads, 4, 1, 64,                                        \
-	  "most threads that copy between pinned pieces and ordinary memory")
+#define DTC_THRESHOLDS(X)                                                             \
+	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                              \
+	  "targets of at least this many bytes are written with non-temporal stores") \
+	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,                             \
+	  "least bytes per thread when a call is split among threads")                \
+	X(device_wake_ns, 6000, 0, 1000000000,                                        \
+	  "nanoseconds until the host sees the completion of a device job")           \
+	X(device_launch_ns, 5300, 0, 1000000000, "nanoseconds per kernel launch")     \
+	X(device_copy_ns, 2300, 0, 1000000000,                                        \
+	  "nanoseconds per copy call of the device driver")                           \
+	X(device_rate, 2000, 1, 1000000, "GB/s of copies within a device")            \
+	X(device_bus_rate, 55, 1, 1000000,                                            \
+	  "GB/s between a device and pinned host memory")                             \
+	X(device_peer_rate, 390, 1, 1000000, "GB/s from one device to another")       \
+	X(device_pageable_rate, 16, 1, 1000000,                                       \
+	  "GB/s from pageable host memory to a device by driver copies")              \
+	X(device_staged_rate, 33, 1, 1000000,                                         \
+	  "GB/s between a device and pageable host memory through staging buffers")   \
+	X(staging_threads, 4, 1, 64,                                                  \
+	  "most threads that copy between staging buffers and pageable host memory")
 
 #define DTC_COUNT_THRESHOLD(name, normal, least, most, what) +1
 

@@ -47,8 +47,8 @@ static int build_darray(struct dtconv_context *context, const char *caller,
 		distributions = dtc_alloc(context, ndims * sizeof(distributions[0]));
 	if (ndims > 0 && !distributions)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: no memory for the distributions of a darray of %zu "
-				"dimensions",
+				"%s: cannot allocate the distributions of a darray of "
+				"%zu dimensions",
 				caller, ndims);
 	for (size_t i = 0; i < ndims; i++)
 		distributions[i] =

@@ -44,9 +44,10 @@ struct encoder {
 
 static int fail_memory(const struct encoder *encoder)
 {
-	return DTC_FAIL(encoder->context, DTCONV_ERR_NOMEM,
-			"dtconv_type_serialise: no memory to number more than %zu types",
-			encoder->order.count);
+	return DTC_FAIL(
+		encoder->context, DTCONV_ERR_NOMEM,
+		"dtconv_type_serialise: cannot allocate a table of more than %zu types",
+		encoder->order.count);
 }
 
 /* ---- numbers ------------------------------------------------------------------------- */

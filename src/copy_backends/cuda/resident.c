@@ -104,7 +104,8 @@ void dtc_cuda_resident_open(struct dtc_cuda_context *context, CUdeviceptr unused
 		result = load(context, resident);
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: there is no resident kernel (%s), small jobs are launched",
+			"device %d: cannot set up the resident kernel (%s); small jobs "
+			"use ordinary launches",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 	else

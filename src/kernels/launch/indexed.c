@@ -144,7 +144,7 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 					  scale(table->disp_shift) |
 					  scale(table->prefix_shift));
 
-	*reason = "a table of 2^31 blocks or more, or one of several";
+	*reason = "several tables of blocks, or one of 2^31 blocks or more";
 	if (table->count > INT32_MAX || !dtc_gpu_has_starts(job->layout->program))
 		return 0;
 	word = word < 4 ? 1 : word;
@@ -175,11 +175,11 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 uint64_t dtc_gpu_plan_indexed(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			      struct dtc_gpu_launch *launch, const char **reason)
 {
-	*reason = "no single table of blocks";
+	*reason = "not a single table of blocks";
 	if (shape->leaf != DTC_GPU_LEAF_TABLE)
 		return 0;
 	if (!job->image) {
-		*reason = "the type's image is not on the device";
+		*reason = "the layout program is not on the device";
 		return 0;
 	}
 	return table_of(job, shape)->uniform ? plan_equal(job, shape, launch, reason)

@@ -68,7 +68,7 @@ bool dtc_gpu_set_loops(const struct dtc_gpu_shape *shape, uint32_t first,
 		       struct dtc_gpu_nest *nest, const char **reason)
 {
 	if (shape->loop_count > DTC_GPU_DIMS - first) {
-		*reason = "more levels than the kernels know";
+		*reason = "more loop levels than the kernels support";
 		return false;
 	}
 	for (uint32_t i = 0; i < shape->loop_count; i++)
@@ -161,7 +161,7 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction dir
 	struct dtc_gpu_shape shape = *given;
 
 	if (shape.leaf != DTC_GPU_LEAF_BLOCK) {
-		*reason = "not one block in loops";
+		*reason = "not loops over one block";
 		return false;
 	}
 	uint32_t word = word_of(&shape);

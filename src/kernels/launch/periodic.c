@@ -144,7 +144,7 @@ uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_g
 	struct dtc_gpu_periodic_params *params = &launch->params.periodic;
 	struct dtc_gpu_nest *nest = &params->nest;
 
-	*reason = "more runs, or longer ones, than a period may have";
+	*reason = "the period has too many runs, or too long ones";
 	if (shape->leaf == DTC_GPU_LEAF_BLOCK ||
 	    shape->leaf_bytes > DTC_GPU_PERIOD_UNITS * DTC_GPU_PIECE ||
 	    !dtc_gpu_list_runs(params, job->layout->program, shape))

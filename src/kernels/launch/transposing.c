@@ -103,7 +103,7 @@ uint64_t dtc_gpu_plan_transposing(const struct dtc_gpu_job *job,
 	struct dtc_gpu_transpose_params *params = &launch->params.transpose;
 	struct dtc_gpu_nest *nest = &params->nest;
 
-	*reason = "no loop but the innermost goes along the memory";
+	*reason = "no outer loop is contiguous in memory";
 	if (shape->leaf != DTC_GPU_LEAF_BLOCK || shape->loop_count < 2 ||
 	    shape->leaf_bytes > BLOCK_MOST)
 		return 0;

@@ -129,15 +129,15 @@ static const char *find_number(const struct dtc_gpu_typing *typing,
 	enum dtc_gpu_number_kind kind = kind_of(basic, typing->op);
 
 	if (conversion->kind == DTC_CONVERSION_FLOAT)
-		return "a device does not convert long doubles to another format";
+		return "the device kernels do not convert formats of long double";
 	*number = number_of(conversion);
 	*numbers = conversion->numbers;
 	if (number->native_bytes & (number->native_bytes - 1))
-		return "a device moves no numbers of 12 bytes";
+		return "the device kernels do not support 12-byte numbers";
 	if (typing->op == DTCONV_OP_REPLACE)
 		return NULL;
 	if (kind == DTC_GPU_BITS)
-		return "a device has no arithmetic for long doubles and reals of 16 bytes";
+		return "devices have no arithmetic for long double and 16-byte reals";
 	number->kind = (uint8_t)kind;
 	if (is_product_of_complex(kind)) {
 		join_numbers(number);
@@ -280,11 +280,11 @@ const char *dtc_gpu_units_make(const struct dtc_gpu_typing *typing,
 
 	*units = (struct dtc_gpu_units){ .combination = combinations[typing->op] };
 	if (typing->op == DTCONV_OP_USER)
-		return "the caller's function runs on the processor";
+		return "user-defined operations run on the host only";
 	if (typing->couples) {
 		reason = make_couples(typing, units);
 	} else if (typing->signature->node_count >= DTC_GPU_NODES) {
-		return "the kinds of its elements change more often than a kernel can be told";
+		return "the type's signature has more nodes than a kernel supports";
 	} else {
 		reason = make_nodes(typing, units);
 		if (!reason)
