@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "datatype/runs.h"
-#include "log.h"
 #include "rates.h"
 #include "state.h"
 
@@ -36,9 +36,10 @@ static bool can_reach(const struct dtc_question *question, const char **reason)
 	if ((user_device && is_processors(question->packed_kind)) ||
 	    (packed_device && is_processors(question->user_kind)))
 		return true;
-	*reason = user_device && packed_device
-			  ? "both sides are the device's"
-			  : "no side is the device's alone, or no side the host's";
+	*reason =
+		user_device && packed_device
+			? "both sides are device memory"
+			: "it needs device memory on one side and host memory on the other";
 	return false;
 }
 
@@ -47,12 +48,12 @@ static bool can(const struct dtc_question *question, const char **reason)
 	if (!can_reach(question, reason))
 		return false;
 	if (question->on_stream) {
-		*reason = "the processor's stores are not in the order of a stream";
+		*reason = "CPU loads and stores are not stream-ordered";
 		return false;
 	}
 	struct dtc_cuda *cuda = question->context ? dtc_cuda_of(question->context) : NULL;
 	if (!cuda) {
-		*reason = "this process has loaded no driver";
+		*reason = "the CUDA driver is not loaded in this process";
 		return false;
 	}
 	*reason = dtc_gdr_find(&cuda->gdr, cuda->context);
@@ -279,7 +280,7 @@ static int submit_rest(const struct dtc_job *job, uint64_t moved, struct dtc_eve
 	rest.bytes -= moved;
 	const struct dtc_backend_ops *backend = next_best(&rest);
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG,
-		"%s: after %" PRIu64 " bytes the processor reaches no further: %s",
+		"%s: after %" PRIu64 " bytes the BAR mapping ends; the rest goes to %s",
 		job->caller, moved, backend->name);
 	return backend->submit(&rest, event);
 }
@@ -303,7 +304,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 const struct dtc_backend_ops dtc_cuda_bar_backend = {
 	.name = "cuda_bar",
-	.what = "the processor's stores and loads, through mappings of device memory",
+	.what = "CPU loads and stores through BAR mappings of device memory",
 	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,

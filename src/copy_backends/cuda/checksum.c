@@ -7,9 +7,9 @@
 
 #include "copy_backends/checksum.h"
 
+#include "base/log.h"
 #include "cuda.h"
-#include "kernels/gpu_checksum.h"
-#include "log.h"
+#include "kernels/launch/checksum.h"
 #include "submit.h"
 
 /* Two streams have no order between them. */
@@ -34,8 +34,8 @@ static int check(const struct dtc_cuda_submission *submission)
 
 	if (submission->capturing)
 		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: the stream is being captured, and a graph reports a "
-				"checksum to nobody",
+				"%s: the stream is being captured, but a graph launch "
+				"cannot return a checksum",
 				job->caller);
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire) ||
 	    dtc_cuda_submission_is_far(submission, &job->packed_memory))

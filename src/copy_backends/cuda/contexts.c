@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "clock.h"
-#include "context.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "kernels/images/images.h"
 #include "special.h"
 #include "stages.h"
 
@@ -35,7 +35,7 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context)
 {
 	if (!atomic_exchange(&context->lost, true))
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: a context is gone, its staging memory is abandoned",
+			"device %d: a CUDA context was destroyed; its staging buffers are leaked",
 			context->device);
 }
 
@@ -68,9 +68,9 @@ int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char 
 {
 	if (is_fatal(result))
 		dtc_cuda_context_lose(context);
-	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND, "%s: device %d answered %s to %s",
-			caller, context->device,
-			dtc_cuda_result_name(&context->cuda->driver, result), call);
+	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
+			"%s: %s failed on device %d: %s", caller, call, context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result));
 }
 
 /* ---- opening --------------------------------------------------------------------------- */
@@ -117,7 +117,8 @@ static void load_kernels(struct dtc_cuda_context *context)
 						   dtc_gpu_kernel_name(i));
 	if (result) {
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: the kernels were not loaded (%s), blocks are copied one by one",
+			"device %d: cannot load the kernels (%s); each block takes a "
+			"driver copy of its own",
 			context->device, dtc_cuda_result_name(driver, result));
 		atomic_store_explicit(&context->unloadable, true, memory_order_release);
 		return;
@@ -160,7 +161,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 	/* Addresses could be a device's and the host's at once. */
 	if (!capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: device %d does not share the host's addresses",
+				"%s: device %d does not support unified addressing",
 				job->caller, context->device);
 	context->arch = arch_of(context);
 	CUresult result = context->stream
@@ -175,7 +176,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 				     "the allocation of completion flags", job->caller);
 	if (!dtc_cuda_worker_do(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context",
+				"%s: cannot allocate the state of a device context",
 				job->caller);
 	return 0;
 }
@@ -260,7 +261,7 @@ static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long lo
 		if (!context)
 			return DTC_FAIL(
 				cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context",
+				"%s: cannot allocate the state of a device context",
 				job->caller);
 		context->next = cuda->contexts;
 		cuda->contexts = context;
@@ -281,7 +282,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const struct dtc
 	CUresult result = cuda->driver.CtxGetId(handle, &id);
 	if (result)
 		return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-				"%s: the device context of the job is gone (%s)",
+				"%s: the CUDA context of the job no longer exists (%s)",
 				job->caller, dtc_cuda_result_name(&cuda->driver, result));
 	pthread_mutex_lock(&cuda->lock);
 	*used = find_context(cuda, handle, id, false);
@@ -365,8 +366,8 @@ static int choose_by_default(struct dtc_cuda *cuda, const struct dtc_job *job,
 	if (*handle)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-			"%s: the default stream was given, but no context of %s is "
-			"current on the calling thread",
+			"%s: params.stream is the default stream, but no context of %s "
+			"is current on the calling thread",
 			job->caller, name_device(leader->device, name));
 }
 
@@ -378,8 +379,8 @@ static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CU
 	if (!result)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-			"%s: asked for the stream's context, the driver answered %s", job->caller,
-			dtc_cuda_result_name(&cuda->driver, result));
+			"%s: cannot query the CUDA context of params.stream: %s",
+			job->caller, dtc_cuda_result_name(&cuda->driver, result));
 }
 
 static bool retain_primary(struct dtc_cuda *cuda, int device, CUcontext *handle)
@@ -422,8 +423,8 @@ static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
 		return 0;
 	return DTC_FAIL(
 		cuda->context, DTCONV_ERR_STATE,
-		"%s: no context of %s is current, owns the memory, or is its primary "
-		"one and active",
+		"%s: no CUDA context of %s can be used: none is current, none owns the "
+		"memory, and the primary context is not active",
 		job->caller, name_device(device_of(job), name));
 }
 
@@ -452,7 +453,8 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 		settle_primary(cuda, held, status ? NULL : *chosen);
 	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-				  "%s: the device context of the job is gone", job->caller);
+				  "%s: the CUDA context of the job no longer exists",
+				  job->caller);
 	return status;
 }
 

@@ -10,16 +10,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/explain.h"
 #include "datatype/runs.h"
-#include "log.h"
 #include "rates.h"
 #include "reach.h"
 #include "state.h"
 #include "submit.h"
-#include "text.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 	if (question->user_kind > DTCONV_MEMORY_PINNED ||
 	    question->packed_kind > DTCONV_MEMORY_PINNED)
 		return true;
-	*reason = "no side is a device's";
+	*reason = "neither side is device memory";
 	return false;
 }
 
@@ -219,8 +219,7 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
 	if (blocks < MANY_BLOCKS)
 		return;
-	snprintf(what, sizeof(what), "%" PRIu64 " copies by the driver, block by block",
-		 blocks);
+	snprintf(what, sizeof(what), "%" PRIu64 " driver copies, one per block", blocks);
 	dtc_explain_slow(job, what, reason);
 }
 
@@ -320,7 +319,7 @@ static int submit(const struct dtc_job *given, struct dtc_event *event)
 		return dtc_cuda_copy_detour(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
-		"the driver's copy", true);
+		"a driver copy", true);
 }
 
 int dtc_cuda_copy_row(const struct dtc_job *job, char *stage, struct dtc_event *event)

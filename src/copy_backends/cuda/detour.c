@@ -7,10 +7,10 @@
 
 #include "reach.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/plan.h"
 #include "cuda.h"
-#include "log.h"
 #include "rates.h"
 
 /* ---- through memory of the user's device --------------------------------------------------- */
@@ -114,8 +114,8 @@ static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event
 		return dtc_cuda_copy_backend.submit(job, event);
 	return DTC_FAIL(
 		job->context, DTCONV_ERR_BACKEND,
-		"%s: device %d gave no memory to reach device %d by, and neither has access to "
-		"the other's",
+		"%s: cannot allocate a staging buffer on device %d to exchange data with "
+		"device %d, and the two have no peer access",
 		job->caller, job->user_memory.device, job->packed_memory.device);
 }
 

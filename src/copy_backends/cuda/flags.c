@@ -8,9 +8,9 @@
 
 #include "state.h"
 
-#include "clock.h"
-#include "context.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* How long fruitless looks at the word go on before the stream is asked. */
 #define PATIENCE_NS UINT64_C(50000)
@@ -144,7 +144,8 @@ static int check_fault(const struct dtc_event *event)
 		return 0;
 	return DTC_FAIL(
 		context->cuda->context, DTCONV_ERR_OVERFLOW,
-		"%s: a number in device memory is too large for its narrower form",
+		"%s: a value in device memory does not fit into the narrower type of the "
+		"representation",
 		event->caller);
 }
 
@@ -162,7 +163,7 @@ static int fail_destroyed(const struct dtc_event *event)
 	const struct dtc_cuda_context *context = event->owner;
 
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-			"%s: the device context of a job in flight was destroyed",
+			"%s: the CUDA context was destroyed while a job was in flight",
 			event->caller);
 }
 

@@ -6,8 +6,8 @@
 
 #include "graphs.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "ranges.h"
 #include "state.h"
 #include "submit.h"
@@ -65,7 +65,8 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 		result = make(context, (enum dtc_gpu_kernel)kernel);
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: there is no graph of kernel %s (%s), it is launched without",
+			"device %d: cannot create a graph of kernel %s (%s); it is "
+			"launched directly",
 			context->device,
 			dtc_gpu_kernel_label((enum dtc_gpu_kernel)kernel),
 			dtc_cuda_result_name(driver, result));

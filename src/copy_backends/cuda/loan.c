@@ -7,7 +7,7 @@
 
 #include "state.h"
 
-#include "log.h"
+#include "base/log.h"
 
 void dtc_cuda_lent_init(struct dtc_cuda_context *context)
 {
@@ -77,7 +77,8 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent,
 	if (result) {
 		pthread_mutex_unlock(&lent->lock);
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d gave no memory for copies in itself (%s), they go through the host's",
+			"device %d: cannot allocate scratch memory (%s); copies within "
+			"the device are staged through host memory",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;

@@ -7,7 +7,7 @@
 
 #include "cuda.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/runs.h"
 #include "datatype/type.h"
 #include "rates.h"
@@ -23,7 +23,8 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 	if (user_host != packed_host)
 		return true;
-	*reason = user_host ? "no side is a device's" : "the device sees both sides";
+	*reason = user_host ? "neither side is device memory"
+			    : "the device can access both sides";
 	return false;
 }
 
@@ -235,7 +236,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.name = "cuda_staged",
-	.what = "kernels and the processor, through pinned pieces",
+	.what = "kernels and CPU copies, through pinned staging buffers",
 	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,

@@ -7,10 +7,10 @@
 
 #include "copy_backends/typed.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "cuda.h"
 #include "image.h"
-#include "log.h"
 #include "reach.h"
 #include "stages.h"
 #include "submit.h"
@@ -68,8 +68,8 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		return 0;
 	return DTC_FAIL(
 		typed->job.context, DTCONV_ERR_UNSUPPORTED,
-		"%s: the stream is being captured, and integers that are made narrower "
-		"may not fit, which a graph reports to nobody",
+		"%s: the stream is being captured, but a graph launch cannot report "
+		"integers that do not fit into a narrower type",
 		typed->job.caller);
 }
 
