@@ -397,10 +397,7 @@ END_TEST
 static int pack_in(struct dtconv_context *context)
 {
 	static double data[200], packed[100];
-	struct dtconv_type *type;
-
-	fixture_ok(dtconv_type_parse(context, strided, strlen(strided), &type));
-	fixture_ok(dtconv_type_commit(type));
+	struct dtconv_type *type = fixture_type_in(context, strided);
 	struct dtconv_type *dense = dtconv_type_predefined(context, DTCONV_DOUBLE);
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.flags = DTCONV_CONVERTOR_CRC32C };

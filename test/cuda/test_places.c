@@ -195,25 +195,22 @@ static void alias_open(struct alias *alias)
 					 .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemGenericAllocationHandle handle;
 
-	gpu_must(gpu.MemGetAllocationGranularity(&alias->granule, &properties,
-						 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-		 "cuMemGetAllocationGranularity");
-	gpu_must(gpu.MemCreate(&handle, alias->granule, &properties, 0), "cuMemCreate");
+	MUST(MemGetAllocationGranularity(&alias->granule, &properties,
+					 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	MUST(MemCreate(&handle, alias->granule, &properties, 0));
 	for (int i = 0; i < 2; i++) {
-		gpu_must(gpu.MemAddressReserve(&alias->base[i], alias->granule, 0, 0, 0),
-			 "cuMemAddressReserve");
-		gpu_must(gpu.MemMap(alias->base[i], alias->granule, 0, handle, 0), "cuMemMap");
-		gpu_must(gpu.MemSetAccess(alias->base[i], alias->granule, &access, 1),
-			 "cuMemSetAccess");
+		MUST(MemAddressReserve(&alias->base[i], alias->granule, 0, 0, 0));
+		MUST(MemMap(alias->base[i], alias->granule, 0, handle, 0));
+		MUST(MemSetAccess(alias->base[i], alias->granule, &access, 1));
 	}
-	gpu_must(gpu.MemRelease(handle), "cuMemRelease");
+	MUST(MemRelease(handle));
 }
 
 static void alias_close(const struct alias *alias)
 {
 	for (int i = 0; i < 2; i++) {
-		gpu_must(gpu.MemUnmap(alias->base[i], alias->granule), "cuMemUnmap");
-		gpu_must(gpu.MemAddressFree(alias->base[i], alias->granule), "cuMemAddressFree");
+		MUST(MemUnmap(alias->base[i], alias->granule));
+		MUST(MemAddressFree(alias->base[i], alias->granule));
 	}
 }
 
