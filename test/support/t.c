@@ -71,8 +71,9 @@ struct dtconv_type *t_parse(const char *text)
 {
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_parse(t_context, text, strlen(text), &type));
-	t_ok(dtconv_type_commit(type));
+	ck_assert_msg(!dtconv_type_parse(t_context, text, strlen(text), &type), "%s: %s",
+		      text, t_error());
+	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text, t_error());
 	return type;
 }
 
