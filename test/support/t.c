@@ -20,14 +20,14 @@ void t_setup(void)
 	struct dtconv_context_params params = { .struct_size = sizeof(params),
 						.flags = DTCONV_CONTEXT_COUNTERS };
 
-	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
+	t_ok(dtconv_context_create(&params, &t_context));
 }
 
 void t_teardown(void)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(t_context, &counters), 0);
+	t_ok(dtconv_context_query_counters(t_context, &counters));
 	ck_assert_msg(counters.types_live == 0, "%ju types were not released",
 		      (uintmax_t)counters.types_live);
 	dtconv_context_destroy(t_context);
