@@ -905,13 +905,12 @@ START_TEST(a_checksum_is_taken_in_the_streams_order)
 	unsigned char *bytes = malloc(8000), *others = calloc(8000, 1);
 	struct dtconv_convertor *convertor;
 	struct arena user, packed, from;
-	CUstream stream;
 	struct spin spin;
 	size_t moved;
 	uint32_t crc;
 
 	memset(bytes, 0x5a, 8000);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 16000);
 	arena_open(&packed, (enum arena_kind)_i, 8000);
@@ -956,10 +955,9 @@ START_TEST(a_graph_keeps_no_checksum)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	CUgraph graph = NULL;
-	CUstream stream;
 	size_t moved;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 1600);
 	arena_open(&packed, ARENA_DEVICE, 800);
@@ -1036,11 +1034,10 @@ START_TEST(an_operation_waits_for_its_stream)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	double one = 1, got = 0;
-	CUstream stream;
 	struct spin spin;
 	size_t moved;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 16000);
 	arena_open(&packed, ARENA_DEVICE, 8000);

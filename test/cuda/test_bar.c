@@ -315,10 +315,9 @@ START_TEST(a_busy_device_is_not_waited_for)
 	struct stage stage;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
 	open_both();
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	fixture_open(&stage, "hvector(9, 3, 7, byte)", 1);
 	scene_open(&scene, &stage, ARENA_DEVICE, ARENA_HOST);
 	ck_assert(gets_mapped(&scene, unpack));

@@ -448,9 +448,8 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 40);
 	add_many(&scene, _i % 2 ? 40 : 20);
@@ -487,11 +486,10 @@ START_TEST(a_captured_batch_replays)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 	CUgraphExec exec;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 100);
 	add_many(&scene, _i % 2 ? 100 : 20);
@@ -527,10 +525,9 @@ START_TEST(a_batch_moves_after_its_capture_too)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 100);
 	add_many(&scene, 100);
@@ -558,9 +555,8 @@ START_TEST(a_batch_is_destroyed_when_its_work_has_ended)
 	struct spin_releaser releaser;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 20);
 	add_many(&scene, 20);
@@ -774,10 +770,9 @@ START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
 	CUcontext current;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 	size_t moved = 99;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 1);
 	open_piece(&scene, dtconv_type_ref(dtconv_type_predefined(context, DTCONV_INT)),

@@ -84,16 +84,9 @@ static void check_packed(struct job *job)
 			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
 }
 
-static struct dtconv_convertor_params by(const char *backends)
-{
-	return (struct dtconv_convertor_params){ .struct_size =
-							 sizeof(struct dtconv_convertor_params),
-						 .backends = backends };
-}
-
 static void pack(struct job *job, const char *backends)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 	size_t moved;
 
 	fixture_ok(dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
@@ -105,7 +98,7 @@ static void pack(struct job *job, const char *backends)
 /* What is unpacked is in its place, and nothing else was touched. */
 static void unpack(struct job *job, const char *backends)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 	unsigned char *expected = malloc(job->span);
 	size_t moved;
 
@@ -130,7 +123,7 @@ static void unpack(struct job *job, const char *backends)
 static struct dtconv_convertor *ordered(struct dtconv_convertor *convertor, const char *backends,
 					CUstream stream)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 
 	params.flags = DTCONV_CONVERTOR_STREAM;
 	params.stream = stream;
@@ -187,7 +180,7 @@ END_TEST
 START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
 {
 	int way = _i;
-	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor_params params = fixture_by(ways[way].backend);
 	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved, begin = 654321, bytes = 1234567;
@@ -508,7 +501,7 @@ END_TEST
 START_TEST(jobs_without_a_stream_are_started_one_after_the_other)
 {
 	const int way = _i;
-	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor_params params = fixture_by(ways[way].backend);
 	struct dtconv_convertor *convertors[2];
 	struct job jobs[2];
 
@@ -544,7 +537,7 @@ END_TEST
 
 START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 {
-	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor_params params = fixture_by("cuda_staged");
 	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved;

@@ -211,12 +211,9 @@ END_TEST
 /* A stream says on which device the work is to be done, also of memory that this one does not reach. */
 START_TEST(copies_where_no_launch_will_do_are_counted)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct dtconv_type *type = fixture_type(table());
 	CUcontext here, there;
 	struct arena user, packed;
-	CUstream stream;
 
 	if (!gpu.standin) {
 		dtconv_type_unref(type);
@@ -225,12 +222,12 @@ START_TEST(copies_where_no_launch_will_do_are_counted)
 	gpu.standin->set(STANDIN_PEERS, 0);
 	MUST(CtxGetCurrent(&here));
 	MUST(DevicePrimaryCtxRetain(&there, 1));
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	arena_open(&packed, ARENA_PINNED, 10000);
 	MUST(CtxSetCurrent(there));
 	arena_open(&user, ARENA_DEVICE, 10000);
 	MUST(CtxSetCurrent(here));
-	params.stream = stream;
+	struct dtconv_convertor_params params = fixture_in_stream(stream);
 	fixture_ok(dtconv_pack_with(type, 1, user.memory, packed.memory, 10000, &params,
 				    NULL));
 	ck_assert_uint_eq(fixture_counters().fallbacks_limits, 1);
@@ -304,8 +301,7 @@ END_TEST
 /* Rows whose distance not every device takes. */
 START_TEST(rows_far_apart_are_copied_one_by_one)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = "cuda_copy" };
+	const struct dtconv_convertor_params params = fixture_by("cuda_copy");
 	const size_t pitch = 0x40000000 + (_i ? 8 : 0);
 	struct dtconv_type *type;
 	struct arena user, packed;
@@ -425,7 +421,6 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	struct marks marks;
-	CUstream stream;
 	size_t moved;
 
 	if (!gpu.standin) {
@@ -434,7 +429,7 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	}
 	arena_open(&user, ARENA_DEVICE, 320000);
 	arena_open(&packed, ARENA_DEVICE, 160000);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_representation_find("external32", &external32));
 	convertor = fixture_packer(type, 1, user.memory, &params);
@@ -470,7 +465,6 @@ START_TEST(so_do_batches)
 	struct arena user, packed;
 	struct dtconv_batch *batch;
 	struct marks marks;
-	CUstream stream;
 
 	if (!gpu.standin) {
 		dtconv_type_unref(type);
@@ -478,7 +472,7 @@ START_TEST(so_do_batches)
 	}
 	arena_open(&user, ARENA_DEVICE, 320000);
 	arena_open(&packed, ARENA_DEVICE, 320000);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	const struct dtconv_batch_entry entry = { .type = type,
 						  .count = 1,
@@ -542,8 +536,7 @@ static void listener_open(struct listener *listener, enum dtconv_log_level level
 /* Packs device memory twice with those backends. */
 static void pack_twice(struct listener *listener, const char *text, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 	struct dtconv_type *type;
 	struct arena user, packed;
 

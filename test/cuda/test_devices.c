@@ -409,11 +409,10 @@ static void move_in_stream(int of, int user)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct scene scene;
-	CUstream stream;
 
 	open_scene(&scene, "vector(3000, 3, 5, double)", user, !user);
 	MUST(CtxSetCurrent(contexts[of]));
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	for (int round = 0; round < 3; round++) {
 		const struct stage *stage = &scene.stage;
@@ -443,7 +442,6 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	struct arena staging;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
 		return;
@@ -453,7 +451,7 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	arena_write(&staging, 0, scene.stage.source_memory, scene.stage.memory_bytes);
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0,
 		      scene.stage.memory_bytes));
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	spin_begin(&spin, stream);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
@@ -522,7 +520,6 @@ START_TEST(graphs_between_devices)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 	CUgraphExec exec;
 
@@ -534,7 +531,7 @@ START_TEST(graphs_between_devices)
 	arena_write(&scene.target, 0, scene.stage.target_memory,
 		    scene.stage.memory_bytes);
 	arena_write(&scene.packed, 0, scene.stage.target_memory, scene.stage.bytes);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	move(&scene, true, scene.stage.bytes, &params);
@@ -806,7 +803,6 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 	struct spin_releaser releaser;
 	struct scene scene, other;
 	struct spin spin;
-	CUstream stream;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
 		return;
@@ -814,7 +810,7 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 	move(&other, true, other.stage.bytes, NULL); /* loads the kernels */
 	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
 	open_arenas(&scene, 0, 0);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	spin_begin(&spin, stream_of_library(0));
 	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 1);
@@ -998,8 +994,7 @@ END_TEST
 /* The driver was seen to refuse rows into another device's mapping: each is a copy. */
 START_TEST(rows_are_not_left_to_the_driver_where_it_refuses_them)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = "cuda_copy" };
+	const struct dtconv_convertor_params params = fixture_by("cuda_copy");
 	struct scene scene;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
@@ -1315,16 +1310,13 @@ START_TEST(each_block_has_its_own_access)
 	struct arena closed = { .memory =
 					(unsigned char *)(uintptr_t)map_on_1(MAPPED, 2) };
 	struct arena packed = memory_on(0, sizeof(stream));
-	CUstream stream_0;
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct dtconv_convertor *convertor;
 
 	fill(&open, &closed, stream);
 	struct dtconv_type *type = scattered_type(&open, &closed);
 	/* In a stream of the device that is kept out. */
-	stream_0 = gpu_stream();
-	params.stream = stream_0;
+	CUstream stream_0 = gpu_stream();
+	struct dtconv_convertor_params params = fixture_in_stream(stream_0);
 	convertor = fixture_packer(type, 1, NULL, &params);
 	fixture_ok(
 		dtconv_convertor_pack(convertor, packed.memory, sizeof(stream), &moved));

@@ -83,8 +83,8 @@ static int scene_pack(struct scene *scene)
 
 	if (jobs[scene->job].user == ARENA_VMM)
 		MUST(CtxSetCurrent(NULL));
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = jobs[scene->job].backends };
+	const struct dtconv_convertor_params params =
+		fixture_by(jobs[scene->job].backends);
 	int status = dtconv_pack_with(scene->type, stage->count, source, scene->packed.memory,
 				      stage->bytes, &params, &moved);
 	MUST(CtxSetCurrent(scene->current));
@@ -653,10 +653,9 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	struct arena user, packed;
-	CUstream stream;
 
 	gpu_open();
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_context_create(NULL, &context));
 	type = fixture_type_in(context, text);

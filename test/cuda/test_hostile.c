@@ -110,9 +110,7 @@ static void must_settle(struct job *job)
 
 static struct dtconv_convertor *on_stream(const struct job *job, CUstream stream)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = stream };
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
 	struct dtconv_convertor *convertor =
 		fixture_packer(job->type, 1, job->user.memory, &params);
 	return convertor;
@@ -416,9 +414,7 @@ END_TEST
 START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 {
 	CUstream stream = gpu_stream();
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = stream };
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
 	static unsigned char packed[PACKED];
 	struct dtconv_convertor *convertor;
 	struct arena staging;

@@ -182,14 +182,11 @@ END_TEST
 
 START_TEST(jobs_of_the_callers_stream_are_launched_in_it)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct job job;
-	CUstream stream;
 
 	open_settled(&job);
-	stream = gpu_stream();
-	params.stream = stream;
+	CUstream stream = gpu_stream();
+	struct dtconv_convertor_params params = fixture_in_stream(stream);
 	uint64_t before = fixture_counters().resident_jobs;
 	job_fill(&job, 3);
 	fixture_ok(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,

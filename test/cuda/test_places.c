@@ -262,8 +262,7 @@ static void fill(unsigned char *bytes, size_t length)
 /* Only the rows are written and read: what lies between is too much. */
 static void check_rows(const struct row_case *rows, enum arena_kind kind, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 	size_t bytes = rows->rows * rows->width;
 	unsigned char *sent = malloc(bytes), *got = malloc(bytes);
 	struct dtconv_type *type;

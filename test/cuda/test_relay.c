@@ -39,8 +39,7 @@ static void fill(unsigned char *bytes, size_t count)
 
 static int pack(const struct job *job, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 
 	return dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
 				job->bytes, &params, NULL);

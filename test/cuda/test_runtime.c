@@ -113,9 +113,7 @@ static void job_close(struct job *job)
 
 static struct dtconv_convertor *on_stream(const struct job *job, bool packs)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = job->stream };
+	const struct dtconv_convertor_params params = fixture_in_stream(job->stream);
 	struct dtconv_convertor *convertor;
 	int status =
 		packs ? dtconv_convertor_create_pack(job->type, 1, job->user, &convertor)

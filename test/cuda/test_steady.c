@@ -499,9 +499,8 @@ START_TEST(batches_come_to_a_steady_state)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params) };
 	struct dtconv_batch_entry entries[ENTRIES];
 	struct job jobs[ENTRIES];
-	CUstream stream;
 
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	open_entries(jobs, entries);
 	check_batch(entries, &params);
 	params.flags = DTCONV_BATCH_STREAM;

@@ -213,6 +213,23 @@ struct dtconv_convertor *fixture_unpack(const struct stage *stage)
 	return convertor;
 }
 
+struct dtconv_convertor_params fixture_in_stream(void *stream)
+{
+	return (struct dtconv_convertor_params){
+		.struct_size = sizeof(struct dtconv_convertor_params),
+		.flags = DTCONV_CONVERTOR_STREAM,
+		.stream = stream,
+	};
+}
+
+struct dtconv_convertor_params fixture_by(const char *backends)
+{
+	return (struct dtconv_convertor_params){
+		.struct_size = sizeof(struct dtconv_convertor_params),
+		.backends = backends,
+	};
+}
+
 struct dtconv_convertor *fixture_packer(struct dtconv_type *type, size_t count,
 					const void *buffer,
 					const struct dtconv_convertor_params *params)

@@ -71,6 +71,10 @@ void fixture_close(struct stage *stage);
 struct dtconv_convertor *fixture_pack(const struct stage *stage);
 struct dtconv_convertor *fixture_unpack(const struct stage *stage);
 
+/* Parameters that ask for the order of a stream, or for one of some backends. */
+struct dtconv_convertor_params fixture_in_stream(void *stream);
+struct dtconv_convertor_params fixture_by(const char *backends);
+
 /* A convertor that is configured as @params say. */
 struct dtconv_convertor *fixture_packer(struct dtconv_type *type, size_t count,
 					const void *buffer,
