@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
-#include "kernels/cpu.h"
-#include "log.h"
-#include "text.h"
+#include "kernels/cpu/kernels.h"
 
 #include <dtconv/version.h>
 

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
-#include "log.h"
 
 /* ---- checking -------------------------------------------------------------------------- */
 

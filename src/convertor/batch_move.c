@@ -7,14 +7,14 @@
 
 #include "batch.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 /* As many entries that move alone are in flight at most: completion has a limited number of flags. */
 #define ALONE_MOST 64

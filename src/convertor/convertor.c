@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
-#include "log.h"
 
 bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count)
 {

@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 /* Bytes packed between two layouts at a time: they stay in the first cache. */
 #define COPY_BYTES 2048

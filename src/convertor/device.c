@@ -6,15 +6,15 @@
 
 #include "device.h"
 
-#include "base.h"
-#include "clock.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
-#include "log.h"
 #include "parallel.h"
 
 /*

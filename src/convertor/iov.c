@@ -6,9 +6,9 @@
 
 #include "convertor.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "datatype/runs.h"
-#include "log.h"
 
 /* Where blocks are collected. */
 struct collection {

@@ -6,12 +6,12 @@
 
 #include "operation.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "datatype/predefined.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
-#include "log.h"
+#include "kernels/numbers/reduce.h"
 
 static const char *const names[] = {
 	"replace", "no_op", "sum", "prod", "min",    "max",    "land", "lor",

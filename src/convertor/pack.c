@@ -7,16 +7,16 @@
 
 #include "convertor.h"
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "device.h"
-#include "log.h"
 #include "parallel.h"
 #include "typed_device.h"
 

@@ -10,15 +10,15 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor/convertor.h"
 #include "convertor/operation.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
-#include "log.h"
+#include "kernels/numbers/reduce.h"
 
 /* Two of them, and what they came from, stay in the first cache. */
 #define WINDOW_BYTES 2048

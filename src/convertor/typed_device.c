@@ -7,13 +7,13 @@
 
 #include "typed_device.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/tally.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
-#include "log.h"
 
 /* ---- through the host --------------------------------------------------------------------- */
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "backend.h"
-#include "base.h"
-#include "log.h"
-#include "text.h"
+#include "base/base.h"
+#include "base/log.h"
+#include "base/text.h"
 
 /* The bit of the backend whose name is so many characters of @name; 0 if there is none. */
 static dtc_backend_set bit_of(const char *name, size_t length)

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "allowed.h"
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "datatype/type.h"
-#include "log.h"
 #include "memory/vendor.h"
 #include "plan.h"
-#include "text.h"
 
 /* ---- in advance ------------------------------------------------------------------------ */
 

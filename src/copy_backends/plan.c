@@ -8,9 +8,9 @@
 #include "plan.h"
 
 #include "allowed.h"
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "explain.h"
-#include "log.h"
 #include "tally.h"
 
 int dtc_plan_place(const struct dtc_question *question)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "backend.h"
-#include "base.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/log.h"
 
 size_t dtc_tally_place(const struct dtc_backend_ops *backend)
 {

@@ -8,10 +8,10 @@
 
 #include <inttypes.h>
 
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)
 {

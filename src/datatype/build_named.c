@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "layout.h"
 #include "predefined.h"
 #include "signature.h"

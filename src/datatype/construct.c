@@ -9,9 +9,9 @@
 
 #include <limits.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* An enum's value; what no enum can hold must not become one that it has. */
 static int enum_value(size_t value)

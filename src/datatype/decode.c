@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "datatype/construct.h"
-#include "log.h"
 #include "predefined.h"
 #include "signature.h"
 #include "type.h"
-#include "vec.h"
 
 /*
  * A stream can ask for much with few bytes: constructors copy the signatures of what they

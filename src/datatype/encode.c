@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "predefined.h"
 #include "type.h"
-#include "vec.h"
 
 /* A type and its number, in a table of open addressing; free if there is no type. */
 struct numbered {

@@ -6,10 +6,10 @@
 
 #include "layout.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/text.h"
 #include "build.h"
-#include "checked.h"
-#include "text.h"
 
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
 {

@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include "checked.h"
-#include "context.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "datatype/predefined.h"
 #include "datatype/text_forms.h"
 #include "datatype/type.h"
-#include "log.h"
-#include "text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

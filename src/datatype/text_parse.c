@@ -7,13 +7,13 @@
  */
 #include "config.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "datatype/construct.h"
 #include "datatype/text_forms.h"
 #include "datatype/text_scan.h"
-#include "log.h"
-#include "text.h"
-#include "vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>

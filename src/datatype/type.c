@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "layout.h"
-#include "log.h"
 #include "predefined.h"
 #include "signature.h"
 

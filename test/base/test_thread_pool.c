@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread_pool.h"
 #include "support/fixture.h"
-#include "thread_pool.h"
 
 #define TASKS 64
 

@@ -17,9 +17,9 @@
 
 #include <dtconv/dtconv.h>
 
-#include "context.h"
-#include "lines.h"
-#include "machine.h"
+#include "base/context.h"
+#include "base/lines.h"
+#include "base/machine.h"
 #include "support/fixture.h"
 
 #define DEFAULT dtc_stream_bytes_by_cache(dtc_machine_last_cache())

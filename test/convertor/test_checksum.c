@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/crc32c.h"
+#include "kernels/numbers/crc32c.h"
 #include "support/fixture.h"
 
 /* The definition: division by the polynomial, a bit at a time. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "convertor/convertor.h"
 #include "support/fixture.h"
 #include "support/layouts.h"

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/script.h"
-#include "threads.h"
 
 static const char *const long_texts[] = {
 	"contiguous(40, resized(vector(300, 1, 40, float), 0, 4))",

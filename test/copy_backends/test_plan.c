@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/cuda/cuda.h"
 #include "copy_backends/cuda/windows.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/cuda/state.h"
 #include "support/fixture.h"
 #include "support/gpu.h"

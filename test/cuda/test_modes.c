@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/cuda/state.h"
 #include "datatype/type.h"
 #include "support/fixture.h"

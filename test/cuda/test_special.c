@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/layouts.h"

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/type.h"
-#include "kernels/gpu.h"
-#include "kernels/gpu_images.h"
-#include "kernels/gpu_special.h"
+#include "kernels/images/images.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/special.h"
 #include "kernels/unpack.h"
 #include "support/fixture.h"
 #include "support/layouts.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "support/typed_script.h"
 
 struct dtconv_context *fixture_context;

@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "datatype/runs.h"
-#include "log.h"
 #include "rates.h"
 #include "state.h"
 

@@ -7,9 +7,9 @@
 
 #include "copy_backends/checksum.h"
 
+#include "base/log.h"
 #include "cuda.h"
-#include "kernels/gpu_checksum.h"
-#include "log.h"
+#include "kernels/launch/checksum.h"
 #include "submit.h"
 
 /* Two streams have no order between them. */

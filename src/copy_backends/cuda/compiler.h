@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_cache.h"
 #include "copy_backends/cuda/nvrtc.h"
-#include "file_cache.h"
 
 struct dtconv_context;
 

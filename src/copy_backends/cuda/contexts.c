@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "clock.h"
-#include "context.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "kernels/images/images.h"
 #include "special.h"
 #include "stages.h"
 

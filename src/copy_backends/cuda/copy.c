@@ -10,16 +10,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/explain.h"
 #include "datatype/runs.h"
-#include "log.h"
 #include "rates.h"
 #include "reach.h"
 #include "state.h"
 #include "submit.h"
-#include "text.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 

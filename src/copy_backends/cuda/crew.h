@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "context.h"
+#include "base/context.h"
 
 struct dtc_cuda_crew {
 	pthread_mutex_t lock;

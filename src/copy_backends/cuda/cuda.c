@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "ranges.h"
 #include "reach.h"
 #include "special.h"

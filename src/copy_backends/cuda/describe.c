@@ -6,12 +6,12 @@
 
 #include "cuda.h"
 
-#include "base.h"
-#include "context.h"
-#include "kernels/gpu_images.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/text.h"
+#include "kernels/images/images.h"
 #include "special.h"
 #include "state.h"
-#include "text.h"
 
 /*
  * The driver's numbers for what the headers of CUDA 12 do not all name. A driver that does not know

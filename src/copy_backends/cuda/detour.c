@@ -7,10 +7,10 @@
 
 #include "reach.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/plan.h"
 #include "cuda.h"
-#include "log.h"
 #include "rates.h"
 
 /* ---- through memory of the user's device --------------------------------------------------- */

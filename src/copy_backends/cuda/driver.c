@@ -11,8 +11,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 #define LIBRARY "libcuda.so.1"
 

@@ -8,9 +8,9 @@
 
 #include "state.h"
 
-#include "clock.h"
-#include "context.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* How long fruitless looks at the word go on before the stream is asked. */
 #define PATIENCE_NS UINT64_C(50000)

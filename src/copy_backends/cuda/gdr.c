@@ -10,10 +10,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
-#include "text.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 
 #define LIBRARY "libgdrapi.so.2"
 

@@ -6,8 +6,8 @@
 
 #include "graphs.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "ranges.h"
 #include "state.h"
 #include "submit.h"

@@ -12,7 +12,7 @@
 #include <cuda.h>
 
 #include "copy_backends/backend.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_context;
 struct dtc_cuda_submission;

@@ -7,8 +7,8 @@
 
 #include "image.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 struct image {
 	struct dtc_layout_image base;

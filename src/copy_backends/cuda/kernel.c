@@ -7,9 +7,10 @@
 
 #include "cuda.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "image.h"
-#include "log.h"
 #include "many.h"
 #include "rates.h"
 #include "reach.h"
@@ -17,7 +18,6 @@
 #include "special.h"
 #include "state.h"
 #include "submit.h"
-#include "text.h"
 
 static bool can(const struct dtc_question *question, const char **reason)
 {

@@ -7,7 +7,7 @@
 
 #include "state.h"
 
-#include "log.h"
+#include "base/log.h"
 
 void dtc_cuda_lent_init(struct dtc_cuda_context *context)
 {

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "cuda.h"
 #include "image.h"
-#include "log.h"
 #include "parts.h"
 #include "reach.h"
 #include "submit.h"

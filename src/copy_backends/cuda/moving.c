@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "crew.h"
 
 /* How long our own thread looks all the time for a device that is busy with something else. */

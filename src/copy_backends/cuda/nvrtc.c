@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* Versions whose interface is known. */
 #define NEWEST 13

@@ -7,7 +7,7 @@
 
 #include "rates.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "state.h"
 
 /* Before the driver is initialised no device has a name; there may be one later. */

@@ -7,7 +7,7 @@
 #ifndef DTC_CUDA_RATES_H
 #define DTC_CUDA_RATES_H
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/backend.h"
 
 /*

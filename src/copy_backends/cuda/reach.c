@@ -8,7 +8,7 @@
 
 #include "reach.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/runs.h"
 
 /* The context's own device's, the host's, or what the caller vouches for. */

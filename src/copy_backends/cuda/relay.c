@@ -8,9 +8,9 @@
 
 #include "relay.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "cuda.h"
-#include "log.h"
 #include "rates.h"
 #include "submit.h"
 

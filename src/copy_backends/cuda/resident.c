@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "context.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "kernels/images/images.h"
 #include "ranges.h"
 #include "rates.h"
 #include "state.h"
@@ -133,7 +133,7 @@ bool dtc_cuda_resident_does(const struct dtc_gpu_launch *launch)
 #define DTC_GPU_ENTRY1(name, params, a)       [DTC_GPU_##name] = true,
 #define DTC_GPU_ENTRY3(name, params, a, b, c) [DTC_GPU_##name] = true,
 	static const bool done[DTC_GPU_KERNELS] = {
-#include "kernels/gpu_resident_list.h"
+#include "kernels/gpu/resident_list.h"
 	};
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY3

@@ -28,8 +28,8 @@
 #include <cuda.h>
 
 #include "copy_backends/backend.h"
-#include "kernels/gpu.h"
-#include "kernels/gpu_resident.h"
+#include "kernels/gpu/resident.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_context;
 struct dtc_cuda_submission;

@@ -7,9 +7,9 @@
 
 #include "sequence.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "image.h"
-#include "log.h"
 
 /* Buffers are mostly aligned alike; a type moved at every address there is does not fill the device. */
 #define KEPT_MOST 16

@@ -10,11 +10,11 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "compiler.h"
-#include "context.h"
-#include "kernels/gpu_special.h"
-#include "log.h"
+#include "kernels/launch/special.h"
 
 /* Shapes of a device context that are looked at; later ones keep the kernels of their classes. */
 #define SHAPES_MOST 64

@@ -7,8 +7,8 @@
 #ifndef DTC_CUDA_SPECIAL_H
 #define DTC_CUDA_SPECIAL_H
 
+#include "base/text.h"
 #include "submit.h"
-#include "text.h"
 
 /* The kernel for the shape of a launch, or NULL: that of its class serves. Counts the launch. */
 CUfunction dtc_cuda_special_find(const struct dtc_cuda_submission *submission,

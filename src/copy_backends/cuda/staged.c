@@ -7,7 +7,7 @@
 
 #include "cuda.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/runs.h"
 #include "datatype/type.h"
 #include "rates.h"

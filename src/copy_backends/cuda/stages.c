@@ -10,9 +10,9 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "clock.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "cuda.h"
-#include "log.h"
 #include "moving.h"
 #include "submit.h"
 

@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "copy_backends/cuda/compiler.h"
 #include "copy_backends/cuda/crew.h"
 #include "copy_backends/cuda/driver.h"
@@ -24,7 +24,7 @@
 #include "copy_backends/cuda/resident.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/backend.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 /*
  * Jobs in flight in one device context, by which host and device memory is set aside: 32 bytes each. A job

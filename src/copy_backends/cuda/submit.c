@@ -6,8 +6,8 @@
 
 #include "submit.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "ranges.h"
 
 /* Nobody captures a stream of ours. */

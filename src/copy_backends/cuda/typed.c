@@ -7,10 +7,10 @@
 
 #include "copy_backends/typed.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "cuda.h"
 #include "image.h"
-#include "log.h"
 #include "reach.h"
 #include "stages.h"
 #include "submit.h"

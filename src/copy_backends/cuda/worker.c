@@ -7,8 +7,8 @@
 
 #include "state.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 static struct dtc_cuda_chore *next_chore(struct dtc_cuda_worker *worker)
 {

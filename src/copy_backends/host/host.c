@@ -7,9 +7,9 @@
 
 #include "copy_backends/backend.h"
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
 #include "copy_backends/mover.h"
 #include "place.h"
 

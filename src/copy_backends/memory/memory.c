@@ -10,9 +10,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "vendor.h"
 
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind)
