@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory cut into planes, rows and cells, and the layouts that lie in it as boxes of
- * cells. It refuses to know how much of that can be drawn.
+ * Memory cut into planes, rows and cells, and the layouts that lie in it as boxes of cells.
+ * Clipping for display is done elsewhere.
  */
 #ifndef DTCONV_TOOLS_FRAME_H
 #define DTCONV_TOOLS_FRAME_H

@@ -13,7 +13,7 @@
 #include "json.h"
 #include "tools.h"
 
-/* ---- the build and the processor ------------------------------------------------------ */
+/* ---- the build and the CPU ------------------------------------------------------------ */
 
 /* Words between spaces. */
 static void write_words(struct tool_json *json, const char *key, const char *words)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The dtconv program: finds the command and runs it. It refuses to know what commands do.
+ * The dtconv program: finds the command and runs it. It has no logic of the commands.
  */
 #include "config.h"
 

@@ -32,7 +32,7 @@ static void folder_of(const char *path, char *folder, size_t capacity)
 			 path);
 }
 
-/* Every folder on the way to a file that is not there yet; nobody else may look into it. */
+/* Create the missing directories of a path, accessible to the user alone. */
 static int make_folders(const char *path)
 {
 	char part[TUNE_PATH_MAX];

@@ -222,7 +222,7 @@ static void time_calls(const struct bench *bench, struct dtconv_type *type, size
 	}
 }
 
-/* Who goes first changes from round to round. */
+/* The order alternates from round to round. */
 static void measure_round(const struct bench *bench, struct tune_measurements *m)
 {
 	size_t round = m->rounds;

@@ -84,7 +84,10 @@ static int compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The median, in nanoseconds until the host knows; the first two, which load and map, do not count. */
+/*
+ * The median, in nanoseconds until the host sees completion, without the first two, which load
+ * and map.
+ */
 static bool time_type(struct probe *probe, const struct job *job,
 		      struct dtconv_type *type, void *user, void *packed, double *ns)
 {
@@ -205,7 +208,7 @@ static bool measure_rate(struct probe *probe, enum gpu_place packed, size_t byte
 	return true;
 }
 
-/* The driver is slower into ordinary memory, which the planner knows. */
+/* Driver copies into pageable memory are slower; the planner accounts for it. */
 static bool measure_pageable(struct probe *probe, double fixed_ns)
 {
 	const struct job job = { .bytes = PAGEABLE_BYTES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the library's planner wants to know of a device, measured from outside: by jobs that one copy backend
- * is made to do. Knows no vendor's types, so that builds without CUDA have it too.
+ * What the library's planner needs to know about a device, measured from outside with jobs
+ * forced on one copy backend. It uses no vendor types, so that builds without CUDA have it too.
  */
 #ifndef BENCH_GPU_FIGURES_H
 #define BENCH_GPU_FIGURES_H

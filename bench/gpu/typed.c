@@ -14,7 +14,7 @@
 
 static const struct route on_device = { PLACE_DEVICE, PLACE_DEVICE, 0 };
 
-/* An instance, again and again; @op unpacks, and packing is then nobody's question. */
+/* A repeated instance; with @op only unpacking is measured. */
 static const struct stream {
 	const char *name;
 	const char *expr;

@@ -16,7 +16,7 @@
 #include "bench/commit.h"
 #include "bench/harness/session_internal.h"
 
-/* The processor's name as the kernel knows it. */
+/* The CPU's name as the kernel reports it. */
 static void processor(char *name, size_t room)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cache of files that are dear to make, shared by the processes of one user. It knows nothing of what
- * they are; whoever asks names everything that their content follows from. Nothing of it is
- * needed: whatever is wrong with it, there is only no file.
+ * An on-disk cache of files that are expensive to make, shared by the processes of one user.
+ * The caller's key covers everything that the content depends on. The cache is optional: any
+ * error is a miss.
  */
 #ifndef DTC_FILE_CACHE_H
 #define DTC_FILE_CACHE_H

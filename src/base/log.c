@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines and error texts: who is told what, and how a thread finds its own last error
- * again without any state outside the context.
+ * Log lines and error texts: where they go, and how a thread finds its own last error without
+ * state outside the context.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thresholds and the file that overrides them: where it is, whether it is believed, what
- * its lines say. Whatever is wrong with it, a context is created.
+ * The thresholds and the file that overrides them: its path, the checks before it is read, and
+ * its lines. Errors in the file never fail the creation of a context.
  */
 #include "config.h"
 
@@ -95,9 +95,9 @@ static bool find_path(struct dtc_tuning_file *file)
 	return dtc_user_cache_path(file->path, sizeof(file->path), "host.tuning");
 }
 
-/* ---- whether it is believed ---------------------------------------------------------------- */
+/* ---- whether the file is read ------------------------------------------------------------- */
 
-/* Why a file is not believed, or NULL. */
+/* The reason to ignore a file, or NULL. */
 static const char *distrust(const struct stat *status)
 {
 	if (!S_ISREG(status->st_mode))
@@ -112,9 +112,9 @@ static const char *distrust(const struct stat *status)
 }
 
 /*
- * What was opened is what is looked at, so nobody can exchange it in between. Not blocking: a
- * FIFO without a writer must not stop the program. Not following: a link in a folder of
- * others could lead to any file of the user's.
+ * Check the open descriptor, so that the file cannot be exchanged in between. O_NONBLOCK,
+ * because a FIFO without a writer would block. O_NOFOLLOW, because a symbolic link in another
+ * user's directory could lead to any file of this user.
  */
 static int open_file(const struct dtconv_context *context, enum dtc_tuning_origin *origin)
 {
@@ -183,7 +183,7 @@ struct reader {
 	struct dtc_lines lines;
 	struct dtc_tuning *
 		device; /* whose figures of devices follow: all devices', or one name's */
-	struct dtc_tuning ignored; /* where those go that nobody can have */
+	struct dtc_tuning ignored; /* receives the figures of rejected devices */
 };
 
 /* Say that a line is skipped, and why. */

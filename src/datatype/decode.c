@@ -602,7 +602,7 @@ static int spend(struct decoder *decoder, const struct record *record,
 	return 0;
 }
 
-/* What a constructor refuses was malformed. */
+/* Arguments that a constructor rejects make the stream malformed. */
 static int fail_construct(const struct decoder *decoder, const struct record *record,
 			  int status)
 {

@@ -247,7 +247,7 @@ static int no_memory(struct dtconv_type *type)
 			"dtconv_type_commit: cannot allocate the layout program");
 }
 
-/* Every context commits the same predefined types, whose layouts tell nobody anything. */
+/* Do not log predefined types: every context commits the same ones. */
 static void log_commit(const struct dtconv_type *type, const struct dtc_layout *layout)
 {
 	if (type->combiner == DTCONV_COMBINER_NAMED)

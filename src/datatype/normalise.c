@@ -346,7 +346,7 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /*
  * So are runs that are so long on average, in so many blocks each: an unlike length costs a
- * misprediction, unless the list is so short that the processor learns it by heart.
+ * misprediction, unless the list is short enough for the branch predictor to learn it.
  */
 #define SPLIT_RUN_BYTES  32
 #define SPLIT_RUN_BLOCKS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runs of a stretch of the packed stream, one by one: for whoever has to look at each block
- * of memory instead of moving many at once.
+ * The runs of a stretch of the packed stream, one by one, for callers that process each block
+ * of memory separately.
  */
 #ifndef DTC_RUNS_H
 #define DTC_RUNS_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From text to type. One explicit stack of open constructors and three stacks of their
- * arguments, so that hostile text costs memory in proportion to its length and no
- * recursion. It decides the grammar; it refuses to judge values, which the constructors
- * do.
+ * arguments, so that hostile text costs memory in proportion to its length and no recursion. It
+ * defines the grammar; the constructors check the values.
  */
 #include "config.h"
 
@@ -415,7 +414,7 @@ static int step_type_array(struct parser *parser, struct frame *frame)
 
 /* ---- constructors ------------------------------------------------------------------ */
 
-/* Say where in the text the arguments stand that a constructor refused. */
+/* Report where in the text the arguments are that a constructor rejected. */
 static int fail_build(const struct parser *parser, const struct frame *frame, int status)
 {
 	char cause[300];

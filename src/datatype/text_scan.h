@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The characters of a text form: white space, comments, words, numbers, and sentences that say
- * where in the text something is wrong. It refuses to know any grammar.
+ * where in the text something is wrong. It has no grammar.
  */
 #ifndef DTC_DATATYPE_TEXT_SCAN_H
 #define DTC_DATATYPE_TEXT_SCAN_H

@@ -37,7 +37,7 @@ struct dtconv_type {
 	struct dtconv_type **types; /* a reference to each */
 };
 
-/* What a constructor knows of its arguments before the type exists. */
+/* What a constructor derives from its arguments before it allocates the type. */
 struct dtc_type_plan {
 	struct dtconv_context *context;
 	const char *caller; /* for error texts */

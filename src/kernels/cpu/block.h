@@ -116,8 +116,8 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 
 #if defined(__AVX__)
 /*
- * From here on the C library, which knows the machine's caches, is as fast: if both sides begin at the
- * same place of a line or the processor is not AMD's, or else wherever they begin.
+ * From here on memcpy of the C library is as fast: the first limit if both sides have the same
+ * offset in a cache line or the CPU is not AMD's, the second at any offsets.
  */
 #define LONGER_BLOCK  (UINT64_C(32) << 10)
 #define LONGEST_BLOCK (UINT64_C(1) << 20)

@@ -153,7 +153,7 @@ extern const struct dtc_cpu_kernels *const dtc_cpu_sets[];
 /* Whether this processor can run a set. */
 bool dtc_cpu_runs(const struct dtc_cpu_kernels *kernels);
 
-/* The set of that name, if this build has it and the processor can run it, else NULL. */
+/* The set of that name, if this build has it and the CPU supports it, else NULL. */
 const struct dtc_cpu_kernels *dtc_cpu_find(const char *name);
 
 /* The best set for this processor. */

@@ -139,8 +139,8 @@ DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t byte
 }
 
 /*
- * Lists of elements mostly count in the element's alignment, which is a constant where @bytes is
- * one: then the processor's addressing does the scaling.
+ * Lists of elements mostly count in the element's alignment, which is a constant where @bytes
+ * is one: then the addressing mode does the scaling.
  */
 DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
 {

@@ -13,8 +13,8 @@
 #include "kernels.h"
 
 /*
- * @later: how far from a tile of the target another lies that is written soon and is fetched now, or 0. What
- * is written by strides the processor does not fetch ahead by itself.
+ * @later: how far from a tile of the target another lies that is written soon and is fetched
+ * now, or 0. The hardware prefetcher does not follow strided stores.
  */
 typedef void (*dtc_tile_fn)(const struct dtc_grid *band, ptrdiff_t later);
 

@@ -1019,7 +1019,7 @@ DTC_GPU_FN void dtc_gpu_unpack_word_couples(const struct dtc_gpu_units_params *p
 			dtc_gpu_store_couple(p, user[k], p->couple_words[0], &arrived[k]);
 }
 
-/* Of the two phases of couples each knows its own forms. */
+/* Each of the two phases of couples has its own forms. */
 DTC_GPU_FN void dtc_gpu_word_couples_phase(const struct dtc_gpu_units_params *p,
 					   void *shared, struct dtc_gpu_at at)
 {

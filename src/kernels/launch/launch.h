@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU kernels, seen from the host: which kernel moves a stretch of a packed stream, with which grid
- * and which parameters. Pure arithmetic: no driver is called, nothing is allocated, and nothing
- * is decided that depends on a machine. Whoever loads and launches stands above.
+ * GPU kernels, seen from the host: which kernel moves a stretch of a packed stream, with which
+ * grid and which parameters. Pure arithmetic: no driver calls, no allocation, no
+ * machine-dependent decisions. The backends load and launch.
  */
 #ifndef DTC_KERNELS_GPU_H
 #define DTC_KERNELS_GPU_H
@@ -74,7 +74,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_units_params units;
 };
 
-/* A launch: dimensions, parameters, and what the planner wants to know. */
+/* A launch: dimensions, parameters, and what the planner needs. */
 struct dtc_gpu_launch {
 	enum dtc_gpu_kernel kernel;
 	enum dtc_gpu_class class;
