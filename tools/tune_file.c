@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of dtconv tune: its place, and how it gets there whole. What stands in it is not
- * decided here.
+ * The file of dtconv tune: its path, and how it is replaced atomically.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The measurements of dtconv tune: two contexts, one that writes every target past the caches
- * and one that writes none, move the same bytes in turn. What follows is decided elsewhere.
+ * The measurements of dtconv tune: two contexts, one that writes every target with non-temporal
+ * stores and one that writes none, move the same bytes in turn. tune_decide.c decides.
  */
 #include "config.h"
 

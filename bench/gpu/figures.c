@@ -17,7 +17,7 @@
 #include "bench/gpu/gpu.h"
 #include "bench/harness/engine.h"
 
-/* Sizes: of a job whose bytes do not count, inside a device, over the bus, of ordinary memory. */
+/* Sizes: of a job whose bytes do not count, inside a device, over the bus, of pageable memory. */
 #define FEW_BYTES      4096
 #define MANY_BYTES     ((size_t)128 << 20)
 #define BUS_BYTES      ((size_t)32 << 20)
@@ -273,7 +273,7 @@ static bool is_known(const struct gpu_figures *list, int count, const char *name
 	return false;
 }
 
-/* Answers how many are in the list then. */
+/* Returns how many are in the list then. */
 static int add_device(struct gpu_figures *list, int count, int ordinal,
 		      gpu_progress_fn show)
 {

@@ -21,7 +21,7 @@ struct gpu_figures {
 typedef void (*gpu_progress_fn)(const char *name, double part);
 
 /*
- * Measure the devices, of those with one name the first; about a second each. Answers how many there are in
+ * Measure the devices, of those with one name the first; about a second each. Returns how many there are in
  * `list`, at most `room`; or -1, with the sentence in `why`, where there is none.
  */
 int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn show,

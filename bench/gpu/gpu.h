@@ -16,8 +16,8 @@
 enum gpu_place {
 	PLACE_DEVICE,
 	PLACE_PINNED,     /* the driver's */
-	PLACE_REGISTERED, /* ordinary memory, registered */
-	PLACE_HOST,       /* ordinary memory */
+	PLACE_REGISTERED, /* pageable memory, registered */
+	PLACE_HOST,       /* pageable memory */
 	PLACE_PEER,       /* another device's */
 	PLACES
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from its access
- * pattern. It is a contestant like the others: verified, then timed in turn with them.
+ * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from
+ * its access pattern. It is an engine like the others: verified, then timed in turn with them.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ways in which bytes get from a user's buffer to a packed one and back, as engines of the bench:
- * dtconv in several manners, and the driver's own copies.
+ * The ways in which bytes get from a user's buffer to a packed one and back, as engines of the
+ * bench: several modes of dtconv, and driver copies.
  */
 #ifndef BENCH_GPU_WAY_H
 #define BENCH_GPU_WAY_H

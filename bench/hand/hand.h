@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hand-written loops the engine is judged against: one pack and one unpack a layout, as
- * a good C programmer would write them knowing the layout. They know shapes, never types.
+ * The hand-written loops the engine is judged against: one pack and one unpack a layout, as a
+ * good C programmer would write them knowing the layout. They use shapes, never types.
  */
 #ifndef BENCH_HAND_H
 #define BENCH_HAND_H
@@ -44,7 +44,7 @@ typedef void (*hand_unpack_fn)(const void *shape, void *restrict arena,
 
 /*
  * Which instruction sets the loops were compiled for (-march=native): bits below. They must
- * not run on a processor that lacks one.
+ * not run on a CPU that lacks one.
  */
 #define HAND_NEEDS_AVX2   1u
 #define HAND_NEEDS_AVX512 2u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contestants: dtconv, memcpy, the hand loop, and peers in processes of their own. All
- * are asked the same things about the same memory.
+ * The engines: dtconv, memcpy, the hand loop, and peers in processes of their own. All get the
+ * same requests on the same memory.
  */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine a run was made on: described for the record, and held still for the clock.
+ * The machine a run was made on: its description, and settings that steady the clock.
  */
 #include "config.h"
 

@@ -32,7 +32,7 @@ bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level
 	return level <= context->log_level;
 }
 
-/* Paths depend on where the build stands; what follows the source folder does not. */
+/* Paths depend on the build directory; the part after the source directory does not. */
 static const char *source_path(const char *file)
 {
 	const char *found = file;

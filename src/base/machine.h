@@ -18,7 +18,7 @@
  */
 void dtc_machine_model(const char *file, char *model, size_t capacity);
 
-/* Bytes of the last cache, which others may share, or 0 if the system does not say. */
+/* Bytes of the last cache, which others may share, or 0 if the system does not report it. */
 uint64_t dtc_machine_last_cache(void);
 
 #endif

@@ -86,7 +86,7 @@ static bool is_called(struct dtc_thread_pool *pool, uint64_t served)
 	return is_new(atomic_load(&pool->gate), served) || atomic_load(&pool->ending);
 }
 
-/* On the call's own processor a worker is no help: the two would only take turns. */
+/* On the call's own CPU a worker is no help: the two would only take turns. */
 static bool is_in_the_way(struct dtc_thread_pool *pool)
 {
 	return sched_getcpu() == atomic_load(&pool->processor);
@@ -148,7 +148,7 @@ static void leave(struct dtc_thread_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Answers how many tasks this thread has run. */
+/* Returns how many tasks this thread has run. */
 static size_t run_tasks(struct dtc_thread_pool *pool)
 {
 	size_t index, count;
@@ -191,7 +191,7 @@ static void wake(struct dtc_thread_pool *pool, size_t helpers)
 }
 
 /*
- * On a machine whose processors are busy, those that are woken up come too late and only cost
+ * On a machine whose CPUs are busy, those that are woken up come too late and only cost
  * the time to wake them: 15 us of a call on a loaded AMD EPYC (Zen 4).
  */
 static void learn(struct dtc_thread_pool *pool, bool asked, bool helped)

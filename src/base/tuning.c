@@ -83,7 +83,7 @@ void dtc_tuning_machine(const char *kernels, char *name, size_t capacity)
 
 /* ---- where the file is --------------------------------------------------------------------- */
 
-/* Answers false if the path is too long; no path at all is an empty one. */
+/* Returns false if the path is too long; no path at all is an empty one. */
 static bool find_path(struct dtc_tuning_file *file)
 {
 	const char *told = dtc_user_variable("DTCONV_TUNING");
@@ -248,7 +248,7 @@ static void take_device(struct reader *reader, const char *name)
 	reader->device = &device->tuning;
 }
 
-/* Ends the name of a line and answers what follows it. */
+/* Ends the name of a line and returns what follows it. */
 static const char *split(char *line)
 {
 	size_t length = strcspn(line, " \t");
@@ -259,7 +259,7 @@ static const char *split(char *line)
 	return rest;
 }
 
-/* Answers false if the file is for another machine. */
+/* Returns false if the file is for another machine. */
 static bool is_this_machine(const struct reader *reader, const char *name)
 {
 	char machine[MACHINE_MAX];
@@ -273,7 +273,7 @@ static bool is_this_machine(const struct reader *reader, const char *name)
 	return false;
 }
 
-/* Answers false if the line says that the file is for another machine. */
+/* Returns false if the line says that the file is for another machine. */
 static bool take_line(struct reader *reader)
 {
 	char *name = reader->lines.line;

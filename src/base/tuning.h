@@ -26,8 +26,9 @@ struct dtconv_context;
  * All thresholds: a line here is a member of struct dtc_tuning, a name in the file and a line of
  * `dtconv info`. Name, default, least, most, what it says.
  *
- * stream_bytes: the default is where targets begin to outgrow what a processor of today has of
- * its last cache to itself, if that is as small as most are; see dtc_stream_bytes_by_cache.
+ * stream_bytes: the default is the size from which targets outgrow one core's share of the
+ * last-level cache on current CPUs, if that cache is as small as most are; see
+ * dtc_stream_bytes_by_cache.
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *

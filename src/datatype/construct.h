@@ -18,7 +18,7 @@ struct dtc_contents {
 };
 
 /*
- * Call the constructor of a combiner (not NAMED) on behalf of @caller. Answers what it
+ * Call the constructor of a combiner (not NAMED) on behalf of @caller. Returns what it
  * answers.
  */
 int dtc_construct(struct dtconv_context *context, const char *caller,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commit and what comes of it: the layout, its parts and their shapes.
+ * Commit: the layout, its parts and their shapes.
  */
 #include "config.h"
 

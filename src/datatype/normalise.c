@@ -233,7 +233,7 @@ static bool touches(const struct block *block, int64_t disp, int64_t extent)
 	return (uint64_t)disp == (uint64_t)block->disp + block->length * (uint64_t)extent;
 }
 
-/* Merge the @n fetched blocks; answers how many are complete in reader->merged. */
+/* Merge the @n fetched blocks; returns how many are complete in reader->merged. */
 static size_t merge_batch(struct reader *reader, uint64_t n)
 {
 	const struct dtc_block_list *list = reader->list;
@@ -467,7 +467,7 @@ static void clear_padding(struct dtc_table *table)
 
 /*
  * How many pieces a block has cannot be foretold, so some are always stored: the next block's take the
- * place of those that are too many. Answers how many were stored.
+ * place of those that are too many. Returns how many were stored.
  */
 static uint64_t store_pieces_at_once(struct dtc_table *table, uint64_t entry, int64_t disp,
 				     int64_t step)

@@ -26,7 +26,7 @@ struct dtc_run {
 /* Begin at the cursor's position; the stretch is @bytes long or ends with the stream. */
 void dtc_runs_init(struct dtc_runs *runs, struct dtc_cursor *cursor, uint64_t bytes);
 
-/* The next run; false at the end, where the cursor stands behind the stretch. */
+/* The next run; false at the end, where the cursor is behind the stretch. */
 bool dtc_runs_next(struct dtc_runs *runs, struct dtc_run *run);
 
 #endif

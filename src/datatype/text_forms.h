@@ -37,7 +37,7 @@ struct dtc_text_argument {
 	const char *name; /* as the constructor's documentation calls it */
 };
 
-/* One constructor; the arguments stand in the order of struct dtconv_envelope's table. */
+/* One constructor; the arguments are in the order of struct dtconv_envelope's table. */
 struct dtc_text_form {
 	enum dtconv_combiner combiner;
 	const char *name;

@@ -97,7 +97,7 @@ static unsigned digit_value(char c)
 	return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
-/* Read all of a word as digits; answers 0 if some character is no digit of the base. */
+/* Read all of a word as digits; returns 0 if some character is no digit of the base. */
 static int read_digits(const char *digits, size_t length, unsigned base,
 		       struct dtc_scan_number *number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The type's inside: how it was made, its bounds and signature, and, once committed, its
+ * The type object: its constructor's arguments, bounds and signature, and, once committed, its
  * layout. Constructors fill a new type through the functions below.
  */
 #ifndef DTC_TYPE_H

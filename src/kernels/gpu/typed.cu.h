@@ -311,7 +311,7 @@ DTC_GPU_CALLED void dtc_gpu_store_number(uint64_t address, uint32_t bytes,
 
 /* ---- conversion ---------------------------------------------------------------------------------- */
 
-/* An integer of @from bytes, 8 at most, as one of @to; answers whether it fits. */
+/* An integer of @from bytes, 8 at most, as one of @to; returns whether it fits. */
 DTC_GPU_FN int dtc_gpu_resize(struct dtc_gpu_bytes16 *value, uint32_t from, uint32_t to,
 			      int is_signed)
 {

@@ -98,7 +98,7 @@ struct dtc_gpu_parts {
 /*
  * Plan one job. The flag in the parameters is left 0: set launch->params.done afterwards. @needed
  * is the number of parts that @parts must have room for, 0 where all are in the launch; @parts may be
- * NULL where there is no room. Answers 0, DTCONV_ERR_LIMIT if @parts is too small, or
+ * NULL where there is no room. Returns 0, DTCONV_ERR_LIMIT if @parts is too small, or
  * DTCONV_ERR_UNSUPPORTED if the type's image is needed.
  */
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
