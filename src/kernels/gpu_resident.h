@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The doorbell of the resident kernel, as the host and the device see it. Who writes what, and when, is
- * said in copy_backends/cuda/resident.h.
+ * said in copy_backends/cuda/launch/resident.h.
  */
 #ifndef DTC_KERNELS_GPU_RESIDENT_H
 #define DTC_KERNELS_GPU_RESIDENT_H

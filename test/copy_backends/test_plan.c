@@ -15,7 +15,7 @@
 #include "datatype/type.h"
 #include "support/fixture.h"
 #ifdef HAVE_CUDA
-#include "copy_backends/cuda/rates.h"
+#include "copy_backends/cuda/planning/cost_model.h"
 #endif
 
 static const char *explain(const struct dtconv_type *type, size_t count,

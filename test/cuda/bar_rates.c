@@ -14,7 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "copy_backends/cuda/cuda.h"
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "datatype/type.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"

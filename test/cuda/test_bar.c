@@ -17,7 +17,7 @@
 #include "context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/cuda/cuda.h"
-#include "copy_backends/cuda/windows.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"

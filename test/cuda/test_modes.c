@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "context.h"
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
 #include "support/gpu.h"

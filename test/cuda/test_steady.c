@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "copy_backends/backend.h"
-#include "copy_backends/cuda/stages.h"
-#include "copy_backends/cuda/windows.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
+#include "copy_backends/cuda/moves/staging_ring.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"

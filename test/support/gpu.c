@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;

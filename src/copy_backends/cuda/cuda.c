@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/peer_access.h"
+#include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "copy_backends/cuda/launch/special_kernels.h"
 #include "log.h"
-#include "ranges.h"
-#include "reach.h"
-#include "special.h"
-#include "state.h"
 
 static int create(struct dtconv_context *context, struct dtc_cuda **created)
 {

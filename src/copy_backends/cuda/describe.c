@@ -8,9 +8,9 @@
 
 #include "base.h"
 #include "context.h"
+#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/launch/special_kernels.h"
 #include "kernels/gpu_images.h"
-#include "special.h"
-#include "state.h"
 #include "text.h"
 
 /*

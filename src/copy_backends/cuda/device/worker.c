@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The thread for driver calls that wait until the device is idle: frees, and loading kernels. No job waits
+ * for it without a limit, and no lock is held while it calls.
+ */
+#include "config.h"
+
+#include "device_context.h"
+
+#include "context.h"
+#include "log.h"
+
+static struct dtc_cuda_chore *next_chore(struct dtc_cuda_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	while (!worker->first && !worker->ending)
+		pthread_cond_wait(&worker->work, &worker->lock);
+	struct dtc_cuda_chore *chore = worker->first;
+	if (chore) {
+		worker->first = chore->next;
+		if (!worker->first)
+			worker->last = &worker->first;
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return chore;
+}
+
+static void run_chore(struct dtc_cuda_context *context, dtc_cuda_chore_fn *chore,
+		      CUdeviceptr memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	if (!dtc_cuda_context_is_alive(context) ||
+	    driver->CtxPushCurrent(context->handle))
+		return;
+	chore(context, memory);
+	driver->CtxPopCurrent(&popped);
+}
+
+static void *work(void *arg)
+{
+	struct dtc_cuda *cuda = arg;
+	struct dtc_cuda_chore *chore;
+
+	dtc_cuda_relax(&cuda->driver);
+	while ((chore = next_chore(&cuda->worker))) {
+		run_chore(chore->context, chore->run, chore->memory);
+		dtc_free(cuda->context, chore);
+	}
+	return NULL;
+}
+
+int dtc_cuda_worker_start(struct dtc_cuda *cuda)
+{
+	struct dtc_cuda_worker *worker = &cuda->worker;
+	int status = 0;
+
+	pthread_mutex_lock(&worker->lock);
+	if (!worker->running) {
+		worker->last = &worker->first;
+		if (dtc_thread_start(&worker->thread, work, cuda))
+			status = DTC_FAIL(cuda->context, DTCONV_ERR_AGAIN,
+					  "the system gave no thread for the device's calls that wait");
+		else
+			worker->running = true;
+	}
+	pthread_mutex_unlock(&worker->lock);
+	return status;
+}
+
+void dtc_cuda_worker_end(struct dtc_cuda *cuda)
+{
+	struct dtc_cuda_worker *worker = &cuda->worker;
+
+	if (!worker->running)
+		return;
+	pthread_mutex_lock(&worker->lock);
+	worker->ending = true;
+	pthread_cond_signal(&worker->work);
+	pthread_mutex_unlock(&worker->lock);
+	pthread_join(worker->thread, NULL);
+	worker->running = false;
+}
+
+bool dtc_cuda_worker_do(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			CUdeviceptr memory)
+{
+	struct dtc_cuda *cuda = context->cuda;
+	struct dtc_cuda_worker *worker = &cuda->worker;
+	struct dtc_cuda_chore *chore = dtc_alloc(cuda->context, sizeof(*chore));
+
+	if (!chore)
+		return false;
+	*chore = (struct dtc_cuda_chore){ .context = context, .run = run, .memory = memory };
+	pthread_mutex_lock(&worker->lock);
+	*worker->last = chore;
+	worker->last = &chore->next;
+	pthread_cond_signal(&worker->work);
+	pthread_mutex_unlock(&worker->lock);
+	return true;
+}
+
+void dtc_cuda_worker_do_here(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			     CUdeviceptr memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+
+	run_chore(context, run, memory);
+	dtc_cuda_unrelax(driver, mode);
+}
+
+void dtc_cuda_worker_give_back(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
+			       CUdeviceptr memory)
+{
+	if (!dtc_cuda_worker_do(context, run, memory))
+		dtc_cuda_worker_do_here(context, run, memory);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding libgdrapi: a library that many machines lack, so its absence is a reason and not an
+ * error. Looking takes a file search and an opened device file; no device is initialised.
+ */
+#include "config.h"
+
+#include "gdrcopy.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base.h"
+#include "context.h"
+#include "log.h"
+#include "text.h"
+
+#define LIBRARY "libgdrapi.so.2"
+
+/* Stores through memcpy: an object pointer becomes a function pointer. */
+static bool find_function(const struct dtc_gdr *gdr, const char *name, void *function)
+{
+	void *found = dlsym(gdr->library, name);
+
+	memcpy(function, &found, sizeof(found));
+	return found;
+}
+
+static bool needed_function(const struct dtc_gdr *gdr, struct dtconv_context *context,
+			    const char *name, void *function)
+{
+	if (find_function(gdr, name, function))
+		return true;
+	DTC_LOG(context, DTCONV_LOG_WARN,
+		LIBRARY " has no %s, so device memory is not mapped for the processor",
+		name);
+	return false;
+}
+
+#define NEEDED(name, result, arguments) \
+	&&needed_function(gdr, context, "gdr_" #name, &gdr->name)
+#define WANTED(name, result, arguments) find_function(gdr, "gdr_" #name, &gdr->name);
+
+static bool find_functions(struct dtc_gdr *gdr, struct dtconv_context *context)
+{
+	DTC_GDR_WANTED(WANTED)
+	return true DTC_GDR_NEEDED(NEEDED);
+}
+
+/* The lock is held. */
+static const char *look(struct dtc_gdr *gdr, struct dtconv_context *context)
+{
+	gdr->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!gdr->library)
+		return LIBRARY " is not there";
+	if (!find_functions(gdr, context))
+		return LIBRARY " lacks a function";
+	gdr->connection = gdr->open();
+	return gdr->connection ? NULL : LIBRARY " finds no driver of its own (gdr_open)";
+}
+
+void dtc_gdr_init(struct dtc_gdr *gdr)
+{
+	pthread_mutex_init(&gdr->lock, NULL);
+}
+
+void dtc_gdr_close(struct dtc_gdr *gdr)
+{
+	if (gdr->connection)
+		gdr->close(gdr->connection);
+	if (gdr->library)
+		dlclose(gdr->library);
+	pthread_mutex_destroy(&gdr->lock);
+}
+
+const char *dtc_gdr_find(struct dtc_gdr *gdr, struct dtconv_context *context)
+{
+	if (DTC_LIKELY(atomic_load_explicit(&gdr->looked, memory_order_acquire)))
+		return gdr->reason;
+	pthread_mutex_lock(&gdr->lock);
+	if (!atomic_load_explicit(&gdr->looked, memory_order_relaxed)) {
+		gdr->reason = look(gdr, context);
+		atomic_store_explicit(&gdr->looked, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&gdr->lock);
+	return gdr->reason;
+}
+
+void dtc_gdr_describe(struct dtc_gdr *gdr, struct dtconv_context *context,
+		      struct dtc_text *text)
+{
+	const char *reason = dtc_gdr_find(gdr, context);
+	int major = 0, minor = 0;
+
+	if (reason) {
+		dtc_text_printf(text, "  mappings for the processor: none, %s\n", reason);
+		return;
+	}
+	if (gdr->runtime_get_version)
+		gdr->runtime_get_version(&major, &minor);
+	dtc_text_printf(text, "  mappings for the processor: by libgdrapi %d.%d\n", major,
+			minor);
+}

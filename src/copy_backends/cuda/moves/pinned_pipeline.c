@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long jobs between a device and pinned memory, in two halves that overlap: kernels and the copy engine,
+ * which moves bytes over the bus a little faster than kernels do. All of it is handed to their streams at
+ * once, so nobody waits.
+ */
+#include "config.h"
+
+#include "pinned_pipeline.h"
+
+#include "base.h"
+#include "copy_backends/cuda/cuda.h"
+#include "copy_backends/cuda/launch/submission.h"
+#include "copy_backends/cuda/planning/cost_model.h"
+#include "log.h"
+
+/* ---- planning -------------------------------------------------------------------------- */
+
+static bool can(const struct dtc_question *question, const char **reason)
+{
+	if (question->user_kind == DTCONV_MEMORY_DEVICE &&
+	    question->packed_kind == DTCONV_MEMORY_PINNED)
+		return true;
+	*reason = "it moves between the user's device memory and packed pinned memory";
+	return false;
+}
+
+/*
+ * A first piece, packing, and a last one, unpacking, of so many bytes overlaps with nothing. The others are so
+ * many times as long as all before them, or behind them: their kernels are faster than that crosses the bus.
+ */
+#define LEAST_BYTES (UINT64_C(1) << 20)
+#define TIMES       7
+
+static uint64_t choose_piece(uint64_t bytes, uint64_t done, enum dtc_direction direction)
+{
+	uint64_t left = bytes - done;
+	uint64_t piece = direction == DTC_PACK ? done * TIMES : left / (TIMES + 1) * TIMES;
+
+	piece = DTC_MAX(piece / 128 * 128, LEAST_BYTES);
+	/* What would be left over is no piece of its own. */
+	if (left < piece + LEAST_BYTES / 2)
+		piece = left;
+	return DTC_MIN(piece, (uint64_t)DTC_CUDA_RELAY_BYTES);
+}
+
+static uint64_t count_pieces(const struct dtc_question *question)
+{
+	uint64_t count = 0;
+
+	for (uint64_t done = 0; done < question->bytes; count++)
+		done += choose_piece(question->bytes, done, question->direction);
+	return count;
+}
+
+/* The copy engine's time, what each piece costs it, and the half of one piece that overlaps with nothing. */
+static double estimate(const struct dtc_question *question)
+{
+	return dtc_cuda_launch_ns(question) +
+	       dtc_cuda_relay_ns(question, count_pieces(question), LEAST_BYTES) +
+	       (double)question->bytes / dtc_cuda_copy_rate(question);
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+static CUresult create_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; !result && i < count; i++)
+		result = driver->EventCreate(&events[i], CU_EVENT_DISABLE_TIMING);
+	return result;
+}
+
+static CUresult create_all(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	int least = 0, greatest = 0;
+
+	CUresult result = CUDA_SUCCESS;
+
+	driver->CtxGetStreamPriorityRange(&least, &greatest);
+	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
+		result = driver->StreamCreateWithPriority(&relay->copies[i],
+							  CU_STREAM_NON_BLOCKING, greatest);
+	if (!result)
+		result = create_events(driver, relay->full, DTC_CUDA_RELAYS);
+	if (!result)
+		result = create_events(driver, relay->empty, DTC_CUDA_RELAYS);
+	if (!result)
+		result = create_events(driver, &relay->begun, 1);
+	if (!result)
+		result = driver->MemAlloc(&relay->memory,
+					  DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES);
+	return result;
+}
+
+/*
+ * Kernels read whole words at both ends of a piece, and throw away what is beside it: that has been written,
+ * too. Jobs wait for the places to be empty, so that nobody else has to wait for this.
+ */
+static CUresult clear(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	CUresult result = driver->MemsetD8Async(relay->memory, 0,
+						DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES,
+						relay->copies[0]);
+
+	for (size_t i = 0; !result && i < DTC_CUDA_RELAYS; i++)
+		result = driver->EventRecord(relay->empty[i], relay->copies[0]);
+	return result;
+}
+
+/* Made when a job first asks; what cannot be had is not asked for again. The lock is held. */
+static bool is_open(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+	CUcontext popped;
+
+	if (relay->opened)
+		return relay->ready;
+	relay->opened = true;
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (!result) {
+		result = create_all(context);
+		if (!result)
+			result = clear(context);
+		driver->CtxPopCurrent(&popped);
+	}
+	if (result)
+		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
+			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
+			context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result));
+	relay->ready = !result;
+	return relay->ready;
+}
+
+static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (events[i])
+			driver->EventDestroy(events[i]);
+}
+
+void dtc_cuda_relay_init(struct dtc_cuda_relay *relay)
+{
+	pthread_mutex_init(&relay->lock, NULL);
+}
+
+void dtc_cuda_relay_close(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_relay *relay = &context->relay;
+
+	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
+		if (relay->copies[i])
+			driver->StreamDestroy(relay->copies[i]);
+	destroy_events(driver, relay->full, DTC_CUDA_RELAYS);
+	destroy_events(driver, relay->empty, DTC_CUDA_RELAYS);
+	destroy_events(driver, &relay->begun, 1);
+	if (relay->memory)
+		driver->MemFree(relay->memory);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------- */
+
+/* A job whose pieces are handed out. */
+struct relayed {
+	struct dtc_cuda_submission submission;
+	struct dtc_cuda_relay *relay;
+	bool follows; /* others may not have left the pieces, or they are not cleared */
+	const char *call; /* the last one of the driver's */
+};
+
+struct piece {
+	uint64_t offset;
+	uint64_t bytes;
+	size_t place; /* in the ring */
+	CUstream copies;
+	bool waits; /* for its place, which others may not have left */
+};
+
+static struct piece piece_at(const struct relayed *relayed, uint64_t number, uint64_t offset)
+{
+	const struct dtc_job *job = relayed->submission.job;
+	uint64_t bytes = choose_piece(job->bytes, offset, job->direction);
+
+	return (struct piece){
+		.offset = offset,
+		.bytes = bytes,
+		.place = number % DTC_CUDA_RELAYS,
+		.copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
+		.waits = number >= DTC_CUDA_RELAYS || relayed->follows
+	};
+}
+
+static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
+{
+	return relayed->relay->memory + piece->place * DTC_CUDA_RELAY_BYTES;
+}
+
+/* In @stream, wait until @before, do the half, and note its end by @after. */
+static CUresult wait_for(struct relayed *relayed, CUstream stream, CUevent before)
+{
+	relayed->call = "cuStreamWaitEvent";
+	return relayed->submission.driver->StreamWaitEvent(stream, before, 0);
+}
+
+static CUresult note(struct relayed *relayed, CUstream stream, CUevent after)
+{
+	relayed->call = "cuEventRecord";
+	return relayed->submission.driver->EventRecord(after, stream);
+}
+
+/* The kernels' half. */
+static int launch_half(struct relayed *relayed, const struct piece *piece, CUresult *result)
+{
+	struct dtc_job hop = *relayed->submission.job;
+	struct dtc_cuda_submission part = relayed->submission;
+	struct dtc_gpu_launch launch;
+
+	hop.packed = (char *)(uintptr_t)memory_of(relayed, piece);
+	hop.packed_memory = (struct dtc_memory){ .kind = DTCONV_MEMORY_DEVICE,
+						 .device = part.context->device };
+	hop.bytes = piece->bytes;
+	part.job = &hop;
+	int status = dtc_cuda_submission_plan(&part, &launch);
+	if (status)
+		return status;
+	relayed->call = "cuLaunchKernel";
+	*result = dtc_cuda_launch(&part, &launch, false);
+	dtc_cursor_seek(hop.cursor, hop.cursor->position + hop.bytes);
+	return 0;
+}
+
+static CUresult copy_half(struct relayed *relayed, const struct piece *piece)
+{
+	const struct dtc_job *job = relayed->submission.job;
+	CUdeviceptr packed = (CUdeviceptr)(uintptr_t)job->packed + piece->offset;
+	CUdeviceptr memory = memory_of(relayed, piece);
+	bool pack = job->direction == DTC_PACK;
+
+	relayed->call = "cuMemcpyAsync";
+	return relayed->submission.driver->MemcpyAsync(pack ? packed : memory,
+						       pack ? memory : packed,
+						       (size_t)piece->bytes, piece->copies);
+}
+
+static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresult *result)
+{
+	struct dtc_cuda_relay *relay = relayed->relay;
+	CUstream kernels = relayed->submission.stream;
+	int status = 0;
+
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, kernels, relay->empty[piece->place]);
+	if (!*result)
+		status = launch_half(relayed, piece, result);
+	if (!status && !*result)
+		*result = note(relayed, kernels, relay->full[piece->place]);
+	if (!status && !*result)
+		*result = wait_for(relayed, piece->copies, relay->full[piece->place]);
+	if (!status && !*result)
+		*result = copy_half(relayed, piece);
+	if (!status && !*result)
+		*result = note(relayed, piece->copies, relay->empty[piece->place]);
+	return status;
+}
+
+static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUresult *result)
+{
+	struct dtc_cuda_relay *relay = relayed->relay;
+	CUstream kernels = relayed->submission.stream;
+	int status = 0;
+
+	*result = CUDA_SUCCESS;
+	if (piece->waits)
+		*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
+	if (!*result)
+		*result = copy_half(relayed, piece);
+	if (!*result)
+		*result = note(relayed, piece->copies, relay->full[piece->place]);
+	if (!*result)
+		*result = wait_for(relayed, kernels, relay->full[piece->place]);
+	if (!*result)
+		status = launch_half(relayed, piece, result);
+	if (!status && !*result)
+		*result = note(relayed, kernels, relay->empty[piece->place]);
+	return status;
+}
+
+/*
+ * A job of the caller's stream comes behind all that is in it, the last job's pieces too. Packing kernels do, and
+ * copies come behind them.
+ */
+static CUresult begin(struct relayed *relayed)
+{
+	const struct dtc_cuda_relay *relay = relayed->relay;
+
+	if (relayed->submission.job->direction == DTC_PACK)
+		return CUDA_SUCCESS;
+	CUresult result = note(relayed, relayed->submission.stream, relay->begun);
+
+	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
+		result = wait_for(relayed, relay->copies[i], relay->begun);
+	return result;
+}
+
+/* A word, whoever waits for it: by it the next job learns that the pieces are free. */
+static CUresult write_flag(struct relayed *relayed, const struct dtc_event *event)
+{
+	relayed->call = "cuStreamWriteValue64";
+	return dtc_cuda_flag_write(event);
+}
+
+/* All copies are done when the last of each stream is: then the caller's stream goes on, and the flag is written. */
+static CUresult end(struct relayed *relayed, uint64_t count)
+{
+	const struct dtc_cuda_relay *relay = relayed->relay;
+	struct dtc_event flag = *relayed->submission.event;
+	CUstream last = relay->copies[(count - 1) % DTC_CUDA_COPY_STREAMS];
+	uint64_t streams = DTC_MIN(count, (uint64_t)DTC_CUDA_COPY_STREAMS);
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint64_t i = count - streams; !result && i < count; i++) {
+		CUevent empty = relay->empty[i % DTC_CUDA_RELAYS];
+
+		result = wait_for(relayed, relayed->submission.stream, empty);
+		if (!result && i + 1 < count)
+			result = wait_for(relayed, last, empty);
+	}
+	if (result)
+		return result;
+	/* Not in the caller's stream, which waits for the copies' first. */
+	flag.stream = last;
+	return write_flag(relayed, &flag);
+}
+
+static int move(struct relayed *relayed, CUresult *result)
+{
+	const struct dtc_job *job = relayed->submission.job;
+	uint64_t count = 0, done = 0;
+	int status = 0;
+
+	*result = begin(relayed);
+	for (; !status && !*result && done < job->bytes; count++) {
+		const struct piece piece = piece_at(relayed, count, done);
+
+		status = job->direction == DTC_PACK ? pack_piece(relayed, &piece, result)
+						    : unpack_piece(relayed, &piece, result);
+		done += piece.bytes;
+	}
+	if (!status && !*result)
+		*result = job->direction == DTC_PACK
+				  ? end(relayed, count)
+				  : write_flag(relayed, relayed->submission.event);
+	return status;
+}
+
+/* ---- submitting ------------------------------------------------------------------------ */
+
+/* Whether nothing of the last job is in flight. */
+static bool is_free(const struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_relay *relay = &context->relay;
+
+	return atomic_load_explicit(&context->flags.words[relay->slot],
+				    memory_order_acquire) >= relay->value;
+}
+
+/*
+ * Whether a job of the stream comes behind the last one anyway. One that waited for a piece of another stream's
+ * would wait for all that this stream waits for. A default stream of each thread's has one name for many.
+ */
+static bool is_behind(const struct dtc_cuda_context *context, CUstream stream)
+{
+	return context->relay.stream == stream && stream != CU_STREAM_PER_THREAD;
+}
+
+static bool may_go(struct dtc_cuda_submission *submission)
+{
+	struct dtc_cuda_context *context = submission->context;
+
+	return !submission->capturing &&
+	       atomic_load_explicit(&context->loaded, memory_order_acquire) &&
+	       !dtc_cuda_submission_is_far(submission, &submission->job->user_memory) &&
+	       is_open(context) &&
+	       (is_free(context) || is_behind(context, submission->stream));
+}
+
+/* What of a job that has failed is in the copies' streams. Its end in the caller's, others wait for. */
+static void drain_copies(const struct relayed *relayed)
+{
+	const struct dtc_cuda_driver *driver = relayed->submission.driver;
+
+	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
+		while (dtc_cuda_context_is_alive(relayed->submission.context) &&
+		       driver->StreamQuery(relayed->relay->copies[i]) == CUDA_ERROR_NOT_READY)
+			;
+}
+
+static int move_all(struct relayed *relayed)
+{
+	struct dtc_cuda_submission *submission = &relayed->submission;
+	struct dtc_cuda_relay *relay = relayed->relay;
+	CUresult result;
+
+	/* The name of a stream may be that of one that is gone. */
+	relayed->follows = !relay->used || !is_free(submission->context);
+	relay->stream = submission->stream;
+	relay->slot = submission->event->slot;
+	relay->value = submission->event->value;
+	int status = move(relayed, &result);
+	if (status || result)
+		drain_copies(relayed);
+	else
+		relay->used = true;
+	if (!status)
+		return dtc_cuda_submission_end(submission, result, relayed->call, false);
+	dtc_cuda_submission_abandon(submission);
+	return status;
+}
+
+static int submit(const struct dtc_job *job, struct dtc_event *event)
+{
+	struct relayed relayed;
+	struct dtc_cuda_submission *submission = &relayed.submission;
+
+	int status = dtc_cuda_submission_begin(submission, &dtc_cuda_relay_backend, job, event);
+	if (status)
+		return status;
+	relayed.relay = &submission->context->relay;
+	pthread_mutex_lock(&relayed.relay->lock);
+	bool goes = may_go(submission);
+	if (goes)
+		status = move_all(&relayed);
+	pthread_mutex_unlock(&relayed.relay->lock);
+	if (goes)
+		return status;
+	dtc_cuda_submission_drop(submission);
+	return dtc_cuda_kernel_backend.submit(job, event);
+}
+
+const struct dtc_backend_ops dtc_cuda_relay_backend = {
+	.name = "cuda_relay",
+	.what = "kernels and the copy engine, through pieces of device memory",
+	.vendor = &dtc_cuda_vendor,
+	.can = can,
+	.estimate = estimate,
+	.submit = submit,
+	.test = dtc_cuda_event_test,
+};
