@@ -120,7 +120,7 @@ static void check_packed(const struct job *job)
 /* One of the relay's streams, once a job has gone by it. */
 static CUstream copies_of_relay(int which)
 {
-	return dtc_cuda_of(fixture_context)->contexts->relay.copies[which];
+	return dtc_cuda_of(fixture_context)->contexts->pipeline.copies[which];
 }
 
 /* ---- order --------------------------------------------------------------------------------- */

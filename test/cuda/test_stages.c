@@ -115,7 +115,7 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span),
 		 "cuMemsetD8");
 	spin_begin(&spin, stream_of(&job));
-	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGES);
+	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
 	ck_assert_msg(!dtconv_unpack_with(job.type, 1, job.user.memory, job.stream,
 					  job.bytes, &params, NULL),
 		      "%s", fixture_error());

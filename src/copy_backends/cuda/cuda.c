@@ -30,11 +30,11 @@ static int create(struct dtconv_context *context, struct dtc_cuda **created)
 	cuda->process = getpid();
 	pthread_mutex_init(&cuda->lock, NULL);
 	dtc_gdr_init(&cuda->gdr);
-	dtc_cuda_crew_init(&cuda->crew);
+	dtc_cuda_copy_threads_init(&cuda->copy_threads);
 	pthread_mutex_init(&cuda->worker.lock, NULL);
 	pthread_cond_init(&cuda->worker.work, NULL);
 	dtc_cuda_compiler_init(&cuda->compiler, context, cuda->driver.version);
-	cuda->listener = dtc_cuda_ranges_open();
+	cuda->listener = dtc_cuda_nvtx_open();
 	*created = cuda;
 	return 1;
 }
@@ -46,17 +46,17 @@ static void forget(struct dtc_cuda *cuda)
 		struct dtc_cuda_context *context = cuda->contexts;
 
 		cuda->contexts = context->next;
-		dtc_cuda_specials_free(context);
+		dtc_cuda_special_kernel_kernels_free(context);
 		dtc_free(cuda->context, context->staging.started);
 		dtc_free(cuda->context, context);
 	}
 	while (cuda->worker.first) {
-		struct dtc_cuda_chore *chore = cuda->worker.first;
+		struct dtc_cuda_deferred_call *chore = cuda->worker.first;
 
 		cuda->worker.first = chore->next;
 		dtc_free(cuda->context, chore);
 	}
-	dtc_cuda_crew_end(&cuda->crew, cuda->context);
+	dtc_cuda_copy_threads_end(&cuda->copy_threads, cuda->context);
 	dtc_free(cuda->context, cuda);
 }
 
@@ -67,9 +67,9 @@ static void destroy(struct dtc_cuda *cuda)
 		return;
 	}
 	dtc_cuda_contexts_close(cuda);
-	dtc_cuda_crew_end(&cuda->crew, cuda->context);
+	dtc_cuda_copy_threads_end(&cuda->copy_threads, cuda->context);
 	dtc_gdr_close(&cuda->gdr);
-	dtc_cuda_ranges_close(cuda->listener);
+	dtc_cuda_nvtx_close(cuda->listener);
 	pthread_cond_destroy(&cuda->worker.work);
 	pthread_mutex_destroy(&cuda->worker.lock);
 	pthread_mutex_destroy(&cuda->lock);
@@ -362,8 +362,8 @@ static bool query_memory(struct dtconv_context *context, const void *address,
 const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.find_driver = find_driver,
 	.query_memory = query_memory,
-	.reaches = dtc_cuda_reaches_memory,
-	.lend = dtc_cuda_lend,
+	.reaches = dtc_cuda_can_access_memory,
+	.lend = dtc_cuda_scratch_borrow,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,

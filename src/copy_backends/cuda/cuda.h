@@ -11,7 +11,7 @@
 extern const struct dtc_backend_ops dtc_cuda_copy_backend;
 extern const struct dtc_backend_ops dtc_cuda_kernel_backend;
 extern const struct dtc_backend_ops dtc_cuda_staged_backend;
-extern const struct dtc_backend_ops dtc_cuda_relay_backend;
+extern const struct dtc_backend_ops dtc_cuda_pipeline_backend;
 extern const struct dtc_backend_ops dtc_cuda_bar_backend;
 extern const struct dtc_vendor_ops dtc_cuda_vendor;
 

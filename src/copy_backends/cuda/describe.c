@@ -176,7 +176,7 @@ static void describe_without_driver(struct dtconv_context *context, struct dtc_t
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
-	dtc_cuda_special_describe(NULL, context, text);
+	dtc_cuda_special_kernel_describe(NULL, context, text);
 }
 
 void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
@@ -197,5 +197,5 @@ void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
 	for (int i = 0; i < devices; i++)
 		describe_device(context, i, text);
 	dtc_gdr_describe(&cuda->gdr, context, text);
-	dtc_cuda_special_describe(cuda, context, text);
+	dtc_cuda_special_kernel_describe(cuda, context, text);
 }

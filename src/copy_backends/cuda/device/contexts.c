@@ -91,7 +91,7 @@ static uint32_t arch_of(const struct dtc_cuda_context *context)
 	return (uint32_t)(major * 10 + minor);
 }
 
-CUresult dtc_cuda_context_rest(struct dtc_cuda_context *context)
+CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context)
 {
 	CUresult result = context->captured ? CUDA_SUCCESS
 					    : context->cuda->driver.CtxSynchronize();
@@ -107,7 +107,7 @@ static void load_kernels(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	const struct dtc_gpu_image *image = dtc_gpu_image_for(context->arch);
-	CUresult result = image ? dtc_cuda_context_rest(context)
+	CUresult result = image ? dtc_cuda_context_synchronise(context)
 				: CUDA_ERROR_NO_BINARY_FOR_GPU;
 
 	if (!result)
@@ -173,7 +173,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 	if (result)
 		return dtc_cuda_fail(context, result,
 				     "the allocation of completion flags", job->caller);
-	if (!dtc_cuda_worker_do(context, load_all, is_captured(context->cuda, job)))
+	if (!dtc_cuda_worker_defer(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context",
 				job->caller);
@@ -222,9 +222,9 @@ static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext 
 	context->id = id;
 	pthread_mutex_init(&context->staging.lock, NULL);
 	pthread_cond_init(&context->staging.changed, NULL);
-	dtc_cuda_windows_init(&context->windows);
-	dtc_cuda_lent_init(context);
-	dtc_cuda_relay_init(&context->relay);
+	dtc_cuda_bar_mappings_init(&context->bar_mappings);
+	dtc_cuda_scratch_init(context);
+	dtc_cuda_pipeline_init(&context->pipeline);
 	return context;
 }
 
@@ -464,8 +464,8 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	(void)unused;
-	dtc_cuda_specials_unload(context);
-	dtc_cuda_relay_close(context);
+	dtc_cuda_special_kernel_kernels_unload(context);
+	dtc_cuda_pipeline_close(context);
 	dtc_cuda_resident_close(context);
 	dtc_cuda_graphs_close(context);
 	if (context->module)
@@ -473,9 +473,9 @@ static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 	if (context->stream)
 		driver->StreamDestroy(context->stream);
 	dtc_cuda_flags_close(context);
-	dtc_cuda_lent_free(context);
+	dtc_cuda_scratch_free(context);
 	dtc_cuda_pinned_destroy(context, context->stages,
-				DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES);
+				DTC_CUDA_STAGING_SLOTS * DTC_CUDA_STAGING_SLOT_BYTES);
 	context->closed = true;
 }
 
@@ -484,9 +484,9 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 	/* First, because it gives the worker work. */
 	dtc_cuda_compiler_close(&cuda->compiler);
 	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next) {
-		dtc_cuda_stages_end(context);
+		dtc_cuda_staging_end(context);
 		if (!atomic_load(&context->lost))
-			dtc_cuda_worker_do(context, close_context, 0);
+			dtc_cuda_worker_defer(context, close_context, 0);
 	}
 	dtc_cuda_worker_end(cuda);
 	while (cuda->contexts) {
@@ -495,16 +495,16 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		cuda->contexts = context->next;
 		/* The allocator had no memory for the chore. */
 		if (!context->closed && !atomic_load(&context->lost))
-			dtc_cuda_worker_do_here(context, close_context, 0);
+			dtc_cuda_worker_run_here(context, close_context, 0);
 		/* By the device's number: also where the context's handle is no longer believed. */
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
 		pthread_cond_destroy(&context->staging.changed);
 		pthread_mutex_destroy(&context->staging.lock);
-		pthread_mutex_destroy(&context->relay.lock);
-		dtc_cuda_windows_close(context);
-		dtc_cuda_lent_close(context);
-		dtc_cuda_specials_free(context);
+		pthread_mutex_destroy(&context->pipeline.lock);
+		dtc_cuda_bar_mappings_close(context);
+		dtc_cuda_scratch_close(context);
+		dtc_cuda_special_kernel_kernels_free(context);
 		dtc_free(cuda->context, context);
 	}
 }

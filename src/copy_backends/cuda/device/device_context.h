@@ -7,8 +7,8 @@
  * Its handles are believed as long as the driver answers the same id for it; after that they are
  * forgotten, never destroyed.
  */
-#ifndef DTC_CUDA_STATE_H
-#define DTC_CUDA_STATE_H
+#ifndef DTC_CUDA_DEVICE_CONTEXT_H
+#define DTC_CUDA_DEVICE_CONTEXT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,18 +34,22 @@
 #define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /* Staging: so many pieces of so many bytes. */
-#define DTC_CUDA_STAGES 8
-#define DTC_CUDA_STAGE_BYTES (UINT64_C(1) << 20)
+#define DTC_CUDA_STAGING_SLOTS      8
+#define DTC_CUDA_STAGING_SLOT_BYTES (UINT64_C(1) << 20)
 
 /*
  * Memory that is lent for a while: it stays in the device's cache. Who has some for a copy between layouts
  * may wait for another device's for a relay, never the other way round.
  */
-#define DTC_CUDA_LOAN_BYTES ((size_t)8 << 20)
+#define DTC_CUDA_SCRATCH_BYTES ((size_t)8 << 20)
 
-enum dtc_cuda_purpose { DTC_CUDA_FOR_COPIES, DTC_CUDA_FOR_RELAYS, DTC_CUDA_PURPOSES };
+enum dtc_cuda_scratch_purpose {
+	DTC_CUDA_SCRATCH_COPIES,
+	DTC_CUDA_SCRATCH_VIA_DEVICE,
+	DTC_CUDA_SCRATCH_PURPOSES
+};
 
-struct dtc_cuda_lent {
+struct dtc_cuda_scratch {
 	pthread_mutex_t lock; /* held by who has it */
 	CUdeviceptr memory;   /* 0 until first used */
 };
@@ -103,23 +107,23 @@ struct dtc_cuda_context {
 	struct dtc_cuda_graphs graphs;
 	struct dtc_cuda_resident resident;
 	struct dtc_cuda_staging staging;
-	char *stages;            /* pinned, DTC_CUDA_STAGES pieces; NULL until first used */
+	char *stages; /* pinned, DTC_CUDA_STAGING_SLOTS pieces; NULL until first used */
 	CUdeviceptr device_stages; /* the same, as the device addresses them */
-	struct dtc_cuda_windows windows;
-	struct dtc_cuda_lent lent[DTC_CUDA_PURPOSES];
-	struct dtc_cuda_relay relay;
-	struct dtc_cuda_special
-		*_Atomic specials; /* see special.h; added, never taken away */
-	_Atomic uint32_t special_count;
+	struct dtc_cuda_bar_mappings bar_mappings;
+	struct dtc_cuda_scratch scratch[DTC_CUDA_SCRATCH_PURPOSES];
+	struct dtc_cuda_pipeline pipeline;
+	struct dtc_cuda_special_kernel
+		*_Atomic special_kernels; /* see special.h; added, never taken away */
+	_Atomic uint32_t special_kernel_count;
 };
 
 /* A call for the thread that may block. */
-typedef void dtc_cuda_chore_fn(struct dtc_cuda_context *context, CUdeviceptr memory);
+typedef void dtc_cuda_deferred_fn(struct dtc_cuda_context *context, CUdeviceptr memory);
 
-struct dtc_cuda_chore {
-	struct dtc_cuda_chore *next;
+struct dtc_cuda_deferred_call {
+	struct dtc_cuda_deferred_call *next;
 	struct dtc_cuda_context *context;
-	dtc_cuda_chore_fn *run;
+	dtc_cuda_deferred_fn *run;
 	CUdeviceptr memory;
 };
 
@@ -129,7 +133,7 @@ struct dtc_cuda_worker {
 	pthread_t thread;
 	bool running;
 	bool ending;
-	struct dtc_cuda_chore *first, **last;
+	struct dtc_cuda_deferred_call *first, **last;
 };
 
 /* Devices whose figures are remembered; those of more are all devices'. */
@@ -146,7 +150,7 @@ struct dtc_cuda {
 	struct dtc_cuda_worker worker;
 	struct dtc_cuda_compiler compiler;
 	struct dtc_gdr gdr;
-	struct dtc_cuda_crew crew;
+	struct dtc_cuda_copy_threads copy_threads;
 	void *listener; /* to ranges, or NULL */
 	/* Whether all devices address registered memory as the process does. */
 	_Atomic enum dtc_cuda_answer shares_addresses;
@@ -179,7 +183,7 @@ bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
  * driver 580), so a job that is captured itself goes without. Of captures by others nobody knows: they end, and the
  * loading goes on.
  */
-CUresult dtc_cuda_context_rest(struct dtc_cuda_context *context);
+CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context);
 
 /* Forget the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
@@ -210,19 +214,21 @@ void dtc_cuda_pinned_destroy(struct dtc_cuda_context *context, void *memory, siz
 
 /* ---- loan.c: memory of the device for a while -------------------------------------------- */
 
-void dtc_cuda_lent_init(struct dtc_cuda_context *context);
+void dtc_cuda_scratch_init(struct dtc_cuda_context *context);
 
 /* The context is current, and nothing is lent. */
-void dtc_cuda_lent_free(struct dtc_cuda_context *context);
-void dtc_cuda_lent_close(struct dtc_cuda_context *context);
+void dtc_cuda_scratch_free(struct dtc_cuda_context *context);
+void dtc_cuda_scratch_close(struct dtc_cuda_context *context);
 
 /* For copies between layouts; see dtc_memory_borrow. */
-bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
-		   struct dtc_loan *loan);
+bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
+			     const struct dtc_memory *near, struct dtc_loan *loan);
 
 /* The same for relays, which have their own. */
-bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
-		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan);
+bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
+				 const struct dtc_memory *near,
+				 enum dtc_cuda_scratch_purpose purpose,
+				 struct dtc_loan *loan);
 
 /* ---- worker.c: calls that may block ---------------------------------------------------- */
 
@@ -230,16 +236,16 @@ int dtc_cuda_worker_start(struct dtc_cuda *cuda);
 void dtc_cuda_worker_end(struct dtc_cuda *cuda);
 
 /* Have @run called in the worker, its context current; false if the allocator gives no memory for that. */
-bool dtc_cuda_worker_do(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			CUdeviceptr memory);
+bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			   CUdeviceptr memory);
 
 /* Call it in the calling thread, which may wait until the device is idle. */
-void dtc_cuda_worker_do_here(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			     CUdeviceptr memory);
+void dtc_cuda_worker_run_here(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			      CUdeviceptr memory);
 
 /* For what must not stay: in the worker, without memory for that in the calling thread. */
-void dtc_cuda_worker_give_back(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			       CUdeviceptr memory);
+void dtc_cuda_worker_give_back(struct dtc_cuda_context *context,
+			       dtc_cuda_deferred_fn *run, CUdeviceptr memory);
 
 /* ---- flags.c: completion --------------------------------------------------------------- */
 

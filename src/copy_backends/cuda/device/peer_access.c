@@ -113,8 +113,8 @@ static bool is_one(const struct dtc_memory *memory)
 	return memory->base && !memory->several;
 }
 
-bool dtc_cuda_reaches(struct dtc_cuda_context *context, const struct dtc_job *job,
-		      const struct dtc_cursor *cursor, uint64_t bytes)
+bool dtc_cuda_can_access(struct dtc_cuda_context *context, const struct dtc_job *job,
+			 const struct dtc_cursor *cursor, uint64_t bytes)
 {
 	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
 	const uintptr_t first = (uintptr_t)job->packed;
@@ -131,9 +131,9 @@ bool dtc_cuda_reaches(struct dtc_cuda_context *context, const struct dtc_job *jo
 			    : are_open_runs(context, job->user, cursor, bytes);
 }
 
-bool dtc_cuda_reaches_memory(struct dtconv_context *context,
-			     const struct dtc_memory *user,
-			     const struct dtc_memory *packed)
+bool dtc_cuda_can_access_memory(struct dtconv_context *context,
+				const struct dtc_memory *user,
+				const struct dtc_memory *packed)
 {
 	const struct dtc_job job = { .user_memory = *user,
 				     .packed_memory = *packed,

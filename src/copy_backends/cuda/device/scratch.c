@@ -9,23 +9,23 @@
 
 #include "log.h"
 
-void dtc_cuda_lent_init(struct dtc_cuda_context *context)
+void dtc_cuda_scratch_init(struct dtc_cuda_context *context)
 {
-	for (int i = 0; i < DTC_CUDA_PURPOSES; i++)
-		pthread_mutex_init(&context->lent[i].lock, NULL);
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		pthread_mutex_init(&context->scratch[i].lock, NULL);
 }
 
-void dtc_cuda_lent_free(struct dtc_cuda_context *context)
+void dtc_cuda_scratch_free(struct dtc_cuda_context *context)
 {
-	for (int i = 0; i < DTC_CUDA_PURPOSES; i++)
-		if (context->lent[i].memory)
-			context->cuda->driver.MemFree(context->lent[i].memory);
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		if (context->scratch[i].memory)
+			context->cuda->driver.MemFree(context->scratch[i].memory);
 }
 
-void dtc_cuda_lent_close(struct dtc_cuda_context *context)
+void dtc_cuda_scratch_close(struct dtc_cuda_context *context)
 {
-	for (int i = 0; i < DTC_CUDA_PURPOSES; i++)
-		pthread_mutex_destroy(&context->lent[i].lock);
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		pthread_mutex_destroy(&context->scratch[i].lock);
 }
 
 /*
@@ -36,7 +36,7 @@ static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUresult result =
-		driver->MemsetD8Async(memory, 0, DTC_CUDA_LOAN_BYTES, context->stream);
+		driver->MemsetD8Async(memory, 0, DTC_CUDA_SCRATCH_BYTES, context->stream);
 
 	while (!result && dtc_cuda_context_is_alive(context) &&
 	       driver->StreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
@@ -44,54 +44,56 @@ static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
 	return result;
 }
 
-static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent)
+static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
 
-	if (lent->memory)
+	if (scratch->memory)
 		return 0;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (result)
 		return result;
-	result = driver->MemAlloc(&lent->memory, DTC_CUDA_LOAN_BYTES);
+	result = driver->MemAlloc(&scratch->memory, DTC_CUDA_SCRATCH_BYTES);
 	if (!result)
-		result = clear(context, lent->memory);
+		result = clear(context, scratch->memory);
 	driver->CtxPopCurrent(&popped);
 	return result;
 }
 
 static void end(struct dtc_loan *loan)
 {
-	struct dtc_cuda_lent *lent = loan->lender;
+	struct dtc_cuda_scratch *scratch = loan->lender;
 
-	pthread_mutex_unlock(&lent->lock);
+	pthread_mutex_unlock(&scratch->lock);
 }
 
-static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent,
+static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch,
 		 struct dtc_loan *loan)
 {
-	pthread_mutex_lock(&lent->lock);
-	CUresult result = make(context, lent);
+	pthread_mutex_lock(&scratch->lock);
+	CUresult result = make(context, scratch);
 
 	if (result) {
-		pthread_mutex_unlock(&lent->lock);
+		pthread_mutex_unlock(&scratch->lock);
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
 			"device %d gave no memory for copies in itself (%s), they go through the host's",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;
 	}
-	*loan = (struct dtc_loan){ .memory = (char *)(uintptr_t)lent->memory,
-				   .bytes = DTC_CUDA_LOAN_BYTES,
+	*loan = (struct dtc_loan){ .memory = (char *)(uintptr_t)scratch->memory,
+				   .bytes = DTC_CUDA_SCRATCH_BYTES,
 				   .stream = context->stream,
-				   .lender = lent,
+				   .lender = scratch,
 				   .end = end };
 	return true;
 }
 
-bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
-		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan)
+bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
+				 const struct dtc_memory *near,
+				 enum dtc_cuda_scratch_purpose purpose,
+				 struct dtc_loan *loan)
 {
 	const struct dtc_job job = { .user_memory = *near,
 				     .packed_memory = *near,
@@ -103,15 +105,15 @@ bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *
 	if (!cuda)
 		return false;
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
-	bool lent = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
-		    chosen->device == near->device &&
-		    lend(chosen, &chosen->lent[purpose], loan);
+	bool scratch = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
+		       chosen->device == near->device &&
+		       lend(chosen, &chosen->scratch[purpose], loan);
 	dtc_cuda_unrelax(&cuda->driver, mode);
-	return lent;
+	return scratch;
 }
 
-bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
-		   struct dtc_loan *loan)
+bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
+			     const struct dtc_memory *near, struct dtc_loan *loan)
 {
-	return dtc_cuda_lend_for(context, near, DTC_CUDA_FOR_COPIES, loan);
+	return dtc_cuda_scratch_borrow_for(context, near, DTC_CUDA_SCRATCH_COPIES, loan);
 }

@@ -10,23 +10,23 @@
 #include "context.h"
 #include "log.h"
 
-static struct dtc_cuda_chore *next_chore(struct dtc_cuda_worker *worker)
+static struct dtc_cuda_deferred_call *next_call(struct dtc_cuda_worker *worker)
 {
 	pthread_mutex_lock(&worker->lock);
 	while (!worker->first && !worker->ending)
 		pthread_cond_wait(&worker->work, &worker->lock);
-	struct dtc_cuda_chore *chore = worker->first;
-	if (chore) {
-		worker->first = chore->next;
+	struct dtc_cuda_deferred_call *call = worker->first;
+	if (call) {
+		worker->first = call->next;
 		if (!worker->first)
 			worker->last = &worker->first;
 	}
 	pthread_mutex_unlock(&worker->lock);
-	return chore;
+	return call;
 }
 
-static void run_chore(struct dtc_cuda_context *context, dtc_cuda_chore_fn *chore,
-		      CUdeviceptr memory)
+static void run_call(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *call,
+		     CUdeviceptr memory)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
@@ -34,19 +34,19 @@ static void run_chore(struct dtc_cuda_context *context, dtc_cuda_chore_fn *chore
 	if (!dtc_cuda_context_is_alive(context) ||
 	    driver->CtxPushCurrent(context->handle))
 		return;
-	chore(context, memory);
+	call(context, memory);
 	driver->CtxPopCurrent(&popped);
 }
 
 static void *work(void *arg)
 {
 	struct dtc_cuda *cuda = arg;
-	struct dtc_cuda_chore *chore;
+	struct dtc_cuda_deferred_call *call;
 
 	dtc_cuda_relax(&cuda->driver);
-	while ((chore = next_chore(&cuda->worker))) {
-		run_chore(chore->context, chore->run, chore->memory);
-		dtc_free(cuda->context, chore);
+	while ((call = next_call(&cuda->worker))) {
+		run_call(call->context, call->run, call->memory);
+		dtc_free(cuda->context, call);
 	}
 	return NULL;
 }
@@ -83,37 +83,39 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda)
 	worker->running = false;
 }
 
-bool dtc_cuda_worker_do(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			CUdeviceptr memory)
+bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			   CUdeviceptr memory)
 {
 	struct dtc_cuda *cuda = context->cuda;
 	struct dtc_cuda_worker *worker = &cuda->worker;
-	struct dtc_cuda_chore *chore = dtc_alloc(cuda->context, sizeof(*chore));
+	struct dtc_cuda_deferred_call *call = dtc_alloc(cuda->context, sizeof(*call));
 
-	if (!chore)
+	if (!call)
 		return false;
-	*chore = (struct dtc_cuda_chore){ .context = context, .run = run, .memory = memory };
+	*call = (struct dtc_cuda_deferred_call){ .context = context,
+						 .run = run,
+						 .memory = memory };
 	pthread_mutex_lock(&worker->lock);
-	*worker->last = chore;
-	worker->last = &chore->next;
+	*worker->last = call;
+	worker->last = &call->next;
 	pthread_cond_signal(&worker->work);
 	pthread_mutex_unlock(&worker->lock);
 	return true;
 }
 
-void dtc_cuda_worker_do_here(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			     CUdeviceptr memory)
+void dtc_cuda_worker_run_here(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			      CUdeviceptr memory)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
 
-	run_chore(context, run, memory);
+	run_call(context, run, memory);
 	dtc_cuda_unrelax(driver, mode);
 }
 
-void dtc_cuda_worker_give_back(struct dtc_cuda_context *context, dtc_cuda_chore_fn *run,
-			       CUdeviceptr memory)
+void dtc_cuda_worker_give_back(struct dtc_cuda_context *context,
+			       dtc_cuda_deferred_fn *run, CUdeviceptr memory)
 {
-	if (!dtc_cuda_worker_do(context, run, memory))
-		dtc_cuda_worker_do_here(context, run, memory);
+	if (!dtc_cuda_worker_defer(context, run, memory))
+		dtc_cuda_worker_run_here(context, run, memory);
 }

@@ -4,8 +4,8 @@
  * when it is first needed; its interface is told here in our own words, because its header is
  * seldom installed. What is mapped, its users decide.
  */
-#ifndef DTC_CUDA_GDR_H
-#define DTC_CUDA_GDR_H
+#ifndef DTC_CUDA_GDRCOPY_H
+#define DTC_CUDA_GDRCOPY_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -14,19 +14,19 @@
 #include <nvtx3/nvToolsExt.h>
 
 /* NVTX itself would load a tool into programs with more rights than their user, too. */
-void *dtc_cuda_ranges_open(void)
+void *dtc_cuda_nvtx_open(void)
 {
 	return secure_getenv("NVTX_INJECTION64_PATH") ? nvtxDomainCreateA("dtconv")
 						      : NULL;
 }
 
-void dtc_cuda_ranges_close(void *listener)
+void dtc_cuda_nvtx_close(void *listener)
 {
 	if (listener)
 		nvtxDomainDestroy(listener);
 }
 
-void dtc_cuda_range_push(void *listener, const struct dtc_job *job)
+void dtc_cuda_nvtx_push(void *listener, const struct dtc_job *job)
 {
 	const nvtxEventAttributes_t range = {
 		.version = NVTX_VERSION,
@@ -40,12 +40,12 @@ void dtc_cuda_range_push(void *listener, const struct dtc_job *job)
 	nvtxDomainRangePushEx(listener, &range);
 }
 
-void dtc_cuda_range_pop(void *listener)
+void dtc_cuda_nvtx_pop(void *listener)
 {
 	nvtxDomainRangePop(listener);
 }
 
-void dtc_cuda_range_mark(void *listener, const char *text)
+void dtc_cuda_nvtx_mark(void *listener, const char *text)
 {
 	const nvtxEventAttributes_t mark = { .version = NVTX_VERSION,
 					     .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
@@ -57,28 +57,28 @@ void dtc_cuda_range_mark(void *listener, const char *text)
 
 #else
 
-void *dtc_cuda_ranges_open(void)
+void *dtc_cuda_nvtx_open(void)
 {
 	return NULL;
 }
 
-void dtc_cuda_ranges_close(void *listener)
+void dtc_cuda_nvtx_close(void *listener)
 {
 	(void)listener;
 }
 
-void dtc_cuda_range_push(void *listener, const struct dtc_job *job)
+void dtc_cuda_nvtx_push(void *listener, const struct dtc_job *job)
 {
 	(void)listener;
 	(void)job;
 }
 
-void dtc_cuda_range_pop(void *listener)
+void dtc_cuda_nvtx_pop(void *listener)
 {
 	(void)listener;
 }
 
-void dtc_cuda_range_mark(void *listener, const char *text)
+void dtc_cuda_nvtx_mark(void *listener, const char *text)
 {
 	(void)listener;
 	(void)text;

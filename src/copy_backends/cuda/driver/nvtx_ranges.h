@@ -3,38 +3,38 @@
  * Ranges round the submission of each job, for tools that listen to NVTX (profilers). Where no tool has
  * been named in the environment no call of NVTX is made.
  */
-#ifndef DTC_CUDA_RANGES_H
-#define DTC_CUDA_RANGES_H
+#ifndef DTC_CUDA_NVTX_RANGES_H
+#define DTC_CUDA_NVTX_RANGES_H
 
 #include "copy_backends/backend.h"
 
 /* Who listens in this process, or NULL. A build without NVTX knows nobody. */
-void *dtc_cuda_ranges_open(void);
-void dtc_cuda_ranges_close(void *listener);
+void *dtc_cuda_nvtx_open(void);
+void dtc_cuda_nvtx_close(void *listener);
 
 /* A range with the caller's name and the job's bytes; they nest, on one thread. */
-void dtc_cuda_range_push(void *listener, const struct dtc_job *job);
-void dtc_cuda_range_pop(void *listener);
+void dtc_cuda_nvtx_push(void *listener, const struct dtc_job *job);
+void dtc_cuda_nvtx_pop(void *listener);
 
 /* A point in a range, with what is worth knowing of it. */
-void dtc_cuda_range_mark(void *listener, const char *text);
+void dtc_cuda_nvtx_mark(void *listener, const char *text);
 
-static inline void dtc_cuda_range_note(void *listener, const char *text)
+static inline void dtc_cuda_nvtx_note(void *listener, const char *text)
 {
 	if (listener)
-		dtc_cuda_range_mark(listener, text);
+		dtc_cuda_nvtx_mark(listener, text);
 }
 
-static inline void dtc_cuda_range_begin(void *listener, const struct dtc_job *job)
+static inline void dtc_cuda_nvtx_begin(void *listener, const struct dtc_job *job)
 {
 	if (listener)
-		dtc_cuda_range_push(listener, job);
+		dtc_cuda_nvtx_push(listener, job);
 }
 
-static inline void dtc_cuda_range_end(void *listener)
+static inline void dtc_cuda_nvtx_end(void *listener)
 {
 	if (listener)
-		dtc_cuda_range_pop(listener);
+		dtc_cuda_nvtx_pop(listener);
 }
 
 #endif

@@ -31,7 +31,7 @@ struct kept {
 	struct dtc_gpu_launch **launches;
 	size_t launch_count;
 	size_t launch_made; /* launches that have memory */
-	struct dtc_cuda_parts *room;
+	struct dtc_cuda_part_table *room;
 	uint32_t room_capacity;
 	uint32_t part_count; /* in the room */
 };
@@ -87,7 +87,7 @@ static int make_launch(struct kept *kept, const struct dtc_many *many,
 static void drop_room(struct kept *kept)
 {
 	if (kept->room)
-		dtc_cuda_parts_drop(kept->context, kept->room);
+		dtc_cuda_part_table_drop(kept->context, kept->room);
 	kept->room = NULL;
 	kept->room_capacity = 0;
 	kept->part_count = 0;
@@ -98,7 +98,7 @@ static int make_room(struct kept *kept, const struct dtc_many *many, uint32_t ne
 	if (kept->room_capacity >= needed)
 		return 0;
 	drop_room(kept);
-	CUresult result = dtc_cuda_parts_create(kept->context, needed, &kept->room);
+	CUresult result = dtc_cuda_part_table_create(kept->context, needed, &kept->room);
 	if (result)
 		return dtc_cuda_fail(kept->context, result,
 				     "the allocation of room for parts", many->caller);
@@ -106,7 +106,7 @@ static int make_room(struct kept *kept, const struct dtc_many *many, uint32_t ne
 	return 0;
 }
 
-void dtc_cuda_many_forget(void *memory)
+void dtc_cuda_batch_forget(void *memory)
 {
 	struct kept *kept = memory;
 	struct dtconv_context *owner = kept->owner;
@@ -201,7 +201,7 @@ static int plan_together(struct kept *kept, const struct dtc_many *many, size_t 
 		status = make_room(kept, many, needed);
 		if (status)
 			return status;
-		const struct dtc_gpu_parts parts = dtc_cuda_parts_of(kept->room);
+		const struct dtc_gpu_parts parts = dtc_cuda_part_table_of(kept->room);
 		status = dtc_gpu_plan_many(kept->jobs, count, &parts, launch, &needed);
 		kept->part_count = needed;
 	}
@@ -256,11 +256,11 @@ static CUresult copy_parts(const struct dtc_cuda_submission *submission,
 	if (kept->copied || !kept->part_count)
 		return 0;
 	if (submission->capturing)
-		result = dtc_cuda_parts_copy_now(kept->context, kept->room,
-						 kept->part_count);
+		result = dtc_cuda_part_table_copy_now(kept->context, kept->room,
+						      kept->part_count);
 	else
-		result = dtc_cuda_parts_copy(kept->context, kept->room, kept->part_count,
-					     submission->stream);
+		result = dtc_cuda_part_table_copy(kept->context, kept->room,
+						  kept->part_count, submission->stream);
 	kept->copied = !result;
 	return result;
 }
@@ -311,7 +311,8 @@ static bool reaches_all(const struct dtc_cuda_submission *submission,
 		const struct dtc_job job =
 			job_of_stretch(submission->job, many->stretches[i], &cursor);
 
-		reached = dtc_cuda_reaches(submission->context, &job, &cursor, job.bytes);
+		reached = dtc_cuda_can_access(submission->context, &job, &cursor,
+					      job.bytes);
 	}
 	return reached;
 }
@@ -384,7 +385,7 @@ static struct dtc_job job_of(const struct dtc_many *many)
 				 .caller = many->caller };
 }
 
-int dtc_cuda_many_submit(struct dtc_many *many, struct dtc_event *event)
+int dtc_cuda_batch_submit(struct dtc_many *many, struct dtc_event *event)
 {
 	const struct dtc_job job = job_of(many);
 	struct dtc_cuda_submission submission;

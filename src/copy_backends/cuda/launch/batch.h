@@ -2,12 +2,12 @@
 /*
  * Many stretches in one submission; see struct dtc_backend_ops.
  */
-#ifndef DTC_CUDA_MANY_H
-#define DTC_CUDA_MANY_H
+#ifndef DTC_CUDA_BATCH_H
+#define DTC_CUDA_BATCH_H
 
 #include "copy_backends/backend.h"
 
-int dtc_cuda_many_submit(struct dtc_many *many, struct dtc_event *event);
-void dtc_cuda_many_forget(void *kept);
+int dtc_cuda_batch_submit(struct dtc_many *many, struct dtc_event *event);
+void dtc_cuda_batch_forget(void *kept);
 
 #endif

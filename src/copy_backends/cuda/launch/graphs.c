@@ -60,7 +60,7 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
-	CUresult result = dtc_cuda_context_rest(context);
+	CUresult result = dtc_cuda_context_synchronise(context);
 	if (!result)
 		result = make(context, (enum dtc_gpu_kernel)kernel);
 	if (result)
@@ -80,7 +80,7 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 
 	if (atomic_compare_exchange_strong(&context->graphs.all[kernel].state, &none,
 					   DTC_CUDA_GRAPH_WANTED) &&
-	    !dtc_cuda_worker_do(context, make_graph, (CUdeviceptr)kernel))
+	    !dtc_cuda_worker_defer(context, make_graph, (CUdeviceptr)kernel))
 		atomic_store(&context->graphs.all[kernel].state, DTC_CUDA_GRAPH_NONE);
 }
 
@@ -144,6 +144,6 @@ bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
 	if (result)
 		return false;
 	dtc_context_count(context->cuda->context, DTC_COUNT_GRAPH_LAUNCHES, 1);
-	dtc_cuda_range_note(context->cuda->listener, "graph");
+	dtc_cuda_nvtx_note(context->cuda->listener, "graph");
 	return true;
 }

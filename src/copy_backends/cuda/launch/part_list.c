@@ -133,8 +133,8 @@ static int walk(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 	return dtc_gpu_plan_general(job, "more parts than are kept", launch);
 }
 
-int dtc_cuda_sequence_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-			   const char *caller, struct dtc_gpu_launch *launch)
+int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
+			    const char *caller, struct dtc_gpu_launch *launch)
 {
 	struct dtc_gpu_job model = dtc_gpu_sequence_job(job);
 	const struct kept *kept = NULL;

@@ -9,7 +9,7 @@
 #include "copy_backends/cuda/device/image.h"
 
 /* Stands at the beginning of its own pinned memory, so that one address is all that the worker is told. */
-struct dtc_cuda_parts {
+struct dtc_cuda_part_table {
 	size_t bytes; /* of the pinned memory */
 	uint32_t capacity;
 	CUdeviceptr device;
@@ -18,23 +18,24 @@ struct dtc_cuda_parts {
 
 /* The context is current. What there is after a failure is in @room. */
 static CUresult create(struct dtc_cuda_context *context, uint32_t capacity,
-		       struct dtc_cuda_parts **room)
+		       struct dtc_cuda_part_table **room)
 {
 	size_t parts_bytes = (size_t)capacity * sizeof(struct dtc_gpu_part);
-	size_t bytes = sizeof(struct dtc_cuda_parts) + parts_bytes;
+	size_t bytes = sizeof(struct dtc_cuda_part_table) + parts_bytes;
 	CUdeviceptr unused;
 	void *memory = NULL;
 
 	CUresult result = dtc_cuda_pinned_create(context, bytes, &memory, &unused);
 	*room = memory;
 	if (memory)
-		**room = (struct dtc_cuda_parts){ .bytes = bytes, .capacity = capacity };
+		**room = (struct dtc_cuda_part_table){ .bytes = bytes,
+						       .capacity = capacity };
 	return result ? result
 		      : context->cuda->driver.MemAlloc(&(*room)->device, parts_bytes);
 }
 
-CUresult dtc_cuda_parts_create(struct dtc_cuda_context *context, uint32_t capacity,
-			       struct dtc_cuda_parts **room)
+CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, uint32_t capacity,
+				    struct dtc_cuda_part_table **room)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
@@ -46,13 +47,13 @@ CUresult dtc_cuda_parts_create(struct dtc_cuda_context *context, uint32_t capaci
 	result = create(context, capacity, room);
 	driver->CtxPopCurrent(&popped);
 	if (result) {
-		dtc_cuda_parts_drop(context, *room);
+		dtc_cuda_part_table_drop(context, *room);
 		*room = NULL;
 	}
 	return result;
 }
 
-struct dtc_gpu_parts dtc_cuda_parts_of(const struct dtc_cuda_parts *room)
+struct dtc_gpu_parts dtc_cuda_part_table_of(const struct dtc_cuda_part_table *room)
 {
 	/* The planner writes there. */
 	return (struct dtc_gpu_parts){
@@ -62,17 +63,18 @@ struct dtc_gpu_parts dtc_cuda_parts_of(const struct dtc_cuda_parts *room)
 	};
 }
 
-CUresult dtc_cuda_parts_copy(struct dtc_cuda_context *context,
-			     const struct dtc_cuda_parts *room, uint32_t count,
-			     CUstream stream)
+CUresult dtc_cuda_part_table_copy(struct dtc_cuda_context *context,
+				  const struct dtc_cuda_part_table *room, uint32_t count,
+				  CUstream stream)
 {
 	return context->cuda->driver.MemcpyAsync(room->device,
 						 (CUdeviceptr)(uintptr_t)room->parts,
 						 count * sizeof(room->parts[0]), stream);
 }
 
-CUresult dtc_cuda_parts_copy_now(struct dtc_cuda_context *context,
-				 const struct dtc_cuda_parts *room, uint32_t count)
+CUresult dtc_cuda_part_table_copy_now(struct dtc_cuda_context *context,
+				      const struct dtc_cuda_part_table *room,
+				      uint32_t count)
 {
 	return dtc_cuda_image_upload(context, room->device, room->parts,
 				     count * sizeof(room->parts[0]));
@@ -81,14 +83,16 @@ CUresult dtc_cuda_parts_copy_now(struct dtc_cuda_context *context,
 /* Runs in the worker: both calls wait until the device is idle. */
 static void destroy(struct dtc_cuda_context *context, CUdeviceptr memory)
 {
-	struct dtc_cuda_parts *room = (struct dtc_cuda_parts *)(uintptr_t)memory;
+	struct dtc_cuda_part_table *room =
+		(struct dtc_cuda_part_table *)(uintptr_t)memory;
 
 	if (room->device)
 		context->cuda->driver.MemFree(room->device);
 	dtc_cuda_pinned_destroy(context, room, room->bytes);
 }
 
-void dtc_cuda_parts_drop(struct dtc_cuda_context *context, struct dtc_cuda_parts *room)
+void dtc_cuda_part_table_drop(struct dtc_cuda_context *context,
+			      struct dtc_cuda_part_table *room)
 {
 	if (room)
 		dtc_cuda_worker_give_back(context, destroy, (CUdeviceptr)(uintptr_t)room);

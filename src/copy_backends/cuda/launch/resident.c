@@ -70,7 +70,7 @@ static CUresult load(struct dtc_cuda_context *context, struct dtc_cuda_resident 
 
 	if (!image)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	CUresult result = dtc_cuda_context_rest(context);
+	CUresult result = dtc_cuda_context_synchronise(context);
 	if (!result)
 		result = driver->ModuleLoadData(&resident->module, image->data);
 	if (!result)
@@ -265,7 +265,7 @@ bool dtc_cuda_resident_ring(const struct dtc_cuda_submission *submission,
 	}
 	submission->event->stream = resident->stream;
 	dtc_context_count(owner, DTC_COUNT_RESIDENT_JOBS, 1);
-	dtc_cuda_range_note(context->cuda->listener, "resident kernel");
+	dtc_cuda_nvtx_note(context->cuda->listener, "resident kernel");
 	return true;
 }
 

@@ -30,9 +30,9 @@ enum state {
 	REFUSED /* for good: nothing was made, or it does not load */
 };
 
-struct dtc_cuda_special {
+struct dtc_cuda_special_kernel {
 	struct dtc_cuda_order order; /* first: an order is its shape's */
-	struct dtc_cuda_special *next;
+	struct dtc_cuda_special_kernel *next;
 	struct dtc_cuda_context *context;
 	_Atomic uint32_t launches;
 	_Atomic int state;
@@ -81,11 +81,11 @@ static const char *refusal(const struct dtconv_context *context,
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
-static struct dtc_cuda_special *find(const struct dtc_cuda_context *context,
-				     const struct dtc_gpu_special *shape)
+static struct dtc_cuda_special_kernel *find(const struct dtc_cuda_context *context,
+					    const struct dtc_gpu_special *shape)
 {
-	struct dtc_cuda_special *special =
-		atomic_load_explicit(&context->specials, memory_order_acquire);
+	struct dtc_cuda_special_kernel *special =
+		atomic_load_explicit(&context->special_kernels, memory_order_acquire);
 
 	while (special && !dtc_gpu_special_is(&special->shape, shape))
 		special = special->next;
@@ -93,39 +93,41 @@ static struct dtc_cuda_special *find(const struct dtc_cuda_context *context,
 }
 
 /* Two threads may add the same shape: the second is never found, and does no harm. */
-static struct dtc_cuda_special *add(struct dtc_cuda_context *context,
-				    const struct dtc_gpu_special *shape)
+static struct dtc_cuda_special_kernel *add(struct dtc_cuda_context *context,
+					   const struct dtc_gpu_special *shape)
 {
-	struct dtc_cuda_special *special;
+	struct dtc_cuda_special_kernel *special;
 
-	if (atomic_load_explicit(&context->special_count, memory_order_relaxed) >=
+	if (atomic_load_explicit(&context->special_kernel_count, memory_order_relaxed) >=
 		    SHAPES_MOST ||
-	    atomic_fetch_add(&context->special_count, 1) >= SHAPES_MOST)
+	    atomic_fetch_add(&context->special_kernel_count, 1) >= SHAPES_MOST)
 		return NULL;
 	special = dtc_alloc_zeroed(context->cuda->context, sizeof(*special));
 	if (!special)
 		return NULL;
 	special->context = context;
 	special->shape = *shape;
-	special->next = atomic_load_explicit(&context->specials, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak(&context->specials, &special->next, special))
+	special->next =
+		atomic_load_explicit(&context->special_kernels, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak(&context->special_kernels, &special->next,
+					     special))
 		continue;
 	return special;
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */
 
-static void set_state(struct dtc_cuda_special *special, enum state state)
+static void set_state(struct dtc_cuda_special_kernel *special, enum state state)
 {
 	atomic_store_explicit(&special->state, state, memory_order_release);
 }
 
-static enum state state_of(const struct dtc_cuda_special *special)
+static enum state state_of(const struct dtc_cuda_special_kernel *special)
 {
 	return (enum state)atomic_load_explicit(&special->state, memory_order_acquire);
 }
 
-static void drop_image(struct dtc_cuda_special *special)
+static void drop_image(struct dtc_cuda_special_kernel *special)
 {
 	dtc_free(special->context->cuda->context, special->image);
 	special->image = NULL;
@@ -135,8 +137,9 @@ static void drop_image(struct dtc_cuda_special *special)
 static void load(struct dtc_cuda_context *context, CUdeviceptr argument)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_special *special = (struct dtc_cuda_special *)(uintptr_t)argument;
-	CUresult result = dtc_cuda_context_rest(context);
+	struct dtc_cuda_special_kernel *special =
+		(struct dtc_cuda_special_kernel *)(uintptr_t)argument;
+	CUresult result = dtc_cuda_context_synchronise(context);
 
 	if (!result)
 		result = driver->ModuleLoadData(&special->module, special->image);
@@ -155,10 +158,10 @@ static void load(struct dtc_cuda_context *context, CUdeviceptr argument)
 /* Runs in the compiler's thread. */
 static void take_image(struct dtc_cuda_order *order, void *image)
 {
-	struct dtc_cuda_special *special = (struct dtc_cuda_special *)order;
+	struct dtc_cuda_special_kernel *special = (struct dtc_cuda_special_kernel *)order;
 
 	special->image = image;
-	if (image && dtc_cuda_worker_do(special->context, load, (uintptr_t)special))
+	if (image && dtc_cuda_worker_defer(special->context, load, (uintptr_t)special))
 		return;
 	drop_image(special);
 	set_state(special, REFUSED);
@@ -166,12 +169,13 @@ static void take_image(struct dtc_cuda_order *order, void *image)
 
 static void write_shape(const struct dtc_cuda_order *order, struct dtc_text *text)
 {
-	const struct dtc_cuda_special *special = (const struct dtc_cuda_special *)order;
+	const struct dtc_cuda_special_kernel *special =
+		(const struct dtc_cuda_special_kernel *)order;
 
 	dtc_gpu_special_write(&special->shape, text);
 }
 
-static void give_order(struct dtc_cuda_special *special)
+static void give_order(struct dtc_cuda_special_kernel *special)
 {
 	struct dtc_cuda_context *context = special->context;
 
@@ -186,7 +190,7 @@ static void give_order(struct dtc_cuda_special *special)
 /* A device that does not come to rest, or a compiler that is slow, must not stop a job for ever. */
 #define AWAITED_NS UINT64_C(20000000000)
 
-static void await(const struct dtc_cuda_special *special)
+static void await(const struct dtc_cuda_special_kernel *special)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	uint64_t end = dtc_now_ns() + AWAITED_NS;
@@ -196,7 +200,7 @@ static void await(const struct dtc_cuda_special *special)
 }
 
 /* One thread counts to the launch that orders. */
-static void count_launch(struct dtc_cuda_special *special, bool at_once)
+static void count_launch(struct dtc_cuda_special_kernel *special, bool at_once)
 {
 	uint32_t before =
 		atomic_fetch_add_explicit(&special->launches, 1, memory_order_relaxed);
@@ -205,8 +209,8 @@ static void count_launch(struct dtc_cuda_special *special, bool at_once)
 		give_order(special);
 }
 
-CUfunction dtc_cuda_special_find(const struct dtc_cuda_submission *submission,
-				 const struct dtc_gpu_launch *launch)
+CUfunction dtc_cuda_special_kernel_find(const struct dtc_cuda_submission *submission,
+					const struct dtc_gpu_launch *launch)
 {
 	struct dtconv_context *owner = submission->job->context;
 	bool at_once = owner->specialise == DTC_SPECIALISE_AT_ONCE;
@@ -215,7 +219,7 @@ CUfunction dtc_cuda_special_find(const struct dtc_cuda_submission *submission,
 	if (DTC_LIKELY(owner->specialise == DTC_SPECIALISE_OFF) ||
 	    refusal(owner, launch) || !dtc_gpu_special_of(launch, &shape))
 		return NULL;
-	struct dtc_cuda_special *special = find(submission->context, &shape);
+	struct dtc_cuda_special_kernel *special = find(submission->context, &shape);
 	if (!special)
 		special = add(submission->context, &shape);
 	if (!special)
@@ -229,20 +233,21 @@ CUfunction dtc_cuda_special_find(const struct dtc_cuda_submission *submission,
 
 /* ---- giving back ------------------------------------------------------------------------------- */
 
-void dtc_cuda_specials_unload(struct dtc_cuda_context *context)
+void dtc_cuda_special_kernel_kernels_unload(struct dtc_cuda_context *context)
 {
-	for (struct dtc_cuda_special *special = atomic_load(&context->specials); special;
-	     special = special->next)
+	for (struct dtc_cuda_special_kernel *special =
+		     atomic_load(&context->special_kernels);
+	     special; special = special->next)
 		if (special->module)
 			context->cuda->driver.ModuleUnload(special->module);
 }
 
-void dtc_cuda_specials_free(struct dtc_cuda_context *context)
+void dtc_cuda_special_kernel_kernels_free(struct dtc_cuda_context *context)
 {
-	struct dtc_cuda_special *special = atomic_load(&context->specials);
+	struct dtc_cuda_special_kernel *special = atomic_load(&context->special_kernels);
 
 	while (special) {
-		struct dtc_cuda_special *next = special->next;
+		struct dtc_cuda_special_kernel *next = special->next;
 
 		drop_image(special);
 		dtc_free(context->cuda->context, special);
@@ -252,8 +257,9 @@ void dtc_cuda_specials_free(struct dtc_cuda_context *context)
 
 /* ---- telling ----------------------------------------------------------------------------------- */
 
-void dtc_cuda_special_explain(struct dtconv_context *context,
-			      const struct dtc_gpu_launch *launch, struct dtc_text *text)
+void dtc_cuda_special_kernel_explain(struct dtconv_context *context,
+				     const struct dtc_gpu_launch *launch,
+				     struct dtc_text *text)
 {
 	const char *reason = refusal(context, launch);
 
@@ -288,8 +294,9 @@ static void describe_compiler(struct dtc_nvrtc *nvrtc, struct dtconv_context *co
 			nvrtc->major, nvrtc->minor, *path ? "in " : "nowhere", path);
 }
 
-void dtc_cuda_special_describe(struct dtc_cuda *cuda, struct dtconv_context *context,
-			       struct dtc_text *text)
+void dtc_cuda_special_kernel_describe(struct dtc_cuda *cuda,
+				      struct dtconv_context *context,
+				      struct dtc_text *text)
 {
 	struct dtc_nvrtc nvrtc;
 

@@ -95,14 +95,15 @@ static int take_flag(struct dtc_cuda_submission *submission,
 /* What holds while the calling thread is in the driver for the job. */
 static void enter(struct dtc_cuda_submission *submission)
 {
-	dtc_cuda_range_begin(dtc_cuda_of(submission->job->context)->listener, submission->job);
+	dtc_cuda_nvtx_begin(dtc_cuda_of(submission->job->context)->listener,
+			    submission->job);
 	submission->mode = dtc_cuda_relax(submission->driver);
 }
 
 static void leave(const struct dtc_cuda_submission *submission)
 {
 	dtc_cuda_unrelax(submission->driver, submission->mode);
-	dtc_cuda_range_end(dtc_cuda_of(submission->job->context)->listener);
+	dtc_cuda_nvtx_end(dtc_cuda_of(submission->job->context)->listener);
 }
 
 int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,

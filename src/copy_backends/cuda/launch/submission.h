@@ -3,8 +3,8 @@
  * What every job on a device has in common: its context and stream, its completion, and how it
  * fails.
  */
-#ifndef DTC_CUDA_SUBMIT_H
-#define DTC_CUDA_SUBMIT_H
+#ifndef DTC_CUDA_SUBMISSION_H
+#define DTC_CUDA_SUBMISSION_H
 
 #include "copy_backends/cuda/device/device_context.h"
 

@@ -28,7 +28,7 @@ static bool is_processors(enum dtconv_memory_kind kind)
 	return kind == DTCONV_MEMORY_HOST || kind == DTCONV_MEMORY_PINNED;
 }
 
-static bool can_reach(const struct dtc_question *question, const char **reason)
+static bool has_sides(const struct dtc_question *question, const char **reason)
 {
 	bool user_device = question->user_kind == DTCONV_MEMORY_DEVICE;
 	bool packed_device = question->packed_kind == DTCONV_MEMORY_DEVICE;
@@ -44,7 +44,7 @@ static bool can_reach(const struct dtc_question *question, const char **reason)
 
 static bool can(const struct dtc_question *question, const char **reason)
 {
-	if (!can_reach(question, reason))
+	if (!has_sides(question, reason))
 		return false;
 	if (question->on_stream) {
 		*reason = "the processor's stores are not in the order of a stream";
@@ -115,7 +115,7 @@ static inline void fence_loads(void)
 
 /* ---- moving ---------------------------------------------------------------------------- */
 
-struct reach {
+struct bar_move {
 	const struct dtc_job *job;
 	struct dtc_cuda_context *context;
 	bool user_on_device;
@@ -126,61 +126,62 @@ struct reach {
 };
 
 /* The id of the memory at an address of the device; 0 if no window can be made there. */
-static uint64_t id_at(struct reach *reach, uintptr_t address)
+static uint64_t id_at(struct bar_move *bar, uintptr_t address)
 {
-	struct dtc_memory *memory = &reach->memory;
+	struct dtc_memory *memory = &bar->memory;
 	bool known = dtc_memory_holds(memory, address, address + 1) && !memory->several;
 
-	if (known && reach->id)
-		return reach->id;
+	if (known && bar->id)
+		return bar->id;
 	if (!known)
-		dtc_memory_query(reach->job->context, (const void *)address, memory);
-	reach->id = 0;
+		dtc_memory_query(bar->job->context, (const void *)address, memory);
+	bar->id = 0;
 	if (memory->kind == DTCONV_MEMORY_DEVICE && !memory->denied &&
-	    memory->device == reach->context->device &&
+	    memory->device == bar->context->device &&
 	    dtc_memory_holds(memory, address, address + 1))
-		reach->id = dtc_cuda_memory_id(reach->context->cuda, address);
-	return reach->id;
+		bar->id = dtc_cuda_memory_id(bar->context->cuda, address);
+	return bar->id;
 }
 
 /* Where the processor reaches an address of the device, and how far on; NULL if it does not. */
-static char *map_address(struct reach *reach, uintptr_t address, size_t *bytes)
+static char *map_address(struct bar_move *bar, uintptr_t address, size_t *bytes)
 {
-	if (address < reach->first || address >= reach->end) {
-		uint64_t id = id_at(reach, address);
+	if (address < bar->first || address >= bar->end) {
+		uint64_t id = id_at(bar, address);
 
 		if (!id)
 			return NULL;
-		char *mapping = dtc_cuda_window_find(&reach->context->windows, id,
-						     address, bytes);
+		char *mapping = dtc_cuda_bar_mapping_find(&bar->context->bar_mappings, id,
+							  address, bytes);
 		if (!mapping) {
-			dtc_cuda_window_want(reach->context, &reach->memory, id, address);
+			dtc_cuda_bar_mapping_want(bar->context, &bar->memory, id,
+						  address);
 			return NULL;
 		}
-		reach->first = address;
-		reach->end = address + *bytes;
-		reach->mapping = mapping;
+		bar->first = address;
+		bar->end = address + *bytes;
+		bar->mapping = mapping;
 	}
-	*bytes = reach->end - address;
-	return reach->mapping + (address - reach->first);
+	*bytes = bar->end - address;
+	return bar->mapping + (address - bar->first);
 }
 
 /* As much of a run as lies in windows; the answer is how much. */
-static size_t move_run(struct reach *reach, uintptr_t user, uintptr_t packed,
+static size_t move_run(struct bar_move *bar, uintptr_t user, uintptr_t packed,
 		       size_t bytes)
 {
-	bool pack = reach->job->direction == DTC_PACK;
+	bool pack = bar->job->direction == DTC_PACK;
 	size_t moved = 0, part;
 
 	while (moved < bytes) {
-		uintptr_t device = (reach->user_on_device ? user : packed) + moved;
-		char *host = (char *)(reach->user_on_device ? packed : user) + moved;
-		char *mapped = map_address(reach, device, &part);
+		uintptr_t device = (bar->user_on_device ? user : packed) + moved;
+		char *host = (char *)(bar->user_on_device ? packed : user) + moved;
+		char *mapped = map_address(bar, device, &part);
 
 		if (!mapped)
 			break;
 		part = DTC_MIN(part, bytes - moved);
-		if (pack == reach->user_on_device)
+		if (pack == bar->user_on_device)
 			memcpy(host, mapped, part);
 		else
 			memcpy(mapped, host, part);
@@ -190,9 +191,9 @@ static size_t move_run(struct reach *reach, uintptr_t user, uintptr_t packed,
 }
 
 /* From the job's start on, until all is moved or a run has no window. */
-static uint64_t move_runs(struct reach *reach)
+static uint64_t move_runs(struct bar_move *bar)
 {
-	const struct dtc_job *job = reach->job;
+	const struct dtc_job *job = bar->job;
 	uint64_t start = job->cursor->position, moved = 0;
 	struct dtc_runs runs;
 	struct dtc_run run;
@@ -200,7 +201,7 @@ static uint64_t move_runs(struct reach *reach)
 
 	dtc_runs_init(&runs, job->cursor, job->bytes);
 	while (dtc_runs_next(&runs, &run)) {
-		part = move_run(reach, (uintptr_t)job->user + (uintptr_t)run.disp,
+		part = move_run(bar, (uintptr_t)job->user + (uintptr_t)run.disp,
 				(uintptr_t)job->packed + (uintptr_t)moved,
 				(size_t)run.bytes);
 		moved += part;
@@ -214,22 +215,22 @@ static uint64_t move_runs(struct reach *reach)
 static uint64_t move(const struct dtc_job *job, struct dtc_cuda_context *context)
 {
 	bool user_on_device = job->user_memory.kind == DTCONV_MEMORY_DEVICE;
-	struct reach reach = { .job = job,
-			       .context = context,
-			       .user_on_device = user_on_device,
-			       .memory = user_on_device ? job->user_memory
-							: job->packed_memory };
+	struct bar_move bar = { .job = job,
+				.context = context,
+				.user_on_device = user_on_device,
+				.memory = user_on_device ? job->user_memory
+							 : job->packed_memory };
 	bool store = is_store(!user_on_device, job->direction);
 
 	if (!store)
 		fence_loads();
-	dtc_cuda_windows_enter(&context->windows);
-	uint64_t moved = move_runs(&reach);
+	dtc_cuda_bar_mappings_enter(&context->bar_mappings);
+	uint64_t moved = move_runs(&bar);
 	if (store)
 		fence_stores();
 	else
 		fence_loads();
-	dtc_cuda_windows_leave(&context->windows);
+	dtc_cuda_bar_mappings_leave(&context->bar_mappings);
 	return moved;
 }
 

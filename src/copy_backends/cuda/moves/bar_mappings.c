@@ -13,75 +13,76 @@
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/memory/memory.h"
 
-void dtc_cuda_windows_init(struct dtc_cuda_windows *windows)
+void dtc_cuda_bar_mappings_init(struct dtc_cuda_bar_mappings *mappings)
 {
-	pthread_mutex_init(&windows->lock, NULL);
+	pthread_mutex_init(&mappings->lock, NULL);
 }
 
-static bool has_rested(const struct dtc_cuda_windows *windows,
-		       const struct dtc_cuda_window *window)
+static bool has_rested(const struct dtc_cuda_bar_mappings *mappings,
+		       const struct dtc_cuda_bar_mapping *mapping)
 {
-	return windows->clock - window->used > DTC_CUDA_WINDOW_REST;
+	return mappings->clock - mapping->used > DTC_CUDA_BAR_MAPPING_REST;
 }
 
 /* ---- the worker's part ------------------------------------------------------------------- */
 
-static void undo_window(const struct dtc_gdr *gdr, struct dtc_cuda_window *window)
+static void undo_mapping(const struct dtc_gdr *gdr, struct dtc_cuda_bar_mapping *mapping)
 {
-	if (window->mapped)
-		gdr->unmap(gdr->connection, window->pin, window->mapped,
-			   window->mapped_bytes);
-	if (window->pinned)
-		gdr->unpin_buffer(gdr->connection, window->pin);
-	window->mapped = NULL;
-	window->pinned = false;
+	if (mapping->mapped)
+		gdr->unmap(gdr->connection, mapping->pin, mapping->mapped,
+			   mapping->mapped_bytes);
+	if (mapping->pinned)
+		gdr->unpin_buffer(gdr->connection, mapping->pin);
+	mapping->mapped = NULL;
+	mapping->pinned = false;
 }
 
 /* Take the pinned window that has not been used for the longest time out of use, if that is long. */
-static struct dtc_cuda_window *retire_window(struct dtc_cuda_windows *windows)
+static struct dtc_cuda_bar_mapping *retire_mapping(struct dtc_cuda_bar_mappings *mappings)
 {
-	struct dtc_cuda_window *retired = NULL;
+	struct dtc_cuda_bar_mapping *retired = NULL;
 
-	pthread_mutex_lock(&windows->lock);
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++) {
-		struct dtc_cuda_window *window = &windows->places[i];
+	pthread_mutex_lock(&mappings->lock);
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++) {
+		struct dtc_cuda_bar_mapping *mapping = &mappings->places[i];
 
-		if (window->pinned && window->state != DTC_CUDA_WINDOW_ASKED &&
-		    has_rested(windows, window) &&
-		    (!retired || window->used < retired->used))
-			retired = window;
+		if (mapping->pinned && mapping->state != DTC_CUDA_BAR_MAPPING_ASKED &&
+		    has_rested(mappings, mapping) &&
+		    (!retired || mapping->used < retired->used))
+			retired = mapping;
 	}
 	if (retired)
-		retired->state = DTC_CUDA_WINDOW_FREE;
-	pthread_mutex_unlock(&windows->lock);
+		retired->state = DTC_CUDA_BAR_MAPPING_FREE;
+	pthread_mutex_unlock(&mappings->lock);
 	return retired;
 }
 
-static size_t pages_of(const struct dtc_cuda_window *window, uintptr_t *page)
+static size_t pages_of(const struct dtc_cuda_bar_mapping *mapping, uintptr_t *page)
 {
-	*page = window->first / DTC_GDR_PAGE * DTC_GDR_PAGE;
-	return (window->first - *page + window->bytes + DTC_GDR_PAGE - 1) / DTC_GDR_PAGE *
-	       DTC_GDR_PAGE;
+	*page = mapping->first / DTC_GDR_PAGE * DTC_GDR_PAGE;
+	return (mapping->first - *page + mapping->bytes + DTC_GDR_PAGE - 1) /
+	       DTC_GDR_PAGE * DTC_GDR_PAGE;
 }
 
 /* Pin the window's pages; where no more can be pinned, at the cost of others. */
-static bool pin_window(struct dtc_cuda_context *context, struct dtc_cuda_window *window)
+static bool pin_mapping(struct dtc_cuda_context *context,
+			struct dtc_cuda_bar_mapping *mapping)
 {
 	const struct dtc_gdr *gdr = &context->cuda->gdr;
-	struct dtc_cuda_window *retired;
+	struct dtc_cuda_bar_mapping *retired;
 	uintptr_t page;
 	int error;
 
-	window->mapped_bytes = pages_of(window, &page);
-	while ((error = gdr->pin_buffer(gdr->connection, page, window->mapped_bytes, 0, 0,
-					&window->pin)) == ENOMEM) {
-		retired = retire_window(&context->windows);
+	mapping->mapped_bytes = pages_of(mapping, &page);
+	while ((error = gdr->pin_buffer(gdr->connection, page, mapping->mapped_bytes, 0,
+					0, &mapping->pin)) == ENOMEM) {
+		retired = retire_mapping(&context->bar_mappings);
 		if (!retired)
 			break;
-		undo_window(gdr, retired);
+		undo_mapping(gdr, retired);
 	}
-	window->pinned = !error;
-	return window->pinned;
+	mapping->pinned = !error;
+	return mapping->pinned;
 }
 
 /* Memory that takes nothing but aligned words is not for plain copies. */
@@ -93,27 +94,27 @@ static bool is_for_copies(const struct dtc_gdr_info *info)
 	       info->type == DTC_GDR_MAPPING_CACHING;
 }
 
-static bool map_window(const struct dtc_gdr *gdr, struct dtc_cuda_window *window)
+static bool map_pinned(const struct dtc_gdr *gdr, struct dtc_cuda_bar_mapping *mapping)
 {
 	struct dtc_gdr_info info = { .type = DTC_GDR_MAPPING_UNKNOWN };
 	void *mapped = NULL;
 
-	if (gdr->map(gdr->connection, window->pin, &mapped, window->mapped_bytes) ||
+	if (gdr->map(gdr->connection, mapping->pin, &mapped, mapping->mapped_bytes) ||
 	    !mapped)
 		return false;
-	window->mapped = mapped;
-	if (gdr->get_info_v2(gdr->connection, window->pin, &info) ||
-	    !is_for_copies(&info) || info.address > window->first)
+	mapping->mapped = mapped;
+	if (gdr->get_info_v2(gdr->connection, mapping->pin, &info) ||
+	    !is_for_copies(&info) || info.address > mapping->first)
 		return false;
-	window->mapping = (char *)mapped + (window->first - (uintptr_t)info.address);
+	mapping->host = (char *)mapped + (mapping->first - (uintptr_t)info.address);
 	return true;
 }
 
 /* Ids are never used again: whoever has it now has had it since the window was asked for. */
 static bool is_still_there(const struct dtc_cuda_context *context,
-			   const struct dtc_cuda_window *window)
+			   const struct dtc_cuda_bar_mapping *mapping)
 {
-	return dtc_cuda_memory_id(context->cuda, window->first) == window->id;
+	return dtc_cuda_memory_id(context->cuda, mapping->first) == mapping->id;
 }
 
 /*
@@ -121,105 +122,107 @@ static bool is_still_there(const struct dtc_cuda_context *context,
  * that others write to, the driver can be told to finish them.
  */
 static bool synchronise_copies(const struct dtc_cuda_context *context,
-			       const struct dtc_cuda_window *window)
+			       const struct dtc_cuda_bar_mapping *mapping)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	const unsigned on = 1;
 
 	return !driver->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-					    (CUdeviceptr)window->first);
+					    (CUdeviceptr)mapping->first);
 }
 
 /* Runs in the worker, which alone has to do with a window that is asked for. */
-static void make_window(struct dtc_cuda_context *context, CUdeviceptr place)
+static void make_mapping(struct dtc_cuda_context *context, CUdeviceptr place)
 {
-	struct dtc_cuda_windows *windows = &context->windows;
-	struct dtc_cuda_window *window = &windows->places[place];
+	struct dtc_cuda_bar_mappings *mappings = &context->bar_mappings;
+	struct dtc_cuda_bar_mapping *mapping = &mappings->places[place];
 	const struct dtc_gdr *gdr = &context->cuda->gdr;
 
-	undo_window(gdr, window);
-	bool made = is_still_there(context, window) &&
-		    synchronise_copies(context, window) && pin_window(context, window) &&
-		    map_window(gdr, window) && is_still_there(context, window);
+	undo_mapping(gdr, mapping);
+	bool made = is_still_there(context, mapping) &&
+		    synchronise_copies(context, mapping) &&
+		    pin_mapping(context, mapping) && map_pinned(gdr, mapping) &&
+		    is_still_there(context, mapping);
 	if (!made)
-		undo_window(gdr, window);
-	pthread_mutex_lock(&windows->lock);
-	window->state = made ? DTC_CUDA_WINDOW_MAPPED : DTC_CUDA_WINDOW_REFUSED;
-	window->used = windows->clock;
-	pthread_mutex_unlock(&windows->lock);
+		undo_mapping(gdr, mapping);
+	pthread_mutex_lock(&mappings->lock);
+	mapping->state = made ? DTC_CUDA_BAR_MAPPING_MAPPED
+			      : DTC_CUDA_BAR_MAPPING_REFUSED;
+	mapping->used = mappings->clock;
+	pthread_mutex_unlock(&mappings->lock);
 }
 
-void dtc_cuda_windows_close(struct dtc_cuda_context *context)
+void dtc_cuda_bar_mappings_close(struct dtc_cuda_context *context)
 {
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++)
-		undo_window(&context->cuda->gdr, &context->windows.places[i]);
-	pthread_mutex_destroy(&context->windows.lock);
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
+		undo_mapping(&context->cuda->gdr, &context->bar_mappings.places[i]);
+	pthread_mutex_destroy(&context->bar_mappings.lock);
 }
 
 /* ---- the jobs' part: the lock is held ------------------------------------------------------ */
 
-void dtc_cuda_windows_enter(struct dtc_cuda_windows *windows)
+void dtc_cuda_bar_mappings_enter(struct dtc_cuda_bar_mappings *mappings)
 {
-	pthread_mutex_lock(&windows->lock);
-	windows->clock++;
+	pthread_mutex_lock(&mappings->lock);
+	mappings->clock++;
 }
 
-void dtc_cuda_windows_leave(struct dtc_cuda_windows *windows)
+void dtc_cuda_bar_mappings_leave(struct dtc_cuda_bar_mappings *mappings)
 {
-	pthread_mutex_unlock(&windows->lock);
+	pthread_mutex_unlock(&mappings->lock);
 }
 
-static bool has_address(const struct dtc_cuda_window *window, uintptr_t address)
+static bool has_address(const struct dtc_cuda_bar_mapping *mapping, uintptr_t address)
 {
-	return window->state != DTC_CUDA_WINDOW_FREE &&
-	       address - window->first < window->bytes;
+	return mapping->state != DTC_CUDA_BAR_MAPPING_FREE &&
+	       address - mapping->first < mapping->bytes;
 }
 
-static struct dtc_cuda_window *window_at(struct dtc_cuda_windows *windows, uint64_t id,
-					 uintptr_t address)
+static struct dtc_cuda_bar_mapping *mapping_at(struct dtc_cuda_bar_mappings *mappings,
+					       uint64_t id, uintptr_t address)
 {
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++)
-		if (windows->places[i].id == id &&
-		    has_address(&windows->places[i], address))
-			return &windows->places[i];
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
+		if (mappings->places[i].id == id &&
+		    has_address(&mappings->places[i], address))
+			return &mappings->places[i];
 	return NULL;
 }
 
-char *dtc_cuda_window_find(struct dtc_cuda_windows *windows, uint64_t id,
-			   uintptr_t address, size_t *bytes)
+char *dtc_cuda_bar_mapping_find(struct dtc_cuda_bar_mappings *mappings, uint64_t id,
+				uintptr_t address, size_t *bytes)
 {
-	struct dtc_cuda_window *window = window_at(windows, id, address);
+	struct dtc_cuda_bar_mapping *mapping = mapping_at(mappings, id, address);
 
-	if (!window || window->state != DTC_CUDA_WINDOW_MAPPED)
+	if (!mapping || mapping->state != DTC_CUDA_BAR_MAPPING_MAPPED)
 		return NULL;
-	window->used = windows->clock;
-	*bytes = window->bytes - (address - window->first);
-	return window->mapping + (address - window->first);
+	mapping->used = mappings->clock;
+	*bytes = mapping->bytes - (address - mapping->first);
+	return mapping->host + (address - mapping->first);
 }
 
 /* How little a new window at the address would be missed in this place; 0: it must stay. */
-static uint64_t fitness(const struct dtc_cuda_windows *windows,
-			const struct dtc_cuda_window *window, uintptr_t address)
+static uint64_t fitness(const struct dtc_cuda_bar_mappings *mappings,
+			const struct dtc_cuda_bar_mapping *mapping, uintptr_t address)
 {
-	if (window->state == DTC_CUDA_WINDOW_ASKED)
+	if (mapping->state == DTC_CUDA_BAR_MAPPING_ASKED)
 		return 0;
 	/* The memory that it was made for has gone. */
-	if (window->state == DTC_CUDA_WINDOW_FREE || has_address(window, address))
+	if (mapping->state == DTC_CUDA_BAR_MAPPING_FREE || has_address(mapping, address))
 		return UINT64_MAX;
-	return has_rested(windows, window) ? windows->clock - window->used : 0;
+	return has_rested(mappings, mapping) ? mappings->clock - mapping->used : 0;
 }
 
-static struct dtc_cuda_window *choose_place(struct dtc_cuda_windows *windows,
-					    uintptr_t address)
+static struct dtc_cuda_bar_mapping *choose_place(struct dtc_cuda_bar_mappings *mappings,
+						 uintptr_t address)
 {
-	struct dtc_cuda_window *best = NULL;
+	struct dtc_cuda_bar_mapping *best = NULL;
 	uint64_t best_fitness = 0;
 
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++) {
-		uint64_t fit = fitness(windows, &windows->places[i], address);
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++) {
+		uint64_t fit = fitness(mappings, &mappings->places[i], address);
 
 		if (fit > best_fitness) {
-			best = &windows->places[i];
+			best = &mappings->places[i];
 			best_fitness = fit;
 		}
 	}
@@ -227,45 +230,47 @@ static struct dtc_cuda_window *choose_place(struct dtc_cuda_windows *windows,
 }
 
 /* A window lies in one allocation or mapping, and begins where all do that meet it there. */
-static void aim_window(struct dtc_cuda_window *window, const struct dtc_memory *memory,
-		       uint64_t id, uintptr_t address)
+static void aim_mapping(struct dtc_cuda_bar_mapping *mapping,
+			const struct dtc_memory *memory, uint64_t id, uintptr_t address)
 {
-	uintptr_t first = address / DTC_CUDA_WINDOW_BYTES * DTC_CUDA_WINDOW_BYTES;
+	uintptr_t first =
+		address / DTC_CUDA_BAR_MAPPING_BYTES * DTC_CUDA_BAR_MAPPING_BYTES;
 
-	window->state = DTC_CUDA_WINDOW_SEEN;
-	window->id = id;
-	window->first = DTC_MAX(first, memory->base);
-	window->bytes =
-		DTC_MIN(first + DTC_CUDA_WINDOW_BYTES, memory->end) - window->first;
-	window->uses = 0;
+	mapping->state = DTC_CUDA_BAR_MAPPING_SEEN;
+	mapping->id = id;
+	mapping->first = DTC_MAX(first, memory->base);
+	mapping->bytes =
+		DTC_MIN(first + DTC_CUDA_BAR_MAPPING_BYTES, memory->end) - mapping->first;
+	mapping->uses = 0;
 }
 
-static bool is_worth_retrying(const struct dtc_cuda_windows *windows,
-			      const struct dtc_cuda_window *window)
+static bool is_worth_retrying(const struct dtc_cuda_bar_mappings *mappings,
+			      const struct dtc_cuda_bar_mapping *mapping)
 {
-	return window->state == DTC_CUDA_WINDOW_REFUSED &&
-	       windows->clock - window->used > DTC_CUDA_WINDOW_RETRY;
+	return mapping->state == DTC_CUDA_BAR_MAPPING_REFUSED &&
+	       mappings->clock - mapping->used > DTC_CUDA_BAR_MAPPING_RETRY;
 }
 
-void dtc_cuda_window_want(struct dtc_cuda_context *context,
-			  const struct dtc_memory *memory, uint64_t id, uintptr_t address)
+void dtc_cuda_bar_mapping_want(struct dtc_cuda_context *context,
+			       const struct dtc_memory *memory, uint64_t id,
+			       uintptr_t address)
 {
-	struct dtc_cuda_windows *windows = &context->windows;
-	struct dtc_cuda_window *window = window_at(windows, id, address);
+	struct dtc_cuda_bar_mappings *mappings = &context->bar_mappings;
+	struct dtc_cuda_bar_mapping *mapping = mapping_at(mappings, id, address);
 
-	if (!window || is_worth_retrying(windows, window)) {
-		window = window ? window : choose_place(windows, address);
-		if (!window)
+	if (!mapping || is_worth_retrying(mappings, mapping)) {
+		mapping = mapping ? mapping : choose_place(mappings, address);
+		if (!mapping)
 			return;
-		aim_window(window, memory, id, address);
+		aim_mapping(mapping, memory, id, address);
 	}
-	if (window->state != DTC_CUDA_WINDOW_SEEN)
+	if (mapping->state != DTC_CUDA_BAR_MAPPING_SEEN)
 		return;
-	window->used = windows->clock;
-	if (++window->uses < DTC_CUDA_WINDOW_USES)
+	mapping->used = mappings->clock;
+	if (++mapping->uses < DTC_CUDA_BAR_MAPPING_USES)
 		return;
-	window->state = DTC_CUDA_WINDOW_ASKED;
-	if (!dtc_cuda_worker_do(context, make_window,
-				(CUdeviceptr)(window - windows->places)))
-		window->state = DTC_CUDA_WINDOW_SEEN;
+	mapping->state = DTC_CUDA_BAR_MAPPING_ASKED;
+	if (!dtc_cuda_worker_defer(context, make_mapping,
+				   (CUdeviceptr)(mapping - mappings->places)))
+		mapping->state = DTC_CUDA_BAR_MAPPING_SEEN;
 }

@@ -3,8 +3,8 @@
  * Windows: pieces of device memory that are mapped where the processor can reach them. A device
  * context has a few, made by the worker for memory that small jobs come back to.
  */
-#ifndef DTC_CUDA_WINDOWS_H
-#define DTC_CUDA_WINDOWS_H
+#ifndef DTC_CUDA_BAR_MAPPINGS_H
+#define DTC_CUDA_BAR_MAPPINGS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,32 +17,32 @@ struct dtc_cuda_context;
 struct dtc_memory;
 
 /* Windows of one device context, and the most bytes of one: 32 MiB of a BAR of 256 at worst. */
-#define DTC_CUDA_WINDOWS      16
-#define DTC_CUDA_WINDOW_BYTES ((uintptr_t)2 << 20)
+#define DTC_CUDA_BAR_MAPPINGS      16
+#define DTC_CUDA_BAR_MAPPING_BYTES ((uintptr_t)2 << 20)
 
 /* Making one costs some ten small jobs' gain, so memory that is used once gets none. */
-#define DTC_CUDA_WINDOW_USES 2
+#define DTC_CUDA_BAR_MAPPING_USES 2
 
 /* One that so many jobs have not used may go; a refused one is asked for again after many more. */
-#define DTC_CUDA_WINDOW_REST  64
-#define DTC_CUDA_WINDOW_RETRY 1024
+#define DTC_CUDA_BAR_MAPPING_REST  64
+#define DTC_CUDA_BAR_MAPPING_RETRY 1024
 
-enum dtc_cuda_window_state {
-	DTC_CUDA_WINDOW_FREE,
-	DTC_CUDA_WINDOW_SEEN,  /* jobs would have used it */
-	DTC_CUDA_WINDOW_ASKED, /* the worker's */
-	DTC_CUDA_WINDOW_MAPPED,
-	DTC_CUDA_WINDOW_REFUSED
+enum dtc_cuda_bar_mapping_state {
+	DTC_CUDA_BAR_MAPPING_FREE,
+	DTC_CUDA_BAR_MAPPING_SEEN,  /* jobs would have used it */
+	DTC_CUDA_BAR_MAPPING_ASKED, /* the worker's */
+	DTC_CUDA_BAR_MAPPING_MAPPED,
+	DTC_CUDA_BAR_MAPPING_REFUSED
 };
 
-struct dtc_cuda_window {
-	enum dtc_cuda_window_state state;
+struct dtc_cuda_bar_mapping {
+	enum dtc_cuda_bar_mapping_state state;
 	uintptr_t first; /* address of the device */
 	size_t bytes;
 	uint64_t id;   /* of the memory that it was asked for */
 	uint64_t used; /* the clock's time then */
 	unsigned uses;
-	char *mapping; /* of the byte at first; NULL unless mapped */
+	char *host; /* of the byte at first; NULL unless mapped */
 	/* What follows is the worker's, and may be of an earlier window in this place. */
 	bool pinned;
 	struct dtc_gdr_pin pin;
@@ -50,31 +50,31 @@ struct dtc_cuda_window {
 	size_t mapped_bytes;
 };
 
-struct dtc_cuda_windows {
+struct dtc_cuda_bar_mappings {
 	pthread_mutex_t lock; /* held by a job as long as it uses windows */
 	uint64_t clock;       /* jobs so far */
-	struct dtc_cuda_window places[DTC_CUDA_WINDOWS];
+	struct dtc_cuda_bar_mapping places[DTC_CUDA_BAR_MAPPINGS];
 };
 
-void dtc_cuda_windows_init(struct dtc_cuda_windows *windows);
+void dtc_cuda_bar_mappings_init(struct dtc_cuda_bar_mappings *mappings);
 
 /* Give all of them back, also if the device context is gone. The worker has ended. */
-void dtc_cuda_windows_close(struct dtc_cuda_context *context);
+void dtc_cuda_bar_mappings_close(struct dtc_cuda_context *context);
 
 /* Between these two a job may use what find answers. */
-void dtc_cuda_windows_enter(struct dtc_cuda_windows *windows);
-void dtc_cuda_windows_leave(struct dtc_cuda_windows *windows);
+void dtc_cuda_bar_mappings_enter(struct dtc_cuda_bar_mappings *mappings);
+void dtc_cuda_bar_mappings_leave(struct dtc_cuda_bar_mappings *mappings);
 
 /*
  * Where the processor reaches @address of the memory @id, and how many bytes from there on; NULL if there
  * is no window.
  */
-char *dtc_cuda_window_find(struct dtc_cuda_windows *windows, uint64_t id,
-			   uintptr_t address, size_t *bytes);
+char *dtc_cuda_bar_mapping_find(struct dtc_cuda_bar_mappings *mappings, uint64_t id,
+				uintptr_t address, size_t *bytes);
 
 /* Say that a window at @address, in @memory of that id, would have been used; in time there may be one. */
-void dtc_cuda_window_want(struct dtc_cuda_context *context,
-			  const struct dtc_memory *memory, uint64_t id,
-			  uintptr_t address);
+void dtc_cuda_bar_mapping_want(struct dtc_cuda_context *context,
+			       const struct dtc_memory *memory, uint64_t id,
+			       uintptr_t address);
 
 #endif

@@ -317,7 +317,7 @@ static int submit(const struct dtc_job *given, struct dtc_event *event)
 	if (status)
 		return status;
 	if (dtc_cuda_is_closed(&submission))
-		return dtc_cuda_copy_detour(&submission);
+		return dtc_cuda_copy_via_device(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
 		"the driver's copy", true);

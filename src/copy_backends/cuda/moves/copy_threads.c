@@ -14,21 +14,22 @@
 /* A thread that is woken up for less comes when the work is done. */
 #define SHARE_BYTES (UINT64_C(128) << 10)
 
-void dtc_cuda_crew_init(struct dtc_cuda_crew *crew)
+void dtc_cuda_copy_threads_init(struct dtc_cuda_copy_threads *threads)
 {
-	pthread_mutex_init(&crew->lock, NULL);
+	pthread_mutex_init(&threads->lock, NULL);
 }
 
-void dtc_cuda_crew_end(struct dtc_cuda_crew *crew, struct dtconv_context *context)
+void dtc_cuda_copy_threads_end(struct dtc_cuda_copy_threads *threads,
+			       struct dtconv_context *context)
 {
-	dtc_thread_pool_destroy(context, crew->pool);
-	pthread_mutex_destroy(&crew->lock);
+	dtc_thread_pool_destroy(context, threads->pool);
+	pthread_mutex_destroy(&threads->lock);
 }
 
-static struct dtc_thread_pool *pool_of(const struct dtc_cuda_crew *crew,
+static struct dtc_thread_pool *pool_of(const struct dtc_cuda_copy_threads *threads,
 				       const struct dtconv_context *context)
 {
-	return context->threads.pool ? context->threads.pool : crew->pool;
+	return context->threads.pool ? context->threads.pool : threads->pool;
 }
 
 /* More threads than processors only take turns. */
@@ -42,29 +43,29 @@ static size_t wanted(const struct dtconv_context *context)
 	return most - 1;
 }
 
-static void start(struct dtc_cuda_crew *crew, struct dtconv_context *context)
+static void start(struct dtc_cuda_copy_threads *threads, struct dtconv_context *context)
 {
-	pthread_mutex_lock(&crew->lock);
-	if (!crew->started) {
+	pthread_mutex_lock(&threads->lock);
+	if (!threads->started) {
 		size_t workers = wanted(context);
 
 		if (workers)
-			crew->pool = dtc_thread_pool_create_some(context, workers);
-		crew->started = true;
+			threads->pool = dtc_thread_pool_create_some(context, workers);
+		threads->started = true;
 	}
-	pthread_mutex_unlock(&crew->lock);
+	pthread_mutex_unlock(&threads->lock);
 }
 
-size_t dtc_cuda_crew_helpers(struct dtc_cuda_crew *crew, struct dtconv_context *context,
-			     uint64_t bytes)
+size_t dtc_cuda_copy_threads_helpers(struct dtc_cuda_copy_threads *threads,
+				     struct dtconv_context *context, uint64_t bytes)
 {
-	const struct dtc_threads *threads = &context->threads;
+	const struct dtc_threads *given = &context->threads;
 
-	if (threads->refused || threads->hook || bytes / 2 < SHARE_BYTES)
+	if (given->refused || given->hook || bytes / 2 < SHARE_BYTES)
 		return 0;
-	if (!threads->pool)
-		start(crew, context);
-	const struct dtc_thread_pool *pool = pool_of(crew, context);
+	if (!given->pool)
+		start(threads, context);
+	const struct dtc_thread_pool *pool = pool_of(threads, context);
 
 	if (!pool)
 		return 0;
@@ -72,10 +73,11 @@ size_t dtc_cuda_crew_helpers(struct dtc_cuda_crew *crew, struct dtconv_context *
 			       (uint64_t)dtc_thread_pool_workers(pool));
 }
 
-bool dtc_cuda_crew_run(struct dtc_cuda_crew *crew, struct dtconv_context *context,
-		       size_t helpers, dtc_task_fn task, void *arg)
+bool dtc_cuda_copy_threads_run(struct dtc_cuda_copy_threads *threads,
+			       struct dtconv_context *context, size_t helpers,
+			       dtc_task_fn task, void *arg)
 {
-	struct dtc_thread_pool *pool = pool_of(crew, context);
+	struct dtc_thread_pool *pool = pool_of(threads, context);
 
 	/* A task for each of them, so that one is left for the caller, whoever comes. */
 	return dtc_thread_pool_run(pool, helpers, dtc_thread_pool_workers(pool) + 1, task,

@@ -4,35 +4,37 @@
  * quarter of the bus's speed: those that the context was given, or else a few that the first long move
  * starts.
  */
-#ifndef DTC_CUDA_CREW_H
-#define DTC_CUDA_CREW_H
+#ifndef DTC_CUDA_COPY_THREADS_H
+#define DTC_CUDA_COPY_THREADS_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
 #include "context.h"
 
-struct dtc_cuda_crew {
+struct dtc_cuda_copy_threads {
 	pthread_mutex_t lock;
 	bool started; /* or tried to */
 	struct dtc_thread_pool *pool; /* NULL: the context's, or nobody */
 };
 
-void dtc_cuda_crew_init(struct dtc_cuda_crew *crew);
+void dtc_cuda_copy_threads_init(struct dtc_cuda_copy_threads *threads);
 
 /* Join the threads. */
-void dtc_cuda_crew_end(struct dtc_cuda_crew *crew, struct dtconv_context *context);
+void dtc_cuda_copy_threads_end(struct dtc_cuda_copy_threads *threads,
+			       struct dtconv_context *context);
 
 /* How many threads may help to copy so many bytes; starts them if need be. 0: nobody. */
-size_t dtc_cuda_crew_helpers(struct dtc_cuda_crew *crew, struct dtconv_context *context,
-			     uint64_t bytes);
+size_t dtc_cuda_copy_threads_helpers(struct dtc_cuda_copy_threads *threads,
+				     struct dtconv_context *context, uint64_t bytes);
 
 /*
  * Run task(arg, i) once in the calling thread and in each helper that comes in time, of which @helpers
  * are woken; in the caller perhaps again, when its first has returned. False, and nothing was run, if they
  * are busy.
  */
-bool dtc_cuda_crew_run(struct dtc_cuda_crew *crew, struct dtconv_context *context,
-		       size_t helpers, dtc_task_fn task, void *arg);
+bool dtc_cuda_copy_threads_run(struct dtc_cuda_copy_threads *threads,
+			       struct dtconv_context *context, size_t helpers,
+			       dtc_task_fn task, void *arg);
 
 #endif

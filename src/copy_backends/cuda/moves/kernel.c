@@ -80,7 +80,7 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 		 !question->on_stream)
 		dtc_text_puts(text, ", in a graph");
 	else if (!status)
-		dtc_cuda_special_explain(question->context, &launch, text);
+		dtc_cuda_special_kernel_explain(question->context, &launch, text);
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -139,8 +139,8 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
 
 	if (status == DTCONV_ERR_LIMIT)
-		status = dtc_cuda_sequence_plan(&gpu, submission->context, job->caller,
-						launch);
+		status = dtc_cuda_part_list_plan(&gpu, submission->context, job->caller,
+						 launch);
 	return status;
 }
 
@@ -181,7 +181,7 @@ bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch)
 static CUresult launch_plain(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
-	CUfunction special = dtc_cuda_special_find(submission, launch);
+	CUfunction special = dtc_cuda_special_kernel_find(submission, launch);
 	void *params[] = { &launch->params };
 
 	CUresult result = submission->driver->LaunchKernel(
@@ -221,7 +221,7 @@ static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter
 /* A side is another device's, and closed to this one. */
 static int go_round(struct dtc_cuda_submission *submission)
 {
-	int status = dtc_cuda_detour(submission);
+	int status = dtc_cuda_via_device(submission);
 
 	if (status == DTCONV_ERR_LIMIT)
 		return copy_instead(
@@ -238,7 +238,7 @@ static int move(struct dtc_cuda_submission *submission)
 	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
 				    "no kernels are loaded");
-	if (!dtc_cuda_reaches(submission->context, job, job->cursor, job->bytes))
+	if (!dtc_cuda_can_access(submission->context, job, job->cursor, job->bytes))
 		return go_round(submission);
 	int status = dtc_cuda_submission_plan(submission, &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
@@ -276,7 +276,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.estimate = estimate,
 	.detail = detail,
 	.submit = submit,
-	.submit_many = dtc_cuda_many_submit,
-	.forget = dtc_cuda_many_forget,
+	.submit_many = dtc_cuda_batch_submit,
+	.forget = dtc_cuda_batch_forget,
 	.test = dtc_cuda_event_test,
 };

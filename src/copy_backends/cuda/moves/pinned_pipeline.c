@@ -41,7 +41,7 @@ static uint64_t choose_piece(uint64_t bytes, uint64_t done, enum dtc_direction d
 	/* What would be left over is no piece of its own. */
 	if (left < piece + LEAST_BYTES / 2)
 		piece = left;
-	return DTC_MIN(piece, (uint64_t)DTC_CUDA_RELAY_BYTES);
+	return DTC_MIN(piece, (uint64_t)DTC_CUDA_PIPELINE_PIECE_BYTES);
 }
 
 static uint64_t count_pieces(const struct dtc_question *question)
@@ -57,7 +57,7 @@ static uint64_t count_pieces(const struct dtc_question *question)
 static double estimate(const struct dtc_question *question)
 {
 	return dtc_cuda_launch_ns(question) +
-	       dtc_cuda_relay_ns(question, count_pieces(question), LEAST_BYTES) +
+	       dtc_cuda_pipeline_ns(question, count_pieces(question), LEAST_BYTES) +
 	       (double)question->bytes / dtc_cuda_copy_rate(question);
 }
 
@@ -75,24 +75,25 @@ static CUresult create_events(const struct dtc_cuda_driver *driver, CUevent even
 static CUresult create_all(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_relay *relay = &context->relay;
+	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
 	int least = 0, greatest = 0;
 
 	CUresult result = CUDA_SUCCESS;
 
 	driver->CtxGetStreamPriorityRange(&least, &greatest);
 	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
-		result = driver->StreamCreateWithPriority(&relay->copies[i],
-							  CU_STREAM_NON_BLOCKING, greatest);
+		result = driver->StreamCreateWithPriority(
+			&pipeline->copies[i], CU_STREAM_NON_BLOCKING, greatest);
 	if (!result)
-		result = create_events(driver, relay->full, DTC_CUDA_RELAYS);
+		result = create_events(driver, pipeline->full, DTC_CUDA_PIPELINE_PIECES);
 	if (!result)
-		result = create_events(driver, relay->empty, DTC_CUDA_RELAYS);
+		result = create_events(driver, pipeline->empty, DTC_CUDA_PIPELINE_PIECES);
 	if (!result)
-		result = create_events(driver, &relay->begun, 1);
+		result = create_events(driver, &pipeline->begun, 1);
 	if (!result)
-		result = driver->MemAlloc(&relay->memory,
-					  DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES);
+		result = driver->MemAlloc(&pipeline->memory,
+					  DTC_CUDA_PIPELINE_PIECES *
+						  DTC_CUDA_PIPELINE_PIECE_BYTES);
 	return result;
 }
 
@@ -103,13 +104,14 @@ static CUresult create_all(struct dtc_cuda_context *context)
 static CUresult clear(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_relay *relay = &context->relay;
-	CUresult result = driver->MemsetD8Async(relay->memory, 0,
-						DTC_CUDA_RELAYS * DTC_CUDA_RELAY_BYTES,
-						relay->copies[0]);
+	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	CUresult result = driver->MemsetD8Async(pipeline->memory, 0,
+						DTC_CUDA_PIPELINE_PIECES *
+							DTC_CUDA_PIPELINE_PIECE_BYTES,
+						pipeline->copies[0]);
 
-	for (size_t i = 0; !result && i < DTC_CUDA_RELAYS; i++)
-		result = driver->EventRecord(relay->empty[i], relay->copies[0]);
+	for (size_t i = 0; !result && i < DTC_CUDA_PIPELINE_PIECES; i++)
+		result = driver->EventRecord(pipeline->empty[i], pipeline->copies[0]);
 	return result;
 }
 
@@ -117,12 +119,12 @@ static CUresult clear(struct dtc_cuda_context *context)
 static bool is_open(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_relay *relay = &context->relay;
+	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
 	CUcontext popped;
 
-	if (relay->opened)
-		return relay->ready;
-	relay->opened = true;
+	if (pipeline->opened)
+		return pipeline->ready;
+	pipeline->opened = true;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (!result) {
 		result = create_all(context);
@@ -135,8 +137,8 @@ static bool is_open(struct dtc_cuda_context *context)
 			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
-	relay->ready = !result;
-	return relay->ready;
+	pipeline->ready = !result;
+	return pipeline->ready;
 }
 
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
@@ -146,32 +148,32 @@ static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[
 			driver->EventDestroy(events[i]);
 }
 
-void dtc_cuda_relay_init(struct dtc_cuda_relay *relay)
+void dtc_cuda_pipeline_init(struct dtc_cuda_pipeline *pipeline)
 {
-	pthread_mutex_init(&relay->lock, NULL);
+	pthread_mutex_init(&pipeline->lock, NULL);
 }
 
-void dtc_cuda_relay_close(struct dtc_cuda_context *context)
+void dtc_cuda_pipeline_close(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_relay *relay = &context->relay;
+	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
 
 	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
-		if (relay->copies[i])
-			driver->StreamDestroy(relay->copies[i]);
-	destroy_events(driver, relay->full, DTC_CUDA_RELAYS);
-	destroy_events(driver, relay->empty, DTC_CUDA_RELAYS);
-	destroy_events(driver, &relay->begun, 1);
-	if (relay->memory)
-		driver->MemFree(relay->memory);
+		if (pipeline->copies[i])
+			driver->StreamDestroy(pipeline->copies[i]);
+	destroy_events(driver, pipeline->full, DTC_CUDA_PIPELINE_PIECES);
+	destroy_events(driver, pipeline->empty, DTC_CUDA_PIPELINE_PIECES);
+	destroy_events(driver, &pipeline->begun, 1);
+	if (pipeline->memory)
+		driver->MemFree(pipeline->memory);
 }
 
 /* ---- pieces ---------------------------------------------------------------------------- */
 
 /* A job whose pieces are handed out. */
-struct relayed {
+struct piped {
 	struct dtc_cuda_submission submission;
-	struct dtc_cuda_relay *relay;
+	struct dtc_cuda_pipeline *pipeline;
 	bool follows; /* others may not have left the pieces, or they are not cleared */
 	const char *call; /* the last one of the driver's */
 };
@@ -184,46 +186,46 @@ struct piece {
 	bool waits; /* for its place, which others may not have left */
 };
 
-static struct piece piece_at(const struct relayed *relayed, uint64_t number, uint64_t offset)
+static struct piece piece_at(const struct piped *piped, uint64_t number, uint64_t offset)
 {
-	const struct dtc_job *job = relayed->submission.job;
+	const struct dtc_job *job = piped->submission.job;
 	uint64_t bytes = choose_piece(job->bytes, offset, job->direction);
 
 	return (struct piece){
 		.offset = offset,
 		.bytes = bytes,
-		.place = number % DTC_CUDA_RELAYS,
-		.copies = relayed->relay->copies[number % DTC_CUDA_COPY_STREAMS],
-		.waits = number >= DTC_CUDA_RELAYS || relayed->follows
+		.place = number % DTC_CUDA_PIPELINE_PIECES,
+		.copies = piped->pipeline->copies[number % DTC_CUDA_COPY_STREAMS],
+		.waits = number >= DTC_CUDA_PIPELINE_PIECES || piped->follows
 	};
 }
 
-static CUdeviceptr memory_of(const struct relayed *relayed, const struct piece *piece)
+static CUdeviceptr memory_of(const struct piped *piped, const struct piece *piece)
 {
-	return relayed->relay->memory + piece->place * DTC_CUDA_RELAY_BYTES;
+	return piped->pipeline->memory + piece->place * DTC_CUDA_PIPELINE_PIECE_BYTES;
 }
 
 /* In @stream, wait until @before, do the half, and note its end by @after. */
-static CUresult wait_for(struct relayed *relayed, CUstream stream, CUevent before)
+static CUresult wait_for(struct piped *piped, CUstream stream, CUevent before)
 {
-	relayed->call = "cuStreamWaitEvent";
-	return relayed->submission.driver->StreamWaitEvent(stream, before, 0);
+	piped->call = "cuStreamWaitEvent";
+	return piped->submission.driver->StreamWaitEvent(stream, before, 0);
 }
 
-static CUresult note(struct relayed *relayed, CUstream stream, CUevent after)
+static CUresult note(struct piped *piped, CUstream stream, CUevent after)
 {
-	relayed->call = "cuEventRecord";
-	return relayed->submission.driver->EventRecord(after, stream);
+	piped->call = "cuEventRecord";
+	return piped->submission.driver->EventRecord(after, stream);
 }
 
 /* The kernels' half. */
-static int launch_half(struct relayed *relayed, const struct piece *piece, CUresult *result)
+static int launch_half(struct piped *piped, const struct piece *piece, CUresult *result)
 {
-	struct dtc_job hop = *relayed->submission.job;
-	struct dtc_cuda_submission part = relayed->submission;
+	struct dtc_job hop = *piped->submission.job;
+	struct dtc_cuda_submission part = piped->submission;
 	struct dtc_gpu_launch launch;
 
-	hop.packed = (char *)(uintptr_t)memory_of(relayed, piece);
+	hop.packed = (char *)(uintptr_t)memory_of(piped, piece);
 	hop.packed_memory = (struct dtc_memory){ .kind = DTCONV_MEMORY_DEVICE,
 						 .device = part.context->device };
 	hop.bytes = piece->bytes;
@@ -231,66 +233,66 @@ static int launch_half(struct relayed *relayed, const struct piece *piece, CUres
 	int status = dtc_cuda_submission_plan(&part, &launch);
 	if (status)
 		return status;
-	relayed->call = "cuLaunchKernel";
+	piped->call = "cuLaunchKernel";
 	*result = dtc_cuda_launch(&part, &launch, false);
 	dtc_cursor_seek(hop.cursor, hop.cursor->position + hop.bytes);
 	return 0;
 }
 
-static CUresult copy_half(struct relayed *relayed, const struct piece *piece)
+static CUresult copy_half(struct piped *piped, const struct piece *piece)
 {
-	const struct dtc_job *job = relayed->submission.job;
+	const struct dtc_job *job = piped->submission.job;
 	CUdeviceptr packed = (CUdeviceptr)(uintptr_t)job->packed + piece->offset;
-	CUdeviceptr memory = memory_of(relayed, piece);
+	CUdeviceptr memory = memory_of(piped, piece);
 	bool pack = job->direction == DTC_PACK;
 
-	relayed->call = "cuMemcpyAsync";
-	return relayed->submission.driver->MemcpyAsync(pack ? packed : memory,
-						       pack ? memory : packed,
-						       (size_t)piece->bytes, piece->copies);
+	piped->call = "cuMemcpyAsync";
+	return piped->submission.driver->MemcpyAsync(pack ? packed : memory,
+						     pack ? memory : packed,
+						     (size_t)piece->bytes, piece->copies);
 }
 
-static int pack_piece(struct relayed *relayed, const struct piece *piece, CUresult *result)
+static int pack_piece(struct piped *piped, const struct piece *piece, CUresult *result)
 {
-	struct dtc_cuda_relay *relay = relayed->relay;
-	CUstream kernels = relayed->submission.stream;
+	struct dtc_cuda_pipeline *pipeline = piped->pipeline;
+	CUstream kernels = piped->submission.stream;
 	int status = 0;
 
 	*result = CUDA_SUCCESS;
 	if (piece->waits)
-		*result = wait_for(relayed, kernels, relay->empty[piece->place]);
+		*result = wait_for(piped, kernels, pipeline->empty[piece->place]);
 	if (!*result)
-		status = launch_half(relayed, piece, result);
+		status = launch_half(piped, piece, result);
 	if (!status && !*result)
-		*result = note(relayed, kernels, relay->full[piece->place]);
+		*result = note(piped, kernels, pipeline->full[piece->place]);
 	if (!status && !*result)
-		*result = wait_for(relayed, piece->copies, relay->full[piece->place]);
+		*result = wait_for(piped, piece->copies, pipeline->full[piece->place]);
 	if (!status && !*result)
-		*result = copy_half(relayed, piece);
+		*result = copy_half(piped, piece);
 	if (!status && !*result)
-		*result = note(relayed, piece->copies, relay->empty[piece->place]);
+		*result = note(piped, piece->copies, pipeline->empty[piece->place]);
 	return status;
 }
 
-static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUresult *result)
+static int unpack_piece(struct piped *piped, const struct piece *piece, CUresult *result)
 {
-	struct dtc_cuda_relay *relay = relayed->relay;
-	CUstream kernels = relayed->submission.stream;
+	struct dtc_cuda_pipeline *pipeline = piped->pipeline;
+	CUstream kernels = piped->submission.stream;
 	int status = 0;
 
 	*result = CUDA_SUCCESS;
 	if (piece->waits)
-		*result = wait_for(relayed, piece->copies, relay->empty[piece->place]);
+		*result = wait_for(piped, piece->copies, pipeline->empty[piece->place]);
 	if (!*result)
-		*result = copy_half(relayed, piece);
+		*result = copy_half(piped, piece);
 	if (!*result)
-		*result = note(relayed, piece->copies, relay->full[piece->place]);
+		*result = note(piped, piece->copies, pipeline->full[piece->place]);
 	if (!*result)
-		*result = wait_for(relayed, kernels, relay->full[piece->place]);
+		*result = wait_for(piped, kernels, pipeline->full[piece->place]);
 	if (!*result)
-		status = launch_half(relayed, piece, result);
+		status = launch_half(piped, piece, result);
 	if (!status && !*result)
-		*result = note(relayed, kernels, relay->empty[piece->place]);
+		*result = note(piped, kernels, pipeline->empty[piece->place]);
 	return status;
 }
 
@@ -298,67 +300,67 @@ static int unpack_piece(struct relayed *relayed, const struct piece *piece, CUre
  * A job of the caller's stream comes behind all that is in it, the last job's pieces too. Packing kernels do, and
  * copies come behind them.
  */
-static CUresult begin(struct relayed *relayed)
+static CUresult begin(struct piped *piped)
 {
-	const struct dtc_cuda_relay *relay = relayed->relay;
+	const struct dtc_cuda_pipeline *pipeline = piped->pipeline;
 
-	if (relayed->submission.job->direction == DTC_PACK)
+	if (piped->submission.job->direction == DTC_PACK)
 		return CUDA_SUCCESS;
-	CUresult result = note(relayed, relayed->submission.stream, relay->begun);
+	CUresult result = note(piped, piped->submission.stream, pipeline->begun);
 
 	for (size_t i = 0; !result && i < DTC_CUDA_COPY_STREAMS; i++)
-		result = wait_for(relayed, relay->copies[i], relay->begun);
+		result = wait_for(piped, pipeline->copies[i], pipeline->begun);
 	return result;
 }
 
 /* A word, whoever waits for it: by it the next job learns that the pieces are free. */
-static CUresult write_flag(struct relayed *relayed, const struct dtc_event *event)
+static CUresult write_flag(struct piped *piped, const struct dtc_event *event)
 {
-	relayed->call = "cuStreamWriteValue64";
+	piped->call = "cuStreamWriteValue64";
 	return dtc_cuda_flag_write(event);
 }
 
 /* All copies are done when the last of each stream is: then the caller's stream goes on, and the flag is written. */
-static CUresult end(struct relayed *relayed, uint64_t count)
+static CUresult end(struct piped *piped, uint64_t count)
 {
-	const struct dtc_cuda_relay *relay = relayed->relay;
-	struct dtc_event flag = *relayed->submission.event;
-	CUstream last = relay->copies[(count - 1) % DTC_CUDA_COPY_STREAMS];
+	const struct dtc_cuda_pipeline *pipeline = piped->pipeline;
+	struct dtc_event flag = *piped->submission.event;
+	CUstream last = pipeline->copies[(count - 1) % DTC_CUDA_COPY_STREAMS];
 	uint64_t streams = DTC_MIN(count, (uint64_t)DTC_CUDA_COPY_STREAMS);
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint64_t i = count - streams; !result && i < count; i++) {
-		CUevent empty = relay->empty[i % DTC_CUDA_RELAYS];
+		CUevent empty = pipeline->empty[i % DTC_CUDA_PIPELINE_PIECES];
 
-		result = wait_for(relayed, relayed->submission.stream, empty);
+		result = wait_for(piped, piped->submission.stream, empty);
 		if (!result && i + 1 < count)
-			result = wait_for(relayed, last, empty);
+			result = wait_for(piped, last, empty);
 	}
 	if (result)
 		return result;
 	/* Not in the caller's stream, which waits for the copies' first. */
 	flag.stream = last;
-	return write_flag(relayed, &flag);
+	return write_flag(piped, &flag);
 }
 
-static int move(struct relayed *relayed, CUresult *result)
+static int move(struct piped *piped, CUresult *result)
 {
-	const struct dtc_job *job = relayed->submission.job;
+	const struct dtc_job *job = piped->submission.job;
 	uint64_t count = 0, done = 0;
 	int status = 0;
 
-	*result = begin(relayed);
+	*result = begin(piped);
 	for (; !status && !*result && done < job->bytes; count++) {
-		const struct piece piece = piece_at(relayed, count, done);
+		const struct piece piece = piece_at(piped, count, done);
 
-		status = job->direction == DTC_PACK ? pack_piece(relayed, &piece, result)
-						    : unpack_piece(relayed, &piece, result);
+		status = job->direction == DTC_PACK ? pack_piece(piped, &piece, result)
+						    : unpack_piece(piped, &piece, result);
 		done += piece.bytes;
 	}
 	if (!status && !*result)
 		*result = job->direction == DTC_PACK
-				  ? end(relayed, count)
-				  : write_flag(relayed, relayed->submission.event);
+				  ? end(piped, count)
+				  : write_flag(piped, piped->submission.event);
 	return status;
 }
 
@@ -367,10 +369,10 @@ static int move(struct relayed *relayed, CUresult *result)
 /* Whether nothing of the last job is in flight. */
 static bool is_free(const struct dtc_cuda_context *context)
 {
-	const struct dtc_cuda_relay *relay = &context->relay;
+	const struct dtc_cuda_pipeline *pipeline = &context->pipeline;
 
-	return atomic_load_explicit(&context->flags.words[relay->slot],
-				    memory_order_acquire) >= relay->value;
+	return atomic_load_explicit(&context->flags.words[pipeline->slot],
+				    memory_order_acquire) >= pipeline->value;
 }
 
 /*
@@ -379,7 +381,7 @@ static bool is_free(const struct dtc_cuda_context *context)
  */
 static bool is_behind(const struct dtc_cuda_context *context, CUstream stream)
 {
-	return context->relay.stream == stream && stream != CU_STREAM_PER_THREAD;
+	return context->pipeline.stream == stream && stream != CU_STREAM_PER_THREAD;
 }
 
 static bool may_go(struct dtc_cuda_submission *submission)
@@ -394,59 +396,61 @@ static bool may_go(struct dtc_cuda_submission *submission)
 }
 
 /* What of a job that has failed is in the copies' streams. Its end in the caller's, others wait for. */
-static void drain_copies(const struct relayed *relayed)
+static void drain_copies(const struct piped *piped)
 {
-	const struct dtc_cuda_driver *driver = relayed->submission.driver;
+	const struct dtc_cuda_driver *driver = piped->submission.driver;
 
 	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
-		while (dtc_cuda_context_is_alive(relayed->submission.context) &&
-		       driver->StreamQuery(relayed->relay->copies[i]) == CUDA_ERROR_NOT_READY)
+		while (dtc_cuda_context_is_alive(piped->submission.context) &&
+		       driver->StreamQuery(piped->pipeline->copies[i]) ==
+			       CUDA_ERROR_NOT_READY)
 			;
 }
 
-static int move_all(struct relayed *relayed)
+static int move_all(struct piped *piped)
 {
-	struct dtc_cuda_submission *submission = &relayed->submission;
-	struct dtc_cuda_relay *relay = relayed->relay;
+	struct dtc_cuda_submission *submission = &piped->submission;
+	struct dtc_cuda_pipeline *pipeline = piped->pipeline;
 	CUresult result;
 
 	/* The name of a stream may be that of one that is gone. */
-	relayed->follows = !relay->used || !is_free(submission->context);
-	relay->stream = submission->stream;
-	relay->slot = submission->event->slot;
-	relay->value = submission->event->value;
-	int status = move(relayed, &result);
+	piped->follows = !pipeline->used || !is_free(submission->context);
+	pipeline->stream = submission->stream;
+	pipeline->slot = submission->event->slot;
+	pipeline->value = submission->event->value;
+	int status = move(piped, &result);
 	if (status || result)
-		drain_copies(relayed);
+		drain_copies(piped);
 	else
-		relay->used = true;
+		pipeline->used = true;
 	if (!status)
-		return dtc_cuda_submission_end(submission, result, relayed->call, false);
+		return dtc_cuda_submission_end(submission, result, piped->call, false);
 	dtc_cuda_submission_abandon(submission);
 	return status;
 }
 
 static int submit(const struct dtc_job *job, struct dtc_event *event)
 {
-	struct relayed relayed;
-	struct dtc_cuda_submission *submission = &relayed.submission;
+	struct piped piped;
+	struct dtc_cuda_submission *submission = &piped.submission;
 
-	int status = dtc_cuda_submission_begin(submission, &dtc_cuda_relay_backend, job, event);
+	int status = dtc_cuda_submission_begin(submission, &dtc_cuda_pipeline_backend,
+					       job, event);
 	if (status)
 		return status;
-	relayed.relay = &submission->context->relay;
-	pthread_mutex_lock(&relayed.relay->lock);
+	piped.pipeline = &submission->context->pipeline;
+	pthread_mutex_lock(&piped.pipeline->lock);
 	bool goes = may_go(submission);
 	if (goes)
-		status = move_all(&relayed);
-	pthread_mutex_unlock(&relayed.relay->lock);
+		status = move_all(&piped);
+	pthread_mutex_unlock(&piped.pipeline->lock);
 	if (goes)
 		return status;
 	dtc_cuda_submission_drop(submission);
 	return dtc_cuda_kernel_backend.submit(job, event);
 }
 
-const struct dtc_backend_ops dtc_cuda_relay_backend = {
+const struct dtc_backend_ops dtc_cuda_pipeline_backend = {
 	.name = "cuda_relay",
 	.what = "kernels and the copy engine, through pieces of device memory",
 	.vendor = &dtc_cuda_vendor,

@@ -3,31 +3,32 @@
  * Pieces of device memory that long jobs to and from pinned memory go through: kernels work between the
  * user's memory and one piece while the copy engine moves another over the bus.
  */
-#ifndef DTC_CUDA_RELAY_H
-#define DTC_CUDA_RELAY_H
+#ifndef DTC_CUDA_PINNED_PIPELINE_H
+#define DTC_CUDA_PINNED_PIPELINE_H
 
 #include <pthread.h>
 
 #include "copy_backends/cuda/driver/driver.h"
 
 /* So many pieces of so many bytes: together they stay in the device's cache. */
-#define DTC_CUDA_RELAYS 4
-#define DTC_CUDA_RELAY_BYTES ((size_t)8 << 20)
+#define DTC_CUDA_PIPELINE_PIECES      4
+#define DTC_CUDA_PIPELINE_PIECE_BYTES ((size_t)8 << 20)
 
 /* Copies take turns on them, so that one begins while the end of another is noted. */
 #define DTC_CUDA_COPY_STREAMS 2
 
 struct dtc_cuda_context;
 
-struct dtc_cuda_relay {
+struct dtc_cuda_pipeline {
 	pthread_mutex_t lock; /* held while a job is handed to the streams */
 	bool opened; /* or it was tried */
 	bool ready;  /* and did not fail */
 	bool used;   /* by a job that waited until it was cleared; all others come after it */
 	CUdeviceptr memory;
 	CUstream copies[DTC_CUDA_COPY_STREAMS];
-	CUevent full[DTC_CUDA_RELAYS];  /* the first half of a piece's way is done */
-	CUevent empty[DTC_CUDA_RELAYS]; /* the second */
+	CUevent full
+		[DTC_CUDA_PIPELINE_PIECES]; /* the first half of a piece's way is done */
+	CUevent empty[DTC_CUDA_PIPELINE_PIECES]; /* the second */
 	CUevent begun; /* what was in the caller's stream before the job */
 	/* The last job's stream and flag. */
 	CUstream stream;
@@ -35,9 +36,9 @@ struct dtc_cuda_relay {
 	uint64_t value;
 };
 
-void dtc_cuda_relay_init(struct dtc_cuda_relay *relay);
+void dtc_cuda_pipeline_init(struct dtc_cuda_pipeline *pipeline);
 
 /* Runs in the worker, last of all. */
-void dtc_cuda_relay_close(struct dtc_cuda_context *context);
+void dtc_cuda_pipeline_close(struct dtc_cuda_context *context);
 
 #endif

@@ -56,7 +56,7 @@ static struct piece piece_at(const struct staged *staged, uint64_t number)
 	return (struct piece){ .offset = offset,
 			       .bytes = DTC_MIN(staged->job->bytes - offset,
 						staged->piece_bytes),
-			       .stage = dtc_cuda_stage_of(&staged->pieces, number) };
+			       .stage = dtc_cuda_staging_slot(&staged->pieces, number) };
 }
 
 /* Between the blocks of the hop's job and a stage. */
@@ -64,7 +64,7 @@ static int move_to_stage(const struct staged *staged, const struct piece *piece,
 			 struct dtc_job *hop, struct dtc_event *event)
 {
 	hop->packed = piece->stage;
-	hop->packed_memory = dtc_cuda_stage_memory(&staged->pieces);
+	hop->packed_memory = dtc_cuda_staging_memory(&staged->pieces);
 	return dtc_cuda_kernel_backend.submit(hop, event);
 }
 
@@ -115,15 +115,15 @@ static void copy_row(const struct staged *staged, const struct piece *piece, uin
 	char *row = staged->row + piece->offset;
 	bool out = staged->pieces.device_first;
 
-	dtc_cuda_stage_copy(&staged->pieces, out ? row : piece->stage,
-			    out ? piece->stage : row, piece->bytes, part);
+	dtc_cuda_staging_copy(&staged->pieces, out ? row : piece->stage,
+			      out ? piece->stage : row, piece->bytes, part);
 }
 
 /* The user's blocks in a part of a piece. The job's cursor stays where the job begins. */
 static void move_blocks(const struct staged *staged, const struct piece *piece, uint32_t part)
 {
-	uint64_t begin = dtc_cuda_stage_cut(piece->bytes, part);
-	uint64_t end = dtc_cuda_stage_cut(piece->bytes, part + 1);
+	uint64_t begin = dtc_cuda_staging_cut(piece->bytes, part);
+	uint64_t end = dtc_cuda_staging_cut(piece->bytes, part + 1);
 	struct dtc_job hop = *staged->job;
 	struct dtc_cursor cursor;
 	struct dtc_event none;
@@ -164,11 +164,11 @@ static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t
 
 static uint64_t choose_piece(uint64_t bytes, bool device_first)
 {
-	uint64_t piece = DTC_MAX(bytes / DTC_CUDA_STAGES, LEAST_BYTES);
+	uint64_t piece = DTC_MAX(bytes / DTC_CUDA_STAGING_SLOTS, LEAST_BYTES);
 
 	if (device_first && bytes < HALVED)
 		piece = DTC_MAX(bytes / 2, LEAST_HALF);
-	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGE_BYTES);
+	return DTC_MIN((piece + 127) / 128 * 128, DTC_CUDA_STAGING_SLOT_BYTES);
 }
 
 /* The job's user bytes, if they are one run. */
@@ -207,7 +207,7 @@ struct kept {
 	struct dtc_cursor cursor;
 };
 
-_Static_assert(sizeof(struct kept) <= DTC_CUDA_STAGES_ROOM, "too long");
+_Static_assert(sizeof(struct kept) <= DTC_CUDA_STAGING_ROOM, "too long");
 
 static struct dtc_cuda_pieces *keep(void *room, const struct dtc_job *job)
 {
@@ -226,8 +226,9 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 	uint64_t start = job->cursor->position;
 
 	event->backend = NULL;
-	int status = job->started ? dtc_cuda_stages_start(job, event, &staged.pieces, keep)
-				  : dtc_cuda_stages_move(job, &staged.pieces);
+	int status = job->started
+			     ? dtc_cuda_staging_start(job, event, &staged.pieces, keep)
+			     : dtc_cuda_staging_move(job, &staged.pieces);
 	if (!status)
 		dtc_cursor_seek(job->cursor, start + job->bytes);
 	return status;
@@ -240,5 +241,5 @@ const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.can = can,
 	.estimate = estimate,
 	.submit = submit,
-	.test = dtc_cuda_stages_test,
+	.test = dtc_cuda_staging_test,
 };

@@ -32,12 +32,13 @@ static enum dtc_stream stream_of(const struct dtc_cuda_pieces *pieces)
 
 /* ---- stages ---------------------------------------------------------------------------- */
 
-char *dtc_cuda_stage_of(const struct dtc_cuda_pieces *pieces, uint64_t piece)
+char *dtc_cuda_staging_slot(const struct dtc_cuda_pieces *pieces, uint64_t piece)
 {
-	return pieces->context->stages + piece % DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES;
+	return pieces->context->stages +
+	       piece % DTC_CUDA_STAGING_SLOTS * DTC_CUDA_STAGING_SLOT_BYTES;
 }
 
-struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces)
+struct dtc_memory dtc_cuda_staging_memory(const struct dtc_cuda_pieces *pieces)
 {
 	const struct dtc_cuda_context *context = pieces->context;
 
@@ -49,21 +50,21 @@ struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces)
 	};
 }
 
-uint64_t dtc_cuda_stage_cut(uint64_t piece_bytes, uint32_t part)
+uint64_t dtc_cuda_staging_cut(uint64_t piece_bytes, uint32_t part)
 {
-	uint64_t bytes = dtc_divide_up(piece_bytes, DTC_CUDA_STAGE_PARTS);
+	uint64_t bytes = dtc_divide_up(piece_bytes, DTC_CUDA_STAGING_PARTS);
 
 	/* A cache line belongs to one thread. */
 	bytes = (bytes + DTC_CACHE_LINE - 1) / DTC_CACHE_LINE * DTC_CACHE_LINE;
 	return DTC_MIN(part * bytes, piece_bytes);
 }
 
-void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const char *from,
-			 uint64_t piece_bytes, uint32_t part)
+void dtc_cuda_staging_copy(const struct dtc_cuda_pieces *pieces, char *to,
+			   const char *from, uint64_t piece_bytes, uint32_t part)
 {
 	const struct dtconv_context *context = pieces->context->cuda->context;
-	uint64_t begin = dtc_cuda_stage_cut(piece_bytes, part);
-	uint64_t end = dtc_cuda_stage_cut(piece_bytes, part + 1);
+	uint64_t begin = dtc_cuda_staging_cut(piece_bytes, part);
+	uint64_t end = dtc_cuda_staging_cut(piece_bytes, part + 1);
 	const struct dtc_grid row = { .to = to + begin,
 				      .from = from + begin,
 				      .outer = 1,
@@ -87,8 +88,9 @@ static int make_stages(struct dtc_cuda_context *context, const char *caller)
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (result)
 		return dtc_cuda_fail(context, result, "cuCtxPushCurrent", caller);
-	result = dtc_cuda_pinned_create(context, DTC_CUDA_STAGES * DTC_CUDA_STAGE_BYTES, &stages,
-					&context->device_stages);
+	result = dtc_cuda_pinned_create(
+		context, DTC_CUDA_STAGING_SLOTS * DTC_CUDA_STAGING_SLOT_BYTES, &stages,
+		&context->device_stages);
 	driver->CtxPopCurrent(&popped);
 	context->stages = stages;
 	return result ? dtc_cuda_fail(context, result, "cuMemHostRegister", caller) : 0;
@@ -135,16 +137,16 @@ static int enter(const struct dtc_job *job, struct dtc_cuda_context **context)
 /* The caller has the stages, and gives them back. */
 static int move_now(struct dtc_cuda_context *context, struct dtc_cuda_pieces *pieces)
 {
-	struct dtc_cuda_moving moving;
+	struct dtc_cuda_transfer transfer;
 
 	pieces->context = context;
-	dtc_cuda_moving_begin(&moving, pieces);
-	int status = dtc_cuda_moving_finish(&moving);
+	dtc_cuda_transfer_begin(&transfer, pieces);
+	int status = dtc_cuda_transfer_finish(&transfer);
 	release(context);
 	return status;
 }
 
-int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces)
+int dtc_cuda_staging_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces)
 {
 	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
@@ -161,9 +163,9 @@ int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *piec
 
 /* A job in the hands of the thread; there is one at a time. */
 struct dtc_cuda_started {
-	struct dtc_cuda_moving moving;
+	struct dtc_cuda_transfer transfer;
 	struct dtc_event event;
-	_Alignas(max_align_t) unsigned char room[DTC_CUDA_STAGES_ROOM];
+	_Alignas(max_align_t) unsigned char room[DTC_CUDA_STAGING_ROOM];
 };
 
 /* The thread's sentence becomes that of the thread which asks. */
@@ -199,14 +201,14 @@ static bool wait_for_job(struct dtc_cuda_staging *staging)
 static void go_on(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_moving *moving = &context->staging.started->moving;
+	struct dtc_cuda_transfer *transfer = &context->staging.started->transfer;
 	CUcontext popped;
 	bool pushed = dtc_cuda_context_is_alive(context) &&
 		      !driver->CtxPushCurrent(context->handle);
 
-	moving->pump = pthread_self();
-	moving->left = true;
-	int status = dtc_cuda_moving_finish(moving);
+	transfer->pump = pthread_self();
+	transfer->left = true;
+	int status = dtc_cuda_transfer_finish(transfer);
 	if (pushed)
 		driver->CtxPopCurrent(&popped);
 	report(context, status);
@@ -234,7 +236,7 @@ static bool has_thread(struct dtc_cuda_context *context)
 	return staging->running;
 }
 
-void dtc_cuda_stages_end(struct dtc_cuda_context *context)
+void dtc_cuda_staging_end(struct dtc_cuda_context *context)
 {
 	struct dtc_cuda_staging *staging = &context->staging;
 
@@ -291,24 +293,26 @@ static int start_pieces(const struct dtc_job *job, struct dtc_event *event,
 {
 	struct dtc_cuda_started *started = context->staging.started;
 	struct dtc_cuda_pieces *pieces = keep(started->room, job);
-	struct dtc_cuda_moving *moving = &started->moving;
+	struct dtc_cuda_transfer *transfer = &started->transfer;
 
 	pieces->context = context;
-	dtc_cuda_moving_begin(moving, pieces);
+	dtc_cuda_transfer_begin(transfer, pieces);
 	/* The order of a stream is that of the calls, which are made before this one returns. */
 	if (job->on_stream) {
-		moving->leave_ns = dtc_now_ns() + (job->bytes < LEAVE_BYTES ? DTC_CUDA_MOVING_IDLE_NS : 0);
-		dtc_cuda_moving_go_on(moving);
+		transfer->leave_ns =
+			dtc_now_ns() +
+			(job->bytes < LEAVE_BYTES ? DTC_CUDA_TRANSFER_IDLE_NS : 0);
+		dtc_cuda_transfer_go_on(transfer);
 	}
-	if (!dtc_cuda_moving_is_over(moving) && leave(context, job->caller, event))
+	if (!dtc_cuda_transfer_is_over(transfer) && leave(context, job->caller, event))
 		return 0;
-	int status = dtc_cuda_moving_finish(moving);
+	int status = dtc_cuda_transfer_finish(transfer);
 	release(context);
 	return status;
 }
 
-int dtc_cuda_stages_start(const struct dtc_job *job, struct dtc_event *event,
-			  struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep)
+int dtc_cuda_staging_start(const struct dtc_job *job, struct dtc_event *event,
+			   struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep)
 {
 	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
 	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
@@ -323,7 +327,7 @@ int dtc_cuda_stages_start(const struct dtc_job *job, struct dtc_event *event,
 	return status;
 }
 
-int dtc_cuda_stages_test(struct dtc_event *event)
+int dtc_cuda_staging_test(struct dtc_event *event)
 {
 	struct dtc_cuda_context *context = event->owner;
 	struct dtc_cuda_staging *staging = &context->staging;

@@ -3,8 +3,8 @@
  * Pinned pieces of host memory that jobs go through whose host side the device does not see: while the
  * device works on one piece, processors copy others.
  */
-#ifndef DTC_CUDA_STAGES_H
-#define DTC_CUDA_STAGES_H
+#ifndef DTC_CUDA_STAGING_RING_H
+#define DTC_CUDA_STAGING_RING_H
 
 #include "copy_backends/cuda/device/device_context.h"
 
@@ -21,29 +21,29 @@ struct dtc_cuda_pieces {
 };
 
 /* The stage of a piece; it is free again when both halves of the piece are done. */
-char *dtc_cuda_stage_of(const struct dtc_cuda_pieces *pieces, uint64_t piece);
+char *dtc_cuda_staging_slot(const struct dtc_cuda_pieces *pieces, uint64_t piece);
 
 /* What a job is told of stages. */
-struct dtc_memory dtc_cuda_stage_memory(const struct dtc_cuda_pieces *pieces);
+struct dtc_memory dtc_cuda_staging_memory(const struct dtc_cuda_pieces *pieces);
 
 /* Parts that the processors' half of a piece is cut into. */
-#define DTC_CUDA_STAGE_PARTS 8
+#define DTC_CUDA_STAGING_PARTS 8
 
 /* Where a part begins in a piece of so many bytes; the part after the last begins at its end. */
-uint64_t dtc_cuda_stage_cut(uint64_t piece_bytes, uint32_t part);
+uint64_t dtc_cuda_staging_cut(uint64_t piece_bytes, uint32_t part);
 
 /* Copy a part of a row of so many bytes, a piece, between its stage and ordinary memory. */
-void dtc_cuda_stage_copy(const struct dtc_cuda_pieces *pieces, char *to, const char *from,
-			 uint64_t piece_bytes, uint32_t part);
+void dtc_cuda_staging_copy(const struct dtc_cuda_pieces *pieces, char *to,
+			   const char *from, uint64_t piece_bytes, uint32_t part);
 
 /*
  * Move all pieces of the job, several of them under way at once, and wait for them; after a failure nothing is
  * in flight.
  */
-int dtc_cuda_stages_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
+int dtc_cuda_staging_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
 
 /* Room for what a started job's functions need. */
-#define DTC_CUDA_STAGES_ROOM 4096
+#define DTC_CUDA_STAGING_ROOM 4096
 
 /* Writes a started job's pieces, and all that they need beyond the call, to the room. */
 typedef struct dtc_cuda_pieces *(*dtc_cuda_keep_fn)(void *room, const struct dtc_job *job);
@@ -52,11 +52,11 @@ typedef struct dtc_cuda_pieces *(*dtc_cuda_keep_fn)(void *room, const struct dtc
  * The same, but what can be left to a thread is left to it: then the job is in flight as @event after, with
  * what @keep has written. @pieces are for a job that cannot.
  */
-int dtc_cuda_stages_start(const struct dtc_job *job, struct dtc_event *event,
-			  struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep);
-int dtc_cuda_stages_test(struct dtc_event *event);
+int dtc_cuda_staging_start(const struct dtc_job *job, struct dtc_event *event,
+			   struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep);
+int dtc_cuda_staging_test(struct dtc_event *event);
 
 /* End the thread; no job is in flight. */
-void dtc_cuda_stages_end(struct dtc_cuda_context *context);
+void dtc_cuda_staging_end(struct dtc_cuda_context *context);
 
 #endif

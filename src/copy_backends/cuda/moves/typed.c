@@ -81,8 +81,8 @@ static bool is_reached(const struct dtc_typed_job *typed,
 
 	dtc_cursor_copy(&cursor, typed->job.cursor);
 	dtc_cursor_seek(&cursor, typed->begin.native);
-	return dtc_cuda_reaches(submission->context, &typed->job, &cursor,
-				typed->end.native - typed->begin.native);
+	return dtc_cuda_can_access(submission->context, &typed->job, &cursor,
+				   typed->end.native - typed->begin.native);
 }
 
 static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *event)
@@ -130,8 +130,8 @@ static struct dtc_typed_job piece_at(const struct staged *staged, uint64_t numbe
 	piece.begin = dtc_gpu_units_at(piece.units, unit);
 	piece.end = dtc_gpu_units_at(piece.units, end);
 	piece.job.bytes = piece.end.wire - piece.begin.wire;
-	piece.job.packed = dtc_cuda_stage_of(&staged->pieces, number);
-	piece.job.packed_memory = dtc_cuda_stage_memory(&staged->pieces);
+	piece.job.packed = dtc_cuda_staging_slot(&staged->pieces, number);
+	piece.job.packed_memory = dtc_cuda_staging_memory(&staged->pieces);
 	piece.job.started = false;
 	return piece;
 }
@@ -156,15 +156,15 @@ static void host(const struct dtc_cuda_pieces *pieces, uint64_t number, uint32_t
 	char *packed = packed_of(staged, &piece);
 	bool pack = piece.job.direction == DTC_PACK;
 
-	dtc_cuda_stage_copy(pieces, pack ? packed : piece.job.packed,
-			    pack ? piece.job.packed : packed, piece.job.bytes, part);
+	dtc_cuda_staging_copy(pieces, pack ? packed : piece.job.packed,
+			      pack ? piece.job.packed : packed, piece.job.bytes, part);
 }
 
 /* Small enough that a few pieces overlap; whole words of packed memory where units are small. */
 static uint64_t choose_piece(const struct dtc_typed_job *job)
 {
-	uint64_t most = DTC_CUDA_STAGE_BYTES / job->units->wire_bytes_most;
-	uint64_t quarter = (job->end.unit - job->begin.unit) / DTC_CUDA_STAGES;
+	uint64_t most = DTC_CUDA_STAGING_SLOT_BYTES / job->units->wire_bytes_most;
+	uint64_t quarter = (job->end.unit - job->begin.unit) / DTC_CUDA_STAGING_SLOTS;
 
 	return DTC_MIN(DTC_MAX(quarter / 1024 * 1024, UINT64_C(16384)), most);
 }
@@ -184,7 +184,7 @@ static int submit_staged(const struct dtc_typed_job *job, struct dtc_event *even
 	};
 
 	event->backend = NULL;
-	return dtc_cuda_stages_move(&job->job, &staged.pieces);
+	return dtc_cuda_staging_move(&job->job, &staged.pieces);
 }
 
 static bool is_staged(const struct dtc_job *job)

@@ -18,9 +18,9 @@
 /* Pieces that are under way at once; each is two jobs of one stream. */
 #define PIECES 2
 
-struct relay {
+struct hops {
 	const struct dtc_job *job;
-	struct dtc_loan loan;
+	struct dtc_loan scratch;
 	struct dtc_event events[2 * PIECES];
 };
 
@@ -34,16 +34,16 @@ static int await(struct dtc_event *event)
 }
 
 /* Between the user's blocks and the loan. */
-static int move_near(const struct relay *relay, uint64_t bytes, struct dtc_event *event)
+static int move_near(const struct hops *hops, uint64_t bytes, struct dtc_event *event)
 {
-	struct dtc_job hop = *relay->job;
+	struct dtc_job hop = *hops->job;
 
 	hop.bytes = bytes;
-	hop.packed = relay->loan.memory;
+	hop.packed = hops->scratch.memory;
 	hop.packed_memory = (struct dtc_memory){ .kind = DTCONV_MEMORY_DEVICE,
 						 .device = hop.user_memory.device };
 	hop.on_stream = true;
-	hop.stream = relay->loan.stream;
+	hop.stream = hops->scratch.stream;
 	return dtc_cuda_kernel_backend.submit(&hop, event);
 }
 
@@ -54,52 +54,53 @@ static bool is_apart(const struct dtc_job *job)
 }
 
 /* Between the loan and packed memory. */
-static int copy_far(const struct relay *relay, uint64_t offset, uint64_t bytes,
+static int copy_far(const struct hops *hops, uint64_t offset, uint64_t bytes,
 		    struct dtc_event *event)
 {
-	struct dtc_job hop = *relay->job;
+	struct dtc_job hop = *hops->job;
 
 	hop.bytes = bytes;
 	hop.packed += offset;
-	hop.at_packed = is_apart(relay->job);
+	hop.at_packed = is_apart(hops->job);
 	hop.on_stream = !hop.at_packed;
-	hop.stream = relay->loan.stream;
-	return dtc_cuda_copy_row(&hop, relay->loan.memory, event);
+	hop.stream = hops->scratch.stream;
+	return dtc_cuda_copy_row(&hop, hops->scratch.memory, event);
 }
 
 /* In the order of the loan's stream, or one after the other: one piece has the loan after another. */
-static int move_piece(struct relay *relay, uint64_t offset, uint64_t bytes)
+static int move_piece(struct hops *hops, uint64_t offset, uint64_t bytes)
 {
-	bool packs = relay->job->direction == DTC_PACK, apart = is_apart(relay->job);
+	bool packs = hops->job->direction == DTC_PACK, apart = is_apart(hops->job);
 	struct dtc_event *events =
-		&relay->events[offset / relay->loan.bytes % PIECES * 2];
+		&hops->events[offset / hops->scratch.bytes % PIECES * 2];
 	int status = await(&events[0]);
 
 	if (!status)
 		status = await(&events[1]);
 	if (!status)
-		status = packs ? move_near(relay, bytes, &events[0])
-			       : copy_far(relay, offset, bytes, &events[0]);
+		status = packs ? move_near(hops, bytes, &events[0])
+			       : copy_far(hops, offset, bytes, &events[0]);
 	if (!status && apart)
 		status = await(&events[0]);
 	if (!status)
-		status = packs ? copy_far(relay, offset, bytes, &events[1])
-			       : move_near(relay, bytes, &events[1]);
+		status = packs ? copy_far(hops, offset, bytes, &events[1])
+			       : move_near(hops, bytes, &events[1]);
 	if (!status && apart)
 		status = await(&events[1]);
 	return status;
 }
 
-static int move_pieces(struct relay *relay)
+static int move_pieces(struct hops *hops)
 {
-	const uint64_t bytes = relay->job->bytes;
+	const uint64_t bytes = hops->job->bytes;
 	int status = 0;
 
-	for (uint64_t offset = 0; !status && offset < bytes; offset += relay->loan.bytes)
-		status = move_piece(relay, offset,
-				    DTC_MIN(bytes - offset, relay->loan.bytes));
-	for (size_t i = 0; i < DTC_ARRAY_LENGTH(relay->events); i++) {
-		int ended = await(&relay->events[i]);
+	for (uint64_t offset = 0; !status && offset < bytes;
+	     offset += hops->scratch.bytes)
+		status = move_piece(hops, offset,
+				    DTC_MIN(bytes - offset, hops->scratch.bytes));
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(hops->events); i++) {
+		int ended = await(&hops->events[i]);
 
 		status = status ? status : ended;
 	}
@@ -107,7 +108,7 @@ static int move_pieces(struct relay *relay)
 }
 
 /* Without memory in between, copies of what is closed would come back here. */
-static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event,
+static int go_without_scratch(const struct dtc_job *job, struct dtc_event *event,
 			      bool closed)
 {
 	if (!closed)
@@ -119,16 +120,17 @@ static int relay_without_loan(const struct dtc_job *job, struct dtc_event *event
 		job->caller, job->user_memory.device, job->packed_memory.device);
 }
 
-static int relay(const struct dtc_job *job, struct dtc_event *event, bool closed)
+static int go_through_scratch(const struct dtc_job *job, struct dtc_event *event,
+			      bool closed)
 {
-	struct relay relay = { .job = job };
+	struct hops hops = { .job = job };
 
-	if (!dtc_cuda_lend_for(job->context, &job->user_memory, DTC_CUDA_FOR_RELAYS,
-			       &relay.loan))
-		return relay_without_loan(job, event, closed);
+	if (!dtc_cuda_scratch_borrow_for(job->context, &job->user_memory,
+					 DTC_CUDA_SCRATCH_VIA_DEVICE, &hops.scratch))
+		return go_without_scratch(job, event, closed);
 	event->backend = NULL;
-	int status = move_pieces(&relay);
-	relay.loan.end(&relay.loan);
+	int status = move_pieces(&hops);
+	hops.scratch.end(&hops.scratch);
 	return status;
 }
 
@@ -162,14 +164,15 @@ static bool does_other_reach(const struct dtc_job *turned)
 	struct dtc_cuda_context *other;
 
 	return !dtc_cuda_context_choose(dtc_cuda_of(turned->context), turned, &other) &&
-	       dtc_cuda_reaches(other, turned, turned->cursor, turned->bytes);
+	       dtc_cuda_can_access(other, turned, turned->cursor, turned->bytes);
 }
 
-static bool is_relay_worth(const struct dtc_job *job)
+static bool is_scratch_worth(const struct dtc_job *job)
 {
 	const struct dtc_question question = dtc_question_of(job);
 
-	return dtc_cuda_detour_ns(&question) < dtc_cuda_copy_backend.estimate(&question);
+	return dtc_cuda_via_device_ns(&question) <
+	       dtc_cuda_copy_backend.estimate(&question);
 }
 
 bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission)
@@ -181,10 +184,10 @@ bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission)
 					       : &job->user_memory;
 
 	return is_between(job) && !far->owner && !submission->capturing &&
-	       !dtc_cuda_reaches(submission->context, job, job->cursor, job->bytes);
+	       !dtc_cuda_can_access(submission->context, job, job->cursor, job->bytes);
 }
 
-int dtc_cuda_copy_detour(struct dtc_cuda_submission *submission)
+int dtc_cuda_copy_via_device(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_event *event = submission->event;
@@ -196,10 +199,10 @@ int dtc_cuda_copy_detour(struct dtc_cuda_submission *submission)
 	turned.at_packed = true;
 	if (!job->at_packed && (job->user_memory.owner || does_other_reach(&turned)))
 		return dtc_cuda_copy_backend.submit(&turned, event);
-	return relay(job, event, true);
+	return go_through_scratch(job, event, true);
 }
 
-int dtc_cuda_detour(struct dtc_cuda_submission *submission)
+int dtc_cuda_via_device(struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	struct dtc_event *event = submission->event;
@@ -207,7 +210,7 @@ int dtc_cuda_detour(struct dtc_cuda_submission *submission)
 
 	if (submission->capturing || !is_between(job))
 		return DTCONV_ERR_LIMIT;
-	bool needless = !is_relay_worth(job) && !dtc_cuda_is_closed(submission);
+	bool needless = !is_scratch_worth(job) && !dtc_cuda_is_closed(submission);
 	if (job->on_stream)
 		return needless ? DTCONV_ERR_LIMIT
 				: leave_stream(submission, &dtc_cuda_kernel_backend);
@@ -219,6 +222,6 @@ int dtc_cuda_detour(struct dtc_cuda_submission *submission)
 	if (needless)
 		return DTCONV_ERR_LIMIT;
 	dtc_cuda_submission_drop(submission);
-	return is_relay_worth(job) ? relay(job, event, false)
-				   : dtc_cuda_copy_backend.submit(job, event);
+	return is_scratch_worth(job) ? go_through_scratch(job, event, false)
+				     : dtc_cuda_copy_backend.submit(job, event);
 }

@@ -253,8 +253,8 @@ static double part_of_shape(const struct dtc_question *question)
 }
 
 /* The copy engine starts behind a kernel in another stream; then it rests between two pieces. */
-#define RELAY_NS 20000.0
-#define RELAY_PIECE_NS 3000.0
+#define PIPELINE_NS       20000.0
+#define PIPELINE_PIECE_NS 3000.0
 
 static double inside_rate(const struct dtc_question *question)
 {
@@ -262,9 +262,10 @@ static double inside_rate(const struct dtc_question *question)
 	       part_of_shape(question);
 }
 
-double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t pieces, uint64_t alone_bytes)
+double dtc_cuda_pipeline_ns(const struct dtc_question *question, uint64_t pieces,
+			    uint64_t alone_bytes)
 {
-	return RELAY_NS + (double)pieces * RELAY_PIECE_NS +
+	return PIPELINE_NS + (double)pieces * PIPELINE_PIECE_NS +
 	       (double)alone_bytes / inside_rate(question);
 }
 
@@ -311,7 +312,7 @@ double dtc_cuda_staged_ns(const struct dtc_question *question)
 	return (double)(tuning->device_wake_ns + call_ns) + ns + (double)question->bytes / rate;
 }
 
-double dtc_cuda_detour_ns(const struct dtc_question *question)
+double dtc_cuda_via_device_ns(const struct dtc_question *question)
 {
 	struct dtc_question near = *question;
 	const double bytes = (double)question->bytes;

@@ -4,8 +4,8 @@
  * in the context's tuning; how much of a rate blocks of some length reach is the same for all
  * devices, near enough to choose by (H200, doc/performance.md).
  */
-#ifndef DTC_CUDA_RATES_H
-#define DTC_CUDA_RATES_H
+#ifndef DTC_CUDA_COST_MODEL_H
+#define DTC_CUDA_COST_MODEL_H
 
 #include "context.h"
 #include "copy_backends/backend.h"
@@ -52,12 +52,12 @@ double dtc_cuda_rows_rate(const struct dtc_question *question, double row_bytes)
 double dtc_cuda_staged_ns(const struct dtc_question *question);
 
 /* What a job in so many pieces costs besides the bus, one of which, of so many bytes, overlaps with nothing. */
-double dtc_cuda_relay_ns(const struct dtc_question *question, uint64_t pieces,
-			 uint64_t alone_bytes);
+double dtc_cuda_pipeline_ns(const struct dtc_question *question, uint64_t pieces,
+			    uint64_t alone_bytes);
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
 /* Between devices of which neither has access to the other: packed by one, and copied. */
-double dtc_cuda_detour_ns(const struct dtc_question *question);
+double dtc_cuda_via_device_ns(const struct dtc_question *question);
 
 #endif
