@@ -14,7 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "copy_backends/cuda/cuda.h"
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
 #include "datatype/type.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"
@@ -100,7 +100,7 @@ static void move(const struct bench *bench, const struct dtc_backend_ops *way,
 static bool has_window(const struct bench *bench)
 {
 	const struct dtc_cuda *cuda = dtc_cuda_of(bench->context);
-	struct dtc_cuda_bar_mappings *mappings = &cuda->contexts->bar_mappings;
+	struct dtc_cuda_bar_mappings *mappings = dtc_cuda_bar_mappings_of(cuda->contexts);
 	uintptr_t address = (uintptr_t)bench->device.memory;
 	bool found = false;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "support/choices.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -235,9 +235,10 @@ START_TEST(each_job_in_flight_has_its_counters)
 	const struct dtc_cuda_context *context = context_of_a_job();
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_memory_query(fixture_context,
-					     (void *)(uintptr_t)context->flags.counters,
-					     &attr),
+	ck_assert_int_eq(dtconv_memory_query(
+				 fixture_context,
+				 (void *)(uintptr_t)dtc_cuda_flags_of(context)->counters,
+				 &attr),
 			 0);
 	ck_assert_uint_ge(attr.length, 2 * DTC_CUDA_FLAGS * sizeof(uint64_t));
 }

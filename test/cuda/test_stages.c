@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/moves/staging_ring.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 

@@ -9,6 +9,7 @@
 #include "base.h"
 #include "context.h"
 #include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/driver/gdrcopy.h"
 #include "copy_backends/cuda/launch/special_kernels.h"
 #include "kernels/gpu_images.h"
 #include "text.h"
@@ -196,6 +197,6 @@ void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
 		dtc_text_printf(text, "  %s\n", why);
 	for (int i = 0; i < devices; i++)
 		describe_device(context, i, text);
-	dtc_gdr_describe(&cuda->gdr, context, text);
+	dtc_gdr_describe(cuda->gdr, context, text);
 	dtc_cuda_special_kernel_describe(cuda, context, text);
 }

@@ -6,19 +6,17 @@
  */
 #include "config.h"
 
-#include "device_context.h"
+#include "completion.h"
 
 #include "clock.h"
 #include "context.h"
 #include "log.h"
+#include "pinned.h"
 
-/* How long fruitless looks at the word go on before the stream is asked. */
-#define PATIENCE_NS UINT64_C(50000)
-
-CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
+static CUresult create_words(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_flags *flags = &context->flags;
+	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(context);
 	const size_t bytes = 2 * DTC_CUDA_FLAGS * sizeof(uint64_t);
 	void *words = (void *)(uintptr_t)flags->words;
 
@@ -32,10 +30,10 @@ CUresult dtc_cuda_flags_open(struct dtc_cuda_context *context)
 	return result;
 }
 
-void dtc_cuda_flags_close(struct dtc_cuda_context *context)
+static void close_words(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_flags *flags = &context->flags;
+	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(context);
 
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(flags->ends); i++)
 		if (flags->ends[i])
@@ -45,6 +43,22 @@ void dtc_cuda_flags_close(struct dtc_cuda_context *context)
 	dtc_cuda_pinned_destroy(context, (void *)(uintptr_t)flags->words,
 				DTC_CUDA_FLAG_BYTES);
 }
+
+static int open_words(struct dtc_cuda_context *context, const char *caller)
+{
+	CUresult result = create_words(context);
+
+	return result ? dtc_cuda_fail(context, result,
+				      "the allocation of completion flags", caller)
+		      : 0;
+}
+
+const struct dtc_cuda_feature dtc_cuda_completion_feature = {
+	.name = "completion",
+	.bytes = sizeof(struct dtc_cuda_flags),
+	.open = open_words,
+	.close = close_words,
+};
 
 static bool take_slot(struct dtc_cuda_flags *flags, uint32_t *slot)
 {
@@ -66,13 +80,14 @@ static bool take_slot(struct dtc_cuda_flags *flags, uint32_t *slot)
 bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 			struct dtc_event *event)
 {
+	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(context);
 	uint32_t slot;
 
-	if (!take_slot(&context->flags, &slot))
+	if (!take_slot(flags, &slot))
 		return false;
 	event->owner = context;
 	event->stream = stream;
-	event->value = ++context->flags.generations[slot];
+	event->value = ++flags->generations[slot];
 	event->looked_ns = 0;
 	event->slot = slot;
 	event->recorded = false;
@@ -83,7 +98,7 @@ void dtc_cuda_flag_put(struct dtc_event *event)
 {
 	struct dtc_cuda_context *context = event->owner;
 
-	atomic_fetch_and(&context->flags.taken[event->slot / 64],
+	atomic_fetch_and(&dtc_cuda_flags_of(context)->taken[event->slot / 64],
 			 ~(UINT64_C(1) << event->slot % 64));
 }
 
@@ -92,8 +107,9 @@ CUresult dtc_cuda_flag_write(const struct dtc_event *event)
 	const struct dtc_cuda_context *context = event->owner;
 
 	return context->cuda->driver.StreamWriteValue64(
-		event->stream, context->flags.device + event->slot * sizeof(uint64_t), event->value,
-		CU_STREAM_WRITE_VALUE_DEFAULT);
+		event->stream,
+		dtc_cuda_flags_of(context)->device + event->slot * sizeof(uint64_t),
+		event->value, CU_STREAM_WRITE_VALUE_DEFAULT);
 }
 
 /* Slots are taken from the lowest on, so that few ever need one. */
@@ -113,7 +129,7 @@ static CUresult create_end(struct dtc_cuda_context *context, CUevent *end)
 CUresult dtc_cuda_flag_record(struct dtc_event *event, const char **call)
 {
 	struct dtc_cuda_context *context = event->owner;
-	CUevent *end = &context->flags.ends[event->slot];
+	CUevent *end = &dtc_cuda_flags_of(context)->ends[event->slot];
 	CUresult result = 0;
 
 	*call = "cuEventCreate";
@@ -131,134 +147,16 @@ bool dtc_cuda_flag_is_written(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
 
-	return atomic_load_explicit(&context->flags.words[event->slot],
+	return atomic_load_explicit(&dtc_cuda_flags_of(context)->words[event->slot],
 				    memory_order_acquire) == event->value;
 }
 
-static int check_fault(const struct dtc_event *event)
+struct dtc_gpu_done dtc_cuda_flag_done(const struct dtc_event *event)
 {
-	const struct dtc_cuda_context *context = event->owner;
+	const struct dtc_cuda_flags *flags = dtc_cuda_flags_of(event->owner);
+	uint64_t word = event->slot * sizeof(uint64_t);
 
-	if (atomic_load_explicit(&context->flags.words[DTC_CUDA_FLAGS + event->slot],
-				 memory_order_relaxed) != event->value)
-		return 0;
-	return DTC_FAIL(
-		context->cuda->context, DTCONV_ERR_OVERFLOW,
-		"%s: a number in device memory is too large for its narrower form",
-		event->caller);
-}
-
-static void read_answer(struct dtc_event *event)
-{
-	const struct dtc_cuda_context *context = event->owner;
-
-	event->answer = (uint32_t)atomic_load_explicit(
-		&context->flags.words[2 * DTC_CUDA_FLAGS + event->slot],
-		memory_order_relaxed);
-}
-
-static int fail_destroyed(const struct dtc_event *event)
-{
-	const struct dtc_cuda_context *context = event->owner;
-
-	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-			"%s: the device context of a job in flight was destroyed",
-			event->caller);
-}
-
-/* The resident kernel has gone without the event's job. */
-static int call_back(struct dtc_event *event)
-{
-	struct dtc_cuda_context *context = event->owner;
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-
-	if (!dtc_cuda_context_is_alive(context))
-		return fail_destroyed(event);
-	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
-	CUresult result = dtc_cuda_resident_call_back(event);
-
-	dtc_cuda_unrelax(driver, mode);
-	return result ? dtc_cuda_fail(context, result, "cuLaunchKernel", event->caller)
-		      : DTCONV_INPROGRESS;
-}
-
-/* The driver's word for it: for flags that do not come, and where there is none. */
-static int ask_driver(struct dtc_event *event)
-{
-	struct dtc_cuda_context *context = event->owner;
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-
-	if (!dtc_cuda_context_is_alive(context))
-		return fail_destroyed(event);
-	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
-	/*
-	 * Errors are the context's. The caller's stream is not asked: it may be captured, or another thread's default
-	 * one, or gone; and that a stream is idle says nothing that the flag does not.
-	 */
-	bool resident = dtc_cuda_resident_has(event);
-	CUresult result =
-		event->recorded
-			? driver->EventQuery(context->flags.ends[event->slot])
-			: driver->StreamQuery(resident ? event->stream : context->stream);
-
-	dtc_cuda_unrelax(driver, mode);
-	/* A kernel that has gone says so, if it has not been stopped. */
-	if (!result && event->recorded)
-		return 0;
-	if (!result)
-		return resident && !dtc_cuda_flag_is_written(event) ? call_back(event)
-								    : DTCONV_INPROGRESS;
-	if (result == CUDA_ERROR_NOT_READY)
-		return DTCONV_INPROGRESS;
-	dtc_cuda_context_lose(context);
-	return dtc_cuda_fail(context, result,
-			     event->recorded ? "cuEventQuery" : "cuStreamQuery",
-			     event->caller);
-}
-
-/* The time counts from the first fruitless look on. */
-static bool is_late(struct dtc_event *event)
-{
-	uint64_t now = dtc_now_ns();
-
-	if (!event->looked_ns)
-		event->looked_ns = now;
-	return now - event->looked_ns > PATIENCE_NS;
-}
-
-int dtc_cuda_event_test(struct dtc_event *event)
-{
-	int status = DTCONV_INPROGRESS;
-
-	if (event->recorded) {
-		status = ask_driver(event);
-	} else if (dtc_cuda_flag_is_written(event)) {
-		status = 0;
-	} else if (dtc_cuda_resident_has_left(event)) {
-		status = call_back(event);
-	} else if (is_late(event)) {
-		status = ask_driver(event);
-		event->looked_ns = dtc_now_ns();
-	}
-	if (!status) {
-		status = check_fault(event);
-		read_answer(event);
-	}
-	if (status != DTCONV_INPROGRESS) {
-		dtc_cuda_resident_put(event);
-		dtc_cuda_flag_put(event);
-	}
-	return status;
-}
-
-int dtc_cuda_event_wait(struct dtc_event *event)
-{
-	uint32_t looks = 0;
-	int status;
-
-	do {
-		dtc_rest(&looks);
-		status = dtc_cuda_event_test(event);
-	} while (status == DTCONV_INPROGRESS);
-	return status;
+	return (struct dtc_gpu_done){ .flag = flags->device + word,
+				      .value = event->value,
+				      .counter = flags->counters + word };
 }

@@ -5,73 +5,14 @@
  */
 #include "config.h"
 
-#include "device_context.h"
+#include "contexts.h"
 
+#include <stddef.h>
 #include <stdio.h>
-#include <time.h>
 
-#include "clock.h"
 #include "context.h"
-#include "copy_backends/cuda/launch/special_kernels.h"
-#include "copy_backends/cuda/moves/staging_ring.h"
-#include "kernels/gpu_images.h"
 #include "log.h"
-
-/* ---- alive and lost -------------------------------------------------------------------- */
-
-bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
-{
-	unsigned long long id;
-
-	if (atomic_load_explicit(&context->lost, memory_order_relaxed))
-		return false;
-	if (!context->cuda->driver.CtxGetId(context->handle, &id) && id == context->id)
-		return true;
-	dtc_cuda_context_lose(context);
-	return false;
-}
-
-void dtc_cuda_context_lose(struct dtc_cuda_context *context)
-{
-	if (!atomic_exchange(&context->lost, true))
-		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: a context is gone, its staging memory is abandoned",
-			context->device);
-}
-
-/* Results after which nothing in the context works any more. */
-static bool is_fatal(CUresult result)
-{
-	switch (result) {
-	case CUDA_ERROR_ILLEGAL_ADDRESS:
-	case CUDA_ERROR_LAUNCH_FAILED:
-	case CUDA_ERROR_LAUNCH_TIMEOUT:
-	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-	case CUDA_ERROR_MISALIGNED_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-	case CUDA_ERROR_INVALID_PC:
-	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-	case CUDA_ERROR_ASSERT:
-	case CUDA_ERROR_ECC_UNCORRECTABLE:
-	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-	case CUDA_ERROR_DEINITIALIZED:
-	case CUDA_ERROR_UNKNOWN:
-		return true;
-	default:
-		return false;
-	}
-}
-
-int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
-		  const char *caller)
-{
-	if (is_fatal(result))
-		dtc_cuda_context_lose(context);
-	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND, "%s: device %d answered %s to %s",
-			caller, context->device,
-			dtc_cuda_result_name(&context->cuda->driver, result), call);
-}
+#include "worker.h"
 
 /* ---- opening --------------------------------------------------------------------------- */
 
@@ -91,57 +32,15 @@ static uint32_t arch_of(const struct dtc_cuda_context *context)
 	return (uint32_t)(major * 10 + minor);
 }
 
-CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context)
-{
-	CUresult result = context->captured ? CUDA_SUCCESS
-					    : context->cuda->driver.CtxSynchronize();
-
-	if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
-	    result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-		return CUDA_SUCCESS;
-	return result;
-}
-
-/* Runs in the worker. */
-static void load_kernels(struct dtc_cuda_context *context)
-{
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	const struct dtc_gpu_image *image = dtc_gpu_image_for(context->arch);
-	CUresult result = image ? dtc_cuda_context_synchronise(context)
-				: CUDA_ERROR_NO_BINARY_FOR_GPU;
-
-	if (!result)
-		result = driver->ModuleLoadData(&context->module, image->data);
-	for (unsigned i = 0; !result && i < DTC_GPU_KERNELS; i++)
-		result = driver->ModuleGetFunction(&context->functions[i], context->module,
-						   dtc_gpu_kernel_name(i));
-	if (result) {
-		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: the kernels were not loaded (%s), blocks are copied one by one",
-			context->device, dtc_cuda_result_name(driver, result));
-		atomic_store_explicit(&context->unloadable, true, memory_order_release);
-		return;
-	}
-	atomic_store_explicit(&context->loaded, true, memory_order_release);
-}
-
-/* The resident kernel first: a job that has waited for the others leaves nothing to load behind it. */
 static void load_all(struct dtc_cuda_context *context, CUdeviceptr captured)
 {
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
+
 	context->captured = captured;
-	if (context->cuda->context->devices.resident)
-		dtc_cuda_resident_open(context, 0);
-	load_kernels(context);
+	for (; *feature; feature++)
+		if ((*feature)->load)
+			(*feature)->load(context);
 	context->captured = false;
-}
-
-CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
-{
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	int least = 0, greatest = 0;
-
-	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
 /* Whether the job is for a graph. Its own capture is all that can be known of. */
@@ -157,22 +56,20 @@ static bool is_captured(const struct dtc_cuda *cuda, const struct dtc_job *job)
 /* What must be there before the first job. The context is current. */
 static int open_context(struct dtc_cuda_context *context, const struct dtc_job *job)
 {
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
+	int status = 0;
+
 	/* Addresses could be a device's and the host's at once. */
 	if (!capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_UNSUPPORTED,
 				"%s: device %d does not share the host's addresses",
 				job->caller, context->device);
 	context->arch = arch_of(context);
-	CUresult result = context->stream
-				  ? CUDA_SUCCESS
-				  : dtc_cuda_stream_create(context, &context->stream);
-	if (result)
-		return dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
-				     job->caller);
-	result = dtc_cuda_flags_open(context);
-	if (result)
-		return dtc_cuda_fail(context, result,
-				     "the allocation of completion flags", job->caller);
+	for (; !status && *feature; feature++)
+		if ((*feature)->open)
+			status = (*feature)->open(context, job->caller);
+	if (status)
+		return status;
 	if (!dtc_cuda_worker_defer(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: the allocator gave no memory for a device context",
@@ -180,18 +77,13 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 	return 0;
 }
 
-/* How long a first job waits for kernels; a busy device may keep them away for ever. */
-#define LOADING_NS UINT64_C(400000000)
-
-static void await_kernels(struct dtc_cuda_context *context)
+static void await_all(struct dtc_cuda_context *context)
 {
-	const struct timespec nap = { .tv_nsec = 50000 };
-	uint64_t end = dtc_now_ns() + LOADING_NS;
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
 
-	while (!atomic_load_explicit(&context->loaded, memory_order_acquire) &&
-	       !atomic_load_explicit(&context->unloadable, memory_order_acquire) &&
-	       dtc_now_ns() < end)
-		nanosleep(&nap, NULL);
+	for (; *feature; feature++)
+		if ((*feature)->await)
+			(*feature)->await(context);
 }
 
 static int open_current(struct dtc_cuda_context *context, const struct dtc_job *job)
@@ -210,21 +102,50 @@ static int open_current(struct dtc_cuda_context *context, const struct dtc_job *
 	return status;
 }
 
+/* Bytes of a feature, so that the next one's are aligned as allocations are. */
+static size_t room_of(const struct dtc_cuda_feature *feature)
+{
+	const size_t unit = _Alignof(max_align_t);
+
+	return (feature->bytes + unit - 1) / unit * unit;
+}
+
+/* The device context, and behind it what its features keep. */
+struct opened_context {
+	struct dtc_cuda_context context;
+	_Alignas(max_align_t) char parts[];
+};
+
+static struct dtc_cuda_context *allocate_context(const struct dtc_cuda *cuda)
+{
+	size_t bytes = sizeof(struct opened_context);
+
+	for (size_t i = 0; cuda->features[i]; i++)
+		bytes += room_of(cuda->features[i]);
+	struct opened_context *whole = dtc_alloc_zeroed(cuda->context, bytes);
+	if (!whole)
+		return NULL;
+	char *part = whole->parts;
+	for (size_t i = 0; cuda->features[i]; i++) {
+		whole->context.parts[i] = part;
+		part += room_of(cuda->features[i]);
+	}
+	return &whole->context;
+}
+
 static struct dtc_cuda_context *create_context(struct dtc_cuda *cuda, CUcontext handle,
 					       unsigned long long id)
 {
-	struct dtc_cuda_context *context = dtc_alloc_zeroed(cuda->context, sizeof(*context));
+	struct dtc_cuda_context *context = allocate_context(cuda);
 
 	if (!context)
 		return NULL;
 	context->cuda = cuda;
 	context->handle = handle;
 	context->id = id;
-	pthread_mutex_init(&context->staging.lock, NULL);
-	pthread_cond_init(&context->staging.changed, NULL);
-	dtc_cuda_bar_mappings_init(&context->bar_mappings);
-	dtc_cuda_scratch_init(context);
-	dtc_cuda_pipeline_init(&context->pipeline);
+	for (size_t i = 0; cuda->features[i]; i++)
+		if (cuda->features[i]->init)
+			cuda->features[i]->init(context);
 	return context;
 }
 
@@ -290,7 +211,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const struct dtc
 		status = add_context(cuda, handle, id, job, used);
 	pthread_mutex_unlock(&cuda->lock);
 	if (!status && added)
-		await_kernels(*used);
+		await_all(*used);
 	return status;
 }
 
@@ -461,30 +382,38 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 /* Runs in the worker, last of all: nothing of the context is in flight. */
 static void close_context(struct dtc_cuda_context *context, CUdeviceptr unused)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
 
 	(void)unused;
-	dtc_cuda_special_kernel_kernels_unload(context);
-	dtc_cuda_pipeline_close(context);
-	dtc_cuda_resident_close(context);
-	dtc_cuda_graphs_close(context);
-	if (context->module)
-		driver->ModuleUnload(context->module);
-	if (context->stream)
-		driver->StreamDestroy(context->stream);
-	dtc_cuda_flags_close(context);
-	dtc_cuda_scratch_free(context);
-	dtc_cuda_pinned_destroy(context, context->stages,
-				DTC_CUDA_STAGING_SLOTS * DTC_CUDA_STAGING_SLOT_BYTES);
+	for (; *feature; feature++)
+		if ((*feature)->close)
+			(*feature)->close(context);
 	context->closed = true;
+}
+
+static void stop_context(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
+
+	for (; *feature; feature++)
+		if ((*feature)->stop)
+			(*feature)->stop(context);
+}
+
+static void free_context(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_feature *const *feature = context->cuda->features;
+
+	for (; *feature; feature++)
+		if ((*feature)->free)
+			(*feature)->free(context);
+	dtc_free(context->cuda->context, context);
 }
 
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 {
-	/* First, because it gives the worker work. */
-	dtc_cuda_compiler_close(&cuda->compiler);
 	for (struct dtc_cuda_context *context = cuda->contexts; context; context = context->next) {
-		dtc_cuda_staging_end(context);
+		stop_context(context);
 		if (!atomic_load(&context->lost))
 			dtc_cuda_worker_defer(context, close_context, 0);
 	}
@@ -493,18 +422,25 @@ void dtc_cuda_contexts_close(struct dtc_cuda *cuda)
 		struct dtc_cuda_context *context = cuda->contexts;
 
 		cuda->contexts = context->next;
-		/* The allocator had no memory for the chore. */
+		/* The allocator had no memory for the deferred call. */
 		if (!context->closed && !atomic_load(&context->lost))
 			dtc_cuda_worker_run_here(context, close_context, 0);
-		/* By the device's number: also where the context's handle is no longer believed. */
+		/* By the device's number: also where the context's handle is no longer valid. */
 		if (context->retained)
 			cuda->driver.DevicePrimaryCtxRelease(context->device);
-		pthread_cond_destroy(&context->staging.changed);
-		pthread_mutex_destroy(&context->staging.lock);
-		pthread_mutex_destroy(&context->pipeline.lock);
-		dtc_cuda_bar_mappings_close(context);
-		dtc_cuda_scratch_close(context);
-		dtc_cuda_special_kernel_kernels_free(context);
+		free_context(context);
+	}
+}
+
+void dtc_cuda_contexts_forget(struct dtc_cuda *cuda)
+{
+	while (cuda->contexts) {
+		struct dtc_cuda_context *context = cuda->contexts;
+
+		cuda->contexts = context->next;
+		for (size_t i = 0; cuda->features[i]; i++)
+			if (cuda->features[i]->forget)
+				cuda->features[i]->forget(context);
 		dtc_free(cuda->context, context);
 	}
 }

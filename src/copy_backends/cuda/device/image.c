@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "log.h"
+#include "worker.h"
 
 struct image {
 	struct dtc_layout_image base;

@@ -9,6 +9,7 @@
 #include "peer_access.h"
 
 #include "base.h"
+#include "contexts.h"
 #include "datatype/runs.h"
 
 /* The context's own device's, the host's, or what the caller vouches for. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several devices: which memory the kernels of a device context may touch, and how bytes get to the
- * rest of it.
+ * Which memory the kernels of a device context may access, other devices' memory included.
  */
 #ifndef DTC_CUDA_PEER_ACCESS_H
 #define DTC_CUDA_PEER_ACCESS_H
 
-#include "copy_backends/cuda/launch/submission.h"
+#include "copy_backends/backend.h"
+#include "device_context.h"
 
 /*
  * Whether kernels of the context may touch what the next @bytes of the cursor's stream are moved
@@ -20,22 +20,5 @@ bool dtc_cuda_can_access(struct dtc_cuda_context *context, const struct dtc_job 
 bool dtc_cuda_can_access_memory(struct dtconv_context *context,
 				const struct dtc_memory *user,
 				const struct dtc_memory *packed);
-
-/*
- * Move a job that the context of its submission does not reach: by the other device's kernels, or packed
- * near the user's memory and by one copy more. What cannot be started at once in the order of the caller's
- * stream blocks. DTCONV_ERR_LIMIT, without a sentence, if the driver's copies are the best there is; then
- * the submission goes on, else it has ended.
- */
-int dtc_cuda_via_device(struct dtc_cuda_submission *submission);
-
-/*
- * Whether the submission's context may not even copy: the other device's side is a mapping, or of a
- * pool, that is closed to it. Ordinary memory any context may copy.
- */
-bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission);
-
-/* Copy such a job by contexts that may. The submission has ended after. */
-int dtc_cuda_copy_via_device(struct dtc_cuda_submission *submission);
 
 #endif

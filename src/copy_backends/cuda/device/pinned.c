@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "device_context.h"
+#include "pinned.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

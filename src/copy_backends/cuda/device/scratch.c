@@ -5,28 +5,47 @@
  */
 #include "config.h"
 
-#include "device_context.h"
+#include "scratch.h"
 
+#include "contexts.h"
+#include "copy_backends/backend.h"
 #include "log.h"
 
-void dtc_cuda_scratch_init(struct dtc_cuda_context *context)
+/* One for each purpose. */
+static struct dtc_cuda_scratch *scratch_of(const struct dtc_cuda_context *context)
 {
-	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
-		pthread_mutex_init(&context->scratch[i].lock, NULL);
+	return context->parts[DTC_CUDA_PART_scratch];
 }
 
-void dtc_cuda_scratch_free(struct dtc_cuda_context *context)
+static void init_scratch(struct dtc_cuda_context *context)
 {
 	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
-		if (context->scratch[i].memory)
-			context->cuda->driver.MemFree(context->scratch[i].memory);
+		pthread_mutex_init(&scratch_of(context)[i].lock, NULL);
 }
 
-void dtc_cuda_scratch_close(struct dtc_cuda_context *context)
+/* Nothing of it is borrowed. */
+static void close_scratch(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_scratch *scratch = scratch_of(context);
+
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		if (scratch[i].memory)
+			context->cuda->driver.MemFree(scratch[i].memory);
+}
+
+static void free_scratch(struct dtc_cuda_context *context)
 {
 	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
-		pthread_mutex_destroy(&context->scratch[i].lock);
+		pthread_mutex_destroy(&scratch_of(context)[i].lock);
 }
+
+const struct dtc_cuda_feature dtc_cuda_scratch_feature = {
+	.name = "scratch",
+	.bytes = DTC_CUDA_SCRATCH_PURPOSES * sizeof(struct dtc_cuda_scratch),
+	.init = init_scratch,
+	.close = close_scratch,
+	.free = free_scratch,
+};
 
 /*
  * Kernels read whole words at both ends of what they are lent, so that has been written all over. Once: who
@@ -107,7 +126,7 @@ bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
 	bool scratch = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
 		       chosen->device == near->device &&
-		       lend(chosen, &chosen->scratch[purpose], loan);
+		       lend(chosen, &scratch_of(chosen)[purpose], loan);
 	dtc_cuda_unrelax(&cuda->driver, mode);
 	return scratch;
 }

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "device_context.h"
+#include "worker.h"
 
 #include "context.h"
 #include "log.h"
@@ -44,16 +44,40 @@ static void *work(void *arg)
 	struct dtc_cuda_deferred_call *call;
 
 	dtc_cuda_relax(&cuda->driver);
-	while ((call = next_call(&cuda->worker))) {
+	while ((call = next_call(cuda->worker))) {
 		run_call(call->context, call->run, call->memory);
 		dtc_free(cuda->context, call);
 	}
 	return NULL;
 }
 
+void dtc_cuda_worker_init(struct dtc_cuda_worker *worker)
+{
+	pthread_mutex_init(&worker->lock, NULL);
+	pthread_cond_init(&worker->work, NULL);
+}
+
+void dtc_cuda_worker_destroy(struct dtc_cuda_worker *worker)
+{
+	pthread_cond_destroy(&worker->work);
+	pthread_mutex_destroy(&worker->lock);
+}
+
+void dtc_cuda_worker_forget(struct dtc_cuda *cuda)
+{
+	struct dtc_cuda_worker *worker = cuda->worker;
+
+	while (worker->first) {
+		struct dtc_cuda_deferred_call *call = worker->first;
+
+		worker->first = call->next;
+		dtc_free(cuda->context, call);
+	}
+}
+
 int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 {
-	struct dtc_cuda_worker *worker = &cuda->worker;
+	struct dtc_cuda_worker *worker = cuda->worker;
 	int status = 0;
 
 	pthread_mutex_lock(&worker->lock);
@@ -71,7 +95,7 @@ int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 
 void dtc_cuda_worker_end(struct dtc_cuda *cuda)
 {
-	struct dtc_cuda_worker *worker = &cuda->worker;
+	struct dtc_cuda_worker *worker = cuda->worker;
 
 	if (!worker->running)
 		return;
@@ -87,7 +111,7 @@ bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_f
 			   CUdeviceptr memory)
 {
 	struct dtc_cuda *cuda = context->cuda;
-	struct dtc_cuda_worker *worker = &cuda->worker;
+	struct dtc_cuda_worker *worker = cuda->worker;
 	struct dtc_cuda_deferred_call *call = dtc_alloc(cuda->context, sizeof(*call));
 
 	if (!call)

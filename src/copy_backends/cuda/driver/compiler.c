@@ -13,7 +13,6 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/cuda/device/device_context.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
 #include "text.h"

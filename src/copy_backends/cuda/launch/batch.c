@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "context.h"
-#include "copy_backends/cuda/cuda.h"
+#include "copies.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
+#include "kernel_module.h"
+#include "launch.h"
 #include "log.h"
 #include "part_table.h"
 #include "submission.h"
@@ -342,7 +344,7 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 {
 	int status = 0;
 
-	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
+	if (!dtc_cuda_kernels_are_loaded(submission->context))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LOADING,
 				"no kernels are loaded");
 	if (!reaches_all(submission, many))
@@ -385,7 +387,8 @@ static struct dtc_job job_of(const struct dtc_many *many)
 				 .caller = many->caller };
 }
 
-int dtc_cuda_batch_submit(struct dtc_many *many, struct dtc_event *event)
+int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend, struct dtc_many *many,
+			  struct dtc_event *event)
 {
 	const struct dtc_job job = job_of(many);
 	struct dtc_cuda_submission submission;
@@ -398,8 +401,7 @@ int dtc_cuda_batch_submit(struct dtc_many *many, struct dtc_event *event)
 		kept->owner = many->context;
 		many->kept = kept;
 	}
-	int status = dtc_cuda_submission_begin(&submission, &dtc_cuda_kernel_backend,
-					       &job, event);
+	int status = dtc_cuda_submission_begin(&submission, backend, &job, event);
 
 	return status ? status : move(&submission, kept, many);
 }

@@ -7,7 +7,9 @@
 
 #include "copy_backends/backend.h"
 
-int dtc_cuda_batch_submit(struct dtc_many *many, struct dtc_event *event);
+/* The event is the @backend's. */
+int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend, struct dtc_many *many,
+			  struct dtc_event *event);
 void dtc_cuda_batch_forget(void *kept);
 
 #endif

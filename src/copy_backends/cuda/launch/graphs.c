@@ -7,8 +7,9 @@
 #include "graphs.h"
 
 #include "context.h"
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "kernel_module.h"
 #include "log.h"
 #include "submission.h"
 
@@ -25,15 +26,17 @@ static CUDA_KERNEL_NODE_PARAMS node_params(const struct dtc_cuda_context *contex
 					   const struct dtc_gpu_launch *launch,
 					   void **params)
 {
-	return (CUDA_KERNEL_NODE_PARAMS){ .func = context->functions[launch->kernel],
-					  .gridDimX = launch->grid,
-					  .gridDimY = 1,
-					  .gridDimZ = 1,
-					  .blockDimX = DTC_GPU_BLOCK,
-					  .blockDimY = 1,
-					  .blockDimZ = 1,
-					  .sharedMemBytes = launch->shared_bytes,
-					  .kernelParams = params };
+	return (CUDA_KERNEL_NODE_PARAMS){
+		.func = dtc_cuda_kernel_module_of(context)->functions[launch->kernel],
+		.gridDimX = launch->grid,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = DTC_GPU_BLOCK,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.sharedMemBytes = launch->shared_bytes,
+		.kernelParams = params
+	};
 }
 
 /* ---- making, in the worker --------------------------------------------------------------- */
@@ -41,7 +44,7 @@ static CUDA_KERNEL_NODE_PARAMS node_params(const struct dtc_cuda_context *contex
 static CUresult make(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_graph *graph = &context->graphs.all[kernel];
+	struct dtc_cuda_graph *graph = &dtc_cuda_graphs_of(context)->all[kernel];
 	struct dtc_gpu_launch launch = { .kernel = kernel, .grid = 1 };
 	void *params[] = { &launch.params };
 	const CUDA_KERNEL_NODE_PARAMS node = node_params(context, &launch, params);
@@ -70,7 +73,7 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 			dtc_gpu_kernel_label((enum dtc_gpu_kernel)kernel),
 			dtc_cuda_result_name(driver, result));
 	else
-		atomic_store_explicit(&context->graphs.all[kernel].state,
+		atomic_store_explicit(&dtc_cuda_graphs_of(context)->all[kernel].state,
 				      DTC_CUDA_GRAPH_READY, memory_order_release);
 }
 
@@ -78,18 +81,20 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 {
 	int none = DTC_CUDA_GRAPH_NONE;
 
-	if (atomic_compare_exchange_strong(&context->graphs.all[kernel].state, &none,
-					   DTC_CUDA_GRAPH_WANTED) &&
+	if (atomic_compare_exchange_strong(
+		    &dtc_cuda_graphs_of(context)->all[kernel].state, &none,
+		    DTC_CUDA_GRAPH_WANTED) &&
 	    !dtc_cuda_worker_defer(context, make_graph, (CUdeviceptr)kernel))
-		atomic_store(&context->graphs.all[kernel].state, DTC_CUDA_GRAPH_NONE);
+		atomic_store(&dtc_cuda_graphs_of(context)->all[kernel].state,
+			     DTC_CUDA_GRAPH_NONE);
 }
 
-void dtc_cuda_graphs_close(struct dtc_cuda_context *context)
+static void close_graphs(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 
 	for (unsigned i = 0; i < DTC_GPU_KERNELS; i++) {
-		struct dtc_cuda_graph *graph = &context->graphs.all[i];
+		struct dtc_cuda_graph *graph = &dtc_cuda_graphs_of(context)->all[i];
 
 		if (graph->exec)
 			driver->GraphExecDestroy(graph->exec);
@@ -98,6 +103,12 @@ void dtc_cuda_graphs_close(struct dtc_cuda_context *context)
 	}
 }
 
+const struct dtc_cuda_feature dtc_cuda_graphs_feature = {
+	.name = "graphs",
+	.bytes = sizeof(struct dtc_cuda_graphs),
+	.close = close_graphs,
+};
+
 /* ---- launching --------------------------------------------------------------------------- */
 
 /* The node's kernel is one of the current context, says the driver by a crash where there is none. */
@@ -105,7 +116,8 @@ static CUresult launch_graph(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
 	const struct dtc_cuda_driver *driver = submission->driver;
-	struct dtc_cuda_graph *graph = &submission->context->graphs.all[launch->kernel];
+	struct dtc_cuda_graph *graph =
+		&dtc_cuda_graphs_of(submission->context)->all[launch->kernel];
 	void *params[] = { &launch->params };
 	const CUDA_KERNEL_NODE_PARAMS node =
 		node_params(submission->context, launch, params);
@@ -126,7 +138,7 @@ bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
 			    struct dtc_gpu_launch *launch)
 {
 	struct dtc_cuda_context *context = submission->context;
-	struct dtc_cuda_graphs *graphs = &context->graphs;
+	struct dtc_cuda_graphs *graphs = dtc_cuda_graphs_of(context);
 
 	if (!context->cuda->context->devices.graphs ||
 	    submission->stream != context->stream)

@@ -7,14 +7,10 @@
 #ifndef DTC_CUDA_GRAPHS_H
 #define DTC_CUDA_GRAPHS_H
 
-#include <stdatomic.h>
-
-#include <cuda.h>
-
 #include "copy_backends/backend.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "kernels/gpu.h"
 
-struct dtc_cuda_context;
 struct dtc_cuda_submission;
 
 enum dtc_cuda_graph_state {
@@ -36,14 +32,17 @@ struct dtc_cuda_graphs {
 	struct dtc_cuda_graph all[DTC_GPU_KERNELS];
 };
 
+static inline struct dtc_cuda_graphs *dtc_cuda_graphs_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_graphs];
+}
+
 /* What a launch takes less than a plain one. */
 double dtc_cuda_graphs_gain_ns(const struct dtc_question *question);
 
 /* Launch it so; false: it is to be launched plainly. */
 bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
 			    struct dtc_gpu_launch *launch);
-
-/* Runs in the worker, when no job is in flight. */
-void dtc_cuda_graphs_close(struct dtc_cuda_context *context);
 
 #endif

@@ -7,6 +7,8 @@
 #include "part_table.h"
 
 #include "copy_backends/cuda/device/image.h"
+#include "copy_backends/cuda/device/pinned.h"
+#include "copy_backends/cuda/device/worker.h"
 
 /* Stands at the beginning of its own pinned memory, so that one address is all that the worker is told. */
 struct dtc_cuda_part_table {

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "context.h"
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/device/pinned.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "kernels/gpu_images.h"
 #include "log.h"
-#include "submission.h"
 
 /* How long the kernel stays. */
 #define IDLE_NS UINT64_C(200000)
@@ -92,11 +92,12 @@ static CUresult open_bell(struct dtc_cuda_context *context,
 	return result;
 }
 
-void dtc_cuda_resident_open(struct dtc_cuda_context *context, CUdeviceptr unused)
+static void open_resident(struct dtc_cuda_context *context)
 {
-	struct dtc_cuda_resident *resident = &context->resident;
+	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 
-	(void)unused;
+	if (!context->cuda->context->devices.resident)
+		return;
 	CUresult result = dtc_cuda_stream_create(context, &resident->stream);
 	if (!result)
 		result = open_bell(context, resident);
@@ -111,10 +112,10 @@ void dtc_cuda_resident_open(struct dtc_cuda_context *context, CUdeviceptr unused
 		atomic_store_explicit(&resident->ready, true, memory_order_release);
 }
 
-void dtc_cuda_resident_close(struct dtc_cuda_context *context)
+static void close_resident(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_resident *resident = &context->resident;
+	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 
 	if (resident->bell)
 		__atomic_store_n(&resident->bell->cancel, 1, __ATOMIC_RELEASE);
@@ -124,6 +125,14 @@ void dtc_cuda_resident_close(struct dtc_cuda_context *context)
 		driver->StreamDestroy(resident->stream);
 	dtc_cuda_pinned_destroy(context, resident->bell, sizeof(*resident->bell));
 }
+
+/* Before the kernels: a job that has waited for those leaves nothing to load behind it. */
+const struct dtc_cuda_feature dtc_cuda_resident_feature = {
+	.name = "resident",
+	.bytes = sizeof(struct dtc_cuda_resident),
+	.load = open_resident,
+	.close = close_resident,
+};
 
 /* ---- commands -------------------------------------------------------------------------- */
 
@@ -189,7 +198,7 @@ static bool has_left(const struct dtc_cuda_resident *resident)
 
 static CUresult launch_kernel(struct dtc_cuda_context *context)
 {
-	struct dtc_cuda_resident *resident = &context->resident;
+	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 	struct dtc_gpu_resident_params p = { .bell = resident->device,
 					     .idle_ns = IDLE_NS,
 					     .life_ns = LIFE_NS,
@@ -228,11 +237,8 @@ static bool next_number(struct dtc_cuda_resident *resident)
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
-static bool is_for_it(const struct dtc_cuda_submission *submission,
-		      const struct dtc_gpu_launch *launch)
+static bool is_for_it(const struct dtc_job *job, const struct dtc_gpu_launch *launch)
 {
-	const struct dtc_job *job = submission->job;
-
 	return !job->on_stream && dtc_cuda_resident_does(launch) &&
 	       is_small(job->bytes, job->user_memory.kind, job->packed_memory.kind);
 }
@@ -247,23 +253,22 @@ static bool take(struct dtc_cuda_resident *resident)
 	return false;
 }
 
-bool dtc_cuda_resident_ring(const struct dtc_cuda_submission *submission,
-			    struct dtc_gpu_launch *launch)
+bool dtc_cuda_resident_ring(struct dtc_cuda_context *context, const struct dtc_job *job,
+			    struct dtc_gpu_launch *launch, struct dtc_event *event)
 {
-	struct dtc_cuda_context *context = submission->context;
-	struct dtc_cuda_resident *resident = &context->resident;
+	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 	struct dtconv_context *owner = context->cuda->context;
 
 	if (!atomic_load_explicit(&resident->ready, memory_order_acquire) ||
-	    !is_for_it(submission, launch) || !take(resident))
+	    !is_for_it(job, launch) || !take(resident))
 		return false;
-	dtc_cuda_set_flag(submission, launch);
+	launch->params.done = dtc_cuda_flag_done(event);
 	write_command(resident, launch);
 	if (has_left(resident) && launch_kernel(context)) {
 		atomic_store_explicit(&resident->taken, false, memory_order_release);
 		return false;
 	}
-	submission->event->stream = resident->stream;
+	event->stream = resident->stream;
 	dtc_context_count(owner, DTC_COUNT_RESIDENT_JOBS, 1);
 	dtc_cuda_nvtx_note(context->cuda->listener, "resident kernel");
 	return true;
@@ -272,7 +277,7 @@ bool dtc_cuda_resident_ring(const struct dtc_cuda_submission *submission,
 bool dtc_cuda_resident_has(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
-	const struct dtc_cuda_resident *resident = &context->resident;
+	const struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 
 	return atomic_load_explicit(&resident->ready, memory_order_acquire) &&
 	       event->stream == resident->stream;
@@ -282,7 +287,7 @@ bool dtc_cuda_resident_has_left(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
 
-	return dtc_cuda_resident_has(event) && has_left(&context->resident);
+	return dtc_cuda_resident_has(event) && has_left(dtc_cuda_resident_of(context));
 }
 
 CUresult dtc_cuda_resident_call_back(const struct dtc_event *event)
@@ -295,6 +300,6 @@ void dtc_cuda_resident_put(const struct dtc_event *event)
 	struct dtc_cuda_context *context = event->owner;
 
 	if (dtc_cuda_resident_has(event))
-		atomic_store_explicit(&context->resident.taken, false,
+		atomic_store_explicit(&dtc_cuda_resident_of(context)->taken, false,
 				      memory_order_release);
 }

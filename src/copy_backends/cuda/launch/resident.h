@@ -21,18 +21,10 @@
 #ifndef DTC_CUDA_RESIDENT_H
 #define DTC_CUDA_RESIDENT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <cuda.h>
-
 #include "copy_backends/backend.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "kernels/gpu.h"
 #include "kernels/gpu_resident.h"
-
-struct dtc_cuda_context;
-struct dtc_cuda_submission;
 
 struct dtc_cuda_resident {
 	_Atomic bool ready;        /* all of it is there */
@@ -45,11 +37,11 @@ struct dtc_cuda_resident {
 	CUfunction function;
 };
 
-/* Runs in the worker: make what it needs. Without it jobs are launched. */
-void dtc_cuda_resident_open(struct dtc_cuda_context *context, CUdeviceptr unused);
-
-/* Runs in the worker, when no job is in flight. */
-void dtc_cuda_resident_close(struct dtc_cuda_context *context);
+static inline struct dtc_cuda_resident *dtc_cuda_resident_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_resident];
+}
 
 /* Whether jobs like that are for it, if it is free. */
 bool dtc_cuda_resident_may(const struct dtc_question *question);
@@ -61,8 +53,8 @@ bool dtc_cuda_resident_does(const struct dtc_gpu_launch *launch);
 double dtc_cuda_resident_ns(const struct dtc_question *question);
 
 /* Have it done; false: it is to be launched. The event is in flight after. */
-bool dtc_cuda_resident_ring(const struct dtc_cuda_submission *submission,
-			    struct dtc_gpu_launch *launch);
+bool dtc_cuda_resident_ring(struct dtc_cuda_context *context, const struct dtc_job *job,
+			    struct dtc_gpu_launch *launch, struct dtc_event *event);
 
 /* Whether the event is of a job that was rung for. */
 bool dtc_cuda_resident_has(const struct dtc_event *event);

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "context.h"
+#include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/cuda/driver/compiler.h"
 #include "kernels/gpu_special.h"
 #include "log.h"
@@ -41,6 +42,18 @@ struct dtc_cuda_special_kernel {
 	CUfunction function;
 	struct dtc_gpu_special shape;
 };
+
+/* What a device context has of them. */
+struct dtc_cuda_special_kernels {
+	struct dtc_cuda_special_kernel *_Atomic first; /* added, never taken away */
+	_Atomic uint32_t count;
+};
+
+static inline struct dtc_cuda_special_kernels *kernels_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_special_kernels];
+}
 
 /* ---- whether ----------------------------------------------------------------------------------- */
 
@@ -85,7 +98,7 @@ static struct dtc_cuda_special_kernel *find(const struct dtc_cuda_context *conte
 					    const struct dtc_gpu_special *shape)
 {
 	struct dtc_cuda_special_kernel *special =
-		atomic_load_explicit(&context->special_kernels, memory_order_acquire);
+		atomic_load_explicit(&kernels_of(context)->first, memory_order_acquire);
 
 	while (special && !dtc_gpu_special_is(&special->shape, shape))
 		special = special->next;
@@ -98,9 +111,9 @@ static struct dtc_cuda_special_kernel *add(struct dtc_cuda_context *context,
 {
 	struct dtc_cuda_special_kernel *special;
 
-	if (atomic_load_explicit(&context->special_kernel_count, memory_order_relaxed) >=
+	if (atomic_load_explicit(&kernels_of(context)->count, memory_order_relaxed) >=
 		    SHAPES_MOST ||
-	    atomic_fetch_add(&context->special_kernel_count, 1) >= SHAPES_MOST)
+	    atomic_fetch_add(&kernels_of(context)->count, 1) >= SHAPES_MOST)
 		return NULL;
 	special = dtc_alloc_zeroed(context->cuda->context, sizeof(*special));
 	if (!special)
@@ -108,8 +121,8 @@ static struct dtc_cuda_special_kernel *add(struct dtc_cuda_context *context,
 	special->context = context;
 	special->shape = *shape;
 	special->next =
-		atomic_load_explicit(&context->special_kernels, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak(&context->special_kernels, &special->next,
+		atomic_load_explicit(&kernels_of(context)->first, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak(&kernels_of(context)->first, &special->next,
 					     special))
 		continue;
 	return special;
@@ -183,7 +196,7 @@ static void give_order(struct dtc_cuda_special_kernel *special)
 						  .write = write_shape,
 						  .done = take_image };
 	set_state(special, ORDERED);
-	if (!dtc_cuda_compiler_order(&context->cuda->compiler, &special->order))
+	if (!dtc_cuda_compiler_order(context->cuda->compiler, &special->order))
 		set_state(special, REFUSED);
 }
 
@@ -233,18 +246,19 @@ CUfunction dtc_cuda_special_kernel_find(const struct dtc_cuda_submission *submis
 
 /* ---- giving back ------------------------------------------------------------------------------- */
 
-void dtc_cuda_special_kernel_kernels_unload(struct dtc_cuda_context *context)
+static void unload_kernels(struct dtc_cuda_context *context)
 {
 	for (struct dtc_cuda_special_kernel *special =
-		     atomic_load(&context->special_kernels);
+		     atomic_load(&kernels_of(context)->first);
 	     special; special = special->next)
 		if (special->module)
 			context->cuda->driver.ModuleUnload(special->module);
 }
 
-void dtc_cuda_special_kernel_kernels_free(struct dtc_cuda_context *context)
+static void free_kernels(struct dtc_cuda_context *context)
 {
-	struct dtc_cuda_special_kernel *special = atomic_load(&context->special_kernels);
+	struct dtc_cuda_special_kernel *special =
+		atomic_load(&kernels_of(context)->first);
 
 	while (special) {
 		struct dtc_cuda_special_kernel *next = special->next;
@@ -254,6 +268,14 @@ void dtc_cuda_special_kernel_kernels_free(struct dtc_cuda_context *context)
 		special = next;
 	}
 }
+
+const struct dtc_cuda_feature dtc_cuda_special_kernels_feature = {
+	.name = "special_kernels",
+	.bytes = sizeof(struct dtc_cuda_special_kernels),
+	.close = unload_kernels,
+	.free = free_kernels,
+	.forget = free_kernels,
+};
 
 /* ---- telling ----------------------------------------------------------------------------------- */
 
@@ -301,7 +323,7 @@ void dtc_cuda_special_kernel_describe(struct dtc_cuda *cuda,
 	struct dtc_nvrtc nvrtc;
 
 	if (cuda) {
-		describe_compiler(&cuda->compiler.nvrtc, context, cuda->driver.version,
+		describe_compiler(&cuda->compiler->nvrtc, context, cuda->driver.version,
 				  text);
 		return;
 	}

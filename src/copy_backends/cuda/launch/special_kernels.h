@@ -7,18 +7,13 @@
 #ifndef DTC_CUDA_SPECIAL_KERNELS_H
 #define DTC_CUDA_SPECIAL_KERNELS_H
 
+#include "kernels/gpu.h"
 #include "submission.h"
 #include "text.h"
 
 /* The kernel for the shape of a launch, or NULL: that of its class serves. Counts the launch. */
 CUfunction dtc_cuda_special_kernel_find(const struct dtc_cuda_submission *submission,
 					const struct dtc_gpu_launch *launch);
-
-/* Runs in the worker, the context current and idle: give back what is loaded. */
-void dtc_cuda_special_kernel_kernels_unload(struct dtc_cuda_context *context);
-
-/* Nobody compiles any more, and nothing is in flight. */
-void dtc_cuda_special_kernel_kernels_free(struct dtc_cuda_context *context);
 
 /* Say in a few words whether such launches get a kernel of their own; part of a sentence. */
 void dtc_cuda_special_kernel_explain(struct dtconv_context *context,

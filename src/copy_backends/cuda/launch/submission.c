@@ -7,7 +7,10 @@
 #include "submission.h"
 
 #include "context.h"
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "event.h"
 #include "log.h"
 
 /* Nobody captures a stream of ours. */

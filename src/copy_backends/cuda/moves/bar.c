@@ -9,14 +9,19 @@
  */
 #include "config.h"
 
-#include "copy_backends/cuda/cuda.h"
+#include "moves.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "bar_mappings.h"
 #include "context.h"
 #include "copy_backends/allowed.h"
+#include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/memory_kinds.h"
+#include "copy_backends/cuda/driver/gdrcopy.h"
+#include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "datatype/runs.h"
 #include "log.h"
@@ -55,7 +60,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 		*reason = "this process has loaded no driver";
 		return false;
 	}
-	*reason = dtc_gdr_find(&cuda->gdr, cuda->context);
+	*reason = dtc_gdr_find(cuda->gdr, cuda->context);
 	return !*reason;
 }
 
@@ -151,8 +156,8 @@ static char *map_address(struct bar_move *bar, uintptr_t address, size_t *bytes)
 
 		if (!id)
 			return NULL;
-		char *mapping = dtc_cuda_bar_mapping_find(&bar->context->bar_mappings, id,
-							  address, bytes);
+		char *mapping = dtc_cuda_bar_mapping_find(
+			dtc_cuda_bar_mappings_of(bar->context), id, address, bytes);
 		if (!mapping) {
 			dtc_cuda_bar_mapping_want(bar->context, &bar->memory, id,
 						  address);
@@ -224,13 +229,13 @@ static uint64_t move(const struct dtc_job *job, struct dtc_cuda_context *context
 
 	if (!store)
 		fence_loads();
-	dtc_cuda_bar_mappings_enter(&context->bar_mappings);
+	dtc_cuda_bar_mappings_enter(dtc_cuda_bar_mappings_of(context));
 	uint64_t moved = move_runs(&bar);
 	if (store)
 		fence_stores();
 	else
 		fence_loads();
-	dtc_cuda_bar_mappings_leave(&context->bar_mappings);
+	dtc_cuda_bar_mappings_leave(dtc_cuda_bar_mappings_of(context));
 	return moved;
 }
 

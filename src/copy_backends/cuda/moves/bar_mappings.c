@@ -10,12 +10,13 @@
 
 #include <errno.h>
 
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/memory_kinds.h"
+#include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/memory/memory.h"
 
-void dtc_cuda_bar_mappings_init(struct dtc_cuda_bar_mappings *mappings)
+static void init_mappings(struct dtc_cuda_context *context)
 {
-	pthread_mutex_init(&mappings->lock, NULL);
+	pthread_mutex_init(&dtc_cuda_bar_mappings_of(context)->lock, NULL);
 }
 
 static bool has_rested(const struct dtc_cuda_bar_mappings *mappings,
@@ -68,7 +69,7 @@ static size_t pages_of(const struct dtc_cuda_bar_mapping *mapping, uintptr_t *pa
 static bool pin_mapping(struct dtc_cuda_context *context,
 			struct dtc_cuda_bar_mapping *mapping)
 {
-	const struct dtc_gdr *gdr = &context->cuda->gdr;
+	const struct dtc_gdr *gdr = context->cuda->gdr;
 	struct dtc_cuda_bar_mapping *retired;
 	uintptr_t page;
 	int error;
@@ -76,7 +77,7 @@ static bool pin_mapping(struct dtc_cuda_context *context,
 	mapping->mapped_bytes = pages_of(mapping, &page);
 	while ((error = gdr->pin_buffer(gdr->connection, page, mapping->mapped_bytes, 0,
 					0, &mapping->pin)) == ENOMEM) {
-		retired = retire_mapping(&context->bar_mappings);
+		retired = retire_mapping(dtc_cuda_bar_mappings_of(context));
 		if (!retired)
 			break;
 		undo_mapping(gdr, retired);
@@ -134,9 +135,9 @@ static bool synchronise_copies(const struct dtc_cuda_context *context,
 /* Runs in the worker, which alone has to do with a window that is asked for. */
 static void make_mapping(struct dtc_cuda_context *context, CUdeviceptr place)
 {
-	struct dtc_cuda_bar_mappings *mappings = &context->bar_mappings;
+	struct dtc_cuda_bar_mappings *mappings = dtc_cuda_bar_mappings_of(context);
 	struct dtc_cuda_bar_mapping *mapping = &mappings->places[place];
-	const struct dtc_gdr *gdr = &context->cuda->gdr;
+	const struct dtc_gdr *gdr = context->cuda->gdr;
 
 	undo_mapping(gdr, mapping);
 	bool made = is_still_there(context, mapping) &&
@@ -152,12 +153,22 @@ static void make_mapping(struct dtc_cuda_context *context, CUdeviceptr place)
 	pthread_mutex_unlock(&mappings->lock);
 }
 
-void dtc_cuda_bar_mappings_close(struct dtc_cuda_context *context)
+/* Give all of them back, also if the device context is gone. The worker has ended. */
+static void free_mappings(struct dtc_cuda_context *context)
 {
+	struct dtc_cuda_bar_mappings *mappings = dtc_cuda_bar_mappings_of(context);
+
 	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
-		undo_mapping(&context->cuda->gdr, &context->bar_mappings.places[i]);
-	pthread_mutex_destroy(&context->bar_mappings.lock);
+		undo_mapping(context->cuda->gdr, &mappings->places[i]);
+	pthread_mutex_destroy(&mappings->lock);
 }
+
+const struct dtc_cuda_feature dtc_cuda_bar_mappings_feature = {
+	.name = "bar_mappings",
+	.bytes = sizeof(struct dtc_cuda_bar_mappings),
+	.init = init_mappings,
+	.free = free_mappings,
+};
 
 /* ---- the jobs' part: the lock is held ------------------------------------------------------ */
 
@@ -255,7 +266,7 @@ void dtc_cuda_bar_mapping_want(struct dtc_cuda_context *context,
 			       const struct dtc_memory *memory, uint64_t id,
 			       uintptr_t address)
 {
-	struct dtc_cuda_bar_mappings *mappings = &context->bar_mappings;
+	struct dtc_cuda_bar_mappings *mappings = dtc_cuda_bar_mappings_of(context);
 	struct dtc_cuda_bar_mapping *mapping = mapping_at(mappings, id, address);
 
 	if (!mapping || is_worth_retrying(mappings, mapping)) {

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
 
-struct dtc_cuda_context;
 struct dtc_memory;
 
 /* Windows of one device context, and the most bytes of one: 32 MiB of a BAR of 256 at worst. */
@@ -56,10 +56,11 @@ struct dtc_cuda_bar_mappings {
 	struct dtc_cuda_bar_mapping places[DTC_CUDA_BAR_MAPPINGS];
 };
 
-void dtc_cuda_bar_mappings_init(struct dtc_cuda_bar_mappings *mappings);
-
-/* Give all of them back, also if the device context is gone. The worker has ended. */
-void dtc_cuda_bar_mappings_close(struct dtc_cuda_context *context);
+static inline struct dtc_cuda_bar_mappings *dtc_cuda_bar_mappings_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_bar_mappings];
+}
 
 /* Between these two a job may use what find answers. */
 void dtc_cuda_bar_mappings_enter(struct dtc_cuda_bar_mappings *mappings);

@@ -7,10 +7,13 @@
 
 #include "copy_backends/checksum.h"
 
-#include "copy_backends/cuda/cuda.h"
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/launch/kernel_module.h"
+#include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "kernels/gpu_checksum.h"
 #include "log.h"
+#include "moves.h"
 
 /* Two streams have no order between them. */
 static int follow(const struct dtc_cuda_submission *submission, struct dtc_event *moving)
@@ -37,7 +40,7 @@ static int check(const struct dtc_cuda_submission *submission)
 				"%s: the stream is being captured, and a graph reports a "
 				"checksum to nobody",
 				job->caller);
-	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire) ||
+	if (!dtc_cuda_kernels_are_loaded(submission->context) ||
 	    dtc_cuda_submission_is_far(submission, &job->packed_memory))
 		return DTCONV_ERR_LIMIT;
 	return 0;
@@ -47,7 +50,7 @@ static int plan(const struct dtc_cuda_submission *submission,
 		struct dtc_gpu_launch *launch)
 {
 	const struct dtc_job *job = submission->job;
-	const struct dtc_cuda_flags *flags = &submission->context->flags;
+	const struct dtc_cuda_flags *flags = dtc_cuda_flags_of(submission->context);
 	const struct dtc_gpu_checksum_job checksum = {
 		.packed = (uint64_t)(uintptr_t)job->packed +
 			  (uint64_t)job->packed_memory.shift,

@@ -5,19 +5,23 @@
  */
 #include "config.h"
 
-#include "copy_backends/cuda/cuda.h"
+#include "moves.h"
 
 #include "context.h"
-#include "copy_backends/cuda/device/device_context.h"
-#include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/launch/batch.h"
-#include "copy_backends/cuda/launch/part_list.h"
+#include "copy_backends/cuda/launch/copies.h"
+#include "copy_backends/cuda/launch/event.h"
+#include "copy_backends/cuda/launch/graphs.h"
+#include "copy_backends/cuda/launch/kernel_module.h"
+#include "copy_backends/cuda/launch/launch.h"
+#include "copy_backends/cuda/launch/resident.h"
 #include "copy_backends/cuda/launch/special_kernels.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "log.h"
 #include "text.h"
+#include "via_device.h"
 
 static bool can(const struct dtc_question *question, const char **reason)
 {
@@ -83,130 +87,7 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 		dtc_cuda_special_kernel_explain(question->context, &launch, text);
 }
 
-/* ---- launching ------------------------------------------------------------------------- */
-
-/* Sectors of shorter streams are mostly in the last cache, and asking for them costs 5 to 15 %. */
-#define LONG_BYTES (UINT64_C(32) << 20)
-
-bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
-		      const struct dtc_memory *memory, uint64_t bytes)
-{
-	return bytes >= LONG_BYTES && memory->kind == DTCONV_MEMORY_DEVICE &&
-	       (memory->device == context->device || memory->device < 0);
-}
-
-static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
-{
-	const struct dtc_job *job = submission->job;
-	const struct dtc_cursor *cursor = job->cursor;
-
-	return (struct dtc_gpu_job){
-		.layout = cursor->layout,
-		.count = cursor->count,
-		.user = (uint64_t)(uintptr_t)job->user + (uint64_t)job->user_memory.shift,
-		.packed = (uint64_t)(uintptr_t)job->packed +
-			  (uint64_t)job->packed_memory.shift,
-		.begin = cursor->position,
-		.end = cursor->position + job->bytes,
-		.direction = job->direction,
-		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
-					 job->bytes),
-	};
-}
-
-int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context, const char *caller,
-		  struct dtc_gpu_launch *launch)
-{
-	uint32_t parts;
-	CUdeviceptr image;
-	int status = dtc_gpu_plan(job, NULL, launch, &parts);
-
-	/* Most types have no tables, and need nothing on the device. */
-	if (status != DTCONV_ERR_UNSUPPORTED)
-		return status;
-	status = dtc_cuda_image_find(job->layout, context, caller, &image);
-	if (status)
-		return status;
-	job->image = image;
-	return dtc_gpu_plan(job, NULL, launch, &parts);
-}
-
-int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
-			     struct dtc_gpu_launch *launch)
-{
-	const struct dtc_job *job = submission->job;
-	struct dtc_gpu_job gpu = describe_job(submission);
-	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
-
-	if (status == DTCONV_ERR_LIMIT)
-		status = dtc_cuda_part_list_plan(&gpu, submission->context, job->caller,
-						 launch);
-	return status;
-}
-
-void dtc_cuda_set_flag(const struct dtc_cuda_submission *submission,
-		       struct dtc_gpu_launch *launch)
-{
-	const struct dtc_cuda_flags *flags = &submission->context->flags;
-	const struct dtc_event *event = submission->event;
-	uint64_t word = event->slot * sizeof(uint64_t);
-
-	if (!submission->capturing)
-		launch->params.done = (struct dtc_gpu_done){ .flag = flags->device + word,
-							     .value = event->value,
-							     .counter = flags->counters + word };
-}
-
-static enum dtc_counter counter_of(enum dtc_gpu_class class)
-{
-	static const enum dtc_counter counters[] = {
-		[DTC_GPU_CLASS_STRIDED] = DTC_COUNT_LAUNCHES_STRIDED,
-		[DTC_GPU_CLASS_PERIODIC] = DTC_COUNT_LAUNCHES_PERIODIC,
-		[DTC_GPU_CLASS_INDEXED] = DTC_COUNT_LAUNCHES_INDEXED,
-		[DTC_GPU_CLASS_TRANSPOSING] = DTC_COUNT_LAUNCHES_TRANSPOSING,
-		[DTC_GPU_CLASS_GENERAL] = DTC_COUNT_LAUNCHES_GENERAL,
-		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
-		[DTC_GPU_CLASS_TYPED] = DTC_COUNT_LAUNCHES_TYPED,
-	};
-
-	return counters[class];
-}
-
-bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch)
-{
-	return launch->grid == 1;
-}
-
-/* By the shape's own kernel, if there is one by now. */
-static CUresult launch_plain(const struct dtc_cuda_submission *submission,
-			     struct dtc_gpu_launch *launch)
-{
-	CUfunction special = dtc_cuda_special_kernel_find(submission, launch);
-	void *params[] = { &launch->params };
-
-	CUresult result = submission->driver->LaunchKernel(
-		special ? special : submission->context->functions[launch->kernel],
-		launch->grid, 1, 1, DTC_GPU_BLOCK, 1, 1, launch->shared_bytes,
-		submission->stream, params, NULL);
-	if (!result && special)
-		dtc_context_count(submission->job->context, DTC_COUNT_LAUNCHES_SPECIAL,
-				  1);
-	return result;
-}
-
-CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
-			 struct dtc_gpu_launch *launch, bool flag)
-{
-	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
-	if (flag)
-		dtc_cuda_set_flag(submission, launch);
-	CUresult result = CUDA_SUCCESS;
-	if (!dtc_cuda_graphs_launch(submission, launch))
-		result = launch_plain(submission, launch);
-	if (!result)
-		dtc_context_count(submission->job->context, counter_of(launch->class), 1);
-	return result;
-}
+/* ---- submitting ---------------------------------------------------------------------- */
 
 /* Without a kernel, for the reason that is counted. */
 static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter counter,
@@ -235,7 +116,7 @@ static int move(struct dtc_cuda_submission *submission)
 	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_launch launch;
 
-	if (!atomic_load_explicit(&submission->context->loaded, memory_order_acquire))
+	if (!dtc_cuda_kernels_are_loaded(submission->context))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
 				    "no kernels are loaded");
 	if (!dtc_cuda_can_access(submission->context, job, job->cursor, job->bytes))
@@ -250,7 +131,7 @@ static int move(struct dtc_cuda_submission *submission)
 	}
 	bool flag = dtc_cuda_kernel_writes_flag(&launch);
 	CUresult result = CUDA_SUCCESS;
-	if (dtc_cuda_resident_ring(submission, &launch))
+	if (dtc_cuda_resident_ring(submission->context, job, &launch, submission->event))
 		flag = true;
 	else
 		result = dtc_cuda_launch(submission, &launch, flag);
@@ -268,6 +149,11 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 	return status ? status : move(&submission);
 }
 
+static int submit_batch(struct dtc_many *many, struct dtc_event *event)
+{
+	return dtc_cuda_batch_submit(&dtc_cuda_kernel_backend, many, event);
+}
+
 const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.name = "cuda_kernel",
 	.what = "kernels on a CUDA device",
@@ -276,7 +162,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.estimate = estimate,
 	.detail = detail,
 	.submit = submit,
-	.submit_many = dtc_cuda_batch_submit,
+	.submit_many = submit_batch,
 	.forget = dtc_cuda_batch_forget,
 	.test = dtc_cuda_event_test,
 };

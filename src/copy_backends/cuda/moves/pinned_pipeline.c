@@ -9,10 +9,14 @@
 #include "pinned_pipeline.h"
 
 #include "base.h"
-#include "copy_backends/cuda/cuda.h"
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/launch/event.h"
+#include "copy_backends/cuda/launch/kernel_module.h"
+#include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "log.h"
+#include "moves.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -75,7 +79,7 @@ static CUresult create_events(const struct dtc_cuda_driver *driver, CUevent even
 static CUresult create_all(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	int least = 0, greatest = 0;
 
 	CUresult result = CUDA_SUCCESS;
@@ -104,7 +108,7 @@ static CUresult create_all(struct dtc_cuda_context *context)
 static CUresult clear(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	CUresult result = driver->MemsetD8Async(pipeline->memory, 0,
 						DTC_CUDA_PIPELINE_PIECES *
 							DTC_CUDA_PIPELINE_PIECE_BYTES,
@@ -119,7 +123,7 @@ static CUresult clear(struct dtc_cuda_context *context)
 static bool is_open(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	CUcontext popped;
 
 	if (pipeline->opened)
@@ -148,15 +152,15 @@ static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[
 			driver->EventDestroy(events[i]);
 }
 
-void dtc_cuda_pipeline_init(struct dtc_cuda_pipeline *pipeline)
+static void init_pipeline(struct dtc_cuda_context *context)
 {
-	pthread_mutex_init(&pipeline->lock, NULL);
+	pthread_mutex_init(&dtc_cuda_pipeline_of(context)->lock, NULL);
 }
 
-void dtc_cuda_pipeline_close(struct dtc_cuda_context *context)
+static void close_pipeline(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 
 	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
 		if (pipeline->copies[i])
@@ -167,6 +171,19 @@ void dtc_cuda_pipeline_close(struct dtc_cuda_context *context)
 	if (pipeline->memory)
 		driver->MemFree(pipeline->memory);
 }
+
+static void free_pipeline(struct dtc_cuda_context *context)
+{
+	pthread_mutex_destroy(&dtc_cuda_pipeline_of(context)->lock);
+}
+
+const struct dtc_cuda_feature dtc_cuda_pipeline_feature = {
+	.name = "pipeline",
+	.bytes = sizeof(struct dtc_cuda_pipeline),
+	.init = init_pipeline,
+	.close = close_pipeline,
+	.free = free_pipeline,
+};
 
 /* ---- pieces ---------------------------------------------------------------------------- */
 
@@ -369,9 +386,9 @@ static int move(struct piped *piped, CUresult *result)
 /* Whether nothing of the last job is in flight. */
 static bool is_free(const struct dtc_cuda_context *context)
 {
-	const struct dtc_cuda_pipeline *pipeline = &context->pipeline;
+	const struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 
-	return atomic_load_explicit(&context->flags.words[pipeline->slot],
+	return atomic_load_explicit(&dtc_cuda_flags_of(context)->words[pipeline->slot],
 				    memory_order_acquire) >= pipeline->value;
 }
 
@@ -381,15 +398,15 @@ static bool is_free(const struct dtc_cuda_context *context)
  */
 static bool is_behind(const struct dtc_cuda_context *context, CUstream stream)
 {
-	return context->pipeline.stream == stream && stream != CU_STREAM_PER_THREAD;
+	return dtc_cuda_pipeline_of(context)->stream == stream &&
+	       stream != CU_STREAM_PER_THREAD;
 }
 
 static bool may_go(struct dtc_cuda_submission *submission)
 {
 	struct dtc_cuda_context *context = submission->context;
 
-	return !submission->capturing &&
-	       atomic_load_explicit(&context->loaded, memory_order_acquire) &&
+	return !submission->capturing && dtc_cuda_kernels_are_loaded(context) &&
 	       !dtc_cuda_submission_is_far(submission, &submission->job->user_memory) &&
 	       is_open(context) &&
 	       (is_free(context) || is_behind(context, submission->stream));
@@ -438,7 +455,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       job, event);
 	if (status)
 		return status;
-	piped.pipeline = &submission->context->pipeline;
+	piped.pipeline = dtc_cuda_pipeline_of(submission->context);
 	pthread_mutex_lock(&piped.pipeline->lock);
 	bool goes = may_go(submission);
 	if (goes)

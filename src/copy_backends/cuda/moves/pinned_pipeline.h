@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "copy_backends/cuda/driver/driver.h"
+#include "copy_backends/cuda/device/device_context.h"
 
 /* So many pieces of so many bytes: together they stay in the device's cache. */
 #define DTC_CUDA_PIPELINE_PIECES      4
@@ -16,8 +16,6 @@
 
 /* Copies take turns on them, so that one begins while the end of another is noted. */
 #define DTC_CUDA_COPY_STREAMS 2
-
-struct dtc_cuda_context;
 
 struct dtc_cuda_pipeline {
 	pthread_mutex_t lock; /* held while a job is handed to the streams */
@@ -36,9 +34,10 @@ struct dtc_cuda_pipeline {
 	uint64_t value;
 };
 
-void dtc_cuda_pipeline_init(struct dtc_cuda_pipeline *pipeline);
-
-/* Runs in the worker, last of all. */
-void dtc_cuda_pipeline_close(struct dtc_cuda_context *context);
+static inline struct dtc_cuda_pipeline *dtc_cuda_pipeline_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_pipeline];
+}
 
 #endif

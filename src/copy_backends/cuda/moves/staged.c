@@ -5,14 +5,15 @@
  */
 #include "config.h"
 
-#include "copy_backends/cuda/cuda.h"
+#include "moves.h"
 
 #include "base.h"
+#include "copy_backends/cuda/launch/copies.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "datatype/runs.h"
 #include "datatype/type.h"
-#include "staging_ring.h"
+#include "staging.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -99,7 +100,7 @@ static int device_hop(const struct staged *staged, const struct piece *piece,
 	hop.packed += piece->offset;
 	if (hop.packed_memory.kind == DTCONV_MEMORY_PINNED)
 		return move_row(staged, piece, &hop, event);
-	return dtc_cuda_copy_row(&hop, piece->stage, event);
+	return dtc_cuda_copy_row(&dtc_cuda_copy_backend, &hop, piece->stage, event);
 }
 
 static int device(struct dtc_cuda_pieces *pieces, uint64_t number, struct dtc_event *event)
@@ -226,9 +227,9 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 	uint64_t start = job->cursor->position;
 
 	event->backend = NULL;
-	int status = job->started
-			     ? dtc_cuda_staging_start(job, event, &staged.pieces, keep)
-			     : dtc_cuda_staging_move(job, &staged.pieces);
+	int status = job->started ? dtc_cuda_staging_start(&dtc_cuda_staged_backend, job,
+							   event, &staged.pieces, keep)
+				  : dtc_cuda_staging_move(job, &staged.pieces);
 	if (!status)
 		dtc_cursor_seek(job->cursor, start + job->bytes);
 	return status;

@@ -6,7 +6,36 @@
 #ifndef DTC_CUDA_STAGING_RING_H
 #define DTC_CUDA_STAGING_RING_H
 
+#include "copy_backends/backend.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/device_context.h"
+
+/* Staging: so many pieces of so many bytes. */
+#define DTC_CUDA_STAGING_SLOTS      8
+#define DTC_CUDA_STAGING_SLOT_BYTES (UINT64_C(1) << 20)
+
+/* Who has the pinned pieces, and the thread that goes on with started jobs. */
+struct dtc_cuda_staging {
+	char *slots;              /* pinned; NULL until first used */
+	CUdeviceptr device_slots; /* the same, as the device addresses them */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool taken;  /* by a job */
+	bool handed; /* to the thread, which has not begun it */
+	bool running;
+	bool ending;
+	atomic_bool one_cpu; /* is all that the last started job's caller may use */
+	pthread_t thread;
+	struct dtc_cuda_started *started;  /* NULL until the first one */
+	int outcomes[DTC_CUDA_FLAGS];      /* of started jobs, by their slots */
+	char sentence[DTC_ERROR_TEXT_MAX]; /* of the last one that failed */
+};
+
+static inline struct dtc_cuda_staging *dtc_cuda_staging_of(
+	const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_staging];
+}
 
 /* A job in pieces, the first member of whatever else its functions need. */
 struct dtc_cuda_pieces {
@@ -36,27 +65,8 @@ uint64_t dtc_cuda_staging_cut(uint64_t piece_bytes, uint32_t part);
 void dtc_cuda_staging_copy(const struct dtc_cuda_pieces *pieces, char *to,
 			   const char *from, uint64_t piece_bytes, uint32_t part);
 
-/*
- * Move all pieces of the job, several of them under way at once, and wait for them; after a failure nothing is
- * in flight.
- */
-int dtc_cuda_staging_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
-
-/* Room for what a started job's functions need. */
-#define DTC_CUDA_STAGING_ROOM 4096
-
-/* Writes a started job's pieces, and all that they need beyond the call, to the room. */
-typedef struct dtc_cuda_pieces *(*dtc_cuda_keep_fn)(void *room, const struct dtc_job *job);
-
-/*
- * The same, but what can be left to a thread is left to it: then the job is in flight as @event after, with
- * what @keep has written. @pieces are for a job that cannot.
- */
-int dtc_cuda_staging_start(const struct dtc_job *job, struct dtc_event *event,
-			   struct dtc_cuda_pieces *pieces, dtc_cuda_keep_fn keep);
-int dtc_cuda_staging_test(struct dtc_event *event);
-
-/* End the thread; no job is in flight. */
-void dtc_cuda_staging_end(struct dtc_cuda_context *context);
+/* Take the ring for a job; waits while another one has it. */
+int dtc_cuda_staging_take(struct dtc_cuda_context *context, const char *caller);
+void dtc_cuda_staging_release(struct dtc_cuda_context *context);
 
 #endif

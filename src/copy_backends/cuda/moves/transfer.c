@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "copy_backends/cuda/launch/event.h"
 #include "copy_threads.h"
 
 /* How long our own thread looks all the time for a device that is busy with something else. */
@@ -199,7 +200,7 @@ static void wait_a_little(const struct dtc_cuda_transfer *transfer, struct idle 
 void dtc_cuda_transfer_go_on(struct dtc_cuda_transfer *transfer)
 {
 	struct dtc_cuda *cuda = transfer->pieces->context->cuda;
-	size_t helpers = dtc_cuda_copy_threads_helpers(&cuda->copy_threads, cuda->context,
+	size_t helpers = dtc_cuda_copy_threads_helpers(cuda->copy_threads, cuda->context,
 						       transfer->pieces->bytes);
 	struct idle idle = { 0 };
 	/* They come while the device does its first half. */
@@ -211,7 +212,7 @@ void dtc_cuda_transfer_go_on(struct dtc_cuda_transfer *transfer)
 		if (helpers && (call || has_parts(transfer))) {
 			call = false;
 			atomic_store(&transfer->parted, false);
-			if (!dtc_cuda_copy_threads_run(&cuda->copy_threads, cuda->context,
+			if (!dtc_cuda_copy_threads_run(cuda->copy_threads, cuda->context,
 						       helpers, work, transfer))
 				helpers = 0;
 			idle = (struct idle){ 0 };

@@ -8,12 +8,15 @@
 #include "copy_backends/typed.h"
 
 #include "context.h"
-#include "copy_backends/cuda/cuda.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
+#include "copy_backends/cuda/launch/kernel_module.h"
+#include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "log.h"
-#include "staging_ring.h"
+#include "moves.h"
+#include "staging.h"
 
 /* ---- launching ------------------------------------------------------------------------- */
 
@@ -21,7 +24,7 @@ static struct dtc_gpu_typed_job describe_job(const struct dtc_typed_job *typed,
 					     const struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = &typed->job;
-	const struct dtc_cuda_flags *flags = &submission->context->flags;
+	const struct dtc_cuda_flags *flags = dtc_cuda_flags_of(submission->context);
 	uint64_t fault = DTC_CUDA_FLAGS + submission->event->slot;
 
 	return (struct dtc_gpu_typed_job){
@@ -94,7 +97,7 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 					       &typed->job, event);
 	if (status)
 		return status;
-	if (!atomic_load_explicit(&submission.context->loaded, memory_order_acquire) ||
+	if (!dtc_cuda_kernels_are_loaded(submission.context) ||
 	    !is_reached(typed, &submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)

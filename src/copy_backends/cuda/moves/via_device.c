@@ -5,13 +5,18 @@
  */
 #include "config.h"
 
-#include "copy_backends/cuda/device/peer_access.h"
+#include "via_device.h"
 
 #include "context.h"
-#include "copy_backends/cuda/cuda.h"
+#include "copy_backends/cuda/device/contexts.h"
+#include "copy_backends/cuda/device/peer_access.h"
+#include "copy_backends/cuda/device/scratch.h"
+#include "copy_backends/cuda/launch/copies.h"
+#include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "copy_backends/plan.h"
 #include "log.h"
+#include "moves.h"
 
 /* ---- through memory of the user's device --------------------------------------------------- */
 
@@ -64,7 +69,8 @@ static int copy_far(const struct hops *hops, uint64_t offset, uint64_t bytes,
 	hop.at_packed = is_apart(hops->job);
 	hop.on_stream = !hop.at_packed;
 	hop.stream = hops->scratch.stream;
-	return dtc_cuda_copy_row(&hop, hops->scratch.memory, event);
+	return dtc_cuda_copy_row(&dtc_cuda_copy_backend, &hop, hops->scratch.memory,
+				 event);
 }
 
 /* In the order of the loan's stream, or one after the other: one piece has the loan after another. */

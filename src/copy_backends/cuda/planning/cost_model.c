@@ -21,7 +21,8 @@ static const struct dtc_tuning *find_tuning(struct dtc_cuda *cuda, int ordinal)
 	    cuda->driver.DeviceGetName(name, sizeof(name), device))
 		return tuning;
 	tuning = dtc_tuning_of_device(cuda->context, name);
-	atomic_store_explicit(&cuda->tunings[ordinal], tuning, memory_order_relaxed);
+	atomic_store_explicit(&cuda->tunings->devices[ordinal], tuning,
+			      memory_order_relaxed);
 	return tuning;
 }
 
@@ -33,8 +34,8 @@ const struct dtc_tuning *dtc_cuda_tuning(const struct dtc_question *question)
 
 	if (!context->tuning_file.device_count || !cuda || ordinal >= DTC_CUDA_DEVICES)
 		return &context->tuning;
-	const struct dtc_tuning *tuning =
-		atomic_load_explicit(&cuda->tunings[ordinal], memory_order_relaxed);
+	const struct dtc_tuning *tuning = atomic_load_explicit(
+		&cuda->tunings->devices[ordinal], memory_order_relaxed);
 	return tuning ? tuning : find_tuning(cuda, ordinal);
 }
 

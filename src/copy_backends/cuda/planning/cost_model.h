@@ -10,6 +10,14 @@
 #include "context.h"
 #include "copy_backends/backend.h"
 
+/* Devices whose figures are remembered; those of more are all devices'. */
+#define DTC_CUDA_DEVICES 64
+
+/* By ordinal, what the tuning file says of the device; NULL until its name was asked for. */
+struct dtc_cuda_tunings {
+	const struct dtc_tuning *_Atomic devices[DTC_CUDA_DEVICES];
+};
+
 /*
  * The figures of the device that would move it. Where the tuning file has some by name, the driver is asked
  * for a device's name once.
