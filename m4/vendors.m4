@@ -190,7 +190,7 @@ AC_ARG_WITH([gpu-archs],
 AS_CASE([$with_gpu_archs],
 	[yes], [AC_MSG_ERROR([--with-gpu-archs needs a list: all, native, none or such as sm_90,compute_75])],
 	[no], [with_gpu_archs=none])
-GPU_ARCHS=`"$srcdir/src/kernels/gpu_archs" "$with_gpu_archs" "$NVRTC_VERSION" $nvrtc_archs 2> conftest.archs`
+GPU_ARCHS=`"$srcdir/src/kernels/images/archs" "$with_gpu_archs" "$NVRTC_VERSION" $nvrtc_archs 2> conftest.archs`
 dtc_text=`cat conftest.archs; rm -f conftest.archs`
 AS_IF([test -n "$dtc_text"], [AC_MSG_ERROR([--with-gpu-archs=$with_gpu_archs: $dtc_text])])
 AC_MSG_CHECKING([for which architectures GPU kernels are compiled])

@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
-#include "kernels/cpu.h"
-#include "log.h"
-#include "text.h"
+#include "kernels/cpu/kernels.h"
 
 #include <dtconv/version.h>
 
@@ -31,8 +31,8 @@ static const struct dtc_cpu_kernels *choose_kernels(struct dtconv_context *conte
 
 	if (name && !asked)
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"environment variable DTCONV_CPU is '%.40s', which this build or processor does "
-			"not have; dtconv info lists those it has",
+			"environment variable DTCONV_CPU is '%.40s', not a kernel set of this build that "
+			"this CPU supports; 'dtconv info' lists them",
 			name);
 	return asked ? asked : dtc_cpu_best();
 }
@@ -73,7 +73,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 	if (live) {
 		DTC_LOG(context, DTCONV_LOG_ERROR,
 			"dtconv_context_destroy: %" PRIu64
-			" types of the context are still referenced, its memory is lost",
+			" types of the context are still referenced; its memory is leaked",
 			live);
 		return;
 	}
@@ -104,12 +104,13 @@ void dtconv_context_destroy(struct dtconv_context *context)
 #define PROCESSOR "other"
 #endif
 
-static const char promised[] = "not looked for, as the caller has promised host memory";
+static const char promised[] =
+	"not searched for, because DTCONV_CONTEXT_HOST_MEMORY is set";
 
 /* The driver may have come since the context last looked. */
 static size_t count_devices(struct dtconv_context *context, const char **why)
 {
-	*why = "the library was built without CUDA's headers";
+	*why = "the library was built without CUDA";
 	if (context->devices.none) {
 		*why = promised;
 		return 0;
@@ -178,8 +179,8 @@ int dtconv_context_query_device(struct dtconv_context *context, size_t ordinal,
 				__func__, ordinal, devices);
 	if (!dtc_vendors[0]->query_device(context, (int)ordinal, &now))
 		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
-				"%s: the driver does not describe device %zu", __func__,
-				ordinal);
+				"%s: the driver returns no attributes of device %zu",
+				__func__, ordinal);
 	now.struct_size = attr->struct_size;
 	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
 	return 0;
@@ -195,17 +196,19 @@ static void describe_build(struct dtc_text *text)
 
 static void describe_cpu(const struct dtconv_context *context, struct dtc_text *text)
 {
-	dtc_text_printf(text, "processor: %s\n", PROCESSOR);
+	dtc_text_printf(text, "architecture: %s\n", PROCESSOR);
 	dtc_text_printf(text, "kernels: %s (of", context->cpu->name);
 	for (size_t i = 0; dtc_cpu_sets[i]; i++)
 		dtc_text_printf(text, " %s%s", dtc_cpu_sets[i]->name,
-				dtc_cpu_runs(dtc_cpu_sets[i]) ? "" : ", not here");
+				dtc_cpu_runs(dtc_cpu_sets[i])
+					? ""
+					: ", not supported by this CPU");
 	dtc_text_printf(text, ")\n");
 }
 
 static void describe_threads(struct dtc_text *text, const struct dtc_threads *threads)
 {
-	dtc_text_printf(text, "threads of a move: %zu (%s)\n", threads->most,
+	dtc_text_printf(text, "threads per call: %zu (%s)\n", threads->most,
 			dtc_threads_origin(threads));
 }
 
@@ -214,9 +217,9 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 	for (size_t i = 0; dtc_backends[i]; i++)
 		dtc_text_printf(text, "backend %s: %s%s\n", dtc_backends[i]->name,
 				dtc_backends[i]->what,
-				dtc_is_forbidden(context->forbidden, i) ?
-					" (forbidden by DTCONV_BACKENDS)" :
-					"");
+				dtc_is_forbidden(context->forbidden, i)
+					? " (disabled by DTCONV_BACKENDS)"
+					: "");
 	if (context->devices.none) {
 		dtc_text_printf(text, "devices: %s\n", promised);
 		return;
@@ -226,9 +229,7 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);
 	if (!dtc_vendors[0])
-		dtc_text_printf(
-			text,
-			"CUDA: not in this build, which was made without its headers\n");
+		dtc_text_printf(text, "CUDA: not built in\n");
 }
 
 int dtconv_context_format_info(struct dtconv_context *context, char *buffer, size_t capacity,

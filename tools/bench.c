@@ -61,12 +61,12 @@ static void print_help(void)
 	     "                     threads: one thread against --threads, 256 KiB to 64 MiB\n"
 	     "  --list             name the rows, measure nothing\n"
 	     "  --gpu[=LIST]       memory of the first CUDA device instead of the host's: layouts\n"
-	     "                     in device memory beside the device's own copies; staging,\n"
-	     "                     registered or not; crossover: small messages, by the ways they\n"
-	     "                     can go; host: host memory on one side; small: us until the host\n"
-	     "                     knows; halo: 26 pieces of a box; peer: a second device;\n"
+	     "                     in device memory beside the device's copies; staging,\n"
+	     "                     registered or not; crossover: small messages, by path;\n"
+	     "                     host: host memory on one side; small: us until the host sees\n"
+	     "                     completion; halo: 26 pieces of a box; peer: a second device;\n"
 	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     200 s. Not in all: special, kernels compiled for one shape;\n"
+	     "                     200 s. Not in all: special, kernels specialised for a shape;\n"
 	     "                     roof: layouts beside the best of a few plain kernels.\n"
 	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
 	     "\n"
@@ -74,26 +74,25 @@ static void print_help(void)
 	     "  --quick            10 seconds\n"
 	     "  --seconds N        all rows together take about N seconds\n"
 	     "  --seed N           for random layouts and the order of turns (default 1)\n"
-	     "  --clock CLOCK      wall (default), or cpu: time of the processor, which stands still\n"
-	     "                     while other processes run; for machines that are busy\n"
-	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1;\n"
-	     "                     in mode threads one a processor, with --gpu what a\n"
-	     "                     context does by itself)\n"
-	     "  --behind N         in its page, the packed side begins N bytes behind the user's,\n"
-	     "                     a multiple of 8 below 4096\n"
-	     "  --timeout N        seconds after which a silent peer is given up (default 30)\n"
+	     "  --clock CLOCK      wall (default), or cpu: CPU time, which excludes other processes;\n"
+	     "                     for busy machines\n"
+	     "  --threads N        most threads that dtconv uses in one call, 1 to 64 (default 1; in\n"
+	     "                     mode threads one per CPU, with --gpu the context's default)\n"
+	     "  --behind N         page offset of the packed buffer relative to the user's, a\n"
+	     "                     multiple of 8 below 4096\n"
+	     "  --timeout N        seconds to wait for an answer of a peer (default 30)\n"
 	     "\n"
 	     "Output:\n"
 	     "  --json FILE        one JSON object a line: layout, expr, op, src, dst, bytes,\n"
 	     "                     engine, ns (median), ns_p10, ns_p90, check\n"
-	     "  --resume           go on with FILE: what stands in it is not measured again\n"
+	     "  --resume           continue FILE: skip the rows that are in it already\n"
 	     "  --plot FILE        an SVG picture of the ratios to the hand loop, to memcpy if no\n"
-	     "                     layout has one, or to the device's copy\n"
-	     "  --from FILE        measure nothing: --plot what --json has written to FILE\n"
+	     "                     layout has one, or to the device copy\n"
+	     "  --from FILE        measure nothing: plot the results that --json wrote to FILE\n"
 	     "  --help             this text\n"
 	     "  For --json or --plot, FILE '-' is standard output, and the table goes to standard\n"
 	     "  error. Tables fit the terminal (COLUMNS); written to a file they have all columns.\n"
-	     "  The verdict stands last. The self-test in front of the table times two copies of\n"
+	     "  The last lines are the verdict. The self-test before the table times two copies of\n"
 	     "  dtconv: unless they agree, the ratios are marked as not proven.\n"
 	     "\n"
 	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
@@ -174,9 +173,9 @@ static int read_words(const char *option, const struct word *words, const char *
 		const struct word *word = find_word(words, text, length);
 
 		if (!word)
-			return tool_usage(NAME,
-					  "--%s has '%.*s', which is none of its words",
-					  option, (int)(length > 40 ? 40 : length), text);
+			return tool_usage(
+				NAME, "--%s has '%.*s', which is not one of its values",
+				option, (int)(length > 40 ? 40 : length), text);
 		*bits |= word->bits;
 		text += length;
 	} while (*text++ == ',');
@@ -186,8 +185,8 @@ static int read_words(const char *option, const struct word *words, const char *
 static int read_number(const char *option, const char *text, size_t least, size_t *value)
 {
 	if (!tool_read_size(text, value))
-		return tool_usage(NAME, "--%s is '%.40s', but must be a whole number",
-				  option, text);
+		return tool_usage(NAME, "--%s is '%.40s', but must be an integer", option,
+				  text);
 	if (*value < least)
 		return tool_usage(NAME, "--%s is %zu, but must be at least %zu", option,
 				  *value, least);
@@ -380,13 +379,14 @@ static int take_value(struct settings *s, int key, const char *value)
 	case KEY_TIMEOUT:
 		status = read_number("timeout", value, 1, &number);
 		if (!status && number > 86400)
-			return tool_usage(NAME,
-					  "--timeout is %zu, but a day has 86400 seconds",
-					  number);
+			return tool_usage(
+				NAME,
+				"--timeout is %zu seconds, but must be at most 86400",
+				number);
 		o->timeout_s = (int)number;
 		return status;
 	default:
-		return tool_usage(NAME, "option %d is not handled", key);
+		return tool_usage(NAME, "internal error: option %d is not handled", key);
 	}
 }
 
@@ -481,7 +481,7 @@ static int check_gpu(const struct settings *s)
 		       o->processor_time))
 		return tool_usage(
 			NAME,
-			"--gpu goes without --mode, --peer, --resume and --clock cpu");
+			"--gpu cannot be combined with --mode, --peer, --resume or --clock cpu");
 	return TOOL_OK;
 }
 
@@ -495,26 +495,27 @@ static int check_settings(const struct settings *s)
 		return status;
 	if (o->from && (!o->plot || o->json || o->expr_count))
 		return tool_usage(NAME,
-				  "--from measures nothing: it needs --plot, and goes "
-				  "without --json and EXPR");
+				  "--from measures nothing: it needs --plot and cannot "
+				  "be combined with --json or EXPR");
 	if (output_is_standard(o->json) && output_is_standard(o->plot))
 		return tool_usage(
 			NAME,
-			"--json and --plot are both '-', but standard output has room "
-			"for one");
+			"--json and --plot cannot both write to standard output ('-')");
 	if (o->resume && output_is_standard(o->json))
-		return tool_usage(NAME, "--resume needs --json FILE, and '-' is no file");
+		return tool_usage(NAME,
+				  "--resume needs --json FILE with a file, not '-'");
 	if (o->resume && !o->json)
 		return tool_usage(NAME, "--resume needs --json FILE to go on with");
 	if (o->expr_count && o->mode != BENCH_MODE_LAYOUTS)
-		return tool_usage(NAME,
-				  "--mode has layouts of its own, so there is no EXPR");
+		return tool_usage(NAME, "--mode has its own layouts and takes no EXPR");
 	if (s->counted && !o->expr_count)
-		return tool_usage(NAME, "--count is for EXPR, and there is none");
+		return tool_usage(NAME, "--count needs an EXPR");
 	if (s->quick && s->seconds)
-		return tool_usage(NAME, "--quick and --seconds both say how long");
+		return tool_usage(NAME, "--quick and --seconds cannot be combined");
 	if (o->processor_time && o->threads > 1)
-		return tool_usage(NAME, "--clock cpu sees one thread, and --threads is %zu",
+		return tool_usage(NAME,
+				  "--clock cpu measures one thread only, but "
+				  "--threads is %zu",
 				  o->threads);
 	return TOOL_OK;
 }
@@ -569,7 +570,7 @@ static int set_output_aside(struct bench_options *o)
 	if (o->output && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		return TOOL_OK;
 	return tool_fail(NAME, TOOL_FAILED,
-			 "cannot set standard output aside for '-': %s", strerror(errno));
+			 "cannot duplicate standard output for '-': %s", strerror(errno));
 }
 
 /* Only people read lines; into a file they have any length, unless COLUMNS says otherwise. */

@@ -222,8 +222,8 @@ static int grow_input(const char *command, const char *name, struct input *input
 				 "%s is longer than the limit of %zu bytes", name,
 				 MAX_INPUT_BYTES / 2);
 	if (!text)
-		return tool_fail(command, TOOL_FAILED, "no memory for %s (%zu bytes)",
-				 name, capacity);
+		return tool_fail(command, TOOL_FAILED, "cannot allocate %zu bytes for %s",
+				 capacity, name);
 	input->text = text;
 	input->capacity = capacity;
 	return TOOL_OK;
@@ -349,7 +349,7 @@ char *tool_type_text(const char *command, struct dtconv_context *context,
 	}
 	text = malloc(length + 1);
 	if (!text) {
-		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes",
+		tool_fail(command, TOOL_FAILED, "cannot allocate %zu bytes of text",
 			  length);
 		return NULL;
 	}
@@ -370,7 +370,7 @@ char *tool_info_text(const char *command, struct dtconv_context *context)
 	(void)dtconv_context_format_info(context, NULL, 0, &length);
 	text = malloc(length + 1);
 	if (!text) {
-		tool_fail(command, TOOL_FAILED, "no memory for a text of %zu bytes",
+		tool_fail(command, TOOL_FAILED, "cannot allocate %zu bytes of text",
 			  length);
 		return NULL;
 	}

@@ -30,9 +30,9 @@ static void print_help(void)
 	     "packed memory. First, a table for packing and one for unpacking: for each pair\n"
 	     "of memory kinds the backend that the planner chooses, and its estimated cost.\n"
 	     "Then, for the pairs that you ask for, all candidates with their costs, the\n"
-	     "choice, and why others cannot run. Last, the length of the packed stream as\n"
-	     "other machines write it, and the operations that unpacking may apply.\n"
-	     "The command starts the CUDA driver. Without a device it covers host memory only;\n"
+	     "choice, and why others cannot run. Last, the length of the packed stream in\n"
+	     "other representations, and the operations that unpacking supports.\n"
+	     "Initialises the CUDA driver. Without a device it covers host memory only;\n"
 	     "--from, --to and --all then show what a machine with a device would choose.\n"
 	     "\n"
 	     "  --from KIND  details of the pairs with the user's buffer in this kind of memory\n"
@@ -184,7 +184,7 @@ static void explain_representations(const struct dtconv_type *type, size_t count
 	const char *name;
 	size_t bytes;
 
-	puts("packed as other machines write it:");
+	puts("packed size in other representations:");
 	for (size_t i = 1; (name = dtconv_representation_name(i)); i++)
 		if (!dtconv_representation_find(name, &representation) &&
 		    !dtconv_packed_size(type, count, &representation, &bytes))
@@ -193,7 +193,7 @@ static void explain_representations(const struct dtconv_type *type, size_t count
 
 static void explain_operations(const struct dtconv_type *type)
 {
-	fputs("unpacking may apply: ", stdout);
+	fputs("operations when unpacking: ", stdout);
 	tool_print_operations(stdout, type, "", " ");
 	putchar('\n');
 }
@@ -206,9 +206,10 @@ static int print_text(const struct explain *explain)
 	int status = 0;
 
 	if (explain->no_devices && explain->has_devices)
-		printf("what needs a device cannot run here: %s\n", explain->no_devices);
+		printf("backends that need a device cannot run here: %s\n",
+		       explain->no_devices);
 	else if (explain->no_devices)
-		printf("pinned, managed and device memory are left out: %s\n",
+		printf("pinned, managed and device memory are omitted: %s\n",
 		       explain->no_devices);
 	if (explain->has_devices)
 		status = explain_print_matrix(explain);
@@ -267,8 +268,7 @@ static int take_option(struct settings *settings, int option, char **argv)
 	case 'c':
 		if (tool_read_size(optarg, &settings->count))
 			return TOOL_OK;
-		return tool_usage("explain",
-				  "--count is '%.40s', but must be a whole number",
+		return tool_usage("explain", "--count is '%.40s', but must be an integer",
 				  optarg);
 	default:
 		return tool_bad_option("explain", option, argv, options);
@@ -288,8 +288,7 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 	}
 	if (settings->all && (settings->user || settings->packed))
 		return tool_usage("explain",
-				  "--all asks for all pairs, and --from and --to "
-				  "for some of them");
+				  "--all cannot be combined with --from or --to");
 	if (optind + 1 != argc)
 		return tool_usage("explain", optind == argc
 						     ? "EXPR is missing"

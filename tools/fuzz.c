@@ -40,9 +40,9 @@ static void print_help(void)
 	     "stay as they were. Every layout is also serialised and read back, and must be the same.\n"
 	     "\n"
 	     "  --seconds N     how long (default 10, or no limit with --count)\n"
-	     "  --count N       how many cases\n"
-	     "  --seed S        where to begin; the same seed gives the same cases\n"
-	     "                  (default: another one each time; it is printed)\n"
+	     "  --count N       number of cases\n"
+	     "  --seed S        first seed; the same seed gives the same cases\n"
+	     "                  (default: a new one each time; it is printed)\n"
 	     "  --layouts EXPR  this layout instead of random ones\n"
 	     "  --help          this text\n"
 	     "\n"
@@ -150,7 +150,7 @@ static int report_failure(struct dtconv_context *context,
 
 	if (!layout)
 		return tool_fail("fuzz", TOOL_FAILED,
-				 "seed 0x%llx fails, but cannot be printed",
+				 "seed 0x%llx fails, but its layout cannot be printed",
 				 (unsigned long long)failure->seed);
 	print_failure(&hunt.found, layout);
 	free(layout);
@@ -178,7 +178,7 @@ static int fuzz(const struct settings *settings, struct dtconv_context *context,
 	result = fuzz_job_run(&job, &report);
 	clear_progress();
 	if (result < 0)
-		return tool_fail("fuzz", TOOL_FAILED, "cannot start another process");
+		return tool_fail("fuzz", TOOL_FAILED, "cannot start a child process");
 	if (result > 0)
 		return report_failure(context, &report.current, type);
 	printf("%llu cases, all passed\n", (unsigned long long)report.cases);
@@ -230,13 +230,13 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 			return tool_bad_option("fuzz", option, argv, options);
 		else if (!read_number(option, settings))
 			return tool_usage("fuzz",
-					  "--%s is '%.40s', but must be a whole number",
+					  "--%s is '%.40s', but must be an integer",
 					  options[index].name, optarg);
 	}
 	if (!settings->help && optind < argc)
 		return tool_usage("fuzz",
-				  "'%.40s' is one argument too many; a layout goes after "
-				  "--layouts, in quotes",
+				  "unexpected argument '%.40s'; pass a layout in quotes "
+				  "after --layouts",
 				  argv[optind]);
 	set_defaults(settings);
 	return TOOL_OK;

@@ -93,7 +93,7 @@ int fuzz_case_run(struct dtconv_context *context, struct dtconv_type *type,
 	failed = random_tree_build(tree, context, &type);
 	if (failed)
 		snprintf(failure->reason, sizeof(failure->reason),
-			 "the layout is refused with status %d", failed);
+			 "the library rejects the layout with status %d", failed);
 	else
 		failed = play(context, type, failure);
 	dtconv_type_unref(type);

@@ -75,7 +75,7 @@ static int watch(const struct fuzz_job *job, struct fuzz_report *report, pid_t c
 	}
 	if (WIFSIGNALED(status)) {
 		snprintf(report->current.reason, sizeof(report->current.reason),
-			 "the case ended the process with signal %d (%s)",
+			 "the case killed the process with signal %d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 		return 1;
 	}

@@ -18,10 +18,10 @@ static void print_help(void)
 	puts("Usage: dtconv info [--json]\n"
 	     "\n"
 	     "Prints the versions of the program and the library, how the library was\n"
-	     "built, the processor it found, the thresholds in force and the file they come\n"
+	     "built, the CPU it found, the thresholds in force and the file they come\n"
 	     "from, every copy backend, and every device with what it supports, or why\n"
-	     "there is none: no driver, no device, or a build without CUDA. The driver is\n"
-	     "started to ask it. Send this along with a report of a problem.\n"
+	     "there is none: no driver, no device, or a build without CUDA. Initialises the\n"
+	     "CUDA driver. Please include this output in bug reports.\n"
 	     "\n"
 	     "  --json  print one JSON object instead\n"
 	     "  --help  this text\n"
@@ -29,8 +29,8 @@ static void print_help(void)
 	     "Examples:\n"
 	     "  dtconv info\n"
 	     "  dtconv info --json               for programs\n"
-	     "  DTCONV_LOG=info dtconv info      also what the library says at the start\n"
-	     "  DTCONV_CPU=generic dtconv info   with the kernels for every processor");
+	     "  DTCONV_LOG=info dtconv info      with the messages of context creation\n"
+	     "  DTCONV_CPU=generic dtconv info   with the portable CPU kernels");
 }
 
 /* @why: no device, or NULL. */

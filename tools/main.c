@@ -24,9 +24,8 @@ static const struct command commands[] = {
 	  cmd_bench },
 	{ "fuzz", "check random layouts against the oracle", cmd_fuzz },
 	{ "tune", "measure this machine's thresholds and keep them", cmd_tune },
-	{ "info", "describe the build, the processor, the backends and the devices",
-	  cmd_info },
-	{ "help", "teach a command: dtconv help COMMAND", cmd_help },
+	{ "info", "describe the build, the CPU, the backends and the devices", cmd_info },
+	{ "help", "show the help of a command: dtconv help COMMAND", cmd_help },
 };
 
 static const size_t command_count = sizeof(commands) / sizeof(commands[0]);
@@ -43,7 +42,7 @@ static void print_program_help(void)
 	for (size_t i = 0; i < command_count; i++)
 		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 	puts("\n"
-	     "  -h, --help     this text; 'dtconv COMMAND --help' teaches one command\n"
+	     "  -h, --help     this text; 'dtconv COMMAND --help' describes one command\n"
 	     "  -V, --version  the version of the program and of the library it runs with\n"
 	     "\n"
 	     "EXPR is a layout in text form, '-' for standard input, or '@FILE', which may\n"
@@ -68,7 +67,7 @@ static void print_command_help(void)
 {
 	puts("Usage: dtconv help [COMMAND]\n"
 	     "\n"
-	     "Teaches COMMAND, as 'dtconv COMMAND --help' does, or lists all commands.\n"
+	     "Describes COMMAND, as 'dtconv COMMAND --help' does, or lists all commands.\n"
 	     "\n"
 	     "  --help  this text\n"
 	     "\n"
@@ -94,7 +93,7 @@ static int no_such_command(const char *asking, const char *word)
 
 	for (size_t i = 0; i < command_count; i++)
 		tool_nearest_offer(&nearest, commands[i].name);
-	return tool_usage(asking, "there is no command '%.40s'%s%s%s", word,
+	return tool_usage(asking, "unknown command '%.40s'%s%s%s", word,
 			  nearest.name ? "; did you mean '" : "",
 			  nearest.name ? nearest.name : "", nearest.name ? "'?" : "");
 }
@@ -129,7 +128,7 @@ int cmd_help(int argc, char **argv)
 		return TOOL_OK;
 	}
 	if (optind + 1 < argc)
-		return tool_usage("help", "takes one COMMAND, but got '%.40s' as well",
+		return tool_usage("help", "takes one COMMAND, but also got '%.40s'",
 				  argv[optind + 1]);
 	if (optind < argc)
 		return teach(argv[optind]);

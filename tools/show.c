@@ -91,7 +91,7 @@ static int read_count(const char *text, size_t *count)
 {
 	if (tool_read_size(text, count) && *count > 0)
 		return TOOL_OK;
-	return tool_usage("show", "--count is '%.40s', but must be a number from 1 on",
+	return tool_usage("show", "--count is '%.40s', but must be an integer, 1 or more",
 			  text);
 }
 
@@ -114,7 +114,7 @@ static int read_row(const char *text, struct row_settings *rows)
 		return TOOL_OK;
 	return tool_usage("show",
 			  "--row is '%.40s', but must be a number of elements, a number "
-			  "of bytes with B behind it, or 'none'",
+			  "of bytes followed by B, or 'none'",
 			  text);
 }
 
@@ -140,10 +140,10 @@ static int read_label(const char *text, struct settings *settings)
 	}
 	if (length > 0 && length <= MAX_LABEL)
 		return TOOL_OK;
-	return tool_usage("show",
-			  "--label is '%.40s', but must be 1 to %d printable characters "
-			  "of ASCII",
-			  text, MAX_LABEL);
+	return tool_usage(
+		"show",
+		"--label is '%.40s', but must be 1 to %d printable ASCII characters",
+		text, MAX_LABEL);
 }
 
 static int read_displacement(const char *text, ptrdiff_t *displacement)
@@ -153,9 +153,9 @@ static int read_displacement(const char *text, ptrdiff_t *displacement)
 
 	if (!tool_read_size(text + negative, &number) || number > PTRDIFF_MAX)
 		return tool_usage("show",
-				  "--at is '%.40s', but must be a number of bytes, at "
-				  "most %td either way",
-				  text, PTRDIFF_MAX);
+				  "--at is '%.40s', but must be a number of bytes from "
+				  "-%td to %td",
+				  text, PTRDIFF_MAX, PTRDIFF_MAX);
 	*displacement = negative ? -(ptrdiff_t)number : (ptrdiff_t)number;
 	return TOOL_OK;
 }
@@ -165,10 +165,9 @@ static int add_argument(struct settings *settings, const char *expression)
 	struct argument *argument = &settings->arguments[settings->argument_count];
 
 	if (settings->argument_count == SHOW_MAX_SUBJECTS)
-		return tool_usage("show",
-				  "there are more than %d layouts, the most that one "
-				  "picture takes",
-				  SHOW_MAX_SUBJECTS);
+		return tool_usage(
+			"show", "more than %d layouts, which is the limit of one picture",
+			SHOW_MAX_SUBJECTS);
 	*argument = settings->next;
 	argument->expression = expression;
 	settings->next = (struct argument){ .label = NULL };
@@ -257,8 +256,9 @@ static int check_outputs(const struct settings *settings)
 
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
 		if (first && wishes[i])
-			return tool_usage("show", "%s and %s both want standard output",
-					  first, wishes[i]);
+			return tool_usage(
+				"show", "%s and %s cannot both write to standard output",
+				first, wishes[i]);
 		first = first ? first : wishes[i];
 	}
 	return TOOL_OK;
@@ -334,7 +334,7 @@ static int make_subjects(struct scene *scene, const struct settings *settings)
 
 	scene->subjects = calloc(settings->argument_count, sizeof(scene->subjects[0]));
 	if (!scene->subjects)
-		return tool_fail("show", TOOL_FAILED, "no memory for %zu layouts",
+		return tool_fail("show", TOOL_FAILED, "cannot allocate %zu layouts",
 				 settings->argument_count);
 	for (size_t i = 0; i < settings->argument_count && !exit_status; i++) {
 		const struct argument *argument = &settings->arguments[i];
@@ -496,8 +496,8 @@ static int write_stream(const struct scene *scene, const char *path)
 	if (status && bytes)
 		exit_status = tool_library_failed("show", scene->context, status);
 	else if (!bytes)
-		exit_status =
-			tool_fail("show", TOOL_FAILED, "no memory for %zu bytes", length);
+		exit_status = tool_fail("show", TOOL_FAILED, "cannot allocate %zu bytes",
+					length);
 	else
 		exit_status = write_bytes(bytes, length, path);
 	free(bytes);

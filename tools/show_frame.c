@@ -91,7 +91,7 @@ static int make_layouts(struct scene *scene)
 {
 	scene->layouts = calloc(scene->count, sizeof(scene->layouts[0]));
 	if (!scene->layouts)
-		return tool_fail("show", TOOL_FAILED, "no memory for %zu layouts",
+		return tool_fail("show", TOOL_FAILED, "cannot allocate %zu layouts",
 				 scene->count);
 	for (size_t i = 0; i < scene->count; i++)
 		scene->layouts[i] =
@@ -107,7 +107,7 @@ static int no_frame(struct scene *scene, const struct row_settings *settings)
 {
 	if (scene->count > 1 || settings->row > 0 || settings->plane_rows > 0)
 		return tool_fail("show", TOOL_USAGE,
-				 "the layouts have more than %zu runs, or lie too far "
+				 "the layouts have more than %zu runs, or are too far "
 				 "apart, to be drawn in rows",
 				 FRAME_MAX_RUNS);
 	scene->too_many_runs = true;

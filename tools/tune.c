@@ -27,33 +27,33 @@ static void print_help(void)
 	puts("Usage: dtconv tune [--seconds N | --quick] [--print | --output FILE] [--json]\n"
 	     "       dtconv tune --reset [--output FILE]\n"
 	     "\n"
-	     "Measures from which size on targets are better written past the caches on this\n"
-	     "machine, and, where there is a CUDA driver, what launches and copies of its\n"
-	     "devices cost; keeps it in a file that the library reads whenever a context is\n"
-	     "created. Where measurements do not differ by more than their spread, the\n"
-	     "default stays. Let nothing else run meanwhile, on the devices neither.\n"
+	     "Measures the target size from which non-temporal stores are faster on this\n"
+	     "machine and, if there is a CUDA driver, the costs of launches and copies of its\n"
+	     "devices. Writes the results to a file that the library reads when a context is\n"
+	     "created. Where a difference is within the spread, the default stays. Run nothing\n"
+	     "else meanwhile, neither on the host nor on the devices.\n"
 	     "\n"
-	     "  --seconds N    how long to measure the processor, about (default 10); each\n"
-	     "                 kind of device takes a second or two more\n"
-	     "  --quick        two seconds\n"
-	     "  --print        print what the file would say, and write nothing\n"
-	     "  --output FILE  another file than the one that the library reads\n"
-	     "  --reset        delete the file: the defaults are in force again\n"
-	     "  --json         print one JSON object with what was measured and decided\n"
+	     "  --seconds N    seconds to measure the host (default 10); each kind of device\n"
+	     "                 takes one or two more\n"
+	     "  --quick        measure the host for two seconds\n"
+	     "  --print        print the file's contents, write nothing\n"
+	     "  --output FILE  write FILE instead of the file that the library reads\n"
+	     "  --reset        delete the file; the defaults apply again\n"
+	     "  --json         print one JSON object with the measurements and decisions\n"
 	     "  --help         this text\n"
 	     "\n"
 	     "The file is the one that DTCONV_TUNING names, or else dtconv/host.tuning in\n"
 	     "XDG_CACHE_HOME, or else in ~/.cache. 'dtconv info' says which one that is, and\n"
 	     "the thresholds in force. DTCONV_TUNING=none switches it off.\n"
 	     "\n"
-	     "Exit status: 0 if it was done, also if the defaults stay; 1 if there is not\n"
-	     "enough memory, disk or time; 2 for a wrong command line, or a file that may not\n"
+	     "Exit status: 0 on success, also if the defaults stay; 1 if memory, disk space or\n"
+	     "time runs out; 2 for a wrong command line, or a file that cannot\n"
 	     "be written.\n"
 	     "\n"
 	     "Examples:\n"
 	     "  dtconv tune                  measure and keep\n"
 	     "  dtconv tune --quick --print  a first look\n"
-	     "  dtconv tune --reset          forget");
+	     "  dtconv tune --reset          return to the defaults");
 }
 
 /* ---- the command line -------------------------------------------------------------------- */
@@ -109,16 +109,16 @@ static int take_option(struct settings *settings, int option, char **argv)
 static int check_settings(const struct settings *settings)
 {
 	if (settings->quick && settings->seconds)
-		return tool_usage("tune", "--quick and --seconds both say how long");
+		return tool_usage("tune", "--quick and --seconds cannot be combined");
 	if (settings->print && settings->output)
-		return tool_usage("tune",
-				  "--print writes no file, and --output names one");
+		return tool_usage(
+			"tune",
+			"--print writes no file and cannot be combined with --output");
 	if (settings->reset &&
 	    (settings->print || settings->quick || settings->seconds || settings->json))
-		return tool_usage("tune",
-				  "--reset measures nothing; only --output goes with it");
+		return tool_usage("tune", "--reset can only be combined with --output");
 	if (settings->output && !*settings->output)
-		return tool_usage("tune", "--output is '', but must be a file");
+		return tool_usage("tune", "--output is '', but must name a file");
 	return TOOL_OK;
 }
 
@@ -177,7 +177,7 @@ static int choose_path(const struct settings *settings, struct place *place)
 	else if (!place->path[0])
 		return tool_usage("tune",
 				  "DTCONV_TUNING, XDG_CACHE_HOME and HOME name no file; "
-				  "--output can");
+				  "use --output FILE");
 	return TOOL_OK;
 }
 
@@ -199,9 +199,9 @@ static void print_row(FILE *out, const struct tune_measurements *m, size_t size)
 static void print_table(FILE *out, const struct tune_measurements *m)
 {
 	fprintf(out,
-		"targets written through the caches and past them, GB/s, %zu rounds\n"
+		"cached and non-temporal stores, GB/s, %zu rounds\n"
 		"          pack                unpack         together\n"
-		"MiB    through    past     through    past    gain (middle half)\n",
+		"MiB     cached nontemp      cached nontemp    gain (middle half)\n",
 		m->rounds);
 	for (size_t i = 0; i < TUNE_SIZES; i++)
 		print_row(out, m, i);
@@ -212,16 +212,16 @@ static void print_decision(FILE *out, struct tune_decision decision)
 	switch (decision.kind) {
 	case TUNE_FROM:
 		fprintf(out,
-			"past the caches is faster from %zu MiB on: stream_bytes %zu\n",
+			"non-temporal stores are faster from %zu MiB on: stream_bytes %zu\n",
 			decision.bytes >> 20, decision.bytes);
 		break;
 	case TUNE_NEVER:
-		fprintf(out, "past the caches is slower, also for the largest targets: "
-			     "stream_bytes is set to its most\n");
+		fprintf(out, "non-temporal stores are slower at every size: "
+			     "stream_bytes is set to its maximum\n");
 		break;
 	default:
 		fprintf(out,
-			"no size from which on past the caches is faster beyond the spread: "
+			"non-temporal stores are not faster beyond the spread at any size: "
 			"stream_bytes keeps its default\n");
 	}
 }
@@ -252,7 +252,7 @@ static int reset(const struct place *place)
 	int status = tune_delete_file(place->path);
 
 	if (!status)
-		printf("there is no %s any more\n", place->path);
+		printf("%s does not exist any more; the defaults apply\n", place->path);
 	return status;
 }
 
@@ -308,7 +308,7 @@ static int measure_and_keep(const struct settings *settings, const struct place 
 	struct tune_results *results = malloc(sizeof(*results));
 
 	if (!results)
-		return tool_fail("tune", TOOL_FAILED, "no memory for %zu bytes",
+		return tool_fail("tune", TOOL_FAILED, "cannot allocate %zu bytes",
 				 sizeof(*results));
 	int status = measure(settings, place, results);
 	if (!status)

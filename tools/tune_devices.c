@@ -32,9 +32,9 @@ static void print_figures(FILE *out, const struct gpu_figures *figures)
 		return;
 	}
 	fprintf(out,
-		"device %s: %.1f us until a job's end is known, %.1f us a launch, %.1f us a copy\n"
-		"  %.0f GB/s inside, %.1f GB/s over the bus, %.1f GB/s from ordinary memory by the "
-		"driver, %.1f GB/s through pinned pieces\n",
+		"device %s: %.1f us until completion is seen, %.1f us per launch, %.1f us per copy\n"
+		"  %.0f GB/s within the device, %.1f GB/s over the bus, %.1f GB/s from pageable "
+		"memory by driver copies, %.1f GB/s through staging buffers\n",
 		figures->name, figures->wake_ns / 1e3, figures->launch_ns / 1e3,
 		figures->copy_ns / 1e3, figures->rate, figures->bus_rate,
 		figures->pageable_rate, figures->staged_rate);
@@ -82,7 +82,7 @@ void tune_measure_devices(struct tune_devices *devices)
 void tune_print_devices(FILE *out, const struct tune_devices *devices)
 {
 	if (devices->why[0])
-		fprintf(out, "no device is measured: %s\n", devices->why);
+		fprintf(out, "no device was measured: %s\n", devices->why);
 	for (size_t i = 0; i < devices->count; i++)
 		print_figures(out, &devices->figures[i]);
 }

@@ -77,8 +77,8 @@ static int check_threshold(struct dtconv_context *context, uint64_t value)
 		break;
 	}
 	return tool_fail("tune", TOOL_FAILED,
-			 "the library does not take stream_bytes %" PRIu64
-			 " from a file (it says %" PRIu64 ")",
+			 "the library rejects stream_bytes %" PRIu64
+			 " from a file (it reports %" PRIu64 ")",
 			 value, threshold.value);
 }
 
@@ -135,7 +135,7 @@ static char *create_memory(size_t bytes)
 	if (memory)
 		memset(memory, 1, bytes);
 	else
-		tool_fail("tune", TOOL_FAILED, "no memory for a buffer of %zu bytes",
+		tool_fail("tune", TOOL_FAILED, "cannot allocate a buffer of %zu bytes",
 			  bytes);
 	return memory;
 }

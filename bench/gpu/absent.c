@@ -10,7 +10,7 @@
 #include "bench/gpu/start.h"
 #include "bench/harness/session_internal.h"
 
-#define WITHOUT_CUDA "dtconv was built without CUDA's headers"
+#define WITHOUT_CUDA "dtconv was built without CUDA"
 
 static int refuse(void)
 {

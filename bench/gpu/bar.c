@@ -117,7 +117,7 @@ static int prepare(struct engine *e, struct way *w)
 	if (bar)
 		close_bar(bar);
 	e->absent = true;
-	engine_problem(e, "the device memory cannot be mapped for the processor");
+	engine_problem(e, "the device memory cannot be mapped through the BAR");
 	return -1;
 }
 
@@ -164,5 +164,5 @@ void way_bar(struct engine *e, const char *name, struct gpu *gpu,
 		return;
 	}
 	e->absent = true;
-	engine_problem(e, "libgdrapi is not here, or its kernel module");
+	engine_problem(e, "libgdrapi or its kernel module (gdrdrv) was not found");
 }

@@ -67,7 +67,7 @@ static void tell_log(const struct nvrtc *nvrtc, void *program, char *why, size_t
 	size_t bytes = 0;
 	char *log;
 
-	snprintf(why, room, "NVRTC refused the kernels");
+	snprintf(why, room, "NVRTC cannot compile the kernels");
 	if (nvrtc->GetProgramLogSize(program, &bytes) || bytes < 2)
 		return;
 	log = malloc(bytes);
@@ -86,7 +86,7 @@ static void *take_image(const struct nvrtc *nvrtc, void *program, size_t *bytes,
 	if (image && !nvrtc->GetCUBIN(program, image))
 		return image;
 	free(image);
-	snprintf(why, room, "NVRTC hands out no image");
+	snprintf(why, room, "NVRTC returned no image");
 	return NULL;
 }
 
@@ -97,11 +97,11 @@ void *compile_kernels(const char *source, const char *const *options, int count,
 	void *program = NULL, *image = NULL;
 
 	if (!open_nvrtc(&nvrtc)) {
-		snprintf(why, room, "there is no NVRTC (libnvrtc.so)");
+		snprintf(why, room, "NVRTC (libnvrtc.so) was not found");
 		return NULL;
 	}
 	if (nvrtc.CreateProgram(&program, source, "kernels.cu", 0, NULL, NULL)) {
-		snprintf(why, room, "NVRTC makes no program");
+		snprintf(why, room, "nvrtcCreateProgram failed");
 		return NULL;
 	}
 	if (nvrtc.CompileProgram(program, count, options))

@@ -23,7 +23,7 @@ static bool find_entry(PFN_cuGetProcAddress_v12000 find, const char *name, int v
 
 	if (find(name, &found, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &outcome) ||
 	    !found) {
-		snprintf(why, room, "the CUDA driver has no %s of version %d", name,
+		snprintf(why, room, "the CUDA driver lacks %s (version %d)", name,
 			 version);
 		return false;
 	}
@@ -43,7 +43,7 @@ int gpu_driver_open(struct gpu_driver *driver, char *why, size_t room)
 
 	memcpy(&find, &symbol, sizeof(symbol));
 	if (!library)
-		snprintf(why, room, "there is no CUDA driver (%s)", LIBRARY);
+		snprintf(why, room, "no CUDA driver was found (%s)", LIBRARY);
 	else if (!find)
 		snprintf(why, room, "the CUDA driver is older than 12.0");
 	if (!find)
@@ -56,7 +56,7 @@ int gpu_driver_open(struct gpu_driver *driver, char *why, size_t room)
 	if (result == CUDA_ERROR_NO_DEVICE)
 		snprintf(why, room, "%s", GPU_NO_DEVICE);
 	else
-		snprintf(why, room, "the CUDA driver does not start: %s",
+		snprintf(why, room, "the CUDA driver cannot be initialised: %s",
 			 gpu_result_name(driver, result));
 	return -1;
 }
@@ -79,6 +79,6 @@ const char *gpu_result_name(const struct gpu_driver *driver, CUresult result)
 	const char *name = NULL;
 
 	if (driver->GetErrorName(result, &name) || !name)
-		return "an unknown result";
+		return "an unknown CUresult";
 	return name;
 }

@@ -54,7 +54,7 @@
 	X(LaunchKernel, 4000)
 
 /* What is said where there is none. */
-#define GPU_NO_DEVICE "there is a CUDA driver, but it has no device"
+#define GPU_NO_DEVICE "the CUDA driver reports no device"
 
 #define GPU_MEMBER(name, version) PFN_cu##name##_v##version name;
 

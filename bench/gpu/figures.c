@@ -51,7 +51,7 @@ static bool fail_by_library(struct probe *probe)
 	char text[200] = "";
 
 	dtconv_context_error(probe->library, text, sizeof(text));
-	return fail(probe, text[0] ? text : "the library refused a job");
+	return fail(probe, text[0] ? text : "the library rejected a job");
 }
 
 /* ---- one job ----------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ static void measure_device(struct probe *probe)
 	double copy_ns;
 
 	if (dtconv_context_create(NULL, &probe->library)) {
-		fail(probe, "the library creates no context");
+		fail(probe, "the library cannot create a context");
 		return;
 	}
 	if (measure_calls(probe, &copy_ns))
@@ -300,7 +300,7 @@ int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn s
 	if (gpu_driver_open(&driver, why, why_room))
 		return -1;
 	if (driver.DeviceGetCount(&devices) || !devices) {
-		snprintf(why, why_room, "there is a CUDA driver, but no device");
+		snprintf(why, why_room, "the CUDA driver reports no device");
 		return -1;
 	}
 	for (int i = 0; i < devices && (size_t)count < room; i++)

@@ -26,7 +26,7 @@ bool gpu_took(struct gpu *gpu, CUresult result, const char *call)
 	if (!result)
 		return true;
 	if (!gpu->problem[0])
-		snprintf(gpu->problem, sizeof(gpu->problem), "cu%.*s answered %s",
+		snprintf(gpu->problem, sizeof(gpu->problem), "cu%.*s failed: %s",
 			 (int)strcspn(call, "("), call,
 			 gpu_result_name(&gpu->driver, result));
 	return false;
@@ -142,7 +142,7 @@ static bool open_peer(struct gpu *gpu, int devices)
 
 	if (devices < 2) {
 		snprintf(gpu->peer_absent, sizeof(gpu->peer_absent),
-			 "there is one device");
+			 "there is only one device");
 		return true;
 	}
 	if (!GPU_CALL(gpu, DeviceGet(&gpu->peer, 1)) ||
@@ -151,7 +151,7 @@ static bool open_peer(struct gpu *gpu, int devices)
 		return false;
 	if (!there || !back) {
 		snprintf(gpu->peer_absent, sizeof(gpu->peer_absent),
-			 "devices 0 and 1 do not reach each other");
+			 "devices 0 and 1 have no peer access");
 		return true;
 	}
 	return GPU_CALL(gpu, DevicePrimaryCtxRetain(&gpu->peer_context, gpu->peer)) &&

@@ -138,7 +138,7 @@ static void blame_kernels(const char *text, enum bench_op op, struct result *r)
 		return;
 	if (memmem(line, strcspn(line, "\n"), "): about ", 9))
 		snprintf(r->reason, sizeof(r->reason),
-			 "kernels are estimated to take longer");
+			 "the estimate for kernels is higher");
 	else
 		cut(line, "): ", "\n", r->reason, sizeof(r->reason));
 }

@@ -58,14 +58,14 @@ static const char *read_all(struct pattern *p, struct dtconv_convertor *converto
 
 	do {
 		if (p->run_count > MOST_RUNS)
-			return "too many runs for a table";
+			return "the layout has too many runs for a table";
 		if (!make_room(p, &room))
-			return "no memory for its runs";
+			return "cannot allocate a table of its runs";
 		if (dtconv_convertor_iov(convertor, iov, BATCH, SIZE_MAX, &count, &moved))
 			return "the runs cannot be exported";
 		append(p, iov, count, origin);
 	} while (count);
-	return p->run_count ? NULL : "there are no bytes";
+	return p->run_count ? NULL : "the layout has no bytes";
 }
 
 static const char *read_runs(const struct bench_case *c, const void *user,
@@ -75,7 +75,7 @@ static const char *read_runs(const struct bench_case *c, const void *user,
 	const char *problem;
 
 	if (dtconv_convertor_create_pack(c->type, c->count, user, &convertor))
-		return "no convertor";
+		return "cannot create a convertor";
 	problem = read_all(p, convertor, user);
 	dtconv_convertor_destroy(convertor);
 	return problem;

@@ -320,7 +320,8 @@ static void print_host(const struct results *rs, size_t from)
 		print_number(pinned ? host_aim(r->bytes, false) : PAGEABLE_AIM, 6, 2);
 		putchar('\n');
 	}
-	printf("(wall clock, pack / unpack; copy: the driver's, of as many bytes, in the same memory)\n");
+	printf("(wall clock, pack / unpack; copy: a driver copy of as many bytes in the "
+	       "same memory)\n");
 }
 
 static void run_some(struct session *s, const char *const *names, const size_t *sizes,
@@ -382,7 +383,7 @@ static void print_staging(const struct results *rs, size_t from)
 		print_number(slow[1] > 0 ? fast[1] / slow[1] : 0, 6, 2);
 		putchar('\n');
 	}
-	printf("(pack / unpack, wall clock, one fragment after the other through one convertor)\n");
+	printf("(pack / unpack, wall clock, fragments in sequence through one convertor)\n");
 }
 
 /* Long enough for a fragment of 4 MiB; shorter where fragments are small. */
@@ -452,8 +453,9 @@ static void print_crossover(const struct results *rs, size_t from)
 		print_crossing(rs, &rs->list[i], "pack");
 		print_crossing(rs, &rs->list[i], "unpack");
 	}
-	printf("(us by the wall clock, device to and from pinned memory; dtconv: what the library does;\n"
-	       " staged: in device memory, then one copy; copy2d: the driver's; bar: the processor)\n");
+	printf("(us by the wall clock, device to and from pinned memory; dtconv: the path that the planner chooses;\n"
+	       " staged: packed in device memory, then one copy; copy2d: cuMemcpy2DAsync;\n"
+	       " bar: CPU loads and stores)\n");
 }
 
 void question_crossover(struct session *s)
@@ -536,8 +538,8 @@ static void print_small(const struct results *rs, size_t from)
 		print_small_row(rs, r, "pack");
 		print_small_row(rs, r, "unpack");
 	}
-	printf("(us until the host knows; flag: an empty kernel and its flag; copy: the driver's;\n"
-	       " graph: captured by the application; graph-mode and resident: the context's flags)\n");
+	printf("(us until the host sees completion; flag: an empty kernel and its flag; copy: a driver copy;\n"
+	       " graph: captured by the application; graph-mode and resident: flags of the context)\n");
 }
 
 static void run_ceiling(struct session *s)

@@ -139,7 +139,7 @@ static bool upload_map(struct engine *e, struct way *w, uint64_t words, bool far
 
 	free(places);
 	if (!places)
-		engine_problem(e, "no memory for a table of places");
+		engine_problem(e, "cannot allocate a table of displacements");
 	return done || (places && refused(e, w->gpu));
 }
 
@@ -169,7 +169,7 @@ static bool upload_runs(struct engine *e, struct way *w, bool far)
 
 	free(table);
 	if (!table)
-		engine_problem(e, "no memory for a table of runs");
+		engine_problem(e, "cannot allocate a table of runs");
 	return done || (table && refused(e, w->gpu));
 }
 

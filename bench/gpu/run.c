@@ -201,7 +201,7 @@ void run_case(struct session *s, struct bench_case *c, unsigned clocks)
 
 	arena_place(&s->arena, c);
 	if (needs_oracle(s) && verify_create(&v, &s->arena, c, s->options->seed)) {
-		printf("%s, %zu bytes: no memory for the oracle\n", c->name, c->bytes);
+		printf("%s, %zu bytes: cannot allocate the oracle\n", c->name, c->bytes);
 		return;
 	}
 	prepare_field(s, c, &field);

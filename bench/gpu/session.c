@@ -81,7 +81,8 @@ int gpu_session_run(struct session *s)
 		return status;
 	printf("\n");
 	if (s->left_out)
-		printf("%zu rows left out: the time is over (--seconds)\n", s->left_out);
+		printf("%zu rows omitted: the time limit has passed (--seconds)\n",
+		       s->left_out);
 	if (s->options->plot &&
 	    output_plot(s->options, &s->results, s->gpu->name, gpu_plot_draw))
 		s->unwritten = true;

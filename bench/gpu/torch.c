@@ -52,7 +52,7 @@ static const char *answer(struct engine *e, struct torch *t, const char *wanted,
 	size_t length = strlen(wanted);
 
 	if (fflush(t->to) || !hear(t, line)) {
-		engine_problem(e, "the PyTorch process is gone");
+		engine_problem(e, "the PyTorch process has ended");
 		e->absent = true;
 		return NULL;
 	}
@@ -100,7 +100,7 @@ static bool start(struct engine *e, struct torch *t, const char *program)
 	t->to = fdopen(to[1], "w");
 	t->from = fdopen(from[0], "r");
 	if (!spawned)
-		engine_problem(e, "%s cannot be run", program);
+		engine_problem(e, "cannot run %s", program);
 	return spawned && t->to && t->from;
 }
 

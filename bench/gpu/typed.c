@@ -155,14 +155,14 @@ static int compare(struct engine *e, const struct way *w, enum bench_op op,
 	size_t bytes = j->user_bytes + j->packed_bytes, at = 0;
 
 	if (!has_right_sum(w, op, j)) {
-		engine_problem(e, "the checksum is not the host's");
+		engine_problem(e, "the checksum differs from the host's");
 		return -1;
 	}
 	if (!memcmp(j->user, j->host_user, bytes))
 		return 0;
 	while (j->user[at] == j->host_user[at])
 		at++;
-	engine_problem(e, "byte %zu of %zu is not as the host has it", at, bytes);
+	engine_problem(e, "byte %zu of %zu differs from the host's", at, bytes);
 	return -1;
 }
 
@@ -172,7 +172,7 @@ static int judge(struct engine *e, struct way *w, enum bench_op op)
 	int failed;
 
 	if (!judgement_open(&j, e->arena)) {
-		engine_problem(e, "no memory to compare with the host");
+		engine_problem(e, "cannot allocate a buffer to compare with the host");
 		return -1;
 	}
 	failed = way_problem(e, e->context, move_on_host(e, w, op, &j));
@@ -229,8 +229,8 @@ static void print_typed(const struct results *rs, size_t from)
 		print_number(row->of_untyped, 6, 2);
 		putchar('\n');
 	}
-	printf("(the device's clock; swap: in bytes' other order; crc: with a checksum; what else is called is computed while\n"
-	       " unpacking, which moves 1.5 x the bytes of a copy; untyped: the same layout as it is)\n");
+	printf("(device clock; swap: other byte order; crc: with a checksum; the others are operations in unpack,\n"
+	       " which move 1.5 x the bytes of a copy; untyped: the same layout without conversion)\n");
 }
 
 /* ---- measuring ------------------------------------------------------------------------- */

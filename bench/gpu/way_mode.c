@@ -60,7 +60,7 @@ static int settle(struct engine *e, struct way *w, size_t member)
 	}
 	if (is_settled(w, member))
 		return 0;
-	engine_problem(e, "no job of that size goes in the mode");
+	engine_problem(e, "the mode takes no job of that size");
 	return -1;
 }
 

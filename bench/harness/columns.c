@@ -148,7 +148,7 @@ void columns_print_dropped(FILE *file, const struct columns *c)
 
 	if (!out)
 		return;
-	fprintf(out, "(left out, as a line has %zu characters:", c->limit);
+	fprintf(out, "(omitted at %zu columns:", c->limit);
 	for (unsigned i = 0; i < c->count; i++) {
 		if (!(c->dropped >> i & 1) || !c->groups[i].name)
 			continue;

@@ -49,7 +49,7 @@ static void time_copies(struct session *s, struct bench_case *c, double budget_n
 	engine_dtconv(both[1], SELFTEST_TWO);
 	arena_place(&s->arena, c);
 	if (verify_create(&v, &s->arena, c, s->options->seed)) {
-		engine_problem(both[0], "no memory for the oracle");
+		engine_problem(both[0], "cannot allocate the oracle");
 	} else {
 		for (int i = 0; i < 2; i++)
 			right = !engine_prepare(both[i], c, &s->arena) &&

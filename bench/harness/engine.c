@@ -137,7 +137,7 @@ static int dtconv_run(struct engine *e, enum bench_op op, size_t warm, size_t ca
 		status = dtconv_calls(e, op, calls, &moved);
 	*ns = bench_clock() - start;
 	if (status)
-		engine_problem(e, "dtconv_%s answered: %s", bench_op_name(op),
+		engine_problem(e, "dtconv_%s failed: %s", bench_op_name(op),
 			       dtconv_strerror(status));
 	else if (moved != e->c->bytes)
 		engine_problem(e, "dtconv_%s moved %zu of %zu bytes", bench_op_name(op),
@@ -182,7 +182,8 @@ static int threads_prepare(struct engine *e, const struct bench_case *c,
 	(void)arena;
 	if (status) {
 		dtconv_type_unref(type);
-		engine_problem(e, "the type in a context with threads: %s",
+		engine_problem(e,
+			       "creating the type in a context with threads failed: %s",
 			       dtconv_strerror(status));
 		return -1;
 	}
@@ -228,7 +229,8 @@ static int convertor_prepare(struct engine *e, const struct bench_case *c,
 	if (!status)
 		status = configure(convertor);
 	if (status) {
-		engine_problem(e, "making a convertor answered: %s", dtconv_strerror(status));
+		engine_problem(e, "creating a convertor failed: %s",
+			       dtconv_strerror(status));
 		dtconv_convertor_destroy(convertor);
 		return -1;
 	}
@@ -292,7 +294,7 @@ static int convertor_calls(struct engine *e, enum bench_op op, size_t fragment,
 	*ns = bench_clock() - start;
 	if (!status)
 		return 0;
-	engine_problem(e, "dtconv_convertor_%s answered: %s", bench_op_name(op),
+	engine_problem(e, "dtconv_convertor_%s failed: %s", bench_op_name(op),
 		       dtconv_strerror(status));
 	return -1;
 }
@@ -430,6 +432,6 @@ void engine_hand(struct engine *e)
 	set_up(e, "hand", &ops);
 	if (!processor_can(hand_needs())) {
 		e->absent = true;
-		engine_problem(e, "compiled for instructions that this processor lacks");
+		engine_problem(e, "compiled for instructions that this CPU lacks");
 	}
 }

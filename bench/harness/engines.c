@@ -61,7 +61,7 @@ static void add_known_peer(struct session *s, const char *name)
 	session_find_peer(name, path, sizeof(path));
 	engine_peer(e, name, path, s->options->timeout_s);
 	if (e->absent)
-		engine_problem(e, "not built: configure found no compiler of it");
+		engine_problem(e, "not built: configure found no compiler for it");
 }
 
 static void add_own_peer(struct session *s, const struct bench_peer_option *peer)

@@ -53,7 +53,7 @@ void machine_text(char *text, size_t room)
 
 	processor(name, sizeof(name));
 	uname(&system);
-	snprintf(text, room, "dtconv %s (%s) on %s, %ld processors, %s %s, compiler %s",
+	snprintf(text, room, "dtconv %s (%s) on %s, %ld CPUs, %s %s, compiler %s",
 		 dtconv_version(), BENCH_COMMIT, name, processors(), system.sysname,
 		 system.release, __VERSION__);
 }

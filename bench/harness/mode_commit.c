@@ -178,7 +178,7 @@ static void measure(const struct commit_type *t, const struct blocks *b, double 
 
 	memset(v, 0, sizeof(*v));
 	if (dtconv_context_create(&params, &context)) {
-		snprintf(v->problem, sizeof(v->problem), "no context");
+		snprintf(v->problem, sizeof(v->problem), "cannot create a context");
 		return;
 	}
 	while (v->count < MOST_REPETITIONS && (v->count < 3 || bench_now() < end))
@@ -303,8 +303,8 @@ static void print_table(const struct session *s)
 	printf("\n");
 	for (size_t i = 0; i < sizeof(commit_types) / sizeof(*commit_types); i++)
 		print_type(s, &commit_types[i]);
-	printf("(medians; peers: create and commit together; held: by the library for one "
-	       "type, all included)\n");
+	printf("(medians; peers: create and commit together; held: memory that one type "
+	       "takes in the library)\n");
 }
 
 void mode_commit(struct session *s)

@@ -135,7 +135,7 @@ void mode_seek(struct session *s)
 			do_case(s, &c);
 		bench_case_release(&c);
 	}
-	printf("(medians of %d rounds of %d seeks to random bytes; +8 B: and packing the 8 "
-	       "bytes found there)\n",
+	printf("(medians of %d rounds of %d seeks to random bytes; +8 B: seek and "
+	       "pack 8 bytes)\n",
 	       ROUNDS, SEEKS);
 }

@@ -38,8 +38,8 @@ void mode_small(struct session *s)
 			 s->rows[i].layout->name);
 	session_do_rows(s);
 	session_print_engines(s);
-	printf("\nns a call (dtconv: one-shot; dtconv-convertor: one convertor, bound again "
-	       "for each call, told that its memory is the host's)\n");
+	printf("\nns per call (dtconv: one-shot; dtconv-convertor: one convertor, rebound for "
+	       "each call, with host memory as hint)\n");
 	table_calls_print(stdout, &s->results, s->options->columns);
 }
 

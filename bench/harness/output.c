@@ -20,7 +20,7 @@ bool output_is_standard(const char *path)
 static void complain(const char *option, const char *path)
 {
 	fprintf(stderr, "dtconv bench: %s %s: %s\n", option, path,
-		errno ? strerror(errno) : "not all of it could be written");
+		errno ? strerror(errno) : "the output is incomplete");
 }
 
 FILE *output_open(const struct bench_options *o, const char *option, const char *path,

@@ -42,7 +42,7 @@ struct peer {
 static void say_end(struct engine *e, int status)
 {
 	if (WIFSIGNALED(status))
-		engine_problem(e, "the %s process died of signal %d (%s)", e->name,
+		engine_problem(e, "the %s process was killed by signal %d (%s)", e->name,
 			       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
 		engine_problem(e, "the %s process ended with status %d", e->name,
@@ -108,7 +108,7 @@ static int ask(struct engine *e, struct peer_request *request, struct peer_reply
 
 	if (!p->pid) {
 		if (!e->problem[0])
-			engine_problem(e, "the %s process is gone", e->name);
+			engine_problem(e, "the %s process has ended", e->name);
 		return -1;
 	}
 	request->processor = bench_times_processor();
@@ -219,7 +219,7 @@ static int peer_prepare(struct engine *e, const struct bench_case *c,
 	int status;
 
 	if (!p->pid && p->deaths >= MOST_DEATHS) {
-		engine_problem(e, "the %s process died %d times and is not started again",
+		engine_problem(e, "the %s process ended %d times; it is not restarted",
 			       e->name, MOST_DEATHS);
 		return -1;
 	}

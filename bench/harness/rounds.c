@@ -151,7 +151,7 @@ void rounds_time(struct engine *const *engines, size_t count, enum bench_op op,
 
 	memset(timings, 0, count * sizeof(*timings));
 	for (size_t i = 0; i < count && !all; i++)
-		engine_problem(engines[i], "no memory for timings");
+		engine_problem(engines[i], "cannot allocate the timings");
 	if (!all)
 		return;
 	for (size_t i = 0; i < count; i++) {

@@ -92,7 +92,7 @@ static void format_inconclusive(const struct selftest *t, char *text, size_t roo
 	if (t->rounds < FEWEST_ROUNDS)
 		snprintf(
 			text, room,
-			"inconclusive: there was time for %zu rounds only, %d are needed: %s",
+			"inconclusive: the time allowed only %zu rounds, but %d are needed: %s",
 			t->rounds, FEWEST_ROUNDS, consequence);
 	else if (t->spread > LARGEST_SPREAD)
 		snprintf(

@@ -221,13 +221,13 @@ static int choose_rows(struct session *s)
 	if (s->options->mode != BENCH_MODE_LAYOUTS)
 		return 0;
 	if (session_add_rows(s)) {
-		fprintf(stderr, "dtconv bench: no memory for the list of rows\n");
+		fprintf(stderr, "dtconv bench: cannot allocate the list of rows\n");
 		return 1;
 	}
 	if (!s->row_count) {
 		fprintf(stderr,
-			"dtconv bench: --layouts %s: no layout has such a name at such a "
-			"size; --list shows all\n",
+			"dtconv bench: --layouts %s: no layout matches at these sizes; "
+			"--list shows all\n",
 			s->options->layouts ? s->options->layouts : "(all)");
 		return 2;
 	}
@@ -245,7 +245,7 @@ static int choose_engines(struct session *s)
 	if (s->engine_count)
 		return 0;
 	fprintf(stderr,
-		"dtconv bench: --engines %s: no engine has such a name (dtconv, memcpy, hand, "
+		"dtconv bench: --engines %s: no engine matches (dtconv, memcpy, hand, "
 		"openmpi, mpich)\n",
 		s->options->engines);
 	return 2;
@@ -358,7 +358,7 @@ int bench_session_draw(const struct bench_options *options)
 	if (!failed && !keep_chosen(&results, options)) {
 		results_free(&results);
 		fprintf(stderr,
-			"dtconv bench: --from %s: there are no such results in it\n",
+			"dtconv bench: --from %s: the file has no results to plot\n",
 			options->from);
 		return 2;
 	}

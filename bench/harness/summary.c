@@ -241,7 +241,7 @@ static size_t list_rivals(struct rival *rivals, const struct results *rs, const 
 					  title_of(name, engines, engine_count));
 	}
 	if (!count)
-		count = add_rival(rivals, 0, rs, op, "memcpy", "memcpy of as many bytes");
+		count = add_rival(rivals, 0, rs, op, "memcpy", "memcpy of the same size");
 	return count;
 }
 

@@ -105,7 +105,7 @@ static int verify_pack(struct verify *v, struct engine *e)
 	}
 	for (size_t i = bytes; i < bytes + ARENA_GUARD; i++) {
 		if (packed[i] != POISON) {
-			engine_problem(e, "wrote %zu bytes behind packed memory",
+			engine_problem(e, "wrote %zu bytes past the end of packed memory",
 				       i - bytes);
 			return -1;
 		}
@@ -121,7 +121,8 @@ static int judge_unpack(struct verify *v, struct engine *e)
 	ptrdiff_t at = pattern_check(packed, bytes, stream_seed(v));
 
 	if (at >= 0) {
-		engine_problem(e, "changed byte %td of the stream it reads", at);
+		engine_problem(e, "changed byte %td of the stream that it only reads",
+			       at);
 		return -1;
 	}
 	at = v->overlapping ? -1

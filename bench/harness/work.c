@@ -80,7 +80,8 @@ int session_make_case(struct session *s, const struct row_key *key, struct bench
 	if (!c->bytes)
 		snprintf(why, room, "the type has no data to move");
 	else if (bytes > s->memory_limit || c->arena_bytes > s->memory_limit)
-		snprintf(why, room, "needs %.1f GiB, more than half of the memory",
+		snprintf(why, room,
+			 "needs %.1f GiB, more than half of the machine's memory",
 			 (double)bytes / (double)(1 << 30));
 	else
 		return 0;
@@ -206,7 +207,7 @@ void session_do_case(struct session *s, struct bench_case *c, const char *expr,
 
 	arena_place(&s->arena, c);
 	if (verify_create(&v, &s->arena, c, s->options->seed)) {
-		engine_problem(&nobody, "no memory for the oracle");
+		engine_problem(&nobody, "cannot allocate the oracle");
 		record(s, c, BENCH_PACK, expr, &nobody, NULL);
 		return;
 	}

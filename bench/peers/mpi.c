@@ -31,7 +31,8 @@ static int check_limits(struct mpi_types *b, const struct peer_row *row)
 	if (error)
 		return mpi_types_complain(b, "MPI_Pack_size", error);
 	if ((size_t)bytes > row->capacity)
-		return mpi_types_refuse(b, "MPI_Pack_size asks for more than the packed bytes");
+		return mpi_types_refuse(
+			b, "MPI_Pack_size returns more than the packed bytes");
 	return 0;
 }
 
@@ -59,7 +60,7 @@ static int pack(const struct peer_row *row, char *text, size_t room)
 		return mpi_types_complain(b, "MPI_Pack", error);
 	return (size_t)position == row->packed_bytes
 		       ? 0
-		       : mpi_types_refuse(b, "MPI_Pack moved too little");
+		       : mpi_types_refuse(b, "MPI_Pack packed fewer bytes than expected");
 }
 
 static int unpack(const struct peer_row *row, char *text, size_t room)
@@ -75,7 +76,8 @@ static int unpack(const struct peer_row *row, char *text, size_t room)
 		return mpi_types_complain(b, "MPI_Unpack", error);
 	return (size_t)position == row->packed_bytes
 		       ? 0
-		       : mpi_types_refuse(b, "MPI_Unpack moved too little");
+		       : mpi_types_refuse(
+				 b, "MPI_Unpack unpacked fewer bytes than expected");
 }
 
 static int start(char *text, size_t room)

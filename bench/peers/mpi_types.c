@@ -408,7 +408,7 @@ static int count_nodes(struct mpi_types *b, const uint64_t *words, size_t word_c
 	for (*nodes = 0; at < word_count; ++*nodes) {
 		at = tree_read(words, word_count, at, &n);
 		if (!at)
-			return mpi_types_refuse(b, "the flattened type is cut");
+			return mpi_types_refuse(b, "the flattened type is truncated");
 	}
 	return 0;
 }

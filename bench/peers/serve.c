@@ -68,7 +68,7 @@ static void prepare(struct server *s, const struct peer_request *q,
 
 	end_row(s);
 	if (!inside(s, q)) {
-		refuse(reply, "asked to work outside the shared memory");
+		refuse(reply, "request outside the shared memory");
 		return;
 	}
 	s->words_bytes = q->tree_words * sizeof(uint64_t);
@@ -100,7 +100,7 @@ static void run(struct server *s, const struct peer_request *q, struct peer_repl
 	double start = now(q);
 
 	if (!s->words) {
-		refuse(reply, "asked to run without a type");
+		refuse(reply, "request to run without a type");
 		return;
 	}
 	for (uint64_t i = 0; i < q->warm + q->calls; i++) {
@@ -156,7 +156,8 @@ int peer_serve(int argc, char **argv, const struct peer_adapter *adapter)
 	struct peer_reply hello = { 0 };
 
 	if (argc != 5) {
-		fprintf(stderr, "%s: started by dtconv bench, not by hand\n", argv[0]);
+		fprintf(stderr, "%s: this program is started by dtconv bench only\n",
+			argv[0]);
 		return 2;
 	}
 	/* a peer never outlives the bench */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many moves in one call: the faces of a halo, the messages of a step.
+ * Many packs and unpacks in one call: the faces of a halo, the messages of a time step.
  */
 #ifndef DTCONV_BATCH_H
 #define DTCONV_BATCH_H
@@ -21,75 +21,77 @@ struct dtconv_type;
 
 /**
  * @defgroup batch Batches
- * A batch is a list of entries, each a whole pack or unpack of its own. Starting it moves all of
- * them: what lies in device memory, by one launch for each device and direction, what lies in ordinary host
- * memory (without a stream of the caller's, mostly also in pinned and managed memory), by the processor.
- * 26 faces of a box so cost about what one of them costs.
+ * @brief Pack and unpack many buffers in one call, with one GPU launch per device and direction.
  *
- * - It is made once and started as often as need be; entries can be bound to other buffers or
- *   types between. Types are referenced, buffers are borrowed from the start until the completion.
- *   Where they lie is found out by the first start after they were bound: memory that has been freed and
- *   allocated anew since has to be bound anew, also at the same address.
- * - Entries do not know of each other: their packed memory may lie anywhere, also one after the
- *   other. They are moved in no particular order, so what one entry writes, no other may
- *   read or write.
- * - An entry that fails hinders no other, but for those of the same launch. What became of each is told
- *   by dtconv_batch_query_entry.
- * - What convertors say of buffers, device memory, streams and captured graphs (@ref convertor) holds here.
- *   A batch that a graph has captured must be neither bound anew nor destroyed while the graph may
- *   run.
- * - A batch belongs to one thread at a time; different ones are independent.
+ * @snippet test_snippets.c batch
+ *
+ * A batch is a list of entries. Each entry is a whole pack or unpack. Starting the batch moves them all: device memory by
+ * one launch for each device and direction, ordinary host memory by the CPU. (Without a stream, the CPU mostly moves
+ * pinned and managed memory too.) 26 faces of a box so cost about as much as one.
+ *
+ * - Create a batch once and start it as often as needed. Entries can be rebound between starts.
+ * - Types are referenced. Buffers are borrowed from start to completion.
+ * - The first start after binding finds out where the buffers are. If memory was freed and allocated anew, rebind its
+ *   entries, even if the address is the same.
+ * - Packed memory of the entries may be anywhere, also back to back.
+ * - Entries are moved in no particular order: no entry may read or write what another entry writes.
+ * - If an entry fails, the others still complete, except those in the same launch. dtconv_batch_query_entry() returns the
+ *   status of each.
+ * - Buffers, streams and errors follow the rules of @ref convertor "convertors" and @ref device_memory "device memory".
+ *   Without DTCONV_BATCH_STREAM a batch is not ordered behind any CUDA stream, the default one included.
+ * - Do not rebind or destroy a batch that a graph has captured while the graph may run.
+ * - A batch belongs to one thread at a time; different batches are independent.
  * @{
  */
 
-/** Which way an entry moves. */
+/** Direction of an entry. */
 enum dtconv_batch_direction {
 	DTCONV_BATCH_PACK,  /**< from the user's buffer to packed memory */
 	DTCONV_BATCH_UNPACK /**< from packed memory to the user's buffer */
 };
 
-/** One move of a batch. This struct never changes. */
+/** One pack or unpack of a batch. This struct never changes. */
 struct dtconv_batch_entry {
-	struct dtconv_type *type; /**< committed, of the batch's context */
-	size_t count;             /**< instances of it at @p buffer */
-	void *buffer; /**< the user's data, at displacement 0; packing only reads it */
+	struct dtconv_type *type; /**< a committed type of the batch's context */
+	size_t count;             /**< number of instances at @p buffer */
+	void *buffer; /**< the user's data; displacement 0 is here; packing only reads it */
 	void *packed; /**< packed memory; unpacking only reads it */
-	/** packing: room at @p packed; unpacking: length of the stream there. What fits is moved. */
+	/** to pack: size of @p packed in bytes; to unpack: length of the stream there; what fits is moved */
 	size_t bytes;
-	enum dtconv_batch_direction direction; /**< which way */
-	/** where the buffer is, for callers who know; see struct dtconv_convertor_params */
+	enum dtconv_batch_direction direction; /**< pack or unpack */
+	/** hint: where the buffer is; see struct dtconv_convertor_params */
 	enum dtconv_memory_kind user_memory;
-	enum dtconv_memory_kind packed_memory; /**< see user_memory */
+	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is */
 };
 
-/** What holds for a batch as a whole. Zero means: the default. */
+/** Options of a batch. Zero-initialise, set struct_size, then what differs from the default. */
 struct dtconv_batch_params {
 	size_t struct_size; /**< sizeof(struct dtconv_batch_params) */
 	unsigned flags;     /**< of enum dtconv_batch_flags */
-	/** with DTCONV_BATCH_STREAM: a CUstream or cudaStream_t, also a default stream's */
+	/** with DTCONV_BATCH_STREAM: a CUstream or cudaStream_t; NULL is the legacy default stream */
 	void *stream;
-	/** entries that there is room for without an allocation later; default: those given */
+	/** number of entries to reserve memory for; default: those given */
 	size_t capacity;
 };
 
 /** Flags of struct dtconv_batch_params. */
 enum dtconv_batch_flags {
-	/** Jobs are done in the order of params.stream, as DTCONV_CONVERTOR_STREAM says. */
+	/** Do the jobs in the order of params.stream, as DTCONV_CONVERTOR_STREAM does. */
 	DTCONV_BATCH_STREAM = 1
 };
 
 /**
- * Create a batch.
+ * Create a batch from a list of entries.
  *
- * @param context the context of all its types.
+ * @param context the context of all types.
  * @param entries [in] the entries, copied; their types are referenced. May be NULL if @p count is 0.
- * @param count   how many.
- * @param params  copied; NULL for the defaults.
- * @param batch   [out] the batch, owned by the caller.
- * @return 0; DTCONV_ERR_INVAL if a type is NULL or of another context, a direction or a kind of memory has
- *         no meaning, params.struct_size is 0, or a flag is unknown; DTCONV_ERR_STATE if a type
- *         is not committed; DTCONV_ERR_OVERFLOW if count x size leaves size_t or count x extent
- *         ptrdiff_t; DTCONV_ERR_NOMEM. The error's sentence names the entry.
+ * @param count   number of entries.
+ * @param params  [in] options, copied; NULL for the defaults.
+ * @param batch   [out] the new batch, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL if a type is NULL or of another context, a direction or memory kind is undefined,
+ *         params.struct_size is 0, a flag is unknown, or a stream is given without its flag; DTCONV_ERR_STATE if a type
+ *         is not committed; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds ptrdiff_t;
+ *         DTCONV_ERR_NOMEM. The error text names the entry.
  *
  * Does not block. Callable from any thread.
  */
@@ -101,14 +103,12 @@ DTCONV_API int dtconv_batch_create(struct dtconv_context *context,
 /**
  * Replace all entries of a batch.
  *
- * @param batch   the batch, nothing in flight.
- * @param entries [in] the new entries, copied.
- * @param count   how many.
- * @return as dtconv_batch_create; DTCONV_ERR_STATE also if the batch is in flight. On failure the old
- *         entries stay.
+ * @param batch   the batch, not in flight.
+ * @param entries [in] the new entries, copied; their types are referenced.
+ * @param count   number of entries.
+ * @return as dtconv_batch_create(); DTCONV_ERR_STATE also if the batch is in flight. On failure the old entries stay.
  *
- * Does not block. Allocates only if there have never been as many entries and params.capacity was
- * smaller.
+ * Does not block. Allocates only if @p count is larger than ever before and than params.capacity.
  */
 DTCONV_API int dtconv_batch_rebind(struct dtconv_batch *batch,
 				   const struct dtconv_batch_entry entries[],
@@ -117,127 +117,131 @@ DTCONV_API int dtconv_batch_rebind(struct dtconv_batch *batch,
 /**
  * Replace one entry of a batch.
  *
- * @param batch the batch, nothing in flight.
+ * @param batch the batch, not in flight.
  * @param index of the entry, from 0.
- * @param entry [in] what it is from now on, copied.
- * @return as dtconv_batch_rebind; DTCONV_ERR_INVAL also if there is no such entry.
+ * @param entry [in] the new entry, copied; its type is referenced.
+ * @return as dtconv_batch_rebind(); DTCONV_ERR_INVAL also if there is no such entry.
  *
- * Does not block; allocates nothing.
+ * Does not block; does not allocate.
  */
 DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 					 const struct dtconv_batch_entry *entry);
 
 /**
- * Start to move all entries; a device is waited for only where it has to be.
+ * Start to move all entries, in the background where a device does the work.
  *
- * @param batch the batch, nothing in flight.
- * @param done  called at completion, from dtconv_batch_test or _wait, or NULL: with the batch's status and
- *              the bytes moved by all entries.
- * @param arg   handed to @p done.
- * @return 0 if the batch was started; DTCONV_ERR_STATE if it is in flight.
+ * @param batch the batch, not in flight.
+ * @param done  called at completion, from dtconv_batch_test() or _wait, with the batch's status and the number of bytes
+ *              that all entries moved; or NULL.
+ * @param arg   passed to @p done.
+ * @return 0 if the batch was started: dtconv_batch_test() and _wait return the status of the entries. DTCONV_ERR_STATE
+ *         if it is in flight.
  *
- * What the processor moves has moved when it returns. Moves between a device and ordinary host memory, between
- * devices that do not reach each other, and of entries whose memory changes its kind from stretch to stretch
- * are waited for, too (pinned and managed memory are a device's in a stream); so are others where more than 64 entries
- * cannot go with others in a launch. Allocates only when it is the first one after entries were bound, and for
- * what a device is used for the first time.
+ * The CPU's share is done when the call returns. The call also waits for
+ * - moves between a device and ordinary host memory (with a stream, pinned and managed memory count as a device's);
+ * - moves between two devices without access to each other;
+ * - entries whose memory changes kind from stretch to stretch;
+ * - some of the entries, if more than 64 cannot share a launch with others;
+ * - the first job in a device context: @ref device_blocking "Blocking calls".
+ *
+ * Allocates only on the first start after binding, and when a device is used for the first time.
  */
 DTCONV_API int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn done,
 				  void *arg);
 
 /**
- * Ask whether a started batch is finished; runs its callback if so.
+ * Ask whether a started batch has completed. If so, its callback is called.
  *
  * @param batch the batch.
- * @param moved [out] bytes moved by all entries, once finished; may be NULL.
- * @return DTCONV_INPROGRESS; 0 when all entries are finished (exactly once); the status of the first of
- *         the entries, by index, that failed, DTCONV_ERR_TRUNCATE if one had more bytes to move than room;
- *         DTCONV_ERR_STATE if nothing was started.
+ * @param moved [out] number of bytes that all entries moved, once completed; may be NULL.
+ * @return DTCONV_INPROGRESS; 0 when all entries have completed (once); the status of the first failed entry, by index:
+ *         DTCONV_ERR_TRUNCATE if it had more bytes to move than room; DTCONV_ERR_STATE if nothing was started.
+ *
+ * Never blocks.
  */
 DTCONV_API int dtconv_batch_test(struct dtconv_batch *batch, size_t *moved);
 
 /**
- * Wait until a started batch is finished; runs its callback.
+ * Wait until a started batch has completed. Its callback is called.
  *
  * @param batch the batch.
- * @param moved [out] bytes moved by all entries; may be NULL.
- * @return as dtconv_batch_test, but for DTCONV_INPROGRESS.
+ * @param moved [out] number of bytes that all entries moved; may be NULL.
+ * @return as dtconv_batch_test(), except DTCONV_INPROGRESS.
  */
 DTCONV_API int dtconv_batch_wait(struct dtconv_batch *batch, size_t *moved);
 
 /**
- * Move all entries: start and wait in one.
+ * Move all entries and wait: start and wait in one call.
  *
- * @param batch the batch, nothing in flight.
- * @param moved [out] bytes moved by all entries, exact also on failure; may be NULL.
- * @return as dtconv_batch_wait; DTCONV_ERR_STATE if the batch is in flight.
+ * @param batch the batch, not in flight.
+ * @param moved [out] number of bytes that all entries moved, valid even if the call fails; may be NULL.
+ * @return as dtconv_batch_wait(); DTCONV_ERR_STATE if the batch is in flight.
  *
  * Blocks until done.
  */
 DTCONV_API int dtconv_batch_run(struct dtconv_batch *batch, size_t *moved);
 
-/** What a batch is. */
+/** Size and state of a batch. */
 struct dtconv_batch_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_batch_attr), set by the caller */
-	size_t count;       /**< entries */
-	size_t bytes;       /**< that all of them have to move */
-	int in_flight;      /**< 1 between start and its completion */
-	/** the first entry of the last run that failed, or count if none did */
+	size_t count;       /**< number of entries */
+	size_t bytes;       /**< number of packed bytes that all entries have to move */
+	int in_flight;      /**< 1 from start to completion */
+	/** index of the first entry that failed in the last run; count if none did */
 	size_t failed;
 };
 
 /**
- * Read what a batch is.
+ * Read the size and state of a batch.
  *
  * @param batch the batch.
  * @param attr  [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
  *
- * Does not block; allocates nothing.
+ * Does not block; does not allocate.
  */
 DTCONV_API int dtconv_batch_query(const struct dtconv_batch *batch,
 				  struct dtconv_batch_attr *attr);
 
-/** What became of an entry. */
+/** Result of one entry. */
 struct dtconv_batch_entry_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_batch_entry_attr), set by the caller */
 	int status;   /**< 0 or a negative enum dtconv_status; 0 before the first run */
-	size_t moved; /**< packed bytes moved, exact also on failure */
+	size_t moved; /**< number of packed bytes moved, valid even if the entry failed */
 	size_t bytes; /**< length of its whole stream */
 };
 
 /**
- * Read what became of an entry when the batch was last moved.
+ * Read the result of one entry in the last run of a batch.
  *
- * @param batch the batch, nothing in flight.
+ * @param batch the batch, not in flight.
  * @param index of the entry, from 0.
  * @param attr  [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such entry; DTCONV_ERR_STATE if
- *         the batch is in flight.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such entry; DTCONV_ERR_STATE if the batch is in flight.
  *
- * Does not block; allocates nothing.
+ * Does not block; does not allocate.
  */
 DTCONV_API int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
 					struct dtconv_batch_entry_attr *attr);
 
 /**
- * Destroy a batch. One in flight is waited for; its callback does not run.
+ * Destroy a batch. Waits if it is in flight; its callback is not called.
  * @param batch the batch, or NULL.
  */
 DTCONV_API void dtconv_batch_destroy(struct dtconv_batch *batch);
 
 /**
- * Move many entries once: create, run and destroy in one.
+ * Move many entries once: create, run and destroy in one call.
  *
  * @param context the context of all types.
- * @param entries [in] what to move.
- * @param count   how many.
- * @param params  as for dtconv_batch_create; NULL for the defaults.
- * @param failed  [out] the first entry that failed, or @p count; may be NULL.
- * @param moved   [out] bytes moved by all entries, exact also on failure; may be NULL.
- * @return as dtconv_batch_create and dtconv_batch_wait.
+ * @param entries [in] the entries.
+ * @param count   number of entries.
+ * @param params  [in] as for dtconv_batch_create(); NULL for the defaults.
+ * @param failed  [out] index of the first entry that failed, or @p count; may be NULL.
+ * @param moved   [out] number of bytes that all entries moved, valid even if the call fails; may be NULL.
+ * @return as dtconv_batch_create() and dtconv_batch_wait().
  *
- * Blocks until done. Allocates; callers who move the same entries again keep a batch.
+ * Blocks until done. Allocates; to move the same entries again, keep a batch. Callable from any thread.
  */
 DTCONV_API int dtconv_batch_move(struct dtconv_context *context,
 				 const struct dtconv_batch_entry entries[], size_t count,

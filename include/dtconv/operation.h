@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations: how an element that arrives is combined with the one in memory.
+ * Operations: how unpacking combines an element that arrives with the one in memory.
  */
 #ifndef DTCONV_OPERATION_H
 #define DTCONV_OPERATION_H
@@ -16,8 +16,13 @@ extern "C" {
 
 /**
  * @defgroup operation Operations
- * What unpacking does with each element: store it, or combine it with the one in memory. This
- * is MPI_ACCUMULATE's second half, and what reductions do, in one pass.
+ * @brief Combine arriving elements with those in memory while unpacking: sum, max, minloc, ...
+ *
+ * @snippet test_snippets.c operation
+ *
+ * Unpacking either stores each element or combines it with the one in memory. This is the target side of MPI_ACCUMULATE,
+ * or one step of a reduction, in one pass. The groups of types are those of MPI 4.1 section 6.9.2; no operation but
+ * replace and no_op is defined on the character types.
  *
  * | operation | defined on |
  * |---|---|
@@ -28,14 +33,14 @@ extern "C" {
  * | band, bor, bxor | integers, addresses and counts, byte |
  * | minloc, maxloc | pairs of a value and an index |
  *
- * The groups are those of MPI 4.1 section 6.9.2; the character types are in none. A type of
- * unlike elements is combined element by element, each by its own rule; the members of a pair
- * count as elements there. Integers wrap around; float16 and bfloat16 are combined in binary32
- * and rounded. Of equal values minloc and maxloc keep the lower index.
+ * - A type with different basic types is combined element by element, each by its own rule. The members of a pair then
+ *   count as elements.
+ * - Integers wrap around. float16 and bfloat16 are combined in binary32 and rounded.
+ * - If values are equal, minloc and maxloc keep the lower index.
  * @{
  */
 
-/** What to do with an element that arrives. */
+/** What unpacking does with an element that arrives. */
 enum dtconv_op {
 	DTCONV_OP_REPLACE, /**< store it */
 	DTCONV_OP_NO_OP,   /**< leave memory as it is */
@@ -51,44 +56,45 @@ enum dtconv_op {
 	DTCONV_OP_BXOR,    /**< bitwise exclusive or */
 	DTCONV_OP_MINLOC,  /**< keep the pair with the smaller value */
 	DTCONV_OP_MAXLOC,  /**< keep the pair with the larger value */
-	DTCONV_OP_USER,    /**< the caller's function */
+	DTCONV_OP_USER,    /**< call dtconv_convertor_params.op_fn */
 	DTCONV_OP_COUNT    /**< how many there are; not an operation */
 };
 
 /**
- * The caller's own operation: target[i] = f(incoming[i], target[i]).
+ * Callback of DTCONV_OP_USER: target[i] = f(incoming[i], target[i]).
  *
  * @param arg      the pointer given with the function.
  * @param incoming [in] elements that arrived, in native representation, aligned.
- * @param target   [in,out] those of memory, aligned; what is left here is stored.
- * @param count    elements.
- * @param element  their predefined type; pairs come as C structs if the whole type is made of
- *                 one predefined pair, else as their members.
+ * @param target   [in,out] the elements in memory, aligned; the results are stored from here.
+ * @param count    number of elements.
+ * @param element  their predefined type. A pair is passed as a C struct if the whole type consists of one predefined
+ *                 pair, else as its members.
  *
- * Called from the thread that unpacks; must not call the convertor it serves.
+ * Called from the thread that unpacks. Must not call the convertor that it serves.
  */
 typedef void (*dtconv_op_fn)(void *arg, const void *incoming, void *target, size_t count,
 			     enum dtconv_predefined element);
 
 /**
  * Name an operation.
- * @param op the operation.
- * @return its lower-case name, for example "sum", a constant string; NULL if it is none.
  *
- * Never blocks; callable from any thread.
+ * @param op the operation.
+ * @return its lower-case name, for example "sum", a constant string; NULL if there is no such operation.
+ *
+ * Does not block. Callable from any thread.
  */
 DTCONV_API const char *dtconv_op_name(enum dtconv_op op);
 
 /**
- * Ask whether an operation is defined on a type.
+ * Check whether an operation is defined on a type.
  *
  * @param op   the operation.
  * @param type a type, committed or not.
- * @return 0; DTCONV_ERR_INVAL if MPI does not define it on an element of the type (the error
- *         text says which); DTCONV_ERR_UNSUPPORTED if this build's compiler has no
- *         arithmetic for it (integers and floating point of 16 bytes on some machines).
+ * @return 0; DTCONV_ERR_INVAL if MPI does not define it on an element of the type (the error text says which);
+ *         DTCONV_ERR_UNSUPPORTED if this build's compiler has no arithmetic for an element (16-byte integers and floating
+ *         point on some machines).
  *
- * Never blocks; callable from any thread.
+ * Does not block. Callable from any thread.
  */
 DTCONV_API int dtconv_op_check(enum dtconv_op op, const struct dtconv_type *type);
 

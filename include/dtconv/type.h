@@ -18,21 +18,29 @@ struct dtconv_context;
 
 /**
  * @defgroup type Types
- * A type is a sequence of (basic type, byte displacement) pairs, its *typemap*. Constructors
- * make new types from old ones; commit turns a type into the program that moves it.
+ * @brief Describe a memory layout with the constructors of MPI's derived datatypes.
  *
- * Types are counted references: a constructor answers with one reference that the caller
- * owns, and holds references to the types it was made from, so those may be released at
- * once. Predefined types belong to their context and need no release. A type is immutable
- * but for its commit. All functions may be called from any thread, none blocks, and unless a
- * function says otherwise an argument that is never allowed gives DTCONV_ERR_INVAL.
+ * @snippet test_snippets.c type
  *
- * Every constructor may answer
- * - DTCONV_ERR_OVERFLOW: a size, bound or displacement leaves size_t or ptrdiff_t;
- * - DTCONV_ERR_NOMEM: the context's allocator failed;
- * - DTCONV_ERR_INVAL: an argument is wrong (the error text says which);
- * and leaves its output untouched then. Arrays are read during the call only. An array of
- * zero elements may be NULL.
+ * A type is a sequence of (basic type, displacement in bytes) pairs, its *typemap* (MPI 4.1 section 5.1). Constructors make
+ * new types from old ones. Commit compiles a type into the program that moves its data. A type is immutable except for its
+ * commit. Sources: MPI 4.1 sections 5.1.2 to 5.1.4 (constructors), 5.1.7 and 5.1.8 (bounds), 5.1.9 (commit), 5.1.10 (dup),
+ * 5.1.13 (envelope and contents).
+ *
+ * **Ownership.** Types are reference-counted. A constructor returns one reference, which the caller owns and releases with
+ * dtconv_type_unref(). It holds references to the types that it was made from, so those may be released at once.
+ * Predefined types belong to their context and need no release.
+ *
+ * **Threads and blocking.** All functions may be called from any thread. None blocks.
+ *
+ * **Arguments.** Arrays are read during the call only. An array of zero elements may be NULL. Zero counts, negative
+ * strides and negative lower bounds are valid.
+ *
+ * **Errors.** An argument that is never allowed gives DTCONV_ERR_INVAL in every function, unless its description says
+ * otherwise. Every constructor may return one of these, and then leaves its output untouched:
+ * - DTCONV_ERR_OVERFLOW: a size, bound or displacement exceeds size_t or ptrdiff_t;
+ * - DTCONV_ERR_NOMEM: the context's allocator returned NULL;
+ * - DTCONV_ERR_INVAL: an argument is invalid (the error text says which).
  * @{
  */
 
@@ -107,7 +115,7 @@ enum dtconv_predefined {
 	DTCONV_2REAL,                 /**< two Fortran REAL */
 	DTCONV_2DOUBLE_PRECISION,     /**< two Fortran DOUBLE PRECISION */
 	DTCONV_2INTEGER,              /**< two Fortran INTEGER */
-	DTCONV_PREDEFINED_COUNT       /**< how many there are; not a type */
+	DTCONV_PREDEFINED_COUNT       /**< number of predefined types; not a type */
 };
 
 /** How a type was made (MPI 4.1 section 5.1.13). */
@@ -137,33 +145,33 @@ enum dtconv_order {
 	DTCONV_ORDER_FORTRAN /**< the first */
 };
 
-/** How darray deals one dimension out to the processes. */
+/** How darray distributes one dimension over the processes. */
 enum dtconv_distribution {
-	DTCONV_DISTRIBUTE_BLOCK,  /**< one block a process */
-	DTCONV_DISTRIBUTE_CYCLIC, /**< blocks in turn */
-	DTCONV_DISTRIBUTE_NONE    /**< not dealt out */
+	DTCONV_DISTRIBUTE_BLOCK,  /**< one block per process */
+	DTCONV_DISTRIBUTE_CYCLIC, /**< blocks in turn, round robin */
+	DTCONV_DISTRIBUTE_NONE    /**< not distributed */
 };
 
-/** Distribution argument: the default block size. */
+/** Distribution argument of darray: the default block size (MPI_DISTRIBUTE_DFLT_DARG). */
 #define DTCONV_DISTRIBUTE_DFLT_DARG SIZE_MAX
 
-/** Returned where MPI says MPI_UNDEFINED: the value does not exist. */
+/** The value does not exist (MPI_UNDEFINED). */
 #define DTCONV_UNDEFINED SIZE_MAX
 
 /* ---- predefined types ---------------------------------------------------------------- */
 
 /**
- * Borrow a predefined type of a context.
+ * Return a predefined type of a context.
  *
  * @param context the context.
- * @param which   which one.
- * @return the committed type, valid until the context is destroyed, never to be released
- *         (a release is ignored); NULL if @p which is none of them.
+ * @param which   which predefined type.
+ * @return the type, committed and borrowed: valid until the context is destroyed, never to be released (a release has no
+ *         effect); NULL if there is no such type.
  */
 DTCONV_API struct dtconv_type *dtconv_type_predefined(struct dtconv_context *context,
 						      enum dtconv_predefined which);
 
-/** Classes for dtconv_type_match_size. */
+/** Classes of Fortran types, for dtconv_type_match_size(). */
 enum dtconv_typeclass {
 	DTCONV_TYPECLASS_INTEGER, /**< Fortran integers */
 	DTCONV_TYPECLASS_REAL,    /**< Fortran reals */
@@ -171,11 +179,11 @@ enum dtconv_typeclass {
 };
 
 /**
- * Find the Fortran type of a class and size (MPI_TYPE_MATCH_SIZE, MPI 4.1 section 19.1.5).
+ * Find the predefined Fortran type of a class and size (MPI_TYPE_MATCH_SIZE; MPI 4.1 section 19.1.5).
  *
  * @param context   the context.
  * @param typeclass integer, real or complex.
- * @param bytes     size wanted, in bytes.
+ * @param bytes     size in bytes.
  * @param type      [out] a predefined type, borrowed.
  * @return 0; DTCONV_ERR_UNSUPPORTED if there is none of that size.
  */
@@ -186,53 +194,53 @@ DTCONV_API int dtconv_type_match_size(struct dtconv_context *context,
 /* ---- constructors -------------------------------------------------------------------- */
 
 /**
- * `count` copies of a type, each one extent after the last (MPI_TYPE_CONTIGUOUS).
+ * Make a type of `count` consecutive elements, one extent apart (MPI_TYPE_CONTIGUOUS).
  *
  * @param count   number of copies.
  * @param oldtype the type to copy.
- * @param newtype [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param newtype [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_contiguous(size_t count, struct dtconv_type *oldtype,
 					     struct dtconv_type **newtype);
 
 /**
- * Equally spaced blocks (MPI_TYPE_VECTOR).
+ * Make a type of equally spaced blocks, stride in elements (MPI_TYPE_VECTOR).
  *
  * @param count       number of blocks.
- * @param blocklength elements of @p oldtype in a block.
- * @param stride      from one block's start to the next, in extents of @p oldtype.
- * @param oldtype     the element.
- * @param newtype     [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklength number of elements of @p oldtype per block.
+ * @param stride      distance between the starts of consecutive blocks, in extents of @p oldtype.
+ * @param oldtype     type of the elements.
+ * @param newtype     [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_vector(size_t count, size_t blocklength, ptrdiff_t stride,
 					 struct dtconv_type *oldtype,
 					 struct dtconv_type **newtype);
 
 /**
- * Equally spaced blocks, stride in bytes (MPI_TYPE_CREATE_HVECTOR).
+ * Make a type of equally spaced blocks, stride in bytes (MPI_TYPE_CREATE_HVECTOR).
  *
  * @param count       number of blocks.
- * @param blocklength elements of @p oldtype in a block.
- * @param stride      from one block's start to the next, in bytes.
- * @param oldtype     the element.
- * @param newtype     [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklength number of elements of @p oldtype per block.
+ * @param stride      distance between the starts of consecutive blocks, in bytes.
+ * @param oldtype     type of the elements.
+ * @param newtype     [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrdiff_t stride,
 					  struct dtconv_type *oldtype,
 					  struct dtconv_type **newtype);
 
 /**
- * Blocks of varying length and place (MPI_TYPE_INDEXED).
+ * Make a type of listed blocks of varying length, displacements in elements (MPI_TYPE_INDEXED).
  *
  * @param count         number of blocks.
- * @param blocklengths  [in] elements in each block.
- * @param displacements [in] where each block starts, in extents of @p oldtype.
- * @param oldtype       the element.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklengths  [in] number of elements of each block.
+ * @param displacements [in] start of each block, in extents of @p oldtype.
+ * @param oldtype       type of the elements.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],
 					  const ptrdiff_t displacements[],
@@ -240,14 +248,14 @@ DTCONV_API int dtconv_type_create_indexed(size_t count, const size_t blocklength
 					  struct dtconv_type **newtype);
 
 /**
- * Blocks of varying length and place, displacements in bytes (MPI_TYPE_CREATE_HINDEXED).
+ * Make a type of listed blocks of varying length, displacements in bytes (MPI_TYPE_CREATE_HINDEXED).
  *
  * @param count         number of blocks.
- * @param blocklengths  [in] elements in each block.
- * @param displacements [in] where each block starts, in bytes.
- * @param oldtype       the element.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklengths  [in] number of elements of each block.
+ * @param displacements [in] start of each block, in bytes.
+ * @param oldtype       type of the elements.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_hindexed(size_t count, const size_t blocklengths[],
 					   const ptrdiff_t displacements[],
@@ -255,14 +263,14 @@ DTCONV_API int dtconv_type_create_hindexed(size_t count, const size_t blocklengt
 					   struct dtconv_type **newtype);
 
 /**
- * Blocks of one length (MPI_TYPE_CREATE_INDEXED_BLOCK).
+ * Make a type of listed blocks of one length, displacements in elements (MPI_TYPE_CREATE_INDEXED_BLOCK).
  *
  * @param count         number of blocks.
- * @param blocklength   elements in every block.
- * @param displacements [in] where each block starts, in extents of @p oldtype.
- * @param oldtype       the element.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklength   number of elements of every block.
+ * @param displacements [in] start of each block, in extents of @p oldtype.
+ * @param oldtype       type of the elements.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_indexed_block(size_t count, size_t blocklength,
 						const ptrdiff_t displacements[],
@@ -270,14 +278,14 @@ DTCONV_API int dtconv_type_create_indexed_block(size_t count, size_t blocklength
 						struct dtconv_type **newtype);
 
 /**
- * Blocks of one length, displacements in bytes (MPI_TYPE_CREATE_HINDEXED_BLOCK).
+ * Make a type of listed blocks of one length, displacements in bytes (MPI_TYPE_CREATE_HINDEXED_BLOCK).
  *
  * @param count         number of blocks.
- * @param blocklength   elements in every block.
- * @param displacements [in] where each block starts, in bytes.
- * @param oldtype       the element.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklength   number of elements of every block.
+ * @param displacements [in] start of each block, in bytes.
+ * @param oldtype       type of the elements.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_hindexed_block(size_t count, size_t blocklength,
 						 const ptrdiff_t displacements[],
@@ -285,19 +293,18 @@ DTCONV_API int dtconv_type_create_hindexed_block(size_t count, size_t blocklengt
 						 struct dtconv_type **newtype);
 
 /**
- * Blocks of different types (MPI_TYPE_CREATE_STRUCT).
- *
- * Unless the context says otherwise the extent is rounded up to the strictest alignment of
- * the basic types inside, as a C compiler pads a struct (enum dtconv_padding), except where
- * a resized member has set the upper bound.
+ * Make a type of blocks of different types (MPI_TYPE_CREATE_STRUCT).
  *
  * @param context       the context; all members must have been made in it.
  * @param count         number of members.
- * @param blocklengths  [in] elements in each member.
- * @param displacements [in] where each member starts, in bytes.
- * @param oldtypes      [in] each member's type.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param blocklengths  [in] number of elements of each member.
+ * @param displacements [in] start of each member, in bytes.
+ * @param oldtypes      [in] type of each member.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
+ *
+ * The extent is rounded up to the strictest alignment of the basic types inside, as a C compiler pads a struct. It is not
+ * rounded if a resized member has set the upper bound. The context's option enum dtconv_padding changes this.
  */
 DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t count,
 					 const size_t blocklengths[],
@@ -306,16 +313,18 @@ DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t 
 					 struct dtconv_type **newtype);
 
 /**
- * A box out of an array (MPI_TYPE_CREATE_SUBARRAY). Lower bound 0, extent the whole array.
+ * Make a type of a box inside an array (MPI_TYPE_CREATE_SUBARRAY).
  *
  * @param ndims    number of dimensions, 1 to 1024.
- * @param sizes    [in] elements of the array in each dimension, each at least 1.
- * @param subsizes [in] elements of the box in each dimension, 1 <= subsize <= size.
- * @param starts   [in] first element of the box, start + subsize <= size.
+ * @param sizes    [in] number of elements of the array in each dimension, at least 1.
+ * @param subsizes [in] number of elements of the box in each dimension, 1 <= subsize <= size.
+ * @param starts   [in] first element of the box in each dimension, start + subsize <= size.
  * @param order    which index runs fastest.
- * @param oldtype  the element.
- * @param newtype  [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param oldtype  type of the elements.
+ * @param newtype  [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
+ *
+ * The lower bound is 0 and the extent is that of the whole array.
  */
 DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
 					   const size_t subsizes[], const size_t starts[],
@@ -324,21 +333,22 @@ DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
 					   struct dtconv_type **newtype);
 
 /**
- * One process's share of a distributed array (MPI_TYPE_CREATE_DARRAY, MPI 4.1 section
- * 5.1.4). Lower bound 0, extent the whole array. A process without a share gets a type of
- * size 0 with the same extent.
+ * Make a type of one process's share of a distributed array (MPI_TYPE_CREATE_DARRAY; MPI 4.1 section 5.1.4).
  *
  * @param size          number of processes, the product of @p psizes.
- * @param rank          this process, counted in C order over the process grid, < @p size.
+ * @param rank          this process, counted in C order over the process grid, less than @p size.
  * @param ndims         number of dimensions, 1 to 1024.
- * @param gsizes        [in] elements of the global array in each dimension, each at least 1.
- * @param distributions [in] how each dimension is dealt out.
+ * @param gsizes        [in] number of elements of the global array in each dimension, at least 1.
+ * @param distributions [in] distribution of each dimension.
  * @param dargs         [in] block size in each dimension, or DTCONV_DISTRIBUTE_DFLT_DARG.
- * @param psizes        [in] processes in each dimension, 1 where not distributed.
- * @param order         which index of the array runs fastest (the process grid is C order).
- * @param oldtype       the element.
- * @param newtype       [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param psizes        [in] number of processes in each dimension, 1 where not distributed.
+ * @param order         which index of the array runs fastest (the process grid is in C order).
+ * @param oldtype       type of the elements.
+ * @param newtype       [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
+ *
+ * The lower bound is 0 and the extent is that of the whole array. A process without a share gets a type of size 0 with the
+ * same extent.
  */
 DTCONV_API int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims,
 					 const size_t gsizes[],
@@ -348,71 +358,70 @@ DTCONV_API int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims,
 					 struct dtconv_type **newtype);
 
 /**
- * The same typemap with other bounds (MPI_TYPE_CREATE_RESIZED).
+ * Change a type's lower bound and extent (MPI_TYPE_CREATE_RESIZED); the typemap stays.
  *
  * @param oldtype the type.
  * @param lb      new lower bound, in bytes.
  * @param extent  new extent, in bytes; may be negative or smaller than the data.
- * @param newtype [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param newtype [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t lb,
 					  ptrdiff_t extent, struct dtconv_type **newtype);
 
 /**
- * Another handle of the same type (MPI_TYPE_DUP); committed if the old one is.
+ * Duplicate a type (MPI_TYPE_DUP); the copy is committed if the type is.
  *
  * @param oldtype the type.
- * @param newtype [out] the new type, one reference owned by the caller.
- * @return 0, or a failure that every constructor may answer.
+ * @param newtype [out] the new type, owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_dup(struct dtconv_type *oldtype,
 				      struct dtconv_type **newtype);
 
 /**
- * A Fortran real of at least a precision and range (MPI_TYPE_CREATE_F90_REAL).
+ * Make the Fortran real of a precision and range (MPI_TYPE_CREATE_F90_REAL; MPI 4.1 section 19.1.5).
  *
  * @param context the context.
- * @param p       decimal digits, or DTCONV_UNDEFINED.
- * @param r       decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
- * @param newtype [out] the new, committed type, one reference owned by the caller.
- * @return also DTCONV_ERR_UNSUPPORTED if no kind (4, 8 or 16 bytes) reaches it.
+ * @param p       minimum precision in decimal digits, or DTCONV_UNDEFINED.
+ * @param r       minimum decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
+ * @param newtype [out] the new type, committed, owned by the caller.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (4, 8 or 16 bytes) suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t r,
 					   struct dtconv_type **newtype);
 
 /**
- * A Fortran complex of at least a precision and range (MPI_TYPE_CREATE_F90_COMPLEX).
+ * Make the Fortran complex of a precision and range (MPI_TYPE_CREATE_F90_COMPLEX; MPI 4.1 section 19.1.5).
  *
  * @param context the context.
- * @param p       decimal digits, or DTCONV_UNDEFINED.
- * @param r       decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
- * @param newtype [out] the new, committed type, one reference owned by the caller.
- * @return also DTCONV_ERR_UNSUPPORTED if no kind reaches it.
+ * @param p       minimum precision in decimal digits, or DTCONV_UNDEFINED.
+ * @param r       minimum decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
+ * @param newtype [out] the new type, committed, owned by the caller.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_complex(struct dtconv_context *context, size_t p,
 					      size_t r, struct dtconv_type **newtype);
 
 /**
- * A Fortran integer of at least a range (MPI_TYPE_CREATE_F90_INTEGER).
+ * Make the Fortran integer of a range (MPI_TYPE_CREATE_F90_INTEGER; MPI 4.1 section 19.1.5).
  *
  * @param context the context.
- * @param r       decimal digits.
- * @param newtype [out] the new, committed type, one reference owned by the caller.
- * @return also DTCONV_ERR_UNSUPPORTED if no kind (1 to 16 bytes) reaches it.
+ * @param r       minimum range in decimal digits.
+ * @param newtype [out] the new type, committed, owned by the caller.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (1 to 16 bytes) suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_integer(struct dtconv_context *context, size_t r,
 					      struct dtconv_type **newtype);
 
 /**
- * The pair of a value and an index, for minloc and maxloc (MPI_TYPE_GET_VALUE_INDEX, MPI 4.1
- * section 6.9.4).
+ * Make the pair of a value and an index for minloc and maxloc (MPI_TYPE_GET_VALUE_INDEX; MPI 4.1 section 6.9.4).
  *
  * @param value   a predefined type that is not itself a pair.
  * @param index   a predefined integer type.
- * @param newtype [out] if a predefined pair fits, that one (a release is ignored); else a
- *                new, committed type laid out as a C struct of the two.
- * @return 0, or a failure that every constructor may answer.
+ * @param newtype [out] the predefined pair, if there is one (a release has no effect); else a new type, committed, laid out
+ *                as a C struct of the two and owned by the caller.
+ * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_value_index(struct dtconv_type *value,
 					      struct dtconv_type *index,
@@ -421,41 +430,42 @@ DTCONV_API int dtconv_type_create_value_index(struct dtconv_type *value,
 /* ---- life ---------------------------------------------------------------------------- */
 
 /**
- * Prepare a type for moving data (MPI_TYPE_COMMIT): lower it to its normalised program.
- *
- * Costs about the size of the description (blocks listed), never of the data. Does nothing
- * on a committed type. May be called by several threads at once on one type.
+ * Commit a type: compile it for moving data (MPI_TYPE_COMMIT).
  *
  * @param type the type.
- * @return 0; DTCONV_ERR_NOMEM.
+ * @return 0, also if the type is committed already; DTCONV_ERR_NOMEM.
+ *
+ * The cost is proportional to the size of the description (number of listed blocks), not to the size of the data. Several
+ * threads may commit one type at once.
  */
 DTCONV_API int dtconv_type_commit(struct dtconv_type *type);
 
 /**
- * Add a reference.
+ * Take a reference to a type.
  * @param type the type, or NULL.
  * @return @p type.
  */
 DTCONV_API struct dtconv_type *dtconv_type_ref(struct dtconv_type *type);
 
 /**
- * Drop a reference; the last one frees the type. Types made from it and convertors bound to
- * it hold references of their own.
- * @param type the type, or NULL; predefined types are left alone.
+ * Drop a reference to a type; the last one frees it (MPI_TYPE_FREE).
+ *
+ * Types made from it, convertors and batches hold references of their own.
+ * @param type the type, or NULL; on predefined types the call has no effect.
  */
 DTCONV_API void dtconv_type_unref(struct dtconv_type *type);
 
 /* ---- queries ------------------------------------------------------------------------- */
 
-/** The numbers of a type, all in bytes unless said otherwise. */
+/** Size, bounds and other attributes of a type, in bytes unless stated otherwise. */
 struct dtconv_type_attr {
 	size_t struct_size;      /**< sizeof(struct dtconv_type_attr), set by the caller */
-	size_t size;             /**< bytes of data: the packed size of one element */
+	size_t size;             /**< packed size of one instance */
 	ptrdiff_t lb;            /**< lower bound */
-	ptrdiff_t extent;        /**< upper minus lower bound: the step of an array of it */
-	ptrdiff_t true_lb;       /**< lowest displacement of data; 0 if there is none */
-	ptrdiff_t true_extent;   /**< bytes from there to the end of the highest data */
-	size_t element_count;    /**< basic elements; a pair counts as two */
+	ptrdiff_t extent;        /**< upper minus lower bound: distance of consecutive instances */
+	ptrdiff_t true_lb;       /**< lowest displacement of data; 0 if there is no data */
+	ptrdiff_t true_extent;   /**< distance from there to the end of the highest data */
+	size_t element_count;    /**< number of basic elements; a pair counts as two */
 	size_t alignment;        /**< strictest alignment of the basic types inside */
 	uint64_t signature_hash; /**< equal signatures have equal hashes, on every machine */
 	enum dtconv_combiner combiner;     /**< how it was made */
@@ -469,7 +479,7 @@ struct dtconv_type_attr {
 };
 
 /**
- * Read a type's numbers (MPI_TYPE_SIZE, _GET_EXTENT, _GET_TRUE_EXTENT and more).
+ * Read a type's size, bounds and other attributes (MPI_TYPE_SIZE, _GET_EXTENT, _GET_TRUE_EXTENT and more).
  *
  * @param type the type; need not be committed.
  * @param attr [in,out] struct_size set by the caller, the rest filled in.
@@ -479,8 +489,10 @@ DTCONV_API int dtconv_type_query(const struct dtconv_type *type,
 				 struct dtconv_type_attr *attr);
 
 /**
- * How many numbers describe a type (MPI_TYPE_GET_ENVELOPE). All values that MPI calls
- * integers or counts are in one array, displacements, strides and bounds in a second.
+ * The combiner of a type, and the number of arguments that it was made with (MPI_TYPE_GET_ENVELOPE).
+ *
+ * Values that MPI calls integers or counts are in one array; displacements, strides and bounds in a second; types in a
+ * third.
  *
  * | combiner | counts | displacements | types |
  * |---|---|---|---|
@@ -500,13 +512,13 @@ DTCONV_API int dtconv_type_query(const struct dtconv_type *type,
  */
 struct dtconv_envelope {
 	enum dtconv_combiner combiner; /**< how the type was made */
-	size_t count_count;            /**< values in the counts array */
-	size_t displacement_count;     /**< values in the displacements array */
-	size_t type_count;             /**< values in the types array */
+	size_t count_count;            /**< length of the counts array */
+	size_t displacement_count;     /**< length of the displacements array */
+	size_t type_count;             /**< length of the types array */
 };
 
 /**
- * Read a type's envelope.
+ * Read a type's combiner and the lengths of its argument arrays (MPI_TYPE_GET_ENVELOPE).
  *
  * @param type     the type.
  * @param envelope [out] combiner and array lengths.
@@ -516,16 +528,15 @@ DTCONV_API int dtconv_type_query_envelope(const struct dtconv_type *type,
 					  struct dtconv_envelope *envelope);
 
 /**
- * Read the arguments a type was made with (MPI_TYPE_GET_CONTENTS); see struct
- * dtconv_envelope for their order.
+ * Read the arguments that a type was made with (MPI_TYPE_GET_CONTENTS), in the order of struct dtconv_envelope.
  *
  * @param type              the type.
- * @param max_counts        room in @p counts, at least the envelope's count_count.
+ * @param max_counts        length of @p counts, at least the envelope's count_count.
  * @param counts            [out] counts.
- * @param max_displacements room in @p displacements, at least displacement_count.
+ * @param max_displacements length of @p displacements, at least displacement_count.
  * @param displacements     [out] displacements.
- * @param max_types         room in @p types, at least type_count.
- * @param types             [out] types, borrowed: they live as long as @p type does.
+ * @param max_types         length of @p types, at least type_count.
+ * @param types             [out] types, borrowed: valid as long as @p type.
  * @return 0; DTCONV_ERR_TRUNCATE if an array is too short (nothing is written).
  */
 DTCONV_API int dtconv_type_query_contents(const struct dtconv_type *type, size_t max_counts,
@@ -534,12 +545,12 @@ DTCONV_API int dtconv_type_query_contents(const struct dtconv_type *type, size_t
 					  struct dtconv_type *types[]);
 
 /**
- * Count the basic elements in a packed stream that may end early (MPI_GET_ELEMENTS).
+ * Count the basic elements in part of a packed stream (MPI_GET_ELEMENTS).
  *
  * @param type     the type.
- * @param bytes    bytes of packed stream, of any number of instances.
- * @param elements [out] basic elements in them, two for a pair; DTCONV_UNDEFINED if the last
- *                 one is cut, or if @p type has size 0 and @p bytes is not 0.
+ * @param bytes    length of the part in bytes, of any number of instances, from the start of the stream.
+ * @param elements [out] number of basic elements, two for a pair; DTCONV_UNDEFINED if the last one is cut, or if @p type
+ *                 has size 0 and @p bytes is not 0.
  * @return 0.
  */
 DTCONV_API int dtconv_type_query_elements(const struct dtconv_type *type, size_t bytes,
@@ -556,18 +567,16 @@ enum dtconv_signature_relation {
 /**
  * Compare the signatures of (count_a, type_a) and (count_b, type_b) (MPI 4.1 section 3.3.1).
  *
- * Two basic types match if they are the same predefined type; Fortran kinds made by the f90
- * constructors match the predefined type of their size; a pair is its two members.
- *
  * @param type_a   first type.
- * @param count_a  instances of it.
+ * @param count_a  number of instances of it.
  * @param type_b   second type.
- * @param count_b  instances of it.
+ * @param count_b  number of instances of it.
  * @param relation [out] how they relate.
- * @return 0; DTCONV_ERR_OVERFLOW if a count times the elements leaves size_t.
+ * @return 0; DTCONV_ERR_OVERFLOW if a count times the number of elements exceeds size_t.
  *
- * Costs at most the length of the two descriptions' expanded element runs in one instance
- * of each, not times the counts.
+ * Two basic types match if they are the same predefined type. Fortran kinds made by the f90 constructors match the
+ * predefined type of their size. A pair counts as its two members. The cost is at most the sum of the expanded element runs
+ * in one instance of each type, whatever the counts.
  */
 DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, size_t count_a,
 					     const struct dtconv_type *type_b, size_t count_b,
@@ -578,67 +587,67 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
 /**
  * Make a type from its text form, for example `vector(1000, 2, 5, double)`.
  *
- * Arguments stand in the constructors' order; arrays in brackets; predefined types by their
- * names without prefix in lower case (`double`, `unsigned_long`, `2int`); orders `c` and
- * `fortran`; distributions `block`, `cyclic`, `none`; `default` for the default block size
- * and `undefined` for DTCONV_UNDEFINED. White space is free, and `#` begins a comment that
- * lasts to the end of its line. Forms:
- * contiguous(count, T), vector(count, blocklength, stride, T), hvector(...),
- * indexed([blocklengths], [displacements], T), hindexed(...),
- * indexed_block(blocklength, [displacements], T), hindexed_block(...),
- * struct([blocklengths], [displacements], [types]),
- * subarray([sizes], [subsizes], [starts], order, T),
- * darray(size, rank, [gsizes], [distributions], [dargs], [psizes], order, T),
- * resized(T, lb, extent), dup(T), f90_real(p, r), f90_complex(p, r), f90_integer(r),
- * value_index(V, I).
- *
  * @param context the context to make it in.
- * @param text    [in] the text, need not end in a NUL.
+ * @param text    [in] the text; need not end in a NUL.
  * @param length  its length in bytes.
- * @param type    [out] the new, uncommitted type, one reference owned by the caller.
- * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count;
- *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_LIMIT for more
- *         than 256 levels; DTCONV_ERR_NOMEM; whatever the constructors answer. The error
- *         text says at which column.
+ * @param type    [out] the new type, not committed, owned by the caller.
+ * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count; DTCONV_ERR_OVERFLOW for a number
+ *         that exceeds its type; DTCONV_ERR_LIMIT for more than 256 levels; DTCONV_ERR_NOMEM; what the constructors return.
+ *         The error text names the column.
+ *
+ * Arguments are in the order of the constructors:
+ *
+ *     contiguous(count, T)                         resized(T, lb, extent)
+ *     vector(count, blocklength, stride, T)        hvector(...)
+ *     indexed([blocklengths], [displacements], T)  hindexed(...)
+ *     indexed_block(blocklength, [displacements], T)    hindexed_block(...)
+ *     struct([blocklengths], [displacements], [types])
+ *     subarray([sizes], [subsizes], [starts], order, T)
+ *     darray(size, rank, [gsizes], [distributions], [dargs], [psizes], order, T)
+ *     dup(T)    value_index(V, I)    f90_real(p, r)    f90_complex(p, r)    f90_integer(r)
+ *
+ * - Predefined types have their names without prefix in lower case: `double`, `unsigned_long`, `2int`.
+ * - Orders are `c` and `fortran`; distributions are `block`, `cyclic` and `none`.
+ * - `default` is the default block size, `undefined` is DTCONV_UNDEFINED.
+ * - White space is ignored. `#` begins a comment that ends with the line.
  */
 DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *text,
 				 size_t length, struct dtconv_type **type);
 
 /**
- * Write a type's text form; dtconv_type_parse reads it back.
+ * Write a type's text form, which dtconv_type_parse() reads.
  *
  * @param type     the type.
- * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL
- *                 if capacity is 0.
- * @param capacity bytes of room at @p text.
- * @param length   [out] length of the whole text without the NUL, also when it did not fit.
- * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning is there);
- *         DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT beyond 2^30 characters or 2^22 constructors
- *         (a type that is used twice is written twice).
+ * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL if capacity is 0.
+ * @param capacity size of @p text in bytes.
+ * @param length   [out] length of the whole text without the NUL, also if it did not fit.
+ * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning was written); DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT
+ *         beyond 2^30 characters or 2^22 constructors (a type that is used twice is written twice).
  */
 DTCONV_API int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 				  size_t *length);
 
 /**
- * Write a type's signature, for example `3 x (int, 2 x double)`.
+ * Write a type's signature as text, for example `3 x (int, 2 x double)`.
  *
  * @param type     the type.
- * @param text     [out] as in dtconv_type_format.
- * @param capacity bytes of room at @p text.
- * @param length   [out] as in dtconv_type_format.
+ * @param text     [out] as in dtconv_type_format().
+ * @param capacity size of @p text in bytes.
+ * @param length   [out] as in dtconv_type_format().
  * @return 0; DTCONV_ERR_TRUNCATE.
  */
 DTCONV_API int dtconv_type_format_signature(const struct dtconv_type *type, char *text,
 					    size_t capacity, size_t *length);
 
 /**
- * Write a committed type's normalised program, one operation a line. Equal typemaps give
- * equal programs for the spellings listed in doc/design.md.
+ * Write the program that a committed type was compiled to, one operation per line.
+ *
+ * The program is normalised: equal typemaps give equal programs for the spellings that doc/design.md lists.
  *
  * @param type     the type.
- * @param text     [out] as in dtconv_type_format.
- * @param capacity bytes of room at @p text.
- * @param length   [out] as in dtconv_type_format.
+ * @param text     [out] as in dtconv_type_format().
+ * @param capacity size of @p text in bytes.
+ * @param length   [out] as in dtconv_type_format().
  * @return 0; DTCONV_ERR_TRUNCATE; DTCONV_ERR_STATE if the type is not committed.
  */
 DTCONV_API int dtconv_type_format_program(const struct dtconv_type *type, char *text,
@@ -646,51 +655,40 @@ DTCONV_API int dtconv_type_format_program(const struct dtconv_type *type, char *
 
 /* ---- bytes --------------------------------------------------------------------------- */
 
-/** The first byte of every serialised type. No text form begins with it. */
+/** First byte of every serialised type. No text form begins with it. */
 #define DTCONV_SERIALISED_FIRST_BYTE 0xd7
 
 /**
  * Write a type as bytes that another process, another machine or a later version can read.
- * The format is described in doc/types.md; it holds no pointers, and equal descriptions give
- * equal bytes.
- *
- * A type that is used several times is written once, so the length follows the description.
  *
  * @param type     the type; need not be committed.
- * @param bytes    [out] receives the stream if all of it fits, at any alignment; may be NULL
- *                 if @p capacity is 0.
- * @param capacity bytes of room at @p bytes.
- * @param length   [out] length of the whole stream in bytes, also when it did not fit.
- * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written then);
- *         DTCONV_ERR_NOMEM.
+ * @param bytes    [out] receives the stream if all of it fits, at any alignment; may be NULL if @p capacity is 0.
+ * @param capacity size of @p bytes.
+ * @param length   [out] length of the whole stream in bytes, also if it did not fit.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written); DTCONV_ERR_NOMEM.
  *
- * Does not block; callable from any thread.
+ * doc/types.md describes the format. It holds no pointers, and equal descriptions give equal bytes. A type that is used
+ * several times is written once, so the length is proportional to the description.
  */
 DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes,
 				     size_t capacity, size_t *length);
 
 /**
- * Make a type from bytes that dtconv_type_serialise wrote. The bytes may come from anywhere:
- * whatever they are, the answer is a type or an error, and what is accepted is serialised to
- * the same bytes again.
- *
- * The new type has the envelope, contents, bounds and signature of the old one, or it is not
- * made: predefined types of another size or alignment and contexts with another padding
- * (where that makes a difference) are errors. At most 256 bytes of memory are taken for each
- * byte of the stream.
+ * Make a type from bytes that dtconv_type_serialise() wrote; safe for untrusted bytes.
  *
  * @param context the context to make it in.
  * @param bytes   [in] the stream, at any alignment.
- * @param length  its length in bytes, neither less nor more.
- * @param type    [out] the new type, not committed (but for what a constructor answers
- *                committed), one reference owned by the caller.
- * @return 0; DTCONV_ERR_FORMAT if it is no such stream, or of another version, or the type
- *         cannot be the same here; DTCONV_ERR_LIMIT if the types' signatures, or their
- *         descriptions written out without sharing, are far larger than the stream;
- *         DTCONV_ERR_OVERFLOW for a number that leaves its type; DTCONV_ERR_NOMEM. The error
- *         text says at which byte.
+ * @param length  its exact length in bytes.
+ * @param type    [out] the new type, owned by the caller; not committed, unless its constructor returns committed types.
+ * @return 0; DTCONV_ERR_FORMAT if the bytes are no such stream, are of another version, or describe a type that cannot be
+ *         the same here; DTCONV_ERR_LIMIT if the types' signatures, or their descriptions written out without sharing, are
+ *         far larger than the stream; DTCONV_ERR_OVERFLOW for a number that exceeds its type; DTCONV_ERR_NOMEM. The error
+ *         text names the byte.
  *
- * Does not block; callable from any thread.
+ * Whatever the bytes are, the result is a type or an error. What is accepted serialises to the same bytes again. The new
+ * type has the envelope, contents, bounds and signature of the old one; if it cannot have them, the call fails:
+ * predefined types of another size or alignment, or a context with another padding (where that makes a difference). At most
+ * 256 bytes of memory are allocated per byte of the stream.
  */
 DTCONV_API int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes,
 				       size_t length, struct dtconv_type **type);

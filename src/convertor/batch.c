@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
-#include "log.h"
 
 /* ---- checking -------------------------------------------------------------------------- */
 
@@ -27,14 +27,14 @@ static int check_enums(const struct place *place, const struct dtconv_batch_entr
 	if ((unsigned)entry->direction > DTCONV_BATCH_UNPACK)
 		return DTC_FAIL(
 			place->context, DTCONV_ERR_INVAL,
-			"%s: entry %zu: direction is %d, neither to pack nor to unpack",
+			"%s: entry %zu: direction is %d, neither DTCONV_PACK nor DTCONV_UNPACK",
 			place->caller, place->index, (int)entry->direction);
 	if ((unsigned)entry->user_memory > DTCONV_MEMORY_DEVICE ||
 	    (unsigned)entry->packed_memory > DTCONV_MEMORY_DEVICE)
 		return DTC_FAIL(
 			place->context, DTCONV_ERR_INVAL,
-			"%s: entry %zu: user_memory is %d, packed_memory %d, one of them no kind "
-			"of memory",
+			"%s: entry %zu: user_memory is %d and packed_memory is %d, not "
+			"both values of enum dtconv_memory_kind",
 			place->caller, place->index, (int)entry->user_memory,
 			(int)entry->packed_memory);
 	return 0;
@@ -153,8 +153,8 @@ static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 		dtc_free(batch->context, items);
 		dtc_free(batch->context, (void *)stretches);
 		return DTC_FAIL(batch->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu entries",
-				caller, capacity);
+				"%s: cannot allocate room for %zu entries", caller,
+				capacity);
 	}
 	if (batch->count)
 		memcpy(items, batch->items, batch->count * sizeof(*items));
@@ -232,7 +232,7 @@ static int read_params(struct dtconv_context *context,
 	if (params->stream && !params->flags)
 		return DTC_FAIL(
 			context, DTCONV_ERR_INVAL,
-			"%s: params.stream is given, but params.flags lacks DTCONV_BATCH_STREAM",
+			"%s: params.stream is set, but params.flags lacks DTCONV_BATCH_STREAM",
 			caller);
 	return 0;
 }
@@ -249,8 +249,8 @@ static int create(struct dtconv_context *context,
 		return status;
 	struct dtconv_batch *made = dtc_alloc_zeroed(context, sizeof(*made));
 	if (!made)
-		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a batch", caller);
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM, "%s: cannot allocate a batch",
+				caller);
 	made->context = context;
 	made->on_stream = params.flags & DTCONV_BATCH_STREAM;
 	made->stream = params.stream;

@@ -7,14 +7,14 @@
 
 #include "batch.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 /* As many entries that move alone are in flight at most: completion has a limited number of flags. */
 #define ALONE_MOST 64
@@ -406,8 +406,8 @@ static int tell_first(const struct dtconv_batch *batch, const char *caller)
 	if (item->status != DTCONV_ERR_TRUNCATE)
 		return item->status;
 	return DTC_FAIL(batch->context, DTCONV_ERR_TRUNCATE,
-			"%s: entry %zu: bytes is %zu, the packed stream has %zu", caller,
-			batch->failed, item->entry.bytes, item->size);
+			"%s: entry %zu: bytes is %zu, but the packed stream has %zu",
+			caller, batch->failed, item->entry.bytes, item->size);
 }
 
 static int complete(struct dtconv_batch *batch, size_t *moved, const char *caller)

@@ -8,7 +8,7 @@
 
 #include <dtconv/convertor.h>
 
-#include "kernels/crc32c.h"
+#include "kernels/numbers/crc32c.h"
 
 void dtc_checksum_reset(struct dtc_checksum *checksum)
 {

@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
-#include "log.h"
 
 bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count)
 {
@@ -76,7 +76,7 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 
 	if (!created)
 		return DTC_FAIL(type->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes", caller,
+				"%s: cannot allocate %zu bytes", caller,
 				sizeof(*created));
 	int status = dtc_convertor_aim(&created->cursor, type, count, caller,
 				       "type (argument 1)");
@@ -212,7 +212,7 @@ static int check_operation(struct dtconv_context *context,
 				caller);
 	if (params->op != DTCONV_OP_USER && params->op_fn)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.op_fn is given, but params.op is not user",
+				"%s: params.op_fn is set, but params.op is not user",
 				caller);
 	return 0;
 }
@@ -222,8 +222,9 @@ static int check_kind(struct dtconv_context *context, enum dtconv_memory_kind ki
 {
 	if ((unsigned)kind <= DTCONV_MEMORY_DEVICE)
 		return 0;
-	return DTC_FAIL(context, DTCONV_ERR_INVAL, "%s: params.%s is %d, no kind of memory", caller,
-			member, (int)kind);
+	return DTC_FAIL(context, DTCONV_ERR_INVAL,
+			"%s: params.%s is %d, not a value of enum dtconv_memory_kind",
+			caller, member, (int)kind);
 }
 
 static int check_backends(struct dtconv_context *context,
@@ -235,8 +236,8 @@ static int check_backends(struct dtconv_context *context,
 	if (!params->backends || dtc_allowed_parse(params->backends, &forbidden, &wrong))
 		return 0;
 	return DTC_FAIL(context, DTCONV_ERR_INVAL,
-			"%s: params.backends is '%.60s', which at '%.40s' names no backend of this "
-			"build; dtconv info lists them",
+			"%s: params.backends is '%.60s', with an unknown backend at "
+			"'%.40s'; 'dtconv info' lists those of this build",
 			caller, params->backends, wrong);
 }
 
@@ -252,7 +253,7 @@ static int check_params(struct dtconv_context *context,
 				params->flags);
 	if (params->stream && !(params->flags & DTCONV_CONVERTOR_STREAM))
 		status = DTC_FAIL(context, DTCONV_ERR_INVAL,
-				  "%s: params.stream is given, but params.flags lacks "
+				  "%s: params.stream is set, but params.flags lacks "
 				  "DTCONV_CONVERTOR_STREAM",
 				  caller);
 	if (!status)
@@ -359,7 +360,8 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	    (convertor->typed && dtc_typed_clone(convertor->typed, &copy->typed))) {
 		dtconv_convertor_destroy(copy);
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a copy", __func__);
+				"%s: cannot allocate a convertor for the clone",
+				__func__);
 	}
 	copy->count = convertor->count;
 	copy->user = convertor->user;

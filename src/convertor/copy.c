@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 /* Bytes packed between two layouts at a time: they stay in the first cache. */
 #define COPY_BYTES 2048
@@ -265,7 +265,7 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
 		return DTC_FAIL(
 			source_type->context, DTCONV_ERR_TRUNCATE,
-			"%s: the source has %zu packed bytes, the target room for %zu",
+			"%s: the source packs to %zu bytes, but the target has room for %zu",
 			__func__, (size_t)from.cursor.size, (size_t)to.cursor.size);
 	return status;
 }

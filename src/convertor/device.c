@@ -6,15 +6,15 @@
 
 #include "device.h"
 
-#include "base.h"
-#include "clock.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
-#include "log.h"
 #include "parallel.h"
 
 /*
@@ -68,12 +68,13 @@ int dtc_device_check(const struct dtc_job *job)
 		return status;
 	if (unknown)
 		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
-				"%s: %s memory lies where nothing is mapped, or the driver does not say",
-				job->caller, job->user_memory.kind ? "packed" : "the user's");
+				"%s: cannot determine the kind of the %s memory: it is "
+				"not mapped, or the driver does not report it",
+				job->caller, job->user_memory.kind ? "packed" : "user");
 	if (job->user_memory.denied || job->packed_memory.denied)
 		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
-				"%s: no device has access to %s memory", job->caller,
-				job->user_memory.denied ? "the user's" : "packed");
+				"%s: no device can access the %s memory", job->caller,
+				job->user_memory.denied ? "user" : "packed");
 	return 0;
 }
 
@@ -206,7 +207,7 @@ char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *roo
 	char *buffer = dtc_alloc(move->context, *room);
 
 	if (!buffer)
-		DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
-			 "%s: the allocator gave no memory for %zu bytes", move->caller, *room);
+		DTC_FAIL(move->context, DTCONV_ERR_NOMEM, "%s: cannot allocate %zu bytes",
+			 move->caller, *room);
 	return buffer;
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 
 #define FIRST_CAPACITY 8
 

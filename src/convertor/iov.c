@@ -6,9 +6,9 @@
 
 #include "convertor.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "datatype/runs.h"
-#include "log.h"
 
 /* Where blocks are collected. */
 struct collection {
@@ -55,8 +55,9 @@ int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 	if (convertor->typed || convertor->checksum.on)
 		return DTC_FAIL(
 			convertor->type->context, DTCONV_ERR_UNSUPPORTED,
-			"%s: blocks of memory are exported as they are, without the "
-			"representation, operation or checksum of this convertor",
+			"%s: this convertor has a representation, an operation or a "
+			"checksum, which an iov (plain addresses and lengths) cannot "
+			"express",
 			__func__);
 	dtc_runs_init(&runs, cursor, max_iov ? max_bytes : 0);
 	while (dtc_runs_next(&runs, &run) && collect(&collection, run.disp, run.bytes))

@@ -6,12 +6,12 @@
 
 #include "operation.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "datatype/predefined.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
-#include "log.h"
+#include "kernels/numbers/reduce.h"
 
 static const char *const names[] = {
 	"replace", "no_op", "sum", "prod", "min",    "max",    "land", "lor",
@@ -38,7 +38,8 @@ static int no_arithmetic(const struct dtconv_type *type, const char *caller,
 {
 	return DTC_FAIL(
 		type->context, DTCONV_ERR_UNSUPPORTED,
-		"%s: %s of %s: the compiler of this build has no arithmetic for it",
+		"%s: %s of %s is not supported: the compiler that built the library has "
+		"no arithmetic for it",
 		caller, names[op], dtc_predefined_name(basic));
 }
 
@@ -59,11 +60,11 @@ static int check_couples(enum dtconv_op op, const struct dtconv_type *type,
 		return 0;
 	if (!dtc_signature_couples(type->signature, &value, &index))
 		return undefined(type, caller, op,
-				 "a type that is not made of one kind of pairs");
+				 "a type that does not consist of one kind of pair");
 	if (!dtc_reduce_is_defined(op, value))
 		return undefined(type, caller, op, dtc_predefined_name(value));
 	if (!is_index(index, value))
-		return undefined(type, caller, op, "pairs whose index is no integer");
+		return undefined(type, caller, op, "pairs whose index is not an integer");
 	if (!dtc_reduce_couples_kernel(op, value))
 		return no_arithmetic(type, caller, op, value);
 	if (!dtc_reduce_couples_kernel(op, index))
@@ -100,7 +101,8 @@ int dtc_op_check(enum dtconv_op op, const struct dtconv_type *type, const char *
 {
 	if ((unsigned)op >= DTCONV_OP_COUNT)
 		return DTC_FAIL(type->context, DTCONV_ERR_INVAL,
-				"%s: %d is not an operation", caller, (int)op);
+				"%s: op is %d, not a value of enum dtconv_op", caller,
+				(int)op);
 	if (op == DTCONV_OP_REPLACE || op == DTCONV_OP_NO_OP || op == DTCONV_OP_USER)
 		return 0;
 	if (dtc_op_takes_couples(op))

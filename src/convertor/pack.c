@@ -7,16 +7,16 @@
 
 #include "convertor.h"
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/mover.h"
 #include "copy_backends/plan.h"
 #include "copy_backends/tally.h"
 #include "datatype/type.h"
 #include "device.h"
-#include "log.h"
 #include "parallel.h"
 #include "typed_device.h"
 
@@ -167,14 +167,12 @@ static int check_room(const struct dtconv_type *type, enum dtc_direction directi
 	if (direction == DTC_PACK && bytes < size)
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_TRUNCATE,
-			"%s: capacity (argument 5) is %zu bytes, the packed stream has "
-			"%zu",
+			"%s: capacity (argument 5) is %zu bytes, but the packed stream has %zu",
 			caller, bytes, size);
 	if (direction == DTC_UNPACK && bytes > size)
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_TRUNCATE,
-			"%s: bytes (argument 5) is %zu, the type and count have room for "
-			"%zu",
+			"%s: bytes (argument 5) is %zu, but the type and count have room for %zu",
 			caller, bytes, size);
 	return 0;
 }
@@ -577,8 +575,9 @@ static int surplus(const struct dtconv_convertor *convertor, size_t bytes, size_
 		   const char *caller)
 {
 	return DTC_FAIL(convertor->type->context, DTCONV_ERR_TRUNCATE,
-			"%s: bytes (argument 3) is %zu, only %zu were left of the stream", caller,
-			bytes, moved);
+			"%s: bytes (argument 3) is %zu, but only %zu bytes of the stream "
+			"were left",
+			caller, bytes, moved);
 }
 
 /* Off the way of whole streams that have a mover. */

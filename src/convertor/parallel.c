@@ -7,8 +7,8 @@
 
 #include "parallel.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 
 /* A thread that is late, or whose bytes are dearer, leaves its slices to the others. */
 #define SLICES_A_THREAD 4

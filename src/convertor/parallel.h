@@ -5,7 +5,7 @@
 #ifndef DTC_PARALLEL_H
 #define DTC_PARALLEL_H
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/backend.h"
 
 /* Whether a move of so many bytes may be worth a second thread. */

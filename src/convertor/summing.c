@@ -6,11 +6,11 @@
 
 #include "summing.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/checksum.h"
-#include "kernels/gpu_checksum.h"
-#include "log.h"
+#include "kernels/launch/checksum.h"
 
 void dtc_summing_finish(struct dtc_summing *summing)
 {

@@ -10,15 +10,15 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "convertor/convertor.h"
 #include "convertor/operation.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
-#include "kernels/reduce.h"
-#include "log.h"
+#include "kernels/numbers/reduce.h"
 
 /* Two of them, and what they came from, stay in the first cache. */
 #define WINDOW_BYTES 2048
@@ -81,15 +81,16 @@ static int find_size(struct dtc_typed *typed, const char *caller)
 					       &typed->sizes);
 	if (status == DTCONV_ERR_NOMEM)
 		return DTC_FAIL(context, status,
-				"%s: the allocator gave no memory for %zu nodes", caller,
-				signature->node_count);
+				"%s: cannot allocate the sizes of %zu signature nodes",
+				caller, signature->node_count);
 	if (typed->sizes)
 		once = typed->sizes->byte_count;
 	if (status || once > SIZE_MAX || typed->count > SIZE_MAX ||
 	    dtc_mul_size((size_t)once, (size_t)typed->count, &size))
-		return DTC_FAIL(context, DTCONV_ERR_OVERFLOW,
-				"%s: count x size of the represented stream overflows",
-				caller);
+		return DTC_FAIL(
+			context, DTCONV_ERR_OVERFLOW,
+			"%s: count x size in the stream's representation overflows",
+			caller);
 	typed->size = size;
 	return 0;
 }
@@ -132,8 +133,7 @@ int dtc_typed_create(struct dtconv_type *type, uint64_t count,
 	made = dtc_alloc_zeroed(context, sizeof(*made));
 	if (!made)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes", caller,
-				sizeof(*made));
+				"%s: cannot allocate %zu bytes", caller, sizeof(*made));
 	made->representation = representation;
 	made->native = dtc_representation_is_native(&representation);
 	made->op = params->op;
@@ -314,9 +314,9 @@ static int does_not_fit(const struct dtc_typed *typed, const struct dtc_unit *un
 {
 	return DTC_FAIL(
 		typed->type->context, DTCONV_ERR_OVERFLOW,
-		"%s: a number at byte %ju of the packed stream, a %s, is too large for "
-		"its narrower form",
-		caller, (uintmax_t)typed->position, dtc_predefined_name(unit->basic));
+		"%s: the %s at byte %ju of the packed stream does not fit into the narrower type of "
+		"the representation",
+		caller, dtc_predefined_name(unit->basic), (uintmax_t)typed->position);
 }
 
 /* Between a device's memory and a window. */
@@ -575,10 +575,9 @@ static int unpack_part(struct dtc_typed *typed, const struct dtc_typed_move *mov
 				  (unsigned char *)move->packed + *done, bytes, whole,
 				  &complete);
 	if (status)
-		return DTC_FAIL(
-			typed->type->context, status,
-			"%s: the allocator gave no memory to hold a part of an element",
-			move->caller);
+		return DTC_FAIL(typed->type->context, status,
+				"%s: cannot allocate room for a partial element",
+				move->caller);
 	if (complete) {
 		if (!convert_units(typed, unit, window->incoming + window->bytes, whole,
 				   1, DTC_UNPACK))

@@ -13,9 +13,9 @@
 #include "convertor/held.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"
-#include "kernels/convert.h"
-#include "kernels/cpu.h"
-#include "kernels/gpu_typed.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/launch/typed.h"
+#include "kernels/numbers/convert.h"
 
 /*
  * What is moved as a whole: an element, or a couple of them for the operations that take a

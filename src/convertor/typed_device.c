@@ -7,13 +7,13 @@
 
 #include "typed_device.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/tally.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
-#include "log.h"
 
 /* ---- through the host --------------------------------------------------------------------- */
 
@@ -123,8 +123,8 @@ static int make_units(struct dtc_typed *typed, const struct dtc_move *move,
 	struct dtc_gpu_units *units = dtc_alloc(move->context, sizeof(*units));
 	if (!units)
 		return DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes",
-				move->caller, sizeof(*units));
+				"%s: cannot allocate %zu bytes", move->caller,
+				sizeof(*units));
 	*reason = dtc_gpu_units_make(&typing, units);
 	if (*reason)
 		dtc_free(move->context, units);
@@ -305,7 +305,7 @@ static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
 		return move_by_host(typed, move, &job, true);
 	}
 	return DTC_FAIL(move->context, DTCONV_ERR_UNSUPPORTED,
-			"%s: %s %s a device's memory: %s", move->caller,
+			"%s: %s %s device memory is not supported: %s", move->caller,
 			dtconv_op_name(typed->op),
 			move->direction == DTC_PACK ? "from" : "into", reason);
 }

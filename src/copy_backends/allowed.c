@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "backend.h"
-#include "base.h"
-#include "log.h"
-#include "text.h"
+#include "base/base.h"
+#include "base/log.h"
+#include "base/text.h"
 
 /* The bit of the backend whose name is so many characters of @name; 0 if there is none. */
 static dtc_backend_set bit_of(const char *name, size_t length)
@@ -63,8 +63,8 @@ void dtc_allowed_read_environment(struct dtconv_context *context)
 	if (!text || !*text || dtc_allowed_parse(text, &context->forbidden, &wrong))
 		return;
 	DTC_LOG(context, DTCONV_LOG_WARN,
-		"environment variable DTCONV_BACKENDS is ignored: at '%.40s' it names no backend of "
-		"this build; dtconv info lists them",
+		"environment variable DTCONV_BACKENDS is ignored: unknown backend at "
+		"'%.40s'; 'dtconv info' lists those of this build",
 		wrong);
 }
 

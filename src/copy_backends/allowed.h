@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/tally.h"
 
 /* A set of backends: a bit for each place in the registry. */

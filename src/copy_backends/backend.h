@@ -12,7 +12,7 @@
 
 #include "copy_backends/memory/memory.h"
 #include "datatype/cursor.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 /* Move the next @bytes bytes of the cursor's stream; the cursor stands behind them after. */
 struct dtc_job {

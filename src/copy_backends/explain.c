@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "allowed.h"
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "datatype/type.h"
-#include "log.h"
 #include "memory/vendor.h"
 #include "plan.h"
-#include "text.h"
 
 /* ---- in advance ------------------------------------------------------------------------ */
 
@@ -52,7 +52,7 @@ static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout
 					part.disp);
 	}
 	if (parts > PARTS_SHOWN)
-		dtc_text_printf(text, "  and %zu parts more\n", parts - PARTS_SHOWN);
+		dtc_text_printf(text, "  and %zu more parts\n", parts - PARTS_SHOWN);
 }
 
 static struct dtc_question turned(const struct dtc_question *question)
@@ -72,7 +72,7 @@ static const char *why_missing(const struct dtc_question *question,
 	if (!backend->vendor)
 		return NULL;
 	if (question->context->devices.none)
-		return "the caller has promised host memory";
+		return "DTCONV_CONTEXT_HOST_MEMORY is set";
 	backend->vendor->count_devices(question->context, &why);
 	return why;
 }
@@ -115,7 +115,7 @@ static void rate(const struct dtc_question *question, int place, struct chosen c
 		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)place),
 	};
 	if (explanation->forbidden)
-		explanation->refused = "forbidden by DTCONV_BACKENDS";
+		explanation->refused = "disabled by DTCONV_BACKENDS";
 	else if (backend->can(question, &explanation->refused))
 		explanation->refused = NULL;
 	if (explanation->refused)
@@ -200,9 +200,9 @@ static void explain_candidates(struct dtc_text *text, const struct dtc_question 
 				"  candidates that need a device are left out: %s\n",
 				left_out);
 	if (chosen.to_pack < 0)
-		dtc_text_printf(text, "  no backend %s can move it\n",
-				question->forbidden ? "that is allowed"
-						    : "of this build");
+		dtc_text_printf(text, "  no %s can move it\n",
+				question->forbidden ? "enabled backend"
+						    : "backend of this build");
 }
 
 /* ---- the public calls ------------------------------------------------------------------ */
@@ -272,14 +272,15 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 	if (!dtconv_memory_kind_name(user_kind) || !dtconv_memory_kind_name(packed_kind))
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_INVAL,
-			"%s: user_kind (argument 3) is %d and packed_kind (argument 4) %d, at most %d",
+			"%s: user_kind (argument 3) is %d and packed_kind (argument 4) "
+			"is %d, but memory kinds end at %d",
 			__func__, (int)user_kind, (int)packed_kind, DTCONV_MEMORY_DEVICE);
 	int place = dtc_backend_place(backend);
 	if (place < 0)
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_UNSUPPORTED,
-			"%s: backend (argument 5) is '%.40s', which this build does not "
-			"have; dtconv info lists those it has",
+			"%s: backend (argument 5) is '%.40s', not a backend of this "
+			"build; 'dtconv info' lists them",
 			__func__, backend);
 	int status = ask(type, count, user_kind, packed_kind, __func__, &question);
 	if (status)
@@ -368,7 +369,7 @@ void dtc_explain_slow(const struct dtc_job *job, const char *what, const char *r
 	if (!is_first_warning(job))
 		return;
 	dtc_log_write(job->context, __FILE__, __LINE__, DTCONV_LOG_WARN,
-		      "%s: %s moves slowly between %s and %s memory: %s, because %s",
+		      "%s: slow path for %s between %s and %s memory: %s, because %s",
 		      job->caller, type_text(job, text),
 		      dtc_memory_kind_name(job->user_memory.kind),
 		      dtc_memory_kind_name(job->packed_memory.kind), what, reason);
@@ -378,7 +379,7 @@ static void warn_of_choice(const struct dtc_job *job, const struct dtc_question 
 			   const struct dtc_backend_ops *backend)
 {
 	struct dtc_question run = *question;
-	char buffer[200] = "its way is dear";
+	char buffer[200] = "no faster backend supports it";
 	struct dtc_text text;
 
 	run.is_run = true;
@@ -391,8 +392,8 @@ static void warn_of_choice(const struct dtc_job *job, const struct dtc_question 
 	}
 	char what[120];
 	snprintf(what, sizeof(what),
-		 "%s is expected to take %.0f us, and %.0f us for one run", backend->name,
-		 expected / 1e3, best / 1e3);
+		 "%s needs about %.0f us, against %.0f us for contiguous data",
+		 backend->name, expected / 1e3, best / 1e3);
 	dtc_explain_slow(job, what, buffer);
 }
 

@@ -8,7 +8,7 @@
 #define DTC_MOVER_H
 
 #include "datatype/layout.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 /* A pattern and its steps, in both directions; where it is copied each call says. */
 struct dtc_mover_pattern {

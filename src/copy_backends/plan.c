@@ -8,9 +8,9 @@
 #include "plan.h"
 
 #include "allowed.h"
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "explain.h"
-#include "log.h"
 #include "tally.h"
 
 int dtc_plan_place(const struct dtc_question *question)
@@ -64,17 +64,18 @@ int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *q
 	char allowed[160];
 
 	if (!question->forbidden)
-		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
-				"%s: no backend of this build moves between %s and %s memory", caller,
-				user, packed);
+		return DTC_FAIL(
+			context, DTCONV_ERR_UNSUPPORTED,
+			"%s: no backend of this build moves data between %s and %s memory",
+			caller, user, packed);
 	dtc_allowed_format(question->forbidden, allowed, sizeof(allowed));
 	return DTC_FAIL(
 		context, DTCONV_ERR_UNSUPPORTED,
-		"%s: of the backends, params.backends and DTCONV_BACKENDS allow %s, which cannot "
-		"move between %s and %s memory%s",
+		"%s: params.backends and DTCONV_BACKENDS allow only %s, which cannot "
+		"move data between %s and %s memory%s",
 		caller, allowed, user, packed,
 		question->on_stream && !dtc_question_is_ordinary(question)
-			? " in a stream's order"
+			? " in stream order"
 			: "");
 }
 

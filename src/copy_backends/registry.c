@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "memory/vendor.h"
 #ifdef HAVE_CUDA
 #include "cuda/cuda.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "backend.h"
-#include "base.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/log.h"
 
 size_t dtc_tally_place(const struct dtc_backend_ops *backend)
 {
@@ -47,8 +47,8 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 	if (place < 0)
 		return DTC_FAIL(
 			context, DTCONV_ERR_UNSUPPORTED,
-			"%s: name (argument 2) is '%.40s', which is no backend of this build; "
-			"dtconv info lists them",
+			"%s: name (argument 2) is '%.40s', not a backend of this build; "
+			"'dtconv info' lists them",
 			__func__, name);
 	const struct dtconv_backend_counters now = {
 		.struct_size = counters->struct_size,

@@ -6,7 +6,7 @@
 #ifndef DTC_TALLY_H
 #define DTC_TALLY_H
 
-#include "context.h"
+#include "base/context.h"
 
 struct dtc_backend_ops;
 struct dtc_many;

@@ -8,10 +8,10 @@
 
 #include <inttypes.h>
 
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/tally.h"
-#include "log.h"
 
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)
 {
@@ -21,8 +21,8 @@ int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *ne
 			   sizeof(allowed));
 	return DTC_FAIL(
 		job->context, DTCONV_ERR_UNSUPPORTED,
-		"%s: operations and representations between %s and %s memory are the work of "
-		"%s, and params.backends and DTCONV_BACKENDS allow %s",
+		"%s: operations and representations between %s and %s memory need "
+		"backend %s, but params.backends and DTCONV_BACKENDS allow only %s",
 		job->caller, dtc_memory_kind_name(job->user_memory.kind),
 		dtc_memory_kind_name(job->packed_memory.kind), needed->name, allowed);
 }
@@ -37,8 +37,8 @@ static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_typed_jo
 	if (dtc_is_forbidden(job->context->forbidden | job->forbidden, place))
 		return dtc_typed_refuse(job, backend);
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG,
-		"%s: %" PRIu64 " bytes, %s to %s: %s, a kernel that converts or combines",
-		job->caller, job->bytes, dtc_memory_kind_name(job->user_memory.kind),
+		"%s: %" PRIu64 " bytes, %s to %s: %s, typed kernel", job->caller,
+		job->bytes, dtc_memory_kind_name(job->user_memory.kind),
 		dtc_memory_kind_name(job->packed_memory.kind), backend->name);
 	int status = vendor->submit_typed(typed, event);
 	if (!status)

@@ -6,7 +6,7 @@
 #define DTC_COPY_BACKENDS_TYPED_H
 
 #include "copy_backends/backend.h"
-#include "kernels/gpu_typed.h"
+#include "kernels/launch/typed.h"
 
 struct dtc_typed_job {
 	struct dtc_job

@@ -7,8 +7,8 @@
 
 #include "bounds.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 
 const struct dtc_bounds dtc_bounds_empty = {
 	.alignment = 1, .empty = true, .single_run = true};

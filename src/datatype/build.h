@@ -8,8 +8,8 @@
 
 #include "datatype/type.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* Most values of small argument lists that are handed over as plain arrays. */
 #define DTC_BUILD_BATCH 256

@@ -6,8 +6,8 @@
 
 #include "build.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "dimension.h"
 #include "signature.h"
 
@@ -223,8 +223,8 @@ static int check_ndims(struct dtconv_context *context, const char *caller, int p
 {
 	if (ndims == 0)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: ndims (argument %d) is 0, at least 1 is needed", caller,
-				position);
+				"%s: ndims (argument %d) is 0, but must be at least 1",
+				caller, position);
 	if (ndims > DTC_NDIMS_MAX)
 		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
 				"%s: ndims (argument %d) is %zu, at most %d are supported",
@@ -335,13 +335,15 @@ static int check_block(const struct share *share, size_t i)
 	    share->distributions[i] == DTCONV_DISTRIBUTE_NONE)
 		return 0;
 	if (block == 0)
-		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: dargs[%zu] (argument 6) is 0, at least 1 is needed",
-				share->caller, i);
+		return DTC_FAIL(
+			share->context, DTCONV_ERR_INVAL,
+			"%s: dargs[%zu] (argument 6) is 0, but must be at least 1",
+			share->caller, i);
 	if (too_small)
 		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: dargs[%zu] x psizes[%zu] (arguments 6, 7) = %zu x %zu is "
-				"less than gsizes[%zu] = %zu, so blocks do not cover it",
+				"%s: dargs[%zu] x psizes[%zu] (arguments 6, 7) = %zu x "
+				"%zu is less than gsizes[%zu] = %zu, so the blocks do "
+				"not cover the dimension",
 				share->caller, i, i, block, share->psizes[i], i,
 				share->gsizes[i]);
 	return 0;
@@ -350,13 +352,15 @@ static int check_block(const struct share *share, size_t i)
 static int check_share_dimension(const struct share *share, size_t i)
 {
 	if (share->gsizes[i] == 0)
-		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: gsizes[%zu] (argument 4) is 0, at least 1 is needed",
-				share->caller, i);
+		return DTC_FAIL(
+			share->context, DTCONV_ERR_INVAL,
+			"%s: gsizes[%zu] (argument 4) is 0, but must be at least 1",
+			share->caller, i);
 	if (share->psizes[i] == 0)
-		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: psizes[%zu] (argument 7) is 0, at least 1 is needed",
-				share->caller, i);
+		return DTC_FAIL(
+			share->context, DTCONV_ERR_INVAL,
+			"%s: psizes[%zu] (argument 7) is 0, but must be at least 1",
+			share->caller, i);
 	if ((unsigned)share->distributions[i] > DTCONV_DISTRIBUTE_NONE)
 		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
 				"%s: distributions[%zu] (argument 5) is %d, neither block, "
@@ -364,8 +368,8 @@ static int check_share_dimension(const struct share *share, size_t i)
 				share->caller, i, (int)share->distributions[i]);
 	if (share->distributions[i] == DTCONV_DISTRIBUTE_NONE && share->psizes[i] != 1)
 		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: psizes[%zu] (argument 7) is %zu, must be 1 for a dimension "
-				"that is not distributed",
+				"%s: psizes[%zu] (argument 7) is %zu, but must be 1 for "
+				"a dimension that is not distributed",
 				share->caller, i, share->psizes[i]);
 	return check_block(share, i);
 }
@@ -384,9 +388,10 @@ static int check_share(const struct share *share)
 	if (status)
 		return status;
 	if (processes != share->size)
-		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
-				"%s: size (argument 1) is %zu, the product of psizes is %zu",
-				share->caller, share->size, processes);
+		return DTC_FAIL(
+			share->context, DTCONV_ERR_INVAL,
+			"%s: size (argument 1) is %zu, but the product of psizes is %zu",
+			share->caller, share->size, processes);
 	if (share->rank >= share->size)
 		return DTC_FAIL(share->context, DTCONV_ERR_INVAL,
 				"%s: rank (argument 2) is %zu, not less than size = %zu",

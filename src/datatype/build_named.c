@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "layout.h"
 #include "predefined.h"
 #include "signature.h"
@@ -253,9 +253,10 @@ static int check_precision(struct dtconv_context *context, const char *caller, s
 {
 	if (p != DTCONV_UNDEFINED || r != DTCONV_UNDEFINED)
 		return 0;
-	return DTC_FAIL(context, DTCONV_ERR_INVAL,
-			"%s: p and r (arguments 2, 3) are both undefined, one must be given",
-			caller);
+	return DTC_FAIL(
+		context, DTCONV_ERR_INVAL,
+		"%s: p and r (arguments 2, 3) are both undefined, but one is required",
+		caller);
 }
 
 int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t r,

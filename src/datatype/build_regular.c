@@ -7,8 +7,8 @@
 
 #include "build.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "layout.h"
 #include "signature.h"
 
@@ -23,8 +23,8 @@ int dtc_build_null(struct dtconv_context *context, const char *caller, const cha
 		   int position)
 {
 	return DTC_FAIL(context, DTCONV_ERR_INVAL,
-			"%s: %s (argument %d) is NULL though it must have elements", caller,
-			argument, position);
+			"%s: %s (argument %d) is NULL, but must point to an array",
+			caller, argument, position);
 }
 
 unsigned dtc_build_width(size_t n, const int64_t values[])

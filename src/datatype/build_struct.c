@@ -6,8 +6,8 @@
 
 #include "build.h"
 
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 #include "signature.h"
 
 struct members {

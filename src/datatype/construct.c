@@ -9,9 +9,9 @@
 
 #include <limits.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* An enum's value; what no enum can hold must not become one that it has. */
 static int enum_value(size_t value)
@@ -47,8 +47,8 @@ static int build_darray(struct dtconv_context *context, const char *caller,
 		distributions = dtc_alloc(context, ndims * sizeof(distributions[0]));
 	if (ndims > 0 && !distributions)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: no memory for the distributions of a darray of %zu "
-				"dimensions",
+				"%s: cannot allocate the distributions of a darray of "
+				"%zu dimensions",
 				caller, ndims);
 	for (size_t i = 0; i < ndims; i++)
 		distributions[i] =

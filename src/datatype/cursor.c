@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 
 void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 		     uint64_t count)

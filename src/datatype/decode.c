@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "datatype/construct.h"
-#include "log.h"
 #include "predefined.h"
 #include "signature.h"
 #include "type.h"
-#include "vec.h"
 
 /*
  * A stream can ask for much with few bytes: constructors copy the signatures of what they
@@ -109,8 +109,7 @@ static int check_version(const struct decoder *decoder)
 	if (dtc_wire_get(decoder->bytes + DTC_WIRE_MAGIC_AT, 4) != DTC_WIRE_MAGIC)
 		return fail_format(
 			decoder, DTC_WIRE_MAGIC_AT,
-			"this is no serialised type: it does not begin with d7 64 "
-			"74 63");
+			"not a serialised type: it does not begin with d7 64 74 63");
 	version = dtc_wire_get(decoder->bytes + DTC_WIRE_VERSION_AT, 2);
 	if (version != DTC_WIRE_VERSION)
 		return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_VERSION_AT,
@@ -125,10 +124,9 @@ static int check_length(const struct decoder *decoder)
 
 	if (length == decoder->length)
 		return 0;
-	return fail(
-		decoder, DTCONV_ERR_FORMAT, DTC_WIRE_LENGTH_AT,
-		"the stream says that it has %llu bytes, but length (argument 3) is %zu",
-		(unsigned long long)length, decoder->length);
+	return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_LENGTH_AT,
+		    "the header says %llu bytes, but length (argument 3) is %zu",
+		    (unsigned long long)length, decoder->length);
 }
 
 static int read_header(struct decoder *decoder)
@@ -144,10 +142,10 @@ static int read_header(struct decoder *decoder)
 	records = dtc_wire_get(decoder->bytes + DTC_WIRE_RECORD_COUNT_AT, 8);
 	most = (decoder->length - DTC_WIRE_HEADER_BYTES) / DTC_WIRE_PREDEFINED_BYTES;
 	if (predefined > DTC_MIN(most, DTCONV_PREDEFINED_COUNT))
-		return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_PREDEFINED_COUNT_AT,
-			    "%u predefined types are more than there are or fit into the "
-			    "stream",
-			    (unsigned)predefined);
+		return fail(
+			decoder, DTCONV_ERR_FORMAT, DTC_WIRE_PREDEFINED_COUNT_AT,
+			"%u predefined types are more than exist or fit into the stream",
+			(unsigned)predefined);
 	most = (decoder->length - DTC_WIRE_HEADER_BYTES) / DTC_WIRE_RECORD_HEAD_BYTES;
 	if (records > most)
 		return fail(decoder, DTCONV_ERR_FORMAT, DTC_WIRE_RECORD_COUNT_AT,
@@ -182,8 +180,8 @@ static int check_predefined(const struct decoder *decoder, size_t start,
 		return 0;
 	return fail(
 		decoder, DTCONV_ERR_FORMAT, start,
-		"%s has size %u, extent %u and alignment %u where the stream was made, but "
-		"%zu, %zu and %zu here",
+		"%s has size %u, extent %u and alignment %u at the encoder, but %zu, %zu "
+		"and %zu here",
 		row->name, size, extent, alignment, row->size, row->extent,
 		row->alignment);
 }
@@ -199,10 +197,11 @@ static int read_predefined(struct decoder *decoder)
 
 		if (which == DTCONV_PREDEFINED_COUNT)
 			return fail(decoder, DTCONV_ERR_FORMAT, start,
-				    "there is no predefined type number %u", number);
+				    "unknown predefined type number %u", number);
 		if (number <= last)
 			return fail(decoder, DTCONV_ERR_FORMAT, start,
-				    "predefined type number %u stands after number %u",
+				    "predefined type number %u follows number %u, but "
+				    "numbers must ascend",
 				    number, last);
 		int status = check_predefined(decoder, start, dtc_predefined_row(which));
 		if (status)
@@ -276,11 +275,11 @@ static int read_record(const struct decoder *decoder, size_t start, struct recor
 
 	if (decoder->length - start < DTC_WIRE_RECORD_HEAD_BYTES)
 		return fail_format(decoder, start,
-				   "the stream ends where a record is due");
+				   "the stream ends before its last record");
 	combiner = dtc_wire_combiner_find(decoder->bytes[start]);
 	if (combiner == DTCONV_COMBINER_NAMED)
 		return fail(decoder, DTCONV_ERR_FORMAT, start,
-			    "there is no constructor number %u", decoder->bytes[start]);
+			    "unknown constructor number %u", decoder->bytes[start]);
 	record->start = start;
 	record->end = start + DTC_WIRE_RECORD_HEAD_BYTES;
 	record->form = dtc_text_form_of(combiner);
@@ -360,8 +359,7 @@ static int check_children(struct decoder *decoder, const struct record *record,
 		if (expansion / EXPANSION > decoder->length)
 			return fail(
 				decoder, DTCONV_ERR_LIMIT, record->start,
-				"without sharing this %s has more than %d arguments for "
-				"each byte of the stream",
+				"this %s expands to more than %d arguments per byte of the stream",
 				record->form->name, EXPANSION);
 	}
 	decoder->slots[number].expansion = expansion;
@@ -415,7 +413,7 @@ struct frame {
 static int fail_memory(const struct decoder *decoder)
 {
 	return DTC_FAIL(decoder->context, DTCONV_ERR_NOMEM,
-			"%s: no memory for %zu records with at most %zu arguments each",
+			"%s: cannot allocate %zu records with at most %zu arguments each",
 			caller, decoder->record_count, decoder->largest);
 }
 
@@ -452,8 +450,7 @@ static int step(const struct decoder *decoder, struct dtc_vec *frames, size_t *r
 	}
 	if (top->number != *reached)
 		return fail(decoder, DTCONV_ERR_FORMAT, decoder->slots[*reached].start,
-			    "record %zu is not used, or stands before its place",
-			    *reached);
+			    "record %zu is unused or out of order", *reached);
 	(*reached)++;
 	frames->count--;
 	return 0;
@@ -598,8 +595,8 @@ static int spend(struct decoder *decoder, const struct record *record,
 	if (bytes > decoder->signature_bytes)
 		return fail(
 			decoder, DTCONV_ERR_LIMIT, record->start,
-			"up to this %s the types' signatures take more than %d bytes for "
-			"each byte of the stream",
+			"the signatures up to this %s take more than %d bytes per byte "
+			"of the stream",
 			record->form->name, SIGNATURE_BYTES);
 	decoder->signature_bytes -= bytes;
 	return 0;
@@ -624,14 +621,15 @@ static int check_made(const struct decoder *decoder, const struct record *record
 	ptrdiff_t extent = dtc_bounds_extent(&type->bounds);
 
 	if (type->combiner != record->form->combiner)
-		return fail(decoder, DTCONV_ERR_FORMAT, record->start,
-			    "this %s is the predefined type %s, which has a number",
-			    record->form->name, dtc_predefined_name(type->predefined));
+		return fail(
+			decoder, DTCONV_ERR_FORMAT, record->start,
+			"this %s is the predefined type %s and must be encoded by its number",
+			record->form->name, dtc_predefined_name(type->predefined));
 	if (extent != record->extent)
 		return fail(
 			decoder, DTCONV_ERR_FORMAT, record->start + DTC_WIRE_EXTENT_AT,
-			"this %s has extent %lld where the stream was made, but %td here; "
-			"do both contexts pad alike (enum dtconv_padding)?",
+			"this %s has extent %lld at the encoder, but %td here; set the "
+			"same params.padding (enum dtconv_padding) in both contexts",
 			record->form->name, (long long)record->extent, extent);
 	return 0;
 }

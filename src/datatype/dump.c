@@ -6,12 +6,12 @@
 
 #include <inttypes.h>
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "layout.h"
-#include "log.h"
 #include "predefined.h"
 #include "signature.h"
-#include "text.h"
 #include "type.h"
 
 /* Entries of a table that are written out; the rest is counted. */

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/vec.h"
 #include "predefined.h"
 #include "type.h"
-#include "vec.h"
 
 /* A type and its number, in a table of open addressing; free if there is no type. */
 struct numbered {
@@ -44,9 +44,10 @@ struct encoder {
 
 static int fail_memory(const struct encoder *encoder)
 {
-	return DTC_FAIL(encoder->context, DTCONV_ERR_NOMEM,
-			"dtconv_type_serialise: no memory to number more than %zu types",
-			encoder->order.count);
+	return DTC_FAIL(
+		encoder->context, DTCONV_ERR_NOMEM,
+		"dtconv_type_serialise: cannot allocate a table of more than %zu types",
+		encoder->order.count);
 }
 
 /* ---- numbers ------------------------------------------------------------------------- */

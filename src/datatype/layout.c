@@ -6,10 +6,10 @@
 
 #include "layout.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/text.h"
 #include "build.h"
-#include "checked.h"
-#include "text.h"
 
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
 {
@@ -244,7 +244,7 @@ enum dtc_shape dtc_layout_shape(const struct dtc_layout *layout, uint64_t count)
 static int no_memory(struct dtconv_type *type)
 {
 	return DTC_FAIL(type->context, DTCONV_ERR_NOMEM,
-			"dtconv_type_commit: the allocator gave no memory for the program");
+			"dtconv_type_commit: cannot allocate the layout program");
 }
 
 /* Every context commits the same predefined types, whose layouts tell nobody anything. */

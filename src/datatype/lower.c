@@ -7,7 +7,7 @@
 
 #include "layout.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "build.h"
 #include "dimension.h"
 #include "predefined.h"

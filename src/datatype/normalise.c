@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "assemble.h"
-#include "base.h"
-#include "checked.h"
+#include "base/base.h"
+#include "base/checked.h"
 
 /* Lists of runs up to this long stay single operations; strips up to this long are lists. */
 #define FEW 8

@@ -10,7 +10,7 @@
 #include <complex.h>
 #include <wchar.h>
 
-#include "base.h"
+#include "base/base.h"
 
 #define C_TYPE(which, text, type, in_group)        \
 	[which] = { .name = text,                  \

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "assemble.h"
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
 
 struct dtc_program *dtc_program_ref(struct dtc_program *program)
 {

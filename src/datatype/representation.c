@@ -11,9 +11,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "predefined.h"
 
 #if LDBL_MANT_DIG == 113

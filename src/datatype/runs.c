@@ -6,7 +6,7 @@
 
 #include "runs.h"
 
-#include "base.h"
+#include "base/base.h"
 
 void dtc_runs_init(struct dtc_runs *runs, struct dtc_cursor *cursor, uint64_t bytes)
 {

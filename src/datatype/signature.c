@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "predefined.h"
 #include "walk.h"
 

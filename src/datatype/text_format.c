@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include "checked.h"
-#include "context.h"
+#include "base/checked.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "datatype/predefined.h"
 #include "datatype/text_forms.h"
 #include "datatype/type.h"
-#include "log.h"
-#include "text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,8 +75,8 @@ static int open_level(struct formatter *formatter, const struct dtconv_type *typ
 	if (!level)
 		return DTC_FAIL(
 			formatter->context, DTCONV_ERR_NOMEM,
-			"dtconv_type_format: no memory (%zu bytes) for the contents of "
-			"a constructor",
+			"dtconv_type_format: cannot allocate %zu bytes for the arguments "
+			"of a constructor",
 			bytes);
 	counts = (size_t *)(level + 1);
 	displacements = (ptrdiff_t *)(counts + envelope->count_count);

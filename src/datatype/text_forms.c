@@ -7,7 +7,7 @@
 
 #include "datatype/text_forms.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/predefined.h"
 
 #include <string.h>

@@ -7,13 +7,13 @@
  */
 #include "config.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "datatype/construct.h"
 #include "datatype/text_forms.h"
 #include "datatype/text_scan.h"
-#include "log.h"
-#include "text.h"
-#include "vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,9 +61,10 @@ static int push(struct parser *parser, struct dtc_vec *stack, const void *item)
 {
 	if (dtc_vec_push(parser->scan.context, stack, item))
 		return 0;
-	return DTC_FAIL(parser->scan.context, DTCONV_ERR_NOMEM,
-			"dtconv_type_parse: no memory for more than %zu values",
-			stack->count);
+	return DTC_FAIL(
+		parser->scan.context, DTCONV_ERR_NOMEM,
+		"dtconv_type_parse: cannot allocate room for more than %zu values",
+		stack->count);
 }
 
 /* The innermost open constructor; NULL outside all. */
@@ -354,7 +355,7 @@ static int fail_type(const struct parser *parser, const char *word, size_t lengt
 				     frame ? name_type_argument(frame).text : "",
 				     found.text);
 	return dtc_scan_fail(scan, DTCONV_ERR_FORMAT, start,
-			     "there is no type or constructor %s%s%s%s", found.text,
+			     "unknown type or constructor %s%s%s%s", found.text,
 			     nearest ? "; did you mean '" : "", nearest ? nearest : "",
 			     nearest ? "'?" : "");
 }

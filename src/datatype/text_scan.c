@@ -7,8 +7,8 @@
 
 #include "datatype/text_scan.h"
 
-#include "log.h"
-#include "text.h"
+#include "base/log.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "layout.h"
-#include "log.h"
 #include "predefined.h"
 #include "signature.h"
 
@@ -58,7 +58,7 @@ int dtc_type_allocate(const struct dtc_type_plan *plan, struct dtconv_type **typ
 
 	if (!memory)
 		return DTC_FAIL(plan->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %zu bytes of arguments",
+				"%s: cannot allocate %zu bytes for the type's arguments",
 				plan->caller, bytes);
 	struct dtconv_type *made = (struct dtconv_type *)memory;
 	memset(made, 0, sizeof(*made));
@@ -92,7 +92,7 @@ int dtc_type_finish(struct dtconv_type *type, const char *caller, struct dtconv_
 
 		dtconv_type_unref(type);
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for the signature", caller);
+				"%s: cannot allocate the signature", caller);
 	}
 	dtc_context_count(type->context, DTC_COUNT_TYPES_CREATED, 1);
 	*newtype = type;
@@ -208,9 +208,10 @@ static int check_room(const struct dtconv_type *type, const char *array, size_t 
 {
 	if (room >= needed)
 		return 0;
-	return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
-			"dtconv_type_query_contents: room for %zu %s, the type has %zu", room,
-			array, needed);
+	return DTC_FAIL(
+		type->context, DTCONV_ERR_TRUNCATE,
+		"dtconv_type_query_contents: room for %zu %s, but the type has %zu", room,
+		array, needed);
 }
 
 int dtconv_type_query_contents(const struct dtconv_type *type, size_t max_counts,

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "representation.h"
 
 /* ---- sizes in another representation ------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "wire.h"
 
-#include "base.h"
+#include "base/base.h"
 
 static const uint8_t predefined_numbers[DTCONV_PREDEFINED_COUNT] = {
 	[DTCONV_BYTE] = 1,

@@ -42,7 +42,7 @@ static struct dtconv_context *create(struct dtconv_context_params *params)
 	struct dtconv_context *context = NULL;
 
 	params->struct_size = sizeof(*params);
-	ck_assert_int_eq(dtconv_context_create(params, &context), 0);
+	fixture_ok(dtconv_context_create(params, &context));
 	ck_assert_ptr_nonnull(context);
 	return context;
 }
@@ -51,8 +51,8 @@ static void fail_once(struct dtconv_context *context)
 {
 	struct dtconv_type *byte = dtconv_type_predefined(context, DTCONV_BYTE), *type;
 
-	ck_assert_int_eq(dtconv_type_create_resized(byte, PTRDIFF_MAX, 1, &type),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_type_create_resized(byte, PTRDIFF_MAX, 1, &type),
+		       DTCONV_ERR_OVERFLOW);
 }
 
 /* ---- queries ----------------------------------------------------------------------------- */
@@ -64,10 +64,10 @@ START_TEST(a_context_answers_what_its_info_says)
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 	char line[200];
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_uint_eq(attr.struct_size, sizeof(attr));
 	ck_assert_uint_eq(attr.threads, 3);
-	snprintf(line, sizeof(line), "\ncompiler: %s\nprocessor: %s\nkernels: %s (of ",
+	snprintf(line, sizeof(line), "\ncompiler: %s\narchitecture: %s\nkernels: %s (of ",
 		 attr.compiler, attr.processor, attr.kernels);
 	ck_assert_msg(strstr(fixture_info(context), line) != NULL, "no '%s' in: %s", line,
 		      fixture_info(context));
@@ -85,10 +85,10 @@ START_TEST(a_promise_of_host_memory_leaves_no_device)
 	struct dtconv_context *context = create(&params);
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_uint_eq(attr.devices, 0);
 	ck_assert_str_eq(attr.no_devices,
-			 "not looked for, as the caller has promised host memory");
+			 "not searched for, because DTCONV_CONTEXT_HOST_MEMORY is set");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -99,7 +99,7 @@ START_TEST(everything_has_a_default)
 {
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	dtconv_context_destroy(context);
 	dtconv_context_destroy(NULL);
 }
@@ -111,9 +111,14 @@ START_TEST(wrong_options_are_refused_with_a_sentence)
 		struct dtconv_context_params params;
 		const char *sentence;
 	} wrong[] = {
-		{ { .flags = 1u << 31 }, "params.flags has unknown bits" },
-		{ { .log_level = (enum dtconv_log_level)6 }, "params.log_level is not a level" },
-		{ { .padding = (enum dtconv_padding)3 }, "params.padding is not a padding" },
+		{ { .flags = 1u << 31 }, "params.flags has unknown bits: 0x80000000" },
+		{ { .log_level = (enum dtconv_log_level)6 },
+		  "params.log_level is 6, not "
+		  "a value of enum "
+		  "dtconv_log_level" },
+		{ { .padding = (enum dtconv_padding)3 },
+		  "params.padding is 3, not a "
+		  "value of enum dtconv_padding" },
 	};
 	struct dtconv_context_params params = wrong[_i].params;
 	struct dtconv_context *context = NULL;
@@ -122,7 +127,7 @@ START_TEST(wrong_options_are_refused_with_a_sentence)
 	params.struct_size = sizeof(params);
 	params.log = remember;
 	params.log_arg = &record;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_ptr_nonnull(strstr(record.text, wrong[_i].sentence));
@@ -148,9 +153,9 @@ START_TEST(half_an_allocator_is_refused)
 						.allocator = { .alloc = no_memory } };
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	params.struct_size = 0;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
 }
 END_TEST
@@ -163,7 +168,7 @@ START_TEST(a_shorter_struct_leaves_the_rest_at_its_default)
 						.flags = 1u << 31 };
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -296,8 +301,8 @@ START_TEST(kernels_that_are_none_warn_and_leave_the_best)
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
 	ck_assert_str_eq(record.text,
-			 "environment variable DTCONV_CPU is 'mmx', which this build or "
-			 "processor does not have; dtconv info lists those it has");
+			 "environment variable DTCONV_CPU is 'mmx', not a kernel set of "
+			 "this build that this CPU supports; 'dtconv info' lists them");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -313,13 +318,11 @@ START_TEST(commits_of_derived_types_are_logged_for_debugging)
 
 	/* The predefined types are committed with the context, and say nothing. */
 	ck_assert_uint_eq(record.lines, 0);
-	ck_assert_int_eq(dtconv_type_commit(dtconv_type_predefined(context, DTCONV_INT)), 0);
+	fixture_ok(dtconv_type_commit(dtconv_type_predefined(context, DTCONV_INT)));
 	ck_assert_uint_eq(record.lines, 0);
-	ck_assert_int_eq(dtconv_type_create_vector(3, 1, 2,
-						   dtconv_type_predefined(context, DTCONV_INT),
-						   &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_create_vector(
+		3, 1, 2, dtconv_type_predefined(context, DTCONV_INT), &type));
+	fixture_ok(dtconv_type_commit(type));
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_ptr_nonnull(strstr(record.text, "committed a type of 12 bytes"));
 	dtconv_type_unref(type);
@@ -417,10 +420,10 @@ START_TEST(counters_stay_zero_when_not_asked)
 	struct dtconv_counters now = { .struct_size = sizeof(now), .errors = 7 };
 
 	fail_once(context);
-	ck_assert_int_eq(dtconv_context_query_counters(context, &now), 0);
+	fixture_ok(dtconv_context_query_counters(context, &now));
 	ck_assert_uint_eq(now.errors, 0);
 	now.struct_size = 0;
-	ck_assert_int_eq(dtconv_context_query_counters(context, &now), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_query_counters(context, &now), DTCONV_ERR_INVAL);
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -435,14 +438,16 @@ START_TEST(backends_are_counted_by_name)
 	for (int i = 0; i < 3; i++)
 		dtconv_pack(dtconv_type_predefined(context, DTCONV_DOUBLE), 1, data, packed, 8,
 			    NULL);
-	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &now), 0);
+	fixture_ok(dtconv_context_query_backend(context, "host", &now));
 	ck_assert_uint_eq(now.jobs, 3);
 	ck_assert_uint_eq(now.bytes, 24);
-	ck_assert_int_eq(dtconv_context_query_backend(context, "abacus", &now),
-			 DTCONV_ERR_UNSUPPORTED);
-	ck_assert_int_eq(dtconv_context_query_backend(context, NULL, &now), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_query_backend(context, "abacus", &now),
+		       DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_context_query_backend(context, NULL, &now),
+		       DTCONV_ERR_INVAL);
 	now.struct_size = 0;
-	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &now), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_query_backend(context, "host", &now),
+		       DTCONV_ERR_INVAL);
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -531,17 +536,18 @@ START_TEST(threads_come_from_the_options_then_from_the_environment)
 {
 	struct dtconv_context_params params = { .threads = 2 };
 
-	expect_threads(create(&params), "threads of a move: 2 (a pool of the context's own)");
+	expect_threads(create(&params),
+		       "threads per call: 2 (the context's thread pool)");
 	setenv("DTCONV_THREADS", "3", 1);
-	expect_threads(create(&params), "threads of a move: 2 (a pool");
+	expect_threads(create(&params), "threads per call: 2 (the context's thread pool");
 	params.threads = 1;
-	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+	expect_threads(create(&params), "threads per call: 1 (single-threaded)");
 	params.threads = 0;
-	expect_threads(create(&params), "threads of a move: 3 (a pool");
+	expect_threads(create(&params), "threads per call: 3 (the context's thread pool");
 	params.parallel = refuse_tasks;
-	expect_threads(create(&params), "threads of a move: 3 (the application's)");
+	expect_threads(create(&params), "threads per call: 3 (through params.parallel)");
 	setenv("DTCONV_THREADS", "0", 1);
-	expect_threads(create(&params), "threads of a move: 1 (parallel moves are off)");
+	expect_threads(create(&params), "threads per call: 1 (single-threaded)");
 }
 END_TEST
 
@@ -555,7 +561,7 @@ START_TEST(a_number_of_threads_that_is_none_warns)
 						.log_level = DTCONV_LOG_WARN };
 
 	setenv("DTCONV_THREADS", wrong[_i], 1);
-	expect_threads(create(&params), "threads of a move: 1 ");
+	expect_threads(create(&params), "threads per call: 1 ");
 	ck_assert_uint_eq(record.lines, 1);
 	ck_assert_int_eq(record.level, DTCONV_LOG_WARN);
 	ck_assert_ptr_nonnull(strstr(record.text, "environment variable DTCONV_THREADS is '"));
@@ -572,11 +578,12 @@ START_TEST(more_threads_than_64_are_refused)
 						.threads = 65 };
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
-	ck_assert_str_eq(record.text, "dtconv_context_create: params.threads is more than 64");
+	ck_assert_str_eq(record.text, "dtconv_context_create: params.threads is 65, but "
+				      "must be at most 64");
 	params.struct_size = offsetof(struct dtconv_context_params, threads);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	dtconv_context_destroy(context);
 }
 END_TEST

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "context.h"
-#include "file_cache.h"
-#include "sha256.h"
+#include "base/context.h"
+#include "base/file_cache.h"
+#include "base/sha256.h"
 #include "support/fixture.h"
 
 /* ---- a program with more rights than its user ---------------------------------------------- */

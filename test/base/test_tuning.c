@@ -17,9 +17,9 @@
 
 #include <dtconv/dtconv.h>
 
-#include "context.h"
-#include "lines.h"
-#include "machine.h"
+#include "base/context.h"
+#include "base/lines.h"
+#include "base/machine.h"
 #include "support/fixture.h"
 
 #define DEFAULT dtc_stream_bytes_by_cache(dtc_machine_last_cache())
@@ -99,7 +99,7 @@ static struct dtconv_context *create(enum dtconv_log_level level)
 	struct dtconv_context *context = NULL;
 
 	last.lines = 0;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	return context;
 }
 
@@ -161,8 +161,8 @@ START_TEST(a_wrong_line_is_skipped_and_named)
 	static const struct {
 		const char *line, *reason;
 	} wrong[] = {
-		{ "stream_byte 4", "there is no threshold 'stream_byte'" },
-		{ "=", "there is no threshold '='" },
+		{ "stream_byte 4", "unknown threshold 'stream_byte'" },
+		{ "=", "unknown threshold '='" },
 		{ "stream_bytes", "stream_bytes is ''" },
 		{ "stream_bytes -1", "stream_bytes is '-1'" },
 		{ "stream_bytes 4k", "stream_bytes is '4k'" },
@@ -184,7 +184,7 @@ START_TEST(a_wrong_line_is_skipped_and_named)
 	snprintf(sentence, sizeof(sentence), "tuning file %s, line 2 is skipped: %s%s",
 		 path, wrong[_i].reason,
 		 strstr(wrong[_i].reason, " is '")
-			 ? ", not a whole number from 0 to 9223372036854775807"
+			 ? ", not an integer from 0 to 9223372036854775807"
 			 : "");
 	ck_assert_str_eq(last.text, sentence);
 	snprintf(text, sizeof(text), "%s\nstream_bytes 4\n", wrong[_i].line);
@@ -307,11 +307,10 @@ START_TEST(a_device_without_a_usable_name_is_skipped)
 	snprintf(text, sizeof(text), "device A\ndevice %s\ndevice_rate 7\n", name);
 	struct dtconv_context *context = read_devices(text);
 	ck_assert_uint_eq(last.lines, 1);
-	snprintf(
-		text, sizeof(text),
-		"tuning file %s, line 2 is skipped: the name of a device has %d characters, not 1 to "
-		"127",
-		path, _i ? 128 : 0);
+	snprintf(text, sizeof(text),
+		 "tuning file %s, line 2 is skipped: the device name has %d characters, "
+		 "not 1 to 127",
+		 path, _i ? 128 : 0);
 	ck_assert_str_eq(last.text, text);
 	ck_assert_uint_eq(context->tuning.device_rate, 2000);
 	ck_assert_uint_eq(dtc_tuning_of_device(context, "A")->device_rate, 2000);
@@ -331,7 +330,7 @@ START_TEST(a_file_has_figures_of_so_many_devices)
 	ck_assert_uint_eq(last.lines, 1);
 	ck_assert_ptr_nonnull(strstr(
 		last.text,
-		"line 33 is skipped: 'D16' is one more than the 16 devices of a file"));
+		"line 33 is skipped: 'D16' exceeds the limit of 16 devices per file"));
 	ck_assert_uint_eq(dtc_tuning_of_device(context, "D15")->device_rate, 115);
 	ck_assert_uint_eq(dtc_tuning_of_device(context, "D16")->device_rate, 2000);
 	ck_assert_uint_eq(context->tuning.device_rate, 2000);
@@ -368,10 +367,9 @@ static struct dtconv_threshold threshold(struct dtconv_context *context, const c
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_threshold found = { .struct_size = sizeof(found) };
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	for (size_t i = 0; i < attr.thresholds; i++) {
-		ck_assert_int_eq(
-			dtconv_context_query_threshold(context, i, device, &found), 0);
+		fixture_ok(dtconv_context_query_threshold(context, i, device, &found));
 		if (strcmp(found.name, name) == 0)
 			return found;
 	}
@@ -404,15 +402,15 @@ START_TEST(the_query_says_where_thresholds_come_from)
 	struct dtconv_context *context = read_devices("device_rate 5\n");
 	struct dtconv_context_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_int_eq(attr.tuning_read, 1);
-	ck_assert_str_eq(attr.tuning_state, "the file is read");
+	ck_assert_str_eq(attr.tuning_state, "in use");
 	ck_assert_str_eq(attr.tuning_path, getenv("DTCONV_TUNING"));
 	ck_assert_ptr_nonnull(strstr(fixture_info(context), attr.machine));
 	dtconv_context_destroy(context);
 	setenv("DTCONV_TUNING", "none", 1);
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
-	ck_assert_int_eq(dtconv_context_query(context, &attr), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
+	fixture_ok(dtconv_context_query(context, &attr));
 	ck_assert_int_eq(attr.tuning_read, 0);
 	ck_assert_ptr_null(attr.tuning_path);
 	ck_assert_str_eq(attr.tuning_state, "off");
@@ -447,7 +445,8 @@ START_TEST(a_file_for_another_machine_is_ignored)
 	ck_assert_uint_eq(last.lines, 1);
 	ck_assert_int_eq(last.level, DTCONV_LOG_INFO);
 	ck_assert_ptr_nonnull(
-		strstr(last.text, "it is for 'an abacus, beads', and this is '"));
+		strstr(last.text,
+		       "it was written for 'an abacus, beads', but this machine is '"));
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -463,7 +462,7 @@ START_TEST(a_file_for_this_machine_is_read)
 	machine += strlen("\nmachine: ");
 	snprintf(text, sizeof(text), "machine %.*s\nstream_bytes 5\n",
 		 (int)strcspn(machine, "\n"), machine);
-	ck_assert_ptr_nonnull(strstr(info, "\ntuning: there is no such file\n"));
+	ck_assert_ptr_nonnull(strstr(info, "\ntuning: no such file\n"));
 	dtconv_context_destroy(context);
 	ck_assert_uint_eq(read_text(text), 5);
 	ck_assert_uint_eq(last.lines, 0);
@@ -506,7 +505,7 @@ START_TEST(files_that_others_write_are_not_believed)
 	static const mode_t modes[] = { 0620, 0602, 0666, 0622 };
 
 	write_file(path, "stream_bytes 5\n", 15, modes[_i]);
-	expect_refused("it can be written by others than its owner");
+	expect_refused("it is writable by users other than its owner");
 	chmod(path, 0444);
 	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 5);
 }
@@ -562,7 +561,7 @@ START_TEST(a_file_of_64_kib_is_not_believed)
 	write_file(path, text, 65535, 0600);
 	ck_assert_uint_eq(read_now(DTC_TUNING_READ), 5);
 	write_file(path, text, 65536, 0600);
-	expect_refused("it is 64 KiB long or longer");
+	expect_refused("it is not smaller than 64 KiB");
 	free(text);
 }
 END_TEST
@@ -591,7 +590,7 @@ END_TEST
 START_TEST(what_is_no_file_is_not_believed)
 {
 	ck_assert_int_eq(mkdir(path, 0700), 0);
-	expect_refused("it is no regular file");
+	expect_refused("it is not a regular file");
 	setenv("DTCONV_TUNING", "/dev/null", 1);
 	ck_assert_uint_eq(read_now(DTC_TUNING_REFUSED), DEFAULT);
 }
@@ -601,7 +600,7 @@ END_TEST
 START_TEST(a_fifo_does_not_block)
 {
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	expect_refused("it is no regular file");
+	expect_refused("it is not a regular file");
 }
 END_TEST
 
@@ -676,9 +675,9 @@ START_TEST(a_path_that_is_too_long_is_no_path)
 	setenv("DTCONV_TUNING", longest, 1);
 	ck_assert_uint_eq(read_now(DTC_TUNING_OFF), DEFAULT);
 	ck_assert_uint_eq(last.lines, 1);
-	ck_assert_str_eq(last.text,
-			 "the path of the tuning file is longer than 1023 characters, "
-			 "there is none");
+	ck_assert_str_eq(
+		last.text,
+		"no tuning file is read, because its path is longer than 1023 characters");
 	longest[DTC_TUNING_PATH_MAX - 1] = '\0';
 	setenv("DTCONV_TUNING", longest, 1);
 	ck_assert_uint_eq(read_now(DTC_TUNING_REFUSED),
@@ -694,9 +693,9 @@ START_TEST(the_info_says_what_is_in_force)
 		const char *text, *origin;
 		unsigned long long value;
 	} files[] = {
-		{ "stream_bytes 5\n", "the file is read", 5 },
+		{ "stream_bytes 5\n", "in use", 5 },
 		{ "machine an abacus\nstream_bytes 5\n",
-		  "the file is for another machine", DEFAULT },
+		  "ignored; it was written for another machine", DEFAULT },
 	};
 	char expected[700];
 
@@ -741,12 +740,12 @@ START_TEST(threads_share_what_the_file_says)
 
 	params.threads = _i ? 2 : 1;
 	write_file(path, "share_bytes 4096\n", 17, 0600);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	ck_assert_uint_eq(context->tuning.share_bytes, 4096);
 	ck_assert_uint_eq(context->threads.share_bytes, _i ? 4096 : SIZE_MAX);
 	dtconv_context_destroy(context);
 	write_file(path, "share_bytes 0\n", 14, 0600);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	ck_assert_uint_eq(context->tuning.share_bytes, 262144);
 	dtconv_context_destroy(context);
 }

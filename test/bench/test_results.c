@@ -72,7 +72,7 @@ START_TEST(results_come_back)
 	snprintf(r.check, sizeof(r.check), "line\nbreak\tand \x01");
 	snprintf(r.backend, sizeof(r.backend), "cuda_kernel");
 	snprintf(r.kernel, sizeof(r.kernel), "general kernel");
-	snprintf(r.reason, sizeof(r.reason), "no single table of blocks");
+	snprintf(r.reason, sizeof(r.reason), "not a single table of blocks");
 	append(&r, NULL);
 	ck_assert_int_eq(results_read(&rs, path, &length), 0);
 	ck_assert_uint_eq(rs.count, 1);

@@ -119,7 +119,7 @@ START_TEST(few_rounds_prove_nothing)
 	ck_assert_int_eq(test.verdict, SELFTEST_INCONCLUSIVE);
 	assert_says(
 		&test,
-		"inconclusive: there was time for 5 rounds only, 11 are needed: the machine is too "
+		"inconclusive: the time allowed only 5 rounds, but 11 are needed: the machine is too "
 		"busy, and the ratios below prove nothing; measure again when the machine is idle, "
 		"or with --clock cpu");
 	ck_assert_int_eq(judge(0, 1, 1, 11).verdict, SELFTEST_PASSED);

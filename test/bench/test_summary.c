@@ -100,7 +100,7 @@ START_TEST(what_is_left_out_is_said)
 		"layout                bytes    pack  unpack    pack unpack    pack unpack\n"
 		"vec8                 262144 2621.44 1310.72    1.50   0.75    3.00   1.50\n"
 		"(x: dtconv's speed over the other's, above 1 dtconv is faster)\n"
-		"(left out, as a line has 80 characters: x memcpy, the peers' names)\n\n");
+		"(omitted at 80 columns: x memcpy, the peers' names)\n\n");
 	free(text);
 	results_free(&rs);
 }
@@ -278,7 +278,7 @@ START_TEST(memcpy_stands_in_for_others)
 	sample_add(&rs, "int", 4, "pack", "memcpy", 50);
 	text = print_verdict(&rs, 0);
 	ck_assert_str_eq(text,
-			 "dtconv packs 0.50 x as fast as memcpy of as many bytes\n");
+			 "dtconv packs 0.50 x as fast as memcpy of the same size\n");
 	free(text);
 	results_free(&rs);
 }

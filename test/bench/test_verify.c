@@ -135,7 +135,7 @@ END_TEST
 START_TEST(wrong_packed_bytes_are_caught)
 {
 	expect(FAULT_PACK_WRONG_BYTE, BENCH_PACK, "wrong byte at 799 of 800");
-	expect(FAULT_PACK_TOO_LONG, BENCH_PACK, "wrote 0 bytes behind");
+	expect(FAULT_PACK_TOO_LONG, BENCH_PACK, "wrote 0 bytes past the end");
 	expect(FAULT_NO_WORK, BENCH_PACK, "wrong byte at 0");
 }
 END_TEST

@@ -19,35 +19,27 @@ static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
 	struct iovec iov[8];
 	size_t moved, iov_count;
 
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, packed,
-				     stage->bytes, &moved),
-			 0);
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target, packed,
-				       stage->bytes, &moved),
-			 0);
-	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, stage->source,
-				     stage->type, stage->count, stage->target, &moved),
-			 0);
+	fixture_ok(dtconv_pack(stage->type, stage->count, stage->source, packed,
+			       stage->bytes, &moved));
+	fixture_ok(dtconv_unpack(stage->type, stage->count, stage->target, packed,
+				 stage->bytes, &moved));
+	fixture_ok(dtconv_copy(stage->type, stage->count, stage->source, stage->type,
+			       stage->count, stage->target, &moved));
 	for (size_t at = 0; at < stage->bytes; at += 5) {
-		ck_assert_int_eq(dtconv_convertor_seek(packs, stage->bytes - at), 0);
-		ck_assert_int_eq(dtconv_convertor_seek(unpacks, stage->bytes - at), 0);
-		ck_assert_int_eq(dtconv_convertor_pack(packs, packed, 3, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_unpack(unpacks, packed, moved, &moved),
-				 0);
-		ck_assert_int_eq(
-			dtconv_convertor_iov(packs, iov, 8, 9, &iov_count, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_start(unpacks, packed, 0, NULL, NULL),
-				 0);
-		ck_assert_int_eq(dtconv_convertor_wait(unpacks, &moved), 0);
-		ck_assert_int_eq(dtconv_convertor_start(packs, packed, 2, NULL, NULL), 0);
-		ck_assert_int_eq(dtconv_convertor_wait(packs, &moved), 0);
+		fixture_ok(dtconv_convertor_seek(packs, stage->bytes - at));
+		fixture_ok(dtconv_convertor_seek(unpacks, stage->bytes - at));
+		fixture_ok(dtconv_convertor_pack(packs, packed, 3, &moved));
+		fixture_ok(dtconv_convertor_unpack(unpacks, packed, moved, &moved));
+		fixture_ok(dtconv_convertor_iov(packs, iov, 8, 9, &iov_count, &moved));
+		fixture_ok(dtconv_convertor_start(unpacks, packed, 0, NULL, NULL));
+		fixture_ok(dtconv_convertor_wait(unpacks, &moved));
+		fixture_ok(dtconv_convertor_start(packs, packed, 2, NULL, NULL));
+		fixture_ok(dtconv_convertor_wait(packs, &moved));
 	}
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(packs, stage->type, stage->count,
-							stage->target),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(unpacks, stage->type, stage->count,
-						      stage->source),
-			 0);
+	fixture_ok(dtconv_convertor_rebind_unpack(packs, stage->type, stage->count,
+						  stage->target));
+	fixture_ok(dtconv_convertor_rebind_pack(unpacks, stage->type, stage->count,
+						stage->source));
 }
 
 static void expect_no_allocation(const char *text, size_t count)
@@ -114,8 +106,7 @@ START_TEST(rebind_to_a_deeper_type_does_not_allocate)
 	fixture_open(&deep, text, 1);
 	convertor = fixture_pack(&flat);
 	before = fixture_allocations();
-	ck_assert_int_eq(
-		dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source), 0);
+	fixture_ok(dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source));
 	fixture_pack_next(&deep, convertor, 0, deep.bytes);
 	ck_assert_uint_eq(fixture_allocations(), before);
 	dtconv_convertor_destroy(convertor);
@@ -160,7 +151,7 @@ static struct dtconv_context *limited_context(void)
 
 	allowance = -1;
 	only = false;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	return context;
 }
 
@@ -173,19 +164,18 @@ START_TEST(create_and_clone_without_memory_are_refused)
 	unsigned char packed[12];
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type));
+	fixture_ok(dtconv_type_commit(type));
 	allowance = 0;
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &untouched),
-			 DTCONV_ERR_NOMEM);
+	fixture_status(dtconv_convertor_create_pack(type, 1, data, &untouched),
+		       DTCONV_ERR_NOMEM);
 	ck_assert_ptr_null(untouched);
 	allowance = -1;
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
 	allowance = 0;
-	ck_assert_int_eq(dtconv_convertor_clone(convertor, &untouched), DTCONV_ERR_NOMEM);
+	fixture_status(dtconv_convertor_clone(convertor, &untouched), DTCONV_ERR_NOMEM);
 	ck_assert_ptr_null(untouched);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 12, &moved), 0);
+	fixture_ok(dtconv_convertor_pack(convertor, packed, 12, &moved));
 	ck_assert_uint_eq(moved, 12);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
@@ -210,14 +200,14 @@ START_TEST(whole_elements_do_not_allocate)
 	size_t moved, before;
 
 	dtconv_representation_find("external32", &external32);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	before = fixture_allocations();
 	for (size_t at = 0; at < sizeof(packed); at += moved)
 		dtconv_convertor_pack(convertor, packed + at, 77, &moved);
 	dtconv_convertor_seek(convertor, 4);
 	ck_assert_uint_eq(fixture_allocations(), before);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, type, 1, data), 0);
+	fixture_ok(dtconv_convertor_rebind_unpack(convertor, type, 1, data));
 	before = fixture_allocations();
 	for (size_t at = 0; at < sizeof(packed); at += moved)
 		dtconv_convertor_unpack(convertor, packed + at, 40, &moved);
@@ -264,8 +254,8 @@ START_TEST(every_allocation_of_a_typed_convertor_may_fail)
 	long before, n = 0;
 	int status;
 
-	ck_assert_int_eq(dtconv_type_parse(context, "contiguous(10, long)", 20, &type), 0);
-	ck_assert_int_eq(dtconv_type_parse(context, "contiguous(20, int)", 19, &other), 0);
+	fixture_ok(dtconv_type_parse(context, "contiguous(10, long)", 20, &type));
+	fixture_ok(dtconv_type_parse(context, "contiguous(20, int)", 19, &other));
 	dtconv_type_commit(type);
 	dtconv_type_commit(other);
 	before = unfreed;
@@ -312,9 +302,8 @@ START_TEST(every_allocation_of_a_batch_may_fail)
 	int status;
 
 	only = _i;
-	ck_assert_int_eq(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type));
+	fixture_ok(dtconv_type_commit(type));
 	before = unfreed;
 	do {
 		allowance = n++;

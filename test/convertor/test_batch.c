@@ -67,9 +67,8 @@ static void open_scene(struct scene *scene, struct choices *choices)
 	ck_assert_ptr_nonnull(scene->packed);
 	for (size_t i = 0; i < scene->count; i++)
 		set_entry(scene, i, chance(choices, 2));
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, scene->entries,
-					     scene->count, NULL, &scene->batch),
-			 0);
+	fixture_ok(dtconv_batch_create(fixture_context, scene->entries, scene->count,
+				       NULL, &scene->batch));
 }
 
 static void close_scene(struct scene *scene)
@@ -91,7 +90,7 @@ static void check_entry(struct scene *scene, size_t index, size_t bytes)
 	const unsigned char *packed = scene->entries[index].packed;
 	struct dtconv_batch_entry_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_batch_query_entry(scene->batch, index, &attr), 0);
+	fixture_ok(dtconv_batch_query_entry(scene->batch, index, &attr));
 	ck_assert_uint_eq(attr.moved, bytes);
 	ck_assert_uint_eq(attr.bytes, stage->bytes);
 	ck_assert_int_eq(attr.status,
@@ -117,9 +116,8 @@ START_TEST(every_entry_moves_as_the_oracle_says)
 	for (int round = 0; round < 3; round++) {
 		for (size_t i = 0; i < scene.count; i++)
 			set_entry(&scene, i, chance(&choices, 2));
-		ck_assert_int_eq(
-			dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
-		ck_assert_int_eq(dtconv_batch_run(scene.batch, &moved), 0);
+		fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
+		fixture_ok(dtconv_batch_run(scene.batch, &moved));
 		ck_assert_uint_eq(moved, scene.offsets[scene.count]);
 		for (size_t i = 0; i < scene.count; i++)
 			check_entry(&scene, i, scene.stages[i].bytes);
@@ -145,14 +143,14 @@ START_TEST(entries_without_room_move_what_fits)
 		if (first == SIZE_MAX && entry->direction == DTCONV_BATCH_PACK &&
 		    entry->bytes < scene.stages[i].bytes)
 			first = i;
-		ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, i, entry), 0);
+		fixture_ok(dtconv_batch_rebind_entry(scene.batch, i, entry));
 	}
 	ck_assert_int_eq(dtconv_batch_run(scene.batch, &moved),
 			 first == SIZE_MAX ? 0 : DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, all);
 	for (size_t i = 0; i < scene.count; i++)
 		check_entry(&scene, i, scene.entries[i].bytes);
-	ck_assert_int_eq(dtconv_batch_query(scene.batch, &attr), 0);
+	fixture_ok(dtconv_batch_query(scene.batch, &attr));
 	ck_assert_uint_eq(attr.count, scene.count);
 	ck_assert_uint_eq(attr.bytes, all);
 	ck_assert_uint_eq(attr.failed, first == SIZE_MAX ? scene.count : first);
@@ -171,19 +169,17 @@ START_TEST(a_stream_that_is_too_long_is_told)
 	};
 	size_t failed = 99, moved;
 
-	ck_assert_int_eq(dtconv_batch_move(fixture_context, entries, 3, NULL, &failed,
-					   &moved),
-			 DTCONV_ERR_TRUNCATE);
+	fixture_status(dtconv_batch_move(fixture_context, entries, 3, NULL, &failed,
+					 &moved),
+		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(failed, 1);
 	ck_assert_uint_eq(moved, 32);
 	ck_assert_int_eq(user[6], 4);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), "entry 1"));
 	entries[1].bytes = 16;
-	ck_assert_int_eq(
-		dtconv_batch_move(fixture_context, entries, 3, NULL, &failed, NULL), 0);
+	fixture_ok(dtconv_batch_move(fixture_context, entries, 3, NULL, &failed, NULL));
 	ck_assert_uint_eq(failed, 3);
-	ck_assert_int_eq(
-		dtconv_batch_move(fixture_context, NULL, 0, NULL, &failed, &moved), 0);
+	fixture_ok(dtconv_batch_move(fixture_context, NULL, 0, NULL, &failed, &moved));
 	ck_assert_uint_eq(moved, 0);
 	dtconv_type_unref(type);
 }
@@ -214,17 +210,17 @@ START_TEST(a_started_batch_ends_once)
 	size_t moved = 99;
 
 	open_scene(&scene, &choices);
-	ck_assert_int_eq(dtconv_batch_test(scene.batch, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), 0);
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, NULL, 0), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_rebind_entry(scene.batch, 0, scene.entries),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_query_entry(scene.batch, 0, &entry),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_batch_query(scene.batch, &attr), 0);
+	fixture_status(dtconv_batch_test(scene.batch, &moved), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
+	fixture_ok(dtconv_batch_start(scene.batch, see, &seen));
+	fixture_status(dtconv_batch_start(scene.batch, see, &seen), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_rebind(scene.batch, NULL, 0), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_rebind_entry(scene.batch, 0, scene.entries),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_query_entry(scene.batch, 0, &entry),
+		       DTCONV_ERR_STATE);
+	fixture_ok(dtconv_batch_query(scene.batch, &attr));
 	ck_assert_int_eq(attr.in_flight, 1);
 	ck_assert_int_eq(seen.calls, 0);
 	ck_assert_int_eq(_i ? dtconv_batch_test(scene.batch, &moved)
@@ -233,9 +229,9 @@ START_TEST(a_started_batch_ends_once)
 	ck_assert_uint_eq(moved, scene.offsets[scene.count]);
 	ck_assert_int_eq(seen.calls, 1);
 	ck_assert_uint_eq(seen.moved, moved);
-	ck_assert_int_eq(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_wait(scene.batch, &moved), DTCONV_ERR_STATE);
 	/* Destroyed in flight: no callback. */
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, see, &seen), 0);
+	fixture_ok(dtconv_batch_start(scene.batch, see, &seen));
 	close_scene(&scene);
 	ck_assert_int_eq(seen.calls, 1);
 }
@@ -250,12 +246,10 @@ START_TEST(moving_and_binding_again_allocate_nothing)
 	open_scene(&scene, &choices);
 	before = fixture_allocations();
 	for (int round = 0; round < 3; round++) {
-		ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
-		ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries,
-						     scene.count - (size_t)round),
-				 0);
-		ck_assert_int_eq(
-			dtconv_batch_rebind_entry(scene.batch, 0, &scene.entries[0]), 0);
+		fixture_ok(dtconv_batch_run(scene.batch, NULL));
+		fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries,
+					       scene.count - (size_t)round));
+		fixture_ok(dtconv_batch_rebind_entry(scene.batch, 0, &scene.entries[0]));
 	}
 	ck_assert_uint_eq(fixture_allocations(), before);
 	close_scene(&scene);
@@ -274,14 +268,13 @@ START_TEST(room_is_made_ahead)
 	const struct dtconv_batch_entry entries[4] = { entry, entry, entry, entry };
 	struct dtconv_batch *batch;
 
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
-			 0);
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch));
 	size_t before = fixture_allocations();
-	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 3), 0);
+	fixture_ok(dtconv_batch_rebind(batch, entries, 3));
 	ck_assert_uint_eq(fixture_allocations(), before);
-	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 4), 0);
+	fixture_ok(dtconv_batch_rebind(batch, entries, 4));
 	ck_assert_uint_gt(fixture_allocations(), before);
-	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	fixture_ok(dtconv_batch_run(batch, NULL));
 	ck_assert_int_eq(packed, 1);
 	dtconv_batch_destroy(batch);
 	dtconv_batch_destroy(NULL);
@@ -302,11 +295,11 @@ static void refuse(struct dtconv_batch_entry second, int status, const char *wor
 	ck_assert_ptr_null(batch);
 	ck_assert_msg(strstr(fixture_error(), "entry 1") && strstr(fixture_error(), word),
 		      "%s", fixture_error());
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, &good, 1, NULL, &batch), 0);
+	fixture_ok(dtconv_batch_create(fixture_context, &good, 1, NULL, &batch));
 	ck_assert_int_eq(dtconv_batch_rebind(batch, entries, 2), status);
 	ck_assert_int_eq(dtconv_batch_rebind_entry(batch, 0, &second), status);
-	ck_assert_int_eq(dtconv_batch_rebind_entry(batch, 1, &good), DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_batch_run(batch, NULL), 0);
+	fixture_status(dtconv_batch_rebind_entry(batch, 1, &good), DTCONV_ERR_INVAL);
+	fixture_ok(dtconv_batch_run(batch, NULL));
 	dtconv_batch_destroy(batch);
 }
 
@@ -316,8 +309,8 @@ START_TEST(bad_entries_are_refused_and_named)
 	struct dtconv_context *other;
 	struct dtconv_type *open;
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &other), 0);
-	ck_assert_int_eq(dtconv_type_create_contiguous(2, type, &open), 0);
+	fixture_ok(dtconv_context_create(NULL, &other));
+	fixture_ok(dtconv_type_create_contiguous(2, type, &open));
 	refuse((struct dtconv_batch_entry){ .type = NULL }, DTCONV_ERR_INVAL, "NULL");
 	refuse((struct dtconv_batch_entry){ .type = dtconv_type_predefined(other,
 									   DTCONV_INT) },
@@ -344,24 +337,24 @@ START_TEST(bad_parameters_are_refused)
 	struct dtconv_batch_entry_attr entry = { .struct_size = 0 };
 	struct dtconv_batch *batch;
 
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+		       DTCONV_ERR_INVAL);
 	params.struct_size = sizeof(params);
 	params.flags = 6;
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+		       DTCONV_ERR_INVAL);
 	params.flags = 0;
 	params.stream = &params;
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+		       DTCONV_ERR_INVAL);
 	params.stream = NULL;
 	params.capacity = SIZE_MAX / 2;
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
-			 DTCONV_ERR_NOMEM);
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch), 0);
-	ck_assert_int_eq(dtconv_batch_query(batch, &attr), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_batch_create(fixture_context, NULL, 0, &params, &batch),
+		       DTCONV_ERR_NOMEM);
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	fixture_status(dtconv_batch_query(batch, &attr), DTCONV_ERR_INVAL);
 	entry.struct_size = sizeof(entry);
-	ck_assert_int_eq(dtconv_batch_query_entry(batch, 0, &entry), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_batch_query_entry(batch, 0, &entry), DTCONV_ERR_INVAL);
 	dtconv_batch_destroy(batch);
 }
 END_TEST
@@ -379,10 +372,10 @@ START_TEST(the_processor_may_be_forbidden_and_is_counted)
 
 	if (_i)
 		setenv("DTCONV_BACKENDS", "^host", 1);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	unsetenv("DTCONV_BACKENDS");
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
+	fixture_ok(dtconv_type_commit(type));
 	const struct dtconv_batch_entry entry = { .type = type,
 						  .count = 1,
 						  .buffer = buffer,
@@ -391,7 +384,7 @@ START_TEST(the_processor_may_be_forbidden_and_is_counted)
 	ck_assert_int_eq(dtconv_batch_move(context, &entry, 1, NULL, NULL, NULL),
 			 _i ? DTCONV_ERR_UNSUPPORTED : 0);
 	ck_assert_int_eq(packed[0], _i ? 7 : 0);
-	ck_assert_int_eq(dtconv_context_query_backend(context, "host", &host), 0);
+	fixture_ok(dtconv_context_query_backend(context, "host", &host));
 	ck_assert_uint_eq(host.jobs, _i ? 0 : 1);
 	ck_assert_uint_eq(host.bytes, _i ? 0 : sizeof(packed));
 	dtconv_type_unref(type);

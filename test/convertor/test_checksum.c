@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/crc32c.h"
+#include "kernels/numbers/crc32c.h"
 #include "support/fixture.h"
 
 /* The definition: division by the polynomial, a bit at a time. */
@@ -89,7 +89,7 @@ static uint32_t checksum_of(const struct dtconv_convertor *convertor)
 {
 	uint32_t crc = 0;
 
-	ck_assert_msg(!dtconv_convertor_crc32c(convertor, &crc), "%s", fixture_error());
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
 	return crc;
 }
 
@@ -99,7 +99,7 @@ static struct dtconv_convertor *with_checksum(const struct typed_case *tc, bool 
 	struct dtconv_convertor *convertor = fixture_typed(tc, packs);
 
 	params.flags = DTCONV_CONVERTOR_CRC32C;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	return convertor;
 }
 
@@ -115,10 +115,9 @@ static void deliver(struct typed_case *tc, size_t fragments, size_t step)
 
 		if (from >= to)
 			continue;
-		ck_assert_int_eq(dtconv_convertor_seek(convertor, from), 0);
-		ck_assert_int_eq(dtconv_convertor_unpack(convertor, tc->wire + from,
-							 to - from, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_seek(convertor, from));
+		fixture_ok(dtconv_convertor_unpack(convertor, tc->wire + from, to - from,
+						   &moved));
 	}
 	ck_assert_uint_eq(checksum_of(convertor), dtconv_crc32c(0, tc->wire, tc->bytes));
 	dtconv_convertor_destroy(convertor);
@@ -138,8 +137,7 @@ static void check_stream(const char *text, const struct dtconv_representation *r
 	convertor = with_checksum(&tc, true);
 	ck_assert_uint_eq(checksum_of(convertor), 0);
 	for (size_t at = 0; at < tc.bytes; at += moved) {
-		ck_assert_int_eq(
-			dtconv_convertor_pack(convertor, packed + at, 999, &moved), 0);
+		fixture_ok(dtconv_convertor_pack(convertor, packed + at, 999, &moved));
 		ck_assert_uint_eq(checksum_of(convertor),
 				  dtconv_crc32c(0, packed, at + moved));
 	}
@@ -176,10 +174,9 @@ START_TEST(a_large_stream_moves_in_pieces)
 	size_t moved;
 
 	dtconv_convertor_create_pack(type, 1, data, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_start(convertor, packed, 400000, NULL, NULL),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(dtconv_convertor_start(convertor, packed, 400000, NULL, NULL));
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	ck_assert_uint_eq(moved, 400000);
 	ck_assert_uint_eq(checksum_of(convertor), dtconv_crc32c(0, packed, 400000));
 	dtconv_convertor_destroy(convertor);
@@ -199,7 +196,7 @@ START_TEST(a_clone_goes_on_with_the_sum_and_a_rebind_forgets_it)
 	size_t moved;
 
 	dtconv_convertor_create_pack(type, 1, "123456789", &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	dtconv_convertor_pack(convertor, packed, 4, &moved);
 	dtconv_convertor_clone(convertor, &clone);
 	dtconv_convertor_pack(clone, packed, 9, &moved);
@@ -221,13 +218,13 @@ START_TEST(no_checksum_without_being_asked)
 	int data = 1;
 
 	dtconv_convertor_create_pack(type, 1, &data, &convertor);
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_convertor_crc32c: the convertor was not "
 			 "configured to keep a checksum");
 	ck_assert_uint_eq(crc, 77);
-	ck_assert_int_eq(dtconv_convertor_crc32c(NULL, &crc), DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, NULL), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_crc32c(NULL, &crc), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_crc32c(convertor, NULL), DTCONV_ERR_INVAL);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 }

@@ -54,9 +54,8 @@ static struct dtconv_type *scattered(const struct dtconv_type *type,
 			fixture_context,
 			(enum dtconv_predefined)typemap.entries[i].basic);
 	}
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, typemap.count,
-						   lengths, displacements, types, &made),
-			 0);
+	fixture_ok(dtconv_type_create_struct(fixture_context, typemap.count, lengths,
+					     displacements, types, &made));
 	free(types);
 	free(displacements);
 	free(lengths);
@@ -210,20 +209,18 @@ START_TEST(uncommitted_types_and_endless_streams_are_refused)
 	size_t moved = SIZE_MAX;
 	int data[16] = { 0 };
 
-	ck_assert_int_eq(dtconv_type_create_contiguous(1, committed, &uncommitted), 0);
-	ck_assert_int_eq(dtconv_copy(uncommitted, 1, data, committed, 1, data + 8,
-				     &moved),
-			 DTCONV_ERR_STATE);
+	fixture_ok(dtconv_type_create_contiguous(1, committed, &uncommitted));
+	fixture_status(dtconv_copy(uncommitted, 1, data, committed, 1, data + 8, &moved),
+		       DTCONV_ERR_STATE);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_copy(committed, 1, data, uncommitted, 1, data + 8,
-				     &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_copy(committed, SIZE_MAX / 3, data, committed, 1, data,
-				     &moved),
-			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_copy(committed, 1, data, committed, SIZE_MAX / 3, data,
-				     &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_copy(committed, 1, data, uncommitted, 1, data + 8, &moved),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_copy(committed, SIZE_MAX / 3, data, committed, 1, data,
+				   &moved),
+		       DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_copy(committed, 1, data, committed, SIZE_MAX / 3, data,
+				   &moved),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_uint_eq(moved, 0);
 	dtconv_type_unref(committed);
 	dtconv_type_unref(uncommitted);
@@ -244,7 +241,7 @@ START_TEST(copies_are_the_hosts_jobs)
 	int source[20] = { 0 }, target[30];
 
 	dtconv_context_query_backend(fixture_context, "host", &before);
-	ck_assert_int_eq(dtconv_copy(from, 1, source, to, 1, target, NULL), 0);
+	fixture_ok(dtconv_copy(from, 1, source, to, 1, target, NULL));
 	dtconv_context_query_backend(fixture_context, "host", &after);
 	ck_assert_uint_gt(after.jobs, before.jobs);
 	ck_assert_uint_eq(after.bytes - before.bytes, cases[_i].bytes);

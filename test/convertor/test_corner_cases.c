@@ -239,7 +239,7 @@ START_TEST(a14_a_clone_made_inside_an_element)
 	fixture_open(&stage, "vector(4, 3, 5, double_int)", 1);
 	packs = fixture_pack(&stage);
 	fixture_pack_next(&stage, packs, 0, 17);
-	ck_assert_int_eq(dtconv_convertor_clone(packs, &clone), 0);
+	fixture_ok(dtconv_convertor_clone(packs, &clone));
 	fixture_pack_next(&stage, packs, 17, stage.bytes);
 	fixture_pack_next(&stage, clone, 17, 2);
 	fixture_pack_next(&stage, clone, 19, stage.bytes);
@@ -432,7 +432,7 @@ START_TEST(b31_inner_types_and_owners_go_first)
 	struct dtconv_convertor *packs;
 	struct stage stage;
 
-	ck_assert_int_eq(dtconv_type_create_vector(2, 1, 3, inner, &outer), 0);
+	fixture_ok(dtconv_type_create_vector(2, 1, 3, inner, &outer));
 	dtconv_type_unref(inner);
 	ck_assert(!stage_open(&stage, outer, 2, 0, 0, 1));
 	packs = fixture_pack(&stage);
@@ -457,9 +457,9 @@ START_TEST(c32_positions_past_2_to_the_32_keep_their_upper_half)
 	size_t position = (size_t)(6 * (UINT64_C(1) << 32) + 3), moved;
 	unsigned char packed[3];
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, memory, &packs), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, memory, &packs));
 	fixture_seek(packs, position);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, packed, 3, &moved), 0);
+	fixture_ok(dtconv_convertor_pack(packs, packed, 3, &moved));
 	ck_assert_mem_eq(packed, "\x22\x33\x33", 3);
 	ck_assert_uint_eq(fixture_position(packs), position + 3);
 	dtconv_convertor_destroy(packs);
@@ -474,22 +474,21 @@ START_TEST(c35_streams_that_leave_size_t_are_refused)
 	unsigned char byte = 0;
 	size_t count = SIZE_MAX / 9 + 1, moved = 1;
 
-	ck_assert_int_eq(dtconv_pack(type, count, &byte, &byte, 1, &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_pack(type, count, &byte, &byte, 1, &moved),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_unpack(type, count, &byte, &byte, 1, &moved),
-			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, count, &byte, &convertor),
-			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_convertor_create_unpack(type, count, &byte, &convertor),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_unpack(type, count, &byte, &byte, 1, &moved),
+		       DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_convertor_create_pack(type, count, &byte, &convertor),
+		       DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_convertor_create_unpack(type, count, &byte, &convertor),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_ptr_null(convertor);
 	/* The stream would fit, its addresses would not. */
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, count - 1, &byte, &convertor),
-			 DTCONV_ERR_OVERFLOW);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, PTRDIFF_MAX / 9, &byte,
-						      &convertor),
-			 0);
+	fixture_status(dtconv_convertor_create_pack(type, count - 1, &byte, &convertor),
+		       DTCONV_ERR_OVERFLOW);
+	fixture_ok(
+		dtconv_convertor_create_pack(type, PTRDIFF_MAX / 9, &byte, &convertor));
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 }
@@ -503,10 +502,10 @@ START_TEST(c37_an_iov_of_a_huge_type_costs_what_it_returns)
 	char origin[1];
 	size_t iov_count, moved, before;
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, origin, &packs), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, origin, &packs));
 	before = fixture_allocations();
 	fixture_seek(packs, 4 * (size_t)999999990 + 1);
-	ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 3, 10, &iov_count, &moved), 0);
+	fixture_ok(dtconv_convertor_iov(packs, iov, 3, 10, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_uint_eq(moved, 10);
 	ck_assert_uint_eq(iov[0].iov_len, 3);

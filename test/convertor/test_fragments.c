@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "convertor/convertor.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
@@ -359,12 +359,11 @@ START_TEST(fragments_of_one_row_are_counted_together)
 
 	fill_blocks(user, expected);
 	fixture_context->tuning.stream_bytes = 100000;
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user, &convertor), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, user, &convertor));
 	for (size_t at = 0, to = 3; at < sizeof(expected);
 	     at += moved, to += moved + gap) {
-		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed + to,
-						       ROW_FRAGMENT, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_pack(convertor, packed + to, ROW_FRAGMENT,
+						 &moved));
 		ck_assert_uint_eq(convertor->row.bytes, gap ? moved : at + moved);
 		ck_assert_mem_eq(packed + to, expected + at, moved);
 	}

@@ -122,9 +122,8 @@ static void unpack_both_ways(struct stage *stage, struct dtconv_convertor *unpac
 {
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target,
-				       stage->stream, stage->bytes, NULL),
-			 0);
+	fixture_ok(dtconv_unpack(stage->type, stage->count, stage->target, stage->stream,
+				 stage->bytes, NULL));
 	dtconv_convertor_seek(unpacks, 0);
 	for (size_t at = 0; at < stage->bytes; at += moved) {
 		size_t rest = stage->bytes - at;

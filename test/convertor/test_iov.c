@@ -53,9 +53,8 @@ static size_t export_next(const struct stage *stage, struct dtconv_convertor *co
 	size_t rest = stage->bytes - position;
 	size_t most = max_bytes < rest ? max_bytes : rest;
 
-	ck_assert_int_eq(dtconv_convertor_iov(convertor, iov, max_iov, max_bytes,
-					      &iov_count, &moved),
-			 0);
+	fixture_ok(dtconv_convertor_iov(convertor, iov, max_iov, max_bytes, &iov_count,
+					&moved));
 	ck_assert_uint_le(iov_count, max_iov);
 	ck_assert_uint_le(moved, most);
 	ck_assert_uint_eq(iov_count, count_blocks(stage, position, position + moved));
@@ -203,8 +202,7 @@ START_TEST(entries_stay_untouched_past_the_count)
 	memset(iov, 0x11, sizeof(iov));
 	memcpy(before, iov, sizeof(iov));
 	packs = fixture_pack(&stage);
-	ck_assert_int_eq(
-		dtconv_convertor_iov(packs, iov, 8, SIZE_MAX, &iov_count, &moved), 0);
+	fixture_ok(dtconv_convertor_iov(packs, iov, 8, SIZE_MAX, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_mem_eq(iov + 3, before + 3, 5 * sizeof(iov[0]));
 	dtconv_convertor_destroy(packs);

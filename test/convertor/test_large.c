@@ -35,13 +35,13 @@ static void pack_around(struct dtconv_convertor *packs, size_t middle,
 	size_t from = middle - 20, moved = 0;
 
 	fixture_seek(packs, from);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, whole, sizeof(whole), &moved), 0);
+	fixture_ok(dtconv_convertor_pack(packs, whole, sizeof(whole), &moved));
 	ck_assert_uint_eq(moved, sizeof(whole));
 	ck_assert_uint_eq(fixture_position(packs), from + sizeof(whole));
 	for (size_t i = 0; i < sizeof(whole); i++) {
 		ck_assert_int_eq(whole[i], byte(memory, from + i));
 		fixture_seek(packs, from + i);
-		ck_assert_int_eq(dtconv_convertor_pack(packs, &single, 1, &moved), 0);
+		fixture_ok(dtconv_convertor_pack(packs, &single, 1, &moved));
 		ck_assert_int_eq(single, whole[i]);
 	}
 }
@@ -55,8 +55,8 @@ static void pack_at_edges(const char *text, size_t count, byte_fn byte)
 
 	for (size_t i = 0; i < sizeof(memory); i++)
 		memory[i] = (unsigned char)(17 * i + 3);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, count, memory, &packs), 0);
-	ck_assert_int_eq(dtconv_convertor_query(packs, &attr), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, count, memory, &packs));
+	fixture_ok(dtconv_convertor_query(packs, &attr));
 	for (int i = 0; i < EDGES; i++)
 		if (edges[i] + 64 < attr.size)
 			pack_around(packs, edges[i], memory, byte);
@@ -143,10 +143,10 @@ START_TEST(unpack_past_2_to_the_40)
 	size_t moved;
 
 	memset(memory, 0x55, sizeof(memory));
-	ck_assert_int_eq(dtconv_convertor_create_unpack(type, 1, memory, &unpacks), 0);
+	fixture_ok(dtconv_convertor_create_unpack(type, 1, memory, &unpacks));
 	/* The last byte of the first int and the first two of the second. */
 	fixture_seek(unpacks, TIB + 4 * GIB + 3);
-	ck_assert_int_eq(dtconv_convertor_unpack(unpacks, fragment, 3, &moved), 0);
+	fixture_ok(dtconv_convertor_unpack(unpacks, fragment, 3, &moved));
 	ck_assert_uint_eq(moved, 3);
 	for (size_t i = 0; i < sizeof(memory); i++)
 		ck_assert_int_eq(memory[i], i == 3 ? 1 : i == 8 ? 2 : i == 9 ? 3 : 0x55);
@@ -164,10 +164,9 @@ START_TEST(iov_past_2_to_the_40)
 	struct iovec iov[3];
 	size_t moved, iov_count;
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, memory, &packs), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, memory, &packs));
 	fixture_seek(packs, TIB + 2);
-	ck_assert_int_eq(
-		dtconv_convertor_iov(packs, iov, 3, SIZE_MAX, &iov_count, &moved), 0);
+	fixture_ok(dtconv_convertor_iov(packs, iov, 3, SIZE_MAX, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_uint_eq(moved, 10);
 	ck_assert_ptr_eq(iov[0].iov_base, memory + 2);
@@ -245,12 +244,12 @@ static void move_around(struct dtconv_convertor *packs, const unsigned char *ran
 	size_t from = middle - 20, moved, iov_count;
 
 	fixture_seek(packs, from);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, packed, sizeof(packed), &moved), 0);
+	fixture_ok(dtconv_convertor_pack(packs, packed, sizeof(packed), &moved));
 	ck_assert_uint_eq(moved, sizeof(packed));
 	for (size_t i = 0; i < sizeof(packed); i++)
 		ck_assert_int_eq(packed[i], piece_byte(where(from + i)));
 	fixture_seek(packs, from);
-	ck_assert_int_eq(dtconv_convertor_iov(packs, iov, 1, 7, &iov_count, &moved), 0);
+	fixture_ok(dtconv_convertor_iov(packs, iov, 1, 7, &iov_count, &moved));
 	ck_assert_ptr_eq(iov[0].iov_base, range + where(from));
 }
 
@@ -262,8 +261,8 @@ static void move_in_range(const char *text, size_t count,
 	struct dtconv_convertor *packs = NULL;
 	unsigned char *range = open_range(RANGE);
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, count, range, &packs), 0);
-	ck_assert_int_eq(dtconv_convertor_query(packs, &attr), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, count, range, &packs));
+	fixture_ok(dtconv_convertor_query(packs, &attr));
 	ck_assert_uint_gt(attr.size, 4 * GIB);
 	for (int i = 0; i < EDGES; i++)
 		if (edges[i] + 64 < attr.size)
@@ -321,9 +320,9 @@ START_TEST(whole_fragments_cross_2_to_the_32)
 	size_t from = 4 * GIB - (1 << 20) - 3, moved;
 
 	ck_assert_ptr_nonnull(packed);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, range, &packs), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, range, &packs));
 	fixture_seek(packs, from);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, packed, 3 << 20, &moved), 0);
+	fixture_ok(dtconv_convertor_pack(packs, packed, 3 << 20, &moved));
 	ck_assert_uint_eq(moved, 3 << 20);
 	for (size_t i = 0; i < moved; i++)
 		if (packed[i] != piece_byte(every_second_int(from + i)))
@@ -352,17 +351,17 @@ START_TEST(displacements_past_2_to_the_40)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct dtconv_type *type = fixture_type(texts[i]);
 
-		ck_assert_int_eq(dtconv_pack(type, 1, range, packed, 48, NULL), 0);
+		fixture_ok(dtconv_pack(type, 1, range, packed, 48, NULL));
 		for (size_t j = 0; j < 48; j++)
 			ck_assert_int_eq(packed[j], piece_byte(j % 24));
 		for (size_t j = 0; j < 48; j++)
 			packed[j] = (unsigned char)(j % 24 + i);
-		ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, 48, NULL), 0);
-		ck_assert_int_eq(dtconv_pack(type, 1, range, back, 48, NULL), 0);
+		fixture_ok(dtconv_unpack(type, 1, range, packed, 48, NULL));
+		fixture_ok(dtconv_pack(type, 1, range, back, 48, NULL));
 		ck_assert_mem_eq(packed, back, 48);
 		for (size_t j = 0; j < 48; j++)
 			packed[j] = piece_byte(j % 24);
-		ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, 48, NULL), 0);
+		fixture_ok(dtconv_unpack(type, 1, range, packed, 48, NULL));
 		dtconv_type_unref(type);
 	}
 	close(file);
@@ -410,13 +409,12 @@ START_TEST(a_table_of_displacements_past_2_to_the_40)
 	expect_table(type);
 	map_piece(range, file);
 	map_piece(range + TIB + 4096, file);
-	ck_assert_int_eq(dtconv_pack(type, 1, range, packed, 20, NULL), 0);
+	fixture_ok(dtconv_pack(type, 1, range, packed, 20, NULL));
 	for (size_t i = 0; i < tables[_i].bytes; i++)
 		ck_assert_int_eq(packed[i], piece_byte(tables[_i].offsets[i]));
 	for (size_t i = 0; i < tables[_i].bytes; i++)
 		packed[i] = (unsigned char)tables[_i].offsets[i];
-	ck_assert_int_eq(dtconv_unpack(type, 1, range, packed, tables[_i].bytes, NULL),
-			 0);
+	fixture_ok(dtconv_unpack(type, 1, range, packed, tables[_i].bytes, NULL));
 	for (size_t i = 0; i < tables[_i].bytes; i++)
 		ck_assert_uint_eq(range[tables[_i].offsets[i]], tables[_i].offsets[i]);
 	dtconv_type_unref(type);

@@ -113,14 +113,13 @@ START_TEST(moved_may_be_null)
 	struct stage stage;
 
 	fixture_open(&stage, "vector(4, 1, 2, int)", 1);
-	ck_assert_int_eq(dtconv_pack(stage.type, 1, stage.source, packed, 16, NULL), 0);
+	fixture_ok(dtconv_pack(stage.type, 1, stage.source, packed, 16, NULL));
 	ck_assert_mem_eq(packed, stage.stream, 16);
-	ck_assert_int_eq(dtconv_unpack(stage.type, 1, stage.target, packed, 16, NULL), 0);
+	fixture_ok(dtconv_unpack(stage.type, 1, stage.target, packed, 16, NULL));
 	stage_deliver(&stage, 0, 16);
 	fixture_arrived(&stage);
-	ck_assert_int_eq(dtconv_copy(stage.type, 1, stage.source, stage.type, 1,
-				     stage.target, NULL),
-			 0);
+	fixture_ok(dtconv_copy(stage.type, 1, stage.source, stage.type, 1, stage.target,
+			       NULL));
 	fixture_arrived(&stage);
 	fixture_close(&stage);
 }
@@ -134,16 +133,16 @@ START_TEST(zero_counts_move_nothing_at_null)
 	struct dtconv_convertor *convertor = NULL;
 	size_t moved = SIZE_MAX;
 
-	ck_assert_int_eq(dtconv_pack(type, 0, NULL, NULL, 0, &moved), 0);
+	fixture_ok(dtconv_pack(type, 0, NULL, NULL, 0, &moved));
 	ck_assert_uint_eq(moved, 0);
 	moved = SIZE_MAX;
-	ck_assert_int_eq(dtconv_unpack(type, 0, NULL, NULL, 0, &moved), 0);
+	fixture_ok(dtconv_unpack(type, 0, NULL, NULL, 0, &moved));
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_copy(type, 0, NULL, type, 0, NULL, &moved), 0);
+	fixture_ok(dtconv_copy(type, 0, NULL, type, 0, NULL, &moved));
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 0, NULL, &convertor), 0);
-	ck_assert_int_eq(dtconv_convertor_seek(convertor, 0), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, NULL, 0, &moved), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 0, NULL, &convertor));
+	fixture_ok(dtconv_convertor_seek(convertor, 0));
+	fixture_ok(dtconv_convertor_pack(convertor, NULL, 0, &moved));
 	ck_assert_uint_eq(moved, 0);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
@@ -167,12 +166,12 @@ START_TEST(types_without_data_move_nothing_at_null)
 	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
 		struct dtconv_type *type = fixture_type(empty[i]);
 
-		ck_assert_int_eq(dtconv_pack(type, 1000, NULL, &byte, 1, &moved), 0);
+		fixture_ok(dtconv_pack(type, 1000, NULL, &byte, 1, &moved));
 		ck_assert_uint_eq(moved, 0);
-		ck_assert_int_eq(dtconv_unpack(type, 1000, NULL, &byte, 0, &moved), 0);
+		fixture_ok(dtconv_unpack(type, 1000, NULL, &byte, 0, &moved));
 		ck_assert_uint_eq(moved, 0);
-		ck_assert_int_eq(dtconv_unpack(type, 1000, NULL, &byte, 1, &moved),
-				 DTCONV_ERR_TRUNCATE);
+		fixture_status(dtconv_unpack(type, 1000, NULL, &byte, 1, &moved),
+			       DTCONV_ERR_TRUNCATE);
 		ck_assert_uint_eq(moved, 0);
 		ck_assert_uint_eq(byte, 0x77);
 		dtconv_type_unref(type);
@@ -197,10 +196,9 @@ static struct dtconv_type *absolute_type(struct absolute *data)
 	};
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, 2, lengths,
-						   displacements, types, &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_create_struct(fixture_context, 2, lengths, displacements,
+					     types, &type));
+	fixture_ok(dtconv_type_commit(type));
 	return type;
 }
 
@@ -216,32 +214,29 @@ START_TEST(absolute_addresses_work_from_null)
 	for (int i = 0; i < 6; i++)
 		from->array[i] = 100 + i;
 	from->number = 2.5;
-	ck_assert_int_eq(dtconv_pack(from_type, 1, NULL, packed, sizeof(packed), &moved),
-			 0);
+	fixture_ok(dtconv_pack(from_type, 1, NULL, packed, sizeof(packed), &moved));
 	ck_assert_uint_eq(moved, 20);
 	ck_assert_mem_eq(packed, &from->array[2], 12);
 	ck_assert_mem_eq(packed + 12, &from->number, 8);
-	ck_assert_int_eq(dtconv_unpack(to_type, 1, NULL, packed, 20, &moved), 0);
+	fixture_ok(dtconv_unpack(to_type, 1, NULL, packed, 20, &moved));
 	ck_assert_int_eq(to->array[1], 0);
 	ck_assert_int_eq(to->array[2], 102);
 	ck_assert_int_eq(to->array[4], 104);
 	ck_assert_int_eq(to->array[5], 0);
 	ck_assert_double_eq(to->number, 2.5);
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(from_type, 1, NULL, &convertor), 0);
+	fixture_ok(dtconv_convertor_create_pack(from_type, 1, NULL, &convertor));
 	for (size_t i = 0; i < 20; i++)
-		ck_assert_int_eq(dtconv_convertor_pack(convertor, again + i, 1, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_pack(convertor, again + i, 1, &moved));
 	ck_assert_mem_eq(again, packed, 20);
 	fixture_seek(convertor, 0);
-	ck_assert_int_eq(
-		dtconv_convertor_iov(convertor, iov, 3, SIZE_MAX, &iov_count, &moved), 0);
+	fixture_ok(dtconv_convertor_iov(convertor, iov, 3, SIZE_MAX, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 2);
 	ck_assert_ptr_eq(iov[0].iov_base, &from->array[2]);
 	ck_assert_ptr_eq(iov[1].iov_base, &from->number);
 
 	to->array[3] = 0;
-	ck_assert_int_eq(dtconv_copy(from_type, 1, NULL, to_type, 1, NULL, &moved), 0);
+	fixture_ok(dtconv_copy(from_type, 1, NULL, to_type, 1, NULL, &moved));
 	ck_assert_int_eq(to->array[3], 103);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(from_type);

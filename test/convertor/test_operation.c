@@ -97,35 +97,32 @@ START_TEST(refusals_name_operation_and_element)
 	struct dtconv_convertor *convertor;
 
 	dtconv_convertor_create_unpack(type, 1, NULL, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_convertor_configure: sum is not defined on "
 			 "char (MPI 4.1 section 6.9.2)");
 	params.op = DTCONV_OP_MAXLOC;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_configure: maxloc is not defined on a type that is "
-		"not made of one kind of pairs (MPI 4.1 section 6.9.2)");
+		"dtconv_convertor_configure: maxloc is not defined on a type that does "
+		"not consist of one kind of pair (MPI 4.1 section 6.9.2)");
 	params.op = DTCONV_OP_USER;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_convertor_configure: params.op is user, but "
 			 "params.op_fn is NULL");
 	params.op = DTCONV_OP_COUNT;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
-	ck_assert_str_eq(fixture_error(),
-			 "dtconv_convertor_configure: 15 is not an operation");
-	ck_assert_int_eq(dtconv_op_check(DTCONV_OP_SUM, pair), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
+	ck_assert_str_eq(
+		fixture_error(),
+		"dtconv_convertor_configure: op is 15, not a value of enum dtconv_op");
+	fixture_status(dtconv_op_check(DTCONV_OP_SUM, pair), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_op_check: sum is not defined on double_int "
 			 "(MPI 4.1 section 6.9.2)");
 	ck_assert_ptr_null(dtconv_op_name(DTCONV_OP_COUNT));
-	ck_assert_int_eq(dtconv_op_check(DTCONV_OP_SUM, NULL), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_op_check(DTCONV_OP_SUM, NULL), DTCONV_ERR_INVAL);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 	dtconv_type_unref(pair);
@@ -145,10 +142,10 @@ START_TEST(a_rebind_checks_the_operation)
 	size_t moved;
 
 	dtconv_convertor_create_unpack(ints, 1, target, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, doubles, 1, unused),
-			 DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_convertor_unpack(convertor, incoming, 8, &moved), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_status(dtconv_convertor_rebind_unpack(convertor, doubles, 1, unused),
+		       DTCONV_ERR_INVAL);
+	fixture_ok(dtconv_convertor_unpack(convertor, incoming, 8, &moved));
 	ck_assert(target[0] == 4 && target[1] == 7);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(ints);
@@ -181,7 +178,7 @@ START_TEST(random_types)
 		struct dtconv_type *type =
 			type_choose(fixture_context, &choices, &type_bounds_small);
 
-		ck_assert_int_eq(dtconv_type_commit(type), 0);
+		fixture_ok(dtconv_type_commit(type));
 		for (size_t op = 0; op < OPS; op++)
 			if (!dtconv_op_check(defined[op].op, type))
 				fixture_move_typed(type, choose(&choices, 4), NULL,
@@ -216,7 +213,7 @@ START_TEST(couples)
 	for (enum dtconv_op op = DTCONV_OP_MINLOC; op <= DTCONV_OP_MAXLOC; op++) {
 		if (!has_arithmetic(op, type))
 			continue;
-		ck_assert_msg(!dtconv_op_check(op, type), "%s", fixture_error());
+		fixture_ok(dtconv_op_check(op, type));
 		for (size_t count = 0; count < 4; count++) {
 			fixture_move_typed(type, count, NULL, op, &choices);
 			fixture_move_typed(type, count, &external32, op, &choices);
@@ -267,14 +264,11 @@ START_TEST(the_callers_function_combines)
 		target[2 * i + 1] = -1;
 	}
 	dtconv_convertor_create_unpack(type, 1, target, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	for (size_t at = 0; at < sizeof(incoming); at += moved)
-		ck_assert_int_eq(dtconv_convertor_unpack(convertor, (char *)incoming + at,
-							 sizeof(incoming) - at < 77
-								 ? sizeof(incoming) - at
-								 : 77,
-							 &moved),
-				 0);
+		fixture_ok(dtconv_convertor_unpack(
+			convertor, (char *)incoming + at,
+			sizeof(incoming) - at < 77 ? sizeof(incoming) - at : 77, &moved));
 	for (int i = 0; i < 500; i++)
 		ck_assert(target[2 * i] == 2 * i && target[2 * i + 1] == -1);
 	ck_assert_uint_eq(calls.elements, 500);
@@ -319,8 +313,7 @@ START_TEST(the_callers_function_gets_pairs_as_structs)
 	size_t moved;
 
 	dtconv_pack(type, 1, source, packed, sizeof(packed), &moved);
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, target, packed, 36, &params, &moved),
-			 0);
+	fixture_ok(dtconv_unpack_with(type, 1, target, packed, 36, &params, &moved));
 	ck_assert_uint_eq(seen, 3);
 	for (int i = 0; i < 3; i++)
 		ck_assert(target[i].value == 11 + 22 * i &&
@@ -338,13 +331,11 @@ START_TEST(integers_wrap_around)
 	struct dtconv_type *type = fixture_type("long_long");
 	long long target = LLONG_MAX, incoming = 1;
 
-	ck_assert_int_eq(
-		dtconv_unpack_with(type, 1, &target, &incoming, 8, &params, NULL), 0);
+	fixture_ok(dtconv_unpack_with(type, 1, &target, &incoming, 8, &params, NULL));
 	ck_assert(target == LLONG_MIN);
 	params.op = DTCONV_OP_PROD;
 	incoming = 3;
-	ck_assert_int_eq(
-		dtconv_unpack_with(type, 1, &target, &incoming, 8, &params, NULL), 0);
+	fixture_ok(dtconv_unpack_with(type, 1, &target, &incoming, 8, &params, NULL));
 	ck_assert(target == LLONG_MIN);
 	dtconv_type_unref(type);
 }
@@ -358,11 +349,10 @@ START_TEST(no_op_reads_but_does_not_touch)
 	char incoming[12] = { 0 };
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, NULL, incoming, 12, &params, &moved),
-			 0);
+	fixture_ok(dtconv_unpack_with(type, 1, NULL, incoming, 12, &params, &moved));
 	ck_assert_uint_eq(moved, 12);
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, NULL, incoming, 13, &params, &moved),
-			 DTCONV_ERR_TRUNCATE);
+	fixture_status(dtconv_unpack_with(type, 1, NULL, incoming, 13, &params, &moved),
+		       DTCONV_ERR_TRUNCATE);
 	dtconv_type_unref(type);
 }
 END_TEST

@@ -84,23 +84,19 @@ static void move_at_edge(const struct stage *stage, const struct edge *edge, siz
 	struct dtconv_convertor *packs = NULL, *unpacks = NULL;
 	size_t rest = stage->bytes - at, moved;
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(stage->type, stage->count,
-						      edge->user, &packs),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_create_unpack(stage->type, stage->count,
-							edge->user, &unpacks),
-			 0);
+	fixture_ok(dtconv_convertor_create_pack(stage->type, stage->count, edge->user,
+						&packs));
+	fixture_ok(dtconv_convertor_create_unpack(stage->type, stage->count, edge->user,
+						  &unpacks));
 	fixture_seek(packs, at);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, edge->packed + at, rest, &moved),
-			 0);
+	fixture_ok(dtconv_convertor_pack(packs, edge->packed + at, rest, &moved));
 	fixture_seek(packs, 0);
-	ck_assert_int_eq(dtconv_convertor_pack(packs, edge->packed, at, &moved), 0);
+	fixture_ok(dtconv_convertor_pack(packs, edge->packed, at, &moved));
 	ck_assert(!memcmp(edge->packed, stage->stream, stage->bytes));
 	fixture_seek(unpacks, at);
-	ck_assert_int_eq(
-		dtconv_convertor_unpack(unpacks, edge->packed + at, rest, &moved), 0);
+	fixture_ok(dtconv_convertor_unpack(unpacks, edge->packed + at, rest, &moved));
 	fixture_seek(unpacks, 0);
-	ck_assert_int_eq(dtconv_convertor_unpack(unpacks, edge->packed, at, &moved), 0);
+	fixture_ok(dtconv_convertor_unpack(unpacks, edge->packed, at, &moved));
 	dtconv_convertor_destroy(packs);
 	dtconv_convertor_destroy(unpacks);
 }
@@ -108,16 +104,13 @@ static void move_at_edge(const struct stage *stage, const struct edge *edge, siz
 static void move_whole_at_edge(const struct stage *stage, const struct edge *edge)
 {
 	memset(edge->packed, 0, stage->bytes);
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, edge->user, edge->packed,
-				     stage->bytes, NULL),
-			 0);
+	fixture_ok(dtconv_pack(stage->type, stage->count, edge->user, edge->packed,
+			       stage->bytes, NULL));
 	ck_assert(!memcmp(edge->packed, stage->stream, stage->bytes));
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, edge->user,
-				       edge->packed, stage->bytes, NULL),
-			 0);
-	ck_assert_int_eq(dtconv_copy(stage->type, stage->count, edge->user, stage->type,
-				     stage->count, stage->target, NULL),
-			 0);
+	fixture_ok(dtconv_unpack(stage->type, stage->count, edge->user, edge->packed,
+				 stage->bytes, NULL));
+	fixture_ok(dtconv_copy(stage->type, stage->count, edge->user, stage->type,
+			       stage->count, stage->target, NULL));
 }
 
 static void stay_inside(const char *text, size_t count)
@@ -178,18 +171,15 @@ static struct dtconv_type *blocks_on_pages(size_t block, bool at_end, bool table
 	for (ptrdiff_t i = 0; i < BLOCKS; i++)
 		displacements[i] = first + step * (table ? (i * 5) % BLOCKS : i);
 	if (table) {
-		ck_assert_int_eq(dtconv_type_create_hindexed_block(
-					 BLOCKS, block, displacements, byte, &made),
-				 0);
+		fixture_ok(dtconv_type_create_hindexed_block(BLOCKS, block, displacements,
+							     byte, &made));
 	} else {
-		ck_assert_int_eq(dtconv_type_create_hvector(BLOCKS, block, step, byte,
-							    &blocks),
-				 0);
-		ck_assert_int_eq(
-			dtconv_type_create_hindexed(1, &one, &first, blocks, &made), 0);
+		fixture_ok(
+			dtconv_type_create_hvector(BLOCKS, block, step, byte, &blocks));
+		fixture_ok(dtconv_type_create_hindexed(1, &one, &first, blocks, &made));
 		dtconv_type_unref(blocks);
 	}
-	ck_assert_int_eq(dtconv_type_commit(made), 0);
+	fixture_ok(dtconv_type_commit(made));
 	return made;
 }
 
@@ -221,15 +211,14 @@ static void move_over_gaps(size_t block, bool at_end, bool table)
 	ck_assert(packed && again);
 	for (size_t i = 0; i < room; i++)
 		packed[i] = (unsigned char)(i * 7 + block);
-	ck_assert_int_eq(dtconv_unpack(type, 1, user, packed, room, NULL), 0);
-	ck_assert_int_eq(dtconv_pack(type, 1, user, again, room, NULL), 0);
+	fixture_ok(dtconv_unpack(type, 1, user, packed, room, NULL));
+	fixture_ok(dtconv_pack(type, 1, user, again, room, NULL));
 	ck_assert(!memcmp(packed, again, room));
 	memset(again, 0, room);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, user, &packs), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, user, &packs));
 	for (size_t at = 0; at < room; at += moved) {
-		ck_assert_int_eq(dtconv_convertor_pack(packs, again + at, block / 2 + 1,
-						       &moved),
-				 0);
+		fixture_ok(
+			dtconv_convertor_pack(packs, again + at, block / 2 + 1, &moved));
 	}
 	ck_assert(!memcmp(packed, again, room));
 	dtconv_convertor_destroy(packs);

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
 #include "support/script.h"
-#include "threads.h"
 
 static const char *const long_texts[] = {
 	"contiguous(40, resized(vector(300, 1, 40, float), 0, 4))",
@@ -43,7 +43,7 @@ static struct dtconv_context *new_context(size_t threads, dtconv_parallel_fn hoo
 						.parallel_arg = arg };
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	return context;
 }
 
@@ -51,8 +51,8 @@ static struct dtconv_type *new_type(struct dtconv_context *context, const char *
 {
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
+	fixture_ok(dtconv_type_commit(type));
 	return type;
 }
 
@@ -60,7 +60,7 @@ static size_t shared_moves(struct dtconv_context *context)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(context, &counters), 0);
+	fixture_ok(dtconv_context_query_counters(context, &counters));
 	return (size_t)counters.parallel_moves;
 }
 
@@ -78,15 +78,13 @@ static void move_whole(struct stage *stage, size_t shift)
 	unsigned char *packed = malloc(stage->bytes + shift + 1);
 	size_t moved = 0;
 
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source,
-				     packed + shift, stage->bytes, &moved),
-			 0);
+	fixture_ok(dtconv_pack(stage->type, stage->count, stage->source, packed + shift,
+			       stage->bytes, &moved));
 	ck_assert_uint_eq(moved, stage->bytes);
 	ck_assert(!memcmp(packed + shift, stage->stream, moved));
 	stage_blank(stage);
-	ck_assert_int_eq(dtconv_unpack(stage->type, stage->count, stage->target,
-				       packed + shift, moved, &moved),
-			 0);
+	fixture_ok(dtconv_unpack(stage->type, stage->count, stage->target, packed + shift,
+				 moved, &moved));
 	stage_deliver(stage, 0, moved);
 	fixture_arrived(stage);
 	free(packed);
@@ -171,17 +169,17 @@ START_TEST(errors_are_those_of_one_thread)
 
 	share();
 	fixture_open(&stage, "vector(100, 1, 2, double)", 2);
-	ck_assert_int_eq(dtconv_pack(stage.type, 2, stage.source, packed, 999, &moved),
-			 DTCONV_ERR_TRUNCATE);
+	fixture_status(dtconv_pack(stage.type, 2, stage.source, packed, 999, &moved),
+		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, 999);
 	ck_assert(!memcmp(packed, stage.stream, moved));
-	ck_assert_int_eq(dtconv_unpack(stage.type, 2, stage.target, packed, 1700, &moved),
-			 DTCONV_ERR_TRUNCATE);
+	fixture_status(dtconv_unpack(stage.type, 2, stage.target, packed, 1700, &moved),
+		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, 1600);
 	convertor = fixture_unpack(&stage);
 	fixture_seek(convertor, 1000);
-	ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed, 601, &moved),
-			 DTCONV_ERR_TRUNCATE);
+	fixture_status(dtconv_convertor_unpack(convertor, packed, 601, &moved),
+		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, 600);
 	ck_assert_uint_eq(fixture_position(convertor), 1600);
 	dtconv_convertor_destroy(convertor);
@@ -374,9 +372,8 @@ static void expect_cuts(const char *text, size_t from, size_t shift, size_t unit
 		memory[shift + i] = (unsigned char)~frontier.stream[i];
 	convertor = fixture_pack(&stage);
 	fixture_seek(convertor, from);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, memory + shift, frontier.bytes,
-					       &moved),
-			 0);
+	fixture_ok(
+		dtconv_convertor_pack(convertor, memory + shift, frontier.bytes, &moved));
 	ck_assert_uint_ge(frontier.count, 6);
 	ck_assert_uint_le(frontier.count, 9);
 	for (size_t i = 0; i + 1 < frontier.count; i++)

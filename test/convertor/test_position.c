@@ -82,8 +82,8 @@ START_TEST(seek_past_the_end_is_refused_and_changes_nothing)
 	third = stage.bytes / 3;
 	packs = fixture_pack(&stage);
 	fixture_seek(packs, third);
-	ck_assert_int_eq(dtconv_convertor_seek(packs, stage.bytes + 1), DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_convertor_seek(packs, SIZE_MAX), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_seek(packs, stage.bytes + 1), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_seek(packs, SIZE_MAX), DTCONV_ERR_INVAL);
 	ck_assert_uint_eq(fixture_position(packs), third);
 	fixture_pack_next(&stage, packs, third, stage.bytes);
 	dtconv_convertor_destroy(packs);
@@ -105,8 +105,8 @@ static void both_finish(struct stage *stage, struct dtconv_convertor *packs,
 	stage_blank(stage);
 	fixture_pack_next(stage, packs, 0, at);
 	fixture_unpack_next(stage, unpacks, 0, at);
-	ck_assert_int_eq(dtconv_convertor_clone(packs, &pack_clone), 0);
-	ck_assert_int_eq(dtconv_convertor_clone(unpacks, &unpack_clone), 0);
+	fixture_ok(dtconv_convertor_clone(packs, &pack_clone));
+	fixture_ok(dtconv_convertor_clone(unpacks, &unpack_clone));
 	ck_assert_uint_eq(fixture_position(pack_clone), at);
 
 	fixture_pack_next(stage, pack_clone, at, half);
@@ -149,7 +149,7 @@ START_TEST(a_clone_outlives_its_original)
 	third = stage.bytes / 3;
 	packs = fixture_pack(&stage);
 	fixture_pack_next(&stage, packs, 0, third);
-	ck_assert_int_eq(dtconv_convertor_clone(packs, &clone), 0);
+	fixture_ok(dtconv_convertor_clone(packs, &clone));
 	dtconv_convertor_destroy(packs);
 	fixture_pack_next(&stage, clone, third, stage.bytes);
 	dtconv_convertor_destroy(clone);
@@ -169,17 +169,15 @@ START_TEST(rebind_starts_at_the_beginning_of_the_new_data)
 	fixture_open(&other, layouts[(_i + 7) % layout_count].text, 3);
 	convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, stage.bytes / 2 + 1);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, other.type,
-							other.count, other.target),
-			 0);
+	fixture_ok(dtconv_convertor_rebind_unpack(convertor, other.type, other.count,
+						  other.target));
 	ck_assert_uint_eq(fixture_position(convertor), 0);
 	fixture_unpack_next(&other, convertor, 0, other.bytes / 2);
 	fixture_unpack_next(&other, convertor, other.bytes / 2,
 			    other.bytes - other.bytes / 2);
 	fixture_arrived(&other);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, stage.type, stage.count,
-						      stage.source),
-			 0);
+	fixture_ok(dtconv_convertor_rebind_pack(convertor, stage.type, stage.count,
+						stage.source));
 	fixture_pack_next(&stage, convertor, 0, stage.bytes);
 	dtconv_convertor_destroy(convertor);
 	fixture_close(&stage);
@@ -197,17 +195,15 @@ START_TEST(one_instance_is_moved_as_often_as_it_is_bound)
 	fixture_open(&stage, layouts[_i].text, 1);
 	convertor = fixture_pack(&stage);
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, stage.type, 1,
-							      stage.source),
-				 0);
+		fixture_ok(dtconv_convertor_rebind_pack(convertor, stage.type, 1,
+							stage.source));
 		fixture_pack_next(&stage, convertor, 0, stage.bytes);
 		ck_assert_uint_eq(fixture_position(convertor), stage.bytes);
-		ck_assert_int_eq(dtconv_convertor_pack(convertor, stage.target, 0, &moved), 0);
+		fixture_ok(dtconv_convertor_pack(convertor, stage.target, 0, &moved));
 		ck_assert_uint_eq(moved, 0);
 		stage_blank(&stage);
-		ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, stage.type, 1,
-								stage.target),
-				 0);
+		fixture_ok(dtconv_convertor_rebind_unpack(convertor, stage.type, 1,
+							  stage.target));
 		fixture_unpack_next(&stage, convertor, 0, stage.bytes);
 		ck_assert_uint_eq(fixture_position(convertor), stage.bytes);
 		fixture_arrived(&stage);
@@ -228,13 +224,13 @@ START_TEST(a_failed_rebind_keeps_the_old_binding)
 	fixture_open(&stage, text, 3);
 	convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, 5);
-	ck_assert_int_eq(dtconv_type_create_contiguous(2, stage.type, &uncommitted), 0);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, uncommitted, 1,
-						      stage.source),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(convertor, large, SIZE_MAX / 15,
-							stage.target),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_ok(dtconv_type_create_contiguous(2, stage.type, &uncommitted));
+	fixture_status(dtconv_convertor_rebind_pack(convertor, uncommitted, 1,
+						    stage.source),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_rebind_unpack(convertor, large, SIZE_MAX / 15,
+						      stage.target),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_uint_eq(fixture_position(convertor), 5);
 	fixture_pack_next(&stage, convertor, 5, stage.bytes);
 	dtconv_convertor_destroy(convertor);
@@ -253,7 +249,7 @@ START_TEST(a_type_released_by_its_owner_lives_in_its_convertors)
 	packs = fixture_pack(&stage);
 	dtconv_type_unref(stage.type);
 	fixture_pack_next(&stage, packs, 0, stage.bytes / 2);
-	ck_assert_int_eq(dtconv_convertor_clone(packs, &clone), 0);
+	fixture_ok(dtconv_convertor_clone(packs, &clone));
 	dtconv_convertor_destroy(packs);
 	fixture_pack_next(&stage, clone, stage.bytes / 2, stage.bytes);
 	dtconv_convertor_destroy(clone);
@@ -271,10 +267,9 @@ START_TEST(rebind_releases_the_old_type)
 	fixture_open(&other, "vector(3, 1, 2, double)", 1);
 	convertor = fixture_pack(&stage);
 	dtconv_type_unref(stage.type);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, other.type, other.count,
-						      other.source),
-			 0);
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	fixture_ok(dtconv_convertor_rebind_pack(convertor, other.type, other.count,
+						other.source));
+	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
 	ck_assert_uint_eq(counters.types_live, 1);
 	dtconv_convertor_destroy(convertor);
 	stage_close(&stage);

@@ -23,7 +23,7 @@ static struct dtconv_representation representation_named(const char *name)
 {
 	struct dtconv_representation representation;
 
-	ck_assert_int_eq(dtconv_representation_find(name, &representation), 0);
+	fixture_ok(dtconv_representation_find(name, &representation));
 	return representation;
 }
 
@@ -104,7 +104,7 @@ START_TEST(random_types)
 		struct dtconv_type *type =
 			type_choose(fixture_context, &choices, &type_bounds_small);
 
-		ck_assert_int_eq(dtconv_type_commit(type), 0);
+		fixture_ok(dtconv_type_commit(type));
 		fixture_move_typed(type, choose(&choices, 4), &representation,
 				   DTCONV_OP_REPLACE, &choices);
 		dtconv_type_unref(type);
@@ -179,7 +179,7 @@ START_TEST(external32_is_what_the_standard_says)
 		struct dtconv_type *type = fixture_type(sizes[i].text);
 		size_t bytes = 0;
 
-		ck_assert_int_eq(dtconv_packed_size(type, 3, &external32, &bytes), 0);
+		fixture_ok(dtconv_packed_size(type, 3, &external32, &bytes));
 		ck_assert_msg(bytes == 3 * sizes[i].bytes, "%s: %zu", sizes[i].text,
 			      bytes);
 		dtconv_type_unref(type);
@@ -197,9 +197,8 @@ static void expect_bytes(const char *text, const void *value, const char *bytes,
 	unsigned char packed[64];
 	size_t moved = 0;
 
-	ck_assert_int_eq(dtconv_pack_with(type, 1, value, packed, sizeof(packed), &params,
-					  &moved),
-			 0);
+	fixture_ok(dtconv_pack_with(type, 1, value, packed, sizeof(packed), &params,
+				    &moved));
 	ck_assert_uint_eq(moved, count);
 	ck_assert_mem_eq(packed, bytes, count);
 	dtconv_type_unref(type);
@@ -272,9 +271,8 @@ static void unpack_and_compare(const struct dtconv_representation *r,
 	struct dtconv_type *type = fixture_type("contiguous(6000, long_double)");
 	long double *numbers = calloc(NUMBERS, sizeof(*numbers));
 
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, numbers, wire, NUMBERS * bytes,
-					    &params, NULL),
-			 0);
+	fixture_ok(dtconv_unpack_with(type, 1, numbers, wire, NUMBERS * bytes, &params,
+				      NULL));
 	for (size_t i = 0; i < NUMBERS; i++) {
 		long double right = 0;
 
@@ -322,9 +320,8 @@ START_TEST(long_double_is_rounded_to_double)
 		numbers[i] = ldexpl((long double)near_tie(&choices, 11),
 				    (int)choose_between(&choices, -1150, 965)) *
 			     (chance(&choices, 2) ? -1 : 1);
-	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, NUMBERS * 8, &params,
-					  NULL),
-			 0);
+	fixture_ok(
+		dtconv_pack_with(type, 1, numbers, packed, NUMBERS * 8, &params, NULL));
 	for (size_t i = 0; i < NUMBERS; i++) {
 		double right = (double)numbers[i];
 
@@ -356,20 +353,19 @@ START_TEST(an_integer_that_does_not_fit_ends_the_pack)
 		return;
 	}
 	memset(packed, 0xee, sizeof(packed));
-	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_pack_with: a number at byte 8 of the packed stream, a long, is "
-		"too large for its narrower form");
+		"dtconv_pack_with: the long at byte 8 of the packed stream does not fit "
+		"into the narrower type of the representation");
 	ck_assert_uint_eq(moved, 8);
 	ck_assert_mem_eq(packed, "\0\0\0\1\0\0\0\2\xee\xee\xee\xee", 12);
 	numbers[2] = (long)INT32_MIN;
-	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
-			 0);
+	fixture_ok(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved));
 	numbers[2]--;
-	ck_assert_int_eq(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_pack_with(type, 1, numbers, packed, 16, &params, &moved),
+		       DTCONV_ERR_OVERFLOW);
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -395,16 +391,14 @@ START_TEST(an_integer_that_does_not_fit_ends_the_unpack)
 	size_t moved = 99;
 
 	if (sizeof(long) == 4) {
-		ck_assert_int_eq(dtconv_unpack_with(type, 1, numbers, given,
-						    sizeof(given), &params, &moved),
-				 DTCONV_ERR_OVERFLOW);
+		fixture_status(dtconv_unpack_with(type, 1, numbers, given, sizeof(given),
+						  &params, &moved),
+			       DTCONV_ERR_OVERFLOW);
 		ck_assert_uint_eq(moved, 8);
 		ck_assert(numbers[0] == 5 && numbers[1] == 1 && numbers[2] == 1);
 	} else {
-		ck_assert_int_eq(dtconv_unpack_with(type, 1, numbers, given_narrow,
-						    sizeof(given_narrow), &params,
-						    &moved),
-				 0);
+		fixture_ok(dtconv_unpack_with(type, 1, numbers, given_narrow,
+					      sizeof(given_narrow), &params, &moved));
 		ck_assert(numbers[0] == 5 && numbers[1] == -6 && numbers[2] == 7);
 	}
 	dtconv_type_unref(type);
@@ -430,14 +424,13 @@ START_TEST(a_clone_takes_along_what_is_held)
 		typed_case_restart(&tc, &choices);
 		convertor = fixture_typed(&tc, false);
 		dtconv_convertor_unpack(convertor, tc.wire, cut, &moved);
-		ck_assert_int_eq(dtconv_convertor_clone(convertor, &clone), 0);
+		fixture_ok(dtconv_convertor_clone(convertor, &clone));
 		dtconv_convertor_destroy(convertor);
 		dtconv_convertor_query(clone, &attr);
 		ck_assert_uint_eq(attr.position, cut);
 		ck_assert_uint_eq(attr.size, tc.bytes);
-		ck_assert_int_eq(dtconv_convertor_unpack(clone, tc.wire + cut,
-							 tc.bytes - cut, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_unpack(clone, tc.wire + cut, tc.bytes - cut,
+						   &moved));
 		dtconv_convertor_destroy(clone);
 		typed_case_arrived(&tc, 0, tc.bytes);
 		ptrdiff_t wrong;
@@ -462,14 +455,14 @@ START_TEST(a_representation_stays_when_the_convertor_is_bound_anew)
 	size_t moved;
 
 	dtconv_convertor_create_pack(longs, 1, a, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	dtconv_convertor_pack(convertor, packed, 16, &moved);
 	ck_assert_mem_eq(packed, "\0\0\0\1\0\0\0\2", 8);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, shorts, 1, b), 0);
+	fixture_ok(dtconv_convertor_rebind_pack(convertor, shorts, 1, b));
 	dtconv_convertor_pack(convertor, packed, 16, &moved);
 	ck_assert_uint_eq(moved, 4);
 	ck_assert_mem_eq(packed, "\0\3\0\4", 4);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, NULL), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, NULL));
 	dtconv_convertor_pack(convertor, packed, 16, &moved);
 	ck_assert_mem_eq(packed, b, 4);
 	dtconv_convertor_destroy(convertor);
@@ -485,7 +478,7 @@ static void refused(const struct dtconv_representation *r, const char *sentence)
 	struct dtconv_type *type = fixture_type("int");
 	size_t bytes = 77;
 
-	ck_assert_int_eq(dtconv_packed_size(type, 1, r, &bytes), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_packed_size(type, 1, r, &bytes), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(), sentence);
 	ck_assert_uint_eq(bytes, 77);
 	dtconv_type_unref(type);
@@ -523,9 +516,9 @@ START_TEST(names_that_are_none)
 {
 	struct dtconv_representation r;
 
-	ck_assert_int_eq(dtconv_representation_find("vax", &r), DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_representation_find(NULL, &r), DTCONV_ERR_INVAL);
-	ck_assert_int_eq(dtconv_representation_find("native", NULL), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_representation_find("vax", &r), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_representation_find(NULL, &r), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_representation_find("native", NULL), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(dtconv_representation_name(1000));
 }
 END_TEST
@@ -537,12 +530,12 @@ START_TEST(sizes_that_overflow)
 	size_t bytes = 77;
 
 	dtconv_type_create_contiguous(SIZE_MAX / 64, inner, &type);
-	ck_assert_int_eq(dtconv_packed_size(type, 100, &external32, &bytes),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_packed_size(type, 100, &external32, &bytes),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_packed_size: count x size of the represented "
-			 "stream overflows");
-	ck_assert_int_eq(dtconv_packed_size(type, 2, &external32, &bytes), 0);
+			 "dtconv_packed_size: count x size in the stream's "
+			 "representation overflows");
+	fixture_ok(dtconv_packed_size(type, 2, &external32, &bytes));
 	dtconv_type_unref(type);
 	dtconv_type_unref(inner);
 }
@@ -561,12 +554,12 @@ START_TEST(blocks_are_not_exported_in_another_representation)
 
 	dtconv_convertor_create_pack(type, 1, &data, &convertor);
 	dtconv_convertor_configure(convertor, &params);
-	ck_assert_int_eq(dtconv_convertor_iov(convertor, iov, 2, 100, &count, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_convertor_iov(convertor, iov, 2, 100, &count, &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_iov: blocks of memory are exported as they are, "
-		"without the representation, operation or checksum of this convertor");
+		"dtconv_convertor_iov: this convertor has a representation, an operation "
+		"or a checksum, which an iov (plain addresses and lengths) cannot express");
 	ck_assert(count == 77 && moved == 77);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
@@ -581,19 +574,17 @@ START_TEST(params_that_are_none)
 	int data = 1;
 
 	dtconv_convertor_create_pack(type, 1, &data, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_convertor_configure: params.struct_size is 0, not "
 			 "sizeof(struct dtconv_convertor_params)");
 	params.struct_size = sizeof(params);
 	params.flags = 0x12;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(convertor, &params), DTCONV_ERR_INVAL);
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_convertor_configure: params.flags has unknown bits: 0x12");
-	ck_assert_int_eq(dtconv_convertor_configure(NULL, &params), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_convertor_configure(NULL, &params), DTCONV_ERR_INVAL);
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 }

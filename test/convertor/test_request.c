@@ -31,7 +31,7 @@ static int in_flight(const struct dtconv_convertor *convertor)
 {
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	fixture_ok(dtconv_convertor_query(convertor, &attr));
 	return attr.in_flight;
 }
 
@@ -57,9 +57,8 @@ static void move_started(struct stage *stage, struct dtconv_convertor *convertor
 		struct seen seen = { .calls = 0 };
 		size_t moved = SIZE_MAX;
 
-		ck_assert_int_eq(dtconv_convertor_start(convertor, packed + at, bytes,
-							see, &seen),
-				 0);
+		fixture_ok(dtconv_convertor_start(convertor, packed + at, bytes, see,
+						  &seen));
 		ck_assert_int_eq(seen.calls, 0);
 		ck_assert_int_eq(in_flight(convertor), 1);
 		ck_assert_uint_eq(fixture_position(convertor), at);
@@ -141,32 +140,31 @@ START_TEST(every_call_is_refused_while_in_flight)
 
 	open_scene(&scene, _i);
 	it = scene.convertor;
-	ck_assert_int_eq(dtconv_convertor_start(it, scene.packed, 8, see, &scene.seen),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_seek(it, 0), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_clone(it, &clone), DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_iov(it, &iov, 1, 1, &iov_count, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_pack(it, scene.packed, 1, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_unpack(it, scene.packed, 1, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_start(it, scene.packed, 1, NULL, NULL),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(it, scene.stage.type, 1,
-						      scene.stage.source),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_rebind_unpack(it, scene.stage.type, 1,
-							scene.stage.target),
-			 DTCONV_ERR_STATE);
+	fixture_ok(dtconv_convertor_start(it, scene.packed, 8, see, &scene.seen));
+	fixture_status(dtconv_convertor_seek(it, 0), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_clone(it, &clone), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_iov(it, &iov, 1, 1, &iov_count, &moved),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_pack(it, scene.packed, 1, &moved),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_unpack(it, scene.packed, 1, &moved),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_start(it, scene.packed, 1, NULL, NULL),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_rebind_pack(it, scene.stage.type, 1,
+						    scene.stage.source),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_rebind_unpack(it, scene.stage.type, 1,
+						      scene.stage.target),
+		       DTCONV_ERR_STATE);
 	ck_assert_ptr_null(clone);
 	ck_assert_uint_eq(iov_count, 99);
 	ck_assert_int_eq(scene.seen.calls, 0);
-	ck_assert_int_eq(dtconv_convertor_wait(it, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(it, &moved));
 	ck_assert_uint_eq(moved, 8);
 	ck_assert_int_eq(scene.seen.calls, 1);
 	/* And accepted again. */
-	ck_assert_int_eq(dtconv_convertor_seek(it, 3), 0);
+	fixture_ok(dtconv_convertor_seek(it, 3));
 	close_scene(&scene);
 }
 END_TEST
@@ -178,14 +176,13 @@ START_TEST(an_empty_operation_is_in_flight_too)
 	size_t moved = 99;
 
 	open_scene(&scene, true);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 0, NULL, NULL),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_pack(scene.convertor, scene.packed, 64, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_rebind_pack(scene.convertor, scene.stage.type, 1,
-						      scene.stage.source),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 0, NULL, NULL));
+	fixture_status(dtconv_convertor_pack(scene.convertor, scene.packed, 64, &moved),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_rebind_pack(scene.convertor, scene.stage.type, 1,
+						    scene.stage.source),
+		       DTCONV_ERR_STATE);
+	fixture_ok(dtconv_convertor_wait(scene.convertor, &moved));
 	ck_assert_uint_eq(moved, 0);
 	close_scene(&scene);
 }
@@ -197,18 +194,13 @@ START_TEST(completion_is_reported_exactly_once)
 	size_t moved = 99;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 8, see,
-						&scene.seen),
-			 0);
+	fixture_status(dtconv_convertor_test(scene.convertor, &moved), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_wait(scene.convertor, &moved), DTCONV_ERR_STATE);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 8, see,
+					  &scene.seen));
 	ck_assert_int_eq(test_until_done(scene.convertor, &moved), 0);
-	ck_assert_int_eq(dtconv_convertor_test(scene.convertor, &moved),
-			 DTCONV_ERR_STATE);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved),
-			 DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_test(scene.convertor, &moved), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_wait(scene.convertor, &moved), DTCONV_ERR_STATE);
 	ck_assert_int_eq(scene.seen.calls, 1);
 	close_scene(&scene);
 }
@@ -219,13 +211,11 @@ START_TEST(callback_and_moved_may_be_null)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(
-		dtconv_convertor_start(scene.convertor, scene.packed, 8, NULL, NULL), 0);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, NULL), 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 8, NULL, NULL));
+	fixture_ok(dtconv_convertor_wait(scene.convertor, NULL));
 	ck_assert_uint_eq(fixture_position(scene.convertor), 8);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed + 8, 8,
-						NULL, NULL),
-			 0);
+	fixture_ok(
+		dtconv_convertor_start(scene.convertor, scene.packed + 8, 8, NULL, NULL));
 	ck_assert_int_eq(test_until_done(scene.convertor, NULL), 0);
 	ck_assert_uint_eq(fixture_position(scene.convertor), 16);
 	close_scene(&scene);
@@ -237,9 +227,8 @@ START_TEST(destroy_in_flight_waits_and_runs_no_callback)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
-						&scene.seen),
-			 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
+					  &scene.seen));
 	dtconv_convertor_destroy(scene.convertor);
 	ck_assert_int_eq(scene.seen.calls, 0);
 	if (_i) {
@@ -257,11 +246,10 @@ START_TEST(a_type_may_be_released_in_flight)
 	struct scene scene;
 
 	open_scene(&scene, _i);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
-						&scene.seen),
-			 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 16, see,
+					  &scene.seen));
 	dtconv_type_unref(scene.stage.type);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, NULL), 0);
+	fixture_ok(dtconv_convertor_wait(scene.convertor, NULL));
 	dtconv_convertor_destroy(scene.convertor);
 	stage_close(&scene.stage);
 }
@@ -273,10 +261,9 @@ START_TEST(a_started_pack_stops_at_the_end)
 	size_t moved = 0;
 
 	open_scene(&scene, true);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 40, see,
-						&scene.seen),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_wait(scene.convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 40, see,
+					  &scene.seen));
+	fixture_ok(dtconv_convertor_wait(scene.convertor, &moved));
 	ck_assert_uint_eq(moved, 16);
 	ck_assert_uint_eq(scene.packed[16], 0);
 	close_scene(&scene);
@@ -289,9 +276,8 @@ START_TEST(a_started_unpack_of_too_much_is_truncated)
 	size_t moved = 0;
 
 	open_scene(&scene, false);
-	ck_assert_int_eq(dtconv_convertor_start(scene.convertor, scene.packed, 17, see,
-						&scene.seen),
-			 0);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 17, see,
+					  &scene.seen));
 	ck_assert_int_eq(_i ? test_until_done(scene.convertor, &moved)
 			    : dtconv_convertor_wait(scene.convertor, &moved),
 			 DTCONV_ERR_TRUNCATE);

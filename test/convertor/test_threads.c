@@ -76,9 +76,8 @@ START_TEST(one_type_serves_all_threads)
 {
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_type_parse(fixture_context, layouts[_i].text,
-					   strlen(layouts[_i].text), &type),
-			 0);
+	fixture_ok(dtconv_type_parse(fixture_context, layouts[_i].text,
+				     strlen(layouts[_i].text), &type));
 	run_workers(type, play_scripts);
 	dtconv_type_unref(type);
 }

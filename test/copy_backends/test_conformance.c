@@ -33,7 +33,7 @@ static void force(struct dtconv_convertor *convertor)
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.backends = forced };
 
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 }
 
 static void scene_open(struct scene *scene, struct stage *stage, enum arena_kind user,
@@ -198,14 +198,14 @@ static void move_reversed(struct scene *scene, bool pack)
 		       to = cut_at(scene->stage, cut + 1);
 		struct dtconv_convertor *clone;
 
-		ck_assert_int_eq(dtconv_convertor_clone(convertor, &clone), 0);
-		ck_assert_int_eq(dtconv_convertor_seek(clone, from), 0);
+		fixture_ok(dtconv_convertor_clone(convertor, &clone));
+		fixture_ok(dtconv_convertor_seek(clone, from));
 		move(clone, pack, packed_at(scene, from), to - from);
-		ck_assert_int_eq(dtconv_convertor_query(clone, &attr), 0);
+		fixture_ok(dtconv_convertor_query(clone, &attr));
 		ck_assert_uint_eq(attr.position, to);
 		dtconv_convertor_destroy(clone);
 	}
-	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	fixture_ok(dtconv_convertor_query(convertor, &attr));
 	ck_assert_uint_eq(attr.position, 0);
 	dtconv_convertor_destroy(convertor);
 }
@@ -315,8 +315,9 @@ static void must_be_refused(enum arena_kind user, enum arena_kind packed)
 
 	arena_open(&from, user, 1000);
 	arena_open(&to, packed, 1000);
-	ck_assert_int_eq(dtconv_pack_with(type, 1, from.memory, to.memory, 1000, &params, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_pack_with(type, 1, from.memory, to.memory, 1000, &params,
+					&moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), forced));
 	arena_close(&from);
@@ -432,7 +433,7 @@ START_TEST(kinds_are_told_apart)
 	if (is_left_out((enum arena_kind)_i))
 		return;
 	arena_open(&arena, (enum arena_kind)_i, 100000);
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory + 777, &attr), 0);
+	fixture_ok(dtconv_memory_query(fixture_context, arena.memory + 777, &attr));
 	ck_assert_msg(attr.kind == kinds[_i], "%s memory is taken for kind %d",
 		      arena_kind_names[_i], (int)attr.kind);
 	if (_i != ARENA_HOST) {
@@ -452,11 +453,11 @@ START_TEST(a_context_for_host_memory_asks_no_driver)
 	struct dtconv_context *context;
 	struct arena arena;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	arena_open(&arena, ARENA_PINNED, 4096);
-	ck_assert_int_eq(dtconv_memory_query(context, arena.memory, &attr), 0);
+	fixture_ok(dtconv_memory_query(context, arena.memory, &attr));
 	ck_assert_int_eq((int)attr.kind, DTCONV_MEMORY_HOST);
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory, &attr), 0);
+	fixture_ok(dtconv_memory_query(fixture_context, arena.memory, &attr));
 	ck_assert_int_eq((int)attr.kind, DTCONV_MEMORY_PINNED);
 	arena_close(&arena);
 	dtconv_context_destroy(context);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
@@ -24,8 +24,8 @@ static const char *explain(const struct dtconv_type *type, size_t count,
 	static char text[4096];
 	size_t length;
 
-	ck_assert_int_eq(dtconv_explain(type, count, user, packed, text, sizeof(text), &length),
-			 0);
+	fixture_ok(
+		dtconv_explain(type, count, user, packed, text, sizeof(text), &length));
 	ck_assert_uint_eq(length, strlen(text));
 	return text;
 }
@@ -101,7 +101,7 @@ START_TEST(the_reason_is_given_for_who_cannot)
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_HOST);
 
-	ck_assert_ptr_nonnull(strstr(text, "does not reach device memory"));
+	ck_assert_ptr_nonnull(strstr(text, "cannot access device memory"));
 	ck_assert_int_eq(strstr(text, "no backend of this build can move it") == NULL,
 			 !strcmp(CHOICE("some"), "some"));
 	dtconv_type_unref(type);
@@ -116,9 +116,8 @@ static struct dtconv_explanation rated(const struct dtconv_type *type,
 {
 	struct dtconv_explanation explanation = { .struct_size = sizeof(explanation) };
 
-	ck_assert_int_eq(dtconv_explain_backend(type, 1, user, packed,
-						dtc_backends[place]->name, &explanation),
-			 0);
+	fixture_ok(dtconv_explain_backend(type, 1, user, packed,
+					  dtc_backends[place]->name, &explanation));
 	return explanation;
 }
 
@@ -224,9 +223,8 @@ START_TEST(an_explanation_is_as_long_as_its_caller_knows_it)
 								unpack_ns),
 					.unpack_ns = 99 };
 
-	ck_assert_int_eq(dtconv_explain_backend(type, 1, DTCONV_MEMORY_UNKNOWN,
-						DTCONV_MEMORY_HOST, "host", &e),
-			 0);
+	fixture_ok(dtconv_explain_backend(type, 1, DTCONV_MEMORY_UNKNOWN,
+					  DTCONV_MEMORY_HOST, "host", &e));
 	ck_assert_int_eq(e.chosen_to_pack, 1);
 	ck_assert(e.pack_ns > 0);
 	ck_assert(e.unpack_ns == 99);
@@ -257,14 +255,14 @@ START_TEST(what_needs_a_device_is_told_from_what_runs_here)
 
 	ck_assert_ptr_nonnull(strstr(text,
 				     "; the cheapest: would be chosen; cannot run here: "
-				     "this process has loaded no driver\n"));
+				     "the CUDA driver is not loaded in this process\n"));
 	text = explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST);
 	ck_assert_ptr_nonnull(strstr(text, "; the cheapest: chosen\n"));
 	ck_assert_ptr_null(strstr(text, "cannot run here"));
 	ck_assert_ptr_null(strstr(text, "candidate cuda"));
 	ck_assert_ptr_nonnull(strstr(text,
-				     "  candidates that need a device are left out: this "
-				     "process has loaded no driver\n"));
+				     "  candidates that need a device are left out: the "
+				     "CUDA driver is not loaded in this process\n"));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -363,13 +361,13 @@ static int pack_with(const char *backends)
 
 	int status = dtconv_pack_with(type, 1, data, packed, 800, &params, &moved);
 	ck_assert_uint_eq(moved, status ? 0 : 800);
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, data, &convertor), 0);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
 	int configured = dtconv_convertor_configure(convertor, &params);
 	for (int round = 0; round < 2 && !configured; round++) {
 		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 800, &moved), status);
-		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+		fixture_ok(dtconv_convertor_rebind_pack(convertor, type, 1, data));
 		ck_assert_int_eq(dtconv_convertor_pack(convertor, packed, 400, &moved), status);
-		ck_assert_int_eq(dtconv_convertor_rebind_pack(convertor, type, 1, data), 0);
+		fixture_ok(dtconv_convertor_rebind_pack(convertor, type, 1, data));
 	}
 	ck_assert_int_eq(configured, configured ? status : 0);
 	dtconv_convertor_destroy(convertor);
@@ -401,8 +399,8 @@ static int pack_in(struct dtconv_context *context)
 	static double data[200], packed[100];
 	struct dtconv_type *type;
 
-	ck_assert_int_eq(dtconv_type_parse(context, strided, strlen(strided), &type), 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_parse(context, strided, strlen(strided), &type));
+	fixture_ok(dtconv_type_commit(type));
 	struct dtconv_type *dense = dtconv_type_predefined(context, DTCONV_DOUBLE);
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.flags = DTCONV_CONVERTOR_CRC32C };
@@ -423,10 +421,9 @@ static const char *refusal_of_host(struct dtconv_context *context)
 {
 	struct dtconv_explanation e = { .struct_size = sizeof(e) };
 
-	ck_assert_int_eq(dtconv_explain_backend(
-				 dtconv_type_predefined(context, DTCONV_INT), 1,
-				 DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, "host", &e),
-			 0);
+	fixture_ok(dtconv_explain_backend(dtconv_type_predefined(context, DTCONV_INT), 1,
+					  DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, "host",
+					  &e));
 	ck_assert_int_eq(e.chosen_to_pack, e.refused == NULL);
 	ck_assert_int_eq(e.forbidden, e.refused != NULL);
 	return e.refused ? e.refused : "";
@@ -444,11 +441,11 @@ START_TEST(the_environment_chooses_among_the_backends)
 	struct dtconv_context *context;
 
 	setenv("DTCONV_BACKENDS", cases[_i].value, 1);
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	unsetenv("DTCONV_BACKENDS");
 	ck_assert_int_eq(pack_in(context), cases[_i].status);
 	ck_assert_str_eq(refusal_of_host(context),
-			 cases[_i].status ? "forbidden by DTCONV_BACKENDS" : "");
+			 cases[_i].status ? "disabled by DTCONV_BACKENDS" : "");
 	dtconv_context_destroy(context);
 }
 END_TEST
@@ -463,13 +460,13 @@ START_TEST(what_has_no_bytes_needs_nobody)
 	size_t moved = 1;
 
 	setenv("DTCONV_BACKENDS", "^host", 1);
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	unsetenv("DTCONV_BACKENDS");
 	type = dtconv_type_predefined(context, DTCONV_DOUBLE);
 	const struct dtconv_batch_entry empty = { .type = type };
-	ck_assert_int_eq(dtconv_pack(type, 0, NULL, NULL, 0, &moved), 0);
-	ck_assert_int_eq(dtconv_unpack_with(type, 0, NULL, NULL, 0, &params, &moved), 0);
-	ck_assert_int_eq(dtconv_batch_move(context, &empty, 1, NULL, NULL, &moved), 0);
+	fixture_ok(dtconv_pack(type, 0, NULL, NULL, 0, &moved));
+	fixture_ok(dtconv_unpack_with(type, 0, NULL, NULL, 0, &params, &moved));
+	fixture_ok(dtconv_batch_move(context, &empty, 1, NULL, NULL, &moved));
 	ck_assert_uint_eq(moved, 0);
 	dtconv_context_destroy(context);
 }
@@ -633,15 +630,15 @@ START_TEST(the_way_of_a_candidate_is_told)
 		  "3 copies, one for each block or strip" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
-		  "unpack; general kernel (no single table of blocks); the cheapest" },
+		  "unpack; general kernel (not a single table of blocks); the cheapest" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
 		  "unpack; 19 copies, one for each block or strip; cannot" },
 		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,int)])",
-		  "unpack; kernel for many parts; the cheapest" },
+		  "unpack; batch kernel; the cheapest" },
 		{ "contiguous(1000000000000, resized(vector(100, 1, 2, double), 0, 1600))",
-		  "unpack; more tiles than a launch takes, copies block by block; cannot" },
-		{ "contiguous(0, double)", "nothing to move" },
+		  "unpack; more tiles than one launch can have, copies block by block; cannot" },
+		{ "contiguous(0, double)", "no data to move" },
 	};
 	struct dtconv_type *type = fixture_type(cases[_i].expr);
 	const char *text = explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_PINNED);

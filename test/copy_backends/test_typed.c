@@ -89,7 +89,7 @@ static struct dtconv_convertor *make_convertor(const struct scene *scene, bool p
 
 	ck_assert_int_eq(status, 0);
 	params.flags = scene->sums ? DTCONV_CONVERTOR_CRC32C : 0;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	return convertor;
 }
 
@@ -100,7 +100,7 @@ static void check_sum(const struct scene *scene, const struct dtconv_convertor *
 
 	if (!scene->sums)
 		return;
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
 	ck_assert_uint_eq(crc, dtconv_crc32c(0, scene->tc->wire, scene->tc->bytes));
 }
 
@@ -219,8 +219,7 @@ static struct dtconv_representation representation_of(size_t index)
 {
 	struct dtconv_representation r;
 
-	ck_assert_int_eq(
-		dtconv_representation_find(dtconv_representation_name(index), &r), 0);
+	fixture_ok(dtconv_representation_find(dtconv_representation_name(index), &r));
 	return r;
 }
 
@@ -395,7 +394,7 @@ START_TEST(random_types)
 					 : chance(&choices, 3) ? ARENA_HOST
 							       : ARENA_DEVICE;
 
-		ck_assert_int_eq(dtconv_type_commit(type), 0);
+		fixture_ok(dtconv_type_commit(type));
 		check_type(type, choose(&choices, 6), chance(&choices, 3) ? NULL : &r,
 			   choose_op(&choices, type), ARENA_DEVICE, packed, &choices);
 		dtconv_type_unref(type);
@@ -452,11 +451,9 @@ START_TEST(numbers_go_from_one_device_to_another)
 	arena_write(&packed, 0, tc.wire, tc.bytes);
 	dtconv_convertor_create_unpack(
 		type, 1, user.memory + (tc.target - tc.target_memory), &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, tc.bytes,
-					       &moved),
-		      "%s", fixture_error());
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(dtconv_convertor_unpack(convertor, packed.memory, tc.bytes, &moved));
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
 	ck_assert_uint_eq(crc, dtconv_crc32c(0, tc.wire, tc.bytes));
 	arena_read(&user, 0, tc.target_memory, bytes);
 	typed_case_arrived(&tc, 0, tc.bytes);
@@ -562,10 +559,9 @@ static void unpack(struct dtconv_type *type, enum dtconv_op op, void *user,
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_type_query(type, &attr), 0);
-	ck_assert_msg(!dtconv_unpack_with(type, bytes / attr.size, user, packed, bytes,
-					  &params, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_type_query(type, &attr));
+	fixture_ok(dtconv_unpack_with(type, bytes / attr.size, user, packed, bytes,
+				      &params, &moved));
 	ck_assert_uint_eq(moved, bytes);
 }
 
@@ -633,18 +629,17 @@ START_TEST(a_number_too_large_is_told)
 	arena_open(&packed, (enum arena_kind)_i, sizeof(numbers));
 	arena_write(&user, 0, numbers, sizeof(numbers));
 	dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 2000, &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_status(dtconv_convertor_pack(convertor, packed.memory, 2000, &moved),
+		       DTCONV_ERR_OVERFLOW);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_convertor_pack: a number in device memory is "
-			 "too large for its narrower form");
+			 "dtconv_convertor_pack: a value in device memory does not fit "
+			 "into the narrower type of the representation");
 	gpu_must_be_idle(fixture_context, "a number too large");
 	dtconv_convertor_query(convertor, &attr);
 	ck_assert(moved == 0 && attr.position == 0);
 	/* What does not hold it is packed all the same, later too. */
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 1000, &moved),
-			 0);
+	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, 1000, &moved));
 	ck_assert_uint_eq(moved, 1000);
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
@@ -675,22 +670,19 @@ START_TEST(a_number_too_large_is_told_of_any_part)
 	arena_write(&users[_i], 0, numbers, sizeof(numbers));
 	const ptrdiff_t disps[] = { (ptrdiff_t)users[0].memory,
 				    (ptrdiff_t)users[1].memory };
-	ck_assert_int_eq(dtconv_type_create_hindexed(
-				 2, lengths, disps,
-				 dtconv_type_predefined(fixture_context, DTCONV_LONG),
-				 &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_create_hindexed(
+		2, lengths, disps, dtconv_type_predefined(fixture_context, DTCONV_LONG),
+		&type));
+	fixture_ok(dtconv_type_commit(type));
 	dtconv_convertor_create_pack(type, 1, NULL, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
-			 DTCONV_ERR_OVERFLOW);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_status(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
+		       DTCONV_ERR_OVERFLOW);
 	dtconv_convertor_query(convertor, &attr);
 	ck_assert(moved == 0 && attr.position == 0);
-	ck_assert_int_eq(
-		dtconv_convertor_start(convertor, packed.memory, 800, NULL, NULL), 0);
+	fixture_ok(dtconv_convertor_start(convertor, packed.memory, 800, NULL, NULL));
 	moved = 9;
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_OVERFLOW);
 	dtconv_convertor_query(convertor, &attr);
 	ck_assert(moved == 0 && attr.position == 0);
 	dtconv_convertor_destroy(convertor);
@@ -721,15 +713,14 @@ static struct dtconv_type *make_restless(void)
 		disps[i] = end;
 		end += 4 * (i + 2);
 	}
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, RESTLESS_BLOCKS,
-						   lengths, disps, types, &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_create_struct(fixture_context, RESTLESS_BLOCKS, lengths,
+					     disps, types, &type));
+	fixture_ok(dtconv_type_commit(type));
 	return type;
 }
 
-#define NO_ARITHMETIC "a device has no arithmetic for long doubles and reals of 16 bytes"
-#define NO_FORMAT     "a device does not convert long doubles to another format"
+#define NO_ARITHMETIC "devices have no arithmetic for long double and 16-byte reals"
+#define NO_FORMAT     "the device kernels do not convert formats of long double"
 
 static const struct {
 	const char *type; /* NULL: a restless one */
@@ -738,22 +729,22 @@ static const struct {
 	const char *sentence; /* unpacking */
 } refused[] = {
 	{ "long_double", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "c_long_double_complex", "native", DTCONV_OP_PROD,
-	  "prod into a device's memory: " NO_ARITHMETIC },
+	  "prod into device memory is not supported: " NO_ARITHMETIC },
 	{ "real16", "native", DTCONV_OP_MAX,
-	  "max into a device's memory: " NO_ARITHMETIC },
+	  "max into device memory is not supported: " NO_ARITHMETIC },
 	{ "complex32", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "long_double_int", "native", DTCONV_OP_MINLOC,
-	  "minloc into a device's memory: " NO_ARITHMETIC },
+	  "minloc into device memory is not supported: " NO_ARITHMETIC },
 	{ "struct([1,1], [0,16], [int,long_double])", "native", DTCONV_OP_SUM,
-	  "sum into a device's memory: " NO_ARITHMETIC },
+	  "sum into device memory is not supported: " NO_ARITHMETIC },
 	{ "long_double", "external32", DTCONV_OP_REPLACE,
-	  "replace into a device's memory: " NO_FORMAT },
+	  "replace into device memory is not supported: " NO_FORMAT },
 	{ NULL, "external32", DTCONV_OP_SUM,
-	  "sum into a device's memory: the kinds of its elements change more often than "
-	  "a kernel can be told" },
+	  "sum into device memory is not supported: the type's signature has more nodes "
+	  "than a kernel supports" },
 };
 
 #define REFUSED ((int)(sizeof(refused) / sizeof(refused[0])))
@@ -773,8 +764,7 @@ START_TEST(what_no_device_computes_is_refused)
 	char sentence[200];
 	size_t moved = 9;
 
-	ck_assert_int_eq(dtconv_representation_find(refused[which].representation, &r),
-			 0);
+	fixture_ok(dtconv_representation_find(refused[which].representation, &r));
 	snprintf(sentence, sizeof(sentence), "dtconv_unpack_with: %s",
 		 refused[which].sentence);
 	memset(before, 0x3b, REFUSED_BYTES);
@@ -782,9 +772,9 @@ START_TEST(what_no_device_computes_is_refused)
 	arena_open(&packed, (enum arena_kind)(_i / REFUSED), REFUSED_BYTES);
 	arena_write(&user, 0, before, REFUSED_BYTES);
 	arena_write(&packed, 0, before + 1, REFUSED_BYTES - 1);
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory, 16,
-					    &params, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_unpack_with(type, 1, user.memory, packed.memory, 16,
+					  &params, &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(fixture_error(), sentence);
 	ck_assert_uint_eq(moved, 0);
 	arena_read(&user, 0, after, REFUSED_BYTES);
@@ -808,11 +798,9 @@ START_TEST(what_no_device_converts_is_not_packed)
 
 	arena_open(&user, ARENA_DEVICE, 1000);
 	arena_open(&packed, ARENA_DEVICE, 1000);
-	ck_assert_int_eq(dtconv_pack_with(type, 1, user.memory, packed.memory, 64,
-					  &params, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
-	ck_assert_str_eq(fixture_error(), "dtconv_pack_with: replace from a device's "
-					  "memory: " NO_FORMAT);
+	fixture_status(dtconv_pack_with(type, 1, user.memory, packed.memory, 64, &params, &moved), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(fixture_error(), "dtconv_pack_with: replace from device memory "
+					  "is not supported: " NO_FORMAT);
 	ck_assert_uint_eq(moved, 0);
 	arena_close(&user);
 	arena_close(&packed);
@@ -846,17 +834,16 @@ START_TEST(the_callers_function_runs_where_it_can)
 
 	arena_open(&packed, ARENA_DEVICE, sizeof(incoming));
 	arena_write(&packed, 0, incoming, sizeof(incoming));
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, target, packed.memory,
-					    sizeof(incoming), &params, &moved),
-			 0);
+	fixture_ok(dtconv_unpack_with(type, 1, target, packed.memory, sizeof(incoming),
+				      &params, &moved));
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(target[i], 11 * (i + 1));
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, packed.memory, target,
-					    sizeof(incoming), &params, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_unpack_with(type, 1, packed.memory, target,
+					  sizeof(incoming), &params, &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_str_eq(fixture_error(),
-			 "dtconv_unpack_with: user into a device's memory: the "
-			 "caller's function runs on the processor");
+			 "dtconv_unpack_with: user into device memory is not supported: "
+			 "user-defined operations run on the host only");
 	arena_close(&packed);
 	dtconv_type_unref(type);
 }
@@ -886,19 +873,18 @@ START_TEST(fragments_in_any_order_have_one_checksum)
 	arena_open(&packed, (enum arena_kind)_i, SUMMED);
 	arena_write(&packed, 0, bytes, SUMMED);
 	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	for (size_t at = SUMMED / step * step;; at -= step) {
 		size_t some = at + step < SUMMED ? step : SUMMED - at;
 
 		dtconv_convertor_seek(convertor, at);
-		ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory + at,
-							 some, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_unpack(convertor, packed.memory + at, some,
+						   &moved));
 		ck_assert_uint_eq(moved, some);
 		if (!at)
 			break;
 	}
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
 	ck_assert_uint_eq(crc, dtconv_crc32c(0, bytes, SUMMED));
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
@@ -933,26 +919,24 @@ START_TEST(a_checksum_is_taken_in_the_streams_order)
 	arena_write(&from, 8000, others, 8000);
 	arena_write(&packed, 0, others, 8000);
 	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	/* The first job finds the kernels loaded; loading is not what is tested. */
-	ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	spin_begin(&spin, stream);
 	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
 				 (CUdeviceptr)(uintptr_t)from.memory, 8000, stream),
 		 "MemcpyAsync");
-	ck_assert_int_eq(
-		dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL), 0);
+	fixture_ok(dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL));
 	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
 				 (CUdeviceptr)(uintptr_t)from.memory + 8000, 8000,
 				 stream),
 		 "MemcpyAsync");
-	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	fixture_status(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
 	spin_end(&spin);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
-	ck_assert_int_eq(dtconv_convertor_crc32c(convertor, &crc), 0);
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
 	ck_assert_uint_eq(crc, dtconv_crc32c(0, bytes, 8000));
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
@@ -982,18 +966,18 @@ START_TEST(a_graph_keeps_no_checksum)
 	arena_open(&user, ARENA_DEVICE, 1600);
 	arena_open(&packed, ARENA_DEVICE, 800);
 	dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, 800, &moved));
 	dtconv_convertor_seek(convertor, 0);
 	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
 		 "StreamBeginCapture");
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_convertor_pack: the stream is being captured, and a graph "
-		"reports a checksum to nobody");
+		"dtconv_convertor_pack: the stream is being captured, but a graph launch "
+		"cannot return a checksum");
 	gpu_must(gpu.StreamEndCapture(stream, &graph), "StreamEndCapture");
 	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
 	dtconv_convertor_destroy(convertor);
@@ -1027,8 +1011,8 @@ START_TEST(a_graph_cuts_no_element)
 		dtconv_convertor_create_pack(type, 1, user.memory, &convertor);
 	else
 		dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_seek(convertor, 3), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(dtconv_convertor_seek(convertor, 3));
 	gpu_must(gpu.StreamBeginCapture(params.stream,
 					CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
 		 "StreamBeginCapture");
@@ -1071,19 +1055,17 @@ START_TEST(an_operation_waits_for_its_stream)
 		 "MemsetD8");
 	arena_write(&packed, 7992, &one, sizeof(one));
 	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	/* The first job finds the kernels loaded; loading is not what is tested. */
-	ck_assert_int_eq(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved),
-			 0);
+	fixture_ok(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved));
 	dtconv_convertor_seek(convertor, 0);
 	spin_begin(&spin, stream);
-	ck_assert_int_eq(
-		dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL), 0);
+	fixture_ok(dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL));
 	for (int i = 0; i < 10; i++)
-		ck_assert_int_eq(dtconv_convertor_test(convertor, &moved),
-				 DTCONV_INPROGRESS);
+		fixture_status(dtconv_convertor_test(convertor, &moved),
+			       DTCONV_INPROGRESS);
 	spin_end(&spin);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	ck_assert_uint_eq(moved, 8000);
 	arena_read(&user, 999 * 16, &got, sizeof(got));
 	ck_assert(got == 2);
@@ -1101,7 +1083,7 @@ static uint64_t jobs_of(const char *name)
 {
 	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
 
-	ck_assert_int_eq(dtconv_context_query_backend(fixture_context, name, &now), 0);
+	fixture_ok(dtconv_context_query_backend(fixture_context, name, &now));
 	return now.jobs;
 }
 
@@ -1189,8 +1171,8 @@ START_TEST(the_sentence_says_who_is_needed)
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_unpack_with: operations and representations between device and "
-		"device memory are the work of cuda_kernel, and params.backends and "
-		"DTCONV_BACKENDS allow host, cuda_copy");
+		"device memory need backend cuda_kernel, but params.backends and "
+		"DTCONV_BACKENDS allow only host, cuda_copy");
 	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_DEVICE, ARENA_DEVICE), 0);
 	ck_assert_int_eq(sum_with("cuda_kernel", ARENA_PINNED, ARENA_PINNED), 0);
 	ck_assert_int_eq(sum_with("cuda_staged", ARENA_DEVICE, ARENA_HOST), 0);
@@ -1211,15 +1193,15 @@ START_TEST(what_does_not_get_to_its_place_has_not_moved)
 	struct arena packed;
 	size_t moved;
 
-	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	fixture_ok(dtconv_representation_find("external32", &external32));
 	arena_open(&packed, ARENA_DEVICE, sizeof(numbers));
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, numbers, &convertor), 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, packed.memory, sizeof(numbers),
-					       &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_ok(dtconv_convertor_create_pack(type, 1, numbers, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_status(dtconv_convertor_pack(convertor, packed.memory, sizeof(numbers),
+					     &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	fixture_ok(dtconv_convertor_query(convertor, &attr));
 	ck_assert_uint_eq(attr.position, 0);
 	dtconv_convertor_destroy(convertor);
 	arena_close(&packed);
@@ -1242,25 +1224,24 @@ START_TEST(the_processors_own_work_may_be_forbidden)
 	memcpy(user.memory, numbers, sizeof(numbers));
 	arena_write(&packed, 0, numbers, sizeof(numbers));
 	params.backends = "^host";
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory,
-					    sizeof(numbers), &params, &moved),
-			 DTCONV_ERR_UNSUPPORTED);
+	fixture_status(dtconv_unpack_with(type, 1, user.memory, packed.memory,
+					  sizeof(numbers), &params, &moved),
+		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_str_eq(
 		fixture_error(),
-		_i ? "dtconv_unpack_with: operations and representations between pinned and "
-		     "device memory are the work of host, and params.backends and "
-		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
-		     "cuda_bar"
-		   : "dtconv_unpack_with: operations and representations between pinned and "
-		     "pinned memory are the work of host, and params.backends and "
-		     "DTCONV_BACKENDS allow cuda_copy, cuda_kernel, cuda_staged, cuda_relay, "
-		     "cuda_bar");
+		_i ? "dtconv_unpack_with: operations and representations between pinned "
+		     "and device memory need backend host, but params.backends and "
+		     "DTCONV_BACKENDS allow only cuda_copy, cuda_kernel, cuda_staged, "
+		     "cuda_relay, cuda_bar"
+		   : "dtconv_unpack_with: operations and representations between pinned "
+		     "and pinned memory need backend host, but params.backends and "
+		     "DTCONV_BACKENDS allow only cuda_copy, cuda_kernel, cuda_staged, "
+		     "cuda_relay, cuda_bar");
 	ck_assert_mem_eq(user.memory, numbers, sizeof(numbers));
 	params.backends = NULL;
-	ck_assert_int_eq(dtconv_unpack_with(type, 1, user.memory, packed.memory,
-					    sizeof(numbers), &params, &moved),
-			 0);
+	fixture_ok(dtconv_unpack_with(type, 1, user.memory, packed.memory,
+				      sizeof(numbers), &params, &moved));
 	ck_assert(((long double *)(void *)user.memory)[0] == 2);
 	arena_close(&user);
 	arena_close(&packed);

@@ -239,7 +239,7 @@ int main(void)
 	struct dtconv_type *type = make_type(&bench, 0, 8);
 	const char *reason = find_reason(&bench, type);
 	if (reason)
-		printf("no mappings for the processor: %s\n", reason);
+		printf("no BAR mappings: %s\n", reason);
 	else {
 		await_window(&bench, type, "on an idle device");
 		measure_all(&bench);

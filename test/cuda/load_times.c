@@ -13,9 +13,9 @@
 
 #include <dtconv/dtconv.h>
 
-#include "base.h"
-#include "kernels/gpu.h"
-#include "kernels/gpu_images.h"
+#include "base/base.h"
+#include "kernels/images/images.h"
+#include "kernels/launch/launch.h"
 #include "support/gpu.h"
 
 #define ROUNDS 21

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/cuda/cuda.h"
 #include "copy_backends/cuda/moves/bar_mappings.h"
@@ -53,7 +53,7 @@ static struct dtconv_context *cases_context;
 static void enter_context(void)
 {
 	cases_context = fixture_context;
-	ck_assert_int_eq(dtconv_context_create(NULL, &fixture_context), 0);
+	fixture_ok(dtconv_context_create(NULL, &fixture_context));
 }
 
 static void leave_context(void)
@@ -260,20 +260,15 @@ START_TEST(fragments_of_small_messages_are_stored_by_the_processor)
 		stage_blank(&stage);
 		arena_write(&scene.user, 0, stage.target_memory, stage.memory_bytes);
 		size_t before = driver_moves();
-		ck_assert_int_eq(
-			dtconv_convertor_create_unpack(
-				stage.type, 1,
-				scene.user.memory + (stage.target - stage.target_memory),
-				&convertor),
-			0);
+		fixture_ok(dtconv_convertor_create_unpack(
+			stage.type, 1,
+			scene.user.memory + (stage.target - stage.target_memory),
+			&convertor));
 		for (size_t at = 0; at < stage.bytes; at += moved)
-			ck_assert_int_eq(
-				dtconv_convertor_unpack(convertor, stage.stream + at,
-							fragment < stage.bytes - at
-								? fragment
-								: stage.bytes - at,
-							&moved),
-				0);
+			fixture_ok(dtconv_convertor_unpack(
+				convertor, stage.stream + at,
+				fragment < stage.bytes - at ? fragment : stage.bytes - at,
+				&moved));
 		dtconv_convertor_destroy(convertor);
 		ck_assert_uint_eq(driver_moves(), before);
 		arena_read(&scene.user, 0, stage.target_memory, stage.memory_bytes);
@@ -293,9 +288,8 @@ static void pack_row(struct scene *scene)
 
 	memset(scene->got, 0x5a, stage->bytes);
 	arena_write(&scene->packed, 0, scene->got, stage->bytes);
-	ck_assert_int_eq(dtconv_pack(stage->type, stage->count, stage->source, scene->packed.memory,
-				     stage->bytes, &moved),
-			 0);
+	fixture_ok(dtconv_pack(stage->type, stage->count, stage->source,
+			       scene->packed.memory, stage->bytes, &moved));
 	arena_read(&scene->packed, 0, scene->got, stage->bytes);
 	ck_assert_mem_eq(scene->got, stage->stream, stage->bytes);
 }
@@ -635,16 +629,15 @@ static const char *explain(void)
 	struct dtconv_type *type = fixture_type("vector(8, 1, 2, double)");
 	size_t length;
 
-	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE,
-					text, sizeof(text), &length),
-			 0);
+	fixture_ok(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_DEVICE, text,
+				  sizeof(text), &length));
 	dtconv_type_unref(type);
 	return strstr(text, "candidate cuda_bar");
 }
 
 static const char *info(void)
 {
-	return strstr(fixture_info(fixture_context), "mappings for the processor");
+	return strstr(fixture_info(fixture_context), "BAR mappings");
 }
 
 static void look_for_driver(void)
@@ -653,7 +646,7 @@ static void look_for_driver(void)
 	struct arena arena;
 
 	arena_open(&arena, ARENA_DEVICE, 1);
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory, &attr), 0);
+	fixture_ok(dtconv_memory_query(fixture_context, arena.memory, &attr));
 	arena_close(&arena);
 }
 
@@ -670,7 +663,7 @@ START_TEST(without_the_library_there_is_a_reason)
 	gpu_open();
 	look_for_driver();
 	if (!installed)
-		check_reason("libgdrapi.so.2 is not there");
+		check_reason("libgdrapi.so.2 was not found");
 }
 END_TEST
 
@@ -680,7 +673,7 @@ START_TEST(without_a_function_there_is_a_reason)
 	load_gdr(standin_load_gdrapi_without_map);
 	enter_context();
 	look_for_driver();
-	check_reason("libgdrapi.so.2 lacks a function");
+	check_reason("libgdrapi.so.2 lacks a required function");
 	leave_context();
 }
 END_TEST
@@ -691,14 +684,15 @@ START_TEST(without_its_driver_there_is_a_reason)
 	gpu.standin->set(STANDIN_GDR, 0);
 	enter_context();
 	look_for_driver();
-	check_reason("finds no driver of its own");
+	check_reason("cannot open its kernel driver");
 	leave_context();
 }
 END_TEST
 
 START_TEST(without_a_cuda_driver_there_is_a_reason)
 {
-	ck_assert_ptr_nonnull(strstr(explain(), "this process has loaded no driver"));
+	ck_assert_ptr_nonnull(
+		strstr(explain(), "the CUDA driver is not loaded in this process"));
 	ck_assert_ptr_nonnull(info());
 }
 END_TEST
@@ -707,7 +701,7 @@ START_TEST(with_the_library_its_version_is_told)
 {
 	open_both();
 	look_for_driver();
-	ck_assert_ptr_nonnull(strstr(info(), "by libgdrapi 2.5"));
+	ck_assert_ptr_nonnull(strstr(info(), "BAR mappings: libgdrapi 2.5"));
 	ck_assert_ptr_nonnull(strstr(explain(), "chosen"));
 }
 END_TEST

@@ -108,9 +108,8 @@ static void prepare(struct scene *scene, enum arena_kind packed)
 static void make_batch(struct scene *scene, struct dtconv_context *context,
 		       const struct dtconv_batch_params *params)
 {
-	ck_assert_int_eq(dtconv_batch_create(context, scene->entries, scene->count,
-					     params, &scene->batch),
-			 0);
+	fixture_ok(dtconv_batch_create(context, scene->entries, scene->count, params,
+				       &scene->batch));
 }
 
 static void new_scene(struct scene *scene, size_t most)
@@ -181,7 +180,7 @@ static void run(struct scene *scene)
 
 	for (size_t i = 0; i < scene->count; i++)
 		bytes += scene->pieces[i].stage.bytes;
-	ck_assert_msg(!dtconv_batch_run(scene->batch, &moved), "%s", fixture_error());
+	fixture_ok(dtconv_batch_run(scene->batch, &moved));
 	ck_assert_uint_eq(moved, bytes);
 	check(scene);
 }
@@ -212,10 +211,9 @@ START_TEST(random_batches_move_as_the_oracle_says)
 	fill(&scene);
 	run(&scene);
 	/* Other entries in the same batch. */
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count / 2),
-			 0);
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count / 2));
+	fixture_ok(dtconv_batch_run(scene.batch, NULL));
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
 	fill(&scene);
 	run(&scene);
 	close_scene(&scene);
@@ -239,8 +237,7 @@ static void add_faces(struct scene *scene, struct dtconv_context *context, bool 
 		snprintf(text, sizeof(text),
 			 "subarray([12,12,12], [%d,%d,%d], [%d,%d,%d], c, double)",
 			 sub[z], sub[y], sub[x], start[z], start[y], start[x]);
-		ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type),
-				 0);
+		fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
 		open_piece(scene, type, 1, pack, ARENA_DEVICE);
 	}
 	ck_assert_uint_eq(scene->count, 26);
@@ -266,7 +263,7 @@ static void check_steady(struct scene *scene, size_t launches)
 	for (size_t i = 0; i < MAKERS; i++)
 		before[i] = gpu.standin->calls(makers[i]);
 	for (int round = 0; round < 5; round++)
-		ck_assert_int_eq(dtconv_batch_run(scene->batch, NULL), 0);
+		fixture_ok(dtconv_batch_run(scene->batch, NULL));
 	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 5 * launches);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
 	for (size_t i = 0; i < MAKERS; i++)
@@ -356,9 +353,8 @@ static struct dtconv_type *long_struct(void)
 		lengths[i] = 1;
 		disps[i] = 600 * i;
 	}
-	ck_assert_int_eq(dtconv_type_create_struct(fixture_context, MEMBERS, lengths,
-						   disps, members, &type),
-			 0);
+	fixture_ok(dtconv_type_create_struct(fixture_context, MEMBERS, lengths, disps,
+					     members, &type));
 	for (int i = 0; i < MEMBERS; i++)
 		dtconv_type_unref(members[i]);
 	return type;
@@ -383,16 +379,12 @@ START_TEST(a_struct_of_many_members_is_one_launch)
 		size_t copied = gpu.standin ? gpu.standin->calls("cuMemcpyAsync") : 0;
 
 		for (size_t i = 1; i < scene.count; i++)
-			ck_assert_int_eq(dtconv_pack(scene.entries[i].type, 1,
-						     scene.entries[i].buffer,
-						     scene.entries[i].packed,
-						     scene.entries[i].bytes, &moved),
-					 0);
-		ck_assert_int_eq(dtconv_unpack(scene.entries[0].type, 1,
-					       scene.entries[0].buffer,
-					       scene.entries[0].packed,
-					       scene.entries[0].bytes, &moved),
-				 0);
+			fixture_ok(dtconv_pack(
+				scene.entries[i].type, 1, scene.entries[i].buffer,
+				scene.entries[i].packed, scene.entries[i].bytes, &moved));
+		fixture_ok(dtconv_unpack(scene.entries[0].type, 1,
+					 scene.entries[0].buffer, scene.entries[0].packed,
+					 scene.entries[0].bytes, &moved));
 		if (!gpu.standin)
 			continue;
 		ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 3);
@@ -423,9 +415,8 @@ START_TEST(parts_are_kept_for_some_alignments)
 
 		arena_write(&user, there, stage.source_memory, stage.memory_bytes);
 		size_t before = gpu.standin ? gpu.standin->calls("cuMemAlloc") : 0;
-		ck_assert_msg(!dtconv_pack(type, 1, source, packed.memory + here,
-					   stage.bytes, NULL),
-			      "%s", fixture_error());
+		fixture_ok(dtconv_pack(type, 1, source, packed.memory + here, stage.bytes,
+				       NULL));
 		if (gpu.standin && i)
 			allocated += gpu.standin->calls("cuMemAlloc") - before;
 		arena_read(&packed, here, got, stage.bytes);
@@ -470,12 +461,12 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 	run(&scene); /* loads what has to be loaded */
 	fill(&scene);
 	spin_begin(&spin, stream);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
+	fixture_ok(dtconv_batch_start(scene.batch, NULL, NULL));
 	for (int i = 0; i < 1000; i++)
-		ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+		fixture_status(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
 	spin_release(&spin);
-	ck_assert_int_eq(dtconv_batch_wait(scene.batch, NULL), 0);
+	fixture_ok(dtconv_batch_wait(scene.batch, NULL));
 	check(&scene);
 	spin_end(&spin);
 	close_scene(&scene);
@@ -510,14 +501,13 @@ START_TEST(a_captured_batch_replays)
 	make_batch(&scene, fixture_context, &params);
 	/* In another order first, so that nothing is on the device already. */
 	reverse(&scene);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
 	run(&scene);
 	reverse(&scene);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	ck_assert_msg(!dtconv_batch_start(scene.batch, NULL, NULL), "%s",
-		      fixture_error());
-	ck_assert_msg(!dtconv_batch_test(scene.batch, NULL), "%s", fixture_error());
+	fixture_ok(dtconv_batch_start(scene.batch, NULL, NULL));
+	fixture_ok(dtconv_batch_test(scene.batch, NULL));
 	MUST(StreamEndCapture(stream, &graph));
 	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
 	for (int replay = 0; replay < 3; replay++) {
@@ -549,12 +539,12 @@ START_TEST(a_batch_moves_after_its_capture_too)
 	prepare(&scene, ARENA_DEVICE);
 	make_batch(&scene, fixture_context, &params);
 	/* Loads the kernels; the others' parts are not on the device. */
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, 60), 0);
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, 60));
+	fixture_ok(dtconv_batch_run(scene.batch, NULL));
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
 	fill(&scene);
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	fixture_ok(dtconv_batch_run(scene.batch, NULL));
 	MUST(StreamEndCapture(stream, &graph));
 	run(&scene);
 	MUST(GraphDestroy(graph));
@@ -581,7 +571,7 @@ START_TEST(a_batch_is_destroyed_when_its_work_has_ended)
 	run(&scene);
 	fill(&scene);
 	spin_begin(&spin, stream);
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
+	fixture_ok(dtconv_batch_start(scene.batch, NULL, NULL));
 	releaser_begin(&releaser, &spin, "cuEventQuery", 1);
 	dtconv_batch_destroy(scene.batch);
 	scene.batch = NULL;
@@ -607,8 +597,7 @@ START_TEST(entries_are_bound_anew_one_by_one)
 	fill(&scene);
 	reverse(&scene);
 	for (size_t i = 0; i < scene.count; i++)
-		ck_assert_int_eq(
-			dtconv_batch_rebind_entry(scene.batch, i, &scene.entries[i]), 0);
+		fixture_ok(dtconv_batch_rebind_entry(scene.batch, i, &scene.entries[i]));
 	run(&scene);
 	close_scene(&scene);
 }
@@ -626,12 +615,11 @@ START_TEST(a_refused_start_leaves_nothing_of_the_last_binding)
 	make_batch(&scene, fixture_context, NULL);
 	run(&scene);
 	fill(&scene);
-	ck_assert_int_eq(
-		dtconv_batch_rebind(scene.batch, scene.entries + 1, scene.count - 1), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries + 1, scene.count - 1));
 	gpu.standin->inject("cuCtxGetId", 1, CUDA_ERROR_INVALID_CONTEXT);
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_BACKEND);
+	fixture_status(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_BACKEND);
 	gpu.standin->inject_clear();
-	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), 0);
+	fixture_ok(dtconv_batch_run(scene.batch, NULL));
 	ck_assert_uint_le(scene.pieces[0].stage.bytes, sizeof(got));
 	arena_read(&scene.packed, scene.pieces[0].offset, got,
 		   scene.pieces[0].stage.bytes);
@@ -688,7 +676,7 @@ static void open_faulty(struct scene *scene, struct dtconv_context *context)
 		struct dtconv_type *type;
 
 		const char *it = i == 33 ? table : text;
-		ck_assert_int_eq(dtconv_type_parse(context, it, strlen(it), &type), 0);
+		fixture_ok(dtconv_type_parse(context, it, strlen(it), &type));
 		open_piece(scene, type, 1, i % 8 > 0,
 			   i % 16 == 3 ? ARENA_HOST : ARENA_DEVICE);
 	}
@@ -700,7 +688,7 @@ static void check_told(struct scene *scene, int status)
 {
 	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_batch_query(scene->batch, &attr), 0);
+	fixture_ok(dtconv_batch_query(scene->batch, &attr));
 	if (status)
 		ck_assert_uint_lt(attr.failed, scene->count);
 	for (size_t i = 0; i < scene->count; i++) {
@@ -708,7 +696,7 @@ static void check_told(struct scene *scene, int status)
 		struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
 		unsigned char got[4096];
 
-		ck_assert_int_eq(dtconv_batch_query_entry(scene->batch, i, &entry), 0);
+		fixture_ok(dtconv_batch_query_entry(scene->batch, i, &entry));
 		ck_assert(entry.status <= 0 &&
 			  (i != attr.failed || entry.status == status));
 		ck_assert_uint_le(entry.moved, piece->stage.bytes);
@@ -728,7 +716,7 @@ static bool inject(const char *entry, unsigned nth)
 	char fault[80];
 
 	gpu_open();
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	open_faulty(&scene, context);
 	make_batch(&scene, context, NULL);
 	unsigned before = gpu.standin->fired();
@@ -737,7 +725,7 @@ static bool inject(const char *entry, unsigned nth)
 	bool fired = gpu.standin->fired() != before;
 	gpu.standin->inject_clear();
 	check_told(&scene, status);
-	ck_assert_int_eq(dtconv_batch_rebind(scene.batch, scene.entries, scene.count), 0);
+	fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries, scene.count));
 	fill(&scene);
 	if (dtconv_batch_run(scene.batch, NULL))
 		ck_abort_msg("%s, call %u: the next run fails too", entry, nth);
@@ -773,7 +761,7 @@ static struct dtconv_context *open_copying_context(void)
 	struct dtconv_context *context;
 
 	setenv("DTCONV_BACKENDS", "cuda_copy", 1);
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	unsetenv("DTCONV_BACKENDS");
 	return context;
 }
@@ -801,14 +789,14 @@ START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
 	run(&scene);
 	spin_begin(&spin, stream);
 	size_t launched = gpu.standin->calls("cuLaunchKernel");
-	ck_assert_int_eq(dtconv_batch_start(scene.batch, NULL, NULL), 0);
-	ck_assert_int_eq(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
+	fixture_ok(dtconv_batch_start(scene.batch, NULL, NULL));
+	fixture_status(dtconv_batch_test(scene.batch, NULL), DTCONV_INPROGRESS);
 	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);
 	MUST(CtxGetCurrent(&current));
 	gpu.standin->poison(current, CUDA_ERROR_ILLEGAL_ADDRESS);
 	ck_assert_int_eq(end_batch(scene.batch, _i, &moved), DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_batch_query_entry(scene.batch, 0, &entry), 0);
+	fixture_ok(dtconv_batch_query_entry(scene.batch, 0, &entry));
 	ck_assert_int_eq(entry.status, DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(entry.moved, 0);
 	drop_scene(&scene);

@@ -46,18 +46,17 @@ static void open_in(struct dtconv_context *context, struct job *job, const char 
 	size_t moved;
 
 	gpu_must(gpu.CtxGetCurrent(&job->device), "cuCtxGetCurrent");
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &job->type), 0);
-	ck_assert_int_eq(dtconv_type_commit(job->type), 0);
-	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	fixture_ok(dtconv_type_parse(context, text, strlen(text), &job->type));
+	fixture_ok(dtconv_type_commit(job->type));
+	fixture_ok(dtconv_type_query(job->type, &attr));
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
 	job->stream = malloc(job->bytes);
 	job->got = malloc(job->span);
 	fill(job->memory, job->span, 1);
-	ck_assert_int_eq(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes,
-				     &moved),
-			 0);
+	fixture_ok(
+		dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, &moved));
 	arena_open(&job->user, user, job->span);
 	arena_open(&job->packed, packed, job->bytes);
 	arena_write(&job->user, 0, job->memory, job->span);
@@ -99,9 +98,8 @@ static void pack(struct job *job, const char *backends)
 	struct dtconv_convertor_params params = by(backends);
 	size_t moved;
 
-	ck_assert_msg(!dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
-					job->bytes, &params, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
+				    job->bytes, &params, &moved));
 	ck_assert_uint_eq(moved, job->bytes);
 	check_packed(job);
 }
@@ -116,13 +114,11 @@ static void unpack(struct job *job, const char *backends)
 	memset(expected, 0x5a, job->span);
 	arena_write(&job->user, 0, expected, job->span);
 	arena_write(&job->packed, 0, job->stream, job->bytes);
-	ck_assert_msg(!dtconv_unpack_with(job->type, 1, job->user.memory,
-					  job->packed.memory, job->bytes, &params, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack_with(job->type, 1, job->user.memory, job->packed.memory,
+				      job->bytes, &params, &moved));
 	ck_assert_uint_eq(moved, job->bytes);
-	ck_assert_int_eq(dtconv_unpack(job->type, 1, expected, job->stream, job->bytes,
-				       &moved),
-			 0);
+	fixture_ok(
+		dtconv_unpack(job->type, 1, expected, job->stream, job->bytes, &moved));
 	arena_read(&job->user, 0, job->got, job->span);
 	for (size_t i = 0; i < job->span; i++)
 		if (job->got[i] != expected[i])
@@ -148,7 +144,7 @@ static struct dtconv_convertor *ordered(struct dtconv_convertor *convertor, cons
 
 	params.flags = DTCONV_CONVERTOR_STREAM;
 	params.stream = stream;
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	return convertor;
 }
 
@@ -156,9 +152,8 @@ static struct dtconv_convertor *packer(struct job *job, const char *backends, CU
 {
 	struct dtconv_convertor *convertor;
 
-	ck_assert_int_eq(dtconv_convertor_create_pack(job->type, 1, job->user.memory,
-						      &convertor),
-			 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job->type, 1, job->user.memory, &convertor));
 	return ordered(convertor, backends, stream);
 }
 
@@ -215,11 +210,11 @@ START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
 	size_t moved, begin = 654321, bytes = 1234567;
 
 	open_job(&job, texts[0], ways[way].user, ways[way].packed);
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_int_eq(dtconv_convertor_seek(convertor, begin), 0);
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, bytes, &moved), 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(dtconv_convertor_seek(convertor, begin));
+	fixture_ok(dtconv_convertor_pack(convertor, job.packed.memory, bytes, &moved));
 	ck_assert_uint_eq(moved, bytes);
 	ck_assert_uint_eq(fixture_position(convertor), begin + bytes);
 	arena_read(&job.packed, 0, job.got, bytes);
@@ -233,7 +228,7 @@ static uint64_t launches(void)
 {
 	struct dtconv_counters now = { .struct_size = sizeof(now) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &now), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
 	return now.launches_strided;
 }
 
@@ -324,9 +319,8 @@ static void *pack_by_default_stream(void *arg)
 			packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
 
 		arena_write(&job->packed, 0, job->memory, job->bytes);
-		ck_assert_int_eq(dtconv_convertor_pack(convertor, job->packed.memory,
-						       job->bytes, &moved),
-				 0);
+		fixture_ok(dtconv_convertor_pack(convertor, job->packed.memory,
+						 job->bytes, &moved));
 		dtconv_convertor_destroy(convertor);
 		check_packed(job);
 	}
@@ -365,9 +359,8 @@ static void *start_by_default_stream(void *arg)
 
 	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
 	started->convertor = packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
-	ck_assert_int_eq(dtconv_convertor_start(started->convertor, job->packed.memory,
-						job->bytes, NULL, NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(started->convertor, job->packed.memory,
+					  job->bytes, NULL, NULL));
 	started->launches = launches() - before;
 	return NULL;
 }
@@ -391,9 +384,9 @@ START_TEST(a_default_stream_does_not_follow_another_threads_through_the_pieces)
 			 0);
 	pthread_join(other, NULL);
 	ck_assert_uint_eq(second.launches, 1);
-	ck_assert_int_eq(dtconv_convertor_wait(second.convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(second.convertor, &moved));
 	spin_end(&spin);
-	ck_assert_int_eq(dtconv_convertor_wait(first.convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(first.convertor, &moved));
 	dtconv_convertor_destroy(first.convertor);
 	dtconv_convertor_destroy(second.convertor);
 	for (int i = 0; i < 2; i++) {
@@ -415,11 +408,10 @@ START_TEST(jobs_of_one_stream_follow_each_other_through_the_pieces)
 		convertors[i] = packer(&jobs[i], "cuda_relay", stream);
 	}
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(dtconv_convertor_start(convertors[i], jobs[i].packed.memory,
-							jobs[i].bytes, NULL, NULL),
-				 0);
+		fixture_ok(dtconv_convertor_start(convertors[i], jobs[i].packed.memory,
+						  jobs[i].bytes, NULL, NULL));
 	for (int i = 1; i >= 0; i--) {
-		ck_assert_int_eq(dtconv_convertor_wait(convertors[i], &moved), 0);
+		fixture_ok(dtconv_convertor_wait(convertors[i], &moved));
 		check_packed(&jobs[i]);
 		dtconv_convertor_destroy(convertors[i]);
 		close_job(&jobs[i]);
@@ -440,16 +432,15 @@ START_TEST(a_job_does_not_wait_for_another_stream_to_leave_the_pieces)
 	spin_begin(&spin, new_stream());
 	blocked = packer(&first, "cuda_relay", spin.stream);
 	other = packer(&second, "cuda_relay", new_stream());
-	ck_assert_int_eq(dtconv_convertor_start(blocked, first.packed.memory, first.bytes, NULL,
-						NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(blocked, first.packed.memory, first.bytes, NULL,
+					  NULL));
 	/* Ends only if it does not wait for the first, which cannot end yet. */
-	ck_assert_int_eq(dtconv_convertor_pack(other, second.packed.memory, second.bytes, &moved),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_test(blocked, &moved), DTCONV_INPROGRESS);
+	fixture_ok(
+		dtconv_convertor_pack(other, second.packed.memory, second.bytes, &moved));
+	fixture_status(dtconv_convertor_test(blocked, &moved), DTCONV_INPROGRESS);
 	check_packed(&second);
 	spin_release(&spin);
-	ck_assert_int_eq(dtconv_convertor_wait(blocked, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(blocked, &moved));
 	check_packed(&first);
 	spin_end(&spin);
 	dtconv_convertor_destroy(blocked);
@@ -465,24 +456,22 @@ static struct dtconv_convertor *unpacker(struct job *job, CUstream stream)
 {
 	struct dtconv_convertor *convertor;
 
-	ck_assert_int_eq(dtconv_convertor_create_unpack(job->type, 1, job->user.memory,
-							&convertor),
-			 0);
+	fixture_ok(dtconv_convertor_create_unpack(job->type, 1, job->user.memory,
+						  &convertor));
 	return ordered(convertor, "cuda_staged", stream);
 }
 
 static void start(struct dtconv_convertor *convertor, struct job *job)
 {
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job->packed.memory, job->bytes, NULL,
-						NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(convertor, job->packed.memory, job->bytes, NULL,
+					  NULL));
 }
 
 static void finish(struct dtconv_convertor *convertor, const struct job *job)
 {
 	size_t moved;
 
-	ck_assert_msg(!dtconv_convertor_wait(convertor, &moved), "%s", fixture_error());
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	ck_assert_uint_eq(moved, job->bytes);
 	dtconv_convertor_destroy(convertor);
 }
@@ -503,7 +492,7 @@ START_TEST(a_pack_is_started_though_its_stream_is_busy)
 	spin_begin(&spin, new_stream());
 	struct dtconv_convertor *convertor = packer(&job, "cuda_staged", spin.stream);
 	start(convertor, &job);
-	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	/* What comes behind the job in its stream comes behind its reads. */
 	gpu_must(gpu.MemsetD8Async((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span,
 				   spin.stream),
@@ -529,7 +518,7 @@ START_TEST(an_unpack_is_started_though_its_stream_is_busy)
 	spin_begin(&spin, new_stream());
 	struct dtconv_convertor *convertor = unpacker(&job, spin.stream);
 	start(convertor, &job);
-	ck_assert_int_eq(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
+	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	spin_release(&spin);
 	finish(convertor, &job);
 	memset(job.packed.memory, 0, job.bytes);
@@ -548,11 +537,9 @@ START_TEST(jobs_without_a_stream_are_started_one_after_the_other)
 
 	for (int i = 0; i < 2; i++) {
 		open_job(&jobs[i], texts[i], ways[way].user, ways[way].packed);
-		ck_assert_int_eq(dtconv_convertor_create_pack(jobs[i].type, 1,
-							      jobs[i].user.memory,
-							      &convertors[i]),
-				 0);
-		ck_assert_int_eq(dtconv_convertor_configure(convertors[i], &params), 0);
+		fixture_ok(dtconv_convertor_create_pack(
+			jobs[i].type, 1, jobs[i].user.memory, &convertors[i]));
+		fixture_ok(dtconv_convertor_configure(convertors[i], &params));
 	}
 	for (int i = 0; i < 2; i++)
 		start(convertors[i], &jobs[i]);
@@ -570,8 +557,8 @@ START_TEST(a_started_job_is_ended_with_its_convertor)
 	struct job job;
 
 	open_job(&job, texts[1], ARENA_DEVICE, ARENA_HOST);
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
-			 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
 	start(convertor, &job);
 	dtconv_convertor_destroy(convertor);
 	check_packed(&job);
@@ -590,14 +577,15 @@ START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 		return;
 	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, "cuda_staged");
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	start(convertor, &job);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
-	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: device 0 answered "
-						      "CUDA_ERROR_OUT_OF_MEMORY to cuLaunchKernel"));
+	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_convertor_start: "
+						      "cuLaunchKernel failed on device "
+						      "0: CUDA_ERROR_OUT_OF_MEMORY"));
 	ck_assert_uint_eq(moved, 0);
 	ck_assert_uint_eq(fixture_position(convertor), 0);
 	gpu.standin->inject_clear();
@@ -623,10 +611,9 @@ START_TEST(in_a_graph_a_long_job_is_one_kernel)
 	struct dtconv_convertor *convertor = packer(&job, "cuda_relay", stream);
 	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
 		 "cuStreamBeginCapture");
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
-						NULL),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, NULL), 0);
+	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
+					  NULL));
+	fixture_ok(dtconv_convertor_wait(convertor, NULL));
 	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
 	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
 	gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
@@ -669,7 +656,7 @@ static int threads_for(size_t threads, dtconv_parallel_fn hook, const char *text
 	struct dtconv_context *context;
 	struct job job;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	open_in(context, &job, "vector(1000, 3, 5, double)", ARENA_DEVICE, ARENA_HOST);
 	pack(&job, NULL);
 	close_job(&job);
@@ -736,8 +723,8 @@ START_TEST(threads_that_help_rest_while_the_device_is_busy)
 	convertor = packer(&job, NULL, spin.stream);
 	ck_assert_int_eq(pthread_create(&later, NULL, release_later, &spin), 0);
 	double before = processor_seconds();
-	ck_assert_int_eq(dtconv_convertor_pack(convertor, job.packed.memory, job.bytes, &moved),
-			 0);
+	fixture_ok(
+		dtconv_convertor_pack(convertor, job.packed.memory, job.bytes, &moved));
 	ck_assert_msg(processor_seconds() - before < 0.6, "%.2f s of processors in 0.4 s",
 		      processor_seconds() - before);
 	pthread_join(later, NULL);

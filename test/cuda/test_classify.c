@@ -34,8 +34,7 @@ static struct dtconv_memory_attr query(const void *address)
 {
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_msg(!dtconv_memory_query(fixture_context, address, &attr), "%s",
-		      fixture_error());
+	fixture_ok(dtconv_memory_query(fixture_context, address, &attr));
 	return attr;
 }
 
@@ -146,9 +145,8 @@ static void pack(const struct arena *user, const struct arena *packed,
 							.packed_memory = packed_kind };
 	struct dtconv_type *type = fixture_type("vector(3125, 2, 4, double)");
 
-	ck_assert_msg(!dtconv_pack_with(type, 1, user->memory, packed->memory, BYTES,
-					&params, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack_with(type, 1, user->memory, packed->memory, BYTES, &params,
+				    NULL));
 	dtconv_type_unref(type);
 }
 
@@ -195,9 +193,8 @@ START_TEST(a_hint_costs_none_of_typed_jobs_either)
 
 		params.user_memory = hints ? DTCONV_MEMORY_DEVICE : DTCONV_MEMORY_UNKNOWN;
 		params.packed_memory = hints ? told[_i] : DTCONV_MEMORY_UNKNOWN;
-		ck_assert_msg(!dtconv_unpack_with(type, 1, user.memory, packed.memory,
-						  8000, &params, NULL),
-			      "%s", fixture_error());
+		fixture_ok(dtconv_unpack_with(type, 1, user.memory, packed.memory, 8000,
+					      &params, NULL));
 		if (gpu.standin)
 			ck_assert_int_eq(attribute_calls() == before, hints);
 	}
@@ -237,8 +234,8 @@ START_TEST(refused_questions_leave_memory_unknown)
 	query(arena.memory);
 	gpu.standin->inject("cuPointerGetAttributes", 1 + (unsigned)_i,
 			    CUDA_ERROR_INVALID_VALUE);
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, arena.memory, &attr),
-			 DTCONV_ERR_BACKEND);
+	fixture_status(dtconv_memory_query(fixture_context, arena.memory, &attr),
+		       DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();
 	arena_close(&arena);

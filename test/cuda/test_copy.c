@@ -176,7 +176,7 @@ START_TEST(long_streams_go_in_pieces)
 	arena_open(&b, ARENA_DEVICE, to_bytes);
 	arena_write(&a, 0, source, from_bytes);
 	arena_write(&b, 0, target, to_bytes);
-	ck_assert_int_eq(dtconv_copy(from, 1, a.memory, to, 1, b.memory, &moved), 0);
+	fixture_ok(dtconv_copy(from, 1, a.memory, to, 1, b.memory, &moved));
 	ck_assert_uint_eq(moved, LONG * 8);
 	arena_read(&b, 0, target, to_bytes);
 	for (size_t i = 0; i < LONG; i++)
@@ -201,7 +201,7 @@ static struct dtconv_type *parse(struct dtconv_context *context, const char *tex
 {
 	struct dtconv_type *type;
 
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
+	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
 	return type;
 }
 
@@ -213,7 +213,7 @@ static bool inject(const char *entry, unsigned nth)
 	char fault[80];
 
 	gpu_open();
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	fixture_ok(dtconv_context_create(NULL, &context));
 	struct dtconv_type *from = parse(context, layouts[1]),
 			   *to = parse(context, layouts[5]);
 	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/cuda/device/device_context.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -99,7 +99,7 @@ static uint64_t launches(void)
 {
 	struct dtconv_counters c = { .struct_size = sizeof(c) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &c), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &c));
 	return c.launches_strided + c.launches_periodic + c.launches_indexed +
 	       c.launches_transposing + c.launches_general + c.launches_many +
 	       c.launches_typed;
@@ -212,7 +212,7 @@ static void move(struct scene *scene, bool packs, size_t fragment,
 
 	ck_assert_int_eq(status, 0);
 	if (params)
-		ck_assert_int_eq(dtconv_convertor_configure(convertor, params), 0);
+		fixture_ok(dtconv_convertor_configure(convertor, params));
 	for (size_t at = 0; at < stage->bytes && !status; at += fragment) {
 		size_t left = stage->bytes - at;
 
@@ -288,7 +288,7 @@ START_TEST(many_blocks_are_packed_before_they_are_copied)
 		move_both(&scene, 1000001, NULL);
 		close_scene(&scene);
 	}
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
 	ck_assert_uint_eq(counters.fallbacks_blocks, 0);
 	check_alive();
 	close_devices();
@@ -356,12 +356,10 @@ static void unpack_as(const struct dtconv_convertor_params *params, const char *
 	struct dtconv_type *type = fixture_type(text);
 	struct dtconv_convertor *convertor;
 
-	ck_assert_int_eq(
-		dtconv_convertor_create_unpack(type, 1, target->memory, &convertor), 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, params), 0);
-	ck_assert_int_eq(
-		dtconv_convertor_start(convertor, packed->memory, bytes, NULL, NULL), 0);
-	ck_assert_msg(!dtconv_convertor_wait(convertor, NULL), "%s", fixture_error());
+	fixture_ok(dtconv_convertor_create_unpack(type, 1, target->memory, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, params));
+	fixture_ok(dtconv_convertor_start(convertor, packed->memory, bytes, NULL, NULL));
+	fixture_ok(dtconv_convertor_wait(convertor, NULL));
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 }
@@ -467,10 +465,9 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 			 (CUdeviceptr)(uintptr_t)staging.memory, scene.stage.memory_bytes,
 			 stream));
 	releaser_begin(&releaser, &spin, "cuStreamWriteValue64", 1);
-	ck_assert_msg(!dtconv_pack_with(scene.stage.type, 2, source_of(&scene),
-					scene.packed.memory, scene.stage.bytes, &params,
-					NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack_with(scene.stage.type, 2, source_of(&scene),
+				    scene.packed.memory, scene.stage.bytes, &params,
+				    NULL));
 	ck_assert(releaser_end(&releaser));
 	check_packed(&scene);
 	spin_end(&spin);
@@ -624,7 +621,7 @@ START_TEST(the_library_opens_what_it_may)
 
 	if (!open_devices(ACCESS_CLOSED) || !can_reach())
 		return;
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	ck_assert(context->devices.opens_peers);
 	dtconv_context_destroy(context);
 	struct scene scene;
@@ -694,17 +691,14 @@ START_TEST(long_streams_between_closed_devices)
 	struct dtconv_type *type = fixture_type("vector(700001, 3, 5, double)");
 	struct arena user = memory_on(0, LONG_SPAN), packed = memory_on(1, LONG_BYTES);
 	fill_long(from, LONG_SPAN);
-	ck_assert_int_eq(dtconv_pack(type, 1, from, stream, LONG_BYTES, NULL), 0);
+	fixture_ok(dtconv_pack(type, 1, from, stream, LONG_BYTES, NULL));
 	arena_write(&user, 0, from, LONG_SPAN);
-	ck_assert_msg(!dtconv_pack(type, 1, user.memory, packed.memory, LONG_BYTES,
-				   &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, LONG_BYTES, &moved));
 	ck_assert_uint_eq(moved, LONG_BYTES);
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, LONG_SPAN));
-	ck_assert_msg(!dtconv_unpack(type, 1, user.memory, packed.memory, LONG_BYTES,
-				     &moved),
-		      "%s", fixture_error());
-	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, got, LONG_BYTES, NULL), 0);
+	fixture_ok(
+		dtconv_unpack(type, 1, user.memory, packed.memory, LONG_BYTES, &moved));
+	fixture_ok(dtconv_pack(type, 1, user.memory, got, LONG_BYTES, NULL));
 	ck_assert(!memcmp(got, stream, LONG_BYTES));
 	gpu_must_be_idle(fixture_context, "long streams");
 	dtconv_type_unref(type);
@@ -752,9 +746,9 @@ START_TEST(a_device_that_breaks_under_the_last_piece_fails_the_job)
 	size_t copies = gpu.standin->calls("cuMemcpyAsync");
 	spin_begin(&spin, stream_of_library(0));
 	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &copies), 0);
-	ck_assert_int_eq(dtconv_pack(scene.stage.type, 2, source_of(&scene),
-				     scene.packed.memory, scene.stage.bytes, &moved),
-			 DTCONV_ERR_BACKEND);
+	fixture_status(dtconv_pack(scene.stage.type, 2, source_of(&scene),
+				   scene.packed.memory, scene.stage.bytes, &moved),
+		       DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
 	pthread_join(thread, NULL);
 	fixture_close(&scene.stage);
@@ -829,10 +823,9 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 	params.stream = stream;
 	spin_begin(&spin, stream_of_library(0));
 	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 1);
-	ck_assert_msg(!dtconv_pack_with(scene.stage.type, 1, source_of(&scene),
-					scene.packed.memory, scene.stage.bytes, &params,
-					NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack_with(scene.stage.type, 1, source_of(&scene),
+				    scene.packed.memory, scene.stage.bytes, &params,
+				    NULL));
 	ck_assert(releaser_end(&releaser));
 	check_packed(&scene);
 	spin_end(&spin);
@@ -871,13 +864,12 @@ START_TEST(a_batch_in_the_default_stream_of_either_device)
 			.packed = packed.memory + i * bytes,
 			.bytes = bytes,
 		};
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, LAYERS, &params,
-					     &batch),
-			 0);
+	fixture_ok(
+		dtconv_batch_create(fixture_context, entries, LAYERS, &params, &batch));
 	for (int round = 0; round < 4; round++) {
 		memset(packed.memory, 0, LAYERS * bytes);
 		MUST(CtxSetCurrent(contexts[round % 2]));
-		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+		fixture_ok(dtconv_batch_run(batch, NULL));
 		for (size_t i = 0; i < LAYERS; i++) {
 			dtconv_pack(type, 1, user.memory + i * span, expected, bytes,
 				    NULL);
@@ -1041,7 +1033,7 @@ static uint64_t copied_for_want_of_access(void)
 {
 	struct dtconv_counters c = { .struct_size = sizeof(c) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &c), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &c));
 	return c.fallbacks_limits;
 }
 
@@ -1064,9 +1056,7 @@ static void must_launch(const struct dtconv_batch_entry entries[], size_t count,
 {
 	uint64_t before = launches(), copied = copied_for_want_of_access();
 
-	ck_assert_msg(!dtconv_batch_move(fixture_context, entries, count, NULL, NULL,
-					 NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_batch_move(fixture_context, entries, count, NULL, NULL, NULL));
 	ck_assert_uint_eq(launches() - before, expected);
 	ck_assert_uint_eq(copied_for_want_of_access(), copied);
 }
@@ -1181,13 +1171,11 @@ START_TEST(copies_to_memory_that_is_closed)
 	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
 	CUdeviceptr base = map_on_1(MAPPED, 2);
 	struct dtconv_type *rows = fixture_type("vector(1000, 2, 5, double)");
-	ck_assert_msg(!dtconv_copy(scene.stage.type, 2, source_of(&scene), rows, 2,
-				   (void *)(uintptr_t)base, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_copy(scene.stage.type, 2, source_of(&scene), rows, 2,
+			       (void *)(uintptr_t)base, &moved));
 	ck_assert_uint_eq(moved, scene.stage.bytes);
-	ck_assert_msg(!dtconv_copy(rows, 2, (void *)(uintptr_t)base, scene.stage.type, 2,
-				   target_of(&scene), &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_copy(rows, 2, (void *)(uintptr_t)base, scene.stage.type, 2,
+			       target_of(&scene), &moved));
 	check_unpacked(&scene);
 	dtconv_type_unref(rows);
 	unmap(base);
@@ -1260,12 +1248,10 @@ static struct dtconv_type *scattered_type(const struct arena *a, const struct ar
 		lengths[i] = 100;
 		disps[i] = (ptrdiff_t)(uintptr_t)(arena->memory + i * 128);
 	}
-	ck_assert_int_eq(dtconv_type_create_hindexed(
-				 BLOCKS, lengths, disps,
-				 dtconv_type_predefined(fixture_context, DTCONV_BYTE),
-				 &type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_create_hindexed(
+		BLOCKS, lengths, disps,
+		dtconv_type_predefined(fixture_context, DTCONV_BYTE), &type));
+	fixture_ok(dtconv_type_commit(type));
 	return type;
 }
 
@@ -1290,18 +1276,15 @@ static void move_blocks(struct dtconv_type *type, const struct arena *packed,
 	static unsigned char got[BLOCKS * 100];
 	size_t moved;
 
-	ck_assert_msg(!dtconv_pack(type, 1, NULL, packed->memory, sizeof(got), &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack(type, 1, NULL, packed->memory, sizeof(got), &moved));
 	arena_read(packed, 0, got, sizeof(got));
 	ck_assert(!memcmp(got, stream, sizeof(got)));
 	for (size_t i = 0; i < sizeof(got); i++)
 		stream[i] ^= 0xff;
 	arena_write(packed, 0, stream, sizeof(got));
-	ck_assert_msg(!dtconv_unpack(type, 1, NULL, packed->memory, sizeof(got), &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack(type, 1, NULL, packed->memory, sizeof(got), &moved));
 	memset(got, 0, sizeof(got));
-	ck_assert_msg(!dtconv_pack(type, 1, NULL, got, sizeof(got), &moved), "%s",
-		      fixture_error());
+	fixture_ok(dtconv_pack(type, 1, NULL, got, sizeof(got), &moved));
 	ck_assert(!memcmp(got, stream, sizeof(got)));
 }
 
@@ -1350,11 +1333,10 @@ START_TEST(each_block_has_its_own_access)
 	/* In a stream of the device that is kept out. */
 	MUST(StreamCreate(&stream_0, CU_STREAM_NON_BLOCKING));
 	params.stream = stream_0;
-	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, NULL, &convertor), 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_msg(!dtconv_convertor_pack(convertor, packed.memory, sizeof(stream),
-					     &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_convertor_create_pack(type, 1, NULL, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(
+		dtconv_convertor_pack(convertor, packed.memory, sizeof(stream), &moved));
 	arena_read(&packed, 0, got, sizeof(got));
 	ck_assert(!memcmp(got, stream, sizeof(got)));
 	dtconv_convertor_destroy(convertor);
@@ -1393,12 +1375,11 @@ START_TEST(a_batch_over_two_devices)
 							  .packed = scene->packed.memory,
 							  .bytes = scene->stage.bytes };
 	}
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, 8, NULL, &batch),
-			 0);
+	fixture_ok(dtconv_batch_create(fixture_context, entries, 8, NULL, &batch));
 	for (int round = 0; round < 2; round++) {
 		uint64_t before = launches();
 
-		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+		fixture_ok(dtconv_batch_run(batch, NULL));
 		ck_assert(_i < ACCESS_GIVEN || launches() == before + 2);
 		for (int i = 0; i < 8; i++)
 			check_packed(&scenes[i]);
@@ -1406,7 +1387,7 @@ START_TEST(a_batch_over_two_devices)
 	/* What was opened is closed again: the batch notices. */
 	if (_i == ACCESS_GIVEN) {
 		MUST(CtxDisablePeerAccess(contexts[1]));
-		ck_assert_msg(!dtconv_batch_run(batch, NULL), "%s", fixture_error());
+		fixture_ok(dtconv_batch_run(batch, NULL));
 	}
 	dtconv_batch_destroy(batch);
 	for (int i = 0; i < 8; i++)
@@ -1425,9 +1406,8 @@ START_TEST(copies_from_one_device_to_another)
 		return;
 	open_scene(&from, "vector(20, 3, 5, double)", 0, 0);
 	open_scene(&to, "vector(30, 2, 7, double)", 1, 1);
-	ck_assert_msg(!dtconv_copy(from.stage.type, 2, source_of(&from), to.stage.type, 2,
-				   target_of(&to), &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_copy(from.stage.type, 2, source_of(&from), to.stage.type, 2,
+			       target_of(&to), &moved));
 	ck_assert_uint_eq(moved, from.stage.bytes);
 	memcpy(to.stage.stream, from.stage.stream, moved);
 	check_unpacked(&to);
@@ -1458,12 +1438,10 @@ static void add_numbers(int device)
 	}
 	arena_write(&user, 0, here, sizeof(here));
 	arena_write(&packed, 0, there, sizeof(there));
-	ck_assert_int_eq(dtconv_convertor_create_unpack(type, 1, user.memory, &convertor),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_configure(convertor, &params), 0);
-	ck_assert_msg(!dtconv_convertor_unpack(convertor, packed.memory, sizeof(there),
-					       &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_convertor_create_unpack(type, 1, user.memory, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	fixture_ok(
+		dtconv_convertor_unpack(convertor, packed.memory, sizeof(there), &moved));
 	dtconv_convertor_destroy(convertor);
 	arena_read(&user, 0, got, sizeof(got));
 	for (int i = 0; i < NUMBERS; i++)

@@ -84,11 +84,9 @@ static int start(struct crowd *crowd, size_t job)
 	struct dtconv_convertor **convertor = &crowd->convertors[job];
 
 	if (!*convertor) {
-		ck_assert_int_eq(dtconv_convertor_create_pack(
-					 crowd->type, 1,
-					 crowd->user.memory + job * PACKED, convertor),
-				 0);
-		ck_assert_int_eq(dtconv_convertor_configure(*convertor, &params), 0);
+		fixture_ok(dtconv_convertor_create_pack(
+			crowd->type, 1, crowd->user.memory + job * PACKED, convertor));
+		fixture_ok(dtconv_convertor_configure(*convertor, &params));
 	}
 	return dtconv_convertor_start(*convertor, crowd->packed.memory + job * PACKED,
 				      PACKED, NULL, NULL);
@@ -200,8 +198,8 @@ START_TEST(one_too_many_fails_until_another_has_ended)
 	for (size_t i = 0; i < DTC_CUDA_FLAGS; i++)
 		must_start(&crowd, i);
 	must_start(&crowd, DTC_CUDA_FLAGS);
-	ck_assert_int_eq(dtconv_convertor_wait(crowd.convertors[DTC_CUDA_FLAGS], NULL),
-			 DTCONV_ERR_AGAIN);
+	fixture_status(dtconv_convertor_wait(crowd.convertors[DTC_CUDA_FLAGS], NULL),
+		       DTCONV_ERR_AGAIN);
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_convertor_start: 8192 jobs are in flight in one device context, "
@@ -235,11 +233,8 @@ START_TEST(each_job_in_flight_has_its_counters)
 	const struct dtc_cuda_context *context = context_of_a_job();
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_memory_query(
-				 fixture_context,
-				 (void *)(uintptr_t)dtc_cuda_flags_of(context)->counters,
-				 &attr),
-			 0);
+	fixture_ok(dtconv_memory_query(
+		fixture_context, (void *)(uintptr_t)dtc_cuda_flags_of(context)->counters, &attr));
 	ck_assert_uint_ge(attr.length, 2 * DTC_CUDA_FLAGS * sizeof(uint64_t));
 }
 END_TEST

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/cuda/launch/resident.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
@@ -21,7 +21,7 @@ static struct dtconv_counters counters(void)
 {
 	struct dtconv_counters now = { .struct_size = sizeof(now) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &now), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
 	return now;
 }
 
@@ -53,7 +53,7 @@ static void job_open(struct job *job, const char *text, size_t count,
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 	job->type = fixture_type(text);
-	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	fixture_ok(dtconv_type_query(job->type, &attr));
 	job->count = count;
 	job->span = count * (size_t)(attr.extent > attr.true_extent ? attr.extent
 								    : attr.true_extent);
@@ -81,16 +81,14 @@ static void job_fill(struct job *job, unsigned salt)
 	for (size_t i = 0; i < job->span; i++)
 		job->source[i] = (unsigned char)((i * 2654435761u >> 7) + salt);
 	arena_write(&job->user, 0, job->source, job->span);
-	ck_assert_int_eq(dtconv_pack(job->type, job->count, job->source, job->expected,
-				     job->bytes, NULL),
-			 0);
+	fixture_ok(dtconv_pack(job->type, job->count, job->source, job->expected,
+			       job->bytes, NULL));
 }
 
 static void job_pack(struct job *job)
 {
-	ck_assert_msg(!dtconv_pack(job->type, job->count, job->user.memory,
-				   job->packed.memory, job->bytes, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack(job->type, job->count, job->user.memory,
+			       job->packed.memory, job->bytes, NULL));
 }
 
 static void job_check(struct job *job)
@@ -107,13 +105,11 @@ static void job_both_ways(struct job *job, unsigned salt)
 	job_check(job);
 	memset(job->got, 0, job->span);
 	arena_write(&job->user, 0, job->got, job->span);
-	ck_assert_msg(!dtconv_unpack(job->type, job->count, job->user.memory,
-				     job->packed.memory, job->bytes, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack(job->type, job->count, job->user.memory,
+				 job->packed.memory, job->bytes, NULL));
 	memset(job->source, 0, job->span);
-	ck_assert_int_eq(dtconv_unpack(job->type, job->count, job->source, job->expected,
-				       job->bytes, NULL),
-			 0);
+	fixture_ok(dtconv_unpack(job->type, job->count, job->source, job->expected,
+				 job->bytes, NULL));
 	arena_read(&job->user, 0, job->got, job->span);
 	ck_assert_mem_eq(job->got, job->source, job->span);
 }
@@ -204,9 +200,8 @@ START_TEST(jobs_of_the_callers_stream_are_launched_in_it)
 	params.stream = stream;
 	uint64_t before = counters().resident_jobs;
 	job_fill(&job, 3);
-	ck_assert_int_eq(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
-					  job.bytes, &params, NULL),
-			 0);
+	fixture_ok(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
+				    job.bytes, &params, NULL));
 	job_check(&job);
 	ck_assert_uint_eq(counters().resident_jobs, before);
 	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
@@ -224,19 +219,17 @@ START_TEST(jobs_beside_one_in_flight_are_launched)
 	open_settled(&job);
 	job_open(&other, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
 	job_fill(&job, 4);
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory,
-						      &convertor),
-			 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
 	uint64_t before = counters().resident_jobs;
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, job.bytes,
-						NULL, NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
+					  NULL));
 	job_fill(&other, 5);
 	job_pack(&other);
 	job_check(&other);
 	ck_assert_uint_eq(counters().resident_jobs, before + 1);
 	nap_us(5000);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	job_check(&job);
 	job_pack(&other);
 	ck_assert_uint_eq(counters().resident_jobs, before + 2);
@@ -424,16 +417,14 @@ START_TEST(a_kernel_that_cannot_be_called_back_fails_its_job_alone)
 	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
 	struct dtc_cuda_resident *resident =
 		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory,
-						      &convertor),
-			 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
 	resident->bell->left = 0; /* as if it were there */
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, job.bytes,
-						NULL, NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
+					  NULL));
 	resident->bell->left = resident->number;
 	gpu.standin->inject("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
+	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
 	gpu.standin->inject_clear();
 	dtconv_convertor_destroy(convertor);
@@ -453,14 +444,12 @@ START_TEST(a_kernel_that_has_gone_without_a_word_is_called_back)
 	struct dtc_cuda_resident *resident =
 		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	job_fill(&job, 12);
-	ck_assert_int_eq(dtconv_convertor_create_pack(job.type, 1, job.user.memory,
-						      &convertor),
-			 0);
+	fixture_ok(
+		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
 	resident->bell->left = 0;
-	ck_assert_int_eq(dtconv_convertor_start(convertor, job.packed.memory, job.bytes,
-						NULL, NULL),
-			 0);
-	ck_assert_int_eq(dtconv_convertor_wait(convertor, &moved), 0);
+	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
+					  NULL));
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	job_check(&job);
 	dtconv_convertor_destroy(convertor);
 	job_close(&job);
@@ -495,10 +484,8 @@ static void explanation_says(const char *words)
 	struct dtconv_type *type = fixture_type(VECTOR);
 	size_t length;
 
-	ck_assert_int_eq(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE,
-					DTCONV_MEMORY_DEVICE, text, sizeof(text),
-					&length),
-			 0);
+	fixture_ok(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
+				  text, sizeof(text), &length));
 	ck_assert_msg(strstr(text, words) != NULL, "%s", text);
 	dtconv_type_unref(type);
 }
@@ -573,17 +560,14 @@ START_TEST(a_graph_is_launched_again_before_it_is_done)
 	job_fill(&second, 2);
 	struct job *both[] = { &first, &second };
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(dtconv_convertor_create_pack(
-					 both[i]->type, both[i]->count,
-					 both[i]->user.memory, &convertors[i]),
-				 0);
-		ck_assert_int_eq(dtconv_convertor_start(convertors[i],
-							both[i]->packed.memory,
-							both[i]->bytes, NULL, NULL),
-				 0);
+		fixture_ok(dtconv_convertor_create_pack(both[i]->type, both[i]->count,
+							both[i]->user.memory,
+							&convertors[i]));
+		fixture_ok(dtconv_convertor_start(convertors[i], both[i]->packed.memory,
+						  both[i]->bytes, NULL, NULL));
 	}
 	for (int i = 1; i >= 0; i--) {
-		ck_assert_int_eq(dtconv_convertor_wait(convertors[i], &moved), 0);
+		fixture_ok(dtconv_convertor_wait(convertors[i], &moved));
 		job_check(both[i]);
 		dtconv_convertor_destroy(convertors[i]);
 		job_close(both[i]);
@@ -647,7 +631,7 @@ static void hear_of_graphs(void *arg, enum dtconv_log_level level, const char *f
 	(void)level;
 	(void)file;
 	(void)line;
-	graphs_missed += strstr(text, "there is no graph of kernel rows") != NULL;
+	graphs_missed += strstr(text, "cannot create a graph of kernel rows") != NULL;
 	names_leaked += strstr(text, "dtc_") != NULL;
 }
 
@@ -681,7 +665,7 @@ END_TEST
 
 START_TEST(explanations_name_graphs)
 {
-	explanation_says("strided kernel, 8-byte words, in a graph");
+	explanation_says("strided kernel, 8-byte words, through a graph");
 }
 END_TEST
 

@@ -159,7 +159,7 @@ static void job_open_type(struct job *job, const struct path *path, CUstream cal
 		stage(&job->source, path->from, 0);
 		arena_open(&job->from, ARENA_DEVICE, job->source.memory_bytes);
 	}
-	ck_assert_int_eq(dtconv_representation_find("external32", &job->external32), 0);
+	fixture_ok(dtconv_representation_find("external32", &job->external32));
 	fill(job);
 }
 

@@ -25,18 +25,18 @@ static const char *const layouts[] = { "contiguous(5000, byte)", "vector(500, 3,
 static void pack(const struct stage *stage, const void *user, void *packed)
 {
 	size_t moved;
-	int status = dtconv_pack(stage->type, stage->count, user, packed, stage->bytes, &moved);
 
-	ck_assert_msg(!status, "%s", fixture_error());
+	fixture_ok(dtconv_pack(stage->type, stage->count, user, packed, stage->bytes,
+			       &moved));
 	ck_assert_uint_eq(moved, stage->bytes);
 }
 
 static void unpack(const struct stage *stage, void *user, const void *packed)
 {
 	size_t moved;
-	int status = dtconv_unpack(stage->type, stage->count, user, packed, stage->bytes, &moved);
 
-	ck_assert_msg(!status, "%s", fixture_error());
+	fixture_ok(dtconv_unpack(stage->type, stage->count, user, packed, stage->bytes,
+				 &moved));
 	ck_assert_uint_eq(moved, stage->bytes);
 }
 
@@ -163,11 +163,11 @@ START_TEST(nothing_needs_no_memory)
 	size_t moved = 1;
 
 	arena_open(&arena, ARENA_DEVICE, 64);
-	ck_assert_int_eq(dtconv_pack(type, 0, NULL, arena.memory, 64, &moved), 0);
+	fixture_ok(dtconv_pack(type, 0, NULL, arena.memory, 64, &moved));
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_int_eq(dtconv_unpack(type, 0, arena.memory, NULL, 0, &moved), 0);
-	ck_assert_int_eq(dtconv_pack(empty, 7, arena.memory + 64, arena.memory, 0, &moved), 0);
-	ck_assert_int_eq(dtconv_unpack(empty, 7, NULL, arena.memory + 64, 0, &moved), 0);
+	fixture_ok(dtconv_unpack(type, 0, arena.memory, NULL, 0, &moved));
+	fixture_ok(dtconv_pack(empty, 7, arena.memory + 64, arena.memory, 0, &moved));
+	fixture_ok(dtconv_unpack(empty, 7, NULL, arena.memory + 64, 0, &moved));
 	ck_assert_uint_eq(moved, 0);
 	arena_close(&arena);
 	dtconv_type_unref(type);

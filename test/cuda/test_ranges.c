@@ -72,7 +72,7 @@ static int run_batch(struct place *place)
 
 static int start(struct place *place)
 {
-	ck_assert_int_eq(dtconv_convertor_seek(place->convertor, 0), 0);
+	fixture_ok(dtconv_convertor_seek(place->convertor, 0));
 	int status = dtconv_convertor_start(place->convertor, place->packed.memory, 1600,
 					    NULL, NULL);
 
@@ -118,11 +118,9 @@ static void open_place(struct place *place)
 			.bytes = 1600,
 			.direction = DTCONV_BATCH_PACK,
 		};
-	ck_assert_int_eq(
-		dtconv_batch_create(fixture_context, entries, 2, NULL, &place->batch), 0);
-	ck_assert_int_eq(dtconv_convertor_create_pack(place->type, 1, place->user.memory,
-						      &place->convertor),
-			 0);
+	fixture_ok(dtconv_batch_create(fixture_context, entries, 2, NULL, &place->batch));
+	fixture_ok(dtconv_convertor_create_pack(place->type, 1, place->user.memory,
+						&place->convertor));
 }
 
 static void close_place(struct place *place)

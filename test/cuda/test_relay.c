@@ -58,15 +58,14 @@ static void open_job(struct job *job, const char *text, bool packs)
 						  .backends = "cuda_relay" };
 
 	*job = (struct job){ .type = fixture_type(text) };
-	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	fixture_ok(dtconv_type_query(job->type, &attr));
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
 	job->stream = malloc(job->bytes);
 	ck_assert(job->memory && job->stream);
 	fill(job->memory, job->span);
-	ck_assert_int_eq(
-		dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL), 0);
+	fixture_ok(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL));
 	arena_open(&job->user, ARENA_DEVICE, job->span);
 	arena_open(&job->packed, ARENA_PINNED, job->bytes);
 	arena_write(&job->user, 0, job->memory, job->span);
@@ -79,7 +78,7 @@ static void open_job(struct job *job, const char *text, bool packs)
 			   : dtconv_convertor_create_unpack(
 				     job->type, 1, job->user.memory, &job->convertor);
 	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(dtconv_convertor_configure(job->convertor, &params), 0);
+	fixture_ok(dtconv_convertor_configure(job->convertor, &params));
 	gpu.standin->set(STANDIN_SYNCHRONOUS, 1);
 }
 
@@ -97,17 +96,15 @@ static void close_job(struct job *job)
 
 static void start(const struct job *job)
 {
-	ck_assert_int_eq(dtconv_convertor_start(job->convertor, job->packed.memory,
-						job->bytes, NULL, NULL),
-			 0);
+	fixture_ok(dtconv_convertor_start(job->convertor, job->packed.memory, job->bytes,
+					  NULL, NULL));
 }
 
 static void finish(const struct job *job)
 {
 	size_t moved;
 
-	ck_assert_msg(!dtconv_convertor_wait(job->convertor, &moved), "%s",
-		      fixture_error());
+	fixture_ok(dtconv_convertor_wait(job->convertor, &moved));
 	ck_assert_uint_eq(moved, job->bytes);
 }
 
@@ -180,8 +177,8 @@ START_TEST(a_pack_is_done_when_all_its_copies_are)
 	spin_begin(&spin, copies_of_relay(_i));
 	start(&job);
 	for (int i = 0; i < 100; i++) {
-		ck_assert_int_eq(dtconv_convertor_test(job.convertor, &moved),
-				 DTCONV_INPROGRESS);
+		fixture_status(dtconv_convertor_test(job.convertor, &moved),
+			       DTCONV_INPROGRESS);
 		/* What the caller gives it next comes behind the copies. */
 		ck_assert_int_eq(gpu.StreamQuery(job.order), CUDA_ERROR_NOT_READY);
 	}

@@ -132,8 +132,7 @@ static struct dtconv_convertor *start(const struct job *job, bool packs)
 {
 	struct dtconv_convertor *convertor = on_stream(job, packs);
 
-	ck_assert_msg(!dtconv_convertor_start(convertor, job->packed, PACKED, NULL, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_convertor_start(convertor, job->packed, PACKED, NULL, NULL));
 	return convertor;
 }
 
@@ -141,7 +140,7 @@ static void end(struct dtconv_convertor *convertor)
 {
 	size_t moved;
 
-	ck_assert_msg(!dtconv_convertor_wait(convertor, &moved), "%s", fixture_error());
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	ck_assert_uint_eq(moved, PACKED);
 	dtconv_convertor_destroy(convertor);
 }

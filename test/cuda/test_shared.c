@@ -233,7 +233,7 @@ static uint64_t launches(void)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
 	return counters.launches_strided;
 }
 
@@ -249,18 +249,16 @@ static void check_packed(int socket, void *theirs, unsigned char *bytes)
 	fixture_open(&stage, TEXT, 1);
 	arena_open(&own, ARENA_DEVICE, stage.memory_bytes);
 	arena_write(&own, 0, stage.source_memory, stage.memory_bytes);
-	ck_assert_msg(!dtconv_pack(stage.type, 1,
-				   own.memory + (stage.source - stage.source_memory),
-				   theirs, stage.bytes, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack(stage.type, 1,
+			       own.memory + (stage.source - stage.source_memory), theirs,
+			       stage.bytes, &moved));
 	look(socket, bytes);
 	ck_assert(!memcmp(bytes, stage.stream, stage.bytes));
 	stage_blank(&stage);
 	arena_write(&own, 0, stage.target_memory, stage.memory_bytes);
-	ck_assert_msg(!dtconv_unpack(stage.type, 1,
-				     own.memory + (stage.target - stage.target_memory),
-				     theirs, stage.bytes, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack(stage.type, 1,
+				 own.memory + (stage.target - stage.target_memory),
+				 theirs, stage.bytes, &moved));
 	arena_read(&own, 0, stage.target_memory, stage.memory_bytes);
 	stage_deliver(&stage, 0, stage.bytes);
 	fixture_arrived(&stage);
@@ -281,20 +279,18 @@ static void check_user(int socket, unsigned char *theirs, unsigned char *bytes)
 	arena_open(&own, ARENA_DEVICE, stage.bytes);
 	arena_write(&own, 0, stage.stream, stage.bytes);
 	arena_write(&seen, 0, stage.target_memory, stage.memory_bytes);
-	ck_assert_msg(!dtconv_unpack(stage.type, 1,
-				     theirs + (stage.target - stage.target_memory),
-				     own.memory, stage.bytes, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack(stage.type, 1,
+				 theirs + (stage.target - stage.target_memory),
+				 own.memory, stage.bytes, &moved));
 	look(socket, bytes);
 	memcpy(stage.target_memory, bytes, stage.memory_bytes);
 	stage_deliver(&stage, 0, stage.bytes);
 	fixture_arrived(&stage);
 	memset(bytes, 0, stage.bytes);
 	arena_write(&own, 0, bytes, stage.bytes);
-	ck_assert_msg(!dtconv_pack(stage.type, 1,
-				   theirs + (stage.target - stage.target_memory),
-				   own.memory, stage.bytes, &moved),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_pack(stage.type, 1,
+			       theirs + (stage.target - stage.target_memory), own.memory,
+			       stage.bytes, &moved));
 	arena_read(&own, 0, bytes, stage.bytes);
 	ck_assert(!memcmp(bytes, stage.stream, stage.bytes));
 	arena_close(&own);

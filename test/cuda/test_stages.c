@@ -33,11 +33,10 @@ static void open_job(struct job *job, size_t threads)
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	uint32_t seed = 1;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &job->context), 0);
-	ck_assert_int_eq(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type),
-			 0);
-	ck_assert_int_eq(dtconv_type_commit(job->type), 0);
-	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	fixture_ok(dtconv_context_create(&params, &job->context));
+	fixture_ok(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type));
+	fixture_ok(dtconv_type_commit(job->type));
+	fixture_ok(dtconv_type_query(job->type, &attr));
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
@@ -48,8 +47,7 @@ static void open_job(struct job *job, size_t threads)
 		seed = seed * 1664525 + 1013904223;
 		job->memory[i] = (unsigned char)(seed >> 24);
 	}
-	ck_assert_int_eq(
-		dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL), 0);
+	fixture_ok(dtconv_pack(job->type, 1, job->memory, job->stream, job->bytes, NULL));
 	arena_open(&job->user, ARENA_DEVICE, job->span);
 	arena_write(&job->user, 0, job->memory, job->span);
 }
@@ -76,7 +74,7 @@ static int pack(struct job *job)
 
 static void must_pack(struct job *job)
 {
-	ck_assert_msg(!pack(job), "%s", fixture_error());
+	fixture_ok(pack(job));
 	for (size_t i = 0; i < job->bytes; i++)
 		if (job->packed[i] != job->stream[i])
 			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
@@ -116,9 +114,8 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 		 "cuMemsetD8");
 	spin_begin(&spin, stream_of(&job));
 	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
-	ck_assert_msg(!dtconv_unpack_with(job.type, 1, job.user.memory, job.stream,
-					  job.bytes, &params, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_unpack_with(job.type, 1, job.user.memory, job.stream, job.bytes,
+				      &params, NULL));
 	ck_assert(releaser_end(&releaser));
 	must_pack(&job);
 	spin_end(&spin);

@@ -88,7 +88,7 @@ static int pack_external32(const struct place *place)
 	struct dtconv_convertor_params params = plain;
 	struct dtconv_representation external32;
 
-	ck_assert_int_eq(dtconv_representation_find("external32", &external32), 0);
+	fixture_ok(dtconv_representation_find("external32", &external32));
 	params.representation = &external32;
 	return pack_with(place, &params);
 }
@@ -214,7 +214,7 @@ static struct dtconv_type *make_type(struct dtconv_context *context, bool list)
 		list ? dtconv_type_create_indexed_block(NUMBERS, 1, at, number, &type)
 		     : dtconv_type_create_vector(NUMBERS, 1, 2, number, &type);
 	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_commit(type));
 	return type;
 }
 
@@ -244,7 +244,7 @@ static void do_on_host(size_t deed, bool list, struct bytes *bytes)
 	struct place place = { .user = (char *)bytes->user,
 			       .packed = (char *)bytes->packed };
 
-	ck_assert_int_eq(dtconv_context_create(&params, &place.context), 0);
+	fixture_ok(dtconv_context_create(&params, &place.context));
 	place.type = make_type(place.context, list);
 	ck_assert_int_eq(
 		deeds[deed].deed == relay ? pack(&place) : deeds[deed].deed(&place), 0);
@@ -271,7 +271,7 @@ static void open_scene(struct scene *scene, size_t deed, bool list)
 	arena_open(&scene->user, ARENA_DEVICE, USER_BYTES);
 	arena_open(&scene->packed, deeds[deed].packed, ROOM);
 	atomic_store(&allocator.granted, SIZE_MAX);
-	ck_assert_int_eq(dtconv_context_create(&params, &scene->place.context), 0);
+	fixture_ok(dtconv_context_create(&params, &scene->place.context));
 	scene->place.type = make_type(scene->place.context, list);
 	scene->place.user = (char *)scene->user.memory;
 	scene->place.packed = (char *)scene->packed.memory;

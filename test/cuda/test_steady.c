@@ -192,7 +192,7 @@ static size_t user_bytes(const struct dtconv_type *type)
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_type_query(type, &attr), 0);
+	fixture_ok(dtconv_type_query(type, &attr));
 	return (size_t)attr.true_extent;
 }
 
@@ -202,7 +202,7 @@ static void job_open(struct job *job, const char *text, enum arena_kind user,
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 	job->type = fixture_type(text);
-	ck_assert_int_eq(dtconv_type_query(job->type, &attr), 0);
+	fixture_ok(dtconv_type_query(job->type, &attr));
 	job->bytes = attr.size;
 	arena_open(&job->user, user, user_bytes(job->type));
 	arena_open(&job->packed, packed, job->bytes);
@@ -219,8 +219,7 @@ static void job_open(struct job *job, const char *text, enum arena_kind user,
 			   : dtconv_convertor_create_unpack(
 				     job->type, 1, job->user.memory, &job->convertor),
 		0);
-	ck_assert_msg(!dtconv_convertor_configure(job->convertor, &job->params), "%s",
-		      fixture_error());
+	fixture_ok(dtconv_convertor_configure(job->convertor, &job->params));
 }
 
 static void job_close(struct job *job)
@@ -273,7 +272,7 @@ static void job_once(void *arg)
 	size_t moved = 0;
 	int status;
 
-	ck_assert_int_eq(dtconv_convertor_seek(job->convertor, 0), 0);
+	fixture_ok(dtconv_convertor_seek(job->convertor, 0));
 	if (job->way == ONE_SHOT || job->way == PLAIN)
 		status = move_at_once(job, &moved);
 	else if (job->way == FRAGMENT)
@@ -317,7 +316,7 @@ static void meet_driver(void)
 	static char met;
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_memory_query(fixture_context, &met, &attr), 0);
+	fixture_ok(dtconv_memory_query(fixture_context, &met, &attr));
 }
 
 static bool can(const struct dtc_backend_ops *backend, int user, int packed, enum way way)
@@ -393,8 +392,7 @@ static void check_typed(int kind, bool packs, enum way way, enum arena_kind pack
 		struct dtconv_representation external32;
 		struct job job = { .packs = packs, .way = way };
 
-		ck_assert_int_eq(dtconv_representation_find("external32", &external32),
-				 0);
+		fixture_ok(dtconv_representation_find("external32", &external32));
 		job.params.representation = kinds[kind].external32 ? &external32 : NULL;
 		job.params.op = kinds[kind].op;
 		job.params.flags = kinds[kind].flags;
@@ -422,9 +420,8 @@ static void copy_once(void *arg)
 {
 	struct copying *copying = arg;
 
-	ck_assert_msg(!dtconv_copy(copying->from, 1, copying->source.memory, copying->to,
-				   1, copying->target.memory, NULL),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_copy(copying->from, 1, copying->source.memory, copying->to, 1,
+			       copying->target.memory, NULL));
 }
 
 START_TEST(copies_come_to_a_steady_state)
@@ -458,13 +455,13 @@ END_TEST
 
 static void batch_once(void *arg)
 {
-	ck_assert_msg(!dtconv_batch_run(arg, NULL), "%s", fixture_error());
+	fixture_ok(dtconv_batch_run(arg, NULL));
 }
 
 static void batch_started_once(void *arg)
 {
-	ck_assert_int_eq(dtconv_batch_start(arg, NULL, NULL), 0);
-	ck_assert_msg(!dtconv_batch_wait(arg, NULL), "%s", fixture_error());
+	fixture_ok(dtconv_batch_start(arg, NULL, NULL));
+	fixture_ok(dtconv_batch_wait(arg, NULL));
 }
 
 #define ENTRIES 18
@@ -493,9 +490,8 @@ static void check_batch(const struct dtconv_batch_entry entries[],
 {
 	struct dtconv_batch *batch;
 
-	ck_assert_int_eq(dtconv_batch_create(fixture_context, entries, ENTRIES, params,
-					     &batch),
-			 0);
+	fixture_ok(
+		dtconv_batch_create(fixture_context, entries, ENTRIES, params, &batch));
 	must_be_steady(&(struct round){ "batch", batch_once, batch, false });
 	must_be_steady(
 		&(struct round){ "started batch", batch_started_once, batch, false });

@@ -33,7 +33,7 @@ static struct dtconv_context *create_tuned(const char *text)
 	ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
 	close(file);
 	setenv("DTCONV_TUNING", path, 1);
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	fixture_ok(dtconv_context_create(&params, &context));
 	setenv("DTCONV_TUNING", "none", 1);
 	unlink(path);
 	return context;
@@ -43,7 +43,7 @@ static uint64_t jobs_of(struct dtconv_context *context, const char *name)
 {
 	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
 
-	ck_assert_int_eq(dtconv_context_query_backend(context, name, &now), 0);
+	fixture_ok(dtconv_context_query_backend(context, name, &now));
 	return now.jobs;
 }
 
@@ -64,10 +64,9 @@ static bool is_kernels(struct dtconv_context *context, int ordinal)
 	gpu_must(gpu.CtxSetCurrent(its), "cuCtxSetCurrent");
 	arena_open(&user, ARENA_DEVICE, BYTES);
 	arena_open(&packed, ARENA_PINNED, BYTES);
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
-	ck_assert_int_eq(dtconv_pack(type, 1, user.memory, packed.memory, BYTES, NULL),
-			 0);
+	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
+	fixture_ok(dtconv_type_commit(type));
+	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, BYTES, NULL));
 	dtconv_type_unref(type);
 	arena_close(&user);
 	arena_close(&packed);
@@ -146,10 +145,10 @@ START_TEST(devices_are_described)
 	struct dtconv_context_attr context = { .struct_size = sizeof(context) };
 	struct dtconv_device_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_context_query(fixture_context, &context), 0);
+	fixture_ok(dtconv_context_query(fixture_context, &context));
 	ck_assert_uint_eq(context.devices, 3);
 	ck_assert_ptr_null(context.no_devices);
-	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 1, &attr), 0);
+	fixture_ok(dtconv_context_query_device(fixture_context, 1, &attr));
 	ck_assert_str_eq(attr.name, "Stand-in 1");
 	ck_assert_int_eq(attr.driver_version, 13000);
 	ck_assert_int_eq(10 * attr.compute_major + attr.compute_minor, 90);
@@ -157,8 +156,8 @@ START_TEST(devices_are_described)
 	ck_assert_int_eq(attr.vmm, 1);
 	ck_assert_int_eq(attr.dma_buf, 1);
 	ck_assert_int_eq(attr.multicast, 0);
-	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 3, &attr),
-			 DTCONV_ERR_INVAL);
+	fixture_status(dtconv_context_query_device(fixture_context, 3, &attr),
+		       DTCONV_ERR_INVAL);
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_context_query_device: ordinal (argument 2) is 3, there are "
@@ -174,17 +173,17 @@ START_TEST(what_the_driver_does_not_say_is_no_answer)
 
 	/* The first two calls ask for the compute capability. */
 	gpu.standin->inject("cuDeviceGetAttribute", 3, CUDA_ERROR_INVALID_VALUE);
-	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 0, &attr), 0);
+	fixture_ok(dtconv_context_query_device(fixture_context, 0, &attr));
 	gpu.standin->inject_clear();
 	ck_assert_int_eq(attr.unified_addressing, -1);
 	ck_assert_int_eq(attr.vmm, 1);
 	gpu.standin->inject("cuDeviceGetName", 1, CUDA_ERROR_INVALID_DEVICE);
-	ck_assert_int_eq(dtconv_context_query_device(fixture_context, 0, &attr),
-			 DTCONV_ERR_BACKEND);
+	fixture_status(dtconv_context_query_device(fixture_context, 0, &attr),
+		       DTCONV_ERR_BACKEND);
 	gpu.standin->inject_clear();
 	ck_assert_str_eq(
 		fixture_error(),
-		"dtconv_context_query_device: the driver does not describe device 0");
+		"dtconv_context_query_device: the driver returns no attributes of device 0");
 }
 END_TEST
 

@@ -5,7 +5,7 @@
 #ifndef TEST_KERNELS_GPU_MOVES_H
 #define TEST_KERNELS_GPU_MOVES_H
 
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 #include "support/fixture.h"
 
 /* A type with its image, as a device would have it. */

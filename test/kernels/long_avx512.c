@@ -6,7 +6,7 @@
 
 #include "long_avx512.h"
 
-#include "kernels/cpu_block.h"
+#include "kernels/cpu/block.h"
 
 void long_by_lines(char *to, const char *from, size_t bytes)
 {

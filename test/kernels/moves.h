@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 /* One block; displacements in bytes from place 0 of either side. */
 struct block {

@@ -8,8 +8,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "base.h"
-#include "kernels/cpu.h"
+#include "base/base.h"
+#include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 
 START_TEST(the_first_set_runs_everywhere)

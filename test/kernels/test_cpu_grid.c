@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "kernels/moves.h"
 #include "support/fixture.h"
 

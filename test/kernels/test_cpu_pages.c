@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/program.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 #include "support/ref_buffer.h"
 

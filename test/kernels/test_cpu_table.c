@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/program.h"
 #include "kernels/moves.h"
 #include "support/fixture.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/crc32c.h"
-#include "kernels/gpu_checksum.h"
 #include "kernels/gpu_moves.h"
+#include "kernels/launch/checksum.h"
+#include "kernels/numbers/crc32c.h"
 
 #define ROOM (UINT64_C(3) << 20)
 

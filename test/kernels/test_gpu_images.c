@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/type.h"
-#include "kernels/gpu.h"
-#include "kernels/gpu_images.h"
-#include "kernels/gpu_special.h"
+#include "kernels/images/images.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/special.h"
 #include "kernels/unpack.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
@@ -258,7 +258,7 @@ static bool check_random(int arch, struct choices *choices)
 	char name[400] = "";
 	size_t length;
 
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	fixture_ok(dtconv_type_commit(type));
 	dtconv_type_format(type, name, sizeof(name), &length);
 	const struct dtc_layout *layout = dtc_type_layout(type);
 	size_t count = 1 + choose(choices, 5);

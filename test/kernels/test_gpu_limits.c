@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "kernels/gpu_magic.h"
+#include "base/base.h"
 #include "kernels/gpu_moves.h"
+#include "kernels/launch/magic.h"
 #include "support/layouts.h"
 #include "support/ref_buffer.h"
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "kernels/gpu_images.h"
+#include "base/base.h"
 #include "kernels/gpu_moves.h"
-#include "kernels/gpu_special.h"
+#include "kernels/images/images.h"
+#include "kernels/launch/special.h"
 #include "support/gpu_shim.h"
 #include "support/layouts.h"
 #include "support/special_object.h"

@@ -8,7 +8,7 @@
 #include "datatype/representation.h"
 #include "datatype/type.h"
 #include "kernels/gpu_moves.h"
-#include "kernels/gpu_typed.h"
+#include "kernels/launch/typed.h"
 
 #define USER   UINT64_C(0x10000)
 #define PACKED UINT64_C(0x8000000)

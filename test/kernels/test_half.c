@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/reduce.h"
+#include "kernels/numbers/reduce.h"
 #include "support/fixture.h"
 
 /* A format with 16 bits by its formula. */

@@ -5,7 +5,7 @@
 #ifndef TEST_KERNELS_UNPACK_H
 #define TEST_KERNELS_UNPACK_H
 
-#include "kernels/gpu_images.h"
+#include "kernels/images/images.h"
 
 struct unpacked {
 	char *bytes; /* a zero follows */

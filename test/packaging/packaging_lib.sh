@@ -18,7 +18,7 @@ stage() {
 # architectures that kernels were last compiled for: others would be compiled now.
 run_make() {
 	flock config.status env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$MAKE" "$1" \
-		GPU_ARCHS="$(cat src/kernels/gpu_archs.list 2> /dev/null)" DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
+		GPU_ARCHS="$(cat src/kernels/images/archs.list 2> /dev/null)" DESTDIR="$stage_folder" > "$work_folder/make.log" 2>&1
 }
 
 # A sanitized library needs its sanitizer in the program too.

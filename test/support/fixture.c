@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "support/typed_script.h"
 
 struct dtconv_context *fixture_context;
@@ -66,7 +66,7 @@ static void setup(void)
 		.flags = DTCONV_CONTEXT_COUNTERS | fixture_flags,
 	};
 
-	ck_assert_int_eq(dtconv_context_create(&params, &fixture_context), 0);
+	fixture_ok(dtconv_context_create(&params, &fixture_context));
 	share_if_asked();
 }
 
@@ -75,7 +75,7 @@ static void teardown(void)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(fixture_context, &counters), 0);
+	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
 	ck_assert_uint_eq(counters.types_live, 0);
 	dtconv_context_destroy(fixture_context);
 	fixture_context = NULL;
@@ -109,7 +109,8 @@ const char *fixture_error(void)
 	static char text[512];
 
 	text[0] = 0;
-	dtconv_context_error(fixture_context, text, sizeof(text));
+	if (fixture_context)
+		dtconv_context_error(fixture_context, text, sizeof(text));
 	return text;
 }
 
@@ -123,7 +124,7 @@ const char *fixture_info(struct dtconv_context *context)
 	free(text);
 	text = malloc(length + 1);
 	ck_assert_ptr_nonnull(text);
-	ck_assert_int_eq(dtconv_context_format_info(context, text, length + 1, &length), 0);
+	fixture_ok(dtconv_context_format_info(context, text, length + 1, &length));
 	return text;
 }
 
@@ -175,9 +176,8 @@ struct dtconv_convertor *fixture_pack(const struct stage *stage)
 {
 	struct dtconv_convertor *convertor = NULL;
 
-	ck_assert_msg(!dtconv_convertor_create_pack(stage->type, stage->count,
-						    stage->source, &convertor),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_convertor_create_pack(stage->type, stage->count, stage->source,
+						&convertor));
 	return convertor;
 }
 
@@ -185,9 +185,8 @@ struct dtconv_convertor *fixture_unpack(const struct stage *stage)
 {
 	struct dtconv_convertor *convertor = NULL;
 
-	ck_assert_msg(!dtconv_convertor_create_unpack(stage->type, stage->count,
-						      stage->target, &convertor),
-		      "%s", fixture_error());
+	fixture_ok(dtconv_convertor_create_unpack(stage->type, stage->count,
+						  stage->target, &convertor));
 	return convertor;
 }
 
@@ -299,8 +298,7 @@ struct dtconv_convertor *fixture_typed(const struct typed_case *tc, bool packs)
 							    tc->target, &convertor);
 
 	ck_assert_msg(!status, "%s", fixture_error());
-	ck_assert_msg(!dtconv_convertor_configure(convertor, &params), "%s",
-		      fixture_error());
+	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	return convertor;
 }
 
@@ -316,7 +314,7 @@ size_t fixture_position(const struct dtconv_convertor *convertor)
 {
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 
-	ck_assert_int_eq(dtconv_convertor_query(convertor, &attr), 0);
+	fixture_ok(dtconv_convertor_query(convertor, &attr));
 	return attr.position;
 }
 

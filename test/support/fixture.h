@@ -14,6 +14,7 @@
 
 #include "support/choices.h"
 #include "support/stage.h"
+#include "support/status.h"
 #include "support/typed_case.h"
 
 /*
@@ -45,6 +46,10 @@ struct dtconv_type *fixture_type(const char *text);
 
 /* The error text of this thread's last failure. */
 const char *fixture_error(void);
+
+/* Assert that a call answers a status, or success, and say the error text if not. */
+#define fixture_status(call, expected) status_must_be(call, expected, fixture_error())
+#define fixture_ok(call)               fixture_status(call, DTCONV_SUCCESS)
 
 /* What a context says of itself, however long that is on this machine; valid until the next call. */
 const char *fixture_info(struct dtconv_context *context);

@@ -11,9 +11,9 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "kernels/gpu_classes.cu.h"
+#include "kernels/gpu/classes.cu.h"
 
-#include "kernels/gpu_command.cu.h"
+#include "kernels/gpu/command.cu.h"
 
 #include "support/gpu_shim_run.h"
 
@@ -30,7 +30,7 @@
 #define DTC_GPU_ENTRY3(name, params, a, b, c) \
 	DTC_GPU_ENTRY2(name, params, a, b)    \
 	DTC_GPU_PHASE(name, params, c, 2)
-#include "kernels/gpu_list.h"
+#include "kernels/gpu/list.h"
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY2
 #undef DTC_GPU_ENTRY3
@@ -45,7 +45,7 @@
 	  { shim_##name##_0, shim_##name##_1, shim_##name##_2 } },
 
 static const struct shim_kernel kernels[] = {
-#include "kernels/gpu_list.h"
+#include "kernels/gpu/list.h"
 };
 
 static const struct shim_kernel *find(const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels need of a device, in C: the twin of src/kernels/gpu_device.h. Accesses that a device
+ * What kernels need of a device, in C: the twin of src/kernels/gpu/device.h. Accesses that a device
  * would refuse end the process.
  */
 #ifndef TEST_SUPPORT_GPU_SHIM_DEVICE_H
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/gpu_params.h"
+#include "kernels/gpu/params.h"
 
 #define DTC_GPU_FN static inline
 #define DTC_GPU_CALLED               static

@@ -5,7 +5,7 @@
  */
 #include "support/gpu_shim_device.h"
 
-#include "kernels/gpu_classes.cu.h"
+#include "kernels/gpu/classes.cu.h"
 
 #include "support/gpu_shim_run.h"
 

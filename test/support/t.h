@@ -14,6 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "support/ref_typemap.h"
+#include "support/status.h"
 
 /** The context of the running case; made by t_setup, silent, with counters. */
 extern struct dtconv_context *t_context;
@@ -34,13 +35,7 @@ int t_run(Suite *suite);
 const char *t_error(void);
 
 /** Assert that a call answers a status, and say the error text if not. */
-#define t_status(call, expected)                                                     \
-	do {                                                                         \
-		int t_got_ = (call);                                                 \
-		ck_assert_msg(t_got_ == (int)(expected), "%s: %s (%s), expected %s", \
-			      #call, dtconv_strerror(t_got_), t_error(),             \
-			      dtconv_strerror(expected));                            \
-	} while (0)
+#define t_status(call, expected) status_must_be(call, expected, t_error())
 
 /** Assert that a call succeeds. */
 #define t_ok(call) t_status(call, DTCONV_SUCCESS)

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/device/memory_kinds.h"

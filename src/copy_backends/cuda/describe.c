@@ -6,13 +6,13 @@
 
 #include "cuda.h"
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/text.h"
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
 #include "copy_backends/cuda/launch/special_kernels.h"
-#include "kernels/gpu_images.h"
-#include "text.h"
+#include "kernels/images/images.h"
 
 /*
  * The driver's numbers for what the headers of CUDA 12 do not all name. A driver that does not know
@@ -125,7 +125,7 @@ static void describe_device(struct dtconv_context *context, int ordinal,
 			attr.bytes >> 20);
 	describe_capabilities(&attr, 1, "supports", text);
 	describe_capabilities(&attr, 0, "does not support", text);
-	describe_capabilities(&attr, -1, "the driver does not say", text);
+	describe_capabilities(&attr, -1, "not reported by the driver", text);
 }
 
 /* NULL: there is one that will do. */
@@ -134,8 +134,9 @@ static const char *missing_driver(struct dtconv_context *context)
 	if (dtc_cuda_of(context))
 		return NULL;
 	return dtc_cuda_driver_is_loaded()
-		       ? "the driver that this process has loaded is not used (DTCONV_LOG=warn tells why)"
-		       : "this process has loaded no driver";
+		       ? "the loaded CUDA driver cannot be used; set DTCONV_LOG=warn for "
+			 "the reason"
+		       : "the CUDA driver is not loaded in this process";
 }
 
 int dtc_cuda_count_devices(struct dtconv_context *context, const char **why)
@@ -149,8 +150,8 @@ int dtc_cuda_count_devices(struct dtconv_context *context, const char **why)
 	CUresult result = cuda->driver.DeviceGetCount(&devices);
 	if (!result && devices)
 		return devices;
-	*why = result == CUDA_ERROR_NOT_INITIALIZED ? "the driver is not initialised"
-						    : "the driver has no device";
+	*why = result == CUDA_ERROR_NOT_INITIALIZED ? "the CUDA driver is not initialised"
+						    : "the CUDA driver has no device";
 	return 0;
 }
 
@@ -162,9 +163,10 @@ static void describe_kernels(struct dtc_text *text)
 		dtc_text_printf(text, " %s_%u",
 				dtc_gpu_images[i].is_ptx ? "compute" : "sm",
 				dtc_gpu_images[i].arch);
-	dtc_text_puts(text, dtc_gpu_image_count
-				    ? "\n"
-				    : " none, so blocks are copied one by one\n");
+	dtc_text_puts(text,
+		      dtc_gpu_image_count
+			      ? "\n"
+			      : " none; each block takes a driver copy of its own\n");
 }
 
 /* Also where no driver is loaded: what is installed can be told. */

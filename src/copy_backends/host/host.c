@@ -7,9 +7,9 @@
 
 #include "copy_backends/backend.h"
 
-#include "base.h"
-#include "checked.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/checked.h"
+#include "base/context.h"
 #include "copy_backends/mover.h"
 #include "place.h"
 
@@ -429,9 +429,9 @@ static bool reaches(enum dtconv_memory_kind kind)
 static bool can(const struct dtc_question *question, const char **reason)
 {
 	if (!reaches(question->user_kind) || !reaches(question->packed_kind))
-		*reason = "does not reach device memory";
+		*reason = "cannot access device memory";
 	else if (question->on_stream && !dtc_question_is_ordinary(question))
-		*reason = "does not wait for a stream";
+		*reason = "is not stream-ordered";
 	else
 		return true;
 	return false;

@@ -6,9 +6,9 @@
 #ifndef DTC_HOST_PLACE_H
 #define DTC_HOST_PLACE_H
 
-#include "checked.h"
+#include "base/checked.h"
 #include "datatype/layout.h"
-#include "kernels/cpu.h"
+#include "kernels/cpu/kernels.h"
 
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
 struct place {

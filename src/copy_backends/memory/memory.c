@@ -10,9 +10,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "vendor.h"
 
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind)
@@ -124,14 +124,13 @@ int dtc_memory_refused(struct dtconv_context *context, const char *caller)
 		return 0;
 	switch (trouble_of(context)) {
 	case DTCONV_ERR_NOMEM:
-		return DTC_FAIL(
-			context, DTCONV_ERR_NOMEM,
-			"%s: the allocator gave no memory for what is kept of devices",
-			caller);
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate the state of the devices", caller);
 	case DTCONV_ERR_UNSUPPORTED:
 		return DTC_FAIL(
 			context, DTCONV_ERR_BACKEND,
-			"%s: the memory is a device's whose driver lacks what is needed (the log says what)",
+			"%s: this is memory of a device whose driver is not supported; "
+			"set DTCONV_LOG=warn for the reason",
 			caller);
 	default:
 		return 0;
@@ -180,9 +179,11 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 	if (status)
 		return status;
 	if (!memory.kind)
-		return DTC_FAIL(context, DTCONV_ERR_BACKEND,
-				"%s: at address (argument 2) %p nothing is mapped, or the driver does not say",
-				__func__, address);
+		return DTC_FAIL(
+			context, DTCONV_ERR_BACKEND,
+			"%s: cannot determine the memory kind of address (argument 2) %p: it "
+			"is not mapped, or the driver does not report it",
+			__func__, address);
 	if (DTC_UNLIKELY(attr->struct_size < sizeof(*attr))) {
 		struct dtconv_memory_attr all = { .struct_size = attr->struct_size };
 

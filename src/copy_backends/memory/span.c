@@ -7,7 +7,7 @@
 
 #include "span.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "datatype/runs.h"
 
 static bool is_same(const struct dtc_memory *a, const struct dtc_memory *b)

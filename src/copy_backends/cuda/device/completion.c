@@ -8,9 +8,9 @@
 
 #include "completion.h"
 
-#include "clock.h"
-#include "context.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "pinned.h"
 
 static CUresult create_words(struct dtc_cuda_context *context)

@@ -7,7 +7,7 @@
 
 #include "copy_backends/backend.h"
 #include "device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 /*
  * Jobs in flight in one device context, by which host and device memory is set aside: 32 bytes each. A job

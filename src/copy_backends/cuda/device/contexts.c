@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "worker.h"
 
 /* ---- opening --------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 	/* Addresses could be a device's and the host's at once. */
 	if (!capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: device %d does not share the host's addresses",
+				"%s: device %d does not support unified addressing",
 				job->caller, context->device);
 	context->arch = arch_of(context);
 	for (; !status && *feature; feature++)
@@ -72,7 +72,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 		return status;
 	if (!dtc_cuda_worker_defer(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context",
+				"%s: cannot allocate the state of a device context",
 				job->caller);
 	return 0;
 }
@@ -181,7 +181,7 @@ static int add_context(struct dtc_cuda *cuda, CUcontext handle, unsigned long lo
 		if (!context)
 			return DTC_FAIL(
 				cuda->context, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for a device context",
+				"%s: cannot allocate the state of a device context",
 				job->caller);
 		context->next = cuda->contexts;
 		cuda->contexts = context;
@@ -202,7 +202,7 @@ static int use_context(struct dtc_cuda *cuda, CUcontext handle, const struct dtc
 	CUresult result = cuda->driver.CtxGetId(handle, &id);
 	if (result)
 		return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-				"%s: the device context of the job is gone (%s)",
+				"%s: the CUDA context of the job no longer exists (%s)",
 				job->caller, dtc_cuda_result_name(&cuda->driver, result));
 	pthread_mutex_lock(&cuda->lock);
 	*used = find_context(cuda, handle, id, false);
@@ -286,8 +286,8 @@ static int choose_by_default(struct dtc_cuda *cuda, const struct dtc_job *job,
 	if (*handle)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-			"%s: the default stream was given, but no context of %s is "
-			"current on the calling thread",
+			"%s: params.stream is the default stream, but no context of %s "
+			"is current on the calling thread",
 			job->caller, name_device(leader->device, name));
 }
 
@@ -299,8 +299,8 @@ static int choose_by_stream(struct dtc_cuda *cuda, const struct dtc_job *job, CU
 	if (!result)
 		return 0;
 	return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-			"%s: asked for the stream's context, the driver answered %s", job->caller,
-			dtc_cuda_result_name(&cuda->driver, result));
+			"%s: cannot query the CUDA context of params.stream: %s",
+			job->caller, dtc_cuda_result_name(&cuda->driver, result));
 }
 
 static bool retain_primary(struct dtc_cuda *cuda, int device, CUcontext *handle)
@@ -343,8 +343,8 @@ static int choose_by_memory(struct dtc_cuda *cuda, const struct dtc_job *job,
 		return 0;
 	return DTC_FAIL(
 		cuda->context, DTCONV_ERR_STATE,
-		"%s: no context of %s is current, owns the memory, or is its primary "
-		"one and active",
+		"%s: no CUDA context of %s can be used: none is current, none owns the "
+		"memory, and the primary context is not active",
 		job->caller, name_device(device_of(job), name));
 }
 
@@ -373,7 +373,8 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 		settle_primary(cuda, held, status ? NULL : *chosen);
 	if (!status && atomic_load_explicit(&(*chosen)->lost, memory_order_relaxed))
 		status = DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
-				  "%s: the device context of the job is gone", job->caller);
+				  "%s: the CUDA context of the job no longer exists",
+				  job->caller);
 	return status;
 }
 

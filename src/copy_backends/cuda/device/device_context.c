@@ -7,8 +7,8 @@
 
 #include "device_context.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
 {
@@ -26,7 +26,7 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context)
 {
 	if (!atomic_exchange(&context->lost, true))
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: a context is gone, its staging memory is abandoned",
+			"device %d: a CUDA context was destroyed; its staging buffers are leaked",
 			context->device);
 }
 
@@ -60,8 +60,8 @@ int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char 
 	if (is_fatal(result))
 		dtc_cuda_context_lose(context);
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-			"%s: device %d answered %s to %s", caller, context->device,
-			dtc_cuda_result_name(&context->cuda->driver, result), call);
+			"%s: %s failed on device %d: %s", caller, call, context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result));
 }
 
 CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context)

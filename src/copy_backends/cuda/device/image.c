@@ -7,8 +7,8 @@
 
 #include "image.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "worker.h"
 
 struct image {
@@ -117,12 +117,13 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 		CUresult result =
 			dtc_cuda_image_place(context, scratch, bytes, &image->memory);
 		if (result)
-			status = dtc_cuda_fail(context, result, "the copy of a type's program",
+			status = dtc_cuda_fail(context, result,
+					       "copying a layout program to the device",
 					       caller);
 	} else {
 		status = DTC_FAIL(owner, DTCONV_ERR_NOMEM,
-				  "%s: the allocator gave no memory for a program of %zu bytes", caller,
-				  bytes);
+				  "%s: cannot allocate %zu bytes for a layout program",
+				  caller, bytes);
 	}
 	dtc_free(owner, scratch);
 	if (status) {

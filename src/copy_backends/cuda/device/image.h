@@ -7,7 +7,7 @@
 
 #include "datatype/layout.h"
 #include "device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 /* Where the device has the layout's program; made if it is not there yet. */
 int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,

@@ -7,9 +7,9 @@
 
 #include "memory_kinds.h"
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /*
  * What the driver is asked first, in one call, whose cost grows with each question: enough for all memory

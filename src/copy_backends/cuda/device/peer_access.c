@@ -8,7 +8,7 @@
 
 #include "peer_access.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "contexts.h"
 #include "datatype/runs.h"
 

@@ -7,9 +7,9 @@
 
 #include "scratch.h"
 
+#include "base/log.h"
 #include "contexts.h"
 #include "copy_backends/backend.h"
-#include "log.h"
 
 /* One for each purpose. */
 static struct dtc_cuda_scratch *scratch_of(const struct dtc_cuda_context *context)
@@ -96,7 +96,8 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scra
 	if (result) {
 		pthread_mutex_unlock(&scratch->lock);
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d gave no memory for copies in itself (%s), they go through the host's",
+			"device %d: cannot allocate scratch memory (%s); copies within "
+			"the device are staged through host memory",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;

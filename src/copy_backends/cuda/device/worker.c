@@ -7,8 +7,8 @@
 
 #include "worker.h"
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 static struct dtc_cuda_deferred_call *next_call(struct dtc_cuda_worker *worker)
 {
@@ -84,8 +84,9 @@ int dtc_cuda_worker_start(struct dtc_cuda *cuda)
 	if (!worker->running) {
 		worker->last = &worker->first;
 		if (dtc_thread_start(&worker->thread, work, cuda))
-			status = DTC_FAIL(cuda->context, DTCONV_ERR_AGAIN,
-					  "the system gave no thread for the device's calls that wait");
+			status = DTC_FAIL(
+				cuda->context, DTCONV_ERR_AGAIN,
+				"cannot start the thread for blocking driver calls");
 		else
 			worker->running = true;
 	}

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
-#include "text.h"
-#include "thread_pool.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "kernels/images/images.h"
 
 /* What goes before the source: the numbers of a shape, and at most DTC_GPU_RUNS runs. */
 #define TEXT_BYTES 16384

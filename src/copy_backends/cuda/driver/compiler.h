@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "file_cache.h"
+#include "base/file_cache.h"
 #include "nvrtc.h"
 
 struct dtconv_context;

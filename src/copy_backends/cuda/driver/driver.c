@@ -11,8 +11,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "context.h"
-#include "log.h"
+#include "base/context.h"
+#include "base/log.h"
 
 #define LIBRARY "libcuda.so.1"
 
@@ -41,8 +41,8 @@ static bool needed_entry(const struct search *search, const char *name, int vers
 	if (find_entry(search, name, version, entry))
 		return true;
 	DTC_LOG(search->context, DTCONV_LOG_WARN,
-		"the CUDA driver has no %s of version %d, so device memory cannot be reached", name,
-		version);
+		"the CUDA driver lacks %s (version %d); device memory is not supported",
+		name, version);
 	return false;
 }
 
@@ -62,7 +62,8 @@ static bool is_recent(struct dtconv_context *context, struct dtc_cuda_driver *dr
 	if (driver->version >= OLDEST)
 		return true;
 	DTC_LOG(context, DTCONV_LOG_WARN,
-		"the CUDA driver is version %d.%d, older than 12.0, so device memory cannot be reached",
+		"the CUDA driver is version %d.%d, older than 12.0; device memory is not "
+		"supported",
 		driver->version / 1000, driver->version % 1000 / 10);
 	return false;
 }
@@ -90,7 +91,7 @@ bool dtc_cuda_driver_find(struct dtconv_context *context, struct dtc_cuda_driver
 
 	if (!find)
 		DTC_LOG(context, DTCONV_LOG_WARN,
-			"the CUDA driver is older than 12.0, so device memory cannot be reached");
+			"the CUDA driver is older than 12.0; device memory is not supported");
 	dlclose(library);
 	return found;
 }
@@ -118,6 +119,6 @@ const char *dtc_cuda_result_name(const struct dtc_cuda_driver *driver, CUresult 
 	const char *name = NULL;
 
 	if (driver->GetErrorName(result, &name) || !name)
-		return "an unknown result";
+		return "an unknown CUresult";
 	return name;
 }

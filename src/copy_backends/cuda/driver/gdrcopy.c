@@ -10,10 +10,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
-#include "text.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 
 #define LIBRARY "libgdrapi.so.2"
 
@@ -31,8 +31,7 @@ static bool needed_function(const struct dtc_gdr *gdr, struct dtconv_context *co
 {
 	if (find_function(gdr, name, function))
 		return true;
-	DTC_LOG(context, DTCONV_LOG_WARN,
-		LIBRARY " has no %s, so device memory is not mapped for the processor",
+	DTC_LOG(context, DTCONV_LOG_WARN, LIBRARY " lacks %s; BAR mappings are disabled",
 		name);
 	return false;
 }
@@ -52,11 +51,13 @@ static const char *look(struct dtc_gdr *gdr, struct dtconv_context *context)
 {
 	gdr->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!gdr->library)
-		return LIBRARY " is not there";
+		return LIBRARY " was not found";
 	if (!find_functions(gdr, context))
-		return LIBRARY " lacks a function";
+		return LIBRARY " lacks a required function";
 	gdr->connection = gdr->open();
-	return gdr->connection ? NULL : LIBRARY " finds no driver of its own (gdr_open)";
+	return gdr->connection ? NULL
+			       : LIBRARY
+		       " cannot open its kernel driver (gdr_open); is gdrdrv loaded?";
 }
 
 void dtc_gdr_init(struct dtc_gdr *gdr)
@@ -93,11 +94,10 @@ void dtc_gdr_describe(struct dtc_gdr *gdr, struct dtconv_context *context,
 	int major = 0, minor = 0;
 
 	if (reason) {
-		dtc_text_printf(text, "  mappings for the processor: none, %s\n", reason);
+		dtc_text_printf(text, "  BAR mappings: none, %s\n", reason);
 		return;
 	}
 	if (gdr->runtime_get_version)
 		gdr->runtime_get_version(&major, &minor);
-	dtc_text_printf(text, "  mappings for the processor: by libgdrapi %d.%d\n", major,
-			minor);
+	dtc_text_printf(text, "  BAR mappings: libgdrapi %d.%d\n", major, minor);
 }

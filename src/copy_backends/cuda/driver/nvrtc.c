@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
-#include "context.h"
-#include "log.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
 
 /* Versions whose interface is known. */
 #define NEWEST 13
@@ -56,11 +56,11 @@ static const char *look(struct dtc_nvrtc *nvrtc, int driver_version)
 {
 	nvrtc->library = open_library(driver_version);
 	if (!nvrtc->library)
-		return "libnvrtc.so is not there";
+		return "libnvrtc.so was not found";
 	if (!find_functions(nvrtc))
-		return "libnvrtc.so lacks a function";
+		return "libnvrtc.so lacks a required function";
 	return nvrtc->Version(&nvrtc->major, &nvrtc->minor)
-		       ? "libnvrtc.so tells no version"
+		       ? "nvrtcVersion of libnvrtc.so failed"
 		       : NULL;
 }
 
@@ -87,8 +87,7 @@ const char *dtc_nvrtc_find(struct dtc_nvrtc *nvrtc, struct dtconv_context *conte
 		nvrtc->reason = look(nvrtc, driver_version);
 		if (nvrtc->reason)
 			DTC_LOG(context, DTCONV_LOG_INFO,
-				"no kernels are compiled for single shapes: %s",
-				nvrtc->reason);
+				"kernel specialisation is disabled: %s", nvrtc->reason);
 		atomic_store_explicit(&nvrtc->looked, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&nvrtc->lock);
@@ -117,8 +116,8 @@ static void tell_log(const struct dtc_nvrtc *nvrtc, struct dtconv_context *conte
 	if (text && nvrtc->GetProgramLog(program, text))
 		*text = '\0';
 	DTC_LOG(context, DTCONV_LOG_INFO,
-		"NVRTC %d.%d compiles no kernel for a shape: %.200s", nvrtc->major,
-		nvrtc->minor, text && *text ? text : "it does not say why");
+		"NVRTC %d.%d cannot compile a specialised kernel: %.200s", nvrtc->major,
+		nvrtc->minor, text && *text ? text : "no log available");
 	dtc_free(context, text);
 }
 
@@ -145,8 +144,9 @@ void *dtc_nvrtc_compile(const struct dtc_nvrtc *nvrtc, struct dtconv_context *co
 	void *program = NULL, *image = NULL;
 
 	if (nvrtc->CreateProgram(&program, source, "dtconv.cu", 0, NULL, NULL)) {
-		DTC_LOG(context, DTCONV_LOG_INFO, "NVRTC %d.%d takes no source",
-			nvrtc->major, nvrtc->minor);
+		DTC_LOG(context, DTCONV_LOG_INFO,
+			"NVRTC %d.%d: nvrtcCreateProgram failed", nvrtc->major,
+			nvrtc->minor);
 		return NULL;
 	}
 	if (!nvrtc->CompileProgram(program, DTC_NVRTC_OPTIONS, options->list))

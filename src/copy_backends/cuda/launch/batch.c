@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copies.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "kernel_module.h"
 #include "launch.h"
-#include "log.h"
 #include "part_table.h"
 #include "submission.h"
 
@@ -43,8 +43,8 @@ struct kept {
 static int fail_memory(const struct dtc_many *many)
 {
 	return DTC_FAIL(many->context, DTCONV_ERR_NOMEM,
-			"%s: the allocator gave no memory for a launch of %zu entries",
-			many->caller, many->count);
+			"%s: cannot allocate a launch of %zu entries", many->caller,
+			many->count);
 }
 
 static int make_arrays(struct kept *kept, const struct dtc_many *many)
@@ -102,8 +102,8 @@ static int make_room(struct kept *kept, const struct dtc_many *many, uint32_t ne
 	drop_room(kept);
 	CUresult result = dtc_cuda_part_table_create(kept->context, needed, &kept->room);
 	if (result)
-		return dtc_cuda_fail(kept->context, result,
-				     "the allocation of room for parts", many->caller);
+		return dtc_cuda_fail(kept->context, result, "allocating a part table",
+				     many->caller);
 	kept->room_capacity = needed;
 	return 0;
 }
@@ -270,7 +270,7 @@ static CUresult copy_parts(const struct dtc_cuda_submission *submission,
 /* The last launch, or the stream behind it, writes the flag for all: a stream has an order. */
 static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 {
-	const char *call = "the copy of a launch's parts";
+	const char *call = "copying a part table to the device";
 	CUresult result = copy_parts(submission, kept);
 	bool flag = false;
 
@@ -336,7 +336,7 @@ static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_man
 		result = dtc_cuda_copy_blocks(submission, reason);
 		submission->job = first;
 	}
-	return dtc_cuda_submission_end(submission, result, "the driver's copy", true);
+	return dtc_cuda_submission_end(submission, result, "a driver copy", true);
 }
 
 static int move(struct dtc_cuda_submission *submission, struct kept *kept,
@@ -346,15 +346,15 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 
 	if (!dtc_cuda_kernels_are_loaded(submission->context))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LOADING,
-				"no kernels are loaded");
+				"the kernels are not loaded");
 	if (!reaches_all(submission, many))
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LIMITS,
-				"the device has no access to another device's memory");
+				"the device has no peer access to the other device's memory");
 	if (many->changed || !kept->planned || kept->context != submission->context)
 		status = plan(submission, kept, many);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return copy_all(submission, many, DTC_COUNT_FALLBACKS_LIMITS,
-				"it has more tiles than a launch takes");
+				"it has more tiles than one launch can have");
 	if (status) {
 		dtc_cuda_submission_drop(submission);
 		return status;

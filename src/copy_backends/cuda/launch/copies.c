@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
 #include "copy_backends/explain.h"
 #include "datatype/runs.h"
 
@@ -142,8 +142,7 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 		dtc_context_count(job->context, DTC_COUNT_FALLBACKS_BLOCKS, 1);
 	if (blocks < MANY_BLOCKS)
 		return;
-	snprintf(what, sizeof(what), "%" PRIu64 " copies by the driver, block by block",
-		 blocks);
+	snprintf(what, sizeof(what), "%" PRIu64 " driver copies, one per block", blocks);
 	dtc_explain_slow(job, what, reason);
 }
 

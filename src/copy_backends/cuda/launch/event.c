@@ -7,10 +7,10 @@
 
 #include "event.h"
 
-#include "clock.h"
-#include "context.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
-#include "log.h"
 #include "resident.h"
 
 /* How long fruitless looks at the word go on before the stream is asked. */
@@ -26,7 +26,8 @@ static int check_fault(const struct dtc_event *event)
 		return 0;
 	return DTC_FAIL(
 		context->cuda->context, DTCONV_ERR_OVERFLOW,
-		"%s: a number in device memory is too large for its narrower form",
+		"%s: a value in device memory does not fit into the narrower type of the "
+		"representation",
 		event->caller);
 }
 
@@ -44,7 +45,7 @@ static int fail_destroyed(const struct dtc_event *event)
 	const struct dtc_cuda_context *context = event->owner;
 
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-			"%s: the device context of a job in flight was destroyed",
+			"%s: the CUDA context was destroyed while a job was in flight",
 			event->caller);
 }
 

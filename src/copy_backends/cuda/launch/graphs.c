@@ -6,11 +6,11 @@
 
 #include "graphs.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "kernel_module.h"
-#include "log.h"
 #include "submission.h"
 
 /* Measured on an H200: 9.2 and 7.8 us until the host knows. */
@@ -68,7 +68,8 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 		result = make(context, (enum dtc_gpu_kernel)kernel);
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: there is no graph of kernel %s (%s), it is launched without",
+			"device %d: cannot create a graph of kernel %s (%s); it is "
+			"launched directly",
 			context->device,
 			dtc_gpu_kernel_label((enum dtc_gpu_kernel)kernel),
 			dtc_cuda_result_name(driver, result));

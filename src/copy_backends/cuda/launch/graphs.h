@@ -9,7 +9,7 @@
 
 #include "copy_backends/backend.h"
 #include "copy_backends/cuda/device/device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_submission;
 

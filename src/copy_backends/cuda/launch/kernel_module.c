@@ -9,9 +9,9 @@
 
 #include <time.h>
 
-#include "clock.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernels/images/images.h"
 
 /* Runs in the worker. */
 static void load_kernels(struct dtc_cuda_context *context)
@@ -29,7 +29,8 @@ static void load_kernels(struct dtc_cuda_context *context)
 			&kernels->functions[i], kernels->module, dtc_gpu_kernel_name(i));
 	if (result) {
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: the kernels were not loaded (%s), blocks are copied one by one",
+			"device %d: cannot load the kernels (%s); each block takes a "
+			"driver copy of its own",
 			context->device, dtc_cuda_result_name(driver, result));
 		atomic_store_explicit(&kernels->unloadable, true, memory_order_release);
 		return;

@@ -6,7 +6,7 @@
 #define DTC_CUDA_KERNEL_MODULE_H
 
 #include "copy_backends/cuda/device/device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_kernel_module {
 	_Atomic bool loaded;     /* the kernels are there */

@@ -7,12 +7,12 @@
 
 #include "launch.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/image.h"
 #include "graphs.h"
 #include "kernel_module.h"
-#include "log.h"
 #include "part_list.h"
 #include "special_kernels.h"
 

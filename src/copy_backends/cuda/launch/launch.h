@@ -5,7 +5,7 @@
 #ifndef DTC_CUDA_LAUNCH_H
 #define DTC_CUDA_LAUNCH_H
 
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 #include "submission.h"
 
 /*

@@ -7,9 +7,9 @@
 
 #include "part_list.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/image.h"
-#include "log.h"
 
 /* Buffers are mostly aligned alike; a type moved at every address there is does not fill the device. */
 #define KEPT_MOST 16
@@ -79,8 +79,8 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 
 	if (!kept)
 		return DTC_FAIL(owner, DTCONV_ERR_NOMEM,
-				"%s: the allocator gave no memory for %u parts of a type",
-				caller, capacity);
+				"%s: cannot allocate a part list of %u parts", caller,
+				capacity);
 	kept->base.release = release;
 	kept->context = context;
 	kept->direction = model->direction;
@@ -94,7 +94,8 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 		kept->sequence.device = device;
 		if (result)
 			status = dtc_cuda_fail(context, result,
-					       "the copy of a type's parts", caller);
+					       "copying a part list to the device",
+					       caller);
 	}
 	if (status)
 		release(&kept->base);

@@ -6,7 +6,7 @@
 #define DTC_CUDA_PART_LIST_H
 
 #include "copy_backends/cuda/device/device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 /*
  * Plan a job that dtc_gpu_plan refused with LIMIT. The first job of its kind makes what is kept; where

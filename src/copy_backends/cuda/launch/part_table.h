@@ -7,7 +7,7 @@
 #define DTC_CUDA_PART_TABLE_H
 
 #include "copy_backends/cuda/device/device_context.h"
-#include "kernels/gpu.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_part_table;
 

@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/pinned.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "copy_backends/cuda/planning/cost_model.h"
-#include "kernels/gpu_images.h"
-#include "log.h"
+#include "kernels/images/images.h"
 
 /* How long the kernel stays. */
 #define IDLE_NS UINT64_C(200000)
@@ -105,7 +105,8 @@ static void open_resident(struct dtc_cuda_context *context)
 		result = load(context, resident);
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d: there is no resident kernel (%s), small jobs are launched",
+			"device %d: cannot set up the resident kernel (%s); small jobs "
+			"use ordinary launches",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 	else
@@ -141,7 +142,7 @@ bool dtc_cuda_resident_does(const struct dtc_gpu_launch *launch)
 #define DTC_GPU_ENTRY1(name, params, a)       [DTC_GPU_##name] = true,
 #define DTC_GPU_ENTRY3(name, params, a, b, c) [DTC_GPU_##name] = true,
 	static const bool done[DTC_GPU_KERNELS] = {
-#include "kernels/gpu_resident_list.h"
+#include "kernels/gpu/resident_list.h"
 	};
 #undef DTC_GPU_ENTRY1
 #undef DTC_GPU_ENTRY3

@@ -23,8 +23,8 @@
 
 #include "copy_backends/backend.h"
 #include "copy_backends/cuda/device/device_context.h"
-#include "kernels/gpu.h"
-#include "kernels/gpu_resident.h"
+#include "kernels/gpu/resident.h"
+#include "kernels/launch/launch.h"
 
 struct dtc_cuda_resident {
 	_Atomic bool ready;        /* all of it is there */

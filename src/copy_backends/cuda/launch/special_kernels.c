@@ -10,12 +10,12 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "clock.h"
-#include "context.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/cuda/driver/compiler.h"
-#include "kernels/gpu_special.h"
-#include "log.h"
+#include "kernels/launch/special.h"
 
 /* Shapes of a device context that are looked at; later ones keep the kernels of their classes. */
 #define SHAPES_MOST 64
@@ -88,7 +88,7 @@ static const char *refusal(const struct dtconv_context *context,
 	if (context->specialise == DTC_SPECIALISE_AT_ONCE)
 		return NULL;
 	if (!gains(launch))
-		return "it would gain too little";
+		return "little gain expected";
 	return launch->bytes < BYTES_LEAST ? "too few bytes" : NULL;
 }
 
@@ -163,7 +163,7 @@ static void load(struct dtc_cuda_context *context, CUdeviceptr argument)
 	drop_image(special);
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_INFO,
-			"device %d: a kernel for one shape was not loaded (%s)",
+			"device %d: cannot load a specialised kernel (%s)",
 			context->device, dtc_cuda_result_name(driver, result));
 	set_state(special, result ? REFUSED : READY);
 }
@@ -288,12 +288,11 @@ void dtc_cuda_special_kernel_explain(struct dtconv_context *context,
 	if (context->specialise == DTC_SPECIALISE_OFF)
 		return;
 	if (reason)
-		dtc_text_printf(text, ", the same for all shapes (%s)", reason);
+		dtc_text_printf(text, ", not specialised (%s)", reason);
 	else if (context->specialise == DTC_SPECIALISE_AT_ONCE)
-		dtc_text_puts(text, ", one for this shape alone");
+		dtc_text_puts(text, ", specialised");
 	else
-		dtc_text_printf(text,
-				", one for this shape alone from the %dth launch on",
+		dtc_text_printf(text, ", specialised from the %dth launch on",
 				LAUNCHES_LEAST + 1);
 }
 
@@ -304,16 +303,16 @@ static void describe_compiler(struct dtc_nvrtc *nvrtc, struct dtconv_context *co
 	char path[DTC_FILE_CACHE_PATH_MAX];
 
 	if (reason) {
-		dtc_text_printf(text, "  kernels for single shapes: none, %s\n", reason);
+		dtc_text_printf(text, "  specialised kernels: none, %s\n", reason);
 		return;
 	}
 	dtc_file_cache_path(path, "kernels");
 	dtc_text_printf(text,
-			"  kernels for single shapes: %s, by NVRTC %d.%d, kept %s%s\n",
+			"  specialised kernels: %s, compiled by NVRTC %d.%d, cache: %s\n",
 			context->specialise == DTC_SPECIALISE_OFF
 				? "off (DTCONV_SPECIALISE)"
 				: "on",
-			nvrtc->major, nvrtc->minor, *path ? "in " : "nowhere", path);
+			nvrtc->major, nvrtc->minor, *path ? path : "none");
 }
 
 void dtc_cuda_special_kernel_describe(struct dtc_cuda *cuda,

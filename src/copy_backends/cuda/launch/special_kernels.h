@@ -7,9 +7,9 @@
 #ifndef DTC_CUDA_SPECIAL_KERNELS_H
 #define DTC_CUDA_SPECIAL_KERNELS_H
 
-#include "kernels/gpu.h"
+#include "base/text.h"
+#include "kernels/launch/launch.h"
 #include "submission.h"
-#include "text.h"
 
 /* The kernel for the shape of a launch, or NULL: that of its class serves. Counts the launch. */
 CUfunction dtc_cuda_special_kernel_find(const struct dtc_cuda_submission *submission,

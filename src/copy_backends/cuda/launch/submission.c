@@ -6,12 +6,12 @@
 
 #include "submission.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "event.h"
-#include "log.h"
 
 /* Nobody captures a stream of ours. */
 static int find_capture(struct dtc_cuda_submission *submission)
@@ -55,8 +55,8 @@ static int check_access(const struct dtc_cuda_submission *submission,
 	if ((access & needed) == needed)
 		return 0;
 	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
-			access ? "%s: device %d may not write to %s memory"
-			       : "%s: device %d has no access to %s memory",
+			access ? "%s: device %d has no write access to the %s memory"
+			       : "%s: device %d has no access to the %s memory",
 			submission->job->caller, context->device, side);
 }
 
@@ -65,7 +65,7 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 				     const struct dtc_memory *packed)
 {
 	bool pack = submission->job->direction == DTC_PACK;
-	int status = check_access(submission, user, "the user's", !pack);
+	int status = check_access(submission, user, "user", !pack);
 
 	return status ? status : check_access(submission, packed, "packed", pack);
 }
@@ -91,7 +91,8 @@ static int take_flag(struct dtc_cuda_submission *submission,
 		return 0;
 	}
 	return DTC_FAIL(job->context, DTCONV_ERR_AGAIN,
-			"%s: %d jobs are in flight in one device context, the most there can be",
+			"%s: %d jobs are in flight in one device context, which is the "
+			"limit; wait for one first",
 			job->caller, DTC_CUDA_FLAGS);
 }
 
@@ -200,8 +201,8 @@ int dtc_cuda_submission_refuse_capture(const struct dtc_job *job)
 	    capture == CU_STREAM_CAPTURE_STATUS_NONE)
 		return 0;
 	return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
-			"%s: the stream is being captured, and memory that the device does not see "
-			"(%s to %s) is moved in part by the processor",
+			"%s: the stream is being captured, but moving %s to %s memory "
+			"needs CPU copies; use memory that the device can access",
 			job->caller, dtc_memory_kind_name(job->user_memory.kind),
 			dtc_memory_kind_name(job->packed_memory.kind));
 }

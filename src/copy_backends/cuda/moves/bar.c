@@ -15,7 +15,8 @@
 #include <string.h>
 
 #include "bar_mappings.h"
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
@@ -24,7 +25,6 @@
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "datatype/runs.h"
-#include "log.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
 
@@ -41,9 +41,10 @@ static bool has_sides(const struct dtc_question *question, const char **reason)
 	if ((user_device && is_processors(question->packed_kind)) ||
 	    (packed_device && is_processors(question->user_kind)))
 		return true;
-	*reason = user_device && packed_device
-			  ? "both sides are the device's"
-			  : "no side is the device's alone, or no side the host's";
+	*reason =
+		user_device && packed_device
+			? "both sides are device memory"
+			: "it needs device memory on one side and host memory on the other";
 	return false;
 }
 
@@ -52,12 +53,12 @@ static bool can(const struct dtc_question *question, const char **reason)
 	if (!has_sides(question, reason))
 		return false;
 	if (question->on_stream) {
-		*reason = "the processor's stores are not in the order of a stream";
+		*reason = "CPU loads and stores are not stream-ordered";
 		return false;
 	}
 	struct dtc_cuda *cuda = question->context ? dtc_cuda_of(question->context) : NULL;
 	if (!cuda) {
-		*reason = "this process has loaded no driver";
+		*reason = "the CUDA driver is not loaded in this process";
 		return false;
 	}
 	*reason = dtc_gdr_find(cuda->gdr, cuda->context);
@@ -285,7 +286,7 @@ static int submit_rest(const struct dtc_job *job, uint64_t moved, struct dtc_eve
 	rest.bytes -= moved;
 	const struct dtc_backend_ops *backend = next_best(&rest);
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG,
-		"%s: after %" PRIu64 " bytes the processor reaches no further: %s",
+		"%s: after %" PRIu64 " bytes the BAR mapping ends; the rest goes to %s",
 		job->caller, moved, backend->name);
 	return backend->submit(&rest, event);
 }
@@ -309,7 +310,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 const struct dtc_backend_ops dtc_cuda_bar_backend = {
 	.name = "cuda_bar",
-	.what = "the processor's stores and loads, through mappings of device memory",
+	.what = "CPU loads and stores through BAR mappings of device memory",
 	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,

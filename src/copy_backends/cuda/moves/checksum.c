@@ -7,12 +7,12 @@
 
 #include "copy_backends/checksum.h"
 
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
-#include "kernels/gpu_checksum.h"
-#include "log.h"
+#include "kernels/launch/checksum.h"
 #include "moves.h"
 
 /* Two streams have no order between them. */
@@ -37,8 +37,8 @@ static int check(const struct dtc_cuda_submission *submission)
 
 	if (submission->capturing)
 		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: the stream is being captured, and a graph reports a "
-				"checksum to nobody",
+				"%s: the stream is being captured, but a graph launch "
+				"cannot return a checksum",
 				job->caller);
 	if (!dtc_cuda_kernels_are_loaded(submission->context) ||
 	    dtc_cuda_submission_is_far(submission, &job->packed_memory))

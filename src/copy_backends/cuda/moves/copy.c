@@ -10,16 +10,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base.h"
-#include "context.h"
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/cuda/launch/copies.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "copy_backends/explain.h"
 #include "datatype/runs.h"
-#include "log.h"
-#include "text.h"
 #include "via_device.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static bool can(const struct dtc_question *question, const char **reason)
 	if (question->user_kind > DTCONV_MEMORY_PINNED ||
 	    question->packed_kind > DTCONV_MEMORY_PINNED)
 		return true;
-	*reason = "no side is a device's";
+	*reason = "neither side is device memory";
 	return false;
 }
 
@@ -141,7 +141,7 @@ static int submit(const struct dtc_job *given, struct dtc_event *event)
 		return dtc_cuda_copy_via_device(&submission);
 	return dtc_cuda_submission_end(
 		&submission, dtc_cuda_copy_blocks(&submission, "no kernel was chosen"),
-		"the driver's copy", true);
+		"a driver copy", true);
 }
 
 const struct dtc_backend_ops dtc_cuda_copy_backend = {

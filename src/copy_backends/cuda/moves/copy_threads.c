@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-#include "base.h"
+#include "base/base.h"
 
 /* A thread that is woken up for less comes when the work is done. */
 #define SHARE_BYTES (UINT64_C(128) << 10)

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "context.h"
+#include "base/context.h"
 
 struct dtc_cuda_copy_threads {
 	pthread_mutex_t lock;

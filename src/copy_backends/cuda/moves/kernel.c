@@ -7,7 +7,9 @@
 
 #include "moves.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/launch/batch.h"
 #include "copy_backends/cuda/launch/copies.h"
@@ -19,14 +21,12 @@
 #include "copy_backends/cuda/launch/special_kernels.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
-#include "log.h"
-#include "text.h"
 #include "via_device.h"
 
 static bool can(const struct dtc_question *question, const char **reason)
 {
 	if (dtc_question_has_ordinary(question)) {
-		*reason = "the device does not see ordinary host memory";
+		*reason = "the device cannot access pageable host memory";
 		return false;
 	}
 	return true;
@@ -63,18 +63,20 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 	uint32_t parts;
 
 	if (!question->bytes) {
-		dtc_text_puts(text, "nothing to move");
+		dtc_text_puts(text, "no data to move");
 		return;
 	}
 	int status = imagine(question, &launch, &parts);
 	if (status == DTCONV_ERR_LIMIT)
-		dtc_text_printf(text, "kernel for many parts, %u of them", parts);
+		dtc_text_printf(text, "batch kernel, %u parts", parts);
 	else if (status)
-		dtc_text_puts(text, "more tiles than a launch takes, copies block by block");
+		dtc_text_puts(
+			text,
+			"more tiles than one launch can have, copies block by block");
 	else if (launch.class == DTC_GPU_CLASS_GENERAL)
 		dtc_text_printf(text, "general kernel (%s)", launch.reason);
 	else if (launch.class == DTC_GPU_CLASS_MANY)
-		dtc_text_puts(text, "kernel for many parts");
+		dtc_text_puts(text, "batch kernel");
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
@@ -82,7 +84,7 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 		dtc_text_puts(text, ", by the resident kernel");
 	else if (status != DTCONV_ERR_UNSUPPORTED && question->context->devices.graphs &&
 		 !question->on_stream)
-		dtc_text_puts(text, ", in a graph");
+		dtc_text_puts(text, ", through a graph");
 	else if (!status)
 		dtc_cuda_special_kernel_explain(question->context, &launch, text);
 }
@@ -96,7 +98,7 @@ static int copy_instead(struct dtc_cuda_submission *submission, enum dtc_counter
 	dtc_context_count(submission->job->context, counter, 1);
 	return dtc_cuda_submission_end(submission,
 				       dtc_cuda_copy_blocks(submission, reason),
-				       "the driver's copy", true);
+				       "a driver copy", true);
 }
 
 /* A side is another device's, and closed to this one. */
@@ -107,7 +109,7 @@ static int go_round(struct dtc_cuda_submission *submission)
 	if (status == DTCONV_ERR_LIMIT)
 		return copy_instead(
 			submission, DTC_COUNT_FALLBACKS_LIMITS,
-			"the device has no access to another device's memory");
+			"the device has no peer access to the other device's memory");
 	return status;
 }
 
@@ -118,13 +120,13 @@ static int move(struct dtc_cuda_submission *submission)
 
 	if (!dtc_cuda_kernels_are_loaded(submission->context))
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LOADING,
-				    "no kernels are loaded");
+				    "the kernels are not loaded");
 	if (!dtc_cuda_can_access(submission->context, job, job->cursor, job->bytes))
 		return go_round(submission);
 	int status = dtc_cuda_submission_plan(submission, &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return copy_instead(submission, DTC_COUNT_FALLBACKS_LIMITS,
-				    "it has more tiles than a launch takes");
+				    "it has more tiles than one launch can have");
 	if (status) {
 		dtc_cuda_submission_drop(submission);
 		return status;

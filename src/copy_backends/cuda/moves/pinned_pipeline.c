@@ -8,14 +8,14 @@
 
 #include "pinned_pipeline.h"
 
-#include "base.h"
+#include "base/base.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
-#include "log.h"
 #include "moves.h"
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -25,7 +25,8 @@ static bool can(const struct dtc_question *question, const char **reason)
 	if (question->user_kind == DTCONV_MEMORY_DEVICE &&
 	    question->packed_kind == DTCONV_MEMORY_PINNED)
 		return true;
-	*reason = "it moves between the user's device memory and packed pinned memory";
+	*reason =
+		"it needs user memory on a device and packed memory in pinned host memory";
 	return false;
 }
 
@@ -138,7 +139,8 @@ static bool is_open(struct dtc_cuda_context *context)
 	}
 	if (result)
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
-			"device %d gave nothing for long jobs to go through (%s), they go by one kernel each",
+			"device %d: cannot set up the device-to-pinned pipeline (%s); "
+			"long jobs use one kernel each",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 	pipeline->ready = !result;
@@ -469,7 +471,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 const struct dtc_backend_ops dtc_cuda_pipeline_backend = {
 	.name = "cuda_relay",
-	.what = "kernels and the copy engine, through pieces of device memory",
+	.what = "kernels and the copy engine, pipelined through device staging buffers",
 	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,

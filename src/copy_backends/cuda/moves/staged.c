@@ -7,7 +7,7 @@
 
 #include "moves.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "copy_backends/cuda/launch/copies.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
@@ -24,7 +24,8 @@ static bool can(const struct dtc_question *question, const char **reason)
 
 	if (user_host != packed_host)
 		return true;
-	*reason = user_host ? "no side is a device's" : "the device sees both sides";
+	*reason = user_host ? "neither side is device memory"
+			    : "the device can access both sides";
 	return false;
 }
 
@@ -237,7 +238,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 
 const struct dtc_backend_ops dtc_cuda_staged_backend = {
 	.name = "cuda_staged",
-	.what = "kernels and the processor, through pinned pieces",
+	.what = "kernels and CPU copies, through pinned staging buffers",
 	.vendor = &dtc_cuda_vendor,
 	.can = can,
 	.estimate = estimate,

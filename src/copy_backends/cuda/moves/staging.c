@@ -10,12 +10,12 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "clock.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/pinned.h"
 #include "copy_backends/cuda/launch/submission.h"
-#include "log.h"
 #include "transfer.h"
 
 /* The stages for a job, and its context. */

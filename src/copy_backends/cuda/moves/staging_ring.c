@@ -7,7 +7,7 @@
 
 #include "staging_ring.h"
 
-#include "base.h"
+#include "base/base.h"
 #include "copy_backends/cuda/device/pinned.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_threads.h"
 

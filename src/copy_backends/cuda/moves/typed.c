@@ -7,14 +7,14 @@
 
 #include "copy_backends/typed.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
-#include "log.h"
 #include "moves.h"
 #include "staging.h"
 
@@ -71,8 +71,8 @@ static int refuse_capture(const struct dtc_typed_job *typed,
 		return 0;
 	return DTC_FAIL(
 		typed->job.context, DTCONV_ERR_UNSUPPORTED,
-		"%s: the stream is being captured, and integers that are made narrower "
-		"may not fit, which a graph reports to nobody",
+		"%s: the stream is being captured, but a graph launch cannot report "
+		"integers that do not fit into a narrower type",
 		typed->job.caller);
 }
 

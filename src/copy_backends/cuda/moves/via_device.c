@@ -7,7 +7,8 @@
 
 #include "via_device.h"
 
-#include "context.h"
+#include "base/context.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/device/scratch.h"
@@ -15,7 +16,6 @@
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "copy_backends/plan.h"
-#include "log.h"
 #include "moves.h"
 
 /* ---- through memory of the user's device --------------------------------------------------- */
@@ -121,8 +121,8 @@ static int go_without_scratch(const struct dtc_job *job, struct dtc_event *event
 		return dtc_cuda_copy_backend.submit(job, event);
 	return DTC_FAIL(
 		job->context, DTCONV_ERR_BACKEND,
-		"%s: device %d gave no memory to reach device %d by, and neither has access to "
-		"the other's",
+		"%s: cannot allocate a staging buffer on device %d to exchange data with "
+		"device %d, and the two have no peer access",
 		job->caller, job->user_memory.device, job->packed_memory.device);
 }
 

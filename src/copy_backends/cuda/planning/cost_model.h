@@ -7,7 +7,7 @@
 #ifndef DTC_CUDA_COST_MODEL_H
 #define DTC_CUDA_COST_MODEL_H
 
-#include "context.h"
+#include "base/context.h"
 #include "copy_backends/backend.h"
 
 /* Devices whose figures are remembered; those of more are all devices'. */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The context's inside, as layer 0 sees it: allocator, log, error texts, counters. What the
+ * layers above keep in a context is opaque here.
+ */
+#ifndef DTC_CONTEXT_H
+#define DTC_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <dtconv/context.h>
+
+#include "threads.h"
+#include "tuning.h"
+
+/* Threads whose last error text is remembered, and the longest text. */
+#define DTC_ERROR_SLOTS 64
+#define DTC_ERROR_TEXT_MAX 384
+
+struct dtc_layout;
+struct dtc_mover;
+
+/*
+ * All counters: a line here is a member of struct dtconv_counters and a line of what DTCONV_STATS
+ * prints. Name, member, what it counts.
+ */
+#define DTC_COUNTERS_LIST(X)                                                             \
+	X(TYPES_CREATED, types_created, "derived types constructed")                     \
+	X(TYPES_COMMITTED, types_committed, "derived types committed")                   \
+	X(TYPES_LIVE, types_live, "derived types not yet released")                      \
+	X(PACK_CALLS, pack_calls, "pack calls")                                          \
+	X(PACK_BYTES, pack_bytes, "packed bytes they moved")                             \
+	X(UNPACK_CALLS, unpack_calls, "unpack calls")                                    \
+	X(UNPACK_BYTES, unpack_bytes, "packed bytes they moved")                         \
+	X(ERRORS, errors, "calls that failed")                                           \
+	X(PARALLEL_MOVES, parallel_moves, "calls split among threads")                   \
+	X(LAUNCHES_STRIDED, launches_strided, "launches of strided kernels")             \
+	X(LAUNCHES_PERIODIC, launches_periodic, "launches of periodic kernels")          \
+	X(LAUNCHES_INDEXED, launches_indexed, "launches of indexed kernels")             \
+	X(LAUNCHES_TRANSPOSING, launches_transposing, "launches of transposing kernels") \
+	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")          \
+	X(LAUNCHES_MANY, launches_many, "launches of the batch kernel")                  \
+	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                   \
+	X(GRAPH_LAUNCHES, graph_launches, "launches through graphs")                     \
+	X(RESIDENT_JOBS, resident_jobs, "jobs of the resident kernel")                   \
+	X(RESIDENT_LAUNCHES, resident_launches, "launches of the resident kernel")       \
+	X(FALLBACKS_LOADING, fallbacks_loading,                                          \
+	  "jobs copied because no kernels were loaded")                                  \
+	X(FALLBACKS_LIMITS, fallbacks_limits,                                            \
+	  "jobs copied because they exceed a launch's limits")                           \
+	X(FALLBACKS_BLOCKS, fallbacks_blocks, "jobs copied block by block")              \
+	X(LAUNCHES_SPECIAL, launches_special, "launches of specialised kernels")         \
+	X(KERNELS_COMPILED, kernels_compiled, "specialised kernels compiled")            \
+	X(KERNELS_CACHED, kernels_cached, "specialised kernels loaded from the cache")   \
+	X(IMAGES_MADE, images_made, "layout programs copied to a device")                \
+	X(IMAGES_FOUND, images_found,                                                    \
+	  "jobs whose layout program was already on the device")
+
+#define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
+
+enum dtc_counter { DTC_COUNTERS_LIST(DTC_COUNTER_NAME) DTC_COUNTERS };
+
+/* The most backends that a build can have. */
+#define DTC_BACKENDS_MAX 16
+
+/* What one backend has done. */
+struct dtc_tally {
+	_Atomic uint64_t jobs;
+	_Atomic uint64_t bytes;
+};
+
+struct dtc_error_slot {
+	pthread_t thread;
+	uint64_t serial; /* 0: never used; the lowest is overwritten first */
+	char text[DTC_ERROR_TEXT_MAX];
+};
+
+/* What is known of devices in this process, and what their vendors keep for the context. */
+struct dtc_devices {
+	bool none;                        /* the caller has promised it */
+	bool resident;                    /* small jobs by a resident kernel */
+	bool graphs;                      /* launches in graphs */
+	bool opens_peers;                 /* to each other, as the caller allows */
+	_Atomic bool found;               /* a vendor's driver is in the process */
+	/*
+	 * Why a driver that is there could not be taken at the last look: DTCONV_ERR_NOMEM from the allocator, or
+	 * DTCONV_ERR_UNSUPPORTED, because it lacks something. Else 0.
+	 */
+	_Atomic int trouble;
+	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
+	void *_Atomic cuda;
+};
+
+/* Whether shapes get kernels of their own. */
+enum dtc_specialise {
+	DTC_SPECIALISE_OFF,
+	DTC_SPECIALISE_ON, /* those that gain, when they have been launched often enough */
+	DTC_SPECIALISE_AT_ONCE /* all, and jobs wait for them */
+};
+
+struct dtconv_context {
+	struct dtconv_allocator allocator;
+	dtconv_log_fn log;
+	void *log_arg;
+	enum dtconv_log_level log_level;
+	enum dtconv_padding padding;
+	bool counting;
+	bool telling; /* the counters, when the context is destroyed */
+	struct dtc_threads threads;
+	_Atomic uint64_t counters[DTC_COUNTERS];
+	struct dtc_tally tallies[DTC_BACKENDS_MAX]; /* in the registry's order */
+	_Atomic uint64_t live_types; /* kept always: destroy must know */
+	struct dtconv_type **predefined;
+	const struct dtc_cpu_kernels *cpu;
+	struct dtc_tuning tuning;
+	struct dtc_tuning_file tuning_file;
+	struct dtc_devices devices;
+	enum dtc_specialise specialise;
+	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
+	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
+	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
+	pthread_mutex_t error_lock;
+	uint64_t error_serial;
+	struct dtc_error_slot errors[DTC_ERROR_SLOTS];
+};
+
+/* Memory for the library's own objects; uninitialised, aligned for any type, or NULL. */
+void *dtc_alloc(struct dtconv_context *context, size_t bytes);
+void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
+void dtc_free(struct dtconv_context *context, void *memory);
+
+/* Create and destroy what layer 0 owns; init.c adds the rest. */
+int dtc_context_create(const struct dtconv_context_params *params,
+		       struct dtconv_context **context);
+void dtc_context_destroy(struct dtconv_context *context);
+
+static inline void dtc_context_count(struct dtconv_context *context, enum dtc_counter counter,
+				     uint64_t amount)
+{
+	if (context->counting)
+		atomic_fetch_add_explicit(&context->counters[counter], amount,
+					  memory_order_relaxed);
+}
+
+#endif

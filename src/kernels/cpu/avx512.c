@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels in words of 64 bytes, any bytes of which can be left out.
+ */
+#include "config.h"
+
+#include "grid.h"
+#include "nest.h"
+#include "pattern.h"
+#include "sets.h"
+#include "stream.h"
+#include "table.h"
+#include "transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_avx512 = {
+	.name = "avx512",
+	.grid = dtc_copy_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+	.run = dtc_copy_alone,
+	.nest = dtc_nest_of,
+	.block = { pack_block, unpack_block },
+	.pattern = dtc_move_pattern,
+	.lay_out = dtc_lay_out_pattern,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels with NEON tiles. Every aarch64 processor has NEON, and the words of the generic kernels
+ * are its registers already; the tiles are what this file adds.
+ */
+#include "config.h"
+
+#define DTC_NEON_TILES
+
+#include "grid.h"
+#include "nest.h"
+#include "sets.h"
+#include "stream.h"
+#include "table.h"
+#include "transpose.h"
+
+const struct dtc_cpu_kernels dtc_cpu_neon = {
+	.name = "neon",
+	.grid = dtc_copy_grid,
+	.transpose = dtc_transpose,
+	.table = dtc_move_table,
+	.run = dtc_copy_alone,
+	.nest = dtc_nest_of,
+	.block = { pack_block, unpack_block },
+};

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Patterns of short runs: arrays of structs, words out of records. Up to 64 bytes of the user's
+ * side are one register, whose bytes are permuted to or from where they are packed; the other bytes
+ * of those 64 are neither loaded nor stored.
+ */
+#ifndef DTC_KERNELS_CPU_PATTERN_H
+#define DTC_KERNELS_CPU_PATTERN_H
+
+#include "base/base.h"
+#include "block.h"
+#include "kernels.h"
+
+#include <immintrin.h>
+
+#define WINDOW_BYTES 64
+
+/* Steps that a pattern may take; the first few stay in registers. */
+#define STEPS_MAX 12
+
+/* Windows that the steps go over before they begin again. */
+#define ROUND_WINDOWS 3
+
+/* A pattern has to put more runs than this into a step to beat copying them one by one. */
+#define RUNS_OF_A_STEP 2
+
+/* The user bytes of @mask from @user on are the @bytes packed bytes from @packed on. */
+struct step_ends {
+	__mmask64 mask;
+	ptrdiff_t user;
+	size_t packed, bytes;
+};
+
+/*
+ * One register's worth. @index says which byte of the side that is read each byte of the other one
+ * is. It is written 64 entries at a time from an offset below 64 on, hence its length.
+ */
+struct step {
+	struct step_ends ends;
+	uint8_t index[2 * WINDOW_BYTES];
+};
+
+/* Words of 4 bytes of a window. */
+#define WINDOW_WORDS (WINDOW_BYTES / 4)
+
+/*
+ * What a round is. Kept for later, it is as long as @count says. If two rounds are packed as words of one register,
+ * the words' numbers stand behind the bytes' of the one step, where no byte has one.
+ */
+struct steps {
+	uint32_t count;
+	bool joined; /* two rounds are packed at once */
+	size_t periods;      /* in a round */
+	size_t packed_bytes; /* of a round */
+	ptrdiff_t user_step; /* of a round */
+	ptrdiff_t user_end;  /* where the last step's last run ends */
+	struct step step[STEPS_MAX];
+};
+
+_Static_assert(sizeof(struct steps) <= DTC_STEPS_MAX, "steps outgrow their place");
+
+DTC_INLINE __mmask64 first_bytes(size_t bytes)
+{
+	return _bzhi_u64(~UINT64_C(0), (unsigned)bytes);
+}
+
+/* Consecutive numbers from @first on, for as many bytes as follow. */
+DTC_INLINE void count_from(uint8_t index[], size_t first)
+{
+	const __m512i iota = _mm512_set_epi8(
+		63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44,
+		43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24,
+		23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+		0);
+
+	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
+}
+
+/* Add what fits of a run to the last step; answers the bytes taken. */
+static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
+{
+	struct step *step = &steps->step[steps->count - 1];
+	struct step_ends *ends = &step->ends;
+	size_t offset = (size_t)(user - ends->user);
+
+	if (user < steps->user_end || offset >= WINDOW_BYTES)
+		return 0;
+	size_t taken = DTC_MIN(bytes, WINDOW_BYTES - offset);
+	if (unpack)
+		count_from(step->index + offset, ends->bytes);
+	else
+		count_from(step->index + ends->bytes, offset);
+	ends->mask |= first_bytes(taken) << offset;
+	ends->bytes += taken;
+	steps->user_end = user + (ptrdiff_t)taken;
+	return taken;
+}
+
+static void begin_step(struct steps *steps, ptrdiff_t user)
+{
+	size_t packed = 0;
+
+	if (steps->count) {
+		const struct step_ends *last = &steps->step[steps->count - 1].ends;
+
+		packed = last->packed + last->bytes;
+	}
+	steps->step[steps->count++].ends = (struct step_ends){ .user = user, .packed = packed };
+	steps->user_end = user;
+}
+
+/* Add a run, in as many new steps as it needs. False if there are too many. */
+static bool add_run(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
+{
+	size_t taken = steps->count ? extend_step(steps, user, bytes, unpack) : 0;
+
+	while (taken < bytes) {
+		if (steps->count == STEPS_MAX)
+			return false;
+		user += (ptrdiff_t)taken;
+		bytes -= taken;
+		begin_step(steps, user);
+		taken = extend_step(steps, user, bytes, unpack);
+	}
+	return true;
+}
+
+/*
+ * As many periods as fill one, two or three windows well: the steps are laid out anew for each call,
+ * and a few of them stay in registers.
+ */
+static size_t periods_of_a_round(const struct dtc_pattern *pattern)
+{
+	size_t windows = 1, fit = 1;
+
+	if (pattern->user_step <= 0)
+		return 1;
+	for (; windows <= ROUND_WINDOWS; windows++) {
+		size_t bytes = windows * WINDOW_BYTES;
+
+		fit = bytes / (size_t)pattern->user_step;
+		if (fit && bytes - fit * (size_t)pattern->user_step <= bytes / 8)
+			break;
+	}
+	return DTC_MIN(DTC_MAX(fit, (size_t)1), pattern->periods);
+}
+
+/*
+ * Packing rounds of one step and half a window at most, by words: two of them are stored at once. One
+ * permutation of words takes from two registers what those of bytes take from one.
+ */
+static void join_rounds(struct steps *steps)
+{
+	struct step *step = &steps->step[0];
+	size_t count = step->ends.bytes / 4;
+	uint32_t words[WINDOW_WORDS] = { 0 };
+
+	if (steps->count != 1 || step->ends.bytes > WINDOW_BYTES / 2 ||
+	    step->ends.bytes % 4)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t first = step->index[4 * i];
+		uint32_t bytes;
+
+		memcpy(&bytes, step->index + 4 * i, sizeof(bytes));
+		if (first % 4 || bytes != first * 0x01010101u + 0x03020100u)
+			return;
+		words[i] = first / 4;
+		words[count + i] = WINDOW_WORDS + first / 4;
+	}
+	memcpy(step->index + WINDOW_BYTES, words, sizeof(words));
+	steps->joined = true;
+}
+
+/* Whether two rounds are a line, which goes past the caches. Measured on Intel's processors only. */
+static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->joined && 2 * steps->packed_bytes == DTC_CACHE_LINE &&
+	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
+}
+
+/* Whether rounds are a line of the user's each, in memory, which is asked for ahead. Measured as above. */
+static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE &&
+	       pattern->stream == DTC_STREAM_USER && !__builtin_cpu_is("amd");
+}
+
+/* Lay out the steps of a round. False if single copies are as good. */
+static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
+{
+	bool unpack = pattern->direction == DTC_UNPACK;
+
+	steps->count = 0;
+	steps->periods = periods_of_a_round(pattern);
+	steps->user_step = (ptrdiff_t)steps->periods * pattern->user_step;
+	steps->packed_bytes = steps->periods * pattern->packed_step;
+	for (size_t i = 0; i < steps->periods; i++) {
+		ptrdiff_t disp = (ptrdiff_t)i * pattern->user_step;
+
+		for (size_t j = 0; j < pattern->run_count; j++)
+			if (!add_run(steps, disp + pattern->runs[j].disp, pattern->runs[j].bytes,
+				     unpack))
+				return false;
+	}
+	steps->joined = false;
+	if (!unpack)
+		join_rounds(steps);
+	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count ||
+	       joins_lines(steps, pattern) || fetches_lines(steps, pattern);
+}
+
+DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i index[],
+			   struct step_ends ends[])
+{
+#pragma GCC unroll 8
+	for (size_t i = 0; i < count; i++) {
+		index[i] = _mm512_loadu_si512(steps->step[i].index);
+		ends[i] = steps->step[i].ends;
+	}
+}
+
+/* Whether what is packed of every step is half a word at most: then no step asks. */
+DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
+{
+	bool halves = true;
+
+	for (size_t j = 0; j < count; j++)
+		halves &= steps->step[j].ends.bytes <= WINDOW_BYTES / 2;
+	return halves;
+}
+
+/*
+ * One step of packing, @halves if that is known of all. A mask would cost some processors half of the speed:
+ * only exact steps load no byte but their runs'. The others load the gaps between runs too, which makes no use of
+ * them and touches no page without a run (exact_rounds).
+ */
+DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *ends,
+			  __m512i index, bool exact, bool halves)
+{
+	const char *from = user + ends->user;
+	__m512i bytes = _mm512_permutexvar_epi8(
+		index, exact ? _mm512_maskz_loadu_epi8(ends->mask, from)
+			     : _mm512_loadu_si512(from));
+
+	if (exact)
+		_mm512_mask_storeu_epi8(to, first_bytes(ends->bytes), bytes);
+	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+		_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
+	else
+		_mm512_storeu_si512(to, bytes);
+}
+
+/* The same for unpacking: it is the loads that are wider than the bytes needed. */
+DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends *ends,
+			    __m512i index, bool exact, bool halves)
+{
+	__m512i bytes;
+
+	if (exact)
+		bytes = _mm512_maskz_loadu_epi8(first_bytes(ends->bytes), from);
+	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+		bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)from));
+	else
+		bytes = _mm512_loadu_si512(from);
+	_mm512_mask_storeu_epi8(user + ends->user, ends->mask,
+				_mm512_permutexvar_epi8(index, bytes));
+}
+
+/*
+ * Move rounds from @first to before @end, whose steps are the same few. Packing, only @exact ones store their
+ * own bytes alone; the others store whole words, which the next step puts right. What a
+ * round needs is copied first, so that it can stay in registers: @count is a constant.
+ */
+DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t first, size_t end, size_t count, bool unpack, bool exact,
+			  bool halves)
+{
+	const ptrdiff_t user_step = steps->user_step;
+	const size_t packed_step = steps->packed_bytes;
+	char *user = pattern->user + (ptrdiff_t)first * user_step;
+	char *packed = pattern->packed + first * packed_step;
+	__m512i index[STEPS_MAX];
+	struct step_ends ends[STEPS_MAX];
+
+	hold_steps(steps, count, index, ends);
+#pragma GCC unroll 4
+	for (size_t i = first; i < end; i++) {
+#pragma GCC unroll 8
+		for (size_t j = 0; j < count; j++)
+			if (unpack)
+				unpack_step(user, packed + ends[j].packed, &ends[j],
+					    index[j], exact, halves);
+			else
+				pack_step(packed + ends[j].packed, user, &ends[j],
+					  index[j], exact, halves);
+		user += user_step;
+		packed += packed_step;
+	}
+}
+
+DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
+			    size_t first, size_t end, size_t count, bool unpack,
+			    bool exact)
+{
+	if (!exact && are_halves(steps, count))
+		move_each(steps, pattern, first, end, count, unpack, exact, true);
+	else
+		move_each(steps, pattern, first, end, count, unpack, exact, false);
+}
+
+/*
+ * Two rounds at a time; answers how many, an even number. As rounds that are not exact, they store whole words:
+ * if they @stream, whole lines past the caches.
+ */
+DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
+		       size_t rounds, bool stream)
+{
+	const __m512i words = _mm512_loadu_si512(steps->step[0].index + WINDOW_BYTES);
+	const ptrdiff_t user_step = steps->user_step;
+	const size_t packed_step = 2 * steps->packed_bytes;
+	const char *user = pattern->user + steps->step[0].ends.user;
+	char *packed = pattern->packed;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < rounds / 2; i++) {
+		__m512i first = _mm512_loadu_si512(user);
+		__m512i second = _mm512_loadu_si512(user + user_step);
+
+		__m512i both = _mm512_permutex2var_epi32(first, words, second);
+
+		if (stream)
+			_mm512_stream_si512((void *)packed, both);
+		else
+			_mm512_storeu_si512(packed, both);
+		user += 2 * user_step;
+		packed += packed_step;
+	}
+	return rounds / 2 * 2;
+}
+
+static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t rounds)
+{
+	if (joins_lines(steps, pattern) && (uintptr_t)pattern->packed % DTC_CACHE_LINE == 0)
+		return join(steps, pattern, rounds, true);
+	return join(steps, pattern, rounds, false);
+}
+
+/* How far ahead lines are asked for that are written in parts. */
+#define FETCH_AHEAD 1024
+
+/* Rounds that are not exact. Answers how many. */
+static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
+			     size_t rounds)
+{
+	const __m512i index = _mm512_loadu_si512(steps->step[0].index);
+	const struct step_ends ends = steps->step[0].ends;
+	const char *packed = pattern->packed;
+	char *user = pattern->user;
+
+	for (size_t i = 0; i < rounds; i++) {
+		__builtin_prefetch(user + FETCH_AHEAD, 1);
+		unpack_step(user, packed, &ends, index, false, false);
+		user += DTC_CACHE_LINE;
+		packed += steps->packed_bytes;
+	}
+	return rounds;
+}
+
+/* A function for each small number of steps, and one for any. */
+#define ROUNDS(NAME, COUNT, EXACT)                                                 \
+	static void pack_##NAME(const struct steps *steps,                         \
+				const struct dtc_pattern *pattern, size_t first,   \
+				size_t end)                                        \
+	{                                                                          \
+		move_rounds(steps, pattern, first, end, COUNT, false, EXACT);      \
+	}                                                                          \
+	static void unpack_##NAME(const struct steps *steps,                       \
+				  const struct dtc_pattern *pattern, size_t first, \
+				  size_t end)                                      \
+	{                                                                          \
+		move_rounds(steps, pattern, first, end, COUNT, true, EXACT);       \
+	}
+
+ROUNDS(steps_1, 1, false)
+ROUNDS(steps_2, 2, false)
+ROUNDS(steps_3, 3, false)
+ROUNDS(steps_4, 4, false)
+ROUNDS(steps_5, 5, false)
+ROUNDS(steps_6, 6, false)
+ROUNDS(steps_7, 7, false)
+ROUNDS(steps_8, 8, false)
+ROUNDS(steps_any, steps->count, false)
+ROUNDS(steps_exactly, steps->count, true)
+
+static void (*const rounds_of_steps[][2])(const struct steps *steps,
+					  const struct dtc_pattern *pattern, size_t first,
+					  size_t end) = {
+	{ pack_steps_any, unpack_steps_any }, { pack_steps_1, unpack_steps_1 },
+	{ pack_steps_2, unpack_steps_2 },     { pack_steps_3, unpack_steps_3 },
+	{ pack_steps_4, unpack_steps_4 },     { pack_steps_5, unpack_steps_5 },
+	{ pack_steps_6, unpack_steps_6 },     { pack_steps_7, unpack_steps_7 },
+	{ pack_steps_8, unpack_steps_8 },
+};
+
+/* Periods from @first to before @end one by one: those that make no round. */
+static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t end)
+{
+	char *packed = pattern->packed + first * pattern->packed_step;
+
+	for (size_t i = first; i < end; i++) {
+		char *user = pattern->user + (ptrdiff_t)i * pattern->user_step;
+
+		for (size_t j = 0; j < pattern->run_count; j++) {
+			const struct dtc_short_run *run = &pattern->runs[j];
+
+			if (pattern->direction == DTC_UNPACK)
+				dtc_copy_block(user + run->disp, packed, run->bytes);
+			else
+				dtc_copy_block(packed, user + run->disp, run->bytes);
+			packed += run->bytes;
+		}
+	}
+}
+
+/* The smallest page there is. */
+#define PAGE_BYTES 4096
+
+/*
+ * Rounds at the end that must be exact. What the steps of the others touch in vain are, on the packed side,
+ * bytes of later rounds; on the user's side they are gaps in front of a later round's run, and rounds are so
+ * short that there is no whole page between. Longer ones, and rounds that go back, are all exact.
+ */
+static size_t exact_rounds(const struct steps *steps, bool unpack)
+{
+	size_t packed = 1 + WINDOW_BYTES / steps->packed_bytes;
+
+	if (unpack)
+		return packed;
+	if (steps->user_step <= 0 || steps->user_step > PAGE_BYTES - WINDOW_BYTES)
+		return SIZE_MAX;
+	return DTC_MAX(packed, 1 + WINDOW_BYTES / (size_t)steps->user_step);
+}
+
+static void move_steps(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	size_t rounds = pattern->periods / steps->periods;
+	size_t known = steps->count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps->count : 0;
+	bool unpack = pattern->direction == DTC_UNPACK;
+	size_t exact = exact_rounds(steps, unpack);
+	size_t inexact = rounds > exact ? rounds - exact : 0;
+	size_t done = 0;
+
+	if (steps->joined)
+		done = pack_joined(steps, pattern, inexact);
+	else if (fetches_lines(steps, pattern))
+		done = unpack_fetched(steps, pattern, inexact);
+	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
+	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
+	move_periods(pattern, rounds * steps->periods, pattern->periods);
+}
+
+/* The same from the first line of the packed side on, if a period begins there. */
+static void move_steps_by_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	struct dtc_pattern rest = *pattern;
+	size_t before = (size_t)(0 - (uintptr_t)pattern->packed % DTC_CACHE_LINE) % DTC_CACHE_LINE;
+	size_t periods = before / pattern->packed_step;
+
+	if (before % pattern->packed_step || periods > pattern->periods) {
+		move_steps(steps, pattern);
+		return;
+	}
+	move_periods(pattern, 0, periods);
+	rest.user += (ptrdiff_t)periods * pattern->user_step;
+	rest.packed += before;
+	rest.periods -= periods;
+	move_steps(steps, &rest);
+}
+
+/*
+ * Runs of one kind from beyond the caches come a little faster as single words, unless lines are written past
+ * them, or fetched.
+ */
+static bool dtc_move_pattern(const struct dtc_pattern *pattern)
+{
+	const struct steps *steps = pattern->steps;
+	struct steps planned;
+
+	if (!steps) {
+		if (!plan_steps(&planned, pattern))
+			return false;
+		steps = &planned;
+	}
+	if (joins_lines(steps, pattern))
+		move_steps_by_lines(steps, pattern);
+	else if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
+		 pattern->run_count == 1 && !fetches_lines(steps, pattern))
+		return false;
+	else
+		move_steps(steps, pattern);
+	return true;
+}
+
+static size_t dtc_lay_out_pattern(const struct dtc_pattern *pattern, void *steps)
+{
+	struct steps *planned = steps;
+
+	if (!plan_steps(planned, pattern))
+		return 0;
+	return offsetof(struct steps, step) + planned->count * sizeof(planned->step[0]);
+}
+
+#endif

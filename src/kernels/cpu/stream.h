@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long blocks, and runs, whose target is larger than the caches: whole lines are written past them, so
+ * that they are not read first, and what is read is fetched ahead, because the hardware does not
+ * follow long strides.
+ */
+#ifndef DTC_KERNELS_CPU_STREAM_H
+#define DTC_KERNELS_CPU_STREAM_H
+
+#include "base/base.h"
+#include "base/checked.h"
+#include "block.h"
+#include "grid.h"
+#include "kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/*
+ * How far ahead of its use a block is fetched, in bytes to be copied before. Long blocks are fetched
+ * into the second cache, because the first has fewer lines on their way at a time than keep the memory
+ * busy; short ones, which the hardware mispredicts, come faster through the first.
+ */
+#define STREAM_AHEAD 2048
+#define STREAM_FAR_AHEAD 4096
+
+/* Blocks from which on they are long in that sense. */
+#define STREAM_FAR_BLOCK 512
+
+/*
+ * Blocks with gaps at least as long gain from these lengths on: shorter ones, and narrow gaps, leave
+ * too many lines that are written in parts. Lines that are whole gain at any length.
+ */
+#define STREAM_BLOCK 192
+
+/* Blocks as long as this gain whatever the gaps. */
+#define STREAM_LONG_BLOCK 1024
+
+/* Blocks that are read by strides gain from these lengths on, whatever the gaps. */
+#define STREAM_GATHERED 192
+
+/* A line of the target, which begins at a multiple of its length. */
+DTC_INLINE void stream_line(char *to, const char *from)
+{
+#if defined(__AVX512F__)
+	_mm512_stream_si512((void *)to, _mm512_loadu_si512(from));
+#elif defined(__AVX__)
+	_mm256_stream_si256((void *)to, _mm256_loadu_si256((const void *)from));
+	_mm256_stream_si256((void *)(to + 32), _mm256_loadu_si256((const void *)(from + 32)));
+#else
+	for (size_t at = 0; at < DTC_CACHE_LINE; at += 16)
+		_mm_stream_si128((void *)(to + at), _mm_loadu_si128((const void *)(from + at)));
+#endif
+}
+
+/*
+ * A block. Fetched ahead is what lies @shift bytes on in the block, or else that far behind its end
+ * from @next on.
+ */
+DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const char *next, size_t shift,
+			     bool far)
+{
+	size_t at = DTC_MIN((size_t)(0 - (uintptr_t)to % DTC_CACHE_LINE) % DTC_CACHE_LINE, bytes);
+
+	dtc_copy_block(to, from, at);
+	for (; bytes - at >= DTC_CACHE_LINE; at += DTC_CACHE_LINE) {
+		size_t ahead = at + shift;
+
+		const char *line = ahead < bytes ? from + ahead : next + (ahead - bytes);
+
+		if (far)
+			__builtin_prefetch(line, 0, 2);
+		else
+			__builtin_prefetch(line, 0, 3);
+		stream_line(to + at, from + at);
+	}
+	dtc_copy_block(to + at, from + at, bytes - at);
+}
+
+/* One run; what is read after it is at @next. */
+DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const char *next)
+{
+	stream_block(to, from, bytes, next, DTC_MIN(bytes, (size_t)STREAM_FAR_AHEAD), true);
+}
+
+/* Whether the blocks are whole lines of the target. */
+DTC_INLINE bool are_lines(const struct dtc_grid *grid)
+{
+	return ((uintptr_t)grid->to | (uintptr_t)grid->to_strides.inner |
+		(uintptr_t)grid->to_strides.outer | grid->block) %
+		       DTC_CACHE_LINE ==
+	       0;
+}
+
+static bool is_worth_streaming(const struct dtc_grid *grid)
+{
+	bool scatters = grid->stream == DTC_STREAM_USER;
+	ptrdiff_t stride = scatters ? grid->to_strides.inner : grid->from_strides.inner;
+	bool apart = dtc_magnitude(stride) / 2 >= grid->block;
+
+	if (grid->block < DTC_CACHE_LINE)
+		return false;
+	if (grid->outer * grid->inner == 1)
+		return true;
+	if (!scatters)
+		return grid->block >= STREAM_GATHERED;
+	return grid->block >= STREAM_LONG_BLOCK ||
+	       (apart && (grid->block >= STREAM_BLOCK || are_lines(grid)));
+}
+
+/*
+ * What is copied @blocks blocks after the j-th of a row. Behind the grid's end the strides, or the run, go on:
+ * mostly it is a fragment, and that is what the next one begins with.
+ */
+DTC_INLINE const char *later_block(const struct dtc_grid *grid, size_t i, size_t j,
+				   size_t blocks)
+{
+	const char *row = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+	if (grid->outer * grid->inner == 1)
+		return row + grid->block;
+	if (j + blocks >= grid->inner && i + 1 < grid->outer)
+		return row + grid->from_strides.outer +
+		       (ptrdiff_t)(j + blocks - grid->inner) * grid->from_strides.inner;
+	return row + (ptrdiff_t)(j + blocks) * grid->from_strides.inner;
+}
+
+DTC_INLINE void stream_blocks(const struct dtc_grid *grid, size_t most_ahead, bool far)
+{
+	bool long_blocks = grid->block > most_ahead;
+	size_t shift = long_blocks ? most_ahead : grid->block;
+	size_t blocks_ahead = long_blocks ? 1 : 1 + most_ahead / grid->block;
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+		for (size_t j = 0; j < grid->inner; j++)
+			stream_block(to + (ptrdiff_t)j * grid->to_strides.inner,
+				     from + (ptrdiff_t)j * grid->from_strides.inner,
+				     grid->block, later_block(grid, i, j, blocks_ahead),
+				     shift, far);
+	}
+}
+
+static void dtc_stream_grid(const struct dtc_grid *grid)
+{
+	if (!is_worth_streaming(grid))
+		dtc_move_grid(grid);
+	else if (grid->block >= STREAM_FAR_BLOCK)
+		stream_blocks(grid, STREAM_FAR_AHEAD, true);
+	else
+		stream_blocks(grid, STREAM_AHEAD, false);
+}
+
+#else
+
+DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const char *next)
+{
+	(void)next;
+	dtc_copy_block(to, from, bytes);
+}
+
+static bool is_worth_streaming(const struct dtc_grid *grid)
+{
+	(void)grid;
+	return false;
+}
+
+static void dtc_stream_grid(const struct dtc_grid *grid)
+{
+	dtc_move_grid(grid);
+}
+
+#endif
+
+/*
+ * Blocks of these lengths are fetched before they are written. The hardware sees where shorter ones go by
+ * itself, and of longer ones where the rest of a block is.
+ */
+#define FETCH_LEAST 512
+#define FETCH_MOST  2048
+
+static bool is_worth_fetching(const struct dtc_grid *grid)
+{
+	return grid->block >= FETCH_LEAST && grid->block <= FETCH_MOST &&
+	       dtc_magnitude(grid->to_strides.inner) != grid->block;
+}
+
+/* Each block's lines are asked for, to be written, a block ahead. */
+static void fetch_blocks(const struct dtc_grid *grid)
+{
+	const size_t block = grid->block;
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+			for (size_t at = 0; at < block; at += DTC_CACHE_LINE)
+				__builtin_prefetch(to + grid->to_strides.inner + at, 1);
+			dtc_copy_block(to, from, block);
+			to += grid->to_strides.inner;
+			from += grid->from_strides.inner;
+		}
+	}
+}
+
+/*
+ * Short blocks, a line or more apart, in memory: the lines of the next few are asked for before a few are
+ * written. Where they are in a cache that costs more than it gains.
+ */
+#define FETCH_SHORT 96
+#define FETCH_SHORT_PITCH 1024
+#define FETCH_SHORT_BLOCKS 4
+
+static bool is_worth_fetching_short(const struct dtc_grid *grid)
+{
+	const size_t pitch = dtc_magnitude(grid->to_strides.inner);
+
+	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
+	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
+	       !is_worth_streaming(grid);
+}
+
+/* Blocks of a row. */
+static void fetch_short_row(struct dtc_grid part, size_t blocks)
+{
+	const ptrdiff_t pitch = part.to_strides.inner;
+
+	for (; blocks; blocks -= part.inner) {
+		part.inner = DTC_MIN(blocks, (size_t)FETCH_SHORT_BLOCKS);
+		const char *next = part.to + (ptrdiff_t)part.inner * pitch;
+
+		for (size_t i = 0; i < part.inner; i++, next += pitch) {
+			__builtin_prefetch(next, 1);
+			__builtin_prefetch(next + part.block - 1, 1);
+		}
+		dtc_move_grid(&part);
+		part.to += (ptrdiff_t)part.inner * pitch;
+		part.from += (ptrdiff_t)part.inner * part.from_strides.inner;
+	}
+}
+
+static void fetch_short_blocks(const struct dtc_grid *grid)
+{
+	struct dtc_grid part = *grid;
+
+	part.outer = 1;
+	for (size_t i = 0; i < grid->outer; i++) {
+		fetch_short_row(part, grid->inner);
+		part.to += grid->to_strides.outer;
+		part.from += grid->from_strides.outer;
+	}
+}
+
+static void dtc_copy_grid(const struct dtc_grid *grid)
+{
+	if (is_worth_fetching_short(grid))
+		fetch_short_blocks(grid);
+	else if (dtc_passes_caches(grid->stream))
+		dtc_stream_grid(grid);
+	else if (grid->stream == DTC_STREAM_FETCHED && is_worth_fetching(grid))
+		fetch_blocks(grid);
+	else
+		dtc_move_grid(grid);
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tables of runs: gathers and scatters of blocks at listed displacements.
+ */
+#ifndef DTC_KERNELS_CPU_TABLE_H
+#define DTC_KERNELS_CPU_TABLE_H
+
+#include "base/base.h"
+#include "block.h"
+#include "datatype/program.h"
+#include "kernels.h"
+#include "stream.h"
+
+/*
+ * Fetching a block's first line ahead of its use pays when the blocks come from beyond the
+ * second cache, and costs a third of the speed when they do not: blocks that are few, however far
+ * apart, are mostly still there from the last call. Blocks of one word keep the last cache busy
+ * without, loads more than stores.
+ */
+#define PREFETCH_ENTRIES 16
+#define PREFETCH_AHEAD             1024 /* bytes: so many entries of longer blocks */
+#define PREFETCH_LINES             4 /* of a block; the hardware sees where the rest is */
+#define PREFETCH_SPAN (1 << 20)
+#define PREFETCH_SPAN_WORDS_PACK (3 << 23)
+#define PREFETCH_SPAN_WORDS_UNPACK (1 << 23)
+#define PREFETCH_LEAST ((1 << 19) / DTC_CACHE_LINE)
+
+/*
+ * The table's columns, in registers: stores through char pointers would make the compiler read
+ * the table's header again for every block.
+ */
+struct columns {
+	const int32_t *narrow;
+	const int64_t *wide;
+	unsigned shift;
+	uint64_t last;
+	uintptr_t user; /* an address: displacements may be absolute */
+	bool prefetch;
+};
+
+/* From more bytes than these on, blocks are fetched ahead. */
+static uint64_t prefetch_span(const struct dtc_entries *entries)
+{
+	bool words = entries->table->uniform && entries->table->uniform <= 8;
+
+	if (!words)
+		return PREFETCH_SPAN;
+	return entries->direction == DTC_PACK ? PREFETCH_SPAN_WORDS_PACK
+					      : PREFETCH_SPAN_WORDS_UNPACK;
+}
+
+static struct columns columns_of(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+
+	return (struct columns){.narrow = (const int32_t *)(table + 1),
+				.wide = (const int64_t *)(table + 1),
+				.shift = table->disp_shift,
+				.last = table->count - 1,
+				.user = (uintptr_t)entries->user,
+				.prefetch = table->span > prefetch_span(entries) &&
+					    table->count >= PREFETCH_LEAST};
+}
+
+DTC_INLINE char *address(const struct columns *columns, bool wide, uint64_t entry)
+{
+	uint64_t scaled = wide ? (uint64_t)columns->wide[entry]
+			       : (uint64_t)columns->narrow[entry];
+
+	return (char *)(columns->user + (uintptr_t)(scaled << columns->shift));
+}
+
+/* What is fetched: so many bytes, a line at least, of the block so many entries on. */
+struct lead {
+	uint64_t entries;
+	size_t bytes;
+};
+
+static const struct lead short_lead = { PREFETCH_ENTRIES, DTC_CACHE_LINE };
+
+/* Few entries of long blocks are as far ahead as many of short ones. A division is dear: for long tables only. */
+static struct lead lead_of(const struct dtc_table *table)
+{
+	uint64_t mean = dtc_table_prefix(table, table->count) / table->count;
+
+	return (struct lead){
+		DTC_MIN(PREFETCH_AHEAD / (mean + 1) + 1, (uint64_t)PREFETCH_ENTRIES),
+		(size_t)DTC_MIN(mean, PREFETCH_LINES * (uint64_t)DTC_CACHE_LINE)
+	};
+}
+
+/* The lines will be needed soon; prefetching never faults. */
+DTC_INLINE void prefetch(const struct columns *columns, struct lead lead, bool wide,
+			 uint64_t entry, bool unpack)
+{
+	uint64_t ahead = entry + lead.entries;
+	const char *block =
+		address(columns, wide, ahead < columns->last ? ahead : columns->last);
+	size_t at = 0;
+
+	do {
+		if (unpack)
+			__builtin_prefetch(block + at, 1);
+		else
+			__builtin_prefetch(block + at, 0);
+		at += DTC_CACHE_LINE;
+	} while (at < lead.bytes);
+}
+
+DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
+{
+	if (unpack)
+		dtc_copy_block(user, packed, bytes);
+	else
+		dtc_copy_block(packed, user, bytes);
+}
+
+/* @bytes is a constant wherever blocks are short. */
+DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t bytes, unsigned shift,
+				  bool wide, bool unpack)
+{
+	struct columns columns = columns_of(entries);
+	uint64_t end = entries->first + entries->count;
+	char *packed = entries->packed;
+	uint64_t i = entries->first;
+
+	columns.shift = shift;
+	const struct lead lead = (bytes && bytes <= DTC_CACHE_LINE) || !columns.prefetch
+					 ? short_lead
+					 : lead_of(entries->table);
+
+	for (; columns.prefetch && i < end; i++, packed += bytes) {
+		prefetch(&columns, lead, wide, i, unpack);
+		move(packed, address(&columns, wide, i), bytes, unpack);
+	}
+#pragma GCC unroll 4
+	for (; i < end; i++, packed += bytes)
+		move(packed, address(&columns, wide, i), bytes, unpack);
+}
+
+/*
+ * Lists of elements mostly count in the element's alignment, which is a constant where @bytes is
+ * one: then the processor's addressing does the scaling.
+ */
+DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
+{
+	unsigned natural = bytes ? (unsigned)__builtin_ctzll(bytes) : 0;
+
+	if (entries->table->disp_shift == natural && natural <= 3)
+		move_equal_scaled(entries, bytes, natural, wide, unpack);
+	else
+		move_equal_scaled(entries, bytes, entries->table->disp_shift, wide, unpack);
+}
+
+/* Bytes in the entries before @entry; the column is in registers. */
+DTC_INLINE uint64_t bytes_before(const char *prefixes, bool wide, unsigned shift, uint64_t entry)
+{
+	uint64_t scaled = wide ? ((const uint64_t *)(const void *)prefixes)[entry]
+			       : ((const uint32_t *)(const void *)prefixes)[entry];
+
+	return scaled << shift;
+}
+
+DTC_INLINE void move_unlike_scaled(const struct dtc_entries *entries, bool wide, bool wide_prefixes,
+				   bool unpack)
+{
+	const struct columns columns = columns_of(entries);
+	const struct lead lead = columns.prefetch ? lead_of(entries->table) : short_lead;
+	const char *prefixes = (const char *)entries->table + entries->table->prefix_offset;
+	const unsigned shift = entries->table->prefix_shift;
+	const uint64_t end = entries->first + entries->count;
+	char *packed = entries->packed;
+	uint64_t start = bytes_before(prefixes, wide_prefixes, shift, entries->first);
+
+	for (uint64_t i = entries->first; i < end; i++) {
+		uint64_t next = bytes_before(prefixes, wide_prefixes, shift, i + 1);
+		size_t bytes = (size_t)(next - start);
+
+		if (columns.prefetch)
+			prefetch(&columns, lead, wide, i, unpack);
+		move(packed, address(&columns, wide, i), bytes, unpack);
+		packed += bytes;
+		start = next;
+	}
+}
+
+DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool unpack)
+{
+	if (entries->table->prefix_wide)
+		move_unlike_scaled(entries, wide, true, unpack);
+	else
+		move_unlike_scaled(entries, wide, false, unpack);
+}
+
+/* Runs as long as this on average are copied past the caches. */
+#define STREAM_ENTRY_BYTES 1024
+
+static bool is_worth_streaming_table(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+
+	return dtc_passes_caches(entries->stream) &&
+	       dtc_table_prefix(table, table->count) / table->count >= STREAM_ENTRY_BYTES;
+}
+
+static char *user_of(const struct dtc_entries *entries, uint64_t entry)
+{
+	return (char *)((uintptr_t)entries->user +
+			(uintptr_t)dtc_table_disp(entries->table, entry));
+}
+
+static void stream_entries(const struct dtc_entries *entries)
+{
+	const struct dtc_table *table = entries->table;
+	const uint64_t end = entries->first + entries->count;
+	char *packed = entries->packed;
+
+	for (uint64_t i = entries->first; i < end; i++) {
+		size_t bytes = (size_t)(dtc_table_prefix(table, i + 1) -
+					dtc_table_prefix(table, i));
+		char *user = user_of(entries, i);
+
+		if (entries->direction == DTC_UNPACK)
+			dtc_stream_run(user, packed, bytes, packed + bytes);
+		else
+			dtc_stream_run(packed, user, bytes,
+				       user_of(entries,
+					       DTC_MIN(i + 1, table->count - 1)));
+		packed += bytes;
+	}
+}
+
+DTC_INLINE void move_entries(const struct dtc_entries *entries, bool wide, bool unpack)
+{
+	size_t bytes = (size_t)entries->table->uniform;
+
+	switch (bytes) {
+	case 0:
+		move_unlike(entries, wide, unpack);
+		break;
+	case 1:
+		move_equal(entries, 1, wide, unpack);
+		break;
+	case 2:
+		move_equal(entries, 2, wide, unpack);
+		break;
+	case 4:
+		move_equal(entries, 4, wide, unpack);
+		break;
+	case 8:
+		move_equal(entries, 8, wide, unpack);
+		break;
+	case 12:
+		move_equal(entries, 12, wide, unpack);
+		break;
+	case 16:
+		move_equal(entries, 16, wide, unpack);
+		break;
+	case 24:
+		move_equal(entries, 24, wide, unpack);
+		break;
+	case 32:
+		move_equal(entries, 32, wide, unpack);
+		break;
+	default:
+		move_equal(entries, bytes, wide, unpack);
+	}
+}
+
+static void pack_narrow(const struct dtc_entries *entries)
+{
+	move_entries(entries, false, false);
+}
+
+static void pack_wide(const struct dtc_entries *entries)
+{
+	move_entries(entries, true, false);
+}
+
+static void unpack_narrow(const struct dtc_entries *entries)
+{
+	move_entries(entries, false, true);
+}
+
+static void unpack_wide(const struct dtc_entries *entries)
+{
+	move_entries(entries, true, true);
+}
+
+static void dtc_move_table(const struct dtc_entries *entries)
+{
+	bool wide = entries->table->disp_wide;
+
+	if (is_worth_streaming_table(entries))
+		stream_entries(entries);
+	else if (entries->direction == DTC_PACK)
+		(wide ? pack_wide : pack_narrow)(entries);
+	else
+		(wide ? unpack_wide : unpack_narrow)(entries);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA program: every entry of gpu_list.h as a kernel.
+ */
+#include "kernels/gpu/device.h"
+
+#include "kernels/gpu/classes.cu.h"
+
+/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
+#ifdef DTC_GPU_SHAPE
+#define DTC_GPU_PARAMS given
+#define DTC_GPU_TAKE() \
+	auto p = given; \
+	DTC_GPU_SHAPE
+#else
+#define DTC_GPU_PARAMS p
+#define DTC_GPU_TAKE()
+#endif
+
+#define DTC_GPU_AT()                                \
+	DTC_GPU_TAKE()                              \
+	struct dtc_gpu_at at;                       \
+	extern __shared__ uint4 dtc_gpu_shared[];   \
+	at.thread = threadIdx.x;                    \
+	at.block = blockIdx.x;                      \
+	at.blocks = gridDim.x
+
+#define DTC_GPU_END()                               \
+	if (p.done.flag) {                          \
+		__syncthreads();                    \
+		dtc_gpu_finish(&p.done, at);        \
+	}
+
+/* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
+#define DTC_GPU_KERNEL(name, params, resident)                               \
+	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
+		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
+
+/* Blocks at once of kernels with one phase or three, by their parameters. */
+#define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_rows_params    8
+#define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
+#define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_units_params   4
+#define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
+#define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
+#define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
+#define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
+
+/* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
+#define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_cells_params __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_indexed_params \
+	do {                                \
+		if (p.nest.word > 1)        \
+			__syncwarp();       \
+		else                        \
+			__syncthreads();    \
+	} while (0)
+
+#define DTC_GPU_ENTRY1(name, params, a)             \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
+	{                                           \
+		DTC_GPU_AT();                       \
+		a(&p, dtc_gpu_shared, at);          \
+		DTC_GPU_END();                      \
+	}
+
+#define DTC_GPU_ENTRY2(name, params, a, b)          \
+	DTC_GPU_KERNEL(name, params, 3)             \
+	{                                           \
+		DTC_GPU_AT();                       \
+		a(&p, dtc_gpu_shared, at);          \
+		__syncthreads();                    \
+		b(&p, dtc_gpu_shared, at);          \
+		DTC_GPU_END();                      \
+	}
+
+#define DTC_GPU_ENTRY3(name, params, a, b, c)                   \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
+	{                                                       \
+		DTC_GPU_AT();                                   \
+		a(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_MEET_##params;                          \
+		b(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_MEET_##params;                          \
+		c(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_END();                                  \
+	}
+
+#ifdef DTC_GPU_ONLY
+DTC_GPU_ONLY
+#else
+#include "kernels/gpu/list.h"
+#endif

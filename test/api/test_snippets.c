@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The examples of the reference, compiled and run. Doxygen shows what is between two marks [name]; test/api/check_snippets
+ * compares the C blocks of guides with this file.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dtconv/dtconv.h>
+
+#include "support/suite.h"
+
+static struct dtconv_context *common;
+static double matrix[100][5];
+
+static void setup(void)
+{
+	ck_assert_int_eq(dtconv_context_create(NULL, &common), 0);
+	for (int i = 0; i < 500; i++)
+		matrix[i / 5][i % 5] = i;
+}
+
+static void teardown(void)
+{
+	dtconv_context_destroy(common);
+}
+
+/* Columns 0 and 1. */
+static struct dtconv_type *make_columns(void)
+{
+	struct dtconv_type *type;
+
+	ck_assert_int_eq(dtconv_type_create_vector(
+				 100, 2, 5, dtconv_type_predefined(common, DTCONV_DOUBLE),
+				 &type),
+			 0);
+	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	return type;
+}
+
+/* ---- the whole interface --------------------------------------------------------------- */
+
+static int pack_two_columns(double columns[100][2])
+{
+	/* [main] */
+	struct dtconv_context *context;
+	struct dtconv_type *type;
+	int status = dtconv_context_create(NULL, &context);
+
+	if (status)
+		return status;
+	/* 100 blocks of 2 doubles, 5 doubles from one to the next: two columns of a matrix */
+	status = dtconv_type_create_vector(
+		100, 2, 5, dtconv_type_predefined(context, DTCONV_DOUBLE), &type);
+	if (!status) {
+		status = dtconv_type_commit(type);
+		if (!status)
+			status = dtconv_pack(type, 1, matrix, columns,
+					     100 * 2 * sizeof(double), NULL);
+		dtconv_type_unref(type);
+	}
+	dtconv_context_destroy(context);
+	return status;
+	/* [main] */
+}
+
+START_TEST(main_page)
+{
+	static double columns[100][2];
+
+	ck_assert_int_eq(pack_two_columns(columns), 0);
+	ck_assert(columns[99][1] == matrix[99][1]);
+}
+END_TEST
+
+/* ---- contexts, errors, versions ---------------------------------------------------------- */
+
+static int make_context(struct dtconv_context **made)
+{
+	/* [context] */
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.flags = DTCONV_CONTEXT_COUNTERS,
+		.log_level = DTCONV_LOG_WARN,
+		.threads = 4,
+	};
+	struct dtconv_context *context;
+	int status = dtconv_context_create(&params, &context);
+
+	if (status)
+		return status;
+	/* [context] */
+	*made = context;
+	return 0;
+}
+
+START_TEST(contexts)
+{
+	struct dtconv_context *made;
+
+	ck_assert_int_eq(make_context(&made), 0);
+	dtconv_context_destroy(made);
+}
+END_TEST
+
+START_TEST(errors)
+{
+	struct dtconv_context *context = common;
+	struct dtconv_type *type = NULL;
+
+	/* [status] */
+	int status = dtconv_type_create_vector(
+		SIZE_MAX, 2, 5, dtconv_type_predefined(context, DTCONV_DOUBLE), &type);
+
+	if (status) {
+		char text[256]; /* function, argument, value and limit */
+
+		dtconv_context_error(context, text, sizeof(text));
+		fprintf(stderr, "%s: %s\n", dtconv_strerror(status), text);
+	}
+	/* [status] */
+	ck_assert_int_eq(status, DTCONV_ERR_OVERFLOW);
+	ck_assert_ptr_null(type);
+}
+END_TEST
+
+START_TEST(versions)
+{
+	/* [version] */
+	printf("headers %s, library %s\n", DTCONV_VERSION_STRING, dtconv_version());
+	/* [version] */
+	ck_assert_str_eq(dtconv_version(), DTCONV_VERSION_STRING);
+}
+END_TEST
+
+/* ---- types ------------------------------------------------------------------------------- */
+
+static int make_face(struct dtconv_context *context, struct dtconv_type **made,
+		     size_t *size)
+{
+	/* [type] */
+	/* a face of a box of 64 x 64 x 64 doubles, one element thick */
+	const size_t sizes[] = { 64, 64, 64 }, subsizes[] = { 64, 64, 1 },
+		     starts[] = { 0, 0, 62 };
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type *face;
+	int status = dtconv_type_create_subarray(
+		3, sizes, subsizes, starts, DTCONV_ORDER_C,
+		dtconv_type_predefined(context, DTCONV_DOUBLE), &face);
+
+	if (status)
+		return status;
+	status = dtconv_type_commit(face);
+	if (!status)
+		status =
+			dtconv_type_query(face, &attr); /* attr.size: 64 x 64 x 8 bytes */
+	/* [type] */
+	*size = attr.size;
+	*made = face;
+	return status;
+}
+
+START_TEST(types)
+{
+	struct dtconv_type *type;
+	size_t size;
+
+	ck_assert_int_eq(make_face(common, &type, &size), 0);
+	ck_assert_uint_eq(size, 64 * 64 * 8);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- convertors -------------------------------------------------------------------------- */
+
+static int send_bytes(const void *bytes, size_t count)
+{
+	(void)bytes;
+	return count <= 101 ? 0 : DTCONV_ERR_PEER;
+}
+
+static int send_in_fragments(struct dtconv_type *type, const void *buffer)
+{
+	/* [convertor] */
+	char fragment[101]; /* any size: fragments may cut elements */
+	struct dtconv_convertor *convertor;
+	size_t moved = 1;
+	int status = dtconv_convertor_create_pack(type, 1, buffer, &convertor);
+
+	if (status)
+		return status;
+	while (!status && moved > 0) {
+		status = dtconv_convertor_pack(convertor, fragment, sizeof(fragment),
+					       &moved);
+		if (!status)
+			status = send_bytes(fragment, moved);
+	}
+	dtconv_convertor_destroy(convertor);
+	/* [convertor] */
+	return status;
+}
+
+static int pack_in_background(struct dtconv_convertor *convertor, void *packed,
+			      size_t bytes)
+{
+	size_t moved;
+
+	/* [start] */
+	int status = dtconv_convertor_start(convertor, packed, bytes, NULL, NULL);
+
+	while (!status &&
+	       (status = dtconv_convertor_test(convertor, &moved)) == DTCONV_INPROGRESS)
+		status = send_bytes(NULL, 0); /* make other progress */
+	/* [start] */
+	return status;
+}
+
+START_TEST(convertors)
+{
+	static char packed[100 * 2 * sizeof(double)];
+	struct dtconv_type *type = make_columns();
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(send_in_fragments(type, matrix), 0);
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, matrix, &convertor), 0);
+	ck_assert_int_eq(pack_in_background(convertor, packed, sizeof(packed)), 0);
+	ck_assert_int_eq(memcmp(packed, matrix, 2 * sizeof(double)), 0);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- batches ----------------------------------------------------------------------------- */
+
+static int pack_two(struct dtconv_context *context, struct dtconv_type *type, void *left,
+		    void *right, void *to_left, void *to_right, size_t bytes)
+{
+	/* [batch] */
+	const struct dtconv_batch_entry entries[] = {
+		{ .type = type,
+		  .count = 1,
+		  .buffer = left,
+		  .packed = to_left,
+		  .bytes = bytes },
+		{ .type = type,
+		  .count = 1,
+		  .buffer = right,
+		  .packed = to_right,
+		  .bytes = bytes },
+	};
+	struct dtconv_batch *batch;
+	int status = dtconv_batch_create(context, entries, 2, NULL, &batch);
+
+	if (status)
+		return status;
+	for (int step = 0; !status && step < 10; step++)
+		status = dtconv_batch_run(batch, NULL); /* the same two packs again */
+	dtconv_batch_destroy(batch);
+	/* [batch] */
+	return status;
+}
+
+START_TEST(batches)
+{
+	static double packed[2][200];
+	struct dtconv_type *type = make_columns();
+
+	ck_assert_int_eq(pack_two(common, type, &matrix[0][0], &matrix[0][3], packed[0],
+				  packed[1], sizeof(packed[0])),
+			 0);
+	ck_assert(packed[0][199] == matrix[99][1]);
+	ck_assert(packed[1][199] == matrix[99][4]);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- memory, representations, operations --------------------------------------------------- */
+
+START_TEST(kinds)
+{
+	struct dtconv_context *context = common;
+	const void *address = matrix;
+
+	/* [memory] */
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+	int status = dtconv_memory_query(context, address, &attr);
+
+	if (!status)
+		printf("%s, device %d\n", dtconv_memory_kind_name(attr.kind),
+		       attr.device);
+	/* [memory] */
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(attr.kind, DTCONV_MEMORY_HOST);
+}
+END_TEST
+
+static int pack_external(struct dtconv_type *type, const void *buffer, void *packed,
+			 size_t capacity, size_t *moved)
+{
+	/* [representation] */
+	struct dtconv_representation external32;
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.representation = &external32 };
+	int status = dtconv_representation_find("external32", &external32);
+
+	if (!status)
+		status = dtconv_pack_with(type, 1, buffer, packed, capacity, &params,
+					  moved);
+	/* [representation] */
+	return status;
+}
+
+static int add(struct dtconv_type *type, void *buffer, const void *packed, size_t bytes)
+{
+	/* [operation] */
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = DTCONV_OP_SUM };
+
+	return dtconv_unpack_with(type, 1, buffer, packed, bytes, &params, NULL);
+	/* [operation] */
+}
+
+START_TEST(elements)
+{
+	static double packed[200];
+	struct dtconv_type *type = make_columns();
+	size_t moved;
+
+	ck_assert_int_eq(pack_external(type, matrix, packed, sizeof(packed), &moved), 0);
+	ck_assert_uint_eq(moved, sizeof(packed));
+	ck_assert_int_eq(dtconv_pack(type, 1, matrix, packed, sizeof(packed), NULL), 0);
+	ck_assert_int_eq(add(type, matrix, packed, sizeof(packed)), 0);
+	ck_assert(matrix[99][1] == 2 * packed[199]);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* ---- streams ----------------------------------------------------------------------------- */
+
+/* Of the CUDA runtime, what the guide's examples call. */
+static void cudaMemset(void *memory, int value, size_t bytes)
+{
+	memset(memory, value, bytes);
+}
+
+static void cudaStreamSynchronize(void *stream)
+{
+	(void)stream;
+}
+
+static void pack_zeros(struct dtconv_type *type, void *buffer, size_t bytes, void *packed,
+		       size_t capacity)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+
+	/* [ordered] */
+	/* The legacy default stream: the call returns before the device is done. */
+	cudaMemset(buffer, 0, bytes);
+
+	params.flags = DTCONV_CONVERTOR_STREAM;
+	params.stream = NULL; /* the same stream */
+	dtconv_pack_with(type, 1, buffer, packed, capacity, &params, NULL);
+	/* [ordered] */
+}
+
+static void pack_zeros_later(struct dtconv_type *type, void *buffer, size_t bytes,
+			     void *packed, size_t capacity)
+{
+	/* [synchronised] */
+	cudaMemset(buffer, 0, bytes);
+	cudaStreamSynchronize(NULL); /* now the data is ready */
+	dtconv_pack(type, 1, buffer, packed, capacity, NULL);
+	/* [synchronised] */
+}
+
+START_TEST(streams)
+{
+	static const double zeros[200];
+	static double packed[200];
+	struct dtconv_type *type = make_columns();
+
+	memset(packed, 1, sizeof(packed));
+	pack_zeros(type, matrix, sizeof(matrix), packed, sizeof(packed));
+	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
+	memset(packed, 1, sizeof(packed));
+	pack_zeros_later(type, matrix, sizeof(matrix), packed, sizeof(packed));
+	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("snippets");
+	TCase *tcase = tcase_create("snippets");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, main_page);
+	tcase_add_test(tcase, contexts);
+	tcase_add_test(tcase, errors);
+	tcase_add_test(tcase, versions);
+	tcase_add_test(tcase, types);
+	tcase_add_test(tcase, convertors);
+	tcase_add_test(tcase, batches);
+	tcase_add_test(tcase, kinds);
+	tcase_add_test(tcase, elements);
+	tcase_add_test(tcase, streams);
+	return suite_run(suite);
+}
