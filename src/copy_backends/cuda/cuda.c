@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vendor: whether its driver is in the process, whose memory an address is, and what is kept for a
+ * The CUDA backend as the registry sees it: the vendor table, the table of features, and what is kept for a
  * context of the library.
  */
 #include "config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling a user what is there: the driver, each device and what it can do, and why there is none.
+ * What dtconv info prints about CUDA: the driver, each device and its capabilities, and why there is none.
  */
 #include "config.h"
 

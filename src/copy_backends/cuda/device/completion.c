@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the host learns that a job is done: the device writes a word of pinned memory behind the
- * job's last store. After an error of the device no such word ever comes, so now and then the
- * stream itself is asked. Behind started jobs in a stream of the caller's there is an event instead.
+ * Completion words: taking one for a job, and having a stream write it behind the job's work. Started jobs in a
+ * stream of the caller's record a CUDA event instead, because a written word delays the stream.
  */
 #include "config.h"
 

@@ -10,16 +10,15 @@
 #include "kernels/launch/launch.h"
 
 /*
- * Jobs in flight in one device context, by which host and device memory is set aside: 32 bytes each. A job
- * takes the lowest place, so that many places cost nothing where there are few jobs.
+ * The most jobs in flight in one device context; each slot costs 32 bytes of host and device memory. A job takes the
+ * lowest free slot, so a large limit costs no time where few jobs are in flight.
  */
 #define DTC_CUDA_FLAGS      8192
 #define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
 /*
- * Words of pinned memory that the device writes when a job is done. Behind them are as many for
- * faults: the same value there says that a number was too large for its narrower form; and behind those as
- * many for checksums.
+ * Words of pinned memory that the device writes when a job is done. As many for faults follow: the same value there
+ * says that a number did not fit into a narrower type. As many for checksums follow those.
  */
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */

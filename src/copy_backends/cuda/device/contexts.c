@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device contexts: which one a job belongs in, what is set up in it before its first job, and how it is
- * forgotten. None is ever made here, and none is left current on the caller's thread.
+ * Device contexts: which one a job belongs to, what is opened in it before its first job, and how it is closed.
+ * No CUDA context is ever created here, and none is left current on the calling thread.
  */
 #include "config.h"
 

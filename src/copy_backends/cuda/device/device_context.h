@@ -65,18 +65,18 @@ static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
 	return atomic_load_explicit(&context->devices.cuda, memory_order_acquire);
 }
 
-/* Whether the handles are still good. */
+/* Whether the handles are still valid: cuCtxGetId returns the ID they were created under. */
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
 
 /*
- * Let the device come to rest, in the worker: loading while a kernel runs waits for its end, and all launches
- * wait for the loading; if that kernel waits for a launch, for ever. But it ends captures in the context (H200,
- * driver 580), so a job that is captured itself goes without. Of captures by others nobody knows: they end, and the
- * loading goes on.
+ * Synchronise the context before a module is loaded, in the worker. Loading blocks while a kernel runs and blocks all
+ * launches meanwhile: a deadlock if that kernel waits for a launch. Synchronising invalidates captures in the context
+ * (H200, driver 580), so it is skipped for a job that is captured itself. Captures of others are not known here; they
+ * are invalidated, and loading goes on.
  */
 CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context);
 
-/* Forget the handles: no driver call is made with them again. */
+/* Drop the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device's copy of a type's program: made by the first job that needs it, kept as long as the type's
- * layout, given back by the worker.
+ * A device copy of a type's layout program. The first job that needs it makes it; it lives as long as the layout,
+ * and the worker frees it.
  */
 #include "config.h"
 

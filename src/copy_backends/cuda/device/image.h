@@ -23,7 +23,7 @@ CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr mem
 CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
 			      size_t length, CUdeviceptr *memory);
 
-/* Give memory of the device back; 0 is allowed. Does not wait, unless the allocator refuses a chore. */
+/* Give memory of the device back; 0 is allowed. Does not wait, unless the allocator refuses the deferred call. */
 void dtc_cuda_image_drop(struct dtc_cuda_context *context, CUdeviceptr memory);
 
 /* From now on the layout releases the image. */

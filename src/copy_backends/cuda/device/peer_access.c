@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which memory the kernels of a device context may touch. The application opens other devices' memory:
- * mapping by mapping, pool by pool, or all of a context's. The driver is asked for each job (100 ns), because
- * what is open may be closed again.
+ * Which memory the kernels of a device context may access. The application grants peer access per context, per
+ * mapping or per pool, and may revoke it, so the driver is asked for each job (100 ns).
  */
 #include "config.h"
 

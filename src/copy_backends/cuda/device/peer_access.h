@@ -9,7 +9,7 @@
 #include "device_context.h"
 
 /*
- * Whether kernels of the context may touch what the next @bytes of the cursor's stream are moved
+ * Whether kernels of the context may access what the next @bytes of the cursor's stream are moved
  * between: the application has opened other devices' memory to it, or allows us to. A kernel that
  * touches what it may not breaks its context.
  */

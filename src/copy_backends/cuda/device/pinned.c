@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host memory that the device sees. It is ours, not the driver's: memory of the driver's would
- * vanish with a context that the application destroys while we look at it.
+ * Pinned host memory. It is allocated with mmap and registered, because memory that the driver allocated would be
+ * unmapped when the application destroys the CUDA context while the host still reads it.
  */
 #include "config.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of the device for what has to be put somewhere for a moment: made when first asked for, lent to
- * one at a time.
+ * Scratch memory on the device, allocated on first use. One thread borrows it at a time.
  */
 #include "config.h"
 
@@ -48,8 +47,8 @@ const struct dtc_cuda_feature dtc_cuda_scratch_feature = {
 };
 
 /*
- * Kernels read whole words at both ends of what they are lent, so that has been written all over. Once: who
- * borrows it waits for work in that stream anyway.
+ * Kernels read whole words at both ends of the memory, so all of it is written once. The borrower waits for work in
+ * that stream anyway.
  */
 static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
 {

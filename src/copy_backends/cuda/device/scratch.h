@@ -9,8 +9,8 @@
 #include "device_context.h"
 
 /*
- * Memory that is lent for a while: it stays in the device's cache. Who has some for a copy between layouts
- * may wait for another device's for a relay, never the other way round.
+ * Small enough to stay in the cache of the device. Lock order: a thread that holds scratch memory for a copy between
+ * layouts may wait for another device's scratch memory for a copy via that device, never the other way round.
  */
 #define DTC_CUDA_SCRATCH_BYTES ((size_t)8 << 20)
 
@@ -21,7 +21,7 @@ enum dtc_cuda_scratch_purpose {
 };
 
 struct dtc_cuda_scratch {
-	pthread_mutex_t lock; /* held by who has it */
+	pthread_mutex_t lock; /* held by the borrower */
 	CUdeviceptr memory;   /* 0 until first used */
 };
 
@@ -29,7 +29,7 @@ struct dtc_cuda_scratch {
 bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
 			     const struct dtc_memory *near, struct dtc_loan *loan);
 
-/* The same for relays, which have their own. */
+/* The same for another purpose. */
 bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 				 const struct dtc_memory *near,
 				 enum dtc_cuda_scratch_purpose purpose,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread for driver calls that wait until the device is idle: frees, and loading kernels. No job waits
- * for it without a limit, and no lock is held while it calls.
+ * The worker thread: driver calls that may block until the device is idle (frees, module loads). A job waits for
+ * it at most for a limited time, and it holds no lock while it calls the driver.
  */
 #include "config.h"
 

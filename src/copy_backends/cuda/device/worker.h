@@ -7,7 +7,7 @@
 
 #include "device_context.h"
 
-/* A call for the thread that may block. */
+/* A driver call that may block, deferred to the worker. */
 typedef void dtc_cuda_deferred_fn(struct dtc_cuda_context *context, CUdeviceptr memory);
 
 struct dtc_cuda_deferred_call {
@@ -39,11 +39,11 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda);
 bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
 			   CUdeviceptr memory);
 
-/* Call it in the calling thread, which may wait until the device is idle. */
+/* Call it in the calling thread; may block until the device is idle. */
 void dtc_cuda_worker_run_here(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
 			      CUdeviceptr memory);
 
-/* For what must not stay: in the worker, without memory for that in the calling thread. */
+/* For memory that must be given back: in the worker, or here if the allocator refuses the deferred call. */
 void dtc_cuda_worker_give_back(struct dtc_cuda_context *context,
 			       dtc_cuda_deferred_fn *run, CUdeviceptr memory);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compiling in the background, and the files that keep what was compiled: named for the whole source,
- * the options, the architecture among them, and the compiler's version.
+ * Compiling in the background, and the on-disk cache of the results. A cached file is named by a hash of the whole
+ * source, the options (architecture included) and the version of NVRTC.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that compiles kernels: it makes no driver call that waits and holds no lock meanwhile.
- * Started by the first order, joined when the vendor is closed.
+ * The thread that compiles specialised kernels. It makes no blocking driver call and holds no lock while it
+ * compiles. The first order starts it; closing the backend joins it.
  */
 #ifndef DTC_CUDA_COMPILER_H
 #define DTC_CUDA_COMPILER_H

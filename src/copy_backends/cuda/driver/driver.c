@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the driver: only what the process has loaded already counts, because memory of a
- * device cannot exist before. Each entry point is asked for by the version that we were
- * written for, so that newer drivers go on answering as we expect.
+ * Finding the driver. Only a libcuda that the process has loaded already counts, because no device memory can
+ * exist before. Each entry point is requested by the version of its interface that this library was written for,
+ * so that newer drivers keep the old behaviour.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver's entry points, found at run time in a process that has loaded the driver
- * itself. This file decides which ones are used; what they are for, its users know.
+ * The entry points of the CUDA driver, taken with cuGetProcAddress from the libcuda that the process has loaded.
+ * This file decides which ones are used.
  */
 #ifndef DTC_CUDA_DRIVER_H
 #define DTC_CUDA_DRIVER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding libgdrapi: a library that many machines lack, so its absence is a reason and not an
- * error. Looking takes a file search and an opened device file; no device is initialised.
+ * Finding libgdrapi. Many machines lack it, so its absence is a reason and not an error. The search opens files
+ * and the device node of gdrcopy; it initialises no GPU.
  */
 #include "config.h"
 

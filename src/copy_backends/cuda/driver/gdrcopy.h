@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libgdrapi, which maps memory of a device where the processor can reach it. It is looked for by name
- * when it is first needed; its interface is told here in our own words, because its header is
- * seldom installed. What is mapped, its users decide.
+ * libgdrapi (gdrcopy), which maps device memory into the BAR so that the CPU can load and store it. The library is
+ * opened with dlopen on first use. Its interface is declared here in our own words, because its header is seldom
+ * installed.
  */
 #ifndef DTC_CUDA_GDRCOPY_H
 #define DTC_CUDA_GDRCOPY_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding NVRTC and compiling with it. Its absence is a reason and not an error, and so is
- * whatever it says against a source.
+ * Finding NVRTC and compiling with it. A missing library or a compile error is a reason and not an error.
  */
 #include "config.h"
 

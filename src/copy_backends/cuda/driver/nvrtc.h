@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NVRTC, the compiler for device code at run time, found when it is first needed: many machines lack
- * it. Compiling calls no driver, and no lock of ours is held meanwhile.
+ * NVRTC, the run-time compiler for device code, opened with dlopen on first use. Compiling makes no driver call and
+ * holds no lock of ours.
  */
 #ifndef DTC_CUDA_NVRTC_H
 #define DTC_CUDA_NVRTC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NVTX, which is a header: it looks for a tool when it is first called, and keeps what it finds in a
- * variable of the process. That one is NVTX's state, not ours.
+ * NVTX ranges. NVTX is a header: on its first call it looks for a tool and keeps the result in a variable of the
+ * process, which is NVTX's state and not ours.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranges round the submission of each job, for tools that listen to NVTX (profilers). Where no tool has
- * been named in the environment no call of NVTX is made.
+ * NVTX ranges around the submission of each job, for profilers. Unless the environment names a tool, no NVTX
+ * function is called.
  */
 #ifndef DTC_CUDA_NVTX_RANGES_H
 #define DTC_CUDA_NVTX_RANGES_H

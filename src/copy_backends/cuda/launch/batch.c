@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many stretches in one submission: one launch for all of them, and launches of their own for large
- * ones of a shape that has better kernels. Planned when the stretches change, launched as it is after.
+ * Batches: many stretches in one submission. One launch moves all of them, except that large ones whose shape has a
+ * faster kernel get their own. A batch is planned when its stretches change and launched unchanged after that.
  */
 #include "config.h"
 

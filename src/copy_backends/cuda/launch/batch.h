@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many stretches in one submission; see struct dtc_backend_ops.
+ * Batches: many stretches in one submission; see struct dtc_backend_ops.
  */
 #ifndef DTC_CUDA_BATCH_H
 #define DTC_CUDA_BATCH_H

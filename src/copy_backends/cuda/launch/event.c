@@ -49,7 +49,7 @@ static int fail_destroyed(const struct dtc_event *event)
 			event->caller);
 }
 
-/* The resident kernel has gone without the event's job. */
+/* The resident kernel has exited without the event's job: relaunch it. */
 static int call_back(struct dtc_event *event)
 {
 	struct dtc_cuda_context *context = event->owner;
@@ -86,7 +86,7 @@ static int ask_driver(struct dtc_event *event)
 			: driver->StreamQuery(resident ? event->stream : context->stream);
 
 	dtc_cuda_unrelax(driver, mode);
-	/* A kernel that has gone says so, if it has not been stopped. */
+	/* A kernel that has exited says so in `left`, if it was not stopped. */
 	if (!result && event->recorded)
 		return 0;
 	if (!result)

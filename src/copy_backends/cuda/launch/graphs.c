@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Graphs of one kernel.
+ * CUDA graphs of one kernel node each.
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ static CUresult make(struct dtc_cuda_context *context, enum dtc_gpu_kernel kerne
 	return result;
 }
 
-/* As when kernels are loaded, the device is let come to rest before anything is set up on it. */
+/* The context is synchronised first, as before kernels are loaded. */
 static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;

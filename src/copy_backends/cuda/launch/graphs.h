@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Launches through graphs: for every kernel a graph of one node, whose parameters are set anew for each
- * launch. The device begins a graph sooner than a plain launch. A graph is made by the worker when its
- * kernel is first wanted; until then, and while another thread has the graphs, launches are plain.
+ * Launching through CUDA graphs. Each kernel has a graph of one node, whose parameters are set before each launch,
+ * because the device starts a graph sooner than a plain launch. The worker makes a graph when its kernel is first
+ * used. Until then, and while another thread uses the graphs, launches are plain.
  */
 #ifndef DTC_CUDA_GRAPHS_H
 #define DTC_CUDA_GRAPHS_H

@@ -9,8 +9,8 @@
 #include "submission.h"
 
 /*
- * Whether memory is the device's own, so that kernels may ask it for what they store parts of. So it is mostly where
- * the caller has said that it is a device's, and nobody has been asked which one's. Not for short streams.
+ * Whether memory is local to the device, so that kernels may read the sectors that they store parts of. Memory that
+ * the caller has declared as device memory, without saying whose, is taken for local. False for short streams.
  */
 bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 		      const struct dtc_memory *memory, uint64_t bytes);
@@ -28,9 +28,9 @@ int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch);
 
 /*
- * Whether a launch's kernel is to write the flag, else the stream does it behind the launch. A kernel's blocks
- * wait for their own stores before they are counted, and no other block has their place meanwhile: one
- * H200 packed 16 MiB at 0.80 of the driver's copy and with the stream's flag at 1.13, 256 MiB at 0.92 and 0.98.
+ * Whether the kernel writes the completion word itself; else the stream writes it after the launch. The thread blocks
+ * of a kernel that does wait for their own stores before they are counted, which keeps their places on the device
+ * occupied (16 MiB on an H200: 0.80 of the driver's copy, against 1.13 with the stream's write; 256 MiB: 0.92, 0.98).
  */
 bool dtc_cuda_kernel_writes_flag(const struct dtc_gpu_launch *launch);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parts of a type, kept on a device: made by the first job of a direction and of addresses alike modulo
- * 16 bytes, immutable after, given back with the type's layout.
+ * Parts of a type, kept on a device. The first job of a direction and of an alignment modulo 16 bytes makes the
+ * list; it is immutable after that and freed with the type's layout.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A type of more parts than travel with a launch: its parts are kept on the device, with the type.
+ * Types with more parts than fit into the parameters of a launch: their parts stay on the device, with the type.
  */
 #ifndef DTC_CUDA_PART_LIST_H
 #define DTC_CUDA_PART_LIST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Room for parts of launches.
+ * Part tables in pinned and device memory.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a launch's parts stand that are too many to travel with it: pinned memory that they are written
- * in, and memory of the device that they are copied to.
+ * The part table of a launch that has more parts than fit into its parameters: pinned memory to write it in, and
+ * device memory that it is copied to.
  */
 #ifndef DTC_CUDA_PART_TABLE_H
 #define DTC_CUDA_PART_TABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's side of the resident kernel.
+ * The host side of the resident kernel.
  */
 #include "config.h"
 

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The resident kernel: small jobs without a launch. A kernel of one thread block waits in the device
- * context, in a stream of its own, and a job is a command that is written to its doorbell.
+ * The resident kernel: small jobs without a launch. A kernel of one thread block polls a doorbell in pinned memory,
+ * in a stream of its own; a job is a command written to that doorbell.
  *
- * Who owns what. The bell is one job's from its ring to its end; another job that finds it taken is
- * launched. The owner writes the cells, with a number that no command had before, and reads the job's
- * flag and the word `left`. The kernel reads cells and `cancel`, waits for one number after the other,
- * and writes flags and, as its last store, `left`: the number that it would have waited for.
+ * Ownership. One job owns the doorbell from its command to its end; a job that finds it taken is launched instead.
+ * The owner writes the cells, with a number that no earlier command had, and reads the job's completion word and the
+ * word `left`. The kernel reads the cells and `cancel`, takes one number after the other, and writes completion words
+ * and, as its last store, `left`: the number of the first command that it did not take.
  *
- * Why no job is lost. A kernel decides alone whether it leaves. What it leaves behind in `left` is the
- * number of the command that it has not taken, and it takes none after. So a job whose number is there
- * has not been done and will not be, and its owner launches the kernel anew, which finds the cells
- * written. The owner looks at `left` as often as at the flag, also before it first waits. Stores need no order among
- * each other: every word of a command carries its number.
+ * The exit race. The kernel alone decides to exit, and takes no command after it has written `left`. A job whose
+ * number is in `left` has not run and will not; its owner relaunches the kernel, which finds the command in the
+ * cells. The owner reads `left` as often as the completion word, also before its first wait. The stores of a command
+ * need no order, because every word of it carries its number.
  *
- * Why nobody waits for long. A kernel leaves after IDLE_NS without a command, after LIFE_NS in any case, and
- * at once when it is told to. That is how long a call that waits for the device (cuMemFree and the like) may
- * wait for it. Jobs in the order of a stream of the caller's, captured ones among them, never go this way.
+ * Bounded stay. The kernel exits after IDLE_NS without a command, after LIFE_NS in any case, and at once on `cancel`.
+ * This bounds how long it delays calls that wait for the device, such as cuMemFree. Jobs in a stream of the caller's,
+ * captured ones included, never use it.
  */
 #ifndef DTC_CUDA_RESIDENT_H
 #define DTC_CUDA_RESIDENT_H

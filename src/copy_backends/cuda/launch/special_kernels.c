@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which shapes get a kernel of their own, and how it comes into a device context. Shapes are found by
- * their numbers, not by their types: a type that is made again has its kernel already.
+ * Which shapes get a specialised kernel, and how it is loaded into a device context. Shapes are looked up by their
+ * numbers and not by type, so a type that is created again finds its kernel.
  */
 #include "config.h"
 
@@ -200,7 +200,7 @@ static void give_order(struct dtc_cuda_special_kernel *special)
 		set_state(special, REFUSED);
 }
 
-/* A device that does not come to rest, or a compiler that is slow, must not stop a job for ever. */
+/* A device that never gets idle, or a slow compiler, must not block a job for ever. */
 #define AWAITED_NS UINT64_C(20000000000)
 
 static void await(const struct dtc_cuda_special_kernel *special)

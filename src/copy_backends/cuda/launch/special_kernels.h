@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels for one shape in a device context: a shape that is launched again and again gets a kernel
- * of its own, compiled and loaded in the background. The kernel of its class serves until then,
- * and for ever if there is no compiler or no room.
+ * Specialised kernels: a shape that is launched often gets a kernel compiled with its numbers as constants. It is
+ * compiled and loaded in the background. Until then, or if there is no compiler or no room, the prebuilt kernel of
+ * the shape's class serves.
  */
 #ifndef DTC_CUDA_SPECIAL_KERNELS_H
 #define DTC_CUDA_SPECIAL_KERNELS_H

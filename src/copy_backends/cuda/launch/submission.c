@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round the work of a job: before it, what it runs in; after it, how its end is noticed.
+ * The frame of a job: device context, stream, capture state and completion before its work is enqueued; marking
+ * the end, or draining the stream after a failure.
  */
 #include "config.h"
 

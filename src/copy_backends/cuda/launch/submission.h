@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every job on a device has in common: its context and stream, its completion, and how it
- * fails.
+ * What all jobs on a device share: context and stream, completion, and the handling of failures.
  */
 #ifndef DTC_CUDA_SUBMISSION_H
 #define DTC_CUDA_SUBMISSION_H
@@ -19,7 +18,7 @@ struct dtc_cuda_submission {
 	CUstreamCaptureMode mode;
 };
 
-/* Find context and stream and take a flag. */
+/* Choose the device context and the stream, and take a completion word. */
 int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
 			      struct dtc_event *event);
@@ -32,21 +31,21 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag);
 
-/* The work has failed half-way, for a reason that has its sentence: the rest as in end. */
+/* The work has failed half-way and the sentence is set: drain the stream as end does. */
 void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission);
 
-/* Nothing has been handed to the stream: give the flag back. */
+/* Nothing has been enqueued: give the completion word back. */
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission);
 
 /*
- * Fail with INVAL if the device has not the access to mapped memory that the job's direction needs: only devices
- * that were given it have, and a kernel of another breaks its context.
+ * Fail with INVAL if the device lacks the access to mapped (VMM) memory that the job's direction needs. A kernel
+ * without access would break its CUDA context.
  */
 int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
 				     const struct dtc_memory *user,
 				     const struct dtc_memory *packed);
 
-/* Whether memory is another device's, open to this one or not. */
+/* Whether memory is another device's, accessible from this one or not. */
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
 				const struct dtc_memory *memory);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving small jobs by the processor's own stores and loads, through mappings of device memory in
- * its BAR: no launch, no completion to wait for. Stores are fast, loads take a round trip each. What
- * has no mapping when the job comes to it is moved by whoever else is cheapest.
+ * cuda_bar: small jobs by CPU loads and stores through BAR mappings of device memory. There is no launch and no
+ * completion to wait for. Stores are fast; each load is a round trip over the bus. What is not mapped when the job
+ * arrives goes to the cheapest of the other backends.
  *
- * Nothing orders a store with a stream, so jobs with a stream of the caller's do not come here. A
- * job without one begins when the data is ready and is done when submit returns.
+ * CPU stores are not stream-ordered, so this backend takes no job in a stream of the caller's. A job without a
+ * stream starts when its data is ready and is complete when submit returns.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeping windows. Addresses are used again for other memory, which a mapping would miss: so a
- * window belongs to the driver's id of its memory, and is found by address and id only. Pinning and
- * unpinning are the worker's, because nobody promises that they do not wait for the device.
+ * Keeping BAR mappings. Device addresses are reused, so a mapping is found by its address and by the driver's buffer
+ * ID of the memory, which is never reused. The worker pins and unpins, because those calls may block on the device.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Windows: pieces of device memory that are mapped where the processor can reach them. A device
- * context has a few, made by the worker for memory that small jobs come back to.
+ * BAR mappings: pieces of device memory that the CPU can access. Each device context has a few; the worker makes
+ * them for memory that small jobs use repeatedly.
  */
 #ifndef DTC_CUDA_BAR_MAPPINGS_H
 #define DTC_CUDA_BAR_MAPPINGS_H

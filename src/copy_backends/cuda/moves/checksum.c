@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checksums of packed bytes by a kernel behind the move; the answer is in pinned memory before the
- * flag is.
+ * Checksums of packed bytes by a kernel that runs after the move. The result is in pinned memory before the
+ * completion word is written.
  */
 #include "config.h"
 

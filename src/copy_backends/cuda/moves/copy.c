@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving by the driver's own copies: one call for a run, one for a strip of runs. Right for long
- * runs; for many short ones it is what remains where no kernel can be had.
+ * cuda_copy: the driver's copies, one call for a run or a strip of runs. Right for long runs; for many short ones
+ * it is the fallback where no kernel can run.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- planning -------------------------------------------------------------------------- */
 
-/* The driver copies from host memory to host memory before the call returns. */
+/* Copies from host to host would be synchronous in the driver. */
 static bool can(const struct dtc_question *question, const char **reason)
 {
 	if (question->user_kind > DTCONV_MEMORY_PINNED ||
@@ -64,8 +64,8 @@ static double rate_of(const struct dtc_question *question)
 }
 
 /*
- * The driver reads and writes ordinary memory in the call, when the stream comes to it: what starts the job would wait for
- * that. Longer than any job takes, so that it is done where nobody else may.
+ * For pageable memory the driver copies inside the call, once the stream reaches it, so a started job would block in
+ * submit. The penalty is longer than any job takes: such a job comes here only if no other backend may move it.
  */
 #define WAITING_NS 1e12
 
@@ -108,8 +108,8 @@ static bool is_sent(const struct dtc_job *job)
 }
 
 /*
- * A graph would copy ordinary memory whenever it runs: the caller's, which is not asked for that long, or a buffer of ours,
- * which is gone by then.
+ * A graph would copy pageable memory each time it is launched, when the caller's buffer, or a buffer of ours, may no
+ * longer exist.
  */
 static int check_capture(struct dtc_cuda_submission *submission)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose threads help, and how many. A runtime that gives a hook, or says that one thread is enough, gets
- * none.
+ * Which threads help to copy, and how many. If the runtime gives a thread hook, or declares one thread to be enough,
+ * none do.
  */
 #include "config.h"
 

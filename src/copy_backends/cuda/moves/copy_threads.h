@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that help to copy between pinned pieces and ordinary memory, which one processor does at a
- * quarter of the bus's speed: those that the context was given, or else a few that the first long move
- * starts.
+ * Copy threads: threads that help to copy between pinned and pageable memory, because one CPU reaches only a quarter
+ * of the bus's speed. They are the context's thread pool, or else a few that the first long job starts.
  */
 #ifndef DTC_CUDA_COPY_THREADS_H
 #define DTC_CUDA_COPY_THREADS_H

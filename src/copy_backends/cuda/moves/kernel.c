@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving by kernels: one launch moves a job, whatever its shape; either side may be memory of a
- * device, of another one that it sees, or pinned memory of the host.
+ * cuda_kernel: one launch moves a job of any shape. Either side may be memory of the device, of a peer that it may
+ * access, or pinned memory.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long jobs between a device and pinned memory, in two halves that overlap: kernels and the copy engine,
- * which moves bytes over the bus a little faster than kernels do. All of it is handed to their streams at
- * once, so nobody waits.
+ * cuda_relay: long jobs between a device and pinned memory as a pipeline. Kernels pack into pieces of device memory
+ * while the copy engine, which is a little faster over the bus than kernels, moves other pieces. The whole job is
+ * enqueued at once, so submit does not block.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pieces of device memory that long jobs to and from pinned memory go through: kernels work between the
- * user's memory and one piece while the copy engine moves another over the bus.
+ * The pipeline between a device and pinned memory: pieces of device memory, and the streams and events that pass
+ * them between kernels and the copy engine.
  */
 #ifndef DTC_CUDA_PINNED_PIPELINE_H
 #define DTC_CUDA_PINNED_PIPELINE_H

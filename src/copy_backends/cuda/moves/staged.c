@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving between a device and host memory that the device does not see, in two hops: the device's, from or
- * to a pinned stage, and the processors'.
+ * cuda_staged: jobs between a device and pageable host memory in two hops: the device copies to or from a pinned
+ * slot of the staging ring, and CPU threads copy the other half.
  */
 #include "config.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pinned stages of a device context, which serve one job at a time, and the thread that goes on with
- * started jobs.
+ * The pinned slots of a staging ring. One job uses the ring at a time.
  */
 #include "config.h"
 

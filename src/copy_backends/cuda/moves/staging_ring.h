@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pinned pieces of host memory that jobs go through whose host side the device does not see: while the
- * device works on one piece, processors copy others.
+ * The staging ring of a device context: pinned slots for jobs whose host side the device cannot access. While the
+ * device works on one slot, CPU threads copy others.
  */
 #ifndef DTC_CUDA_STAGING_RING_H
 #define DTC_CUDA_STAGING_RING_H
@@ -10,11 +10,11 @@
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/device_context.h"
 
-/* Staging: so many pieces of so many bytes. */
+/* Slots of the ring, and bytes of each. */
 #define DTC_CUDA_STAGING_SLOTS      8
 #define DTC_CUDA_STAGING_SLOT_BYTES (UINT64_C(1) << 20)
 
-/* Who has the pinned pieces, and the thread that goes on with started jobs. */
+/* The ring, which one job holds at a time, and the thread that finishes started jobs. */
 struct dtc_cuda_staging {
 	char *slots;              /* pinned; NULL until first used */
 	CUdeviceptr device_slots; /* the same, as the device addresses them */
@@ -49,10 +49,10 @@ struct dtc_cuda_pieces {
 	struct dtc_cuda_context *context; /* set before either is called */
 };
 
-/* The stage of a piece; it is free again when both halves of the piece are done. */
+/* The slot of a piece; it is free again when both halves of the piece are done. */
 char *dtc_cuda_staging_slot(const struct dtc_cuda_pieces *pieces, uint64_t piece);
 
-/* What a job is told of stages. */
+/* The slots as memory of a job. */
 struct dtc_memory dtc_cuda_staging_memory(const struct dtc_cuda_pieces *pieces);
 
 /* Parts that the processors' half of a piece is cut into. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Passing pieces on, and the thread that does it while others copy.
+ * Passing pieces on, by one thread, while others copy.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job in pieces under way: pieces pass from the device to the processors, or back, in order. One thread makes
- * the driver's calls; it and others copy, part by part.
+ * A staged job in flight: its pieces pass from the device to the CPU threads, or back, in order. One thread makes
+ * the driver calls; it and others copy, part by part.
  */
 #ifndef DTC_CUDA_TRANSFER_H
 #define DTC_CUDA_TRANSFER_H
@@ -33,7 +33,7 @@ void dtc_cuda_transfer_begin(struct dtc_cuda_transfer *transfer,
 			     struct dtc_cuda_pieces *pieces);
 
 /*
- * Move on, with the crew as long as there is something to copy, until all is done or, if moving->leave_ns is
+ * Move on, with the copy threads as long as there is something to copy, until all is done or, if moving->leave_ns is
  * set, what is left can be left to another thread.
  */
 void dtc_cuda_transfer_go_on(struct dtc_cuda_transfer *transfer);

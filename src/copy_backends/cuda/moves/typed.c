@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Typed jobs by kernels. Packed memory that the device does not see is reached through the pinned
- * pieces, of whole units each; that blocks, because the processors' half has nobody else to do it.
+ * Typed jobs (conversion, operations) by kernels. Packed memory that the device cannot access goes through the
+ * staging ring, in pieces of whole units; such jobs block, because CPU threads do half of the work.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs whose kernels may not touch one of the sides, which is another device's. The other device may
- * reach both; else the stream is packed in memory near the user's, and the driver copies it.
+ * Jobs between two devices where the submission's kernels may not access one side. The other device may access
+ * both; else the job is packed into scratch memory near the user's, and the driver copies it across.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static int await(struct dtc_event *event)
 	return dtc_cuda_event_wait(event);
 }
 
-/* Between the user's blocks and the loan. */
+/* Between the user's blocks and scratch memory. */
 static int move_near(const struct hops *hops, uint64_t bytes, struct dtc_event *event)
 {
 	struct dtc_job hop = *hops->job;
@@ -52,13 +52,13 @@ static int move_near(const struct hops *hops, uint64_t bytes, struct dtc_event *
 	return dtc_cuda_kernel_backend.submit(&hop, event);
 }
 
-/* Mappings and pools that are closed to a device are closed to its contexts' copies, too. */
+/* Mappings and pools that a device may not access, copies in its contexts may not access, either. */
 static bool is_apart(const struct dtc_job *job)
 {
 	return !job->packed_memory.owner;
 }
 
-/* Between the loan and packed memory. */
+/* Between scratch memory and packed memory. */
 static int copy_far(const struct hops *hops, uint64_t offset, uint64_t bytes,
 		    struct dtc_event *event)
 {
@@ -73,7 +73,7 @@ static int copy_far(const struct hops *hops, uint64_t offset, uint64_t bytes,
 				 event);
 }
 
-/* In the order of the loan's stream, or one after the other: one piece has the loan after another. */
+/* In the order of the scratch memory's stream, or one after the other: pieces use it in turns. */
 static int move_piece(struct hops *hops, uint64_t offset, uint64_t bytes)
 {
 	bool packs = hops->job->direction == DTC_PACK, apart = is_apart(hops->job);
@@ -113,7 +113,7 @@ static int move_pieces(struct hops *hops)
 	return status;
 }
 
-/* Without memory in between, copies of what is closed would come back here. */
+/* Without scratch memory, a copy of inaccessible memory would come back here for ever. */
 static int go_without_scratch(const struct dtc_job *job, struct dtc_event *event,
 			      bool closed)
 {

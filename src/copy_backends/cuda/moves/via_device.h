@@ -8,16 +8,15 @@
 #include "copy_backends/cuda/launch/submission.h"
 
 /*
- * Move a job that the context of its submission does not reach: by the other device's kernels, or packed
- * near the user's memory and by one copy more. What cannot be started at once in the order of the caller's
- * stream blocks. DTCONV_ERR_LIMIT, without a sentence, if the driver's copies are the best there is; then
- * the submission goes on, else it has ended.
+ * Move a job whose memory the submission's kernels may not access: by kernels of the other device, or packed near
+ * the user's memory and then copied. What cannot be enqueued in the caller's stream blocks. DTCONV_ERR_LIMIT, without
+ * a sentence, if the driver's copies are the best way; then the submission goes on, else it has ended.
  */
 int dtc_cuda_via_device(struct dtc_cuda_submission *submission);
 
 /*
- * Whether the submission's context may not even copy: the other device's side is a mapping, or of a
- * pool, that is closed to it. Ordinary memory any context may copy.
+ * Whether the submission's context may not even copy: the other device's side is a mapping, or from a pool, that it
+ * may not access. Memory of cuMemAlloc any context may copy.
  */
 bool dtc_cuda_is_closed(const struct dtc_cuda_submission *submission);
 

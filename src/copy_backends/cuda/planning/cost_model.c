@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates by kinds of memory, length of blocks, shape and direction. All figures are payload: packed bytes
- * in the time.
+ * Rates by memory kinds, block length, shape and direction. All rates are payload: packed bytes per time.
  */
 #include "config.h"
 

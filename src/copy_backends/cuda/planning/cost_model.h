@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the planner believes of a device: nanoseconds, and bytes a nanosecond. The device's own figures are
- * in the context's tuning; how much of a rate blocks of some length reach is the same for all
- * devices, near enough to choose by (H200, doc/performance.md).
+ * The cost model of the planner: nanoseconds, and bytes per nanosecond. The figures of the device itself come from
+ * the context's tuning. What fraction of a rate blocks of a given length reach is taken to be the same on all
+ * devices (measured on an H200, doc/performance.md).
  */
 #ifndef DTC_CUDA_COST_MODEL_H
 #define DTC_CUDA_COST_MODEL_H
