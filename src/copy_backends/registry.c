@@ -21,7 +21,7 @@ const struct dtc_backend_ops *const dtc_backends[] = {
 	&dtc_cuda_copy_backend,
 	&dtc_cuda_kernel_backend,
 	&dtc_cuda_staged_backend,
-	&dtc_cuda_relay_backend,
+	&dtc_cuda_pipeline_backend,
 	&dtc_cuda_bar_backend,
 #endif
 	NULL,

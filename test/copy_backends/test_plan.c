@@ -15,7 +15,7 @@
 #include "datatype/type.h"
 #include "support/fixture.h"
 #ifdef HAVE_CUDA
-#include "copy_backends/cuda/rates.h"
+#include "copy_backends/cuda/planning/cost_model.h"
 #endif
 
 static const char *explain(const struct dtconv_type *type, size_t count,
@@ -574,12 +574,12 @@ START_TEST(a_detour_is_packed_inside_a_device)
 					      .packed_kind = DTCONV_MEMORY_DEVICE,
 					      .context = fixture_context,
 					      .is_between = true };
-	double before = dtc_cuda_detour_ns(&between);
+	double before = dtc_cuda_via_device_ns(&between);
 
 	/* A slower bus between the devices slows the copy down, and nothing else. */
 	uint64_t rate = fixture_context->tuning.device_peer_rate;
 	fixture_context->tuning.device_peer_rate = 1;
-	double slower = dtc_cuda_detour_ns(&between) - before;
+	double slower = dtc_cuda_via_device_ns(&between) - before;
 	double copy = (double)between.bytes * (1 - 1 / (double)rate);
 	ck_assert(slower > 0.99 * copy && slower < 1.01 * copy);
 	dtconv_type_unref(type);

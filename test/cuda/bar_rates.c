@@ -14,7 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "copy_backends/cuda/cuda.h"
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
 #include "datatype/type.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"
@@ -100,15 +100,15 @@ static void move(const struct bench *bench, const struct dtc_backend_ops *way,
 static bool has_window(const struct bench *bench)
 {
 	const struct dtc_cuda *cuda = dtc_cuda_of(bench->context);
-	struct dtc_cuda_windows *windows = &cuda->contexts->windows;
+	struct dtc_cuda_bar_mappings *mappings = dtc_cuda_bar_mappings_of(cuda->contexts);
 	uintptr_t address = (uintptr_t)bench->device.memory;
 	bool found = false;
 
-	pthread_mutex_lock(&windows->lock);
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++)
-		found |= windows->places[i].state == DTC_CUDA_WINDOW_MAPPED &&
-			 address - windows->places[i].first < windows->places[i].bytes;
-	pthread_mutex_unlock(&windows->lock);
+	pthread_mutex_lock(&mappings->lock);
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
+		found |= mappings->places[i].state == DTC_CUDA_BAR_MAPPING_MAPPED &&
+			 address - mappings->places[i].first < mappings->places[i].bytes;
+	pthread_mutex_unlock(&mappings->lock);
 	return found;
 }
 
@@ -120,7 +120,7 @@ static void await_window(const struct bench *bench, const struct dtconv_type *ty
 {
 	uint64_t begin = now_ns();
 
-	for (int i = 0; i < DTC_CUDA_WINDOW_USES; i++)
+	for (int i = 0; i < DTC_CUDA_BAR_MAPPING_USES; i++)
 		move(bench, &dtc_cuda_bar_backend, type, DTC_UNPACK);
 	while (!has_window(bench) && now_ns() - begin < PATIENCE_NS)
 		;

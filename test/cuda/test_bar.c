@@ -17,7 +17,7 @@
 #include "base/context.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/cuda/cuda.h"
-#include "copy_backends/cuda/windows.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
@@ -333,7 +333,7 @@ END_TEST
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-#define BUFFERS (DTC_CUDA_WINDOWS + 1)
+#define BUFFERS (DTC_CUDA_BAR_MAPPINGS + 1)
 
 START_TEST(windows_in_use_stay_and_rested_ones_go)
 {
@@ -345,19 +345,19 @@ START_TEST(windows_in_use_stay_and_rested_ones_go)
 	fixture_open(&stage, "hvector(9, 3, 7, byte)", 1);
 	for (size_t i = 0; i < BUFFERS; i++)
 		scene_open(&scenes[i], &stage, ARENA_DEVICE, ARENA_HOST);
-	for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++)
+	for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
 		ck_assert(gets_mapped(&scenes[i], unpack));
 	size_t pins = gdr->calls(GDRAPI_PIN);
 	for (int round = 0; round < 3; round++)
-		for (size_t i = 0; i < DTC_CUDA_WINDOWS; i++)
+		for (size_t i = 0; i < DTC_CUDA_BAR_MAPPINGS; i++)
 			ck_assert(is_mapped(&scenes[i], unpack));
 	/* One too many: it has to wait until another has not been used for long. */
-	struct scene *last = &scenes[DTC_CUDA_WINDOWS];
+	struct scene *last = &scenes[DTC_CUDA_BAR_MAPPINGS];
 	for (int round = 0; round < 5; round++)
 		ck_assert(!is_mapped(last, unpack));
 	ck_assert_uint_eq(gdr->calls(GDRAPI_PIN), pins);
 	ck_assert(gets_mapped(last, unpack));
-	ck_assert_uint_le(gdr->pins(), DTC_CUDA_WINDOWS);
+	ck_assert_uint_le(gdr->pins(), DTC_CUDA_BAR_MAPPINGS);
 	for (size_t i = 0; i < BUFFERS; i++) {
 		unpack(&scenes[i]);
 		scene_close(&scenes[i]);
@@ -369,8 +369,8 @@ END_TEST
 
 static bool is_asked_again(struct scene *scene, size_t pins)
 {
-	for (int i = 0; i < 2 * DTC_CUDA_WINDOW_RETRY && gdr->calls(GDRAPI_PIN) == pins;
-	     i++)
+	for (int i = 0;
+	     i < 2 * DTC_CUDA_BAR_MAPPING_RETRY && gdr->calls(GDRAPI_PIN) == pins; i++)
 		unpack(scene);
 	return gdr->calls(GDRAPI_PIN) > pins;
 }
@@ -446,7 +446,7 @@ START_TEST(a_job_goes_on_by_the_driver_where_its_windows_end)
 {
 	struct stage near, both;
 	struct scene scene;
-	const size_t bytes = 2 * (size_t)DTC_CUDA_WINDOW_BYTES;
+	const size_t bytes = 2 * (size_t)DTC_CUDA_BAR_MAPPING_BYTES;
 
 	open_both();
 	enter_context();

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/submit.h"
+#include "copy_backends/cuda/launch/launch.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 

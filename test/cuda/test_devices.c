@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/device_context.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/type_choices.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "support/choices.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -231,7 +231,7 @@ START_TEST(each_job_in_flight_has_its_counters)
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 
 	fixture_ok(dtconv_memory_query(
-		fixture_context, (void *)(uintptr_t)context->flags.counters, &attr));
+		fixture_context, (void *)(uintptr_t)dtc_cuda_flags_of(context)->counters, &attr));
 	ck_assert_uint_ge(attr.length, 2 * DTC_CUDA_FLAGS * sizeof(uint64_t));
 }
 END_TEST

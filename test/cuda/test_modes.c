@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/context.h"
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/launch/resident.h"
 #include "datatype/type.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -283,7 +283,7 @@ START_TEST(numbers_begin_anew_when_they_have_run_out)
 
 	open_settled(&job);
 	struct dtc_cuda_resident *resident =
-		&dtc_cuda_of(fixture_context)->contexts->resident;
+		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	MUST(CtxSynchronize());
 	resident->number = DTC_GPU_LAST_NUMBER - 3;
 	resident->bell->left = DTC_GPU_LAST_NUMBER - 2;
@@ -405,7 +405,7 @@ START_TEST(a_kernel_that_cannot_be_called_back_fails_its_job_alone)
 	open_settled(&job);
 	MUST(CtxSynchronize());
 	struct dtc_cuda_resident *resident =
-		&dtc_cuda_of(fixture_context)->contexts->resident;
+		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	fixture_ok(
 		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
 	resident->bell->left = 0; /* as if it were there */
@@ -431,7 +431,7 @@ START_TEST(a_kernel_that_has_gone_without_a_word_is_called_back)
 	open_settled(&job);
 	MUST(CtxSynchronize());
 	struct dtc_cuda_resident *resident =
-		&dtc_cuda_of(fixture_context)->contexts->resident;
+		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	job_fill(&job, 12);
 	fixture_ok(
 		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/moves/pinned_pipeline.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
@@ -113,7 +114,8 @@ static void check_packed(const struct job *job)
 /* One of the relay's streams, once a job has gone by it. */
 static CUstream copies_of_relay(int which)
 {
-	return dtc_cuda_of(fixture_context)->contexts->relay.copies[which];
+	return dtc_cuda_pipeline_of(dtc_cuda_of(fixture_context)->contexts)
+		->copies[which];
 }
 
 /* ---- order --------------------------------------------------------------------------------- */

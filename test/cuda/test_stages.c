@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/moves/staging_ring.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
@@ -110,7 +110,7 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 	must_pack(&job); /* makes what is made once */
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span));
 	spin_begin(&spin, stream_of(&job));
-	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGES);
+	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
 	fixture_ok(dtconv_unpack_with(job.type, 1, job.user.memory, job.stream, job.bytes,
 				      &params, NULL));
 	ck_assert(releaser_end(&releaser));

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "copy_backends/backend.h"
-#include "copy_backends/cuda/stages.h"
-#include "copy_backends/cuda/windows.h"
+#include "copy_backends/cuda/moves/bar_mappings.h"
+#include "copy_backends/cuda/moves/staging_ring.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"
@@ -140,7 +140,7 @@ static struct late count_rounds(const struct round *round)
 static void must_be_steady(const struct round *round)
 {
 	struct late late;
-	int tries = DTC_CUDA_STAGES + 1;
+	int tries = DTC_CUDA_STAGING_SLOTS + 1;
 
 	for (int i = 0; i < warm_rounds; i++)
 		round->once(round->arg);
@@ -344,7 +344,7 @@ START_TEST(every_backend_comes_to_a_steady_state)
 
 	if (!strcmp(dtc_backends[_i]->name, "cuda_bar")) {
 		ck_assert(standin_load_gdrapi());
-		warm_rounds = DTC_CUDA_WINDOW_USES + 2;
+		warm_rounds = DTC_CUDA_BAR_MAPPING_USES + 2;
 	}
 	meet_driver();
 	for (int user = 0; user < PLACES; user++)

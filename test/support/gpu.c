@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy_backends/cuda/state.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "support/fixture.h"
 #include "support/standin_load.h"
 
@@ -69,7 +69,7 @@ void gpu_must_be_idle(struct dtconv_context *context, const char *when)
 	for (struct dtc_cuda_context *device = cuda ? cuda->contexts : NULL; device;
 	     device = device->next)
 		for (size_t i = 0; i < DTC_CUDA_FLAGS / 64; i++)
-			ck_assert_msg(!atomic_load(&device->flags.taken[i]),
+			ck_assert_msg(!atomic_load(&dtc_cuda_flags_of(device)->taken[i]),
 				      "%s: a job that has ended keeps its flag", when);
 }
 

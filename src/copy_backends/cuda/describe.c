@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling a user what is there: the driver, each device and what it can do, and why there is none.
+ * What dtconv info prints about CUDA: the driver, each device and its capabilities, and why there is none.
  */
 #include "config.h"
 
@@ -9,9 +9,10 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "base/text.h"
+#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/driver/gdrcopy.h"
+#include "copy_backends/cuda/launch/special_kernels.h"
 #include "kernels/images/images.h"
-#include "special.h"
-#include "state.h"
 
 /*
  * The driver's numbers for what the headers of CUDA 12 do not all name. A driver that does not know
@@ -178,7 +179,7 @@ static void describe_without_driver(struct dtconv_context *context, struct dtc_t
 	dtc_gdr_init(&gdr);
 	dtc_gdr_describe(&gdr, context, text);
 	dtc_gdr_close(&gdr);
-	dtc_cuda_special_describe(NULL, context, text);
+	dtc_cuda_special_kernel_describe(NULL, context, text);
 }
 
 void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
@@ -198,6 +199,6 @@ void dtc_cuda_describe(struct dtconv_context *context, struct dtc_text *text)
 		dtc_text_printf(text, "  %s\n", why);
 	for (int i = 0; i < devices; i++)
 		describe_device(context, i, text);
-	dtc_gdr_describe(&cuda->gdr, context, text);
-	dtc_cuda_special_describe(cuda, context, text);
+	dtc_gdr_describe(cuda->gdr, context, text);
+	dtc_cuda_special_kernel_describe(cuda, context, text);
 }

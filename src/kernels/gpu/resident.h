@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The doorbell of the resident kernel, as the host and the device see it.
- * copy_backends/cuda/resident.h describes the protocol.
+ * copy_backends/cuda/launch/resident.h describes the protocol.
  */
 #ifndef DTC_KERNELS_GPU_RESIDENT_H
 #define DTC_KERNELS_GPU_RESIDENT_H

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What can be done with one device context: checking that it still exists, forgetting it, and failing a job
+ * for a driver call in it.
+ */
+#include "config.h"
+
+#include "device_context.h"
+
+#include "base/context.h"
+#include "base/log.h"
+
+bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
+{
+	unsigned long long id;
+
+	if (atomic_load_explicit(&context->lost, memory_order_relaxed))
+		return false;
+	if (!context->cuda->driver.CtxGetId(context->handle, &id) && id == context->id)
+		return true;
+	dtc_cuda_context_lose(context);
+	return false;
+}
+
+void dtc_cuda_context_lose(struct dtc_cuda_context *context)
+{
+	if (!atomic_exchange(&context->lost, true))
+		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
+			"device %d: a CUDA context was destroyed; its staging buffers are leaked",
+			context->device);
+}
+
+/* Results after which nothing in the context works any more. */
+static bool is_fatal(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_UNKNOWN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
+		  const char *caller)
+{
+	if (is_fatal(result))
+		dtc_cuda_context_lose(context);
+	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
+			"%s: %s failed on device %d: %s", caller, call, context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result));
+}
+
+CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context)
+{
+	CUresult result = context->captured ? CUDA_SUCCESS
+					    : context->cuda->driver.CtxSynchronize();
+
+	if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
+	    result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+		return CUDA_SUCCESS;
+	return result;
+}
+
+CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	int least = 0, greatest = 0;
+
+	driver->CtxGetStreamPriorityRange(&least, &greatest);
+	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
+}
+
+/* ---- the context's own stream ------------------------------------------------------------ */
+
+static int open_stream(struct dtc_cuda_context *context, const char *caller)
+{
+	CUresult result = context->stream
+				  ? CUDA_SUCCESS
+				  : dtc_cuda_stream_create(context, &context->stream);
+
+	return result ? dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
+				      caller)
+		      : 0;
+}
+
+static void close_stream(struct dtc_cuda_context *context)
+{
+	if (context->stream)
+		context->cuda->driver.StreamDestroy(context->stream);
+}
+
+const struct dtc_cuda_feature dtc_cuda_stream_feature = {
+	.name = "stream",
+	.open = open_stream,
+	.close = close_stream,
+};

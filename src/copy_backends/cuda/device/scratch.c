@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scratch memory on the device, allocated on first use. One thread borrows it at a time.
+ */
+#include "config.h"
+
+#include "scratch.h"
+
+#include "base/log.h"
+#include "contexts.h"
+#include "copy_backends/backend.h"
+
+/* One for each purpose. */
+static struct dtc_cuda_scratch *scratch_of(const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_scratch];
+}
+
+static void init_scratch(struct dtc_cuda_context *context)
+{
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		pthread_mutex_init(&scratch_of(context)[i].lock, NULL);
+}
+
+/* Nothing of it is borrowed. */
+static void close_scratch(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_scratch *scratch = scratch_of(context);
+
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		if (scratch[i].memory)
+			context->cuda->driver.MemFree(scratch[i].memory);
+}
+
+static void free_scratch(struct dtc_cuda_context *context)
+{
+	for (int i = 0; i < DTC_CUDA_SCRATCH_PURPOSES; i++)
+		pthread_mutex_destroy(&scratch_of(context)[i].lock);
+}
+
+const struct dtc_cuda_feature dtc_cuda_scratch_feature = {
+	.name = "scratch",
+	.bytes = DTC_CUDA_SCRATCH_PURPOSES * sizeof(struct dtc_cuda_scratch),
+	.init = init_scratch,
+	.close = close_scratch,
+	.free = free_scratch,
+};
+
+/*
+ * Kernels read whole words at both ends of the memory, so all of it is written once. The borrower waits for work in
+ * that stream anyway.
+ */
+static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUresult result =
+		driver->MemsetD8Async(memory, 0, DTC_CUDA_SCRATCH_BYTES, context->stream);
+
+	while (!result && dtc_cuda_context_is_alive(context) &&
+	       driver->StreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
+		;
+	return result;
+}
+
+static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+
+	if (scratch->memory)
+		return 0;
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (result)
+		return result;
+	result = driver->MemAlloc(&scratch->memory, DTC_CUDA_SCRATCH_BYTES);
+	if (!result)
+		result = clear(context, scratch->memory);
+	driver->CtxPopCurrent(&popped);
+	return result;
+}
+
+static void end(struct dtc_loan *loan)
+{
+	struct dtc_cuda_scratch *scratch = loan->lender;
+
+	pthread_mutex_unlock(&scratch->lock);
+}
+
+static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch,
+		 struct dtc_loan *loan)
+{
+	pthread_mutex_lock(&scratch->lock);
+	CUresult result = make(context, scratch);
+
+	if (result) {
+		pthread_mutex_unlock(&scratch->lock);
+		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
+			"device %d: cannot allocate scratch memory (%s); copies within "
+			"the device are staged through host memory",
+			context->device,
+			dtc_cuda_result_name(&context->cuda->driver, result));
+		return false;
+	}
+	*loan = (struct dtc_loan){ .memory = (char *)(uintptr_t)scratch->memory,
+				   .bytes = DTC_CUDA_SCRATCH_BYTES,
+				   .stream = context->stream,
+				   .lender = scratch,
+				   .end = end };
+	return true;
+}
+
+bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
+				 const struct dtc_memory *near,
+				 enum dtc_cuda_scratch_purpose purpose,
+				 struct dtc_loan *loan)
+{
+	const struct dtc_job job = { .user_memory = *near,
+				     .packed_memory = *near,
+				     .context = context,
+				     .caller = "dtconv_copy" };
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+	struct dtc_cuda_context *chosen;
+
+	if (!cuda)
+		return false;
+	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
+	bool scratch = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
+		       chosen->device == near->device &&
+		       lend(chosen, &scratch_of(chosen)[purpose], loan);
+	dtc_cuda_unrelax(&cuda->driver, mode);
+	return scratch;
+}
+
+bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
+			     const struct dtc_memory *near, struct dtc_loan *loan)
+{
+	return dtc_cuda_scratch_borrow_for(context, near, DTC_CUDA_SCRATCH_COPIES, loan);
+}

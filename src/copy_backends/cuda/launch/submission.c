@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The frame of a job: device context, stream, capture state and completion before its work is enqueued; marking
+ * the end, or draining the stream after a failure.
+ */
+#include "config.h"
+
+#include "submission.h"
+
+#include "base/context.h"
+#include "base/log.h"
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/device/contexts.h"
+#include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "event.h"
+
+/* Nobody captures a stream of ours. */
+static int find_capture(struct dtc_cuda_submission *submission)
+{
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult result = submission->driver->StreamIsCapturing(submission->stream, &capture);
+
+	if (result)
+		return dtc_cuda_fail(submission->context, result, "cuStreamIsCapturing",
+				     submission->job->caller);
+	submission->capturing = capture != CU_STREAM_CAPTURE_STATUS_NONE;
+	return 0;
+}
+
+/* The driver is asked of one mapping; several that belong together have been asked for. */
+static unsigned long long access_to(const struct dtc_cuda_submission *submission,
+				    const struct dtc_memory *memory)
+{
+	const CUmemLocation device = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+				       .id = submission->context->device };
+	unsigned long long access = 0;
+
+	if (memory->read_only)
+		return CU_MEM_ACCESS_FLAGS_PROT_READ;
+	if (!memory->base ||
+	    submission->driver->MemGetAccess(&access, &device, (CUdeviceptr)memory->base))
+		return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return access;
+}
+
+static int check_access(const struct dtc_cuda_submission *submission,
+			const struct dtc_memory *memory, const char *side, bool written)
+{
+	const struct dtc_cuda_context *context = submission->context;
+	const unsigned long long needed = written ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+						  : CU_MEM_ACCESS_FLAGS_PROT_READ;
+
+	if (!memory->mapped || memory->device != context->device)
+		return 0;
+	const unsigned long long access = access_to(submission, memory);
+	if ((access & needed) == needed)
+		return 0;
+	return DTC_FAIL(submission->job->context, DTCONV_ERR_INVAL,
+			access ? "%s: device %d has no write access to the %s memory"
+			       : "%s: device %d has no access to the %s memory",
+			submission->job->caller, context->device, side);
+}
+
+int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submission,
+				     const struct dtc_memory *user,
+				     const struct dtc_memory *packed)
+{
+	bool pack = submission->job->direction == DTC_PACK;
+	int status = check_access(submission, user, "user", !pack);
+
+	return status ? status : check_access(submission, packed, "packed", pack);
+}
+
+bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,
+				const struct dtc_memory *memory)
+{
+	return memory->kind == DTCONV_MEMORY_DEVICE && memory->device >= 0 &&
+	       memory->device != submission->context->device;
+}
+
+/* In a graph a flag would be written with the same value at each replay. */
+static int take_flag(struct dtc_cuda_submission *submission,
+		     const struct dtc_backend_ops *backend)
+{
+	const struct dtc_job *job = submission->job;
+
+	*submission->event = (struct dtc_event){ .backend = NULL, .caller = job->caller };
+	if (submission->capturing)
+		return 0;
+	if (dtc_cuda_flag_take(submission->context, submission->stream, submission->event)) {
+		submission->event->backend = backend;
+		return 0;
+	}
+	return DTC_FAIL(job->context, DTCONV_ERR_AGAIN,
+			"%s: %d jobs are in flight in one device context, which is the "
+			"limit; wait for one first",
+			job->caller, DTC_CUDA_FLAGS);
+}
+
+/* What holds while the calling thread is in the driver for the job. */
+static void enter(struct dtc_cuda_submission *submission)
+{
+	dtc_cuda_nvtx_begin(dtc_cuda_of(submission->job->context)->listener,
+			    submission->job);
+	submission->mode = dtc_cuda_relax(submission->driver);
+}
+
+static void leave(const struct dtc_cuda_submission *submission)
+{
+	dtc_cuda_unrelax(submission->driver, submission->mode);
+	dtc_cuda_nvtx_end(dtc_cuda_of(submission->job->context)->listener);
+}
+
+int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
+			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
+			      struct dtc_event *event)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(job->context);
+
+	*submission = (struct dtc_cuda_submission){ .job = job,
+						    .event = event,
+						    .driver = &cuda->driver };
+	enter(submission);
+	int status = dtc_cuda_context_choose(cuda, job, &submission->context);
+	if (!status) {
+		submission->stream =
+			job->on_stream ? (CUstream)job->stream : submission->context->stream;
+		if (job->on_stream)
+			status = find_capture(submission);
+	}
+	if (!status)
+		status = dtc_cuda_submission_check_access(submission, &job->user_memory,
+							  &job->packed_memory);
+	if (!status)
+		status = take_flag(submission, backend);
+	if (status)
+		leave(submission);
+	return status;
+}
+
+void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)
+{
+	if (submission->event->backend)
+		dtc_cuda_flag_put(submission->event);
+	submission->event->backend = NULL;
+	leave(submission);
+}
+
+/* What has been handed to the stream before the failure must not be left to run alone. */
+static void drain(struct dtc_cuda_submission *submission)
+{
+	struct dtc_event *event = submission->event;
+
+	if (!event->backend)
+		return;
+	event->backend = NULL;
+	if (dtc_cuda_context_is_alive(submission->context) && !dtc_cuda_flag_write(event))
+		dtc_cuda_event_wait(event);
+	else
+		dtc_cuda_flag_put(event);
+}
+
+void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)
+{
+	drain(submission);
+	leave(submission);
+}
+
+/* A stream of the caller's has other work to do than to tell the host of a job that nobody waits for. */
+static CUresult mark_end(struct dtc_cuda_submission *submission, const char **call)
+{
+	const struct dtc_job *job = submission->job;
+
+	if (job->started && job->on_stream)
+		return dtc_cuda_flag_record(submission->event, call);
+	*call = "cuStreamWriteValue64";
+	return dtc_cuda_flag_write(submission->event);
+}
+
+int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
+			    const char *call, bool flag)
+{
+	int status = 0;
+
+	if (!result && flag && !submission->capturing)
+		result = mark_end(submission, &call);
+	if (result) {
+		status = dtc_cuda_fail(submission->context, result, call,
+				       submission->job->caller);
+		drain(submission);
+	}
+	leave(submission);
+	return status;
+}
+
+int dtc_cuda_submission_refuse_capture(const struct dtc_job *job)
+{
+	const struct dtc_cuda_driver *driver = &dtc_cuda_of(job->context)->driver;
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (!job->on_stream || driver->StreamIsCapturing((CUstream)job->stream, &capture) ||
+	    capture == CU_STREAM_CAPTURE_STATUS_NONE)
+		return 0;
+	return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: the stream is being captured, but moving %s to %s memory "
+			"needs CPU copies; use memory that the device can access",
+			job->caller, dtc_memory_kind_name(job->user_memory.kind),
+			dtc_memory_kind_name(job->packed_memory.kind));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every way of moving bytes with a device. A move may hand a job on to another one, so all of them are declared
+ * here.
+ */
+#ifndef DTC_CUDA_MOVES_H
+#define DTC_CUDA_MOVES_H
+
+#include "copy_backends/backend.h"
+#include "copy_backends/memory/vendor.h"
+
+extern const struct dtc_backend_ops dtc_cuda_copy_backend;
+extern const struct dtc_backend_ops dtc_cuda_kernel_backend;
+extern const struct dtc_backend_ops dtc_cuda_staged_backend;
+extern const struct dtc_backend_ops dtc_cuda_pipeline_backend;
+extern const struct dtc_backend_ops dtc_cuda_bar_backend;
+extern const struct dtc_vendor_ops dtc_cuda_vendor;
+
+/* typed.c */
+const struct dtc_backend_ops *dtc_cuda_typed_backend(const struct dtc_job *job);
+int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *event);
+
+/* checksum.c */
+int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
+			     struct dtc_event *event);
+
+#endif
