@@ -13,8 +13,6 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Lets so many allocations succeed, then fails all others. */
 struct purse {
 	size_t left;

@@ -17,8 +17,6 @@
 #include "support/serialised.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Promised by dtconv_type_deserialise. */
 #define PROMISED_MEMORY 256
 

@@ -14,8 +14,6 @@
 #include "support/machine.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { MAX_SPELLINGS = 24 };
 
 struct pattern {

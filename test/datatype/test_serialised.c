@@ -21,8 +21,6 @@
 #include "support/serialised.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static void round_trip(struct dtconv_type *type)
 {
 	char failure[SERIALISED_FAILURE] = "", *text;
