@@ -13,8 +13,6 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Lets so many allocations succeed, then fails all others. */
 struct purse {
 	size_t left;
@@ -26,7 +24,6 @@ struct purse {
 static void *purse_alloc(void *arg, size_t bytes)
 {
 	struct purse *purse = arg;
-	unsigned char *memory;
 
 	purse->asked++;
 	if (purse->left == 0) {
@@ -34,7 +31,7 @@ static void *purse_alloc(void *arg, size_t bytes)
 		return NULL;
 	}
 	purse->left--;
-	memory = malloc(bytes + 1);
+	unsigned char *memory = malloc(bytes + 1);
 	ck_assert_ptr_nonnull(memory);
 	/* New memory is not zero, and its length is remembered by the tools, not by us. */
 	memset(memory, 0xdb, bytes);

@@ -14,8 +14,6 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Check displacements, all the rest, and let go. */
 static void expect(struct dtconv_type *type, size_t count, const ptrdiff_t disps[])
 {

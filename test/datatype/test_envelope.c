@@ -12,8 +12,6 @@
 #include "support/rebuild.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { ROOM = 64 };
 
 /* The arrays that a type must answer with. */

@@ -9,8 +9,6 @@
 
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /*
  * Powers of two, named by their exponents where size_t has 64 bits; where it has fewer they keep
  * their distance from the top, and ROOT x ROOT is one more than SIZE_MAX everywhere.

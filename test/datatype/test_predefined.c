@@ -12,8 +12,6 @@
 #include "support/ref_predefined.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Loop cases run once for each predefined type; this is the one of case i. */
 static struct dtconv_type *of_case(int i)
 {

@@ -13,8 +13,6 @@
 #include "support/random_type.h"
 #include "support/t.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static int parse(const char *text, struct dtconv_type **type)
 {
 	return dtconv_type_parse(t_context, text, strlen(text), type);

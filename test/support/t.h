@@ -16,6 +16,8 @@
 #include "support/ref_typemap.h"
 #include "support/status.h"
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 /** The context of the running case; made by t_setup, silent, with counters. */
 extern struct dtconv_context *t_context;
 

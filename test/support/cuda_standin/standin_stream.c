@@ -126,17 +126,20 @@ STREAM_ENTRY(cuStreamSynchronize, _ptsz, UNSAFE_IN_CAPTURE, (CUstream handle), (
 	return result ? result : standin_wait_stream(stream);
 }
 
-STREAM_ENTRY(cuStreamGetCtx, _ptsz, 0, (CUstream handle, CUcontext *context),
-	     (handle, context))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (!context)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*context = stream->context;
-	return result;
-}
+/* What a stream answers of itself. */
+#define STREAM_ANSWER(name, type, member)                                                \
+	STREAM_ENTRY(name, _ptsz, 0, (CUstream handle, type * answer), (handle, answer)) \
+	{                                                                                \
+		CUstream stream;                                                         \
+		CUresult result = standin_stream_of(handle, &stream);                    \
+		if (!answer)                                                             \
+			return CUDA_ERROR_INVALID_VALUE;                                 \
+		if (result == CUDA_SUCCESS)                                              \
+			*answer = stream->member;                                        \
+		return result;                                                           \
+	}
+
+STREAM_ANSWER(cuStreamGetCtx, CUcontext, context)
 
 STREAM_ENTRY(cuStreamGetCtx_v2, _ptsz, 0,
 	     (CUstream handle, CUcontext *context, CUgreenCtx *green),
@@ -153,53 +156,10 @@ STREAM_ENTRY(cuStreamGetCtx_v2, _ptsz, 0,
 	return CUDA_SUCCESS;
 }
 
-STREAM_ENTRY(cuStreamGetDevice, _ptsz, 0, (CUstream handle, CUdevice *device),
-	     (handle, device))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (!device)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*device = stream->context->device;
-	return result;
-}
-
-STREAM_ENTRY(cuStreamGetId, _ptsz, 0, (CUstream handle, unsigned long long *id),
-	     (handle, id))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (!id)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*id = stream->id;
-	return result;
-}
-
-STREAM_ENTRY(cuStreamGetFlags, _ptsz, 0, (CUstream handle, unsigned *flags),
-	     (handle, flags))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (!flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*flags = stream->flags;
-	return result;
-}
-
-STREAM_ENTRY(cuStreamGetPriority, _ptsz, 0, (CUstream handle, int *priority),
-	     (handle, priority))
-{
-	CUstream stream;
-	CUresult result = standin_stream_of(handle, &stream);
-	if (!priority)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*priority = stream->priority;
-	return result;
-}
+STREAM_ANSWER(cuStreamGetDevice, CUdevice, context->device)
+STREAM_ANSWER(cuStreamGetId, unsigned long long, id)
+STREAM_ANSWER(cuStreamGetFlags, unsigned, flags)
+STREAM_ANSWER(cuStreamGetPriority, int, priority)
 
 /* ---- Host functions ---- */
 
