@@ -36,7 +36,7 @@ static struct dtconv_type *columns(struct dtconv_context *context)
 	return type;
 }
 
-/* Add the stream to the columns as it comes; answers the checksum of what came. */
+/* Add the stream to the columns as it arrives. Return its checksum. */
 static uint32_t add_all(struct dtconv_context *context, struct dtconv_type *type,
 			const struct dtconv_convertor_params *params, double *matrix,
 			const char *stream, size_t bytes)

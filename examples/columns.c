@@ -9,7 +9,7 @@
 
 enum { ROWS = 6, COLUMNS = 5, TAKEN = 2 };
 
-/* Every call answers a status; the context knows the sentence that goes with it. */
+/* Every call returns a status; the context has the sentence that explains a failure. */
 static void check(struct dtconv_context *context, int status)
 {
 	char sentence[256];

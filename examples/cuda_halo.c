@@ -96,7 +96,7 @@ static struct dtconv_batch *make_batch(const struct exchange *e, int comes)
 	return batch;
 }
 
-/* Both are queued; the processor waits once, at the end. */
+/* Both are queued; the host waits once, at the end. */
 static void exchange(const struct exchange *e)
 {
 	check(e->context, dtconv_batch_start(e->out, NULL, NULL));

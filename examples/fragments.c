@@ -30,7 +30,7 @@ static void check(struct dtconv_context *context, int status)
 	exit(EXIT_FAILURE);
 }
 
-/* Pack until the stream ends; answers the number of fragments. */
+/* Pack until the stream ends. Return the number of fragments. */
 static size_t send_all(struct dtconv_context *context, struct dtconv_type *type,
 		       const void *buffer, struct fragment fragments[])
 {

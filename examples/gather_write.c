@@ -31,7 +31,7 @@ static void check(struct dtconv_context *context, int status)
 	exit(EXIT_FAILURE);
 }
 
-/* Write all blocks of a buffer; answers the bytes written. */
+/* Write all blocks of a buffer. Return the bytes written. */
 static size_t write_all(struct dtconv_context *context, struct dtconv_type *type,
 			size_t count, const void *buffer, int file)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Columns by way of NCCL: pack, send, receive and unpack on one stream, captured as a graph and launched
- * again for every step; the processor does nothing between them. One device is its own neighbour
+ * again for every step; the host does nothing between them. One device is its own neighbour
  * here; with several, each rank does the same with its neighbours' numbers.
  */
 #include <stdio.h>

@@ -127,7 +127,7 @@ AM_CONDITIONAL([HAVE_NCCL], [test "$have_NCCL" = yes && test "$have_CUDART" = ye
 ])
 
 # NVRTC compiles the GPU kernels while the library is built, on the machine that builds: what is built for
-# another processor goes without them, as does a tree that CUDA was not found for.
+# another architecture goes without them, as does a tree that CUDA was not found for.
 AC_DEFUN([DTC_FIND_NVRTC], [
 AC_MSG_CHECKING([for NVRTC])
 AS_CASE([$with_cuda], [no|yes|maybe], [dtc_cuda_root=/usr/local/cuda], [dtc_cuda_root=$with_cuda])

@@ -229,7 +229,7 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);
 	if (!dtc_vendors[0])
-		dtc_text_printf(text, "CUDA: not built in\n");
+		dtc_text_printf(text, "CUDA: not in this build\n");
 }
 
 int dtconv_context_format_info(struct dtconv_context *context, char *buffer, size_t capacity,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ticks of an axis in bytes. It refuses to know how wide a byte is drawn.
+ * Ticks of an axis in bytes. The caller sets the scale.
  */
 #include "config.h"
 

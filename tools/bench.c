@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv bench: reads the command line and hands it to the bench, which lives in bench/.
+ * dtconv bench: reads the command line and runs the bench in bench/.
  */
 #include "config.h"
 

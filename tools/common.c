@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How commands fail, read an EXPR and write text. It decides the form of every sentence
- * on standard error and refuses to know any command.
+ * How commands fail, read an EXPR and write text. It defines the form of every message on
+ * standard error and is independent of the commands.
  */
 #include "config.h"
 

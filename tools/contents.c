@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the arguments a type was made with. It refuses to know what they mean.
+ * Reads the arguments a type was made with, without interpreting them.
  */
 #include "config.h"
 

@@ -17,7 +17,7 @@ struct contents {
 };
 
 /*
- * Read a type's envelope and contents. Answers 0 or a negative enum dtconv_status;
+ * Read a type's envelope and contents. Returns 0 or a negative enum dtconv_status;
  * contents_release frees what is there either way.
  */
 int contents_query(struct contents *contents, const struct dtconv_type *type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of `dtconv explain` hand each other: what is asked, and what the planner chooses.
+ * Shared by the parts of `dtconv explain`: the question, and the planner's choice.
  */
 #ifndef DTCONV_TOOLS_EXPLAIN_H
 #define DTCONV_TOOLS_EXPLAIN_H
@@ -42,10 +42,10 @@ enum dtconv_memory_kind explain_last_kind(const struct explain *explain);
 bool explain_is_asked(const struct explain *explain, enum dtconv_memory_kind user,
 		      enum dtconv_memory_kind packed);
 
-/* Print the choices of all pairs, a table for each direction; answers a status of the library. */
+/* Print the choices of all pairs, a table for each direction; returns a status of the library. */
 int explain_print_matrix(const struct explain *explain);
 
-/* Print everything as one JSON object; answers a status of the library. */
+/* Print everything as one JSON object; returns a status of the library. */
 int explain_print_json(const struct explain *explain);
 
 #endif

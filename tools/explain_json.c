@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dtconv explain --json: the planner's ratings of all pairs of memory kinds that are asked for.
- * The keys are promised in dtconv-explain(1).
+ * dtconv-explain(1) documents the keys.
  */
 #include "config.h"
 

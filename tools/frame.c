@@ -116,7 +116,7 @@ static void cover(struct frame_piece *piece, enum frame_axis axis, size_t first,
 	piece->end[axis] = first + count;
 }
 
-/* The longest piece that begins at an offset; answers its bytes. */
+/* The longest piece that begins at an offset; returns its bytes. */
 static size_t cut_piece(const struct frame *frame, size_t offset, size_t bytes,
 			struct frame_piece *piece)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory cut into planes, rows and cells, and the layouts that lie in it as boxes of
- * cells. It refuses to know how much of that can be drawn.
+ * Memory cut into planes, rows and cells, and the layouts that lie in it as boxes of cells.
+ * Clipping for display is done elsewhere.
  */
 #ifndef DTCONV_TOOLS_FRAME_H
 #define DTCONV_TOOLS_FRAME_H
@@ -55,7 +55,7 @@ typedef void (*frame_visit_fn)(void *arg, const struct frame_piece *piece);
 
 /*
  * Cut memory as `rows` says; without levels, all of it is one row. frame->layouts and
- * layout_count are set before. Answers 0, DTCONV_ERR_LIMIT if there are too many runs or
+ * layout_count are set before. Returns 0, DTCONV_ERR_LIMIT if there are too many runs or
  * too distant ones for it, or another negative enum dtconv_status; frame_release frees
  * what is there either way, but not the layouts.
  */

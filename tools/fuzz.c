@@ -60,7 +60,7 @@ static void print_help(void)
 
 /* ---- progress ------------------------------------------------------------------------ */
 
-/* At most a few times a second, and only where somebody looks. */
+/* At most a few times a second, and only on a terminal. */
 static void show_progress(const struct fuzz_report *report, double seconds)
 {
 	static double shown;
@@ -198,7 +198,7 @@ static bool read_number(int option, struct settings *settings)
 	}
 }
 
-/* Without limits: ten seconds. Without a seed: one that nobody could foresee. */
+/* Without limits: ten seconds. Without a seed: an unpredictable one. */
 static void set_defaults(struct settings *settings)
 {
 	if (!settings->seconds && !settings->count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of `dtconv fuzz` hand each other: a case is a layout and a seed, and the seed
- * decides everything else.
+ * Shared by the parts of `dtconv fuzz`: a case is a layout and a seed, which determines
+ * everything else.
  */
 #ifndef DTCONV_TOOLS_FUZZ_H
 #define DTCONV_TOOLS_FUZZ_H
@@ -53,7 +53,7 @@ struct fuzz_job {
 };
 
 /*
- * Runs a job in a child process. Answers 0 if every case passed, 1 if one failed, crashed or
+ * Runs a job in a child process. Returns 0 if every case passed, 1 if one failed, crashed or
  * took too long (report->current says which and why), -1 if there could be no child.
  */
 int fuzz_job_run(const struct fuzz_job *job, struct fuzz_report *report);

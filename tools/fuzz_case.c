@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One case of dtconv fuzz: from a seed to a layout, which goes through its serialised form,
- * and to a number of instances, alignments and a sequence of operations. It decides how large cases are; support/script.h what they do.
+ * One case of dtconv fuzz: from a seed to a layout, which goes through its serialised form, and
+ * to a number of instances, alignments and a sequence of operations. It chooses the sizes;
+ * support/script.h runs the operations.
  */
 #include "config.h"
 

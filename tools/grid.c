@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elides what looks alike first, and then the middle of what is still too much; paints
- * the cells that are left.
+ * Elides runs of similar slots first, then the middle if there are still too many; paints the
+ * remaining cells.
  */
 #include "config.h"
 

@@ -50,7 +50,7 @@ struct grid_room {
 };
 
 /*
- * Choose what is drawn and look up what is there. Answers 0 or a negative enum
+ * Choose what is drawn and look up what is there. Returns 0 or a negative enum
  * dtconv_status; grid_release frees what is there either way.
  */
 int grid_prepare(struct grid *grid, const struct frame *frame,

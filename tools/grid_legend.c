@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands above and below the planes of a page: titles, sizes, the meaning of colours,
- * and the list of several layouts.
+ * The text above and below the planes of a page: titles, sizes, the meaning of colours, and the
+ * list of several layouts.
  */
 #include "config.h"
 

@@ -29,7 +29,7 @@ struct page {
 };
 
 /*
- * Choose what is drawn of a scene's frame. Answers 0 or a negative enum dtconv_status;
+ * Choose what is drawn of a scene's frame. Returns 0 or a negative enum dtconv_status;
  * grid_release frees page->grid either way.
  */
 int page_prepare(struct page *page, const struct scene *scene, FILE *out);

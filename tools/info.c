@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv info: the versions, and what the library says about its build and this machine.
+ * dtconv info: the versions, the library's build and this machine.
  */
 #include "config.h"
 

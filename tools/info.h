@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of `dtconv info` hand each other.
+ * Shared by the parts of `dtconv info`.
  */
 #ifndef DTCONV_TOOLS_INFO_H
 #define DTCONV_TOOLS_INFO_H
 
 struct dtconv_context;
 
-/* Print one JSON object; @why says why there is no device, or is NULL. Answers a status of the library. */
+/* Print one JSON object; @why says why there is no device, or is NULL. Returns a status of the library. */
 int info_print_json(struct dtconv_context *context, const char *why);
 
 #endif

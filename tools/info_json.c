@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv info --json: what the library says of its build, this machine, the thresholds and the devices.
- * The keys are promised in dtconv-info(1).
+ * dtconv info --json: the library's build, this machine, the thresholds and the devices.
+ * dtconv-info(1) documents the keys.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "json.h"
 #include "tools.h"
 
-/* ---- the build and the processor ------------------------------------------------------ */
+/* ---- the build and the CPU ------------------------------------------------------------ */
 
 /* Words between spaces. */
 static void write_words(struct tool_json *json, const char *key, const char *words)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing JSON, one member a line and indented. Commas and quotes are decided here, keys and values by the
- * caller.
+ * Writing JSON, one member a line and indented. It adds commas and quotes; the caller gives
+ * keys and values.
  */
 #ifndef DTCONV_TOOLS_JSON_H
 #define DTCONV_TOOLS_JSON_H

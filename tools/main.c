@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The dtconv program: finds the command and runs it. It refuses to know what commands do.
+ * The dtconv program: finds the command and runs it. It has no logic of the commands.
  */
 #include "config.h"
 
@@ -142,7 +142,7 @@ static const struct option program_options[] = { { "help", no_argument, NULL, 'h
 						 { "version", no_argument, NULL, 'V' },
 						 { NULL, 0, NULL, 0 } };
 
-/* What stands in the place of a command may be an option; it ends the program. */
+/* What is in the place of a command may be an option; it ends the program. */
 static int run_option(const char *word)
 {
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

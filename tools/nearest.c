@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Suggestions for misspelt words: which of the names on offer is nearest.
+ * Suggestions for misspelt words: the most similar of the given names.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the runs of a layout by exporting them as an iovec over memory that does not
- * exist, and counts what falls into each column when they are too many to draw. It
- * refuses to know what a picture looks like.
+ * Finds the runs of a layout by exporting them as an iovec over memory that does not exist, and
+ * counts what falls into each column when they are too many to draw. It does not draw.
  */
 #include "config.h"
 

@@ -52,13 +52,13 @@ struct density {
 };
 
 /*
- * Look at a committed type. Answers 0 or a negative enum dtconv_status; what is in the
+ * Look at a committed type. Returns 0 or a negative enum dtconv_status; what is in the
  * picture is freed by picture_release either way.
  */
 int picture_prepare(struct picture *picture, struct dtconv_type *type, size_t count);
 void picture_release(struct picture *picture);
 
-/* Is told each run of one instance; answers false to end the walk. */
+/* Is told each run of one instance; returns false to end the walk. */
 typedef bool (*picture_visit_fn)(void *arg, const struct run *run);
 
 /* Visit all runs of one instance, in packed order. */
@@ -66,7 +66,7 @@ int picture_visit(const struct picture *picture, picture_visit_fn visit, void *a
 
 /*
  * Distribute the runs of one instance over columns of equal width, which begin at the
- * left. Very many runs are estimated from a sample. Answers 0 or a negative enum
+ * left. Very many runs are estimated from a sample. Returns 0 or a negative enum
  * dtconv_status.
  */
 int picture_density(const struct picture *picture, double column_bytes, size_t columns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds rows by following a type's description from the outside to its elements and
- * collecting the strides on the way. The members of a struct have to agree. It looks at
- * descriptions only and refuses to know the runs.
+ * Finds rows by following a type's description from the outside to its elements and collecting
+ * the strides on the way. The members of a struct have to agree. It reads descriptions only,
+ * never the runs.
  */
 #include "config.h"
 

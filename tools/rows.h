@@ -21,7 +21,7 @@ struct rows {
 	size_t element_bytes; /* of every basic element; 0 if their sizes differ */
 };
 
-/* Find the rows of a type. Answers 0 or a negative enum dtconv_status. */
+/* Find the rows of a type. Returns 0 or a negative enum dtconv_status. */
 int rows_find(const struct dtconv_type *type, struct rows *rows);
 
 #endif

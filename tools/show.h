@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of `dtconv show` hand each other.
+ * Shared by the parts of `dtconv show`.
  */
 #ifndef DTCONV_TOOLS_SHOW_H
 #define DTCONV_TOOLS_SHOW_H
@@ -48,7 +48,7 @@ char subject_letter(size_t index);
 
 /*
  * Cut memory into rows if the settings or the descriptions say how; several layouts always
- * get a frame. Prints a sentence and answers an exit status on failure.
+ * get a frame. Prints a sentence and returns an exit status on failure.
  */
 int scene_find_frame(struct scene *scene, const struct row_settings *settings);
 void scene_release_frame(struct scene *scene);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture of a layout in characters. Without colours, the line below each row tells
- * the packed order. It decides only how things look; what there is to see stands in the
- * picture.
+ * The picture of a layout in characters. Without colours, the line below each row tells the
+ * packed order. Presentation only; the contents come from the picture.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of one or several layouts in characters, planes side by side. One layout is
- * drawn in the colours of its packed order, several in a colour and a letter each. It
- * decides only how things look; what there is to see stands in the grid.
+ * The rows of one or several layouts in characters, planes side by side. One layout is drawn in
+ * the colours of its packed order, several in a colour and a letter each. Presentation only;
+ * the contents come from the grid.
  */
 #include "config.h"
 
@@ -258,7 +258,7 @@ static void put_row(struct plot *plot, size_t first, size_t end, size_t row)
 	end_line(plot);
 }
 
-/* Where each plane stands in a line above the rows. */
+/* Where each plane is in a line above the rows. */
 static size_t plane_start(const struct plot *plot, size_t first, size_t plane)
 {
 	return (plane - first) * (plot->plane_width + PLANE_DISTANCE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of one or several layouts as SVG: planes side by side, one layout in the
- * colours of its packed order, several in a colour and a letter each. It decides only how
- * things look; what there is to see stands in the grid.
+ * The rows of one or several layouts as SVG: planes side by side, one layout in the colours of
+ * its packed order, several in a colour and a letter each. Presentation only; the contents come
+ * from the grid.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Colours as escape sequences, and lines of text. It refuses to know what is drawn.
+ * Colours as escape sequences, and lines of text. It is independent of the contents.
  */
 #include "config.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list above a picture of several layouts: a letter, where the layout lies, how much
- * it is, and what it is called.
+ * The list above a picture of several layouts: letter, displacement, size and label of each.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The picture of a layout as SVG: a row of coloured runs for each instance, dimension
- * lines for the bounds, an axis, and the packed stream as the legend of the colours. It
- * decides only how things look; what there is to see stands in the picture.
+ * The picture of a layout as SVG: a row of coloured runs for each instance, dimension lines for
+ * the bounds, an axis, and the packed stream as the legend of the colours. Presentation only;
+ * the contents come from the picture.
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ static double place(const struct picture *picture, ptrdiff_t disp)
 	return PLOT_LEFT + PLOT_WIDTH * offset / (double)picture->span;
 }
 
-/* Where a byte of an instance's part stands in the packed stream of all rows, 0 to 1. */
+/* Where a byte of an instance's part is in the packed stream of all rows, 0 to 1. */
 static double order(const struct picture *picture, size_t row, double packed)
 {
 	double size = (double)picture->attr.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a layout was made: one constructor or predefined type a line, indented, with its
- * arguments named. Long arrays and long trees are cut and say so.
+ * arguments named. Long arrays and long trees are cut with a note.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text, colours and the page of pictures in SVG. It refuses to know what is drawn.
+ * Text, colours and the page of pictures in SVG. It is independent of the contents.
  */
 #include "config.h"
 

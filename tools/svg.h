@@ -37,7 +37,7 @@ void svg_stream(FILE *out, double x, double y, size_t bytes, const char *text);
 
 /*
  * An entry of a legend: what it looks like, in a box of 22 x 12 at (x, y), and its text.
- * Answers where the next one to its right begins.
+ * Returns where the next one to its right begins.
  */
 double svg_entry(FILE *out, double x, double y, const char *shape, const char *text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What standard output can show: how wide it is, which characters, which colours.
+ * The capabilities of standard output: width, characters, colours.
  */
 #include "config.h"
 

@@ -20,7 +20,7 @@ enum tool_exit {
 	TOOL_USAGE = 2   /* the command line or an input is wrong */
 };
 
-/* The commands: argv[0] is the command's own name; each answers an enum tool_exit. */
+/* The commands: argv[0] is the command's own name; each returns an enum tool_exit. */
 int cmd_bench(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);
@@ -31,7 +31,7 @@ int cmd_tune(int argc, char **argv);
 
 /* ---- failing: one sentence on standard error --------------------------------------- */
 
-/* Print `dtconv COMMAND: sentence` and answer the exit status given. */
+/* Print `dtconv COMMAND: sentence` and return the exit status given. */
 int tool_fail(const char *command, int exit_status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -59,7 +59,7 @@ int tool_unknown_option(const char *command, const char *word,
 void tool_cut_calls(char *sentence);
 
 /*
- * A library call failed: print its error text. Answers TOOL_USAGE if the input is to
+ * A library call failed: print its error text. Returns TOOL_USAGE if the input is to
  * blame.
  */
 int tool_library_failed(const char *command, struct dtconv_context *context, int status);
@@ -78,17 +78,17 @@ void tool_nearest_offer(struct tool_nearest *nearest, const char *name);
 
 /* ---- input ------------------------------------------------------------------------- */
 
-/* Read a whole number, decimal or 0x; answers false if the text is anything else. */
+/* Read a whole number, decimal or 0x; returns false if the text is anything else. */
 bool tool_read_size(const char *text, size_t *value);
 
 /*
- * Create a context with default settings; prints a sentence and answers an exit status.
+ * Create a context with default settings; prints a sentence and returns an exit status.
  */
 int tool_create_context(const char *command, struct dtconv_context **context);
 
 /*
  * Make and commit the type that an EXPR argument describes: a text form, `-` for standard
- * input or `@FILE`, which may also hold a serialised type. Prints a sentence and answers an
+ * input or `@FILE`, which may also hold a serialised type. Prints a sentence and returns an
  * exit status on failure.
  */
 int tool_read_type(const char *command, struct dtconv_context *context,

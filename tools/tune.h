@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of `dtconv tune` hand each other: measurements, what follows from them, and
- * the file that the library reads.
+ * Shared by the parts of `dtconv tune`: measurements, decisions, and the file that the library
+ * reads.
  */
 #ifndef DTCONV_TOOLS_TUNE_H
 #define DTCONV_TOOLS_TUNE_H
@@ -37,7 +37,7 @@ struct tune_measurements {
 /* ---- measuring ----------------------------------------------------------------------- */
 
 /*
- * Measure for so many seconds, and TUNE_MIN_ROUNDS in any case. Answers an exit status, and
+ * Measure for so many seconds, and TUNE_MIN_ROUNDS in any case. Returns an exit status, and
  * has printed why if it is not TOOL_OK.
  */
 int tune_measure(double seconds, struct tune_measurements *measurements);
@@ -45,7 +45,7 @@ int tune_measure(double seconds, struct tune_measurements *measurements);
 /* ---- deciding ------------------------------------------------------------------------ */
 
 /*
- * How many times as fast the way past the caches is, in the middle half of the rounds, for a pack
+ * How many times as fast the way with non-temporal stores is, in the middle half of the rounds, for a pack
  * and an unpack together: there is one threshold, and what is packed is unpacked somewhere.
  */
 struct tune_gain {
@@ -55,7 +55,7 @@ struct tune_gain {
 
 struct tune_gain tune_compare(const struct tune_measurements *measurements, size_t size);
 
-/* even, faster or slower: the way past the caches. */
+/* even, faster or slower: the way with non-temporal stores. */
 const char *tune_verdict_name(enum tune_verdict verdict);
 
 /* The middle one of so many numbers. */
@@ -66,7 +66,7 @@ struct tune_decision {
 	enum {
 		TUNE_UNDECIDED, /* the default is as good as any */
 		TUNE_FROM,      /* from so many bytes on */
-		TUNE_NEVER /* past the caches is slower, even for the largest targets */
+		TUNE_NEVER /* non-temporal stores are slower, even for the largest targets */
 	} kind;
 	size_t bytes;
 };

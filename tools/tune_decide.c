@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What measurements say: which way is faster beyond the spread, and from which size on. It
- * measures nothing itself.
+ * Decisions from measurements: which kind of store is faster beyond the spread, and from which
+ * size on.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The devices' part of dtconv tune: what is printed of their measurements, and what the file says of them.
+ * The devices' part of dtconv tune: their measurements as printed and as written to the file.
  */
 #include "config.h"
 

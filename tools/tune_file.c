@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of dtconv tune: its place, and how it gets there whole. What stands in it is not
- * decided here.
+ * The file of dtconv tune: its path, and how it is replaced atomically.
  */
 #include "config.h"
 
@@ -32,7 +31,7 @@ static void folder_of(const char *path, char *folder, size_t capacity)
 			 path);
 }
 
-/* Every folder on the way to a file that is not there yet; nobody else may look into it. */
+/* Create the missing directories of a path, accessible to the user alone. */
 static int make_folders(const char *path)
 {
 	char part[TUNE_PATH_MAX];

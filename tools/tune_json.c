@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv tune --json: what was measured, what follows, and the file that keeps it. The keys are
- * promised in dtconv-tune(1).
+ * dtconv tune --json: measurements, decisions and the tuning file. dtconv-tune(1) documents the
+ * keys.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The measurements of dtconv tune: two contexts, one that writes every target past the caches
- * and one that writes none, move the same bytes in turn. What follows is decided elsewhere.
+ * The measurements of dtconv tune: two contexts, one that writes every target with non-temporal
+ * stores and one that writes none, move the same bytes in turn. tune_decide.c decides.
  */
 #include "config.h"
 
@@ -222,7 +222,7 @@ static void time_calls(const struct bench *bench, struct dtconv_type *type, size
 	}
 }
 
-/* Who goes first changes from round to round. */
+/* The order alternates from round to round. */
 static void measure_round(const struct bench *bench, struct tune_measurements *m)
 {
 	size_t round = m->rounds;

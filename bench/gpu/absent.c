@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * In the place of this folder where configure found no CUDA.
+ * Replaces this folder if configure found no CUDA.
  */
 #include "config.h"
 

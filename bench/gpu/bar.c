@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processor's own loads and stores through a mapping of device memory, which libgdrapi makes. The
- * library packs and unpacks there as in host memory.
+ * CPU loads and stores through a BAR mapping of device memory, made by libgdrapi. The library
+ * packs and unpacks there as in host memory.
  */
 #include "config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opens NVRTC and hands a text through it. The library stays open: NVRTC does not like to be unloaded.
+ * Opens NVRTC and compiles a text with it. The library stays loaded, because unloading NVRTC is
+ * unsafe.
  */
 #include "config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NVRTC for the bench's own kernels, found at run time as the driver is. The library has its own way to it.
+ * NVRTC for the bench's own kernels, loaded at run time as the driver is, independently of the
+ * library.
  */
 #ifndef BENCH_GPU_COMPILE_H
 #define BENCH_GPU_COMPILE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entry points by name and version, so that a newer driver answers as this file's headers say.
+ * Entry points by name and version, so that a newer driver keeps the ABI of the headers.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA driver as an application uses it: found at run time, so that the program starts where there
- * is none. Knows nothing of layouts; the library finds the same driver by itself.
+ * The CUDA driver as an application uses it: found at run time, so that the program starts
+ * where there is none. Independent of layouts; the library opens the same driver by itself.
  */
 #ifndef BENCH_GPU_DRIVER_H
 #define BENCH_GPU_DRIVER_H

@@ -17,7 +17,7 @@
 #include "bench/gpu/gpu.h"
 #include "bench/harness/engine.h"
 
-/* Sizes: of a job whose bytes do not count, inside a device, over the bus, of ordinary memory. */
+/* Sizes: of a job whose bytes do not count, inside a device, over the bus, of pageable memory. */
 #define FEW_BYTES      4096
 #define MANY_BYTES     ((size_t)128 << 20)
 #define BUS_BYTES      ((size_t)32 << 20)
@@ -84,7 +84,10 @@ static int compare(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The median, in nanoseconds until the host knows; the first two, which load and map, do not count. */
+/*
+ * The median, in nanoseconds until the host sees completion, without the first two, which load
+ * and map.
+ */
 static bool time_type(struct probe *probe, const struct job *job,
 		      struct dtconv_type *type, void *user, void *packed, double *ns)
 {
@@ -205,7 +208,7 @@ static bool measure_rate(struct probe *probe, enum gpu_place packed, size_t byte
 	return true;
 }
 
-/* The driver is slower into ordinary memory, which the planner knows. */
+/* Driver copies into pageable memory are slower; the planner accounts for it. */
 static bool measure_pageable(struct probe *probe, double fixed_ns)
 {
 	const struct job job = { .bytes = PAGEABLE_BYTES,
@@ -270,7 +273,7 @@ static bool is_known(const struct gpu_figures *list, int count, const char *name
 	return false;
 }
 
-/* Answers how many are in the list then. */
+/* Returns how many are in the list then. */
 static int add_device(struct gpu_figures *list, int count, int ordinal,
 		      gpu_progress_fn show)
 {

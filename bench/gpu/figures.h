@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the library's planner wants to know of a device, measured from outside: by jobs that one copy backend
- * is made to do. Knows no vendor's types, so that builds without CUDA have it too.
+ * What the library's planner needs to know about a device, measured from outside with jobs
+ * forced on one copy backend. It uses no vendor types, so that builds without CUDA have it too.
  */
 #ifndef BENCH_GPU_FIGURES_H
 #define BENCH_GPU_FIGURES_H
@@ -21,7 +21,7 @@ struct gpu_figures {
 typedef void (*gpu_progress_fn)(const char *name, double part);
 
 /*
- * Measure the devices, of those with one name the first; about a second each. Answers how many there are in
+ * Measure the devices, of those with one name the first; about a second each. Returns how many there are in
  * `list`, at most `room`; or -1, with the sentence in `why`, where there is none.
  */
 int gpu_figures_measure(struct gpu_figures *list, size_t room, gpu_progress_fn show,

@@ -284,7 +284,7 @@ unsigned char *gpu_memory(struct gpu *gpu, enum gpu_place place, enum gpu_role r
 
 bool gpu_copy(struct gpu *gpu, void *to, const void *from, size_t bytes)
 {
-	/* Not cuMemcpy: from ordinary memory it may return before the bytes are on the device. */
+	/* Not cuMemcpy: from pageable memory it may return before the bytes are on the device. */
 	return GPU_CALL(gpu, MemcpyAsync(gpu_address(to), gpu_address(from), bytes, gpu->stream)) &&
 	       GPU_CALL(gpu, StreamSynchronize(gpu->stream));
 }

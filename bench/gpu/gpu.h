@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device as the bench uses it: its context, a stream, two events, and one block of memory in each
- * place that a buffer can be in. The first refused call is kept as a sentence; the rows after it fail.
+ * A device as the bench uses it: its context, a stream, two events, and one block of memory in
+ * each place that a buffer can be in. The first failed call is kept as a message; the rows
+ * after it fail.
  */
 #ifndef BENCH_GPU_GPU_H
 #define BENCH_GPU_GPU_H
@@ -15,8 +16,8 @@
 enum gpu_place {
 	PLACE_DEVICE,
 	PLACE_PINNED,     /* the driver's */
-	PLACE_REGISTERED, /* ordinary memory, registered */
-	PLACE_HOST,       /* ordinary memory */
+	PLACE_REGISTERED, /* pageable memory, registered */
+	PLACE_HOST,       /* pageable memory */
 	PLACE_PEER,       /* another device's */
 	PLACES
 };
@@ -45,7 +46,7 @@ struct gpu {
 	char name[96];
 	int version;           /* of the driver: 13000 is 13.0 */
 	char peer_absent[160]; /* why there is no peer; empty: there is one */
-	char problem[200];     /* the first refused call; empty: none */
+	char problem[200];     /* the first failed call; empty: none */
 };
 
 /* Device 0. Returns 0, or -1 with the sentence in `gpu->problem`. */
@@ -55,7 +56,7 @@ int gpu_open_alone(struct gpu *gpu, int ordinal);
 /* Also after one of these that failed. */
 void gpu_close(struct gpu *gpu);
 
-/* Whether the driver took the call; the first that it refused is gpu->problem. */
+/* Whether the call succeeded; the first failure is kept in gpu->problem. */
 bool gpu_took(struct gpu *gpu, CUresult result, const char *call);
 
 #define GPU_CALL(gpu, call) gpu_took(gpu, (gpu)->driver.call, #call)

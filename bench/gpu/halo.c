@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rim of a box: 26 pieces, one for each neighbour, packed behind each other. The question is what the
- * pieces cost beside one of them.
+ * The rim of a box: 26 pieces, one for each neighbour, packed one after another. It measures
+ * the cost of all pieces relative to one of them.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layouts of the device's rows, and what is aimed at for each.
+ * The layouts of the device's rows, and the aim for each.
  */
 #ifndef BENCH_GPU_LAYOUTS_H
 #define BENCH_GPU_LAYOUTS_H

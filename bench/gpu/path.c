@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads what dtconv_explain says: which candidate is chosen, its kernel's class, and why a layout falls to the
- * general kernel or goes block by block. What is not the planner's choice is told from the row itself.
+ * Parses the text of dtconv_explain: the chosen candidate, its kernel's class, and the reason
+ * for the general kernel or for copies block by block. Everything else follows from the row
+ * itself.
  */
 #include "config.h"
 

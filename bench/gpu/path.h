@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * By which path dtconv moves a row, in its own words: those of dtconv_explain.
+ * The path by which dtconv moves a row, in the words of dtconv_explain.
  */
 #ifndef BENCH_GPU_PATH_H
 #define BENCH_GPU_PATH_H

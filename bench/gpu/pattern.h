@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A layout as somebody would see it who writes a plain kernel for it by hand: equal blocks on a grid, a
- * short record that repeats, or a list of runs. Host arithmetic only; knows no device.
+ * A layout as the author of a plain hand-written kernel would describe it: equal blocks on a
+ * grid, a short record that repeats, or a list of runs. Host arithmetic only.
  */
 #ifndef BENCH_GPU_PATTERN_H
 #define BENCH_GPU_PATTERN_H

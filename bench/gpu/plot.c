@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plot: one line a layout and size, dtconv's speed relative to the device's own copy of as many bytes,
- * packing on the left and unpacking on the right. A tick marks what was aimed at.
+ * The plot: one line a layout and size, dtconv's speed relative to the device's own copy of as
+ * many bytes, packing on the left and unpacking on the right. A tick marks the aim.
  */
 #include "config.h"
 

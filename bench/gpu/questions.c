@@ -566,7 +566,7 @@ static double ask_library(struct session *s, const void *address)
 	return (bench_now() - start) / ASKED;
 }
 
-/* Five attributes, or six: with the context, without which nobody knows what orders a job. */
+/* Five attributes, or six: with the context, which is needed to order a job. */
 static double ask_driver(const struct gpu *gpu, const void *address, unsigned count)
 {
 	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from its access
- * pattern. It is a contestant like the others: verified, then timed in turn with them.
+ * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from
+ * its access pattern. It is an engine like the others: verified, then timed in turn with them.
  */
 #include "config.h"
 
@@ -208,7 +208,7 @@ static uint64_t threads_needed(const struct pattern *p, const struct variant *v)
 	return (pattern_words(p) + v->unroll - 1) / v->unroll;
 }
 
-/* Nanoseconds, the best of a few; 0 if the device refuses it. */
+/* Nanoseconds, the best of a few; 0 if the launch fails. */
 static double time_launch(struct way *w, const struct launch *launch)
 {
 	struct gpu *gpu = w->gpu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plain kernels for a layout that is known when they are compiled: what somebody writes in an hour, with
- * every number a constant. They share nothing with the library's kernels.
+ * Plain kernels for a layout known at compile time, with every number a constant: what a
+ * programmer writes in an hour. They share nothing with the library's kernels.
  *
  * Macros: WORD, a type; WORDS, how many there are; OFFSET, a type that holds a place in words;
  * GRID with BLOCK, ROWS, ROW_STEP, PLANE_STEP, or RECORD with RECORD_WORDS, RECORD_STEP, or LIST with RUNS;

@@ -21,8 +21,9 @@ void run_drop_engines(struct session *session);
 enum run_clock { RUN_WALL, RUN_DEVICE, RUN_CLOCKS };
 
 /*
- * Verify a case with every engine that can do it, then time those by each clock of the set (bits), in
- * turn, and record the results. It is nobody's failure that a layout is not two-dimensional.
+ * Verify a case with every engine that can do it, then time those by each clock of the set
+ * (bits), in turn, and record the results. A layout that is not two-dimensional is not a
+ * failure.
  */
 void run_case(struct session *session, struct bench_case *c, unsigned clocks);
 

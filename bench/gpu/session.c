@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run on a device: opens it, says what it is, and puts the questions.
+ * A run on a device: opens it, prints its name, and runs the questions.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels gain that are compiled for one shape: the library's own beside the same source with the shape's
- * numbers as constants, both launched for every layout, also where the library would not ask for them.
+ * The gain of specialised kernels: the library's own beside the same source with the shape's
+ * numbers as constants, both launched for every layout, also where the library would not
+ * specialise.
  */
 #include "config.h"
 

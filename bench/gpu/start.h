@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starting the driver as an application does, for commands that tell what is there: the library uses it once
- * the process has loaded it, and never loads it itself. Builds without CUDA have this too.
+ * Starting the driver as an application does, for commands that report devices: the library
+ * uses the driver once the process has loaded it, and never loads it itself. Builds without
+ * CUDA have this too.
  */
 #ifndef BENCH_GPU_START_H
 #define BENCH_GPU_START_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PyTorch in a process of its own, which has memory of its own and times itself: copies of a strided
- * tensor. bench/peers/torch_peer.py says what is spoken. It is absent where there is no PyTorch.
+ * PyTorch in a process of its own, which has memory of its own and times itself: copies of a
+ * strided tensor. bench/peers/torch_peer.py describes the protocol. The engine is absent
+ * without PyTorch.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The question how fast a device converts and combines numbers on their way, beside the same layout
- * moved as it is and the device's copy of as many bytes. The host's engine says what is right.
+ * How fast a device converts and combines numbers while it moves them, beside the same layout
+ * unconverted and the device's copy of as many bytes. Results are compared with the host's
+ * engine.
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 
 static const struct route on_device = { PLACE_DEVICE, PLACE_DEVICE, 0 };
 
-/* An instance, again and again; @op unpacks, and packing is then nobody's question. */
+/* A repeated instance; with @op only unpacking is measured. */
 static const struct stream {
 	const char *name;
 	const char *expr;

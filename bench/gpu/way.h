@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ways in which bytes get from a user's buffer to a packed one and back, as engines of the bench:
- * dtconv in several manners, and the driver's own copies.
+ * The ways in which bytes get from a user's buffer to a packed one and back, as engines of the
+ * bench: several modes of dtconv, and driver copies.
  */
 #ifndef BENCH_GPU_WAY_H
 #define BENCH_GPU_WAY_H
@@ -18,7 +18,7 @@ struct way;
 struct way_ops {
 	/* NULL: nothing to do. These return 0, or -1 with the sentence in engine->problem. */
 	int (*prepare)(struct engine *engine, struct way *way);
-	/* One operation, done when the host knows. */
+	/* One operation, finished when the host sees its completion. */
 	int (*once)(struct engine *engine, struct way *way, enum bench_op op);
 	/* Only put it on the stream; NULL: it cannot be. */
 	int (*queue)(struct engine *engine, struct way *way, enum bench_op op);
@@ -50,7 +50,10 @@ struct way {
 	CUgraphExec graphs[2];
 	const struct dtconv_convertor_params
 		*params; /* of convertors; NULL: as they are */
-	/* Judge it in place of the oracle, which knows only bytes as they are; NULL: let that. */
+	/*
+	 * Verifies the result instead of the oracle, which covers unconverted bytes only; NULL:
+	 * use the oracle.
+	 */
 	int (*judge)(struct engine *engine, struct way *way, enum bench_op op);
 	struct dtconv_context *own_context; /* and the case's type in it; or NULL */
 	struct dtconv_type *own_type;
@@ -97,7 +100,7 @@ void way_copy2d(struct engine *engine, const char *name, struct gpu *gpu,
 /* An empty kernel that stores a flag: nothing that a kernel does can be known of earlier. */
 void way_flag(struct engine *engine, const char *name, struct gpu *gpu,
 	      const struct route *route);
-/* The processor's own stores through a mapping of device memory; absent without gdrapi. */
+/* CPU stores through a BAR mapping of device memory; absent without gdrapi. */
 void way_bar(struct engine *engine, const char *name, struct gpu *gpu,
 	     const struct route *route);
 

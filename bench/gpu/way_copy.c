@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver's own copies, which bound what can be reached, and the kernel that does nothing.
+ * Driver copies, which bound the speed, and an empty kernel.
  */
 #include "config.h"
 

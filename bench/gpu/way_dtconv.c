@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv in several manners. By the host's clock a call is what an application calls; by the device's it
- * is a started operation in the order of the bench's stream.
+ * Several modes of dtconv. On the host's clock it times the blocking call, on the device's a
+ * started operation on the bench's stream.
  */
 #include "config.h"
 

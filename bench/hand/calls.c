@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks by calls of memcpy, in a file of its own, so that the compiler does not make words of a length
- * that it sees.
+ * Blocks by calls of memcpy, in a file of its own, so that the compiler cannot inline a known
+ * length as words.
  */
 #include "config.h"
 

@@ -124,9 +124,9 @@ void hand_unpack_atoms(const void *shape, void *restrict arena,
 }
 
 /*
- * Blocks of a few doubles each: a loop over the doubles beats a call of memcpy up to some
- * tens of them, and the lengths are known to be multiples of 8. What is written is fetched ahead, because the
- * processor does not guess where the next blocks are.
+ * Blocks of a few doubles each: a loop over the doubles beats a call of memcpy up to some tens
+ * of them, and the lengths are known to be multiples of 8. Targets are prefetched by software,
+ * because the hardware cannot predict the next blocks.
  */
 void hand_pack_indexed(const void *shape, const void *restrict arena,
 		       void *restrict packed)

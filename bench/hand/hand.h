@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hand-written loops the engine is judged against: one pack and one unpack a layout, as
- * a good C programmer would write them knowing the layout. They know shapes, never types.
+ * The hand-written loops the engine is judged against: one pack and one unpack a layout, as a
+ * good C programmer would write them knowing the layout. They use shapes, never types.
  */
 #ifndef BENCH_HAND_H
 #define BENCH_HAND_H
@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the caches of one core keep, and the first; who writes a loop knows on which side his messages are. */
+/*
+ * What the caches of one core keep, and the first; the author of a loop knows on which side of
+ * them the messages are.
+ */
 #define HAND_CACHED_BYTES      ((size_t)1 << 20)
 #define HAND_FIRST_CACHE_BYTES ((size_t)1 << 15)
 
 /*
- * gcc would turn some loops into the processor's gathers and scatters, which lose up to half of the
+ * gcc would turn some loops into gather and scatter instructions, which lose up to half of the
  * speed.
  */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -41,7 +44,7 @@ typedef void (*hand_unpack_fn)(const void *shape, void *restrict arena,
 
 /*
  * Which instruction sets the loops were compiled for (-march=native): bits below. They must
- * not run on a processor that lacks one.
+ * not run on a CPU that lacks one.
  */
 #define HAND_NEEDS_AVX2   1u
 #define HAND_NEEDS_AVX512 2u
@@ -60,8 +63,8 @@ struct hand_blocks {
 };
 
 /*
- * calls.c: a call of memcpy for each block. Where blocks are this far apart and many, that is faster than their
- * words in line, because the processor sees fewer loads at a time.
+ * calls.c: a call of memcpy for each block. Where blocks are this far apart and many, that is
+ * faster than inline words, because fewer loads are in flight.
  */
 #define HAND_PAGED 2048
 void hand_gather_by_calls(const struct hand_blocks *blocks, size_t length,

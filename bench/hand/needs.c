@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the compiler was allowed to use for the hand loops, so that a processor without it
- * leaves them out instead of dying.
+ * What the compiler was allowed to use for the hand loops, so that a CPU without it skips them
+ * instead of crashing.
  */
 #include "config.h"
 

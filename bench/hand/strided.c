@@ -27,8 +27,8 @@ static inline void scatter_blocks(size_t count, size_t pitch, size_t length,
 }
 
 /*
- * Whole lines in memory with gaps between: the processor does not guess where the next block is, so
- * its lines are asked for, to be written, a little ahead.
+ * Whole lines in memory with gaps between: the hardware cannot predict the next block, so its
+ * lines are prefetched for writing.
  */
 static inline void scatter_far_blocks(size_t count, size_t pitch, size_t length,
 				      char *restrict out, const char *restrict in)
@@ -197,7 +197,7 @@ void hand_pack_vec8_count(const void *shape, const void *restrict arena,
 	}
 }
 
-/* Made of the processor's scatters by gcc, this would be slower than it is. */
+/* With gcc's scatter instructions this would be slower. */
 HAND_SCALAR void hand_unpack_vec8_count(const void *shape, void *restrict arena,
 					const void *restrict packed)
 {

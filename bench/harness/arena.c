@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared memory and the bytes in it. Knows offsets, not what moves between them.
+ * Shared memory and the bytes in it. It handles offsets only.
  */
 #include "config.h"
 
@@ -16,9 +16,9 @@
 #define LINE 64u
 
 /*
- * Where in its page a buffer starts. If all started at the same place, a store to one would
- * look to the processor as if it hit the load from another (it compares 12 address bits), and
- * the fastest loops would suffer most.
+ * Where in its page a buffer starts. With equal page offsets, stores to one buffer would alias
+ * loads from another (the CPU compares 12 address bits), and the fastest loops would suffer
+ * most.
  */
 #define PACKED_SHIFT (17 * LINE)
 #define FLAT_SHIFT   (37 * LINE)

@@ -37,7 +37,7 @@ void arena_destroy(struct arena *arena);
 size_t arena_bytes_for(const struct bench_case *c);
 void arena_place(struct arena *arena, const struct bench_case *c);
 
-/* Bytes behind the stream that belong to nobody and must stay as they are. */
+/* Canary bytes behind the stream, which must not change. */
 #define ARENA_GUARD 4096u
 
 static inline unsigned char *arena_user(const struct arena *arena)

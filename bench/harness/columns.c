@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fitting tables to a terminal. It knows widths and ranks, not what stands in the columns.
+ * Fitting tables to a terminal. It uses widths and ranks only, not the contents.
  */
 #include "config.h"
 

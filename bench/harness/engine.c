@@ -412,7 +412,7 @@ static int hand_run(struct engine *e, enum bench_op op, size_t warm, size_t call
 	return 0;
 }
 
-/* The loops were compiled for the processor of the build machine. */
+/* The loops were compiled for the CPU of the build machine. */
 static bool processor_can(unsigned needs)
 {
 #if defined(__x86_64__)

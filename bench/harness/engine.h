@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contestants: dtconv, memcpy, the hand loop, and peers in processes of their own. All
- * are asked the same things about the same memory.
+ * The engines: dtconv, memcpy, the hand loop, and peers in processes of their own. All get the
+ * same requests on the same memory.
  */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
@@ -92,8 +92,8 @@ void engine_destroy(struct engine *engine);
 double bench_now(void);
 
 /*
- * Nanoseconds of the clock that engines are timed with: the same, or the processor time of this
- * thread, which stands still while other processes have the processor.
+ * Nanoseconds of the clock that engines are timed with: the same, or the CPU time of this
+ * thread, which excludes other processes.
  */
 double bench_clock(void);
 void bench_time_processor(bool processor);

@@ -33,7 +33,7 @@ static void program_folder(char *folder, size_t room)
 }
 
 /*
- * A peer stands in the build tree, beside the program (or above it: libtool keeps the real
+ * A peer is in the build tree, beside the program (or above it: libtool keeps the real
  * program in .libs), else where it was installed.
  */
 void session_find_peer(const char *name, char *path, size_t room)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine a run was made on: described for the record, and held still for the clock.
+ * The machine a run was made on: its description, and settings that steady the clock.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "bench/commit.h"
 #include "bench/harness/session_internal.h"
 
-/* The processor's name as the kernel knows it. */
+/* The CPU's name as the kernel reports it. */
 static void processor(char *name, size_t room)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");

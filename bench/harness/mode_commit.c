@@ -24,7 +24,7 @@ struct account {
 	size_t held; /* bytes asked for and not given back */
 };
 
-/* Bytes of a block stand in front of it. */
+/* Bytes of a block are in front of it. */
 #define HEAD 16
 
 static void *count_alloc(void *arg, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bench's judge: walks a type's typemap from its envelope and contents, block by block,
- * without the library's data path. Slow and plain.
+ * The bench's oracle: walks a type's typemap from its envelope and contents, block by block,
+ * without the library's data path. Slow and simple.
  */
 #ifndef BENCH_ORACLE_H
 #define BENCH_ORACLE_H

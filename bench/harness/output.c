@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files of results and pictures: opened, closed, and nothing lost without a word.
+ * Files of results and pictures: opened and closed with every write error reported.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An engine in a process of its own. It may die, hang or answer with an error at any moment;
- * that is the row's problem, never the bench's.
+ * that fails the row, never the bench.
  */
 #include "config.h"
 

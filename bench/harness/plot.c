@@ -2,7 +2,7 @@
 /*
  * The plot: one line a layout, speed relative to the hand loop on a logarithmic axis, packing
  * on the left and unpacking on the right. A bar runs from the hand loop to dtconv; peers are
- * dots of their own colour, memcpy is a tick. Where no layout has a hand loop, memcpy stands in.
+ * dots of their own colour, memcpy is a tick. Where no layout has a hand loop, memcpy is in.
  */
 #include "config.h"
 

@@ -27,7 +27,7 @@ struct result {
 	char src[12], dst[12]; /* where the bytes come from and go to; empty: host */
 	char clock[8];         /* "wall" or "device", where a run has both; else empty */
 	double aim; /* speed aimed at, relative to engine copy's; 0: none is stated */
-	/* On a device, of dtconv: who moves, by which kernel, and why by none that is made for the layout. */
+	/* On a device, of dtconv: the backend, the kernel, and the reason for a general one. */
 	char backend[16], kernel[120], reason[120];
 	size_t fragment; /* bytes a call, where the stream is cut and the question is how */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clockwork: times several engines in turn, round after round, and sums up.
+ * Times several engines in turn, round after round, and summarises.
  */
 #ifndef BENCH_ROUNDS_H
 #define BENCH_ROUNDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a self-test proves. Agreement of two copies says something only while their times hardly
+ * The verdict of a self-test. Agreement of two copies is significant only if their times hardly
  * vary: medians of wide distributions agree by chance.
  */
 #include "config.h"

@@ -56,7 +56,7 @@ static struct session *new_session(const struct bench_options *options)
 }
 
 /*
- * Made before this thread stays on its processor, or all threads would stay there. In mode
+ * Made before this thread stays on its CPU, or all threads would stay there. In mode
  * threads the rows' own context has one, to compare with.
  */
 static int create_contexts(struct session *s)
@@ -263,7 +263,7 @@ static int check_plot(const struct session *s)
 	return file ? output_close(o, "--plot", o->plot, file) : -1;
 }
 
-/* Other rows, other engines; and driver threads must not be held on one processor. */
+/* Other rows, other engines; and driver threads must not be held on one CPU. */
 static int run_gpu(struct session *s)
 {
 	char machine[512];

@@ -66,7 +66,7 @@ struct bench_options {
 	size_t count; /* instances of the exprs */
 	struct bench_peer_option peers[BENCH_MOST_PEERS];
 	size_t peer_count;
-	bool processor_time; /* time what the processor did, not what passed */
+	bool processor_time; /* measure CPU time, not wall time */
 	size_t threads;      /* most that dtconv uses in one call */
 	int timeout_s;       /* for a peer's answer */
 	size_t behind;       /* see struct arena */

@@ -99,7 +99,7 @@ void session_self_test(struct session *session);
 /* machine.c: where and what this is. */
 void machine_text(char *text, size_t room);
 void machine_write(FILE *json, const struct session *session);
-/* Stay on the processor we are on, so that caches serve all engines alike. */
+/* Pin the process to its current CPU, so that all engines share its caches. */
 void machine_pin(void);
 size_t machine_memory(void);
 

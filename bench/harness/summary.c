@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What stands below the table: the rows that are worst, geometric means, whether all was right, and
- * the verdict in words.
+ * The text below the table: the worst rows, geometric means, the checks, and the verdict.
  */
 #include "config.h"
 

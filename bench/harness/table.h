@@ -40,7 +40,7 @@ size_t summary_failures(const struct results *results);
 /*
  * One sentence an operation: how fast dtconv is beside the hand loop and each peer, named by what the
  * engine says of itself. It says so if the self-test does not support that. Without such engines
- * memcpy stands in; nothing is printed if dtconv was alone.
+ * memcpy is in; nothing is printed if dtconv was alone.
  */
 void summary_verdict(FILE *file, const struct results *results,
 		     const struct engine *engines, size_t engine_count, size_t limit);

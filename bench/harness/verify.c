@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Judges engines. The arena holds a pattern, gaps and guards included; a pack must give the
+ * Verifies engines. The arena holds a pattern, gaps and guards included; a pack must give the
  * oracle's stream and leave the guard behind packed memory alone; an unpack must put another
- * stream where the oracle finds it, and once the oracle has put the first bytes back the
- * whole arena must be the pattern again, or something was stored into a gap.
+ * stream where the oracle finds it, and once the oracle has put the first bytes back the whole
+ * arena must be the pattern again, or something was stored into a gap.
  */
 #include "config.h"
 

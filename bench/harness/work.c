@@ -15,7 +15,7 @@
 
 /* Text forms longer than this are cut: an index list may have millions of numbers. */
 #define LONGEST_EXPR 2000
-/* Standard error may be a terminal whose width nobody asked for. */
+/* Standard error may be a terminal of unknown width. */
 #define NARROW_TERMINAL 80
 
 char *session_expr(const struct dtconv_type *type)

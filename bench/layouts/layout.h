@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layouts of the bench: each knows its type, how much memory it lives in and its hand
- * loop. They know nothing of engines or clocks.
+ * The layouts of the bench: each has a type, the size of its memory and a hand loop. They are
+ * independent of engines and clocks.
  */
 #ifndef BENCH_LAYOUT_H
 #define BENCH_LAYOUT_H

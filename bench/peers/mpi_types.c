@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flattened type in an MPI library, by MPI's own constructors. Decides how each of our
- * constructors is said in MPI and what an int cannot say; moves no data.
+ * A flattened type in an MPI library, by MPI's own constructors. Maps each of our constructors
+ * to MPI's and detects what an int cannot hold; moves no data.
  */
 #include "bench/peers/mpi_types.h"
 

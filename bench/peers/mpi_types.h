@@ -33,7 +33,10 @@ MPI_Datatype mpi_types_predefined(enum dtconv_predefined which);
 int mpi_types_refuse(struct mpi_types *b, const char *text);
 int mpi_types_complain(struct mpi_types *b, const char *what, int error);
 
-/* Before MPI_Init: one process that talks to nobody; settings of the user's own win. */
+/*
+ * Before MPI_Init: a single process without communication; the user's own settings take
+ * precedence.
+ */
 void mpi_types_avoid_network(void);
 
 /* "Open MPI v4.1.4", "MPICH 4.0.2". */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the bench and a peer say to each other. A peer is a program of its own, started as
+ * The protocol between the bench and a peer. A peer is a program of its own, started as
  *
- *     peer SOCKET MEMORY TYPES BYTES
+ * peer SOCKET MEMORY TYPES BYTES
  *
  * with three inherited descriptors: a SOCK_SEQPACKET socket, the shared memory of BYTES bytes
  * that holds the data, and a second file that holds the flattened type (tree.h) of the row in
@@ -32,7 +32,7 @@ struct peer_request {
 	uint64_t tree_words;   /* PREPARE: length of the flattened type */
 	uint64_t warm;         /* RUN */
 	uint64_t calls;        /* RUN */
-	uint32_t processor;    /* 1: tell processor time, 0: time that passes */
+	uint32_t processor;    /* 1: tell CPU time, 0: time that passes */
 	uint32_t reserved;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The shared memory as the bench and its peers map it. Each process starts it at a multiple of 2 MiB: a
- * processor may keep neighbouring pages in one entry of its TLB, but only where their addresses are
+ * CPU may keep neighbouring pages in one entry of its TLB, but only where their addresses are
  * aligned like the memory behind them, and an engine must not win by where its map happens to start.
  */
 #ifndef BENCH_SHARED_MAP_H

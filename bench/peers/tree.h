@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A type as an array of 64-bit words: what another process needs to build the same type.
- * Made from envelope and contents alone; knows nothing of how the library stores a type.
+ * A type as an array of 64-bit words: what another process needs to build the same type. Made
+ * from envelope and contents alone; independent of how the library stores a type.
  *
  * Nodes stand one after another, each after the nodes it is made from, the root last. A node
  * is a header and its three arrays, as dtconv_type_query_contents answers them; a type in the

@@ -21,24 +21,29 @@ struct dtconv_type;
 
 /**
  * @defgroup batch Batches
- * @brief Pack and unpack many buffers in one call, with one GPU launch per device and direction.
+ * @brief Pack and unpack many buffers in one call, with one GPU launch per device and
+ * direction.
  *
  * @snippet test_snippets.c batch
  *
- * A batch is a list of entries. Each entry is a whole pack or unpack. Starting the batch moves them all: device memory by
- * one launch for each device and direction, ordinary host memory by the CPU. (Without a stream, the CPU mostly moves
- * pinned and managed memory too.) 26 faces of a box so cost about as much as one.
+ * A batch is a list of entries. Each entry is a whole pack or unpack. Starting the batch
+ * moves them all: device memory by one launch for each device and direction, ordinary
+ * host memory by the CPU. (Without a stream, the CPU mostly moves pinned and managed
+ * memory too.) 26 faces of a box so cost about as much as one.
  *
- * - Create a batch once and start it as often as needed. Entries can be rebound between starts.
+ * - Create a batch once and start it as often as needed. Entries can be rebound between
+ *   starts.
  * - Types are referenced. Buffers are borrowed from start to completion.
- * - The first start after binding finds out where the buffers are. If memory was freed and allocated anew, rebind its
- *   entries, even if the address is the same.
+ * - The first start after binding finds out where the buffers are. If memory was freed
+ *   and allocated anew, rebind its entries, even if the address is the same.
  * - Packed memory of the entries may be anywhere, also back to back.
- * - Entries are moved in no particular order: no entry may read or write what another entry writes.
- * - If an entry fails, the others still complete, except those in the same launch. dtconv_batch_query_entry() returns the
- *   status of each.
- * - Buffers, streams and errors follow the rules of @ref convertor "convertors" and @ref device_memory "device memory".
- *   Without DTCONV_BATCH_STREAM a batch is not ordered behind any CUDA stream, the default one included.
+ * - Entries are moved in no particular order: no entry may read or write what another
+ *   entry writes.
+ * - If an entry fails, the others still complete, except those in the same launch.
+ *   dtconv_batch_query_entry() returns the status of each.
+ * - Buffers, streams and errors follow the rules of @ref convertor "convertors" and @ref
+ *   device_memory "device memory". Without DTCONV_BATCH_STREAM a batch is not ordered
+ *   behind any CUDA stream, the default one included.
  * - Do not rebind or destroy a batch that a graph has captured while the graph may run.
  * - A batch belongs to one thread at a time; different batches are independent.
  * @{
@@ -84,14 +89,16 @@ enum dtconv_batch_flags {
  * Create a batch from a list of entries.
  *
  * @param context the context of all types.
- * @param entries [in] the entries, copied; their types are referenced. May be NULL if @p count is 0.
+ * @param entries [in] the entries, copied; their types are referenced. May be NULL if @p
+ *                count is 0.
  * @param count   number of entries.
  * @param params  [in] options, copied; NULL for the defaults.
  * @param batch   [out] the new batch, owned by the caller.
- * @return 0; DTCONV_ERR_INVAL if a type is NULL or of another context, a direction or memory kind is undefined,
- *         params.struct_size is 0, a flag is unknown, or a stream is given without its flag; DTCONV_ERR_STATE if a type
- *         is not committed; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds ptrdiff_t;
- *         DTCONV_ERR_NOMEM. The error text names the entry.
+ * @return 0; DTCONV_ERR_INVAL if a type is NULL or of another context, a direction or
+ *         memory kind is undefined, params.struct_size is 0, a flag is unknown, or a
+ *         stream is given without its flag; DTCONV_ERR_STATE if a type is not committed;
+ *         DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds
+ *         ptrdiff_t; DTCONV_ERR_NOMEM. The error text names the entry.
  *
  * Does not block. Callable from any thread.
  */
@@ -106,9 +113,11 @@ DTCONV_API int dtconv_batch_create(struct dtconv_context *context,
  * @param batch   the batch, not in flight.
  * @param entries [in] the new entries, copied; their types are referenced.
  * @param count   number of entries.
- * @return as dtconv_batch_create(); DTCONV_ERR_STATE also if the batch is in flight. On failure the old entries stay.
+ * @return as dtconv_batch_create(); DTCONV_ERR_STATE also if the batch is in flight. On
+ *         failure the old entries stay.
  *
- * Does not block. Allocates only if @p count is larger than ever before and than params.capacity.
+ * Does not block. Allocates only if @p count is larger than ever before and than
+ * params.capacity.
  */
 DTCONV_API int dtconv_batch_rebind(struct dtconv_batch *batch,
 				   const struct dtconv_batch_entry entries[],
@@ -131,20 +140,22 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
  * Start to move all entries, in the background where a device does the work.
  *
  * @param batch the batch, not in flight.
- * @param done  called at completion, from dtconv_batch_test() or _wait, with the batch's status and the number of bytes
- *              that all entries moved; or NULL.
+ * @param done  called at completion, from dtconv_batch_test() or _wait, with the batch's
+ *              status and the number of bytes that all entries moved; or NULL.
  * @param arg   passed to @p done.
- * @return 0 if the batch was started: dtconv_batch_test() and _wait return the status of the entries. DTCONV_ERR_STATE
- *         if it is in flight.
+ * @return 0 if the batch was started: dtconv_batch_test() and _wait return the status of
+ *         the entries. DTCONV_ERR_STATE if it is in flight.
  *
  * The CPU's share is done when the call returns. The call also waits for
- * - moves between a device and ordinary host memory (with a stream, pinned and managed memory count as a device's);
+ * - moves between a device and ordinary host memory (with a stream, pinned and managed
+ *   memory count as a device's);
  * - moves between two devices without access to each other;
  * - entries whose memory changes kind from stretch to stretch;
  * - some of the entries, if more than 64 cannot share a launch with others;
  * - the first job in a device context: @ref device_blocking "Blocking calls".
  *
- * Allocates only on the first start after binding, and when a device is used for the first time.
+ * Allocates only on the first start after binding, and when a device is used for the
+ * first time.
  */
 DTCONV_API int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn done,
 				  void *arg);
@@ -154,8 +165,9 @@ DTCONV_API int dtconv_batch_start(struct dtconv_batch *batch, dtconv_done_fn don
  *
  * @param batch the batch.
  * @param moved [out] number of bytes that all entries moved, once completed; may be NULL.
- * @return DTCONV_INPROGRESS; 0 when all entries have completed (once); the status of the first failed entry, by index:
- *         DTCONV_ERR_TRUNCATE if it had more bytes to move than room; DTCONV_ERR_STATE if nothing was started.
+ * @return DTCONV_INPROGRESS; 0 when all entries have completed (once); the status of the
+ *         first failed entry, by index: DTCONV_ERR_TRUNCATE if it had more bytes to move
+ *         than room; DTCONV_ERR_STATE if nothing was started.
  *
  * Never blocks.
  */
@@ -174,7 +186,8 @@ DTCONV_API int dtconv_batch_wait(struct dtconv_batch *batch, size_t *moved);
  * Move all entries and wait: start and wait in one call.
  *
  * @param batch the batch, not in flight.
- * @param moved [out] number of bytes that all entries moved, valid even if the call fails; may be NULL.
+ * @param moved [out] number of bytes that all entries moved, valid even if the call
+ *              fails; may be NULL.
  * @return as dtconv_batch_wait(); DTCONV_ERR_STATE if the batch is in flight.
  *
  * Blocks until done.
@@ -217,7 +230,8 @@ struct dtconv_batch_entry_attr {
  * @param batch the batch, not in flight.
  * @param index of the entry, from 0.
  * @param attr  [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such entry; DTCONV_ERR_STATE if the batch is in flight.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such entry;
+ *         DTCONV_ERR_STATE if the batch is in flight.
  *
  * Does not block; does not allocate.
  */
@@ -238,10 +252,12 @@ DTCONV_API void dtconv_batch_destroy(struct dtconv_batch *batch);
  * @param count   number of entries.
  * @param params  [in] as for dtconv_batch_create(); NULL for the defaults.
  * @param failed  [out] index of the first entry that failed, or @p count; may be NULL.
- * @param moved   [out] number of bytes that all entries moved, valid even if the call fails; may be NULL.
+ * @param moved   [out] number of bytes that all entries moved, valid even if the call
+ *                fails; may be NULL.
  * @return as dtconv_batch_create() and dtconv_batch_wait().
  *
- * Blocks until done. Allocates; to move the same entries again, keep a batch. Callable from any thread.
+ * Blocks until done. Allocates; to move the same entries again, keep a batch. Callable
+ * from any thread.
  */
 DTCONV_API int dtconv_batch_move(struct dtconv_context *context,
 				 const struct dtconv_batch_entry entries[], size_t count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The context: allocator, log, error texts, counters and predefined types. All other objects belong to one; the library
- * keeps no state outside contexts.
+ * The context: allocator, log, error texts, counters and predefined types. All other
+ * objects belong to one; the library keeps no state outside contexts.
  */
 #ifndef DTCONV_CONTEXT_H
 #define DTCONV_CONTEXT_H
@@ -17,14 +17,17 @@ extern "C" {
 
 /**
  * @defgroup context Contexts
- * @brief Create the object that all others belong to: options, log, error texts, counters.
+ * @brief Create the object that all others belong to: options, log, error texts,
+ * counters.
  *
  * @snippet test_snippets.c context
  *
  * - A context may be used by all threads at once.
  * - A process may have several contexts. They share nothing.
- * - Types, convertors and batches belong to the context that they were made in. Release them before you destroy it.
- * - Environment variables and the tuning file are read once, when the context is created; see dtconv_context_create().
+ * - Types, convertors and batches belong to the context that they were made in. Release
+ *   them before you destroy it.
+ * - Environment variables and the tuning file are read once, when the context is created;
+ *   see dtconv_context_create().
  * @{
  */
 
@@ -55,8 +58,10 @@ typedef void (*dtconv_log_fn)(void *arg, enum dtconv_log_level level, const char
 			      int line, const char *text);
 
 /**
- * Allocator of all memory that the library takes. Give both functions, or neither. They are called by any thread that is
- * inside the library, but not when the bytes of a committed type are moved.
+ * Allocator of all memory that the library takes.
+ *
+ * Give both functions, or neither. They are called by any thread that is inside the
+ * library, but not when the bytes of a committed type are moved.
  */
 struct dtconv_allocator {
 	/** Return `bytes` bytes aligned for any C type, or NULL. @p arg is the member below. */
@@ -68,8 +73,10 @@ struct dtconv_allocator {
 };
 
 /**
- * Which constructors round a type's extent up to the strictest alignment among its basic types (MPI 4.1 section 5.1.7,
- * the epsilon of the upper bound). C compilers pad structs only.
+ * Which constructors pad a type's extent to its alignment.
+ *
+ * They round it up to the strictest alignment among the basic types inside: the epsilon
+ * of the upper bound, MPI 4.1 section 5.1.7. C compilers pad structs only.
  */
 enum dtconv_padding {
 	DTCONV_PADDING_STRUCT = 0, /**< struct only, as C compilers, MPICH and yaksa do (default) */
@@ -81,26 +88,30 @@ enum dtconv_padding {
 enum dtconv_context_flags {
 	DTCONV_CONTEXT_COUNTERS = 1u << 0, /**< count for dtconv_context_query_counters() */
 	/**
-	 * Promise that no address passed to the library is device memory. No call then looks for a device driver, which
-	 * saves about 12 ns per call without hints. Passing device memory anyway is undefined behaviour: the CPU
-	 * dereferences the address.
+	 * Promise that no address passed to the library is device memory. No call then
+	 * looks for a device driver, which saves about 12 ns per call without hints.
+	 * Passing device memory anyway is undefined behaviour: the CPU dereferences the
+	 * address.
 	 */
 	DTCONV_CONTEXT_HOST_MEMORY = 1u << 1,
 	/**
-	 * Do small device jobs without a stream in a resident kernel instead of one launch each. While it runs (at most
-	 * 1 ms at a time), calls that wait for the device also wait for it.
+	 * Do small device jobs without a stream in a resident kernel instead of one
+	 * launch each. While it runs (at most 1 ms at a time), calls that wait for the
+	 * device also wait for it.
 	 */
 	DTCONV_CONTEXT_RESIDENT = 1u << 2,
 	/** Launch kernels without a stream as CUDA graphs of one node, which begin about 1.5 us sooner. */
 	DTCONV_CONTEXT_GRAPHS = 1u << 3,
 	/**
-	 * Allow the library to enable peer access between the application's device contexts. Without the flag, the
-	 * library uses the access that the application has enabled, and copies otherwise.
+	 * Allow the library to enable peer access between the application's device
+	 * contexts. Without the flag, the library uses the access that the application
+	 * has enabled, and copies otherwise.
 	 */
 	DTCONV_CONTEXT_PEER_ACCESS = 1u << 4,
 	/**
-	 * Compile kernels for frequent shapes in the background, with NVRTC (libnvrtc) where it is available. Loading
-	 * one holds up all launches of the process: read @ref device_options "Context options" first.
+	 * Compile kernels for frequent shapes in the background, with NVRTC (libnvrtc)
+	 * where it is available. Loading one holds up all launches of the process: read
+	 * @ref device_options "Context options" first.
 	 */
 	DTCONV_CONTEXT_SPECIALISE = 1u << 5
 };
@@ -110,16 +121,19 @@ enum dtconv_context_flags {
  *
  * @param arg      the pointer given with the function.
  * @param tasks    number of tasks, 2 to 64.
- * @param task     to be called once with each index from 0 to @p tasks - 1: in any threads, the calling one included, in
- *                 any order, concurrently or one after the other.
+ * @param task     to be called once with each index from 0 to @p tasks - 1: in any
+ *                 threads, the calling one included, in any order, concurrently or one
+ *                 after the other.
  * @param task_arg passed to @p task.
  *
- * Must return only after every call of @p task has returned, and must make no call later. What the tasks have written
- * must then be visible to the calling thread, as after a join or a lock. May be called by every thread that packs or
- * unpacks, by several at once. Must not call the library.
+ * Must return only after every call of @p task has returned, and must make no call later.
+ * What the tasks have written must then be visible to the calling thread, as after a join
+ * or a lock. May be called by every thread that packs or unpacks, by several at once.
+ * Must not call the library.
  *
- * @return 0, or another value if it could not run all tasks. The calling thread then runs the rest itself, and the log
- *         gets a line at level warn. The move succeeds either way.
+ * @return 0, or another value if it could not run all tasks. The calling thread then runs
+ *         the rest itself, and the log gets a line at level warn. The move succeeds
+ *         either way.
  */
 typedef int (*dtconv_parallel_fn)(void *arg, size_t tasks,
 				  void (*task)(void *task_arg, size_t index), void *task_arg);
@@ -134,8 +148,8 @@ struct dtconv_context_params {
 	enum dtconv_padding padding;       /**< default: struct only */
 	unsigned flags;                    /**< of enum dtconv_context_flags; unknown bits are an error */
 	/**
-	 * Maximum number of threads of one pack or unpack, the calling one included: 1 (only that one) to 64. Default:
-	 * DTCONV_THREADS, else 1.
+	 * Maximum number of threads of one pack or unpack, the calling one included: 1
+	 * (only that one) to 64. Default: DTCONV_THREADS, else 1.
 	 */
 	size_t threads;
 	dtconv_parallel_fn parallel; /**< default: the context starts its own threads */
@@ -143,9 +157,11 @@ struct dtconv_context_params {
 };
 
 /**
- * Counters of a context. All are 0 unless DTCONV_CONTEXT_COUNTERS or the environment variable DTCONV_STATS is set.
- * Launches and fallbacks show why device memory moves as fast as it does. For the counters of each copy backend see
- * dtconv_context_query_backend().
+ * Counters of a context.
+ *
+ * All are 0 unless DTCONV_CONTEXT_COUNTERS or the environment variable DTCONV_STATS is
+ * set. Launches and fallbacks show why device memory moves as fast as it does. For the
+ * counters of each copy backend see dtconv_context_query_backend().
  */
 struct dtconv_counters {
 	size_t struct_size;       /**< sizeof(struct dtconv_counters), set by the caller */
@@ -195,12 +211,14 @@ struct dtconv_backend_counters {
  *
  * @param params  [in] options, read during the call only; NULL for all defaults.
  * @param context [out] the new context, owned by the caller; untouched on failure.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0, for unknown flags or levels, half an allocator, or more than 64
- *         threads; DTCONV_ERR_NOMEM; DTCONV_ERR_AGAIN if the system has no more threads.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0, for unknown flags or levels, half an
+ *         allocator, or more than 64 threads; DTCONV_ERR_NOMEM; DTCONV_ERR_AGAIN if the
+ *         system has no more threads.
  *
  * Does not block, and initialises no device. Callable from any thread.
  *
- * **Environment.** These variables are read once, here. An invalid value is ignored with a line in the log.
+ * **Environment.** These variables are read once, here. An invalid value is ignored with
+ * a line in the log.
  *
  * | variable | value |
  * |---|---|
@@ -213,32 +231,39 @@ struct dtconv_backend_counters {
  * | DTCONV_SPECIALISE | 1: as DTCONV_CONTEXT_SPECIALISE; 0: not, even with the flag; wait (for tests): compile for every shape at once, and let its job wait |
  * | DTCONV_CACHE | folder for compiled kernels, in its subfolder kernels; none: no cache. Read when the cache is first opened |
  *
- * **Tuning file.** It holds the thresholds of this machine, and is written by `dtconv tune`. Default path:
- * dtconv/host.tuning in XDG_CACHE_HOME, else in ~/.cache. Thresholds decide how bytes are moved, never which.
- * - It is used if it is a regular file of less than 64 KiB, owned by the effective user or root, writable by nobody but
- *   its owner, and written for this CPU. Invalid lines are skipped.
+ * **Tuning file.** It holds the thresholds of this machine, and is written by `dtconv
+ * tune`. Default path: dtconv/host.tuning in XDG_CACHE_HOME, else in ~/.cache. Thresholds
+ * decide how bytes are moved, never which.
+ * - It is used if it is a regular file of less than 64 KiB, owned by the effective user
+ *   or root, writable by nobody but its owner, and written for this CPU. Invalid lines
+ *   are skipped.
  * - set-user-ID and set-group-ID programs read no file.
- * - No call fails because of the file. The log says what was ignored, at level warn; for another machine's file at level
- *   info.
+ * - No call fails because of the file. The log says what was ignored, at level warn; for
+ *   another machine's file at level info.
  *
- * **Kernel cache** (DTCONV_CONTEXT_SPECIALISE). Default folder: dtconv in XDG_CACHE_HOME, else in ~/.cache. It holds
- * at most 64 MiB; the least recently read files are removed first. Files are for the user alone: a folder or file that
- * others own, or may read or write, is not used. set-user-ID and set-group-ID programs use no cache.
+ * **Kernel cache** (DTCONV_CONTEXT_SPECIALISE). Default folder: dtconv in XDG_CACHE_HOME,
+ * else in ~/.cache. It holds at most 64 MiB; the least recently read files are removed
+ * first. Files are for the user alone: a folder or file that others own, or may read or
+ * write, is not used. set-user-ID and set-group-ID programs use no cache.
  *
- * **Threads.** With params.threads above 1, the library splits a pack or unpack of 512 KiB or more in host memory into
- * slices, about one thread per 256 KiB (threads that are polling for work anyway may join).
- * - This applies to one-shot calls, fragments and started operations. Conversions, operations, checksums and dtconv_copy()
- *   stay in the calling thread.
+ * **Threads.** With params.threads above 1, the library splits a pack or unpack of 512
+ * KiB or more in host memory into slices, about one thread per 256 KiB (threads that are
+ * polling for work anyway may join).
+ * - This applies to one-shot calls, fragments and started operations. Conversions,
+ *   operations, checksums and dtconv_copy() stay in the calling thread.
  * - Bytes, final position and errors are the same as with one thread.
- * - Without params.parallel, the context starts threads - 1 threads here and joins them when it is destroyed. They block
- *   all signals, may set their own CPU affinity (to the same CPUs), poll for 50 us after each call, then sleep.
- * - They serve one call at a time. A call that finds them busy moves everything itself and does not wait.
+ * - Without params.parallel, the context starts threads - 1 threads here and joins them
+ *   when it is destroyed. They block all signals, may set their own CPU affinity (to the
+ *   same CPUs), poll for 50 us after each call, then sleep.
+ * - They serve one call at a time. A call that finds them busy moves everything itself
+ *   and does not wait.
  * - In a child after fork() there are none; calls there move everything themselves.
  *
- * Moves of 512 KiB or more between a device and ordinary host memory need several threads to saturate the bus. They use
- * these threads, if there are any. If neither params.threads nor DTCONV_THREADS is set, the first such move starts up to
- * three threads of the same kind (threshold staging_threads). With params.threads = 1, or with params.parallel, it starts
- * none.
+ * Moves of 512 KiB or more between a device and ordinary host memory need several threads
+ * to saturate the bus. They use these threads, if there are any. If neither
+ * params.threads nor DTCONV_THREADS is set, the first such move starts up to three
+ * threads of the same kind (threshold staging_threads). With params.threads = 1, or with
+ * params.parallel, it starts none.
  */
 DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
 				     struct dtconv_context **context);
@@ -249,15 +274,17 @@ DTCONV_API int dtconv_context_create(const struct dtconv_context_params *params,
  * @param context the context, or NULL (no effect).
  *
  * Blocks until
- * - the threads that the context started have ended; one of them may be compiling a kernel for about half a second
- *   (DTCONV_CONTEXT_SPECIALISE);
- * - the devices that it has used are idle, because the driver frees memory and unloads kernels only then. Stop kernels of
- *   your own that run until they are told to before this call.
+ * - the threads that the context started have ended; one of them may be compiling a
+ *   kernel for about half a second (DTCONV_CONTEXT_SPECIALISE);
+ * - the devices that it has used are idle, because the driver frees memory and unloads
+ *   kernels only then. Stop kernels of your own that run until they are told to before
+ *   this call.
  *
  * In a child after fork() it only frees memory.
  *
- * If types are still alive, the context is not freed and the log gets a line at level error. Its memory is lost and its
- * threads sleep for ever, so do not unload the library; but no pointer dangles. Must not be called by two threads at once.
+ * If types are still alive, the context is not freed and the log gets a line at level
+ * error. Its memory is lost and its threads sleep for ever, so do not unload the library;
+ * but no pointer dangles. Must not be called by two threads at once.
  */
 DTCONV_API void dtconv_context_destroy(struct dtconv_context *context);
 
@@ -267,11 +294,12 @@ DTCONV_API void dtconv_context_destroy(struct dtconv_context *context);
  * @param context  the context.
  * @param text     [out] receives at most @p capacity - 1 characters and a NUL.
  * @param capacity size of @p text in bytes; 0 is allowed and writes nothing.
- * @return length of the sentence in characters; 0 if no call of this thread has failed (or more than 64 other threads
- *         have failed since).
+ * @return length of the sentence in characters; 0 if no call of this thread has failed
+ *         (or more than 64 other threads have failed since).
  *
- * The sentence names the function, the argument, its value and the limit. A call that succeeds does not change it.
- * Callable from any thread; each thread has its own sentence.
+ * The sentence names the function, the argument, its value and the limit. A call that
+ * succeeds does not change it. Callable from any thread; each thread has its own
+ * sentence.
  */
 DTCONV_API size_t dtconv_context_error(struct dtconv_context *context, char *text,
 				       size_t capacity);
@@ -283,8 +311,8 @@ DTCONV_API size_t dtconv_context_error(struct dtconv_context *context, char *tex
  * @param counters [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
  *
- * Does not block. Callable from any thread. Other threads may count meanwhile; each value is exact at some moment during
- * the call.
+ * Does not block. Callable from any thread. Other threads may count meanwhile; each value
+ * is exact at some moment during the call.
  */
 DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
 					     struct dtconv_counters *counters);
@@ -293,16 +321,18 @@ DTCONV_API int dtconv_context_query_counters(struct dtconv_context *context,
  * Read the counters of one copy backend in a context.
  *
  * @param context  the context.
- * @param name     name of a backend, as dtconv_backend_name() lists them: host, cuda_copy, cuda_kernel, cuda_staged,
- *                 cuda_relay, cuda_bar.
+ * @param name     name of a backend, as dtconv_backend_name() lists them: host,
+ *                 cuda_copy, cuda_kernel, cuda_staged, cuda_relay, cuda_bar.
  * @param counters [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_UNSUPPORTED if this build has no backend of that name.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_UNSUPPORTED if this build
+ *         has no backend of that name.
  *
- * They are 0 unless the context counts (struct dtconv_counters). A move is one job, or several where its memory changes
- * kind from stretch to stretch. A backend that works in pieces, or through another backend, still counts one job. Except:
- * where the CPU computes checksums, copies between layouts, or converts or combines elements of device memory, each piece
- * of a few kilobytes that is moved for that counts as a job. A job that was started and fails later stays counted, with its
- * bytes.
+ * They are 0 unless the context counts (struct dtconv_counters). A move is one job, or
+ * several where its memory changes kind from stretch to stretch. A backend that works in
+ * pieces, or through another backend, still counts one job. Except: where the CPU
+ * computes checksums, copies between layouts, or converts or combines elements of device
+ * memory, each piece of a few kilobytes that is moved for that counts as a job. A job
+ * that was started and fails later stays counted, with its bytes.
  *
  * Does not block; does not allocate. Callable from any thread.
  */
@@ -320,8 +350,9 @@ DTCONV_API int dtconv_context_query_backend(struct dtconv_context *context, cons
 DTCONV_API const char *dtconv_backend_name(size_t index);
 
 /**
- * What a context found when it was created, and how many devices it finds now. Texts that are pointers belong to the
- * library and are valid as long as the context.
+ * What a context found when it was created, and how many devices it finds now.
+ *
+ * Texts that are pointers belong to the library and are valid as long as the context.
  */
 struct dtconv_context_attr {
 	size_t struct_size;       /**< sizeof(struct dtconv_context_attr), set by the caller */
@@ -346,7 +377,8 @@ struct dtconv_context_attr {
  * @param attr    [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
  *
- * Devices are found once the process has loaded and initialised their driver. Does not block. Callable from any thread.
+ * Devices are found once the process has loaded and initialised their driver. Does not
+ * block. Callable from any thread.
  */
 DTCONV_API int dtconv_context_query(struct dtconv_context *context,
 				    struct dtconv_context_attr *attr);
@@ -368,8 +400,8 @@ struct dtconv_threshold {
  *
  * @param context   the context.
  * @param index     0 to dtconv_context_attr.thresholds - 1.
- * @param device    name of a device (struct dtconv_device_attr), to read its own value; NULL: the value of devices that
- *                  the tuning file does not name.
+ * @param device    name of a device (struct dtconv_device_attr), to read its own value;
+ *                  NULL: the value of devices that the tuning file does not name.
  * @param threshold [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such threshold.
  *
@@ -404,7 +436,8 @@ struct dtconv_device_attr {
  * @param context the context.
  * @param ordinal 0 to dtconv_context_attr.devices - 1.
  * @param attr    [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such device; DTCONV_ERR_BACKEND if the driver refuses.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0 or there is no such device;
+ *         DTCONV_ERR_BACKEND if the driver refuses.
  *
  * Does not block. Callable from any thread.
  */
@@ -412,16 +445,18 @@ DTCONV_API int dtconv_context_query_device(struct dtconv_context *context, size_
 					   struct dtconv_device_attr *attr);
 
 /**
- * Describe build, CPU, thresholds, copy backends and devices as text: what `dtconv info` prints.
+ * Describe build, CPU, thresholds, backends and devices as text (`dtconv info`).
  *
  * @param context  the context.
- * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL if capacity is 0.
+ * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be
+ *                 NULL if capacity is 0.
  * @param capacity size of @p text in bytes.
  * @param length   [out] length of the whole text without the NUL, also if it did not fit.
  * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning was written).
  *
- * The text has several lines. It says where the thresholds come from, and what each device supports or why there is none.
- * Devices are found once the process has loaded and initialised their driver.
+ * The text has several lines. It says where the thresholds come from, and what each
+ * device supports or why there is none. Devices are found once the process has loaded and
+ * initialised their driver.
  */
 DTCONV_API int dtconv_context_format_info(struct dtconv_context *context, char *text,
 					  size_t capacity, size_t *length);

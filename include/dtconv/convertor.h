@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pack and unpack in one call, and convertors, which do it in fragments. Device memory: doc/device-memory.md. Without a
- * stream, calls are not ordered behind the application's CUDA work, not even behind the legacy default stream.
+ * Pack and unpack in one call, and convertors, which do it in fragments. Device memory:
+ * doc/device-memory.md. Without a stream, calls are not ordered behind the application's
+ * CUDA work, not even behind the legacy default stream.
  */
 #ifndef DTCONV_CONVERTOR_H
 #define DTCONV_CONVERTOR_H
@@ -28,71 +29,82 @@ struct dtconv_convertor;
  *
  * @snippet test_snippets.c convertor
  *
- * The packed stream of (count, type, buffer) is the bytes of the typemap's elements in typemap order, instance after
- * instance, without gaps. Its length is count x size. A convertor is a position in that stream. It moves bytes between
- * the user's buffer and packed memory in fragments, which may begin and end at any byte, also inside an element.
+ * The packed stream of (count, type, buffer) (MPI 4.1 sections 5.2 and 5.3) is the bytes
+ * of the typemap's elements in typemap order, instance after instance, without gaps. Its
+ * length is count x size. A convertor is a position in that stream. It moves bytes
+ * between the user's buffer and packed memory in fragments, which may begin and end at
+ * any byte, also inside an element.
  *
- * **Device memory.** Either side may be device memory: see @ref device_memory "Device memory" for streams, memory kinds,
- * blocking, graph capture and errors. Calls without a stream, dtconv_pack() among them, are *not* ordered behind the
- * application's CUDA work, not even behind the legacy default stream: `cudaMemset` followed by dtconv_pack() packs
+ * **Device memory.** Either side may be device memory: see @ref device_memory "Device
+ * memory" for streams, memory kinds, blocking, graph capture and errors. Calls without a
+ * stream, dtconv_pack() among them, are *not* ordered behind the application's CUDA work,
+ * not even behind the legacy default stream: `cudaMemset` followed by dtconv_pack() packs
  * wrong bytes. Give the call the stream (#DTCONV_CONVERTOR_STREAM), or synchronise first.
  *
  * **Buffers**
- * - The user's buffer is borrowed from bind until the last completion. Data is addressed at buffer + displacement. NULL
- *   is allowed for types with absolute displacements.
+ * - The user's buffer is borrowed from bind until the last completion. Data is addressed
+ *   at buffer + displacement. NULL is allowed for types with absolute displacements.
  * - Packed memory must not overlap the bytes of the typemap.
- * - Unpacking stores to no byte outside the typemap, not even its old value. Packing reads no byte outside the typemap,
- *   except inside an aligned 64-byte line that holds a byte of it.
- * - If elements of a type overlap, unpacking leaves the value of one of them in each shared byte. Which one is
- *   undefined, and may differ from call to call.
+ * - Unpacking stores to no byte outside the typemap, not even its old value. Packing
+ *   reads no byte outside the typemap, except inside an aligned 64-byte line that holds a
+ *   byte of it.
+ * - If elements of a type overlap, unpacking leaves the value of one of them in each
+ *   shared byte. Which one is undefined, and may differ from call to call.
  *
  * **Types and threads**
  * - Types must be committed. A convertor holds a reference to its type.
- * - The one-shot calls may be made by any thread. A convertor belongs to one thread at a time; different convertors are
- *   independent.
- * - One operation of a convertor may be in flight. Until it completes, all other calls but test, wait, query and destroy
- *   return DTCONV_ERR_STATE.
+ * - The one-shot calls may be made by any thread. A convertor belongs to one thread at a
+ *   time; different convertors are independent.
+ * - One operation of a convertor may be in flight. Until it completes, all other calls
+ *   but test, wait, query and destroy return DTCONV_ERR_STATE.
  *
- * **Cut elements.** The native stream holds the bytes of memory, and fragments may cut its elements. With a
- * representation or an operation (struct dtconv_convertor_params) an element is stored as a whole: the convertor keeps
- * the bytes of an element that a fragment cuts until all of them have arrived, in whatever order. Unpacking such a
+ * **Cut elements.** The native stream holds the bytes of memory, and fragments may cut
+ * its elements. With a representation or an operation (struct dtconv_convertor_params) an
+ * element is stored as a whole: the convertor keeps the bytes of an element that a
+ * fragment cuts until all of them have arrived, in whatever order. Unpacking such a
  * fragment may allocate.
  * @{
  */
 
 /**
- * Pack a whole buffer into a contiguous stream (MPI_PACK without the position; MPI 4.1 section 5.2).
+ * Pack a whole buffer into a contiguous stream (MPI_PACK without the position).
  *
  * @param type     a committed type.
  * @param count    number of instances of @p type at @p buffer.
  * @param buffer   [in] the user's data; displacement 0 is here.
  * @param packed   [out] receives the packed stream.
  * @param capacity size of @p packed in bytes.
- * @param moved    [out] number of bytes written, valid even if the call fails; may be NULL.
- * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than @p capacity (its first @p capacity bytes were packed);
- *         DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x
- *         extent exceeds ptrdiff_t; see also @ref device_errors "device memory".
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than @p capacity (its first @p
+ *         capacity bytes were packed); DTCONV_ERR_STATE if the type is not committed;
+ *         DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds
+ *         ptrdiff_t; see also @ref device_errors "device memory".
  *
- * Blocks until done. Does not allocate host memory, except for device memory that is used for the first time. Callable
- * from any thread. Not ordered behind any CUDA stream, the default one included; use dtconv_pack_with() for that.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
+ * included; use dtconv_pack_with() for that.
  */
 DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer,
 			   void *packed, size_t capacity, size_t *moved);
 
 /**
- * Unpack a contiguous stream into a buffer (MPI_UNPACK without the position; MPI 4.1 section 5.2).
+ * Unpack a contiguous stream into a buffer (MPI_UNPACK without the position).
  *
  * @param type   a committed type.
  * @param count  number of instances of @p type that fit at @p buffer.
  * @param buffer [out] the user's data; displacement 0 is here.
  * @param packed [in] a packed stream.
- * @param bytes  length of the stream in bytes. It may be shorter than count x size, and may end inside an element.
+ * @param bytes  length of the stream in bytes. It may be shorter than count x size, and
+ *               may end inside an element.
  * @param moved  [out] number of bytes read, valid even if the call fails; may be NULL.
- * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than count x size (what fits was unpacked); DTCONV_ERR_STATE
- *         and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors "device memory".
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream is longer than count x size (what fits was
+ *         unpacked); DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see
+ *         also @ref device_errors "device memory".
  *
- * Blocks until done. Does not allocate host memory, except for device memory that is used for the first time. Callable
- * from any thread. Not ordered behind any CUDA stream, the default one included; use dtconv_unpack_with() for that.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
+ * included; use dtconv_unpack_with() for that.
  */
 DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer,
 			     const void *packed, size_t bytes, size_t *moved);
@@ -106,16 +118,20 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
  * @param target_type  a committed type of the same context.
  * @param target_count number of instances at @p target.
  * @param target       [out] the data to write; must not overlap @p source.
- * @param moved        [out] number of packed bytes copied, valid even if the call fails; may be NULL.
- * @return 0; DTCONV_ERR_INVAL if the types are of different contexts; DTCONV_ERR_SIGNATURE if the source's signature is
- *         neither the target's nor a prefix of it (nothing was copied), except: DTCONV_ERR_TRUNCATE if the target's
- *         signature is a prefix of the source's (what fits was copied); DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in
- *         dtconv_pack(); see also @ref device_errors "device memory".
+ * @param moved        [out] number of packed bytes copied, valid even if the call fails;
+ *                     may be NULL.
+ * @return 0; DTCONV_ERR_INVAL if the types are of different contexts;
+ *         DTCONV_ERR_SIGNATURE if the source's signature is neither the target's nor a
+ *         prefix of it (nothing was copied), except: DTCONV_ERR_TRUNCATE if the target's
+ *         signature is a prefix of the source's (what fits was copied); DTCONV_ERR_STATE
+ *         and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors
+ *         "device memory".
  *
- * Blocks until done. Callable from any thread. Takes no stream: see @ref device_streams "Streams and ordering". Does not
- * allocate host memory, except for device memory that is used for the first time. If a side is device memory and neither
- * side is contiguous, the first copy allocates 8 MiB of that device's memory, which the context keeps until it is
- * destroyed; one copy at a time uses them.
+ * Blocks until done. Callable from any thread. Takes no stream: see @ref device_streams
+ * "Streams and ordering". Does not allocate host memory; only the first use of device
+ * memory does. If a side is device memory and neither side is contiguous, the first copy
+ * allocates 8 MiB of that device's memory, which the context keeps until it is destroyed;
+ * one copy at a time uses them.
  */
 DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
@@ -131,20 +147,23 @@ struct dtconv_convertor_params {
 	void *op_arg;       /**< passed to op_fn */
 	unsigned flags;     /**< of enum dtconv_convertor_flags */
 	/**
-	 * Hint: where the user's buffer is. Default: the library asks the device driver. A wrong hint is undefined
-	 * behaviour; see @ref device_kinds "Memory kinds".
+	 * Hint: where the user's buffer is. Default: the library asks the device driver.
+	 * A wrong hint is undefined behaviour; see @ref device_kinds "Memory kinds".
 	 */
 	enum dtconv_memory_kind user_memory;
 	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is; see user_memory */
 	/** with DTCONV_CONVERTOR_STREAM: a CUstream or cudaStream_t; NULL is the legacy default stream */
 	void *stream;
 	/**
-	 * Copy backends that the planner may choose, by name as in dtconv_backend_name(): "cuda_kernel" or
-	 * "host,cuda_kernel" allows only these, "^cuda_copy" all but these. NULL: all. Read during the call only.
+	 * Copy backends that the planner may choose, by name as in dtconv_backend_name():
+	 * "cuda_kernel" or "host,cuda_kernel" allows only these, "^cuda_copy" all but
+	 * these. NULL: all. Read during the call only.
 	 *
-	 * If none of the allowed backends supports a job, the call that moves it returns DTCONV_ERR_UNSUPPORTED; that
-	 * holds for host memory too. Kernels that convert or combine elements in device memory count as "cuda_kernel",
-	 * or as "cuda_staged" where packed memory is ordinary host memory. Checksums need no backend.
+	 * If none of the allowed backends supports a job, the call that moves it returns
+	 * DTCONV_ERR_UNSUPPORTED; that holds for host memory too. Kernels that convert or
+	 * combine elements in device memory count as "cuda_kernel", or as "cuda_staged"
+	 * where packed memory is ordinary host memory, and are excluded with it.
+	 * Checksums need no backend.
 	 */
 	const char *backends;
 };
@@ -153,16 +172,16 @@ struct dtconv_convertor_params {
 enum dtconv_convertor_flags {
 	DTCONV_CONVERTOR_CRC32C = 1, /**< compute a checksum of the packed stream: dtconv_convertor_crc32c() */
 	/**
-	 * Do the job in the order of params.stream: after the work that the stream was given before, and before the
-	 * work that it is given later. Without this flag the data must be ready when the call is made. Ordinary host
-	 * memory is not part of a stream's order: see @ref device_streams "Streams and ordering".
+	 * Do the job in the order of params.stream: after the work that the stream was
+	 * given before, and before the work that it is given later. Without this flag the
+	 * data must be ready when the call is made. Ordinary host memory is not part of a
+	 * stream's order: see @ref device_streams "Streams and ordering".
 	 */
 	DTCONV_CONVERTOR_STREAM = 2
 };
 
 /**
- * Pack a whole buffer with options: representation, stream, checksum, backends (MPI_PACK_EXTERNAL; MPI 4.1 section
- * 5.3).
+ * Pack a whole buffer in a stream, or in another representation (MPI_PACK_EXTERNAL).
  *
  * @param type     a committed type.
  * @param count    number of instances of @p type at @p buffer.
@@ -170,9 +189,11 @@ enum dtconv_convertor_flags {
  * @param packed   [out] receives the packed stream.
  * @param capacity size of @p packed in bytes.
  * @param params   [in] options, read during the call only; NULL: none, as dtconv_pack().
- * @param moved    [out] number of bytes written, valid even if the call fails; may be NULL.
- * @return as dtconv_pack() and dtconv_convertor_configure(); DTCONV_ERR_OVERFLOW also if an integer does not fit its
- *         narrower form (what is before it was packed); DTCONV_ERR_NOMEM.
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return as dtconv_pack() and dtconv_convertor_configure(); DTCONV_ERR_OVERFLOW also if
+ *         an integer does not fit its narrower form (what is before it was packed);
+ *         DTCONV_ERR_NOMEM.
  *
  * Blocks until done, also in a stream. Callable from any thread.
  */
@@ -182,22 +203,22 @@ DTCONV_API int dtconv_pack_with(struct dtconv_type *type, size_t count,
 				size_t *moved);
 
 /**
- * Unpack a stream with options: representation, operation, stream, checksum, backends (MPI_UNPACK_EXTERNAL; MPI 4.1
- * section 5.3).
+ * Unpack in a stream, from a representation (MPI_UNPACK_EXTERNAL), or with an operation.
  *
  * @param type   a committed type.
  * @param count  number of instances of @p type that fit at @p buffer.
  * @param buffer [in,out] the user's data; displacement 0 is here.
  * @param packed [in] a packed stream.
- * @param bytes  length of the stream in bytes; may be shorter than the whole. The bytes of an element that the end cuts
- *               are not stored.
+ * @param bytes  length of the stream in bytes; may be shorter than the whole. The bytes
+ *               of an element that the end cuts are not stored.
  * @param params [in] options, read during the call only; NULL: none, as dtconv_unpack().
  * @param moved  [out] number of bytes read, valid even if the call fails; may be NULL.
- * @return as dtconv_unpack() and dtconv_convertor_configure(); DTCONV_ERR_OVERFLOW also if an integer does not fit its
- *         narrower form (what is before it was stored); DTCONV_ERR_NOMEM.
+ * @return as dtconv_unpack() and dtconv_convertor_configure(); DTCONV_ERR_OVERFLOW also
+ *         if an integer does not fit its narrower form (what is before it was stored);
+ *         DTCONV_ERR_NOMEM.
  *
- * Blocks until done, also in a stream. Callable from any thread. If elements of the type overlap in memory, the result
- * is undefined unless the operation is replace or no_op.
+ * Blocks until done, also in a stream. Callable from any thread. If elements of the type
+ * overlap in memory, the result is undefined unless the operation is replace or no_op.
  */
 DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *buffer,
 				  const void *packed, size_t bytes,
@@ -211,8 +232,8 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
  * @param count     number of instances of @p type at @p buffer.
  * @param buffer    [in] the user's data, borrowed; displacement 0 is here.
  * @param convertor [out] the new convertor, at position 0, owned by the caller.
- * @return 0; DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count
- *         x extent exceeds ptrdiff_t; DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_OVERFLOW if count
+ *         x size exceeds size_t or count x extent exceeds ptrdiff_t; DTCONV_ERR_NOMEM.
  *
  * Does not block. Callable from any thread.
  */
@@ -242,9 +263,10 @@ DTCONV_API int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t c
  * @param type      a committed type of the same context.
  * @param count     number of instances of @p type at @p buffer.
  * @param buffer    [in] the user's data, borrowed.
- * @return 0; DTCONV_ERR_STATE if the type is not committed or an operation is in flight; DTCONV_ERR_OVERFLOW as in
- *         dtconv_convertor_create_pack(); as dtconv_convertor_configure() for the options, which stay. On failure the
- *         old binding stays.
+ * @return 0; DTCONV_ERR_STATE if the type is not committed or an operation is in flight;
+ *         DTCONV_ERR_OVERFLOW as in dtconv_convertor_create_pack(); as
+ *         dtconv_convertor_configure() for the options, which stay. On failure the old
+ *         binding stays.
  *
  * Does not block. Allocates only if the convertor has a representation.
  */
@@ -268,28 +290,33 @@ DTCONV_API int dtconv_convertor_rebind_unpack(struct dtconv_convertor *convertor
 					      void *buffer);
 
 /**
- * Set a convertor's options: representation, operation, checksum, stream, hints and backends.
+ * Set a convertor's options: representation, operation, checksum, stream, backends.
  *
  * @param convertor the convertor.
  * @param params    [in] options, copied; NULL for the defaults.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a field has an undefined value, params.backends names a backend that
- *         this build does not have, or MPI does not define the operation on the type; DTCONV_ERR_UNSUPPORTED as in
- *         dtconv_op_check(); DTCONV_ERR_OVERFLOW if the represented stream is longer than size_t; DTCONV_ERR_STATE if
- *         an operation is in flight; DTCONV_ERR_NOMEM. On failure nothing changes.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a field has an undefined value,
+ *         params.backends names a backend that this build does not have, or MPI does not
+ *         define the operation on the type; DTCONV_ERR_UNSUPPORTED as in
+ *         dtconv_op_check(); DTCONV_ERR_OVERFLOW if the represented stream is longer than
+ *         size_t; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM. On
+ *         failure nothing changes.
  *
- * Sets position 0 and drops the bytes of cut elements. Options stay when the convertor is rebound. Does not block. May
- * allocate, and so may rebinding a convertor that has a representation.
+ * Sets position 0 and drops the bytes of cut elements. Options stay when the convertor is
+ * rebound. Does not block. May allocate, and so may rebinding a convertor that has a
+ * representation.
  */
 DTCONV_API int dtconv_convertor_configure(struct dtconv_convertor *convertor,
 					  const struct dtconv_convertor_params *params);
 
 /**
- * Read the checksum of the bytes that a convertor has moved since it was bound or configured.
+ * Read the checksum of the bytes moved since the convertor was bound or configured.
  *
  * @param convertor a convertor with DTCONV_CONVERTOR_CRC32C.
- * @param crc       [out] CRC-32C (Castagnoli) of the packed bytes. It is meaningful if they are the first bytes of the
- *                  stream and each was moved once, in any order.
- * @return 0; DTCONV_ERR_STATE if the convertor computes no checksum or an operation is in flight.
+ * @param crc       [out] CRC-32C (Castagnoli) of the packed bytes. It is meaningful if
+ *                  they are the first bytes of the stream and each was moved once, in any
+ *                  order.
+ * @return 0; DTCONV_ERR_STATE if the convertor computes no checksum or an operation is in
+ *         flight.
  *
  * Does not block; does not allocate.
  */
@@ -309,10 +336,10 @@ DTCONV_API int dtconv_convertor_crc32c(const struct dtconv_convertor *convertor,
 DTCONV_API uint32_t dtconv_crc32c(uint32_t crc, const void *data, size_t bytes);
 
 /**
- * Copy a convertor with its position, also inside an element. The two then work independently.
+ * Copy a convertor with its position, also inside an element.
  *
  * @param convertor the convertor.
- * @param clone     [out] the copy, owned by the caller.
+ * @param clone     [out] the copy, owned by the caller and independent.
  * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_NOMEM.
  *
  * Does not block.
@@ -352,10 +379,12 @@ DTCONV_API int dtconv_convertor_query(const struct dtconv_convertor *convertor,
  *
  * @param convertor the convertor.
  * @param position  offset in bytes from the start of the stream, at most its length.
- * @return 0; DTCONV_ERR_INVAL past the end; DTCONV_ERR_STATE if an operation is in flight.
+ * @return 0; DTCONV_ERR_INVAL past the end; DTCONV_ERR_STATE if an operation is in
+ *         flight.
  *
- * Does not block; does not allocate. The cost is O(nesting depth + log(longest block table)); with a representation or
- * an operation, plus the number of nodes of the type's signature before the position.
+ * Does not block; does not allocate. The cost is O(nesting depth + log(longest block
+ * table)); with a representation or an operation, plus the number of nodes of the type's
+ * signature before the position.
  */
 DTCONV_API int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position);
 
@@ -364,10 +393,12 @@ DTCONV_API int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t 
  *
  * @param convertor a convertor that packs.
  * @param packed    [out] receives the next bytes of the stream.
- * @param capacity  size of @p packed in bytes. Fewer bytes are written only at the end of the stream.
- * @param moved     [out] number of bytes written, valid even if the call fails; 0 at the end of the stream.
- * @return 0; DTCONV_ERR_STATE if the convertor unpacks or an operation is in flight; see also @ref device_errors
- *         "device memory".
+ * @param capacity  size of @p packed in bytes. Fewer bytes are written only at the end of
+ *                  the stream.
+ * @param moved     [out] number of bytes written, valid even if the call fails; 0 at the
+ *                  end of the stream.
+ * @return 0; DTCONV_ERR_STATE if the convertor unpacks or an operation is in flight; see
+ *         also @ref device_errors "device memory".
  *
  * Blocks until done.
  */
@@ -380,18 +411,20 @@ DTCONV_API int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *p
  * @param convertor a convertor that unpacks.
  * @param packed    [in] the next bytes of the stream.
  * @param bytes     number of bytes at @p packed.
- * @param moved     [out] number of bytes read, valid even if the call fails: all of them, unless the stream ends before.
- * @return 0; DTCONV_ERR_TRUNCATE if the stream ends before @p bytes (what fits was unpacked); DTCONV_ERR_STATE if the
- *         convertor packs or an operation is in flight; see also @ref device_errors "device memory".
+ * @param moved     [out] number of bytes read, valid even if the call fails: all of them,
+ *                  unless the stream ends before.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream ends before @p bytes (what fits was
+ *         unpacked); DTCONV_ERR_STATE if the convertor packs or an operation is in
+ *         flight; see also @ref device_errors "device memory".
  *
- * Blocks until done. Fragments may arrive in any order, with dtconv_convertor_seek() before each. One that arrives twice
- * is stored twice.
+ * Blocks until done. Fragments may arrive in any order, with dtconv_convertor_seek()
+ * before each. One that arrives twice is stored twice.
  */
 DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
 				       size_t bytes, size_t *moved);
 
 /**
- * List the next blocks of the user's buffer as an iovec instead of copying them, and advance by their bytes.
+ * List the next blocks of the user's buffer as an iovec, and advance.
  *
  * @param convertor a convertor of either direction.
  * @param iov       [out] addresses and lengths, in packed order.
@@ -399,11 +432,12 @@ DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const
  * @param max_bytes maximum number of packed bytes to cover.
  * @param iov_count [out] number of entries written; 0 at the end of the stream.
  * @param moved     [out] number of bytes that they cover.
- * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_UNSUPPORTED if the convertor has a
- *         representation, an operation or a checksum.
+ * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_UNSUPPORTED if the
+ *         convertor has a representation, an operation or a checksum.
  *
- * Neighbouring blocks are merged. The first block begins and the last one ends wherever the position and the limits say,
- * also inside an element. Does not block; does not allocate. The library does not access the buffer.
+ * Nothing is copied. Neighbouring blocks are merged. The first block begins and the last
+ * one ends wherever the position and the limits say, also inside an element. Does not
+ * block; does not allocate. The library does not access the buffer.
  */
 DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 				    size_t max_iov, size_t max_bytes, size_t *iov_count,
@@ -421,20 +455,24 @@ DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct i
 typedef void (*dtconv_done_fn)(void *arg, int status, size_t moved);
 
 /**
- * Start to pack or unpack the next fragment, in the background where a device does the work.
+ * Start to pack or unpack the next fragment; device work runs in the background.
  *
  * @snippet test_snippets.c start
  *
  * @param convertor the convertor, of either direction.
- * @param packed    packed memory: written by a convertor that packs, read by one that unpacks; borrowed until completion.
- * @param bytes     length of the fragment in bytes; at most what remains of the stream is moved.
+ * @param packed    packed memory: written by a convertor that packs, read by one that
+ *                  unpacks; borrowed until completion.
+ * @param bytes     length of the fragment in bytes; at most what remains of the stream is
+ *                  moved.
  * @param done      called at completion, or NULL.
  * @param arg       passed to @p done.
- * @return 0 if the operation was started, even if it has failed already: dtconv_convertor_test() and _wait return its
- *         status. DTCONV_ERR_STATE if an operation is in flight.
+ * @return 0 if the operation was started, even if it has failed already:
+ *         dtconv_convertor_test() and _wait return its status. DTCONV_ERR_STATE if an
+ *         operation is in flight.
  *
- * Host memory is copied before the call returns. Device work does not block the call, except in the cases that @ref
- * device_blocking "Blocking calls" lists. The position advances at completion. Does not allocate in the steady state.
+ * Host memory is copied before the call returns. Device work does not block the call,
+ * except in the cases that @ref device_blocking "Blocking calls" lists. The position
+ * advances at completion. Does not allocate in the steady state.
  */
 DTCONV_API int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed,
 				      size_t bytes, dtconv_done_fn done, void *arg);
@@ -444,8 +482,9 @@ DTCONV_API int dtconv_convertor_start(struct dtconv_convertor *convertor, void *
  *
  * @param convertor the convertor.
  * @param moved     [out] number of bytes moved, once completed; may be NULL.
- * @return DTCONV_INPROGRESS; 0 on completion (once); the error of the operation; DTCONV_ERR_TRUNCATE if an unpack was
- *         given more bytes than remained; DTCONV_ERR_STATE if nothing was started.
+ * @return DTCONV_INPROGRESS; 0 on completion (once); the error of the operation;
+ *         DTCONV_ERR_TRUNCATE if an unpack was given more bytes than remained;
+ *         DTCONV_ERR_STATE if nothing was started.
  *
  * Never blocks.
  */
@@ -456,8 +495,8 @@ DTCONV_API int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t 
  *
  * @param convertor the convertor.
  * @param moved     [out] number of bytes moved; may be NULL.
- * @return 0; the error of the operation; DTCONV_ERR_TRUNCATE as in dtconv_convertor_test(); DTCONV_ERR_STATE if nothing
- *         was started.
+ * @return 0; the error of the operation; DTCONV_ERR_TRUNCATE as in
+ *         dtconv_convertor_test(); DTCONV_ERR_STATE if nothing was started.
  */
 DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved);
 
@@ -468,14 +507,17 @@ DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t 
  * @param count       number of instances.
  * @param user_kind   where the user's buffer would be.
  * @param packed_kind where packed memory would be.
- * @param text        [out] receives at most @p capacity - 1 characters and a NUL; may be NULL if capacity is 0.
+ * @param text        [out] receives at most @p capacity - 1 characters and a NUL; may be
+ *                    NULL if capacity is 0.
  * @param capacity    size of @p text in bytes.
- * @param length      [out] length of the whole text without the NUL, also if it did not fit.
+ * @param length      [out] length of the whole text without the NUL, also if it did not
+ *                    fit.
  * @return 0; DTCONV_ERR_TRUNCATE; DTCONV_ERR_STATE if the type is not committed.
  *
- * The text has a few lines: the candidates, their estimated costs, the choice, and why the others do not apply. It is
- * about a job without a stream. If the process has no device (its driver is not loaded or not initialised), backends
- * that need one are listed with their cost, and with the reason why they cannot run. Does not block.
+ * The text has a few lines: the candidates, their estimated costs, the choice, and why
+ * the others do not apply. It is about a job without a stream. If the process has no
+ * device (its driver is not loaded or not initialised), backends that need one are listed
+ * with their cost, and with the reason why they cannot run. Does not block.
  */
 DTCONV_API int dtconv_explain(const struct dtconv_type *type, size_t count,
 			      enum dtconv_memory_kind user_kind,
@@ -486,8 +528,10 @@ DTCONV_API int dtconv_explain(const struct dtconv_type *type, size_t count,
 #define DTCONV_EXPLANATION_TEXT 200
 
 /**
- * The planner's rating of one copy backend for a type and a pair of memory kinds. Texts that are pointers belong to the
- * library and are valid as long as the context. All texts are for people.
+ * The planner's rating of one copy backend for a type and a pair of memory kinds.
+ *
+ * Texts that are pointers belong to the library and are valid as long as the context. All
+ * texts are for people.
  */
 struct dtconv_explanation {
 	size_t struct_size;   /**< sizeof(struct dtconv_explanation), set by the caller */
@@ -500,8 +544,8 @@ struct dtconv_explanation {
 	int forbidden;        /**< 1 if DTCONV_BACKENDS excludes it */
 	const char *refused;  /**< why it is no candidate; NULL if it is one */
 	/**
-	 * Why a candidate cannot run in this process now; NULL if it can. Its device is missing, and the estimates are
-	 * those of a device with the default thresholds.
+	 * Why a candidate cannot run in this process now; NULL if it can. Its device is
+	 * missing, and the estimates are those of a device with the default thresholds.
 	 */
 	const char *missing;
 	char pack_method[DTCONV_EXPLANATION_TEXT];   /**< how it would pack, or empty */
@@ -513,12 +557,15 @@ struct dtconv_explanation {
  *
  * @param type        a committed type.
  * @param count       number of instances.
- * @param user_kind   where the user's buffer would be; DTCONV_MEMORY_UNKNOWN counts as host memory.
- * @param packed_kind where packed memory would be; DTCONV_MEMORY_UNKNOWN counts as host memory.
+ * @param user_kind   where the user's buffer would be; DTCONV_MEMORY_UNKNOWN counts as
+ *                    host memory.
+ * @param packed_kind where packed memory would be; DTCONV_MEMORY_UNKNOWN counts as host
+ *                    memory.
  * @param backend     a name that dtconv_backend_name() returns.
  * @param explanation [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if a memory kind is undefined or struct_size is 0; DTCONV_ERR_STATE if the type is not
- *         committed; DTCONV_ERR_UNSUPPORTED if this build has no backend of that name.
+ * @return 0; DTCONV_ERR_INVAL if a memory kind is undefined or struct_size is 0;
+ *         DTCONV_ERR_STATE if the type is not committed; DTCONV_ERR_UNSUPPORTED if this
+ *         build has no backend of that name.
  *
  * Does not block. Callable from any thread.
  */

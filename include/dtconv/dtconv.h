@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libdtconv: describe non-contiguous memory layouts (MPI derived datatypes), pack and unpack them. This header includes
- * all others.
+ * libdtconv: describe non-contiguous memory layouts (MPI derived datatypes), pack and
+ * unpack them. This header includes all others.
  */
 #ifndef DTCONV_DTCONV_H
 #define DTCONV_DTCONV_H
@@ -9,7 +9,8 @@
 /**
  * @page interface Rules of the interface
  *
- * Describe a non-contiguous memory layout once, and pack, unpack or copy data of that layout, on the host and on GPUs.
+ * Describe a non-contiguous memory layout once, and pack, unpack or copy data of that
+ * layout, on the host and on GPUs.
  *
  * @snippet test_snippets.c main
  *
@@ -20,23 +21,29 @@
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
- * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are not ordered behind the
- * application's CUDA work, not even behind the legacy default stream:** see @ref device_memory "Device memory".
+ * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are
+ * not ordered behind the application's CUDA work, not even behind the legacy default
+ * stream:** see @ref device_memory "Device memory".
  *
  * These rules hold for the whole interface:
- * - **Errors.** A function that can fail returns 0 or a negative enum dtconv_status, and leaves one sentence for
- *   dtconv_context_error(). Output arguments come last and are written only on success, except the number of moved bytes:
- *   it is valid even if the call fails.
- * - **NULL.** If an object or an output argument is NULL and the description does not allow it, the call returns
- *   DTCONV_ERR_INVAL; without a context at hand there is no sentence. Data pointers are not checked: NULL may be the base
- *   of absolute displacements.
- * - **Ownership.** Objects with one owner have `create` and `destroy`, types have `ref` and `unref`. `destroy` and `unref`
- *   accept NULL. User buffers are borrowed, never copied.
- * - **Threads.** A committed type is immutable and may be used by any number of threads. A convertor belongs to one thread
- *   at a time, and so does a batch. A context may be used by all threads.
- * - **Numbers.** Counts and sizes are size_t. Displacements, strides, extents and bounds are ptrdiff_t, in bytes unless
- *   stated otherwise.
- * - **Process.** The library never aborts or exits, prints nothing but its log, and keeps no global state.
+ * - **Errors.** A function that can fail returns 0 or a negative enum dtconv_status, and
+ *   leaves one sentence for dtconv_context_error(). Output arguments come last and are
+ *   written only on success, except the number of moved bytes: it is valid even if the
+ *   call fails.
+ * - **NULL.** If an object or an output argument is NULL and the description does not
+ *   allow it, the call returns DTCONV_ERR_INVAL; without a context at hand there is no
+ *   sentence. Data pointers are not checked: NULL may be the base of absolute
+ *   displacements.
+ * - **Ownership.** Objects with one owner have `create` and `destroy`, types have `ref`
+ *   and `unref`. `destroy` and `unref` accept NULL. User buffers are borrowed, never
+ *   copied.
+ * - **Threads.** A committed type is immutable and may be used by any number of threads.
+ *   A convertor belongs to one thread at a time, and so does a batch. A context may be
+ *   used by all threads.
+ * - **Numbers.** Counts and sizes are size_t. Displacements, strides, extents and bounds
+ *   are ptrdiff_t, in bytes unless stated otherwise.
+ * - **Process.** The library never aborts or exits, prints nothing but its log, and keeps
+ *   no global state.
  */
 
 #include <dtconv/batch.h>

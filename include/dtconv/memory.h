@@ -21,9 +21,10 @@ struct dtconv_context;
  *
  * @snippet test_snippets.c memory
  *
- * Buffers may be host or device memory. The library asks the device driver, but only if the process has loaded and
- * initialised it. No call initialises a device, creates a device context or changes the current one. See @ref
- * device_memory "Device memory" for the rules of calls that move bytes.
+ * Buffers may be host or device memory. The library asks the device driver, but only if
+ * the process has loaded and initialised it. No call initialises a device, creates a
+ * device context or changes the current one. See @ref device_memory "Device memory" for
+ * the rules of calls that move bytes.
  * @{
  */
 
@@ -61,10 +62,11 @@ struct dtconv_memory_attr {
  * @param context the context.
  * @param address any address; it is not dereferenced.
  * @param attr    [in,out] struct_size set by the caller, the rest filled in.
- * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_BACKEND if the driver does not say; DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0; DTCONV_ERR_BACKEND if the driver does
+ *         not say; DTCONV_ERR_NOMEM.
  *
- * Does not block. Callable from any thread, also during graph capture. Costs a few nanoseconds in a process without a
- * device driver, else one driver call.
+ * Does not block. Callable from any thread, also during graph capture. Costs a few
+ * nanoseconds in a process without a device driver, else one driver call.
  */
 DTCONV_API int dtconv_memory_query(struct dtconv_context *context, const void *address,
 				   struct dtconv_memory_attr *attr);

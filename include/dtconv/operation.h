@@ -16,13 +16,15 @@ extern "C" {
 
 /**
  * @defgroup operation Operations
- * @brief Combine arriving elements with those in memory while unpacking: sum, max, minloc, ...
+ * @brief Combine arriving elements with those in memory while unpacking: sum, max,
+ * minloc, ...
  *
  * @snippet test_snippets.c operation
  *
- * Unpacking either stores each element or combines it with the one in memory. This is the target side of MPI_ACCUMULATE,
- * or one step of a reduction, in one pass. The groups of types are those of MPI 4.1 section 6.9.2; no operation but
- * replace and no_op is defined on the character types.
+ * Unpacking either stores each element or combines it with the one in memory. This is the
+ * target side of MPI_ACCUMULATE, or one step of a reduction, in one pass. The groups of
+ * types are those of MPI 4.1 section 6.9.2; no operation but replace and no_op is defined
+ * on the character types.
  *
  * | operation | defined on |
  * |---|---|
@@ -33,8 +35,8 @@ extern "C" {
  * | band, bor, bxor | integers, addresses and counts, byte |
  * | minloc, maxloc | pairs of a value and an index |
  *
- * - A type with different basic types is combined element by element, each by its own rule. The members of a pair then
- *   count as elements.
+ * - A type with different basic types is combined element by element, each by its own
+ *   rule. The members of a pair then count as elements.
  * - Integers wrap around. float16 and bfloat16 are combined in binary32 and rounded.
  * - If values are equal, minloc and maxloc keep the lower index.
  * @{
@@ -65,10 +67,11 @@ enum dtconv_op {
  *
  * @param arg      the pointer given with the function.
  * @param incoming [in] elements that arrived, in native representation, aligned.
- * @param target   [in,out] the elements in memory, aligned; the results are stored from here.
+ * @param target   [in,out] the elements in memory, aligned; the results are stored from
+ *                 here.
  * @param count    number of elements.
- * @param element  their predefined type. A pair is passed as a C struct if the whole type consists of one predefined
- *                 pair, else as its members.
+ * @param element  their predefined type. A pair is passed as a C struct if the whole type
+ *                 consists of one predefined pair, else as its members.
  *
  * Called from the thread that unpacks. Must not call the convertor that it serves.
  */
@@ -79,7 +82,8 @@ typedef void (*dtconv_op_fn)(void *arg, const void *incoming, void *target, size
  * Name an operation.
  *
  * @param op the operation.
- * @return its lower-case name, for example "sum", a constant string; NULL if there is no such operation.
+ * @return its lower-case name, for example "sum", a constant string; NULL if there is no
+ *         such operation.
  *
  * Does not block. Callable from any thread.
  */
@@ -90,9 +94,10 @@ DTCONV_API const char *dtconv_op_name(enum dtconv_op op);
  *
  * @param op   the operation.
  * @param type a type, committed or not.
- * @return 0; DTCONV_ERR_INVAL if MPI does not define it on an element of the type (the error text says which);
- *         DTCONV_ERR_UNSUPPORTED if this build's compiler has no arithmetic for an element (16-byte integers and floating
- *         point on some machines).
+ * @return 0; DTCONV_ERR_INVAL if MPI does not define it on an element of the type (the
+ *         error text says which); DTCONV_ERR_UNSUPPORTED if this build's compiler has no
+ *         arithmetic for an element (16-byte integers and floating point on some
+ *         machines).
  *
  * Does not block. Callable from any thread.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data representations: how a packed stream encodes basic types, for exchange with another machine.
+ * Data representations: how a packed stream encodes basic types, for exchange with
+ * another machine.
  */
 #ifndef DTCONV_REPRESENTATION_H
 #define DTCONV_REPRESENTATION_H
@@ -17,20 +18,23 @@ struct dtconv_type;
 
 /**
  * @defgroup representation Data representations
- * @brief Convert elements for another machine while packing and unpacking: external32, byte order, integer sizes.
+ * @brief Convert elements for another machine while packing and unpacking: external32,
+ * byte order, integer sizes.
  *
  * @snippet test_snippets.c representation
  *
- * By default a packed stream is *native*: its elements are the bytes of memory. In another representation each basic
- * element is converted: byte order, the size of integers whose size differs between machines, and the format of long
- * double. Positions, sizes and fragments count bytes of the represented stream.
+ * By default a packed stream is *native*: its elements are the bytes of memory. In
+ * another representation each basic element is converted: byte order, the size of
+ * integers whose size differs between machines, and the format of long double. Positions,
+ * sizes and fragments count bytes of the represented stream.
  *
  * - There is never padding between elements.
  * - Elements of byte, packed and the character types are never converted.
- * - Floating point is converted exactly, or rounded to nearest even. Numbers too large become infinite. The sign and the
- *   upper payload bits of a NaN are kept.
- * - An integer that does not fit its narrower form ends the move with DTCONV_ERR_OVERFLOW at that element. (On devices:
- *   @ref device_numbers "Conversion, operations and checksums".)
+ * - Floating point is converted exactly, or rounded to nearest even. Numbers too large
+ *   become infinite. The sign and the upper payload bits of a NaN are kept.
+ * - An integer that does not fit its narrower form ends the move with DTCONV_ERR_OVERFLOW
+ *   at that element. (On devices: @ref device_numbers "Conversion, operations and
+ *   checksums".)
  * - The pair of doubles that is long double on some POWER systems is not supported.
  * @{
  */
@@ -64,8 +68,10 @@ struct dtconv_representation {
 /**
  * Look up a representation by name.
  *
- * @param name           "native"; "external32" (MPI 4.1 section 14.5.2: big-endian, 4-byte long, 2-byte wchar_t, long
- *                       double as binary128); or a machine: "x86_64", "i386", "aarch64", "win64", "s390x", "sparc64".
+ * @param name           "native"; "external32" (MPI 4.1 section 14.5.2: big-endian,
+ *                       4-byte long, 2-byte wchar_t, long double as binary128); or a
+ *                       machine: "x86_64", "i386", "aarch64", "win64", "s390x",
+ *                       "sparc64".
  * @param representation [out] filled in.
  * @return 0; DTCONV_ERR_INVAL for an unknown name.
  *
@@ -85,15 +91,17 @@ DTCONV_API int dtconv_representation_find(const char *name,
 DTCONV_API const char *dtconv_representation_name(size_t index);
 
 /**
- * Compute the length of a packed stream (MPI_PACK_EXTERNAL_SIZE for external32; MPI 4.1 section 5.3).
+ * Compute the length of a packed stream (MPI_PACK_EXTERNAL_SIZE for external32).
  *
  * @param type           a type, committed or not.
  * @param count          number of instances.
  * @param representation [in] representation of the stream; NULL: native.
  * @param bytes          [out] the length in bytes.
- * @return 0; DTCONV_ERR_OVERFLOW if it exceeds size_t; DTCONV_ERR_INVAL for an invalid representation; DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_OVERFLOW if it exceeds size_t; DTCONV_ERR_INVAL for an invalid
+ *         representation; DTCONV_ERR_NOMEM.
  *
- * Does not block. Callable from any thread. The cost is linear in the number of nodes of the type's signature.
+ * Does not block. Callable from any thread. The cost is linear in the number of nodes of
+ * the type's signature.
  */
 DTCONV_API int dtconv_packed_size(const struct dtconv_type *type, size_t count,
 				  const struct dtconv_representation *representation,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Status codes. Every function that can fail returns an int: DTCONV_SUCCESS (0) or one of the negative values below.
- * Amounts are returned by output arguments.
+ * Status codes. Every function that can fail returns an int: DTCONV_SUCCESS (0) or one of
+ * the negative values below. Amounts are returned by output arguments.
  */
 #ifndef DTCONV_STATUS_H
 #define DTCONV_STATUS_H
@@ -27,8 +27,9 @@ extern "C" {
  *
  * @snippet test_snippets.c status
  *
- * There is one list of codes for the whole library. Each function documents the two or three that it is expected to
- * return. dtconv_context_error() has the sentence that explains a failure.
+ * There is one list of codes for the whole library. Each function documents the two or
+ * three that it is expected to return. dtconv_context_error() has the sentence that
+ * explains a failure.
  * @{
  */
 

@@ -22,22 +22,26 @@ struct dtconv_context;
  *
  * @snippet test_snippets.c type
  *
- * A type is a sequence of (basic type, displacement in bytes) pairs, its *typemap* (MPI 4.1 section 5.1). Constructors make
- * new types from old ones. Commit compiles a type into the program that moves its data. A type is immutable except for its
- * commit. Sources: MPI 4.1 sections 5.1.2 to 5.1.4 (constructors), 5.1.7 and 5.1.8 (bounds), 5.1.9 (commit), 5.1.10 (dup),
- * 5.1.13 (envelope and contents).
+ * A type is a sequence of (basic type, displacement in bytes) pairs, its *typemap* (MPI
+ * 4.1 section 5.1). Constructors make new types from old ones. Commit compiles a type
+ * into the program that moves its data. A type is immutable except for its commit.
+ * Sources: MPI 4.1 sections 5.1.2 to 5.1.4 (constructors), 5.1.7 and 5.1.8 (bounds),
+ * 5.1.9 (commit), 5.1.10 (dup), 5.1.13 (envelope and contents), 3.3.1 (signatures), 6.9.4
+ * (pairs), 19.1.5 (Fortran kinds).
  *
- * **Ownership.** Types are reference-counted. A constructor returns one reference, which the caller owns and releases with
- * dtconv_type_unref(). It holds references to the types that it was made from, so those may be released at once.
- * Predefined types belong to their context and need no release.
+ * **Ownership.** Types are reference-counted. A constructor returns one reference, which
+ * the caller owns and releases with dtconv_type_unref(). It holds references to the types
+ * that it was made from, so those may be released at once. Predefined types belong to
+ * their context and need no release.
  *
  * **Threads and blocking.** All functions may be called from any thread. None blocks.
  *
- * **Arguments.** Arrays are read during the call only. An array of zero elements may be NULL. Zero counts, negative
- * strides and negative lower bounds are valid.
+ * **Arguments.** Arrays are read during the call only. An array of zero elements may be
+ * NULL. Zero counts, negative strides and negative lower bounds are valid.
  *
- * **Errors.** An argument that is never allowed gives DTCONV_ERR_INVAL in every function, unless its description says
- * otherwise. Every constructor may return one of these, and then leaves its output untouched:
+ * **Errors.** An argument that is never allowed gives DTCONV_ERR_INVAL in every function,
+ * unless its description says otherwise. Every constructor may return one of these, and
+ * then leaves its output untouched:
  * - DTCONV_ERR_OVERFLOW: a size, bound or displacement exceeds size_t or ptrdiff_t;
  * - DTCONV_ERR_NOMEM: the context's allocator returned NULL;
  * - DTCONV_ERR_INVAL: an argument is invalid (the error text says which).
@@ -165,8 +169,8 @@ enum dtconv_distribution {
  *
  * @param context the context.
  * @param which   which predefined type.
- * @return the type, committed and borrowed: valid until the context is destroyed, never to be released (a release has no
- *         effect); NULL if there is no such type.
+ * @return the type, committed and borrowed: valid until the context is destroyed, never
+ *         to be released (a release has no effect); NULL if there is no such type.
  */
 DTCONV_API struct dtconv_type *dtconv_type_predefined(struct dtconv_context *context,
 						      enum dtconv_predefined which);
@@ -179,7 +183,7 @@ enum dtconv_typeclass {
 };
 
 /**
- * Find the predefined Fortran type of a class and size (MPI_TYPE_MATCH_SIZE; MPI 4.1 section 19.1.5).
+ * Find the predefined Fortran type of a class and size (MPI_TYPE_MATCH_SIZE).
  *
  * @param context   the context.
  * @param typeclass integer, real or complex.
@@ -209,7 +213,8 @@ DTCONV_API int dtconv_type_create_contiguous(size_t count, struct dtconv_type *o
  *
  * @param count       number of blocks.
  * @param blocklength number of elements of @p oldtype per block.
- * @param stride      distance between the starts of consecutive blocks, in extents of @p oldtype.
+ * @param stride      distance between the starts of consecutive blocks, in extents of @p
+ *                    oldtype.
  * @param oldtype     type of the elements.
  * @param newtype     [out] the new type, owned by the caller.
  * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
@@ -233,7 +238,7 @@ DTCONV_API int dtconv_type_create_hvector(size_t count, size_t blocklength, ptrd
 					  struct dtconv_type **newtype);
 
 /**
- * Make a type of listed blocks of varying length, displacements in elements (MPI_TYPE_INDEXED).
+ * Make a type of blocks of any length and place, in elements (MPI_TYPE_INDEXED).
  *
  * @param count         number of blocks.
  * @param blocklengths  [in] number of elements of each block.
@@ -248,7 +253,7 @@ DTCONV_API int dtconv_type_create_indexed(size_t count, const size_t blocklength
 					  struct dtconv_type **newtype);
 
 /**
- * Make a type of listed blocks of varying length, displacements in bytes (MPI_TYPE_CREATE_HINDEXED).
+ * Make a type of blocks of any length and place, in bytes (MPI_TYPE_CREATE_HINDEXED).
  *
  * @param count         number of blocks.
  * @param blocklengths  [in] number of elements of each block.
@@ -263,7 +268,7 @@ DTCONV_API int dtconv_type_create_hindexed(size_t count, const size_t blocklengt
 					   struct dtconv_type **newtype);
 
 /**
- * Make a type of listed blocks of one length, displacements in elements (MPI_TYPE_CREATE_INDEXED_BLOCK).
+ * Make a type of equal blocks, placed in elements (MPI_TYPE_CREATE_INDEXED_BLOCK).
  *
  * @param count         number of blocks.
  * @param blocklength   number of elements of every block.
@@ -278,7 +283,7 @@ DTCONV_API int dtconv_type_create_indexed_block(size_t count, size_t blocklength
 						struct dtconv_type **newtype);
 
 /**
- * Make a type of listed blocks of one length, displacements in bytes (MPI_TYPE_CREATE_HINDEXED_BLOCK).
+ * Make a type of equal blocks, placed in bytes (MPI_TYPE_CREATE_HINDEXED_BLOCK).
  *
  * @param count         number of blocks.
  * @param blocklength   number of elements of every block.
@@ -303,8 +308,9 @@ DTCONV_API int dtconv_type_create_hindexed_block(size_t count, size_t blocklengt
  * @param newtype       [out] the new type, owned by the caller.
  * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  *
- * The extent is rounded up to the strictest alignment of the basic types inside, as a C compiler pads a struct. It is not
- * rounded if a resized member has set the upper bound. The context's option enum dtconv_padding changes this.
+ * The extent is rounded up to the strictest alignment of the basic types inside, as a C
+ * compiler pads a struct. It is not rounded if a resized member has set the upper bound.
+ * The context's option enum dtconv_padding changes this.
  */
 DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t count,
 					 const size_t blocklengths[],
@@ -317,8 +323,10 @@ DTCONV_API int dtconv_type_create_struct(struct dtconv_context *context, size_t 
  *
  * @param ndims    number of dimensions, 1 to 1024.
  * @param sizes    [in] number of elements of the array in each dimension, at least 1.
- * @param subsizes [in] number of elements of the box in each dimension, 1 <= subsize <= size.
- * @param starts   [in] first element of the box in each dimension, start + subsize <= size.
+ * @param subsizes [in] number of elements of the box in each dimension, 1 <= subsize <=
+ *                 size.
+ * @param starts   [in] first element of the box in each dimension, start + subsize <=
+ *                 size.
  * @param order    which index runs fastest.
  * @param oldtype  type of the elements.
  * @param newtype  [out] the new type, owned by the caller.
@@ -333,22 +341,26 @@ DTCONV_API int dtconv_type_create_subarray(size_t ndims, const size_t sizes[],
 					   struct dtconv_type **newtype);
 
 /**
- * Make a type of one process's share of a distributed array (MPI_TYPE_CREATE_DARRAY; MPI 4.1 section 5.1.4).
+ * Make a type of a process's share of a distributed array (MPI_TYPE_CREATE_DARRAY).
  *
  * @param size          number of processes, the product of @p psizes.
- * @param rank          this process, counted in C order over the process grid, less than @p size.
+ * @param rank          this process, counted in C order over the process grid, less than
+ *                      @p size.
  * @param ndims         number of dimensions, 1 to 1024.
- * @param gsizes        [in] number of elements of the global array in each dimension, at least 1.
+ * @param gsizes        [in] number of elements of the global array in each dimension, at
+ *                      least 1.
  * @param distributions [in] distribution of each dimension.
  * @param dargs         [in] block size in each dimension, or DTCONV_DISTRIBUTE_DFLT_DARG.
- * @param psizes        [in] number of processes in each dimension, 1 where not distributed.
- * @param order         which index of the array runs fastest (the process grid is in C order).
+ * @param psizes        [in] number of processes in each dimension, 1 where not
+ *                      distributed.
+ * @param order         which index of the array runs fastest (the process grid is in C
+ *                      order).
  * @param oldtype       type of the elements.
  * @param newtype       [out] the new type, owned by the caller.
  * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  *
- * The lower bound is 0 and the extent is that of the whole array. A process without a share gets a type of size 0 with the
- * same extent.
+ * The lower bound is 0 and the extent is that of the whole array. A process without a
+ * share gets a type of size 0 with the same extent.
  */
 DTCONV_API int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims,
 					 const size_t gsizes[],
@@ -380,47 +392,51 @@ DTCONV_API int dtconv_type_create_dup(struct dtconv_type *oldtype,
 				      struct dtconv_type **newtype);
 
 /**
- * Make the Fortran real of a precision and range (MPI_TYPE_CREATE_F90_REAL; MPI 4.1 section 19.1.5).
+ * Make the Fortran real of a precision and range (MPI_TYPE_CREATE_F90_REAL).
  *
  * @param context the context.
  * @param p       minimum precision in decimal digits, or DTCONV_UNDEFINED.
  * @param r       minimum decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
  * @param newtype [out] the new type, committed, owned by the caller.
- * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (4, 8 or 16 bytes) suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (4, 8 or 16 bytes) suffices;
+ *         DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_real(struct dtconv_context *context, size_t p, size_t r,
 					   struct dtconv_type **newtype);
 
 /**
- * Make the Fortran complex of a precision and range (MPI_TYPE_CREATE_F90_COMPLEX; MPI 4.1 section 19.1.5).
+ * Make the Fortran complex of a precision and range (MPI_TYPE_CREATE_F90_COMPLEX).
  *
  * @param context the context.
  * @param p       minimum precision in decimal digits, or DTCONV_UNDEFINED.
  * @param r       minimum decimal exponent range, or DTCONV_UNDEFINED; not both undefined.
  * @param newtype [out] the new type, committed, owned by the caller.
- * @return 0; DTCONV_ERR_UNSUPPORTED if no kind suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind suffices; DTCONV_ERR_INVAL,
+ *         DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_complex(struct dtconv_context *context, size_t p,
 					      size_t r, struct dtconv_type **newtype);
 
 /**
- * Make the Fortran integer of a range (MPI_TYPE_CREATE_F90_INTEGER; MPI 4.1 section 19.1.5).
+ * Make the Fortran integer of a range (MPI_TYPE_CREATE_F90_INTEGER).
  *
  * @param context the context.
  * @param r       minimum range in decimal digits.
  * @param newtype [out] the new type, committed, owned by the caller.
- * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (1 to 16 bytes) suffices; DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_UNSUPPORTED if no kind (1 to 16 bytes) suffices;
+ *         DTCONV_ERR_INVAL, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_f90_integer(struct dtconv_context *context, size_t r,
 					      struct dtconv_type **newtype);
 
 /**
- * Make the pair of a value and an index for minloc and maxloc (MPI_TYPE_GET_VALUE_INDEX; MPI 4.1 section 6.9.4).
+ * Make a pair of value and index, for minloc and maxloc (MPI_TYPE_GET_VALUE_INDEX).
  *
  * @param value   a predefined type that is not itself a pair.
  * @param index   a predefined integer type.
- * @param newtype [out] the predefined pair, if there is one (a release has no effect); else a new type, committed, laid out
- *                as a C struct of the two and owned by the caller.
+ * @param newtype [out] the predefined pair, if there is one (a release has no effect);
+ *                else a new type, committed, laid out as a C struct of the two and owned
+ *                by the caller.
  * @return 0; DTCONV_ERR_INVAL, DTCONV_ERR_OVERFLOW, DTCONV_ERR_NOMEM.
  */
 DTCONV_API int dtconv_type_create_value_index(struct dtconv_type *value,
@@ -435,8 +451,8 @@ DTCONV_API int dtconv_type_create_value_index(struct dtconv_type *value,
  * @param type the type.
  * @return 0, also if the type is committed already; DTCONV_ERR_NOMEM.
  *
- * The cost is proportional to the size of the description (number of listed blocks), not to the size of the data. Several
- * threads may commit one type at once.
+ * The cost is proportional to the size of the description (number of listed blocks), not
+ * to the size of the data. Several threads may commit one type at once.
  */
 DTCONV_API int dtconv_type_commit(struct dtconv_type *type);
 
@@ -479,7 +495,7 @@ struct dtconv_type_attr {
 };
 
 /**
- * Read a type's size, bounds and other attributes (MPI_TYPE_SIZE, _GET_EXTENT, _GET_TRUE_EXTENT and more).
+ * Read a type's size, bounds and more (MPI_TYPE_SIZE, _GET_EXTENT, _GET_TRUE_EXTENT).
  *
  * @param type the type; need not be committed.
  * @param attr [in,out] struct_size set by the caller, the rest filled in.
@@ -489,10 +505,10 @@ DTCONV_API int dtconv_type_query(const struct dtconv_type *type,
 				 struct dtconv_type_attr *attr);
 
 /**
- * The combiner of a type, and the number of arguments that it was made with (MPI_TYPE_GET_ENVELOPE).
+ * Combiner of a type, and how many arguments it was made with (MPI_TYPE_GET_ENVELOPE).
  *
- * Values that MPI calls integers or counts are in one array; displacements, strides and bounds in a second; types in a
- * third.
+ * Values that MPI calls integers or counts are in one array; displacements, strides and
+ * bounds in a second; types in a third.
  *
  * | combiner | counts | displacements | types |
  * |---|---|---|---|
@@ -528,7 +544,7 @@ DTCONV_API int dtconv_type_query_envelope(const struct dtconv_type *type,
 					  struct dtconv_envelope *envelope);
 
 /**
- * Read the arguments that a type was made with (MPI_TYPE_GET_CONTENTS), in the order of struct dtconv_envelope.
+ * Read the arguments that a type was made with (MPI_TYPE_GET_CONTENTS).
  *
  * @param type              the type.
  * @param max_counts        length of @p counts, at least the envelope's count_count.
@@ -538,6 +554,8 @@ DTCONV_API int dtconv_type_query_envelope(const struct dtconv_type *type,
  * @param max_types         length of @p types, at least type_count.
  * @param types             [out] types, borrowed: valid as long as @p type.
  * @return 0; DTCONV_ERR_TRUNCATE if an array is too short (nothing is written).
+ *
+ * struct dtconv_envelope lists their order.
  */
 DTCONV_API int dtconv_type_query_contents(const struct dtconv_type *type, size_t max_counts,
 					  size_t counts[], size_t max_displacements,
@@ -548,9 +566,10 @@ DTCONV_API int dtconv_type_query_contents(const struct dtconv_type *type, size_t
  * Count the basic elements in part of a packed stream (MPI_GET_ELEMENTS).
  *
  * @param type     the type.
- * @param bytes    length of the part in bytes, of any number of instances, from the start of the stream.
- * @param elements [out] number of basic elements, two for a pair; DTCONV_UNDEFINED if the last one is cut, or if @p type
- *                 has size 0 and @p bytes is not 0.
+ * @param bytes    length of the part in bytes, of any number of instances, from the start
+ *                 of the stream.
+ * @param elements [out] number of basic elements, two for a pair; DTCONV_UNDEFINED if the
+ *                 last one is cut, or if @p type has size 0 and @p bytes is not 0.
  * @return 0.
  */
 DTCONV_API int dtconv_type_query_elements(const struct dtconv_type *type, size_t bytes,
@@ -565,7 +584,7 @@ enum dtconv_signature_relation {
 };
 
 /**
- * Compare the signatures of (count_a, type_a) and (count_b, type_b) (MPI 4.1 section 3.3.1).
+ * Compare the signatures of (count_a, type_a) and (count_b, type_b).
  *
  * @param type_a   first type.
  * @param count_a  number of instances of it.
@@ -574,9 +593,10 @@ enum dtconv_signature_relation {
  * @param relation [out] how they relate.
  * @return 0; DTCONV_ERR_OVERFLOW if a count times the number of elements exceeds size_t.
  *
- * Two basic types match if they are the same predefined type. Fortran kinds made by the f90 constructors match the
- * predefined type of their size. A pair counts as its two members. The cost is at most the sum of the expanded element runs
- * in one instance of each type, whatever the counts.
+ * Two basic types match if they are the same predefined type. Fortran kinds made by the
+ * f90 constructors match the predefined type of their size. A pair counts as its two
+ * members. The cost is at most the sum of the expanded element runs in one instance of
+ * each type, whatever the counts.
  */
 DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, size_t count_a,
 					     const struct dtconv_type *type_b, size_t count_b,
@@ -591,9 +611,10 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
  * @param text    [in] the text; need not end in a NUL.
  * @param length  its length in bytes.
  * @param type    [out] the new type, not committed, owned by the caller.
- * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count; DTCONV_ERR_OVERFLOW for a number
- *         that exceeds its type; DTCONV_ERR_LIMIT for more than 256 levels; DTCONV_ERR_NOMEM; what the constructors return.
- *         The error text names the column.
+ * @return 0; DTCONV_ERR_FORMAT for a syntax error; DTCONV_ERR_INVAL for a negative count;
+ *         DTCONV_ERR_OVERFLOW for a number that exceeds its type; DTCONV_ERR_LIMIT for
+ *         more than 256 levels; DTCONV_ERR_NOMEM; what the constructors return. The error
+ *         text names the column.
  *
  * Arguments are in the order of the constructors:
  *
@@ -606,7 +627,8 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
  *     darray(size, rank, [gsizes], [distributions], [dargs], [psizes], order, T)
  *     dup(T)    value_index(V, I)    f90_real(p, r)    f90_complex(p, r)    f90_integer(r)
  *
- * - Predefined types have their names without prefix in lower case: `double`, `unsigned_long`, `2int`.
+ * - Predefined types have their names without prefix in lower case: `double`,
+ *   `unsigned_long`, `2int`.
  * - Orders are `c` and `fortran`; distributions are `block`, `cyclic` and `none`.
  * - `default` is the default block size, `undefined` is DTCONV_UNDEFINED.
  * - White space is ignored. `#` begins a comment that ends with the line.
@@ -618,11 +640,13 @@ DTCONV_API int dtconv_type_parse(struct dtconv_context *context, const char *tex
  * Write a type's text form, which dtconv_type_parse() reads.
  *
  * @param type     the type.
- * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be NULL if capacity is 0.
+ * @param text     [out] receives at most @p capacity - 1 characters and a NUL; may be
+ *                 NULL if capacity is 0.
  * @param capacity size of @p text in bytes.
  * @param length   [out] length of the whole text without the NUL, also if it did not fit.
- * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning was written); DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT
- *         beyond 2^30 characters or 2^22 constructors (a type that is used twice is written twice).
+ * @return 0; DTCONV_ERR_TRUNCATE if the text did not fit (its beginning was written);
+ *         DTCONV_ERR_NOMEM; DTCONV_ERR_LIMIT beyond 2^30 characters or 2^22 constructors
+ *         (a type that is used twice is written twice).
  */
 DTCONV_API int dtconv_type_format(const struct dtconv_type *type, char *text, size_t capacity,
 				  size_t *length);
@@ -642,7 +666,8 @@ DTCONV_API int dtconv_type_format_signature(const struct dtconv_type *type, char
 /**
  * Write the program that a committed type was compiled to, one operation per line.
  *
- * The program is normalised: equal typemaps give equal programs for the spellings that doc/design.md lists.
+ * The program is normalised: equal typemaps give equal programs for the spellings that
+ * doc/design.md lists.
  *
  * @param type     the type.
  * @param text     [out] as in dtconv_type_format().
@@ -659,16 +684,19 @@ DTCONV_API int dtconv_type_format_program(const struct dtconv_type *type, char *
 #define DTCONV_SERIALISED_FIRST_BYTE 0xd7
 
 /**
- * Write a type as bytes that another process, another machine or a later version can read.
+ * Write a type as bytes for another process, another machine or a later version.
  *
  * @param type     the type; need not be committed.
- * @param bytes    [out] receives the stream if all of it fits, at any alignment; may be NULL if @p capacity is 0.
+ * @param bytes    [out] receives the stream if all of it fits, at any alignment; may be
+ *                 NULL if @p capacity is 0.
  * @param capacity size of @p bytes.
  * @param length   [out] length of the whole stream in bytes, also if it did not fit.
- * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written); DTCONV_ERR_NOMEM.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream did not fit (nothing is written);
+ *         DTCONV_ERR_NOMEM.
  *
- * doc/types.md describes the format. It holds no pointers, and equal descriptions give equal bytes. A type that is used
- * several times is written once, so the length is proportional to the description.
+ * doc/types.md describes the format. It holds no pointers, and equal descriptions give
+ * equal bytes. A type that is used several times is written once, so the length is
+ * proportional to the description.
  */
 DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes,
 				     size_t capacity, size_t *length);
@@ -679,16 +707,19 @@ DTCONV_API int dtconv_type_serialise(const struct dtconv_type *type, void *bytes
  * @param context the context to make it in.
  * @param bytes   [in] the stream, at any alignment.
  * @param length  its exact length in bytes.
- * @param type    [out] the new type, owned by the caller; not committed, unless its constructor returns committed types.
- * @return 0; DTCONV_ERR_FORMAT if the bytes are no such stream, are of another version, or describe a type that cannot be
- *         the same here; DTCONV_ERR_LIMIT if the types' signatures, or their descriptions written out without sharing, are
- *         far larger than the stream; DTCONV_ERR_OVERFLOW for a number that exceeds its type; DTCONV_ERR_NOMEM. The error
- *         text names the byte.
+ * @param type    [out] the new type, owned by the caller; not committed, unless its
+ *                constructor returns committed types.
+ * @return 0; DTCONV_ERR_FORMAT if the bytes are no such stream, are of another version,
+ *         or describe a type that cannot be the same here; DTCONV_ERR_LIMIT if the types'
+ *         signatures, or their descriptions written out without sharing, are far larger
+ *         than the stream; DTCONV_ERR_OVERFLOW for a number that exceeds its type;
+ *         DTCONV_ERR_NOMEM. The error text names the byte.
  *
- * Whatever the bytes are, the result is a type or an error. What is accepted serialises to the same bytes again. The new
- * type has the envelope, contents, bounds and signature of the old one; if it cannot have them, the call fails:
- * predefined types of another size or alignment, or a context with another padding (where that makes a difference). At most
- * 256 bytes of memory are allocated per byte of the stream.
+ * Whatever the bytes are, the result is a type or an error. What is accepted serialises
+ * to the same bytes again. The new type has the envelope, contents, bounds and signature
+ * of the old one; if it cannot have them, the call fails: predefined types of another
+ * size or alignment, or a context with another padding (where that makes a difference).
+ * At most 256 bytes of memory are allocated per byte of the stream.
  */
 DTCONV_API int dtconv_type_deserialise(struct dtconv_context *context, const void *bytes,
 				       size_t length, struct dtconv_type **type);

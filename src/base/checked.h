@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arithmetic on numbers that users choose. Each function stores the result and answers
- * whether it overflowed; the result is meaningless then.
+ * Arithmetic on numbers that users choose. Each function stores the result and returns whether it overflowed; the result is meaningless then.
  */
 #ifndef DTC_CHECKED_H
 #define DTC_CHECKED_H

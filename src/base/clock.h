@@ -18,7 +18,7 @@ static inline uint64_t dtc_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Tells the processor that the loop waits. */
+/* Spin-wait hint to the CPU (pause, yield). */
 static inline void dtc_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -57,7 +57,7 @@ static struct dtconv_context_params complete(const struct dtconv_context_params 
 	return known;
 }
 
-/* There is no context yet that could keep a sentence, so the log alone is told. */
+/* There is no context yet to keep the error text, so the message goes to the log only. */
 __attribute__((format(printf, 2, 3))) static int refuse(
 	const struct dtconv_context_params *params, const char *format, ...)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The context's inside, as layer 0 sees it: allocator, log, error texts, counters. What the
- * layers above keep in a context is opaque here.
+ * The context object of layer 0: allocator, log, error texts, counters. The state of the layers
+ * above is opaque here.
  */
 #ifndef DTC_CONTEXT_H
 #define DTC_CONTEXT_H

@@ -58,7 +58,7 @@ static void make_folders(char *path)
 	(void)mkdir(path, 0700);
 }
 
-/* Why what was opened is not believed, or NULL. */
+/* The reason to ignore the file that was opened, or NULL. */
 static const char *distrust(const struct stat *status, mode_t type)
 {
 	if ((status->st_mode & S_IFMT) != type)
@@ -239,7 +239,7 @@ static bool is_draft(const char *name)
 	return is_hexadecimal(name, NAME_BYTES - 1) && name[NAME_BYTES - 1] == '.';
 }
 
-/* Count a file, or remove a draft that nobody writes any more. */
+/* Count a file, or remove an abandoned temporary file. */
 static void count_file(const struct dtc_file_cache *cache, const char *name,
 		       struct census *census)
 {

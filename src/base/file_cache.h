@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cache of files that are dear to make, shared by the processes of one user. It knows nothing of what
- * they are; whoever asks names everything that their content follows from. Nothing of it is
- * needed: whatever is wrong with it, there is only no file.
+ * An on-disk cache of files that are expensive to make, shared by the processes of one user.
+ * The caller's key covers everything that the content depends on. The cache is optional: any
+ * error is a miss.
  */
 #ifndef DTC_FILE_CACHE_H
 #define DTC_FILE_CACHE_H
@@ -17,7 +17,7 @@ struct dtconv_context;
 
 #define DTC_FILE_CACHE_PATH_MAX 1024
 
-/* All files together, unless told otherwise; a single one may have an eighth of it. */
+/* All files together, by default; a single one may have an eighth of it. */
 #define DTC_FILE_CACHE_BYTES (UINT64_C(64) << 20)
 
 struct dtc_file_cache {
@@ -53,8 +53,9 @@ void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 			 const struct dtc_file_key *key, size_t *bytes);
 
 /*
- * Keep a content, in place of an earlier one; the files that have not been read for the longest time go
- * if there are too many. False if it is not kept. Others see the whole file or none.
+ * Keep a content, in place of an earlier one; the files that have not been read for the longest
+ * time go if there are too many. False if it is not kept. Other processes see the whole file or
+ * none.
  */
 bool dtc_file_cache_put(const struct dtc_file_cache *cache,
 			const struct dtc_file_key *key, const void *content,

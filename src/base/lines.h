@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small text file, line by line, without allocation. It knows nothing of what the lines say
- * and stops at a limit, so that a file that grows while it is read ends all the same.
+ * A small text file, line by line, without allocation. It stops at a limit, so that reading
+ * ends even if the file grows meanwhile.
  */
 #ifndef DTC_LINES_H
 #define DTC_LINES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines and error texts: who is told what, and how a thread finds its own last error
- * again without any state outside the context.
+ * Log lines and error texts: where they go, and how a thread finds its own last error without
+ * state outside the context.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level
 	return level <= context->log_level;
 }
 
-/* Paths depend on where the build stands; what follows the source folder does not. */
+/* Paths depend on the build directory; the part after the source directory does not. */
 static const char *source_path(const char *file)
 {
 	const char *found = file;

@@ -10,7 +10,7 @@
 
 #include <dtconv/context.h>
 
-/* Record the sentence as the calling thread's error text, log it, and answer @status. */
+/* Record the sentence as the calling thread's error text, log it, and return @status. */
 #define DTC_FAIL(context, status, ...) \
 	dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__)
 
@@ -31,7 +31,7 @@ __attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_con
 							 enum dtconv_log_level level,
 							 const char *format, ...);
 
-/* Read a level's name as in DTCONV_LOG; answers false if it is none. */
+/* Read a level's name as in DTCONV_LOG; returns false if it is none. */
 bool dtc_log_parse_level(const char *name, enum dtconv_log_level *level);
 
 #endif

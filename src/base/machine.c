@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the system says of the processor.
+ * What the operating system reports about the CPU.
  */
 #include "config.h"
 

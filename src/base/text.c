@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The growing text. It decides where characters go and what is dropped when the room
- * ends; what they say is its callers' business.
+ * A bounded text buffer: appends text and drops what does not fit.
  */
 #include "config.h"
 

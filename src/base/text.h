@@ -34,7 +34,7 @@ void dtc_text_put_size(struct dtc_text *text, size_t value);
 void dtc_text_put_disp(struct dtc_text *text, ptrdiff_t value);
 
 /*
- * Answer the whole length, also when it did not fit: 0, or DTCONV_ERR_TRUNCATE if the end
+ * Return the whole length, also when it did not fit: 0, or DTCONV_ERR_TRUNCATE if the end
  * is missing. A measuring call is one with capacity 0: it is always truncated.
  */
 int dtc_text_finish(const struct dtc_text *text, size_t *length);

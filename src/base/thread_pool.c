@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool. A call puts its tasks behind a gate and opens it; whoever is inside takes the next
- * index until there is none. The call works too, so a worker that comes late costs nothing but
- * its help. Then the gate is closed and the last one out is waited for.
+ * The thread pool. A call publishes its tasks behind a gate and opens it; each thread inside
+ * takes the next index until none is left. The caller takes tasks too, so a late worker never
+ * delays it. Then the caller closes the gate and waits for the last thread to leave.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 /* Looks between two readings of the clock. */
 #define SPIN_LOOKS 64
 
-/* When nobody came in time, the next call, then 3, then always 7 calls wake nobody up. */
+/* When no worker came in time, the next call, then 3, then always 7 calls wake no worker. */
 #define MOST_DOUBLINGS 3
 
 /* The gate: how many workers are inside, whether it is open, and the number of the call. */
@@ -38,9 +38,9 @@ struct dtc_thread_pool {
 	atomic_bool taken; /* by a call */
 	/* The call's, while it has the pool. */
 	unsigned doublings;
-	unsigned unasked; /* calls that are to wake nobody up */
+	unsigned unasked; /* calls left that wake no worker */
 	_Atomic uint64_t gate;
-	/* Written while the gate is closed and nobody is inside. */
+	/* Written while the gate is closed and no thread is inside. */
 	dtc_task_fn task;
 	void *arg;
 	size_t tasks;
@@ -86,15 +86,16 @@ static bool is_called(struct dtc_thread_pool *pool, uint64_t served)
 	return is_new(atomic_load(&pool->gate), served) || atomic_load(&pool->ending);
 }
 
-/* On the call's own processor a worker is no help: the two would only take turns. */
+/* On the call's own CPU a worker is no help: the two would only take turns. */
 static bool is_in_the_way(struct dtc_thread_pool *pool)
 {
 	return sched_getcpu() == atomic_load(&pool->processor);
 }
 
 /*
- * Go to another of the processors that this thread may use. Without that a thread that once
- * woke up beside its caller may do so for ever, because it never runs long enough to be moved.
+ * Move to another CPU of this thread's affinity mask. Otherwise a worker that once woke up on
+ * its caller's CPU may stay there, because it never runs long enough for the scheduler to
+ * migrate it.
  */
 static bool leave_processor(int processor)
 {
@@ -147,7 +148,7 @@ static void leave(struct dtc_thread_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Answers how many tasks this thread has run. */
+/* Returns how many tasks this thread has run. */
 static size_t run_tasks(struct dtc_thread_pool *pool)
 {
 	size_t index, count;
@@ -190,7 +191,7 @@ static void wake(struct dtc_thread_pool *pool, size_t helpers)
 }
 
 /*
- * On a machine whose processors are busy, those that are woken up come too late and only cost
+ * On a machine whose CPUs are busy, those that are woken up come too late and only cost
  * the time to wake them: 15 us of a call on a loaded AMD EPYC (Zen 4).
  */
 static void learn(struct dtc_thread_pool *pool, bool asked, bool helped)

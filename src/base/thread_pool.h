@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that wait for tasks. One call at a time has them; a call that comes meanwhile is told
- * so at once. They know tasks and indices, not what a task does.
+ * Threads that wait for tasks. One call at a time uses them; a concurrent call fails at once.
+ * They run a task by index and do not interpret it.
  */
 #ifndef DTC_THREAD_POOL_H
 #define DTC_THREAD_POOL_H
@@ -13,7 +13,7 @@
 struct dtconv_context;
 struct dtc_thread_pool;
 
-/* A thread in which no handler of the application's signals runs. Answers pthread_create's error. */
+/* A thread in which no handler of the application's signals runs. Returns pthread_create's error. */
 int dtc_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 typedef void (*dtc_task_fn)(void *arg, size_t index);

@@ -89,7 +89,7 @@ const char *dtc_threads_origin(const struct dtc_threads *threads)
 
 /* ---- the hook ------------------------------------------------------------------------------ */
 
-/* Tasks in the hands of a hook, which may leave some out or run some twice. */
+/* Tasks run by the application's hook, which may omit some or run some twice. */
 struct watched {
 	dtc_task_fn task;
 	void *arg;

@@ -27,7 +27,7 @@ struct dtc_threads {
 int dtc_threads_create(struct dtconv_context *context,
 		       const struct dtconv_context_params *params);
 
-/* Take over what the context's thresholds say; until then nothing is shared. */
+/* Apply the context's thresholds; until then no call is split. */
 void dtc_threads_tune(struct dtconv_context *context);
 
 void dtc_threads_destroy(struct dtconv_context *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thresholds and the file that overrides them: where it is, whether it is believed, what
- * its lines say. Whatever is wrong with it, a context is created.
+ * The thresholds and the file that overrides them: its path, the checks before it is read, and
+ * its lines. Errors in the file never fail the creation of a context.
  */
 #include "config.h"
 
@@ -83,7 +83,7 @@ void dtc_tuning_machine(const char *kernels, char *name, size_t capacity)
 
 /* ---- where the file is --------------------------------------------------------------------- */
 
-/* Answers false if the path is too long; no path at all is an empty one. */
+/* Returns false if the path is too long; no path at all is an empty one. */
 static bool find_path(struct dtc_tuning_file *file)
 {
 	const char *told = dtc_user_variable("DTCONV_TUNING");
@@ -95,9 +95,9 @@ static bool find_path(struct dtc_tuning_file *file)
 	return dtc_user_cache_path(file->path, sizeof(file->path), "host.tuning");
 }
 
-/* ---- whether it is believed ---------------------------------------------------------------- */
+/* ---- whether the file is read ------------------------------------------------------------- */
 
-/* Why a file is not believed, or NULL. */
+/* The reason to ignore a file, or NULL. */
 static const char *distrust(const struct stat *status)
 {
 	if (!S_ISREG(status->st_mode))
@@ -112,9 +112,9 @@ static const char *distrust(const struct stat *status)
 }
 
 /*
- * What was opened is what is looked at, so nobody can exchange it in between. Not blocking: a
- * FIFO without a writer must not stop the program. Not following: a link in a folder of
- * others could lead to any file of the user's.
+ * Check the open descriptor, so that the file cannot be exchanged in between. O_NONBLOCK,
+ * because a FIFO without a writer would block. O_NOFOLLOW, because a symbolic link in another
+ * user's directory could lead to any file of this user.
  */
 static int open_file(const struct dtconv_context *context, enum dtc_tuning_origin *origin)
 {
@@ -183,7 +183,7 @@ struct reader {
 	struct dtc_lines lines;
 	struct dtc_tuning *
 		device; /* whose figures of devices follow: all devices', or one name's */
-	struct dtc_tuning ignored; /* where those go that nobody can have */
+	struct dtc_tuning ignored; /* receives the figures of rejected devices */
 };
 
 /* Say that a line is skipped, and why. */
@@ -248,7 +248,7 @@ static void take_device(struct reader *reader, const char *name)
 	reader->device = &device->tuning;
 }
 
-/* Ends the name of a line and answers what follows it. */
+/* Ends the name of a line and returns what follows it. */
 static const char *split(char *line)
 {
 	size_t length = strcspn(line, " \t");
@@ -259,7 +259,7 @@ static const char *split(char *line)
 	return rest;
 }
 
-/* Answers false if the file is for another machine. */
+/* Returns false if the file is for another machine. */
 static bool is_this_machine(const struct reader *reader, const char *name)
 {
 	char machine[MACHINE_MAX];
@@ -273,7 +273,7 @@ static bool is_this_machine(const struct reader *reader, const char *name)
 	return false;
 }
 
-/* Answers false if the line says that the file is for another machine. */
+/* Returns false if the line says that the file is for another machine. */
 static bool take_line(struct reader *reader)
 {
 	char *name = reader->lines.line;

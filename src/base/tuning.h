@@ -26,8 +26,9 @@ struct dtconv_context;
  * All thresholds: a line here is a member of struct dtc_tuning, a name in the file and a line of
  * `dtconv info`. Name, default, least, most, what it says.
  *
- * stream_bytes: the default is where targets begin to outgrow what a processor of today has of
- * its last cache to itself, if that is as small as most are; see dtc_stream_bytes_by_cache.
+ * stream_bytes: the default is the size from which targets outgrow one core's share of the
+ * last-level cache on current CPUs, if that cache is as small as most are; see
+ * dtc_stream_bytes_by_cache.
  *
  * share_bytes: below it, waking a thread up costs more than its help is worth.
  *
@@ -67,7 +68,7 @@ struct dtconv_context;
 enum dtc_tuning_origin {
 	DTC_TUNING_OFF,      /* DTCONV_TUNING is none, or no variable says where it is */
 	DTC_TUNING_MISSING,  /* there is none */
-	DTC_TUNING_REFUSED,  /* not to be believed, or not readable */
+	DTC_TUNING_REFUSED,  /* rejected, or not readable */
 	DTC_TUNING_STRANGER, /* for another machine */
 	DTC_TUNING_READ      /* thresholds that it does not name have their defaults */
 };
@@ -77,8 +78,9 @@ struct dtc_tuning {
 };
 
 /*
- * The default of stream_bytes where the last cache, which others share, has @last_cache bytes; 0 if nobody knows:
- * a part of it, because the user's buffer with its gaps wants to be there as well.
+ * The default of stream_bytes where the last cache, which others share, has @last_cache bytes;
+ * 0 if it is unknown. It is a part of that cache, because the user's buffer with its gaps needs
+ * room there as well.
  */
 uint64_t dtc_stream_bytes_by_cache(uint64_t last_cache);
 
@@ -106,8 +108,8 @@ const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *conte
 					      const char *name);
 
 /*
- * What this machine, which runs the kernels of that name, is called in a file; shorter than a line,
- * whatever the processor's name.
+ * The name of this machine, with the kernel set of that name, in a tuning file; always shorter
+ * than a line.
  */
 void dtc_tuning_machine(const char *kernels, char *name, size_t capacity);
 

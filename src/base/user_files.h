@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the user's environment says that files of the library's are. Programs that run with more rights
- * than the user who started them are told nothing.
+ * The library's files, at the paths that the user's environment names. Programs with more
+ * privileges than the user (setuid) ignore the environment.
  */
 #ifndef DTC_USER_FILES_H
 #define DTC_USER_FILES_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /*
- * A variable's value, or NULL if it is empty, or if the program has more rights than who started
- * it: the environment is that user's, and must not choose files for it.
+ * The value of a variable; NULL if it is empty, or if the program has more privileges than the
+ * user who started it, because that user's environment must not choose its files.
  */
 const char *dtc_user_variable(const char *name);
 

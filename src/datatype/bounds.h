@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bounds: what a typemap spans, by the rules of MPI 4.1 section 5.1.7. Pure arithmetic on
- * one small value; every function answers true when a number overflows.
+ * one small value; every function returns true when a number overflows.
  */
 #ifndef DTC_BOUNDS_H
 #define DTC_BOUNDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From arguments in the order of dtconv_type_query_contents back to the constructor call.
- * It checks nothing and refuses to know where the arguments came from.
+ * From arguments in the order of dtconv_type_query_contents back to the constructor call. It
+ * checks no arguments; the constructors do.
  */
 #include "config.h"
 

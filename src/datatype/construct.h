@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One door to all constructors, for those who read types from somewhere: the parser of text
- * forms and the decoder of serialised types.
+ * A single entry point to all constructors, for the parser of text forms and the decoder of
+ * serialised types.
  */
 #ifndef DTC_CONSTRUCT_H
 #define DTC_CONSTRUCT_H
@@ -18,7 +18,7 @@ struct dtc_contents {
 };
 
 /*
- * Call the constructor of a combiner (not NAMED) on behalf of @caller. Answers what it
+ * Call the constructor of a combiner (not NAMED) on behalf of @caller. Returns what it
  * answers.
  */
 int dtc_construct(struct dtconv_context *context, const char *caller,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walking a program. Between pieces the cursor stands either in a leaf or between two
- * iterations of a loop, so that any number of whole iterations can be handed out at once.
+ * Walking a program. Between pieces the cursor is either in a leaf or between two iterations of
+ * a loop, so that one piece can cover any number of whole iterations.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 	cursor->begun = false;
 }
 
-/* Stand before the first iteration of the loop that is all instances. */
+/* Move to the first iteration of the loop over all instances. */
 static void stand_at_root(struct dtc_cursor *cursor)
 {
 	cursor->op = DTC_CURSOR_ROOT;

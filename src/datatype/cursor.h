@@ -59,7 +59,7 @@ struct dtc_piece {
 void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 		     uint64_t count);
 
-/* Make @copy stand where @cursor does. */
+/* Set @copy to the position of @cursor. */
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor);
 
 /* Go to the end, where nothing is handed out and only seek leads on. */
@@ -75,8 +75,8 @@ const struct dtc_op *dtc_cursor_root(struct dtc_cursor *cursor);
 void dtc_cursor_seek(struct dtc_cursor *cursor, uint64_t position);
 
 /*
- * Step over at most @limit > 0 bytes and say what they are. False at the end. Loops are handed
- * out whole only if @whole_loops.
+ * Advance by at most @limit > 0 bytes and describe them as one piece. False at the end. A piece
+ * covers whole loops only if @whole_loops.
  */
 bool dtc_cursor_next(struct dtc_cursor *cursor, uint64_t limit, bool whole_loops,
 		     struct dtc_piece *piece);

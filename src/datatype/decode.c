@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From bytes of any origin to a type. Three passes, none of which trusts a byte: every record
- * by itself, then the order of the records, then the constructors. What passes is the one
- * stream that its type has, so that equal types are equal bytes.
+ * Decodes untrusted bytes into a type in three checked passes: each record by itself, the order
+ * of the records, the constructors. Only the canonical stream of a type passes, so that equal
+ * types have equal bytes.
  */
 #include "config.h"
 
@@ -321,7 +321,7 @@ static int check_width(const struct decoder *decoder, const struct values *value
 		    dtc_ints_width(lowest, highest), values->width);
 }
 
-/* Children stand before their parents, so that there are no cycles. */
+/* Children are before their parents, so that there are no cycles. */
 static int check_child(struct decoder *decoder, const struct values *types, size_t i,
 		       size_t number, uint64_t *expansion)
 {
@@ -418,7 +418,7 @@ static int fail_memory(const struct decoder *decoder)
 }
 
 /*
- * Go through the children of a record up to one that has not been reached; answers whether
+ * Go through the children of a record up to one that has not been reached; returns whether
  * there is one. @reached records have been, and they are the first ones.
  */
 static bool next_child(const struct decoder *decoder, struct frame *frame, size_t reached,
@@ -456,7 +456,7 @@ static int step(const struct decoder *decoder, struct dtc_vec *frames, size_t *r
 	return 0;
 }
 
-/* The records stand in the order in which the encoder's walk from the last one has them. */
+/* The records are in the order in which the encoder's walk from the last one has them. */
 static int check_order(const struct decoder *decoder)
 {
 	struct dtc_vec frames = { .width = sizeof(struct frame) };
@@ -602,7 +602,7 @@ static int spend(struct decoder *decoder, const struct record *record,
 	return 0;
 }
 
-/* What a constructor refuses was malformed. */
+/* Arguments that a constructor rejects make the stream malformed. */
 static int fail_construct(const struct decoder *decoder, const struct record *record,
 			  int status)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs and signatures as text, for people and for golden files.
+ * Programs and signatures as text, for readers and golden files.
  */
 #include "config.h"
 

@@ -145,7 +145,7 @@ static int number_all(struct encoder *encoder, const struct dtconv_type *root)
 	return status;
 }
 
-/* Predefined types stand in the order of their numbers, whatever they are used for. */
+/* Predefined types are in the order of their numbers, whatever they are used for. */
 static void number_predefined(struct encoder *encoder)
 {
 	for (unsigned number = 0; number < DTC_WIRE_PREDEFINED_END; number++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commit and what comes of it: the layout, its parts and their shapes.
+ * Commit: the layout, its parts and their shapes.
  */
 #include "config.h"
 
@@ -247,7 +247,7 @@ static int no_memory(struct dtconv_type *type)
 			"dtconv_type_commit: cannot allocate the layout program");
 }
 
-/* Every context commits the same predefined types, whose layouts tell nobody anything. */
+/* Do not log predefined types: every context commits the same ones. */
 static void log_commit(const struct dtconv_type *type, const struct dtc_layout *layout)
 {
 	if (type->combiner == DTCONV_COMBINER_NAMED)

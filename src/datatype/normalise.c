@@ -233,7 +233,7 @@ static bool touches(const struct block *block, int64_t disp, int64_t extent)
 	return (uint64_t)disp == (uint64_t)block->disp + block->length * (uint64_t)extent;
 }
 
-/* Merge the @n fetched blocks; answers how many are complete in reader->merged. */
+/* Merge the @n fetched blocks; returns how many are complete in reader->merged. */
 static size_t merge_batch(struct reader *reader, uint64_t n)
 {
 	const struct dtc_block_list *list = reader->list;
@@ -346,7 +346,7 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /*
  * So are runs that are so long on average, in so many blocks each: an unlike length costs a
- * misprediction, unless the list is so short that the processor learns it by heart.
+ * misprediction, unless the list is short enough for the branch predictor to learn it.
  */
 #define SPLIT_RUN_BYTES  32
 #define SPLIT_RUN_BLOCKS 4
@@ -467,7 +467,7 @@ static void clear_padding(struct dtc_table *table)
 
 /*
  * How many pieces a block has cannot be foretold, so some are always stored: the next block's take the
- * place of those that are too many. Answers how many were stored.
+ * place of those that are too many. Returns how many were stored.
  */
 static uint64_t store_pieces_at_once(struct dtc_table *table, uint64_t entry, int64_t disp,
 				     int64_t step)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The predefined types: their names, sizes, alignments and, for pairs, their members. Knows
- * nothing of derived types.
+ * The predefined types: their names, sizes, alignments and, for pairs, their members. Derived
+ * types are not handled here.
  */
 #ifndef DTC_PREDEFINED_H
 #define DTC_PREDEFINED_H

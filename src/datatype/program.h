@@ -4,7 +4,7 @@
  * pointers, so that it may be copied to a device as it is. The packed stream is what its
  * operations touch, in order.
  *
- * Operations stand in preorder: a loop is followed by its @body operations. Displacements
+ * Operations are in preorder: a loop is followed by its @body operations. Displacements
  * are relative to the enclosing iteration. The first operation of every body has
  * displacement 0, the loop carries it; so equal layouts have equal programs.
  */
@@ -42,7 +42,7 @@ struct dtc_op {
 	uint64_t count;        /* runs or iterations */
 	uint64_t unit_bytes;   /* packed, of one run or iteration; tables of unlike runs: 0 */
 	int64_t stride;        /* between runs or iterations; table loops: inside an entry */
-	uint64_t table;        /* tables: where it stands, in bytes from the tables' start */
+	uint64_t table;        /* tables: where it is, in bytes from the tables' start */
 };
 
 /*
@@ -121,7 +121,7 @@ uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t f
 struct dtc_program *dtc_program_ref(struct dtc_program *program);
 void dtc_program_unref(struct dtc_program *program);
 
-/* ---- making programs: each answers a normalised program, or NULL if memory ran out ----- */
+/* ---- making programs: each returns a normalised program, or NULL if memory ran out ----- */
 
 struct dtc_program *dtc_program_create_empty(struct dtconv_context *context);
 

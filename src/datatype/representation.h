@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data representations resolved for use, and the format of each basic type in them. Knows
- * sizes and kinds of numbers, not how they are converted.
+ * Data representations resolved for use, and the format of each basic type in them. It
+ * describes sizes and kinds of numbers; kernels/numbers converts them.
  */
 #ifndef DTC_REPRESENTATION_H
 #define DTC_REPRESENTATION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runs of a stretch of the packed stream, one by one: for whoever has to look at each block
- * of memory instead of moving many at once.
+ * The runs of a stretch of the packed stream, one by one, for callers that process each block
+ * of memory separately.
  */
 #ifndef DTC_RUNS_H
 #define DTC_RUNS_H
@@ -26,7 +26,7 @@ struct dtc_run {
 /* Begin at the cursor's position; the stretch is @bytes long or ends with the stream. */
 void dtc_runs_init(struct dtc_runs *runs, struct dtc_cursor *cursor, uint64_t bytes);
 
-/* The next run; false at the end, where the cursor stands behind the stretch. */
+/* The next run; false at the end, where the cursor is behind the stretch. */
 bool dtc_runs_next(struct dtc_runs *runs, struct dtc_run *run);
 
 #endif

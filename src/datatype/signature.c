@@ -286,7 +286,7 @@ struct dtc_signature *dtc_signature_builder_finish(struct dtc_signature_builder 
 
 /* ---- comparing --------------------------------------------------------------------- */
 
-/* The innermost loop if the walk stands at the beginning of a trip of it, else NULL. */
+/* The innermost loop if the walk is at the beginning of a trip of it, else NULL. */
 static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
 {
 	const struct dtc_signature_node *nodes = walk->signature->nodes;
@@ -298,7 +298,7 @@ static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
 	return at_start ? top : NULL;
 }
 
-/* Two equal loops side by side need not be walked trip by trip. Answers elements skipped. */
+/* Two equal loops side by side need not be walked trip by trip. Returns elements skipped. */
 static uint64_t skip_equal_trips(struct dtc_walk *a, struct dtc_walk *b, uint64_t limit)
 {
 	struct dtc_walk_frame *loop_a = trip_start(a);

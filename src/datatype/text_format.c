@@ -30,7 +30,7 @@ struct level {
 	size_t argument;      /* the next one, or the array of types that is open */
 	size_t entries;       /* written of the open array of types */
 	bool array_is_open;   /* between [ and ] of an array of types */
-	bool any_written;     /* an argument that stands in the text */
+	bool any_written;     /* an argument that is in the text */
 	size_t length;        /* entries of each array */
 	const size_t *counts; /* what is not written yet of its contents */
 	const ptrdiff_t *displacements;
@@ -46,7 +46,7 @@ struct formatter {
 
 /* ---- levels ------------------------------------------------------------------------ */
 
-/* Bytes of a level and the contents that stand behind it. */
+/* Bytes of a level and the contents that are behind it. */
 static bool level_bytes(const struct dtconv_envelope *envelope, size_t *bytes)
 {
 	size_t items;

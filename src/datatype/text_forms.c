@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of the text form, as tables, and how a misspelt name is recognised. It
- * refuses to know how text is read or written.
+ * The vocabulary of the text form, as tables, and how a misspelt name is recognised. It neither
+ * reads nor writes text.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of the text form: which words there are and which arguments follow them.
- * The parser and the formatter both walk this table and nothing else, so they cannot
- * disagree. It refuses to know characters and memory.
+ * The vocabulary of the text form: which words there are and which arguments follow them. The
+ * parser and the formatter both walk this table and nothing else, so they cannot disagree. It
+ * does not handle characters or memory.
  */
 #ifndef DTC_DATATYPE_TEXT_FORMS_H
 #define DTC_DATATYPE_TEXT_FORMS_H
@@ -37,7 +37,7 @@ struct dtc_text_argument {
 	const char *name; /* as the constructor's documentation calls it */
 };
 
-/* One constructor; the arguments stand in the order of struct dtconv_envelope's table. */
+/* One constructor; the arguments are in the order of struct dtconv_envelope's table. */
 struct dtc_text_form {
 	enum dtconv_combiner combiner;
 	const char *name;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From text to type. One explicit stack of open constructors and three stacks of their
- * arguments, so that hostile text costs memory in proportion to its length and no
- * recursion. It decides the grammar; it refuses to judge values, which the constructors
- * do.
+ * arguments, so that hostile text costs memory in proportion to its length and no recursion. It
+ * defines the grammar; the constructors check the values.
  */
 #include "config.h"
 
@@ -25,7 +24,7 @@ struct frame {
 	const struct dtc_text_form *form;
 	size_t start;       /* offset of its name in the text */
 	size_t argument;    /* the next one, or the array of types that is open */
-	size_t written;     /* arguments read so far that stand in the text */
+	size_t written;     /* arguments read so far that are in the text */
 	size_t entries;     /* read of the open array of types */
 	bool array_is_open; /* between [ and ] of an array of types */
 	size_t length;      /* entries that every array has; UNKNOWN before the first */
@@ -75,7 +74,7 @@ static struct frame *top_frame(const struct parser *parser)
 	return parser->frames.count > 0 ? &frames[parser->frames.count - 1] : NULL;
 }
 
-/* The argument that stands in the text here has been read. */
+/* The argument that is in the text here has been read. */
 static void next_argument(struct frame *frame)
 {
 	frame->array_is_open = false;
@@ -193,7 +192,7 @@ static int fail_range(const struct parser *parser, const struct frame *frame,
 
 /* ---- single values ----------------------------------------------------------------- */
 
-/* Take one of the words that this kind of value may be; answers false if none is here. */
+/* Take one of the words that this kind of value may be; returns false if none is here. */
 static bool accept_word(struct parser *parser, enum dtc_text_kind kind, size_t *value)
 {
 	struct dtc_scan before;
@@ -415,7 +414,7 @@ static int step_type_array(struct parser *parser, struct frame *frame)
 
 /* ---- constructors ------------------------------------------------------------------ */
 
-/* Say where in the text the arguments stand that a constructor refused. */
+/* Report where in the text the arguments are that a constructor rejected. */
 static int fail_build(const struct parser *parser, const struct frame *frame, int status)
 {
 	char cause[300];

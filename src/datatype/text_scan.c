@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form. It decides what a word and a number are, independent of
- * the locale, and how a place in the text is named; it refuses to know any grammar.
+ * The characters of a text form. It defines words and numbers, independent of the locale, and
+ * how a position in the text is named. It has no grammar.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest piece of somebody's text that a sentence repeats. */
+/* The longest piece of the caller's text that a message quotes. */
 #define MAX_REPEATED 28
 
 static int is_space(char c)
@@ -97,7 +97,7 @@ static unsigned digit_value(char c)
 	return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
-/* Read all of a word as digits; answers 0 if some character is no digit of the base. */
+/* Read all of a word as digits; returns 0 if some character is no digit of the base. */
 static int read_digits(const char *digits, size_t length, unsigned base,
 		       struct dtc_scan_number *number)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The characters of a text form: white space, comments, words, numbers, and sentences that say
- * where in the text something is wrong. It refuses to know any grammar.
+ * where in the text something is wrong. It has no grammar.
  */
 #ifndef DTC_DATATYPE_TEXT_SCAN_H
 #define DTC_DATATYPE_TEXT_SCAN_H
@@ -22,24 +22,24 @@ struct dtc_scan_number {
 	size_t magnitude;
 	int negative;
 	int too_large; /* the magnitude is not in size_t */
-	size_t start;  /* where it stands in the text */
+	size_t start;  /* where it is in the text */
 };
 
-/* Skip white space and comments and answer the next character without taking it, or -1 at the end. */
+/* Skip white space and comments and return the next character without taking it, or -1 at the end. */
 int dtc_scan_peek(struct dtc_scan *scan);
 
 /* Take the next character if it is this one. */
 int dtc_scan_accept(struct dtc_scan *scan, char wanted);
 
 /*
- * Take a word of letters, digits and underscores; answers its length, 0 if there is none.
+ * Take a word of letters, digits and underscores; returns its length, 0 if there is none.
  */
 size_t dtc_scan_word(struct dtc_scan *scan, const char **word);
 
-/* Take a number (decimal or 0x, with or without a sign); answers 0 if there is none. */
+/* Take a number (decimal or 0x, with or without a sign); returns 0 if there is none. */
 int dtc_scan_number(struct dtc_scan *scan, struct dtc_scan_number *number);
 
-/* Describe what stands at an offset, for example `'doubel'` or `the end of the text`. */
+/* Describe what is at an offset, for example `'doubel'` or `the end of the text`. */
 struct dtc_scan_found {
 	char text[40];
 };

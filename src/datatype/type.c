@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A type's life and its queries. How a type is made is in build_*.c, what it becomes in
- * lower.c.
+ * Creation, references and queries of types. build_*.c has the constructors, lower.c makes
+ * their programs.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The type's inside: how it was made, its bounds and signature, and, once committed, its
+ * The type object: its constructor's arguments, bounds and signature, and, once committed, its
  * layout. Constructors fill a new type through the functions below.
  */
 #ifndef DTC_TYPE_H
@@ -37,7 +37,7 @@ struct dtconv_type {
 	struct dtconv_type **types; /* a reference to each */
 };
 
-/* What a constructor knows of its arguments before the type exists. */
+/* What a constructor derives from its arguments before it allocates the type. */
 struct dtc_type_plan {
 	struct dtconv_context *context;
 	const char *caller; /* for error texts */

@@ -15,7 +15,7 @@
 
 /* ---- sizes in another representation ------------------------------------------------- */
 
-/* The sum over the body of a loop; bodies stand behind their heads, so go backwards. */
+/* The sum over the body of a loop; bodies are behind their heads, so go backwards. */
 static bool loop_bytes(const struct dtc_signature_node *head, const uint64_t *bytes,
 		       uint64_t *all)
 {
@@ -157,7 +157,7 @@ static uint64_t wire_bytes(const struct dtc_walk *walk, size_t node)
 			   : walk->signature->nodes[node].byte_count;
 }
 
-/* Pass whole units of @wire_unit bytes; answers how many. */
+/* Pass whole units of @wire_unit bytes; returns how many. */
 static uint64_t pass_units(struct dtc_walk *walk, uint64_t *rest, uint64_t wire_unit,
 			   uint64_t native_unit)
 {

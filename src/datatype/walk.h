@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A walk over the elements of count times a signature, in packed order: the typed view of a
- * packed stream. It jumps to any byte, also of a stream whose elements have other sizes than
- * in memory; displacements it does not know.
+ * packed stream. It jumps to any byte, also of a stream whose elements have other sizes than in
+ * memory; it has no displacements.
  */
 #ifndef DTC_WALK_H
 #define DTC_WALK_H
@@ -46,14 +46,14 @@ int dtc_walk_sizes_create(const struct dtc_signature *signature,
 			  struct dtc_walk_sizes **sizes);
 void dtc_walk_sizes_destroy(struct dtc_walk_sizes *sizes);
 
-/* Stand before the first element; @sizes may be NULL. */
+/* Move to the first element; @sizes may be NULL. */
 void dtc_walk_init(struct dtc_walk *walk, const struct dtc_signature *signature,
 		   const struct dtc_walk_sizes *sizes, uint64_t count);
 
-/* Stand before the element that holds byte @position of the wire stream, or at the end. */
+/* Move to the element that holds byte @position of the wire stream, or to the end. */
 void dtc_walk_seek(struct dtc_walk *walk, uint64_t position);
 
-/* Make @copy stand where @walk does. */
+/* Set @copy to the position of @walk. */
 void dtc_walk_copy(struct dtc_walk *copy, const struct dtc_walk *walk);
 
 /* Leave an empty current run behind. The walk must not be at its end. */

@@ -2,7 +2,7 @@
 /*
  * The bytes of serialised types (doc/types.md has them as a table): where fields stand, which
  * numbers stand for constructors and predefined types, how many values a constructor has, and
- * integers of any width at any address. Knows neither types nor errors.
+ * integers of any width at any address. It handles neither types nor errors.
  */
 #ifndef DTC_WIRE_H
 #define DTC_WIRE_H

@@ -44,25 +44,23 @@ static struct dtconv_type *make_columns(void)
 
 /* ---- the whole interface --------------------------------------------------------------- */
 
-static int pack_two_columns(double columns[100][2])
+static int pack_two_columns(double columns[100][2], size_t bytes)
 {
 	/* [main] */
 	struct dtconv_context *context;
-	struct dtconv_type *type;
+	struct dtconv_type *type = NULL;
 	int status = dtconv_context_create(NULL, &context);
 
 	if (status)
 		return status;
-	/* 100 blocks of 2 doubles, 5 doubles from one to the next: two columns of a matrix */
+	/* 100 blocks of 2 doubles, 5 doubles apart: two columns of a matrix */
 	status = dtconv_type_create_vector(
 		100, 2, 5, dtconv_type_predefined(context, DTCONV_DOUBLE), &type);
-	if (!status) {
+	if (!status)
 		status = dtconv_type_commit(type);
-		if (!status)
-			status = dtconv_pack(type, 1, matrix, columns,
-					     100 * 2 * sizeof(double), NULL);
-		dtconv_type_unref(type);
-	}
+	if (!status)
+		status = dtconv_pack(type, 1, matrix, columns, bytes, NULL);
+	dtconv_type_unref(type);
 	dtconv_context_destroy(context);
 	return status;
 	/* [main] */
@@ -72,7 +70,7 @@ START_TEST(main_page)
 {
 	static double columns[100][2];
 
-	ck_assert_int_eq(pack_two_columns(columns), 0);
+	ck_assert_int_eq(pack_two_columns(columns, sizeof(columns)), 0);
 	ck_assert(columns[99][1] == matrix[99][1]);
 }
 END_TEST
@@ -143,9 +141,9 @@ static int make_face(struct dtconv_context *context, struct dtconv_type **made,
 		     size_t *size)
 {
 	/* [type] */
-	/* a face of a box of 64 x 64 x 64 doubles, one element thick */
-	const size_t sizes[] = { 64, 64, 64 }, subsizes[] = { 64, 64, 1 },
-		     starts[] = { 0, 0, 62 };
+	/* one layer of a box of 64 x 64 x 64 doubles, across its last dimension */
+	const size_t sizes[] = { 64, 64, 64 };
+	const size_t subsizes[] = { 64, 64, 1 }, starts[] = { 0, 0, 62 };
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_type *face;
 	int status = dtconv_type_create_subarray(
@@ -155,9 +153,9 @@ static int make_face(struct dtconv_context *context, struct dtconv_type **made,
 	if (status)
 		return status;
 	status = dtconv_type_commit(face);
+	/* attr.size becomes 64 x 64 x 8 bytes */
 	if (!status)
-		status =
-			dtconv_type_query(face, &attr); /* attr.size: 64 x 64 x 8 bytes */
+		status = dtconv_type_query(face, &attr);
 	/* [type] */
 	*size = attr.size;
 	*made = face;

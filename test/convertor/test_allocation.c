@@ -164,8 +164,7 @@ START_TEST(create_and_clone_without_memory_are_refused)
 	unsigned char packed[12];
 	size_t moved;
 
-	fixture_ok(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, "vector(3, 1, 2, int)");
 	allowance = 0;
 	fixture_status(dtconv_convertor_create_pack(type, 1, data, &untouched),
 		       DTCONV_ERR_NOMEM);
@@ -200,8 +199,7 @@ START_TEST(whole_elements_do_not_allocate)
 	size_t moved, before;
 
 	dtconv_representation_find("external32", &external32);
-	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(type, 1, data, &params);
 	before = fixture_allocations();
 	for (size_t at = 0; at < sizeof(packed); at += moved)
 		dtconv_convertor_pack(convertor, packed + at, 77, &moved);
@@ -302,8 +300,7 @@ START_TEST(every_allocation_of_a_batch_may_fail)
 	int status;
 
 	only = _i;
-	fixture_ok(dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, "vector(3, 1, 2, int)");
 	before = unfreed;
 	do {
 		allowance = n++;

@@ -374,8 +374,7 @@ START_TEST(the_processor_may_be_forbidden_and_is_counted)
 		setenv("DTCONV_BACKENDS", "^host", 1);
 	fixture_ok(dtconv_context_create(&params, &context));
 	unsetenv("DTCONV_BACKENDS");
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, text);
 	const struct dtconv_batch_entry entry = { .type = type,
 						  .count = 1,
 						  .buffer = buffer,

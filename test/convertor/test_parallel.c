@@ -51,8 +51,7 @@ static struct dtconv_type *new_type(struct dtconv_context *context, const char *
 {
 	struct dtconv_type *type = NULL;
 
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, text);
 	return type;
 }
 

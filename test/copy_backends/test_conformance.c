@@ -30,8 +30,7 @@ static const char *forced;
 
 static void force(struct dtconv_convertor *convertor)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = forced };
+	const struct dtconv_convertor_params params = fixture_by(forced);
 
 	fixture_ok(dtconv_convertor_configure(convertor, &params));
 }
@@ -307,8 +306,7 @@ static bool can(const struct dtc_backend_ops *backend, enum arena_kind user,
 /* A backend that cannot is not replaced by one that can: the move is refused, and says so. */
 static void must_be_refused(enum arena_kind user, enum arena_kind packed)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = forced };
+	const struct dtconv_convertor_params params = fixture_by(forced);
 	struct dtconv_type *type = fixture_type("vector(50, 1, 2, double)");
 	struct arena from, to;
 	size_t moved;

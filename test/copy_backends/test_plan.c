@@ -352,8 +352,7 @@ static const char strided[] = "vector(100, 1, 2, double)";
 /* Packs ordinary memory in every way there is; all of them answer the same. */
 static int pack_with(const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 	struct dtconv_type *type = fixture_type(strided);
 	static double data[200], packed[100];
 	struct dtconv_convertor *convertor;
@@ -397,10 +396,7 @@ END_TEST
 static int pack_in(struct dtconv_context *context)
 {
 	static double data[200], packed[100];
-	struct dtconv_type *type;
-
-	fixture_ok(dtconv_type_parse(context, strided, strlen(strided), &type));
-	fixture_ok(dtconv_type_commit(type));
+	struct dtconv_type *type = fixture_type_in(context, strided);
 	struct dtconv_type *dense = dtconv_type_predefined(context, DTCONV_DOUBLE);
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.flags = DTCONV_CONVERTOR_CRC32C };
@@ -453,8 +449,7 @@ END_TEST
 /* A face without cells is no reason to refuse the others. */
 START_TEST(what_has_no_bytes_needs_nobody)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .backends = "^host" };
+	struct dtconv_convertor_params params = fixture_by("^host");
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	size_t moved = 1;

@@ -409,10 +409,10 @@ static struct arena open_on(CUcontext context, size_t bytes)
 	struct arena arena;
 	CUcontext first;
 
-	gpu_must(gpu.CtxGetCurrent(&first), "CtxGetCurrent");
-	gpu_must(gpu.CtxSetCurrent(context), "CtxSetCurrent");
+	MUST(CtxGetCurrent(&first));
+	MUST(CtxSetCurrent(context));
 	arena_open(&arena, ARENA_DEVICE, bytes);
-	gpu_must(gpu.CtxSetCurrent(first), "CtxSetCurrent");
+	MUST(CtxSetCurrent(first));
 	return arena;
 }
 
@@ -437,12 +437,12 @@ START_TEST(numbers_go_from_one_device_to_another)
 
 	if (gpu.standin)
 		gpu.standin->set(STANDIN_PEERS, _i / 2);
-	gpu_must(gpu.DeviceGetCount(&devices), "DeviceGetCount");
+	MUST(DeviceGetCount(&devices));
 	if (devices < 2)
 		return;
 	type = fixture_type("vector(500, 1, 2, double)");
-	gpu_must(gpu.CtxGetCurrent(&contexts[0]), "CtxGetCurrent");
-	gpu_must(gpu.DevicePrimaryCtxRetain(&contexts[1], 1), "DevicePrimaryCtxRetain");
+	MUST(CtxGetCurrent(&contexts[0]));
+	MUST(DevicePrimaryCtxRetain(&contexts[1], 1));
 	ck_assert(typed_case_open(&tc, type, 1, &external, DTCONV_OP_SUM, &choices));
 	size_t bytes = tc.span + 3 * GUARD;
 	struct arena user = open_on(contexts[_i % 2], bytes);
@@ -462,7 +462,7 @@ START_TEST(numbers_go_from_one_device_to_another)
 	arena_close(&user);
 	arena_close(&packed);
 	typed_case_close(&tc);
-	gpu_must(gpu.DevicePrimaryCtxRelease(1), "DevicePrimaryCtxRelease");
+	MUST(DevicePrimaryCtxRelease(1));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -556,10 +556,9 @@ static void unpack(struct dtconv_type *type, enum dtconv_op op, void *user,
 {
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.op = op };
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	size_t moved;
 
-	fixture_ok(dtconv_type_query(type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(type);
 	fixture_ok(dtconv_unpack_with(type, bytes / attr.size, user, packed, bytes,
 				      &params, &moved));
 	ck_assert_uint_eq(moved, bytes);
@@ -904,13 +903,12 @@ START_TEST(a_checksum_is_taken_in_the_streams_order)
 	unsigned char *bytes = malloc(8000), *others = calloc(8000, 1);
 	struct dtconv_convertor *convertor;
 	struct arena user, packed, from;
-	CUstream stream;
 	struct spin spin;
 	size_t moved;
 	uint32_t crc;
 
 	memset(bytes, 0x5a, 8000);
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 16000);
 	arena_open(&packed, (enum arena_kind)_i, 8000);
@@ -924,14 +922,11 @@ START_TEST(a_checksum_is_taken_in_the_streams_order)
 	fixture_ok(dtconv_convertor_unpack(convertor, packed.memory, 8000, &moved));
 	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	spin_begin(&spin, stream);
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
-				 (CUdeviceptr)(uintptr_t)from.memory, 8000, stream),
-		 "MemcpyAsync");
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
+			 (CUdeviceptr)(uintptr_t)from.memory, 8000, stream));
 	fixture_ok(dtconv_convertor_start(convertor, packed.memory, 8000, NULL, NULL));
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
-				 (CUdeviceptr)(uintptr_t)from.memory + 8000, 8000,
-				 stream),
-		 "MemcpyAsync");
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)packed.memory,
+			 (CUdeviceptr)(uintptr_t)from.memory + 8000, 8000, stream));
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	fixture_status(dtconv_convertor_crc32c(convertor, &crc), DTCONV_ERR_STATE);
 	spin_end(&spin);
@@ -942,7 +937,7 @@ START_TEST(a_checksum_is_taken_in_the_streams_order)
 	arena_close(&user);
 	arena_close(&packed);
 	arena_close(&from);
-	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	MUST(StreamDestroy(stream));
 	dtconv_type_unref(type);
 	free(bytes);
 	free(others);
@@ -958,10 +953,9 @@ START_TEST(a_graph_keeps_no_checksum)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	CUgraph graph = NULL;
-	CUstream stream;
 	size_t moved;
 
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 1600);
 	arena_open(&packed, ARENA_DEVICE, 800);
@@ -969,8 +963,7 @@ START_TEST(a_graph_keeps_no_checksum)
 	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, 800, &moved));
 	dtconv_convertor_seek(convertor, 0);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-		 "StreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	fixture_status(dtconv_convertor_pack(convertor, packed.memory, 800, &moved),
 		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
@@ -978,12 +971,12 @@ START_TEST(a_graph_keeps_no_checksum)
 		fixture_error(),
 		"dtconv_convertor_pack: the stream is being captured, but a graph launch "
 		"cannot return a checksum");
-	gpu_must(gpu.StreamEndCapture(stream, &graph), "StreamEndCapture");
-	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphDestroy(graph));
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
 	arena_close(&packed);
-	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	MUST(StreamDestroy(stream));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -1001,8 +994,7 @@ START_TEST(a_graph_cuts_no_element)
 	size_t moved = 9;
 	bool packs = _i % 2;
 
-	gpu_must(gpu.StreamCreate((CUstream *)&params.stream, CU_STREAM_NON_BLOCKING),
-		 "StreamCreate");
+	MUST(StreamCreate((CUstream *)&params.stream, CU_STREAM_NON_BLOCKING));
 	params.representation = packs ? &external : NULL;
 	params.op = packs ? DTCONV_OP_REPLACE : DTCONV_OP_SUM;
 	arena_open(&user, _i / 2 % 2 ? ARENA_DEVICE : ARENA_MANAGED, 80);
@@ -1013,20 +1005,18 @@ START_TEST(a_graph_cuts_no_element)
 		dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
 	fixture_ok(dtconv_convertor_configure(convertor, &params));
 	fixture_ok(dtconv_convertor_seek(convertor, 3));
-	gpu_must(gpu.StreamBeginCapture(params.stream,
-					CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-		 "StreamBeginCapture");
+	MUST(StreamBeginCapture(params.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	int status =
 		packs ? dtconv_convertor_pack(convertor, packed.memory, 30, &moved)
 		      : dtconv_convertor_unpack(convertor, packed.memory, 30, &moved);
 	ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
-	gpu_must(gpu.StreamEndCapture(params.stream, &graph), "StreamEndCapture");
-	gpu_must(gpu.GraphDestroy(graph), "GraphDestroy");
+	MUST(StreamEndCapture(params.stream, &graph));
+	MUST(GraphDestroy(graph));
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
 	arena_close(&packed);
-	gpu_must(gpu.StreamDestroy(params.stream), "StreamDestroy");
+	MUST(StreamDestroy(params.stream));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -1042,17 +1032,15 @@ START_TEST(an_operation_waits_for_its_stream)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	double one = 1, got = 0;
-	CUstream stream;
 	struct spin spin;
 	size_t moved;
 
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "StreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 16000);
 	arena_open(&packed, ARENA_DEVICE, 8000);
-	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, 16000), "MemsetD8");
-	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)packed.memory, 0, 8000),
-		 "MemsetD8");
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, 16000));
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)packed.memory, 0, 8000));
 	arena_write(&packed, 7992, &one, sizeof(one));
 	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
 	fixture_ok(dtconv_convertor_configure(convertor, &params));
@@ -1072,7 +1060,7 @@ START_TEST(an_operation_waits_for_its_stream)
 	dtconv_convertor_destroy(convertor);
 	arena_close(&user);
 	arena_close(&packed);
-	gpu_must(gpu.StreamDestroy(stream), "StreamDestroy");
+	MUST(StreamDestroy(stream));
 	dtconv_type_unref(type);
 }
 END_TEST
@@ -1195,8 +1183,7 @@ START_TEST(what_does_not_get_to_its_place_has_not_moved)
 
 	fixture_ok(dtconv_representation_find("external32", &external32));
 	arena_open(&packed, ARENA_DEVICE, sizeof(numbers));
-	fixture_ok(dtconv_convertor_create_pack(type, 1, numbers, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(type, 1, numbers, &params);
 	fixture_status(dtconv_convertor_pack(convertor, packed.memory, sizeof(numbers),
 					     &moved),
 		       DTCONV_ERR_UNSUPPORTED);

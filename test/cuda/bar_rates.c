@@ -56,7 +56,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void fail(const struct bench *bench, const char *what)
+static void give_up(const struct bench *bench, const char *what)
 {
 	char text[300] = "";
 
@@ -87,12 +87,12 @@ static void move(const struct bench *bench, const struct dtc_backend_ops *way,
 	dtc_memory_query(bench->context, bench->device.memory, &job.user_memory);
 	dtc_cursor_init(&cursor, layout, 1);
 	if (way->submit(&job, &event))
-		fail(bench, way->name);
+		give_up(bench, way->name);
 	int status = DTCONV_INPROGRESS;
 	while (event.backend && status == DTCONV_INPROGRESS)
 		status = event.backend->test(&event);
 	if (status < 0)
-		fail(bench, way->name);
+		give_up(bench, way->name);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------ */
@@ -137,11 +137,11 @@ static void measure_beside_kernel(struct bench *bench, const struct dtconv_type 
 	CUstream stream;
 
 	arena_open(&bench->device, ARENA_DEVICE, MEMORY);
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	stream = gpu_stream();
 	spin_begin(&spin, stream);
 	await_window(bench, type, "beside a kernel that runs");
 	spin_end(&spin);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 	arena_close(&bench->device);
 }
 
@@ -178,7 +178,7 @@ static struct dtconv_type *make_type(const struct bench *bench, size_t layout,
 	snprintf(text, sizeof(text), layouts[layout].text, bytes / layouts[layout].block);
 	if (dtconv_type_parse(bench->context, text, strlen(text), &type) ||
 	    dtconv_type_commit(type))
-		fail(bench, text);
+		give_up(bench, text);
 	return type;
 }
 

@@ -315,10 +315,9 @@ START_TEST(a_busy_device_is_not_waited_for)
 	struct stage stage;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
 	open_both();
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	CUstream stream = gpu_stream();
 	fixture_open(&stage, "hvector(9, 3, 7, byte)", 1);
 	scene_open(&scene, &stage, ARENA_DEVICE, ARENA_HOST);
 	ck_assert(gets_mapped(&scene, unpack));
@@ -328,7 +327,7 @@ START_TEST(a_busy_device_is_not_waited_for)
 	spin_end(&spin);
 	scene_close(&scene);
 	fixture_close(&stage);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 }
 END_TEST
 
@@ -605,14 +604,14 @@ START_TEST(windows_of_a_destroyed_context_are_given_back)
 
 	open_both();
 	enter_context();
-	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
-	gpu_must(gpu.CtxCreate(&own, 0, 0), "cuCtxCreate");
+	MUST(CtxGetCurrent(&primary));
+	MUST(CtxCreate(&own, 0, 0));
 	fixture_open(&stage, "hvector(9, 3, 7, byte)", 1);
 	scene_open(&scene, &stage, ARENA_DEVICE, ARENA_HOST);
 	ck_assert(gets_mapped(&scene, unpack));
 	ck_assert_uint_eq(gdr->pins(), 1);
-	gpu_must(gpu.CtxDestroy(own), "cuCtxDestroy");
-	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	MUST(CtxDestroy(own));
+	MUST(CtxSetCurrent(primary));
 	free(scene.got);
 	arena_close(&scene.packed);
 	fixture_close(&stage);

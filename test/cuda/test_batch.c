@@ -437,8 +437,6 @@ END_TEST
 
 /* ---- streams and graphs -------------------------------------------------------------------- */
 
-#define MUST(call) gpu_must(gpu.call, #call)
-
 /* What work of a stream may write. */
 static const enum arena_kind ordered[] = { ARENA_DEVICE, ARENA_PINNED, ARENA_MANAGED };
 
@@ -450,9 +448,8 @@ START_TEST(a_batch_goes_in_the_order_of_its_stream)
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 40);
 	add_many(&scene, _i % 2 ? 40 : 20);
@@ -489,11 +486,10 @@ START_TEST(a_captured_batch_replays)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 	CUgraphExec exec;
 
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 100);
 	add_many(&scene, _i % 2 ? 100 : 20);
@@ -529,10 +525,9 @@ START_TEST(a_batch_moves_after_its_capture_too)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params),
 					      .flags = DTCONV_BATCH_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 100);
 	add_many(&scene, 100);
@@ -560,9 +555,8 @@ START_TEST(a_batch_is_destroyed_when_its_work_has_ended)
 	struct spin_releaser releaser;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 20);
 	add_many(&scene, 20);
@@ -776,10 +770,9 @@ START_TEST(a_lone_entry_that_fails_in_flight_has_moved_nothing)
 	CUcontext current;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 	size_t moved = 99;
 
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	new_scene(&scene, 1);
 	open_piece(&scene, dtconv_type_ref(dtconv_type_predefined(context, DTCONV_INT)),
@@ -811,9 +804,7 @@ int main(void)
 	setenv("CK_FORK", "yes", 1);
 	gpu_find();
 	Suite *suite = suite_create("batch");
-	TCase *moves = fixture_case(suite, "moves", 60);
-
-	tcase_add_checked_fixture(moves, gpu_open, NULL);
+	TCase *moves = gpu_case(suite, "moves", 60);
 	tcase_add_loop_test(moves, random_batches_move_as_the_oracle_says, 29,
 			    6 * ARENA_KINDS);
 	tcase_add_loop_test(moves, a_halo_is_one_launch_and_makes_nothing_anew, 0, 2);

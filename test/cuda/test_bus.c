@@ -42,13 +42,11 @@ static void fill(unsigned char *bytes, size_t count, uint64_t seed)
 static void open_in(struct dtconv_context *context, struct job *job, const char *text,
 		    enum arena_kind user, enum arena_kind packed)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	size_t moved;
 
-	gpu_must(gpu.CtxGetCurrent(&job->device), "cuCtxGetCurrent");
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &job->type));
-	fixture_ok(dtconv_type_commit(job->type));
-	fixture_ok(dtconv_type_query(job->type, &attr));
+	MUST(CtxGetCurrent(&job->device));
+	job->type = fixture_type_in(context, text);
+	const struct dtconv_type_attr attr = fixture_attr(job->type);
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
@@ -86,16 +84,9 @@ static void check_packed(struct job *job)
 			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
 }
 
-static struct dtconv_convertor_params by(const char *backends)
-{
-	return (struct dtconv_convertor_params){ .struct_size =
-							 sizeof(struct dtconv_convertor_params),
-						 .backends = backends };
-}
-
 static void pack(struct job *job, const char *backends)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 	size_t moved;
 
 	fixture_ok(dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
@@ -107,7 +98,7 @@ static void pack(struct job *job, const char *backends)
 /* What is unpacked is in its place, and nothing else was touched. */
 static void unpack(struct job *job, const char *backends)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 	unsigned char *expected = malloc(job->span);
 	size_t moved;
 
@@ -128,19 +119,11 @@ static void unpack(struct job *job, const char *backends)
 	free(expected);
 }
 
-static CUstream new_stream(void)
-{
-	CUstream stream;
-
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	return stream;
-}
-
 /* In the order of a stream. */
 static struct dtconv_convertor *ordered(struct dtconv_convertor *convertor, const char *backends,
 					CUstream stream)
 {
-	struct dtconv_convertor_params params = by(backends);
+	struct dtconv_convertor_params params = fixture_by(backends);
 
 	params.flags = DTCONV_CONVERTOR_STREAM;
 	params.stream = stream;
@@ -155,13 +138,6 @@ static struct dtconv_convertor *packer(struct job *job, const char *backends, CU
 	fixture_ok(
 		dtconv_convertor_create_pack(job->type, 1, job->user.memory, &convertor));
 	return ordered(convertor, backends, stream);
-}
-
-static void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_nsec = milliseconds * 1000000 };
-
-	nanosleep(&time, NULL);
 }
 
 /* ---- all bytes arrive ------------------------------------------------------------------ */
@@ -204,15 +180,13 @@ END_TEST
 START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
 {
 	int way = _i;
-	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor_params params = fixture_by(ways[way].backend);
 	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved, begin = 654321, bytes = 1234567;
 
 	open_job(&job, texts[0], ways[way].user, ways[way].packed);
-	fixture_ok(
-		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(job.type, 1, job.user.memory, &params);
 	fixture_ok(dtconv_convertor_seek(convertor, begin));
 	fixture_ok(dtconv_convertor_pack(convertor, job.packed.memory, bytes, &moved));
 	ck_assert_uint_eq(moved, bytes);
@@ -226,10 +200,7 @@ END_TEST
 
 static uint64_t launches(void)
 {
-	struct dtconv_counters now = { .struct_size = sizeof(now) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
-	return now.launches_strided;
+	return fixture_counters().launches_strided;
 }
 
 /* 40 MiB: 1 and 7, then 8 as long as there are so many, and the rest; back 8, at the end 7 and 1. */
@@ -285,7 +256,7 @@ static void *pack_again_and_again(void *arg)
 {
 	struct job *job = arg;
 
-	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(job->device));
 	for (int round = 0; round < 5; round++)
 		pack(job, NULL);
 	return NULL;
@@ -313,7 +284,7 @@ static void *pack_by_default_stream(void *arg)
 	struct job *job = arg;
 	size_t moved;
 
-	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(job->device));
 	for (int round = 0; round < 10; round++) {
 		struct dtconv_convertor *convertor =
 			packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
@@ -357,7 +328,7 @@ static void *start_by_default_stream(void *arg)
 	struct job *job = started->job;
 	uint64_t before = launches();
 
-	gpu_must(gpu.CtxSetCurrent(job->device), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(job->device));
 	started->convertor = packer(job, "cuda_relay", CU_STREAM_PER_THREAD);
 	fixture_ok(dtconv_convertor_start(started->convertor, job->packed.memory,
 					  job->bytes, NULL, NULL));
@@ -398,7 +369,7 @@ END_TEST
 
 START_TEST(jobs_of_one_stream_follow_each_other_through_the_pieces)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct dtconv_convertor *convertors[2];
 	struct job jobs[2];
 	size_t moved;
@@ -429,9 +400,9 @@ START_TEST(a_job_does_not_wait_for_another_stream_to_leave_the_pieces)
 	open_job(&first, texts[0], ARENA_DEVICE, ARENA_PINNED);
 	open_job(&second, texts[0], ARENA_DEVICE, ARENA_PINNED);
 	pack(&first, "cuda_relay");
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	blocked = packer(&first, "cuda_relay", spin.stream);
-	other = packer(&second, "cuda_relay", new_stream());
+	other = packer(&second, "cuda_relay", gpu_stream());
 	fixture_ok(dtconv_convertor_start(blocked, first.packed.memory, first.bytes, NULL,
 					  NULL));
 	/* Ends only if it does not wait for the first, which cannot end yet. */
@@ -489,14 +460,13 @@ START_TEST(a_pack_is_started_though_its_stream_is_busy)
 	open_job(&job, startable[_i], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, "cuda_staged");
 	memset(job.packed.memory, 0, job.bytes);
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	struct dtconv_convertor *convertor = packer(&job, "cuda_staged", spin.stream);
 	start(convertor, &job);
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	/* What comes behind the job in its stream comes behind its reads. */
-	gpu_must(gpu.MemsetD8Async((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span,
-				   spin.stream),
-		 "cuMemsetD8Async");
+	MUST(MemsetD8Async((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span,
+			   spin.stream));
 	spin_release(&spin);
 	finish(convertor, &job);
 	check_packed(&job);
@@ -515,7 +485,7 @@ START_TEST(an_unpack_is_started_though_its_stream_is_busy)
 	memset(job.got, 0x5a, job.span);
 	arena_write(&job.user, 0, job.got, job.span);
 	memcpy(job.packed.memory, job.stream, job.bytes);
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	struct dtconv_convertor *convertor = unpacker(&job, spin.stream);
 	start(convertor, &job);
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
@@ -531,15 +501,14 @@ END_TEST
 START_TEST(jobs_without_a_stream_are_started_one_after_the_other)
 {
 	const int way = _i;
-	struct dtconv_convertor_params params = by(ways[way].backend);
+	struct dtconv_convertor_params params = fixture_by(ways[way].backend);
 	struct dtconv_convertor *convertors[2];
 	struct job jobs[2];
 
 	for (int i = 0; i < 2; i++) {
 		open_job(&jobs[i], texts[i], ways[way].user, ways[way].packed);
-		fixture_ok(dtconv_convertor_create_pack(
-			jobs[i].type, 1, jobs[i].user.memory, &convertors[i]));
-		fixture_ok(dtconv_convertor_configure(convertors[i], &params));
+		convertors[i] =
+			fixture_packer(jobs[i].type, 1, jobs[i].user.memory, &params);
 	}
 	for (int i = 0; i < 2; i++)
 		start(convertors[i], &jobs[i]);
@@ -568,7 +537,7 @@ END_TEST
 
 START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 {
-	struct dtconv_convertor_params params = by("cuda_staged");
+	struct dtconv_convertor_params params = fixture_by("cuda_staged");
 	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved;
@@ -577,9 +546,7 @@ START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 		return;
 	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, "cuda_staged");
-	fixture_ok(
-		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(job.type, 1, job.user.memory, &params);
 	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	start(convertor, &job);
 	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
@@ -600,7 +567,7 @@ END_TEST
 
 START_TEST(in_a_graph_a_long_job_is_one_kernel)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	CUgraphExec exec;
 	CUgraph graph;
 	struct job job;
@@ -609,18 +576,17 @@ START_TEST(in_a_graph_a_long_job_is_one_kernel)
 	pack(&job, "cuda_relay");
 	memset(job.packed.memory, 0, job.bytes);
 	struct dtconv_convertor *convertor = packer(&job, "cuda_relay", stream);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
 					  NULL));
 	fixture_ok(dtconv_convertor_wait(convertor, NULL));
-	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
-	gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
-	gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
+	MUST(GraphLaunch(exec, stream));
+	MUST(StreamSynchronize(stream));
 	check_packed(&job);
-	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	MUST(GraphExecDestroy(exec));
+	MUST(GraphDestroy(graph));
 	dtconv_convertor_destroy(convertor);
 	close_job(&job);
 }
@@ -701,7 +667,7 @@ static double processor_seconds(void)
 
 static void *release_later(void *arg)
 {
-	nap(400);
+	gpu_nap(400);
 	spin_release(arg);
 	return NULL;
 }
@@ -719,7 +685,7 @@ START_TEST(threads_that_help_rest_while_the_device_is_busy)
 		return; /* its threads are the process's, too */
 	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, NULL);
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	convertor = packer(&job, NULL, spin.stream);
 	ck_assert_int_eq(pthread_create(&later, NULL, release_later, &spin), 0);
 	double before = processor_seconds();
@@ -740,8 +706,7 @@ int main(void)
 	Suite *suite = suite_create("bus");
 
 	gpu_find();
-	TCase *moves = fixture_case(suite, "moves", 120);
-	tcase_add_checked_fixture(moves, gpu_open, NULL);
+	TCase *moves = gpu_case(suite, "moves", 120);
 	tcase_add_loop_test(moves, all_bytes_arrive, 0, TEXTS * WAYS);
 	tcase_add_loop_test(moves, ordinary_memory_goes_in_few_pieces, 0, 4);
 	tcase_add_test(moves, pieces_of_device_memory_grow_and_shrink_and_are_used_again);
@@ -754,16 +719,14 @@ int main(void)
 	tcase_add_test(moves, jobs_of_one_stream_follow_each_other_through_the_pieces);
 	tcase_add_test(moves, a_job_does_not_wait_for_another_stream_to_leave_the_pieces);
 	tcase_add_test(moves, in_a_graph_a_long_job_is_one_kernel);
-	TCase *started = fixture_case(suite, "started", 120);
-	tcase_add_checked_fixture(started, gpu_open, NULL);
+	TCase *started = gpu_case(suite, "started", 120);
 	tcase_add_loop_test(started, a_pack_is_started_though_its_stream_is_busy, 0, 2);
 	tcase_add_loop_test(started, an_unpack_is_started_though_its_stream_is_busy, 0, 2);
 	tcase_add_loop_test(started, jobs_without_a_stream_are_started_one_after_the_other, 0,
 			    WAYS);
 	tcase_add_test(started, a_started_job_is_ended_with_its_convertor);
 	tcase_add_test(started, a_started_job_that_fails_says_so_to_who_waits);
-	TCase *threads = fixture_case(suite, "threads", 120);
-	tcase_add_checked_fixture(threads, gpu_open, NULL);
+	TCase *threads = gpu_case(suite, "threads", 120);
 	tcase_add_test(threads, a_long_job_starts_a_few_threads_unless_one_was_asked_for);
 	tcase_add_test(threads, threads_that_help_rest_while_the_device_is_busy);
 	return fixture_run(suite);

@@ -102,12 +102,9 @@ START_TEST(memory_of_the_host_is_pinned_once_the_processor_may_touch_it)
 
 	arena_open(&arena, ARENA_HOST_NUMA, BYTES);
 	ck_assert_int_eq(query(arena.memory).kind, DTCONV_MEMORY_DEVICE);
-	gpu_must(gpu.DeviceGetAttribute(&access.location.id,
-					CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0),
-		 "cuDeviceGetAttribute");
-	gpu_must(gpu.MemSetAccess((CUdeviceptr)arena_base(&arena), arena.reserved,
-				  &access, 1),
-		 "cuMemSetAccess");
+	MUST(DeviceGetAttribute(&access.location.id, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID,
+				0));
+	MUST(MemSetAccess((CUdeviceptr)arena_base(&arena), arena.reserved, &access, 1));
 	ck_assert_int_eq(query(arena.memory).kind, DTCONV_MEMORY_PINNED);
 	arena.memory[BYTES - 1] = 7;
 	arena_close(&arena);

@@ -254,9 +254,7 @@ int main(void)
 	setenv("CK_FORK", "yes", 1);
 	gpu_find();
 	Suite *suite = suite_create("copy");
-	TCase *copies = fixture_case(suite, "copies", 60);
-
-	tcase_add_checked_fixture(copies, gpu_open, NULL);
+	TCase *copies = gpu_case(suite, "copies", 60);
 	tcase_add_loop_test(copies,
 			    every_layout_is_copied_to_every_other_between_all_kinds, 0,
 			    ARENA_KINDS * ARENA_KINDS);

@@ -12,14 +12,6 @@
 #include "support/fixture.h"
 #include "support/gpu.h"
 
-static struct dtconv_counters counters(void)
-{
-	struct dtconv_counters now = { .struct_size = sizeof(now) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
-	return now;
-}
-
 static struct dtconv_backend_counters backend(const char *name)
 {
 	struct dtconv_backend_counters now = { .struct_size = sizeof(now) };
@@ -31,12 +23,11 @@ static struct dtconv_backend_counters backend(const char *name)
 /* Packs so many instances between memory of those kinds; answers the packed bytes. */
 static size_t pack(const char *text, size_t count, enum arena_kind user, enum arena_kind packed)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_type *type = fixture_type(text);
 	struct arena source, target;
 	size_t moved;
 
-	fixture_ok(dtconv_type_query(type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(type);
 	arena_open(&source, user, count * (size_t)attr.true_extent + count * (size_t)attr.extent);
 	arena_open(&target, packed, count * attr.size);
 	ck_assert_msg(!dtconv_pack(type, count, source.memory, target.memory, count * attr.size,
@@ -99,7 +90,7 @@ static void must_be_launched(const char *what, size_t member, uint64_t expected)
 					  MEMBER(indexed), MEMBER(transposing),
 					  MEMBER(general), MEMBER(many),
 					  MEMBER(typed) };
-	const struct dtconv_counters now = counters();
+	const struct dtconv_counters now = fixture_counters();
 	uint64_t launches;
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -196,8 +187,8 @@ START_TEST(images_are_made_once_and_found_again)
 	for (int i = 0; i < 3; i++)
 		fixture_ok(
 			dtconv_pack(type, 5, user.memory, packed.memory, 100000, NULL));
-	ck_assert_uint_eq(counters().images_made, 1);
-	ck_assert_uint_eq(counters().images_found, 2);
+	ck_assert_uint_eq(fixture_counters().images_made, 1);
+	ck_assert_uint_eq(fixture_counters().images_found, 2);
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -211,46 +202,43 @@ START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
 	pack(table(), 4, ARENA_DEVICE, ARENA_DEVICE);
 	gpu.standin->inject_clear();
-	ck_assert_uint_eq(counters().fallbacks_loading, 1);
-	ck_assert_uint_eq(counters().fallbacks_blocks, 1);
-	ck_assert_uint_eq(counters().launches_indexed, 0);
+	ck_assert_uint_eq(fixture_counters().fallbacks_loading, 1);
+	ck_assert_uint_eq(fixture_counters().fallbacks_blocks, 1);
+	ck_assert_uint_eq(fixture_counters().launches_indexed, 0);
 }
 END_TEST
 
 /* A stream says on which device the work is to be done, also of memory that this one does not reach. */
 START_TEST(copies_where_no_launch_will_do_are_counted)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct dtconv_type *type = fixture_type(table());
 	CUcontext here, there;
 	struct arena user, packed;
-	CUstream stream;
 
 	if (!gpu.standin) {
 		dtconv_type_unref(type);
 		return;
 	}
 	gpu.standin->set(STANDIN_PEERS, 0);
-	gpu_must(gpu.CtxGetCurrent(&here), "cuCtxGetCurrent");
-	gpu_must(gpu.DevicePrimaryCtxRetain(&there, 1), "cuDevicePrimaryCtxRetain");
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	MUST(CtxGetCurrent(&here));
+	MUST(DevicePrimaryCtxRetain(&there, 1));
+	CUstream stream = gpu_stream();
 	arena_open(&packed, ARENA_PINNED, 10000);
-	gpu_must(gpu.CtxSetCurrent(there), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(there));
 	arena_open(&user, ARENA_DEVICE, 10000);
-	gpu_must(gpu.CtxSetCurrent(here), "cuCtxSetCurrent");
-	params.stream = stream;
+	MUST(CtxSetCurrent(here));
+	struct dtconv_convertor_params params = fixture_in_stream(stream);
 	fixture_ok(dtconv_pack_with(type, 1, user.memory, packed.memory, 10000, &params,
 				    NULL));
-	ck_assert_uint_eq(counters().fallbacks_limits, 1);
-	ck_assert_uint_eq(counters().fallbacks_blocks, 1);
-	ck_assert_uint_eq(counters().fallbacks_loading, 0);
+	ck_assert_uint_eq(fixture_counters().fallbacks_limits, 1);
+	ck_assert_uint_eq(fixture_counters().fallbacks_blocks, 1);
+	ck_assert_uint_eq(fixture_counters().fallbacks_loading, 0);
 	arena_close(&packed);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
-	gpu_must(gpu.CtxSetCurrent(there), "cuCtxSetCurrent");
+	MUST(StreamDestroy(stream));
+	MUST(CtxSetCurrent(there));
 	arena_close(&user);
-	gpu_must(gpu.CtxSetCurrent(here), "cuCtxSetCurrent");
-	gpu_must(gpu.DevicePrimaryCtxRelease(1), "cuDevicePrimaryCtxRelease");
+	MUST(CtxSetCurrent(here));
+	MUST(DevicePrimaryCtxRelease(1));
 	gpu.standin->set(STANDIN_PEERS, 1);
 	dtconv_type_unref(type);
 }
@@ -261,14 +249,14 @@ START_TEST(memory_of_nobody_is_moved_in_the_primary_context)
 {
 	CUcontext current;
 
-	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&current));
 	struct dtconv_type *type = fixture_type("vector(200, 1, 2, double)");
 	struct arena user, packed;
 	arena_open(&user, ARENA_VMM, 10000);
 	arena_open(&packed, ARENA_ASYNC, 10000);
-	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(NULL));
 	int status = dtconv_pack(type, 1, user.memory, packed.memory, 10000, NULL);
-	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(current));
 	ck_assert_msg(!status, "%s", fixture_error());
 	ck_assert_uint_ge(backend("cuda_kernel").jobs, 1);
 	arena_close(&user);
@@ -313,8 +301,7 @@ END_TEST
 /* Rows whose distance not every device takes. */
 START_TEST(rows_far_apart_are_copied_one_by_one)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = "cuda_copy" };
+	const struct dtconv_convertor_params params = fixture_by("cuda_copy");
 	const size_t pitch = 0x40000000 + (_i ? 8 : 0);
 	struct dtconv_type *type;
 	struct arena user, packed;
@@ -434,7 +421,6 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	struct marks marks;
-	CUstream stream;
 	size_t moved;
 
 	if (!gpu.standin) {
@@ -443,11 +429,10 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	}
 	arena_open(&user, ARENA_DEVICE, 320000);
 	arena_open(&packed, ARENA_DEVICE, 160000);
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_representation_find("external32", &external32));
-	fixture_ok(dtconv_convertor_create_pack(type, 1, user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(type, 1, user.memory, &params);
 	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, 160000, &moved));
 	(void)count_marks();
 	for (int round = 0; round < 3; round++) {
@@ -465,7 +450,7 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 			  marks.created == (round ? 0 : jobs));
 	}
 	dtconv_convertor_destroy(convertor);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -480,7 +465,6 @@ START_TEST(so_do_batches)
 	struct arena user, packed;
 	struct dtconv_batch *batch;
 	struct marks marks;
-	CUstream stream;
 
 	if (!gpu.standin) {
 		dtconv_type_unref(type);
@@ -488,7 +472,7 @@ START_TEST(so_do_batches)
 	}
 	arena_open(&user, ARENA_DEVICE, 320000);
 	arena_open(&packed, ARENA_DEVICE, 320000);
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	const struct dtconv_batch_entry entry = { .type = type,
 						  .count = 1,
@@ -508,7 +492,7 @@ START_TEST(so_do_batches)
 	marks = count_marks();
 	ck_assert(!marks.words && marks.events == 1);
 	dtconv_batch_destroy(batch);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 	arena_close(&user);
 	arena_close(&packed);
 	dtconv_type_unref(type);
@@ -552,15 +536,13 @@ static void listener_open(struct listener *listener, enum dtconv_log_level level
 /* Packs device memory twice with those backends. */
 static void pack_twice(struct listener *listener, const char *text, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 	struct dtconv_type *type;
 	struct arena user, packed;
 
 	arena_open(&user, ARENA_DEVICE, 100000);
 	arena_open(&packed, ARENA_DEVICE, 100000);
-	fixture_ok(dtconv_type_parse(listener->context, text, strlen(text), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(listener->context, text);
 	for (int i = 0; i < 2; i++)
 		fixture_ok(dtconv_pack_with(type, 5, user.memory, packed.memory, 100000,
 					    &params, NULL));

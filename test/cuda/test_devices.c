@@ -17,8 +17,6 @@
 #include "support/gpu.h"
 #include "support/type_choices.h"
 
-#define MUST(call) gpu_must(gpu.call, #call)
-
 /* How two devices stand to each other. */
 enum access {
 	ACCESS_NONE,   /* neither can reach the other; only on the stand-in */
@@ -97,9 +95,8 @@ static struct arena memory_on(int device, size_t bytes)
 /* Launches so far; a job by the driver's copies has none. */
 static uint64_t launches(void)
 {
-	struct dtconv_counters c = { .struct_size = sizeof(c) };
+	const struct dtconv_counters c = fixture_counters();
 
-	fixture_ok(dtconv_context_query_counters(fixture_context, &c));
 	return c.launches_strided + c.launches_periodic + c.launches_indexed +
 	       c.launches_transposing + c.launches_general + c.launches_many +
 	       c.launches_typed;
@@ -354,10 +351,8 @@ static void unpack_as(const struct dtconv_convertor_params *params, const char *
 		      size_t bytes)
 {
 	struct dtconv_type *type = fixture_type(text);
-	struct dtconv_convertor *convertor;
-
-	fixture_ok(dtconv_convertor_create_unpack(type, 1, target->memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, params));
+	struct dtconv_convertor *convertor =
+		fixture_unpacker(type, 1, target->memory, params);
 	fixture_ok(dtconv_convertor_start(convertor, packed->memory, bytes, NULL, NULL));
 	fixture_ok(dtconv_convertor_wait(convertor, NULL));
 	dtconv_convertor_destroy(convertor);
@@ -414,11 +409,10 @@ static void move_in_stream(int of, int user)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct scene scene;
-	CUstream stream;
 
 	open_scene(&scene, "vector(3000, 3, 5, double)", user, !user);
 	MUST(CtxSetCurrent(contexts[of]));
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	for (int round = 0; round < 3; round++) {
 		const struct stage *stage = &scene.stage;
@@ -448,7 +442,6 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	struct arena staging;
 	struct scene scene;
 	struct spin spin;
-	CUstream stream;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
 		return;
@@ -458,7 +451,7 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	arena_write(&staging, 0, scene.stage.source_memory, scene.stage.memory_bytes);
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0,
 		      scene.stage.memory_bytes));
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	spin_begin(&spin, stream);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
@@ -527,7 +520,6 @@ START_TEST(graphs_between_devices)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct scene scene;
-	CUstream stream;
 	CUgraph graph;
 	CUgraphExec exec;
 
@@ -539,7 +531,7 @@ START_TEST(graphs_between_devices)
 	arena_write(&scene.target, 0, scene.stage.target_memory,
 		    scene.stage.memory_bytes);
 	arena_write(&scene.packed, 0, scene.stage.target_memory, scene.stage.bytes);
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	move(&scene, true, scene.stage.bytes, &params);
@@ -811,7 +803,6 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 	struct spin_releaser releaser;
 	struct scene scene, other;
 	struct spin spin;
-	CUstream stream;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
 		return;
@@ -819,7 +810,7 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 	move(&other, true, other.stage.bytes, NULL); /* loads the kernels */
 	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
 	open_arenas(&scene, 0, 0);
-	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	spin_begin(&spin, stream_of_library(0));
 	releaser_begin(&releaser, &spin, "cuMemcpyAsync", 1);
@@ -1003,8 +994,7 @@ END_TEST
 /* The driver was seen to refuse rows into another device's mapping: each is a copy. */
 START_TEST(rows_are_not_left_to_the_driver_where_it_refuses_them)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = "cuda_copy" };
+	const struct dtconv_convertor_params params = fixture_by("cuda_copy");
 	struct scene scene;
 
 	if (!gpu.standin || !open_devices(ACCESS_CLOSED))
@@ -1031,10 +1021,7 @@ END_TEST
 
 static uint64_t copied_for_want_of_access(void)
 {
-	struct dtconv_counters c = { .struct_size = sizeof(c) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &c));
-	return c.fallbacks_limits;
+	return fixture_counters().fallbacks_limits;
 }
 
 #define GATHERED       "vector(2000, 1, 3, double)"
@@ -1323,18 +1310,14 @@ START_TEST(each_block_has_its_own_access)
 	struct arena closed = { .memory =
 					(unsigned char *)(uintptr_t)map_on_1(MAPPED, 2) };
 	struct arena packed = memory_on(0, sizeof(stream));
-	CUstream stream_0;
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct dtconv_convertor *convertor;
 
 	fill(&open, &closed, stream);
 	struct dtconv_type *type = scattered_type(&open, &closed);
 	/* In a stream of the device that is kept out. */
-	MUST(StreamCreate(&stream_0, CU_STREAM_NON_BLOCKING));
-	params.stream = stream_0;
-	fixture_ok(dtconv_convertor_create_pack(type, 1, NULL, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	CUstream stream_0 = gpu_stream();
+	struct dtconv_convertor_params params = fixture_in_stream(stream_0);
+	convertor = fixture_packer(type, 1, NULL, &params);
 	fixture_ok(
 		dtconv_convertor_pack(convertor, packed.memory, sizeof(stream), &moved));
 	arena_read(&packed, 0, got, sizeof(got));
@@ -1438,8 +1421,7 @@ static void add_numbers(int device)
 	}
 	arena_write(&user, 0, here, sizeof(here));
 	arena_write(&packed, 0, there, sizeof(there));
-	fixture_ok(dtconv_convertor_create_unpack(type, 1, user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_unpacker(type, 1, user.memory, &params);
 	fixture_ok(
 		dtconv_convertor_unpack(convertor, packed.memory, sizeof(there), &moved));
 	dtconv_convertor_destroy(convertor);
@@ -1643,9 +1625,8 @@ END_TEST
 
 static TCase *devices_case(Suite *suite, const char *name)
 {
-	TCase *tcase = fixture_case(suite, name, 60);
+	TCase *tcase = gpu_case(suite, name, 60);
 
-	tcase_add_checked_fixture(tcase, gpu_open, NULL);
 	return tcase;
 }
 

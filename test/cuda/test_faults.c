@@ -64,7 +64,7 @@ static void scene_open(struct scene *scene, int job)
 	const char *text = jobs[job].text;
 
 	scene->job = job;
-	gpu_must(gpu.CtxGetCurrent(&scene->current), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&scene->current));
 
 	fixture_ok(dtconv_context_create(NULL, &scene->context));
 	fixture_ok(dtconv_type_parse(scene->context, text, strlen(text), &scene->type));
@@ -82,12 +82,12 @@ static int scene_pack(struct scene *scene)
 	size_t moved = 12345;
 
 	if (jobs[scene->job].user == ARENA_VMM)
-		gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = jobs[scene->job].backends };
+		MUST(CtxSetCurrent(NULL));
+	const struct dtconv_convertor_params params =
+		fixture_by(jobs[scene->job].backends);
 	int status = dtconv_pack_with(scene->type, stage->count, source, scene->packed.memory,
 				      stage->bytes, &params, &moved);
-	gpu_must(gpu.CtxSetCurrent(scene->current), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(scene->current));
 	ck_assert_uint_le(moved, stage->bytes);
 	arena_read(&scene->packed, 0, scene->got, stage->bytes);
 	ck_assert_msg(!memcmp(scene->got, stage->stream, moved),
@@ -488,8 +488,7 @@ static void act_open(struct act *act, int deed)
 	arena_open(&act->packed, deeds[deed].packed,
 		   sizeof(((struct bytes *)NULL)->packed));
 	if (deeds[deed].in_stream)
-		gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-			 "cuStreamCreate");
+		stream = gpu_stream();
 	act->place.backends = deeds[deed].backends;
 	act->place.stream = stream;
 	act->place.user = (char *)act->user.memory;
@@ -533,7 +532,7 @@ static void act_close(struct act *act, bool is_broken)
 		return;
 	}
 	if (act->place.stream)
-		gpu_must(gpu.StreamDestroy(act->place.stream), "cuStreamDestroy");
+		MUST(StreamDestroy(act->place.stream));
 	arena_close(&act->user);
 	arena_close(&act->packed);
 }
@@ -557,7 +556,7 @@ static void refuse(int deed, const struct fault *fault)
 	if (!status)
 		act_must_be_right(&act, name);
 	/* What has been launched before the failure may still run. */
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(CtxSynchronize());
 	act_fill(&act);
 	status = act_do(&act);
 	ck_assert_msg(!status, "%s: the next job answers %d", name, status);
@@ -654,14 +653,12 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	struct dtconv_context *context;
 	struct dtconv_type *type;
 	struct arena user, packed;
-	CUstream stream;
 
 	gpu_open();
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_context_create(NULL, &context));
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, text);
 	arena_open(&user, ARENA_DEVICE, 2000);
 	arena_open(&packed, ARENA_DEVICE, 2000);
 	fixture_ok(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
@@ -675,7 +672,7 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	ck_assert(releaser_end(&releaser));
 	gpu_must_be_idle(context, "a refused copy");
 	spin_end(&spin);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 	dtconv_type_unref(type);
 	arena_close(&user);
 	arena_close(&packed);
@@ -699,9 +696,7 @@ START_TEST(after_a_stream_that_does_not_answer_all_is_made_anew)
 	};
 	struct dtconv_convertor *convertor;
 	spin_begin(&spin, NULL);
-	fixture_ok(dtconv_convertor_create_pack(act.place.type, 1, act.place.user,
-						&convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_packer(act.place.type, 1, act.place.user, &params);
 	size_t registered = gpu.standin->calls("cuMemHostRegister");
 	gpu.standin->inject("cuEventQuery", 1, CUDA_ERROR_INVALID_HANDLE);
 	fixture_ok(dtconv_convertor_start(convertor, act.place.packed, PACKED_BYTES, NULL,
@@ -730,12 +725,9 @@ static struct dtconv_convertor *open_summed(struct dtconv_context *context, char
 	const struct dtconv_convertor_params params = {
 		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_CRC32C
 	};
-	struct dtconv_convertor *convertor;
-
-	fixture_ok(
-		dtconv_convertor_create_pack(dtconv_type_predefined(context, DTCONV_BYTE),
-					     SUMMED_BYTES, user, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	struct dtconv_convertor *convertor =
+		fixture_packer(dtconv_type_predefined(context, DTCONV_BYTE), SUMMED_BYTES,
+			       user, &params);
 	return convertor;
 }
 

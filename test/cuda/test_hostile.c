@@ -89,11 +89,6 @@ static void must_pack(struct job *job)
 	job_check(job, job->source);
 }
 
-static void nap(long milliseconds)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000 }, NULL);
-}
-
 /* Whether a job has gone in the context's mode, if it has one. */
 static bool has_settled(void)
 {
@@ -108,30 +103,17 @@ static void must_settle(struct job *job)
 {
 	must_pack(job);
 	while (!has_settled()) {
-		nap(2);
+		gpu_nap(2);
 		must_pack(job);
 	}
 }
 
 static struct dtconv_convertor *on_stream(const struct job *job, CUstream stream)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = stream };
-	struct dtconv_convertor *convertor;
-
-	fixture_ok(
-		dtconv_convertor_create_pack(job->type, 1, job->user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
+	struct dtconv_convertor *convertor =
+		fixture_packer(job->type, 1, job->user.memory, &params);
 	return convertor;
-}
-
-static CUstream new_stream(void)
-{
-	CUstream stream;
-
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	return stream;
 }
 
 /* ---- waiting and blocking ---------------------------------------------------------------- */
@@ -159,7 +141,7 @@ START_TEST(a_spinning_kernel_does_not_keep_jobs_from_their_end)
 		must_pack(&job);
 	else
 		must_settle(&job);
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	must_pack_beside(&job, &spin);
 	spin_end(&spin);
 	job_check(&job, job.source);
@@ -173,7 +155,7 @@ START_TEST(the_first_job_of_all_ends_under_a_spinning_kernel)
 	static struct job job;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	must_pack_beside(&job, &spin);
 	spin_end(&spin);
 	job_check(&job, job.source);
@@ -192,7 +174,7 @@ START_TEST(types_are_released_under_a_spinning_kernel)
 	arena_open(&user, ARENA_DEVICE, 1000);
 	arena_open(&packed, ARENA_DEVICE, 1000);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, 1000, &moved));
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	dtconv_type_unref(type);
 	must_still_spin(&spin);
 	spin_end(&spin);
@@ -203,7 +185,7 @@ END_TEST
 
 static void *release_later(void *arg)
 {
-	nap(200);
+	gpu_nap(200);
 	spin_release(arg);
 	return NULL;
 }
@@ -219,12 +201,11 @@ START_TEST(a_context_is_destroyed_when_the_spinning_kernel_ends)
 	size_t moved;
 
 	fixture_ok(dtconv_context_create(NULL, &context));
-	fixture_ok(dtconv_type_parse(context, TYPE, strlen(TYPE), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, TYPE);
 	arena_open(&user, ARENA_DEVICE, SPAN);
 	arena_open(&packed, ARENA_DEVICE, PACKED);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, PACKED, &moved));
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &spin), 0);
 	dtconv_type_unref(type);
 	dtconv_context_destroy(context);
@@ -249,17 +230,16 @@ START_TEST(a_job_behind_many_waiting_streams_ends_when_they_do)
 	must_settle(&job);
 	arena_open(&word, ARENA_PINNED, 8);
 	memcpy(word.memory, &zero, 8);
-	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	struct dtconv_convertor *convertor = on_stream(&job, gpu_stream());
 	for (int i = 0; i < WAITING; i++)
-		streams[i] = new_stream();
+		streams[i] = gpu_stream();
 	for (int i = 0; i < WAITING; i++)
-		gpu_must(gpu.StreamWaitValue64(streams[i], (CUdeviceptr)(uintptr_t)word.memory, 1,
-					       CU_STREAM_WAIT_VALUE_EQ),
-			 "cuStreamWaitValue64");
+		MUST(StreamWaitValue64(streams[i], (CUdeviceptr)(uintptr_t)word.memory, 1,
+				       CU_STREAM_WAIT_VALUE_EQ));
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
 	/* The hardware's queues are theirs: it may be done by now or not, but asking does not hang. */
-	nap(50);
+	gpu_nap(50);
 	int status = dtconv_convertor_test(convertor, &moved);
 	__atomic_store_n((uint64_t *)(void *)word.memory, one, __ATOMIC_RELEASE);
 	if (status == DTCONV_INPROGRESS)
@@ -267,7 +247,7 @@ START_TEST(a_job_behind_many_waiting_streams_ends_when_they_do)
 	ck_assert_int_eq(status, 0);
 	dtconv_convertor_destroy(convertor);
 	for (int i = 0; i < WAITING; i++)
-		gpu_must(gpu.StreamSynchronize(streams[i]), "cuStreamSynchronize");
+		MUST(StreamSynchronize(streams[i]));
 	job_check(&job, job.source);
 	arena_close(&word);
 	job_close(&job);
@@ -277,7 +257,7 @@ END_TEST
 /* Whoever first moves between pinned memory waits for the stream as long as no kernels are loaded. */
 static void must_pack_on_stream(const struct job *job)
 {
-	struct dtconv_convertor *convertor = on_stream(job, new_stream());
+	struct dtconv_convertor *convertor = on_stream(job, gpu_stream());
 	size_t moved;
 
 	fixture_ok(dtconv_convertor_pack(convertor, job->packed.memory, PACKED, &moved));
@@ -314,15 +294,14 @@ static void produce(const struct job *job, unsigned char *fresh, struct arena *s
 	fill(fresh, SPAN, 99);
 	arena_write(staging, 0, fresh, SPAN);
 	spin_begin(spin, stream);
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job->user.memory,
-				 (CUdeviceptr)(uintptr_t)staging->memory, SPAN, stream),
-		 "cuMemcpyAsync");
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)job->user.memory,
+			 (CUdeviceptr)(uintptr_t)staging->memory, SPAN, stream));
 }
 
 /* The producer still runs when the job is given to its stream. */
 START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	static unsigned char fresh[SPAN];
 	struct arena staging;
 	struct spin spin;
@@ -334,7 +313,7 @@ START_TEST(a_job_waits_for_what_its_stream_was_given_before)
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
-	nap(50);
+	gpu_nap(50);
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	spin_release(&spin);
 	fixture_ok(dtconv_convertor_wait(convertor, &moved));
@@ -356,8 +335,7 @@ static uint32_t converted(const struct job *job, const unsigned char *source,
 	uint32_t checksum;
 	size_t moved;
 
-	fixture_ok(dtconv_convertor_create_pack(job->type, 1, source, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, params));
+	convertor = fixture_packer(job->type, 1, source, params);
 	fixture_ok(dtconv_convertor_pack(convertor, packed, PACKED, &moved));
 	fixture_ok(dtconv_convertor_crc32c(convertor, &checksum));
 	dtconv_convertor_destroy(convertor);
@@ -367,7 +345,7 @@ static uint32_t converted(const struct job *job, const unsigned char *source,
 /* Start may wait where the processor converts or sums up: the kernel ends by itself, a little later. */
 START_TEST(so_does_one_that_converts_and_sums_up)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct dtconv_representation external32;
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .representation = &external32,
@@ -407,7 +385,7 @@ END_TEST
 /* Packed memory may still be read by what the stream was given before. */
 START_TEST(a_job_writes_pinned_memory_when_its_stream_comes_to_it)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct spin spin;
 	static struct job job;
 	size_t moved;
@@ -420,7 +398,7 @@ START_TEST(a_job_writes_pinned_memory_when_its_stream_comes_to_it)
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
 	ck_assert_int_eq(gpu.StreamQuery(stream), CUDA_ERROR_NOT_READY);
-	nap(50);
+	gpu_nap(50);
 	for (size_t i = 0; i < PACKED; i++)
 		ck_assert_msg(job.packed.memory[i] == 0xee, "byte %zu was written", i);
 	spin_release(&spin);
@@ -435,10 +413,8 @@ END_TEST
 /* Ordinary memory is written when what is in pinned memory has been. */
 START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 {
-	CUstream stream = new_stream();
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = stream };
+	CUstream stream = gpu_stream();
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
 	static unsigned char packed[PACKED];
 	struct dtconv_convertor *convertor;
 	struct arena staging;
@@ -453,16 +429,13 @@ START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 	memset(job.user.memory, 0, SPAN);
 	arena_open(&staging, ARENA_DEVICE, PACKED);
 	arena_write(&staging, 0, packed, PACKED);
-	fixture_ok(
-		dtconv_convertor_create_unpack(job.type, 1, job.user.memory, &convertor));
-	fixture_ok(dtconv_convertor_configure(convertor, &params));
+	convertor = fixture_unpacker(job.type, 1, job.user.memory, &params);
 	spin_begin(&spin, stream);
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)job.packed.memory,
-				 (CUdeviceptr)(uintptr_t)staging.memory, PACKED, stream),
-		 "cuMemcpyAsync");
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)job.packed.memory,
+			 (CUdeviceptr)(uintptr_t)staging.memory, PACKED, stream));
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
-	nap(50);
+	gpu_nap(50);
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	spin_release(&spin);
 	fixture_ok(dtconv_convertor_wait(convertor, &moved));
@@ -497,7 +470,7 @@ static void small_open(struct small *small, int pair, const char *backends)
 						  .flags = DTCONV_CONVERTOR_STREAM,
 						  .backends = backends };
 
-	small->stream = params.stream = new_stream();
+	small->stream = params.stream = gpu_stream();
 	small->packs = pair / 4;
 	small->type = fixture_type(small_types[pair % 2]);
 	arena_open(&small->user, far_kinds[pair / 2 % 2], 160);
@@ -530,7 +503,7 @@ static int small_start(struct small *small)
 static void small_close(struct small *small)
 {
 	dtconv_convertor_destroy(small->convertor);
-	gpu_must(gpu.StreamDestroy(small->stream), "cuStreamDestroy");
+	MUST(StreamDestroy(small->stream));
 	arena_close(&small->user);
 	arena_close(&small->packed);
 	dtconv_type_unref(small->type);
@@ -585,7 +558,7 @@ START_TEST(who_may_not_follow_a_stream_says_so)
 {
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = new_stream(),
+							.stream = gpu_stream(),
 							.backends = "host,cuda_copy" };
 	static struct job job;
 	size_t moved;
@@ -606,7 +579,7 @@ END_TEST
 /* Whoever waits for a started job does not wait for the consumer behind it. */
 START_TEST(a_job_is_done_before_what_its_stream_is_given_later)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct spin spin;
 	static struct job job;
 	size_t moved;
@@ -632,7 +605,7 @@ END_TEST
 
 START_TEST(a_convertor_may_be_destroyed_with_its_job_in_flight)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct spin spin;
 	static struct job job;
 
@@ -661,7 +634,7 @@ START_TEST(an_illegal_address_of_the_applications_fails_jobs_and_nothing_else)
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_settle(&job);
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
 	gpu_fault(stream);
 	int status =
@@ -691,15 +664,15 @@ START_TEST(a_destroyed_context_gives_an_error_and_the_next_one_works)
 	static struct job job, other;
 	size_t moved;
 
-	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
-	gpu_must(gpu.CtxCreate(&mine, 0, 0), "cuCtxCreate");
+	MUST(CtxGetCurrent(&primary));
+	MUST(CtxCreate(&mine, 0, 0));
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_settle(&job);
-	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	struct dtconv_convertor *convertor = on_stream(&job, gpu_stream());
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
-	gpu_must(gpu.CtxDestroy(mine), "cuCtxDestroy");
-	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	MUST(CtxDestroy(mine));
+	MUST(CtxSetCurrent(primary));
 	/* The context may have gone before or after the job's end. */
 	int status = dtconv_convertor_wait(convertor, &moved);
 	ck_assert_msg(status == 0 || status == DTCONV_ERR_BACKEND, "%s", dtconv_strerror(status));
@@ -718,10 +691,10 @@ START_TEST(after_a_reset_of_the_device_new_memory_works)
 
 	job_open(&job, ARENA_DEVICE, ARENA_PINNED);
 	must_settle(&job);
-	gpu_must(gpu.DevicePrimaryCtxReset(0), "cuDevicePrimaryCtxReset");
+	MUST(DevicePrimaryCtxReset(0));
 	dtconv_type_unref(job.type);
-	gpu_must(gpu.DevicePrimaryCtxRetain(&primary, 0), "cuDevicePrimaryCtxRetain");
-	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	MUST(DevicePrimaryCtxRetain(&primary, 0));
+	MUST(CtxSetCurrent(primary));
 	job_open(&other, ARENA_DEVICE, ARENA_DEVICE);
 	must_pack(&other);
 	job_close(&other);
@@ -733,12 +706,12 @@ static void *pack_without_context(void *arg)
 	CUcontext current = NULL;
 	struct job *job = arg;
 
-	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&current));
 	ck_assert_ptr_null(current);
 	int status = job_pack(job);
 	if (status)
 		fprintf(stderr, "%s\n", fixture_error());
-	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&current));
 	ck_assert_msg(!current, "a context was left current");
 	return (void *)(intptr_t)status;
 }
@@ -771,13 +744,13 @@ START_TEST(the_default_streams_need_a_current_context)
 	struct dtconv_convertor *convertor = on_stream(&job, streams[_i]);
 	fixture_ok(dtconv_convertor_pack(convertor, job.packed.memory, PACKED, &moved));
 	job_check(&job, job.source);
-	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
-	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	MUST(CtxGetCurrent(&primary));
+	MUST(CtxSetCurrent(NULL));
 	dtconv_convertor_seek(convertor, 0);
 	fixture_status(dtconv_convertor_pack(convertor, job.packed.memory, PACKED,
 					     &moved),
 		       DTCONV_ERR_STATE);
-	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(primary));
 	dtconv_convertor_destroy(convertor);
 	job_close(&job);
 }
@@ -797,12 +770,12 @@ START_TEST(memory_that_is_only_called_a_devices_needs_a_current_context)
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
-	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
-	gpu_must(gpu.CtxSetCurrent(NULL), "cuCtxSetCurrent");
+	MUST(CtxGetCurrent(&current));
+	MUST(CtxSetCurrent(NULL));
 	fixture_status(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
 					PACKED, &params, &moved),
 		       DTCONV_ERR_STATE);
-	gpu_must(gpu.CtxSetCurrent(current), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(current));
 	ck_assert_str_eq(
 		fixture_error(),
 		_i ? "dtconv_pack_with: params.stream is the default stream, but no "
@@ -821,7 +794,7 @@ static int ask_often(struct dtconv_convertor *convertor)
 	size_t moved;
 
 	for (int i = 0; i < 5 && status == DTCONV_INPROGRESS; i++) {
-		nap(2);
+		gpu_nap(2);
 		status = dtconv_convertor_test(convertor, &moved);
 	}
 	return status;
@@ -837,7 +810,7 @@ static void *ask_in_context(void *arg)
 {
 	struct asking *asking = arg;
 
-	gpu_must(gpu.CtxSetCurrent(asking->context), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(asking->context));
 	asking->status = ask_often(asking->convertor);
 	return NULL;
 }
@@ -848,10 +821,9 @@ static CUcontext another_context(void)
 	CUcontext context = NULL;
 	int devices;
 
-	gpu_must(gpu.DeviceGetCount(&devices), "cuDeviceGetCount");
+	MUST(DeviceGetCount(&devices));
 	if (devices > 1)
-		gpu_must(gpu.DevicePrimaryCtxRetain(&context, 1),
-			 "cuDevicePrimaryCtxRetain");
+		MUST(DevicePrimaryCtxRetain(&context, 1));
 	return context;
 }
 
@@ -868,7 +840,7 @@ START_TEST(a_default_streams_job_is_asked_for_where_another_stream_is_the_defaul
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_settle(&job);
 	if (_i == 0)
-		gpu_must(gpu.CtxGetCurrent(&asking.context), "cuCtxGetCurrent");
+		MUST(CtxGetCurrent(&asking.context));
 	if (_i == 3)
 		asking.context = another_context();
 	spin_begin(&spin, stream);
@@ -892,7 +864,7 @@ END_TEST
 
 START_TEST(a_capture_that_begins_behind_a_job_is_not_disturbed)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	static struct job job;
 	struct spin spin;
 	CUgraph graph;
@@ -904,11 +876,10 @@ START_TEST(a_capture_that_begins_behind_a_job_is_not_disturbed)
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	ck_assert_int_eq(ask_often(convertor), DTCONV_INPROGRESS);
-	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphDestroy(graph));
 	spin_release(&spin);
 	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	job_check(&job, job.source);
@@ -920,7 +891,7 @@ END_TEST
 
 START_TEST(a_capture_of_another_thread_is_not_disturbed)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct spin spin;
 	CUgraph graph;
 	static struct job job;
@@ -928,19 +899,18 @@ START_TEST(a_capture_of_another_thread_is_not_disturbed)
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_settle(&job);
-	CUstream busy = new_stream();
+	CUstream busy = gpu_stream();
 	spin_begin(&spin, busy);
 	struct dtconv_convertor *convertor = on_stream(&job, busy);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	fixture_ok(
 		dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL));
-	nap(20);
+	gpu_nap(20);
 	fixture_status(dtconv_convertor_test(convertor, &moved), DTCONV_INPROGRESS);
 	spin_release(&spin);
 	fixture_ok(dtconv_convertor_wait(convertor, &moved));
-	gpu_must(gpu.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphDestroy(graph));
 	job_check(&job, job.source);
 	spin_end(&spin);
 	dtconv_convertor_destroy(convertor);
@@ -953,29 +923,27 @@ static CUgraphExec instantiate(CUstream captured)
 	CUgraphExec exec;
 	CUgraph graph;
 
-	gpu_must(gpu.StreamEndCapture(captured, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphInstantiateWithFlags(&exec, graph, 0),
-		 "cuGraphInstantiateWithFlags");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	MUST(StreamEndCapture(captured, &graph));
+	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
+	MUST(GraphDestroy(graph));
 	return exec;
 }
 
 START_TEST(the_first_job_of_all_may_be_captured)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	static struct job job;
 	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	struct dtconv_convertor *convertor = on_stream(&job, stream);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	fixture_ok(dtconv_convertor_pack(convertor, job.packed.memory, PACKED, &moved));
 	CUgraphExec exec = instantiate(stream);
-	gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
-	gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+	MUST(GraphLaunch(exec, stream));
+	MUST(StreamSynchronize(stream));
 	job_check(&job, job.source);
-	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
+	MUST(GraphExecDestroy(exec));
 	dtconv_convertor_destroy(convertor);
 	must_settle(&job);
 	job_close(&job);
@@ -986,18 +954,17 @@ END_TEST
 START_TEST(the_first_job_of_all_may_meet_a_capture)
 {
 	struct dtconv_counters before = { .struct_size = sizeof(before) }, after = before;
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	static struct job job;
 	CUgraph graph = NULL;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	must_pack(&job);
 	(void)gpu.StreamEndCapture(stream, &graph);
 	if (graph)
-		gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
-	nap(200);
+		MUST(GraphDestroy(graph));
+	gpu_nap(200);
 	dtconv_context_query_counters(fixture_context, &before);
 	must_pack(&job);
 	dtconv_context_query_counters(fixture_context, &after);
@@ -1008,13 +975,12 @@ END_TEST
 
 static void begin_capture(CUstream stream)
 {
-	gpu_must(gpu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-		 "cuStreamBeginCapture");
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
 START_TEST(a_captured_job_is_replayed_on_new_contents)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	static unsigned char fresh[SPAN];
 	static struct job job;
 	size_t moved;
@@ -1031,11 +997,11 @@ START_TEST(a_captured_job_is_replayed_on_new_contents)
 	for (unsigned salt = 5; salt < 8 && !status; salt++) {
 		fill(fresh, SPAN, salt);
 		arena_write(&job.user, 0, fresh, SPAN);
-		gpu_must(gpu.GraphLaunch(exec, stream), "cuGraphLaunch");
-		gpu_must(gpu.StreamSynchronize(stream), "cuStreamSynchronize");
+		MUST(GraphLaunch(exec, stream));
+		MUST(StreamSynchronize(stream));
 		job_check(&job, fresh);
 	}
-	gpu_must(gpu.GraphExecDestroy(exec), "cuGraphExecDestroy");
+	MUST(GraphExecDestroy(exec));
 	dtconv_convertor_destroy(convertor);
 	job_close(&job);
 }
@@ -1057,8 +1023,8 @@ START_TEST(a_capture_takes_no_ordinary_memory)
 	fixture_status(dtconv_convertor_wait(small.convertor, &moved),
 		       DTCONV_ERR_UNSUPPORTED);
 	ck_assert_uint_eq(moved, 0);
-	gpu_must(gpu.StreamEndCapture(small.stream, &graph), "cuStreamEndCapture");
-	gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+	MUST(StreamEndCapture(small.stream, &graph));
+	MUST(GraphDestroy(graph));
 	small_close(&small);
 	job_close(&job);
 }
@@ -1154,11 +1120,11 @@ static void map(const struct range *range, size_t number, bool access)
 	CUdeviceptr at = range->base + number * range->granule;
 	CUmemGenericAllocationHandle handle;
 
-	gpu_must(gpu.MemCreate(&handle, range->granule, &properties, 0), "cuMemCreate");
-	gpu_must(gpu.MemMap(at, range->granule, 0, handle, 0), "cuMemMap");
-	gpu_must(gpu.MemRelease(handle), "cuMemRelease");
+	MUST(MemCreate(&handle, range->granule, &properties, 0));
+	MUST(MemMap(at, range->granule, 0, handle, 0));
+	MUST(MemRelease(handle));
 	if (access)
-		gpu_must(gpu.MemSetAccess(at, range->granule, &all, 1), "cuMemSetAccess");
+		MUST(MemSetAccess(at, range->granule, &all, 1));
 }
 
 static void range_open(struct range *range, bool hole, bool access)
@@ -1166,11 +1132,9 @@ static void range_open(struct range *range, bool hole, bool access)
 	const CUmemAllocationProp properties = device_memory();
 
 	range->hole = hole;
-	gpu_must(gpu.MemGetAllocationGranularity(&range->granule, &properties,
-						 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-		 "cuMemGetAllocationGranularity");
-	gpu_must(gpu.MemAddressReserve(&range->base, 3 * range->granule, 0, 0, 0),
-		 "cuMemAddressReserve");
+	MUST(MemGetAllocationGranularity(&range->granule, &properties,
+					 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	MUST(MemAddressReserve(&range->base, 3 * range->granule, 0, 0, 0));
 	for (size_t i = 0; i < 3; i++)
 		if (i != 1 || !hole)
 			map(range, i, access);
@@ -1180,9 +1144,8 @@ static void range_close(const struct range *range)
 {
 	for (size_t i = 0; i < 3; i++)
 		if (i != 1 || !range->hole)
-			gpu_must(gpu.MemUnmap(range->base + i * range->granule, range->granule),
-				 "cuMemUnmap");
-	gpu_must(gpu.MemAddressFree(range->base, 3 * range->granule), "cuMemAddressFree");
+			MUST(MemUnmap(range->base + i * range->granule, range->granule));
+	MUST(MemAddressFree(range->base, 3 * range->granule));
 }
 
 /* Two blocks of @bytes, the second one so many granules behind the first. */
@@ -1216,10 +1179,10 @@ START_TEST(a_range_with_a_hole_is_packed_round_it_and_refused_inside_it)
 	fill(sent, sizeof(sent), 4);
 	/* Up to the last byte before the hole, and then the last bytes of the range. */
 	CUdeviceptr first = range.base + range.granule - BLOCK;
-	gpu_must(gpu.Memcpy(first, (CUdeviceptr)(uintptr_t)sent, BLOCK), "cuMemcpy");
-	gpu_must(gpu.Memcpy(first + 2 * range.granule, (CUdeviceptr)(uintptr_t)(sent + BLOCK), BLOCK),
-		 "cuMemcpy");
-	gpu_must(gpu.StreamSynchronize(NULL), "cuStreamSynchronize");
+	MUST(Memcpy(first, (CUdeviceptr)(uintptr_t)sent, BLOCK));
+	MUST(Memcpy(first + 2 * range.granule, (CUdeviceptr)(uintptr_t)(sent + BLOCK),
+		    BLOCK));
+	MUST(StreamSynchronize(NULL));
 	int status = pack_two(&range, (ptrdiff_t)(range.granule - BLOCK), 2, BLOCK, packed.memory);
 	ck_assert_msg(!status, "%s", fixture_error());
 	arena_read(&packed, 0, got, sizeof(got));
@@ -1366,13 +1329,12 @@ static void leave(int order)
 	fixture_ok(dtconv_context_create(&params, &context));
 	arena_open(&job.user, ARENA_DEVICE, SPAN);
 	arena_open(&job.packed, ARENA_DEVICE, PACKED);
-	fixture_ok(dtconv_type_parse(context, TYPE, strlen(TYPE), &job.type));
-	fixture_ok(dtconv_type_commit(job.type));
-	struct dtconv_convertor *convertor = on_stream(&job, new_stream());
+	job.type = fixture_type_in(context, TYPE);
+	struct dtconv_convertor *convertor = on_stream(&job, gpu_stream());
 	for (int i = 0; i < 50 && fixture_flags; i++) {
 		dtconv_pack(job.type, 1, job.user.memory, job.packed.memory, PACKED,
 			    NULL);
-		nap(1);
+		gpu_nap(1);
 	}
 	dtconv_convertor_start(convertor, job.packed.memory, PACKED, NULL, NULL);
 	if (order == 0)
@@ -1437,13 +1399,12 @@ int main(void)
 	if (fixture_flags & DTCONV_CONTEXT_GRAPHS)
 		setenv("DTCONV_BACKENDS", "^cuda_copy", 1);
 	Suite *suite = suite_create("hostile");
-	TCase *waiting = fixture_case(suite, "waiting", 20);
-	TCase *contexts = fixture_case(suite, "contexts", 20);
-	TCase *graphs = fixture_case(suite, "graphs", 20);
-	TCase *memory = fixture_case(suite, "memory", 20);
+	TCase *waiting = gpu_case(suite, "waiting", 20);
+	TCase *contexts = gpu_case(suite, "contexts", 20);
+	TCase *graphs = gpu_case(suite, "graphs", 20);
+	TCase *memory = gpu_case(suite, "memory", 20);
 	TCase *ends = tcase_create("ends");
 
-	tcase_add_checked_fixture(waiting, gpu_open, NULL);
 	tcase_add_loop_test(waiting, a_spinning_kernel_does_not_keep_jobs_from_their_end, 0, 3);
 	tcase_add_test(waiting, the_first_job_of_all_ends_under_a_spinning_kernel);
 	tcase_add_test(waiting, types_are_released_under_a_spinning_kernel);
@@ -1464,7 +1425,6 @@ int main(void)
 		tcase_add_test(waiting, who_may_not_follow_a_stream_says_so);
 	tcase_add_test(waiting, a_job_is_done_before_what_its_stream_is_given_later);
 	tcase_add_test(waiting, a_convertor_may_be_destroyed_with_its_job_in_flight);
-	tcase_add_checked_fixture(contexts, gpu_open, NULL);
 	tcase_add_test(contexts,
 		       an_illegal_address_of_the_applications_fails_jobs_and_nothing_else);
 	tcase_add_test(contexts, a_destroyed_context_gives_an_error_and_the_next_one_works);
@@ -1479,7 +1439,6 @@ int main(void)
 		a_default_streams_job_is_asked_for_where_another_stream_is_the_default, 0,
 		4);
 	tcase_add_test(contexts, a_forked_child_may_destroy_its_context);
-	tcase_add_checked_fixture(graphs, gpu_open, NULL);
 	tcase_add_test(graphs, a_capture_that_begins_behind_a_job_is_not_disturbed);
 	tcase_add_test(graphs, the_first_job_of_all_may_be_captured);
 	tcase_add_test(graphs, the_first_job_of_all_may_meet_a_capture);
@@ -1487,7 +1446,6 @@ int main(void)
 	tcase_add_loop_test(graphs, a_captured_job_is_replayed_on_new_contents, 0, PAIRS);
 	tcase_add_loop_test(graphs, a_capture_takes_no_ordinary_memory, 0,
 			    HOSTILE_FLAGS ? 1 : 2 * SMALL_PAIRS);
-	tcase_add_checked_fixture(memory, gpu_open, NULL);
 	tcase_add_test(memory, recycled_addresses_are_looked_at_anew);
 	tcase_add_loop_test(memory, the_first_job_may_be_told_where_its_memory_is, 0, 2);
 	tcase_add_loop_test(memory, one_type_may_lie_in_memory_of_several_kinds, 0, 2);

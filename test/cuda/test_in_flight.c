@@ -22,8 +22,6 @@
 #define EXTENT  (22 * sizeof(int))
 #define INSTEAD 0xa5
 
-#define MUST(call) gpu_must(gpu.call, #call)
-
 struct crowd {
 	size_t jobs, bytes;
 	struct dtconv_type *type;
@@ -55,8 +53,7 @@ static void crowd_open(struct crowd *crowd, size_t jobs)
 	arena_open(&crowd->user, ARENA_DEVICE, crowd->bytes);
 	arena_open(&crowd->packed, ARENA_DEVICE, jobs * PACKED);
 	for (size_t i = 0; i < STREAMS; i++)
-		gpu_must(gpu.StreamCreate(&crowd->streams[i], CU_STREAM_NON_BLOCKING),
-			 "cuStreamCreate");
+		crowd->streams[i] = gpu_stream();
 	fill(crowd);
 }
 
@@ -65,7 +62,7 @@ static void crowd_close(struct crowd *crowd)
 	for (size_t i = 0; i < crowd->jobs; i++)
 		dtconv_convertor_destroy(crowd->convertors[i]);
 	for (size_t i = 0; i < STREAMS; i++)
-		gpu_must(gpu.StreamDestroy(crowd->streams[i]), "cuStreamDestroy");
+		MUST(StreamDestroy(crowd->streams[i]));
 	arena_close(&crowd->user);
 	arena_close(&crowd->packed);
 	dtconv_type_unref(crowd->type);

@@ -57,13 +57,13 @@ static CUdeviceptr address(const void *memory)
 
 static void copy(void *to, const void *from, size_t bytes)
 {
-	gpu_must(gpu.Memcpy(address(to), address(from), bytes), "cuMemcpy");
+	MUST(Memcpy(address(to), address(from), bytes));
 }
 
 static void set(unsigned char *memory, size_t bytes)
 {
-	gpu_must(gpu.MemsetD8(address(memory), UNTOUCHED, bytes), "cuMemsetD8");
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(MemsetD8(address(memory), UNTOUCHED, bytes));
+	MUST(CtxSynchronize());
 }
 
 /* ---- windows ------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ START_TEST(more_than_4_gib_are_packed_and_unpacked)
 	set(job.user, USER_BYTES);
 	for (int i = 0; i < WINDOWS; i++)
 		scatter(&job, i);
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(CtxSynchronize());
 	pack_and_compare(&job, true);
 	pack_and_compare(&job, false);
 	unpack_and_compare(&job, true);

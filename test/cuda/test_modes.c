@@ -17,14 +17,6 @@
 #include "support/fixture.h"
 #include "support/gpu.h"
 
-static struct dtconv_counters counters(void)
-{
-	struct dtconv_counters now = { .struct_size = sizeof(now) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
-	return now;
-}
-
 static void nap_us(long microseconds)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = microseconds * 1000 }, NULL);
@@ -50,10 +42,9 @@ struct job {
 static void job_open(struct job *job, const char *text, size_t count,
 		     enum arena_kind user, enum arena_kind packed)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 	job->type = fixture_type(text);
-	fixture_ok(dtconv_type_query(job->type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(job->type);
 	job->count = count;
 	job->span = count * (size_t)(attr.extent > attr.true_extent ? attr.extent
 								    : attr.true_extent);
@@ -118,7 +109,7 @@ static void job_both_ways(struct job *job, unsigned salt)
 static void settle(struct job *job)
 {
 	job_fill(job, 77);
-	while (!counters().resident_jobs) {
+	while (!fixture_counters().resident_jobs) {
 		job_pack(job);
 		nap_us(500);
 	}
@@ -167,10 +158,11 @@ START_TEST(small_jobs_go_without_a_launch)
 
 	open_settled(&warm);
 	job_open(&job, jobs[_i].text, jobs[_i].count, jobs[_i].user, jobs[_i].packed);
-	uint64_t before = counters().resident_jobs;
+	uint64_t before = fixture_counters().resident_jobs;
 	for (unsigned salt = 1; salt < 8; salt++)
 		job_both_ways(&job, salt);
-	ck_assert_uint_eq(counters().resident_jobs - before, jobs[_i].resident ? 14 : 0);
+	ck_assert_uint_eq(fixture_counters().resident_jobs - before,
+			  jobs[_i].resident ? 14 : 0);
 	job_close(&job);
 	job_close(&warm);
 }
@@ -182,29 +174,26 @@ START_TEST(it_is_there_before_other_kernels)
 	struct job job;
 
 	open_settled(&job);
-	ck_assert_uint_gt(counters().resident_jobs, 0);
-	ck_assert_uint_eq(counters().launches_strided, 0);
+	ck_assert_uint_gt(fixture_counters().resident_jobs, 0);
+	ck_assert_uint_eq(fixture_counters().launches_strided, 0);
 	job_close(&job);
 }
 END_TEST
 
 START_TEST(jobs_of_the_callers_stream_are_launched_in_it)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct job job;
-	CUstream stream;
 
 	open_settled(&job);
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	params.stream = stream;
-	uint64_t before = counters().resident_jobs;
+	CUstream stream = gpu_stream();
+	struct dtconv_convertor_params params = fixture_in_stream(stream);
+	uint64_t before = fixture_counters().resident_jobs;
 	job_fill(&job, 3);
 	fixture_ok(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
 				    job.bytes, &params, NULL));
 	job_check(&job);
-	ck_assert_uint_eq(counters().resident_jobs, before);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	ck_assert_uint_eq(fixture_counters().resident_jobs, before);
+	MUST(StreamDestroy(stream));
 	job_close(&job);
 }
 END_TEST
@@ -221,18 +210,18 @@ START_TEST(jobs_beside_one_in_flight_are_launched)
 	job_fill(&job, 4);
 	fixture_ok(
 		dtconv_convertor_create_pack(job.type, 1, job.user.memory, &convertor));
-	uint64_t before = counters().resident_jobs;
+	uint64_t before = fixture_counters().resident_jobs;
 	fixture_ok(dtconv_convertor_start(convertor, job.packed.memory, job.bytes, NULL,
 					  NULL));
 	job_fill(&other, 5);
 	job_pack(&other);
 	job_check(&other);
-	ck_assert_uint_eq(counters().resident_jobs, before + 1);
+	ck_assert_uint_eq(fixture_counters().resident_jobs, before + 1);
 	nap_us(5000);
 	fixture_ok(dtconv_convertor_wait(convertor, &moved));
 	job_check(&job);
 	job_pack(&other);
-	ck_assert_uint_eq(counters().resident_jobs, before + 2);
+	ck_assert_uint_eq(fixture_counters().resident_jobs, before + 2);
 	dtconv_convertor_destroy(convertor);
 	job_close(&other);
 	job_close(&job);
@@ -246,13 +235,13 @@ START_TEST(it_leaves_when_idle_and_comes_back)
 	struct job job;
 
 	open_settled(&job);
-	uint64_t before = counters().resident_launches;
+	uint64_t before = fixture_counters().resident_launches;
 	for (unsigned i = 0; i < 5; i++) {
 		nap_us(20000);
 		ck_assert_msg(gpu.CtxSynchronize() == 0, "the device is not idle");
 		job_both_ways(&job, i);
 	}
-	ck_assert_uint_ge(counters().resident_launches, before + 5);
+	ck_assert_uint_ge(fixture_counters().resident_launches, before + 5);
 	job_close(&job);
 }
 END_TEST
@@ -262,8 +251,8 @@ START_TEST(it_leaves_in_the_end_when_it_is_never_idle)
 	struct job job;
 
 	open_settled(&job);
-	uint64_t before = counters().resident_launches;
-	while (counters().resident_launches < before + 4)
+	uint64_t before = fixture_counters().resident_launches;
+	while (fixture_counters().resident_launches < before + 4)
 		job_pack(&job);
 	job_close(&job);
 }
@@ -295,7 +284,7 @@ START_TEST(numbers_begin_anew_when_they_have_run_out)
 	open_settled(&job);
 	struct dtc_cuda_resident *resident =
 		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(CtxSynchronize());
 	resident->number = DTC_GPU_LAST_NUMBER - 3;
 	resident->bell->left = DTC_GPU_LAST_NUMBER - 2;
 	for (unsigned salt = 0; resident->number > 1000; salt++)
@@ -393,12 +382,12 @@ START_TEST(a_kernel_that_cannot_be_called_is_done_without)
 		return;
 	open_settled(&job);
 	nap_us(20000);
-	uint64_t before = counters().resident_jobs;
+	uint64_t before = fixture_counters().resident_jobs;
 	gpu.standin->inject("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	job_both_ways(&job, 9);
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();
-	ck_assert_uint_eq(counters().resident_jobs, before + 1);
+	ck_assert_uint_eq(fixture_counters().resident_jobs, before + 1);
 	job_both_ways(&job, 10);
 	job_close(&job);
 }
@@ -414,7 +403,7 @@ START_TEST(a_kernel_that_cannot_be_called_back_fails_its_job_alone)
 	if (!gpu.standin)
 		return;
 	open_settled(&job);
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(CtxSynchronize());
 	struct dtc_cuda_resident *resident =
 		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	fixture_ok(
@@ -440,7 +429,7 @@ START_TEST(a_kernel_that_has_gone_without_a_word_is_called_back)
 	size_t moved;
 
 	open_settled(&job);
-	gpu_must(gpu.CtxSynchronize(), "cuCtxSynchronize");
+	MUST(CtxSynchronize());
 	struct dtc_cuda_resident *resident =
 		dtc_cuda_resident_of(dtc_cuda_of(fixture_context)->contexts);
 	job_fill(&job, 12);
@@ -470,8 +459,8 @@ START_TEST(without_it_jobs_are_launched)
 		nap_us(1000);
 	}
 	gpu.standin->inject_clear();
-	ck_assert_uint_eq(counters().resident_jobs, 0);
-	ck_assert_uint_ge(counters().launches_strided, 40);
+	ck_assert_uint_eq(fixture_counters().resident_jobs, 0);
+	ck_assert_uint_ge(fixture_counters().launches_strided, 40);
 	job_close(&job);
 }
 END_TEST
@@ -501,10 +490,10 @@ END_TEST
 /* Until the graph of its kernel is there, which another thread makes. */
 static void settle_graph(struct job *job)
 {
-	uint64_t before = counters().graph_launches;
+	uint64_t before = fixture_counters().graph_launches;
 
 	job_fill(job, 77);
-	while (counters().graph_launches == before) {
+	while (fixture_counters().graph_launches == before) {
 		job_pack(job);
 		nap_us(500);
 	}
@@ -534,13 +523,13 @@ START_TEST(kernels_are_launched_in_graphs)
 		 shapes[_i].packed);
 	settle_graph(&job);
 	job_check(&job);
-	uint64_t before = counters().graph_launches;
+	uint64_t before = fixture_counters().graph_launches;
 	for (unsigned salt = 1; salt < 5; salt++) {
 		job_fill(&job, salt);
 		job_pack(&job);
 		job_check(&job);
 	}
-	ck_assert_uint_eq(counters().graph_launches - before, 4);
+	ck_assert_uint_eq(fixture_counters().graph_launches - before, 4);
 	job_both_ways(&job, 9);
 	job_close(&job);
 }
@@ -609,14 +598,14 @@ START_TEST(what_a_graph_refuses_is_launched_without)
 		return;
 	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
 	settle_graph(&job);
-	uint64_t before = counters().graph_launches;
+	uint64_t before = fixture_counters().graph_launches;
 	gpu.standin->inject(calls[_i], 1, CUDA_ERROR_OUT_OF_MEMORY);
 	job_fill(&job, 3);
 	job_pack(&job);
 	job_check(&job);
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();
-	ck_assert_uint_eq(counters().graph_launches, before);
+	ck_assert_uint_eq(fixture_counters().graph_launches, before);
 	job_close(&job);
 }
 END_TEST
@@ -656,7 +645,7 @@ START_TEST(without_graphs_jobs_are_launched)
 	}
 	ck_assert_uint_eq(gpu.standin->fired(), 1);
 	gpu.standin->inject_clear();
-	ck_assert_uint_eq(counters().graph_launches, 0);
+	ck_assert_uint_eq(fixture_counters().graph_launches, 0);
 	ck_assert_uint_eq(graphs_missed, 1);
 	ck_assert_uint_eq(names_leaked, 0);
 	job_close(&job);

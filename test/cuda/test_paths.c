@@ -60,19 +60,6 @@ static void must(const struct job *job, int status)
 		      fixture_error());
 }
 
-static CUstream new_stream(void)
-{
-	CUstream stream;
-
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	return stream;
-}
-
-static void nap(long milliseconds)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000 }, NULL);
-}
-
 static void stage(struct stage *stage, const char *text, size_t shift)
 {
 	ck_assert_msg(!stage_open(stage, fixture_type(text), INSTANCES, shift, shift, 7),
@@ -444,7 +431,7 @@ static void ask(struct job *job)
 
 	while ((status = dtconv_convertor_test(job->convertor, &moved)) ==
 	       DTCONV_INPROGRESS)
-		nap(1);
+		gpu_nap(1);
 	must(job, status);
 	ck_assert_uint_eq(moved, job->stage.bytes);
 	release(job);
@@ -672,7 +659,7 @@ static bool starts_behind(const struct path *path)
 /* A case for each path, as the first job and settled. */
 static void open_case(struct job *job, int number)
 {
-	job_open(job, &paths[number / 2], new_stream());
+	job_open(job, &paths[number / 2], gpu_stream());
 	if (number % 2)
 		settle(job);
 }
@@ -686,7 +673,7 @@ static void move_all(struct job jobs[], int count)
 {
 	struct spin spin;
 
-	spin_begin(&spin, new_stream());
+	spin_begin(&spin, gpu_stream());
 	for (int i = 0; i < count; i++) {
 		move(&jobs[i]);
 		ck_assert_msg(gpu.StreamQuery(spin.stream) == CUDA_ERROR_NOT_READY,
@@ -705,7 +692,7 @@ START_TEST(paths_end_under_a_spinning_kernel)
 
 	if (paths[_i].waits)
 		return;
-	job_open(&job, &paths[_i], new_stream());
+	job_open(&job, &paths[_i], gpu_stream());
 	settle(&job);
 	move_all(&job, 1);
 }
@@ -718,7 +705,7 @@ START_TEST(they_do_before_the_kernels_are_loaded)
 
 	for (int i = _i * TOGETHER; i < PATHS && i < (_i + 1) * TOGETHER; i++)
 		if (!paths[i].waits)
-			job_open(&jobs[count++], &paths[i], new_stream());
+			job_open(&jobs[count++], &paths[i], gpu_stream());
 	move_all(jobs, count);
 }
 END_TEST
@@ -740,22 +727,21 @@ static void *capture(void *arg)
 	CUdeviceptr memory = (CUdeviceptr)(uintptr_t)capture->memory.memory;
 	CUgraph graph = NULL;
 
-	gpu_must(gpu.CtxSetCurrent(capture->context), "cuCtxSetCurrent");
-	gpu_must(gpu.StreamBeginCapture(capture->stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
-		 "cuStreamBeginCapture");
+	MUST(CtxSetCurrent(capture->context));
+	MUST(StreamBeginCapture(capture->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	pthread_barrier_wait(&capture->open);
 	pthread_barrier_wait(&capture->over);
 	capture->used = gpu.MemsetD8Async(memory, 1, 1, capture->stream);
 	capture->ended = gpu.StreamEndCapture(capture->stream, &graph);
 	if (graph)
-		gpu_must(gpu.GraphDestroy(graph), "cuGraphDestroy");
+		MUST(GraphDestroy(graph));
 	return NULL;
 }
 
 static void capture_begin(struct capture *new)
 {
-	gpu_must(gpu.CtxGetCurrent(&new->context), "cuCtxGetCurrent");
-	new->stream = new_stream();
+	MUST(CtxGetCurrent(&new->context));
+	new->stream = gpu_stream();
 	arena_open(&new->memory, ARENA_DEVICE, 1);
 	pthread_barrier_init(&new->open, NULL, 2);
 	pthread_barrier_init(&new->over, NULL, 2);
@@ -780,7 +766,7 @@ START_TEST(paths_do_not_disturb_a_capture)
 	open_case(&job, _i);
 	capture_begin(&other);
 	move(&job);
-	nap(3); /* for threads that the path has left behind */
+	gpu_nap(3); /* for threads that the path has left behind */
 	capture_end(&other);
 	/* Where kernels are loaded meanwhile, the capture may end. */
 	ck_assert_msg(!(_i % 2) || job.path->waits || (!other.used && !other.ended),
@@ -793,7 +779,7 @@ END_TEST
 
 START_TEST(nor_do_they_while_they_wait_in_a_stream)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct capture other;
 	struct spin spin;
 	struct job job;
@@ -805,7 +791,7 @@ START_TEST(nor_do_they_while_they_wait_in_a_stream)
 	spin_begin(&spin, stream);
 	capture_begin(&other);
 	job.path->begin(&job);
-	nap(5);
+	gpu_nap(5);
 	spin_release(&spin);
 	capture_end(&other);
 	job.path->end(&job);
@@ -823,9 +809,9 @@ static void move_in(struct job *job, CUcontext context)
 {
 	CUcontext current = NULL;
 
-	gpu_must(gpu.CtxSetCurrent(context), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(context));
 	move(job);
-	gpu_must(gpu.CtxGetCurrent(&current), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&current));
 	ck_assert_msg(current == context, "%s: another context is current",
 		      job->path->name);
 }
@@ -835,10 +821,10 @@ START_TEST(paths_need_no_current_context_and_leave_the_one_there_is)
 	CUcontext primary;
 	struct job job;
 
-	gpu_must(gpu.CtxGetCurrent(&primary), "cuCtxGetCurrent");
+	MUST(CtxGetCurrent(&primary));
 	open_case(&job, _i);
 	move_in(&job, NULL);
-	gpu_must(gpu.CtxSetCurrent(primary), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(primary));
 	check(&job);
 	fill(&job);
 	move_in(&job, primary);
@@ -866,33 +852,30 @@ struct consumer {
 static void consumer_open(struct consumer *consumer, const struct job *job)
 {
 	arena_open(&consumer->memory, ARENA_DEVICE, result_bytes(job));
-	consumer->stream = new_stream();
-	gpu_must(gpu.EventCreate(&consumer->event, CU_EVENT_DISABLE_TIMING),
-		 "cuEventCreate");
+	consumer->stream = gpu_stream();
+	MUST(EventCreate(&consumer->event, CU_EVENT_DISABLE_TIMING));
 }
 
 static void consumer_follow(struct consumer *consumer, const struct job *job)
 {
-	gpu_must(gpu.EventRecord(consumer->event, job->caller), "cuEventRecord");
-	gpu_must(gpu.StreamWaitEvent(consumer->stream, consumer->event, 0),
-		 "cuStreamWaitEvent");
-	gpu_must(gpu.MemcpyAsync((CUdeviceptr)(uintptr_t)consumer->memory.memory,
-				 (CUdeviceptr)(uintptr_t)result_of(job)->memory,
-				 result_bytes(job), consumer->stream),
-		 "cuMemcpyAsync");
+	MUST(EventRecord(consumer->event, job->caller));
+	MUST(StreamWaitEvent(consumer->stream, consumer->event, 0));
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)consumer->memory.memory,
+			 (CUdeviceptr)(uintptr_t)result_of(job)->memory,
+			 result_bytes(job), consumer->stream));
 }
 
 static void consumer_close(struct consumer *consumer)
 {
 	arena_close(&consumer->memory);
-	gpu_must(gpu.EventDestroy(consumer->event), "cuEventDestroy");
-	gpu_must(gpu.StreamDestroy(consumer->stream), "cuStreamDestroy");
+	MUST(EventDestroy(consumer->event));
+	MUST(StreamDestroy(consumer->stream));
 }
 
 /* What the consumer has read, before anybody has asked the library whether the job is done. */
 static void consumer_check(const struct consumer *consumer, struct job *job)
 {
-	gpu_must(gpu.StreamSynchronize(consumer->stream), "cuStreamSynchronize");
+	MUST(StreamSynchronize(consumer->stream));
 	if (job->path->how == SUM)
 		add(job);
 	arena_read(&consumer->memory, 0, job->image, result_bytes(job));
@@ -951,7 +934,7 @@ static void start_behind(struct job jobs[], int count, CUstream stream)
 
 START_TEST(so_it_does_behind_a_spinning_kernel)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct job job;
 
 	if (!starts_behind(&paths[_i]))
@@ -969,7 +952,7 @@ END_TEST
 START_TEST(so_it_does_before_the_kernels_are_loaded)
 {
 	struct job jobs[QUEUED];
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	int count = 0;
 
 	for (int i = _i * QUEUED; i < PATHS && i < (_i + 1) * QUEUED; i++)
@@ -984,7 +967,7 @@ END_TEST
 /* One at a time: a second one waits for the first. */
 START_TEST(so_do_moves_of_ordinary_memory)
 {
-	CUstream stream = new_stream();
+	CUstream stream = gpu_stream();
 	struct job job;
 
 	if (!starts_behind(&paths[_i]) || paths[_i].packed != ARENA_HOST)
@@ -1066,7 +1049,7 @@ static void open_jobs(struct field *field, int layout)
 	for (int i = 0; i < UNPACKING; i++)
 		if (width || !has_numbers(&unpacking[i]))
 			job_open_type(&field->jobs[field->count++], &unpacking[i],
-				      new_stream(), gapped[layout].text, width,
+				      gpu_stream(), gapped[layout].text, width,
 				      (size_t)(i * 3 + layout) % 16);
 }
 
@@ -1144,7 +1127,7 @@ static void unpack_in_a_race(struct field *field)
 	const uint32_t *counts = field->counts;
 	struct race race;
 
-	race_begin(&race, new_stream(), field->places, field->gaps);
+	race_begin(&race, gpu_stream(), field->places, field->gaps);
 	for (double start = seconds(); seconds() < start + RACE_SECONDS;)
 		for (int i = 0; i < field->count; i++)
 			move(&field->jobs[i]);
@@ -1185,9 +1168,8 @@ END_TEST
 
 static TCase *new_case(Suite *suite, const char *name)
 {
-	TCase *tcase = fixture_case(suite, name, 20);
+	TCase *tcase = gpu_case(suite, name, 20);
 
-	tcase_add_checked_fixture(tcase, gpu_open, NULL);
 	return tcase;
 }
 

@@ -195,25 +195,22 @@ static void alias_open(struct alias *alias)
 					 .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemGenericAllocationHandle handle;
 
-	gpu_must(gpu.MemGetAllocationGranularity(&alias->granule, &properties,
-						 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-		 "cuMemGetAllocationGranularity");
-	gpu_must(gpu.MemCreate(&handle, alias->granule, &properties, 0), "cuMemCreate");
+	MUST(MemGetAllocationGranularity(&alias->granule, &properties,
+					 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	MUST(MemCreate(&handle, alias->granule, &properties, 0));
 	for (int i = 0; i < 2; i++) {
-		gpu_must(gpu.MemAddressReserve(&alias->base[i], alias->granule, 0, 0, 0),
-			 "cuMemAddressReserve");
-		gpu_must(gpu.MemMap(alias->base[i], alias->granule, 0, handle, 0), "cuMemMap");
-		gpu_must(gpu.MemSetAccess(alias->base[i], alias->granule, &access, 1),
-			 "cuMemSetAccess");
+		MUST(MemAddressReserve(&alias->base[i], alias->granule, 0, 0, 0));
+		MUST(MemMap(alias->base[i], alias->granule, 0, handle, 0));
+		MUST(MemSetAccess(alias->base[i], alias->granule, &access, 1));
 	}
-	gpu_must(gpu.MemRelease(handle), "cuMemRelease");
+	MUST(MemRelease(handle));
 }
 
 static void alias_close(const struct alias *alias)
 {
 	for (int i = 0; i < 2; i++) {
-		gpu_must(gpu.MemUnmap(alias->base[i], alias->granule), "cuMemUnmap");
-		gpu_must(gpu.MemAddressFree(alias->base[i], alias->granule), "cuMemAddressFree");
+		MUST(MemUnmap(alias->base[i], alias->granule));
+		MUST(MemAddressFree(alias->base[i], alias->granule));
 	}
 }
 
@@ -265,8 +262,7 @@ static void fill(unsigned char *bytes, size_t length)
 /* Only the rows are written and read: what lies between is too much. */
 static void check_rows(const struct row_case *rows, enum arena_kind kind, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 	size_t bytes = rows->rows * rows->width;
 	unsigned char *sent = malloc(bytes), *got = malloc(bytes);
 	struct dtconv_type *type;

@@ -15,8 +15,6 @@
 #include "support/fixture.h"
 #include "support/gpu.h"
 
-#define MUST(call) gpu_must(gpu.call, #call)
-
 /* Packed streams of two pieces each way, and of more than there are places for. */
 static const char two_pieces[] = "vector(400001, 3, 5, double)";
 static const char many_pieces[] = "vector(1300001, 4, 7, double)";
@@ -42,8 +40,7 @@ static void fill(unsigned char *bytes, size_t count)
 
 static int pack(const struct job *job, const char *backends)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.backends = backends };
+	const struct dtconv_convertor_params params = fixture_by(backends);
 
 	return dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
 				job->bytes, &params, NULL);
@@ -52,13 +49,12 @@ static int pack(const struct job *job, const char *backends)
 /* Packs once, which makes all that is made once; then packed memory is zeroed. */
 static void open_job(struct job *job, const char *text, bool packs)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM,
 						  .backends = "cuda_relay" };
 
 	*job = (struct job){ .type = fixture_type(text) };
-	fixture_ok(dtconv_type_query(job->type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(job->type);
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
@@ -71,7 +67,7 @@ static void open_job(struct job *job, const char *text, bool packs)
 	arena_write(&job->user, 0, job->memory, job->span);
 	ck_assert_int_eq(pack(job, "cuda_relay"), 0);
 	memset(job->packed.memory, 0, job->bytes);
-	MUST(StreamCreate(&job->order, CU_STREAM_NON_BLOCKING));
+	job->order = gpu_stream();
 	params.stream = job->order;
 	int status = packs ? dtconv_convertor_create_pack(job->type, 1, job->user.memory,
 							  &job->convertor)
@@ -223,8 +219,7 @@ int main(void)
 		puts("a real driver's streams cannot be held up one at a time");
 		return 77;
 	}
-	TCase *order = fixture_case(suite, "order", 120);
-	tcase_add_checked_fixture(order, gpu_open, NULL);
+	TCase *order = gpu_case(suite, "order", 120);
 	tcase_add_test(order, an_unpack_reads_what_its_stream_has_written);
 	tcase_add_loop_test(order, a_place_is_used_again_when_it_has_been_left, 0,
 			    DTC_CUDA_COPY_STREAMS);

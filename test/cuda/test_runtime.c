@@ -20,7 +20,7 @@
 #define SPAN   ((size_t)BLOCKS * 40)
 #define PACKED ((size_t)BLOCKS * 24)
 
-#define MUST(call) must(call, #call)
+#define MUST_CUDART(call) must(call, #call)
 
 static void must(cudaError_t error, const char *call)
 {
@@ -37,24 +37,24 @@ static unsigned char *allocate(enum kind kind, size_t bytes, cudaStream_t stream
 
 	switch (kind) {
 	case DEVICE:
-		MUST(cudaMalloc(&memory, bytes));
+		MUST_CUDART(cudaMalloc(&memory, bytes));
 		break;
 	case MANAGED:
-		MUST(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
+		MUST_CUDART(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
 		break;
 	case ASYNC:
-		MUST(cudaMallocAsync(&memory, bytes, stream));
+		MUST_CUDART(cudaMallocAsync(&memory, bytes, stream));
 		break;
 	case PINNED:
-		MUST(cudaMallocHost(&memory, bytes));
+		MUST_CUDART(cudaMallocHost(&memory, bytes));
 		break;
 	case MAPPED:
-		MUST(cudaHostAlloc(&memory, bytes,
-				   cudaHostAllocMapped | cudaHostAllocPortable));
+		MUST_CUDART(cudaHostAlloc(&memory, bytes,
+					  cudaHostAllocMapped | cudaHostAllocPortable));
 		break;
 	default:
 		memory = malloc(bytes);
-		MUST(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
+		MUST_CUDART(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
 	}
 	return memory;
 }
@@ -62,14 +62,14 @@ static unsigned char *allocate(enum kind kind, size_t bytes, cudaStream_t stream
 static void release(enum kind kind, void *memory, cudaStream_t stream)
 {
 	if (kind == ASYNC) {
-		MUST(cudaFreeAsync(memory, stream));
+		MUST_CUDART(cudaFreeAsync(memory, stream));
 	} else if (kind == PINNED || kind == MAPPED) {
-		MUST(cudaFreeHost(memory));
+		MUST_CUDART(cudaFreeHost(memory));
 	} else if (kind == REGISTERED) {
-		MUST(cudaHostUnregister(memory));
+		MUST_CUDART(cudaHostUnregister(memory));
 		free(memory);
 	} else {
-		MUST(cudaFree(memory));
+		MUST_CUDART(cudaFree(memory));
 	}
 }
 
@@ -104,7 +104,7 @@ static void job_open(struct job *job, enum kind kind, cudaStream_t stream)
 static void job_close(struct job *job)
 {
 	release(job->kind, job->user, job->stream);
-	MUST(cudaStreamSynchronize(job->stream));
+	MUST_CUDART(cudaStreamSynchronize(job->stream));
 	release(DEVICE, job->packed, job->stream);
 	release(PINNED, job->before, job->stream);
 	release(PINNED, job->after, job->stream);
@@ -113,9 +113,7 @@ static void job_close(struct job *job)
 
 static struct dtconv_convertor *on_stream(const struct job *job, bool packs)
 {
-	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
-							.flags = DTCONV_CONVERTOR_STREAM,
-							.stream = job->stream };
+	const struct dtconv_convertor_params params = fixture_in_stream(job->stream);
 	struct dtconv_convertor *convertor;
 	int status =
 		packs ? dtconv_convertor_create_pack(job->type, 1, job->user, &convertor)
@@ -147,7 +145,7 @@ static void end(struct dtconv_convertor *convertor)
 
 static void copy(const struct job *job, void *to, const void *from, size_t bytes)
 {
-	MUST(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, job->stream));
+	MUST_CUDART(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, job->stream));
 }
 
 /* What has been brought back is the packed stream of what was there before. */
@@ -172,7 +170,7 @@ static void there_and_back(const struct job *job)
 	copy(job, job->user, job->before, SPAN);
 	struct dtconv_convertor *convertor = start(job, true);
 	copy(job, job->after, job->packed, PACKED);
-	MUST(cudaStreamSynchronize(job->stream));
+	MUST_CUDART(cudaStreamSynchronize(job->stream));
 	is_packed(job);
 	end(convertor);
 
@@ -180,7 +178,7 @@ static void there_and_back(const struct job *job)
 	copy(job, job->user, job->after, SPAN);
 	convertor = start(job, false);
 	copy(job, job->after, job->user, SPAN);
-	MUST(cudaStreamSynchronize(job->stream));
+	MUST_CUDART(cudaStreamSynchronize(job->stream));
 	is_unpacked(job);
 	end(convertor);
 }
@@ -192,11 +190,11 @@ START_TEST(memory_of_every_kind_is_packed_and_unpacked)
 	cudaStream_t stream;
 	struct job job;
 
-	MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	MUST_CUDART(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	job_open(&job, (enum kind)_i, stream);
 	there_and_back(&job);
 	job_close(&job);
-	MUST(cudaStreamDestroy(stream));
+	MUST_CUDART(cudaStreamDestroy(stream));
 }
 END_TEST
 
@@ -206,14 +204,15 @@ START_TEST(streams_of_every_kind_order_what_they_are_given)
 	struct job job;
 
 	if (_i == 3)
-		MUST(cudaStreamCreate(&streams[3]));
+		MUST_CUDART(cudaStreamCreate(&streams[3]));
 	else
-		MUST(cudaFree(NULL)); /* the default streams are the current context's */
+		MUST_CUDART(cudaFree(
+			NULL)); /* the default streams are the current context's */
 	job_open(&job, DEVICE, streams[_i]);
 	there_and_back(&job);
 	job_close(&job);
 	if (_i == 3)
-		MUST(cudaStreamDestroy(streams[3]));
+		MUST_CUDART(cudaStreamDestroy(streams[3]));
 }
 END_TEST
 
@@ -229,12 +228,12 @@ static void *work_on_device(void *argument)
 	struct job own;
 	int device;
 
-	MUST(cudaSetDevice(neighbour->device));
+	MUST_CUDART(cudaSetDevice(neighbour->device));
 	job_open(&own, DEVICE, cudaStreamPerThread);
 	there_and_back(&own);
 	there_and_back(neighbour->job);
 	job_close(&own);
-	MUST(cudaGetDevice(&device));
+	MUST_CUDART(cudaGetDevice(&device));
 	ck_assert_int_eq(device, neighbour->device);
 	return NULL;
 }
@@ -246,17 +245,17 @@ START_TEST(a_thread_with_another_device_leaves_this_one_alone)
 	struct job job;
 	int devices, device;
 
-	MUST(cudaGetDeviceCount(&devices));
-	MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	MUST_CUDART(cudaGetDeviceCount(&devices));
+	MUST_CUDART(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	job_open(&job, DEVICE, stream);
 	struct neighbour neighbour = { &job, devices - 1 };
 	ck_assert_int_eq(pthread_create(&thread, NULL, work_on_device, &neighbour), 0);
 	pthread_join(thread, NULL);
-	MUST(cudaGetDevice(&device));
+	MUST_CUDART(cudaGetDevice(&device));
 	ck_assert_int_eq(device, 0);
 	there_and_back(&job);
 	job_close(&job);
-	MUST(cudaStreamDestroy(stream));
+	MUST_CUDART(cudaStreamDestroy(stream));
 }
 END_TEST
 
@@ -267,26 +266,26 @@ START_TEST(a_captured_pack_is_replayed_on_new_contents)
 	cudaStream_t stream;
 	struct job job;
 
-	MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	MUST_CUDART(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	job_open(&job, DEVICE, stream);
 	there_and_back(&job);
-	MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	MUST_CUDART(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
 	copy(&job, job.user, job.before, SPAN);
 	struct dtconv_convertor *convertor = start(&job, true);
 	copy(&job, job.after, job.packed, PACKED);
-	MUST(cudaStreamEndCapture(stream, &graph));
+	MUST_CUDART(cudaStreamEndCapture(stream, &graph));
 	end(convertor);
-	MUST(cudaGraphInstantiate(&exec, graph, 0));
+	MUST_CUDART(cudaGraphInstantiate(&exec, graph, 0));
 	for (unsigned salt = 5; salt < 8; salt++) {
 		fill(job.before, SPAN, salt);
-		MUST(cudaGraphLaunch(exec, stream));
-		MUST(cudaStreamSynchronize(stream));
+		MUST_CUDART(cudaGraphLaunch(exec, stream));
+		MUST_CUDART(cudaStreamSynchronize(stream));
 		is_packed(&job);
 	}
-	MUST(cudaGraphExecDestroy(exec));
-	MUST(cudaGraphDestroy(graph));
+	MUST_CUDART(cudaGraphExecDestroy(exec));
+	MUST_CUDART(cudaGraphDestroy(graph));
 	job_close(&job);
-	MUST(cudaStreamDestroy(stream));
+	MUST_CUDART(cudaStreamDestroy(stream));
 }
 END_TEST
 
@@ -295,11 +294,11 @@ START_TEST(after_a_reset_new_memory_works)
 	struct job job;
 
 	for (int round = 0; round < 3; round++) {
-		MUST(cudaFree(NULL));
+		MUST_CUDART(cudaFree(NULL));
 		job_open(&job, DEVICE, cudaStreamPerThread);
 		there_and_back(&job);
 		dtconv_type_unref(job.type);
-		MUST(cudaDeviceReset()); /* frees the memory */
+		MUST_CUDART(cudaDeviceReset()); /* frees the memory */
 	}
 }
 END_TEST

@@ -15,8 +15,6 @@
 #include "support/fixture.h"
 #include "support/gpu.h"
 
-#define MUST(call) gpu_must(gpu.call, #call)
-
 /* A whole mapping. */
 #define BYTES ((size_t)2 << 20)
 
@@ -231,10 +229,7 @@ static void look(int socket, unsigned char *bytes)
 
 static uint64_t launches(void)
 {
-	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
-	return counters.launches_strided;
+	return fixture_counters().launches_strided;
 }
 
 #define TEXT "vector(20000, 3, 5, double)"

@@ -147,12 +147,10 @@ struct move {
 
 static void move_open(struct move *move, const char *text)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	size_t moved;
 
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &move->type));
-	fixture_ok(dtconv_type_commit(move->type));
-	fixture_ok(dtconv_type_query(move->type, &attr));
+	move->type = fixture_type_in(context, text);
+	const struct dtconv_type_attr attr = fixture_attr(move->type);
 	move->bytes = attr.size;
 	move->span = (size_t)attr.true_lb + (size_t)attr.true_extent;
 	move->user = malloc(move->span);
@@ -390,8 +388,7 @@ START_TEST(it_is_said_who_gets_one)
 
 	open_context("1");
 	const char *shape = expected[_i].text;
-	fixture_ok(dtconv_type_parse(context, shape, strlen(shape), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, shape);
 	fixture_ok(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
 				  text, sizeof(text), &length));
 	ck_assert_msg(strstr(text, expected[_i].answer) != NULL, "%s: %s", shape, text);

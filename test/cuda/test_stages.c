@@ -30,13 +30,11 @@ static void open_job(struct job *job, size_t threads)
 {
 	const struct dtconv_context_params params = { .struct_size = sizeof(params),
 						      .threads = threads };
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 	uint32_t seed = 1;
 
 	fixture_ok(dtconv_context_create(&params, &job->context));
-	fixture_ok(dtconv_type_parse(job->context, TYPE, strlen(TYPE), &job->type));
-	fixture_ok(dtconv_type_commit(job->type));
-	fixture_ok(dtconv_type_query(job->type, &attr));
+	job->type = fixture_type_in(job->context, TYPE);
+	const struct dtconv_type_attr attr = fixture_attr(job->type);
 	job->bytes = attr.size;
 	job->span = (size_t)attr.true_extent;
 	job->memory = malloc(job->span);
@@ -110,8 +108,7 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 
 	open_job(&job, (size_t)_i);
 	must_pack(&job); /* makes what is made once */
-	gpu_must(gpu.MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span),
-		 "cuMemsetD8");
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span));
 	spin_begin(&spin, stream_of(&job));
 	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
 	fixture_ok(dtconv_unpack_with(job.type, 1, job.user.memory, job.stream, job.bytes,
@@ -154,8 +151,7 @@ int main(void)
 		puts("a real driver's streams cannot be held up");
 		return 77;
 	}
-	TCase *stages = fixture_case(suite, "stages", 120);
-	tcase_add_checked_fixture(stages, gpu_open, NULL);
+	TCase *stages = gpu_case(suite, "stages", 120);
 	tcase_add_test(stages, the_device_fills_no_stage_that_the_host_still_reads);
 	/* With as many threads as there are, and with one. */
 	tcase_add_loop_test(stages, the_host_fills_no_stage_that_the_device_still_reads,

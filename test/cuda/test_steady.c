@@ -190,26 +190,22 @@ struct job {
 
 static size_t user_bytes(const struct dtconv_type *type)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
-
-	fixture_ok(dtconv_type_query(type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(type);
 	return (size_t)attr.true_extent;
 }
 
 static void job_open(struct job *job, const char *text, enum arena_kind user,
 		     enum arena_kind packed)
 {
-	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 
 	job->type = fixture_type(text);
-	fixture_ok(dtconv_type_query(job->type, &attr));
+	const struct dtconv_type_attr attr = fixture_attr(job->type);
 	job->bytes = attr.size;
 	arena_open(&job->user, user, user_bytes(job->type));
 	arena_open(&job->packed, packed, job->bytes);
 	job->params.struct_size = sizeof(job->params);
 	if (job->way == STARTED_IN_STREAM) {
-		gpu_must(gpu.StreamCreate(&job->stream, CU_STREAM_NON_BLOCKING),
-			 "cuStreamCreate");
+		job->stream = gpu_stream();
 		job->params.flags |= DTCONV_CONVERTOR_STREAM;
 		job->params.stream = job->stream;
 	}
@@ -226,7 +222,7 @@ static void job_close(struct job *job)
 {
 	dtconv_convertor_destroy(job->convertor);
 	if (job->stream)
-		gpu_must(gpu.StreamDestroy(job->stream), "cuStreamDestroy");
+		MUST(StreamDestroy(job->stream));
 	arena_close(&job->user);
 	arena_close(&job->packed);
 	dtconv_type_unref(job->type);
@@ -503,9 +499,8 @@ START_TEST(batches_come_to_a_steady_state)
 	struct dtconv_batch_params params = { .struct_size = sizeof(params) };
 	struct dtconv_batch_entry entries[ENTRIES];
 	struct job jobs[ENTRIES];
-	CUstream stream;
 
-	gpu_must(gpu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	CUstream stream = gpu_stream();
 	open_entries(jobs, entries);
 	check_batch(entries, &params);
 	params.flags = DTCONV_BATCH_STREAM;
@@ -513,7 +508,7 @@ START_TEST(batches_come_to_a_steady_state)
 	check_batch(entries, &params);
 	for (int i = 0; i < ENTRIES; i++)
 		job_close(&jobs[i]);
-	gpu_must(gpu.StreamDestroy(stream), "cuStreamDestroy");
+	MUST(StreamDestroy(stream));
 }
 END_TEST
 
@@ -553,9 +548,7 @@ int main(void)
 		return 77;
 	}
 	Suite *suite = suite_create("steady");
-	TCase *steady = fixture_case(suite, "steady", 60);
-
-	tcase_add_checked_fixture(steady, gpu_open, NULL);
+	TCase *steady = gpu_case(suite, "steady", 60);
 	tcase_add_test(steady, what_a_first_job_makes_is_seen);
 	/* The first one is the host. */
 	tcase_add_loop_test(steady, every_backend_comes_to_a_steady_state, 1,

@@ -58,19 +58,18 @@ static bool is_kernels(struct dtconv_context *context, int ordinal)
 	uint64_t kernels = jobs_of(context, "cuda_kernel"),
 		 copies = jobs_of(context, "cuda_copy");
 
-	gpu_must(gpu.CtxGetCurrent(&before), "cuCtxGetCurrent");
-	gpu_must(gpu.DeviceGet(&device, ordinal), "cuDeviceGet");
-	gpu_must(gpu.DevicePrimaryCtxRetain(&its, device), "cuDevicePrimaryCtxRetain");
-	gpu_must(gpu.CtxSetCurrent(its), "cuCtxSetCurrent");
+	MUST(CtxGetCurrent(&before));
+	MUST(DeviceGet(&device, ordinal));
+	MUST(DevicePrimaryCtxRetain(&its, device));
+	MUST(CtxSetCurrent(its));
 	arena_open(&user, ARENA_DEVICE, BYTES);
 	arena_open(&packed, ARENA_PINNED, BYTES);
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	fixture_ok(dtconv_type_commit(type));
+	type = fixture_type_in(context, text);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, BYTES, NULL));
 	dtconv_type_unref(type);
 	arena_close(&user);
 	arena_close(&packed);
-	gpu_must(gpu.CtxSetCurrent(before), "cuCtxSetCurrent");
+	MUST(CtxSetCurrent(before));
 	kernels = jobs_of(context, "cuda_kernel") - kernels;
 	copies = jobs_of(context, "cuda_copy") - copies;
 	ck_assert_uint_eq(kernels + copies, 1);

@@ -275,14 +275,13 @@ static struct bytes serialised(const char *text)
 	struct bytes stream = { 0 };
 	size_t again = 0;
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &context), 0);
+	t_ok(dtconv_context_create(NULL, &context));
 	ck_assert_int_eq(parse(context, text, &type), 0);
-	ck_assert_int_eq(dtconv_type_serialise(type, NULL, 0, &stream.length),
-			 DTCONV_ERR_TRUNCATE);
+	t_status(dtconv_type_serialise(type, NULL, 0, &stream.length),
+		 DTCONV_ERR_TRUNCATE);
 	stream.bytes = malloc(stream.length);
 	ck_assert_ptr_nonnull(stream.bytes);
-	ck_assert_int_eq(dtconv_type_serialise(type, stream.bytes, stream.length, &again),
-			 0);
+	t_ok(dtconv_type_serialise(type, stream.bytes, stream.length, &again));
 	dtconv_type_unref(type);
 	dtconv_context_destroy(context);
 	return stream;
@@ -376,9 +375,9 @@ START_TEST(half_an_allocator_is_refused)
 
 	params.allocator =
 		(struct dtconv_allocator){ .alloc = purse_alloc, .arg = &purse };
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	t_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	params.allocator = (struct dtconv_allocator){ .free = purse_free, .arg = &purse };
-	ck_assert_int_eq(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
+	t_status(dtconv_context_create(&params, &context), DTCONV_ERR_INVAL);
 	ck_assert_ptr_null(context);
 	ck_assert_uint_eq(purse.asked, 0);
 }
@@ -422,7 +421,7 @@ START_TEST(memory_of_a_large_table)
 		lengths[i] = 1 + random_below(&stream, 3);
 		disps[i] = (ptrdiff_t)(8 * i + random_below(&stream, 3));
 	}
-	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
+	t_ok(dtconv_context_create(&params, &t_context));
 	size_t before = live;
 	t_ok(dtconv_type_create_indexed(BLOCKS, lengths, disps, t_predefined(DTCONV_INT),
 					&type));

@@ -201,8 +201,8 @@ static void expect_padding(enum dtconv_padding padding, const char *text,
 	struct dtconv_type *type = NULL;
 
 	t_ok(dtconv_context_create(&params, &context));
-	ck_assert_int_eq(dtconv_type_parse(context, text, strlen(text), &type), 0);
-	ck_assert_int_eq(dtconv_type_commit(type), 0);
+	t_ok(dtconv_type_parse(context, text, strlen(text), &type));
+	t_ok(dtconv_type_commit(type));
 	ck_assert_msg(t_attr(type).extent == extent, "%s: extent %td, not %td", text,
 		      t_attr(type).extent, extent);
 	t_verify_padded(type, padding);

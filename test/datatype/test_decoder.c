@@ -55,7 +55,7 @@ static void setup(void)
 						.flags = DTCONV_CONTEXT_COUNTERS };
 
 	live = 0;
-	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
+	t_ok(dtconv_context_create(&params, &t_context));
 }
 
 static void teardown(void)

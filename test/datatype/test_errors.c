@@ -99,7 +99,7 @@ static int struct_other_context(struct dtconv_type **out)
 {
 	struct dtconv_context *other = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &other), 0);
+	t_ok(dtconv_context_create(NULL, &other));
 	struct dtconv_type *types[] = { int_type(),
 					dtconv_type_predefined(other, DTCONV_INT) };
 	int status = dtconv_type_create_struct(t_context, 2, ones, zeros, types, out);
@@ -464,7 +464,7 @@ START_TEST(the_log_hears_the_error_text_once)
 	struct dtconv_type *type = NULL;
 	char text[256];
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	t_ok(dtconv_context_create(&params, &context));
 	ck_assert_int_eq(dtconv_type_create_contiguous(
 				 SIZE_MAX, dtconv_type_predefined(context, DTCONV_INT),
 				 &type),

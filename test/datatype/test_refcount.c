@@ -170,9 +170,9 @@ START_TEST(counters_rest_unless_asked)
 	struct dtconv_context *quiet = NULL;
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &quiet), 0);
-	ck_assert_int_eq(dtconv_type_parse(quiet, "dup(int)", 8, &type), 0);
-	ck_assert_int_eq(dtconv_context_query_counters(quiet, &read), 0);
+	t_ok(dtconv_context_create(NULL, &quiet));
+	t_ok(dtconv_type_parse(quiet, "dup(int)", 8, &type));
+	t_ok(dtconv_context_query_counters(quiet, &read));
 	ck_assert_uint_eq(read.types_created, 0);
 	ck_assert_uint_eq(read.types_live, 0);
 	dtconv_type_unref(type);
@@ -209,8 +209,8 @@ START_TEST(a_context_with_live_types_is_reported_and_kept)
 	struct dtconv_context *context = NULL;
 	struct dtconv_type *type = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
-	ck_assert_int_eq(dtconv_type_parse(context, "contiguous(2, int)", 18, &type), 0);
+	t_ok(dtconv_context_create(&params, &context));
+	t_ok(dtconv_type_parse(context, "contiguous(2, int)", 18, &type));
 	dtconv_context_destroy(context);
 	ck_assert_uint_eq(lines.errors, 1);
 	ck_assert_msg(strstr(lines.last, "1") != NULL, "%s", lines.last);

@@ -157,9 +157,8 @@ START_TEST(another_context)
 	struct dtconv_type *copy = NULL;
 	char failure[SERIALISED_FAILURE] = "";
 
-	ck_assert_int_eq(dtconv_context_create(NULL, &other), 0);
-	ck_assert_int_eq(
-		dtconv_type_deserialise(other, stream.bytes, stream.length, &copy), 0);
+	t_ok(dtconv_context_create(NULL, &other));
+	t_ok(dtconv_type_deserialise(other, stream.bytes, stream.length, &copy));
 	dtconv_type_unref(type);
 	ck_assert_msg(!serialised_check(other, copy, failure), "%s", failure);
 	dtconv_type_unref(copy);
@@ -390,7 +389,7 @@ static struct dtconv_context *padding_context(enum dtconv_padding padding)
 						.padding = padding };
 	struct dtconv_context *context = NULL;
 
-	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
+	t_ok(dtconv_context_create(&params, &context));
 	return context;
 }
 
@@ -403,7 +402,7 @@ static int between(const char *text, enum dtconv_padding from, enum dtconv_paddi
 	struct serialised stream;
 	int status;
 
-	ck_assert_int_eq(dtconv_type_parse(there, text, strlen(text), &type), 0);
+	t_ok(dtconv_type_parse(there, text, strlen(text), &type));
 	stream = make(type);
 	status = dtconv_type_deserialise(here, stream.bytes, stream.length, &copy);
 	if (!status)

@@ -73,10 +73,7 @@ static void setup(void)
 /* Every case must give back its types, and the context all of its memory. */
 static void teardown(void)
 {
-	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
-
-	fixture_ok(dtconv_context_query_counters(fixture_context, &counters));
-	ck_assert_uint_eq(counters.types_live, 0);
+	ck_assert_uint_eq(fixture_counters().types_live, 0);
 	dtconv_context_destroy(fixture_context);
 	fixture_context = NULL;
 	ck_assert_uint_eq(atomic_load(&live), 0);
@@ -104,14 +101,19 @@ bool fixture_everything(void)
 	return slice && !strcmp(slice, "all");
 }
 
-const char *fixture_error(void)
+static const char *error_of(struct dtconv_context *context)
 {
 	static char text[512];
 
 	text[0] = 0;
-	if (fixture_context)
-		dtconv_context_error(fixture_context, text, sizeof(text));
+	if (context)
+		dtconv_context_error(context, text, sizeof(text));
 	return text;
+}
+
+const char *fixture_error(void)
+{
+	return error_of(fixture_context);
 }
 
 const char *fixture_info(struct dtconv_context *context)
@@ -128,15 +130,36 @@ const char *fixture_info(struct dtconv_context *context)
 	return text;
 }
 
-struct dtconv_type *fixture_type(const char *text)
+struct dtconv_type *fixture_type_in(struct dtconv_context *context, const char *text)
 {
 	struct dtconv_type *type = NULL;
 
-	ck_assert_msg(!dtconv_type_parse(fixture_context, text, strlen(text), &type),
-		      "%s: %s", text, fixture_error());
+	ck_assert_msg(!dtconv_type_parse(context, text, strlen(text), &type), "%s: %s",
+		      text, error_of(context));
 	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text,
-		      fixture_error());
+		      error_of(context));
 	return type;
+}
+
+struct dtconv_type *fixture_type(const char *text)
+{
+	return fixture_type_in(fixture_context, text);
+}
+
+struct dtconv_counters fixture_counters(void)
+{
+	struct dtconv_counters now = { .struct_size = sizeof(now) };
+
+	fixture_ok(dtconv_context_query_counters(fixture_context, &now));
+	return now;
+}
+
+struct dtconv_type_attr fixture_attr(const struct dtconv_type *type)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_type_query(type, &attr));
+	return attr;
 }
 
 struct choices fixture_choices(uint64_t salt)
@@ -187,6 +210,45 @@ struct dtconv_convertor *fixture_unpack(const struct stage *stage)
 
 	fixture_ok(dtconv_convertor_create_unpack(stage->type, stage->count,
 						  stage->target, &convertor));
+	return convertor;
+}
+
+struct dtconv_convertor_params fixture_in_stream(void *stream)
+{
+	return (struct dtconv_convertor_params){
+		.struct_size = sizeof(struct dtconv_convertor_params),
+		.flags = DTCONV_CONVERTOR_STREAM,
+		.stream = stream,
+	};
+}
+
+struct dtconv_convertor_params fixture_by(const char *backends)
+{
+	return (struct dtconv_convertor_params){
+		.struct_size = sizeof(struct dtconv_convertor_params),
+		.backends = backends,
+	};
+}
+
+struct dtconv_convertor *fixture_packer(struct dtconv_type *type, size_t count,
+					const void *buffer,
+					const struct dtconv_convertor_params *params)
+{
+	struct dtconv_convertor *convertor = NULL;
+
+	fixture_ok(dtconv_convertor_create_pack(type, count, buffer, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, params));
+	return convertor;
+}
+
+struct dtconv_convertor *fixture_unpacker(struct dtconv_type *type, size_t count,
+					  void *buffer,
+					  const struct dtconv_convertor_params *params)
+{
+	struct dtconv_convertor *convertor = NULL;
+
+	fixture_ok(dtconv_convertor_create_unpack(type, count, buffer, &convertor));
+	fixture_ok(dtconv_convertor_configure(convertor, params));
 	return convertor;
 }
 

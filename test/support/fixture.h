@@ -43,6 +43,13 @@ bool fixture_everything(void);
 
 /* A committed type, one reference owned by the caller. */
 struct dtconv_type *fixture_type(const char *text);
+struct dtconv_type *fixture_type_in(struct dtconv_context *context, const char *text);
+
+/* What the case's context has counted. */
+struct dtconv_counters fixture_counters(void);
+
+/* The numbers of a type. */
+struct dtconv_type_attr fixture_attr(const struct dtconv_type *type);
 
 /* The error text of this thread's last failure. */
 const char *fixture_error(void);
@@ -63,6 +70,18 @@ void fixture_close(struct stage *stage);
 
 struct dtconv_convertor *fixture_pack(const struct stage *stage);
 struct dtconv_convertor *fixture_unpack(const struct stage *stage);
+
+/* Parameters that ask for the order of a stream, or for one of some backends. */
+struct dtconv_convertor_params fixture_in_stream(void *stream);
+struct dtconv_convertor_params fixture_by(const char *backends);
+
+/* A convertor that is configured as @params say. */
+struct dtconv_convertor *fixture_packer(struct dtconv_type *type, size_t count,
+					const void *buffer,
+					const struct dtconv_convertor_params *params);
+struct dtconv_convertor *fixture_unpacker(struct dtconv_type *type, size_t count,
+					  void *buffer,
+					  const struct dtconv_convertor_params *params);
 
 /* Packs the next fragment, which begins at position, into guarded memory, and compares. */
 void fixture_pack_next(const struct stage *stage, struct dtconv_convertor *convertor,

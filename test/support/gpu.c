@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "copy_backends/cuda/device/completion.h"
+#include "support/fixture.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;
@@ -33,6 +34,27 @@ void gpu_must(CUresult result, const char *what)
 	if (gpu.running)
 		ck_abort_msg("%s answered %d", what, (int)result);
 	exit(1);
+}
+
+TCase *gpu_case(Suite *suite, const char *name, double seconds)
+{
+	TCase *tcase = fixture_case(suite, name, seconds);
+
+	tcase_add_checked_fixture(tcase, gpu_open, NULL);
+	return tcase;
+}
+
+CUstream gpu_stream(void)
+{
+	CUstream stream;
+
+	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	return stream;
+}
+
+void gpu_nap(long milliseconds)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000 }, NULL);
 }
 
 #define ENTRY_NAME(name, version) "cu" #name,
@@ -60,8 +82,6 @@ void gpu_must_be_clean(const char *faults)
 	ck_assert_msg(!leaks, "%s: left behind: %s", faults, text);
 	gpu.standin->reset();
 }
-
-#define MUST(call) gpu_must(gpu.call, #call)
 
 /* ---- the driver ------------------------------------------------------------------------ */
 

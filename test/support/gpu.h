@@ -7,6 +7,7 @@
 #ifndef TEST_SUPPORT_GPU_H
 #define TEST_SUPPORT_GPU_H
 
+#include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,6 +116,15 @@ void gpu_close(void);
 
 /* Fails the running case unless the result is success. */
 void gpu_must(CUresult result, const char *what);
+#define MUST(call) gpu_must(gpu.call, #call)
+
+/* A case with the fixture's context and an open driver. */
+TCase *gpu_case(Suite *suite, const char *name, double seconds);
+
+/* A stream that the default streams do not wait for. */
+CUstream gpu_stream(void);
+
+void gpu_nap(long milliseconds);
 
 /* The entry points that the library asks the driver for, by name: each is made to fail on demand. */
 extern const char *const gpu_entries[];

@@ -20,14 +20,14 @@ void t_setup(void)
 	struct dtconv_context_params params = { .struct_size = sizeof(params),
 						.flags = DTCONV_CONTEXT_COUNTERS };
 
-	ck_assert_int_eq(dtconv_context_create(&params, &t_context), 0);
+	t_ok(dtconv_context_create(&params, &t_context));
 }
 
 void t_teardown(void)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
 
-	ck_assert_int_eq(dtconv_context_query_counters(t_context, &counters), 0);
+	t_ok(dtconv_context_query_counters(t_context, &counters));
 	ck_assert_msg(counters.types_live == 0, "%ju types were not released",
 		      (uintmax_t)counters.types_live);
 	dtconv_context_destroy(t_context);
@@ -71,8 +71,9 @@ struct dtconv_type *t_parse(const char *text)
 {
 	struct dtconv_type *type = NULL;
 
-	t_ok(dtconv_type_parse(t_context, text, strlen(text), &type));
-	t_ok(dtconv_type_commit(type));
+	ck_assert_msg(!dtconv_type_parse(t_context, text, strlen(text), &type), "%s: %s",
+		      text, t_error());
+	ck_assert_msg(!dtconv_type_commit(type), "commit of %s: %s", text, t_error());
 	return type;
 }
 

@@ -59,8 +59,8 @@ DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 		return;
 	}
 	/*
-	 * A short last word: words that cross a cache line are dear. So are lines, on Intel's processors, that
-	 * are not stored in their order, which a compiler does not mind.
+	 * A short last word: words that cross a cache line are expensive. On Intel's CPUs so
+	 * are lines that are not stored in order, and compilers reorder them.
 	 */
 	dtc_32_bytes head = *(const dtc_32_bytes *)from;
 	if (__builtin_constant_p(bytes) && bytes <= 40) {
@@ -116,8 +116,8 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 
 #if defined(__AVX__)
 /*
- * From here on the C library, which knows the machine's caches, is as fast: if both sides begin at the
- * same place of a line or the processor is not AMD's, or else wherever they begin.
+ * From here on memcpy of the C library is as fast: the first limit if both sides have the same
+ * offset in a cache line or the CPU is not AMD's, the second at any offsets.
  */
 #define LONGER_BLOCK  (UINT64_C(32) << 10)
 #define LONGEST_BLOCK (UINT64_C(1) << 20)
@@ -146,10 +146,10 @@ DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
 #endif
 
 /*
- * More than DTC_BLOCK_WORDS words. The C library leaves these to an instruction that, on processors
+ * More than DTC_BLOCK_WORDS words. The C library leaves these to an instruction that, on CPUs
  * of AMD, moves single bytes where the target's place in its page is 1 to 15 bytes behind the
  * source's (doc/performance.md). There words of half a line are as fast as whole lines, and lose less where
- * a load follows a store to the same place of another page; on other processors whole lines are faster.
+ * a load follows a store to the same place of another page; on other CPUs whole lines are faster.
  */
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {

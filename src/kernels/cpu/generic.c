@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels for every processor.
+ * Kernels for every CPU.
  */
 #include "config.h"
 

@@ -107,10 +107,11 @@ WORD_GRID(16, dtc_16_bytes)
 ODD_LENGTHS(FIXED_GRID)
 
 /*
- * Words of a row that have a page each. As long as the lines are in some cache, processors move them fastest
- * a few at a time: with as many as could be on their way it takes 1.2 to 1.8 times as long (doc/performance.md).
- * AMD's want five or so on their way, where the words share a set or two of the first cache; others ten or so,
- * if there are many words, which share sets or are in more pages than the TLB knows, and only of what is read.
+ * Words of a row that have a page each. As long as the lines are in some cache, CPUs move them
+ * fastest a few at a time: with as many as could be on their way it takes 1.2 to 1.8 times as
+ * long (doc/performance.md). AMD's run best with about five in flight, where the words share a
+ * set or two of the first cache; others ten or so, if there are many words, which share sets or
+ * are in more pages than the TLB knows, and only of what is read.
  */
 #define PACED_LOADS  2048
 #define PACED_STORES 16384
@@ -155,8 +156,9 @@ static enum pace pace_of(const struct dtc_grid *grid)
 }
 
 /*
- * Instructions that do nothing, so many that the processor does not see more loads ahead. Stores wait at
- * a fence behind every fourth: loads of the packed side are too quick for such instructions to matter.
+ * Enough no-ops to fill the out-of-order window, so that no more loads are in flight. Stores
+ * use a fence after every fourth word instead, because loads of the packed side are too fast
+ * for no-ops to matter.
  */
 DTC_INLINE void keep_pace(enum pace pace, size_t left)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU kernels: leaf loops that move bytes between a packed side and a user side. They know
- * block sizes and strides and nothing of types; they allocate nothing and cannot fail.
+ * CPU kernels: leaf loops that move bytes between a packed side and a user side. They take
+ * block sizes and strides, not types; they allocate nothing and cannot fail.
  *
- * They store to exactly the bytes they are told, never to a gap. Patterns load short gaps with the runs on both
- * sides of them, and make no use of them; nothing is loaded from a page without a byte to move.
+ * They store to exactly the given bytes, never to a gap. Patterns also load short gaps between
+ * runs, without using them; nothing is loaded from a page without a byte to move.
  */
 #ifndef DTC_KERNELS_CPU_H
 #define DTC_KERNELS_CPU_H
@@ -39,7 +39,10 @@ struct dtc_grid_side {
 enum dtc_stream {
 	DTC_STREAM_NONE,
 	DTC_STREAM_FETCHED, /* the user's side, which the nearer caches do not keep, is fetched ahead */
-	/* One side, larger than the caches, is written past them: until dtc_end_stream others may not see it. */
+	/*
+	 * Write one side, larger than the caches, with non-temporal stores; other threads may
+	 * not see it before dtc_end_stream.
+	 */
 	DTC_STREAM_PACKED,
 	DTC_STREAM_USER
 };
@@ -141,8 +144,7 @@ struct dtc_cpu_kernels {
 	/* Copy a pattern's runs; false if runs one by one are as good, and nothing was done. May be NULL. */
 	bool (*pattern)(const struct dtc_pattern *pattern);
 	/*
-	 * Write down how a pattern of any number of periods from @pattern->periods on is copied; answers
-	 * the bytes written, at most DTC_STEPS_MAX, or 0 if runs one by one are as good. NULL with pattern.
+	 * Write down how a pattern of any number of periods from @pattern->periods on is copied; returns the bytes written, at most DTC_STEPS_MAX, or 0 if runs one by one are as good. NULL with pattern.
 	 */
 	size_t (*lay_out)(const struct dtc_pattern *pattern, void *steps);
 };
@@ -150,13 +152,13 @@ struct dtc_cpu_kernels {
 /* All sets of this build, the plainest first; ends with NULL. */
 extern const struct dtc_cpu_kernels *const dtc_cpu_sets[];
 
-/* Whether this processor can run a set. */
+/* Whether this CPU can run a set. */
 bool dtc_cpu_runs(const struct dtc_cpu_kernels *kernels);
 
-/* The set of that name, if this build has it and the processor can run it, else NULL. */
+/* The set of that name, if this build has it and the CPU supports it, else NULL. */
 const struct dtc_cpu_kernels *dtc_cpu_find(const char *name);
 
-/* The best set for this processor. */
+/* The best set for this CPU. */
 const struct dtc_cpu_kernels *dtc_cpu_best(void);
 
 /* Copy a list of runs, which are @packed one behind the other. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels with NEON tiles. Every aarch64 processor has NEON, and the words of the generic kernels
+ * Kernels with NEON tiles. Every aarch64 CPU has NEON, and the words of the generic kernels
  * are its registers already; the tiles are what this file adds.
  */
 #include "config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nests of blocks that are dense on the packed side: a function for each common length and
- * direction, so that a message of a few blocks is one call without a question.
+ * direction, so that a message of a few blocks is one call without a branch on the shape.
  */
 #ifndef DTC_KERNELS_CPU_NEST_H
 #define DTC_KERNELS_CPU_NEST_H

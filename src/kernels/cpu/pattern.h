@@ -45,7 +45,7 @@ struct step {
 
 /*
  * What a round is. Kept for later, it is as long as @count says. If two rounds are packed as words of one register,
- * the words' numbers stand behind the bytes' of the one step, where no byte has one.
+ * the words' numbers are behind the bytes' of the one step, where no byte has one.
  */
 struct steps {
 	uint32_t count;
@@ -76,7 +76,7 @@ DTC_INLINE void count_from(uint8_t index[], size_t first)
 	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
 }
 
-/* Add what fits of a run to the last step; answers the bytes taken. */
+/* Add what fits of a run to the last step; returns the bytes taken. */
 static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
 {
 	struct step *step = &steps->step[steps->count - 1];
@@ -172,7 +172,7 @@ static void join_rounds(struct steps *steps)
 	steps->joined = true;
 }
 
-/* Whether two rounds are a line, which goes past the caches. Measured on Intel's processors only. */
+/* Whether two rounds are a line, which uses non-temporal stores. Measured on Intel's CPUs only. */
 static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	return steps->joined && 2 * steps->packed_bytes == DTC_CACHE_LINE &&
@@ -231,7 +231,7 @@ DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 }
 
 /*
- * One step of packing, @halves if that is known of all. A mask would cost some processors half of the speed:
+ * One step of packing, @halves if that is known of all. A mask would cost some CPUs half of the speed:
  * only exact steps load no byte but their runs'. The others load the gaps between runs too, which makes no use of
  * them and touches no page without a run (exact_rounds).
  */
@@ -310,8 +310,8 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 }
 
 /*
- * Two rounds at a time; answers how many, an even number. As rounds that are not exact, they store whole words:
- * if they @stream, whole lines past the caches.
+ * Two rounds at a time; returns how many, an even number. As rounds that are not exact, they store whole words:
+ * if they @stream, whole lines with non-temporal stores.
  */
 DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
 		       size_t rounds, bool stream)
@@ -350,7 +350,7 @@ static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *p
 /* How far ahead lines are asked for that are written in parts. */
 #define FETCH_AHEAD 1024
 
-/* Rounds that are not exact. Answers how many. */
+/* Rounds that are not exact. Returns how many. */
 static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
 			     size_t rounds)
 {

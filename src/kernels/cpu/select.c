@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which sets of kernels there are, and which of them the processor can run.
+ * The sets of CPU kernels, and which of them this CPU supports.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long blocks, and runs, whose target is larger than the caches: whole lines are written past them, so
- * that they are not read first, and what is read is fetched ahead, because the hardware does not
- * follow long strides.
+ * Long blocks, and runs, whose target is larger than the caches: whole lines are written with
+ * non-temporal stores, which do not read them first, and the source is prefetched, because the
+ * hardware does not follow long strides.
  */
 #ifndef DTC_KERNELS_CPU_STREAM_H
 #define DTC_KERNELS_CPU_STREAM_H

@@ -78,7 +78,7 @@ struct lead {
 
 static const struct lead short_lead = { PREFETCH_ENTRIES, DTC_CACHE_LINE };
 
-/* Few entries of long blocks are as far ahead as many of short ones. A division is dear: for long tables only. */
+/* Few entries of long blocks are as far ahead as many of short ones. A division is expensive: for long tables only. */
 static struct lead lead_of(const struct dtc_table *table)
 {
 	uint64_t mean = dtc_table_prefix(table, table->count) / table->count;
@@ -139,8 +139,8 @@ DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t byte
 }
 
 /*
- * Lists of elements mostly count in the element's alignment, which is a constant where @bytes is
- * one: then the processor's addressing does the scaling.
+ * Lists of elements mostly count in the element's alignment, which is a constant where @bytes
+ * is one: then the addressing mode does the scaling.
  */
 DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
 {
@@ -192,7 +192,7 @@ DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool u
 		move_unlike_scaled(entries, wide, false, unpack);
 }
 
-/* Runs as long as this on average are copied past the caches. */
+/* Runs as long as this on average are copied with non-temporal stores. */
 #define STREAM_ENTRY_BYTES 1024
 
 static bool is_worth_streaming_table(const struct dtc_entries *entries)

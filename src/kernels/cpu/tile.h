@@ -13,8 +13,8 @@
 #include "kernels.h"
 
 /*
- * @later: how far from a tile of the target another lies that is written soon and is fetched now, or 0. What
- * is written by strides the processor does not fetch ahead by itself.
+ * @later: how far from a tile of the target another lies that is written soon and is fetched
+ * now, or 0. The hardware prefetcher does not follow strided stores.
  */
 typedef void (*dtc_tile_fn)(const struct dtc_grid *band, ptrdiff_t later);
 
@@ -79,7 +79,7 @@ DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pi
 	}
 }
 
-/* Whether what a band writes are whole lines, which can go past the caches. */
+/* Whether what a band writes are whole lines, which can use non-temporal stores. */
 DTC_INLINE bool writes_lines(const struct dtc_grid *band)
 {
 	return dtc_passes_caches(band->stream) &&
@@ -179,7 +179,7 @@ DTC_INLINE void transpose_4_by_4(char *to, ptrdiff_t to_pitch, const char *from,
 }
 
 /*
- * Registers of a whole line are for lines that go past the caches or, on processors that are not AMD's, to
+ * Registers of a whole line are for lines that use non-temporal stores or, on CPUs that are not AMD's, to
  * those behind the first: otherwise halves are faster (Zen 4: 1.2 times).
  */
 static void band_of_8_bytes(const struct dtc_grid *band, ptrdiff_t later)

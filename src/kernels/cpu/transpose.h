@@ -23,7 +23,7 @@
 #define FETCHED_BYTES (64 << 10)
 
 /*
- * Elements of 16 bytes on processors that are not AMD's: up to these bytes both sides are in the second cache,
+ * Elements of 16 bytes on CPUs that are not AMD's: up to these bytes both sides are in the second cache,
  * which likes long bands best; what comes from behind it likes short ones.
  */
 #define NEAR_BYTES (1 << 20)

@@ -10,7 +10,7 @@
 #define DTC_GPU_PACK   0
 #define DTC_GPU_UNPACK 1
 
-/* Where a thread stands in a launch. */
+/* Where a thread is in a launch. */
 struct dtc_gpu_at {
 	uint32_t thread;
 	uint32_t block;

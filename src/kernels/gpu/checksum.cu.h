@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CRC-32C of packed bytes. A block has as many whole tiles as all others, of which the first
- * one's may begin before the bytes: zeros in front change no remainder. In a tile each thread has a
- * piece; what it knows of one tile goes to the next by a multiplication, and so on through threads and
- * blocks.
+ * The CRC-32C of packed bytes. A block has as many whole tiles as all others, of which the
+ * first one's may begin before the bytes: zeros in front change no remainder. In a tile each
+ * thread has a piece; its remainder moves on to the next tile by a multiplication, and so on
+ * through threads and blocks.
  */
 #ifndef DTC_KERNELS_GPU_CHECKSUM_CU_H
 #define DTC_KERNELS_GPU_CHECKSUM_CU_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All classes, in the order in which they build on each other; what the device is, whoever includes
- * this has said before.
+ * All classes, in the order in which they build on each other; the includer defines the device
+ * primitives first.
  */
 #ifndef DTC_KERNELS_GPU_CLASSES_CU_H
 #define DTC_KERNELS_GPU_CLASSES_CU_H

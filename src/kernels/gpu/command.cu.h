@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a command is read from the doorbell: its first words by the lanes of a warp, two cells each, what is
- * left by all threads.
+ * Reading a command from the doorbell: the lanes of a warp read the first words, two cells
+ * each, and all threads read the rest.
  */
 #ifndef DTC_KERNELS_GPU_COMMAND_CU_H
 #define DTC_KERNELS_GPU_COMMAND_CU_H

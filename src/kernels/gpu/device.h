@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What GPU kernels need of the device, in CUDA C. test/support/gpu_shim.h is the same in plain C,
- * so nothing else in the kernels may be particular to CUDA.
+ * The device primitives of the GPU kernels, in CUDA C. test/support/gpu_shim.h has the same in
+ * plain C, so no other kernel source may depend on CUDA.
  */
 #ifndef DTC_KERNELS_GPU_DEVICE_H
 #define DTC_KERNELS_GPU_DEVICE_H
@@ -349,7 +349,7 @@ DTC_GPU_FN void dtc_gpu_fence_system(void)
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* One more, or 0 after @limit; answers the value before. */
+/* One more, or 0 after @limit; returns the value before. */
 DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 {
 	return atomicInc((unsigned int *)counter, limit);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of a table of unlike runs the entries that a tile touches, and which of them holds each of its units:
- * both are written down in shared memory once, so that no word is searched for. Words have windows, in which
- * entries mark where they begin: the holder is counted.
+ * Of a table of unlike runs the entries that a tile touches, and which of them holds each of
+ * its units: both are computed once and kept in shared memory, so that no word needs a search.
+ * Words have windows, in which entries mark where they begin: the holder is counted.
  */
 #ifndef DTC_KERNELS_GPU_ENTRIES_CU_H
 #define DTC_KERNELS_GPU_ENTRIES_CU_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes, whose first
- * entries the image lists, so that no block searches the table. A short table that is repeated is
- * kept whole, and tiles go on over its end. Long runs of words are moved as gpu_runs.cu.h does.
+ * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes, whose
+ * first entries the image lists, so that no block searches the table. A short table that is
+ * repeated is kept whole, and tiles go on over its end. Long runs of words are moved as in
+ * runs.cu.h.
  */
 #ifndef DTC_KERNELS_GPU_INDEXED_CU_H
 #define DTC_KERNELS_GPU_INDEXED_CU_H

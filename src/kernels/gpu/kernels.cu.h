@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA program: every entry of gpu_list.h as a kernel.
+ * The CUDA program: every entry of list.h as a kernel.
  */
 #include "kernels/gpu/device.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every GPU kernel once: its identifier, its parameters, what its threads do between barriers. The
- * entry points, their names and the shim's table are made of this list.
+ * The list of all GPU kernels: identifier, parameters, and the phases between barriers. The
+ * entry points, their names and the shim's table are generated from it.
  *
  * DTC_GPU_ENTRY1(NAME, parameters, phase)
  * DTC_GPU_ENTRY2(NAME, parameters, phase, phase)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a GPU kernel is told: one plain struct for each kind of kernel, the same bytes on the host
- * and on the device. Addresses are integers, because neither side may follow the other's.
+ * Parameters of the GPU kernels: one plain struct for each kind of kernel, with the same bytes
+ * on the host and on the device. Addresses are integers, because neither side may dereference
+ * the other's.
  */
 #ifndef DTC_KERNELS_GPU_PARAMS_H
 #define DTC_KERNELS_GPU_PARAMS_H
@@ -112,7 +113,7 @@ struct dtc_gpu_walk {
 	struct dtc_gpu_divisor by_size;
 };
 
-/* What struct dtc_op and struct dtc_table of the program are; gpu_plan.c asserts that they agree. */
+/* What struct dtc_op and struct dtc_table of the program are; launch/program_image.c asserts that they agree. */
 #define DTC_GPU_OP_RUN        0
 #define DTC_GPU_OP_STRIP      1
 #define DTC_GPU_OP_TABLE      2
@@ -141,7 +142,7 @@ struct dtc_gpu_table {
 	uint32_t reserved;
 };
 
-/* What stands before the program in its image. Offsets are from the image's start, in bytes. */
+/* What is before the program in its image. Offsets are from the image's start, in bytes. */
 struct dtc_gpu_image_head {
 	uint32_t op_count;
 	uint32_t reserved;
@@ -255,7 +256,7 @@ struct dtc_gpu_indexed_params {
 	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_INDEXED_THREADS(word) * \
 	 DTC_GPU_INDEXED_UNIT(word))
 
-/* What stands before the lists in shared memory. */
+/* What is before the lists in shared memory. */
 #define DTC_GPU_INDEXED_HEAD 16
 
 /* A window for each of a warp's units, or a holder for each unit: see gpu_entries.cu.h. */

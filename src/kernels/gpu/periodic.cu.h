@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class periodic: a short list of runs, again and again, in loops. A block's threads first write
- * down where each unit of a period lies; after that a period is as good as a block.
+ * Class periodic: a short list of runs, again and again, in loops. A block's threads first
+ * store the displacement of each unit of a period in shared memory; after that a period costs
+ * no more than a block.
  */
 #ifndef DTC_KERNELS_GPU_PERIODIC_CU_H
 #define DTC_KERNELS_GPU_PERIODIC_CU_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The resident kernel: one block that waits for commands in host memory and does what other kernels do
- * when they are launched. A program of its own, because others write its sources while it runs: its
- * loads go past the caches that do not notice.
+ * The resident kernel: one block that waits for commands in host memory and does what other
+ * kernels do when they are launched. It is a program of its own, because its inputs change
+ * while it runs: its loads bypass the caches that are not coherent with the host.
  */
 #define DTC_GPU_RESIDENT
 
@@ -59,7 +59,7 @@ DTC_GPU_FN void dtc_gpu_move_command(uint32_t kernel, const void *p, struct dtc_
 	}
 }
 
-/* One warp looks again and again; answers the words of the command, or 0: it is time to leave. */
+/* One warp looks again and again; returns the words of the command, or 0: it is time to leave. */
 DTC_GPU_FN uint32_t dtc_gpu_await(const struct dtc_gpu_resident_params *r,
 				  uint32_t number, uint64_t born, uint32_t *words)
 {

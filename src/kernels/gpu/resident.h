@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doorbell of the resident kernel, as the host and the device see it. Who writes what, and when, is
- * said in copy_backends/cuda/launch/resident.h.
+ * The doorbell of the resident kernel, as the host and the device see it.
+ * copy_backends/cuda/launch/resident.h describes the protocol.
  */
 #ifndef DTC_KERNELS_GPU_RESIDENT_H
 #define DTC_KERNELS_GPU_RESIDENT_H
@@ -36,7 +36,7 @@ struct dtc_gpu_bell {
 	uint64_t cells[DTC_GPU_COMMAND_WORDS];
 	uint64_t apart[16]; /* what follows is in another cache line */
 	uint64_t
-		left; /* the number of the command that nobody waits for any more; 0: a kernel is there */
+		left; /* number of the first command that the exiting kernel did not take; 0: a kernel is running */
 };
 
 struct dtc_gpu_resident_params {

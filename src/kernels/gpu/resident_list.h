@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of gpu_list.h that the resident kernel does; all others are always launched. Each one
+ * The entries of list.h that the resident kernel runs; all others are always launched. Each one
  * adds a second or more to the build.
  */
 DTC_GPU_ENTRY1(strided_pack_16, dtc_gpu_strided_params, dtc_gpu_strided_pack_16_phase)

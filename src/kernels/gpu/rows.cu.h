@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plain case of class strided, in as little code as possible: aligned blocks in at most two loops, whole
- * words at both ends, unit numbers of 32 bits. A launch fetches its code from the second cache, so a
- * long kernel costs every job the time to fetch it.
+ * The plain case of class strided, in as little code as possible: aligned blocks in at most two
+ * loops, whole words at both ends, unit numbers of 32 bits. A launch fetches its code from the
+ * L2 cache, so a long kernel adds fetch time to every job.
  */
 #ifndef DTC_KERNELS_GPU_ROWS_CU_H
 #define DTC_KERNELS_GPU_ROWS_CU_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of unlike runs that are long enough for a warp each: a warp has as much of the table as has
- * a start of its own, reads where the next few runs lie and moves them together. Nothing is
- * written down, and no thread waits for another.
+ * Tables of unlike runs that are long enough for a warp each: a warp has as much of the table
+ * as has a start of its own, reads the places of the next few runs and moves them together. It
+ * needs no shared memory and no barrier.
  */
 #ifndef DTC_KERNELS_GPU_RUNS_CU_H
 #define DTC_KERNELS_GPU_RUNS_CU_H
@@ -118,7 +118,7 @@ DTC_GPU_FN void dtc_gpu_find_share(const struct dtc_gpu_indexed_tile *tile,
 }
 
 /*
- * What the share has of the next entries, none where there are no more. Answers where the last one
+ * What the share has of the next entries, none where there are no more. Returns where the last one
  * ends.
  */
 DTC_GPU_FN uint64_t dtc_gpu_find_portions(const struct dtc_gpu_indexed_tile *tile,

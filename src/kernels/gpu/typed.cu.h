@@ -311,7 +311,7 @@ DTC_GPU_CALLED void dtc_gpu_store_number(uint64_t address, uint32_t bytes,
 
 /* ---- conversion ---------------------------------------------------------------------------------- */
 
-/* An integer of @from bytes, 8 at most, as one of @to; answers whether it fits. */
+/* An integer of @from bytes, 8 at most, as one of @to; returns whether it fits. */
 DTC_GPU_FN int dtc_gpu_resize(struct dtc_gpu_bytes16 *value, uint32_t from, uint32_t to,
 			      int is_signed)
 {
@@ -1019,7 +1019,7 @@ DTC_GPU_FN void dtc_gpu_unpack_word_couples(const struct dtc_gpu_units_params *p
 			dtc_gpu_store_couple(p, user[k], p->couple_words[0], &arrived[k]);
 }
 
-/* Of the two phases of couples each knows its own forms. */
+/* Each of the two phases of couples has its own forms. */
 DTC_GPU_FN void dtc_gpu_word_couples_phase(const struct dtc_gpu_units_params *p,
 					   void *shared, struct dtc_gpu_at at)
 {

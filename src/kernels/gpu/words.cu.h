@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nests whose words are aligned on both sides: thread after thread owns word after word of the
- * packed stream. All of a thread's loads are under way before its first store.
+ * packed stream. All loads of a thread are in flight before its first store.
  */
 #ifndef DTC_KERNELS_GPU_WORDS_CU_H
 #define DTC_KERNELS_GPU_WORDS_CU_H
 
-/* What stands for multiples of a stride at some level; see the forms in gpu_nest.cu.h. */
+/* What stands for multiples of a stride at some level; see the forms in nest.cu.h. */
 struct dtc_gpu_levels {
 	int form;
 	const int32_t *map; /* DTC_GPU_MAPPED, in shared memory */

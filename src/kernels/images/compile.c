@@ -3,10 +3,9 @@
  * A program of the build: it compiles the text of the GPU kernels for one architecture with NVRTC,
  * which needs no GPU. It is not part of the library.
  *
- * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if NVRTC
- *                                       does not know the architecture
- * gpu_compile table NAME IMAGE...       C source of the table NAMEs of those images that are not
- *                                       empty
+ * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if
+ * NVRTC does not support the architecture gpu_compile table NAME IMAGE...       C source of the
+ * table NAMEs of those images that are not empty
  */
 #include <dlfcn.h>
 #include <stdbool.h>

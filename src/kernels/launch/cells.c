@@ -143,7 +143,7 @@ static uint32_t cell_bytes(const struct period *period, const struct dtc_gpu_cel
 	return DTC_MAX(bytes, (uint32_t)row->number.native_bytes);
 }
 
-/* Numbers become cells; answers how many there are. */
+/* Numbers become cells; returns how many there are. */
 static uint64_t make_cells(const struct period *period, const uint32_t counts[])
 {
 	uint64_t cells = 0;
@@ -331,7 +331,7 @@ static bool make_record(const struct period *period)
 	return set_record(period, make_cells(period, counts));
 }
 
-/* Answers the number of tiles. */
+/* Returns the number of tiles. */
 static uint64_t finish_records(const struct dtc_gpu_typed_job *job,
 			       struct dtc_gpu_launch *launch)
 {
@@ -385,7 +385,7 @@ static bool find_period(const struct dtc_gpu_typed_job *job, struct dtc_gpu_shap
 	return (trip && shape->leaf_bytes % trip == 0) || shape->end <= shape->leaf_bytes;
 }
 
-/* Answers the number of tiles. */
+/* Returns the number of tiles. */
 static uint64_t finish_cells(const struct dtc_gpu_typed_job *job,
 			     struct dtc_gpu_launch *launch)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning, class by class: each answers whether a shape is of its class, and then what to launch.
+ * Planning, class by class: each returns whether a shape is of its class, and then what to launch.
  */
 #ifndef DTC_KERNELS_GPU_CLASSES_H
 #define DTC_KERNELS_GPU_CLASSES_H
@@ -9,7 +9,7 @@
 
 /*
  * Each sets all of @launch but the flag, the sum of bytes and what follows from the kernel, and
- * answers the number of tiles; 0, and the reason, if the shape is not of the class.
+ * returns the number of tiles; 0, and the reason, if the shape is not of the class.
  */
 uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			      struct dtc_gpu_launch *launch, const char **reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU kernels, seen from the host: which kernel moves a stretch of a packed stream, with which grid
- * and which parameters. Pure arithmetic: no driver is called, nothing is allocated, and nothing
- * is decided that depends on a machine. Whoever loads and launches stands above.
+ * GPU kernels, seen from the host: which kernel moves a stretch of a packed stream, with which
+ * grid and which parameters. Pure arithmetic: no driver calls, no allocation, no
+ * machine-dependent decisions. The backends load and launch.
  */
 #ifndef DTC_KERNELS_GPU_H
 #define DTC_KERNELS_GPU_H
@@ -74,7 +74,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_units_params units;
 };
 
-/* A launch: dimensions, parameters, and what the planner wants to know. */
+/* A launch: dimensions, parameters, and what the planner needs. */
 struct dtc_gpu_launch {
 	enum dtc_gpu_kernel kernel;
 	enum dtc_gpu_class class;
@@ -98,7 +98,7 @@ struct dtc_gpu_parts {
 /*
  * Plan one job. The flag in the parameters is left 0: set launch->params.done afterwards. @needed
  * is the number of parts that @parts must have room for, 0 where all are in the launch; @parts may be
- * NULL where there is no room. Answers 0, DTCONV_ERR_LIMIT if @parts is too small, or
+ * NULL where there is no room. Returns 0, DTCONV_ERR_LIMIT if @parts is too small, or
  * DTCONV_ERR_UNSUPPORTED if the type's image is needed.
  */
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,

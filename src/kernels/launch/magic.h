@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Division by a number that is known beforehand, as a multiplication and a shift, and what else
- * the planning of GPU kernels and their images share.
+ * Division by an invariant divisor as a multiplication and a shift, and other helpers that the
+ * planning of GPU kernels and their images share.
  */
 #ifndef DTC_KERNELS_GPU_MAGIC_H
 #define DTC_KERNELS_GPU_MAGIC_H

@@ -20,7 +20,7 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *shape, enum dtc_direction dir
 uint64_t dtc_gpu_nest_tiles(const struct dtc_gpu_nest *nest, enum dtc_direction direction);
 
 /*
- * The same for the compact kernels. Answers their tiles, or 0 if they cannot move the shape, or are slower than
+ * The same for the compact kernels. Returns their tiles, or 0 if they cannot move the shape, or are slower than
  * the others: words that are shifted, long runs of odd bytes.
  */
 uint64_t dtc_gpu_make_rows(const struct dtc_gpu_shape *shape, enum dtc_direction direction,

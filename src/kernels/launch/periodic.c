@@ -97,7 +97,7 @@ static uint32_t share_word_of(const struct dtc_gpu_shape *shape)
 	return word < 4 ? 0 : word;
 }
 
-/* Number the shares of all runs; answers how many there are. */
+/* Number the shares of all runs; returns how many there are. */
 static uint64_t number_shares(struct dtc_gpu_periodic_params *params,
 			      const struct dtc_gpu_shape *shape, uint32_t word)
 {
@@ -116,7 +116,7 @@ static uint64_t number_shares(struct dtc_gpu_periodic_params *params,
 
 /*
  * Unpacking odd runs, each thread owns what a word of the user's side has of one run. A run has no
- * more shares than bytes, so that their numbers are no wider. Answers the shares of a period, or 0.
+ * more shares than bytes, so that their numbers are no wider. Returns the shares of a period, or 0.
  */
 static uint64_t plan_shares(struct dtc_gpu_periodic_params *params,
 			    const struct dtc_gpu_shape *shape)

@@ -157,8 +157,8 @@ static enum dtc_gpu_kernel rows_kernel(uint32_t word, enum dtc_direction directi
 }
 
 /*
- * The compact kernel for it, if there is one; it has no reason to refuse. A lone block writes its own flag,
- * which saves more than a short kernel does, so it is not cut in two.
+ * The compact kernel for it, if there is one; it takes every such launch. A lone block writes
+ * its own flag, which saves more than a short kernel does, so it is not cut in two.
  */
 static uint64_t plan_rows(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			  uint64_t full_tiles, struct dtc_gpu_launch *launch)
@@ -407,7 +407,7 @@ static const plan_fn classes[] = {
 	dtc_gpu_plan_indexed,
 };
 
-/* A class that refuses may have left something behind. */
+/* A class that rejects the job may have written parameters already. */
 static uint64_t plan_class(plan_fn plan, const struct dtc_gpu_job *job,
 			   const struct dtc_gpu_shape *shape, struct dtc_gpu_launch *launch,
 			   const char **reason)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the loops of a program, joining those that touch and leaving out those that a job does
- * not go round.
+ * Finds the loops of a program, joins adjacent ones and drops those that a job does not
+ * iterate.
  */
 #include "config.h"
 

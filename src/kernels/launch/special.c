@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which numbers of a launch are its shape's, and how a compiler is told them: the kernel begins by
- * setting them, so that what is compiled is the source of its class and nothing else.
+ * The numbers of a launch that belong to its shape, and how they become constants: the
+ * specialised kernel begins by setting them, followed by the unchanged source of its class.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A kernel for one shape: the source of its class with the shape's numbers as constants. It takes the
- * parameters that the class's kernel takes, so that either may be launched, and does the same with
- * every launch of that shape. Who compiles, and when it is worth it, stands above.
+ * A kernel for one shape: the source of its class with the shape's numbers as constants. It
+ * takes the parameters that the class's kernel takes, so that either may be launched, and does
+ * the same with every launch of that shape. The CUDA backend decides when to compile one.
  */
 #ifndef DTC_KERNELS_GPU_SPECIAL_H
 #define DTC_KERNELS_GPU_SPECIAL_H

@@ -120,7 +120,7 @@ static bool is_product_of_complex(enum dtc_gpu_number_kind kind)
 	return kind >= DTC_GPU_C16;
 }
 
-/* Answers the reason why not. @numbers is how many make an element. */
+/* Returns the reason why not. @numbers is how many make an element. */
 static const char *find_number(const struct dtc_gpu_typing *typing,
 			       enum dtconv_predefined basic,
 			       struct dtc_gpu_number *number, uint32_t *numbers)
@@ -208,7 +208,7 @@ static const char *make_run(const struct dtc_gpu_typing *typing,
 	return NULL;
 }
 
-/* Bodies stand behind their heads, so go backwards. */
+/* Bodies are behind their heads, so go backwards. */
 static const char *make_nodes(const struct dtc_gpu_typing *typing,
 			      struct dtc_gpu_units *units)
 {

@@ -34,7 +34,7 @@ struct dtc_gpu_units {
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];
 };
 
-/* Answers NULL, or the reason why no kernel moves such a stream. */
+/* Returns NULL, or the reason why no kernel moves such a stream. */
 const char *dtc_gpu_units_make(const struct dtc_gpu_typing *typing,
 			       struct dtc_gpu_units *units);
 
@@ -86,12 +86,12 @@ struct dtc_gpu_typed_job {
 int dtc_gpu_plan_typed(const struct dtc_gpu_typed_job *job,
 		       struct dtc_gpu_launch *launch);
 
-/* The parameters of a period are there: set what follows from them; answers the number of tiles. */
+/* The parameters of a period are there: set what follows from them; returns the number of tiles. */
 uint64_t dtc_gpu_finish_period(const struct dtc_gpu_typed_job *job,
 			       struct dtc_gpu_launch *launch);
 
 /*
- * gpu_cells.c: plan it by cells, by records, or by words of unlike numbers that are only turned; answers the number
+ * cells.c: plan it by cells, by records, or by words of unlike numbers that are only turned; returns the number
  * of tiles, or 0 if that cannot be. @launch may have something left behind then.
  */
 uint64_t dtc_gpu_plan_cells(const struct dtc_gpu_typed_job *job,

@@ -123,7 +123,7 @@ static inline bool fits(uint64_t value, const struct dtc_format *format)
 
 /*
  * Blocks of numbers without a branch, then one question for all of them. Inlined with constant
- * sizes; answers how many blocks fit.
+ * sizes; returns how many blocks fit.
  */
 #define BLOCK 16
 
@@ -339,7 +339,7 @@ static uint32_t encode_infinity(struct real *real, const struct ieee *format)
 }
 
 /*
- * Answers the biased exponent; the significand with its leading bit comes to stand at the low
+ * Returns the biased exponent; the significand with its leading bit comes to stand at the low
  * end of (high, low).
  */
 static uint32_t encode_finite(struct real *real, const struct ieee *format)
@@ -392,7 +392,7 @@ static uint32_t encode(struct real *real, const struct ieee *format)
 	}
 }
 
-/* Where @bytes bytes at @offset from the low end stand in a number of @format. */
+/* Where @bytes bytes at @offset from the low end are in a number of @format. */
 static size_t place(const struct dtc_format *format, unsigned offset, unsigned bytes)
 {
 	return format->big_endian ? (size_t)(format->bytes - offset - bytes) : offset;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Conversion kernels: arrays of numbers from one format to another. They know bits, not types.
+ * Conversion kernels: arrays of numbers from one format to another. They work on bits, not
+ * types.
  */
 #ifndef DTC_KERNELS_CONVERT_H
 #define DTC_KERNELS_CONVERT_H
@@ -27,7 +28,7 @@ struct dtc_conversion dtc_conversion_make(const struct dtc_element_format *from,
 					  const struct dtc_element_format *to);
 
 /*
- * Convert @count elements; any alignment, no overlap. Answers how many were converted: fewer
+ * Convert @count elements; any alignment, no overlap. Returns how many were converted: fewer
  * if the next one is an integer that does not fit.
  */
 size_t dtc_convert(const struct dtc_conversion *conversion, unsigned char *restrict to,

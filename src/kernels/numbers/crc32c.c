@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC-32C: by the processor's instruction in three interleaved lanes where there is one, else by
- * eight tables, a word at a time.
+ * CRC-32C: by the CPU's instruction in three interleaved lanes if there is one, else by eight
+ * tables, a word at a time.
  */
 #include "config.h"
 
@@ -76,7 +76,7 @@ uint32_t dtc_crc32c_portable(uint32_t crc, const unsigned char *data, size_t byt
 	return crc;
 }
 
-/* ---- by the processor ---------------------------------------------------------------- */
+/* ---- by CPU instruction -------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CRC-32C (Castagnoli; RFC 3720 appendix B.4) of bytes, and the arithmetic that moves such a
- * checksum along a stream. Polynomials stand with the lowest power in the highest bit.
+ * checksum along a stream. Polynomials have the lowest power in the highest bit.
  */
 #ifndef DTC_KERNELS_CRC32C_H
 #define DTC_KERNELS_CRC32C_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduction kernels: one loop for each operation and machine number, all made by a few macros,
- * and the tables that find them. A loop knows numbers; which basic types are which number, and
- * what MPI defines on them, stands at the end.
+ * and the tables that find them. Loops work on machine numbers; the tables at the end map basic
+ * types to them and list the operations that MPI defines.
  */
 #include "config.h"
 

@@ -132,7 +132,6 @@ struct script {
 	int kept_count;
 };
 
-#define MUST(call) gpu_must(gpu.call, #call)
 
 /* ---- log.c: what is told of a script that fails ----------------------------------------- */
 
