@@ -1140,7 +1140,7 @@ START_TEST(memory_of_a_device_that_is_not_used)
 	MUST(CtxSetCurrent(contexts[0]));
 	ck_assert_int_eq(status, DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
-	ck_assert_ptr_nonnull(strstr(fixture_error(), "neither has access"));
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "no peer access"));
 	unmap(base);
 	close_scene(&scene);
 }

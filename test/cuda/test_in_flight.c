@@ -200,7 +200,7 @@ START_TEST(one_too_many_fails_until_another_has_ended)
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_convertor_start: 8192 jobs are in flight in one device context, "
-		"the most there can be");
+		"which is the limit; wait for one first");
 	must_end(&crowd, 4711);
 	must_start(&crowd, DTC_CUDA_FLAGS);
 	for (size_t i = 0; i <= DTC_CUDA_FLAGS; i++)
