@@ -437,12 +437,11 @@ START_TEST(a_file_for_another_machine_is_ignored)
 {
 	static const char text[] =
 		"stream_bytes 5\nmachine an abacus, beads\nstream_bytes 6\n";
-	struct dtconv_context *context;
 
 	write_file(path, text, strlen(text), 0600);
 	ck_assert_uint_eq(read_now(DTC_TUNING_STRANGER), DEFAULT);
 	ck_assert_uint_eq(last.lines, 0); /* at level warn */
-	context = create(DTCONV_LOG_INFO);
+	struct dtconv_context *context = create(DTCONV_LOG_INFO);
 	ck_assert_uint_eq(last.lines, 1);
 	ck_assert_int_eq(last.level, DTCONV_LOG_INFO);
 	ck_assert_ptr_nonnull(

@@ -19,10 +19,8 @@ static char path[] = "/tmp/test_results.XXXXXX";
 
 static void set_up(void)
 {
-	int fd;
-
 	strcpy(path, "/tmp/test_results.XXXXXX");
-	fd = mkstemp(path);
+	int fd = mkstemp(path);
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 }
@@ -99,10 +97,9 @@ START_TEST(a_cut_line_is_left_out)
 	struct result r = sample("whole", "pack", "dtconv", 10);
 	struct results rs = { 0 };
 	long whole, length;
-	FILE *file;
 
 	append(&r, NULL);
-	file = fopen(path, "r");
+	FILE *file = fopen(path, "r");
 	fseek(file, 0, SEEK_END);
 	whole = ftell(file);
 	fclose(file);
@@ -157,7 +154,6 @@ START_TEST(rows_find_the_best_peer)
 {
 	struct result wrong = sample("l", "pack", "fast_but_wrong", 1);
 	struct results rs = { 0 };
-	struct row row;
 
 	wrong.check[0] = 'x'; /* any complaint */
 	wrong.ns = 0;
@@ -167,7 +163,7 @@ START_TEST(rows_find_the_best_peer)
 	add(&rs, sample("l", "pack", "openmpi", 300));
 	add(&rs, sample("l", "pack", "mpich", 200));
 	add(&rs, wrong);
-	row = row_collect(&rs, &rs.list[0], "pack");
+	struct row row = row_collect(&rs, &rs.list[0], "pack");
 	ck_assert_str_eq(row.peer->engine, "mpich");
 	ck_assert(row_ratio(row.dtconv, row.peer) == 2.0);
 	ck_assert(row_ratio(row.dtconv, row.memcpy_) == 0.5);

@@ -137,11 +137,10 @@ static void compile_for(const struct pattern *p, bool far, const char *layout)
 	struct roof_options options;
 	char why[512] = "";
 	size_t bytes;
-	char *image;
 
 	roof_set_options(&options, p, far, ARCH);
-	image = compile_kernels(roof_source, options.list, options.count, &bytes, why,
-				sizeof(why));
+	char *image = compile_kernels(roof_source, options.list, options.count, &bytes,
+				      why, sizeof(why));
 	ck_assert_msg(image, "%s: %s", layout, why);
 	check_entries(image, bytes, p);
 	free(image);

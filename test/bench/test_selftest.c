@@ -37,11 +37,10 @@ static void add_copy(struct results *rs, const char *name, double median, double
 static struct selftest judge(double apart, double fast, double slow, size_t rounds)
 {
 	struct results rs = { 0 };
-	struct selftest test;
 
 	add_copy(&rs, SELFTEST_ONE, 1000, fast, slow, rounds);
 	add_copy(&rs, SELFTEST_TWO, 1000 * (1 + apart), fast, slow, rounds);
-	test = selftest_find(&rs);
+	struct selftest test = selftest_find(&rs);
 	results_free(&rs);
 	return test;
 }
@@ -129,12 +128,11 @@ END_TEST
 START_TEST(wrong_bytes_and_missing_times_fail)
 {
 	struct results rs = { 0 };
-	struct selftest test;
 
 	add_copy(&rs, SELFTEST_ONE, 1000, 1, 1, ROUNDS);
 	add_copy(&rs, SELFTEST_TWO, 1000, 1, 1, ROUNDS);
 	rs.list[1].ns = 0;
-	test = selftest_find(&rs);
+	struct selftest test = selftest_find(&rs);
 	ck_assert_int_eq(test.verdict, SELFTEST_FAILED);
 	assert_says(&test, "FAILED: no time was measured");
 	snprintf(rs.list[0].check, sizeof(rs.list[0].check), "wrong byte at 3");
@@ -168,10 +166,9 @@ START_TEST(json_has_verdict_and_figures)
 {
 	struct selftest test = judge(0.027, 0.9, 13.51, ROUNDS);
 	struct sample_text text;
-	char *line;
 
 	selftest_write(sample_open(&text)->file, &test);
-	line = sample_close(&text);
+	char *line = sample_close(&text);
 	ck_assert_str_eq(line, "{\"selftest\":\"inconclusive\",\"difference\":0.0270,"
 			       "\"spread\":12.6100,\"rounds\":101}\n");
 	free(line);

@@ -55,10 +55,9 @@ static size_t longest_line(const char *text)
 START_TEST(without_a_limit_all_columns_are_there)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	add_full(&rs, "vec8", 262144);
-	text = print_table(&rs, 0);
+	char *text = print_table(&rs, 0);
 	ck_assert_str_eq(
 		text,
 		"                                dtconv GB/s       x memcpy    x hand loop    x best peer\n"
@@ -90,10 +89,9 @@ END_TEST
 START_TEST(what_is_left_out_is_said)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	add_full(&rs, "vec8", 262144);
-	text = print_table(&rs, 80);
+	char *text = print_table(&rs, 80);
 	ck_assert_str_eq(
 		text,
 		"                                dtconv GB/s    x hand loop    x best peer\n"
@@ -110,11 +108,10 @@ END_TEST
 START_TEST(columns_without_figures_go_first)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "dtconv", 100, 200);
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "memcpy", 50, 50);
-	text = print_table(&rs, 80);
+	char *text = print_table(&rs, 80);
 	ck_assert_str_eq(
 		text,
 		"                                       dtconv GB/s       x memcpy    x hand loop\n"
@@ -158,7 +155,6 @@ END_TEST
 START_TEST(text_is_cut_between_words)
 {
 	struct sample_text text;
-	char *printed;
 
 	sample_open(&text);
 	columns_print_text(text.file, "one two three", 0);
@@ -168,7 +164,7 @@ START_TEST(text_is_cut_between_words)
 	columns_print_text(text.file, "one seventeen two", 4);
 	columns_print_text(text.file, "seventeen", 4);
 	columns_print_text(text.file, "", 4);
-	printed = sample_close(&text);
+	char *printed = sample_close(&text);
 	ck_assert_str_eq(printed,
 			 "one two three\none two three\none two\nthree\none two\nthree\n"
 			 "one\nseventeen\ntwo\nseventeen\n\n");
@@ -227,11 +223,10 @@ static char *print_verdict(const struct results *rs, size_t limit)
 START_TEST(the_verdict_names_loop_and_peers)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	add_full(&rs, "vec8", 262144);
 	add_full(&rs, "vec16", 262144);
-	text = print_verdict(&rs, 0);
+	char *text = print_verdict(&rs, 0);
 	ck_assert_str_eq(
 		text,
 		"dtconv packs 1.50 x as fast as a hand-written loop, 4.00 x as fast as Open MPI "
@@ -249,14 +244,13 @@ END_TEST
 START_TEST(the_verdict_counts_rows_where_they_differ)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	sample_add(&rs, "a", 4096, "pack", "dtconv", 100);
 	sample_add(&rs, "a", 4096, "pack", "hand", 400);
 	sample_add(&rs, "a", 4096, "pack", "openmpi", 300);
 	sample_add(&rs, "b", 4096, "pack", "dtconv", 100);
 	sample_add(&rs, "b", 4096, "pack", "hand", 100);
-	text = print_verdict(&rs, 0);
+	char *text = print_verdict(&rs, 0);
 	ck_assert_str_eq(
 		text,
 		"dtconv packs 2.00 x as fast as a hand-written loop (2 rows) and 3.00 x "
@@ -269,10 +263,9 @@ END_TEST
 START_TEST(memcpy_stands_in_for_others)
 {
 	struct results rs = { 0 };
-	char *text;
 
 	sample_add(&rs, "int", 4, "pack", "dtconv", 100);
-	text = print_verdict(&rs, 0);
+	char *text = print_verdict(&rs, 0);
 	ck_assert_str_eq(text, "");
 	free(text);
 	sample_add(&rs, "int", 4, "pack", "memcpy", 50);
@@ -289,12 +282,11 @@ START_TEST(a_plot_without_hand_loops_is_relative_to_memcpy)
 {
 	struct results rs = { 0 };
 	struct sample_text text;
-	char *picture;
 
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "dtconv", 100, 200);
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "memcpy", 50, 50);
 	plot_draw(sample_open(&text)->file, &rs, "");
-	picture = sample_close(&text);
+	char *picture = sample_close(&text);
 	ck_assert_ptr_nonnull(
 		strstr(picture, "speed relative to memcpy of the same bytes<"));
 	ck_assert_ptr_nonnull(strstr(picture, ">vector(1000,2,5,double)</text>"));

@@ -46,16 +46,14 @@ static void expect_no_allocation(const char *text, size_t count)
 {
 	struct dtconv_convertor *packs, *unpacks;
 	struct stage stage;
-	unsigned char *packed;
-	size_t before;
 
 	fixture_open(&stage, text, count);
-	packed = malloc(stage.bytes + 8);
+	unsigned char *packed = malloc(stage.bytes + 8);
 	ck_assert_ptr_nonnull(packed);
 	/* Bound to something else first: rebind must not allocate even for a deeper type. */
 	packs = fixture_pack(&stage);
 	unpacks = fixture_unpack(&stage);
-	before = fixture_allocations();
+	size_t before = fixture_allocations();
 	move_everything(&stage, packs, unpacks, packed);
 	ck_assert_uint_eq(fixture_allocations(), before);
 	dtconv_convertor_destroy(packs);
@@ -97,15 +95,13 @@ END_TEST
 START_TEST(rebind_to_a_deeper_type_does_not_allocate)
 {
 	static char text[4096];
-	struct dtconv_convertor *convertor;
 	struct stage flat, deep;
-	size_t before;
 
 	write_nest(text, sizeof(text), 9);
 	fixture_open(&flat, "int", 1);
 	fixture_open(&deep, text, 1);
-	convertor = fixture_pack(&flat);
-	before = fixture_allocations();
+	struct dtconv_convertor *convertor = fixture_pack(&flat);
+	size_t before = fixture_allocations();
 	fixture_ok(dtconv_convertor_rebind_pack(convertor, deep.type, 1, deep.source));
 	fixture_pack_next(&deep, convertor, 0, deep.bytes);
 	ck_assert_uint_eq(fixture_allocations(), before);
@@ -195,11 +191,10 @@ START_TEST(whole_elements_do_not_allocate)
 	struct dtconv_type *type = fixture_type("vector(300, 1, 2, long)");
 	static long data[600];
 	static unsigned char packed[1200];
-	struct dtconv_convertor *convertor;
 	size_t moved, before;
 
 	dtconv_representation_find("external32", &external32);
-	convertor = fixture_packer(type, 1, data, &params);
+	struct dtconv_convertor *convertor = fixture_packer(type, 1, data, &params);
 	before = fixture_allocations();
 	for (size_t at = 0; at < sizeof(packed); at += moved)
 		dtconv_convertor_pack(convertor, packed + at, 77, &moved);

@@ -241,10 +241,9 @@ START_TEST(moving_and_binding_again_allocate_nothing)
 {
 	struct choices choices = fixture_choices(0x616c6c6f);
 	struct scene scene;
-	size_t before;
 
 	open_scene(&scene, &choices);
-	before = fixture_allocations();
+	size_t before = fixture_allocations();
 	for (int round = 0; round < 3; round++) {
 		fixture_ok(dtconv_batch_run(scene.batch, NULL));
 		fixture_ok(dtconv_batch_rebind(scene.batch, scene.entries,
@@ -368,13 +367,12 @@ START_TEST(the_processor_may_be_forbidden_and_is_counted)
 	static const char text[] = "vector(9, 2, 5, int)";
 	int buffer[45] = { 0 }, packed[18] = { 7 };
 	struct dtconv_context *context;
-	struct dtconv_type *type;
 
 	if (_i)
 		setenv("DTCONV_BACKENDS", "^host", 1);
 	fixture_ok(dtconv_context_create(&params, &context));
 	unsetenv("DTCONV_BACKENDS");
-	type = fixture_type_in(context, text);
+	struct dtconv_type *type = fixture_type_in(context, text);
 	const struct dtconv_batch_entry entry = { .type = type,
 						  .count = 1,
 						  .buffer = buffer,

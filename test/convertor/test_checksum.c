@@ -127,14 +127,12 @@ static void check_stream(const char *text, const struct dtconv_representation *r
 {
 	struct choices choices = fixture_choices(22);
 	struct dtconv_type *type = fixture_type(text);
-	struct dtconv_convertor *convertor;
 	struct typed_case tc;
-	unsigned char *packed;
 	size_t moved;
 
 	ck_assert(typed_case_open(&tc, type, 3, r, DTCONV_OP_REPLACE, &choices));
-	packed = malloc(tc.bytes + 1);
-	convertor = with_checksum(&tc, true);
+	unsigned char *packed = malloc(tc.bytes + 1);
+	struct dtconv_convertor *convertor = with_checksum(&tc, true);
 	ck_assert_uint_eq(checksum_of(convertor), 0);
 	for (size_t at = 0; at < tc.bytes; at += moved) {
 		fixture_ok(dtconv_convertor_pack(convertor, packed + at, 999, &moved));

@@ -50,11 +50,10 @@ static void sweep(const char *text, size_t count)
 
 START_TEST(a01_a_cut_inside_an_element_counts_in_the_position)
 {
-	struct dtconv_convertor *unpacks;
 	struct stage stage;
 
 	fixture_open(&stage, "vector(3, 1, 2, double)", 1);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	fixture_unpack_next(&stage, unpacks, 0, 5);
 	ck_assert_uint_eq(fixture_position(unpacks), 5);
 	fixture_arrived(&stage);
@@ -91,11 +90,10 @@ END_TEST
 
 START_TEST(a04_seek_into_an_element_then_pack_its_second_half)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, "vector(4, 1, 3, double)", 2);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t element = 0; element < 8; element++)
 		for (size_t half = 1; half < 8; half++) {
 			fixture_seek(packs, 8 * element + half);
@@ -123,11 +121,10 @@ START_TEST(a06_a_cut_at_the_end_of_a_loop)
 	const char *text =
 		"struct([1, 2], [0, 40], [vector(3, 1, 2, int), "
 		"struct([1, 1, 3], [0, 8, 20], [int, vector(2, 1, 2, short), byte])])";
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, text, 4);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		fixture_seek(packs, 0);
 		fixture_pack_next(&stage, packs, 0, ends[i]);
@@ -168,11 +165,10 @@ END_TEST
 
 START_TEST(a10_eight_bytes_of_a_packed_char_and_double)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, "struct([1, 1], [0, 1], [char, double])", 4);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t at = 0; at + 8 <= stage.bytes; at += 8)
 		fixture_pack_next(&stage, packs, at, 8);
 	dtconv_convertor_destroy(packs);
@@ -216,11 +212,10 @@ START_TEST(a13_last_first_single_byte_first_twice_and_overlapping)
 	static const size_t fragments[][2] = { { 90, 6 },  { 1, 1 },   { 0, 50 },
 					       { 30, 40 }, { 30, 40 }, { 95, 1 },
 					       { 49, 47 } };
-	struct dtconv_convertor *unpacks;
 	struct stage stage;
 
 	fixture_open(&stage, "vector(4, 3, 5, double)", 1);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	for (size_t i = 0; i < sizeof(fragments) / sizeof(fragments[0]); i++) {
 		fixture_seek(unpacks, fragments[i][0]);
 		fixture_unpack_next(&stage, unpacks, fragments[i][0], fragments[i][1]);
@@ -429,13 +424,12 @@ END_TEST
 START_TEST(b31_inner_types_and_owners_go_first)
 {
 	struct dtconv_type *inner = fixture_type("vector(3, 1, 2, short)"), *outer = NULL;
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_ok(dtconv_type_create_vector(2, 1, 3, inner, &outer));
 	dtconv_type_unref(inner);
 	ck_assert(!stage_open(&stage, outer, 2, 0, 0, 1));
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	dtconv_type_unref(outer);
 	/* Another type, perhaps where the old one was. */
 	inner = fixture_type("vector(4, 1, 3, int)");

@@ -176,11 +176,10 @@ END_TEST
 START_TEST(types_must_be_of_one_context)
 {
 	struct dtconv_context *other = NULL;
-	struct dtconv_type *foreign;
 	size_t moved = 99;
 
 	fixture_ok(dtconv_context_create(NULL, &other));
-	foreign = dtconv_type_predefined(other, DTCONV_INT);
+	struct dtconv_type *foreign = dtconv_type_predefined(other, DTCONV_INT);
 	refused(dtconv_convertor_rebind_pack(packs, foreign, 1, data), DTCONV_ERR_INVAL,
 		"dtconv_convertor_rebind_pack: the type (argument 2) was made in another context");
 	refused(dtconv_copy(type, 1, data, foreign, 3, data, &moved), DTCONV_ERR_INVAL,

@@ -58,12 +58,11 @@ START_TEST(every_cut_in_three_gives_the_same_stream)
 {
 	struct dtconv_convertor *packs, *unpacks;
 	struct stage stage;
-	size_t step;
 
 	fixture_open(&stage, layouts[_i].text, 1);
 	packs = fixture_pack(&stage);
 	unpacks = fixture_unpack(&stage);
-	step = fixture_everything() ? 1 : 1 + stage.bytes / 24;
+	size_t step = fixture_everything() ? 1 : 1 + stage.bytes / 24;
 	for (size_t a = 0; a <= stage.bytes; a += step)
 		for (size_t b = 0; a + b <= stage.bytes; b += step)
 			move_in_three(&stage, packs, unpacks, a, b);
@@ -298,10 +297,9 @@ START_TEST(a_fragment_may_come_twice)
 {
 	struct fragment twice[6];
 	struct stage stage;
-	size_t third;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	third = stage.bytes / 3;
+	size_t third = stage.bytes / 3;
 	twice[0] = twice[1] = (struct fragment){ .from = 0, .bytes = third };
 	twice[2] = twice[4] = (struct fragment){ .from = third, .bytes = third };
 	twice[3] = twice[5] = (struct fragment){ 2 * third, stage.bytes - 2 * third };

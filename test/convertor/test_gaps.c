@@ -156,7 +156,6 @@ static void *race(void *arg)
 
 static void unpack_in_a_race(const char *text)
 {
-	struct dtconv_convertor *unpacks;
 	struct gaps gaps;
 	struct racer racer = { .gaps = &gaps };
 	struct stage stage;
@@ -164,7 +163,7 @@ static void unpack_in_a_race(const char *text)
 
 	fixture_open(&stage, text, 2);
 	find_gaps(&stage, &gaps);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	atomic_init(&racer.stop, false);
 	ck_assert_int_eq(pthread_create(&thread, NULL, race, &racer), 0);
 	for (size_t i = 0; i < (fixture_everything() ? 4000 : 200); i++)
@@ -227,13 +226,12 @@ static void unpack_in_steps(const char *text)
 {
 	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
 	struct sigaction action = { .sa_sigaction = step, .sa_flags = SA_SIGINFO };
-	struct dtconv_convertor *unpacks;
 	struct gaps gaps;
 	struct stage stage;
 
 	fixture_open(&stage, text, 1);
 	find_gaps(&stage, &gaps);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	/* A call is hundreds of instructions, and a step some microseconds. */
 	size_t fragment = fixture_everything() ? 37 : 37 + stage.bytes / 8;
 	/* The look for drivers goes through the dynamic linker, where steps take long. */
@@ -269,12 +267,11 @@ START_TEST(the_trap_catches_a_store_of_the_old_value)
 	size_t offset = 3;
 	struct gaps gaps = { memory, &offset, 1, added };
 	volatile unsigned char *gap = memory + 3;
-	unsigned char old;
 
 	stepped = &gaps;
 	ck_assert_int_eq(sigaction(SIGTRAP, &action, NULL), 0);
 	set_trap(true);
-	old = *gap;
+	unsigned char old = *gap;
 	*gap = old;
 	set_trap(false);
 	ck_assert_uint_gt(added[3], 0);

@@ -89,11 +89,10 @@ static void export_all(const struct stage *stage, struct dtconv_convertor *conve
 
 START_TEST(every_limit_on_entries_covers_the_stream_in_order)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t max_iov = 1; max_iov <= 40;
 	     max_iov += max_iov < 8 || fixture_everything() ? 1 : 9)
 		export_all(&stage, packs, stage.source, max_iov, SIZE_MAX);
@@ -105,11 +104,10 @@ END_TEST
 
 START_TEST(every_limit_on_bytes_covers_the_stream_in_order)
 {
-	struct dtconv_convertor *unpacks;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	for (size_t max_bytes = 1; max_bytes <= stage.bytes + 1;
 	     max_bytes += max_bytes < 20 || fixture_everything() ? 1 : 13)
 		export_all(&stage, unpacks, stage.target, ROOM, max_bytes);
@@ -120,11 +118,10 @@ END_TEST
 
 START_TEST(both_limits_hold_together)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t max_iov = 1; max_iov <= 5; max_iov++)
 		for (size_t max_bytes = 1; max_bytes <= 40;
 		     max_bytes += max_bytes < 9 || fixture_everything() ? 1 : 5)
@@ -136,11 +133,10 @@ END_TEST
 
 START_TEST(an_export_may_begin_at_any_byte)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t at = 0; at <= stage.bytes; at++)
 		for (size_t max_iov = 1; max_iov <= 3; max_iov++) {
 			fixture_seek(packs, at);
@@ -179,11 +175,10 @@ END_TEST
 
 START_TEST(no_room_gives_no_entries)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, 0, SIZE_MAX), 0);
 	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, ROOM, 0), 0);
 	dtconv_convertor_destroy(packs);
@@ -193,7 +188,6 @@ END_TEST
 
 START_TEST(entries_stay_untouched_past_the_count)
 {
-	struct dtconv_convertor *packs;
 	struct iovec iov[8], before[8];
 	struct stage stage;
 	size_t iov_count, moved;
@@ -201,7 +195,7 @@ START_TEST(entries_stay_untouched_past_the_count)
 	fixture_open(&stage, "vector(3, 1, 2, int)", 1);
 	memset(iov, 0x11, sizeof(iov));
 	memcpy(before, iov, sizeof(iov));
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	fixture_ok(dtconv_convertor_iov(packs, iov, 8, SIZE_MAX, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_mem_eq(iov + 3, before + 3, 5 * sizeof(iov[0]));

@@ -192,11 +192,11 @@ static unsigned char piece_byte(size_t offset)
 static int open_piece(void)
 {
 	int file = memfd_create("piece", MFD_CLOEXEC);
-	unsigned char *memory;
 
 	ck_assert_int_ge(file, 0);
 	ck_assert_int_eq(ftruncate(file, (off_t)PIECE), 0);
-	memory = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	unsigned char *memory =
+		mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < PIECE; i++)
 		memory[i] = piece_byte(i);

@@ -83,11 +83,10 @@ END_TEST
 START_TEST(seeks_in_long_streams)
 {
 	struct choices choices = fixture_choices((uint64_t)_i + 100);
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, texts[_i], 2);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (int i = 0; i < 500; i++) {
 		size_t at = choose(&choices, stage.bytes);
 

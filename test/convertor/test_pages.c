@@ -61,11 +61,10 @@ struct edge {
 
 static void open_edge(struct edge *edge, const struct stage *stage, bool at_end)
 {
-	unsigned char *lowest;
-
 	open_pages(&edge->user_pages, stage->span);
 	open_pages(&edge->packed_pages, stage->bytes);
-	lowest = at_end ? edge->user_pages.end - stage->span : edge->user_pages.first;
+	unsigned char *lowest = at_end ? edge->user_pages.end - stage->span
+				       : edge->user_pages.first;
 	edge->user = lowest - stage->low;
 	edge->packed = at_end ? edge->packed_pages.end - stage->bytes
 			      : edge->packed_pages.first;
@@ -187,10 +186,10 @@ static struct dtconv_type *blocks_on_pages(size_t block, bool at_end, bool table
 static unsigned char *open_gappy(size_t *bytes)
 {
 	size_t page = page_size();
-	unsigned char *memory;
 
 	*bytes = (2 * BLOCKS + 1) * page;
-	memory = mmap(NULL, *bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *memory =
+		mmap(NULL, *bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < BLOCKS; i++)
 		ck_assert_int_eq(mprotect(memory + (2 * i + 1) * page, page,

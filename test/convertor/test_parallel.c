@@ -161,7 +161,6 @@ END_TEST
 
 START_TEST(errors_are_those_of_one_thread)
 {
-	struct dtconv_convertor *convertor;
 	unsigned char packed[2000];
 	struct stage stage;
 	size_t moved;
@@ -175,7 +174,7 @@ START_TEST(errors_are_those_of_one_thread)
 	fixture_status(dtconv_unpack(stage.type, 2, stage.target, packed, 1700, &moved),
 		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, 1600);
-	convertor = fixture_unpack(&stage);
+	struct dtconv_convertor *convertor = fixture_unpack(&stage);
 	fixture_seek(convertor, 1000);
 	fixture_status(dtconv_convertor_unpack(convertor, packed, 601, &moved),
 		       DTCONV_ERR_TRUNCATE);
@@ -356,7 +355,6 @@ static void expect_cuts(const char *text, size_t from, size_t shift, size_t unit
 	struct frontier frontier = { .count = 0 };
 	struct dtconv_context *context = new_context(2, watch_frontier, &frontier);
 	struct dtconv_type *type = new_type(context, text);
-	struct dtconv_convertor *convertor;
 	unsigned char *memory;
 	struct stage stage;
 	size_t moved;
@@ -369,7 +367,7 @@ static void expect_cuts(const char *text, size_t from, size_t shift, size_t unit
 				      .bytes = stage.bytes - from };
 	for (size_t i = 0; i < frontier.bytes; i++)
 		memory[shift + i] = (unsigned char)~frontier.stream[i];
-	convertor = fixture_pack(&stage);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
 	fixture_seek(convertor, from);
 	fixture_ok(
 		dtconv_convertor_pack(convertor, memory + shift, frontier.bytes, &moved));

@@ -16,11 +16,10 @@
 
 START_TEST(seek_then_pack_is_pack_then_skip)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t at = 0; at <= stage.bytes; at++) {
 		fixture_seek(packs, at);
 		ck_assert_uint_eq(fixture_position(packs), at);
@@ -34,11 +33,10 @@ END_TEST
 
 START_TEST(seek_then_unpack_fills_the_rest_only)
 {
-	struct dtconv_convertor *unpacks;
 	struct stage stage;
 
 	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	unpacks = fixture_unpack(&stage);
+	struct dtconv_convertor *unpacks = fixture_unpack(&stage);
 	for (size_t at = 0; at <= stage.bytes; at++) {
 		stage_blank(&stage);
 		fixture_seek(unpacks, at);
@@ -53,13 +51,11 @@ END_TEST
 /* From every byte to every byte: no trace of the old position may remain. */
 START_TEST(seek_from_anywhere_to_anywhere)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
-	size_t step;
 
 	fixture_open(&stage, layouts[_i].text, 2);
-	step = 1 + stage.bytes / 100;
-	packs = fixture_pack(&stage);
+	size_t step = 1 + stage.bytes / 100;
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	for (size_t from = 0; from <= stage.bytes; from += step)
 		for (size_t to = 0; to <= stage.bytes; to += step) {
 			fixture_seek(packs, from);
@@ -74,13 +70,11 @@ END_TEST
 
 START_TEST(seek_past_the_end_is_refused_and_changes_nothing)
 {
-	struct dtconv_convertor *packs;
 	struct stage stage;
-	size_t third;
 
 	fixture_open(&stage, layouts[_i].text, 2);
-	third = stage.bytes / 3;
-	packs = fixture_pack(&stage);
+	size_t third = stage.bytes / 3;
+	struct dtconv_convertor *packs = fixture_pack(&stage);
 	fixture_seek(packs, third);
 	fixture_status(dtconv_convertor_seek(packs, stage.bytes + 1), DTCONV_ERR_INVAL);
 	fixture_status(dtconv_convertor_seek(packs, SIZE_MAX), DTCONV_ERR_INVAL);
@@ -143,10 +137,9 @@ START_TEST(a_clone_outlives_its_original)
 {
 	struct dtconv_convertor *packs, *clone = NULL;
 	struct stage stage;
-	size_t third;
 
 	fixture_open(&stage, layouts[_i].text, 2);
-	third = stage.bytes / 3;
+	size_t third = stage.bytes / 3;
 	packs = fixture_pack(&stage);
 	fixture_pack_next(&stage, packs, 0, third);
 	fixture_ok(dtconv_convertor_clone(packs, &clone));
@@ -162,12 +155,11 @@ END_TEST
 /* From the middle of one layout to another, in the other direction, and back. */
 START_TEST(rebind_starts_at_the_beginning_of_the_new_data)
 {
-	struct dtconv_convertor *convertor;
 	struct stage stage, other;
 
 	fixture_open(&stage, layouts[_i].text, 2);
 	fixture_open(&other, layouts[(_i + 7) % layout_count].text, 3);
-	convertor = fixture_pack(&stage);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, stage.bytes / 2 + 1);
 	fixture_ok(dtconv_convertor_rebind_unpack(convertor, other.type, other.count,
 						  other.target));
@@ -188,12 +180,11 @@ END_TEST
 /* One instance, again and again: the way of most messages, which has no cursor. */
 START_TEST(one_instance_is_moved_as_often_as_it_is_bound)
 {
-	struct dtconv_convertor *convertor;
 	struct stage stage;
 	size_t moved = 99;
 
 	fixture_open(&stage, layouts[_i].text, 1);
-	convertor = fixture_pack(&stage);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
 	for (int i = 0; i < 2; i++) {
 		fixture_ok(dtconv_convertor_rebind_pack(convertor, stage.type, 1,
 							stage.source));
@@ -218,11 +209,10 @@ START_TEST(a_failed_rebind_keeps_the_old_binding)
 	const char *text = "vector(3, 1, 2, int)";
 	struct dtconv_type *uncommitted = NULL,
 			   *large = fixture_type("contiguous(16, byte)");
-	struct dtconv_convertor *convertor;
 	struct stage stage;
 
 	fixture_open(&stage, text, 3);
-	convertor = fixture_pack(&stage);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
 	fixture_pack_next(&stage, convertor, 0, 5);
 	fixture_ok(dtconv_type_create_contiguous(2, stage.type, &uncommitted));
 	fixture_status(dtconv_convertor_rebind_pack(convertor, uncommitted, 1,
@@ -260,12 +250,11 @@ END_TEST
 START_TEST(rebind_releases_the_old_type)
 {
 	struct dtconv_counters counters = { .struct_size = sizeof(counters) };
-	struct dtconv_convertor *convertor;
 	struct stage stage, other;
 
 	fixture_open(&stage, "vector(3, 1, 2, int)", 1);
 	fixture_open(&other, "vector(3, 1, 2, double)", 1);
-	convertor = fixture_pack(&stage);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
 	dtconv_type_unref(stage.type);
 	fixture_ok(dtconv_convertor_rebind_pack(convertor, other.type, other.count,
 						other.source));

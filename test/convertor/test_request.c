@@ -77,10 +77,9 @@ static void both_ways(const char *text, finish_fn finish)
 {
 	struct dtconv_convertor *packs, *unpacks;
 	struct stage stage;
-	unsigned char *packed;
 
 	fixture_open(&stage, text, 3);
-	packed = malloc(stage.bytes + 1);
+	unsigned char *packed = malloc(stage.bytes + 1);
 	ck_assert_ptr_nonnull(packed);
 	packs = fixture_pack(&stage);
 	move_started(&stage, packs, packed, finish);
@@ -134,12 +133,11 @@ START_TEST(every_call_is_refused_while_in_flight)
 {
 	struct dtconv_convertor *clone = NULL;
 	struct scene scene;
-	struct dtconv_convertor *it;
 	struct iovec iov;
 	size_t iov_count = 99, moved = 99;
 
 	open_scene(&scene, _i);
-	it = scene.convertor;
+	struct dtconv_convertor *it = scene.convertor;
 	fixture_ok(dtconv_convertor_start(it, scene.packed, 8, see, &scene.seen));
 	fixture_status(dtconv_convertor_seek(it, 0), DTCONV_ERR_STATE);
 	fixture_status(dtconv_convertor_clone(it, &clone), DTCONV_ERR_STATE);

@@ -451,13 +451,12 @@ START_TEST(what_has_no_bytes_needs_nobody)
 {
 	struct dtconv_convertor_params params = fixture_by("^host");
 	struct dtconv_context *context;
-	struct dtconv_type *type;
 	size_t moved = 1;
 
 	setenv("DTCONV_BACKENDS", "^host", 1);
 	fixture_ok(dtconv_context_create(NULL, &context));
 	unsetenv("DTCONV_BACKENDS");
-	type = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	struct dtconv_type *type = dtconv_type_predefined(context, DTCONV_DOUBLE);
 	const struct dtconv_batch_entry empty = { .type = type };
 	fixture_ok(dtconv_pack(type, 0, NULL, NULL, 0, &moved));
 	fixture_ok(dtconv_unpack_with(type, 0, NULL, NULL, 0, &params, &moved));

@@ -427,7 +427,6 @@ START_TEST(numbers_go_from_one_device_to_another)
 								DTCONV_CONVERTOR_CRC32C };
 	struct choices choices = fixture_choices(27);
 	struct dtconv_convertor *convertor;
-	struct dtconv_type *type;
 	struct typed_case tc;
 	CUcontext contexts[2];
 	ptrdiff_t wrong;
@@ -440,7 +439,7 @@ START_TEST(numbers_go_from_one_device_to_another)
 	MUST(DeviceGetCount(&devices));
 	if (devices < 2)
 		return;
-	type = fixture_type("vector(500, 1, 2, double)");
+	struct dtconv_type *type = fixture_type("vector(500, 1, 2, double)");
 	MUST(CtxGetCurrent(&contexts[0]));
 	MUST(DevicePrimaryCtxRetain(&contexts[1], 1));
 	ck_assert(typed_case_open(&tc, type, 1, &external, DTCONV_OP_SUM, &choices));
@@ -1122,11 +1121,10 @@ static const struct {
 START_TEST(a_job_is_counted_by_who_does_it)
 {
 	const char *name = counted[_i].backend;
-	uint64_t before;
 
 	/* The first job finds the kernels loaded; who steps in for them is not what is tested. */
 	ck_assert_int_eq(sum_with(NULL, ARENA_DEVICE, ARENA_DEVICE), 0);
-	before = jobs_of(name);
+	uint64_t before = jobs_of(name);
 	ck_assert_int_eq(sum_with(NULL, counted[_i].user, counted[_i].packed), 0);
 	if (counted[_i].user == ARENA_HOST)
 		ck_assert_uint_gt(jobs_of(name), before);
@@ -1178,14 +1176,13 @@ START_TEST(what_does_not_get_to_its_place_has_not_moved)
 							.backends = "host" };
 	struct dtconv_type *type = fixture_type("contiguous(100, int32)");
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
-	struct dtconv_convertor *convertor;
 	int32_t numbers[100] = { 1 };
 	struct arena packed;
 	size_t moved;
 
 	fixture_ok(dtconv_representation_find("external32", &external32));
 	arena_open(&packed, ARENA_DEVICE, sizeof(numbers));
-	convertor = fixture_packer(type, 1, numbers, &params);
+	struct dtconv_convertor *convertor = fixture_packer(type, 1, numbers, &params);
 	fixture_status(dtconv_convertor_pack(convertor, packed.memory, sizeof(numbers),
 					     &moved),
 		       DTCONV_ERR_UNSUPPORTED);

@@ -134,10 +134,9 @@ static void await_window(const struct bench *bench, const struct dtconv_type *ty
 static void measure_beside_kernel(struct bench *bench, const struct dtconv_type *type)
 {
 	struct spin spin;
-	CUstream stream;
 
 	arena_open(&bench->device, ARENA_DEVICE, MEMORY);
-	stream = gpu_stream();
+	CUstream stream = gpu_stream();
 	spin_begin(&spin, stream);
 	await_window(bench, type, "beside a kernel that runs");
 	spin_end(&spin);

@@ -402,10 +402,9 @@ START_TEST(parts_are_kept_for_some_alignments)
 	struct arena user, packed;
 	struct stage stage;
 	size_t allocated = 0;
-	unsigned char *got;
 
 	ck_assert_int_eq(stage_open(&stage, type, 1, 0, 0, 5), 0);
-	got = malloc(stage.bytes);
+	unsigned char *got = malloc(stage.bytes);
 	arena_open(&user, ARENA_DEVICE, stage.memory_bytes + 16);
 	arena_open(&packed, ARENA_DEVICE, stage.bytes + 16);
 	for (size_t i = 0; i < 32; i++) {

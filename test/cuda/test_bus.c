@@ -181,12 +181,12 @@ START_TEST(a_fragment_in_the_middle_of_a_stream_arrives)
 {
 	int way = _i;
 	struct dtconv_convertor_params params = fixture_by(ways[way].backend);
-	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved, begin = 654321, bytes = 1234567;
 
 	open_job(&job, texts[0], ways[way].user, ways[way].packed);
-	convertor = fixture_packer(job.type, 1, job.user.memory, &params);
+	struct dtconv_convertor *convertor =
+		fixture_packer(job.type, 1, job.user.memory, &params);
 	fixture_ok(dtconv_convertor_seek(convertor, begin));
 	fixture_ok(dtconv_convertor_pack(convertor, job.packed.memory, bytes, &moved));
 	ck_assert_uint_eq(moved, bytes);
@@ -237,10 +237,9 @@ START_TEST(ordinary_memory_goes_in_few_pieces)
 		{ "vector(100000, 10, 13, double)", 8, 8 }, /* 8 MB: pieces of an eighth */
 	};
 	struct job job;
-	uint64_t before;
 
 	open_job(&job, cases[_i].text, ARENA_DEVICE, ARENA_HOST);
-	before = launches();
+	uint64_t before = launches();
 	pack(&job, "cuda_staged");
 	ck_assert_uint_eq(launches() - before, cases[_i].out);
 	before = launches();
@@ -538,7 +537,6 @@ END_TEST
 START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 {
 	struct dtconv_convertor_params params = fixture_by("cuda_staged");
-	struct dtconv_convertor *convertor;
 	struct job job;
 	size_t moved;
 
@@ -546,7 +544,8 @@ START_TEST(a_started_job_that_fails_says_so_to_who_waits)
 		return;
 	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, "cuda_staged");
-	convertor = fixture_packer(job.type, 1, job.user.memory, &params);
+	struct dtconv_convertor *convertor =
+		fixture_packer(job.type, 1, job.user.memory, &params);
 	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	start(convertor, &job);
 	fixture_status(dtconv_convertor_wait(convertor, &moved), DTCONV_ERR_BACKEND);
@@ -674,7 +673,6 @@ static void *release_later(void *arg)
 /* One thread may look all the time, the others must not. */
 START_TEST(threads_that_help_rest_while_the_device_is_busy)
 {
-	struct dtconv_convertor *convertor;
 	struct spin spin;
 	pthread_t later;
 	struct job job;
@@ -685,7 +683,7 @@ START_TEST(threads_that_help_rest_while_the_device_is_busy)
 	open_job(&job, texts[0], ARENA_DEVICE, ARENA_HOST);
 	pack(&job, NULL);
 	spin_begin(&spin, gpu_stream());
-	convertor = packer(&job, NULL, spin.stream);
+	struct dtconv_convertor *convertor = packer(&job, NULL, spin.stream);
 	ck_assert_int_eq(pthread_create(&later, NULL, release_later, &spin), 0);
 	double before = processor_seconds();
 	fixture_ok(

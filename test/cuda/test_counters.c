@@ -418,7 +418,6 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 		.flags = marked[_i].flags | DTCONV_CONVERTOR_STREAM
 	};
 	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
-	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	struct marks marks;
 	size_t moved;
@@ -432,7 +431,8 @@ START_TEST(only_who_waits_at_once_has_the_stream_write_a_word)
 	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_representation_find("external32", &external32));
-	convertor = fixture_packer(type, 1, user.memory, &params);
+	struct dtconv_convertor *convertor =
+		fixture_packer(type, 1, user.memory, &params);
 	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, 160000, &moved));
 	(void)count_marks();
 	for (int round = 0; round < 3; round++) {
@@ -464,7 +464,6 @@ START_TEST(so_do_batches)
 	struct dtconv_type *type = fixture_type("vector(20000, 1, 2, double)");
 	struct arena user, packed;
 	struct dtconv_batch *batch;
-	struct marks marks;
 
 	if (!gpu.standin) {
 		dtconv_type_unref(type);
@@ -485,7 +484,7 @@ START_TEST(so_do_batches)
 	fixture_ok(dtconv_batch_run(batch, NULL));
 	(void)count_marks();
 	fixture_ok(dtconv_batch_run(batch, NULL));
-	marks = count_marks();
+	struct marks marks = count_marks();
 	ck_assert(marks.words == 1 && !marks.events);
 	fixture_ok(dtconv_batch_start(batch, NULL, NULL));
 	fixture_ok(dtconv_batch_wait(batch, NULL));
@@ -537,12 +536,11 @@ static void listener_open(struct listener *listener, enum dtconv_log_level level
 static void pack_twice(struct listener *listener, const char *text, const char *backends)
 {
 	const struct dtconv_convertor_params params = fixture_by(backends);
-	struct dtconv_type *type;
 	struct arena user, packed;
 
 	arena_open(&user, ARENA_DEVICE, 100000);
 	arena_open(&packed, ARENA_DEVICE, 100000);
-	type = fixture_type_in(listener->context, text);
+	struct dtconv_type *type = fixture_type_in(listener->context, text);
 	for (int i = 0; i < 2; i++)
 		fixture_ok(dtconv_pack_with(type, 5, user.memory, packed.memory, 100000,
 					    &params, NULL));

@@ -439,7 +439,6 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 						  .flags = DTCONV_CONVERTOR_STREAM };
 	struct spin_releaser releaser;
-	struct arena staging;
 	struct scene scene;
 	struct spin spin;
 
@@ -447,7 +446,7 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 		return;
 	open_scene(&scene, "vector(20000, 1, 3, double)", 0, 1);
 	move(&scene, true, scene.stage.bytes, NULL); /* loads the kernels */
-	staging = memory_on(0, scene.stage.memory_bytes);
+	struct arena staging = memory_on(0, scene.stage.memory_bytes);
 	arena_write(&staging, 0, scene.stage.source_memory, scene.stage.memory_bytes);
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0,
 		      scene.stage.memory_bytes));
@@ -1310,14 +1309,13 @@ START_TEST(each_block_has_its_own_access)
 	struct arena closed = { .memory =
 					(unsigned char *)(uintptr_t)map_on_1(MAPPED, 2) };
 	struct arena packed = memory_on(0, sizeof(stream));
-	struct dtconv_convertor *convertor;
 
 	fill(&open, &closed, stream);
 	struct dtconv_type *type = scattered_type(&open, &closed);
 	/* In a stream of the device that is kept out. */
 	CUstream stream_0 = gpu_stream();
 	struct dtconv_convertor_params params = fixture_in_stream(stream_0);
-	convertor = fixture_packer(type, 1, NULL, &params);
+	struct dtconv_convertor *convertor = fixture_packer(type, 1, NULL, &params);
 	fixture_ok(
 		dtconv_convertor_pack(convertor, packed.memory, sizeof(stream), &moved));
 	arena_read(&packed, 0, got, sizeof(got));
@@ -1411,7 +1409,6 @@ static void add_numbers(int device)
 	struct arena user = memory_on(device, sizeof(here)),
 		     packed = memory_on(!device, sizeof(there));
 	struct dtconv_type *type = fixture_type("vector(3000, 1, 2, double)");
-	struct dtconv_convertor *convertor;
 	size_t moved;
 
 	for (int i = 0; i < NUMBERS; i++) {
@@ -1421,7 +1418,8 @@ static void add_numbers(int device)
 	}
 	arena_write(&user, 0, here, sizeof(here));
 	arena_write(&packed, 0, there, sizeof(there));
-	convertor = fixture_unpacker(type, 1, user.memory, &params);
+	struct dtconv_convertor *convertor =
+		fixture_unpacker(type, 1, user.memory, &params);
 	fixture_ok(
 		dtconv_convertor_unpack(convertor, packed.memory, sizeof(there), &moved));
 	dtconv_convertor_destroy(convertor);

@@ -651,14 +651,13 @@ START_TEST(a_job_that_fails_ends_behind_what_it_has_launched)
 	struct spin_releaser releaser;
 	struct spin spin;
 	struct dtconv_context *context;
-	struct dtconv_type *type;
 	struct arena user, packed;
 
 	gpu_open();
 	CUstream stream = gpu_stream();
 	params.stream = stream;
 	fixture_ok(dtconv_context_create(NULL, &context));
-	type = fixture_type_in(context, text);
+	struct dtconv_type *type = fixture_type_in(context, text);
 	arena_open(&user, ARENA_DEVICE, 2000);
 	arena_open(&packed, ARENA_DEVICE, 2000);
 	fixture_ok(dtconv_pack_with(type, 1, user.memory, packed.memory, 12, &params,
@@ -694,9 +693,9 @@ START_TEST(after_a_stream_that_does_not_answer_all_is_made_anew)
 	const struct dtconv_convertor_params params = {
 		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_STREAM
 	};
-	struct dtconv_convertor *convertor;
 	spin_begin(&spin, NULL);
-	convertor = fixture_packer(act.place.type, 1, act.place.user, &params);
+	struct dtconv_convertor *convertor =
+		fixture_packer(act.place.type, 1, act.place.user, &params);
 	size_t registered = gpu.standin->calls("cuMemHostRegister");
 	gpu.standin->inject("cuEventQuery", 1, CUDA_ERROR_INVALID_HANDLE);
 	fixture_ok(dtconv_convertor_start(convertor, act.place.packed, PACKED_BYTES, NULL,
@@ -744,7 +743,6 @@ START_TEST(a_fragment_that_fails_is_not_in_the_checksum)
 {
 	const size_t half = SUMMED_BYTES / 2;
 	struct dtconv_context *context;
-	struct dtconv_convertor *convertor;
 	struct arena user, packed;
 	size_t moved = 99;
 
@@ -756,7 +754,7 @@ START_TEST(a_fragment_that_fails_is_not_in_the_checksum)
 	arena_open(&packed, ARENA_DEVICE, SUMMED_BYTES);
 	arena_write(&user, 0, summed, SUMMED_BYTES);
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
-	convertor = open_summed(context, (char *)user.memory);
+	struct dtconv_convertor *convertor = open_summed(context, (char *)user.memory);
 	fixture_ok(dtconv_convertor_pack(convertor, packed.memory, half, &moved));
 	check_sum(convertor, half);
 	gpu.standin->inject_clear();

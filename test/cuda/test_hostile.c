@@ -194,14 +194,13 @@ static void *release_later(void *arg)
 START_TEST(a_context_is_destroyed_when_the_spinning_kernel_ends)
 {
 	struct dtconv_context *context;
-	struct dtconv_type *type;
 	struct arena user, packed;
 	struct spin spin;
 	pthread_t thread;
 	size_t moved;
 
 	fixture_ok(dtconv_context_create(NULL, &context));
-	type = fixture_type_in(context, TYPE);
+	struct dtconv_type *type = fixture_type_in(context, TYPE);
 	arena_open(&user, ARENA_DEVICE, SPAN);
 	arena_open(&packed, ARENA_DEVICE, PACKED);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, PACKED, &moved));
@@ -331,11 +330,10 @@ static uint32_t converted(const struct job *job, const unsigned char *source,
 			  const struct dtconv_convertor_params *params,
 			  unsigned char *packed)
 {
-	struct dtconv_convertor *convertor;
 	uint32_t checksum;
 	size_t moved;
 
-	convertor = fixture_packer(job->type, 1, source, params);
+	struct dtconv_convertor *convertor = fixture_packer(job->type, 1, source, params);
 	fixture_ok(dtconv_convertor_pack(convertor, packed, PACKED, &moved));
 	fixture_ok(dtconv_convertor_crc32c(convertor, &checksum));
 	dtconv_convertor_destroy(convertor);
@@ -416,7 +414,6 @@ START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 	CUstream stream = gpu_stream();
 	const struct dtconv_convertor_params params = fixture_in_stream(stream);
 	static unsigned char packed[PACKED];
-	struct dtconv_convertor *convertor;
 	struct arena staging;
 	struct spin spin;
 	static struct job job;
@@ -429,7 +426,8 @@ START_TEST(a_job_reads_pinned_memory_when_its_stream_comes_to_it)
 	memset(job.user.memory, 0, SPAN);
 	arena_open(&staging, ARENA_DEVICE, PACKED);
 	arena_write(&staging, 0, packed, PACKED);
-	convertor = fixture_unpacker(job.type, 1, job.user.memory, &params);
+	struct dtconv_convertor *convertor =
+		fixture_unpacker(job.type, 1, job.user.memory, &params);
 	spin_begin(&spin, stream);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)job.packed.memory,
 			 (CUdeviceptr)(uintptr_t)staging.memory, PACKED, stream));

@@ -265,7 +265,6 @@ static void check_rows(const struct row_case *rows, enum arena_kind kind, const 
 	const struct dtconv_convertor_params params = fixture_by(backends);
 	size_t bytes = rows->rows * rows->width;
 	unsigned char *sent = malloc(bytes), *got = malloc(bytes);
-	struct dtconv_type *type;
 	struct arena user, packed;
 	char text[100];
 	size_t moved;
@@ -273,7 +272,7 @@ static void check_rows(const struct row_case *rows, enum arena_kind kind, const 
 	snprintf(text, sizeof(text), "hvector(%llu, %llu, %llu, byte)",
 		 (unsigned long long)rows->rows, (unsigned long long)rows->width,
 		 (unsigned long long)rows->pitch);
-	type = fixture_type(text);
+	struct dtconv_type *type = fixture_type(text);
 	arena_open(&user, ARENA_DEVICE, (rows->rows - 1) * rows->pitch + rows->width);
 	arena_open(&packed, kind, bytes);
 	ck_assert(sent && got);

@@ -309,13 +309,12 @@ static void run_importer(enum way way, int device, int socket)
 {
 	static unsigned char bytes[BYTES];
 	CUdeviceptr memory;
-	uint64_t before;
 
 	gpu_open();
 	if (!is_possible(way, device))
 		return;
 	memory = take(way, socket);
-	before = launches();
+	uint64_t before = launches();
 	check_packed(socket, (void *)(uintptr_t)memory, bytes);
 	check_user(socket, (void *)(uintptr_t)memory, bytes);
 	/* By kernels, all four. */

@@ -383,12 +383,11 @@ START_TEST(it_is_said_who_gets_one)
 		  "one for this shape alone" },
 	};
 	static char text[4096];
-	struct dtconv_type *type;
 	size_t length;
 
 	open_context("1");
 	const char *shape = expected[_i].text;
-	type = fixture_type_in(context, shape);
+	struct dtconv_type *type = fixture_type_in(context, shape);
 	fixture_ok(dtconv_explain(type, 1, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE,
 				  text, sizeof(text), &length));
 	ck_assert_msg(strstr(text, expected[_i].answer) != NULL, "%s: %s", shape, text);

@@ -51,7 +51,6 @@ static uint64_t jobs_of(struct dtconv_context *context, const char *name)
 static bool is_kernels(struct dtconv_context *context, int ordinal)
 {
 	static const char text[] = "vector(4000, 8, 16, byte)";
-	struct dtconv_type *type;
 	CUcontext before, its;
 	CUdevice device;
 	struct arena user, packed;
@@ -64,7 +63,7 @@ static bool is_kernels(struct dtconv_context *context, int ordinal)
 	MUST(CtxSetCurrent(its));
 	arena_open(&user, ARENA_DEVICE, BYTES);
 	arena_open(&packed, ARENA_PINNED, BYTES);
-	type = fixture_type_in(context, text);
+	struct dtconv_type *type = fixture_type_in(context, text);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, BYTES, NULL));
 	dtconv_type_unref(type);
 	arena_close(&user);

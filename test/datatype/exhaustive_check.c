@@ -281,13 +281,12 @@ static const char *check_program(struct checker *c, const struct dtconv_type *fl
 static const char *check_flat(struct checker *c)
 {
 	struct dtconv_type *flat = NULL;
-	const char *failure;
 
 	if (make_flat(c, &flat)) {
 		dtconv_type_unref(flat);
 		return "the flat list could not be made";
 	}
-	failure = check_relation(c, flat, 1, 1);
+	const char *failure = check_relation(c, flat, 1, 1);
 	if (!failure)
 		failure = check_relation(c, flat, 1, 2);
 	if (!failure)
@@ -531,11 +530,9 @@ static void restore(struct checker *c)
 
 static const char *check_moves(struct checker *c, size_t turn)
 {
-	const char *failure;
-
 	if (!set_up(c, INSTANCES, turn))
 		return "too large for the test's arenas";
-	failure = check_whole(c);
+	const char *failure = check_whole(c);
 	if (failure)
 		return failure;
 	/* Small streams are cut across two instances as well. */

@@ -24,7 +24,6 @@ struct purse {
 static void *purse_alloc(void *arg, size_t bytes)
 {
 	struct purse *purse = arg;
-	unsigned char *memory;
 
 	purse->asked++;
 	if (purse->left == 0) {
@@ -32,7 +31,7 @@ static void *purse_alloc(void *arg, size_t bytes)
 		return NULL;
 	}
 	purse->left--;
-	memory = malloc(bytes + 1);
+	unsigned char *memory = malloc(bytes + 1);
 	ck_assert_ptr_nonnull(memory);
 	/* New memory is not zero, and its length is remembered by the tools, not by us. */
 	memset(memory, 0xdb, bytes);

@@ -66,10 +66,9 @@ static void teardown(void)
 static int decode(const unsigned char *bytes, size_t length, struct dtconv_type **type)
 {
 	size_t before = live;
-	int status;
 
 	peak = live;
-	status = dtconv_type_deserialise(t_context, bytes, length, type);
+	int status = dtconv_type_deserialise(t_context, bytes, length, type);
 	ck_assert_msg(peak - before <= PROMISED_MEMORY * length,
 		      "%zu bytes of memory for a stream of %zu", peak - before, length);
 	if (status) {
@@ -346,11 +345,10 @@ static struct stream wrong_stream(const struct wrong *wrong)
 static void note(char **text, size_t *length, const char *what, int status)
 {
 	char *grown = realloc(*text, *length + 1024);
-	int more;
 
 	ck_assert_ptr_nonnull(grown);
-	more = snprintf(grown + *length, 1024, "%s\n\t%s\n\t%s\n", what,
-			dtconv_strerror(status), t_error());
+	int more = snprintf(grown + *length, 1024, "%s\n\t%s\n\t%s\n", what,
+			    dtconv_strerror(status), t_error());
 	ck_assert(more > 0 && more < 1024);
 	*length += (size_t)more;
 	*text = grown;

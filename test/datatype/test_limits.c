@@ -432,12 +432,11 @@ static unsigned char *map_many_times(size_t bytes)
 {
 	size_t window = power(WINDOW_SHIFT);
 	int file = memfd_create("window", 0);
-	unsigned char *memory;
 
 	ck_assert_int_ge(file, 0);
 	ck_assert_int_eq(ftruncate(file, (off_t)window), 0);
-	memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		      -1, 0);
+	unsigned char *memory = mmap(NULL, bytes, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
 	for (size_t i = 0; i < bytes; i += window)
 		ck_assert_ptr_ne(mmap(memory + i, window, PROT_READ | PROT_WRITE,

@@ -146,11 +146,10 @@ START_TEST(spellings_have_one_program)
 	const struct pattern *pattern = &patterns[_i];
 	char *first = NULL, *produced = NULL, file[128];
 	size_t length = 0;
-	FILE *golden;
 
 	if (strcmp(pattern->name, "huge") == 0 && !machine_is_wide("huge"))
 		return;
-	golden = open_memstream(&produced, &length);
+	FILE *golden = open_memstream(&produced, &length);
 	ck_assert_ptr_nonnull(golden);
 	for (size_t i = 0; i < MAX_SPELLINGS && pattern->spellings[i]; i++) {
 		struct dtconv_type *type = t_parse(pattern->spellings[i]);

@@ -288,7 +288,6 @@ START_TEST(a_million_blocks)
 	size_t *lengths = calloc(BLOCKS, sizeof(*lengths));
 	ptrdiff_t *disps = calloc(BLOCKS, sizeof(*disps));
 	struct dtconv_type *type = NULL, *copy = NULL;
-	struct serialised stream;
 	double start;
 
 	ck_assert(lengths && disps);
@@ -299,7 +298,7 @@ START_TEST(a_million_blocks)
 	t_ok(dtconv_type_create_indexed(BLOCKS, lengths, disps, t_predefined(DTCONV_INT),
 					&type));
 	start = seconds();
-	stream = make(type);
+	struct serialised stream = make(type);
 	/* A length takes one byte, a displacement four. */
 	ck_assert_uint_eq(stream.length, 24 + 8 + 20 + 5 * BLOCKS + 1);
 	t_ok(dtconv_type_deserialise(t_context, stream.bytes, stream.length, &copy));
@@ -397,12 +396,10 @@ static int between(const char *text, enum dtconv_padding from, enum dtconv_paddi
 	struct dtconv_context *there = padding_context(from), *here = padding_context(to);
 	struct dtconv_type *type = NULL, *copy = NULL;
 	char failure[SERIALISED_FAILURE] = "";
-	struct serialised stream;
-	int status;
 
 	t_ok(dtconv_type_parse(there, text, strlen(text), &type));
-	stream = make(type);
-	status = dtconv_type_deserialise(here, stream.bytes, stream.length, &copy);
+	struct serialised stream = make(type);
+	int status = dtconv_type_deserialise(here, stream.bytes, stream.length, &copy);
 	if (!status)
 		ck_assert_msg(!serialised_compare(type, copy, failure), "%s: %s", text,
 			      failure);

@@ -227,10 +227,9 @@ END_TEST
 static void assert_reads_as(const char *text, const char *canonical)
 {
 	struct dtconv_type *type;
-	char *formatted;
 
 	t_ok(parse(text, &type));
-	formatted = t_text(type);
+	char *formatted = t_text(type);
 	ck_assert_str_eq(formatted, canonical);
 	free(formatted);
 	dtconv_type_unref(type);
@@ -459,7 +458,6 @@ END_TEST
 START_TEST(formatting_has_no_limit_of_depth)
 {
 	struct dtconv_type *type = t_predefined(DTCONV_INT);
-	char *text;
 
 	for (size_t i = 0; i < 1000; i++) {
 		struct dtconv_type *outer;
@@ -468,7 +466,7 @@ START_TEST(formatting_has_no_limit_of_depth)
 		dtconv_type_unref(type);
 		type = outer;
 	}
-	text = t_text(type);
+	char *text = t_text(type);
 	ck_assert_uint_eq(strlen(text), 1000 * strlen("dup()") + strlen("int"));
 	free(text);
 	dtconv_type_unref(type);
@@ -691,12 +689,11 @@ struct scarce {
 static void *scarce_alloc(void *arg, size_t bytes)
 {
 	struct scarce *scarce = arg;
-	void *memory;
 
 	if (scarce->calls_left == 0)
 		return NULL;
 	scarce->calls_left--;
-	memory = malloc(bytes);
+	void *memory = malloc(bytes);
 	scarce->live += memory != NULL;
 	return memory;
 }
@@ -716,10 +713,9 @@ static int round_trip(struct dtconv_context *context, struct scarce *scarce,
 	struct dtconv_type *type;
 	size_t length;
 	char text[1000];
-	int status;
 
 	scarce->calls_left = allowed;
-	status = dtconv_type_parse(context, specimen, strlen(specimen), &type);
+	int status = dtconv_type_parse(context, specimen, strlen(specimen), &type);
 	if (status)
 		return status;
 	status = dtconv_type_format(type, text, sizeof(text), &length);
@@ -735,12 +731,11 @@ START_TEST(memory_may_run_out_anywhere)
 		.allocator = { scarce_alloc, scarce_free, &scarce },
 	};
 	struct dtconv_context *context;
-	size_t before;
 	size_t allowed = 0;
 	int status;
 
 	t_ok(dtconv_context_create(&params, &context));
-	before = scarce.live;
+	size_t before = scarce.live;
 	while ((status = round_trip(context, &scarce, allowed)) != 0) {
 		ck_assert_int_eq(status, DTCONV_ERR_NOMEM);
 		ck_assert_uint_eq(scarce.live, before);
