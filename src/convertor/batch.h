@@ -8,6 +8,7 @@
 
 #include <dtconv/batch.h>
 
+#include "base.h"
 #include "copy_backends/backend.h"
 #include "datatype/type.h"
 
@@ -61,19 +62,17 @@ struct dtconv_batch {
 	void *arg;
 };
 
-/* Fail if the batch is in flight. */
-int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller);
+_Static_assert((int)DTCONV_BATCH_PACK == (int)DTC_PACK, "directions differ");
+_Static_assert((int)DTCONV_BATCH_UNPACK == (int)DTC_UNPACK, "directions differ");
 
-/* Find out how each entry is moved. What cannot be arranged is moved alone. */
-void dtc_batch_arrange(struct dtconv_batch *batch);
+static inline enum dtc_direction dtc_batch_direction(const struct dtc_batch_item *item)
+{
+	return (enum dtc_direction)item->entry.direction;
+}
 
-/* The groups are no longer what is to be moved; what backends keep for them stays for the next. */
-void dtc_batch_disband(struct dtconv_batch *batch);
-
-/* Give groups back with all that backends keep for them. */
-void dtc_batch_drop_groups(struct dtconv_batch *batch);
-
-/* Wait for all that is in flight. */
-void dtc_batch_await(struct dtconv_batch *batch);
+static inline size_t dtc_batch_bytes(const struct dtc_batch_item *item)
+{
+	return DTC_MIN(item->size, item->entry.bytes);
+}
 
 #endif

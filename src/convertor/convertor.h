@@ -9,7 +9,7 @@
 #include <dtconv/convertor.h>
 
 #include "convertor/checksum.h"
-#include "convertor/device.h"
+#include "convertor/move.h"
 #include "convertor/summing.h"
 #include "convertor/typed.h"
 #include "copy_backends/backend.h"
@@ -66,42 +66,15 @@ static inline size_t dtc_convertor_position(const struct dtconv_convertor *conve
 					 : convertor->cursor.position);
 }
 
-/* Whether the stream's length leaves size_t, or a place in the last instance ptrdiff_t. */
-bool dtc_convertor_is_too_long(const struct dtc_bounds *bounds, size_t count);
-
-/*
- * Put @cursor at the start of @count instances of @type. Fails with STATE if the type is not
- * committed, with OVERFLOW if the stream's length leaves size_t or a displacement ptrdiff_t.
- * @argument names the type to the caller's user.
- */
-int dtc_convertor_aim(struct dtc_cursor *cursor, const struct dtconv_type *type, size_t count,
-		      const char *caller, const char *argument);
-
-/* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
-int dtc_convertor_move(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
-		       enum dtc_direction direction, size_t *moved);
-
-/*
- * The same for bytes as they are, from host memory to host memory, by several threads if that is
- * faster.
- */
-int dtc_convertor_move_on_host(const struct dtc_move *move, size_t *moved);
-
-/* Count a call that has moved @bytes. */
-void dtc_convertor_count_call(struct dtconv_context *context,
-			      enum dtc_direction direction, size_t bytes);
-
 /* A new convertor at position 0. @caller's user gave the type as argument 1. */
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor);
 
-/* Choose what else an idle convertor does; see dtconv_convertor_configure. */
-int dtc_convertor_configure(struct dtconv_convertor *convertor,
-			    const struct dtconv_convertor_params *params,
-			    const char *caller);
-
 /* Fail with STATE if an operation is in flight. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);
+
+/* The mover of the stream as the convertor is now; see the member. */
+const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor);
 
 #endif

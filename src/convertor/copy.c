@@ -5,13 +5,19 @@
  */
 #include "config.h"
 
+#include <dtconv/convertor.h>
+
 #include "base.h"
 #include "context.h"
-#include "convertor.h"
 #include "copy_backends/allowed.h"
 #include "copy_backends/memory/span.h"
 #include "copy_backends/tally.h"
+#include "datatype/signature.h"
+#include "datatype/type.h"
+#include "device_move.h"
+#include "host_move.h"
 #include "log.h"
+#include "packed_stream.h"
 
 /* Bytes packed between two layouts at a time: they stay in the first cache. */
 #define COPY_BYTES 2048
@@ -56,8 +62,8 @@ static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind,
 	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move.context, end->data, packed)) ||
 	    dtc_is_host_forbidden(move.context, 0))
 		return dtc_device_move(&move, moved);
-	int status = dtc_convertor_move(cursor, end->data, packed, move.bytes, direction,
-					moved);
+	int status = dtc_host_move_bytes(cursor, end->data, packed, move.bytes, direction,
+					 moved);
 	dtc_tally_job(move.context, DTC_HOST_PLACE, *moved);
 	return status;
 }
@@ -247,19 +253,19 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 			source_type->context, DTCONV_ERR_INVAL,
 			"%s: target_type (argument 4) was made in another context",
 			__func__);
-	int status = dtc_convertor_aim(&from.cursor, source_type, source_count, __func__,
-				       "source_type (argument 1)");
+	int status = dtc_packed_stream_begin(&from.cursor, source_type, source_count,
+					     __func__, "source_type (argument 1)");
 	if (!status)
-		status = dtc_convertor_aim(&to.cursor, target_type, target_count,
-					   __func__, "target_type (argument 4)");
+		status = dtc_packed_stream_begin(&to.cursor, target_type, target_count,
+						 __func__, "target_type (argument 4)");
 	if (!status)
 		status = check_signatures(source_type, source_count, target_type,
 					  target_count, &relation);
 	if (status)
 		return status;
 	status = copy_between(&from, &to, &copied);
-	dtc_convertor_count_call(source_type->context, DTC_PACK, copied);
-	dtc_convertor_count_call(source_type->context, DTC_UNPACK, copied);
+	dtc_count_call(source_type->context, DTC_PACK, copied);
+	dtc_count_call(source_type->context, DTC_UNPACK, copied);
 	if (moved)
 		*moved = copied;
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)

@@ -9,6 +9,7 @@
 #include "base.h"
 #include "context.h"
 #include "copy_backends/checksum.h"
+#include "device_move.h"
 #include "kernels/gpu_checksum.h"
 #include "log.h"
 

@@ -7,7 +7,7 @@
 #define DTC_SUMMING_H
 
 #include "convertor/checksum.h"
-#include "convertor/device.h"
+#include "convertor/move.h"
 
 /* A checksum under way. Without an event: what there was has been taken in. */
 struct dtc_summing {

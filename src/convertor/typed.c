@@ -13,8 +13,10 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
-#include "convertor/convertor.h"
+#include "convertor/device_move.h"
+#include "convertor/host_move.h"
 #include "convertor/operation.h"
+#include "convertor/packed_stream.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "kernels/reduce.h"
@@ -341,8 +343,8 @@ static int move_native(const struct dtc_typed_move *move, uint64_t position,
 	dtc_cursor_seek(move->cursor, position);
 	if (move->far)
 		return move_far(move->far, buffer, bytes, direction);
-	return dtc_convertor_move(move->cursor, move->user, (char *)buffer, bytes,
-				  direction, &moved);
+	return dtc_host_move_bytes(move->cursor, move->user, (char *)buffer, bytes,
+				   direction, &moved);
 }
 
 /* ---- packing ------------------------------------------------------------------------- */

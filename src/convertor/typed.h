@@ -9,7 +9,7 @@
 
 #include <dtconv/convertor.h>
 
-#include "convertor/device.h"
+#include "convertor/move.h"
 #include "convertor/held.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"

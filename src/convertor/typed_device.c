@@ -13,6 +13,7 @@
 #include "copy_backends/tally.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
+#include "device_move.h"
 #include "log.h"
 
 /* ---- through the host --------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "device.h"
+#include "device_move.h"
 
 #include "base.h"
 #include "clock.h"
@@ -42,8 +42,8 @@ uint64_t dtc_device_find_user(const struct dtc_move *move, uint64_t bytes,
 	return bytes;
 }
 
-uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
-				struct dtc_memory *memory)
+uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed,
+				uint64_t bytes, struct dtc_memory *memory)
 {
 	if (!move->placement.packed)
 		return dtc_span_row(move->context, packed, bytes, memory);
@@ -67,9 +67,10 @@ int dtc_device_check(const struct dtc_job *job)
 	if (status)
 		return status;
 	if (unknown)
-		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
-				"%s: %s memory lies where nothing is mapped, or the driver does not say",
-				job->caller, job->user_memory.kind ? "packed" : "the user's");
+		return DTC_FAIL(
+			job->context, DTCONV_ERR_BACKEND,
+			"%s: %s memory lies where nothing is mapped, or the driver does not say",
+			job->caller, job->user_memory.kind ? "packed" : "the user's");
 	if (job->user_memory.denied || job->packed_memory.denied)
 		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
 				"%s: no device has access to %s memory", job->caller,
@@ -207,6 +208,7 @@ char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *roo
 
 	if (!buffer)
 		DTC_FAIL(move->context, DTCONV_ERR_NOMEM,
-			 "%s: the allocator gave no memory for %zu bytes", move->caller, *room);
+			 "%s: the allocator gave no memory for %zu bytes", move->caller,
+			 *room);
 	return buffer;
 }

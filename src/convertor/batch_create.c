@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch's life: its entries are checked and bound here; how they are moved, batch_move.c decides.
+ * A batch's life: its entries are checked and bound here; how they are moved, batch_plan.c decides.
  */
 #include "config.h"
 
-#include "batch.h"
+#include "batch_query.h"
 
 #include <string.h>
 
 #include "base.h"
+#include "batch_move.h"
+#include "batch_plan.h"
 #include "context.h"
-#include "convertor.h"
 #include "log.h"
+#include "packed_stream.h"
 
 /* ---- checking -------------------------------------------------------------------------- */
 
@@ -56,7 +58,7 @@ static int check_type(const struct place *place, const struct dtconv_batch_entry
 		return DTC_FAIL(place->context, DTCONV_ERR_STATE,
 				"%s: entry %zu: the type is not committed", place->caller,
 				place->index);
-	if (dtc_convertor_is_too_long(&type->bounds, entry->count))
+	if (dtc_packed_stream_is_too_long(&type->bounds, entry->count))
 		return DTC_FAIL(
 			place->context, DTCONV_ERR_OVERFLOW,
 			"%s: entry %zu: count x size or extent = %zu x (%zu or %td) overflows",
@@ -79,23 +81,6 @@ static int check_entries(struct dtconv_context *context,
 			status = check_enums(&place, &entries[i]);
 	}
 	return status;
-}
-
-int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
-{
-	if (!batch->in_flight)
-		return 0;
-	return DTC_FAIL(batch->context, DTCONV_ERR_STATE,
-			"%s: the batch is in flight; test or wait for it first", caller);
-}
-
-static int check_index(const struct dtconv_batch *batch, size_t index, const char *caller)
-{
-	if (index < batch->count)
-		return 0;
-	return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
-			"%s: index (argument 2) is %zu, the batch has %zu entries",
-			caller, index, batch->count);
 }
 
 /* ---- binding --------------------------------------------------------------------------- */
@@ -197,7 +182,7 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 	int status = dtc_batch_check_idle(batch, __func__);
 
 	if (!status)
-		status = check_index(batch, index, __func__);
+		status = dtc_batch_check_index(batch, index, __func__);
 	if (!status)
 		status = check_entries(batch->context, entry, index, 1, __func__);
 	if (status)
@@ -308,59 +293,4 @@ int dtconv_batch_move(struct dtconv_context *context,
 		*failed = batch->failed;
 	dtconv_batch_destroy(batch);
 	return status;
-}
-
-/* ---- asking ---------------------------------------------------------------------------- */
-
-static size_t bytes_to_move(const struct dtconv_batch *batch)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < batch->count; i++)
-		bytes += DTC_MIN(batch->items[i].size, batch->items[i].entry.bytes);
-	return bytes;
-}
-
-int dtconv_batch_query(const struct dtconv_batch *batch, struct dtconv_batch_attr *attr)
-{
-	if (!batch || !attr)
-		return DTCONV_ERR_INVAL;
-	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			batch->context, DTCONV_ERR_INVAL,
-			"%s: attr.struct_size is 0, not sizeof(struct dtconv_batch_attr)",
-			__func__);
-	const struct dtconv_batch_attr all = { .struct_size = attr->struct_size,
-					       .count = batch->count,
-					       .bytes = bytes_to_move(batch),
-					       .in_flight = batch->in_flight,
-					       .failed = batch->failed };
-
-	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
-	return 0;
-}
-
-int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
-			     struct dtconv_batch_entry_attr *attr)
-{
-	if (!batch || !attr)
-		return DTCONV_ERR_INVAL;
-	int status = dtc_batch_check_idle(batch, __func__);
-
-	if (!status)
-		status = check_index(batch, index, __func__);
-	if (status)
-		return status;
-	if (attr->struct_size == 0)
-		return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_batch_entry_attr)",
-				__func__);
-	const struct dtc_batch_item *item = &batch->items[index];
-	const struct dtconv_batch_entry_attr all = { .struct_size = attr->struct_size,
-						     .status = item->status,
-						     .moved = item->moved,
-						     .bytes = item->size };
-	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
-	return 0;
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The next bytes of a convertor's stream, wherever they lie and whatever the convertor does with them:
+ * as they are, converted, combined, or summed up.
+ */
+#include "config.h"
+
+#include "advance.h"
+
+#include "base.h"
+#include "context.h"
+#include "copy_backends/allowed.h"
+#include "copy_backends/plan.h"
+#include "copy_backends/tally.h"
+#include "log.h"
+#include "native_move.h"
+#include "position.h"
+#include "typed_device.h"
+
+/* A checksum is taken of what has just moved, while it is in the cache. */
+#define CHECKSUM_BYTES 16384
+
+static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
+			      size_t bytes, size_t *moved, const char *caller)
+{
+	const struct dtc_typed_move move = { .cursor = &convertor->cursor,
+					     .user = convertor->user,
+					     .packed = packed,
+					     .bytes = bytes,
+					     .caller = caller };
+
+	int status = convertor->direction == DTC_PACK
+			     ? dtc_typed_pack(convertor->typed, &move, moved)
+			     : dtc_typed_unpack(convertor->typed, &move, moved);
+	dtc_tally_job(convertor->type->context, DTC_HOST_PLACE, *moved);
+	return status;
+}
+
+/* Go on with the row of packed memory, or begin one; answers what there was before. */
+static inline size_t extend_row(struct dtc_row *row, const char *packed, size_t bytes)
+{
+	size_t before = (uintptr_t)packed == row->end ? row->bytes : 0;
+
+	row->end = (uintptr_t)packed + bytes;
+	row->bytes = before + bytes;
+	return before;
+}
+
+/* The next bytes of the stream. */
+static inline struct dtc_move next_move(struct dtconv_convertor *convertor, char *packed,
+					size_t bytes, const char *caller)
+{
+	struct dtc_cursor *cursor = &convertor->cursor;
+	size_t left = dtc_convertor_size(convertor) - dtc_convertor_position(convertor);
+
+	bytes = DTC_MIN(bytes, left);
+	return (struct dtc_move){ .context = convertor->type->context,
+				  .cursor = cursor,
+				  .bounds = &convertor->type->bounds,
+				  .type = convertor->type,
+				  .user = convertor->user,
+				  .packed = packed,
+				  .bytes = bytes,
+				  .row_before =
+					  extend_row(&convertor->row, packed, bytes),
+				  .direction = convertor->direction,
+				  .placement = convertor->placement,
+				  .caller = caller };
+}
+
+static inline bool is_on_host(const struct dtconv_convertor *convertor,
+			      const char *packed)
+{
+	return dtc_move_is_on_host(convertor->type->context, &convertor->placement,
+				   convertor->user, packed);
+}
+
+static int move_typed(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		      size_t *moved, const char *caller)
+{
+	if (DTC_LIKELY(is_on_host(convertor, packed)))
+		return move_typed_on_host(convertor, packed, bytes, moved, caller);
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	return dtc_typed_device_move(convertor->typed, &move, moved);
+}
+
+static int move_some(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		     size_t *moved, const char *caller)
+{
+	if (DTC_UNLIKELY(convertor->typed))
+		return move_typed(convertor, packed, bytes, moved, caller);
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	return dtc_native_move(&move, moved);
+}
+
+static int check_reach(const struct dtconv_convertor *convertor, const char *packed,
+		       const char *caller)
+{
+	struct dtconv_context *context = convertor->type->context;
+
+	if (!convertor->typed && !convertor->checksum.on)
+		return 0;
+	if (is_on_host(convertor, packed) &&
+	    dtc_is_host_forbidden(context, convertor->placement.forbidden))
+		return dtc_plan_refuse_host(context, convertor->placement.forbidden,
+					    caller);
+	return 0;
+}
+
+static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+			size_t *moved, const char *caller)
+{
+	size_t some = 1;
+	int status = 0;
+
+	*moved = 0;
+	while (!status && some && *moved < bytes) {
+		size_t position = dtc_convertor_position(convertor);
+
+		status = move_some(convertor, packed + *moved,
+				   DTC_MIN(bytes - *moved, (size_t)CHECKSUM_BYTES), &some,
+				   caller);
+		dtc_checksum_add(&convertor->checksum, position, packed + *moved, some);
+		*moved += some;
+	}
+	return status;
+}
+
+static void open_summing(struct dtconv_convertor *convertor)
+{
+	if (convertor->checksum.on)
+		convertor->summing =
+			(struct dtc_summing){ .checksum = &convertor->checksum,
+					      .before = convertor->checksum };
+}
+
+/* Start what a device does, and the checksum of what it moves; without the one not the other. */
+static int start_far(struct dtconv_convertor *convertor, const struct dtc_move *move,
+		     struct dtc_event *event, size_t *moved)
+{
+	uint64_t position = dtc_convertor_position(convertor);
+	int status = convertor->typed ? dtc_typed_device_start(convertor->typed, move,
+							       event, moved)
+				      : dtc_device_start(move, event, moved);
+
+	if (!convertor->checksum.on)
+		return status;
+	int summed = dtc_summing_start(&convertor->summing, move, move->packed, position,
+				       *moved, event);
+	if (summed) {
+		(void)dtc_device_wait(event);
+		dtc_summing_undo(&convertor->summing);
+		dtc_convertor_seek_back(convertor, *moved);
+		*moved = 0;
+	}
+	return summed ? summed : status;
+}
+
+/* Nothing is in flight after. */
+int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event)
+{
+	int status = dtc_device_wait(event);
+
+	if (!status && convertor->checksum.on)
+		status = dtc_device_wait(&convertor->summing.event);
+	return status;
+}
+
+/* What of a checksum was in flight counts, or nothing of the whole call does. */
+void dtc_advance_end(struct dtconv_convertor *convertor, int status)
+{
+	if (!convertor->checksum.on)
+		return;
+	if (status)
+		dtc_summing_undo(&convertor->summing);
+	else
+		dtc_summing_finish(&convertor->summing);
+}
+
+static int move_far_checked(struct dtconv_convertor *convertor, char *packed,
+			    size_t bytes, size_t *moved, const char *caller)
+{
+	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
+	struct dtc_event event;
+
+	open_summing(convertor);
+	int started = start_far(convertor, &move, &event, moved);
+	int status = dtc_advance_wait(convertor, &event);
+	dtc_advance_end(convertor, status);
+	if (status) {
+		dtc_convertor_seek_back(convertor, *moved);
+		*moved = 0;
+	}
+	return status ? status : started;
+}
+
+/* Move the next fragment, whatever the convertor does with it. */
+int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		size_t *moved, const char *caller)
+{
+	int status = check_reach(convertor, packed, caller);
+
+	*moved = 0;
+	if (!status && DTC_UNLIKELY(convertor->checksum.on))
+		status = is_on_host(convertor, packed)
+				 ? move_checked(convertor, packed, bytes, moved, caller)
+				 : move_far_checked(convertor, packed, bytes, moved,
+						    caller);
+	else if (!status)
+		status = move_some(convertor, packed, bytes, moved, caller);
+
+	dtc_count_call(convertor->type->context, convertor->direction, *moved);
+	return status;
+}
+
+/* Start what a device does; what the processor does, it does at once. */
+int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
+		      const char *caller)
+{
+	struct dtc_operation *operation = &convertor->operation;
+
+	open_summing(convertor);
+	if (is_on_host(convertor, packed))
+		return dtc_advance(convertor, packed, bytes, &operation->moved, caller);
+	struct dtc_move move = next_move(convertor, packed, bytes, caller);
+
+	move.started = true;
+	int status = start_far(convertor, &move, &operation->event, &operation->moved);
+
+	dtc_count_call(convertor->type->context, convertor->direction, operation->moved);
+	return status;
+}
+
+static int test_event(struct dtc_event *event)
+{
+	int status = event->backend ? event->backend->test(event) : 0;
+
+	if (status != DTCONV_INPROGRESS)
+		event->backend = NULL;
+	return status;
+}
+
+int dtc_advance_test(struct dtconv_convertor *convertor)
+{
+	int status = test_event(&convertor->operation.event);
+
+	if (!status && convertor->checksum.on)
+		status = test_event(&convertor->summing.event);
+	return status;
+}
+
+int dtc_advance_surplus(const struct dtconv_convertor *convertor, size_t bytes,
+			size_t moved, const char *caller)
+{
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_TRUNCATE,
+			"%s: bytes (argument 3) is %zu, only %zu were left of the stream",
+			caller, bytes, moved);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moves between host memories, and the counting of calls.
+ */
+#ifndef DTC_HOST_MOVE_H
+#define DTC_HOST_MOVE_H
+
+#include "base.h"
+#include "context.h"
+#include "convertor/move.h"
+#include "copy_backends/tally.h"
+
+/* Count a call that has moved @bytes. */
+void dtc_count_call(struct dtconv_context *context, enum dtc_direction direction,
+		    size_t bytes);
+
+/* A call that the processor answered without asking the planner. */
+static inline void dtc_count_host_call(struct dtconv_context *context,
+				       enum dtc_direction direction, size_t bytes)
+{
+	if (DTC_LIKELY(!context->counting))
+		return;
+	dtc_count_call(context, direction, bytes);
+	dtc_tally_job(context, DTC_HOST_PLACE, bytes);
+}
+
+/* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
+int dtc_host_move_bytes(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
+			enum dtc_direction direction, size_t *moved);
+
+/*
+ * The same for bytes as they are, from host memory to host memory, by several threads if that is
+ * faster.
+ */
+int dtc_host_move(const struct dtc_move *move, size_t *moved);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Started operations: start, test and wait.
+ */
+#include "config.h"
+
+#include "advance.h"
+
+#include "base.h"
+#include "log.h"
+#include "position.h"
+
+int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes,
+			   dtconv_done_fn done, void *arg)
+{
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
+	struct dtc_operation *operation = &convertor->operation;
+
+	int status = dtc_convertor_check_idle(convertor, __func__);
+	if (status)
+		return status;
+	*operation =
+		(struct dtc_operation){ .in_flight = true, .done = done, .arg = arg };
+	convertor->mover = NULL;
+	operation->status = dtc_advance_start(convertor, packed, bytes, __func__);
+	if (!operation->status && convertor->direction == DTC_UNPACK &&
+	    operation->moved < bytes)
+		operation->status =
+			dtc_advance_surplus(convertor, bytes, operation->moved, __func__);
+	return 0;
+}
+
+/* The bytes of a job that failed do not count, and the position goes back before them. */
+static void undo(struct dtconv_convertor *convertor)
+{
+	dtc_convertor_seek_back(convertor, convertor->operation.moved);
+	convertor->operation.moved = 0;
+}
+
+static int complete(struct dtconv_convertor *convertor, int status, size_t *moved)
+{
+	struct dtc_operation *operation = &convertor->operation;
+
+	operation->event.backend = NULL;
+	dtc_advance_end(convertor, status);
+	if (status) {
+		operation->status = status;
+		undo(convertor);
+	}
+	operation->in_flight = false;
+	if (operation->done)
+		operation->done(operation->arg, operation->status, operation->moved);
+	if (moved)
+		*moved = operation->moved;
+	return operation->status;
+}
+
+static int check_started(const struct dtconv_convertor *convertor, const char *caller)
+{
+	if (convertor->operation.in_flight)
+		return 0;
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
+			"%s: no operation was started", caller);
+}
+
+/* Host memory is copied by the time start returns, so the first test finds it done. */
+int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
+{
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
+	int status = check_started(convertor, __func__);
+
+	if (status)
+		return status;
+	status = dtc_advance_test(convertor);
+	return status == DTCONV_INPROGRESS ? status : complete(convertor, status, moved);
+}
+
+int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
+{
+	if (!convertor)
+		return DTCONV_ERR_INVAL;
+	int status = check_started(convertor, __func__);
+
+	if (status)
+		return status;
+	return complete(convertor,
+			dtc_advance_wait(convertor, &convertor->operation.event), moved);
+}
