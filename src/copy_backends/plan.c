@@ -9,8 +9,8 @@
 
 #include "allowed.h"
 #include "base.h"
-#include "explain.h"
 #include "log.h"
+#include "plan_log.h"
 #include "tally.h"
 
 int dtc_plan_place(const struct dtc_question *question)
@@ -114,7 +114,7 @@ int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 
 	if (place < 0)
 		return dtc_plan_refuse(job->context, &question, job->caller);
-	dtc_explain_choice(job, &question, place);
+	dtc_plan_log_choice(job, &question, place);
 	int status = dtc_backends[place]->submit(job, event);
 	if (!status)
 		dtc_tally_job(job->context, (size_t)place, job->bytes);

@@ -12,7 +12,7 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/explain.h"
+#include "copy_backends/plan_log.h"
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"
@@ -221,7 +221,7 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 		return;
 	snprintf(what, sizeof(what), "%" PRIu64 " copies by the driver, block by block",
 		 blocks);
-	dtc_explain_slow(job, what, reason);
+	dtc_plan_warn_slow(job, what, reason);
 }
 
 /* On two H200 rows into another device's mapping were refused where a run was taken. */

@@ -8,139 +8,13 @@
 #include "copy_backends/backend.h"
 
 #include "base.h"
+#include "blocks.h"
 #include "checked.h"
 #include "context.h"
 #include "copy_backends/mover.h"
-#include "place.h"
+#include "loop_body.h"
 
-/* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
-static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
-{
-	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
-}
-
-/* A grid of blocks, the inner ones of a row after each other. */
-static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
-				      struct dtc_grid_side packed, uint64_t outer,
-				      uint64_t inner, uint64_t block)
-{
-	struct dtc_grid grid = { .outer = (size_t)outer,
-				 .inner = (size_t)inner,
-				 .block = (size_t)block,
-				 .stream = place.stream };
-	bool pack = place.direction == DTC_PACK;
-
-	grid.to = pack ? place.packed : place.user;
-	grid.to_strides = pack ? packed : user;
-	grid.from = pack ? place.user : place.packed;
-	grid.from_strides = pack ? user : packed;
-	return grid;
-}
-
-static inline void move_grid(struct place place, struct dtc_grid_side user,
-			     struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
-			     uint64_t block)
-{
-	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
-
-	place.cpu->grid(&grid);
-}
-
-/* Runs that are worth a detour past the caches. */
-#define STREAM_RUN_BYTES 1024
-
-static inline void move_run(struct place place, uint64_t bytes)
-{
-	if (dtc_passes_caches(place.stream) && bytes >= STREAM_RUN_BYTES)
-		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
-	else if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.cpu, place.packed, place.user, (size_t)bytes);
-	else
-		dtc_cpu_run(place.cpu, place.user, place.packed, (size_t)bytes);
-}
-
-static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
-		       uint64_t count)
-{
-	const struct dtc_entries entries = { .table = table,
-					     .first = first,
-					     .count = count,
-					     .packed = place.packed,
-					     .user = place.user,
-					     .direction = place.direction,
-					     .stream = place.stream };
-
-	place.cpu->table(&entries);
-}
-
-/* ---- patterns of short runs -------------------------------------------------------------- */
-
-/* Bytes that it takes to make up for laying out a pattern. */
-#define PATTERN_BYTES 1024
-
-/* Whether @count times @runs of @bytes together, @step apart, are worth laying out. */
-static inline bool may_be_pattern(struct place place, uint64_t count, uint64_t runs, uint64_t bytes,
-				  int64_t step)
-{
-	return count * bytes >= PATTERN_BYTES && looks_like_pattern(place.cpu, runs, bytes, step);
-}
-
-/* Try @count times @runs, which are @packed_step bytes. */
-static bool move_pattern(struct place place, const struct dtc_short_run runs[], size_t run_count,
-			 int64_t user_step, uint64_t packed_step, uint64_t count)
-{
-	const struct dtc_pattern pattern = { .runs = runs,
-					     .run_count = run_count,
-					     .periods = (size_t)count,
-					     .user_step = (ptrdiff_t)user_step,
-					     .packed_step = (size_t)packed_step,
-					     .user = place.user,
-					     .packed = place.packed,
-					     .direction = place.direction,
-					     .stream = place.stream };
-
-	return place.cpu->pattern(&pattern);
-}
-
-static uint64_t runs_of(const struct dtc_op *op)
-{
-	return op->kind == DTC_OP_RUN ? 1 : op->count;
-}
-
-/* Runs of a strip that are further apart than a register is wide share none. */
-static bool fits_pattern(const struct dtc_op *op)
-{
-	return op->kind == DTC_OP_RUN ||
-	       (op->kind == DTC_OP_STRIP && dtc_magnitude(op->stride) <= PATTERN_STRIDE);
-}
-
-uint64_t dtc_runs_of_body(const struct dtc_op body[], uint32_t op_count)
-{
-	uint64_t runs = 0;
-
-	for (uint32_t i = 0; i < op_count && runs <= PATTERN_RUNS; i++)
-		runs += fits_pattern(&body[i]) ? runs_of(&body[i]) : PATTERN_RUNS + 1;
-	return runs;
-}
-
-bool dtc_list_runs(struct dtc_short_run runs[], const struct dtc_op body[], uint32_t op_count)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < op_count; i++) {
-		const struct dtc_op *op = &body[i];
-		uint64_t count = runs_of(op);
-		int64_t disp = op->disp;
-
-		for (uint64_t j = 0; j < count; j++, disp += op->stride) {
-			if (disp != (int32_t)disp)
-				return false;
-			runs[n++] = (struct dtc_short_run){ (int32_t)disp,
-							    (uint32_t)(op->bytes / count) };
-		}
-	}
-	return true;
-}
+/* ---- loops over short runs ------------------------------------------------------------- */
 
 /* Whole iterations of a loop over runs and strips, if they are a pattern. */
 static bool move_as_pattern(struct place place, const struct dtc_op *loop,
@@ -152,22 +26,6 @@ static bool move_as_pattern(struct place place, const struct dtc_op *loop,
 	return may_be_pattern(place, count, n, loop->unit_bytes, loop->stride) &&
 	       dtc_list_runs(runs, body, loop->body) &&
 	       move_pattern(place, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
-}
-
-/* ---- strips ------------------------------------------------------------------------------ */
-
-/* Whole runs [first, first + count) of a strip whose first run is at @place. */
-static void move_strip(struct place place, const struct dtc_op *op, uint64_t first,
-		       uint64_t count)
-{
-	struct place start = at(&place, (int64_t)first * op->stride, 0);
-	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
-
-	if (may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
-	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
-		return;
-	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
-		  op->unit_bytes);
 }
 
 /* ---- stretches that may begin and end inside a run --------------------------------------- */
@@ -287,22 +145,6 @@ static void move_tables_across(struct place place, const struct dtc_program *pro
 					i * loop->unit_bytes + op->bytes_before);
 
 		move_table(start, table, 0, table->count);
-	}
-}
-
-void dtc_move_body(struct place place, const struct dtc_program *program,
-		   const struct dtc_op *body, uint32_t op_count)
-{
-	for (uint32_t i = 0; i < op_count; i++) {
-		const struct dtc_op *op = &body[i];
-		struct place start = at(&place, op->disp, op->bytes_before);
-
-		if (op->kind == DTC_OP_RUN)
-			move_run(start, op->bytes);
-		else if (op->kind == DTC_OP_STRIP)
-			move_strip(start, op, 0, op->count);
-		else
-			move_table(start, dtc_program_table(program, op), 0, op->count);
 	}
 }
 

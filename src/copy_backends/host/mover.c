@@ -10,9 +10,12 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "address_pair.h"
 #include "base.h"
+#include "checked.h"
 #include "context.h"
-#include "place.h"
+#include "loop_body.h"
+#include "short_runs.h"
 
 /*
  * Runs from which a pattern whose steps are known beats a nest; unlike runs, which no nest has, are

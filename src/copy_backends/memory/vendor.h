@@ -6,12 +6,15 @@
 #ifndef DTC_VENDOR_H
 #define DTC_VENDOR_H
 
-#include "copy_backends/memory/memory.h"
+#include <stdbool.h>
 
 struct dtc_backend_ops;
+struct dtconv_context;
 struct dtconv_device_attr;
 struct dtc_event;
 struct dtc_job;
+struct dtc_loan;
+struct dtc_memory;
 struct dtc_text;
 struct dtc_typed_job;
 

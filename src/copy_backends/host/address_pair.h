@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A place to copy at: an address on the user's side and one on the packed side.
+ */
+#ifndef DTC_ADDRESS_PAIR_H
+#define DTC_ADDRESS_PAIR_H
+
+#include "kernels/cpu.h"
+
+/* A place to copy at: where the user's side and the packed side of one piece begin. */
+struct place {
+	const struct dtc_cpu_kernels *cpu;
+	enum dtc_stream stream;
+	char *user;
+	char *packed;
+	enum dtc_direction direction;
+};
+
+/* Displacements may be absolute addresses over a NULL base, so this is integer arithmetic. */
+static inline char *displaced(const char *base, int64_t disp)
+{
+	return (char *)((uintptr_t)base + (uintptr_t)disp);
+}
+
+static inline struct place at(const struct place *place, int64_t user_disp,
+			      uint64_t packed_disp)
+{
+	return (struct place){ place->cpu, place->stream,
+			       displaced(place->user, user_disp),
+			       place->packed + packed_disp, place->direction };
+}
+
+#endif
