@@ -116,7 +116,7 @@ struct dtconv_context {
 	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	enum dtc_specialise specialise;
-	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
+	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/backend_set.h */
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;

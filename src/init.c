@@ -11,11 +11,11 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 #include "datatype/type.h"
 #include "kernels/cpu.h"
 #include "log.h"

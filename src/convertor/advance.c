@@ -9,9 +9,9 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/plan.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 #include "log.h"
 #include "native_move.h"
 #include "position.h"

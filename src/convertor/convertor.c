@@ -10,7 +10,7 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "device_move.h"
 #include "log.h"
 #include "packed_stream.h"

@@ -10,7 +10,7 @@
 
 #include "convertor/checksum.h"
 #include "convertor/move.h"
-#include "convertor/summing.h"
+#include "convertor/pending_checksum.h"
 #include "convertor/typed.h"
 #include "copy_backends/backend.h"
 #include "datatype/cursor.h"

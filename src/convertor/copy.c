@@ -9,9 +9,9 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
-#include "copy_backends/memory/span.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/memory/classify.h"
+#include "copy_backends/counters.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
 #include "device_move.h"

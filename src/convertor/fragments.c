@@ -8,7 +8,7 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/mover.h"
 #include "log.h"
 #include "native_move.h"

@@ -6,7 +6,7 @@
 
 #include "host_move.h"
 
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/plan.h"
 #include "parallel.h"
 

@@ -8,7 +8,7 @@
 #include "base.h"
 #include "context.h"
 #include "convertor/move.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 
 /* Count a call that has moved @bytes. */
 void dtc_count_call(struct dtconv_context *context, enum dtc_direction direction,

@@ -14,7 +14,7 @@ struct dtc_placement {
 	enum dtconv_memory_kind packed;
 	bool on_stream;
 	void *stream;
-	uint32_t forbidden; /* backends, see copy_backends/allowed.h */
+	uint32_t forbidden; /* backends, see copy_backends/backend_set.h */
 };
 
 struct dtc_move {

@@ -10,7 +10,7 @@
 #include "base.h"
 #include "checked.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/mover.h"
 #include "datatype/type.h"
 #include "log.h"

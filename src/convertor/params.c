@@ -11,7 +11,7 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "log.h"
 
 /* What the caller gave, with the defaults of what an older caller does not know. */

@@ -10,7 +10,7 @@
 #include <dtconv/convertor.h>
 
 #include "convertor/move.h"
-#include "convertor/held.h"
+#include "convertor/partial_elements.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"
 #include "kernels/convert.h"

@@ -9,8 +9,8 @@
 
 #include "base.h"
 #include "context.h"
-#include "copy_backends/allowed.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/counters.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
 #include "device_move.h"

@@ -31,7 +31,7 @@ struct dtc_job {
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
 	bool started;   /* nobody waits for it at once */
 	void *stream;
-	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
+	uint32_t forbidden; /* backends that the caller does not allow, see backend_set.h */
 	bool at_packed;     /* between two devices: by the one that has packed memory */
 	const char *caller;
 };

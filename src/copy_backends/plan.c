@@ -7,11 +7,11 @@
 
 #include "plan.h"
 
-#include "allowed.h"
+#include "backend_set.h"
 #include "base.h"
 #include "log.h"
 #include "plan_log.h"
-#include "tally.h"
+#include "counters.h"
 
 int dtc_plan_place(const struct dtc_question *question)
 {

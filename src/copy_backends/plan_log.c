@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allowed.h"
+#include "backend_set.h"
 #include "base.h"
 #include "context.h"
 #include "datatype/type.h"

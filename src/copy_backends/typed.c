@@ -8,9 +8,9 @@
 
 #include <inttypes.h>
 
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/memory/vendor.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 #include "log.h"
 
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/cuda/cuda.h"
 #include "copy_backends/cuda/windows.h"
 #include "copy_backends/plan.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "datatype/runs.h"
 #include "log.h"
 #include "rates.h"

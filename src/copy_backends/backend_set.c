@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "allowed.h"
+#include "backend_set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "tally.h"
+#include "counters.h"
 
 #include <inttypes.h>
 #include <string.h>

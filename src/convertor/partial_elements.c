@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "held.h"
+#include "partial_elements.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "span.h"
+#include "classify.h"
 
 #include "base.h"
 #include "datatype/runs.h"

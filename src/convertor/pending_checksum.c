@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "summing.h"
+#include "pending_checksum.h"
 
 #include "base.h"
 #include "context.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "context.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 
 /* A set of backends: a bit for each place in the registry. */
 typedef uint32_t dtc_backend_set;
