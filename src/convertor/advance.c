@@ -32,7 +32,7 @@ static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
 	int status = convertor->direction == DTC_PACK
 			     ? dtc_typed_pack(convertor->typed, &move, moved)
 			     : dtc_typed_unpack(convertor->typed, &move, moved);
-	dtc_tally_job(convertor->type->context, DTC_HOST_PLACE, *moved);
+	dtc_count_job(convertor->type->context, DTC_HOST_INDEX, *moved);
 	return status;
 }
 
@@ -95,8 +95,8 @@ static int move_some(struct dtconv_convertor *convertor, char *packed, size_t by
 	return dtc_native_move(&move, moved);
 }
 
-static int check_reach(const struct dtconv_convertor *convertor, const char *packed,
-		       const char *caller)
+static int check_host_allowed(const struct dtconv_convertor *convertor,
+			      const char *packed, const char *caller)
 {
 	struct dtconv_context *context = convertor->type->context;
 
@@ -128,17 +128,18 @@ static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t
 	return status;
 }
 
-static void open_summing(struct dtconv_convertor *convertor)
+static void begin_checksum(struct dtconv_convertor *convertor)
 {
 	if (convertor->checksum.on)
-		convertor->summing =
-			(struct dtc_summing){ .checksum = &convertor->checksum,
-					      .before = convertor->checksum };
+		convertor->pending_checksum =
+			(struct dtc_pending_checksum){ .checksum = &convertor->checksum,
+						       .before = convertor->checksum };
 }
 
 /* Start what a device does, and the checksum of what it moves; without the one not the other. */
-static int start_far(struct dtconv_convertor *convertor, const struct dtc_move *move,
-		     struct dtc_event *event, size_t *moved)
+static int start_on_device(struct dtconv_convertor *convertor,
+			   const struct dtc_move *move, struct dtc_event *event,
+			   size_t *moved)
 {
 	uint64_t position = dtc_convertor_position(convertor);
 	int status = convertor->typed ? dtc_typed_device_start(convertor->typed, move,
@@ -147,11 +148,11 @@ static int start_far(struct dtconv_convertor *convertor, const struct dtc_move *
 
 	if (!convertor->checksum.on)
 		return status;
-	int summed = dtc_summing_start(&convertor->summing, move, move->packed, position,
-				       *moved, event);
+	int summed = dtc_pending_checksum_start(&convertor->pending_checksum, move,
+						move->packed, position, *moved, event);
 	if (summed) {
 		(void)dtc_device_wait(event);
-		dtc_summing_undo(&convertor->summing);
+		dtc_pending_checksum_undo(&convertor->pending_checksum);
 		dtc_convertor_seek_back(convertor, *moved);
 		*moved = 0;
 	}
@@ -164,7 +165,7 @@ int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event
 	int status = dtc_device_wait(event);
 
 	if (!status && convertor->checksum.on)
-		status = dtc_device_wait(&convertor->summing.event);
+		status = dtc_device_wait(&convertor->pending_checksum.event);
 	return status;
 }
 
@@ -174,19 +175,19 @@ void dtc_advance_end(struct dtconv_convertor *convertor, int status)
 	if (!convertor->checksum.on)
 		return;
 	if (status)
-		dtc_summing_undo(&convertor->summing);
+		dtc_pending_checksum_undo(&convertor->pending_checksum);
 	else
-		dtc_summing_finish(&convertor->summing);
+		dtc_pending_checksum_finish(&convertor->pending_checksum);
 }
 
-static int move_far_checked(struct dtconv_convertor *convertor, char *packed,
-			    size_t bytes, size_t *moved, const char *caller)
+static int move_on_device_checked(struct dtconv_convertor *convertor, char *packed,
+				  size_t bytes, size_t *moved, const char *caller)
 {
 	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
 	struct dtc_event event;
 
-	open_summing(convertor);
-	int started = start_far(convertor, &move, &event, moved);
+	begin_checksum(convertor);
+	int started = start_on_device(convertor, &move, &event, moved);
 	int status = dtc_advance_wait(convertor, &event);
 	dtc_advance_end(convertor, status);
 	if (status) {
@@ -200,14 +201,14 @@ static int move_far_checked(struct dtconv_convertor *convertor, char *packed,
 int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		size_t *moved, const char *caller)
 {
-	int status = check_reach(convertor, packed, caller);
+	int status = check_host_allowed(convertor, packed, caller);
 
 	*moved = 0;
 	if (!status && DTC_UNLIKELY(convertor->checksum.on))
 		status = is_on_host(convertor, packed)
 				 ? move_checked(convertor, packed, bytes, moved, caller)
-				 : move_far_checked(convertor, packed, bytes, moved,
-						    caller);
+				 : move_on_device_checked(convertor, packed, bytes, moved,
+							  caller);
 	else if (!status)
 		status = move_some(convertor, packed, bytes, moved, caller);
 
@@ -219,17 +220,17 @@ int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		      const char *caller)
 {
-	struct dtc_operation *operation = &convertor->operation;
+	struct dtc_request *request = &convertor->request;
 
-	open_summing(convertor);
+	begin_checksum(convertor);
 	if (is_on_host(convertor, packed))
-		return dtc_advance(convertor, packed, bytes, &operation->moved, caller);
+		return dtc_advance(convertor, packed, bytes, &request->moved, caller);
 	struct dtc_move move = next_move(convertor, packed, bytes, caller);
 
 	move.started = true;
-	int status = start_far(convertor, &move, &operation->event, &operation->moved);
+	int status = start_on_device(convertor, &move, &request->event, &request->moved);
 
-	dtc_count_call(convertor->type->context, convertor->direction, operation->moved);
+	dtc_count_call(convertor->type->context, convertor->direction, request->moved);
 	return status;
 }
 
@@ -244,10 +245,10 @@ static int test_event(struct dtc_event *event)
 
 int dtc_advance_test(struct dtconv_convertor *convertor)
 {
-	int status = test_event(&convertor->operation.event);
+	int status = test_event(&convertor->request.event);
 
 	if (!status && convertor->checksum.on)
-		status = test_event(&convertor->summing.event);
+		status = test_event(&convertor->pending_checksum.event);
 	return status;
 }
 

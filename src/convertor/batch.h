@@ -12,10 +12,10 @@
 #include "copy_backends/backend.h"
 #include "datatype/type.h"
 
-enum dtc_way {
-	DTC_WAY_HOST,  /* by the processor, at once */
-	DTC_WAY_GROUP, /* with others, in one submission */
-	DTC_WAY_ALONE  /* as a convertor would */
+enum dtc_batch_path {
+	DTC_BATCH_ON_HOST,  /* by the processor, at once */
+	DTC_BATCH_IN_GROUP, /* with others, in one submission */
+	DTC_BATCH_SINGLE    /* as a convertor would */
 };
 
 struct dtc_batch_group;
@@ -23,7 +23,7 @@ struct dtc_batch_group;
 struct dtc_batch_item {
 	struct dtconv_batch_entry entry; /* with a reference to its type */
 	size_t size;                     /* of the whole stream */
-	enum dtc_way way;
+	enum dtc_batch_path path;
 	struct dtc_batch_group *group;
 	struct dtc_stretch stretch; /* of an entry that moves with others */
 	int status;
@@ -39,7 +39,7 @@ struct dtc_batch_group {
 	bool used;
 	int device;
 	void *owner; /* the vendor's context that the memory was made in */
-	struct dtc_many many;
+	struct dtc_batch_job job;
 	struct dtc_event event;
 	int status;
 };
@@ -54,9 +54,9 @@ struct dtconv_batch {
 	const struct dtc_stretch *
 		*stretches; /* of all groups, one group's after another's */
 	struct dtc_batch_group *groups;
-	bool arranged;
+	bool planned;
 	bool in_flight;
-	size_t alone; /* entries in flight that move alone */
+	size_t singles; /* entries in flight that move alone */
 	size_t failed;
 	dtconv_done_fn done;
 	void *arg;

@@ -18,51 +18,53 @@
 /* ---- checking -------------------------------------------------------------------------- */
 
 /* What the caller of the running function knows an entry by. */
-struct place {
+struct entry_context {
 	struct dtconv_context *context;
 	const char *caller;
 	size_t index;
 };
 
-static int check_enums(const struct place *place, const struct dtconv_batch_entry *entry)
+static int check_enums(const struct entry_context *where,
+		       const struct dtconv_batch_entry *entry)
 {
 	if ((unsigned)entry->direction > DTCONV_BATCH_UNPACK)
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_INVAL,
+			where->context, DTCONV_ERR_INVAL,
 			"%s: entry %zu: direction is %d, neither to pack nor to unpack",
-			place->caller, place->index, (int)entry->direction);
+			where->caller, where->index, (int)entry->direction);
 	if ((unsigned)entry->user_memory > DTCONV_MEMORY_DEVICE ||
 	    (unsigned)entry->packed_memory > DTCONV_MEMORY_DEVICE)
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_INVAL,
+			where->context, DTCONV_ERR_INVAL,
 			"%s: entry %zu: user_memory is %d, packed_memory %d, one of them no kind "
 			"of memory",
-			place->caller, place->index, (int)entry->user_memory,
+			where->caller, where->index, (int)entry->user_memory,
 			(int)entry->packed_memory);
 	return 0;
 }
 
-static int check_type(const struct place *place, const struct dtconv_batch_entry *entry)
+static int check_type(const struct entry_context *where,
+		      const struct dtconv_batch_entry *entry)
 {
 	const struct dtconv_type *type = entry->type;
 
 	if (!type)
-		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
-				"%s: entry %zu: type is NULL", place->caller,
-				place->index);
-	if (type->context != place->context)
-		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
+		return DTC_FAIL(where->context, DTCONV_ERR_INVAL,
+				"%s: entry %zu: type is NULL", where->caller,
+				where->index);
+	if (type->context != where->context)
+		return DTC_FAIL(where->context, DTCONV_ERR_INVAL,
 				"%s: entry %zu: the type was made in another context",
-				place->caller, place->index);
+				where->caller, where->index);
 	if (!dtc_type_layout(type))
-		return DTC_FAIL(place->context, DTCONV_ERR_STATE,
-				"%s: entry %zu: the type is not committed", place->caller,
-				place->index);
+		return DTC_FAIL(where->context, DTCONV_ERR_STATE,
+				"%s: entry %zu: the type is not committed", where->caller,
+				where->index);
 	if (dtc_packed_stream_is_too_long(&type->bounds, entry->count))
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_OVERFLOW,
+			where->context, DTCONV_ERR_OVERFLOW,
 			"%s: entry %zu: count x size or extent = %zu x (%zu or %td) overflows",
-			place->caller, place->index, entry->count, type->bounds.size,
+			where->caller, where->index, entry->count, type->bounds.size,
 			dtc_bounds_extent(&type->bounds));
 	return 0;
 }
@@ -74,11 +76,11 @@ static int check_entries(struct dtconv_context *context,
 	int status = 0;
 
 	for (size_t i = 0; !status && i < count; i++) {
-		const struct place place = { context, caller, first + i };
+		const struct entry_context where = { context, caller, first + i };
 
-		status = check_type(&place, &entries[i]);
+		status = check_type(&where, &entries[i]);
 		if (!status)
-			status = check_enums(&place, &entries[i]);
+			status = check_enums(&where, &entries[i]);
 	}
 	return status;
 }
@@ -94,10 +96,10 @@ static void bind(struct dtc_batch_item *item, const struct dtconv_batch_entry *e
 }
 
 /* The entries are about to be others. */
-static void loosen(struct dtconv_batch *batch)
+static void drop_plan(struct dtconv_batch *batch)
 {
-	dtc_batch_disband(batch);
-	batch->arranged = false;
+	dtc_batch_reset_groups(batch);
+	batch->planned = false;
 }
 
 static void unbind_all(struct dtconv_batch *batch)
@@ -113,7 +115,7 @@ static void bind_all(struct dtconv_batch *batch,
 {
 	for (size_t i = 0; i < count; i++)
 		dtconv_type_ref(entries[i].type);
-	loosen(batch);
+	drop_plan(batch);
 	unbind_all(batch);
 	for (size_t i = 0; i < count; i++) {
 		bind(&batch->items[i], &entries[i]);
@@ -143,7 +145,7 @@ static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 	}
 	if (batch->count)
 		memcpy(items, batch->items, batch->count * sizeof(*items));
-	loosen(batch);
+	drop_plan(batch);
 	dtc_free(batch->context, batch->items);
 	dtc_free(batch->context, (void *)batch->stretches);
 	batch->items = items;
@@ -188,7 +190,7 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 	if (status)
 		return status;
 	struct dtconv_type *old = batch->items[index].entry.type;
-	loosen(batch);
+	drop_plan(batch);
 	bind(&batch->items[index], entry);
 	dtconv_type_unref(old);
 	return 0;
@@ -266,7 +268,7 @@ void dtconv_batch_destroy(struct dtconv_batch *batch)
 		return;
 	struct dtconv_context *context = batch->context;
 
-	dtc_batch_await(batch);
+	dtc_batch_wait_all(batch);
 	dtc_batch_drop_groups(batch);
 	unbind_all(batch);
 	dtc_free(context, batch->items);

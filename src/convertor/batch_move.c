@@ -18,7 +18,7 @@
 #include "log.h"
 
 /* As many entries that move alone are in flight at most: completion has a limited number of flags. */
-#define ALONE_MOST 64
+#define MOST_SINGLES 64
 
 int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
 {
@@ -36,43 +36,44 @@ static void start_groups(struct dtconv_batch *batch, bool started, const char *c
 		if (!group->used)
 			continue;
 		group->event.backend = NULL;
-		group->many.caller = caller;
-		group->many.started = started;
-		group->status = group->backend->submit_many(&group->many, &group->event);
-		group->many.changed = group->status != 0;
+		group->job.caller = caller;
+		group->job.started = started;
+		group->status = group->backend->submit_batch(&group->job, &group->event);
+		group->job.changed = group->status != 0;
 		if (!group->status)
-			dtc_tally_many(group->backend, &group->many);
+			dtc_count_batch(group->backend, &group->job);
 	}
 }
 
-static void end_alone(struct dtconv_batch *batch, struct dtc_batch_item *item, int status)
+static void end_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
+		       int status)
 {
 	item->event.backend = NULL;
-	batch->alone--;
+	batch->singles--;
 	item->status = status;
 	if (status)
 		item->moved = 0;
 }
 
-static void await_alone(struct dtconv_batch *batch)
+static void wait_for_singles(struct dtconv_batch *batch)
 {
-	for (size_t i = 0; batch->alone && i < batch->count; i++)
+	for (size_t i = 0; batch->singles && i < batch->count; i++)
 		if (batch->items[i].event.backend)
-			end_alone(batch, &batch->items[i],
-				  dtc_device_wait(&batch->items[i].event));
+			end_single(batch, &batch->items[i],
+				   dtc_device_wait(&batch->items[i].event));
 }
 
-static void start_alone(struct dtconv_batch *batch, struct dtc_batch_item *item,
-			const char *caller)
+static void start_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
+			 const char *caller)
 {
 	struct dtc_cursor cursor;
 	const struct dtc_move move = dtc_batch_item_move(batch, item, &cursor, caller);
 
-	if (batch->alone == ALONE_MOST)
-		await_alone(batch);
+	if (batch->singles == MOST_SINGLES)
+		wait_for_singles(batch);
 	item->status = dtc_device_start(&move, &item->event, &item->moved);
 	if (item->event.backend)
-		batch->alone++;
+		batch->singles++;
 }
 
 static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item *item,
@@ -87,26 +88,27 @@ static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item
 		dtc_mover_move(mover, entry->buffer, entry->packed,
 			       dtc_batch_direction(item));
 		item->moved = item->size;
-		dtc_tally_job(batch->context, DTC_HOST_PLACE, item->moved);
+		dtc_count_job(batch->context, DTC_HOST_INDEX, item->moved);
 		return;
 	}
 	const struct dtc_move move = dtc_batch_item_move(batch, item, &cursor, caller);
 	item->status = dtc_host_move(&move, &item->moved);
 }
 
-static void start_items(struct dtconv_batch *batch, enum dtc_way way, const char *caller)
+static void start_items(struct dtconv_batch *batch, enum dtc_batch_path path,
+			const char *caller)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		struct dtc_batch_item *item = &batch->items[i];
 
-		if (item->way != way)
+		if (item->path != path)
 			continue;
 		item->status = 0;
 		item->moved = 0;
 		item->event.backend = NULL;
-		if (way == DTC_WAY_ALONE)
-			start_alone(batch, item, caller);
-		else if (way == DTC_WAY_HOST)
+		if (path == DTC_BATCH_SINGLE)
+			start_single(batch, item, caller);
+		else if (path == DTC_BATCH_ON_HOST)
 			move_on_host(batch, item, caller);
 	}
 }
@@ -119,14 +121,14 @@ static int start(struct dtconv_batch *batch, bool started, dtconv_done_fn done, 
 
 	if (status)
 		return status;
-	if (!batch->arranged)
-		dtc_batch_arrange(batch);
+	if (!batch->planned)
+		dtc_batch_make_plan(batch);
 	batch->in_flight = true;
 	batch->done = done;
 	batch->arg = arg;
 	start_groups(batch, started, caller);
-	start_items(batch, DTC_WAY_ALONE, caller);
-	start_items(batch, DTC_WAY_HOST, caller);
+	start_items(batch, DTC_BATCH_SINGLE, caller);
+	start_items(batch, DTC_BATCH_ON_HOST, caller);
 	return 0;
 }
 
@@ -157,7 +159,7 @@ static bool poll(struct dtconv_batch *batch)
 		else
 			end_group(group, status);
 	}
-	for (size_t i = 0; batch->alone && i < batch->count; i++) {
+	for (size_t i = 0; batch->singles && i < batch->count; i++) {
 		struct dtc_batch_item *item = &batch->items[i];
 
 		if (!item->event.backend)
@@ -166,17 +168,17 @@ static bool poll(struct dtconv_batch *batch)
 		if (status == DTCONV_INPROGRESS)
 			busy = true;
 		else
-			end_alone(batch, item, status);
+			end_single(batch, item, status);
 	}
 	return busy;
 }
 
-void dtc_batch_await(struct dtconv_batch *batch)
+void dtc_batch_wait_all(struct dtconv_batch *batch)
 {
 	for (struct dtc_batch_group *group = batch->groups; group; group = group->next)
 		if (group->event.backend)
 			end_group(group, dtc_device_wait(&group->event));
-	await_alone(batch);
+	wait_for_singles(batch);
 }
 
 static bool is_surplus(const struct dtc_batch_item *item)
@@ -189,7 +191,7 @@ static bool is_surplus(const struct dtc_batch_item *item)
 /* What became of an entry that is no longer in flight. */
 static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item)
 {
-	if (item->way == DTC_WAY_GROUP) {
+	if (item->path == DTC_BATCH_IN_GROUP) {
 		item->status = item->group->status;
 		item->moved = item->status ? 0 : dtc_batch_bytes(item);
 	}
@@ -199,7 +201,7 @@ static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item
 }
 
 /* Where an entry failed, its sentence has been written; where it was cut short, not yet. */
-static int tell_first(const struct dtconv_batch *batch, const char *caller)
+static int report_first(const struct dtconv_batch *batch, const char *caller)
 {
 	if (batch->failed == batch->count)
 		return 0;
@@ -224,7 +226,7 @@ static int complete(struct dtconv_batch *batch, size_t *moved, const char *calle
 		if (batch->items[i].status)
 			batch->failed = i;
 	}
-	int status = tell_first(batch, caller);
+	int status = report_first(batch, caller);
 	if (batch->done)
 		batch->done(batch->arg, status, all);
 	if (moved)
@@ -253,7 +255,7 @@ int dtconv_batch_test(struct dtconv_batch *batch, size_t *moved)
 
 static int finish(struct dtconv_batch *batch, size_t *moved, const char *caller)
 {
-	dtc_batch_await(batch);
+	dtc_batch_wait_all(batch);
 	return complete(batch, moved, caller);
 }
 

@@ -11,6 +11,6 @@
 int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller);
 
 /* Wait for all that is in flight. */
-void dtc_batch_await(struct dtconv_batch *batch);
+void dtc_batch_wait_all(struct dtconv_batch *batch);
 
 #endif

@@ -53,7 +53,7 @@ static bool is_group_of(const struct dtc_batch_group *group,
 			const struct dtc_backend_ops *backend)
 {
 	return group->used && group->backend == backend &&
-	       group->many.direction == dtc_batch_direction(item) &&
+	       group->job.direction == dtc_batch_direction(item) &&
 	       group->device == device_of(&item->stretch) &&
 	       group->owner == owner_of(&item->stretch);
 }
@@ -93,16 +93,16 @@ static struct dtc_batch_group *find_group(struct dtconv_batch *batch,
 	group->used = true;
 	group->device = device_of(&item->stretch);
 	group->owner = owner_of(&item->stretch);
-	group->many = (struct dtc_many){ .direction = dtc_batch_direction(item),
-					 .context = batch->context,
-					 .on_stream = batch->on_stream,
-					 .stream = batch->stream,
-					 .changed = true,
-					 .kept = group->many.kept };
+	group->job = (struct dtc_batch_job){ .direction = dtc_batch_direction(item),
+					     .context = batch->context,
+					     .on_stream = batch->on_stream,
+					     .stream = batch->stream,
+					     .changed = true,
+					     .kept = group->job.kept };
 	return group;
 }
 
-void dtc_batch_disband(struct dtconv_batch *batch)
+void dtc_batch_reset_groups(struct dtconv_batch *batch)
 {
 	for (struct dtc_batch_group *group = batch->groups; group; group = group->next)
 		group->used = false;
@@ -114,8 +114,8 @@ void dtc_batch_drop_groups(struct dtconv_batch *batch)
 		struct dtc_batch_group *group = batch->groups;
 
 		batch->groups = group->next;
-		if (group->many.kept)
-			group->backend->forget(group->many.kept);
+		if (group->job.kept)
+			group->backend->forget(group->job.kept);
 		dtc_free(batch->context, group);
 	}
 }
@@ -127,7 +127,8 @@ static bool is_usable(const struct dtc_memory *memory)
 	return memory->kind && !memory->denied;
 }
 
-static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_item *item)
+static enum dtc_batch_path path_of_kinds(struct dtconv_batch *batch,
+					 struct dtc_batch_item *item)
 {
 	const struct dtc_stretch *stretch = &item->stretch;
 	const struct dtc_question question = {
@@ -149,17 +150,18 @@ static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_it
 	const struct dtc_backend_ops *backend = dtc_plan_choose_together(&question);
 
 	if (backend == &dtc_host_backend)
-		return DTC_WAY_HOST;
-	if (!backend || !backend->submit_many ||
+		return DTC_BATCH_ON_HOST;
+	if (!backend || !backend->submit_batch ||
 	    (question.is_between &&
 	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
 				 &stretch->packed_memory)))
-		return DTC_WAY_ALONE;
+		return DTC_BATCH_SINGLE;
 	item->group = find_group(batch, item, backend);
-	return item->group ? DTC_WAY_GROUP : DTC_WAY_ALONE;
+	return item->group ? DTC_BATCH_IN_GROUP : DTC_BATCH_SINGLE;
 }
 
-static enum dtc_way way_of(struct dtconv_batch *batch, struct dtc_batch_item *item)
+static enum dtc_batch_path path_of(struct dtconv_batch *batch,
+				   struct dtc_batch_item *item)
 {
 	struct dtc_stretch *stretch = &item->stretch;
 	struct dtc_cursor cursor;
@@ -167,17 +169,17 @@ static enum dtc_way way_of(struct dtconv_batch *batch, struct dtc_batch_item *it
 
 	if (!move.bytes ||
 	    dtc_move_is_on_host(batch->context, &move.placement, move.user, move.packed))
-		return DTC_WAY_HOST;
+		return DTC_BATCH_ON_HOST;
 	*stretch = (struct dtc_stretch){ .layout = cursor.layout,
 					 .count = cursor.count,
 					 .bytes = move.bytes,
 					 .user = move.user,
 					 .packed = move.packed };
-	if (dtc_device_look(&move, 0, &stretch->user_memory, &stretch->packed_memory) <
-		    move.bytes ||
+	if (dtc_device_find_both(&move, 0, &stretch->user_memory,
+				 &stretch->packed_memory) < move.bytes ||
 	    !is_usable(&stretch->user_memory) || !is_usable(&stretch->packed_memory))
-		return DTC_WAY_ALONE;
-	return way_of_kinds(batch, item);
+		return DTC_BATCH_SINGLE;
+	return path_of_kinds(batch, item);
 }
 
 /* Each group's stretches, in the order of the entries. */
@@ -188,19 +190,19 @@ static void list_stretches(struct dtconv_batch *batch)
 	for (struct dtc_batch_group *group = batch->groups; group; group = group->next) {
 		if (!group->used)
 			continue;
-		group->many.stretches = next;
+		group->job.stretches = next;
 		for (size_t i = 0; i < batch->count; i++)
-			if (batch->items[i].way == DTC_WAY_GROUP &&
+			if (batch->items[i].path == DTC_BATCH_IN_GROUP &&
 			    batch->items[i].group == group)
 				*next++ = &batch->items[i].stretch;
-		group->many.count = (size_t)(next - group->many.stretches);
+		group->job.count = (size_t)(next - group->job.stretches);
 	}
 }
 
-void dtc_batch_arrange(struct dtconv_batch *batch)
+void dtc_batch_make_plan(struct dtconv_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
-		batch->items[i].way = way_of(batch, &batch->items[i]);
+		batch->items[i].path = path_of(batch, &batch->items[i]);
 	list_stretches(batch);
-	batch->arranged = true;
+	batch->planned = true;
 }

@@ -14,10 +14,10 @@ struct dtc_move dtc_batch_item_move(const struct dtconv_batch *batch,
 				    struct dtc_cursor *cursor, const char *caller);
 
 /* Find out how each entry is moved. What cannot be arranged is moved alone. */
-void dtc_batch_arrange(struct dtconv_batch *batch);
+void dtc_batch_make_plan(struct dtconv_batch *batch);
 
 /* The groups are no longer what is to be moved; what backends keep for them stays for the next. */
-void dtc_batch_disband(struct dtconv_batch *batch);
+void dtc_batch_reset_groups(struct dtconv_batch *batch);
 
 /* Give groups back with all that backends keep for them. */
 void dtc_batch_drop_groups(struct dtconv_batch *batch);

@@ -17,7 +17,7 @@
 #include "datatype/type.h"
 
 /* A started operation, from start until the test or wait that reports its end. */
-struct dtc_operation {
+struct dtc_request {
 	bool in_flight;
 	int status;
 	size_t moved;
@@ -37,7 +37,7 @@ struct dtconv_convertor {
 	size_t count;
 	char *user;
 	enum dtc_direction direction;
-	struct dtc_operation operation;
+	struct dtc_request request;
 	/*
 	 * The layout's, if the stream is one instance and the convertor is idle and does nothing but
 	 * move it: what is at position 0 then needs no other question. NULL otherwise.
@@ -45,8 +45,8 @@ struct dtconv_convertor {
 	const struct dtc_mover *mover;
 	struct dtc_typed *typed; /* NULL: the bytes of memory are moved as they are */
 	struct dtc_checksum checksum;
-	struct dtc_summing
-		summing; /* of the operation or call, if that is not on the host */
+	struct dtc_pending_checksum
+		pending_checksum; /* of the operation or call, if that is not on the host */
 	struct dtc_placement placement;
 	struct dtc_row row;
 	struct dtc_cursor

@@ -64,7 +64,7 @@ static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind,
 		return dtc_device_move(&move, moved);
 	int status = dtc_host_move_bytes(cursor, end->data, packed, move.bytes, direction,
 					 moved);
-	dtc_tally_job(move.context, DTC_HOST_PLACE, *moved);
+	dtc_count_job(move.context, DTC_HOST_INDEX, *moved);
 	return status;
 }
 
@@ -93,7 +93,7 @@ struct hop {
 };
 
 struct relay {
-	struct dtc_loan loan;
+	struct dtc_scratch scratch;
 	struct hop hops[HOPS];
 	unsigned next;
 	size_t copied;
@@ -119,12 +119,12 @@ static int start_hop(struct relay *relay, struct end *end, size_t bytes,
 				       .bounds = &end->type->bounds,
 				       .type = end->type,
 				       .user = end->data,
-				       .packed = relay->loan.memory,
+				       .packed = relay->scratch.memory,
 				       .bytes = bytes,
 				       .direction = direction,
 				       .placement = { .packed = DTCONV_MEMORY_DEVICE,
 						      .on_stream = true,
-						      .stream = relay->loan.stream },
+						      .stream = relay->scratch.stream },
 				       .caller = "dtconv_copy" };
 	size_t moved;
 
@@ -147,7 +147,7 @@ static int copy_in_stream(struct relay *relay, struct end *source, struct end *t
 
 	while (!status && left_of(source) && left_of(target)) {
 		size_t bytes = (size_t)DTC_MIN(DTC_MIN(left_of(source), left_of(target)),
-					       (uint64_t)relay->loan.bytes);
+					       (uint64_t)relay->scratch.bytes);
 
 		status = start_hop(relay, source, bytes, DTC_PACK);
 		if (!status)
@@ -161,17 +161,18 @@ static int copy_in_stream(struct relay *relay, struct end *source, struct end *t
 /* The memory that a side begins in. */
 static struct dtc_memory memory_of(const struct end *end)
 {
-	const struct dtc_span span = { &end->cursor, &end->type->bounds, end->data };
+	const struct dtc_user_buffer buffer = { &end->cursor, &end->type->bounds,
+						end->data };
 	struct dtc_memory memory = dtc_memory_host();
 
 	if (end->cursor.size)
-		dtc_span_next(end->type->context, &span, 1, &memory);
+		dtc_classify_stream(end->type->context, &buffer, 1, &memory);
 	return memory;
 }
 
 /* Memory in between, near the side that is a device's; false if neither is, or none can be had. */
 static bool borrow(const struct end *source, const struct end *target,
-		   struct dtc_loan *loan)
+		   struct dtc_scratch *scratch)
 {
 	struct dtconv_context *context = source->type->context;
 
@@ -186,7 +187,7 @@ static bool borrow(const struct end *source, const struct end *target,
 	if (near.kind != DTCONV_MEMORY_DEVICE || (between && !far.owner))
 		near = far;
 	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
-	       dtc_memory_borrow(context, &near, loan);
+	       dtc_scratch_acquire(context, &near, scratch);
 }
 
 /* ---- two hops on the host ------------------------------------------------------------------ */
@@ -227,10 +228,10 @@ static int copy_between(struct end *source, struct end *target, size_t *copied)
 	if (is_row(target))
 		return move_end(source, row_of(target), DTCONV_MEMORY_UNKNOWN,
 				target->cursor.size, DTC_PACK, copied);
-	if (!borrow(source, target, &relay.loan))
+	if (!borrow(source, target, &relay.scratch))
 		return copy_through(source, target, copied);
 	int status = copy_in_stream(&relay, source, target);
-	dtc_memory_return(&relay.loan);
+	dtc_scratch_release(&relay.scratch);
 	*copied = relay.copied;
 	return status;
 }

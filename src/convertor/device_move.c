@@ -34,10 +34,10 @@ static struct dtc_memory as_told(struct dtconv_context *context,
 uint64_t dtc_device_find_user(const struct dtc_move *move, uint64_t bytes,
 			      struct dtc_memory *memory)
 {
-	const struct dtc_span span = { move->cursor, move->bounds, move->user };
+	const struct dtc_user_buffer buffer = { move->cursor, move->bounds, move->user };
 
 	if (!move->placement.user)
-		return dtc_span_next(move->context, &span, bytes, memory);
+		return dtc_classify_stream(move->context, &buffer, bytes, memory);
 	*memory = as_told(move->context, move->placement.user);
 	return bytes;
 }
@@ -46,13 +46,13 @@ uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed,
 				uint64_t bytes, struct dtc_memory *memory)
 {
 	if (!move->placement.packed)
-		return dtc_span_row(move->context, packed, bytes, memory);
+		return dtc_classify_contiguous(move->context, packed, bytes, memory);
 	*memory = as_told(move->context, move->placement.packed);
 	return bytes;
 }
 
-uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
-			 struct dtc_memory *user, struct dtc_memory *packed)
+uint64_t dtc_device_find_both(const struct dtc_move *move, size_t done,
+			      struct dtc_memory *user, struct dtc_memory *packed)
 {
 	uint64_t bytes = dtc_device_find_user(move, move->bytes - done, user);
 
@@ -107,12 +107,13 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };
 
-	job.bytes = dtc_device_look(move, done, &job.user_memory, &job.packed_memory);
+	job.bytes =
+		dtc_device_find_both(move, done, &job.user_memory, &job.packed_memory);
 	int status = dtc_device_check(&job);
 	if (status)
 		return status;
 	if (is_host(&job) && move_in_parallel(&job)) {
-		dtc_tally_job(job.context, DTC_HOST_PLACE, job.bytes);
+		dtc_count_job(job.context, DTC_HOST_INDEX, job.bytes);
 		return 0;
 	}
 	return dtc_plan_submit(&job, event);
@@ -172,8 +173,8 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
-			char *packed, char *buffer, size_t bytes)
+int dtc_device_copy_contiguous(const struct dtc_move *move, enum dtc_direction direction,
+			       char *packed, char *buffer, size_t bytes)
 {
 	const struct dtconv_type *byte =
 		dtconv_type_predefined(move->context, DTCONV_BYTE);
@@ -201,7 +202,7 @@ int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction directio
 /* Pieces of so many bytes stay in a processor's cache, and a few more cost nothing. */
 #define BOUNCE_BYTES UINT64_C(65536)
 
-char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *room)
+char *dtc_device_bounce_buffer(const struct dtc_move *move, uint64_t bytes, size_t *room)
 {
 	*room = (size_t)DTC_MIN(bytes, BOUNCE_BYTES);
 	char *buffer = dtc_alloc(move->context, *room);

@@ -23,8 +23,8 @@ int dtc_device_check(const struct dtc_job *job);
  * Of what is left behind the first @done bytes, how many lie in one kind of memory on each side, and in
  * which. The cursor stands behind these bytes.
  */
-uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
-			 struct dtc_memory *user, struct dtc_memory *packed);
+uint64_t dtc_device_find_both(const struct dtc_move *move, size_t done,
+			      struct dtc_memory *user, struct dtc_memory *packed);
 
 /*
  * Start a move. The last of its jobs may be in flight after: then @event has a backend. @moved is
@@ -42,13 +42,13 @@ int dtc_device_wait(struct dtc_event *event);
  * Copy bytes in a row between packed memory, whoever's, and a buffer of the host: to the packed memory
  * if @direction is to pack. Placement and caller are @move's. Blocks.
  */
-int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
-			char *packed, char *buffer, size_t bytes);
+int dtc_device_copy_contiguous(const struct dtc_move *move, enum dtc_direction direction,
+			       char *packed, char *buffer, size_t bytes);
 
 /*
  * A buffer for so many packed bytes to come to the host in, in pieces of @room; the caller frees it. NULL
  * with the sentence of NOMEM.
  */
-char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *room);
+char *dtc_device_bounce_buffer(const struct dtc_move *move, uint64_t bytes, size_t *room);
 
 #endif

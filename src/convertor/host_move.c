@@ -59,6 +59,6 @@ int dtc_host_move(const struct dtc_move *move, size_t *moved)
 	    !dtc_parallel_move(move->context, &job))
 		status = dtc_host_backend.submit(&job, &none);
 	*moved = status ? 0 : move->bytes;
-	dtc_tally_job(move->context, DTC_HOST_PLACE, *moved);
+	dtc_count_job(move->context, DTC_HOST_INDEX, *moved);
 	return status;
 }

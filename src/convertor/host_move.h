@@ -21,7 +21,7 @@ static inline void dtc_count_host_call(struct dtconv_context *context,
 	if (DTC_LIKELY(!context->counting))
 		return;
 	dtc_count_call(context, direction, bytes);
-	dtc_tally_job(context, DTC_HOST_PLACE, bytes);
+	dtc_count_job(context, DTC_HOST_INDEX, bytes);
 }
 
 /* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */

@@ -63,7 +63,8 @@ static int check_backends(struct dtconv_context *context,
 	dtc_backend_set forbidden;
 	const char *wrong;
 
-	if (!params->backends || dtc_allowed_parse(params->backends, &forbidden, &wrong))
+	if (!params->backends ||
+	    dtc_backend_set_parse(params->backends, &forbidden, &wrong))
 		return 0;
 	return DTC_FAIL(
 		context, DTCONV_ERR_INVAL,
@@ -104,7 +105,7 @@ static dtc_backend_set forbidden_of(const struct dtconv_convertor_params *params
 	const char *wrong;
 
 	if (params->backends)
-		(void)dtc_allowed_parse(params->backends, &forbidden, &wrong);
+		(void)dtc_backend_set_parse(params->backends, &forbidden, &wrong);
 	return forbidden;
 }
 

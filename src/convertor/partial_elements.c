@@ -13,55 +13,58 @@
 
 #define FIRST_CAPACITY 8
 
-static size_t home(const struct dtc_held *held, uint64_t place)
+static size_t home(const struct dtc_partial_elements *elements, uint64_t key)
 {
-	return (size_t)(place * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
-	       (held->capacity - 1);
+	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
+	       (elements->capacity - 1);
 }
 
-/* The slot of @place, or the free one where it belongs. */
-static struct dtc_held_element *find(const struct dtc_held *held, uint64_t place)
+/* The slot of @key, or the free one where it belongs. */
+static struct dtc_partial_element *find(const struct dtc_partial_elements *elements,
+					uint64_t key)
 {
-	size_t at = home(held, place);
+	size_t at = home(elements, key);
 
-	while (held->slots[at].place && held->slots[at].place != place)
-		at = (at + 1) & (held->capacity - 1);
-	return &held->slots[at];
+	while (elements->slots[at].key && elements->slots[at].key != key)
+		at = (at + 1) & (elements->capacity - 1);
+	return &elements->slots[at];
 }
 
-static int grow(struct dtc_held *held, struct dtconv_context *context)
+static int grow(struct dtc_partial_elements *elements, struct dtconv_context *context)
 {
-	struct dtc_held bigger = { .capacity = held->capacity ? 2 * held->capacity
-							      : FIRST_CAPACITY,
-				   .count = held->count };
+	struct dtc_partial_elements bigger = {
+		.capacity = elements->capacity ? 2 * elements->capacity : FIRST_CAPACITY,
+		.count = elements->count
+	};
 
 	bigger.slots =
 		dtc_alloc_zeroed(context, bigger.capacity * sizeof(bigger.slots[0]));
 	if (!bigger.slots)
 		return DTCONV_ERR_NOMEM;
-	for (size_t i = 0; i < held->capacity; i++)
-		if (held->slots[i].place)
-			*find(&bigger, held->slots[i].place) = held->slots[i];
-	dtc_held_drop(held, context);
-	*held = bigger;
+	for (size_t i = 0; i < elements->capacity; i++)
+		if (elements->slots[i].key)
+			*find(&bigger, elements->slots[i].key) = elements->slots[i];
+	dtc_partial_elements_drop(elements, context);
+	*elements = bigger;
 	return 0;
 }
 
 /* Free a slot and move up those behind it that would no longer be found. */
-static void remove_slot(struct dtc_held *held, size_t hole)
+static void remove_slot(struct dtc_partial_elements *elements, size_t hole)
 {
-	size_t mask = held->capacity - 1;
+	size_t mask = elements->capacity - 1;
 
-	for (size_t at = (hole + 1) & mask; held->slots[at].place; at = (at + 1) & mask) {
-		size_t distance = (at - home(held, held->slots[at].place)) & mask;
+	for (size_t at = (hole + 1) & mask; elements->slots[at].key;
+	     at = (at + 1) & mask) {
+		size_t distance = (at - home(elements, elements->slots[at].key)) & mask;
 
 		if (distance < ((at - hole) & mask))
 			continue;
-		held->slots[hole] = held->slots[at];
+		elements->slots[hole] = elements->slots[at];
 		hole = at;
 	}
-	held->slots[hole].place = 0;
-	held->count--;
+	elements->slots[hole].key = 0;
+	elements->count--;
 }
 
 static uint32_t mask_of(size_t offset, size_t bytes)
@@ -71,59 +74,62 @@ static uint32_t mask_of(size_t offset, size_t bytes)
 	return ones << offset;
 }
 
-int dtc_held_add(struct dtc_held *held, struct dtconv_context *context, uint64_t position,
-		 size_t size, size_t offset, const unsigned char *data, size_t bytes,
-		 unsigned char whole[], bool *complete)
+int dtc_partial_elements_add(struct dtc_partial_elements *elements,
+			     struct dtconv_context *context, uint64_t position,
+			     size_t size, size_t offset, const unsigned char *data,
+			     size_t bytes, unsigned char whole[], bool *complete)
 {
-	struct dtc_held_element *slot;
+	struct dtc_partial_element *slot;
 
-	if (2 * (held->count + 1) > held->capacity && grow(held, context))
+	if (2 * (elements->count + 1) > elements->capacity && grow(elements, context))
 		return DTCONV_ERR_NOMEM;
-	slot = find(held, position + 1);
-	if (!slot->place) {
-		slot->place = position + 1;
+	slot = find(elements, position + 1);
+	if (!slot->key) {
+		slot->key = position + 1;
 		slot->have = 0;
-		held->count++;
+		elements->count++;
 	}
 	memcpy(slot->bytes + offset, data, bytes);
 	slot->have |= mask_of(offset, bytes);
 	*complete = slot->have == mask_of(0, size);
 	if (*complete) {
 		memcpy(whole, slot->bytes, size);
-		remove_slot(held, (size_t)(slot - held->slots));
+		remove_slot(elements, (size_t)(slot - elements->slots));
 	}
 	return 0;
 }
 
-size_t dtc_held_bytes(const struct dtc_held *held)
+size_t dtc_partial_elements_bytes(const struct dtc_partial_elements *elements)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < held->capacity; i++)
-		if (held->slots[i].place)
-			bytes += (size_t)__builtin_popcount(held->slots[i].have);
+	for (size_t i = 0; i < elements->capacity; i++)
+		if (elements->slots[i].key)
+			bytes += (size_t)__builtin_popcount(elements->slots[i].have);
 	return bytes;
 }
 
-int dtc_held_copy(struct dtc_held *copy, const struct dtc_held *held,
-		  struct dtconv_context *context)
+int dtc_partial_elements_copy(struct dtc_partial_elements *copy,
+			      const struct dtc_partial_elements *elements,
+			      struct dtconv_context *context)
 {
-	size_t bytes = held->capacity * sizeof(held->slots[0]);
+	size_t bytes = elements->capacity * sizeof(elements->slots[0]);
 
-	*copy = (struct dtc_held){ .slots = NULL };
-	if (!held->count)
+	*copy = (struct dtc_partial_elements){ .slots = NULL };
+	if (!elements->count)
 		return 0;
 	copy->slots = dtc_alloc(context, bytes);
 	if (!copy->slots)
 		return DTCONV_ERR_NOMEM;
-	memcpy(copy->slots, held->slots, bytes);
-	copy->capacity = held->capacity;
-	copy->count = held->count;
+	memcpy(copy->slots, elements->slots, bytes);
+	copy->capacity = elements->capacity;
+	copy->count = elements->count;
 	return 0;
 }
 
-void dtc_held_drop(struct dtc_held *held, struct dtconv_context *context)
+void dtc_partial_elements_drop(struct dtc_partial_elements *elements,
+			       struct dtconv_context *context)
 {
-	dtc_free(context, held->slots);
-	*held = (struct dtc_held){ .slots = NULL };
+	dtc_free(context, elements->slots);
+	*elements = (struct dtc_partial_elements){ .slots = NULL };
 }

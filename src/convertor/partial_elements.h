@@ -2,8 +2,8 @@
 /*
  * Bytes of elements that have not arrived whole, by the element's place in the stream.
  */
-#ifndef DTC_HELD_H
-#define DTC_HELD_H
+#ifndef DTC_PARTIAL_ELEMENTS_H
+#define DTC_PARTIAL_ELEMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,15 +13,15 @@
 
 struct dtconv_context;
 
-struct dtc_held_element {
-	uint64_t place; /* position of its first byte plus one; 0: the slot is free */
-	uint32_t have;  /* a bit for each byte that is here */
+struct dtc_partial_element {
+	uint64_t key;  /* position of its first byte plus one; 0: the slot is free */
+	uint32_t have; /* a bit for each byte that is here */
 	unsigned char bytes[DTC_ELEMENT_BYTES];
 };
 
 /* A hash table with linear probing, at most half full; zeroed, it is empty. */
-struct dtc_held {
-	struct dtc_held_element *slots;
+struct dtc_partial_elements {
+	struct dtc_partial_element *slots;
 	size_t capacity; /* a power of two, or 0 */
 	size_t count;
 };
@@ -30,17 +30,20 @@ struct dtc_held {
  * Keep @bytes bytes at @offset of the element of @size bytes that begins at @position. Once all
  * are here they are moved to @whole, and @complete is set. Fails with NOMEM.
  */
-int dtc_held_add(struct dtc_held *held, struct dtconv_context *context, uint64_t position,
-		 size_t size, size_t offset, const unsigned char *data, size_t bytes,
-		 unsigned char whole[], bool *complete);
+int dtc_partial_elements_add(struct dtc_partial_elements *elements,
+			     struct dtconv_context *context, uint64_t position,
+			     size_t size, size_t offset, const unsigned char *data,
+			     size_t bytes, unsigned char whole[], bool *complete);
 
 /* Bytes held in all. */
-size_t dtc_held_bytes(const struct dtc_held *held);
+size_t dtc_partial_elements_bytes(const struct dtc_partial_elements *elements);
 
 /* Make @copy, which is overwritten, hold the same. Fails with NOMEM. */
-int dtc_held_copy(struct dtc_held *copy, const struct dtc_held *held,
-		  struct dtconv_context *context);
+int dtc_partial_elements_copy(struct dtc_partial_elements *copy,
+			      const struct dtc_partial_elements *elements,
+			      struct dtconv_context *context);
 
-void dtc_held_drop(struct dtc_held *held, struct dtconv_context *context);
+void dtc_partial_elements_drop(struct dtc_partial_elements *elements,
+			       struct dtconv_context *context);
 
 #endif

@@ -16,15 +16,17 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 {
 	if (!convertor || !attr)
 		return DTCONV_ERR_INVAL;
-	const struct dtc_operation *operation = &convertor->operation;
+	const struct dtc_request *request = &convertor->request;
 	/* Host memory is copied by start, but the position advances at completion. */
-	size_t ahead = operation->in_flight ? operation->moved : 0;
+	size_t ahead = request->in_flight ? request->moved : 0;
 	struct dtconv_convertor_attr all = {
 		.struct_size = attr->struct_size,
 		.size = dtc_convertor_size(convertor),
 		.position = dtc_convertor_position(convertor) - ahead,
-		.in_flight = operation->in_flight,
-		.held = convertor->typed ? dtc_held_bytes(&convertor->typed->held) : 0,
+		.in_flight = request->in_flight,
+		.held = convertor->typed
+				? dtc_partial_elements_bytes(&convertor->typed->partial)
+				: 0,
 	};
 
 	if (attr->struct_size == 0)

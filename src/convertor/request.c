@@ -15,50 +15,49 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 {
 	if (!convertor)
 		return DTCONV_ERR_INVAL;
-	struct dtc_operation *operation = &convertor->operation;
+	struct dtc_request *request = &convertor->request;
 
 	int status = dtc_convertor_check_idle(convertor, __func__);
 	if (status)
 		return status;
-	*operation =
-		(struct dtc_operation){ .in_flight = true, .done = done, .arg = arg };
+	*request = (struct dtc_request){ .in_flight = true, .done = done, .arg = arg };
 	convertor->mover = NULL;
-	operation->status = dtc_advance_start(convertor, packed, bytes, __func__);
-	if (!operation->status && convertor->direction == DTC_UNPACK &&
-	    operation->moved < bytes)
-		operation->status =
-			dtc_advance_surplus(convertor, bytes, operation->moved, __func__);
+	request->status = dtc_advance_start(convertor, packed, bytes, __func__);
+	if (!request->status && convertor->direction == DTC_UNPACK &&
+	    request->moved < bytes)
+		request->status =
+			dtc_advance_surplus(convertor, bytes, request->moved, __func__);
 	return 0;
 }
 
 /* The bytes of a job that failed do not count, and the position goes back before them. */
 static void undo(struct dtconv_convertor *convertor)
 {
-	dtc_convertor_seek_back(convertor, convertor->operation.moved);
-	convertor->operation.moved = 0;
+	dtc_convertor_seek_back(convertor, convertor->request.moved);
+	convertor->request.moved = 0;
 }
 
 static int complete(struct dtconv_convertor *convertor, int status, size_t *moved)
 {
-	struct dtc_operation *operation = &convertor->operation;
+	struct dtc_request *request = &convertor->request;
 
-	operation->event.backend = NULL;
+	request->event.backend = NULL;
 	dtc_advance_end(convertor, status);
 	if (status) {
-		operation->status = status;
+		request->status = status;
 		undo(convertor);
 	}
-	operation->in_flight = false;
-	if (operation->done)
-		operation->done(operation->arg, operation->status, operation->moved);
+	request->in_flight = false;
+	if (request->done)
+		request->done(request->arg, request->status, request->moved);
 	if (moved)
-		*moved = operation->moved;
-	return operation->status;
+		*moved = request->moved;
+	return request->status;
 }
 
 static int check_started(const struct dtconv_convertor *convertor, const char *caller)
 {
-	if (convertor->operation.in_flight)
+	if (convertor->request.in_flight)
 		return 0;
 	return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
 			"%s: no operation was started", caller);
@@ -85,6 +84,6 @@ int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 
 	if (status)
 		return status;
-	return complete(convertor,
-			dtc_advance_wait(convertor, &convertor->operation.event), moved);
+	return complete(convertor, dtc_advance_wait(convertor, &convertor->request.event),
+			moved);
 }

@@ -159,7 +159,7 @@ void dtc_typed_destroy(struct dtc_typed *typed)
 	struct dtconv_context *context = typed->type->context;
 
 	dtc_walk_sizes_destroy(typed->sizes);
-	dtc_held_drop(&typed->held, context);
+	dtc_partial_elements_drop(&typed->partial, context);
 	dtc_free(context, typed->units);
 	dtc_free(context, typed);
 }
@@ -171,14 +171,14 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 
 	next.sizes = NULL;
 	next.units = NULL;
-	next.held = (struct dtc_held){ .slots = NULL };
+	next.partial = (struct dtc_partial_elements){ .slots = NULL };
 	int status = bind(&next, type, count, caller);
 	if (status) {
 		dtc_walk_sizes_destroy(next.sizes);
 		return status;
 	}
 	dtc_walk_sizes_destroy(typed->sizes);
-	dtc_held_drop(&typed->held, typed->type->context);
+	dtc_partial_elements_drop(&typed->partial, typed->type->context);
 	dtc_free(typed->type->context, typed->units);
 	*typed = next;
 	return 0;
@@ -194,11 +194,11 @@ int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone)
 	*copy = *typed;
 	copy->sizes = NULL;
 	copy->units = NULL;
-	copy->held = (struct dtc_held){ .slots = NULL };
+	copy->partial = (struct dtc_partial_elements){ .slots = NULL };
 	if ((typed->sizes &&
 	     dtc_walk_sizes_create(typed->type->signature, &typed->representation,
 				   &copy->sizes)) ||
-	    dtc_held_copy(&copy->held, &typed->held, context)) {
+	    dtc_partial_elements_copy(&copy->partial, &typed->partial, context)) {
 		dtc_typed_destroy(copy);
 		return DTCONV_ERR_NOMEM;
 	}
@@ -322,10 +322,10 @@ static int does_not_fit(const struct dtc_typed *typed, const struct dtc_unit *un
 }
 
 /* Between a device's memory and a window. */
-static int move_far(const struct dtc_move *far, unsigned char *buffer, size_t bytes,
-		    enum dtc_direction direction)
+static int move_device_bytes(const struct dtc_move *device_move, unsigned char *buffer,
+			     size_t bytes, enum dtc_direction direction)
 {
-	struct dtc_move move = *far;
+	struct dtc_move move = *device_move;
 	size_t moved;
 
 	move.packed = (char *)buffer;
@@ -341,8 +341,8 @@ static int move_native(const struct dtc_typed_move *move, uint64_t position,
 	size_t moved;
 
 	dtc_cursor_seek(move->cursor, position);
-	if (move->far)
-		return move_far(move->far, buffer, bytes, direction);
+	if (move->device_move)
+		return move_device_bytes(move->device_move, buffer, bytes, direction);
 	return dtc_host_move_bytes(move->cursor, move->user, (char *)buffer, bytes,
 				   direction, &moved);
 }
@@ -572,10 +572,10 @@ static int unpack_part(struct dtc_typed *typed, const struct dtc_typed_move *mov
 	size_t bytes = DTC_MIN(unit->wire_bytes - skip, move->bytes - *done);
 	bool complete = false;
 
-	int status = dtc_held_add(&typed->held, typed->type->context, unit->wire_position,
-				  unit->wire_bytes, skip,
-				  (unsigned char *)move->packed + *done, bytes, whole,
-				  &complete);
+	int status = dtc_partial_elements_add(&typed->partial, typed->type->context,
+					      unit->wire_position, unit->wire_bytes, skip,
+					      (unsigned char *)move->packed + *done,
+					      bytes, whole, &complete);
 	if (status)
 		return DTC_FAIL(
 			typed->type->context, status,

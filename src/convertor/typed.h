@@ -47,7 +47,7 @@ struct dtc_typed {
 	struct dtc_walk_sizes *sizes; /* NULL if native */
 	struct dtc_walk
 		walk; /* at the element that holds the position; unused for couples */
-	struct dtc_held held;
+	struct dtc_partial_elements partial;
 	struct dtc_gpu_units
 		*units; /* what a device is told; NULL until one moves the stream */
 };
@@ -61,7 +61,7 @@ struct dtc_typed_move {
 	size_t bytes;
 	const char *caller;
 	const struct dtc_move
-		*far; /* how to reach the user's memory; NULL: as the host's */
+		*device_move; /* how to reach the user's memory; NULL: as the host's */
 };
 
 /*

@@ -20,14 +20,14 @@
 
 /* The host's engine works on pieces of packed bytes; cut units are copied to the stack. */
 static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
-			  char *packed, size_t bytes, bool far, size_t *moved)
+			  char *packed, size_t bytes, bool on_device, size_t *moved)
 {
 	const struct dtc_typed_move host = { .cursor = move->cursor,
 					     .user = move->user,
 					     .packed = packed,
 					     .bytes = bytes,
 					     .caller = move->caller,
-					     .far = far ? move : NULL };
+					     .device_move = on_device ? move : NULL };
 
 	return move->direction == DTC_PACK ? dtc_typed_pack(typed, &host, moved)
 					   : dtc_typed_unpack(typed, &host, moved);
@@ -39,7 +39,8 @@ static int pack_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 {
 	uint64_t start = typed->position;
 	int status = move_by_engine(typed, move, buffer, bytes, true, moved);
-	int copied = *moved ? dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved)
+	int copied = *moved ? dtc_device_copy_contiguous(move, DTC_PACK, packed, buffer,
+							 *moved)
 			    : 0;
 
 	if (copied) {
@@ -52,7 +53,7 @@ static int pack_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 static int unpack_piece(struct dtc_typed *typed, const struct dtc_move *move,
 			char *packed, char *buffer, size_t bytes, size_t *moved)
 {
-	int status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
+	int status = dtc_device_copy_contiguous(move, DTC_UNPACK, packed, buffer, bytes);
 
 	return status ? status : move_by_engine(typed, move, buffer, bytes, true, moved);
 }
@@ -71,7 +72,7 @@ static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, cha
 		       size_t bytes, size_t *moved)
 {
 	size_t room, piece = 0;
-	char *buffer = dtc_device_bounce(move, bytes, &room);
+	char *buffer = dtc_device_bounce_buffer(move, bytes, &room);
 	int status = 0;
 
 	*moved = 0;
@@ -184,17 +185,18 @@ static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
 	return part;
 }
 
-/* Units that the host's engine converts or combines, @far if a side is not the processor's. */
+/* Units that the host's engine converts or combines, @on_device if a side is not the processor's. */
 static int move_by_host(struct dtc_typed *typed, const struct dtc_move *move,
-			const struct dtc_job *job, bool far)
+			const struct dtc_job *job, bool on_device)
 {
 	size_t bytes = (size_t)job->bytes, moved = 0;
 
 	if (dtc_is_host_forbidden(job->context, job->forbidden))
 		return dtc_typed_refuse(job, &dtc_host_backend);
-	int status = far ? move_pieces(typed, move, job->packed, bytes, &moved)
-			 : move_by_engine(typed, move, job->packed, bytes, false, &moved);
-	dtc_tally_job(job->context, DTC_HOST_PLACE, moved);
+	int status = on_device ? move_pieces(typed, move, job->packed, bytes, &moved)
+			       : move_by_engine(typed, move, job->packed, bytes, false,
+						&moved);
+	dtc_count_job(job->context, DTC_HOST_INDEX, moved);
 	return status;
 }
 

@@ -31,7 +31,8 @@ struct dtc_job {
 	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
 	bool started;   /* nobody waits for it at once */
 	void *stream;
-	uint32_t forbidden; /* backends that the caller does not allow, see backend_set.h */
+	uint32_t
+		forbidden; /* backends that the caller does not allow, see backend_set.h */
 	bool at_packed;     /* between two devices: by the one that has packed memory */
 	const char *caller;
 };
@@ -61,7 +62,7 @@ struct dtc_stretch {
 };
 
 /* Stretches of one direction that are moved together. */
-struct dtc_many {
+struct dtc_batch_job {
 	const struct dtc_stretch *const *stretches;
 	size_t count;
 	enum dtc_direction direction;
@@ -131,7 +132,7 @@ struct dtc_backend_ops {
 	 * Optional. Start many stretches as one; what of them is in flight ends with the event. What is
 	 * kept is given back by forget, when nothing of it is in flight.
 	 */
-	int (*submit_many)(struct dtc_many *many, struct dtc_event *event);
+	int (*submit_batch)(struct dtc_batch_job *job, struct dtc_event *event);
 	void (*forget)(void *kept);
 	/*
 	 * 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but
@@ -145,7 +146,7 @@ extern const struct dtc_backend_ops dtc_host_backend;
 /* All backends of this build, in order of preference; ends with NULL. */
 extern const struct dtc_backend_ops *const dtc_backends[];
 
-/* The place in dtc_backends of the backend of that name, or -1. */
-int dtc_backend_place(const char *name);
+/* The index in dtc_backends of the backend of that name, or -1. */
+int dtc_backend_index(const char *name);
 
 #endif

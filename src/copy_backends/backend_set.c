@@ -43,7 +43,8 @@ static bool parse_names(const char *names, dtc_backend_set *named, const char **
 	}
 }
 
-bool dtc_allowed_parse(const char *text, dtc_backend_set *forbidden, const char **wrong)
+bool dtc_backend_set_parse(const char *text, dtc_backend_set *forbidden,
+			   const char **wrong)
 {
 	bool without = *text == '^';
 	dtc_backend_set named;
@@ -54,13 +55,13 @@ bool dtc_allowed_parse(const char *text, dtc_backend_set *forbidden, const char 
 	return true;
 }
 
-void dtc_allowed_read_environment(struct dtconv_context *context)
+void dtc_backend_set_read_environment(struct dtconv_context *context)
 {
 	const char *text = getenv("DTCONV_BACKENDS");
 	const char *wrong;
 
 	context->forbidden = 0;
-	if (!text || !*text || dtc_allowed_parse(text, &context->forbidden, &wrong))
+	if (!text || !*text || dtc_backend_set_parse(text, &context->forbidden, &wrong))
 		return;
 	DTC_LOG(context, DTCONV_LOG_WARN,
 		"environment variable DTCONV_BACKENDS is ignored: at '%.40s' it names no backend of "
@@ -68,7 +69,7 @@ void dtc_allowed_read_environment(struct dtconv_context *context)
 		wrong);
 }
 
-void dtc_allowed_format(dtc_backend_set forbidden, char *buffer, size_t capacity)
+void dtc_backend_set_format(dtc_backend_set forbidden, char *buffer, size_t capacity)
 {
 	struct dtc_text text;
 

@@ -86,7 +86,7 @@ static void describe_method(const struct dtc_question *question,
 		backend->detail(question, &text);
 }
 
-/* The places of the backends that are chosen, or -1. */
+/* The indices of the backends that are chosen, or -1. */
 struct chosen {
 	int to_pack, to_unpack;
 };
@@ -95,23 +95,24 @@ static struct chosen choose(const struct dtc_question *question)
 {
 	const struct dtc_question unpack = turned(question);
 
-	return (struct chosen){ dtc_plan_place(question), dtc_plan_place(&unpack) };
+	return (struct chosen){ dtc_plan_choose_index(question),
+				dtc_plan_choose_index(&unpack) };
 }
 
 /* Rows that are whole words on one side need not be on the other, so each direction is asked for. */
-static void rate(const struct dtc_question *question, int place, struct chosen chosen,
+static void rate(const struct dtc_question *question, int index, struct chosen chosen,
 		 struct dtconv_explanation *explanation)
 {
-	const struct dtc_backend_ops *backend = dtc_backends[place];
+	const struct dtc_backend_ops *backend = dtc_backends[index];
 	const struct dtc_question unpack = turned(question);
 
 	*explanation = (struct dtconv_explanation){
 		.shape = dtc_shape_name(
 			dtc_layout_shape(question->layout, question->count)),
 		.what = backend->what,
-		.chosen_to_pack = place == chosen.to_pack,
-		.chosen_to_unpack = place == chosen.to_unpack,
-		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)place),
+		.chosen_to_pack = index == chosen.to_pack,
+		.chosen_to_unpack = index == chosen.to_unpack,
+		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)index),
 	};
 	if (explanation->forbidden)
 		explanation->refused = "forbidden by DTCONV_BACKENDS";
@@ -161,12 +162,12 @@ static void explain_costs(struct dtc_text *text, const struct dtconv_explanation
 }
 
 static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
-			      int place, struct chosen chosen)
+			      int index, struct chosen chosen)
 {
 	struct dtconv_explanation explanation;
 
-	rate(question, place, chosen, &explanation);
-	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[place]->name,
+	rate(question, index, chosen, &explanation);
+	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[index]->name,
 			explanation.what);
 	if (explanation.refused) {
 		dtc_text_puts(text, explanation.refused);
@@ -273,8 +274,8 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 			type->context, DTCONV_ERR_INVAL,
 			"%s: user_kind (argument 3) is %d and packed_kind (argument 4) %d, at most %d",
 			__func__, (int)user_kind, (int)packed_kind, DTCONV_MEMORY_DEVICE);
-	int place = dtc_backend_place(backend);
-	if (place < 0)
+	int index = dtc_backend_index(backend);
+	if (index < 0)
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_UNSUPPORTED,
 			"%s: backend (argument 5) is '%.40s', which this build does not "
@@ -283,7 +284,7 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 	int status = ask(type, count, user_kind, packed_kind, __func__, &question);
 	if (status)
 		return status;
-	rate(&question, place, choose(&question), &now);
+	rate(&question, index, choose(&question), &now);
 	now.struct_size = explanation->struct_size;
 	memcpy(explanation, &now, DTC_MIN(explanation->struct_size, sizeof(now)));
 	return 0;

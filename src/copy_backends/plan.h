@@ -7,8 +7,8 @@
 
 #include "copy_backends/backend.h"
 
-/* The place in the registry of the cheapest backend that can and may do what is asked, or -1. */
-int dtc_plan_place(const struct dtc_question *question);
+/* The index in the registry of the cheapest backend that can and may do what is asked, or -1. */
+int dtc_plan_choose_index(const struct dtc_question *question);
 
 /* The cheapest backend that can do what is asked, or NULL. */
 const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question);

@@ -125,11 +125,11 @@ static void warn_of_choice(const struct dtc_job *job, const struct dtc_question 
 }
 
 void dtc_plan_log_choice(const struct dtc_job *job, const struct dtc_question *question,
-			 int place)
+			 int index)
 {
 	if (dtc_log_enabled(job->context, DTCONV_LOG_DEBUG))
-		log_choice(job, question, place);
+		log_choice(job, question, index);
 	if (dtc_log_enabled(job->context, DTCONV_LOG_WARN) &&
 	    !atomic_load_explicit(&job->cursor->layout->warned, memory_order_relaxed))
-		warn_of_choice(job, question, dtc_backends[place]);
+		warn_of_choice(job, question, dtc_backends[index]);
 }

@@ -9,7 +9,7 @@
 
 /* Tell the log who was chosen and why, as far as it listens. */
 void dtc_plan_log_choice(const struct dtc_job *job, const struct dtc_question *question,
-			 int place);
+			 int index);
 
 /*
  * Warn, once for each type, that it moves far slower than its bytes would: @what happens, and the

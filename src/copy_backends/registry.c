@@ -43,7 +43,7 @@ const char *dtconv_backend_name(size_t index)
 							  : NULL;
 }
 
-int dtc_backend_place(const char *name)
+int dtc_backend_index(const char *name)
 {
 	for (int i = 0; dtc_backends[i]; i++)
 		if (!strcmp(dtc_backends[i]->name, name))

@@ -20,7 +20,7 @@
 
 struct relay {
 	const struct dtc_job *job;
-	struct dtc_loan loan;
+	struct dtc_scratch loan;
 	struct dtc_event events[2 * PIECES];
 };
 

@@ -276,7 +276,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.estimate = estimate,
 	.detail = detail,
 	.submit = submit,
-	.submit_many = dtc_cuda_many_submit,
+	.submit_batch = dtc_cuda_many_submit,
 	.forget = dtc_cuda_many_forget,
 	.test = dtc_cuda_event_test,
 };

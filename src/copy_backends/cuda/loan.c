@@ -61,15 +61,15 @@ static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_lent *len
 	return result;
 }
 
-static void end(struct dtc_loan *loan)
+static void end(struct dtc_scratch *loan)
 {
-	struct dtc_cuda_lent *lent = loan->lender;
+	struct dtc_cuda_lent *lent = loan->owner;
 
 	pthread_mutex_unlock(&lent->lock);
 }
 
 static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent,
-		 struct dtc_loan *loan)
+		 struct dtc_scratch *loan)
 {
 	pthread_mutex_lock(&lent->lock);
 	CUresult result = make(context, lent);
@@ -82,16 +82,16 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_lent *lent,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;
 	}
-	*loan = (struct dtc_loan){ .memory = (char *)(uintptr_t)lent->memory,
-				   .bytes = DTC_CUDA_LOAN_BYTES,
-				   .stream = context->stream,
-				   .lender = lent,
-				   .end = end };
+	*loan = (struct dtc_scratch){ .memory = (char *)(uintptr_t)lent->memory,
+				      .bytes = DTC_CUDA_LOAN_BYTES,
+				      .stream = context->stream,
+				      .owner = lent,
+				      .end = end };
 	return true;
 }
 
 bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
-		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan)
+		       enum dtc_cuda_purpose purpose, struct dtc_scratch *loan)
 {
 	const struct dtc_job job = { .user_memory = *near,
 				     .packed_memory = *near,
@@ -111,7 +111,7 @@ bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *
 }
 
 bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
-		   struct dtc_loan *loan)
+		   struct dtc_scratch *loan)
 {
 	return dtc_cuda_lend_for(context, near, DTC_CUDA_FOR_COPIES, loan);
 }

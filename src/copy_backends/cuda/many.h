@@ -7,7 +7,7 @@
 
 #include "copy_backends/backend.h"
 
-int dtc_cuda_many_submit(struct dtc_many *many, struct dtc_event *event);
+int dtc_cuda_many_submit(struct dtc_batch_job *many, struct dtc_event *event);
 void dtc_cuda_many_forget(void *kept);
 
 #endif

@@ -216,13 +216,13 @@ void dtc_cuda_lent_init(struct dtc_cuda_context *context);
 void dtc_cuda_lent_free(struct dtc_cuda_context *context);
 void dtc_cuda_lent_close(struct dtc_cuda_context *context);
 
-/* For copies between layouts; see dtc_memory_borrow. */
+/* For copies between layouts; see dtc_scratch_acquire. */
 bool dtc_cuda_lend(struct dtconv_context *context, const struct dtc_memory *near,
-		   struct dtc_loan *loan);
+		   struct dtc_scratch *loan);
 
 /* The same for relays, which have their own. */
 bool dtc_cuda_lend_for(struct dtconv_context *context, const struct dtc_memory *near,
-		       enum dtc_cuda_purpose purpose, struct dtc_loan *loan);
+		       enum dtc_cuda_purpose purpose, struct dtc_scratch *loan);
 
 /* ---- worker.c: calls that may block ---------------------------------------------------- */
 

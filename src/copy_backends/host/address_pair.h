@@ -8,7 +8,7 @@
 #include "kernels/cpu.h"
 
 /* A place to copy at: where the user's side and the packed side of one piece begin. */
-struct place {
+struct address_pair {
 	const struct dtc_cpu_kernels *cpu;
 	enum dtc_stream stream;
 	char *user;
@@ -22,12 +22,12 @@ static inline char *displaced(const char *base, int64_t disp)
 	return (char *)((uintptr_t)base + (uintptr_t)disp);
 }
 
-static inline struct place at(const struct place *place, int64_t user_disp,
-			      uint64_t packed_disp)
+static inline struct address_pair pair_at(const struct address_pair *pair,
+					  int64_t user_disp, uint64_t packed_disp)
 {
-	return (struct place){ place->cpu, place->stream,
-			       displaced(place->user, user_disp),
-			       place->packed + packed_disp, place->direction };
+	return (struct address_pair){ pair->cpu, pair->stream,
+				      displaced(pair->user, user_disp),
+				      pair->packed + packed_disp, pair->direction };
 }
 
 #endif

@@ -18,57 +18,57 @@ static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 }
 
 /* A grid of blocks, the inner ones of a row after each other. */
-static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
+static inline struct dtc_grid grid_of(struct address_pair pair, struct dtc_grid_side user,
 				      struct dtc_grid_side packed, uint64_t outer,
 				      uint64_t inner, uint64_t block)
 {
 	struct dtc_grid grid = { .outer = (size_t)outer,
 				 .inner = (size_t)inner,
 				 .block = (size_t)block,
-				 .stream = place.stream };
-	bool pack = place.direction == DTC_PACK;
+				 .stream = pair.stream };
+	bool pack = pair.direction == DTC_PACK;
 
-	grid.to = pack ? place.packed : place.user;
+	grid.to = pack ? pair.packed : pair.user;
 	grid.to_strides = pack ? packed : user;
-	grid.from = pack ? place.user : place.packed;
+	grid.from = pack ? pair.user : pair.packed;
 	grid.from_strides = pack ? user : packed;
 	return grid;
 }
 
-static inline void move_grid(struct place place, struct dtc_grid_side user,
+static inline void move_grid(struct address_pair pair, struct dtc_grid_side user,
 			     struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
 			     uint64_t block)
 {
-	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
+	const struct dtc_grid grid = grid_of(pair, user, packed, outer, inner, block);
 
-	place.cpu->grid(&grid);
+	pair.cpu->grid(&grid);
 }
 
 /* Runs that are worth a detour past the caches. */
 #define STREAM_RUN_BYTES 1024
 
-static inline void move_run(struct place place, uint64_t bytes)
+static inline void move_run(struct address_pair pair, uint64_t bytes)
 {
-	if (dtc_passes_caches(place.stream) && bytes >= STREAM_RUN_BYTES)
-		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
-	else if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.cpu, place.packed, place.user, (size_t)bytes);
+	if (dtc_passes_caches(pair.stream) && bytes >= STREAM_RUN_BYTES)
+		move_grid(pair, side(0, 0), side(0, 0), 1, 1, bytes);
+	else if (pair.direction == DTC_PACK)
+		dtc_cpu_run(pair.cpu, pair.packed, pair.user, (size_t)bytes);
 	else
-		dtc_cpu_run(place.cpu, place.user, place.packed, (size_t)bytes);
+		dtc_cpu_run(pair.cpu, pair.user, pair.packed, (size_t)bytes);
 }
 
-static inline void move_table(struct place place, const struct dtc_table *table,
+static inline void move_table(struct address_pair pair, const struct dtc_table *table,
 			      uint64_t first, uint64_t count)
 {
 	const struct dtc_entries entries = { .table = table,
 					     .first = first,
 					     .count = count,
-					     .packed = place.packed,
-					     .user = place.user,
-					     .direction = place.direction,
-					     .stream = place.stream };
+					     .packed = pair.packed,
+					     .user = pair.user,
+					     .direction = pair.direction,
+					     .stream = pair.stream };
 
-	place.cpu->table(&entries);
+	pair.cpu->table(&entries);
 }
 
 /* ---- patterns of short runs -------------------------------------------------------------- */
@@ -77,39 +77,39 @@ static inline void move_table(struct place place, const struct dtc_table *table,
 #define PATTERN_BYTES 1024
 
 /* Whether @count times @runs of @bytes together, @step apart, are worth laying out. */
-static inline bool may_be_pattern(struct place place, uint64_t count, uint64_t runs,
+static inline bool may_be_pattern(struct address_pair pair, uint64_t count, uint64_t runs,
 				  uint64_t bytes, int64_t step)
 {
 	return count * bytes >= PATTERN_BYTES &&
-	       looks_like_pattern(place.cpu, runs, bytes, step);
+	       looks_like_pattern(pair.cpu, runs, bytes, step);
 }
 
 /* Try @count times @runs, which are @packed_step bytes. */
-static inline bool move_pattern(struct place place, const struct dtc_short_run runs[],
-				size_t run_count, int64_t user_step, uint64_t packed_step,
-				uint64_t count)
+static inline bool move_pattern(struct address_pair pair,
+				const struct dtc_short_run runs[], size_t run_count,
+				int64_t user_step, uint64_t packed_step, uint64_t count)
 {
 	const struct dtc_pattern pattern = { .runs = runs,
 					     .run_count = run_count,
 					     .periods = (size_t)count,
 					     .user_step = (ptrdiff_t)user_step,
 					     .packed_step = (size_t)packed_step,
-					     .user = place.user,
-					     .packed = place.packed,
-					     .direction = place.direction,
-					     .stream = place.stream };
+					     .user = pair.user,
+					     .packed = pair.packed,
+					     .direction = pair.direction,
+					     .stream = pair.stream };
 
-	return place.cpu->pattern(&pattern);
+	return pair.cpu->pattern(&pattern);
 }
 
-/* Whole runs [first, first + count) of a strip whose first run is at @place. */
-static inline void move_strip(struct place place, const struct dtc_op *op, uint64_t first,
-			      uint64_t count)
+/* Whole runs [first, first + count) of a strip whose first run is at @pair. */
+static inline void move_strip(struct address_pair pair, const struct dtc_op *op,
+			      uint64_t first, uint64_t count)
 {
-	struct place start = at(&place, (int64_t)first * op->stride, 0);
+	struct address_pair start = pair_at(&pair, (int64_t)first * op->stride, 0);
 	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
 
-	if (may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
+	if (may_be_pattern(pair, count, 1, op->unit_bytes, op->stride) &&
 	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
 		return;
 	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,

@@ -17,22 +17,22 @@
 /* ---- loops over short runs ------------------------------------------------------------- */
 
 /* Whole iterations of a loop over runs and strips, if they are a pattern. */
-static bool move_as_pattern(struct place place, const struct dtc_op *loop,
+static bool move_as_pattern(struct address_pair pair, const struct dtc_op *loop,
 			    const struct dtc_op body[], uint64_t count)
 {
 	uint64_t n = dtc_runs_of_body(body, loop->body);
 	struct dtc_short_run runs[PATTERN_RUNS];
 
-	return may_be_pattern(place, count, n, loop->unit_bytes, loop->stride) &&
+	return may_be_pattern(pair, count, n, loop->unit_bytes, loop->stride) &&
 	       dtc_list_runs(runs, body, loop->body) &&
-	       move_pattern(place, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
+	       move_pattern(pair, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
 }
 
 /* ---- stretches that may begin and end inside a run --------------------------------------- */
 
 /* Bytes [offset, offset + bytes) of a strip. */
-static void move_strip_piece(struct place place, const struct dtc_op *op, uint64_t offset,
-			     uint64_t bytes)
+static void move_strip_piece(struct address_pair pair, const struct dtc_op *op,
+			     uint64_t offset, uint64_t bytes)
 {
 	uint64_t run = offset / op->unit_bytes;
 	uint64_t inside = offset % op->unit_bytes;
@@ -40,27 +40,29 @@ static void move_strip_piece(struct place place, const struct dtc_op *op, uint64
 	if (inside) {
 		uint64_t head = DTC_MIN(op->unit_bytes - inside, bytes);
 
-		move_run(at(&place, (int64_t)run * op->stride + (int64_t)inside, 0), head);
-		place.packed += head;
+		move_run(pair_at(&pair, (int64_t)run * op->stride + (int64_t)inside, 0),
+			 head);
+		pair.packed += head;
 		bytes -= head;
 		run++;
 	}
 	uint64_t whole = bytes / op->unit_bytes;
 	if (whole)
-		move_strip(place, op, run, whole);
-	place.packed += whole * op->unit_bytes;
+		move_strip(pair, op, run, whole);
+	pair.packed += whole * op->unit_bytes;
 	bytes -= whole * op->unit_bytes;
 	if (bytes)
-		move_run(at(&place, (int64_t)(run + whole) * op->stride, 0), bytes);
+		move_run(pair_at(&pair, (int64_t)(run + whole) * op->stride, 0), bytes);
 }
 
-static void move_entry_part(struct place place, const struct dtc_table *table, uint64_t entry,
-			    uint64_t inside, uint64_t bytes)
+static void move_entry_part(struct address_pair pair, const struct dtc_table *table,
+			    uint64_t entry, uint64_t inside, uint64_t bytes)
 {
-	move_run(at(&place, dtc_table_disp(table, entry) + (int64_t)inside, 0), bytes);
+	move_run(pair_at(&pair, dtc_table_disp(table, entry) + (int64_t)inside, 0),
+		 bytes);
 }
 
-static void move_table_piece(struct place place, const struct dtc_table *table,
+static void move_table_piece(struct address_pair pair, const struct dtc_table *table,
 			     const struct dtc_piece *piece)
 {
 	uint64_t offset = piece->offset;
@@ -71,8 +73,8 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	if (start < offset) {
 		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
 
-		move_entry_part(place, table, entry, offset - start, head_end - offset);
-		place.packed += head_end - offset;
+		move_entry_part(pair, table, entry, offset - start, head_end - offset);
+		pair.packed += head_end - offset;
 		offset = head_end;
 		entry++;
 	}
@@ -81,11 +83,11 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	uint64_t last = end == piece->op->bytes ? table->count
 						: dtc_table_find(table, end, entry);
 	if (last > entry)
-		move_table(place, table, entry, last - entry);
+		move_table(pair, table, entry, last - entry);
 	uint64_t tail = last < table->count ? end - dtc_table_prefix(table, last) : 0;
-	place.packed += end - offset - tail;
+	pair.packed += end - offset - tail;
 	if (tail)
-		move_entry_part(place, table, last, 0, tail);
+		move_entry_part(pair, table, last, 0, tail);
 }
 
 /* ---- whole iterations of loops without loops inside ------------------------------------- */
@@ -104,11 +106,11 @@ static void turn(struct dtc_grid *grid)
 	grid->inner = old.outer;
 }
 
-/* The same run or strip in @count iterations; @place is the first one's. */
-static void move_across(struct place place, const struct dtc_op *loop,
+/* The same run or strip in @count iterations; @pair is the first one's. */
+static void move_across(struct address_pair pair, const struct dtc_op *loop,
 			const struct dtc_op *op, uint64_t count)
 {
-	struct place start = at(&place, op->disp, op->bytes_before);
+	struct address_pair start = pair_at(&pair, op->disp, op->bytes_before);
 	int64_t packed_step = (int64_t)loop->unit_bytes;
 
 	if (op->kind == DTC_OP_RUN) {
@@ -129,27 +131,30 @@ static void move_across(struct place place, const struct dtc_op *loop,
 	struct dtc_grid_side user = side(op->stride, loop->stride);
 	struct dtc_grid_side packed = side(run_bytes, packed_step);
 	struct dtc_grid grid = grid_of(start, user, packed, op->count, count, op->unit_bytes);
-	if (place.direction == DTC_UNPACK)
+	if (pair.direction == DTC_UNPACK)
 		turn(&grid);
-	place.cpu->transpose(&grid);
+	pair.cpu->transpose(&grid);
 }
 
-static void move_tables_across(struct place place, const struct dtc_program *program,
+static void move_tables_across(struct address_pair pair,
+			       const struct dtc_program *program,
 			       const struct dtc_op *loop, const struct dtc_op *op,
 			       uint64_t count)
 {
 	const struct dtc_table *table = dtc_program_table(program, op);
 
 	for (uint64_t i = 0; i < count; i++) {
-		struct place start = at(&place, (int64_t)i * loop->stride + op->disp,
-					i * loop->unit_bytes + op->bytes_before);
+		struct address_pair start =
+			pair_at(&pair, (int64_t)i * loop->stride + op->disp,
+				i * loop->unit_bytes + op->bytes_before);
 
 		move_table(start, table, 0, table->count);
 	}
 }
 
 /* Whole instances, if the layout's mover knows them as a pattern. */
-static bool move_as_known_pattern(struct place place, const struct dtc_cursor *cursor,
+static bool move_as_known_pattern(struct address_pair pair,
+				  const struct dtc_cursor *cursor,
 				  const struct dtc_op *loop, uint64_t count)
 {
 	const struct dtc_mover *mover = cursor->layout->mover;
@@ -157,12 +162,12 @@ static bool move_as_known_pattern(struct place place, const struct dtc_cursor *c
 	if (!mover || loop != &cursor->root || mover->pattern.repeats != 1 ||
 	    count * loop->unit_bytes < PATTERN_BYTES)
 		return false;
-	dtc_mover_move_periods(mover, (size_t)count, place.user, place.packed, place.direction,
-			       place.stream);
+	dtc_mover_move_periods(mover, (size_t)count, pair.user, pair.packed,
+			       pair.direction, pair.stream);
 	return true;
 }
 
-static void move_iterations(struct place place, const struct dtc_cursor *cursor,
+static void move_iterations(struct address_pair pair, const struct dtc_cursor *cursor,
 			    const struct dtc_piece *piece)
 {
 	const struct dtc_program *program = cursor->program;
@@ -170,19 +175,19 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 	uint64_t count = piece->bytes / loop->unit_bytes;
 	uint64_t pass;
 
-	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
+	pair = pair_at(&pair, (int64_t)piece->iteration * loop->stride, 0);
 	if (count == 1) {
-		dtc_move_body(place, program, piece->body, loop->body);
+		dtc_move_body(pair, program, piece->body, loop->body);
 		return;
 	}
-	if (move_as_known_pattern(place, cursor, loop, count) ||
-	    move_as_pattern(place, loop, piece->body, count))
+	if (move_as_known_pattern(pair, cursor, loop, count) ||
+	    move_as_pattern(pair, loop, piece->body, count))
 		return;
 	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
 		uint64_t n = DTC_MIN(count - done, pass);
-		struct place start = at(&place, (int64_t)done * loop->stride,
-					done * loop->unit_bytes);
+		struct address_pair start = pair_at(&pair, (int64_t)done * loop->stride,
+						    done * loop->unit_bytes);
 
 		for (uint32_t i = 0; i < loop->body; i++) {
 			const struct dtc_op *op = &piece->body[i];
@@ -227,22 +232,23 @@ static void move_piece(const struct dtc_job *job, enum dtc_stream stream,
 		       const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = { program->context->cpu, stream,
-				     displaced(job->user, piece->base + piece->op->disp), packed,
-				     job->direction };
+	const struct address_pair pair = { program->context->cpu, stream,
+					   displaced(job->user,
+						     piece->base + piece->op->disp),
+					   packed, job->direction };
 
 	switch (piece->op->kind) {
 	case DTC_OP_RUN:
-		move_run(at(&place, (int64_t)piece->offset, 0), piece->bytes);
+		move_run(pair_at(&pair, (int64_t)piece->offset, 0), piece->bytes);
 		break;
 	case DTC_OP_STRIP:
-		move_strip_piece(place, piece->op, piece->offset, piece->bytes);
+		move_strip_piece(pair, piece->op, piece->offset, piece->bytes);
 		break;
 	case DTC_OP_TABLE:
-		move_table_piece(place, dtc_program_table(program, piece->op), piece);
+		move_table_piece(pair, dtc_program_table(program, piece->op), piece);
 		break;
 	default:
-		move_iterations(place, job->cursor, piece);
+		move_iterations(pair, job->cursor, piece);
 	}
 }
 

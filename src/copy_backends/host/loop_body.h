@@ -9,7 +9,7 @@
 #include "datatype/program.h"
 
 /* Move one whole iteration of a body without loops. */
-void dtc_move_body(struct place place, const struct dtc_program *program,
+void dtc_move_body(struct address_pair pair, const struct dtc_program *program,
 		   const struct dtc_op *body, uint32_t op_count);
 
 #endif

@@ -147,11 +147,11 @@ bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory 
 	return false;
 }
 
-bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
-		       struct dtc_loan *loan)
+bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
+			 struct dtc_scratch *scratch)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)
-		if (dtc_vendors[i]->lend(context, near, loan))
+		if (dtc_vendors[i]->acquire_scratch(context, near, scratch))
 			return true;
 	return false;
 }

@@ -86,25 +86,25 @@ bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory 
 			const struct dtc_memory *packed);
 
 /* Memory of a device that is lent for a while, and the stream that what is done there goes by. */
-struct dtc_loan {
+struct dtc_scratch {
 	char *memory;
 	size_t bytes;
 	void *stream;
-	void *lender; /* what follows is the vendor's */
-	void (*end)(struct dtc_loan *loan);
+	void *owner; /* what follows is the vendor's */
+	void (*end)(struct dtc_scratch *scratch);
 };
 
 /*
  * Borrow memory of the device that owns @near; waits while somebody else has it. False if there is none to
  * be had.
  */
-bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
-		       struct dtc_loan *loan);
+bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
+			 struct dtc_scratch *scratch);
 
 /* Give it back; nothing that uses it is in flight. */
-static inline void dtc_memory_return(struct dtc_loan *loan)
+static inline void dtc_scratch_release(struct dtc_scratch *scratch)
 {
-	loan->end(loan);
+	scratch->end(scratch);
 }
 
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);

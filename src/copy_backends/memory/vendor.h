@@ -13,7 +13,7 @@ struct dtconv_context;
 struct dtconv_device_attr;
 struct dtc_event;
 struct dtc_job;
-struct dtc_loan;
+struct dtc_scratch;
 struct dtc_memory;
 struct dtc_text;
 struct dtc_typed_job;
@@ -34,9 +34,10 @@ struct dtc_vendor_ops {
 	/* Whether kernels of the device that owns @user may touch @packed, which another one owns. */
 	bool (*reaches)(struct dtconv_context *context, const struct dtc_memory *user,
 			const struct dtc_memory *packed);
-	/* See dtc_memory_borrow. */
-	bool (*lend)(struct dtconv_context *context, const struct dtc_memory *near,
-		     struct dtc_loan *loan);
+	/* See dtc_scratch_acquire. */
+	bool (*acquire_scratch)(struct dtconv_context *context,
+				const struct dtc_memory *near,
+				struct dtc_scratch *scratch);
 	/* The backend that typed jobs like that are counted to, and forbidden with. */
 	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
 	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */
