@@ -10,17 +10,6 @@
 #include "copy_backends/plan.h"
 #include "parallel.h"
 
-void dtc_count_call(struct dtconv_context *context, enum dtc_direction direction,
-		    size_t bytes)
-{
-	bool pack = direction == DTC_PACK;
-
-	dtc_context_count(context, pack ? DTC_COUNT_PACK_CALLS : DTC_COUNT_UNPACK_CALLS,
-			  1);
-	dtc_context_count(context, pack ? DTC_COUNT_PACK_BYTES : DTC_COUNT_UNPACK_BYTES,
-			  bytes);
-}
-
 int dtc_host_move_bytes(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
 			enum dtc_direction direction, size_t *moved)
 {

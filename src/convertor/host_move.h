@@ -11,8 +11,16 @@
 #include "copy_backends/counters.h"
 
 /* Count a call that has moved @bytes. */
-void dtc_count_call(struct dtconv_context *context, enum dtc_direction direction,
-		    size_t bytes);
+static inline void dtc_count_call(struct dtconv_context *context,
+				  enum dtc_direction direction, size_t bytes)
+{
+	bool pack = direction == DTC_PACK;
+
+	dtc_context_count(context, pack ? DTC_COUNT_PACK_CALLS : DTC_COUNT_UNPACK_CALLS,
+			  1);
+	dtc_context_count(context, pack ? DTC_COUNT_PACK_BYTES : DTC_COUNT_UNPACK_BYTES,
+			  bytes);
+}
 
 /* A call that the processor answered without asking the planner. */
 static inline void dtc_count_host_call(struct dtconv_context *context,
