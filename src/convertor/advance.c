@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next bytes of a convertor's stream, wherever they lie and whatever the convertor does with them:
- * as they are, converted, combined, or summed up.
+ * The next bytes of a convertor's stream: native, converted, combined or summed, on the host or on a
+ * device.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include "position.h"
 #include "typed_device.h"
 
-/* A checksum is taken of what has just moved, while it is in the cache. */
+/* The host sums in pieces of this size, while they are in the first-level cache. */
 #define CHECKSUM_BYTES 16384
 
 static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
@@ -36,7 +36,9 @@ static int move_typed_on_host(struct dtconv_convertor *convertor, char *packed,
 	return status;
 }
 
-/* Go on with the row of packed memory, or begin one; answers what there was before. */
+/*
+ * Extend the run of consecutive packed memory, or begin a new one. Returns its length before this call.
+ */
 static inline size_t extend_row(struct dtc_row *row, const char *packed, size_t bytes)
 {
 	size_t before = (uintptr_t)packed == row->end ? row->bytes : 0;
@@ -136,7 +138,10 @@ static void begin_checksum(struct dtconv_convertor *convertor)
 						       .before = convertor->checksum };
 }
 
-/* Start what a device does, and the checksum of what it moves; without the one not the other. */
+/*
+ * Start a move on a device and the checksum of its bytes. If the checksum fails, the move counts
+ * nothing.
+ */
 static int start_on_device(struct dtconv_convertor *convertor,
 			   const struct dtc_move *move, struct dtc_event *event,
 			   size_t *moved)
@@ -159,7 +164,7 @@ static int start_on_device(struct dtconv_convertor *convertor,
 	return summed ? summed : status;
 }
 
-/* Nothing is in flight after. */
+/* Wait for the move, then for its checksum. */
 int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event)
 {
 	int status = dtc_device_wait(event);
@@ -169,7 +174,7 @@ int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event
 	return status;
 }
 
-/* What of a checksum was in flight counts, or nothing of the whole call does. */
+/* Take in the checksum that was in flight; after a failure restore the one from before the call. */
 void dtc_advance_end(struct dtconv_convertor *convertor, int status)
 {
 	if (!convertor->checksum.on)
@@ -197,7 +202,6 @@ static int move_on_device_checked(struct dtconv_convertor *convertor, char *pack
 	return status ? status : started;
 }
 
-/* Move the next fragment, whatever the convertor does with it. */
 int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		size_t *moved, const char *caller)
 {
@@ -216,7 +220,7 @@ int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 	return status;
 }
 
-/* Start what a device does; what the processor does, it does at once. */
+/* Start a move on a device. The host moves its bytes before this returns. */
 int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		      const char *caller)
 {

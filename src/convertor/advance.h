@@ -7,24 +7,24 @@
 
 #include "convertor/convertor.h"
 
-/* Move the next fragment, whatever the convertor does with it; @moved is exact also on failure. */
+/* Move the next fragment. @moved is valid even if the call fails. */
 int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		size_t *moved, const char *caller);
 
-/* Start it, as the convertor's operation, which says how much that is. */
+/* Start moving the next fragment as the convertor's request, which holds the number of bytes. */
 int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		      const char *caller);
 
-/* Whether the convertor's operation is still in flight; else its status. */
+/* DTCONV_INPROGRESS while the convertor's request is in flight, then its status. */
 int dtc_advance_test(struct dtconv_convertor *convertor);
 
-/* Wait for @event and the checksum of what it moves. Nothing is in flight after. */
+/* Wait for @event and for the checksum of its bytes. */
 int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event);
 
-/* What of a checksum was in flight counts, or nothing of the whole call does. */
+/* Take in the checksum that was in flight; if @status is a failure, restore the one from before. */
 void dtc_advance_end(struct dtconv_convertor *convertor, int status);
 
-/* Fail with TRUNCATE: of @bytes bytes to unpack only @moved had room. */
+/* Fail with TRUNCATE: the caller gave @bytes bytes, but only @moved were left of the stream. */
 int dtc_advance_surplus(const struct dtconv_convertor *convertor, size_t bytes,
 			size_t moved, const char *caller);
 

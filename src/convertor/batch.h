@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch's inside: its entries, and how they are moved together. Arranged once after each binding,
- * started as often as asked for.
+ * The structure of a batch: its entries, and the groups of entries that are submitted together. A plan
+ * is made once after each binding and reused by every start.
  */
 #ifndef DTC_BATCH_H
 #define DTC_BATCH_H
@@ -13,9 +13,9 @@
 #include "datatype/type.h"
 
 enum dtc_batch_path {
-	DTC_BATCH_ON_HOST,  /* by the processor, at once */
-	DTC_BATCH_IN_GROUP, /* with others, in one submission */
-	DTC_BATCH_SINGLE    /* as a convertor would */
+	DTC_BATCH_ON_HOST,  /* by the host, before start returns */
+	DTC_BATCH_IN_GROUP, /* with other entries, in one submission */
+	DTC_BATCH_SINGLE    /* in a submission of its own */
 };
 
 struct dtc_batch_group;
@@ -25,11 +25,11 @@ struct dtc_batch_item {
 	size_t size;                     /* of the whole stream */
 	enum dtc_batch_path path;
 	struct dtc_batch_group *group;
-	struct dtc_stretch stretch; /* of an entry that moves with others */
+	struct dtc_stretch stretch; /* if the path is a group */
 	int status;
 	size_t moved;
-	struct dtc_event
-		event; /* of an entry that moves alone; without a backend: it has ended */
+	/* Of a single entry; without a backend it has completed. */
+	struct dtc_event event;
 };
 
 /* Entries of one direction in memory of one device. */
@@ -38,7 +38,7 @@ struct dtc_batch_group {
 	const struct dtc_backend_ops *backend;
 	bool used;
 	int device;
-	void *owner; /* the vendor's context that the memory was made in */
+	void *owner; /* the vendor's context that allocated the memory */
 	struct dtc_batch_job job;
 	struct dtc_event event;
 	int status;
@@ -51,12 +51,11 @@ struct dtconv_batch {
 	size_t count;
 	size_t capacity;
 	struct dtc_batch_item *items;
-	const struct dtc_stretch *
-		*stretches; /* of all groups, one group's after another's */
+	const struct dtc_stretch **stretches; /* of all groups, group by group */
 	struct dtc_batch_group *groups;
 	bool planned;
 	bool in_flight;
-	size_t singles; /* entries in flight that move alone */
+	size_t singles; /* single entries in flight */
 	size_t failed;
 	dtconv_done_fn done;
 	void *arg;

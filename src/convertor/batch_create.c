@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch's life: its entries are checked and bound here; how they are moved, batch_plan.c decides.
+ * Creates, binds and destroys batches, and checks their entries. batch_plan.c decides how entries are
+ * moved.
  */
 #include "config.h"
 
@@ -17,7 +18,7 @@
 
 /* ---- checking -------------------------------------------------------------------------- */
 
-/* What the caller of the running function knows an entry by. */
+/* What error messages say of an entry. */
 struct entry_context {
 	struct dtconv_context *context;
 	const char *caller;
@@ -95,7 +96,7 @@ static void bind(struct dtc_batch_item *item, const struct dtconv_batch_entry *e
 	dtconv_type_ref(entry->type);
 }
 
-/* The entries are about to be others. */
+/* The entries are about to change. */
 static void drop_plan(struct dtconv_batch *batch)
 {
 	dtc_batch_reset_groups(batch);
@@ -109,7 +110,7 @@ static void unbind_all(struct dtconv_batch *batch)
 	batch->count = 0;
 }
 
-/* The types' references are taken before any is given back: they may be the same. */
+/* Take references to the new types before dropping the old ones: a type may be in both. */
 static void bind_all(struct dtconv_batch *batch,
 		     const struct dtconv_batch_entry entries[], size_t count)
 {
@@ -124,7 +125,7 @@ static void bind_all(struct dtconv_batch *batch,
 	batch->count = batch->failed = count;
 }
 
-/* Room for more entries; those bound stay. */
+/* Make room for more entries; bound entries stay. */
 static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 {
 	struct dtc_batch_item *items = NULL;
@@ -198,7 +199,7 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 
 /* ---- creating -------------------------------------------------------------------------- */
 
-/* What the caller gave, with the defaults of what an older caller does not know. */
+/* The caller's parameters; members that an older caller does not have get their defaults. */
 static int read_params(struct dtconv_context *context,
 		       const struct dtconv_batch_params *given, const char *caller,
 		       struct dtconv_batch_params *params)

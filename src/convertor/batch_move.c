@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving a batch as planned: groups are submitted, lone entries are started, and the processor does its
- * share while devices work.
+ * Moves a batch as planned: submits groups, starts single entries, and moves the host's entries while
+ * devices work.
  */
 #include "config.h"
 
@@ -17,7 +17,9 @@
 #include "host_move.h"
 #include "log.h"
 
-/* As many entries that move alone are in flight at most: completion has a limited number of flags. */
+/*
+ * The most single entries in flight, because a device context has a limited number of completion words.
+ */
 #define MOST_SINGLES 64
 
 int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
@@ -113,7 +115,7 @@ static void start_items(struct dtconv_batch *batch, enum dtc_batch_path path,
 	}
 }
 
-/* @started: the caller does not wait at once. */
+/* @started: the caller does not wait immediately. */
 static int start(struct dtconv_batch *batch, bool started, dtconv_done_fn done, void *arg,
 		 const char *caller)
 {
@@ -188,7 +190,7 @@ static bool is_surplus(const struct dtc_batch_item *item)
 		       : item->entry.bytes > item->size;
 }
 
-/* What became of an entry that is no longer in flight. */
+/* Set the status of an entry that is no longer in flight. */
 static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item)
 {
 	if (item->path == DTC_BATCH_IN_GROUP) {
@@ -200,7 +202,7 @@ static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item
 		item->status = DTCONV_ERR_TRUNCATE;
 }
 
-/* Where an entry failed, its sentence has been written; where it was cut short, not yet. */
+/* A failed entry has written its error text already; a truncated one has not. */
 static int report_first(const struct dtconv_batch *batch, const char *caller)
 {
 	if (batch->failed == batch->count)

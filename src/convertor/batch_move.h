@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch in flight.
+ * A batch in flight: the check that it is not, and waiting for it.
  */
 #ifndef DTC_BATCH_MOVE_H
 #define DTC_BATCH_MOVE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning a batch: who moves with whom. Entries of one direction, in memory of one device, are a group.
+ * Plans a batch. A group is made of entries of one direction whose memory belongs to one device and one
+ * context; a group is one submission.
  */
 #include "config.h"
 
@@ -34,7 +35,7 @@ struct dtc_move dtc_batch_item_move(const struct dtconv_batch *batch,
 
 /* ---- groups ---------------------------------------------------------------------------- */
 
-/* Whose work an entry is; -1 if that is only said when it is moved. */
+/* The device that moves an entry; -1 if the backend chooses it at submission. */
 static int device_of(const struct dtc_stretch *stretch)
 {
 	return stretch->user_memory.kind == DTCONV_MEMORY_DEVICE
@@ -76,7 +77,7 @@ static struct dtc_batch_group *spare_group(struct dtconv_batch *batch,
 	return group;
 }
 
-/* The group that the entry goes with; NULL if there was no memory for one. */
+/* The group of an entry; NULL if the allocator has no memory for a new one. */
 static struct dtc_batch_group *find_group(struct dtconv_batch *batch,
 					  const struct dtc_batch_item *item,
 					  const struct dtc_backend_ops *backend)
@@ -182,7 +183,7 @@ static enum dtc_batch_path path_of(struct dtconv_batch *batch,
 	return path_of_kinds(batch, item);
 }
 
-/* Each group's stretches, in the order of the entries. */
+/* List the stretches of each group, in the order of the entries. */
 static void list_stretches(struct dtconv_batch *batch)
 {
 	const struct dtc_stretch **next = batch->stretches;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a batch and its entries tell of themselves.
+ * Queries of a batch and of its entries.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entries of a batch by their index.
+ * Access to the entries of a batch by index.
  */
 #ifndef DTC_BATCH_QUERY_H
 #define DTC_BATCH_QUERY_H

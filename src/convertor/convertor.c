@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A convertor's life: creation, binding, clone.
+ * Creates, binds, clones and destroys convertors.
  */
 #include "config.h"
 
@@ -80,7 +80,7 @@ int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t count, void 
 	return dtc_convertor_create(type, count, buffer, DTC_UNPACK, __func__, convertor);
 }
 
-/* Off the way of calls that bind the same type again. */
+/* Not inlined into calls that bind the same type again. */
 static DTC_NOINLINE int rebind(struct dtconv_convertor *convertor, struct dtconv_type *type,
 			       size_t count, char *buffer, enum dtc_direction direction,
 			       const char *caller)
@@ -113,7 +113,7 @@ static DTC_NOINLINE int rebind(struct dtconv_convertor *convertor, struct dtconv
 	return 0;
 }
 
-/* The same stream out of another buffer, which is what most calls are; false if it is anything else. */
+/* The fast path: same type and count, another buffer. False if the call is anything else. */
 static inline bool rebind_buffer(struct dtconv_convertor *convertor,
 				 const struct dtconv_type *type, size_t count, char *buffer,
 				 enum dtc_direction direction)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From one layout to another: at once where a side is one run, else through memory in between, which is a
- * small buffer of the host's, or a device's where one is involved.
+ * Copies from one layout to another. If one side is contiguous, it is the packed stream of the other
+ * side. Otherwise bytes go through a small host buffer, or through scratch memory of a device.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "log.h"
 #include "packed_stream.h"
 
-/* Bytes packed between two layouts at a time: they stay in the first cache. */
+/* Bytes packed between two layouts at a time: they stay in the first-level cache. */
 #define COPY_BYTES 2048
 
 static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
@@ -42,7 +42,7 @@ struct end {
 	char *data;
 };
 
-/* Packed memory is of @kind, as far as that is known; a side's own memory may be anyone's. */
+/* @kind is the known kind of the packed memory; the kind of the side's own memory is not known. */
 static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind, uint64_t most,
 		    enum dtc_direction direction, size_t *moved)
 {
@@ -70,7 +70,7 @@ static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind,
 
 /* ---- one hop ------------------------------------------------------------------------------- */
 
-/* Whether a side is one run, which then is the other's packed stream. */
+/* Whether a side is contiguous: then it is the other side's packed stream. */
 static bool is_row(const struct end *end)
 {
 	return end->cursor.size && end->cursor.layout->dense;
@@ -84,12 +84,12 @@ static char *row_of(const struct end *end)
 
 /* ---- two hops on a device ------------------------------------------------------------------ */
 
-/* Hops in flight: they follow each other in one stream, so that only their number is limited. */
+/* Hops in flight. They are ordered by one stream, so only their number is limited. */
 #define HOPS 16
 
 struct hop {
 	struct dtc_event event;
-	size_t arrives; /* bytes that have been copied when it has ended */
+	size_t arrives; /* bytes copied once it has completed */
 };
 
 struct relay {
@@ -103,7 +103,7 @@ static int end_hop(struct relay *relay, struct hop *hop, int failed)
 {
 	int status = dtc_device_wait(&hop->event);
 
-	/* What follows a failure in the stream has not had the right bytes. */
+	/* Hops behind a failed one in the stream have copied wrong bytes. */
 	if (!status && !failed)
 		relay->copied += hop->arrives;
 	hop->arrives = 0;
@@ -158,7 +158,7 @@ static int copy_in_stream(struct relay *relay, struct end *source, struct end *t
 	return status;
 }
 
-/* The memory that a side begins in. */
+/* The memory of the first byte of a side. */
 static struct dtc_memory memory_of(const struct end *end)
 {
 	const struct dtc_user_buffer buffer = { &end->cursor, &end->type->bounds,
@@ -170,7 +170,7 @@ static struct dtc_memory memory_of(const struct end *end)
 	return memory;
 }
 
-/* Memory in between, near the side that is a device's; false if neither is, or none can be had. */
+/* Acquire scratch memory of the device that owns a side. False if no device does, or it has none free. */
 static bool borrow(const struct end *source, const struct end *target,
 		   struct dtc_scratch *scratch)
 {
@@ -181,7 +181,7 @@ static bool borrow(const struct end *source, const struct end *target,
 	struct dtc_memory near = memory_of(source);
 	const struct dtc_memory far = memory_of(target);
 	bool between = dtc_memory_is_between(&near, &far);
-	/* Of another device's memory, what no context owns may be closed to all but its own. */
+	/* Memory of another device that no context owns may be accessible to its own device only. */
 	if (between && !near.owner && !far.owner)
 		return false;
 	if (near.kind != DTCONV_MEMORY_DEVICE || (between && !far.owner))
@@ -192,7 +192,7 @@ static bool borrow(const struct end *source, const struct end *target,
 
 /* ---- two hops on the host ------------------------------------------------------------------ */
 
-/* Pack into a small buffer and unpack it again until either side ends. */
+/* Pack into a small buffer and unpack from it, until either side ends. */
 static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
 				     size_t *copied)
 {
@@ -216,7 +216,7 @@ static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
 	return status;
 }
 
-/* Any way that does; the most direct one. */
+/* Take the most direct way that is possible. */
 static int copy_between(struct end *source, struct end *target, size_t *copied)
 {
 	struct relay relay = { .next = 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A move becomes jobs: each lies in one kind of memory on each side.
+ * Cuts a move into jobs, each in one kind of memory on each side.
  */
 #include "config.h"
 
@@ -18,8 +18,8 @@
 #include "parallel.h"
 
 /*
- * Memory as the caller says, without a look at it. Nobody may have looked for a driver yet; without one
- * the memory is unknown.
+ * Memory of the kind that the caller declared, without a query. If no device's driver is in the
+ * process, a kind other than host memory becomes unknown.
  */
 static struct dtc_memory as_told(struct dtconv_context *context,
 				 enum dtconv_memory_kind kind)
@@ -84,7 +84,7 @@ static bool is_host(const struct dtc_job *job)
 	       job->packed_memory.kind == DTCONV_MEMORY_HOST;
 }
 
-/* Host memory in a process that uses a device is as good as any. */
+/* Host memory is shared among threads in processes that use a device, too. */
 static bool move_in_parallel(const struct dtc_job *job)
 {
 	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
@@ -141,7 +141,7 @@ int dtc_device_start(const struct dtc_move *move, struct dtc_event *event, size_
 	*moved = 0;
 	while (!status && *moved < move->bytes) {
 		status = dtc_device_wait(event);
-		/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+		/* A failed job counts no bytes: which of them it moved is unknown. */
 		if (status)
 			*moved = 0;
 		else
@@ -163,7 +163,7 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 	if (status)
 		return status;
 	status = dtc_device_wait(&event);
-	/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+	/* A failed job counts no bytes: which of them it moved is unknown. */
 	if (status) {
 		dtc_cursor_seek(move->cursor, start);
 		*moved = 0;
@@ -185,7 +185,7 @@ int dtc_device_copy_contiguous(const struct dtc_move *move, enum dtc_direction d
 	placement.user = move->placement.packed;
 	placement.packed = DTCONV_MEMORY_HOST;
 	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
-	/* To the row, packed memory is what the user's is to others. */
+	/* The packed memory takes the place of the user's buffer. */
 	const struct dtc_move row = { .context = move->context,
 				      .cursor = &cursor,
 				      .bounds = &byte->bounds,
@@ -199,7 +199,7 @@ int dtc_device_copy_contiguous(const struct dtc_move *move, enum dtc_direction d
 	return dtc_device_move(&row, &moved);
 }
 
-/* Pieces of so many bytes stay in a processor's cache, and a few more cost nothing. */
+/* Pieces of this size stay in a core's cache, and the number of copies costs little. */
 #define BOUNCE_BYTES UINT64_C(65536)
 
 char *dtc_device_bounce_buffer(const struct dtc_move *move, uint64_t bytes, size_t *room)

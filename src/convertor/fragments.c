@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A convertor's stream in fragments: whole streams by the layout's mover, all else step by step.
+ * dtconv_convertor_pack and dtconv_convertor_unpack: whole streams by the layout's mover, fragments by
+ * advance.c.
  */
 #include "config.h"
 
@@ -39,8 +40,8 @@ static int move_fragment(struct dtconv_convertor *convertor, char *packed, size_
 }
 
 /*
- * The whole stream of a convertor that does nothing else, by its layout's mover; false if it is
- * anything else, errors included.
+ * The fast path: the whole stream by the layout's mover. False if the call is anything else, errors
+ * included.
  */
 static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 			       size_t bytes, enum dtc_direction direction, size_t *moved)
@@ -60,7 +61,7 @@ static inline bool move_stream(struct dtconv_convertor *convertor, char *packed,
 	return true;
 }
 
-/* The same for several instances, which have no mover but their layout's. */
+/* The same for several instances. */
 static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 			 enum dtc_direction direction, size_t *moved)
 {
@@ -84,7 +85,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 	return true;
 }
 
-/* Off the way of whole streams that have a mover. */
+/* Not inlined into the fast path. */
 static DTC_NOINLINE int pack_fragment(struct dtconv_convertor *convertor, char *packed,
 				      size_t capacity, size_t *moved)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves between host memories: by one thread or several, counted.
+ * Moves between host memories, by one thread or several.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves between host memories, and the counting of calls.
+ * Moves between host memories, and the counters of pack and unpack calls.
  */
 #ifndef DTC_HOST_MOVE_H
 #define DTC_HOST_MOVE_H
@@ -10,7 +10,7 @@
 #include "convertor/move.h"
 #include "copy_backends/counters.h"
 
-/* Count a call that has moved @bytes. */
+/* Count a call that moved @bytes. */
 static inline void dtc_count_call(struct dtconv_context *context,
 				  enum dtc_direction direction, size_t bytes)
 {
@@ -22,7 +22,7 @@ static inline void dtc_count_call(struct dtconv_context *context,
 			  bytes);
 }
 
-/* A call that the processor answered without asking the planner. */
+/* Count a call that the host served without the planner. */
 static inline void dtc_count_host_call(struct dtconv_context *context,
 				       enum dtc_direction direction, size_t bytes)
 {
@@ -32,13 +32,13 @@ static inline void dtc_count_host_call(struct dtconv_context *context,
 	dtc_count_job(context, DTC_HOST_INDEX, bytes);
 }
 
-/* Move at most @bytes from the cursor's position on; @moved is exact also on failure. */
+/* Move at most @bytes from the cursor's position on. @moved is valid even if the call fails. */
 int dtc_host_move_bytes(struct dtc_cursor *cursor, char *user, char *packed, size_t bytes,
 			enum dtc_direction direction, size_t *moved);
 
 /*
- * The same for bytes as they are, from host memory to host memory, by several threads if that is
- * faster.
+ * Move unchanged bytes from host memory to host memory, with several threads if that is faster. Fails
+ * with UNSUPPORTED if the host backend is not allowed.
  */
 int dtc_host_move(const struct dtc_move *move, size_t *moved);
 

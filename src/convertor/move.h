@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A move: some bytes of a packed stream, the user's buffer, and what the caller has said of both.
+ * A move: bytes of a packed stream, the user's buffer, and what the caller declared about both.
  */
 #ifndef DTC_MOVE_H
 #define DTC_MOVE_H
@@ -8,13 +8,13 @@
 #include "copy_backends/backend.h"
 #include "datatype/bounds.h"
 
-/* What the caller has said of memory and order. All zero: nothing. */
+/* Memory kinds, stream and backends that the caller declared. All zero: nothing. */
 struct dtc_placement {
 	enum dtconv_memory_kind user;
 	enum dtconv_memory_kind packed;
 	bool on_stream;
 	void *stream;
-	uint32_t forbidden; /* backends, see copy_backends/backend_set.h */
+	uint32_t forbidden; /* a set of backends, see copy_backends/backend_set.h */
 };
 
 struct dtc_move {
@@ -25,20 +25,20 @@ struct dtc_move {
 	char *user;
 	char *packed;
 	size_t bytes; /* no more than the stream has left */
-	size_t row_before; /* bytes of packed memory that earlier moves have filled up to this one */
+	size_t row_before; /* bytes of packed memory right before this move that earlier moves filled */
 	enum dtc_direction direction;
 	struct dtc_placement placement;
-	bool started; /* the caller does not wait for it at once */
+	bool started; /* the caller does not wait for it immediately */
 	const char *caller;
 };
 
-/* Packed memory that is filled in one row when this move has ended. */
+/* Consecutive packed bytes that are filled once this move has completed. */
 static inline uint64_t dtc_move_row(const struct dtc_move *move)
 {
 	return (uint64_t)move->row_before + move->bytes;
 }
 
-/* Whether both sides are surely ordinary host memory. */
+/* Whether both sides are certainly ordinary host memory. */
 static inline bool dtc_move_is_on_host(struct dtconv_context *context,
 				       const struct dtc_placement *placement,
 				       const char *user, const char *packed)

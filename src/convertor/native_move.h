@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice between the host alone and the planner, inline: small moves on the host must not pay for it.
+ * The inline choice between the host backend and the planner, so that small host moves do not pay for it.
  */
 #ifndef DTC_NATIVE_MOVE_H
 #define DTC_NATIVE_MOVE_H
@@ -8,7 +8,7 @@
 #include "convertor/device_move.h"
 #include "convertor/host_move.h"
 
-/* Bytes as they are, wherever they lie. */
+/* Move unchanged bytes in memory of any kind. */
 static inline int dtc_native_move(const struct dtc_move *move, size_t *moved)
 {
 	if (DTC_LIKELY(dtc_move_is_on_host(move->context, &move->placement, move->user,
@@ -17,7 +17,7 @@ static inline int dtc_native_move(const struct dtc_move *move, size_t *moved)
 	return dtc_device_move(move, moved);
 }
 
-/* Whether a stream of @size bytes is whole and fits. */
+/* Whether a call with @bytes bytes moves the whole stream of @size bytes. */
 static inline bool dtc_has_room(enum dtc_direction direction, size_t bytes, size_t size)
 {
 	return direction == DTC_PACK ? bytes >= size : bytes == size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-shot calls: pack and unpack are one path with a direction. Small moves of whole instances in host
- * memory need neither cursor nor plan.
+ * One-shot calls. Pack and unpack share one path; the direction is an argument. Whole instances in host
+ * memory need neither a cursor nor a plan.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "parallel.h"
 #include "params.h"
 
-/* Instances without gaps are one copy, also if the stream ends inside one. */
+/* Dense instances are one copy, even if the stream ends inside one. */
 static inline size_t move_dense(const struct dtc_layout *layout, size_t size, char *user, char *packed,
 				size_t bytes, enum dtc_direction direction)
 {
@@ -32,7 +32,7 @@ static inline size_t move_dense(const struct dtc_layout *layout, size_t size, ch
 	return size;
 }
 
-/* One instance of a layout that has a mover; false if the call is anything else, errors included. */
+/* The fast path: one instance of a layout that has a mover. False for anything else, errors included. */
 static inline bool move_instance(const struct dtconv_type *type, size_t count, char *user,
 				 char *packed, size_t bytes, enum dtc_direction direction,
 				 size_t *moved)
@@ -52,8 +52,8 @@ static inline bool move_instance(const struct dtconv_type *type, size_t count, c
 }
 
 /*
- * Whole instances that are dense or have a mover need neither cursor nor plan. Answers false if the
- * call is anything else, errors included.
+ * Several whole instances that are dense or have a mover. False if the call is anything else, errors
+ * included.
  */
 static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t count, char *user, char *packed,
 			   size_t bytes, enum dtc_direction direction, size_t *moved)
@@ -81,7 +81,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	return true;
 }
 
-/* What a one-shot call says to a stream that is too short or too long. */
+/* Fail with TRUNCATE if the stream is longer than the packed buffer, or shorter than the bytes given. */
 static int check_room(const struct dtconv_type *type, enum dtc_direction direction,
 		      size_t bytes, size_t size, const char *caller)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks of a type and a count before their stream is moved.
+ * Checks a type and a count before their stream is moved.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The packed stream of whole instances: whether it can be addressed, and a cursor at its start.
+ * The packed stream of whole instances: the check that it can be addressed, and a cursor at its start.
  */
 #ifndef DTC_PACKED_STREAM_H
 #define DTC_PACKED_STREAM_H
@@ -12,12 +12,12 @@ struct dtc_bounds;
 struct dtc_cursor;
 struct dtconv_type;
 
-/* Whether the stream's length leaves size_t, or a place in the last instance ptrdiff_t. */
+/* Whether the stream's length overflows size_t, or a displacement in the last instance ptrdiff_t. */
 bool dtc_packed_stream_is_too_long(const struct dtc_bounds *bounds, size_t count);
 
 /*
- * Fail with STATE if the type is not committed, with OVERFLOW if the stream's length leaves size_t or a
- * displacement ptrdiff_t. @argument names the type to the caller's user.
+ * Fail with STATE if the type is not committed, with OVERFLOW if the stream is too long. @argument is the
+ * type's name in error messages.
  */
 int dtc_packed_stream_check(const struct dtconv_type *type, size_t count,
 			    const char *caller, const char *argument);

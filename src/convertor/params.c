@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A convertor's parameters: read with the defaults of what an older caller does not know, checked, and
- * taken over as a whole or not at all.
+ * Reads and checks a convertor's parameters, and applies all of them or none.
  */
 #include "config.h"
 
@@ -14,7 +13,7 @@
 #include "copy_backends/backend_set.h"
 #include "log.h"
 
-/* What the caller gave, with the defaults of what an older caller does not know. */
+/* The caller's parameters; members that an older caller does not have get their defaults. */
 static int read_params(struct dtconv_context *context,
 		       const struct dtconv_convertor_params *given, const char *caller,
 		       struct dtconv_convertor_params *params)
@@ -98,7 +97,7 @@ static int check_params(struct dtconv_context *context,
 	return status ? status : check_operation(context, params, caller);
 }
 
-/* Of a list that has been checked. */
+/* The set of a list that has been checked. */
 static dtc_backend_set forbidden_of(const struct dtconv_convertor_params *params)
 {
 	dtc_backend_set forbidden = 0;

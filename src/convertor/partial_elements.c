@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small hash table of incomplete elements: two for each fragment boundary whose other side
- * has not arrived.
+ * A hash table of incomplete elements: at most two for each fragment boundary whose other side has not
+ * arrived.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@ static size_t home(const struct dtc_partial_elements *elements, uint64_t key)
 	       (elements->capacity - 1);
 }
 
-/* The slot of @key, or the free one where it belongs. */
+/* The slot of @key, or the free slot to insert it in. */
 static struct dtc_partial_element *find(const struct dtc_partial_elements *elements,
 					uint64_t key)
 {
@@ -49,7 +49,7 @@ static int grow(struct dtc_partial_elements *elements, struct dtconv_context *co
 	return 0;
 }
 
-/* Free a slot and move up those behind it that would no longer be found. */
+/* Free a slot and move up later slots that linear probing would no longer find. */
 static void remove_slot(struct dtc_partial_elements *elements, size_t hole)
 {
 	size_t mask = elements->capacity - 1;

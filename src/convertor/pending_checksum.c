@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where packed bytes lie decides who computes their checksum.
+ * Chooses who computes the checksum of packed bytes by the kind of their memory.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static int finish_range(struct dtc_pending_checksum *pending)
 	return status;
 }
 
-/* Bytes that the processor cannot reach and no kernel sums up. */
+/* Sum device memory on the host, through a bounce buffer, where no kernel can. */
 static int sum_pieces(struct dtc_pending_checksum *pending, const struct dtc_move *move,
 		      char *packed, uint64_t position, uint64_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A convertor's place in its stream, set by the caller or after a failure.
+ * The position of a convertor: set by the caller, or restored after a failure.
  */
 #include "config.h"
 

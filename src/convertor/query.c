@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a convertor tells of itself.
+ * Queries of a convertor.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 	if (!convertor || !attr)
 		return DTCONV_ERR_INVAL;
 	const struct dtc_request *request = &convertor->request;
-	/* Host memory is copied by start, but the position advances at completion. */
+	/* Start copies host memory at once, but the position advances at completion. */
 	size_t ahead = request->in_flight ? request->moved : 0;
 	struct dtconv_convertor_attr all = {
 		.struct_size = attr->struct_size,

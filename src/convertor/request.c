@@ -30,7 +30,7 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 	return 0;
 }
 
-/* The bytes of a job that failed do not count, and the position goes back before them. */
+/* A failed request counts no bytes; the position goes back to where it started. */
 static void undo(struct dtconv_convertor *convertor)
 {
 	dtc_convertor_seek_back(convertor, convertor->request.moved);
@@ -63,7 +63,7 @@ static int check_started(const struct dtconv_convertor *convertor, const char *c
 			"%s: no operation was started", caller);
 }
 
-/* Host memory is copied by the time start returns, so the first test finds it done. */
+/* Host memory is copied when start returns, so the first test completes the request. */
 int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
 {
 	if (!convertor)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading and writing lists of backends.
+ * Reads and writes lists of backends.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "log.h"
 #include "text.h"
 
-/* The bit of the backend whose name is so many characters of @name; 0 if there is none. */
+/* The bit of the backend whose name is the first @length characters of @name; 0 if there is none. */
 static dtc_backend_set bit_of(const char *name, size_t length)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
@@ -24,7 +24,7 @@ static dtc_backend_set bit_of(const char *name, size_t length)
 	return 0;
 }
 
-/* The names between commas; an empty one is no name. */
+/* Names separated by commas; an empty name is an error. */
 static bool parse_names(const char *names, dtc_backend_set *named, const char **wrong)
 {
 	*named = 0;

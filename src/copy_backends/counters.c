@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading and telling what the backends have done.
+ * Reads and logs the counters of the backends.
  */
 #include "config.h"
 
@@ -68,7 +68,7 @@ static const struct {
 	const char *name, *what;
 } rows[DTC_COUNTERS] = { DTC_COUNTERS_LIST(DTC_COUNTER_ROW) };
 
-/* Who asked for the table wants it whatever the log's level. */
+/* DTCONV_STATS asks for the table whatever the log level. */
 #define TELL(context, ...) \
 	dtc_log_write(context, __FILE__, __LINE__, DTCONV_LOG_INFO, __VA_ARGS__)
 

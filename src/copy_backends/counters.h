@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each backend has done in a context: counted without a lock and only where counting was asked
- * for, read by name, and logged when the context ends.
+ * Jobs and bytes that each backend has moved in a context. Counted without a lock, and only if the
+ * context counts; read by name, and logged when the context is destroyed.
  */
 #ifndef DTC_BACKEND_COUNTERS_H
 #define DTC_BACKEND_COUNTERS_H
@@ -11,10 +11,10 @@
 struct dtc_backend_ops;
 struct dtc_batch_job;
 
-/* The host's index in the registry, known where the planner is not asked. */
+/* The host backend's index in the registry, for callers that bypass the planner. */
 #define DTC_HOST_INDEX 0
 
-/* Count a job of the backend at that index of the registry. */
+/* Count a job of the backend at @index of the registry. */
 static inline void dtc_count_job(struct dtconv_context *context, size_t index,
 				 uint64_t bytes)
 {
@@ -29,11 +29,11 @@ static inline void dtc_count_job(struct dtconv_context *context, size_t index,
 /* The index in the registry of a backend of this build. */
 size_t dtc_backend_index_of(const struct dtc_backend_ops *backend);
 
-/* Count what a backend moves together: a job each. */
+/* Count each stretch of a batch job as a job. */
 void dtc_count_batch(const struct dtc_backend_ops *backend,
 		     const struct dtc_batch_job *job);
 
-/* Write what is not 0 to the log, if the context was asked to. */
+/* Log the counters that are not 0, if DTCONV_STATS asks for them. */
 void dtc_counters_log(struct dtconv_context *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling why: what the planner weighs, asked in advance (dtconv_explain).
+ * dtconv_explain: what the planner would choose for a type and two kinds of memory, and why.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ static void explain_layout(struct dtc_text *text, const struct dtc_question *que
 			layout->size, dtc_shape_name(shape));
 }
 
-/* Enough parts to understand a type; a struct of thousands is told in its first ones. */
+/* The most parts that are listed; a struct may have thousands. */
 #define PARTS_SHOWN 8
 
 static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout)
@@ -62,7 +62,7 @@ static struct dtc_question turned(const struct dtc_question *question)
 	return other;
 }
 
-/* Costs are those of a machine that has the device. */
+/* Estimate costs as on a machine that has the device. */
 static const char *why_missing(const struct dtc_question *question,
 			       const struct dtc_backend_ops *backend)
 {
@@ -99,7 +99,7 @@ static struct chosen choose(const struct dtc_question *question)
 				dtc_plan_choose_index(&unpack) };
 }
 
-/* Rows that are whole words on one side need not be on the other, so each direction is asked for. */
+/* Rows that are whole words on one side need not be on the other, so estimate both directions. */
 static void rate(const struct dtc_question *question, int index, struct chosen chosen,
 		 struct dtconv_explanation *explanation)
 {
@@ -129,7 +129,7 @@ static void rate(const struct dtc_question *question, int index, struct chosen c
 
 /* ---- in words -------------------------------------------------------------------------- */
 
-/* Where devices are missing, what another machine would choose. */
+/* If devices are missing, say what a machine with them would choose. */
 static void explain_choice(struct dtc_text *text, const struct dtconv_explanation *e)
 {
 	const char *verb = e->missing ? "would be chosen" : "chosen";
@@ -179,7 +179,7 @@ static void explain_candidate(struct dtc_text *text, const struct dtc_question *
 	dtc_text_puts(text, "\n");
 }
 
-/* Between ordinary memory no device is missed, so that those that need one are told of in one line. */
+/* Jobs between ordinary memory need no device, so one line names all backends that do. */
 static void explain_candidates(struct dtc_text *text, const struct dtc_question *question)
 {
 	const struct chosen chosen = choose(question);
@@ -207,13 +207,13 @@ static void explain_candidates(struct dtc_text *text, const struct dtc_question 
 
 /* ---- the public calls ------------------------------------------------------------------ */
 
-/* What the library would find out, a question about kinds alone takes to be the host's. */
+/* A question about kinds has no address to query: take an unknown kind for host memory. */
 static enum dtconv_memory_kind known(enum dtconv_memory_kind kind)
 {
 	return kind == DTCONV_MEMORY_UNKNOWN ? DTCONV_MEMORY_HOST : kind;
 }
 
-/* Of a type that is committed; fails otherwise. Looks for devices, so that candidates know them. */
+/* Fails unless the type is committed. Looks for drivers first, so that candidates find their devices. */
 static int ask(const struct dtconv_type *type, size_t count,
 	       enum dtconv_memory_kind user_kind, enum dtconv_memory_kind packed_kind,
 	       const char *caller, struct dtc_question *question)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choosing a backend: the candidates estimate themselves, the cheapest wins. Whoever wants to
- * know why asks explain.c.
+ * Chooses a backend: the candidates estimate their costs, the cheapest wins. explain.c and plan_log.c
+ * say why.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ const struct dtc_backend_ops *dtc_plan_choose_together(
 
 	if (!best || best == &dtc_host_backend || best->submit_batch)
 		return best;
-	/* What is cheapest alone costs a submission of its own. */
+	/* A backend that is cheapest alone costs one submission for each entry. */
 	for (size_t i = 0; dtc_backends[i]; i++)
 		if (dtc_backends[i]->submit_batch &&
 		    !dtc_is_forbidden(question->forbidden, i) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logging the planner's choice, job by job (level debug), and once for each type that moves far slower than
- * its bytes would (level warn).
+ * Logs the planner's choice for each job (level debug), and once for each type that it moves far slower
+ * than contiguous bytes (level warn).
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- job by job ------------------------------------------------------------------------ */
 
-/* Every candidate with its cost, the chosen one with what it does. */
+/* List each candidate with its cost, and how the chosen one moves. */
 static void list_candidates(struct dtc_text *text, const struct dtc_question *question,
 			    int chosen)
 {
@@ -61,16 +61,16 @@ static void log_choice(const struct dtc_job *job, const struct dtc_question *que
 
 /* ---- what is slow ---------------------------------------------------------------------- */
 
-/* So many times what as many bytes in one run cost is worth a line. */
+/* Warn of a type that costs this many times as much as the same bytes in one run. */
 #define SLOW 8
 
-/* So much of a type's text form is enough to know it again. */
+/* The most characters of a type's text form in a log line. */
 #define TYPE_TEXT 80
 
-/* True for one caller only: it is the layout's one warning. */
+/* True once for each layout. */
 static bool is_first_warning(const struct dtc_job *job)
 {
-	/* Immutable to everyone else; that one word is made for being written. */
+	/* A layout is immutable except for this atomic flag. */
 	struct dtc_layout *layout = (struct dtc_layout *)(uintptr_t)job->cursor->layout;
 
 	return dtc_log_enabled(job->context, DTCONV_LOG_WARN) &&

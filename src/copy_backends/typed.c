@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which vendor's kernels do a typed job, whether they may, and what it is counted as.
+ * Passes typed jobs to the vendor whose memory they are in, if its backend is allowed, and counts them.
  */
 #include "config.h"
 

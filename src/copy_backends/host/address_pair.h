@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A place to copy at: an address on the user's side and one on the packed side.
+ * A pair of addresses to copy between: one on the user's side, one on the packed side.
  */
 #ifndef DTC_ADDRESS_PAIR_H
 #define DTC_ADDRESS_PAIR_H
 
 #include "kernels/cpu.h"
 
-/* A place to copy at: where the user's side and the packed side of one piece begin. */
+/* The start of one piece on the user's side and on the packed side, and how to copy it. */
 struct address_pair {
 	const struct dtc_cpu_kernels *cpu;
 	enum dtc_stream stream;
@@ -16,7 +16,7 @@ struct address_pair {
 	enum dtc_direction direction;
 };
 
-/* Displacements may be absolute addresses over a NULL base, so this is integer arithmetic. */
+/* Integer arithmetic, because displacements may be absolute addresses over a NULL base. */
 static inline char *displaced(const char *base, int64_t disp)
 {
 	return (char *)((uintptr_t)base + (uintptr_t)disp);

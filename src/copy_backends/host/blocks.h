@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks by the CPU kernels: runs, strips, grids, tables and patterns at a pair of addresses. Inline, because
- * each is a few instructions round a kernel's call.
+ * Runs, strips, grids, tables and patterns at a pair of addresses, each by its CPU kernel. Inline,
+ * because each is a few instructions around a call.
  */
 #ifndef DTC_HOST_BLOCKS_H
 #define DTC_HOST_BLOCKS_H
@@ -11,13 +11,13 @@
 #include "datatype/program.h"
 #include "short_runs.h"
 
-/* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
+/* Programs count in 64 bits on every machine; strides in memory fit ptrdiff_t. */
 static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
 {
 	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
 }
 
-/* A grid of blocks, the inner ones of a row after each other. */
+/* A grid of blocks; the inner blocks of a row are moved one after the other. */
 static inline struct dtc_grid grid_of(struct address_pair pair, struct dtc_grid_side user,
 				      struct dtc_grid_side packed, uint64_t outer,
 				      uint64_t inner, uint64_t block)
@@ -44,7 +44,7 @@ static inline void move_grid(struct address_pair pair, struct dtc_grid_side user
 	pair.cpu->grid(&grid);
 }
 
-/* Runs that are worth a detour past the caches. */
+/* Shorter runs are not streamed past the caches. */
 #define STREAM_RUN_BYTES 1024
 
 static inline void move_run(struct address_pair pair, uint64_t bytes)
@@ -73,10 +73,12 @@ static inline void move_table(struct address_pair pair, const struct dtc_table *
 
 /* ---- patterns of short runs -------------------------------------------------------------- */
 
-/* Bytes that it takes to make up for laying out a pattern. */
+/* Fewer bytes do not pay for laying out a pattern. */
 #define PATTERN_BYTES 1024
 
-/* Whether @count times @runs of @bytes together, @step apart, are worth laying out. */
+/*
+ * Whether @count periods of @runs runs and @bytes bytes, @step apart, may pay for laying out a pattern.
+ */
 static inline bool may_be_pattern(struct address_pair pair, uint64_t count, uint64_t runs,
 				  uint64_t bytes, int64_t step)
 {
@@ -84,7 +86,7 @@ static inline bool may_be_pattern(struct address_pair pair, uint64_t count, uint
 	       looks_like_pattern(pair.cpu, runs, bytes, step);
 }
 
-/* Try @count times @runs, which are @packed_step bytes. */
+/* Move @count periods of @runs, of @packed_step bytes each. False if they are no pattern. */
 static inline bool move_pattern(struct address_pair pair,
 				const struct dtc_short_run runs[], size_t run_count,
 				int64_t user_step, uint64_t packed_step, uint64_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host backend: memcpy and the CPU kernels. It turns the cursor's pieces into kernel
- * calls; what a piece is, the cursor decides, how bytes move, the kernels.
+ * The host backend: memcpy and the CPU kernels. The cursor cuts the stream into pieces; this file
+ * chooses a kernel for each piece.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- loops over short runs ------------------------------------------------------------- */
 
-/* Whole iterations of a loop over runs and strips, if they are a pattern. */
+/* Move whole iterations of a loop over runs and strips. False if they are no pattern. */
 static bool move_as_pattern(struct address_pair pair, const struct dtc_op *loop,
 			    const struct dtc_op body[], uint64_t count)
 {
@@ -92,10 +92,10 @@ static void move_table_piece(struct address_pair pair, const struct dtc_table *t
 
 /* ---- whole iterations of loops without loops inside ------------------------------------- */
 
-/* Packed bytes of the user's data that one pass over a body of several runs covers. */
+/* Packed bytes that one pass over a body of several operations covers. */
 #define PASS_BYTES 16384
 
-/* The same blocks with the axes exchanged. */
+/* Exchange the axes of a grid. */
 static void turn(struct dtc_grid *grid)
 {
 	const struct dtc_grid old = *grid;
@@ -106,7 +106,7 @@ static void turn(struct dtc_grid *grid)
 	grid->inner = old.outer;
 }
 
-/* The same run or strip in @count iterations; @pair is the first one's. */
+/* Move the same run or strip of @count iterations; @pair is that of the first one. */
 static void move_across(struct address_pair pair, const struct dtc_op *loop,
 			const struct dtc_op *op, uint64_t count)
 {
@@ -125,8 +125,8 @@ static void move_across(struct address_pair pair, const struct dtc_op *loop,
 		return;
 	}
 	/*
-	 * Transposing: neighbours in memory are in different iterations. What is written is to be
-	 * dense along the outer axis.
+	 * Transposing: neighbours in memory are in different iterations. The outer axis is the one
+	 * along which the written side is dense.
 	 */
 	struct dtc_grid_side user = side(op->stride, loop->stride);
 	struct dtc_grid_side packed = side(run_bytes, packed_step);
@@ -152,7 +152,7 @@ static void move_tables_across(struct address_pair pair,
 	}
 }
 
-/* Whole instances, if the layout's mover knows them as a pattern. */
+/* Move whole instances by the pattern of the layout's mover. False if it has none. */
 static bool move_as_known_pattern(struct address_pair pair,
 				  const struct dtc_cursor *cursor,
 				  const struct dtc_op *loop, uint64_t count)
@@ -202,18 +202,18 @@ static void move_iterations(struct address_pair pair, const struct dtc_cursor *c
 
 /* ---- the backend --------------------------------------------------------------------------- */
 
-/* Less is in the caches by the time it is there, and soon read again. */
+/* Smaller jobs stay in the caches and are read soon. */
 #define STREAM_JOB_BYTES 32768
 
-/* What a core's own caches keep. */
+/* The size of a core's own caches. */
 #define FETCH_TARGET_BYTES (1 << 20)
 
-/* Rings of fragments that are to stay in a core's caches are shorter. */
+/* Rings of fragments that should stay in a core's caches are shorter. */
 #define STREAM_ROW_BYTES (UINT64_C(2) << 20)
 
 /*
- * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
- * by somebody soon, unless there is much of it in one row.
+ * Stores bypass the caches if the target is large. Unpacking writes the user's whole buffer, in fragments
+ * or not. Packed bytes are read soon, unless they are many consecutive ones.
  */
 static enum dtc_stream stream_of(const struct dtc_job *job)
 {
@@ -285,13 +285,13 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return false;
 }
 
-/* A call, and bytes at the rate of a strided copy out of the last cache. */
+/* A call, and a strided copy out of the last-level cache. */
 static double estimate(const struct dtc_question *question)
 {
 	return 20.0 + (double)question->bytes / 10.0;
 }
 
-/* No job of this backend is ever in flight. */
+/* Jobs of this backend complete in submit. */
 static int test(struct dtc_event *event)
 {
 	(void)event;

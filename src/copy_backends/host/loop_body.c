@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations of a body, each by the kernel for its kind.
+ * Moves the operations of a loop body, each by the kernel for its kind.
  */
 #include "config.h"
 

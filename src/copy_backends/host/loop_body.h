@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One iteration of a loop without loops inside, moved operation by operation.
+ * One iteration of a loop without inner loops.
  */
 #ifndef DTC_LOOP_BODY_H
 #define DTC_LOOP_BODY_H

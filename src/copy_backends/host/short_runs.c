@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of loops as lists of short runs.
+ * Lists of the short runs of a loop body.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@ static uint64_t runs_of(const struct dtc_op *op)
 	return op->kind == DTC_OP_RUN ? 1 : op->count;
 }
 
-/* Runs of a strip that are further apart than a register is wide share none. */
+/* A register holds no two runs of a strip whose stride exceeds its width. */
 static bool fits_pattern(const struct dtc_op *op)
 {
 	return op->kind == DTC_OP_RUN ||

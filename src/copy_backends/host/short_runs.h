@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which bodies are short runs that are worth laying out as a pattern.
+ * Short runs: which bodies of loops have few and short enough runs to be laid out as a pattern.
  */
 #ifndef DTC_SHORT_RUNS_H
 #define DTC_SHORT_RUNS_H
@@ -9,17 +9,17 @@
 #include "datatype/program.h"
 #include "kernels/cpu.h"
 
-/* Runs that a pattern may have, and how long they may be on average. */
+/* The most runs of a pattern and their largest average length. */
 #define PATTERN_RUNS      64
 #define PATTERN_RUN_BYTES 32
 
-/* Stride of a strip's runs, beyond which no two are in one register. */
+/* The largest stride of a strip: beyond it, no two runs are in one register. */
 #define PATTERN_STRIDE 64
 
-/* User bytes for each run, beyond which a register holds too few runs. */
+/* The most user bytes for each run: beyond it, a register holds too few runs. */
 #define PATTERN_SPREAD 32
 
-/* Whether @runs of @bytes together, again and again @step apart, may be worth a pattern. */
+/* Whether periods of @runs runs and @bytes bytes, @step apart, may be worth a pattern. */
 static inline bool looks_like_pattern(const struct dtc_cpu_kernels *cpu, uint64_t runs,
 				      uint64_t bytes, int64_t step)
 {
@@ -28,10 +28,10 @@ static inline bool looks_like_pattern(const struct dtc_cpu_kernels *cpu, uint64_
 	       dtc_magnitude(step) <= PATTERN_SPREAD * runs;
 }
 
-/* How many runs a body has; more than a pattern may have if it is none. */
+/* The number of runs of a body; more than PATTERN_RUNS if it is no pattern. */
 uint64_t dtc_runs_of_body(const struct dtc_op body[], uint32_t op_count);
 
-/* Write down the runs of a body; false if they are too far apart. */
+/* List the runs of a body. False if a displacement needs more than 32 bits. */
 bool dtc_list_runs(struct dtc_short_run runs[], const struct dtc_op body[],
 		   uint32_t op_count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From addresses to memory, asking as few times as can be: once if the whole span lies in one
- * allocation, else once for each allocation that runs lie in.
+ * Classifies memory with as few queries as possible: one if the buffer is in one allocation, else one
+ * for each allocation.
  */
 #include "config.h"
 
@@ -17,8 +17,8 @@ static bool is_same(const struct dtc_memory *a, const struct dtc_memory *b)
 }
 
 /*
- * The host's allocations are unknown, so bytes that begin in one are taken to stay there; a
- * device's ends are known, and what is behind them is asked for.
+ * The ends of host allocations are unknown, so assume that bytes that begin in host memory stay there.
+ * The ends of device allocations are known; query the memory behind them.
  */
 uint64_t dtc_classify_contiguous(struct dtconv_context *context, const char *start,
 				 uint64_t bytes, struct dtc_memory *memory)
@@ -45,7 +45,7 @@ uint64_t dtc_classify_contiguous(struct dtconv_context *context, const char *sta
 
 /* ---- scattered spans --------------------------------------------------------------------- */
 
-/* Whether a run lies in memory like @memory; the last answer serves the next run too. */
+/* Whether a run is in memory like @memory. @last caches the last query. */
 static bool lies_in(struct dtconv_context *context, uintptr_t low, uint64_t bytes,
 		    const struct dtc_memory *memory, struct dtc_memory *last)
 {
