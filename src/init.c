@@ -13,11 +13,11 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/backend.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 #include "datatype/type.h"
 #include "kernels/cpu/kernels.h"
 
@@ -50,7 +50,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	created->cpu = choose_kernels(created);
 	dtc_tuning_read(created, created->cpu->name);
 	dtc_threads_tune(created);
-	dtc_allowed_read_environment(created);
+	dtc_backend_set_read_environment(created);
 	/* Movers are the processor's. */
 	if (!dtc_is_host_forbidden(created, 0))
 		created->make_mover = dtc_mover_create;
@@ -68,7 +68,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 {
 	if (!context)
 		return;
-	dtc_tally_tell(context);
+	dtc_counters_log(context);
 	uint64_t live = atomic_load_explicit(&context->live_types, memory_order_relaxed);
 	if (live) {
 		DTC_LOG(context, DTCONV_LOG_ERROR,

@@ -15,7 +15,7 @@
 
 #include "bench/harness/arena.h"
 #include "bench/harness/output.h"
-#include "bench/harness/session.h"
+#include "bench/harness/commands.h"
 
 #define NAME "bench"
 

@@ -4,11 +4,13 @@
  */
 #include "config.h"
 
+#include "bench/gpu/session.h"
+
 #include <errno.h>
 
 #include "bench/gpu/figures.h"
 #include "bench/gpu/start.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 #define WITHOUT_CUDA "dtconv was built without CUDA"
 

@@ -13,7 +13,7 @@
 
 #include <dtconv/dtconv.h>
 
-#include "bench/gpu/run.h"
+#include "bench/gpu/find.h"
 #include "bench/layouts/layout.h"
 
 #define CANDIDATE "  candidate "
@@ -219,7 +219,7 @@ void path_explain(const struct engine *e, enum bench_op op, struct result *r)
 
 static bool has_reason(const struct results *rs, const struct result *row, const char *op)
 {
-	const struct result *r = run_find(rs, row, op, "dtconv");
+	const struct result *r = find_result(rs, row, op, "dtconv");
 
 	return r && r->reason[0];
 }

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include "bench/gpu/session.h"
+
 #include <string.h>
 
 #include "bench/gpu/layouts.h"
@@ -30,8 +32,10 @@ static bool has_line(const struct results *rs, size_t i)
 {
 	const struct result *r = &rs->list[i];
 
-	return r->clock[0] == 'd' && !strcmp(r->src, r->dst) && run_first(rs, 0, i) &&
-	       (run_find(rs, r, "pack", "dtconv") || run_find(rs, r, "unpack", "dtconv"));
+	return r->clock[0] == 'd' && !strcmp(r->src, r->dst) &&
+	       is_first_result(rs, 0, i) &&
+	       (find_result(rs, r, "pack", "dtconv") ||
+		find_result(rs, r, "unpack", "dtconv"));
 }
 
 static size_t count_lines(const struct results *rs)
@@ -80,8 +84,9 @@ static void draw_bar(FILE *file, const struct results *rs, const struct result *
 	const char *op = panel ? "unpack" : "pack";
 	const struct gpu_target *aim = gpu_target_of(r->layout, r->bytes);
 	double wanted = !aim ? 0 : panel ? aim->unpack : aim->pack;
-	double copy = run_speed(run_find(rs, r, op, "copy"));
-	double ratio = copy > 0 ? run_speed(run_find(rs, r, op, "dtconv")) / copy : 0;
+	double copy = result_speed(find_result(rs, r, op, "copy"));
+	double ratio = copy > 0 ? result_speed(find_result(rs, r, op, "dtconv")) / copy
+				: 0;
 
 	if (ratio > 0)
 		fprintf(file,

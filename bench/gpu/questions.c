@@ -32,7 +32,7 @@ void print_number(double value, int width, int decimals)
 static double speed_of(const struct results *rs, const struct result *like,
 		       const char *op, const char *engine)
 {
-	return run_speed(run_find(rs, like, op, engine));
+	return result_speed(find_result(rs, like, op, engine));
 }
 
 /* dtconv's speed over another engine's, or 0. */
@@ -47,7 +47,7 @@ static double over(const struct results *rs, const struct result *like, const ch
 static double microseconds(const struct results *rs, const struct result *like,
 			   const char *op, const char *engine)
 {
-	const struct result *r = run_find(rs, like, op, engine);
+	const struct result *r = find_result(rs, like, op, engine);
 
 	return r ? r->ns / 1e3 : 0;
 }
@@ -196,7 +196,7 @@ static void print_layouts(const struct results *rs, size_t from, size_t limit)
 		const struct result *r = &rs->list[i];
 
 		if (strcmp(r->clock, "device") != 0 || strcmp(r->src, r->dst) != 0 ||
-		    !run_first(rs, from, i))
+		    !is_first_result(rs, from, i))
 			continue;
 		print_layout(&c, rs, r);
 		tally_row(all, count, rs, r);
@@ -308,7 +308,7 @@ static void print_host(const struct results *rs, size_t from)
 		const struct result *r = &rs->list[i];
 		bool pinned = !strcmp(strcmp(r->op, "pack") ? r->src : r->dst, "pinned");
 
-		if (!run_first(rs, from, i))
+		if (!is_first_result(rs, from, i))
 			continue;
 		path_print_name(rs, r, 16);
 		printf(" %10zu %-7s", r->bytes, pinned ? "pinned" : "host");
@@ -366,7 +366,7 @@ static void print_staging(const struct results *rs, size_t from)
 		struct result ordinary = *r;
 		double fast[2], slow[2];
 
-		if (strcmp(r->dst, "registered") != 0 || !run_first(rs, from, i))
+		if (strcmp(r->dst, "registered") != 0 || !is_first_result(rs, from, i))
 			continue;
 		snprintf(ordinary.dst, sizeof(ordinary.dst), "host");
 		fast[0] = speed_of(rs, r, "pack", "dtconv");
@@ -448,7 +448,7 @@ static void print_crossover(const struct results *rs, size_t from)
 		printf(" %9s", crossing[k]);
 	printf("  fastest\n");
 	for (size_t i = from; i < rs->count; i++) {
-		if (!run_first(rs, from, i))
+		if (!is_first_result(rs, from, i))
 			continue;
 		print_crossing(rs, &rs->list[i], "pack");
 		print_crossing(rs, &rs->list[i], "unpack");
@@ -498,7 +498,7 @@ static double ceiling(const struct results *rs)
 	for (size_t i = 0; i < rs->count; i++)
 		if (!strcmp(rs->list[i].layout, CEILING) &&
 		    !strcmp(rs->list[i].clock, "device"))
-			return run_speed(&rs->list[i]);
+			return result_speed(&rs->list[i]);
 	return 0;
 }
 
@@ -533,7 +533,7 @@ static void print_small(const struct results *rs, size_t from)
 		const struct result *r = &rs->list[i];
 
 		if (!strcmp(r->layout, CEILING) || strcmp(r->clock, "wall") != 0 ||
-		    !run_first(rs, from, i))
+		    !is_first_result(rs, from, i))
 			continue;
 		print_small_row(rs, r, "pack");
 		print_small_row(rs, r, "unpack");
@@ -664,7 +664,7 @@ static void print_peer(const struct results *rs, size_t from)
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 
-		if (!run_first(rs, from, i))
+		if (!is_first_result(rs, from, i))
 			continue;
 		path_print_name(rs, r, 11);
 		printf(" %10zu %-7s", r->bytes, !strcmp(r->op, "pack") ? r->dst : r->src);

@@ -6,8 +6,9 @@
 #ifndef BENCH_GPU_RUN_H
 #define BENCH_GPU_RUN_H
 
+#include "bench/gpu/find.h"
 #include "bench/gpu/way.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 typedef void (*way_maker)(struct engine *engine, const char *name, struct gpu *gpu,
 			  const struct route *route);
@@ -30,14 +31,6 @@ void run_case(struct session *session, struct bench_case *c, unsigned clocks);
 /* Make a row of a table at so many packed bytes and run it; rows after the deadline are left out. */
 void run_layout(struct session *session, const struct bench_layout *layout, size_t bytes,
 		unsigned clocks);
-
-/* Of the same layout, bytes, places and clock as another result. */
-const struct result *run_find(const struct results *results, const struct result *like,
-			      const char *op, const char *engine);
-/* Whether no earlier result has its layout, bytes, places, fragment and clock. */
-bool run_first(const struct results *results, size_t from, size_t index);
-/* GB/s of packed bytes, or 0. */
-double run_speed(const struct result *result);
 
 /* The layout of a name in the device's table. */
 const struct bench_layout *run_find_layout(const char *name);

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "bench/gpu/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 

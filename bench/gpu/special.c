@@ -131,7 +131,7 @@ static double aim_of(const char *name)
 static double speed_of(const struct results *rs, const struct result *like,
 		       const char *op, const char *engine)
 {
-	return run_speed(run_find(rs, like, op, engine));
+	return result_speed(find_result(rs, like, op, engine));
 }
 
 static void print_row(const struct results *rs, const struct result *r)
@@ -161,7 +161,7 @@ static void print_special(const struct results *rs, size_t from)
 	printf("%-16s %10s %7s %7s %7s %7s %7s %7s %7s\n", "layout", "bytes", "pack",
 	       "unpack", "pack", "unpack", "pack", "unpack", "aim G9");
 	for (size_t i = from; i < rs->count; i++)
-		if (!strcmp(rs->list[i].clock, "device") && run_first(rs, from, i))
+		if (!strcmp(rs->list[i].clock, "device") && is_first_result(rs, from, i))
 			print_row(rs, &rs->list[i]);
 }
 

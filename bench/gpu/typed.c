@@ -199,9 +199,10 @@ static int trust(struct engine *e, struct way *w, enum bench_op op)
 
 static double ratio(const struct results *rs, const struct result *r, const char *other)
 {
-	double theirs = run_speed(run_find(rs, r, r->op, other));
+	double theirs = result_speed(find_result(rs, r, r->op, other));
 
-	return theirs > 0 ? run_speed(run_find(rs, r, r->op, "dtconv")) / theirs : 0;
+	return theirs > 0 ? result_speed(find_result(rs, r, r->op, "dtconv")) / theirs
+			  : 0;
 }
 
 static const struct stream *row_of(const struct result *r)
@@ -223,7 +224,7 @@ static void print_typed(const struct results *rs, size_t from)
 		if (strcmp(r->engine, "dtconv") != 0 || strcmp(r->clock, "device") != 0)
 			continue;
 		printf("%-14s %10zu %-6s", r->layout, r->bytes, r->op);
-		print_number(run_speed(r), 9, 1);
+		print_number(result_speed(r), 9, 1);
 		print_number(ratio(rs, r, "copy"), 8, 2);
 		print_number(row->of_copy, 6, 2);
 		print_number(ratio(rs, r, "untyped"), 10, 2);

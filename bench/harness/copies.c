@@ -13,7 +13,7 @@
 #include "bench/harness/columns.h"
 #include "bench/harness/rounds.h"
 #include "bench/harness/selftest.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 /* A busy machine may find a lull. */
 #define TRIES 3

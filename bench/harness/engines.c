@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 #define PATH_ROOM PEER_ROOM
 

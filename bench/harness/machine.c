@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "bench/harness/machine.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include <dtconv/dtconv.h>
 
 #include "bench/commit.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 /* The CPU's name as the kernel reports it. */
 static void processor(char *name, size_t room)

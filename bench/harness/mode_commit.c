@@ -5,13 +5,15 @@
  */
 #include "config.h"
 
+#include "bench/harness/modes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include <dtconv/dtconv.h>
 
 #include "bench/harness/rounds.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 #include "bench/harness/table.h"
 
 #define MOST_REPETITIONS 101

@@ -4,13 +4,15 @@
  */
 #include "config.h"
 
+#include "bench/harness/modes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include <dtconv/dtconv.h>
 
 #include "bench/harness/rounds.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 #define ROUNDS 51
 #define SEEKS  1000 /* a round */

@@ -5,12 +5,14 @@
  */
 #include "config.h"
 
+#include "bench/harness/modes.h"
+
 #include <math.h>
 #include <string.h>
 
 #include <dtconv/dtconv.h>
 
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 #include "bench/harness/table.h"
 
 #define ALONE    "dtconv"

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include "bench/harness/modes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "bench/harness/rounds.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 #define ROUNDS 101
 

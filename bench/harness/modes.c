@@ -5,11 +5,13 @@
  */
 #include "config.h"
 
+#include "bench/harness/modes.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 #include "bench/harness/table.h"
 
 #define FRAGMENT     ((size_t)64 << 10)

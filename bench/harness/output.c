@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/session.h"
+#include "bench/harness/options.h"
 
 bool output_is_standard(const char *path)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 bool bench_matches(const char *patterns, const char *name)
 {

@@ -1,90 +1,98 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One run of the bench: its options, and what it does with them.
+ * What the files of one run share: the engines, the memory, the clock, the results.
  */
 #ifndef BENCH_SESSION_H
 #define BENCH_SESSION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
+#include "bench/harness/arena.h"
 #include "bench/harness/engine.h"
-#include "bench/layouts/layout.h"
+#include "bench/harness/options.h"
+#include "bench/harness/result.h"
+#include "bench/harness/verify.h"
 
-enum bench_mode {
-	BENCH_MODE_LAYOUTS,
-	BENCH_MODE_SMALL,
-	BENCH_MODE_COMMIT,
-	BENCH_MODE_FRAG,
-	BENCH_MODE_SEEK,
-	BENCH_MODE_TYPED,
-	BENCH_MODE_THREADS
-};
+#define MOST_ENGINES 16
+#define WHY_ROOM     512
 
-/* What a run on a device asks, as bits. */
-enum bench_gpu_question {
-	BENCH_GPU_LAYOUTS = 1u << 0,
-	BENCH_GPU_STAGING = 1u << 1,
-	BENCH_GPU_CROSSOVER = 1u << 2,
-	BENCH_GPU_HOST = 1u << 3,
-	BENCH_GPU_SMALL = 1u << 4,
-	BENCH_GPU_HALO = 1u << 5,
-	BENCH_GPU_PEER = 1u << 6,
-	BENCH_GPU_TYPED = 1u << 7,
-	BENCH_GPU_SPECIAL = 1u << 8,
-	BENCH_GPU_ROOF = 1u << 9 /* with the layouts, which it asks for, too */
-};
-#define BENCH_GPU_ALL 0xffu
-
-/* A program of the user's own, as NAME=PATH. */
-struct bench_peer_option {
-	const char *name; /* ends at '=' */
-	size_t name_length;
-	const char *program;
-};
-
-#define BENCH_MOST_PEERS 8
-#define BENCH_MOST_EXPRS 64
-
-struct bench_options {
-	enum bench_mode mode;
-	unsigned gpu;        /* enum bench_gpu_question bits; 0: measure the host */
-	const char *layouts; /* comma-separated patterns, NULL: all */
-	const char *engines; /* the same for engines */
-	unsigned sizes;      /* enum bench_size bits; 0: the default */
-	bool ops[2];         /* by enum bench_op */
-	double seconds;
-	uint64_t seed;
-	const char *json;
-	bool resume;
-	const char *plot;
-	const char *from; /* results to plot; NULL: measure some */
-	const char *exprs[BENCH_MOST_EXPRS];
+/* One row to do. */
+struct row_key {
+	const struct bench_layout *layout; /* NULL: an expression */
+	int variant;
+	enum bench_size size;
+	const char *expr;
 	size_t expr_count;
-	size_t count; /* instances of the exprs */
-	struct bench_peer_option peers[BENCH_MOST_PEERS];
-	size_t peer_count;
-	bool processor_time; /* measure CPU time, not wall time */
-	size_t threads;      /* most that dtconv uses in one call */
-	int timeout_s;       /* for a peer's answer */
-	size_t behind;       /* see struct arena */
-	const char *command; /* as it was typed, for the record */
-	FILE *output;        /* what `-` as a file stands for, or NULL */
-	size_t columns;      /* characters of a line that people read; 0: any number */
+	char name[BENCH_NAME_ROOM];
 };
 
-/*
- * Run; what people read goes to standard output, so `output` must be another file. Returns the exit status: 0, 1 if a check failed.
- */
-int bench_session_run(const struct bench_options *options);
-/* Plot the results of an earlier run. Returns the exit status. */
-int bench_session_draw(const struct bench_options *options);
-/* Print the rows the options choose, without running them. Returns the exit status. */
-int bench_session_list(const struct bench_options *options);
+struct session {
+	const struct bench_options *options;
+	struct dtconv_context *context;
+	struct dtconv_context *threads_context; /* mode threads only */
+	struct arena arena;
+	size_t memory_limit; /* most a row may take */
+	struct engine engines[MOST_ENGINES];
+	size_t engine_count;
+	struct row_key *rows;
+	size_t row_count;
+	const char *layouts; /* patterns of the layouts wanted, NULL: all */
+	struct results results;
+	FILE *json;
+	bool progress; /* standard error is a terminal */
+	double deadline;
+	size_t rows_left;
+	struct gpu *gpu; /* while a device is measured */
+	size_t left_out; /* rows that there was no time for */
+	bool unwritten;  /* a file could not be written, which was said */
+};
 
-/* Whether a comma-separated list of patterns has one that matches; NULL matches all. */
-bool bench_matches(const char *patterns, const char *name);
+/* engines.c: dtconv, memcpy, hand and all peers, as far as the options want them. */
+void session_add_engines(struct session *session);
+void session_add_peers(struct session *session);
+/* The program that stands for a peer, whether or not it is there. */
+#define PEER_ROOM 1024
+void session_find_peer(const char *name, char *path, size_t room);
+void session_print_engines(const struct session *session);
+struct engine *session_new_engine(struct session *session, const char *name);
+
+/* rows.c: the rows the options choose. They return 0, or -1 without memory. */
+int session_add_rows(struct session *session);
+/*
+ * The name of the row of one of the options' expressions: its text, shortened, with a number where an
+ * earlier one has the same.
+ */
+void session_name_expr(const struct session *session, size_t index,
+		       char name[BENCH_NAME_ROOM]);
+/* The layouts of a table, at the sizes given (0: each at its default). */
+int session_add_table(struct session *session, const struct bench_layout *table,
+		      unsigned sizes);
+
+/* work.c */
+/* Do all rows that were added. */
+void session_do_rows(struct session *session);
+/* Make a row's case; -1 with the sentence. */
+int session_make_case(struct session *session, const struct row_key *key,
+		      struct bench_case *c, char *why, size_t room);
+/*
+ * Verify and time one case with all engines that can; adds the results and writes them.
+ * The case must fit. `share_ns` is the time for all of it.
+ */
+void session_do_case(struct session *session, struct bench_case *c, const char *expr,
+		     double share_ns);
+/* Add one result and write its line. Takes `result->expr`. */
+void session_record(struct session *session, const struct result *result);
+/* The result of a row that could not be done at all. */
+void session_record_failure(struct session *session, const struct row_key *key,
+			    const char *why);
+/* A type's text form, cut if it is very long; the caller frees it. */
+char *session_expr(const struct dtconv_type *type);
+void session_progress(const struct session *session, const char *what);
+void session_progress_end(const struct session *session);
+/* Nanoseconds one of the rows that are left may take. */
+double session_share(const struct session *session);
+
+/* Time two copies of one engine against each other; the results are the first of the run. */
+void session_self_test(struct session *session);
 
 #endif

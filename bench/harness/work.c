@@ -11,7 +11,7 @@
 
 #include "bench/harness/oracle.h"
 #include "bench/harness/rounds.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 
 /* Text forms longer than this are cut: an index list may have millions of numbers. */
 #define LONGEST_EXPR 2000
@@ -223,4 +223,50 @@ void session_do_case(struct session *s, struct bench_case *c, const char *expr,
 	for (size_t i = 0; i < field.count; i++)
 		engine_release(field.engines[i]);
 	verify_destroy(&v);
+}
+
+/* ---- all rows ------------------------------------------------------------------------ */
+
+/* Whether an earlier run has done this case with all engines and operations of this one. */
+static bool is_done(const struct session *s, const struct bench_case *c)
+{
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++) {
+		for (size_t i = 0; s->options->ops[op] && i < s->engine_count; i++) {
+			const struct engine *e = &s->engines[i];
+
+			if (e->absent || (!strcmp(e->name, "hand") && !c->hand.pack))
+				continue;
+			if (!results_find(&s->results, c->name, c->bytes,
+					  bench_op_name((enum bench_op)op), e->name))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void do_row(struct session *s, const struct row_key *key)
+{
+	double share = session_share(s);
+	char why[WHY_ROOM];
+	struct bench_case c;
+	char *expr = NULL;
+
+	session_progress(s, key->name);
+	if (session_make_case(s, key, &c, why, sizeof(why))) {
+		session_record_failure(s, key, why);
+	} else if (!s->options->resume || !is_done(s, &c)) {
+		expr = session_expr(c.type);
+		session_do_case(s, &c, expr ? expr : "", share);
+	}
+	free(expr);
+	bench_case_release(&c);
+}
+
+void session_do_rows(struct session *s)
+{
+	for (size_t i = 0; i < s->row_count; i++) {
+		s->rows_left = s->row_count - i;
+		do_row(s, &s->rows[i]);
+	}
+	session_progress_end(s);
 }

@@ -130,7 +130,7 @@ static void read_stats(struct dtconv_context *context)
 	if (!stats || !*stats || !strcmp(stats, "0"))
 		return;
 	if (!strcmp(stats, "1"))
-		context->counting = context->telling = true;
+		context->counting = context->log_counters = true;
 	else
 		DTC_LOG(context, DTCONV_LOG_WARN,
 			"environment variable DTCONV_STATS is '%.40s', not 0 or 1; it is ignored",

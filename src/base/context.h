@@ -66,7 +66,7 @@ enum dtc_counter { DTC_COUNTERS_LIST(DTC_COUNTER_NAME) DTC_COUNTERS };
 #define DTC_BACKENDS_MAX 16
 
 /* What one backend has done. */
-struct dtc_tally {
+struct dtc_backend_counters {
 	_Atomic uint64_t jobs;
 	_Atomic uint64_t bytes;
 };
@@ -85,8 +85,8 @@ struct dtc_devices {
 	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	/*
-	 * Why a driver that is there could not be taken at the last look: DTCONV_ERR_NOMEM from the allocator, or
-	 * DTCONV_ERR_UNSUPPORTED, because it lacks something. Else 0.
+	 * Why a driver that is there could not be taken at the last look: DTCONV_ERR_NOMEM from the
+	 * allocator, or DTCONV_ERR_UNSUPPORTED, because it lacks something. Else 0.
 	 */
 	_Atomic int trouble;
 	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
@@ -107,10 +107,11 @@ struct dtconv_context {
 	enum dtconv_log_level log_level;
 	enum dtconv_padding padding;
 	bool counting;
-	bool telling; /* the counters, when the context is destroyed */
+	bool log_counters; /* the counters, when the context is destroyed */
 	struct dtc_threads threads;
 	_Atomic uint64_t counters[DTC_COUNTERS];
-	struct dtc_tally tallies[DTC_BACKENDS_MAX]; /* in the registry's order */
+	/* In the registry's order. */
+	struct dtc_backend_counters backend_counters[DTC_BACKENDS_MAX];
 	_Atomic uint64_t live_types; /* kept always: destroy must know */
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
@@ -118,7 +119,8 @@ struct dtconv_context {
 	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	enum dtc_specialise specialise;
-	uint32_t forbidden; /* backends that the environment does not allow, see copy_backends/allowed.h */
+	/* Backends that the environment does not allow, see copy_backends/backend_set.h. */
+	uint32_t forbidden;
 	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch's inside: its entries, and how they are moved together. Arranged once after each binding,
- * started as often as asked for.
+ * The structure of a batch: its entries, and the groups of entries that are submitted together. A plan
+ * is made once after each binding and reused by every start.
  */
 #ifndef DTC_BATCH_H
 #define DTC_BATCH_H
 
 #include <dtconv/batch.h>
 
+#include "base/base.h"
 #include "copy_backends/backend.h"
 #include "datatype/type.h"
 
-enum dtc_way {
-	DTC_WAY_HOST,  /* by the processor, at once */
-	DTC_WAY_GROUP, /* with others, in one submission */
-	DTC_WAY_ALONE  /* as a convertor would */
+enum dtc_batch_path {
+	DTC_BATCH_ON_HOST,  /* by the host, before start returns */
+	DTC_BATCH_IN_GROUP, /* with other entries, in one submission */
+	DTC_BATCH_SINGLE    /* in a submission of its own */
 };
 
 struct dtc_batch_group;
@@ -22,13 +23,13 @@ struct dtc_batch_group;
 struct dtc_batch_item {
 	struct dtconv_batch_entry entry; /* with a reference to its type */
 	size_t size;                     /* of the whole stream */
-	enum dtc_way way;
+	enum dtc_batch_path path;
 	struct dtc_batch_group *group;
-	struct dtc_stretch stretch; /* of an entry that moves with others */
+	struct dtc_stretch stretch; /* if the path is a group */
 	int status;
 	size_t moved;
-	struct dtc_event
-		event; /* of an entry that moves alone; without a backend: it has ended */
+	/* Of a single entry; without a backend it has completed. */
+	struct dtc_event event;
 };
 
 /* Entries of one direction in memory of one device. */
@@ -37,8 +38,8 @@ struct dtc_batch_group {
 	const struct dtc_backend_ops *backend;
 	bool used;
 	int device;
-	void *owner; /* the vendor's context that the memory was made in */
-	struct dtc_many many;
+	void *owner; /* the vendor's context that allocated the memory */
+	struct dtc_batch_job job;
 	struct dtc_event event;
 	int status;
 };
@@ -50,30 +51,27 @@ struct dtconv_batch {
 	size_t count;
 	size_t capacity;
 	struct dtc_batch_item *items;
-	const struct dtc_stretch *
-		*stretches; /* of all groups, one group's after another's */
+	const struct dtc_stretch **stretches; /* of all groups, group by group */
 	struct dtc_batch_group *groups;
-	bool arranged;
+	bool planned;
 	bool in_flight;
-	size_t alone; /* entries in flight that move alone */
+	size_t singles; /* single entries in flight */
 	size_t failed;
 	dtconv_done_fn done;
 	void *arg;
 };
 
-/* Fail if the batch is in flight. */
-int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller);
+_Static_assert((int)DTCONV_BATCH_PACK == (int)DTC_PACK, "directions differ");
+_Static_assert((int)DTCONV_BATCH_UNPACK == (int)DTC_UNPACK, "directions differ");
 
-/* Find out how each entry is moved. What cannot be arranged is moved alone. */
-void dtc_batch_arrange(struct dtconv_batch *batch);
+static inline enum dtc_direction dtc_batch_direction(const struct dtc_batch_item *item)
+{
+	return (enum dtc_direction)item->entry.direction;
+}
 
-/* The groups are no longer what is to be moved; what backends keep for them stays for the next. */
-void dtc_batch_disband(struct dtconv_batch *batch);
-
-/* Give groups back with all that backends keep for them. */
-void dtc_batch_drop_groups(struct dtconv_batch *batch);
-
-/* Wait for all that is in flight. */
-void dtc_batch_await(struct dtconv_batch *batch);
+static inline size_t dtc_batch_bytes(const struct dtc_batch_item *item)
+{
+	return DTC_MIN(item->size, item->entry.bytes);
+}
 
 #endif

@@ -1,230 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving a batch: who moves with whom is found out once after each binding; then groups are submitted,
- * lone entries are started, and the processor does its share while devices work.
+ * Moves a batch as planned: submits groups, starts single entries, and moves the host's entries while
+ * devices work.
  */
 #include "config.h"
 
-#include "batch.h"
+#include "batch_move.h"
 
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "convertor.h"
-#include "copy_backends/allowed.h"
+#include "batch_plan.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/mover.h"
-#include "copy_backends/plan.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
+#include "device_move.h"
+#include "host_move.h"
 
-/* As many entries that move alone are in flight at most: completion has a limited number of flags. */
-#define ALONE_MOST 64
+/*
+ * The most single entries in flight, because a device context has a limited number of completion words.
+ */
+#define MOST_SINGLES 64
 
-_Static_assert((int)DTCONV_BATCH_PACK == (int)DTC_PACK, "directions differ");
-_Static_assert((int)DTCONV_BATCH_UNPACK == (int)DTC_UNPACK, "directions differ");
-
-static enum dtc_direction direction_of(const struct dtc_batch_item *item)
+int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
 {
-	return (enum dtc_direction)item->entry.direction;
-}
-
-static size_t bytes_of(const struct dtc_batch_item *item)
-{
-	return DTC_MIN(item->size, item->entry.bytes);
-}
-
-/* The whole of an entry, as a move; @cursor is put at its beginning. */
-static struct dtc_move move_of(const struct dtconv_batch *batch,
-			       const struct dtc_batch_item *item,
-			       struct dtc_cursor *cursor, const char *caller)
-{
-	const struct dtconv_batch_entry *entry = &item->entry;
-
-	dtc_cursor_init(cursor, dtc_type_layout(entry->type), entry->count);
-	return (struct dtc_move){ .context = batch->context,
-				  .cursor = cursor,
-				  .bounds = &entry->type->bounds,
-				  .user = entry->buffer,
-				  .packed = entry->packed,
-				  .bytes = bytes_of(item),
-				  .direction = direction_of(item),
-				  .placement = { .user = entry->user_memory,
-						 .packed = entry->packed_memory,
-						 .on_stream = batch->on_stream,
-						 .stream = batch->stream },
-				  .caller = caller };
-}
-
-/* ---- groups ---------------------------------------------------------------------------- */
-
-/* Whose work an entry is; -1 if that is only said when it is moved. */
-static int device_of(const struct dtc_stretch *stretch)
-{
-	return stretch->user_memory.kind == DTCONV_MEMORY_DEVICE
-		       ? stretch->user_memory.device
-		       : stretch->packed_memory.device;
-}
-
-static void *owner_of(const struct dtc_stretch *stretch)
-{
-	return stretch->user_memory.owner ? stretch->user_memory.owner
-					  : stretch->packed_memory.owner;
-}
-
-static bool is_group_of(const struct dtc_batch_group *group,
-			const struct dtc_batch_item *item,
-			const struct dtc_backend_ops *backend)
-{
-	return group->used && group->backend == backend &&
-	       group->many.direction == direction_of(item) &&
-	       group->device == device_of(&item->stretch) &&
-	       group->owner == owner_of(&item->stretch);
-}
-
-static struct dtc_batch_group *spare_group(struct dtconv_batch *batch,
-					   const struct dtc_backend_ops *backend)
-{
-	struct dtc_batch_group *group = batch->groups;
-
-	while (group && (group->used || group->backend != backend))
-		group = group->next;
-	if (group)
-		return group;
-	group = dtc_alloc_zeroed(batch->context, sizeof(*group));
-	if (!group)
-		return NULL;
-	group->backend = backend;
-	group->next = batch->groups;
-	batch->groups = group;
-	return group;
-}
-
-/* The group that the entry goes with; NULL if there was no memory for one. */
-static struct dtc_batch_group *find_group(struct dtconv_batch *batch,
-					  const struct dtc_batch_item *item,
-					  const struct dtc_backend_ops *backend)
-{
-	struct dtc_batch_group *group = batch->groups;
-
-	while (group && !is_group_of(group, item, backend))
-		group = group->next;
-	if (group)
-		return group;
-	group = spare_group(batch, backend);
-	if (!group)
-		return NULL;
-	group->used = true;
-	group->device = device_of(&item->stretch);
-	group->owner = owner_of(&item->stretch);
-	group->many = (struct dtc_many){ .direction = direction_of(item),
-					 .context = batch->context,
-					 .on_stream = batch->on_stream,
-					 .stream = batch->stream,
-					 .changed = true,
-					 .kept = group->many.kept };
-	return group;
-}
-
-void dtc_batch_disband(struct dtconv_batch *batch)
-{
-	for (struct dtc_batch_group *group = batch->groups; group; group = group->next)
-		group->used = false;
-}
-
-void dtc_batch_drop_groups(struct dtconv_batch *batch)
-{
-	while (batch->groups) {
-		struct dtc_batch_group *group = batch->groups;
-
-		batch->groups = group->next;
-		if (group->many.kept)
-			group->backend->forget(group->many.kept);
-		dtc_free(batch->context, group);
-	}
-}
-
-/* ---- arranging ------------------------------------------------------------------------- */
-
-static bool is_usable(const struct dtc_memory *memory)
-{
-	return memory->kind && !memory->denied;
-}
-
-static enum dtc_way way_of_kinds(struct dtconv_batch *batch, struct dtc_batch_item *item)
-{
-	const struct dtc_stretch *stretch = &item->stretch;
-	const struct dtc_question question = { .layout = stretch->layout,
-					       .count = stretch->count,
-					       .bytes = stretch->bytes,
-					       .user_kind = stretch->user_memory.kind,
-					       .packed_kind = stretch->packed_memory.kind,
-					       .direction = direction_of(item),
-					       .context = batch->context,
-					       .forbidden = batch->context->forbidden,
-					       .on_stream = batch->on_stream,
-					       .is_mapped = stretch->user_memory.mapped,
-					       .is_between = dtc_memory_is_between(
-						       &stretch->user_memory,
-						       &stretch->packed_memory),
-					       .device = dtc_memory_device_of(
-						       &stretch->user_memory,
-						       &stretch->packed_memory) };
-	const struct dtc_backend_ops *backend = dtc_plan_choose_together(&question);
-
-	if (backend == &dtc_host_backend)
-		return DTC_WAY_HOST;
-	if (!backend || !backend->submit_many ||
-	    (question.is_between &&
-	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
-				 &stretch->packed_memory)))
-		return DTC_WAY_ALONE;
-	item->group = find_group(batch, item, backend);
-	return item->group ? DTC_WAY_GROUP : DTC_WAY_ALONE;
-}
-
-static enum dtc_way way_of(struct dtconv_batch *batch, struct dtc_batch_item *item)
-{
-	struct dtc_stretch *stretch = &item->stretch;
-	struct dtc_cursor cursor;
-	const struct dtc_move move = move_of(batch, item, &cursor, NULL);
-
-	if (!move.bytes || dtc_device_is_needless(batch->context, &move.placement,
-						  move.user, move.packed))
-		return DTC_WAY_HOST;
-	*stretch = (struct dtc_stretch){ .layout = cursor.layout,
-					 .count = cursor.count,
-					 .bytes = move.bytes,
-					 .user = move.user,
-					 .packed = move.packed };
-	if (dtc_device_look(&move, 0, &stretch->user_memory, &stretch->packed_memory) <
-		    move.bytes ||
-	    !is_usable(&stretch->user_memory) || !is_usable(&stretch->packed_memory))
-		return DTC_WAY_ALONE;
-	return way_of_kinds(batch, item);
-}
-
-/* Each group's stretches, in the order of the entries. */
-static void list_stretches(struct dtconv_batch *batch)
-{
-	const struct dtc_stretch **next = batch->stretches;
-
-	for (struct dtc_batch_group *group = batch->groups; group; group = group->next) {
-		if (!group->used)
-			continue;
-		group->many.stretches = next;
-		for (size_t i = 0; i < batch->count; i++)
-			if (batch->items[i].way == DTC_WAY_GROUP &&
-			    batch->items[i].group == group)
-				*next++ = &batch->items[i].stretch;
-		group->many.count = (size_t)(next - group->many.stretches);
-	}
-}
-
-void dtc_batch_arrange(struct dtconv_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		batch->items[i].way = way_of(batch, &batch->items[i]);
-	list_stretches(batch);
-	batch->arranged = true;
+	if (!batch->in_flight)
+		return 0;
+	return DTC_FAIL(batch->context, DTCONV_ERR_STATE,
+			"%s: the batch is in flight; test or wait for it first", caller);
 }
 
 /* ---- starting -------------------------------------------------------------------------- */
@@ -235,43 +38,44 @@ static void start_groups(struct dtconv_batch *batch, bool started, const char *c
 		if (!group->used)
 			continue;
 		group->event.backend = NULL;
-		group->many.caller = caller;
-		group->many.started = started;
-		group->status = group->backend->submit_many(&group->many, &group->event);
-		group->many.changed = group->status != 0;
+		group->job.caller = caller;
+		group->job.started = started;
+		group->status = group->backend->submit_batch(&group->job, &group->event);
+		group->job.changed = group->status != 0;
 		if (!group->status)
-			dtc_tally_many(group->backend, &group->many);
+			dtc_count_batch(group->backend, &group->job);
 	}
 }
 
-static void end_alone(struct dtconv_batch *batch, struct dtc_batch_item *item, int status)
+static void end_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
+		       int status)
 {
 	item->event.backend = NULL;
-	batch->alone--;
+	batch->singles--;
 	item->status = status;
 	if (status)
 		item->moved = 0;
 }
 
-static void await_alone(struct dtconv_batch *batch)
+static void wait_for_singles(struct dtconv_batch *batch)
 {
-	for (size_t i = 0; batch->alone && i < batch->count; i++)
+	for (size_t i = 0; batch->singles && i < batch->count; i++)
 		if (batch->items[i].event.backend)
-			end_alone(batch, &batch->items[i],
-				  dtc_device_wait(&batch->items[i].event));
+			end_single(batch, &batch->items[i],
+				   dtc_device_wait(&batch->items[i].event));
 }
 
-static void start_alone(struct dtconv_batch *batch, struct dtc_batch_item *item,
-			const char *caller)
+static void start_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
+			 const char *caller)
 {
 	struct dtc_cursor cursor;
-	const struct dtc_move move = move_of(batch, item, &cursor, caller);
+	const struct dtc_move move = dtc_batch_item_move(batch, item, &cursor, caller);
 
-	if (batch->alone == ALONE_MOST)
-		await_alone(batch);
+	if (batch->singles == MOST_SINGLES)
+		wait_for_singles(batch);
 	item->status = dtc_device_start(&move, &item->event, &item->moved);
 	if (item->event.backend)
-		batch->alone++;
+		batch->singles++;
 }
 
 static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item *item,
@@ -283,33 +87,35 @@ static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item
 
 	if (mover && entry->count == 1 && entry->bytes >= item->size &&
 	    !dtc_is_host_forbidden(batch->context, 0)) {
-		dtc_mover_move(mover, entry->buffer, entry->packed, direction_of(item));
+		dtc_mover_move(mover, entry->buffer, entry->packed,
+			       dtc_batch_direction(item));
 		item->moved = item->size;
-		dtc_tally_job(batch->context, DTC_HOST_PLACE, item->moved);
+		dtc_count_job(batch->context, DTC_HOST_INDEX, item->moved);
 		return;
 	}
-	const struct dtc_move move = move_of(batch, item, &cursor, caller);
-	item->status = dtc_convertor_move_on_host(&move, &item->moved);
+	const struct dtc_move move = dtc_batch_item_move(batch, item, &cursor, caller);
+	item->status = dtc_host_move(&move, &item->moved);
 }
 
-static void start_items(struct dtconv_batch *batch, enum dtc_way way, const char *caller)
+static void start_items(struct dtconv_batch *batch, enum dtc_batch_path path,
+			const char *caller)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		struct dtc_batch_item *item = &batch->items[i];
 
-		if (item->way != way)
+		if (item->path != path)
 			continue;
 		item->status = 0;
 		item->moved = 0;
 		item->event.backend = NULL;
-		if (way == DTC_WAY_ALONE)
-			start_alone(batch, item, caller);
-		else if (way == DTC_WAY_HOST)
+		if (path == DTC_BATCH_SINGLE)
+			start_single(batch, item, caller);
+		else if (path == DTC_BATCH_ON_HOST)
 			move_on_host(batch, item, caller);
 	}
 }
 
-/* @started: the caller does not wait at once. */
+/* @started: the caller does not wait immediately. */
 static int start(struct dtconv_batch *batch, bool started, dtconv_done_fn done, void *arg,
 		 const char *caller)
 {
@@ -317,14 +123,14 @@ static int start(struct dtconv_batch *batch, bool started, dtconv_done_fn done, 
 
 	if (status)
 		return status;
-	if (!batch->arranged)
-		dtc_batch_arrange(batch);
+	if (!batch->planned)
+		dtc_batch_make_plan(batch);
 	batch->in_flight = true;
 	batch->done = done;
 	batch->arg = arg;
 	start_groups(batch, started, caller);
-	start_items(batch, DTC_WAY_ALONE, caller);
-	start_items(batch, DTC_WAY_HOST, caller);
+	start_items(batch, DTC_BATCH_SINGLE, caller);
+	start_items(batch, DTC_BATCH_ON_HOST, caller);
 	return 0;
 }
 
@@ -355,7 +161,7 @@ static bool poll(struct dtconv_batch *batch)
 		else
 			end_group(group, status);
 	}
-	for (size_t i = 0; batch->alone && i < batch->count; i++) {
+	for (size_t i = 0; batch->singles && i < batch->count; i++) {
 		struct dtc_batch_item *item = &batch->items[i];
 
 		if (!item->event.backend)
@@ -364,17 +170,17 @@ static bool poll(struct dtconv_batch *batch)
 		if (status == DTCONV_INPROGRESS)
 			busy = true;
 		else
-			end_alone(batch, item, status);
+			end_single(batch, item, status);
 	}
 	return busy;
 }
 
-void dtc_batch_await(struct dtconv_batch *batch)
+void dtc_batch_wait_all(struct dtconv_batch *batch)
 {
 	for (struct dtc_batch_group *group = batch->groups; group; group = group->next)
 		if (group->event.backend)
 			end_group(group, dtc_device_wait(&group->event));
-	await_alone(batch);
+	wait_for_singles(batch);
 }
 
 static bool is_surplus(const struct dtc_batch_item *item)
@@ -384,20 +190,20 @@ static bool is_surplus(const struct dtc_batch_item *item)
 		       : item->entry.bytes > item->size;
 }
 
-/* What became of an entry that is no longer in flight. */
+/* Set the status of an entry that is no longer in flight. */
 static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item)
 {
-	if (item->way == DTC_WAY_GROUP) {
+	if (item->path == DTC_BATCH_IN_GROUP) {
 		item->status = item->group->status;
-		item->moved = item->status ? 0 : bytes_of(item);
+		item->moved = item->status ? 0 : dtc_batch_bytes(item);
 	}
-	dtc_convertor_count_call(batch->context, direction_of(item), item->moved);
+	dtc_count_call(batch->context, dtc_batch_direction(item), item->moved);
 	if (!item->status && is_surplus(item))
 		item->status = DTCONV_ERR_TRUNCATE;
 }
 
-/* Where an entry failed, its sentence has been written; where it was cut short, not yet. */
-static int tell_first(const struct dtconv_batch *batch, const char *caller)
+/* A failed entry has written its error text already; a truncated one has not. */
+static int report_first(const struct dtconv_batch *batch, const char *caller)
 {
 	if (batch->failed == batch->count)
 		return 0;
@@ -422,7 +228,7 @@ static int complete(struct dtconv_batch *batch, size_t *moved, const char *calle
 		if (batch->items[i].status)
 			batch->failed = i;
 	}
-	int status = tell_first(batch, caller);
+	int status = report_first(batch, caller);
 	if (batch->done)
 		batch->done(batch->arg, status, all);
 	if (moved)
@@ -451,7 +257,7 @@ int dtconv_batch_test(struct dtconv_batch *batch, size_t *moved)
 
 static int finish(struct dtconv_batch *batch, size_t *moved, const char *caller)
 {
-	dtc_batch_await(batch);
+	dtc_batch_wait_all(batch);
 	return complete(batch, moved, caller);
 }
 

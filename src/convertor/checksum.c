@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checksums of ranges, joined. Ranges that follow each other cost nothing extra.
+ * Joins the CRCs of ranges. A range that continues the previous one needs no joining.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ void dtc_checksum_add_remainder(struct dtc_checksum *checksum, uint64_t position
 	checksum->bytes += bytes;
 }
 
-/* The standard inverts before, which is as if 32 ones stood in front, and after. */
+/* CRC-32C inverts the register before and after; inverting before equals a prefix of 32 one bits. */
 uint32_t dtc_checksum_value(const struct dtc_checksum *checksum)
 {
 	return ~dtc_crc32c_forward(sum_with_range(checksum) ^ UINT32_MAX,

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From one layout to another: at once where a side is one run, else through memory in between, which is a
- * small buffer of the host's, or a device's where one is involved.
+ * Copies from one layout to another. If one side is contiguous, it is the packed stream of the other
+ * side. Otherwise bytes go through a small host buffer, or through scratch memory of a device.
  */
 #include "config.h"
+
+#include <dtconv/convertor.h>
 
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "convertor.h"
-#include "copy_backends/allowed.h"
-#include "copy_backends/memory/span.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/memory/classify.h"
+#include "copy_backends/counters.h"
+#include "datatype/signature.h"
+#include "datatype/type.h"
+#include "device_move.h"
+#include "host_move.h"
+#include "packed_stream.h"
 
-/* Bytes packed between two layouts at a time: they stay in the first cache. */
+/* Bytes packed between two layouts at a time: they stay in the first-level cache. */
 #define COPY_BYTES 2048
 
 static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
@@ -36,7 +42,7 @@ struct end {
 	char *data;
 };
 
-/* Packed memory is of @kind, as far as that is known; a side's own memory may be anyone's. */
+/* @kind is the known kind of the packed memory; the kind of the side's own memory is not known. */
 static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind, uint64_t most,
 		    enum dtc_direction direction, size_t *moved)
 {
@@ -56,15 +62,15 @@ static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind,
 	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move.context, end->data, packed)) ||
 	    dtc_is_host_forbidden(move.context, 0))
 		return dtc_device_move(&move, moved);
-	int status = dtc_convertor_move(cursor, end->data, packed, move.bytes, direction,
-					moved);
-	dtc_tally_job(move.context, DTC_HOST_PLACE, *moved);
+	int status = dtc_host_move_bytes(cursor, end->data, packed, move.bytes, direction,
+					 moved);
+	dtc_count_job(move.context, DTC_HOST_INDEX, *moved);
 	return status;
 }
 
 /* ---- one hop ------------------------------------------------------------------------------- */
 
-/* Whether a side is one run, which then is the other's packed stream. */
+/* Whether a side is contiguous: then it is the other side's packed stream. */
 static bool is_row(const struct end *end)
 {
 	return end->cursor.size && end->cursor.layout->dense;
@@ -78,16 +84,16 @@ static char *row_of(const struct end *end)
 
 /* ---- two hops on a device ------------------------------------------------------------------ */
 
-/* Hops in flight: they follow each other in one stream, so that only their number is limited. */
+/* Hops in flight. They are ordered by one stream, so only their number is limited. */
 #define HOPS 16
 
 struct hop {
 	struct dtc_event event;
-	size_t arrives; /* bytes that have been copied when it has ended */
+	size_t arrives; /* bytes copied once it has completed */
 };
 
 struct relay {
-	struct dtc_loan loan;
+	struct dtc_scratch scratch;
 	struct hop hops[HOPS];
 	unsigned next;
 	size_t copied;
@@ -97,7 +103,7 @@ static int end_hop(struct relay *relay, struct hop *hop, int failed)
 {
 	int status = dtc_device_wait(&hop->event);
 
-	/* What follows a failure in the stream has not had the right bytes. */
+	/* Hops behind a failed one in the stream have copied wrong bytes. */
 	if (!status && !failed)
 		relay->copied += hop->arrives;
 	hop->arrives = 0;
@@ -113,12 +119,12 @@ static int start_hop(struct relay *relay, struct end *end, size_t bytes,
 				       .bounds = &end->type->bounds,
 				       .type = end->type,
 				       .user = end->data,
-				       .packed = relay->loan.memory,
+				       .packed = relay->scratch.memory,
 				       .bytes = bytes,
 				       .direction = direction,
 				       .placement = { .packed = DTCONV_MEMORY_DEVICE,
 						      .on_stream = true,
-						      .stream = relay->loan.stream },
+						      .stream = relay->scratch.stream },
 				       .caller = "dtconv_copy" };
 	size_t moved;
 
@@ -141,7 +147,7 @@ static int copy_in_stream(struct relay *relay, struct end *source, struct end *t
 
 	while (!status && left_of(source) && left_of(target)) {
 		size_t bytes = (size_t)DTC_MIN(DTC_MIN(left_of(source), left_of(target)),
-					       (uint64_t)relay->loan.bytes);
+					       (uint64_t)relay->scratch.bytes);
 
 		status = start_hop(relay, source, bytes, DTC_PACK);
 		if (!status)
@@ -152,20 +158,21 @@ static int copy_in_stream(struct relay *relay, struct end *source, struct end *t
 	return status;
 }
 
-/* The memory that a side begins in. */
+/* The memory of the first byte of a side. */
 static struct dtc_memory memory_of(const struct end *end)
 {
-	const struct dtc_span span = { &end->cursor, &end->type->bounds, end->data };
+	const struct dtc_user_buffer buffer = { &end->cursor, &end->type->bounds,
+						end->data };
 	struct dtc_memory memory = dtc_memory_host();
 
 	if (end->cursor.size)
-		dtc_span_next(end->type->context, &span, 1, &memory);
+		dtc_classify_stream(end->type->context, &buffer, 1, &memory);
 	return memory;
 }
 
-/* Memory in between, near the side that is a device's; false if neither is, or none can be had. */
+/* Acquire scratch memory of the device that owns a side. False if no device does, or it has none free. */
 static bool borrow(const struct end *source, const struct end *target,
-		   struct dtc_loan *loan)
+		   struct dtc_scratch *scratch)
 {
 	struct dtconv_context *context = source->type->context;
 
@@ -174,18 +181,18 @@ static bool borrow(const struct end *source, const struct end *target,
 	struct dtc_memory near = memory_of(source);
 	const struct dtc_memory far = memory_of(target);
 	bool between = dtc_memory_is_between(&near, &far);
-	/* Of another device's memory, what no context owns may be closed to all but its own. */
+	/* Memory of another device that no context owns may be accessible to its own device only. */
 	if (between && !near.owner && !far.owner)
 		return false;
 	if (near.kind != DTCONV_MEMORY_DEVICE || (between && !far.owner))
 		near = far;
 	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
-	       dtc_memory_borrow(context, &near, loan);
+	       dtc_scratch_acquire(context, &near, scratch);
 }
 
 /* ---- two hops on the host ------------------------------------------------------------------ */
 
-/* Pack into a small buffer and unpack it again until either side ends. */
+/* Pack into a small buffer and unpack from it, until either side ends. */
 static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
 				     size_t *copied)
 {
@@ -209,7 +216,7 @@ static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
 	return status;
 }
 
-/* Any way that does; the most direct one. */
+/* Take the most direct way that is possible. */
 static int copy_between(struct end *source, struct end *target, size_t *copied)
 {
 	struct relay relay = { .next = 0 };
@@ -221,10 +228,10 @@ static int copy_between(struct end *source, struct end *target, size_t *copied)
 	if (is_row(target))
 		return move_end(source, row_of(target), DTCONV_MEMORY_UNKNOWN,
 				target->cursor.size, DTC_PACK, copied);
-	if (!borrow(source, target, &relay.loan))
+	if (!borrow(source, target, &relay.scratch))
 		return copy_through(source, target, copied);
 	int status = copy_in_stream(&relay, source, target);
-	dtc_memory_return(&relay.loan);
+	dtc_scratch_release(&relay.scratch);
 	*copied = relay.copied;
 	return status;
 }
@@ -247,19 +254,19 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 			source_type->context, DTCONV_ERR_INVAL,
 			"%s: target_type (argument 4) was made in another context",
 			__func__);
-	int status = dtc_convertor_aim(&from.cursor, source_type, source_count, __func__,
-				       "source_type (argument 1)");
+	int status = dtc_packed_stream_begin(&from.cursor, source_type, source_count,
+					     __func__, "source_type (argument 1)");
 	if (!status)
-		status = dtc_convertor_aim(&to.cursor, target_type, target_count,
-					   __func__, "target_type (argument 4)");
+		status = dtc_packed_stream_begin(&to.cursor, target_type, target_count,
+						 __func__, "target_type (argument 4)");
 	if (!status)
 		status = check_signatures(source_type, source_count, target_type,
 					  target_count, &relation);
 	if (status)
 		return status;
 	status = copy_between(&from, &to, &copied);
-	dtc_convertor_count_call(source_type->context, DTC_PACK, copied);
-	dtc_convertor_count_call(source_type->context, DTC_UNPACK, copied);
+	dtc_count_call(source_type->context, DTC_PACK, copied);
+	dtc_count_call(source_type->context, DTC_UNPACK, copied);
 	if (moved)
 		*moved = copied;
 	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exporting blocks instead of copying them.
+ * Exports the blocks of a buffer as an iovec, without copying them.
  */
 #include "config.h"
 
@@ -18,10 +18,10 @@ struct collection {
 	char *user;
 };
 
-/* Add a run of at most what may still be added; false if there is no room for another block. */
+/* Add a run. False if the array has no room for another block. */
 static bool collect(struct collection *collection, int64_t disp, uint64_t bytes)
 {
-	/* As a number: the buffer may be NULL, and blocks may meet anywhere. */
+	/* Integer arithmetic: the buffer may be NULL, and any two blocks may be adjacent. */
 	uintptr_t address = (uintptr_t)collection->user + (uintptr_t)disp;
 	struct iovec *last = collection->count ? &collection->iov[collection->count - 1] : NULL;
 
@@ -62,7 +62,7 @@ int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 	dtc_runs_init(&runs, cursor, max_iov ? max_bytes : 0);
 	while (dtc_runs_next(&runs, &run) && collect(&collection, run.disp, run.bytes))
 		;
-	/* The cursor runs ahead, and the last run may not have found room. */
+	/* The cursor is ahead of the blocks if the last run had no room. */
 	if (cursor->position != start + collection.bytes)
 		dtc_cursor_seek(cursor, start + collection.bytes);
 	*iov_count = collection.count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations by name, and the check whether a type's elements allow one.
+ * Names of operations, and the check whether an operation is defined on the elements of a type.
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ static int no_arithmetic(const struct dtconv_type *type, const char *caller,
 		caller, names[op], dtc_predefined_name(basic));
 }
 
-/* Besides integers, Fortran's pairs of reals have a real as index. */
+/* An index is an integer, or a real in Fortran's pairs of reals. */
 static bool is_index(enum dtconv_predefined index, enum dtconv_predefined value)
 {
 	bool real = index == DTCONV_REAL || index == DTCONV_DOUBLE_PRECISION;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cutting a job into slices, each with a cursor of its own. Slices touch different bytes of
- * both sides (unless the type touches bytes twice), so threads need no agreement.
+ * Cuts a job into slices, each with its own cursor. Slices write different bytes, unless the type itself
+ * writes bytes twice, so threads need no synchronisation.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/checked.h"
 
-/* A thread that is late, or whose bytes are dearer, leaves its slices to the others. */
+/* Slices for each thread: a slow thread leaves its share to the others. */
 #define SLICES_A_THREAD 4
 
 /* A job in slices: the first may be longer than the others, the last shorter. */
@@ -24,16 +24,16 @@ struct split {
 
 /* ---- where to cut -------------------------------------------------------------------------- */
 
-/* Packed bytes of iterations that lie side by side in memory, a cache line wide. */
+/* Packed bytes of iterations that are adjacent in memory, one cache line wide. */
 static uint64_t tile_of(const struct dtc_op *loop, const struct dtc_op *strip)
 {
 	return dtc_tile_width((size_t)strip->unit_bytes) * loop->unit_bytes;
 }
 
 /*
- * In a perfect loop nest that transposes, neighbours in memory are in different iterations, so
- * a cut elsewhere than between tiles makes two threads fetch, or write, the same cache lines.
- * The largest unit of the nest up to @most bytes that keeps tiles whole, or 0 if there is none.
+ * The largest unit of a transposing loop nest, up to @most bytes, that keeps tiles whole; 0 if there is
+ * none. Neighbours in memory are in different iterations there, so a cut inside a tile makes two threads
+ * read or write the same cache lines.
  */
 static uint64_t transposing_unit(struct dtc_cursor *cursor, uint64_t most)
 {
@@ -57,7 +57,7 @@ static uint64_t transposing_unit(struct dtc_cursor *cursor, uint64_t most)
 	return 0;
 }
 
-/* Cut into about as many slices, between tiles or else between lines of the packed side. */
+/* Cut into about @slices slices: between tiles, or else between cache lines of the packed side. */
 static void cut(struct split *split, const struct dtc_job *job, uint64_t slices,
 		uint64_t cut_bytes)
 {
@@ -90,8 +90,8 @@ static uint64_t slice_begin(const struct split *split, size_t index)
 }
 
 /*
- * Which slice the task with a number is: those taken at the same time lie as far apart as there are
- * threads, because processors fetch lines ahead, also those that their neighbour writes.
+ * The slice of a task. Slices that run at the same time are far apart, because a core prefetches lines
+ * that its neighbour writes.
  */
 static size_t slice_of(const struct split *split, size_t task)
 {
@@ -118,7 +118,7 @@ static void move_slice(void *arg, size_t task)
 	dtc_cursor_seek(&cursor, cursor.position + begin);
 	struct dtc_event none;
 	int status = dtc_host_backend.submit(&job, &none);
-	assert(!status); /* between host memories nothing can fail */
+	assert(!status); /* moves between host memories cannot fail */
 	(void)status;
 }
 

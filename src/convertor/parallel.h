@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One move in several threads: what is large enough, and where it is cut.
+ * A host move by several threads: which moves are large enough, and where they are cut.
  */
 #ifndef DTC_PARALLEL_H
 #define DTC_PARALLEL_H
@@ -8,7 +8,7 @@
 #include "base/context.h"
 #include "copy_backends/backend.h"
 
-/* Whether a move of so many bytes may be worth a second thread. */
+/* Whether a move of @bytes may gain from a second thread. */
 static inline bool dtc_parallel_is_worth(const struct dtconv_context *context,
 					 size_t bytes)
 {
@@ -16,8 +16,8 @@ static inline bool dtc_parallel_is_worth(const struct dtconv_context *context,
 }
 
 /*
- * Do the job, between host memories, in the context's threads; its cursor stands behind it after.
- * False, and nothing was moved, if one thread is the better choice.
+ * Move a job between host memories with the context's threads; its cursor ends behind the job. False,
+ * with nothing moved, if one thread is the better choice.
  */
 bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job);
 

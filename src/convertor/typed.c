@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The typed state of a convertor, and the loops that convert and combine. Each loop fills a
- * window of native elements that follow each other in the packed stream; bytes go between the
- * window and the user's buffer as in any native move.
+ * Converts and combines elements. Each loop fills a window with native elements that are consecutive in
+ * the packed stream; bytes move between the window and the user's buffer as in any native move.
  */
 #include "config.h"
 
@@ -14,13 +13,15 @@
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "convertor/convertor.h"
+#include "convertor/device_move.h"
+#include "convertor/host_move.h"
 #include "convertor/operation.h"
+#include "convertor/packed_stream.h"
 #include "datatype/predefined.h"
 #include "datatype/type.h"
 #include "kernels/numbers/reduce.h"
 
-/* Two of them, and what they came from, stay in the first cache. */
+/* Two windows and their source stay in the first-level cache. */
 #define WINDOW_BYTES 2048
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -95,7 +96,7 @@ static int find_size(struct dtc_typed *typed, const char *caller)
 	return 0;
 }
 
-/* Everything that follows from the type and the count, in a state that has no sizes yet. */
+/* Set what follows from the type and the count; the state has no sizes yet. */
 static int bind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t count,
 		const char *caller)
 {
@@ -157,7 +158,7 @@ void dtc_typed_destroy(struct dtc_typed *typed)
 	struct dtconv_context *context = typed->type->context;
 
 	dtc_walk_sizes_destroy(typed->sizes);
-	dtc_held_drop(&typed->held, context);
+	dtc_partial_elements_drop(&typed->partial, context);
 	dtc_free(context, typed->units);
 	dtc_free(context, typed);
 }
@@ -169,14 +170,14 @@ int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t
 
 	next.sizes = NULL;
 	next.units = NULL;
-	next.held = (struct dtc_held){ .slots = NULL };
+	next.partial = (struct dtc_partial_elements){ .slots = NULL };
 	int status = bind(&next, type, count, caller);
 	if (status) {
 		dtc_walk_sizes_destroy(next.sizes);
 		return status;
 	}
 	dtc_walk_sizes_destroy(typed->sizes);
-	dtc_held_drop(&typed->held, typed->type->context);
+	dtc_partial_elements_drop(&typed->partial, typed->type->context);
 	dtc_free(typed->type->context, typed->units);
 	*typed = next;
 	return 0;
@@ -192,11 +193,11 @@ int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone)
 	*copy = *typed;
 	copy->sizes = NULL;
 	copy->units = NULL;
-	copy->held = (struct dtc_held){ .slots = NULL };
+	copy->partial = (struct dtc_partial_elements){ .slots = NULL };
 	if ((typed->sizes &&
 	     dtc_walk_sizes_create(typed->type->signature, &typed->representation,
 				   &copy->sizes)) ||
-	    dtc_held_copy(&copy->held, &typed->held, context)) {
+	    dtc_partial_elements_copy(&copy->partial, &typed->partial, context)) {
 		dtc_typed_destroy(copy);
 		return DTCONV_ERR_NOMEM;
 	}
@@ -214,7 +215,7 @@ void dtc_typed_seek(struct dtc_typed *typed, uint64_t position)
 		dtc_walk_seek(&typed->walk, position);
 }
 
-/* The unit that holds the position; nothing is left at the end. */
+/* The unit at the position; at the end of the stream its @left is 0. */
 static struct dtc_unit current_unit(const struct dtc_typed *typed)
 {
 	struct dtc_unit unit = typed->couple;
@@ -250,7 +251,7 @@ size_t dtc_typed_unit_bytes(const struct dtc_typed *typed)
 	return current_unit(typed).wire_bytes;
 }
 
-/* Go behind @count whole units from the current one on. */
+/* Advance by @count whole units. */
 static void pass_units(struct dtc_typed *typed, const struct dtc_unit *unit,
 		       uint64_t count)
 {
@@ -294,7 +295,7 @@ static size_t convert_couples(const struct dtc_typed *typed, const struct dtc_un
 	return count;
 }
 
-/* Answers how many were converted; fewer only if an integer does not fit. */
+/* Returns the number converted; fewer than @count only if an integer does not fit. */
 static size_t convert_units(const struct dtc_typed *typed, const struct dtc_unit *unit,
 			    unsigned char *to, const unsigned char *from, size_t count,
 			    enum dtc_direction direction)
@@ -319,11 +320,11 @@ static int does_not_fit(const struct dtc_typed *typed, const struct dtc_unit *un
 		caller, dtc_predefined_name(unit->basic), (uintmax_t)typed->position);
 }
 
-/* Between a device's memory and a window. */
-static int move_far(const struct dtc_move *far, unsigned char *buffer, size_t bytes,
-		    enum dtc_direction direction)
+/* Move bytes between device memory and a window. */
+static int move_device_bytes(const struct dtc_move *device_move, unsigned char *buffer,
+			     size_t bytes, enum dtc_direction direction)
 {
-	struct dtc_move move = *far;
+	struct dtc_move move = *device_move;
 	size_t moved;
 
 	move.packed = (char *)buffer;
@@ -339,15 +340,15 @@ static int move_native(const struct dtc_typed_move *move, uint64_t position,
 	size_t moved;
 
 	dtc_cursor_seek(move->cursor, position);
-	if (move->far)
-		return move_far(move->far, buffer, bytes, direction);
-	return dtc_convertor_move(move->cursor, move->user, (char *)buffer, bytes,
-				  direction, &moved);
+	if (move->device_move)
+		return move_device_bytes(move->device_move, buffer, bytes, direction);
+	return dtc_host_move_bytes(move->cursor, move->user, (char *)buffer, bytes,
+				   direction, &moved);
 }
 
 /* ---- packing ------------------------------------------------------------------------- */
 
-/* Pack bytes of the current unit, of which not all are wanted. */
+/* Pack some bytes of the current unit. */
 static int pack_part(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		     const struct dtc_unit *unit, size_t *done)
 {
@@ -370,7 +371,7 @@ static int pack_part(struct dtc_typed *typed, const struct dtc_typed_move *move,
 	return 0;
 }
 
-/* Convert whole units out of @bytes native bytes, from the current unit on. */
+/* Convert whole units from the current one on, out of @bytes native bytes. */
 static int pack_window(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		       const unsigned char *native, size_t bytes, size_t *done)
 {
@@ -429,7 +430,7 @@ int dtc_typed_pack(struct dtc_typed *typed, const struct dtc_typed_move *move,
 
 /* ---- unpacking ----------------------------------------------------------------------- */
 
-/* Neighbours in a window that are alike. */
+/* Consecutive equal units in a window. */
 struct segment {
 	enum dtconv_predefined basic;
 	size_t count;
@@ -438,7 +439,7 @@ struct segment {
 
 #define SEGMENTS 64
 
-/* Whole native elements on their way to memory. */
+/* Whole native elements to store. */
 struct window {
 	_Alignas(64) unsigned char incoming[WINDOW_BYTES];
 	_Alignas(64) unsigned char target[WINDOW_BYTES];
@@ -448,7 +449,7 @@ struct window {
 	struct segment segments[SEGMENTS];
 };
 
-/* Pairs are C structs to the caller's function: with a gap that the stream does not have. */
+/* The caller's function sees pairs as C structs, whose padding the stream does not have. */
 static void call_on_pairs(const struct dtc_typed *typed, unsigned char *target,
 			  const unsigned char *incoming, size_t count)
 {
@@ -471,7 +472,7 @@ static void call_on_pairs(const struct dtc_typed *typed, unsigned char *target,
 	}
 }
 
-/* The caller's function gets aligned elements; a window of unlike ones need not be aligned. */
+/* The caller's function gets aligned elements; in a window of different units they may be unaligned. */
 static void call_on_elements(const struct dtc_typed *typed, const struct segment *segment,
 			     unsigned char *target, const unsigned char *incoming)
 {
@@ -499,7 +500,7 @@ static void combine(const struct dtc_typed *typed, const struct segment *segment
 							     segment->count);
 }
 
-/* Bring the window's elements to memory, and empty it. */
+/* Store the window's elements and empty it. */
 static int flush(const struct dtc_typed *typed, const struct dtc_typed_move *move,
 		 struct window *window)
 {
@@ -526,7 +527,7 @@ static int flush(const struct dtc_typed *typed, const struct dtc_typed_move *mov
 	return move_native(move, window->native_position, store, bytes, DTC_UNPACK);
 }
 
-/* Note @count units that stand at the window's end. */
+/* Record @count units at the window's end. */
 static void append(struct window *window, const struct dtc_unit *unit, size_t count)
 {
 	size_t bytes = count * unit->native_bytes;
@@ -554,14 +555,14 @@ static bool is_full(const struct window *window, const struct dtc_unit *unit)
 	       (window->bytes && window->segment_count == SEGMENTS);
 }
 
-/* Units that follow each other in the window do so in the stream, too. */
+/* Units that are consecutive in the window are consecutive in the stream. */
 static bool follows(const struct window *window, const struct dtc_unit *unit)
 {
 	return window->bytes == 0 ||
 	       window->native_position + window->bytes == unit->native_position;
 }
 
-/* Take in bytes of the current unit, which has not arrived whole. */
+/* Keep bytes of the current unit, of which others are still to arrive. */
 static int unpack_part(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		       const struct dtc_unit *unit, struct window *window, size_t *done)
 {
@@ -570,10 +571,10 @@ static int unpack_part(struct dtc_typed *typed, const struct dtc_typed_move *mov
 	size_t bytes = DTC_MIN(unit->wire_bytes - skip, move->bytes - *done);
 	bool complete = false;
 
-	int status = dtc_held_add(&typed->held, typed->type->context, unit->wire_position,
-				  unit->wire_bytes, skip,
-				  (unsigned char *)move->packed + *done, bytes, whole,
-				  &complete);
+	int status = dtc_partial_elements_add(&typed->partial, typed->type->context,
+					      unit->wire_position, unit->wire_bytes, skip,
+					      (unsigned char *)move->packed + *done,
+					      bytes, whole, &complete);
 	if (status)
 		return DTC_FAIL(typed->type->context, status,
 				"%s: cannot allocate room for a partial element",
@@ -631,7 +632,7 @@ int dtc_typed_unpack(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		status = cut ? unpack_part(typed, move, &unit, &window, moved)
 			     : unpack_whole(typed, move, &unit, &window, moved);
 	}
-	/* What is before an element that does not fit is stored all the same. */
+	/* Store the elements before one that does not fit. */
 	int flushed = flush(typed, move, &window);
 	return status ? status : flushed;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving elements rather than bytes: conversion to and from another representation, and
- * operations. Elements come from the type's signature, bytes from the same cursor and
- * backends that move native streams; between them is a buffer that stays in the first cache.
+ * Moves elements instead of bytes: conversion between representations, and operations. The signature
+ * gives the elements; cursor and backends are those of native moves. Between them is a window in the
+ * first-level cache.
  */
 #ifndef DTC_TYPED_H
 #define DTC_TYPED_H
 
 #include <dtconv/convertor.h>
 
-#include "convertor/device.h"
-#include "convertor/held.h"
+#include "convertor/move.h"
+#include "convertor/partial_elements.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"
+#include "kernels/numbers/convert.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/launch/typed.h"
-#include "kernels/numbers/convert.h"
 
 /*
- * What is moved as a whole: an element, or a couple of them for the operations that take a
- * value and its index.
+ * The smallest thing that is moved as a whole: an element, or for MINLOC and MAXLOC a couple of a value
+ * and its index.
  */
 struct dtc_unit {
 	enum dtconv_predefined basic; /* couples: of the value */
@@ -27,7 +27,7 @@ struct dtc_unit {
 	size_t wire_bytes;
 	uint64_t native_position; /* of the current one */
 	uint64_t wire_position;
-	uint64_t left; /* alike, from the current one on */
+	uint64_t left; /* equal ones, from the current one on */
 };
 
 struct dtc_typed {
@@ -45,35 +45,34 @@ struct dtc_typed {
 	uint64_t size;         /* of the wire stream */
 	uint64_t position;     /* in it */
 	struct dtc_walk_sizes *sizes; /* NULL if native */
-	struct dtc_walk
-		walk; /* at the element that holds the position; unused for couples */
-	struct dtc_held held;
-	struct dtc_gpu_units
-		*units; /* what a device is told; NULL until one moves the stream */
+	struct dtc_walk walk; /* at the element of the position; unused for couples */
+	struct dtc_partial_elements partial;
+	/* The parameters of device kernels; NULL until a device moves the stream. */
+	struct dtc_gpu_units *units;
 };
 
-/* A move's two ends and its status's context. */
+/* Both ends of a typed move. */
 struct dtc_typed_move {
-	struct dtc_cursor
-		*cursor; /* of the native stream; its position is left anywhere */
+	/* Of the native stream; its position afterwards is unspecified. */
+	struct dtc_cursor *cursor;
 	char *user;
 	char *packed;
 	size_t bytes;
 	const char *caller;
-	const struct dtc_move
-		*far; /* how to reach the user's memory; NULL: as the host's */
+	/* How to access the user's device memory; NULL: it is host memory. */
+	const struct dtc_move *device_move;
 };
 
 /*
- * Prepare for @count instances of @type by checked parameters. @typed becomes NULL if they ask for
- * nothing that needs it. Fails as dtconv_convertor_configure does.
+ * Create the typed state of @count instances of @type from checked parameters. @typed becomes NULL if the
+ * parameters need none. Fails as dtconv_convertor_configure does.
  */
 int dtc_typed_create(struct dtconv_type *type, uint64_t count,
 		     const struct dtconv_convertor_params *params, const char *caller,
 		     struct dtc_typed **typed);
 void dtc_typed_destroy(struct dtc_typed *typed);
 
-/* The same parameters for other instances; on failure nothing has changed. */
+/* Keep the parameters, bind other instances. A failure changes nothing. */
 int dtc_typed_rebind(struct dtc_typed *typed, struct dtconv_type *type, uint64_t count,
 		     const char *caller);
 
@@ -82,13 +81,13 @@ int dtc_typed_clone(const struct dtc_typed *typed, struct dtc_typed **clone);
 
 void dtc_typed_seek(struct dtc_typed *typed, uint64_t position);
 
-/* Where the unit begins that holds the position; the position itself at the end. */
+/* The start of the unit at the position; at the end of the stream, the position. */
 uint64_t dtc_typed_boundary(const struct dtc_typed *typed);
 
-/* Bytes of that unit in the stream. */
+/* The bytes of that unit in the stream. */
 size_t dtc_typed_unit_bytes(const struct dtc_typed *typed);
 
-/* Move at most what is left of the stream; @moved is exact also on failure. */
+/* Move at most what is left of the stream. @moved is valid even if the call fails. */
 int dtc_typed_pack(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		   size_t *moved);
 int dtc_typed_unpack(struct dtc_typed *typed, const struct dtc_typed_move *move,

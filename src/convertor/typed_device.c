@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A typed move becomes parts: whole units whose two sides a device reaches go to its kernels; what
- * lies in ordinary host memory, and the units that a fragment's ends cut, the host's engine moves.
+ * Cuts a typed move into parts. Device kernels move whole units whose two sides the device can access.
+ * The host engine moves ordinary host memory, and units that a fragment cuts.
  */
 #include "config.h"
 
@@ -10,35 +10,37 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "copy_backends/allowed.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/counters.h"
 #include "copy_backends/typed.h"
 #include "datatype/type.h"
+#include "device_move.h"
 
 /* ---- through the host --------------------------------------------------------------------- */
 
-/* The host's engine works on pieces of packed bytes; cut units are copied to the stack. */
+/* The host engine works on pieces of packed bytes; cut units are copied to the stack. */
 static int move_by_engine(struct dtc_typed *typed, const struct dtc_move *move,
-			  char *packed, size_t bytes, bool far, size_t *moved)
+			  char *packed, size_t bytes, bool on_device, size_t *moved)
 {
 	const struct dtc_typed_move host = { .cursor = move->cursor,
 					     .user = move->user,
 					     .packed = packed,
 					     .bytes = bytes,
 					     .caller = move->caller,
-					     .far = far ? move : NULL };
+					     .device_move = on_device ? move : NULL };
 
 	return move->direction == DTC_PACK ? dtc_typed_pack(typed, &host, moved)
 					   : dtc_typed_unpack(typed, &host, moved);
 }
 
-/* The engine packs what fits; what then does not get to its place has not moved. */
+/* Do not count packed bytes whose copy to the packed memory failed. */
 static int pack_piece(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		      char *buffer, size_t bytes, size_t *moved)
 {
 	uint64_t start = typed->position;
 	int status = move_by_engine(typed, move, buffer, bytes, true, moved);
-	int copied = *moved ? dtc_device_copy_row(move, DTC_PACK, packed, buffer, *moved)
+	int copied = *moved ? dtc_device_copy_contiguous(move, DTC_PACK, packed, buffer,
+							 *moved)
 			    : 0;
 
 	if (copied) {
@@ -51,12 +53,12 @@ static int pack_piece(struct dtc_typed *typed, const struct dtc_move *move, char
 static int unpack_piece(struct dtc_typed *typed, const struct dtc_move *move,
 			char *packed, char *buffer, size_t bytes, size_t *moved)
 {
-	int status = dtc_device_copy_row(move, DTC_UNPACK, packed, buffer, bytes);
+	int status = dtc_device_copy_contiguous(move, DTC_UNPACK, packed, buffer, bytes);
 
 	return status ? status : move_by_engine(typed, move, buffer, bytes, true, moved);
 }
 
-/* A piece by the host's engine, from or to @buffer; @moved is exact also on failure. */
+/* Move a piece from or to @buffer with the host engine. @moved is valid even if the call fails. */
 static int move_piece(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		      char *buffer, size_t bytes, size_t *moved)
 {
@@ -70,7 +72,7 @@ static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, cha
 		       size_t bytes, size_t *moved)
 {
 	size_t room, piece = 0;
-	char *buffer = dtc_device_bounce(move, bytes, &room);
+	char *buffer = dtc_device_bounce_buffer(move, bytes, &room);
 	int status = 0;
 
 	*moved = 0;
@@ -85,7 +87,7 @@ static int move_pieces(struct dtc_typed *typed, const struct dtc_move *move, cha
 	return status;
 }
 
-/* Bytes of one unit, not all of it. */
+/* Move some bytes of one unit. */
 static int move_cut(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		    size_t bytes, size_t *moved)
 {
@@ -96,7 +98,7 @@ static int move_cut(struct dtc_typed *typed, const struct dtc_move *move, char *
 
 /* ---- what a device is told ---------------------------------------------------------------- */
 
-/* Packing knows no operations. */
+/* Packing applies no operation. */
 static struct dtc_gpu_typing typing_of(const struct dtc_typed *typed,
 				       enum dtc_direction direction)
 {
@@ -111,7 +113,7 @@ static struct dtc_gpu_typing typing_of(const struct dtc_typed *typed,
 					.index = typed->index };
 }
 
-/* Made by the first move; @reason says why there are none. */
+/* The first move makes them; @reason says why a stream has none. */
 static int make_units(struct dtc_typed *typed, const struct dtc_move *move,
 		      const char **reason)
 {
@@ -135,7 +137,7 @@ static int make_units(struct dtc_typed *typed, const struct dtc_move *move,
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
-/* Find out where both sides lie, and cut the job to the units that lie in one kind on each. */
+/* Classify both sides and cut the job to the units that are in one kind of memory on each. */
 static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
 {
 	struct dtc_job *job = &part->job;
@@ -151,7 +153,7 @@ static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
 	part->end = by_native.unit < by_wire.unit ? by_native : by_wire;
 }
 
-/* The processor reaches pinned memory too, but does not wait for a stream; and it may be forbidden. */
+/* The host can access pinned memory, but does not synchronise with a stream, and may be forbidden. */
 static bool is_processors(const struct dtc_job *job)
 {
 	enum dtconv_memory_kind most = job->on_stream ? DTCONV_MEMORY_HOST
@@ -183,21 +185,22 @@ static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
 	return part;
 }
 
-/* Units that the host's engine converts or combines, @far if a side is not the processor's. */
+/* Move units with the host engine. @on_device: a side is not host memory. */
 static int move_by_host(struct dtc_typed *typed, const struct dtc_move *move,
-			const struct dtc_job *job, bool far)
+			const struct dtc_job *job, bool on_device)
 {
 	size_t bytes = (size_t)job->bytes, moved = 0;
 
 	if (dtc_is_host_forbidden(job->context, job->forbidden))
 		return dtc_typed_refuse(job, &dtc_host_backend);
-	int status = far ? move_pieces(typed, move, job->packed, bytes, &moved)
-			 : move_by_engine(typed, move, job->packed, bytes, false, &moved);
-	dtc_tally_job(job->context, DTC_HOST_PLACE, moved);
+	int status = on_device ? move_pieces(typed, move, job->packed, bytes, &moved)
+			       : move_by_engine(typed, move, job->packed, bytes, false,
+						&moved);
+	dtc_count_job(job->context, DTC_HOST_INDEX, moved);
 	return status;
 }
 
-/* Whole units from the position on, up to byte @end of the stream, or fewer. */
+/* Move whole units from the position on, at most up to byte @end of the stream. */
 static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char *packed,
 		      uint64_t end, struct dtc_event *event)
 {
@@ -210,7 +213,7 @@ static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char
 	if (status)
 		return status;
 	part.job.bytes = part.end.wire - part.begin.wire;
-	/* A unit that lies in two kinds of memory. */
+	/* The next unit spans two kinds of memory. */
 	if (!part.job.bytes)
 		return move_cut(typed, move, packed, dtc_typed_unit_bytes(typed), &moved);
 	if (is_processors(&part.job))
@@ -227,7 +230,7 @@ static int start_part(struct dtc_typed *typed, const struct dtc_move *move, char
 
 /* ---- moves -------------------------------------------------------------------------------- */
 
-/* The rest of a unit that is begun, or as much as there is. */
+/* Move the rest of the unit at the position, or as much as the move has. */
 static int move_head(struct dtc_typed *typed, const struct dtc_move *move, uint64_t end)
 {
 	uint64_t first = dtc_typed_boundary(typed);
@@ -240,7 +243,7 @@ static int move_head(struct dtc_typed *typed, const struct dtc_move *move, uint6
 			&moved);
 }
 
-/* The beginning of the last unit; the position stays, and @end becomes where whole units end. */
+/* Move the first bytes of the last unit. The position stays; @end becomes the end of the whole units. */
 static int move_tail(struct dtc_typed *typed, const struct dtc_move *move, uint64_t start,
 		     uint64_t *end)
 {
@@ -260,8 +263,8 @@ static int move_tail(struct dtc_typed *typed, const struct dtc_move *move, uint6
 }
 
 /*
- * What is cut is moved first: it blocks, and then waits for nothing of this move. A failure leaves
- * the position where it happened.
+ * Move cut units first: that blocks, but on nothing that this move has started. After a failure the
+ * position is where it happened.
  */
 static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
 		       struct dtc_event *event)
@@ -273,7 +276,7 @@ static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
 		status = move_tail(typed, move, start, &end);
 	while (!status && typed->position < end) {
 		status = dtc_device_wait(event);
-		/* As where the last part fails: none of the numbers counts. */
+		/* A failure counts no bytes, as in the last part. */
 		if (status)
 			dtc_typed_seek(typed, start);
 		else
@@ -286,7 +289,7 @@ static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
 	return status;
 }
 
-/* A stream that no device is told of: between ordinary host memory and packed memory, anyone's. */
+/* Move a stream from or to ordinary host memory; the packed memory may be of any kind. */
 static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
 		       const char *reason)
 {
@@ -310,7 +313,7 @@ static int move_untold(struct dtc_typed *typed, const struct dtc_move *move,
 			move->direction == DTC_PACK ? "from" : "into", reason);
 }
 
-/* Bytes as they are. */
+/* Move unchanged bytes. */
 static int start_native(struct dtc_typed *typed, const struct dtc_move *move,
 			struct dtc_event *event)
 {
@@ -363,7 +366,7 @@ int dtc_typed_device_move(struct dtc_typed *typed, const struct dtc_move *move,
 	if (status)
 		return status;
 	status = dtc_device_wait(&event);
-	/* Which numbers of a failed job have arrived, nobody knows: none counts. */
+	/* A failed job counts no bytes: which of them it moved is unknown. */
 	if (status) {
 		dtc_typed_seek(typed, before);
 		*moved = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The copy-backend interface: a backend is handed a whole job, never single blocks. Each
- * vendor has one folder and one row or more in the registry.
+ * The copy-backend interface. A backend receives whole jobs, never single blocks. Each vendor has one
+ * folder, and one or more entries in the registry.
  */
 #ifndef DTC_BACKEND_H
 #define DTC_BACKEND_H
@@ -14,39 +14,41 @@
 #include "datatype/cursor.h"
 #include "kernels/cpu/kernels.h"
 
-/* Move the next @bytes bytes of the cursor's stream; the cursor stands behind them after. */
+/* Move the next @bytes bytes of the cursor's stream and advance the cursor by them. */
 struct dtc_job {
 	struct dtc_cursor *cursor;
 	char *user; /* displacement 0 */
 	char *packed;
 	uint64_t bytes;
-	uint64_t
-		row_bytes; /* of packed memory that this move, and moves before it, fill in one row */
+	/* Of consecutive packed memory that this move and moves before it fill. */
+	uint64_t row_bytes;
 	enum dtc_direction direction;
-	/* What follows, devices read; all of it may be 0 where both sides are the host's. */
+	/* The rest is for device backends and may be 0 if both sides are host memory. */
 	struct dtconv_context *context;
-	const struct dtconv_type *type; /* whose name the log may tell, or NULL */
+	const struct dtconv_type *type; /* for the log, or NULL */
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
-	bool on_stream; /* in the order of @stream, which may be NULL: the default stream */
-	bool started;   /* nobody waits for it at once */
+	bool on_stream; /* ordered by @stream; NULL is the default stream */
+	bool started;   /* the caller does not wait for it immediately */
 	void *stream;
-	uint32_t forbidden; /* backends that the caller does not allow, see allowed.h */
-	bool at_packed;     /* between two devices: by the one that has packed memory */
+	/* Backends that the caller does not allow, see backend_set.h. */
+	uint32_t forbidden;
+	bool at_packed; /* between two devices: the one that owns the packed memory moves */
 	const char *caller;
 };
 
-/* What a submitted job is waited for by. A job that ended in submit has no backend here. */
+/* The completion of a submitted job. Without a backend, the job has completed in submit. */
 struct dtc_event {
 	const struct dtc_backend_ops *backend;
 	const char *caller;
-	void *owner; /* what follows is the backend's */
+	void *owner; /* from here on the backend's own */
 	void *stream;
 	uint64_t value;
 	uint64_t looked_ns;
 	uint32_t slot;
-	bool recorded;   /* the driver's own event tells the end */
-	uint32_t answer; /* of a checksum that has ended; see copy_backends/checksum.h */
+	bool recorded; /* the driver's event signals completion */
+	/* The result of a completed checksum; see copy_backends/checksum.h. */
+	uint32_t answer;
 };
 
 /* The first @bytes of a stream, in one kind of memory on each side. */
@@ -60,8 +62,8 @@ struct dtc_stretch {
 	struct dtc_memory packed_memory;
 };
 
-/* Stretches of one direction that are moved together. */
-struct dtc_many {
+/* Stretches of one direction that one submission moves. */
+struct dtc_batch_job {
 	const struct dtc_stretch *const *stretches;
 	size_t count;
 	enum dtc_direction direction;
@@ -69,9 +71,9 @@ struct dtc_many {
 	bool on_stream;
 	void *stream;
 	const char *caller;
-	bool started; /* nobody waits for it at once */
-	bool changed; /* the stretches are not those of the last submission */
-	void *kept; /* the backend's, from one submission to the next; NULL before the first */
+	bool started; /* the caller does not wait for it immediately */
+	bool changed; /* the stretches differ from those of the last submission */
+	void *kept; /* what the backend keeps between submissions; NULL before the first */
 };
 
 /* What a plan is made for. */
@@ -83,26 +85,26 @@ struct dtc_question {
 	enum dtconv_memory_kind packed_kind;
 	enum dtc_direction direction;
 	struct dtconv_context *context;
-	uint32_t forbidden; /* backends that are not asked */
-	bool on_stream;     /* in the order of a stream of the caller's */
-	bool started;       /* nobody waits for it at once */
-	bool is_run;        /* what if all bytes were one run? */
+	uint32_t forbidden; /* backends that may not be chosen */
+	bool on_stream;     /* ordered by a stream of the caller's */
+	bool started;       /* the caller does not wait for it immediately */
+	bool is_run;        /* estimate as if all bytes were one run */
 	bool is_mapped;     /* the user's memory is made of mappings */
 	bool is_between;    /* the sides are memory of two devices */
-	int device; /* the vendor's ordinal of the one that moves; below 0: taken for 0 */
+	int device;         /* the ordinal of the device that moves; negative: 0 */
 };
 
 /* What a plan for a job is made for. */
 struct dtc_question dtc_question_of(const struct dtc_job *job);
 
-/* Whether no work of a stream can read or write either side. */
+/* Whether both sides are host memory, which no stream-ordered work accesses. */
 static inline bool dtc_question_is_ordinary(const struct dtc_question *question)
 {
 	return question->user_kind == DTCONV_MEMORY_HOST &&
 	       question->packed_kind == DTCONV_MEMORY_HOST;
 }
 
-/* Whether no device sees one of the sides, or both. */
+/* Whether devices cannot access one side, or both. */
 static inline bool dtc_question_has_ordinary(const struct dtc_question *question)
 {
 	return question->user_kind == DTCONV_MEMORY_HOST ||
@@ -115,27 +117,28 @@ struct dtc_vendor_ops;
 struct dtc_backend_ops {
 	const char *name; /* stable, for logs and explanations */
 	const char *what; /* one line: what it moves with */
-	const struct dtc_vendor_ops *vendor; /* whose devices it needs; NULL: none */
+	/* The vendor whose devices it needs; NULL: none. */
+	const struct dtc_vendor_ops *vendor;
 	/*
-	 * Whether it moves what is asked; if not, one reason. No device call; the same question has the
-	 * same answer for ever.
+	 * Whether the backend supports the job; if not, one reason. Makes no device call, and always
+	 * answers the same question in the same way.
 	 */
 	bool (*can)(const struct dtc_question *question, const char **reason);
-	/* Estimated nanoseconds; no allocation, no call that a device is busy with or that may wait. */
+	/* Estimated nanoseconds. Does not allocate, use a device or block. */
 	double (*estimate)(const struct dtc_question *question);
-	/* Optional: say in a few words how it would move; part of a sentence. */
+	/* Optional: describe in a few words how the backend would move the job; part of a sentence. */
 	void (*detail)(const struct dtc_question *question, struct dtc_text *text);
-	/* Start the job; may finish at once. 0 or a negative status, with its sentence. */
+	/* Start the job, which may complete at once. 0, or a negative status with its error text. */
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
 	/*
-	 * Optional. Start many stretches as one; what of them is in flight ends with the event. What is
-	 * kept is given back by forget, when nothing of it is in flight.
+	 * Optional. Start several stretches in one submission; the event completes when all of them have.
+	 * forget frees what the backend keeps, when nothing of it is in flight.
 	 */
-	int (*submit_many)(struct dtc_many *many, struct dtc_event *event);
+	int (*submit_batch)(struct dtc_batch_job *job, struct dtc_event *event);
 	void (*forget)(void *kept);
 	/*
-	 * 0: done; DTCONV_INPROGRESS; or the failure, with its sentence. Anything but
-	 * DTCONV_INPROGRESS ends the event.
+	 * Never blocks. 0: completed; DTCONV_INPROGRESS; or a failure with its error text. Do not use the
+	 * event after anything but DTCONV_INPROGRESS.
 	 */
 	int (*test)(struct dtc_event *event);
 };
@@ -145,7 +148,7 @@ extern const struct dtc_backend_ops dtc_host_backend;
 /* All backends of this build, in order of preference; ends with NULL. */
 extern const struct dtc_backend_ops *const dtc_backends[];
 
-/* The place in dtc_backends of the backend of that name, or -1. */
-int dtc_backend_place(const char *name);
+/* The index in dtc_backends of the backend called @name, or -1. */
+int dtc_backend_index(const char *name);
 
 #endif

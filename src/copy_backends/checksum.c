@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which vendor's kernels compute a checksum.
+ * Passes checksums of packed bytes to the vendor whose memory they are in.
  */
 #include "config.h"
 

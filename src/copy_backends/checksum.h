@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checksums of packed bytes that a vendor's device sees, computed where the bytes are.
+ * Checksums of packed bytes in memory that a device can access, computed by that device.
  */
 #ifndef DTC_COPY_BACKENDS_CHECKSUM_H
 #define DTC_COPY_BACKENDS_CHECKSUM_H
@@ -8,11 +8,11 @@
 #include "copy_backends/backend.h"
 
 /*
- * Start the checksum of the job's packed bytes, which lie in one kind of memory that is a device's or
- * pinned. It comes behind @moving, which may be in flight: what is not in the same order is waited
- * for, and then @moving has no backend any more. When @event ends, event->answer is what
- * dtc_gpu_checksum_of takes. Fails with LIMIT, without a sentence, where no kernels are to be had: then
- * the job is to be done otherwise.
+ * Start the checksum of the job's packed bytes, which are in one kind of device or pinned memory. It is
+ * ordered behind @moving, which may be in flight. If the two are not in the same stream, this waits for
+ * @moving, which then has no backend. When @event completes, pass event->answer to dtc_gpu_checksum_of.
+ * Fails with LIMIT, without an error text, if no kernels are loaded: then the caller computes it
+ * otherwise.
  */
 int dtc_checksum_submit(const struct dtc_job *job, struct dtc_event *moving,
 			struct dtc_event *event);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling why: what the planner weighs, asked in advance (dtconv_explain), job by job (the log at
- * level debug), and once for each type that moves far slower than its bytes would (level warn).
+ * dtconv_explain: what the planner would choose for a type and two kinds of memory, and why.
  */
 #include "config.h"
 
-#include "explain.h"
+#include <dtconv/convertor.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "allowed.h"
+#include "backend_set.h"
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
@@ -33,7 +32,7 @@ static void explain_layout(struct dtc_text *text, const struct dtc_question *que
 			layout->size, dtc_shape_name(shape));
 }
 
-/* Enough parts to understand a type; a struct of thousands is told in its first ones. */
+/* The most parts that are listed; a struct may have thousands. */
 #define PARTS_SHOWN 8
 
 static void explain_parts(struct dtc_text *text, const struct dtc_layout *layout)
@@ -63,7 +62,7 @@ static struct dtc_question turned(const struct dtc_question *question)
 	return other;
 }
 
-/* Costs are those of a machine that has the device. */
+/* Estimate costs as on a machine that has the device. */
 static const char *why_missing(const struct dtc_question *question,
 			       const struct dtc_backend_ops *backend)
 {
@@ -87,7 +86,7 @@ static void describe_method(const struct dtc_question *question,
 		backend->detail(question, &text);
 }
 
-/* The places of the backends that are chosen, or -1. */
+/* The index of the backends that are chosen, or -1. */
 struct chosen {
 	int to_pack, to_unpack;
 };
@@ -96,23 +95,24 @@ static struct chosen choose(const struct dtc_question *question)
 {
 	const struct dtc_question unpack = turned(question);
 
-	return (struct chosen){ dtc_plan_place(question), dtc_plan_place(&unpack) };
+	return (struct chosen){ dtc_plan_choose_index(question),
+				dtc_plan_choose_index(&unpack) };
 }
 
-/* Rows that are whole words on one side need not be on the other, so each direction is asked for. */
-static void rate(const struct dtc_question *question, int place, struct chosen chosen,
+/* Rows that are whole words on one side need not be on the other, so estimate both directions. */
+static void rate(const struct dtc_question *question, int index, struct chosen chosen,
 		 struct dtconv_explanation *explanation)
 {
-	const struct dtc_backend_ops *backend = dtc_backends[place];
+	const struct dtc_backend_ops *backend = dtc_backends[index];
 	const struct dtc_question unpack = turned(question);
 
 	*explanation = (struct dtconv_explanation){
 		.shape = dtc_shape_name(
 			dtc_layout_shape(question->layout, question->count)),
 		.what = backend->what,
-		.chosen_to_pack = place == chosen.to_pack,
-		.chosen_to_unpack = place == chosen.to_unpack,
-		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)place),
+		.chosen_to_pack = index == chosen.to_pack,
+		.chosen_to_unpack = index == chosen.to_unpack,
+		.forbidden = dtc_is_forbidden(question->forbidden, (size_t)index),
 	};
 	if (explanation->forbidden)
 		explanation->refused = "disabled by DTCONV_BACKENDS";
@@ -129,7 +129,7 @@ static void rate(const struct dtc_question *question, int place, struct chosen c
 
 /* ---- in words -------------------------------------------------------------------------- */
 
-/* Where devices are missing, what another machine would choose. */
+/* If devices are missing, say what a machine with them would choose. */
 static void explain_choice(struct dtc_text *text, const struct dtconv_explanation *e)
 {
 	const char *verb = e->missing ? "would be chosen" : "chosen";
@@ -162,12 +162,12 @@ static void explain_costs(struct dtc_text *text, const struct dtconv_explanation
 }
 
 static void explain_candidate(struct dtc_text *text, const struct dtc_question *question,
-			      int place, struct chosen chosen)
+			      int index, struct chosen chosen)
 {
 	struct dtconv_explanation explanation;
 
-	rate(question, place, chosen, &explanation);
-	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[place]->name,
+	rate(question, index, chosen, &explanation);
+	dtc_text_printf(text, "  candidate %s (%s): ", dtc_backends[index]->name,
 			explanation.what);
 	if (explanation.refused) {
 		dtc_text_puts(text, explanation.refused);
@@ -179,7 +179,7 @@ static void explain_candidate(struct dtc_text *text, const struct dtc_question *
 	dtc_text_puts(text, "\n");
 }
 
-/* Between ordinary memory no device is missed, so that those that need one are told of in one line. */
+/* Jobs between ordinary memory need no device, so one line names all backends that do. */
 static void explain_candidates(struct dtc_text *text, const struct dtc_question *question)
 {
 	const struct chosen chosen = choose(question);
@@ -207,13 +207,13 @@ static void explain_candidates(struct dtc_text *text, const struct dtc_question 
 
 /* ---- the public calls ------------------------------------------------------------------ */
 
-/* What the library would find out, a question about kinds alone takes to be the host's. */
+/* A question about kinds has no address to query: take an unknown kind for host memory. */
 static enum dtconv_memory_kind known(enum dtconv_memory_kind kind)
 {
 	return kind == DTCONV_MEMORY_UNKNOWN ? DTCONV_MEMORY_HOST : kind;
 }
 
-/* Of a type that is committed; fails otherwise. Looks for devices, so that candidates know them. */
+/* Fails unless the type is committed. Looks for drivers first, so that candidates find their devices. */
 static int ask(const struct dtconv_type *type, size_t count,
 	       enum dtconv_memory_kind user_kind, enum dtconv_memory_kind packed_kind,
 	       const char *caller, struct dtc_question *question)
@@ -275,8 +275,8 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 			"%s: user_kind (argument 3) is %d and packed_kind (argument 4) "
 			"is %d, but memory kinds end at %d",
 			__func__, (int)user_kind, (int)packed_kind, DTCONV_MEMORY_DEVICE);
-	int place = dtc_backend_place(backend);
-	if (place < 0)
+	int index = dtc_backend_index(backend);
+	if (index < 0)
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_UNSUPPORTED,
 			"%s: backend (argument 5) is '%.40s', not a backend of this "
@@ -285,124 +285,8 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 	int status = ask(type, count, user_kind, packed_kind, __func__, &question);
 	if (status)
 		return status;
-	rate(&question, place, choose(&question), &now);
+	rate(&question, index, choose(&question), &now);
 	now.struct_size = explanation->struct_size;
 	memcpy(explanation, &now, DTC_MIN(explanation->struct_size, sizeof(now)));
 	return 0;
-}
-
-/* ---- job by job ------------------------------------------------------------------------ */
-
-/* Every candidate with its cost, the chosen one with what it does. */
-static void list_candidates(struct dtc_text *text, const struct dtc_question *question,
-			    int chosen)
-{
-	const char *reason;
-
-	for (int i = 0; dtc_backends[i]; i++) {
-		const struct dtc_backend_ops *backend = dtc_backends[i];
-
-		if (dtc_is_forbidden(question->forbidden, (size_t)i) ||
-		    !backend->can(question, &reason))
-			continue;
-		dtc_text_printf(text, "%s%s %.0f ns%s", text->length ? ", " : "",
-				backend->name, backend->estimate(question),
-				i == chosen ? " (chosen" : "");
-		if (i != chosen)
-			continue;
-		if (backend->detail) {
-			dtc_text_puts(text, "; ");
-			backend->detail(question, text);
-		}
-		dtc_text_puts(text, ")");
-	}
-}
-
-static void log_choice(const struct dtc_job *job, const struct dtc_question *question,
-		       int chosen)
-{
-	char buffer[512];
-	struct dtc_text text;
-
-	dtc_text_init(&text, buffer, sizeof(buffer));
-	list_candidates(&text, question, chosen);
-	dtc_log_write(job->context, __FILE__, __LINE__, DTCONV_LOG_DEBUG,
-		      "%s: %" PRIu64 " bytes, %s to %s: %s", job->caller, job->bytes,
-		      dtc_memory_kind_name(question->user_kind),
-		      dtc_memory_kind_name(question->packed_kind), buffer);
-}
-
-/* ---- what is slow ---------------------------------------------------------------------- */
-
-/* So many times what as many bytes in one run cost is worth a line. */
-#define SLOW 8
-
-/* So much of a type's text form is enough to know it again. */
-#define TYPE_TEXT 80
-
-/* True for one caller only: it is the layout's one warning. */
-static bool is_first_warning(const struct dtc_job *job)
-{
-	/* Immutable to everyone else; that one word is made for being written. */
-	struct dtc_layout *layout = (struct dtc_layout *)(uintptr_t)job->cursor->layout;
-
-	return dtc_log_enabled(job->context, DTCONV_LOG_WARN) &&
-	       !atomic_exchange_explicit(&layout->warned, true, memory_order_relaxed);
-}
-
-static const char *type_text(const struct dtc_job *job, char text[TYPE_TEXT])
-{
-	size_t length;
-
-	if (!job->type)
-		return "a type";
-	int status = dtconv_type_format(job->type, text, TYPE_TEXT, &length);
-	if (status == DTCONV_ERR_TRUNCATE)
-		memcpy(text + TYPE_TEXT - 4, "...", 4);
-	return status && status != DTCONV_ERR_TRUNCATE ? "a type" : text;
-}
-
-void dtc_explain_slow(const struct dtc_job *job, const char *what, const char *reason)
-{
-	char text[TYPE_TEXT];
-
-	if (!is_first_warning(job))
-		return;
-	dtc_log_write(job->context, __FILE__, __LINE__, DTCONV_LOG_WARN,
-		      "%s: slow path for %s between %s and %s memory: %s, because %s",
-		      job->caller, type_text(job, text),
-		      dtc_memory_kind_name(job->user_memory.kind),
-		      dtc_memory_kind_name(job->packed_memory.kind), what, reason);
-}
-
-static void warn_of_choice(const struct dtc_job *job, const struct dtc_question *question,
-			   const struct dtc_backend_ops *backend)
-{
-	struct dtc_question run = *question;
-	char buffer[200] = "no faster backend supports it";
-	struct dtc_text text;
-
-	run.is_run = true;
-	double best = backend->estimate(&run), expected = backend->estimate(question);
-	if (expected < SLOW * best)
-		return;
-	if (backend->detail) {
-		dtc_text_init(&text, buffer, sizeof(buffer));
-		backend->detail(question, &text);
-	}
-	char what[120];
-	snprintf(what, sizeof(what),
-		 "%s needs about %.0f us, against %.0f us for contiguous data",
-		 backend->name, expected / 1e3, best / 1e3);
-	dtc_explain_slow(job, what, buffer);
-}
-
-void dtc_explain_choice(const struct dtc_job *job, const struct dtc_question *question,
-			int place)
-{
-	if (dtc_log_enabled(job->context, DTCONV_LOG_DEBUG))
-		log_choice(job, question, place);
-	if (dtc_log_enabled(job->context, DTCONV_LOG_WARN) &&
-	    !atomic_load_explicit(&job->cursor->layout->warned, memory_order_relaxed))
-		warn_of_choice(job, question, dtc_backends[place]);
 }

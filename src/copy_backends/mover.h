@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Movers: what is found out about a layout at commit so that whole instances in host memory move
- * without cursor, plan or question. Only layouts whose instances are neither streamed past the caches
- * nor shared between threads have one.
+ * Movers: how whole instances of a layout are moved in host memory without cursor or plan, chosen at
+ * commit. Layouts whose instances are streamed past the caches, or shared among threads, have none.
  */
 #ifndef DTC_MOVER_H
 #define DTC_MOVER_H
@@ -10,19 +9,20 @@
 #include "datatype/layout.h"
 #include "kernels/cpu/kernels.h"
 
-/* A pattern and its steps, in both directions; where it is copied each call says. */
+/* A pattern and its steps, for both directions; each call gives the addresses. */
 struct dtc_mover_pattern {
 	struct dtc_pattern of[2];
 	ptrdiff_t disp; /* of the first period */
-	size_t periods; /* of one instance; 0: one instance is better moved otherwise */
-	size_t repeats; /* periods of each of several instances; 0: those are no pattern */
+	size_t periods; /* of one instance; 0: a pattern is not the fastest way for one instance */
+	size_t repeats; /* periods of each of several instances; 0: several instances are no pattern */
 };
 
 struct dtc_mover {
 	struct dtc_nest nest;  /* one instance, if it is a nest */
 	dtc_nest_fn move[2];   /* move one instance, by direction; called with the nest above */
 	size_t bytes;          /* packed, of one instance */
-	dtc_nest_fn nested[2]; /* what moves nests of that block; NULL if it is no nest */
+	/* Moves nests of the same block; NULL if the instance is no nest. */
+	dtc_nest_fn nested[2];
 	const struct dtc_layout *layout;
 	const struct dtc_short_run *runs; /* of one instance, if they are few */
 	size_t run_count;
@@ -39,11 +39,11 @@ static inline void dtc_mover_move(const struct dtc_mover *mover, char *user, cha
 	mover->move[direction](&mover->nest, user, packed);
 }
 
-/* Move @count instances; false if they are many and unlike, and nothing was done. */
+/* Move @count instances. False, with nothing moved, if a cursor is faster. */
 bool dtc_mover_move_many(const struct dtc_mover *mover, size_t count, char *user, char *packed,
 			 enum dtc_direction direction);
 
-/* Move @periods of the pattern, the first one's displacement 0 at @user. */
+/* Move @periods of the pattern; displacement 0 of the first one is at @user. */
 void dtc_mover_move_periods(const struct dtc_mover *mover, size_t periods, char *user,
 			    char *packed, enum dtc_direction direction,
 			    enum dtc_stream stream);

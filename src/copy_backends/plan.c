@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choosing a backend: the candidates estimate themselves, the cheapest wins. Whoever wants to
- * know why asks explain.c.
+ * Chooses a backend: the candidates estimate their costs, the cheapest wins. explain.c and plan_log.c
+ * say why.
  */
 #include "config.h"
 
 #include "plan.h"
 
-#include "allowed.h"
+#include "backend_set.h"
 #include "base/base.h"
 #include "base/log.h"
-#include "explain.h"
-#include "tally.h"
+#include "plan_log.h"
+#include "counters.h"
 
-int dtc_plan_place(const struct dtc_question *question)
+int dtc_plan_choose_index(const struct dtc_question *question)
 {
 	const char *reason;
 	double best_ns = 0;
@@ -34,9 +34,9 @@ int dtc_plan_place(const struct dtc_question *question)
 
 const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *question)
 {
-	int place = dtc_plan_place(question);
+	int index = dtc_plan_choose_index(question);
 
-	return place < 0 ? NULL : dtc_backends[place];
+	return index < 0 ? NULL : dtc_backends[index];
 }
 
 const struct dtc_backend_ops *dtc_plan_choose_together(
@@ -45,11 +45,11 @@ const struct dtc_backend_ops *dtc_plan_choose_together(
 	const struct dtc_backend_ops *best = dtc_plan_choose(question);
 	const char *reason;
 
-	if (!best || best == &dtc_host_backend || best->submit_many)
+	if (!best || best == &dtc_host_backend || best->submit_batch)
 		return best;
-	/* What is cheapest alone costs a submission of its own. */
+	/* A backend that is cheapest alone costs one submission for each entry. */
 	for (size_t i = 0; dtc_backends[i]; i++)
-		if (dtc_backends[i]->submit_many &&
+		if (dtc_backends[i]->submit_batch &&
 		    !dtc_is_forbidden(question->forbidden, i) &&
 		    dtc_backends[i]->can(question, &reason))
 			return dtc_backends[i];
@@ -68,7 +68,7 @@ int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *q
 			context, DTCONV_ERR_UNSUPPORTED,
 			"%s: no backend of this build moves data between %s and %s memory",
 			caller, user, packed);
-	dtc_allowed_format(question->forbidden, allowed, sizeof(allowed));
+	dtc_backend_set_format(question->forbidden, allowed, sizeof(allowed));
 	return DTC_FAIL(
 		context, DTCONV_ERR_UNSUPPORTED,
 		"%s: params.backends and DTCONV_BACKENDS allow only %s, which cannot "
@@ -111,13 +111,13 @@ struct dtc_question dtc_question_of(const struct dtc_job *job)
 int dtc_plan_submit(const struct dtc_job *job, struct dtc_event *event)
 {
 	const struct dtc_question question = dtc_question_of(job);
-	int place = dtc_plan_place(&question);
+	int index = dtc_plan_choose_index(&question);
 
-	if (place < 0)
+	if (index < 0)
 		return dtc_plan_refuse(job->context, &question, job->caller);
-	dtc_explain_choice(job, &question, place);
-	int status = dtc_backends[place]->submit(job, event);
+	dtc_plan_log_choice(job, &question, index);
+	int status = dtc_backends[index]->submit(job, event);
 	if (!status)
-		dtc_tally_job(job->context, (size_t)place, job->bytes);
+		dtc_count_job(job->context, (size_t)index, job->bytes);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The backends of this build: a constant table, entries chosen by configure.
+ * The backends and vendors of this build: constant tables whose entries configure chooses.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ const struct dtc_backend_ops *const dtc_backends[] = {
 };
 
 _Static_assert(DTC_ARRAY_LENGTH(dtc_backends) - 1 <= DTC_BACKENDS_MAX,
-	       "a place in the context for each backend");
+	       "a counter in the context for each backend");
 
 const struct dtc_vendor_ops *const dtc_vendors[] = {
 #ifdef HAVE_CUDA
@@ -43,7 +43,7 @@ const char *dtconv_backend_name(size_t index)
 							  : NULL;
 }
 
-int dtc_backend_place(const char *name)
+int dtc_backend_index(const char *name)
 {
 	for (int i = 0; dtc_backends[i]; i++)
 		if (!strcmp(dtc_backends[i]->name, name))

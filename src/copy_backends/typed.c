@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which vendor's kernels do a typed job, whether they may, and what it is counted as.
+ * Passes typed jobs to the vendor whose memory they are in, if its backend is allowed, and counts them.
  */
 #include "config.h"
 
@@ -9,16 +9,16 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/memory/vendor.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)
 {
 	char allowed[160];
 
-	dtc_allowed_format(job->context->forbidden | job->forbidden, allowed,
-			   sizeof(allowed));
+	dtc_backend_set_format(job->context->forbidden | job->forbidden, allowed,
+			       sizeof(allowed));
 	return DTC_FAIL(
 		job->context, DTCONV_ERR_UNSUPPORTED,
 		"%s: operations and representations between %s and %s memory need "
@@ -32,9 +32,9 @@ static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_typed_jo
 {
 	const struct dtc_job *job = &typed->job;
 	const struct dtc_backend_ops *backend = vendor->typed_backend(job);
-	size_t place = dtc_tally_place(backend);
+	size_t index = dtc_backend_index_of(backend);
 
-	if (dtc_is_forbidden(job->context->forbidden | job->forbidden, place))
+	if (dtc_is_forbidden(job->context->forbidden | job->forbidden, index))
 		return dtc_typed_refuse(job, backend);
 	DTC_LOG(job->context, DTCONV_LOG_DEBUG,
 		"%s: %" PRIu64 " bytes, %s to %s: %s, typed kernel", job->caller,
@@ -42,7 +42,7 @@ static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_typed_jo
 		dtc_memory_kind_name(job->packed_memory.kind), backend->name);
 	int status = vendor->submit_typed(typed, event);
 	if (!status)
-		dtc_tally_job(job->context, place, job->bytes);
+		dtc_count_job(job->context, index, job->bytes);
 	return status;
 }
 

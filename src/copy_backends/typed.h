@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Typed jobs: whole units of a typed stream, that a vendor's kernels convert and combine on their way.
+ * Typed jobs: whole units of a typed stream that device kernels convert and combine.
  */
 #ifndef DTC_COPY_BACKENDS_TYPED_H
 #define DTC_COPY_BACKENDS_TYPED_H
@@ -9,20 +9,20 @@
 #include "kernels/launch/typed.h"
 
 struct dtc_typed_job {
-	struct dtc_job
-		job; /* bytes of the stream; only its layout counts of the cursor */
+	/* Bytes of the stream; of the cursor only the layout is used. */
+	struct dtc_job job;
 	const struct dtc_gpu_units *units;
 	struct dtc_gpu_unit_place begin, end; /* begin before end */
 };
 
 /*
- * Start a job of which a device sees the user's side; the packed side may be anyone's. Fails with
- * UNSUPPORTED where the backend that would do it is forbidden; with LIMIT, without a sentence, where no
- * kernels are to be had that reach both sides: then the job is to be done otherwise.
+ * Start a job whose user side a device can access; the packed side may be memory of any kind. Fails
+ * with UNSUPPORTED if the backend for it is forbidden. Fails with LIMIT, without an error text, if no
+ * loaded kernel can access both sides: then the caller moves the job otherwise.
  */
 int dtc_typed_submit(const struct dtc_typed_job *job, struct dtc_event *event);
 
-/* Fail with UNSUPPORTED because a typed job is @needed's work, which is forbidden. */
+/* Fail with UNSUPPORTED because a typed job needs the backend @needed, which is forbidden. */
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed);
 
 #endif

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Building blocks of programs, used by normalise.c alone: allocation, single operations, and
- * the assembly that collects operations of several programs into one.
+ * The assembly of a program from operations of others, used by normalise.c alone.
  */
 #ifndef DTC_ASSEMBLE_H
 #define DTC_ASSEMBLE_H
 
 #include "datatype/program.h"
-
-/* Room for operations and tables; the caller fills both in. */
-struct dtc_program *dtc_program_allocate(struct dtconv_context *context, uint32_t op_count,
-					 size_t table_bytes);
-
-/* A program of one operation without table. */
-struct dtc_program *dtc_program_create_op(struct dtconv_context *context,
-					  const struct dtc_op *op);
-
-/*
- * A loop, as @head says (kind, disp, count, stride), over a non-empty @body; its own table, if
- * it has one, goes into the last @table_bytes, uninitialised.
- */
-struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
-					    const struct dtc_op *head, size_t table_bytes);
 
 struct dtc_run {
 	int64_t disp;

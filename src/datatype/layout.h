@@ -75,7 +75,4 @@ enum dtc_shape dtc_layout_shape(const struct dtc_layout *layout, uint64_t count)
 
 const char *dtc_shape_name(enum dtc_shape shape);
 
-/* Lower a type: its normalised program, or NULL if memory ran out. */
-struct dtc_program *dtc_lower(struct dtconv_type *type);
-
 #endif

@@ -5,11 +5,12 @@
  */
 #include "config.h"
 
-#include "layout.h"
+#include "lower.h"
 
 #include "base/base.h"
 #include "build.h"
 #include "dimension.h"
+#include "layout.h"
 #include "predefined.h"
 
 /* ---- memory of what is already lowered ------------------------------------------------- */

@@ -157,4 +157,20 @@ struct dtc_program_part {
 struct dtc_program *dtc_program_create_sequence(struct dtconv_context *context, size_t n,
 						const struct dtc_program_part parts[]);
 
+/* Room for operations and tables; the caller fills both in. */
+struct dtc_program *dtc_program_allocate(struct dtconv_context *context,
+					 uint32_t op_count, size_t table_bytes);
+
+/* A program of one operation without table. */
+struct dtc_program *dtc_program_create_op(struct dtconv_context *context,
+					  const struct dtc_op *op);
+
+/*
+ * A loop, as @head says (kind, disp, count, stride), over a non-empty @body; its own table, if
+ * it has one, goes into the last @table_bytes, uninitialised.
+ */
+struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
+					    const struct dtc_op *head,
+					    size_t table_bytes);
+
 #endif

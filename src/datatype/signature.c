@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signatures: building them from pieces, hashing, comparing. Runs of one basic type are
+ * Signatures: building them from pieces, hashing. Runs of one basic type are
  * merged, loops of one run are a run, one-trip loops vanish, equal loops in a row are one, and
  * a list that repeats itself becomes a loop.
  */
@@ -13,7 +13,6 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "predefined.h"
-#include "walk.h"
 
 /*
  * The hash is a polynomial over the Mersenne prime 2^61 - 1: concatenation is one
@@ -187,20 +186,14 @@ static bool reserve(struct dtc_signature_builder *builder, size_t more)
 	return true;
 }
 
-static bool same_unit(const struct dtc_signature_node *a, const struct dtc_signature_node *b)
-{
-	if (a->is_loop != b->is_loop || a->basic != b->basic || a->body != b->body)
-		return false;
-	return memcmp(a + 1, b + 1, a->body * sizeof(*a)) == 0;
-}
-
 /* Append one top-level node with its body, or let the last one grow by it. */
 static void push(struct dtc_signature_builder *builder, const struct dtc_signature_node *node)
 {
 	struct dtc_signature *signature = builder->signature;
 	struct dtc_signature_node *last = &signature->nodes[builder->last];
 
-	if (builder->last < signature->node_count && same_unit(last, node)) {
+	if (builder->last < signature->node_count &&
+	    dtc_signature_same_unit(last, node)) {
 		last->count += node->count;
 		last->element_count += node->element_count;
 		last->byte_count += node->byte_count;
@@ -282,96 +275,6 @@ struct dtc_signature *dtc_signature_builder_finish(struct dtc_signature_builder 
 	builder->signature = NULL;
 	fold_period(signature);
 	return signature;
-}
-
-/* ---- comparing --------------------------------------------------------------------- */
-
-/* The innermost loop if the walk is at the beginning of a trip of it, else NULL. */
-static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
-{
-	const struct dtc_signature_node *nodes = walk->signature->nodes;
-
-	if (walk->depth == 0)
-		return NULL;
-	struct dtc_walk_frame *top = &walk->frames[walk->depth - 1];
-	bool at_start = walk->node == top->node + 1 && walk->left == nodes[walk->node].count;
-	return at_start ? top : NULL;
-}
-
-/* Two equal loops side by side need not be walked trip by trip. Returns elements skipped. */
-static uint64_t skip_equal_trips(struct dtc_walk *a, struct dtc_walk *b, uint64_t limit)
-{
-	struct dtc_walk_frame *loop_a = trip_start(a);
-	struct dtc_walk_frame *loop_b = trip_start(b);
-
-	if (!loop_a || !loop_b)
-		return 0;
-	const struct dtc_signature_node *head_a = &a->signature->nodes[loop_a->node];
-	const struct dtc_signature_node *head_b = &b->signature->nodes[loop_b->node];
-	if (!same_unit(head_a, head_b))
-		return 0;
-	uint64_t trips = DTC_MIN(loop_a->trips_left, loop_b->trips_left);
-	uint64_t trip_elements = head_a->element_count / head_a->count;
-	trips = DTC_MIN(trips, limit / trip_elements);
-	loop_a->trips_left -= trips;
-	loop_b->trips_left -= trips;
-	return trips * trip_elements;
-}
-
-static bool equal_elements(struct dtc_walk *a, struct dtc_walk *b, uint64_t element_count)
-{
-	while (element_count) {
-		element_count -= skip_equal_trips(a, b, element_count);
-		if (element_count == 0)
-			return true;
-		if (a->signature->nodes[a->node].basic != b->signature->nodes[b->node].basic)
-			return false;
-		uint64_t step = DTC_MIN(DTC_MIN(a->left, b->left), element_count);
-		element_count -= step;
-		a->left -= step;
-		b->left -= step;
-		if (element_count && a->left == 0)
-			dtc_walk_next_run(a);
-		if (element_count && b->left == 0)
-			dtc_walk_next_run(b);
-	}
-	return true;
-}
-
-static enum dtconv_signature_relation relation_of_lengths(uint64_t a, uint64_t b)
-{
-	if (a == b)
-		return DTCONV_SIGNATURE_EQUAL;
-	return a < b ? DTCONV_SIGNATURE_PREFIX : DTCONV_SIGNATURE_EXTENDS;
-}
-
-enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature *a,
-						     uint64_t count_a,
-						     const struct dtc_signature *b,
-						     uint64_t count_b)
-{
-	uint64_t length_a = a->element_count * count_a;
-	uint64_t length_b = b->element_count * count_b;
-	uint64_t shorter = DTC_MIN(length_a, length_b);
-	uint64_t periods;
-	struct dtc_walk walk_a, walk_b;
-
-	if (shorter == 0)
-		return relation_of_lengths(length_a, length_b);
-	if (a->node_count == b->node_count && a->element_count == b->element_count &&
-	    memcmp(a->nodes, b->nodes, a->node_count * sizeof(a->nodes[0])) == 0)
-		return relation_of_lengths(length_a, length_b);
-	/*
-	 * Two periodic sequences that agree for the sum of their periods agree for ever
-	 * (Fine and Wilf, 1965), so the counts do not matter.
-	 */
-	if (!__builtin_add_overflow(a->element_count, b->element_count, &periods))
-		shorter = DTC_MIN(shorter, periods);
-	dtc_walk_init(&walk_a, a, NULL, count_a);
-	dtc_walk_init(&walk_b, b, NULL, count_b);
-	if (!equal_elements(&walk_a, &walk_b, shorter))
-		return DTCONV_SIGNATURE_DIFFERENT;
-	return relation_of_lengths(length_a, length_b);
 }
 
 /* ---- counting ------------------------------------------------------------------------ */

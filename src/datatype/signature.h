@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <dtconv/type.h>
 
@@ -83,5 +84,13 @@ uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t 
 /* Whether it is couples of one value type and one index type throughout, and which. */
 bool dtc_signature_couples(const struct dtc_signature *signature,
 			   enum dtconv_predefined *value, enum dtconv_predefined *index);
+
+static inline bool dtc_signature_same_unit(const struct dtc_signature_node *a,
+					   const struct dtc_signature_node *b)
+{
+	if (a->is_loop != b->is_loop || a->basic != b->basic || a->body != b->body)
+		return false;
+	return memcmp(a + 1, b + 1, a->body * sizeof(*a)) == 0;
+}
 
 #endif

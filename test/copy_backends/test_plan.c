@@ -132,7 +132,7 @@ static void check_winner(const struct dtconv_type *type, enum dtconv_memory_kind
 					       .packed_kind = packed,
 					       .direction = direction,
 					       .context = fixture_context };
-	int winner = dtc_plan_place(&question);
+	int winner = dtc_plan_choose_index(&question);
 
 	for (size_t i = 0; dtc_backends[i]; i++) {
 		const struct dtconv_explanation e = rated(type, user, packed, i);
@@ -319,9 +319,9 @@ START_TEST(each_direction_has_its_winner)
 				.packed_kind = DTCONV_MEMORY_PINNED,
 				.context = fixture_context
 			};
-			winners[0] = dtc_plan_place(&question);
+			winners[0] = dtc_plan_choose_index(&question);
 			question.direction = DTC_UNPACK;
-			winners[1] = dtc_plan_place(&question);
+			winners[1] = dtc_plan_choose_index(&question);
 			unlike += winners[0] != winners[1];
 			check_verdicts(explain(type, 1, DTCONV_MEMORY_DEVICE,
 					       DTCONV_MEMORY_PINNED),

@@ -221,7 +221,7 @@ static bool time_candidates(const struct bench *bench, struct outcome *outcome,
 {
 	const struct dtc_question question = question_of(outcome, type);
 	double times[CANDIDATES][ROUNDS];
-	int candidates[CANDIDATES], chosen = dtc_plan_place(&question);
+	int candidates[CANDIDATES], chosen = dtc_plan_choose_index(&question);
 	size_t count = find_candidates(&question, chosen, candidates);
 
 	for (int round = -1; round < ROUNDS; round++)

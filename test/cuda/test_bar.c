@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "base/context.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/cuda/cuda.h"
 #include "copy_backends/cuda/moves/bar_mappings.h"
 #include "copy_backends/plan.h"
@@ -464,11 +464,13 @@ START_TEST(a_job_goes_on_by_the_driver_where_its_windows_end)
 	}
 	/* By whom the caller allows, if one of them can. */
 	const char *wrong;
-	ck_assert(dtc_allowed_parse("^cuda_copy", &fixture_context->forbidden, &wrong));
+	ck_assert(
+		dtc_backend_set_parse("^cuda_copy", &fixture_context->forbidden, &wrong));
 	size_t launched = gpu.standin->calls("cuLaunchKernel");
 	pack(&scene);
 	ck_assert_uint_gt(gpu.standin->calls("cuLaunchKernel"), launched);
-	ck_assert(dtc_allowed_parse("^cuda_staged", &fixture_context->forbidden, &wrong));
+	ck_assert(dtc_backend_set_parse("^cuda_staged", &fixture_context->forbidden,
+					&wrong));
 	launched = gpu.standin->calls("cuLaunchKernel");
 	pack(&scene);
 	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host backend: memcpy and the CPU kernels. It turns the cursor's pieces into kernel
- * calls; what a piece is, the cursor decides, how bytes move, the kernels.
+ * The host backend: memcpy and the CPU kernels. The cursor cuts the stream into pieces; this file
+ * chooses a kernel for each piece.
  */
 #include "config.h"
 
@@ -10,171 +10,29 @@
 #include "base/base.h"
 #include "base/checked.h"
 #include "base/context.h"
+#include "blocks.h"
 #include "copy_backends/mover.h"
-#include "place.h"
+#include "loop_body.h"
 
-/* Programs count in 64 bits everywhere; what lies in memory fits the machine's words. */
-static inline struct dtc_grid_side side(int64_t outer, int64_t inner)
-{
-	return (struct dtc_grid_side){ (ptrdiff_t)outer, (ptrdiff_t)inner };
-}
+/* ---- loops over short runs ------------------------------------------------------------- */
 
-/* A grid of blocks, the inner ones of a row after each other. */
-static inline struct dtc_grid grid_of(struct place place, struct dtc_grid_side user,
-				      struct dtc_grid_side packed, uint64_t outer,
-				      uint64_t inner, uint64_t block)
-{
-	struct dtc_grid grid = { .outer = (size_t)outer,
-				 .inner = (size_t)inner,
-				 .block = (size_t)block,
-				 .stream = place.stream };
-	bool pack = place.direction == DTC_PACK;
-
-	grid.to = pack ? place.packed : place.user;
-	grid.to_strides = pack ? packed : user;
-	grid.from = pack ? place.user : place.packed;
-	grid.from_strides = pack ? user : packed;
-	return grid;
-}
-
-static inline void move_grid(struct place place, struct dtc_grid_side user,
-			     struct dtc_grid_side packed, uint64_t outer, uint64_t inner,
-			     uint64_t block)
-{
-	const struct dtc_grid grid = grid_of(place, user, packed, outer, inner, block);
-
-	place.cpu->grid(&grid);
-}
-
-/* Runs that are worth a detour past the caches. */
-#define STREAM_RUN_BYTES 1024
-
-static inline void move_run(struct place place, uint64_t bytes)
-{
-	if (dtc_passes_caches(place.stream) && bytes >= STREAM_RUN_BYTES)
-		move_grid(place, side(0, 0), side(0, 0), 1, 1, bytes);
-	else if (place.direction == DTC_PACK)
-		dtc_cpu_run(place.cpu, place.packed, place.user, (size_t)bytes);
-	else
-		dtc_cpu_run(place.cpu, place.user, place.packed, (size_t)bytes);
-}
-
-static void move_table(struct place place, const struct dtc_table *table, uint64_t first,
-		       uint64_t count)
-{
-	const struct dtc_entries entries = { .table = table,
-					     .first = first,
-					     .count = count,
-					     .packed = place.packed,
-					     .user = place.user,
-					     .direction = place.direction,
-					     .stream = place.stream };
-
-	place.cpu->table(&entries);
-}
-
-/* ---- patterns of short runs -------------------------------------------------------------- */
-
-/* Bytes that it takes to make up for laying out a pattern. */
-#define PATTERN_BYTES 1024
-
-/* Whether @count times @runs of @bytes together, @step apart, are worth laying out. */
-static inline bool may_be_pattern(struct place place, uint64_t count, uint64_t runs, uint64_t bytes,
-				  int64_t step)
-{
-	return count * bytes >= PATTERN_BYTES && looks_like_pattern(place.cpu, runs, bytes, step);
-}
-
-/* Try @count times @runs, which are @packed_step bytes. */
-static bool move_pattern(struct place place, const struct dtc_short_run runs[], size_t run_count,
-			 int64_t user_step, uint64_t packed_step, uint64_t count)
-{
-	const struct dtc_pattern pattern = { .runs = runs,
-					     .run_count = run_count,
-					     .periods = (size_t)count,
-					     .user_step = (ptrdiff_t)user_step,
-					     .packed_step = (size_t)packed_step,
-					     .user = place.user,
-					     .packed = place.packed,
-					     .direction = place.direction,
-					     .stream = place.stream };
-
-	return place.cpu->pattern(&pattern);
-}
-
-static uint64_t runs_of(const struct dtc_op *op)
-{
-	return op->kind == DTC_OP_RUN ? 1 : op->count;
-}
-
-/* Runs of a strip that are further apart than a register is wide share none. */
-static bool fits_pattern(const struct dtc_op *op)
-{
-	return op->kind == DTC_OP_RUN ||
-	       (op->kind == DTC_OP_STRIP && dtc_magnitude(op->stride) <= PATTERN_STRIDE);
-}
-
-uint64_t dtc_runs_of_body(const struct dtc_op body[], uint32_t op_count)
-{
-	uint64_t runs = 0;
-
-	for (uint32_t i = 0; i < op_count && runs <= PATTERN_RUNS; i++)
-		runs += fits_pattern(&body[i]) ? runs_of(&body[i]) : PATTERN_RUNS + 1;
-	return runs;
-}
-
-bool dtc_list_runs(struct dtc_short_run runs[], const struct dtc_op body[], uint32_t op_count)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < op_count; i++) {
-		const struct dtc_op *op = &body[i];
-		uint64_t count = runs_of(op);
-		int64_t disp = op->disp;
-
-		for (uint64_t j = 0; j < count; j++, disp += op->stride) {
-			if (disp != (int32_t)disp)
-				return false;
-			runs[n++] = (struct dtc_short_run){ (int32_t)disp,
-							    (uint32_t)(op->bytes / count) };
-		}
-	}
-	return true;
-}
-
-/* Whole iterations of a loop over runs and strips, if they are a pattern. */
-static bool move_as_pattern(struct place place, const struct dtc_op *loop,
+/* Move whole iterations of a loop over runs and strips. False if they are no pattern. */
+static bool move_as_pattern(struct address_pair pair, const struct dtc_op *loop,
 			    const struct dtc_op body[], uint64_t count)
 {
 	uint64_t n = dtc_runs_of_body(body, loop->body);
 	struct dtc_short_run runs[PATTERN_RUNS];
 
-	return may_be_pattern(place, count, n, loop->unit_bytes, loop->stride) &&
+	return may_be_pattern(pair, count, n, loop->unit_bytes, loop->stride) &&
 	       dtc_list_runs(runs, body, loop->body) &&
-	       move_pattern(place, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
-}
-
-/* ---- strips ------------------------------------------------------------------------------ */
-
-/* Whole runs [first, first + count) of a strip whose first run is at @place. */
-static void move_strip(struct place place, const struct dtc_op *op, uint64_t first,
-		       uint64_t count)
-{
-	struct place start = at(&place, (int64_t)first * op->stride, 0);
-	const struct dtc_short_run run = { 0, (uint32_t)op->unit_bytes };
-
-	if (may_be_pattern(place, count, 1, op->unit_bytes, op->stride) &&
-	    move_pattern(start, &run, 1, op->stride, op->unit_bytes, count))
-		return;
-	move_grid(start, side(0, op->stride), side(0, (int64_t)op->unit_bytes), 1, count,
-		  op->unit_bytes);
+	       move_pattern(pair, runs, (size_t)n, loop->stride, loop->unit_bytes, count);
 }
 
 /* ---- stretches that may begin and end inside a run --------------------------------------- */
 
 /* Bytes [offset, offset + bytes) of a strip. */
-static void move_strip_piece(struct place place, const struct dtc_op *op, uint64_t offset,
-			     uint64_t bytes)
+static void move_strip_piece(struct address_pair pair, const struct dtc_op *op,
+			     uint64_t offset, uint64_t bytes)
 {
 	uint64_t run = offset / op->unit_bytes;
 	uint64_t inside = offset % op->unit_bytes;
@@ -182,27 +40,29 @@ static void move_strip_piece(struct place place, const struct dtc_op *op, uint64
 	if (inside) {
 		uint64_t head = DTC_MIN(op->unit_bytes - inside, bytes);
 
-		move_run(at(&place, (int64_t)run * op->stride + (int64_t)inside, 0), head);
-		place.packed += head;
+		move_run(pair_at(&pair, (int64_t)run * op->stride + (int64_t)inside, 0),
+			 head);
+		pair.packed += head;
 		bytes -= head;
 		run++;
 	}
 	uint64_t whole = bytes / op->unit_bytes;
 	if (whole)
-		move_strip(place, op, run, whole);
-	place.packed += whole * op->unit_bytes;
+		move_strip(pair, op, run, whole);
+	pair.packed += whole * op->unit_bytes;
 	bytes -= whole * op->unit_bytes;
 	if (bytes)
-		move_run(at(&place, (int64_t)(run + whole) * op->stride, 0), bytes);
+		move_run(pair_at(&pair, (int64_t)(run + whole) * op->stride, 0), bytes);
 }
 
-static void move_entry_part(struct place place, const struct dtc_table *table, uint64_t entry,
-			    uint64_t inside, uint64_t bytes)
+static void move_entry_part(struct address_pair pair, const struct dtc_table *table,
+			    uint64_t entry, uint64_t inside, uint64_t bytes)
 {
-	move_run(at(&place, dtc_table_disp(table, entry) + (int64_t)inside, 0), bytes);
+	move_run(pair_at(&pair, dtc_table_disp(table, entry) + (int64_t)inside, 0),
+		 bytes);
 }
 
-static void move_table_piece(struct place place, const struct dtc_table *table,
+static void move_table_piece(struct address_pair pair, const struct dtc_table *table,
 			     const struct dtc_piece *piece)
 {
 	uint64_t offset = piece->offset;
@@ -213,8 +73,8 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	if (start < offset) {
 		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
 
-		move_entry_part(place, table, entry, offset - start, head_end - offset);
-		place.packed += head_end - offset;
+		move_entry_part(pair, table, entry, offset - start, head_end - offset);
+		pair.packed += head_end - offset;
 		offset = head_end;
 		entry++;
 	}
@@ -223,19 +83,19 @@ static void move_table_piece(struct place place, const struct dtc_table *table,
 	uint64_t last = end == piece->op->bytes ? table->count
 						: dtc_table_find(table, end, entry);
 	if (last > entry)
-		move_table(place, table, entry, last - entry);
+		move_table(pair, table, entry, last - entry);
 	uint64_t tail = last < table->count ? end - dtc_table_prefix(table, last) : 0;
-	place.packed += end - offset - tail;
+	pair.packed += end - offset - tail;
 	if (tail)
-		move_entry_part(place, table, last, 0, tail);
+		move_entry_part(pair, table, last, 0, tail);
 }
 
 /* ---- whole iterations of loops without loops inside ------------------------------------- */
 
-/* Packed bytes of the user's data that one pass over a body of several runs covers. */
+/* Packed bytes that one pass over a body of several operations covers. */
 #define PASS_BYTES 16384
 
-/* The same blocks with the axes exchanged. */
+/* Exchange the axes of a grid. */
 static void turn(struct dtc_grid *grid)
 {
 	const struct dtc_grid old = *grid;
@@ -246,11 +106,11 @@ static void turn(struct dtc_grid *grid)
 	grid->inner = old.outer;
 }
 
-/* The same run or strip in @count iterations; @place is the first one's. */
-static void move_across(struct place place, const struct dtc_op *loop,
+/* Move the same run or strip of @count iterations; @pair is that of the first one. */
+static void move_across(struct address_pair pair, const struct dtc_op *loop,
 			const struct dtc_op *op, uint64_t count)
 {
-	struct place start = at(&place, op->disp, op->bytes_before);
+	struct address_pair start = pair_at(&pair, op->disp, op->bytes_before);
 	int64_t packed_step = (int64_t)loop->unit_bytes;
 
 	if (op->kind == DTC_OP_RUN) {
@@ -265,49 +125,36 @@ static void move_across(struct place place, const struct dtc_op *loop,
 		return;
 	}
 	/*
-	 * Transposing: neighbours in memory are in different iterations. What is written is to be
-	 * dense along the outer axis.
+	 * Transposing: neighbours in memory are in different iterations. The outer axis is the one
+	 * along which the written side is dense.
 	 */
 	struct dtc_grid_side user = side(op->stride, loop->stride);
 	struct dtc_grid_side packed = side(run_bytes, packed_step);
 	struct dtc_grid grid = grid_of(start, user, packed, op->count, count, op->unit_bytes);
-	if (place.direction == DTC_UNPACK)
+	if (pair.direction == DTC_UNPACK)
 		turn(&grid);
-	place.cpu->transpose(&grid);
+	pair.cpu->transpose(&grid);
 }
 
-static void move_tables_across(struct place place, const struct dtc_program *program,
+static void move_tables_across(struct address_pair pair,
+			       const struct dtc_program *program,
 			       const struct dtc_op *loop, const struct dtc_op *op,
 			       uint64_t count)
 {
 	const struct dtc_table *table = dtc_program_table(program, op);
 
 	for (uint64_t i = 0; i < count; i++) {
-		struct place start = at(&place, (int64_t)i * loop->stride + op->disp,
-					i * loop->unit_bytes + op->bytes_before);
+		struct address_pair start =
+			pair_at(&pair, (int64_t)i * loop->stride + op->disp,
+				i * loop->unit_bytes + op->bytes_before);
 
 		move_table(start, table, 0, table->count);
 	}
 }
 
-void dtc_move_body(struct place place, const struct dtc_program *program,
-		   const struct dtc_op *body, uint32_t op_count)
-{
-	for (uint32_t i = 0; i < op_count; i++) {
-		const struct dtc_op *op = &body[i];
-		struct place start = at(&place, op->disp, op->bytes_before);
-
-		if (op->kind == DTC_OP_RUN)
-			move_run(start, op->bytes);
-		else if (op->kind == DTC_OP_STRIP)
-			move_strip(start, op, 0, op->count);
-		else
-			move_table(start, dtc_program_table(program, op), 0, op->count);
-	}
-}
-
-/* Whole instances, if the layout's mover knows them as a pattern. */
-static bool move_as_known_pattern(struct place place, const struct dtc_cursor *cursor,
+/* Move whole instances by the pattern of the layout's mover. False if it has none. */
+static bool move_as_known_pattern(struct address_pair pair,
+				  const struct dtc_cursor *cursor,
 				  const struct dtc_op *loop, uint64_t count)
 {
 	const struct dtc_mover *mover = cursor->layout->mover;
@@ -315,12 +162,12 @@ static bool move_as_known_pattern(struct place place, const struct dtc_cursor *c
 	if (!mover || loop != &cursor->root || mover->pattern.repeats != 1 ||
 	    count * loop->unit_bytes < PATTERN_BYTES)
 		return false;
-	dtc_mover_move_periods(mover, (size_t)count, place.user, place.packed, place.direction,
-			       place.stream);
+	dtc_mover_move_periods(mover, (size_t)count, pair.user, pair.packed,
+			       pair.direction, pair.stream);
 	return true;
 }
 
-static void move_iterations(struct place place, const struct dtc_cursor *cursor,
+static void move_iterations(struct address_pair pair, const struct dtc_cursor *cursor,
 			    const struct dtc_piece *piece)
 {
 	const struct dtc_program *program = cursor->program;
@@ -328,19 +175,19 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 	uint64_t count = piece->bytes / loop->unit_bytes;
 	uint64_t pass;
 
-	place = at(&place, (int64_t)piece->iteration * loop->stride, 0);
+	pair = pair_at(&pair, (int64_t)piece->iteration * loop->stride, 0);
 	if (count == 1) {
-		dtc_move_body(place, program, piece->body, loop->body);
+		dtc_move_body(pair, program, piece->body, loop->body);
 		return;
 	}
-	if (move_as_known_pattern(place, cursor, loop, count) ||
-	    move_as_pattern(place, loop, piece->body, count))
+	if (move_as_known_pattern(pair, cursor, loop, count) ||
+	    move_as_pattern(pair, loop, piece->body, count))
 		return;
 	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
 	for (uint64_t done = 0; done < count; done += pass) {
 		uint64_t n = DTC_MIN(count - done, pass);
-		struct place start = at(&place, (int64_t)done * loop->stride,
-					done * loop->unit_bytes);
+		struct address_pair start = pair_at(&pair, (int64_t)done * loop->stride,
+						    done * loop->unit_bytes);
 
 		for (uint32_t i = 0; i < loop->body; i++) {
 			const struct dtc_op *op = &piece->body[i];
@@ -355,18 +202,18 @@ static void move_iterations(struct place place, const struct dtc_cursor *cursor,
 
 /* ---- the backend --------------------------------------------------------------------------- */
 
-/* Less is in the caches by the time it is there, and soon read again. */
+/* Smaller jobs stay in the caches and are read soon. */
 #define STREAM_JOB_BYTES 32768
 
-/* What a core's own caches keep. */
+/* The size of a core's own caches. */
 #define FETCH_TARGET_BYTES (1 << 20)
 
-/* Rings of fragments that are to stay in a core's caches are shorter. */
+/* Rings of fragments that should stay in a core's caches are shorter. */
 #define STREAM_ROW_BYTES (UINT64_C(2) << 20)
 
 /*
- * What is unpacked lies in the user's buffer as a whole, however it arrives; what is packed is read
- * by somebody soon, unless there is much of it in one row.
+ * Stores bypass the caches if the target is large. Unpacking writes the user's whole buffer, in fragments
+ * or not. Packed bytes are read soon, unless they are many consecutive ones.
  */
 static enum dtc_stream stream_of(const struct dtc_job *job)
 {
@@ -385,22 +232,23 @@ static void move_piece(const struct dtc_job *job, enum dtc_stream stream,
 		       const struct dtc_piece *piece, char *packed)
 {
 	const struct dtc_program *program = job->cursor->program;
-	const struct place place = { program->context->cpu, stream,
-				     displaced(job->user, piece->base + piece->op->disp), packed,
-				     job->direction };
+	const struct address_pair pair = { program->context->cpu, stream,
+					   displaced(job->user,
+						     piece->base + piece->op->disp),
+					   packed, job->direction };
 
 	switch (piece->op->kind) {
 	case DTC_OP_RUN:
-		move_run(at(&place, (int64_t)piece->offset, 0), piece->bytes);
+		move_run(pair_at(&pair, (int64_t)piece->offset, 0), piece->bytes);
 		break;
 	case DTC_OP_STRIP:
-		move_strip_piece(place, piece->op, piece->offset, piece->bytes);
+		move_strip_piece(pair, piece->op, piece->offset, piece->bytes);
 		break;
 	case DTC_OP_TABLE:
-		move_table_piece(place, dtc_program_table(program, piece->op), piece);
+		move_table_piece(pair, dtc_program_table(program, piece->op), piece);
 		break;
 	default:
-		move_iterations(place, job->cursor, piece);
+		move_iterations(pair, job->cursor, piece);
 	}
 }
 
@@ -437,13 +285,13 @@ static bool can(const struct dtc_question *question, const char **reason)
 	return false;
 }
 
-/* A call, and bytes at the rate of a strided copy out of the last cache. */
+/* A call, and a strided copy out of the last-level cache. */
 static double estimate(const struct dtc_question *question)
 {
 	return 20.0 + (double)question->bytes / 10.0;
 }
 
-/* No job of this backend is ever in flight. */
+/* Jobs of this backend complete in submit. */
 static int test(struct dtc_event *event)
 {
 	(void)event;

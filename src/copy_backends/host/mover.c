@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making movers: which layouts are nests, which are patterns, and how several instances are one of
- * them again.
+ * Makes movers: finds out at commit whether a layout is a nest, a list of runs or a pattern, and
+ * whether several instances are one, too.
  */
 #include "config.h"
 
@@ -10,25 +10,28 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "address_pair.h"
 #include "base/base.h"
+#include "base/checked.h"
 #include "base/context.h"
-#include "place.h"
+#include "loop_body.h"
+#include "short_runs.h"
 
 /*
- * Runs from which a pattern whose steps are known beats a nest; unlike runs, which no nest has, are
- * dearer one by one.
+ * The least runs for which a pattern with known steps is faster: than a nest if the runs are equal, than
+ * single runs if they differ.
  */
 #define PATTERN_LEAST_EQUAL 256
 #define PATTERN_LEAST_UNLIKE 16
 
-/* Bytes of a row from which steps are worth laying out for each row. */
+/* The least bytes of a row for which laying out steps for each row is faster. */
 #define PATTERN_ROW_BYTES 1024
 
-/* Runs that are listed, and how long they may be on average: longer ones gain from wide words. */
+/* The most runs of a list and their largest average length: longer runs gain from wide words. */
 #define FEW_RUNS 64
 #define FEW_RUN_BYTES 64
 
-/* Blocks that are moved one by one before a cursor is worth its while. */
+/* The most blocks that are moved one by one; for more, a cursor is faster. */
 #define FEW_BLOCKS 32
 
 /* ---- moving ---------------------------------------------------------------------------------- */
@@ -86,10 +89,10 @@ static void move_program(const struct dtc_mover *mover, char *user, char *packed
 			 enum dtc_direction direction)
 {
 	const struct dtc_program *program = mover->layout->program;
-	const struct place place = { program->context->cpu, DTC_STREAM_NONE, user, packed,
-				     direction };
+	const struct address_pair pair = { program->context->cpu, DTC_STREAM_NONE, user,
+					   packed, direction };
 
-	dtc_move_body(place, program, program->ops, program->op_count);
+	dtc_move_body(pair, program, program->ops, program->op_count);
 }
 
 static void pack_program(const struct dtc_nest *nest, char *user, char *packed)
@@ -108,7 +111,7 @@ static bool is_row(const struct dtc_mover *mover)
 	return mover->nested[DTC_PACK] && mover->nest.outer == 1;
 }
 
-/* Instances that lie closer than an instance's runs: transposing has kernels of its own. */
+/* Whether instances are closer than the runs of one: transposing kernels move those. */
 static bool transposes(const struct dtc_mover *mover)
 {
 	return mover->nest.inner > 1 &&
@@ -190,7 +193,7 @@ static bool is_nest(const struct dtc_program *program, struct dtc_nest *nest)
 	       dtc_magnitude(nest->outer_stride) >= dtc_magnitude(nest->inner_stride);
 }
 
-/* Rows of a nest that are worth a pattern each are left to the cursor. */
+/* Whether each row of a nest is worth a pattern: the cursor moves those. */
 static bool has_pattern_rows(const struct dtc_cpu_kernels *cpu, const struct dtc_nest *nest)
 {
 	return nest->outer > 1 && nest->inner * nest->block >= PATTERN_ROW_BYTES &&
@@ -222,7 +225,7 @@ static uint64_t runs_of(const struct dtc_program *program, const struct dtc_op *
 	return op->kind == DTC_OP_RUN ? 1 : op->count;
 }
 
-/* Run @i of an operation; false if it is too far away or too long. */
+/* Set @run to run @i of an operation. False if its displacement or length needs more than 32 bits. */
 static bool set_run(struct dtc_short_run *run, const struct dtc_program *program,
 		    const struct dtc_op *op, uint64_t i)
 {
@@ -241,7 +244,10 @@ static bool set_run(struct dtc_short_run *run, const struct dtc_program *program
 	return disp == run->disp && bytes == run->bytes;
 }
 
-/* Write down the runs of a program without loops; 0 if they are too many. */
+/*
+ * List the runs of a program without loops. Returns their number, or 0 if a list is not the fastest
+ * way.
+ */
 static size_t list_program(struct dtc_short_run runs[], const struct dtc_program *program)
 {
 	size_t n = 0;
@@ -259,7 +265,7 @@ static size_t list_program(struct dtc_short_run runs[], const struct dtc_program
 	return program->bytes <= FEW_RUN_BYTES * n ? n : 0;
 }
 
-/* What has no loops: as a list if that is short, else operation by operation. */
+/* A program without loops: as a list of runs if that is short, else operation by operation. */
 static void draft_program(struct dtc_mover *mover, struct dtc_short_run runs[])
 {
 	mover->runs = runs;
@@ -270,7 +276,7 @@ static void draft_program(struct dtc_mover *mover, struct dtc_short_run runs[])
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Of what a pattern is made: operations that are one period. */
+/* The operations of one period of a pattern. */
 struct period {
 	const struct dtc_op *ops;
 	uint32_t op_count;
@@ -279,7 +285,7 @@ struct period {
 	int64_t step;
 };
 
-/* What steps the runs need, by trying; 0 if they are no pattern. */
+/* The bytes of the steps, found by laying them out; 0 if the runs are no pattern. */
 static DTC_NOINLINE size_t measure_steps(const struct dtc_cpu_kernels *cpu,
 					 const struct dtc_pattern *pattern)
 {
@@ -288,7 +294,7 @@ static DTC_NOINLINE size_t measure_steps(const struct dtc_cpu_kernels *cpu,
 	return cpu->lay_out(pattern, steps);
 }
 
-/* Write down the runs of a period, and what is known of its pattern; answers the bytes of its steps. */
+/* List the runs of a period and draft its pattern. Returns the bytes of its steps. */
 static size_t draft_period(struct dtc_mover_pattern *drafted, struct dtc_short_run runs[],
 			   const struct dtc_cpu_kernels *cpu, const struct period *period)
 {
@@ -352,7 +358,7 @@ static size_t draft_instances(struct dtc_mover_pattern *drafted, struct dtc_shor
 	return draft_period(drafted, runs, cpu, &period);
 }
 
-/* The pattern that one instance or several are, if any; answers the bytes of its steps. */
+/* Draft the pattern of one instance or of several. Returns the bytes of its steps, 0 if there is none. */
 static size_t draft_pattern(struct dtc_mover *mover, struct dtc_short_run runs[],
 			    const struct dtc_cpu_kernels *cpu)
 {
@@ -380,8 +386,8 @@ static size_t draft_pattern(struct dtc_mover *mover, struct dtc_short_run runs[]
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /*
- * Whether instances are short enough for one thread and for the caches; what is larger has time to
- * decide anew.
+ * Whether instances are short enough for one thread and for the caches. Each move of a larger one has
+ * the time to choose anew.
  */
 static bool is_short(const struct dtc_layout *layout)
 {
@@ -391,7 +397,7 @@ static bool is_short(const struct dtc_layout *layout)
 	       layout->size / 2 < context->threads.share_bytes;
 }
 
-/* The draft with its runs, and the steps laid out, in memory of its own. */
+/* Copy the draft with its runs to the heap and lay out its steps there. */
 static int keep(const struct dtc_mover *draft, const struct dtc_cpu_kernels *cpu,
 		size_t step_bytes, struct dtc_mover **kept_mover)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asking the vendors where memory lives, and not asking where that is needless: memory of a device
- * cannot exist before the device's driver has been loaded, and the dynamic linker counts what it loads.
+ * Queries the vendors for the kind of memory, and avoids queries: device memory cannot exist before the
+ * driver is loaded, and the dynamic linker counts the objects that it loads.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ static int take_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 	return 1;
 }
 
-/* How many objects the dynamic linker has loaded so far; 0 in programs without one. */
+/* The number of objects that the dynamic linker has loaded so far; 0 in static programs. */
 static unsigned long long count_loads(void)
 {
 	unsigned long long loads = 0;
@@ -43,13 +43,16 @@ static unsigned long long count_loads(void)
 	return loads;
 }
 
-/* The driver may have come since the last look. It never goes. A look without memory does not count. */
+/*
+ * The driver may have been loaded since the last look; it is never unloaded. Repeat a look that had no
+ * memory.
+ */
 static bool look_for_drivers(struct dtconv_context *context)
 {
 	unsigned long long loads = count_loads();
 	struct dtc_devices *devices = &context->devices;
 
-	/* Who sees that another thread has looked must see what it found. */
+	/* Acquire: a thread that sees the count of another thread sees what that one found. */
 	if (DTC_LIKELY(loads ==
 		       atomic_load_explicit(&devices->loads, memory_order_acquire)))
 		return atomic_load_explicit(&devices->found, memory_order_relaxed);
@@ -69,7 +72,7 @@ static bool look_for_drivers(struct dtconv_context *context)
 	return found;
 }
 
-/* So much above the caller's frame is certainly stack. */
+/* This many bytes above the caller's frame are certainly stack. */
 #define STACK_BYTES 4096
 
 static inline bool is_on_stack(const void *address)
@@ -95,7 +98,7 @@ bool dtc_memory_has_driver(struct dtconv_context *context)
 	       look_for_drivers(context);
 }
 
-/* In place: a whole that is put together elsewhere first is read back before its stores are done. */
+/* Set in place: reading a struct back right after storing its members stalls store forwarding. */
 static void set_host(struct dtc_memory *memory)
 {
 	memset(memory, 0, sizeof(*memory));
@@ -119,7 +122,7 @@ void dtc_memory_query(struct dtconv_context *context, const void *address,
 
 int dtc_memory_refused(struct dtconv_context *context, const char *caller)
 {
-	/* Another thread may have had more luck at the same time. */
+	/* Another thread may have found the driver at the same time. */
 	if (atomic_load_explicit(&context->devices.found, memory_order_acquire))
 		return 0;
 	switch (trouble_of(context)) {
@@ -146,11 +149,11 @@ bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory 
 	return false;
 }
 
-bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
-		       struct dtc_loan *loan)
+bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
+			 struct dtc_scratch *scratch)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)
-		if (dtc_vendors[i]->lend(context, near, loan))
+		if (dtc_vendors[i]->acquire_scratch(context, near, scratch))
 			return true;
 	return false;
 }

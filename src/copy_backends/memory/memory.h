@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where an address lives: host memory, or memory that a device owns or sees. Vendors answer for what is
- * theirs; memory that nobody claims is the host's. Asking initialises no device.
+ * Memory kinds: host memory, and memory that a device owns or can access. Vendors answer for their own
+ * memory; memory that no vendor claims is host memory. Queries initialise no device.
  */
 #ifndef DTC_MEMORY_H
 #define DTC_MEMORY_H
@@ -16,13 +16,13 @@ struct dtconv_context;
 struct dtc_memory {
 	enum dtconv_memory_kind kind;
 	int device;          /* ordinal of the device that owns it, or -1 */
-	void *owner;         /* the vendor's context that it was made in, or NULL */
-	uintptr_t base, end; /* of the allocation or mapping; both 0 if nobody knows */
-	intptr_t shift;      /* from an address of the process to the device's */
-	bool mapped;         /* the application maps it: in pieces, and for devices that it names */
-	bool denied;         /* mapped, and not even for its own device */
-	bool read_only;      /* mapped, and its own device may not write to it */
-	bool several;        /* the range is of allocations that follow each other */
+	void *owner;         /* the vendor's context that allocated it, or NULL */
+	uintptr_t base, end; /* of the allocation or mapping; both 0 if unknown */
+	intptr_t shift;      /* added to the process's address gives the device's */
+	bool mapped; /* mapped by the application: in pieces, with access for devices that it names */
+	bool denied;    /* mapped without access for its own device */
+	bool read_only; /* mapped without write access for its own device */
+	bool several;   /* the range spans adjacent allocations */
 };
 
 static inline struct dtc_memory dtc_memory_host(void)
@@ -35,7 +35,7 @@ static inline bool dtc_memory_is_device_seen(const struct dtc_memory *memory)
 	return memory->kind >= DTCONV_MEMORY_PINNED;
 }
 
-/* Whether the two are known to be memory of two devices. */
+/* Whether they are known to be memory of two different devices. */
 static inline bool dtc_memory_is_between(const struct dtc_memory *a,
 					 const struct dtc_memory *b)
 {
@@ -52,7 +52,7 @@ static inline int dtc_memory_device_of(const struct dtc_memory *user,
 	return packed->device;
 }
 
-/* Whether [low, high) is known to lie in the one allocation. */
+/* Whether [low, high) is known to be in that allocation. */
 static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t low,
 				    uintptr_t high)
 {
@@ -60,51 +60,54 @@ static inline bool dtc_memory_holds(const struct dtc_memory *memory, uintptr_t l
 }
 
 /*
- * Whether both addresses are surely the host's, because the caller has promised it, no
- * device's driver is in the process, or they are on the calling thread's stack. A few nanoseconds; false means: ask.
+ * Whether both addresses are certainly host memory: the caller has promised it, no device's driver is
+ * in the process, or they are on the calling thread's stack. If false, query them. (A few nanoseconds.)
  */
 bool dtc_memory_is_ordinary(struct dtconv_context *context, const void *a, const void *b);
 
-/* Whether a device's driver is in the process, which it need not be for a caller's word of memory. */
+/* Whether a device's driver is in the process. */
 bool dtc_memory_has_driver(struct dtconv_context *context);
 
 /*
- * Find out where @address lives. The kind is unknown if a driver that should know fails, if nothing is
- * mapped at an address that a driver has reserved, or if a driver that is there could not be taken.
+ * Classify @address. The kind is unknown if the driver that owns it fails, if a driver has reserved the
+ * address but mapped nothing there, or if a driver in the process cannot be used.
  */
 void dtc_memory_query(struct dtconv_context *context, const void *address,
 		      struct dtc_memory *memory);
 
-/* Why a kind is unknown: 0, or, if a driver that is there was not taken, a status with its sentence. */
+/*
+ * Why a kind is unknown: a status with its error text if a driver in the process cannot be used, else
+ * 0.
+ */
 int dtc_memory_refused(struct dtconv_context *context, const char *caller);
 
 /*
- * Whether the device that owns @user may touch @packed, memory of another one; each is one allocation.
- * It may be taken back later.
+ * Whether the device that owns @user has access to @packed, memory of another device. Each is one
+ * allocation. The application may revoke the access later.
  */
 bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
 			const struct dtc_memory *packed);
 
-/* Memory of a device that is lent for a while, and the stream that what is done there goes by. */
-struct dtc_loan {
+/* Scratch memory of a device, and the stream that orders its uses. */
+struct dtc_scratch {
 	char *memory;
 	size_t bytes;
 	void *stream;
-	void *lender; /* what follows is the vendor's */
-	void (*end)(struct dtc_loan *loan);
+	void *owner; /* from here on the vendor's own */
+	void (*end)(struct dtc_scratch *scratch);
 };
 
 /*
- * Borrow memory of the device that owns @near; waits while somebody else has it. False if there is none to
- * be had.
+ * Acquire scratch memory of the device that owns @near. Blocks while another thread holds it. False if
+ * the device has none.
  */
-bool dtc_memory_borrow(struct dtconv_context *context, const struct dtc_memory *near,
-		       struct dtc_loan *loan);
+bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
+			 struct dtc_scratch *scratch);
 
-/* Give it back; nothing that uses it is in flight. */
-static inline void dtc_memory_return(struct dtc_loan *loan)
+/* Release it; nothing that uses it may be in flight. */
+static inline void dtc_scratch_release(struct dtc_scratch *scratch)
 {
-	loan->end(loan);
+	scratch->end(scratch);
 }
 
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);

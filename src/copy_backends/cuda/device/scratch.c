@@ -79,15 +79,15 @@ static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_scratch *
 	return result;
 }
 
-static void end(struct dtc_loan *loan)
+static void end(struct dtc_scratch *loan)
 {
-	struct dtc_cuda_scratch *scratch = loan->lender;
+	struct dtc_cuda_scratch *scratch = loan->owner;
 
 	pthread_mutex_unlock(&scratch->lock);
 }
 
 static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch,
-		 struct dtc_loan *loan)
+		 struct dtc_scratch *loan)
 {
 	pthread_mutex_lock(&scratch->lock);
 	CUresult result = make(context, scratch);
@@ -101,18 +101,18 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scra
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;
 	}
-	*loan = (struct dtc_loan){ .memory = (char *)(uintptr_t)scratch->memory,
-				   .bytes = DTC_CUDA_SCRATCH_BYTES,
-				   .stream = context->stream,
-				   .lender = scratch,
-				   .end = end };
+	*loan = (struct dtc_scratch){ .memory = (char *)(uintptr_t)scratch->memory,
+				      .bytes = DTC_CUDA_SCRATCH_BYTES,
+				      .stream = context->stream,
+				      .owner = scratch,
+				      .end = end };
 	return true;
 }
 
 bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 				 const struct dtc_memory *near,
 				 enum dtc_cuda_scratch_purpose purpose,
-				 struct dtc_loan *loan)
+				 struct dtc_scratch *loan)
 {
 	const struct dtc_job job = { .user_memory = *near,
 				     .packed_memory = *near,
@@ -132,7 +132,7 @@ bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 }
 
 bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
-			     const struct dtc_memory *near, struct dtc_loan *loan)
+			     const struct dtc_memory *near, struct dtc_scratch *loan)
 {
 	return dtc_cuda_scratch_borrow_for(context, near, DTC_CUDA_SCRATCH_COPIES, loan);
 }

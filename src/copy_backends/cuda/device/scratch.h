@@ -25,14 +25,14 @@ struct dtc_cuda_scratch {
 	CUdeviceptr memory;   /* 0 until first used */
 };
 
-/* For copies between layouts; see dtc_memory_borrow. */
+/* For copies between layouts; see dtc_scratch_acquire. */
 bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
-			     const struct dtc_memory *near, struct dtc_loan *loan);
+			     const struct dtc_memory *near, struct dtc_scratch *loan);
 
 /* The same for another purpose. */
 bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 				 const struct dtc_memory *near,
 				 enum dtc_cuda_scratch_purpose purpose,
-				 struct dtc_loan *loan);
+				 struct dtc_scratch *loan);
 
 #endif

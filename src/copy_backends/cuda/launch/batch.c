@@ -40,14 +40,14 @@ struct kept {
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static int fail_memory(const struct dtc_many *many)
+static int fail_memory(const struct dtc_batch_job *many)
 {
 	return DTC_FAIL(many->context, DTCONV_ERR_NOMEM,
 			"%s: cannot allocate a launch of %zu entries", many->caller,
 			many->count);
 }
 
-static int make_arrays(struct kept *kept, const struct dtc_many *many)
+static int make_arrays(struct kept *kept, const struct dtc_batch_job *many)
 {
 	if (kept->capacity >= many->count)
 		return 0;
@@ -72,7 +72,7 @@ static int make_arrays(struct kept *kept, const struct dtc_many *many)
 }
 
 /* Memory for one launch more, which is not counted yet. */
-static int make_launch(struct kept *kept, const struct dtc_many *many,
+static int make_launch(struct kept *kept, const struct dtc_batch_job *many,
 		       struct dtc_gpu_launch **launch)
 {
 	if (kept->launch_made == kept->launch_count) {
@@ -95,7 +95,7 @@ static void drop_room(struct kept *kept)
 	kept->part_count = 0;
 }
 
-static int make_room(struct kept *kept, const struct dtc_many *many, uint32_t needed)
+static int make_room(struct kept *kept, const struct dtc_batch_job *many, uint32_t needed)
 {
 	if (kept->room_capacity >= needed)
 		return 0;
@@ -123,7 +123,8 @@ void dtc_cuda_batch_forget(void *memory)
 
 /* ---- planning -------------------------------------------------------------------------- */
 
-static struct dtc_gpu_job describe(const struct kept *kept, const struct dtc_many *many,
+static struct dtc_gpu_job describe(const struct kept *kept,
+				   const struct dtc_batch_job *many,
 				   const struct dtc_stretch *stretch)
 {
 	return (struct dtc_gpu_job){
@@ -149,7 +150,7 @@ static bool is_worth_launch(const struct dtc_gpu_launch *launch)
 }
 
 /* Among parts, a shape that is no nest is moved by the program. */
-static int find_program(struct kept *kept, const struct dtc_many *many,
+static int find_program(struct kept *kept, const struct dtc_batch_job *many,
 			const struct dtc_gpu_launch *launch, struct dtc_gpu_job *job)
 {
 	CUdeviceptr image;
@@ -165,7 +166,8 @@ static int find_program(struct kept *kept, const struct dtc_many *many,
 }
 
 /* Launches of their own for those that deserve it; the others stay listed in @kept->jobs. */
-static int sort_jobs(struct kept *kept, const struct dtc_many *many, size_t *together)
+static int sort_jobs(struct kept *kept, const struct dtc_batch_job *many,
+		     size_t *together)
 {
 	struct dtc_gpu_launch *launch = NULL;
 	int status = 0;
@@ -190,7 +192,8 @@ static int sort_jobs(struct kept *kept, const struct dtc_many *many, size_t *tog
 	return status;
 }
 
-static int plan_together(struct kept *kept, const struct dtc_many *many, size_t count)
+static int plan_together(struct kept *kept, const struct dtc_batch_job *many,
+			 size_t count)
 {
 	struct dtc_gpu_launch *launch = NULL;
 	uint32_t needed;
@@ -213,7 +216,7 @@ static int plan_together(struct kept *kept, const struct dtc_many *many, size_t 
 }
 
 static int check_access(const struct dtc_cuda_submission *submission,
-			const struct dtc_many *many)
+			const struct dtc_batch_job *many)
 {
 	int status = 0;
 
@@ -227,7 +230,7 @@ static int check_access(const struct dtc_cuda_submission *submission,
 }
 
 static int plan(const struct dtc_cuda_submission *submission, struct kept *kept,
-		const struct dtc_many *many)
+		const struct dtc_batch_job *many)
 {
 	size_t together = 0;
 
@@ -304,7 +307,7 @@ static struct dtc_job job_of_stretch(const struct dtc_job *all,
 
 /* Whether kernels may touch all that is moved. */
 static bool reaches_all(const struct dtc_cuda_submission *submission,
-			const struct dtc_many *many)
+			const struct dtc_batch_job *many)
 {
 	bool reached = true;
 
@@ -320,8 +323,9 @@ static bool reaches_all(const struct dtc_cuda_submission *submission,
 }
 
 /* Without kernels: every stretch by the driver's copies. */
-static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_many *many,
-		    enum dtc_counter counter, const char *reason)
+static int copy_all(struct dtc_cuda_submission *submission,
+		    const struct dtc_batch_job *many, enum dtc_counter counter,
+		    const char *reason)
 {
 	const struct dtc_job *first = submission->job;
 	CUresult result = 0;
@@ -340,7 +344,7 @@ static int copy_all(struct dtc_cuda_submission *submission, const struct dtc_man
 }
 
 static int move(struct dtc_cuda_submission *submission, struct kept *kept,
-		const struct dtc_many *many)
+		const struct dtc_batch_job *many)
 {
 	int status = 0;
 
@@ -362,7 +366,7 @@ static int move(struct dtc_cuda_submission *submission, struct kept *kept,
 	return launch_all(submission, kept);
 }
 
-static uint64_t bytes_of(const struct dtc_many *many)
+static uint64_t bytes_of(const struct dtc_batch_job *many)
 {
 	uint64_t bytes = 0;
 
@@ -372,7 +376,7 @@ static uint64_t bytes_of(const struct dtc_many *many)
 }
 
 /* What the submission is asked for as a whole: the first stretch speaks for all. */
-static struct dtc_job job_of(const struct dtc_many *many)
+static struct dtc_job job_of(const struct dtc_batch_job *many)
 {
 	const struct dtc_stretch *first = many->stretches[0];
 
@@ -387,8 +391,8 @@ static struct dtc_job job_of(const struct dtc_many *many)
 				 .caller = many->caller };
 }
 
-int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend, struct dtc_many *many,
-			  struct dtc_event *event)
+int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend,
+			  struct dtc_batch_job *many, struct dtc_event *event)
 {
 	const struct dtc_job job = job_of(many);
 	struct dtc_cuda_submission submission;

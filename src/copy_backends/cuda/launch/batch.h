@@ -8,8 +8,8 @@
 #include "copy_backends/backend.h"
 
 /* The event is the @backend's. */
-int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend, struct dtc_many *many,
-			  struct dtc_event *event);
+int dtc_cuda_batch_submit(const struct dtc_backend_ops *backend,
+			  struct dtc_batch_job *many, struct dtc_event *event);
 void dtc_cuda_batch_forget(void *kept);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "base/context.h"
-#include "copy_backends/explain.h"
+#include "copy_backends/plan_log.h"
 #include "datatype/runs.h"
 
 struct copies {
@@ -143,7 +143,7 @@ static void tell_blocks(const struct dtc_job *job, uint64_t blocks, const char *
 	if (blocks < MANY_BLOCKS)
 		return;
 	snprintf(what, sizeof(what), "%" PRIu64 " driver copies, one per block", blocks);
-	dtc_explain_slow(job, what, reason);
+	dtc_plan_warn_slow(job, what, reason);
 }
 
 /* On two H200 rows into another device's mapping were refused where a run was taken. */

@@ -17,7 +17,7 @@
 #include "bar_mappings.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "copy_backends/allowed.h"
+#include "copy_backends/backend_set.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/device/memory_kinds.h"

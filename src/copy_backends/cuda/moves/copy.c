@@ -18,7 +18,7 @@
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "copy_backends/cuda/planning/cost_model.h"
-#include "copy_backends/explain.h"
+#include "copy_backends/plan_log.h"
 #include "datatype/runs.h"
 #include "via_device.h"
 

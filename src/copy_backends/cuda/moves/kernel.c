@@ -151,7 +151,7 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 	return status ? status : move(&submission);
 }
 
-static int submit_batch(struct dtc_many *many, struct dtc_event *event)
+static int submit_batch(struct dtc_batch_job *many, struct dtc_event *event)
 {
 	return dtc_cuda_batch_submit(&dtc_cuda_kernel_backend, many, event);
 }
@@ -164,7 +164,7 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.estimate = estimate,
 	.detail = detail,
 	.submit = submit,
-	.submit_many = submit_batch,
+	.submit_batch = submit_batch,
 	.forget = dtc_cuda_batch_forget,
 	.test = dtc_cuda_event_test,
 };

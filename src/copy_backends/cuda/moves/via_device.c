@@ -25,7 +25,7 @@
 
 struct hops {
 	const struct dtc_job *job;
-	struct dtc_loan scratch;
+	struct dtc_scratch scratch;
 	struct dtc_event events[2 * PIECES];
 };
 

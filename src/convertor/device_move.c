@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A move becomes jobs: each lies in one kind of memory on each side.
+ * Cuts a move into jobs, each in one kind of memory on each side.
  */
 #include "config.h"
 
-#include "device.h"
+#include "device_move.h"
 
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "copy_backends/allowed.h"
-#include "copy_backends/memory/span.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/memory/classify.h"
 #include "copy_backends/plan.h"
-#include "copy_backends/tally.h"
+#include "copy_backends/counters.h"
 #include "datatype/type.h"
 #include "parallel.h"
 
 /*
- * Memory as the caller says, without a look at it. Nobody may have looked for a driver yet; without one
- * the memory is unknown.
+ * Memory of the kind that the caller declared, without a query. If no device's driver is in the
+ * process, a kind other than host memory becomes unknown.
  */
 static struct dtc_memory as_told(struct dtconv_context *context,
 				 enum dtconv_memory_kind kind)
@@ -34,25 +34,25 @@ static struct dtc_memory as_told(struct dtconv_context *context,
 uint64_t dtc_device_find_user(const struct dtc_move *move, uint64_t bytes,
 			      struct dtc_memory *memory)
 {
-	const struct dtc_span span = { move->cursor, move->bounds, move->user };
+	const struct dtc_user_buffer buffer = { move->cursor, move->bounds, move->user };
 
 	if (!move->placement.user)
-		return dtc_span_next(move->context, &span, bytes, memory);
+		return dtc_classify_stream(move->context, &buffer, bytes, memory);
 	*memory = as_told(move->context, move->placement.user);
 	return bytes;
 }
 
-uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed, uint64_t bytes,
-				struct dtc_memory *memory)
+uint64_t dtc_device_find_packed(const struct dtc_move *move, const char *packed,
+				uint64_t bytes, struct dtc_memory *memory)
 {
 	if (!move->placement.packed)
-		return dtc_span_row(move->context, packed, bytes, memory);
+		return dtc_classify_contiguous(move->context, packed, bytes, memory);
 	*memory = as_told(move->context, move->placement.packed);
 	return bytes;
 }
 
-uint64_t dtc_device_look(const struct dtc_move *move, size_t done,
-			 struct dtc_memory *user, struct dtc_memory *packed)
+uint64_t dtc_device_find_both(const struct dtc_move *move, size_t done,
+			      struct dtc_memory *user, struct dtc_memory *packed)
 {
 	uint64_t bytes = dtc_device_find_user(move, move->bytes - done, user);
 
@@ -67,10 +67,11 @@ int dtc_device_check(const struct dtc_job *job)
 	if (status)
 		return status;
 	if (unknown)
-		return DTC_FAIL(job->context, DTCONV_ERR_BACKEND,
-				"%s: cannot determine the kind of the %s memory: it is "
-				"not mapped, or the driver does not report it",
-				job->caller, job->user_memory.kind ? "packed" : "user");
+		return DTC_FAIL(
+			job->context, DTCONV_ERR_BACKEND,
+			"%s: cannot determine the kind of the %s memory: it is not "
+			"mapped, or the driver does not report it",
+			job->caller, job->user_memory.kind ? "packed" : "user");
 	if (job->user_memory.denied || job->packed_memory.denied)
 		return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
 				"%s: no device can access the %s memory", job->caller,
@@ -84,7 +85,7 @@ static bool is_host(const struct dtc_job *job)
 	       job->packed_memory.kind == DTCONV_MEMORY_HOST;
 }
 
-/* Host memory in a process that uses a device is as good as any. */
+/* Host memory is shared among threads in processes that use a device, too. */
 static bool move_in_parallel(const struct dtc_job *job)
 {
 	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
@@ -107,12 +108,13 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };
 
-	job.bytes = dtc_device_look(move, done, &job.user_memory, &job.packed_memory);
+	job.bytes =
+		dtc_device_find_both(move, done, &job.user_memory, &job.packed_memory);
 	int status = dtc_device_check(&job);
 	if (status)
 		return status;
 	if (is_host(&job) && move_in_parallel(&job)) {
-		dtc_tally_job(job.context, DTC_HOST_PLACE, job.bytes);
+		dtc_count_job(job.context, DTC_HOST_INDEX, job.bytes);
 		return 0;
 	}
 	return dtc_plan_submit(&job, event);
@@ -140,7 +142,7 @@ int dtc_device_start(const struct dtc_move *move, struct dtc_event *event, size_
 	*moved = 0;
 	while (!status && *moved < move->bytes) {
 		status = dtc_device_wait(event);
-		/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+		/* A failed job counts no bytes: which of them it moved is unknown. */
 		if (status)
 			*moved = 0;
 		else
@@ -162,7 +164,7 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 	if (status)
 		return status;
 	status = dtc_device_wait(&event);
-	/* Which bytes of a failed job have arrived, nobody knows: none counts. */
+	/* A failed job counts no bytes: which of them it moved is unknown. */
 	if (status) {
 		dtc_cursor_seek(move->cursor, start);
 		*moved = 0;
@@ -172,8 +174,8 @@ int dtc_device_move(const struct dtc_move *move, size_t *moved)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction direction,
-			char *packed, char *buffer, size_t bytes)
+int dtc_device_copy_contiguous(const struct dtc_move *move, enum dtc_direction direction,
+			       char *packed, char *buffer, size_t bytes)
 {
 	const struct dtconv_type *byte =
 		dtconv_type_predefined(move->context, DTCONV_BYTE);
@@ -184,7 +186,7 @@ int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction directio
 	placement.user = move->placement.packed;
 	placement.packed = DTCONV_MEMORY_HOST;
 	dtc_cursor_init(&cursor, dtc_type_layout(byte), bytes);
-	/* To the row, packed memory is what the user's is to others. */
+	/* The packed memory takes the place of the user's buffer. */
 	const struct dtc_move row = { .context = move->context,
 				      .cursor = &cursor,
 				      .bounds = &byte->bounds,
@@ -198,10 +200,10 @@ int dtc_device_copy_row(const struct dtc_move *move, enum dtc_direction directio
 	return dtc_device_move(&row, &moved);
 }
 
-/* Pieces of so many bytes stay in a processor's cache, and a few more cost nothing. */
+/* Pieces of this size stay in a core's cache, and the number of copies costs little. */
 #define BOUNCE_BYTES UINT64_C(65536)
 
-char *dtc_device_bounce(const struct dtc_move *move, uint64_t bytes, size_t *room)
+char *dtc_device_bounce_buffer(const struct dtc_move *move, uint64_t bytes, size_t *room)
 {
 	*room = (size_t)DTC_MIN(bytes, BOUNCE_BYTES);
 	char *buffer = dtc_alloc(move->context, *room);

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "bench/harness/session.h"
+#include "bench/harness/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +13,13 @@
 
 #include <dtconv/dtconv.h>
 
+#include "bench/gpu/session.h"
 #include "bench/harness/columns.h"
+#include "bench/harness/machine.h"
+#include "bench/harness/modes.h"
 #include "bench/harness/output.h"
 #include "bench/harness/selftest.h"
-#include "bench/harness/session_internal.h"
+#include "bench/harness/session.h"
 #include "bench/harness/table.h"
 
 /* ---- setting up ---------------------------------------------------------------------- */
@@ -62,12 +65,14 @@ static struct session *new_session(const struct bench_options *options)
 static int create_contexts(struct session *s)
 {
 	const struct bench_options *options = s->options;
-	struct dtconv_context_params params = { .struct_size = sizeof(params),
-						.flags = options->gpu ? 0 : DTCONV_CONTEXT_HOST_MEMORY,
-						.threads = options->threads };
+	struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.flags = options->gpu ? 0 : DTCONV_CONTEXT_HOST_MEMORY,
+		.threads = options->threads
+	};
 	bool compares = options->mode == BENCH_MODE_THREADS;
-	int status = dtconv_context_create(&params, compares ? &s->threads_context
-							     : &s->context);
+	int status = dtconv_context_create(&params,
+					   compares ? &s->threads_context : &s->context);
 
 	params.threads = 1;
 	if (!status && compares)
@@ -109,52 +114,6 @@ static void close_session(struct session *s)
 	dtconv_context_destroy(s->threads_context);
 	dtconv_context_destroy(s->context);
 	gpu_session_close(s);
-}
-
-/* ---- the rows ------------------------------------------------------------------------ */
-
-/* Whether an earlier run has done this case with all engines and operations of this one. */
-static bool is_done(const struct session *s, const struct bench_case *c)
-{
-	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++) {
-		for (size_t i = 0; s->options->ops[op] && i < s->engine_count; i++) {
-			const struct engine *e = &s->engines[i];
-
-			if (e->absent || (!strcmp(e->name, "hand") && !c->hand.pack))
-				continue;
-			if (!results_find(&s->results, c->name, c->bytes,
-					  bench_op_name((enum bench_op)op), e->name))
-				return false;
-		}
-	}
-	return true;
-}
-
-static void do_row(struct session *s, const struct row_key *key)
-{
-	double share = session_share(s);
-	char why[WHY_ROOM];
-	struct bench_case c;
-	char *expr = NULL;
-
-	session_progress(s, key->name);
-	if (session_make_case(s, key, &c, why, sizeof(why))) {
-		session_record_failure(s, key, why);
-	} else if (!s->options->resume || !is_done(s, &c)) {
-		expr = session_expr(c.type);
-		session_do_case(s, &c, expr ? expr : "", share);
-	}
-	free(expr);
-	bench_case_release(&c);
-}
-
-void session_do_rows(struct session *s)
-{
-	for (size_t i = 0; i < s->row_count; i++) {
-		s->rows_left = s->row_count - i;
-		do_row(s, &s->rows[i]);
-	}
-	session_progress_end(s);
 }
 
 /* The last lines on the screen: wrong bytes are what matters most, else how fast it is. */

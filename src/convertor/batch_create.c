@@ -1,66 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch's life: its entries are checked and bound here; how they are moved, batch_move.c decides.
+ * Creates, binds and destroys batches, and checks their entries. batch_plan.c decides how entries are
+ * moved.
  */
 #include "config.h"
 
-#include "batch.h"
+#include "batch_query.h"
 
 #include <string.h>
 
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "convertor.h"
+#include "batch_move.h"
+#include "batch_plan.h"
+#include "packed_stream.h"
 
 /* ---- checking -------------------------------------------------------------------------- */
 
-/* What the caller of the running function knows an entry by. */
-struct place {
+/* What error messages say of an entry. */
+struct entry_context {
 	struct dtconv_context *context;
 	const char *caller;
 	size_t index;
 };
 
-static int check_enums(const struct place *place, const struct dtconv_batch_entry *entry)
+static int check_enums(const struct entry_context *where,
+		       const struct dtconv_batch_entry *entry)
 {
 	if ((unsigned)entry->direction > DTCONV_BATCH_UNPACK)
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_INVAL,
+			where->context, DTCONV_ERR_INVAL,
 			"%s: entry %zu: direction is %d, neither DTCONV_PACK nor DTCONV_UNPACK",
-			place->caller, place->index, (int)entry->direction);
+			where->caller, where->index, (int)entry->direction);
 	if ((unsigned)entry->user_memory > DTCONV_MEMORY_DEVICE ||
 	    (unsigned)entry->packed_memory > DTCONV_MEMORY_DEVICE)
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_INVAL,
+			where->context, DTCONV_ERR_INVAL,
 			"%s: entry %zu: user_memory is %d and packed_memory is %d, not "
 			"both values of enum dtconv_memory_kind",
-			place->caller, place->index, (int)entry->user_memory,
+			where->caller, where->index, (int)entry->user_memory,
 			(int)entry->packed_memory);
 	return 0;
 }
 
-static int check_type(const struct place *place, const struct dtconv_batch_entry *entry)
+static int check_type(const struct entry_context *where,
+		      const struct dtconv_batch_entry *entry)
 {
 	const struct dtconv_type *type = entry->type;
 
 	if (!type)
-		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
-				"%s: entry %zu: type is NULL", place->caller,
-				place->index);
-	if (type->context != place->context)
-		return DTC_FAIL(place->context, DTCONV_ERR_INVAL,
+		return DTC_FAIL(where->context, DTCONV_ERR_INVAL,
+				"%s: entry %zu: type is NULL", where->caller,
+				where->index);
+	if (type->context != where->context)
+		return DTC_FAIL(where->context, DTCONV_ERR_INVAL,
 				"%s: entry %zu: the type was made in another context",
-				place->caller, place->index);
+				where->caller, where->index);
 	if (!dtc_type_layout(type))
-		return DTC_FAIL(place->context, DTCONV_ERR_STATE,
-				"%s: entry %zu: the type is not committed", place->caller,
-				place->index);
-	if (dtc_convertor_is_too_long(&type->bounds, entry->count))
+		return DTC_FAIL(where->context, DTCONV_ERR_STATE,
+				"%s: entry %zu: the type is not committed", where->caller,
+				where->index);
+	if (dtc_packed_stream_is_too_long(&type->bounds, entry->count))
 		return DTC_FAIL(
-			place->context, DTCONV_ERR_OVERFLOW,
+			where->context, DTCONV_ERR_OVERFLOW,
 			"%s: entry %zu: count x size or extent = %zu x (%zu or %td) overflows",
-			place->caller, place->index, entry->count, type->bounds.size,
+			where->caller, where->index, entry->count, type->bounds.size,
 			dtc_bounds_extent(&type->bounds));
 	return 0;
 }
@@ -72,30 +77,13 @@ static int check_entries(struct dtconv_context *context,
 	int status = 0;
 
 	for (size_t i = 0; !status && i < count; i++) {
-		const struct place place = { context, caller, first + i };
+		const struct entry_context where = { context, caller, first + i };
 
-		status = check_type(&place, &entries[i]);
+		status = check_type(&where, &entries[i]);
 		if (!status)
-			status = check_enums(&place, &entries[i]);
+			status = check_enums(&where, &entries[i]);
 	}
 	return status;
-}
-
-int dtc_batch_check_idle(const struct dtconv_batch *batch, const char *caller)
-{
-	if (!batch->in_flight)
-		return 0;
-	return DTC_FAIL(batch->context, DTCONV_ERR_STATE,
-			"%s: the batch is in flight; test or wait for it first", caller);
-}
-
-static int check_index(const struct dtconv_batch *batch, size_t index, const char *caller)
-{
-	if (index < batch->count)
-		return 0;
-	return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
-			"%s: index (argument 2) is %zu, the batch has %zu entries",
-			caller, index, batch->count);
 }
 
 /* ---- binding --------------------------------------------------------------------------- */
@@ -108,11 +96,11 @@ static void bind(struct dtc_batch_item *item, const struct dtconv_batch_entry *e
 	dtconv_type_ref(entry->type);
 }
 
-/* The entries are about to be others. */
-static void loosen(struct dtconv_batch *batch)
+/* The entries are about to change. */
+static void drop_plan(struct dtconv_batch *batch)
 {
-	dtc_batch_disband(batch);
-	batch->arranged = false;
+	dtc_batch_reset_groups(batch);
+	batch->planned = false;
 }
 
 static void unbind_all(struct dtconv_batch *batch)
@@ -122,13 +110,13 @@ static void unbind_all(struct dtconv_batch *batch)
 	batch->count = 0;
 }
 
-/* The types' references are taken before any is given back: they may be the same. */
+/* Take references to the new types before dropping the old ones: a type may be in both. */
 static void bind_all(struct dtconv_batch *batch,
 		     const struct dtconv_batch_entry entries[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		dtconv_type_ref(entries[i].type);
-	loosen(batch);
+	drop_plan(batch);
 	unbind_all(batch);
 	for (size_t i = 0; i < count; i++) {
 		bind(&batch->items[i], &entries[i]);
@@ -137,7 +125,7 @@ static void bind_all(struct dtconv_batch *batch,
 	batch->count = batch->failed = count;
 }
 
-/* Room for more entries; those bound stay. */
+/* Make room for more entries; bound entries stay. */
 static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 {
 	struct dtc_batch_item *items = NULL;
@@ -158,7 +146,7 @@ static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 	}
 	if (batch->count)
 		memcpy(items, batch->items, batch->count * sizeof(*items));
-	loosen(batch);
+	drop_plan(batch);
 	dtc_free(batch->context, batch->items);
 	dtc_free(batch->context, (void *)batch->stretches);
 	batch->items = items;
@@ -197,13 +185,13 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 	int status = dtc_batch_check_idle(batch, __func__);
 
 	if (!status)
-		status = check_index(batch, index, __func__);
+		status = dtc_batch_check_index(batch, index, __func__);
 	if (!status)
 		status = check_entries(batch->context, entry, index, 1, __func__);
 	if (status)
 		return status;
 	struct dtconv_type *old = batch->items[index].entry.type;
-	loosen(batch);
+	drop_plan(batch);
 	bind(&batch->items[index], entry);
 	dtconv_type_unref(old);
 	return 0;
@@ -211,7 +199,7 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 
 /* ---- creating -------------------------------------------------------------------------- */
 
-/* What the caller gave, with the defaults of what an older caller does not know. */
+/* The caller's parameters; members that an older caller does not have get their defaults. */
 static int read_params(struct dtconv_context *context,
 		       const struct dtconv_batch_params *given, const char *caller,
 		       struct dtconv_batch_params *params)
@@ -281,7 +269,7 @@ void dtconv_batch_destroy(struct dtconv_batch *batch)
 		return;
 	struct dtconv_context *context = batch->context;
 
-	dtc_batch_await(batch);
+	dtc_batch_wait_all(batch);
 	dtc_batch_drop_groups(batch);
 	unbind_all(batch);
 	dtc_free(context, batch->items);
@@ -308,59 +296,4 @@ int dtconv_batch_move(struct dtconv_context *context,
 		*failed = batch->failed;
 	dtconv_batch_destroy(batch);
 	return status;
-}
-
-/* ---- asking ---------------------------------------------------------------------------- */
-
-static size_t bytes_to_move(const struct dtconv_batch *batch)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < batch->count; i++)
-		bytes += DTC_MIN(batch->items[i].size, batch->items[i].entry.bytes);
-	return bytes;
-}
-
-int dtconv_batch_query(const struct dtconv_batch *batch, struct dtconv_batch_attr *attr)
-{
-	if (!batch || !attr)
-		return DTCONV_ERR_INVAL;
-	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			batch->context, DTCONV_ERR_INVAL,
-			"%s: attr.struct_size is 0, not sizeof(struct dtconv_batch_attr)",
-			__func__);
-	const struct dtconv_batch_attr all = { .struct_size = attr->struct_size,
-					       .count = batch->count,
-					       .bytes = bytes_to_move(batch),
-					       .in_flight = batch->in_flight,
-					       .failed = batch->failed };
-
-	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
-	return 0;
-}
-
-int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
-			     struct dtconv_batch_entry_attr *attr)
-{
-	if (!batch || !attr)
-		return DTCONV_ERR_INVAL;
-	int status = dtc_batch_check_idle(batch, __func__);
-
-	if (!status)
-		status = check_index(batch, index, __func__);
-	if (status)
-		return status;
-	if (attr->struct_size == 0)
-		return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_batch_entry_attr)",
-				__func__);
-	const struct dtc_batch_item *item = &batch->items[index];
-	const struct dtconv_batch_entry_attr all = { .struct_size = attr->struct_size,
-						     .status = item->status,
-						     .moved = item->moved,
-						     .bytes = item->size };
-	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
-	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading and telling what the backends have done.
+ * Reads and logs the counters of the backends.
  */
 #include "config.h"
 
-#include "tally.h"
+#include "counters.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,18 +13,19 @@
 #include "base/base.h"
 #include "base/log.h"
 
-size_t dtc_tally_place(const struct dtc_backend_ops *backend)
+size_t dtc_backend_index_of(const struct dtc_backend_ops *backend)
 {
-	return (size_t)dtc_backend_place(backend->name);
+	return (size_t)dtc_backend_index(backend->name);
 }
 
-void dtc_tally_many(const struct dtc_backend_ops *backend, const struct dtc_many *many)
+void dtc_count_batch(const struct dtc_backend_ops *backend,
+		     const struct dtc_batch_job *job)
 {
-	if (!many->context->counting)
+	if (!job->context->counting)
 		return;
-	size_t place = dtc_tally_place(backend);
-	for (size_t i = 0; i < many->count; i++)
-		dtc_tally_job(many->context, place, many->stretches[i]->bytes);
+	size_t index = dtc_backend_index_of(backend);
+	for (size_t i = 0; i < job->count; i++)
+		dtc_count_job(job->context, index, job->stretches[i]->bytes);
 }
 
 static uint64_t look(_Atomic uint64_t *value)
@@ -37,14 +38,14 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 {
 	if (!context || !name || !counters)
 		return DTCONV_ERR_INVAL;
-	int place = dtc_backend_place(name);
+	int index = dtc_backend_index(name);
 
 	if (counters->struct_size == 0)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: counters.struct_size is 0, not sizeof(struct "
 				"dtconv_backend_counters)",
 				__func__);
-	if (place < 0)
+	if (index < 0)
 		return DTC_FAIL(
 			context, DTCONV_ERR_UNSUPPORTED,
 			"%s: name (argument 2) is '%.40s', not a backend of this build; "
@@ -52,8 +53,8 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 			__func__, name);
 	const struct dtconv_backend_counters now = {
 		.struct_size = counters->struct_size,
-		.jobs = look(&context->tallies[place].jobs),
-		.bytes = look(&context->tallies[place].bytes),
+		.jobs = look(&context->backend_counters[index].jobs),
+		.bytes = look(&context->backend_counters[index].bytes),
 	};
 	memcpy(counters, &now, DTC_MIN(counters->struct_size, sizeof(now)));
 	return 0;
@@ -67,22 +68,23 @@ static const struct {
 	const char *name, *what;
 } rows[DTC_COUNTERS] = { DTC_COUNTERS_LIST(DTC_COUNTER_ROW) };
 
-/* Who asked for the table wants it whatever the log's level. */
+/* DTCONV_STATS asks for the table whatever the log level. */
 #define TELL(context, ...) \
 	dtc_log_write(context, __FILE__, __LINE__, DTCONV_LOG_INFO, __VA_ARGS__)
 
-static void tell_backend(struct dtconv_context *context, size_t place)
+static void tell_backend(struct dtconv_context *context, size_t index)
 {
-	uint64_t jobs = look(&context->tallies[place].jobs);
+	uint64_t jobs = look(&context->backend_counters[index].jobs);
 
 	if (jobs)
 		TELL(context, "stats: %" PRIu64 " jobs of %" PRIu64 " bytes by %s", jobs,
-		     look(&context->tallies[place].bytes), dtc_backends[place]->name);
+		     look(&context->backend_counters[index].bytes),
+		     dtc_backends[index]->name);
 }
 
-void dtc_tally_tell(struct dtconv_context *context)
+void dtc_counters_log(struct dtconv_context *context)
 {
-	if (!context->telling)
+	if (!context->log_counters)
 		return;
 	for (size_t i = 0; i < DTC_COUNTERS; i++) {
 		uint64_t value = look(&context->counters[i]);

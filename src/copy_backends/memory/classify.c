@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From addresses to memory, asking as few times as can be: once if the whole span lies in one
- * allocation, else once for each allocation that runs lie in.
+ * Classifies memory with as few queries as possible: one if the buffer is in one allocation, else one
+ * for each allocation.
  */
 #include "config.h"
 
-#include "span.h"
+#include "classify.h"
 
 #include "base/base.h"
 #include "datatype/runs.h"
@@ -17,11 +17,11 @@ static bool is_same(const struct dtc_memory *a, const struct dtc_memory *b)
 }
 
 /*
- * The host's allocations are unknown, so bytes that begin in one are taken to stay there; a
- * device's ends are known, and what is behind them is asked for.
+ * The ends of host allocations are unknown, so assume that bytes that begin in host memory stay there.
+ * The ends of device allocations are known; query the memory behind them.
  */
-uint64_t dtc_span_row(struct dtconv_context *context, const char *start, uint64_t bytes,
-		      struct dtc_memory *memory)
+uint64_t dtc_classify_contiguous(struct dtconv_context *context, const char *start,
+				 uint64_t bytes, struct dtc_memory *memory)
 {
 	uintptr_t first = (uintptr_t)start;
 	uintptr_t end = first + (uintptr_t)bytes;
@@ -45,32 +45,35 @@ uint64_t dtc_span_row(struct dtconv_context *context, const char *start, uint64_
 
 /* ---- scattered spans --------------------------------------------------------------------- */
 
-/* Whether a run lies in memory like @memory; the last answer serves the next run too. */
+/* Whether a run is in memory like @memory. @last caches the last query. */
 static bool lies_in(struct dtconv_context *context, uintptr_t low, uint64_t bytes,
 		    const struct dtc_memory *memory, struct dtc_memory *last)
 {
 	if (dtc_memory_holds(last, low, low + (uintptr_t)bytes))
 		return is_same(last, memory);
-	return dtc_span_row(context, (const char *)low, bytes, last) == bytes &&
+	return dtc_classify_contiguous(context, (const char *)low, bytes, last) ==
+		       bytes &&
 	       is_same(last, memory);
 }
 
-static uint64_t next_by_runs(struct dtconv_context *context, const struct dtc_span *span,
-			     uint64_t bytes, struct dtc_memory *memory)
+static uint64_t next_by_runs(struct dtconv_context *context,
+			     const struct dtc_user_buffer *buffer, uint64_t bytes,
+			     struct dtc_memory *memory)
 {
 	struct dtc_cursor cursor;
 	struct dtc_runs runs;
 	struct dtc_run run;
 	uint64_t like = 0;
 
-	dtc_cursor_copy(&cursor, span->cursor);
+	dtc_cursor_copy(&cursor, buffer->cursor);
 	dtc_runs_init(&runs, &cursor, bytes);
 	struct dtc_memory last = dtc_memory_host();
 	while (dtc_runs_next(&runs, &run)) {
-		uintptr_t low = (uintptr_t)span->user + (uintptr_t)run.disp;
+		uintptr_t low = (uintptr_t)buffer->user + (uintptr_t)run.disp;
 
 		if (!like) {
-			like = dtc_span_row(context, (const char *)low, run.bytes, memory);
+			like = dtc_classify_contiguous(context, (const char *)low,
+						       run.bytes, memory);
 			last = *memory;
 			if (like < run.bytes)
 				break;
@@ -86,19 +89,20 @@ static uint64_t next_by_runs(struct dtconv_context *context, const struct dtc_sp
 
 /* ------------------------------------------------------------------------------------------ */
 
-uint64_t dtc_span_next(struct dtconv_context *context, const struct dtc_span *span,
-		       uint64_t bytes, struct dtc_memory *memory)
+uint64_t dtc_classify_stream(struct dtconv_context *context,
+			     const struct dtc_user_buffer *buffer, uint64_t bytes,
+			     struct dtc_memory *memory)
 {
-	const struct dtc_cursor *cursor = span->cursor;
+	const struct dtc_cursor *cursor = buffer->cursor;
 	intptr_t far = (intptr_t)(cursor->count - 1) * (intptr_t)cursor->layout->extent;
-	uintptr_t low = (uintptr_t)span->user + (uintptr_t)span->bounds->true_lb +
+	uintptr_t low = (uintptr_t)buffer->user + (uintptr_t)buffer->bounds->true_lb +
 			(uintptr_t)DTC_MIN(far, 0);
-	uintptr_t high = (uintptr_t)span->user + (uintptr_t)span->bounds->true_ub +
+	uintptr_t high = (uintptr_t)buffer->user + (uintptr_t)buffer->bounds->true_ub +
 			 (uintptr_t)DTC_MAX(far, 0);
 
 	dtc_memory_query(context, (const void *)low, memory);
-	if (memory->kind == DTCONV_MEMORY_HOST ? span->user != NULL
+	if (memory->kind == DTCONV_MEMORY_HOST ? buffer->user != NULL
 					       : dtc_memory_holds(memory, low, high))
 		return bytes;
-	return next_by_runs(context, span, bytes, memory);
+	return next_by_runs(context, buffer, bytes, memory);
 }

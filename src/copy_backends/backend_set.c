@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading and writing lists of backends.
+ * Reads and writes lists of backends.
  */
 #include "config.h"
 
-#include "allowed.h"
+#include "backend_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* The bit of the backend whose name is so many characters of @name; 0 if there is none. */
+/* The bit of the backend whose name is the first @length characters of @name; 0 if there is none. */
 static dtc_backend_set bit_of(const char *name, size_t length)
 {
 	for (size_t i = 0; dtc_backends[i]; i++)
@@ -24,7 +24,7 @@ static dtc_backend_set bit_of(const char *name, size_t length)
 	return 0;
 }
 
-/* The names between commas; an empty one is no name. */
+/* Names separated by commas; an empty name is an error. */
 static bool parse_names(const char *names, dtc_backend_set *named, const char **wrong)
 {
 	*named = 0;
@@ -43,7 +43,8 @@ static bool parse_names(const char *names, dtc_backend_set *named, const char **
 	}
 }
 
-bool dtc_allowed_parse(const char *text, dtc_backend_set *forbidden, const char **wrong)
+bool dtc_backend_set_parse(const char *text, dtc_backend_set *forbidden,
+			   const char **wrong)
 {
 	bool without = *text == '^';
 	dtc_backend_set named;
@@ -54,13 +55,13 @@ bool dtc_allowed_parse(const char *text, dtc_backend_set *forbidden, const char 
 	return true;
 }
 
-void dtc_allowed_read_environment(struct dtconv_context *context)
+void dtc_backend_set_read_environment(struct dtconv_context *context)
 {
 	const char *text = getenv("DTCONV_BACKENDS");
 	const char *wrong;
 
 	context->forbidden = 0;
-	if (!text || !*text || dtc_allowed_parse(text, &context->forbidden, &wrong))
+	if (!text || !*text || dtc_backend_set_parse(text, &context->forbidden, &wrong))
 		return;
 	DTC_LOG(context, DTCONV_LOG_WARN,
 		"environment variable DTCONV_BACKENDS is ignored: unknown backend at "
@@ -68,7 +69,7 @@ void dtc_allowed_read_environment(struct dtconv_context *context)
 		wrong);
 }
 
-void dtc_allowed_format(dtc_backend_set forbidden, char *buffer, size_t capacity)
+void dtc_backend_set_format(dtc_backend_set forbidden, char *buffer, size_t capacity)
 {
 	struct dtc_text text;
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One iteration of a loop without inner loops.
+ */
+#ifndef DTC_LOOP_BODY_H
+#define DTC_LOOP_BODY_H
+
+#include "address_pair.h"
+#include "datatype/program.h"
+
+/* Move one whole iteration of a body without loops. */
+void dtc_move_body(struct address_pair pair, const struct dtc_program *program,
+		   const struct dtc_op *body, uint32_t op_count);
+
+#endif
