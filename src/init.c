@@ -11,13 +11,16 @@
 
 #include "base/base.h"
 #include "base/context.h"
+#include "base/context_create.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "copy_backends/backend_set.h"
+#include "base/threads.h"
+#include "base/tuning.h"
 #include "copy_backends/backend.h"
+#include "copy_backends/backend_set.h"
+#include "copy_backends/counters.h"
 #include "copy_backends/memory/vendor.h"
 #include "copy_backends/mover.h"
-#include "copy_backends/counters.h"
 #include "datatype/type.h"
 #include "kernels/cpu/kernels.h"
 

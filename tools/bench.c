@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "bench/harness/arena.h"
-#include "bench/harness/output.h"
 #include "bench/harness/commands.h"
+#include "bench/harness/output.h"
 
 #define NAME "bench"
 

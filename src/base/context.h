@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The context object of layer 0: allocator, log, error texts, counters. The state of the layers
- * above is opaque here.
+ * The context object as all layers see it: plain data of layer 0, and its allocator. What the layers
+ * above keep in it is opaque here. context_create.c fills it.
  */
 #ifndef DTC_CONTEXT_H
 #define DTC_CONTEXT_H
@@ -12,8 +12,8 @@
 
 #include <dtconv/context.h>
 
-#include "threads.h"
-#include "tuning.h"
+#include "thread_settings.h"
+#include "thresholds.h"
 
 /* Threads whose last error text is remembered, and the longest text. */
 #define DTC_ERROR_SLOTS 64
@@ -132,11 +132,6 @@ struct dtconv_context {
 void *dtc_alloc(struct dtconv_context *context, size_t bytes);
 void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
 void dtc_free(struct dtconv_context *context, void *memory);
-
-/* Create and destroy what layer 0 owns; init.c adds the rest. */
-int dtc_context_create(const struct dtconv_context_params *params,
-		       struct dtconv_context **context);
-void dtc_context_destroy(struct dtconv_context *context);
 
 static inline void dtc_context_count(struct dtconv_context *context, enum dtc_counter counter,
 				     uint64_t amount)

@@ -7,21 +7,9 @@
 #define DTC_THREADS_H
 
 #include "thread_pool.h"
+#include "thread_settings.h"
 
 #include <dtconv/context.h>
-
-/* Tasks of one call, and threads of a context. */
-#define DTC_THREADS_MAX 64
-
-struct dtc_threads {
-	size_t most;        /* in one call, the caller included; 1: off */
-	bool refused;       /* the caller has said 1 */
-	size_t share_bytes; /* a thread gets at least as many; SIZE_MAX: off */
-	size_t cut_bytes;   /* the packed side is cut at multiples of them */
-	dtconv_parallel_fn hook;
-	void *hook_arg;
-	struct dtc_thread_pool *pool;
-};
 
 /* Read the options and DTCONV_THREADS, and start what they ask for. */
 int dtc_threads_create(struct dtconv_context *context,

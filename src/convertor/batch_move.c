@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "batch_plan.h"
 #include "copy_backends/backend_set.h"
-#include "copy_backends/mover.h"
 #include "copy_backends/counters.h"
+#include "copy_backends/mover.h"
 #include "device_move.h"
 #include "host_move.h"
 

@@ -11,9 +11,9 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/backend_set.h"
+#include "copy_backends/counters.h"
 #include "copy_backends/memory/classify.h"
 #include "copy_backends/plan.h"
-#include "copy_backends/counters.h"
 #include "datatype/type.h"
 #include "parallel.h"
 

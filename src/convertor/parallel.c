@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 #include "base/checked.h"
+#include "base/context.h"
+#include "base/threads.h"
 
 /* Slices for each thread: a slow thread leaves its share to the others. */
 #define SLICES_A_THREAD 4

@@ -13,9 +13,9 @@
 #include "convertor/partial_elements.h"
 #include "datatype/cursor.h"
 #include "datatype/walk.h"
-#include "kernels/numbers/convert.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/launch/typed.h"
+#include "kernels/numbers/convert.h"
 
 /*
  * The smallest thing that is moved as a whole: an element, or for MINLOC and MAXLOC a couple of a value

@@ -10,8 +10,8 @@
 #include "backend_set.h"
 #include "base/base.h"
 #include "base/log.h"
-#include "plan_log.h"
 #include "counters.h"
+#include "plan_log.h"
 
 int dtc_plan_choose_index(const struct dtc_question *question)
 {

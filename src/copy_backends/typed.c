@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "copy_backends/backend_set.h"
-#include "copy_backends/memory/vendor.h"
 #include "copy_backends/counters.h"
+#include "copy_backends/memory/vendor.h"
 
 int dtc_typed_refuse(const struct dtc_job *job, const struct dtc_backend_ops *needed)
 {

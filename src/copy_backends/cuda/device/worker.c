@@ -9,6 +9,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/thread_pool.h"
 
 static struct dtc_cuda_deferred_call *next_call(struct dtc_cuda_worker *worker)
 {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/context.h"
+#include "base/thread_pool.h"
 
 struct dtc_cuda_copy_threads {
 	pthread_mutex_t lock;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread_pool.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/pinned.h"

@@ -7,6 +7,7 @@
 #include "cost_model.h"
 
 #include "base/base.h"
+#include "base/tuning.h"
 #include "copy_backends/cuda/device/device_context.h"
 
 /* Before the driver is initialised no device has a name; there may be one later. */

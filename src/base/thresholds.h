@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Thresholds that differ from machine to machine, and some of them from device to device: the
+ * table of all of them with their defaults, and where a context keeps them. tuning.h reads them.
+ */
+#ifndef DTC_THRESHOLDS_H
+#define DTC_THRESHOLDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The longest path of a file, its NUL included. */
+#define DTC_TUNING_PATH_MAX 1024
+
+/* Names of devices that a file has figures of, and the longest one, its NUL included. */
+#define DTC_TUNED_DEVICES   16
+#define DTC_DEVICE_NAME_MAX 128
+
+/*
+ * All thresholds: a line here is a member of struct dtc_tuning, a name in the file and a line of
+ * `dtconv info`. Name, default, least, most, what it says.
+ *
+ * stream_bytes: the default is the size from which targets outgrow one core's share of the
+ * last-level cache on current CPUs, if that cache is as small as most are; see
+ * dtc_stream_bytes_by_cache.
+ *
+ * share_bytes: below it, waking a thread up costs more than its help is worth.
+ *
+ * staging_threads: so many together copy about as fast as the bus of an H200 (doc/performance.md).
+ *
+ * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5). These, and no others,
+ * a file may say for each name of devices apart.
+ */
+#define DTC_THRESHOLDS(X)                                                             \
+	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                              \
+	  "targets of at least this many bytes are written with non-temporal stores") \
+	X(share_bytes, UINT64_C(256) << 10, 1, INT64_MAX,                             \
+	  "least bytes per thread when a call is split among threads")                \
+	X(device_wake_ns, 6000, 0, 1000000000,                                        \
+	  "nanoseconds until the host sees the completion of a device job")           \
+	X(device_launch_ns, 5300, 0, 1000000000, "nanoseconds per kernel launch")     \
+	X(device_copy_ns, 2300, 0, 1000000000,                                        \
+	  "nanoseconds per copy call of the device driver")                           \
+	X(device_rate, 2000, 1, 1000000, "GB/s of copies within a device")            \
+	X(device_bus_rate, 55, 1, 1000000,                                            \
+	  "GB/s between a device and pinned host memory")                             \
+	X(device_peer_rate, 390, 1, 1000000, "GB/s from one device to another")       \
+	X(device_pageable_rate, 16, 1, 1000000,                                       \
+	  "GB/s from pageable host memory to a device by driver copies")              \
+	X(device_staged_rate, 33, 1, 1000000,                                         \
+	  "GB/s between a device and pageable host memory through staging buffers")   \
+	X(staging_threads, 4, 1, 64,                                                  \
+	  "most threads that copy between staging buffers and pageable host memory")
+
+#define DTC_COUNT_THRESHOLD(name, normal, least, most, what) +1
+
+#define DTC_THRESHOLD_COUNT (0 DTC_THRESHOLDS(DTC_COUNT_THRESHOLD))
+
+#define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
+
+/* What became of the file. */
+enum dtc_tuning_origin {
+	DTC_TUNING_OFF,      /* DTCONV_TUNING is none, or no variable says where it is */
+	DTC_TUNING_MISSING,  /* there is none */
+	DTC_TUNING_REFUSED,  /* rejected, or not readable */
+	DTC_TUNING_STRANGER, /* for another machine */
+	DTC_TUNING_READ      /* thresholds that it does not name have their defaults */
+};
+
+struct dtc_tuning {
+	DTC_THRESHOLDS(DTC_THRESHOLD_MEMBER)
+};
+
+/* What holds for the devices of that name; of thresholds that are not devices', nothing. */
+struct dtc_tuned_device {
+	char name[DTC_DEVICE_NAME_MAX];
+	struct dtc_tuning tuning;
+};
+
+struct dtc_tuning_file {
+	enum dtc_tuning_origin origin;
+	char path[DTC_TUNING_PATH_MAX]; /* empty if the origin is off */
+	size_t device_count;
+	struct dtc_tuned_device devices[DTC_TUNED_DEVICES];
+};
+
+#endif
