@@ -20,6 +20,7 @@
 #include "base/context.h"
 #include "base/lines.h"
 #include "base/machine.h"
+#include "base/tuning.h"
 #include "support/fixture.h"
 
 #define DEFAULT dtc_stream_bytes_by_cache(dtc_machine_last_cache())
