@@ -35,11 +35,12 @@ struct dtconv_convertor;
  * between the user's buffer and packed memory in fragments, which may begin and end at
  * any byte, also inside an element.
  *
- * **Device memory.** Either side may be device memory: see @ref device_memory "Device
- * memory" for streams, memory kinds, blocking, graph capture and errors. Calls without a
- * stream, dtconv_pack() among them, are *not* ordered behind the application's CUDA work,
- * not even behind the legacy default stream: `cudaMemset` followed by dtconv_pack() packs
- * wrong bytes. Give the call the stream (#DTCONV_CONVERTOR_STREAM), or synchronise first.
+ * **Device memory.** Either side may be device memory:
+ * @ref device_memory "Device memory" explains streams, memory kinds, blocking, graph
+ * capture and errors. Calls without a stream, dtconv_pack() among them, are *not* ordered
+ * behind the application's CUDA work, not even behind the legacy default stream:
+ * `cudaMemset` followed by dtconv_pack() packs wrong bytes. Give the call the stream
+ * (#DTCONV_CONVERTOR_STREAM), or synchronise first.
  *
  * **Buffers**
  * - The user's buffer is borrowed from bind until the last completion. Data is addressed
