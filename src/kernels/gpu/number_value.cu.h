@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Single numbers at any alignment, and their conversion.
+ */
+#ifndef DTC_KERNELS_GPU_NUMBER_VALUE_CU_H
+#define DTC_KERNELS_GPU_NUMBER_VALUE_CU_H
+
+/* ---- single numbers, anywhere ------------------------------------------------------------------ */
+
+/* @bytes is a power of two; numbers that are not aligned to it cost more. */
+DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_load_number(uint64_t address,
+							  uint32_t bytes)
+{
+	struct dtc_gpu_bytes16 value = { { 0, 0, 0, 0 } };
+
+	if ((uint32_t)address & (bytes - 1))
+		return dtc_gpu_gather(address, bytes);
+	dtc_gpu_load_word(address, bytes, &value);
+	return value;
+}
+
+DTC_GPU_CALLED void dtc_gpu_store_number(uint64_t address, uint32_t bytes,
+					 struct dtc_gpu_bytes16 value)
+{
+	if ((uint32_t)address & (bytes - 1))
+		dtc_gpu_scatter(address, value, bytes);
+	else
+		dtc_gpu_store_word(address, bytes, &value);
+}
+
+/* ---- conversion ---------------------------------------------------------------------------------- */
+
+/* An integer of @from bytes, 8 at most, as one of @to; returns whether it fits. */
+DTC_GPU_FN int dtc_gpu_resize(struct dtc_gpu_bytes16 *value, uint32_t from, uint32_t to,
+			      int is_signed)
+{
+	uint32_t unused = 64 - 8 * from, lost = 64 - 8 * to;
+	uint64_t up = dtc_gpu_pair(value->w) << unused;
+	uint64_t number = is_signed ? (uint64_t)((int64_t)up >> unused) : up >> unused;
+	uint64_t cut = number << lost;
+
+	dtc_gpu_set_pair(value->w, number);
+	return (is_signed ? (uint64_t)((int64_t)cut >> lost) : cut >> lost) == number;
+}
+
+/* From memory to the stream; @fits is cleared if it does not. */
+DTC_GPU_FN void dtc_gpu_encode_number(const struct dtc_gpu_number *number,
+				      struct dtc_gpu_bytes16 *value, int *fits)
+{
+	if (number->native_bytes != number->wire_bytes)
+		*fits &= dtc_gpu_resize(value, number->native_bytes, number->wire_bytes,
+					number->is_signed);
+	dtc_gpu_swap(value, number->swap);
+}
+
+DTC_GPU_FN void dtc_gpu_decode_number(const struct dtc_gpu_number *number,
+				      struct dtc_gpu_bytes16 *value, int *fits)
+{
+	dtc_gpu_swap(value, number->swap);
+	if (number->native_bytes != number->wire_bytes)
+		*fits &= dtc_gpu_resize(value, number->wire_bytes, number->native_bytes,
+					number->is_signed);
+}
+
+#endif
