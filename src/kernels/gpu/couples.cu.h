@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Couples of a value and an index, for MINLOC and MAXLOC.
+ * Couples of a value and an index, for MINLOC and MAXLOC: of any sizes, at any alignment.
  */
 #ifndef DTC_KERNELS_GPU_COUPLES_CU_H
 #define DTC_KERNELS_GPU_COUPLES_CU_H
@@ -193,7 +193,7 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 	for (uint32_t k = 0; k < DTC_GPU_COUPLES; k++)
 		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
 	dtc_gpu_find_couples(p, first, ahead, at);
-	if (p->couple_form != DTC_GPU_COUPLES_LONG) {
+	if (!p->long_couples) {
 		dtc_gpu_unpack_short_couples(p, at, left);
 		return;
 	}
@@ -203,151 +203,6 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 			dtc_gpu_unpack_long_couple(p, &at[k]);
 }
 
-/* ---- couples of words ------------------------------------------------------------------------------- */
-
-/* A couple's numbers, of 4 or 8 bytes each. */
-struct dtc_gpu_word_couple {
-	uint64_t value, index;
-};
-
-/* Whether one word of @word bytes is the couple. */
-DTC_GPU_FN int dtc_gpu_is_one_word(const struct dtc_gpu_units_params *p, uint32_t word)
-{
-	return word == 8 && p->nodes[0].native_bytes == 8;
-}
-
-DTC_GPU_FN uint64_t dtc_gpu_load_part(uint64_t address, uint32_t bytes, uint32_t word)
-{
-	if (bytes == 4)
-		return dtc_gpu_load4(address);
-	if (word == 8)
-		return dtc_gpu_load8(address);
-	return (uint64_t)dtc_gpu_load4(address + 4) << 32 | dtc_gpu_load4(address);
-}
-
-DTC_GPU_FN void dtc_gpu_store_part(uint64_t address, uint32_t bytes, uint32_t word,
-				   uint64_t part)
-{
-	if (bytes == 4) {
-		dtc_gpu_store4(address, (uint32_t)part);
-	} else if (word == 8) {
-		dtc_gpu_store8(address, (uint32_t)part, (uint32_t)(part >> 32));
-	} else {
-		dtc_gpu_store4(address, (uint32_t)part);
-		dtc_gpu_store4(address + 4, (uint32_t)(part >> 32));
-	}
-}
-
-/* What is behind a value of 4 bytes is aligned to 4. */
-DTC_GPU_FN uint32_t dtc_gpu_index_word(uint32_t value_bytes, uint32_t word)
-{
-	return value_bytes == 4 ? 4 : word;
-}
-
-DTC_GPU_FN void dtc_gpu_load_couple(const struct dtc_gpu_units_params *p,
-				    uint64_t address, uint32_t word,
-				    struct dtc_gpu_word_couple *couple)
-{
-	uint32_t bytes = p->nodes[0].number.native_bytes;
-
-	if (dtc_gpu_is_one_word(p, word)) {
-		uint64_t both = dtc_gpu_load8(address);
-
-		couple->value = (uint32_t)both;
-		couple->index = both >> 32;
-		return;
-	}
-	couple->value = dtc_gpu_load_part(address, bytes, word);
-	couple->index = dtc_gpu_load_part(address + bytes,
-					  p->nodes[1].number.native_bytes,
-					  dtc_gpu_index_word(bytes, word));
-}
-
-DTC_GPU_FN void dtc_gpu_store_couple(const struct dtc_gpu_units_params *p,
-				     uint64_t address, uint32_t word,
-				     const struct dtc_gpu_word_couple *couple)
-{
-	uint32_t bytes = p->nodes[0].number.native_bytes;
-
-	if (dtc_gpu_is_one_word(p, word)) {
-		dtc_gpu_store8(address, (uint32_t)couple->value, (uint32_t)couple->index);
-		return;
-	}
-	dtc_gpu_store_part(address, bytes, word, couple->value);
-	dtc_gpu_store_part(address + bytes, p->nodes[1].number.native_bytes,
-			   dtc_gpu_index_word(bytes, word), couple->index);
-}
-
-DTC_GPU_FN uint64_t dtc_gpu_swapped(uint64_t part, uint32_t swap)
-{
-	struct dtc_gpu_bytes16 value = { { (uint32_t)part, (uint32_t)(part >> 32), 0,
-					   0 } };
-
-	dtc_gpu_swap_short(&value, swap);
-	return dtc_gpu_pair(value.w);
-}
-
-/* Whether @arrived, which becomes native, is to be stored: of equal values the lower index is. */
-DTC_GPU_FN int dtc_gpu_word_couple_wins(uint32_t combination,
-					const struct dtc_gpu_number *value,
-					const struct dtc_gpu_number *index,
-					struct dtc_gpu_word_couple *arrived,
-					const struct dtc_gpu_word_couple *there)
-{
-	arrived->value = dtc_gpu_swapped(arrived->value, value->swap);
-	arrived->index = dtc_gpu_swapped(arrived->index, index->swap);
-	uint32_t order = dtc_gpu_order(value->kind, arrived->value, there->value);
-	if (order == DTC_GPU_EQUAL)
-		return dtc_gpu_order(index->kind, arrived->index, there->index) ==
-		       DTC_GPU_LESS;
-	return order == (combination == DTC_GPU_MINLOC ? DTC_GPU_LESS : DTC_GPU_GREATER);
-}
-
-/* All of a thread's couples of a tile, under way at once. */
-DTC_GPU_FN void dtc_gpu_unpack_word_couples(const struct dtc_gpu_units_params *p,
-					    uint64_t first, uint32_t thread)
-{
-	uint64_t left = p->end > first + thread ? p->end - first - thread : 0;
-	uint32_t bytes = (uint32_t)p->nodes[0].native_bytes;
-	struct dtc_gpu_word_couple arrived[DTC_GPU_UNITS], there[DTC_GPU_UNITS];
-	struct dtc_gpu_place place[DTC_GPU_UNITS];
-	uint32_t ahead[DTC_GPU_UNITS];
-	uint64_t user[DTC_GPU_UNITS];
-	struct dtc_gpu_start start;
-
-	if (!left)
-		return;
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++)
-		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
-	dtc_gpu_split(&p->nest, first, DTC_GPU_PLAIN, &start);
-	dtc_gpu_locate_all(&p->nest, &start, DTC_GPU_PLAIN, DTC_GPU_UNITS, ahead, place);
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++) {
-		user[k] = place[k].address + (uint64_t)place[k].index * bytes;
-		dtc_gpu_load_couple(p, p->packed + (first + ahead[k]) * bytes,
-				    p->couple_words[1], &arrived[k]);
-		dtc_gpu_load_couple(p, user[k], p->couple_words[0], &there[k]);
-	}
-	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++)
-		if (k * DTC_GPU_BLOCK < left &&
-		    dtc_gpu_word_couple_wins(p->combination, &p->nodes[0].number,
-					     &p->nodes[1].number, &arrived[k], &there[k]))
-			dtc_gpu_store_couple(p, user[k], p->couple_words[0], &arrived[k]);
-}
-
-/* Each of the two phases of couples has its own forms. */
-DTC_GPU_FN void dtc_gpu_word_couples_phase(const struct dtc_gpu_units_params *p,
-					   void *shared, struct dtc_gpu_at at)
-{
-	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
-
-	(void)shared;
-	if (p->couple_form == DTC_GPU_COUPLES_WORDS)
-		dtc_gpu_unpack_word_couples(p, first, at.thread);
-}
-
 DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *p,
 					     void *shared, struct dtc_gpu_at at)
 {
@@ -355,8 +210,6 @@ DTC_GPU_FN void dtc_gpu_couples_unpack_phase(const struct dtc_gpu_units_params *
 	uint64_t first = p->begin + (uint64_t)at.block * (DTC_GPU_UNITS * DTC_GPU_BLOCK);
 
 	(void)shared;
-	if (p->couple_form == DTC_GPU_COUPLES_WORDS)
-		return;
 	DTC_GPU_NO_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_UNITS; k += DTC_GPU_COUPLES, first += step)
 		dtc_gpu_unpack_couples(p, first, at.thread);

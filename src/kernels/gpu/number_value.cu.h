@@ -28,6 +28,40 @@ DTC_GPU_CALLED void dtc_gpu_store_number(uint64_t address, uint32_t bytes,
 		dtc_gpu_store_word(address, bytes, &value);
 }
 
+/* ---- numbers of 4 and 8 bytes, aligned to 4 ------------------------------------------------------ */
+
+/* A number of @bytes in words of @word. */
+DTC_GPU_FN uint64_t dtc_gpu_load_part(uint64_t address, uint32_t bytes, uint32_t word)
+{
+	if (bytes == 4)
+		return dtc_gpu_load4(address);
+	if (word == 8)
+		return dtc_gpu_load8(address);
+	return (uint64_t)dtc_gpu_load4(address + 4) << 32 | dtc_gpu_load4(address);
+}
+
+DTC_GPU_FN void dtc_gpu_store_part(uint64_t address, uint32_t bytes, uint32_t word,
+				   uint64_t part)
+{
+	if (bytes == 4) {
+		dtc_gpu_store4(address, (uint32_t)part);
+	} else if (word == 8) {
+		dtc_gpu_store8(address, (uint32_t)part, (uint32_t)(part >> 32));
+	} else {
+		dtc_gpu_store4(address, (uint32_t)part);
+		dtc_gpu_store4(address + 4, (uint32_t)(part >> 32));
+	}
+}
+
+DTC_GPU_FN uint64_t dtc_gpu_swapped(uint64_t part, uint32_t swap)
+{
+	struct dtc_gpu_bytes16 value = { { (uint32_t)part, (uint32_t)(part >> 32), 0,
+					   0 } };
+
+	dtc_gpu_swap_short(&value, swap);
+	return dtc_gpu_pair(value.w);
+}
+
 /* ---- conversion ---------------------------------------------------------------------------------- */
 
 /* An integer of @from bytes, 8 at most, as one of @to; returns whether it fits. */

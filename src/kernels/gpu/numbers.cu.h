@@ -558,53 +558,6 @@ DTC_GPU_CALLED int dtc_gpu_is_less(uint32_t kind, struct dtc_gpu_bytes16 a,
 	}
 }
 
-/* Two numbers of at most 8 bytes, compared. */
-#define DTC_GPU_EQUAL     0
-#define DTC_GPU_LESS      1
-#define DTC_GPU_GREATER   2
-#define DTC_GPU_UNORDERED 3
-
-DTC_GPU_FN uint32_t dtc_gpu_ranks(int less, int greater)
-{
-	return less ? DTC_GPU_LESS : greater ? DTC_GPU_GREATER : DTC_GPU_EQUAL;
-}
-
-DTC_GPU_FN uint32_t dtc_gpu_order_f32(uint32_t a, uint32_t b)
-{
-	if ((a & 0x7fffffff) > 0x7f800000 || (b & 0x7fffffff) > 0x7f800000)
-		return DTC_GPU_UNORDERED;
-	return dtc_gpu_ranks(dtc_gpu_less_f32(a, b), dtc_gpu_less_f32(b, a));
-}
-
-DTC_GPU_FN uint32_t dtc_gpu_order_f64(uint64_t a, uint64_t b)
-{
-	const uint64_t infinity = (uint64_t)0x7ff << 52;
-
-	if (a << 1 > infinity << 1 || b << 1 > infinity << 1)
-		return DTC_GPU_UNORDERED;
-	return dtc_gpu_ranks(dtc_gpu_less_f64(a, b), dtc_gpu_less_f64(b, a));
-}
-
-DTC_GPU_FN uint32_t dtc_gpu_order(uint32_t kind, uint64_t a, uint64_t b)
-{
-	uint32_t x = (uint32_t)a, y = (uint32_t)b;
-
-	switch (kind) {
-	case DTC_GPU_I32:
-		return dtc_gpu_ranks((int32_t)x < (int32_t)y, (int32_t)y < (int32_t)x);
-	case DTC_GPU_U32:
-		return dtc_gpu_ranks(x < y, y < x);
-	case DTC_GPU_I64:
-		return dtc_gpu_ranks((int64_t)a < (int64_t)b, (int64_t)b < (int64_t)a);
-	case DTC_GPU_U64:
-		return dtc_gpu_ranks(a < b, b < a);
-	case DTC_GPU_F32:
-		return dtc_gpu_order_f32(x, y);
-	default:
-		return dtc_gpu_order_f64(a, b);
-	}
-}
-
 /* A NaN is neither less nor equal. */
 DTC_GPU_FN int dtc_gpu_is_number(uint32_t kind, const struct dtc_gpu_bytes16 *a)
 {

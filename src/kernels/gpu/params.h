@@ -366,14 +366,6 @@ struct dtc_gpu_node {
 #define DTC_GPU_UNITS 4u
 
 /*
- * Couples: any with numbers up to DTC_GPU_CELL_BYTES; with longer ones; in a nest, with numbers of 4 and 8
- * bytes that are aligned to 4.
- */
-#define DTC_GPU_COUPLES_LOOSE 0
-#define DTC_GPU_COUPLES_LONG  1
-#define DTC_GPU_COUPLES_WORDS 2
-
-/*
  * Any units, each looked for by itself. Couples: one run, the second node is the index's; they are in the
  * nest, of which level 0 counts them, if that has levels.
  */
@@ -387,7 +379,7 @@ struct dtc_gpu_units_params {
 		fault; /* address of a word that is set to done.value by numbers too large */
 	uint32_t combination;
 	uint16_t node_count;
-	uint8_t couple_form;
+	uint8_t long_couples; /* numbers above DTC_GPU_CELL_BYTES */
 	uint8_t couple_words
 		[2]; /* bytes of a load, on the user's side and on the packed */
 	uint8_t reserved[3];

@@ -13,5 +13,6 @@
 #include "kernels/gpu/cells.cu.h"
 #include "kernels/gpu/units.cu.h"
 #include "kernels/gpu/couples.cu.h"
+#include "kernels/gpu/word_couples.cu.h"
 
 #endif

@@ -158,8 +158,8 @@ static bool is_word(const struct dtc_gpu_number *number)
 	       (number->native_bytes == 4 || number->native_bytes == 8);
 }
 
-/* Numbers of 4 and 8 bytes are loaded in as few words as their places allow. */
-static void choose_words(const struct dtc_gpu_typed_job *job,
+/* Numbers of 4 and 8 bytes are loaded in as few words as their places allow. False if there are others. */
+static bool choose_words(const struct dtc_gpu_typed_job *job,
 			 const struct dtc_gpu_shape *shape,
 			 struct dtc_gpu_units_params *params)
 {
@@ -174,14 +174,13 @@ static void choose_words(const struct dtc_gpu_typed_job *job,
 	params->couple_words[0] = (uint8_t)DTC_MIN(dtc_gpu_alignment(user | step), 8u);
 	params->couple_words[1] = (uint8_t)DTC_MIN(
 		dtc_gpu_alignment(job->job.packed | couple->wire_bytes), 8u);
-	if (is_word(&couple[0].number) && is_word(&couple[1].number) &&
-	    params->couple_words[0] >= 4 && params->couple_words[1] >= 4)
-		params->couple_form = DTC_GPU_COUPLES_WORDS;
+	return is_word(&couple[0].number) && is_word(&couple[1].number) &&
+	       params->couple_words[0] >= 4 && params->couple_words[1] >= 4;
 }
 
 /* Couples behind each other, in a nest: no program is needed. */
 static bool plan_couples(const struct dtc_gpu_typed_job *job,
-			 struct dtc_gpu_units_params *params)
+			 struct dtc_gpu_units_params *params, enum dtc_gpu_kernel *kernel)
 {
 	const struct dtc_gpu_node *couple = &job->units->nodes[0];
 	struct dtc_gpu_nest *nest = &params->nest;
@@ -201,7 +200,8 @@ static bool plan_couples(const struct dtc_gpu_typed_job *job,
 		nest->dim_count = 0;
 		return false;
 	}
-	choose_words(job, &shape, params);
+	if (choose_words(job, &shape, params))
+		*kernel = DTC_GPU_word_couples_unpack;
 	return true;
 }
 
@@ -237,18 +237,18 @@ static int plan_units(const struct dtc_gpu_typed_job *job, struct dtc_gpu_launch
 	const struct dtc_gpu_units *units = job->units;
 
 	memset(params, 0, sizeof(*params));
-	if (!(units->couples && plan_couples(job, params)) && !plan_walk(job, params))
+	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack
+			 : job->job.direction == DTC_PACK ? DTC_GPU_units_pack
+							  : DTC_GPU_units_unpack;
+	if (!(units->couples && plan_couples(job, params, &launch->kernel)) &&
+	    !plan_walk(job, params))
 		return DTCONV_ERR_UNSUPPORTED;
 	params->fault = job->fault;
 	params->combination = units->combination;
 	params->node_count = (uint16_t)units->node_count;
-	if (units->couples && couples_are_long(units))
-		params->couple_form = DTC_GPU_COUPLES_LONG;
+	params->long_couples = units->couples && couples_are_long(units);
 	memcpy(params->nodes, units->nodes, sizeof(params->nodes));
 	launch->word = 1;
-	launch->kernel = units->couples                   ? DTC_GPU_couples_unpack
-			 : job->job.direction == DTC_PACK ? DTC_GPU_units_pack
-							  : DTC_GPU_units_unpack;
 	*tiles =
 		dtc_divide_up(params->end - params->begin, DTC_GPU_UNITS * DTC_GPU_BLOCK);
 	return 0;
