@@ -207,12 +207,22 @@ static void fetch_blocks(const struct dtc_grid *grid)
 }
 
 /*
- * Short blocks, a line or more apart, in memory: the lines of the next few are asked for before a few are
- * written. Where they are in a cache that costs more than it gains.
+ * Short blocks, a line or more apart, in memory: the lines of the next few are prefetched before a few are
+ * written. This costs more than it gains where they are in a cache, and on AMD processors (halo rows of 12 to
+ * 92 bytes unpack at 0.6 to 0.8 of the speed without it).
  */
 #define FETCH_SHORT 96
 #define FETCH_SHORT_PITCH 1024
 #define FETCH_SHORT_BLOCKS 4
+
+static bool is_on_amd(void)
+{
+#if defined(__x86_64__)
+	return __builtin_cpu_is("amd");
+#else
+	return false;
+#endif
+}
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
@@ -220,7 +230,7 @@ static bool is_worth_fetching_short(const struct dtc_grid *grid)
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
 	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
-	       !is_worth_streaming(grid);
+	       !is_on_amd() && !is_worth_streaming(grid);
 }
 
 /* Blocks of a row. */
