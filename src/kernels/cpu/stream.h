@@ -226,7 +226,7 @@ static bool is_on_amd(void)
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
-	const size_t pitch = dtc_magnitude(grid->to_strides.inner);
+	const size_t pitch = (size_t)dtc_magnitude(grid->to_strides.inner);
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
 	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
