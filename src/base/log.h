@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines and error texts. The first function that detects an error speaks, with
- * DTC_FAIL; those above only forward the status.
+ * Log lines and error texts. The first function that detects an error reports it with DTC_FAIL;
+ * its callers only forward the status.
  */
 #ifndef DTC_LOG_H
 #define DTC_LOG_H
@@ -31,7 +31,7 @@ __attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_con
 							 enum dtconv_log_level level,
 							 const char *format, ...);
 
-/* Read a level's name as in DTCONV_LOG; returns false if it is none. */
+/* Parse the name of a level, as in DTCONV_LOG; false if it is none. */
 bool dtc_log_parse_level(const char *name, enum dtconv_log_level *level);
 
 #endif
