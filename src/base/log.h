@@ -11,8 +11,13 @@
 #include <dtconv/context.h>
 
 /* Record the sentence as the calling thread's error text, log it, and return @status. */
+#ifndef __clang_analyzer__
 #define DTC_FAIL(context, status, ...) \
 	dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__)
+#else /* it does not see the definition, and assumes that the call may return 0 */
+#define DTC_FAIL(context, status, ...) \
+	((void)dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__), (status))
+#endif
 
 #define DTC_LOG(context, level, ...)                                                   \
 	do {                                                                           \

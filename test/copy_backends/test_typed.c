@@ -336,9 +336,8 @@ START_TEST(every_representation_of_records)
 	static const enum dtconv_op ops[] = { DTCONV_OP_REPLACE, DTCONV_OP_SUM,
 					      DTCONV_OP_MAX };
 	struct choices choices = fixture_choices(28 + (uint64_t)_i);
-	const char *name;
 
-	for (size_t i = 0; (name = dtconv_representation_name(i)); i++)
+	for (size_t i = 0; dtconv_representation_name(i); i++)
 		for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
 			for (int shift = 0; shift < 8; shift += 1 + shift) {
 				struct dtconv_representation r = representation_of(i);

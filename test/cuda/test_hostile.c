@@ -829,7 +829,7 @@ static CUcontext another_context(void)
 /* What is the default stream there, the job is not in. */
 START_TEST(a_default_streams_job_is_asked_for_where_another_stream_is_the_default)
 {
-	const CUstream stream = _i < 2 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	CUstream stream = _i < 2 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 	struct asking asking = { .context = NULL };
 	static struct job job;
 	struct spin spin;
