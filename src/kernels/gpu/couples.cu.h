@@ -7,12 +7,12 @@
 
 /* ---- couples --------------------------------------------------------------------------------------- */
 
-/* A value and the index behind it, as they are in memory. */
+/* A value and the index behind it, in native representation. */
 struct dtc_gpu_couple {
 	struct dtc_gpu_bytes16 value, index;
 };
 
-/* Equal values: the lower index wins. */
+/* If the values are equal, the lower index wins. */
 DTC_GPU_FN int dtc_gpu_couple_wins(const struct dtc_gpu_units_params *p,
 				   const struct dtc_gpu_couple *a,
 				   const struct dtc_gpu_couple *b)
@@ -27,16 +27,16 @@ DTC_GPU_FN int dtc_gpu_couple_wins(const struct dtc_gpu_units_params *p,
 	       dtc_gpu_is_less(p->nodes[1].number.kind, a->index, b->index);
 }
 
-/* Where a couple lies, on both sides and in both parts. */
+/* The addresses of both parts of a couple, on both sides. */
 struct dtc_gpu_couple_at {
 	uint64_t user, user_index;
 	uint64_t packed, packed_index;
 };
 
-/* Two at a time: as many loads as registers hold. */
+/* Couples in flight: as many loads as registers can hold. */
 #define DTC_GPU_COUPLES 2u
 
-/* Behind each other in a nest. */
+/* Consecutive couples in a nest. */
 DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p,
 				       uint64_t first, const uint32_t ahead[],
 				       struct dtc_gpu_couple_at found[])
@@ -67,7 +67,7 @@ DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p,
 			.address;
 }
 
-/* The couples that are @ahead of the @first. */
+/* Locate couples that are @ahead of @first. */
 DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint64_t first,
 				     const uint32_t ahead[],
 				     struct dtc_gpu_couple_at found[])
@@ -91,7 +91,7 @@ DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint6
 	}
 }
 
-/* Both parts of a couple, fetched first and looked at later. */
+/* Both parts of a couple. Fetching and use are separate. */
 struct dtc_gpu_loose_couple {
 	struct dtc_gpu_loose value, index;
 };
@@ -111,7 +111,7 @@ DTC_GPU_FN void dtc_gpu_couple_value(const struct dtc_gpu_loose_couple *loose,
 	couple->index = dtc_gpu_loose_value(&loose->index);
 }
 
-/* Whether what has arrived is to be stored; it becomes native. */
+/* Whether the arrived couple is to be stored; converts it to native representation. */
 DTC_GPU_FN int dtc_gpu_decide_couple(const struct dtc_gpu_units_params *p,
 				     struct dtc_gpu_couple *arrived,
 				     const struct dtc_gpu_couple *there)
@@ -179,7 +179,7 @@ DTC_GPU_FN void dtc_gpu_unpack_short_couples(const struct dtc_gpu_units_params *
 			dtc_gpu_unpack_couple(p, &at[k], &arrived[k], &there[k]);
 }
 
-/* A thread's next couples, from the tile's @first on. */
+/* Move the thread's next couples of the tile, from @first on. */
 DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 				       uint64_t first, uint32_t thread)
 {
@@ -205,12 +205,12 @@ DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 
 /* ---- couples of words ------------------------------------------------------------------------------- */
 
-/* A couple's numbers, of 4 or 8 bytes each. */
+/* The two numbers of a couple, 4 or 8 bytes each. */
 struct dtc_gpu_word_couple {
 	uint64_t value, index;
 };
 
-/* Whether one word of @word bytes is the couple. */
+/* Whether the couple is exactly one word of @word bytes. */
 DTC_GPU_FN int dtc_gpu_is_one_word(const struct dtc_gpu_units_params *p, uint32_t word)
 {
 	return word == 8 && p->nodes[0].native_bytes == 8;
@@ -238,7 +238,7 @@ DTC_GPU_FN void dtc_gpu_store_part(uint64_t address, uint32_t bytes, uint32_t wo
 	}
 }
 
-/* What is behind a value of 4 bytes is aligned to 4. */
+/* The index behind a value of 4 bytes is aligned to 4. */
 DTC_GPU_FN uint32_t dtc_gpu_index_word(uint32_t value_bytes, uint32_t word)
 {
 	return value_bytes == 4 ? 4 : word;
@@ -287,7 +287,10 @@ DTC_GPU_FN uint64_t dtc_gpu_swapped(uint64_t part, uint32_t swap)
 	return dtc_gpu_pair(value.w);
 }
 
-/* Whether @arrived, which becomes native, is to be stored: of equal values the lower index is. */
+/*
+ * Whether @arrived is to be stored; converts it to native representation. If the values are
+ * equal, the lower index wins.
+ */
 DTC_GPU_FN int dtc_gpu_word_couple_wins(uint32_t combination,
 					const struct dtc_gpu_number *value,
 					const struct dtc_gpu_number *index,
@@ -303,7 +306,7 @@ DTC_GPU_FN int dtc_gpu_word_couple_wins(uint32_t combination,
 	return order == (combination == DTC_GPU_MINLOC ? DTC_GPU_LESS : DTC_GPU_GREATER);
 }
 
-/* All of a thread's couples of a tile, under way at once. */
+/* All couples of a thread in a tile, loaded together. */
 DTC_GPU_FN void dtc_gpu_unpack_word_couples(const struct dtc_gpu_units_params *p,
 					    uint64_t first, uint32_t thread)
 {
