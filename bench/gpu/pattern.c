@@ -7,7 +7,6 @@
 
 #include "bench/gpu/pattern.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +124,6 @@ static bool find_grid(struct pattern *p)
 	uint64_t rows = first_row(p, step);
 	int64_t plane = rows < p->run_count ? p->runs[rows].disp - p->runs[0].disp : 0;
 
-	assert(rows);
 	for (size_t i = 0; i < p->run_count; i++)
 		if (p->runs[i].bytes != p->runs[0].bytes ||
 		    p->runs[i].disp != p->runs[0].disp + (int64_t)(i % rows) * step +
@@ -235,7 +233,6 @@ int64_t pattern_place(const struct pattern *p, uint64_t packed)
 
 	switch (p->kind) {
 	case PATTERN_GRID:
-		assert(p->block && p->rows);
 		return p->first + (int64_t)(packed % p->block) +
 		       (int64_t)(block % p->rows) * p->row_step +
 		       (int64_t)(block / p->rows) * p->plane_step;

@@ -18,7 +18,7 @@
 
 #define MOST_REPETITIONS 101
 #define BLOCKS           1000000
-#define SLOT             64 /* header of each block, in bytes */
+#define SLOT             64 /* bytes, a block in each */
 
 /* ---- memory of the library ----------------------------------------------------------- */
 

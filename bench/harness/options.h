@@ -34,7 +34,7 @@ enum bench_gpu_question {
 	BENCH_GPU_PEER = 1u << 6,
 	BENCH_GPU_TYPED = 1u << 7,
 	BENCH_GPU_SPECIAL = 1u << 8,
-	BENCH_GPU_ROOF = 1u << 9 /* together with the layouts, which it implies */
+	BENCH_GPU_ROOF = 1u << 9 /* with the layouts, which it asks for, too */
 };
 #define BENCH_GPU_ALL 0xffu
 

@@ -82,10 +82,10 @@ struct dtc_error_slot {
  * context.
  */
 struct dtc_devices {
-	bool none;     /* the caller has declared that there are none */
-	bool resident; /* run small jobs by a resident kernel */
+	bool none;                        /* the caller has promised it */
+	bool resident;                    /* small jobs by a resident kernel */
 	bool graphs;                      /* launches in graphs */
-	bool opens_peers; /* enable peer access, if the caller allows it */
+	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	/*
 	 * Why the loaded driver was unusable at the last look: DTCONV_ERR_NOMEM if the

@@ -26,7 +26,7 @@ struct dtconv_type {
 	struct dtc_bounds bounds;
 	struct dtc_signature *signature;
 	_Atomic(struct dtc_layout *) layout; /* NULL until committed */
-	struct dtconv_type *next_dead;       /* used only while it is being released */
+	struct dtconv_type *next_dead;       /* only while its release is under way */
 	/*
 	 * The constructor's arguments, as in struct dtconv_envelope. The leading count of
 	 * constructors with arrays is not stored: it is the number of displacements.

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Part of the build, not of the library: compiles the source text of the GPU kernels for one
- * architecture with NVRTC, which needs no GPU.
+ * A program of the build: it compiles the text of the GPU kernels for one architecture with NVRTC,
+ * which needs no GPU. It is not part of the library.
  *
- * gpu_compile ARCH LIBNVRTC TEXT IMAGE
- *     sm_90: a binary; compute_75: PTX; an empty IMAGE if NVRTC does not support the architecture
- * gpu_compile table NAME IMAGE...
- *     prints C source: the table NAMEs of those images that are not empty
+ * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if
+ * NVRTC does not support the architecture gpu_compile table NAME IMAGE...       C source of the
+ * table NAMEs of those images that are not empty
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The GPU kernels that were compiled with the library, and their source for compiling them at
- * run time.
+ * The GPU kernels as they were compiled with the library, and their source for compiling them again.
  */
 #ifndef DTC_KERNELS_GPU_IMAGES_H
 #define DTC_KERNELS_GPU_IMAGES_H
@@ -11,34 +10,32 @@
 #include <stdint.h>
 
 /*
- * All kernels for one architecture, 10 * major + minor of the compute capability. The data can
- * be passed to the driver as it is: a fat binary or, if the build had no fatbinary, a binary or
- * PTX.
+ * Every kernel for one architecture: 10 * major + minor of the compute capability. The driver takes the data
+ * as it is: a fat binary, which it unpacks, or, where the build had no fatbinary, a binary or PTX.
  */
 struct dtc_gpu_image {
 	uint32_t arch;
-	bool is_ptx; /* runs on @arch and all later ones, compiled by the driver */
+	bool is_ptx; /* runs on @arch and all later ones, after the driver has compiled it */
 	const void *data;
 	size_t bytes;
 };
 
-/* The architectures of --with-gpu-archs; none without NVRTC. */
+/* Those of --with-gpu-archs; none without NVRTC. */
 extern const struct dtc_gpu_image dtc_gpu_images[];
 extern const size_t dtc_gpu_image_count;
 
-/* The same for the resident kernel. */
+/* The resident kernel, in the same way. */
 extern const struct dtc_gpu_image dtc_gpu_residents[];
 extern const size_t dtc_gpu_resident_count;
 
 /*
- * The image for a device of @arch. A binary needs the same major version and no higher minor
- * one; the highest is chosen. Otherwise PTX of an architecture that is not higher, otherwise
- * NULL.
+ * The image for a device of @arch: of the same major version the highest minor one that is not above
+ * it, else PTX of an architecture that is not above it, else NULL.
  */
 const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch);
 const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch);
 
-/* The kernels' source as a single text without includes; NUL-terminated. */
+/* The kernels' source, in one text that includes nothing; ends with a zero. */
 const char *dtc_gpu_source(void);
 
 #endif
