@@ -217,7 +217,7 @@ static void fetch_blocks(const struct dtc_grid *grid)
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
-	const size_t pitch = dtc_magnitude(grid->to_strides.inner);
+	const uint64_t pitch = dtc_magnitude(grid->to_strides.inner);
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
 	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
