@@ -1234,10 +1234,7 @@ END_TEST
 
 int main(void)
 {
-	/* A process forked from one with a context has no device. */
-	setenv("CK_FORK", "no", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	Suite *suite = suite_create("typed");
 	TCase *kinds = fixture_case(suite, "kinds", 60);
 	TCase *memory = fixture_case(suite, "memory", 60);
