@@ -21,7 +21,7 @@ struct dtc_gpu_special {
 	union dtc_gpu_params params;
 };
 
-/* The shape of a launch. False if its class has no specialised kernels. */
+/* The shape of a launch; false if there are no such kernels of its class. */
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special);
 
