@@ -87,7 +87,7 @@ static size_t expect_clean_failures(attempt_fn attempt, const void *arg, const c
 		dtconv_type_unref(type);
 		ck_assert_msg(purse.live == before,
 			      "%s, allocation %zu fails: %zu leaked", name, allowed + 1,
-			      purse.memory.live - before);
+			      purse.live - before);
 		dtconv_context_destroy(context);
 		ck_assert_uint_eq(purse.live, 0);
 		if (!purse.refused)

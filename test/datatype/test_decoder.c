@@ -500,9 +500,9 @@ static size_t memory_of(const struct stream *stream, struct dtconv_type **type)
 static void expect_memory(const struct stream *stream, size_t most)
 {
 	struct dtconv_type *type = NULL;
-	size_t memory = memory_of(stream, &type);
+	size_t needed = memory_of(stream, &type);
 
-	ck_assert_msg(memory <= most, "%zu bytes a byte, not at most %zu", memory, most);
+	ck_assert_msg(needed <= most, "%zu bytes a byte, not at most %zu", needed, most);
 	expect_refused_or_itself(stream);
 	dtconv_type_unref(type);
 }
