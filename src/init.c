@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The assembler: makes a context out of what the layers contribute, and the only file that
- * may include them all.
+ * Assembles a context from what the layers contribute. This is the only file that may include
+ * all layers.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 
 #include <dtconv/version.h>
 
-/* The kernels that the environment asks for, or else the best. */
+/* The kernels that the environment selects, or else the best ones. */
 static const struct dtc_cpu_kernels *choose_kernels(struct dtconv_context *context)
 {
 	const char *name = getenv("DTCONV_CPU");
@@ -54,7 +54,7 @@ int dtconv_context_create(const struct dtconv_context_params *params,
 	dtc_tuning_read(created, created->cpu->name);
 	dtc_threads_tune(created);
 	dtc_backend_set_read_environment(created);
-	/* Movers are the processor's. */
+	/* Only the host backend has movers. */
 	if (!dtc_is_host_forbidden(created, 0))
 		created->make_mover = dtc_mover_create;
 	status = dtc_predefined_create(created);
@@ -80,14 +80,14 @@ void dtconv_context_destroy(struct dtconv_context *context)
 			live);
 		return;
 	}
-	/* Types give back what vendors keep of them, so they go first. */
+	/* Destroy types first, because their layouts hold memory of the vendors. */
 	dtc_predefined_destroy(context);
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->close(context);
 	dtc_context_destroy(context);
 }
 
-/* ---- what is there --------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------- */
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -110,7 +110,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 static const char promised[] =
 	"not searched for, because DTCONV_CONTEXT_HOST_MEMORY is set";
 
-/* The driver may have come since the context last looked. */
+/* The driver may have been loaded since the last look. */
 static size_t count_devices(struct dtconv_context *context, const char **why)
 {
 	*why = "the library was built without CUDA";
@@ -189,7 +189,7 @@ int dtconv_context_query_device(struct dtconv_context *context, size_t ordinal,
 	return 0;
 }
 
-/* ---- the same in words ----------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------------------- */
 
 static void describe_build(struct dtc_text *text)
 {
@@ -227,7 +227,7 @@ static void describe_backends(struct dtconv_context *context, struct dtc_text *t
 		dtc_text_printf(text, "devices: %s\n", promised);
 		return;
 	}
-	/* It may have come since the context last looked. */
+	/* The driver may have been loaded since the last look. */
 	(void)dtc_memory_has_driver(context);
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->describe(context, text);

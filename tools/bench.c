@@ -193,7 +193,7 @@ static int read_number(const char *option, const char *text, size_t least, size_
 	return TOOL_OK;
 }
 
-/* Reads the type once, so that a wrong one is told before anything is measured. */
+/* Parse the type first, so that an error in it is reported before anything is measured. */
 static int add_expr(struct settings *s, const char *argument)
 {
 	struct bench_options *o = &s->options;
@@ -466,7 +466,7 @@ static void choose_threads(struct settings *s)
 		o->threads = processors < MOST_THREADS ? (size_t)processors : MOST_THREADS;
 }
 
-/* What is the host's alone, or the device's. */
+/* Options for the host only, or for a device only. */
 static int check_gpu(const struct settings *s)
 {
 	const struct bench_options *o = &s->options;
@@ -573,7 +573,7 @@ static int set_output_aside(struct bench_options *o)
 			 "cannot duplicate standard output for '-': %s", strerror(errno));
 }
 
-/* Only people read lines; into a file they have any length, unless COLUMNS says otherwise. */
+/* Lines are fitted to a terminal. In a file they have any length, unless COLUMNS is set. */
 static size_t choose_columns(void)
 {
 	if (!isatty(STDOUT_FILENO) && !getenv("COLUMNS"))

@@ -159,9 +159,7 @@ int tool_bad_option(const char *command, int answer, char **argv,
 	return tool_unknown_option(command, wrong_word(argv), options);
 }
 
-/*
- * Whether a status says that what was asked for is wrong, not that something went wrong.
- */
+/* Whether a status means a wrong argument or input, and not a failure. */
 static bool blames_input(int status)
 {
 	return status == DTCONV_ERR_FORMAT || status == DTCONV_ERR_LIMIT ||
@@ -366,7 +364,7 @@ char *tool_info_text(const char *command, struct dtconv_context *context)
 	size_t length = 0;
 	char *text;
 
-	/* Truncated to nothing, it says how long it is. */
+	/* With capacity 0 the call returns the length. */
 	(void)dtconv_context_format_info(context, NULL, 0, &length);
 	text = malloc(length + 1);
 	if (!text) {

@@ -17,8 +17,8 @@ struct contents {
 };
 
 /*
- * Read a type's envelope and contents. Returns 0 or a negative enum dtconv_status;
- * contents_release frees what is there either way.
+ * Read a type's envelope and contents. Returns 0 or a negative enum dtconv_status; call
+ * contents_release in either case.
  */
 int contents_query(struct contents *contents, const struct dtconv_type *type);
 void contents_release(struct contents *contents);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. This file reads
- * the command line and asks the planner; the library does the explaining.
+ * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. This
+ * file reads the command line; the library's planner gives the explanations.
  */
 #include "config.h"
 
@@ -115,8 +115,8 @@ static int measure(struct explain *explain)
 }
 
 /*
- * The library looks for devices only where the process has started their driver. What a machine with a
- * device would choose is told if it is asked for, and if this build can tell it.
+ * The library looks for devices only if the process has started their driver. If requested, and
+ * if this build can, print what a machine with a device would choose.
  */
 static int find_devices(struct explain *explain, char *why, size_t room)
 {
@@ -148,7 +148,7 @@ static int print_pair(const struct explain *explain, enum dtconv_memory_kind use
 	int status;
 	char *text;
 
-	/* Truncated to nothing, it says how long it is. */
+	/* With capacity 0 the call returns the length. */
 	(void)dtconv_explain(explain->type, explain->count, user, packed, NULL, 0,
 			     &length);
 	text = malloc(length + 1);

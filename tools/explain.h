@@ -10,7 +10,7 @@
 
 #include <dtconv/dtconv.h>
 
-/* A question, and what the machine allows to say of it. */
+/* A question to the planner, and what this machine can answer. */
 struct explain {
 	struct dtconv_context *context;
 	const struct dtconv_type *type;
@@ -35,7 +35,7 @@ int explain_choose(const struct explain *explain, enum dtconv_memory_kind user,
 		   enum dtconv_memory_kind packed, bool unpack,
 		   struct explain_choice *choice);
 
-/* The last kind that is told of; all kinds from DTCONV_MEMORY_HOST on are. */
+/* The last memory kind that is printed; the first is DTCONV_MEMORY_HOST. */
 enum dtconv_memory_kind explain_last_kind(const struct explain *explain);
 
 /* Whether a pair is one of those that are asked for; without a question all are that can be told of. */

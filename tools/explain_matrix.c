@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix of dtconv explain: rows are kinds of the user's buffer, columns kinds of packed memory, and a
- * cell says which backend moves the layout and what that costs. All cells have one unit, so that they compare.
+ * The matrix of dtconv explain: rows are memory kinds of the user's buffer, columns those of
+ * packed memory. A cell names the backend and its cost. All cells have the same unit.
  */
 #include "config.h"
 

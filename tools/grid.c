@@ -45,7 +45,7 @@ static void put_single(struct builder *builder, size_t first, size_t count)
 		put_slot(builder, (struct slot){ first + i, 1, SLOT_ONE });
 }
 
-/* Slots of a stretch that looks alike: its ends, and one for what is between them. */
+/* Slots of a uniform stretch: its two ends, and one for everything between. */
 static size_t stretch_slots(size_t length, size_t margin)
 {
 	return length > 2 * margin + 1 ? 2 * margin + 1 : length;

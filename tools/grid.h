@@ -50,8 +50,8 @@ struct grid_room {
 };
 
 /*
- * Choose what is drawn and look up what is there. Returns 0 or a negative enum
- * dtconv_status; grid_release frees what is there either way.
+ * Choose what is drawn and look it up. Returns 0 or a negative enum dtconv_status; call
+ * grid_release in either case.
  */
 int grid_prepare(struct grid *grid, const struct frame *frame,
 		 const struct grid_room *room);

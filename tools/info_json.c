@@ -97,7 +97,7 @@ static int write_backends(struct tool_json *json, struct dtconv_context *context
 
 /* ---- devices -------------------------------------------------------------------------- */
 
-/* null where the driver does not say. */
+/* null if the driver does not report it. */
 static void write_capability(struct tool_json *json, const char *key, int value)
 {
 	if (value < 0)

@@ -85,7 +85,7 @@ void tool_json_whole(struct tool_json *json, const char *key, uint64_t value)
 	fprintf(json->out, "%" PRIu64, value);
 }
 
-/* JSON has no word for what is no number. */
+/* JSON has no infinities and NaNs. */
 void tool_json_number(struct tool_json *json, const char *key, double value)
 {
 	start_member(json, key);

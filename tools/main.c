@@ -142,7 +142,7 @@ static const struct option program_options[] = { { "help", no_argument, NULL, 'h
 						 { "version", no_argument, NULL, 'V' },
 						 { NULL, 0, NULL, 0 } };
 
-/* What is in the place of a command may be an option; it ends the program. */
+/* An option in place of a command; it ends the program. */
 static int run_option(const char *word)
 {
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -58,7 +58,7 @@ struct density {
 int picture_prepare(struct picture *picture, struct dtconv_type *type, size_t count);
 void picture_release(struct picture *picture);
 
-/* Is told each run of one instance; returns false to end the walk. */
+/* Called for each run of one instance; returns false to end the walk. */
 typedef bool (*picture_visit_fn)(void *arg, const struct run *run);
 
 /* Visit all runs of one instance, in packed order. */

@@ -132,7 +132,7 @@ static bool equal_lengths(const struct contents *contents)
 	return contents->envelope.count_count > 1;
 }
 
-/* Equal blocks at equal distances are a vector. Other indexed types say nothing of rows. */
+/* Equal blocks at equal distances are a vector. Other indexed types imply no rows. */
 static void add_indexed(struct chain *chain, const struct contents *contents)
 {
 	enum dtconv_combiner combiner = contents->envelope.combiner;
@@ -230,7 +230,7 @@ static void end_chain(struct chain *chain)
 		chain->element_extent = magnitude(attr.extent);
 }
 
-/* Add what one constructor that has a single type says. */
+/* Add the levels of a constructor with a single type. */
 static void add_constructor(struct chain *chain, const struct contents *contents)
 {
 	switch (contents->envelope.combiner) {
@@ -311,8 +311,8 @@ static int follow(struct chain *chain, const struct dtconv_type *type)
 /* ---- from strides to rows ------------------------------------------------------------ */
 
 /*
- * Whether a stride makes a level above those there are: rows hold several elements, planes
- * several rows. Planes may be padded; what is above planes is made of whole ones.
+ * Whether a stride forms another level: rows hold several elements, planes several rows. Planes
+ * may be padded; the levels above consist of whole planes.
  */
 static bool is_level(const struct rows *rows, size_t stride, size_t element_extent)
 {

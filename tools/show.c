@@ -327,7 +327,7 @@ static int query_subject(struct dtconv_context *context, struct subject *subject
 	return status ? tool_library_failed("show", context, status) : TOOL_OK;
 }
 
-/* Read the layouts; scene->count says how many release_scene has to free. */
+/* Read the layouts. scene->count is the number that release_scene has to free. */
 static int make_subjects(struct scene *scene, const struct settings *settings)
 {
 	int exit_status = TOOL_OK;
@@ -351,7 +351,7 @@ static int make_subjects(struct scene *scene, const struct settings *settings)
 	return exit_status;
 }
 
-/* Whatever happens, release_scene frees what is there. */
+/* Call release_scene in any case. */
 static int make_scene(struct scene *scene, const struct settings *settings)
 {
 	int exit_status = tool_create_context("show", &scene->context);

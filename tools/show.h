@@ -23,7 +23,7 @@ struct subject {
 	ptrdiff_t at;           /* displacement of its first instance in the picture */
 };
 
-/* How memory is to be cut into rows; zeroes stand for what the descriptions say. */
+/* How to divide memory into rows; zeros are replaced by what the type descriptions imply. */
 struct row_settings {
 	bool none;         /* no rows: one line */
 	bool in_bytes;     /* the row's length; else in elements */
@@ -47,8 +47,8 @@ struct scene {
 char subject_letter(size_t index);
 
 /*
- * Cut memory into rows if the settings or the descriptions say how; several layouts always
- * get a frame. Prints a sentence and returns an exit status on failure.
+ * Divide memory into rows if the settings or the type descriptions imply it; several layouts
+ * always get a frame. On failure print an error and return an exit status.
  */
 int scene_find_frame(struct scene *scene, const struct row_settings *settings);
 void scene_release_frame(struct scene *scene);

@@ -207,9 +207,7 @@ static void put_data_cell(const struct plot *plot, size_t row,
 	ink_end(plot->out, plot->colour);
 }
 
-/*
- * Below a row: where in the packed stream the runs begin, where there is room to say so.
- */
+/* Below a row: the positions of runs in the packed stream, if there is room. */
 static int put_order(const struct plot *plot, size_t row)
 {
 	const struct picture *picture = plot->picture;

@@ -124,7 +124,7 @@ static void put_area_title(const struct page *page, const struct grid_cell *cell
 	fputs("</title>", page->out);
 }
 
-/* A letter or number in one cell, or from there on to the end of what is alike. */
+/* A letter or number in one cell, or in a range of equal ones. */
 static void put_on_cell(const struct page *page, size_t plane, size_t row, size_t column,
 			size_t columns, struct colour on, const char *text)
 {

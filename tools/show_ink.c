@@ -19,7 +19,7 @@ static unsigned cube_index(struct colour colour)
 	return 16 + 36 * red + 6 * green + blue;
 }
 
-/* Select a colour for what 38 (characters) or 48 (what is behind them) stands for. */
+/* Select the foreground (38) or background (48) colour. */
 static void select_colour(FILE *out, enum tool_colour depth, unsigned what,
 			  struct colour colour)
 {

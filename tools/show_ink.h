@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What pictures in characters are made of: colours, and lines into which short texts are
- * placed where there is room.
+ * The elements of pictures in characters: colours, and lines in which short texts are placed if
+ * there is room.
  */
 #ifndef DTCONV_TOOLS_SHOW_INK_H
 #define DTCONV_TOOLS_SHOW_INK_H

@@ -13,7 +13,7 @@
 /* All lengths are in pixels of a page this wide. */
 #define SVG_PAGE_WIDTH 960.0
 
-/* The page with its styles; what is drawn comes between the two. */
+/* The beginning of a page with its styles, and the end. */
 void svg_begin(FILE *out, double height);
 void svg_end(FILE *out);
 

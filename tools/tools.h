@@ -42,8 +42,9 @@ int tool_usage(const char *command, const char *format, ...)
 struct option;
 
 /*
- * Explain why getopt_long answered ':' or '?' (it is told to keep quiet itself, by an
- * option string that begins with ':' and opterr 0), and suggest the nearest of @options.
+ * Print why getopt_long returned ':' or '?', and suggest the nearest of @options. The option
+ * string has to begin with ':', and opterr has to be 0, so that getopt_long itself prints
+ * nothing.
  */
 int tool_bad_option(const char *command, int answer, char **argv,
 		    const struct option *options);
@@ -115,8 +116,8 @@ char *tool_type_text(const char *command, struct dtconv_context *context,
 		     const struct dtconv_type *type, tool_type_text_fn function);
 
 /*
- * What the library says of its build, this machine and its thresholds; the caller frees it.
- * NULL after printing why not.
+ * The library's description of its build, this machine and its thresholds; the caller frees it.
+ * NULL after printing an error.
  */
 char *tool_info_text(const char *command, struct dtconv_context *context);
 

@@ -45,8 +45,8 @@ int tune_measure(double seconds, struct tune_measurements *measurements);
 /* ---- deciding ------------------------------------------------------------------------ */
 
 /*
- * How many times as fast the way with non-temporal stores is, in the middle half of the rounds, for a pack
- * and an unpack together: there is one threshold, and what is packed is unpacked somewhere.
+ * Speed with non-temporal stores relative to that without, in the middle half of the rounds,
+ * for one pack and one unpack together: there is one threshold for both.
  */
 struct tune_gain {
 	double median, low, high;
@@ -61,7 +61,7 @@ const char *tune_verdict_name(enum tune_verdict verdict);
 /* The middle one of so many numbers. */
 double tune_median(const double *numbers, size_t count);
 
-/* What the measurements say about the threshold. */
+/* What the measurements imply for the threshold. */
 struct tune_decision {
 	enum {
 		TUNE_UNDECIDED, /* the default is as good as any */

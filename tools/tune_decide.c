@@ -49,8 +49,8 @@ const char *tune_verdict_name(enum tune_verdict verdict)
 }
 
 /*
- * Times of one round are compared with each other, because a machine that is busy for a while
- * slows both down. A way is faster if three rounds of four say so.
+ * Compare times of the same round, because a machine that is busy for a while slows both
+ * variants. A variant is faster if it is so in three of four rounds.
  */
 struct tune_gain tune_compare(const struct tune_measurements *measurements, size_t size)
 {

@@ -40,7 +40,7 @@ struct bench {
 
 /* ---- a context with the threshold at one end --------------------------------------------- */
 
-/* A file that only this process reads; NULL after saying why there is none. */
+/* A file that only this process can read; NULL after printing an error. */
 static char *write_temporary(const char *text)
 {
 	const char *folder = getenv("TMPDIR");
@@ -85,7 +85,7 @@ static int check_threshold(struct dtconv_context *context, uint64_t value)
 /* Created with a file for DTCONV_TUNING that sets the threshold; then the environment is as before. */
 static int create_context(uint64_t value, struct dtconv_context **context)
 {
-	/* other threads would only blur what is compared */
+	/* other threads would disturb the comparison */
 	const struct dtconv_context_params params = { .struct_size = sizeof(params),
 						      .threads = 1 };
 	const char *set = getenv("DTCONV_TUNING");
@@ -140,7 +140,7 @@ static char *create_memory(size_t bytes)
 	return memory;
 }
 
-/* What is timed works. */
+/* Check the result of what is timed. */
 static int try_moves(const struct bench *bench)
 {
 	for (size_t way = 0; way < WAYS; way++) {

@@ -16,7 +16,7 @@
 #include "bench/harness/arena.h"
 #include "bench/layouts/layout.h"
 
-/* What gdrapi.h of version 2 declares, as far as it is used. */
+/* The used part of version 2 of gdrapi.h. */
 struct gdr_handle {
 	unsigned long h;
 };
@@ -30,7 +30,7 @@ struct gdr_info {
 	unsigned mapped : 1;
 	unsigned wc_mapping : 1;
 	int mapping_type;
-	unsigned char newer[128]; /* what later libraries may add */
+	unsigned char newer[128]; /* reserved for later libraries */
 };
 
 struct gdr_calls {
@@ -53,7 +53,7 @@ struct bar {
 	struct gdr_handle handle;
 	void *mapping;
 	size_t bytes;
-	unsigned char *user; /* where the mapping shows it */
+	unsigned char *user; /* where the mapping begins */
 };
 
 static bool find_call(void *library, const char *name, void *call)
@@ -96,7 +96,7 @@ static int open_bar(struct bar *bar, const unsigned char *user, size_t bytes)
 	bar->gdr = find_calls(&bar->calls) ? bar->calls.open() : NULL;
 	if (!bar->gdr || bar->calls.pin(bar->gdr, first, bytes, 0, 0, &bar->handle))
 		return -1;
-	/* Pins and mappings are of whole pages, and begin with the first one. */
+	/* Pins and mappings consist of whole pages, and begin with the first one. */
 	bar->bytes = first % PAGE + bytes;
 	if (bar->calls.map(bar->gdr, bar->handle, &bar->mapping, bar->bytes) ||
 	    bar->calls.info(bar->gdr, bar->handle, &info))

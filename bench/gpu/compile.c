@@ -62,7 +62,7 @@ static bool open_nvrtc(struct nvrtc *nvrtc)
 
 /* ---- compiling ------------------------------------------------------------------------- */
 
-/* The first line of what the compiler says. */
+/* The first line of the compiler's log. */
 static void tell_log(const struct nvrtc *nvrtc, void *program, char *why, size_t room)
 {
 	size_t bytes = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NVRTC for the bench's own kernels, loaded at run time as the driver is, independently of the
+ * NVRTC for the bench's own kernels, loaded at run time like the driver, independently of the
  * library.
  */
 #ifndef BENCH_GPU_COMPILE_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Compile CUDA C to a cubin. @options are NVRTC's, @count of them. Returns the image of so many @bytes, which
- * the caller frees, or NULL with a sentence in @why.
+ * Compile CUDA C to a cubin with @count NVRTC @options. Returns the image of @bytes, which the
+ * caller frees, or NULL with an error text in @why.
  */
 void *compile_kernels(const char *source, const char *const *options, int count,
 		      size_t *bytes, char *why, size_t room);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA driver as an application uses it: found at run time, so that the program starts
- * where there is none. Independent of layouts; the library opens the same driver by itself.
+ * The CUDA driver as an application uses it, loaded at run time, so that the program also
+ * starts without one. It does not depend on layouts. The library opens the same driver by
+ * itself.
  */
 #ifndef BENCH_GPU_DRIVER_H
 #define BENCH_GPU_DRIVER_H
@@ -53,7 +54,7 @@
 	X(ModuleUnload, 2000)               \
 	X(LaunchKernel, 4000)
 
-/* What is said where there is none. */
+/* The error text if there is none. */
 #define GPU_NO_DEVICE "the CUDA driver reports no device"
 
 #define GPU_MEMBER(name, version) PFN_cu##name##_v##version name;
@@ -62,10 +63,10 @@ struct gpu_driver {
 	GPU_ENTRIES(GPU_MEMBER)
 };
 
-/* Find and initialise the driver. Returns 0, or -1 with the sentence in `why`. */
+/* Find and initialise the driver. Returns 0, or -1 with an error text in `why`. */
 int gpu_driver_open(struct gpu_driver *driver, char *why, size_t room);
 
-/* The driver's word for a result. */
+/* The driver's name for a result. */
 const char *gpu_result_name(const struct gpu_driver *driver, CUresult result);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The planner's model read backwards: what one launch, one copy and many copies take gives the fixed costs,
- * what long runs take the rates.
+ * The planner's cost model solved for its parameters: the times of one launch, one copy and
+ * many copies give the fixed costs; those of long runs give the rates.
  */
 #include "config.h"
 
@@ -17,13 +17,16 @@
 #include "bench/gpu/gpu.h"
 #include "bench/harness/engine.h"
 
-/* Sizes: of a job whose bytes do not count, inside a device, over the bus, of pageable memory. */
+/*
+ * Sizes: of a job whose bytes cost next to nothing, within a device, over the bus, of pageable
+ * memory.
+ */
 #define FEW_BYTES      4096
 #define MANY_BYTES     ((size_t)128 << 20)
 #define BUS_BYTES      ((size_t)32 << 20)
 #define PAGEABLE_BYTES ((size_t)1 << 20)
 
-/* Blocks that the driver copies one by one: their distances grow, so no two are rows. */
+/* Blocks that the driver copies one by one, because no two have the same distance. */
 #define BLOCKS      32
 #define BLOCK_BYTES (FEW_BYTES / BLOCKS)
 
@@ -37,7 +40,7 @@ struct probe {
 	double steps; /* done so far */
 };
 
-/* What is measured, of STEPS in all. */
+/* The steps of a measurement, STEPS in all. */
 #define STEPS 10.0
 
 static bool fail(struct probe *probe, const char *problem)
@@ -56,7 +59,7 @@ static bool fail_by_library(struct probe *probe)
 
 /* ---- one job ----------------------------------------------------------------------------- */
 
-/* A whole stream that one backend moves. */
+/* A whole stream, moved by one backend. */
 struct job {
 	const char *layout;
 	size_t bytes;
@@ -85,8 +88,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The median, in nanoseconds until the host sees completion, without the first two, which load
- * and map.
+ * The median time until the host sees completion, in nanoseconds. The first two jobs, which
+ * load and map, do not count.
  */
 static bool time_type(struct probe *probe, const struct job *job,
 		      struct dtconv_type *type, void *user, void *packed, double *ns)
@@ -144,7 +147,10 @@ static void write_blocks(char *text, size_t capacity)
 	snprintf(text + length, capacity - length, "], byte)");
 }
 
-/* What a copy of a few bytes takes goes to @copy_ns: the others are the more for their bytes. */
+/*
+ * The time of a small copy becomes @copy_ns; the additional time of larger ones is due to their
+ * bytes.
+ */
 static bool measure_calls(struct probe *probe, double *copy_ns)
 {
 	struct gpu_figures *figures = probe->figures;
@@ -176,7 +182,7 @@ static bool measure_calls(struct probe *probe, double *copy_ns)
 
 /* ---- rates ------------------------------------------------------------------------------- */
 
-/* What one run takes, without what a job costs that moves nothing. */
+/* The time of one run, without the fixed cost of a job. */
 static bool time_run(struct probe *probe, struct job job, bool unpack, double fixed_ns,
 		     double *ns)
 {
@@ -192,7 +198,7 @@ static bool time_run(struct probe *probe, struct job job, bool unpack, double fi
 	return true;
 }
 
-/* Out of the device and into it. */
+/* From the device and to it. */
 static bool measure_rate(struct probe *probe, enum gpu_place packed, size_t bytes,
 			 const char *backend, double fixed_ns, double *rate)
 {
@@ -223,7 +229,7 @@ static bool measure_pageable(struct probe *probe, double fixed_ns)
 	return true;
 }
 
-/* Long runs inside a device, but no more than it has room for. */
+/* Long runs within a device, limited by its memory. */
 static size_t choose_bytes(struct probe *probe)
 {
 	size_t bytes = MANY_BYTES;
@@ -273,7 +279,7 @@ static bool is_known(const struct gpu_figures *list, int count, const char *name
 	return false;
 }
 
-/* Returns how many are in the list then. */
+/* Returns the number of devices in the list. */
 static int add_device(struct gpu_figures *list, int count, int ordinal,
 		      gpu_progress_fn show)
 {

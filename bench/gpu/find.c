@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which results of a device belong to one row.
+ * Groups the results of a device into rows.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@ static bool same_row(const struct result *a, const struct result *b)
 	       !strcmp(a->layout, b->layout) && !strcmp(a->clock, b->clock);
 }
 
-/* The places of a pack are those of an unpack the other way round. */
+/* The source of a pack is the target of an unpack. */
 static bool same_places(const struct result *a, const struct result *b)
 {
 	if (!strcmp(a->op, b->op))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results of a device, found again.
+ * Finds related results of a device.
  */
 #ifndef BENCH_GPU_FIND_H
 #define BENCH_GPU_FIND_H
 
 #include "bench/harness/result.h"
 
-/* Of the same layout, bytes, places and clock as another result. */
+/* Of the same layout, size, places and clock as another result. */
 const struct result *find_result(const struct results *results, const struct result *like,
 				 const char *op, const char *engine);
 /* Whether no earlier result has its layout, bytes, places, fragment and clock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opening a device and handing out its memory.
+ * Opens a device and allocates its memory.
  */
 #include "config.h"
 
@@ -35,8 +35,8 @@ bool gpu_took(struct gpu *gpu, CUresult result, const char *call)
 /* ---- the smallest kernels -------------------------------------------------------------- */
 
 /*
- * One stores a word where the host looks, and orders what was written before. The other ends when the host
- * has stored a word, or after a millisecond.
+ * The first kernel stores a word that the host polls, ordered behind earlier writes. The second
+ * ends when the host has stored a word, or after a millisecond.
  */
 static const char flag_kernels[] =
 	".version 6.4\n.target sm_70\n.address_size 64\n"
@@ -63,7 +63,7 @@ static const char flag_kernels[] =
 	"done:\n"
 	" ret;\n}\n";
 
-/* Words of two cache lines: what the device tells the host, and the other way round. */
+/* Words in two cache lines, one for each direction of signals. */
 #define HELD_WORD  16
 #define FLAG_WORDS 32
 
@@ -101,7 +101,9 @@ bool gpu_store_flag(struct gpu *gpu, uint64_t value)
 	return queue_flag_kernel(gpu, gpu->store_flag, gpu->flag, value);
 }
 
-/* Looks before the CPU is given away at each: some 20 us, longer than what is timed here takes. */
+/*
+ * Polls before yielding the CPU after each: some 20 us, longer than the timed operations take.
+ */
 #define LOOKS 16384
 
 void gpu_wait_flag(const struct gpu *gpu, uint64_t value)
@@ -135,7 +137,7 @@ static bool reach(struct gpu *gpu, CUcontext from, CUcontext to)
 	       GPU_CALL(gpu, CtxEnablePeerAccess(to, 0));
 }
 
-/* A second device that both reach. That there is none is no failure. */
+/* A second device with mutual peer access. It is optional. */
 static bool open_peer(struct gpu *gpu, int devices)
 {
 	int there = 0, back = 0;
@@ -229,7 +231,7 @@ static unsigned char *of_device(struct gpu *gpu, CUcontext context, size_t bytes
 	return (unsigned char *)(uintptr_t)memory;
 }
 
-/* Written to before it is registered or used, so that its pages are there. */
+/* Write to it before it is registered or used, so that its pages exist. */
 static unsigned char *of_host(struct gpu *gpu, enum gpu_place place, size_t bytes)
 {
 	void *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);

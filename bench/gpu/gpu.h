@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device as the bench uses it: its context, a stream, two events, and one block of memory in
- * each place that a buffer can be in. The first failed call is kept as a message; the rows
- * after it fail.
+ * A device as the bench uses it: its context, a stream, two events, and one block of memory for
+ * each place of a buffer. The error text of the first failed call is kept; the rows after it
+ * fail.
  */
 #ifndef BENCH_GPU_GPU_H
 #define BENCH_GPU_GPU_H
@@ -12,7 +12,7 @@
 
 #include "bench/gpu/driver.h"
 
-/* Where a buffer lies. */
+/* The place of a buffer. */
 enum gpu_place {
 	PLACE_DEVICE,
 	PLACE_PINNED,     /* the driver's */
@@ -22,10 +22,10 @@ enum gpu_place {
 	PLACES
 };
 
-/* The word of the JSON keys src and dst. */
+/* Its name in the JSON keys src and dst. */
 const char *gpu_place_name(enum gpu_place place);
 
-/* What each place holds: a user's buffer, a packed one, and one for the driver's own copies. */
+/* The blocks at each place: a user's buffer, a packed one, and one for raw driver copies. */
 enum gpu_role { ROLE_USER, ROLE_PACKED, ROLE_FLAT, ROLES };
 
 struct gpu_block {
@@ -49,35 +49,36 @@ struct gpu {
 	char problem[200];     /* the first failed call; empty: none */
 };
 
-/* Device 0. Returns 0, or -1 with the sentence in `gpu->problem`. */
+/* Open device 0. Returns 0, or -1 with an error text in `gpu->problem`. */
 int gpu_open(struct gpu *gpu);
-/* Any device, and no more of it than its name, its context and its memory. */
+/* Open any device, without events and kernels: its name, its context and its memory. */
 int gpu_open_alone(struct gpu *gpu, int ordinal);
-/* Also after one of these that failed. */
+/* Call it even if opening failed. */
 void gpu_close(struct gpu *gpu);
 
-/* Whether the call succeeded; the first failure is kept in gpu->problem. */
+/* Whether the call succeeded. The first failure is recorded in gpu->problem. */
 bool gpu_took(struct gpu *gpu, CUresult result, const char *call);
 
 #define GPU_CALL(gpu, call) gpu_took(gpu, (gpu)->driver.call, #call)
 
 /*
- * Memory of a place for a role, at least so many bytes, kept until gpu_close; NULL with the sentence in
- * `gpu->problem`. A larger one takes the place of the one before.
+ * Memory of at least that many bytes at a place for a role, valid until gpu_close. NULL with an
+ * error text in `gpu->problem`. A larger block replaces the previous one.
  */
 unsigned char *gpu_memory(struct gpu *gpu, enum gpu_place place, enum gpu_role role,
 			  size_t bytes);
 
-/* Between any two places; done when it returns. */
+/* Copy between any two places; complete on return. */
 bool gpu_copy(struct gpu *gpu, void *to, const void *from, size_t bytes);
 
-/* Queue a kernel that stores `value` in the flag; wait, without the driver, until it is there. */
+/* Queue a kernel that stores `value` in the flag; poll the flag, without the driver. */
 bool gpu_store_flag(struct gpu *gpu, uint64_t value);
 void gpu_wait_flag(const struct gpu *gpu, uint64_t value);
 
 /*
- * What is queued between the two on the stream begins when it is let go, or a millisecond after the stream has come
- * to it: so that what the device needs for it does not contain the calls that put it there.
+ * Work that is queued between the two calls starts when the stream is released, or a
+ * millisecond after the stream reaches it. So device times do not include the time of the calls
+ * that queue it.
  */
 bool gpu_hold(struct gpu *gpu);
 void gpu_let_go(struct gpu *gpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rim of a box: 26 pieces, one for each neighbour, packed one after another. It measures
- * the cost of all pieces relative to one of them.
+ * The halo of a box: 26 pieces, one for each neighbour, packed one after another. Measures the
+ * cost of all pieces relative to that of one.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #define PIECES 26
 #define GHOST  2
 
-/* The pieces as types, and the struct of them all, which the oracle judges by. */
+/* The pieces as types, and the struct of all of them for the oracle. */
 struct halo {
 	struct dtconv_type *pieces[PIECES];
 	size_t bytes[PIECES];

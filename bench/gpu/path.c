@@ -21,7 +21,10 @@
 
 /* ---- the text -------------------------------------------------------------------------- */
 
-/* Of the case's type, between two kinds of memory; the caller frees it. NULL without memory. */
+/*
+ * The text for the case's type and two kinds of memory; the caller frees it. NULL without
+ * memory.
+ */
 static char *explanation(const struct dtconv_type *type, size_t count,
 			 enum dtconv_memory_kind user, enum dtconv_memory_kind packed)
 {
@@ -38,7 +41,7 @@ static char *explanation(const struct dtconv_type *type, size_t count,
 	return text;
 }
 
-/* The words between two marks of a line, or up to its end. False if they are not there. */
+/* The text between two marks of a line, or up to its end. False if a mark is missing. */
 static bool cut(const char *line, const char *after, const char *before, char *out,
 		size_t room)
 {
@@ -66,7 +69,7 @@ static bool is_chosen(const char *line, enum bench_op op)
 	       !strncmp(choice + 4, bench_op_name(op), strlen(bench_op_name(op)));
 }
 
-/* The line of a backend, or, if it has no name, of the chosen one. */
+/* The line of a backend; without a name, that of the chosen one. */
 static const char *find_candidate(const char *text, const char *backend, enum bench_op op)
 {
 	for (const char *line = text; (line = strstr(line, CANDIDATE)); line++) {
@@ -80,7 +83,7 @@ static const char *find_candidate(const char *text, const char *backend, enum be
 	return NULL;
 }
 
-/* How it would move: `A`, or `A to pack, B to unpack`. */
+/* The method: `A`, or `A to pack, B to unpack`. */
 static bool read_detail(const char *line, enum bench_op op, char *out, size_t room)
 {
 	char both[256];
@@ -130,7 +133,10 @@ static void part_reason(struct result *r)
 	snprintf(r->kernel, sizeof(r->kernel), "%s", blocks + 2);
 }
 
-/* Why the driver's copies were chosen although each moves one block: what kernels would cost, or why there is none. */
+/*
+ * Why driver copies of single blocks were chosen: the cost of kernels, or why there is no
+ * kernel.
+ */
 static void blame_kernels(const char *text, enum bench_op op, struct result *r)
 {
 	const char *line = find_candidate(text, "cuda_kernel", op);
@@ -154,7 +160,7 @@ static enum dtconv_memory_kind kind_of(enum gpu_place place)
 								  : DTCONV_MEMORY_DEVICE;
 }
 
-/* Through pieces the same kernels move as between the device and pinned memory. */
+/* The pieces of a pipeline are moved by the kernels for the device and pinned memory. */
 static void read_pieces(const struct engine *e, const struct dtconv_type *type,
 			enum bench_op op, struct result *r)
 {

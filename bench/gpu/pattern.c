@@ -126,6 +126,7 @@ static bool find_grid(struct pattern *p)
 
 	for (size_t i = 0; i < p->run_count; i++)
 		if (p->runs[i].bytes != p->runs[0].bytes ||
+		    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a row. */
 		    p->runs[i].disp != p->runs[0].disp + (int64_t)(i % rows) * step +
 					       (int64_t)(i / rows) * plane)
 			return false;

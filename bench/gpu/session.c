@@ -16,7 +16,7 @@
 #include "bench/harness/output.h"
 #include "bench/harness/table.h"
 
-/* What matters most comes before the time is over. */
+/* The most important questions first, because time may run out. */
 static const struct question {
 	unsigned bits; /* enum bench_gpu_question */
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the options ask of a device. Builds without CUDA answer that they cannot.
+ * Runs the questions to a device that the options select. Builds without CUDA report an error.
  */
 #ifndef BENCH_GPU_SESSION_H
 #define BENCH_GPU_SESSION_H
@@ -11,12 +11,12 @@ struct results;
 struct session;
 
 /*
- * What the options ask of a device. Returns 0, or an exit status after a sentence on standard
- * error. Close it after the library's context, which may still know the device's.
+ * Run the selected questions. Returns 0, or an exit status after printing an error. Close it
+ * after the library's context, which may still use the device's context.
  */
 int gpu_session_run(struct session *session);
 void gpu_session_close(struct session *session);
-/* Print the rows. A device is not needed for that, but a build that supports devices is. */
+/* Print the rows. This needs a build with support for devices, but no device. */
 int gpu_session_list(const struct session *session);
 /* An SVG of the layouts' speeds relative to the device's copy. Returns 0, or -1 with errno. */
 int gpu_plot_draw(FILE *file, const struct results *results, const char *device);

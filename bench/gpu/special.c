@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gain of specialised kernels: the library's own beside the same source with the shape's
- * numbers as constants, both launched for every layout, also where the library would not
- * specialise.
+ * The gain of specialised kernels: the library's own kernels beside the same source with the
+ * shape's numbers as constants. Both are launched for every layout, even if the library would
+ * not specialise it.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include <dtconv/dtconv.h>
 
-/* No copies of the driver's, which the planner prefers for some layouts. */
+/* Exclude driver copies, which the planner prefers for some layouts. */
 static const struct dtconv_convertor_params kernels = { .struct_size = sizeof(kernels),
 							.backends = "cuda_kernel" };
 
@@ -36,7 +36,7 @@ static void release_special(struct way *w)
 	w->own_context = NULL;
 }
 
-/* Every shape gets its kernel, and its first job waits for it. */
+/* Compile a kernel for every shape; its first job waits for it. */
 static int create_context(struct dtconv_context **context)
 {
 	const struct dtconv_context_params params = { .struct_size = sizeof(params),
@@ -107,7 +107,10 @@ static void way_special(struct engine *e, const char *name, struct gpu *gpu,
 #define PREBUILT "dtconv-kernel"
 #define SPECIAL  "dtconv-special"
 
-/* Layouts, and G9: the part of the special kernel's speed that the library's own is to have. */
+/*
+ * The layouts, and target G9: the required speed of the library's own kernel relative to the
+ * specialised one.
+ */
 static const struct {
 	const char *name;
 	double aim;

@@ -23,7 +23,7 @@ extern char **environ;
 
 #define LINE_ROOM 200
 
-/* Longest wait for an answer; the first one comes when PyTorch has been read. */
+/* Timeout of an answer. The first one comes after PyTorch has been imported. */
 #define PATIENCE_S 60
 
 struct torch {
@@ -33,7 +33,10 @@ struct torch {
 
 /* ---- lines ----------------------------------------------------------------------------- */
 
-/* The next line without its end; false if there is none any more. A process that hangs is ended. */
+/*
+ * Read the next line without its end; false at the end of the stream. A process that hangs is
+ * killed.
+ */
 static bool hear(struct torch *t, char *line)
 {
 	struct pollfd ready = { .fd = fileno(t->from), .events = POLLIN };
@@ -46,7 +49,7 @@ static bool hear(struct torch *t, char *line)
 	return true;
 }
 
-/* The rest of an answer that begins with @wanted; NULL, and the reason, if it does not. */
+/* The rest of an answer that begins with @wanted; NULL, and the reason, for any other. */
 static const char *answer(struct engine *e, struct torch *t, const char *wanted,
 			  char *line)
 {
@@ -141,7 +144,7 @@ static int timed(struct engine *e, struct way *w, enum bench_op op, size_t warm,
 	return rest ? 0 : -1;
 }
 
-/* It has looked at its own bytes when it was prepared. */
+/* It has checked its own bytes in prepare. */
 static int trust(struct engine *e, struct way *w, enum bench_op op)
 {
 	(void)e, (void)w, (void)op;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast a device converts and combines numbers while it moves them, beside the same layout
- * unconverted and the device's copy of as many bytes. Results are compared with the host's
- * engine.
+ * The speed of converting and combining numbers on a device while moving them, beside the same
+ * layout unconverted and the device's copy of as many bytes. Results are compared with those of
+ * the host's engine.
  */
 #include "config.h"
 
@@ -15,13 +15,13 @@
 
 static const struct route on_device = { PLACE_DEVICE, PLACE_DEVICE, 0 };
 
-/* A repeated instance; with @op only unpacking is measured. */
+/* A repeated instance. With @op, only unpacking is measured. */
 static const struct stream {
 	const char *name;
 	const char *expr;
 	const char *representation;
 	enum dtconv_op op;
-	double of_copy, of_untyped; /* aimed at, of that engine's speed; 0: nothing */
+	double of_copy, of_untyped; /* target relative to that engine's speed; 0: none */
 	unsigned flags;
 } rows[] = {
 #define DENSE_SWAP 0.6, 0
@@ -69,12 +69,12 @@ static const struct stream {
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-/* ---- what is right --------------------------------------------------------------------- */
+/* ---- verification ---------------------------------------------------------------------- */
 
-/* No layout steps by a multiple of it. */
+/* No layout has a stride that is a multiple of it. */
 #define PATTERN_BYTES 1000003
 
-/* Bytes that make numbers of a middling size in every format and in any order, never a NaN. */
+/* Bytes that are moderate numbers in every format and byte order, never a NaN. */
 static void fill(unsigned char *memory, size_t bytes)
 {
 	uint64_t state = 1;
@@ -89,10 +89,10 @@ static void fill(unsigned char *memory, size_t bytes)
 		       bytes - i < PATTERN_BYTES ? bytes - i : PATTERN_BYTES);
 }
 
-/* Memory of the host for a judgement: the arena's user bytes and packed ones, twice. */
+/* Host memory for verification: the arena's user bytes and packed bytes, twice. */
 struct judgement {
-	unsigned char *user, *packed; /* what the engine finds, then what it made */
-	unsigned char *host_user, *host_packed; /* the same by the host's engine */
+	unsigned char *user, *packed;           /* the engine's input, then its output */
+	unsigned char *host_user, *host_packed; /* the same of the host's engine */
 	size_t user_bytes, packed_bytes, origin;
 };
 
@@ -188,7 +188,7 @@ static int judge(struct engine *e, struct way *w, enum bench_op op)
 	return failed;
 }
 
-/* Bytes as they are have been judged where the question is layouts. */
+/* Unconverted bytes have been verified in the question of layouts. */
 static int trust(struct engine *e, struct way *w, enum bench_op op)
 {
 	(void)e, (void)w, (void)op;
@@ -278,7 +278,7 @@ static void add(struct session *s, way_maker make, const char *name,
 	way_of(e)->judge = judge_it;
 }
 
-/* With the engines of one row; operations are asked only of unpacking. */
+/* Run the engines of one row. Operations are measured for unpacking only. */
 static void ask(struct session *s, const struct stream *row, size_t bytes)
 {
 	const struct bench_options *kept = s->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all ways share: the row's memory, the two clocks, and the mirror, which brings the arena that the
- * oracle judges to where an engine works, and back.
+ * Shared by all ways: the memory of a row, the two clocks, and the mirror, which copies the
+ * arena that the oracle checks to and from the memory of the engine.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ static int prepare(struct engine *e, const struct bench_case *c, const struct ar
 
 /* ---- the mirror ------------------------------------------------------------------------ */
 
-/* The user's bytes in the arena, and where the engine has them. */
+/* The user's bytes in the arena, and the engine's address of them. */
 static size_t user_bytes(const struct engine *e, const struct way *w,
 			 unsigned char **host, unsigned char **there)
 {
@@ -76,7 +76,7 @@ static int mirrored(struct engine *e, struct way *w, enum bench_op op)
 		return refused(e, w->gpu);
 	if (w->ops->once(e, w, op))
 		return -1;
-	/* An unpack must leave the stream alone, a pack the user's buffer; both are looked at. */
+	/* An unpack must not change the stream, nor a pack the user's buffer; check both. */
 	if (!gpu_copy(w->gpu, host, there, bytes) ||
 	    !gpu_copy(w->gpu, packed, w->packed, packed_bytes))
 		return refused(e, w->gpu);
@@ -132,7 +132,7 @@ static int by_the_device(struct engine *e, struct way *w, enum bench_op op, size
 {
 	int failed = 0;
 
-	/* Events that are too near to each other have the same time. */
+	/* Events in quick succession may have the same time. */
 	*ns = 1;
 	for (size_t i = 0; i < calls && !failed; i++) {
 		double one = 0;
@@ -159,7 +159,7 @@ static int run(struct engine *e, enum bench_op op, size_t warm, size_t calls, do
 			       : by_the_host(e, w, op, calls, ns);
 }
 
-/* ---- life ------------------------------------------------------------------------------ */
+/* ---- lifetime -------------------------------------------------------------------------- */
 
 static void release(struct engine *e)
 {

@@ -16,32 +16,35 @@ struct torch;
 struct way;
 
 struct way_ops {
-	/* NULL: nothing to do. These return 0, or -1 with the sentence in engine->problem. */
+	/* NULL: nothing to do. These return 0, or -1 with an error text in engine->problem. */
 	int (*prepare)(struct engine *engine, struct way *way);
-	/* One operation, finished when the host sees its completion. */
+	/* One operation; returns when the host has seen its completion. */
 	int (*once)(struct engine *engine, struct way *way, enum bench_op op);
-	/* Only put it on the stream; NULL: it cannot be. */
+	/* Queue one operation on the stream; NULL: unsupported. */
 	int (*queue)(struct engine *engine, struct way *way, enum bench_op op);
-	/* After a queue, once the stream has done it; NULL: nothing to do. */
+	/* Called after a queued operation has completed; NULL: nothing to do. */
 	int (*finish)(struct engine *engine, struct way *way);
 	/* NULL: nothing to do. */
 	void (*release)(struct way *way);
-	/* It times itself, by either clock, as engine_ops.run does; NULL: it is timed here. */
+	/*
+	 * Measures its own time by either clock, as engine_ops.run does; NULL: way.c measures
+	 * it.
+	 */
 	int (*timed)(struct engine *engine, struct way *way, enum bench_op op,
 		     size_t warm, size_t calls, double *ns);
-	/* The engine ends; NULL: nothing to do. */
+	/* Destroys the engine; NULL: nothing to do. */
 	void (*end)(struct way *way);
 };
 
-/* What an engine's state is here. */
+/* The state of an engine of this file. */
 struct way {
 	const struct way_ops *ops;
 	struct gpu *gpu;
 	enum gpu_place user_place, packed_place;
 	unsigned char *user, *packed, *flat, *staging; /* of the row in work */
-	size_t most_bytes; /* rows with more are not for it; 0: any */
-	size_t fragment;   /* bytes a call, where the stream is cut; 0: whole */
-	bool mirrored;     /* bring the arena's bytes there and back: to be verified */
+	size_t most_bytes; /* larger rows are skipped; 0: no limit */
+	size_t fragment;   /* fragment length, if the stream is cut; 0: whole */
+	bool mirrored;     /* copy the arena there and back, to verify */
 	bool device_clock; /* time by events */
 	bool checked[2];   /* a raw copy of as many bytes was verified, by op */
 	size_t checked_bytes;
@@ -69,17 +72,17 @@ struct route {
 	size_t fragment;
 };
 
-/* One-shot calls; in fragments if the route has a length for them. */
+/* One-shot calls; in fragments if the route has a fragment length. */
 void way_dtconv(struct engine *engine, const char *name, struct gpu *gpu,
 		const struct route *route);
-/* One convertor, bound again for each call and told where its memory is. */
+/* One convertor, bound again for each call, with declared memory kinds. */
 void way_convertor(struct engine *engine, const char *name, struct gpu *gpu,
 		   const struct route *route);
-/* The same by start and test; in the way's own context, if it has one. */
+/* The same by start and test; in the way's own context if it has one. */
 extern const struct way_ops way_started_ops;
 void way_started(struct engine *engine, const char *name, struct gpu *gpu,
 		 const struct route *route);
-/* A graph of one job, launched again for each call. */
+/* A graph of one job, launched for each call. */
 void way_graph(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route);
 /* One-shot calls in a context that launches in graphs. */
@@ -88,16 +91,16 @@ void way_graphs(struct engine *engine, const char *name, struct gpu *gpu,
 /* One-shot calls in a context with a resident kernel. */
 void way_resident(struct engine *engine, const char *name, struct gpu *gpu,
 		  const struct route *route);
-/* Packed in device memory first, then one copy; unpacking the other way round. */
+/* Packed to device memory first, then one copy; the reverse to unpack. */
 void way_staged(struct engine *engine, const char *name, struct gpu *gpu,
 		const struct route *route);
 /* The driver's copy of as many contiguous bytes. */
 void way_copy(struct engine *engine, const char *name, struct gpu *gpu,
 	      const struct route *route);
-/* The driver's two-dimensional copy, where the layout is strided blocks. */
+/* The driver's two-dimensional copy, if the layout is strided blocks. */
 void way_copy2d(struct engine *engine, const char *name, struct gpu *gpu,
 		const struct route *route);
-/* An empty kernel that stores a flag: nothing that a kernel does can be known of earlier. */
+/* An empty kernel that stores a flag: no kernel's completion can be seen earlier. */
 void way_flag(struct engine *engine, const char *name, struct gpu *gpu,
 	      const struct route *route);
 /* CPU stores through a BAR mapping of device memory; absent without gdrapi. */
@@ -111,10 +114,10 @@ void way_torch(struct engine *engine, const char *name, struct gpu *gpu,
 /* Plain kernels compiled for the row's layout, the best of them; fails without NVRTC. */
 void way_roof(struct engine *engine, const char *name, struct gpu *gpu,
 	      const struct route *route);
-/* Which of them it is, for a row that is prepared. */
+/* Which of the kernels it is, for a prepared row. */
 void roof_describe(const struct way *way, enum bench_op op, char *text, size_t room);
 
-/* For a file that makes a way of its own. */
+/* For files that define a way of their own. */
 struct way *way_new(struct engine *engine, const char *name, struct gpu *gpu,
 		    const struct way_ops *ops, const struct route *route);
 int way_problem(struct engine *engine, struct dtconv_context *context, int status);

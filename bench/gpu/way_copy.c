@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Driver copies, which bound the speed, and an empty kernel.
+ * Driver copies, which are the upper bound of the speed, and an empty kernel.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several modes of dtconv. On the host's clock it times the blocking call, on the device's a
+ * Several modes of dtconv. By the host's clock they time the blocking call; by the device's, a
  * started operation on the bench's stream.
  */
 #include "config.h"
@@ -73,7 +73,7 @@ static int prepare_convertors(struct engine *e, struct way *w)
 	return way_problem(e, context_of(e, w), status);
 }
 
-/* From the stream's beginning; the convertor is told where its memory is. */
+/* Start at the beginning of the stream, with declared memory kinds. */
 static int start(struct engine *e, struct way *w, enum bench_op op, void *packed)
 {
 	int status = dtconv_convertor_seek(w->convertors[op], 0);
@@ -305,7 +305,7 @@ static void release_graphs(struct way *w)
 	release_convertors(w);
 }
 
-/* A job before the capture, so that what the first one allocates is there. */
+/* Run a job before the capture, because the first one allocates. */
 static int prepare_graph(struct engine *e, struct way *w)
 {
 	e->problem[0] = '\0';

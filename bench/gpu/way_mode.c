@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv's one-shot calls in a context that moves small jobs in a mode of its own: the case's type is made
- * again there for each row.
+ * dtconv's one-shot calls in a context that moves small jobs in a special mode. The case's type
+ * is created there anew for each row.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include "bench/layouts/layout.h"
 
-/* What the library's resident kernel takes. */
+/* The largest job of the library's resident kernel. */
 #define RESIDENT_BYTES 131072
 
 struct mode {
@@ -48,7 +48,7 @@ static bool is_settled(const struct way *w, size_t member)
 	       *(const uint64_t *)(const void *)((const char *)&counters + member);
 }
 
-/* What the mode needs is made beside the first jobs, which do without it. */
+/* The first jobs run without the mode, while its resources are being created. */
 static int settle(struct engine *e, struct way *w, size_t member)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks by calls of memcpy, in a file of its own, so that the compiler cannot inline a known
- * length as words.
+ * Blocks by calls of memcpy. They are in a file of their own, so that the compiler cannot
+ * replace a known length by words.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elements and blocks picked by a list. The lists are what an application keeps: 32-bit
+ * Elements and blocks selected by a list. The lists are those that applications keep: 32-bit
  * indices of points, or lengths and offsets of blocks.
  */
 #include "config.h"
@@ -37,7 +37,7 @@
 	}
 
 ELEMENTS(4, float, )
-/* As integers: an x87 register, which 32-bit builds would use, does not keep every double. */
+/* Copy as integers, because the x87 registers of 32-bit builds change some doubles. */
 ELEMENTS(8, uint64_t, HAND_SCALAR)
 
 struct point_float {

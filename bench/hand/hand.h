@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hand-written loops the engine is judged against: one pack and one unpack a layout, as a
- * good C programmer would write them knowing the layout. They use shapes, never types.
+ * The hand-written loops that dtconv is compared with: one pack and one unpack for each layout,
+ * as a good C programmer would write them knowing the layout. They use shapes, not types.
  */
 #ifndef BENCH_HAND_H
 #define BENCH_HAND_H
@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 /*
- * What the caches of one core keep, and the first; the author of a loop knows on which side of
- * them the messages are.
+ * The size of a core's private caches, and of the first level. The author of a loop knows
+ * whether the messages fit.
  */
 #define HAND_CACHED_BYTES      ((size_t)1 << 20)
 #define HAND_FIRST_CACHE_BYTES ((size_t)1 << 15)
 
 /*
- * gcc would turn some loops into gather and scatter instructions, which lose up to half of the
- * speed.
+ * gcc would turn some loops into gather and scatter instructions, which are up to twice as
+ * slow.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #define HAND_SCALAR __attribute__((optimize("no-tree-vectorize")))
@@ -28,8 +28,8 @@
 #endif
 
 /*
- * Every loop has this form. The arena is the user's memory at displacement 0; the shape is
- * the struct below that the layout uses. Arena and packed memory never overlap.
+ * The form of every loop. The arena is the user's memory at displacement 0; the shape is one of
+ * the structs below. Arena and packed memory never overlap.
  */
 typedef void (*hand_pack_fn)(const void *shape, const void *restrict arena,
 			     void *restrict packed);
@@ -43,8 +43,8 @@ typedef void (*hand_unpack_fn)(const void *shape, void *restrict arena,
 				const void *restrict packed)
 
 /*
- * Which instruction sets the loops were compiled for (-march=native): bits below. They must
- * not run on a CPU that lacks one.
+ * The instruction sets that the loops were compiled for (-march=native), as bits. The loops
+ * must not run on a CPU that lacks one.
  */
 #define HAND_NEEDS_AVX2   1u
 #define HAND_NEEDS_AVX512 2u
@@ -53,8 +53,8 @@ unsigned hand_needs(void);
 /* ---- strided.c: equally spaced blocks ------------------------------------------------ */
 
 /*
- * `count` blocks, each `pitch` bytes after the last; the block length is the function's. `beyond_l1`: the whole
- * message, of which this may be one instance, is larger than the first cache.
+ * `count` blocks, `pitch` bytes apart. Each function has a constant block length. `beyond_l1`:
+ * the whole message, of which this may be one instance, exceeds the first-level cache.
  */
 struct hand_blocks {
 	size_t count;
@@ -80,8 +80,8 @@ HAND_DECLARE(blocks256);
 HAND_DECLARE(blocks4096);
 
 /*
- * Two nested loops around one block: of 8 bytes, of 16 bytes, of `run_bytes` bytes. `far`: the whole
- * message, of which this may be one instance, is larger than the caches.
+ * Two nested loops around one block of 8, 16 or `run_bytes` bytes. `far`: the whole message, of
+ * which this may be one instance, exceeds the caches.
  */
 struct hand_nest {
 	size_t outer_count;
@@ -133,7 +133,10 @@ struct hand_triangle {
 };
 HAND_DECLARE(lower_tri);
 
-/* Blocks of 8 x 8 doubles dealt to 2 x 2 processes, the first one's share of n x n. */
+/*
+ * Blocks of 8 x 8 doubles of an n x n array, distributed block-cyclically to 2 x 2 processes;
+ * the share of the first one.
+ */
 HAND_DECLARE(cyclic8);
 
 /* ---- gather.c: elements picked by a list of indices ---------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns, triangles and dealt-out blocks of row-major matrices. Columns are walked in tiles
- * of one cache line by as many rows, inside blocks that keep the pages in use few.
+ * Columns, triangles and block-cyclic parts of row-major matrices. Columns are traversed in
+ * tiles of one cache line by as many rows, inside blocks that use few pages at a time.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ INLINE void scatter_tile(size_t bytes, const struct hand_columns *s, size_t heig
 			       in + (c * s->rows + r) * bytes, bytes);
 }
 
-/* The lines that the tile behind this one writes, one in each of its rows. */
+/* Prefetch the lines that the next tile writes, one in each of its rows. */
 INLINE void fetch_tile(const char *to, size_t pitch, size_t rows)
 {
 	for (size_t i = rows; i < 2 * rows; i++)
@@ -110,7 +110,10 @@ INLINE void move_one_by_one(size_t bytes, int unpack, const struct hand_columns 
 	}
 }
 
-/* Fewer columns than a line holds have no tiles; small matrices of long elements are packed faster without. */
+/*
+ * Fewer columns than fit in a line have no tiles. Small matrices of long elements are packed
+ * faster without tiles.
+ */
 INLINE void move_columns(size_t bytes, int unpack, const struct hand_columns *s,
 			 char *arena, char *packed)
 {

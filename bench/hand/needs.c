@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the compiler was allowed to use for the hand loops, so that a CPU without it skips them
- * instead of crashing.
+ * The instruction sets that the compiler could use for the hand loops. A CPU that lacks one
+ * skips the loops instead of crashing.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Members of arrays of structs. The records are C structs here, the packed side is bytes
- * where its members lose their alignment.
+ * Members of arrays of structs. The records are C structs; on the packed side their members are
+ * unaligned bytes.
  */
 #include "config.h"
 

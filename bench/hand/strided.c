@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Equally spaced blocks. Where the block's length is known when the loop is written it is a
- * constant, as in an application's own loop; else it is a memcpy.
+ * Equally spaced blocks. If the block length is known when the loop is written it is a
+ * constant, as in an application's own loop; otherwise each block is a memcpy.
  */
 #include "config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared memory and the bytes in it. It handles offsets only.
+ * The shared memory and the bytes in it. Only offsets are used, because every process maps it
+ * elsewhere.
  */
 #include "config.h"
 
@@ -72,7 +73,7 @@ static size_t region_bytes(const struct bench_case *c)
 
 size_t arena_bytes_for(const struct bench_case *c)
 {
-	/* Packed may begin anywhere in its page. */
+	/* Packed memory may begin anywhere in its page. */
 	return pages(ARENA_PAGE + c->bytes + ARENA_GUARD) +
 	       pages(FLAT_SHIFT + c->bytes) + region_bytes(c);
 }
@@ -113,7 +114,7 @@ void pattern_fill(void *memory, size_t bytes, uint64_t seed)
 	}
 }
 
-/* Words are compared a block at a time, so that the loop has no branch inside. */
+/* Compare words a block at a time, so that the loop has no branch inside. */
 #define CHECK_WORDS 512
 
 static ptrdiff_t first_difference(const unsigned char *bytes, size_t count, size_t index,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory that all engines of all processes work on: one sparse shared file, mapped by
- * everyone, in which each row lays out a packed buffer, a flat buffer for memcpy and the
+ * The memory on which the engines of all processes work: one sparse shared file that every
+ * process maps. Each row lays out in it a packed buffer, a flat buffer for memcpy and the
  * user's arena with guard bytes around it.
  */
 #ifndef BENCH_ARENA_H
@@ -15,12 +15,12 @@ struct bench_case;
 #define ARENA_PAGE ((size_t)4096)
 #define ARENA_ANYWHERE SIZE_MAX
 
-/* Offsets into the map; what lies at `user` is the user's displacement 0. */
+/* Offsets into the mapping; `user` is the user's displacement 0. */
 struct arena {
 	int fd;
 	unsigned char *map;
 	size_t map_bytes;
-	size_t behind;       /* in its page, packed begins so far behind user, or ARENA_ANYWHERE */
+	size_t behind;       /* page offset of packed minus user's, or ARENA_ANYWHERE */
 	size_t packed;       /* 8-byte aligned */
 	size_t packed_bytes; /* the stream */
 	size_t flat;         /* as long as the stream */
@@ -29,11 +29,14 @@ struct arena {
 	size_t user;
 };
 
-/* With `behind` ARENA_ANYWHERE. Returns 0, or -1 with errno. The memory is there when touched, not before. */
+/*
+ * With `behind` ARENA_ANYWHERE. Returns 0, or -1 with errno. Pages are allocated when they are
+ * first touched.
+ */
 int arena_create(struct arena *arena, size_t map_bytes);
 void arena_destroy(struct arena *arena);
 
-/* Bytes a row takes, of which arena_create must have been given as many. */
+/* The number of bytes that a row needs; arena_create must have been given as many. */
 size_t arena_bytes_for(const struct bench_case *c);
 void arena_place(struct arena *arena, const struct bench_case *c);
 
@@ -56,11 +59,11 @@ static inline unsigned char *arena_flat(const struct arena *arena)
 }
 
 /*
- * Bytes that depend on their place, so that a misplaced one shows; `memory` is 8-byte
- * aligned. Different seeds give different bytes everywhere but by chance.
+ * Fill memory with bytes that depend on their position, so that a misplaced byte is detected.
+ * `memory` is 8-byte aligned. Different seeds give different bytes everywhere except by chance.
  */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
-/* The first byte that is not the pattern's; -1 if all are. */
+/* The first byte that differs from the pattern; -1 if none does. */
 ptrdiff_t pattern_check(const void *memory, size_t bytes, uint64_t seed);
 
 #endif

@@ -34,7 +34,9 @@ static unsigned groups_of(const struct columns *c, int rank)
 	return bits;
 }
 
-/* The groups that go next: of the largest rank, those without figures before all others. */
+/*
+ * The groups to leave out next: those of the largest rank, first of all those without figures.
+ */
 static unsigned next_to_go(const struct columns *c, unsigned empty)
 {
 	unsigned next = 0, next_empty = 0;
@@ -168,7 +170,7 @@ void columns_print_text(FILE *file, const char *text, size_t limit)
 
 		while (length && text[length] != ' ')
 			length--;
-		if (!length) /* a word that no line has room for */
+		if (!length) /* a word longer than any line */
 			length = strcspn(text, " ");
 		if (!text[length])
 			break;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables and sentences that fit a terminal: which columns there is room for, and where lines of
- * text end.
+ * Tables and sentences that fit a terminal: which columns to print, and where to break lines.
  */
 #ifndef BENCH_COLUMNS_H
 #define BENCH_COLUMNS_H
@@ -15,12 +14,12 @@
 /* The first column, a layout's name, is never narrower. */
 #define COLUMNS_NAME 16
 
-/* Columns that stand together, behind the name. */
+/* Adjacent columns, printed or left out together, behind the name. */
 struct column_group {
-	int rank; /* the largest is left out first, all groups of it at once; 0: never */
+	int rank; /* the largest is left out first, in all groups; 0: never */
 	int width;
 	const char *head[2]; /* two lines; the upper one may reach into the next groups */
-	const char *name;    /* of the first group of a rank, where it is left out */
+	const char *name; /* of a rank's first group, for the note on left-out columns */
 };
 
 struct columns {
@@ -29,13 +28,13 @@ struct columns {
 	size_t limit; /* characters of a line; 0: none */
 	int name_width;
 	unsigned shown;   /* bits of the groups */
-	unsigned dropped; /* those that have figures, and no room */
+	unsigned dropped; /* ranks that have figures but no room */
 };
 
 /*
- * Choose the groups of a table. `absent` has the bits of those that are not in question, `empty` of
- * those without any figure, which go first.
- * `names` gives the first column its width.
+ * Choose the groups of a table. `absent` has the bits of groups that do not apply, `empty` of
+ * those without any figure, which are left out first. `names` determines the width of the first
+ * column.
  */
 struct columns columns_choose(const struct column_group *groups, size_t count,
 			      size_t limit, unsigned empty, unsigned absent,

@@ -24,7 +24,7 @@
 
 /* ---- setting up ---------------------------------------------------------------------- */
 
-/* Results of a run that was interrupted, and the file to go on with. */
+/* The results of an interrupted run, and the file to append to. */
 static int open_json(struct session *s)
 {
 	const struct bench_options *o = s->options;
@@ -34,7 +34,7 @@ static int open_json(struct session *s)
 		return 0;
 	if (o->resume && results_read(&s->results, o->json, &length) && errno != ENOENT)
 		goto failed;
-	/* a line that was being written when the run ended is dropped */
+	/* drop an incomplete last line */
 	if (o->resume && !access(o->json, F_OK) && truncate(o->json, length))
 		goto failed;
 	s->json = output_open(o, "--json", o->json, o->resume ? "a" : "w");
@@ -59,8 +59,8 @@ static struct session *new_session(const struct bench_options *options)
 }
 
 /*
- * Made before this thread stays on its CPU, or all threads would stay there. In mode
- * threads the rows' own context has one, to compare with.
+ * Create the threads before this thread is pinned to its CPU, because they inherit its
+ * affinity. In mode threads the rows use a context with threads of its own.
  */
 static int create_contexts(struct session *s)
 {
@@ -116,7 +116,7 @@ static void close_session(struct session *s)
 	gpu_session_close(s);
 }
 
-/* The last lines on the screen: wrong bytes are what matters most, else how fast it is. */
+/* The last lines on the screen: wrong bytes if there are any, otherwise the speeds. */
 static void print_verdict(const struct session *s)
 {
 	bool failed = summary_failures(&s->results) > 0;
@@ -137,7 +137,7 @@ static void run_layouts(struct session *s)
 	machine_text(machine, sizeof(machine));
 	session_self_test(s);
 	session_do_rows(s);
-	/* peers tell their versions when they are started, so they come now */
+	/* peers report their versions at start, so start them now */
 	session_print_engines(s);
 	printf("\n");
 	table_print(stdout, &s->results, columns);
@@ -174,7 +174,7 @@ static void run_mode(struct session *s)
 	}
 }
 
-/* Rows are needed by the main table only; the modes know their own. */
+/* Only the main table needs rows; the modes have their own. */
 static int choose_rows(struct session *s)
 {
 	if (s->options->mode != BENCH_MODE_LAYOUTS)
@@ -193,7 +193,7 @@ static int choose_rows(struct session *s)
 	return 0;
 }
 
-/* The modes that compare parts of dtconv alone choose theirs themselves. */
+/* Modes that only compare parts of dtconv choose the engines themselves. */
 static int choose_engines(struct session *s)
 {
 	enum bench_mode mode = s->options->mode;
@@ -210,7 +210,7 @@ static int choose_engines(struct session *s)
 	return 2;
 }
 
-/* A plot that cannot be written is told before the work, not after. */
+/* Open the plot's file before the run, so that an error is reported at once. */
 static int check_plot(const struct session *s)
 {
 	const struct bench_options *o = s->options;
@@ -222,7 +222,9 @@ static int check_plot(const struct session *s)
 	return file ? output_close(o, "--plot", o->plot, file) : -1;
 }
 
-/* Other rows, other engines; and driver threads must not be held on one CPU. */
+/*
+ * A device has other rows and engines, and threads of the driver must not be pinned to one CPU.
+ */
 static int run_gpu(struct session *s)
 {
 	char machine[512];
@@ -274,7 +276,7 @@ int bench_session_run(const struct bench_options *options)
 	return status;
 }
 
-/* Rows of a size have about that many bytes. */
+/* Group rows whose sizes are about equal. */
 static bool is_of_sizes(const struct result *r, unsigned sizes)
 {
 	for (unsigned bit = 1; bit && bit <= sizes; bit <<= 1) {

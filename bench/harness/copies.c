@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first row of a run: two copies of dtconv, timed against each other. What that proves is decided
- * in selftest.c.
+ * The first row of a run: two copies of dtconv, timed against each other. selftest.c judges the
+ * result.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "bench/harness/selftest.h"
 #include "bench/harness/session.h"
 
-/* A busy machine may find a lull. */
+/* Retries, because a busy machine may become idle. */
 #define TRIES 3
 
 static struct result result_of(const struct bench_case *c, const struct engine *e,

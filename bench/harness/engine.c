@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines that live in this process. Each call is one whole pack or unpack of the row,
- * from the first argument check to the return.
+ * The engines of this process. A call is one whole pack or unpack of the row, including the
+ * argument checks.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ double bench_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-/* What engines are timed with; chosen once, before the first of them runs. */
+/* The clock for engines; set once, before the first of them runs. */
 static clockid_t engine_clock = CLOCK_MONOTONIC;
 
 void bench_time_processor(bool processor)
@@ -97,7 +97,7 @@ static void set_up(struct engine *e, const char *name, const struct engine_ops *
 	e->ops = ops;
 }
 
-/* ---- dtconv, one call ---------------------------------------------------------------- */
+/* ---- dtconv, one-shot calls ---------------------------------------------------------- */
 
 static int dtconv_prepare(struct engine *e, const struct bench_case *c,
 			  const struct arena *arena)
@@ -209,7 +209,7 @@ void engine_threads(struct engine *e, const char *name, struct dtconv_context *c
 
 /* ---- dtconv, a convertor bound again and again, or in fragments ---------------------- */
 
-/* Told once where memory is, it never asks. */
+/* The memory kind is declared once, so dtconv never queries it. */
 static int configure(struct dtconv_convertor *convertor)
 {
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
@@ -255,7 +255,7 @@ static int rebind(const struct engine *e, enum bench_op op)
 					      arena_user(e->arena));
 }
 
-/* One whole stream, `fragment` bytes a call. */
+/* A whole stream, in fragments of `fragment` bytes. */
 static int convertor_stream(const struct engine *e, enum bench_op op, size_t fragment)
 {
 	unsigned char *packed = arena_packed(e->arena);
@@ -340,7 +340,7 @@ static int memcpy_prepare(struct engine *e, const struct bench_case *c,
 	return 0;
 }
 
-/* Called through a pointer that the compiler cannot see through, so that no call is saved. */
+/* Call through a volatile pointer, so that the compiler cannot remove a call. */
 static void *(*volatile copy)(void *restrict, const void *restrict, size_t) = memcpy;
 
 static int memcpy_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,

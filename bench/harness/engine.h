@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines: dtconv, memcpy, the hand loop, and peers in processes of their own. All get the
- * same requests on the same memory.
+ * The engines: dtconv, memcpy, the hand loop, and peers in processes of their own. All execute
+ * the same requests on the same memory.
  */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
@@ -16,21 +16,18 @@ struct dtconv_context;
 struct dtconv_type;
 struct engine;
 
-/* Which way the bytes go. */
+/* The direction of a move. */
 enum bench_op { BENCH_PACK, BENCH_UNPACK };
 const char *bench_op_name(enum bench_op op);
 
 struct engine_ops {
-	/* Get ready for a row. Returns 0, or -1 with the sentence in engine->problem. */
+	/* Prepare for a row. Returns 0, or -1 with an error text in engine->problem. */
 	int (*prepare)(struct engine *engine, const struct bench_case *c,
 		       const struct arena *arena);
-	/*
-	 * Do `warm` calls, then `calls` more and tell how long those took together. Returns
-	 * as prepare.
-	 */
+	/* Make `warm` calls, then time `calls` more together. Returns as prepare. */
 	int (*run)(struct engine *engine, enum bench_op op, size_t warm, size_t calls,
 		   double *ns);
-	/* End of a row; not called if prepare failed. NULL: nothing to do. */
+	/* Finish a row. Not called if prepare failed. May be NULL. */
 	void (*release)(struct engine *engine);
 	/* NULL: nothing to do. */
 	void (*destroy)(struct engine *engine);
@@ -41,16 +38,16 @@ struct engine_ops {
 
 struct engine {
 	char name[ENGINE_NAME_ROOM];
-	char version[80]; /* what a peer says of itself */
+	char version[80]; /* the version that a peer reports */
 	const struct engine_ops *ops;
 	const struct bench_case *c; /* of the row in work */
 	const struct arena *arena;
 	void *state;
-	bool absent;       /* not on this machine, with the reason in problem */
-	bool raw;          /* copies `bytes` flat bytes, whatever the type: memcpy */
-	struct dtconv_context *context; /* not the case's, or NULL */
-	size_t fragment;   /* bytes a call, where the stream is cut */
-	double prepare_ns; /* a peer's: building and committing its type */
+	bool absent; /* unavailable on this machine; the reason is in problem */
+	bool raw;    /* copies `bytes` contiguous bytes for any type: memcpy */
+	struct dtconv_context *context; /* used instead of the case's type; or NULL */
+	size_t fragment;                /* fragment length, if the stream is cut */
+	double prepare_ns;              /* of a peer: time to build and commit the type */
 	char problem[ENGINE_PROBLEM_ROOM]; /* empty: none */
 };
 
@@ -66,7 +63,7 @@ void engine_convertor(struct engine *engine, const char *name);
 /* dtconv in fragments of so many bytes through one convertor. */
 void engine_fragments(struct engine *engine, const char *name, size_t fragment);
 
-/* A type made again in another context, and committed; @made may be set also on failure. */
+/* Create and commit a copy of a type in another context. @made may be set even on failure. */
 int engine_make_again(const struct dtconv_type *type, struct dtconv_context *context,
 		      struct dtconv_type **made);
 
@@ -75,8 +72,8 @@ void engine_threads(struct engine *engine, const char *name,
 		    struct dtconv_context *context);
 
 /*
- * A program that speaks bench/peers/protocol.h; started at the first prepare, given up on when
- * an answer takes longer than the timeout.
+ * A program that speaks bench/peers/protocol.h. It is started at the first prepare, and ended
+ * if an answer takes longer than the timeout.
  */
 void engine_peer(struct engine *engine, const char *name, const char *program,
 		 int timeout_s);
@@ -88,12 +85,12 @@ int engine_run(struct engine *engine, enum bench_op op, size_t warm, size_t call
 void engine_release(struct engine *engine);
 void engine_destroy(struct engine *engine);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of the monotonic clock. */
 double bench_now(void);
 
 /*
- * Nanoseconds of the clock that engines are timed with: the same, or the CPU time of this
- * thread, which excludes other processes.
+ * Nanoseconds of the clock for engines: the monotonic one, or this thread's CPU time, which
+ * excludes other processes.
  */
 double bench_clock(void);
 void bench_time_processor(bool processor);

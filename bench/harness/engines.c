@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which engines take part: our own three, the peers that were built, the user's programs.
+ * Selects the engines: the built-in ones, the peers that were built, and the user's programs.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 
 #define PATH_ROOM PEER_ROOM
 
-/* Peers that this project can build, whether or not this build did. */
+/* Peers that this project can build, even if this build has not. */
 static const char *const known_peers[] = { "openmpi", "mpich" };
 
 struct engine *session_new_engine(struct session *s, const char *name)
@@ -22,7 +22,7 @@ struct engine *session_new_engine(struct session *s, const char *name)
 	return &s->engines[s->engine_count++];
 }
 
-/* The folder of the running program, or "." if the system does not tell. */
+/* The directory of the running program; "." if it is unknown. */
 static void program_folder(char *folder, size_t room)
 {
 	char path[PATH_ROOM];
@@ -33,8 +33,8 @@ static void program_folder(char *folder, size_t room)
 }
 
 /*
- * A peer is in the build tree, beside the program (or above it: libtool keeps the real
- * program in .libs), else where it was installed.
+ * Look for a peer in the build tree, beside the program (or above it, because libtool keeps the
+ * real program in .libs), then in the installation directory.
  */
 void session_find_peer(const char *name, char *path, size_t room)
 {

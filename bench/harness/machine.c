@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine a run was made on: its description, and settings that steady the clock.
+ * The machine of a run: its description, and settings that make timings steadier.
  */
 #include "config.h"
 
@@ -79,7 +79,10 @@ static void write_engines(FILE *json, const struct session *s, bool absent)
 	}
 }
 
-/* What `dtconv info` says of a threshold: "NAME: VALUE (default ..."; false if the line is none. */
+/*
+ * Parse the line of `dtconv info` for a threshold, "NAME: VALUE (default ..."; false if it is
+ * another line.
+ */
 static bool write_threshold(FILE *json, const char *line, const char *separator)
 {
 	size_t length = strcspn(line, "\n");
@@ -150,6 +153,6 @@ void machine_pin(void)
 		return;
 	CPU_ZERO(&set);
 	CPU_SET((size_t)here, &set);
-	/* a machine that does not allow it gives a larger spread, which is reported */
+	/* if this is not permitted, the spread is larger, and is reported */
 	sched_setaffinity(0, sizeof(set), &set);
 }

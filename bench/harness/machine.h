@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where and what this is.
+ * Describes the machine and the build, and pins the process.
  */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What it costs to make a type, to commit it, and to hold it. The library's memory is counted
- * through the context's allocator.
+ * The cost of creating a type, of committing it, and of the memory it holds. An allocator of
+ * the context counts the library's memory.
  */
 #include "config.h"
 
@@ -23,10 +23,10 @@
 /* ---- memory of the library ----------------------------------------------------------- */
 
 struct account {
-	size_t held; /* bytes asked for and not given back */
+	size_t held; /* bytes allocated and not freed */
 };
 
-/* Bytes of a block are in front of it. */
+/* The size of a block is stored in front of it. */
 #define HEAD 16
 
 static void *count_alloc(void *arg, size_t bytes)
@@ -113,10 +113,7 @@ static void free_blocks(struct blocks *b)
 	free(b->displacements);
 }
 
-/*
- * What is timed as "create": for text forms the parser's calls of the constructors, with the
- * parsing, which is the smaller part.
- */
+/* Timed as "create". For text forms this includes the parsing, which is the smaller part. */
 static int create(struct dtconv_context *context, const struct commit_type *t,
 		  const struct blocks *b, struct dtconv_type **type)
 {

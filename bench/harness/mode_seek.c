@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long a convertor takes to find a random byte of the stream.
+ * The time in which a convertor seeks to a random byte of the stream.
  */
 #include "config.h"
 
@@ -46,7 +46,7 @@ static const struct bench_layout *hindexed_layout(void)
 	return l;
 }
 
-/* Seek only, or seek and pack the 8 bytes found there: a seek may leave work for later. */
+/* Seek alone, or seek and pack 8 bytes there, because a seek may defer work. */
 static int seeks(struct dtconv_convertor *convertor, const size_t *positions, bool pack,
 		 double *ns)
 {

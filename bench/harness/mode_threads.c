@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What more threads gain: the classic layouts moved by one thread, and by as many as were asked
- * for.
+ * The gain by threads: the classic layouts moved by one thread, and by as many as requested.
  */
 #include "config.h"
 
@@ -22,7 +21,7 @@
 struct means {
 	double logs;
 	size_t rows;
-	size_t slower; /* beyond the spread of both */
+	size_t slower; /* by more than the spread of both */
 };
 
 static bool is_slower(const struct result *alone, const struct result *together)

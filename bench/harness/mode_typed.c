@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How fast streams are converted to and from another representation, combined with what is in
- * memory, and summed up by a checksum; memcpy of as many bytes takes turns with them.
+ * The speed of converting to and from another representation, of combining with the target, and
+ * of checksums, interleaved with a memcpy of as many bytes.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static const struct typed {
 	  DTCONV_CONVERTOR_CRC32C },
 };
 
-/* What takes turns: both directions, and the copy. */
+/* The interleaved engines: both directions, and the copy. */
 enum turn { TURN_PACK, TURN_UNPACK, TURN_COPY, TURNS };
 
 static const char *const turn_ops[TURNS] = { "pack", "unpack", "copy" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The special modes that are rows like any other, with other layouts or other engines: small
- * messages, and a large one in fragments.
+ * The special modes that only have other layouts or other engines: small messages, and a large
+ * one in fragments.
  */
 #include "config.h"
 

@@ -23,7 +23,7 @@ enum bench_mode {
 	BENCH_MODE_THREADS
 };
 
-/* What a run on a device asks, as bits. */
+/* The questions of a run on a device, as bits. */
 enum bench_gpu_question {
 	BENCH_GPU_LAYOUTS = 1u << 0,
 	BENCH_GPU_STAGING = 1u << 1,
@@ -67,15 +67,15 @@ struct bench_options {
 	struct bench_peer_option peers[BENCH_MOST_PEERS];
 	size_t peer_count;
 	bool processor_time; /* measure CPU time, not wall time */
-	size_t threads;      /* most that dtconv uses in one call */
-	int timeout_s;       /* for a peer's answer */
+	size_t threads;      /* the most threads of a dtconv call */
+	int timeout_s;       /* seconds for an answer of a peer */
 	size_t behind;       /* see struct arena */
-	const char *command; /* as it was typed, for the record */
-	FILE *output;        /* what `-` as a file stands for, or NULL */
-	size_t columns;      /* characters of a line that people read; 0: any number */
+	const char *command; /* the command line, for the record */
+	FILE *output;        /* the stream for `-` as a file; or NULL */
+	size_t columns;      /* line length of tables and text; 0: unlimited */
 };
 
-/* Whether a comma-separated list of patterns has one that matches; NULL matches all. */
+/* Whether a comma-separated list of patterns has a match. NULL matches everything. */
 bool bench_matches(const char *patterns, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks typemaps. Each node of the flattened type is a list of blocks, a block being so many
- * elements of another node one extent apart; the walk is a loop over a stack of positions.
+ * Walks typemaps. Each node of the flattened type is a list of blocks; a block is a number of
+ * elements of another node, one extent apart. The walk is a loop over a stack of positions.
  */
 #include "config.h"
 
@@ -14,12 +14,12 @@
 #include <dtconv/dtconv.h>
 
 /*
- * Block i holds length(i) elements of child(i) from displacement(i) on, element j at
- * displacement + j x step. Lengths, displacements and children are tables or, where those are
- * NULL, the same or evenly spaced for all.
+ * Block i holds length(i) elements of child(i) from displacement(i) on; element j is at
+ * displacement + j * step. Lengths, displacements and children are tables or, if those are
+ * NULL, equal or evenly spaced.
  */
 struct node {
-	bool dense; /* `size` bytes in a row from 0 on; has no blocks then */
+	bool dense; /* a run of `size` bytes from 0 on, without blocks */
 	size_t size;
 	ptrdiff_t extent;
 	size_t blocks;
@@ -46,7 +46,7 @@ struct oracle {
 	struct node *nodes;
 	size_t node_count;
 	size_t node_room;
-	size_t *of_tree; /* the node that stands for each tree node */
+	size_t *of_tree; /* the node for each tree node */
 	size_t count;
 	struct position *stack;
 	size_t depth;
@@ -76,7 +76,7 @@ static struct node *add(struct oracle *o)
 	return &o->nodes[o->node_count++];
 }
 
-/* One block, from 0 on, of elements that follow each other without gaps is a run of bytes. */
+/* A block at 0 of elements without gaps is a run of bytes. */
 static void note_dense(const struct oracle *o, struct node *n)
 {
 	const struct node *child = &o->nodes[n->child];
@@ -146,13 +146,13 @@ static int value_index_node(struct oracle *o, struct node *n, const struct tree_
 	return pair_node(n, value->size, index->size, offset);
 }
 
-/* Indices of one dimension that belong to a process: blocks of consecutive ones. */
+/* The indices of one dimension that belong to a process: equally spaced blocks. */
 struct dimension {
 	size_t size;   /* of the whole array */
 	size_t first;  /* index of the first block */
 	size_t step;   /* from one block to the next */
 	size_t blocks; /* how many */
-	size_t length; /* of each but the last */
+	size_t length; /* length of each block except the last */
 	size_t last;   /* of the last */
 };
 
@@ -191,7 +191,7 @@ static struct dimension subarray_dimension(const uint64_t *counts, size_t ndims,
 				   .last = sub };
 }
 
-/* This process's coordinate in dimension i of the process grid, which is in C order. */
+/* The coordinate of this process in dimension i of the process grid, which is in C order. */
 static size_t darray_coordinate(const uint64_t *counts, size_t ndims, size_t i)
 {
 	const uint64_t *grid = counts + 3 + 3 * ndims;
@@ -231,7 +231,7 @@ static struct dimension darray_dimension(const uint64_t *counts, size_t ndims, s
 	return d;
 }
 
-/* Dimensions from the fastest to the slowest, each around the one before. */
+/* The dimensions from the fastest to the slowest, each around the previous one. */
 static int array_node(struct oracle *o, const struct tree_node *t)
 {
 	bool darray = t->combiner == DTCONV_COMBINER_DARRAY;
@@ -253,7 +253,7 @@ static int array_node(struct oracle *o, const struct tree_node *t)
 	return 0;
 }
 
-/* The combiners whose contents are blocks already. */
+/* Combiners whose contents already are blocks. */
 static void block_node(const struct oracle *o, struct node *n, const struct tree_node *t)
 {
 	ptrdiff_t child_extent = o->nodes[n->child].extent;
@@ -363,7 +363,7 @@ int oracle_create(const struct dtconv_type *type, size_t count, struct oracle **
 		status = o->of_tree ? translate_all(o) : DTCONV_ERR_NOMEM;
 	}
 	if (!status) {
-		/* no chain of nodes is longer than there are nodes */
+		/* a longer chain of nodes would have a cycle */
 		o->most_depth = o->node_count;
 		o->stack = calloc(o->most_depth, sizeof(*o->stack));
 		status = o->stack ? 0 : DTCONV_ERR_NOMEM;
@@ -412,7 +412,7 @@ static const struct node *child_of(const struct oracle *o, const struct node *n,
 	return &o->nodes[n->children ? o->of_tree[n->children[block]] : n->child];
 }
 
-/* Go on within the top position's block; true if that gave a run. */
+/* Continue in the block of the top position; true if that gave a run. */
 static bool advance(struct oracle *o, struct run *run)
 {
 	struct position *p = &o->stack[o->depth - 1];

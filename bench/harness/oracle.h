@@ -12,7 +12,7 @@
 struct dtconv_type;
 struct oracle;
 
-/* Make the judge of `count` instances of a type. Returns 0 or a status. */
+/* Create the oracle for `count` instances of a type. Returns 0 or a status. */
 int oracle_create(const struct dtconv_type *type, size_t count, struct oracle **oracle);
 void oracle_destroy(struct oracle *oracle);
 
@@ -20,7 +20,7 @@ void oracle_destroy(struct oracle *oracle);
 void oracle_pack(struct oracle *oracle, const void *base, void *packed);
 void oracle_unpack(struct oracle *oracle, void *base, const void *packed);
 
-/* Where the stream first differs from the user's memory; -1 if nowhere. */
+/* The first byte of the stream that differs from the user's memory; -1 if none does. */
 ptrdiff_t oracle_compare(struct oracle *oracle, const void *base, const void *packed);
 
 #endif

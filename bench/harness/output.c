@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files of results and pictures: opened and closed with every write error reported.
+ * Files of results and plots: every write error is reported.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ int output_close(const struct bench_options *o, const char *option, const char *
 {
 	bool failed = ferror(file);
 
-	errno = 0; /* the reason of an earlier failure is forgotten */
+	errno = 0; /* clear the reason of an earlier failure */
 	if (file == o->output ? fflush(file) : fclose(file))
 		failed = true;
 	if (failed)

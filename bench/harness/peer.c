@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An engine in a process of its own. It may die, hang or answer with an error at any moment;
- * that fails the row, never the bench.
+ * An engine in a process of its own. It may die, hang or report an error at any time. That
+ * fails the row, never the bench.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 
 extern char **environ;
 
-/* A peer that has died this often is not started again. */
+/* A peer that has died this often is not restarted. */
 #define MOST_DEATHS 3
 
 struct peer {
@@ -49,7 +49,7 @@ static void say_end(struct engine *e, int status)
 			       WEXITSTATUS(status));
 }
 
-/* Wait a second for the process to end by itself, then kill it; its wait status. */
+/* Wait a second for the process to exit, then kill it. Returns its wait status. */
 static int reap(struct peer *p)
 {
 	int status = 0;
@@ -64,7 +64,7 @@ static int reap(struct peer *p)
 	return status;
 }
 
-/* Take leave of a process that hung up or hangs. */
+/* End a process that closed its socket or hangs. */
 static void bury(struct engine *e, bool hung)
 {
 	struct peer *p = e->state;
@@ -82,7 +82,7 @@ static void bury(struct engine *e, bool hung)
 		say_end(e, status);
 }
 
-/* Wait for a message; 0, or -1 after burying the peer. */
+/* Wait for a message. Returns 0, or -1 after ending the peer. */
 static int receive(struct engine *e, struct peer_reply *reply)
 {
 	struct peer *p = e->state;
@@ -112,7 +112,7 @@ static int ask(struct engine *e, struct peer_request *request, struct peer_reply
 		return -1;
 	}
 	request->processor = bench_times_processor();
-	/* a failed send is a dead peer, which receive finds out */
+	/* ignore a failed send: receive notices that the peer is dead */
 	if (send(p->socket, request, sizeof(*request), MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE)
 		engine_problem(e, "send to %s: %s", e->name, strerror(errno));
@@ -138,7 +138,7 @@ static int spawn(struct peer *p, const struct arena *arena, int theirs)
 	snprintf(types_text, sizeof(types_text), "%d", p->types_fd);
 	snprintf(bytes_text, sizeof(bytes_text), "%zu", arena->map_bytes);
 	posix_spawn_file_actions_init(&actions);
-	/* to itself: leaves the descriptor open in the child */
+	/* duplicating onto itself clears close-on-exec in the child */
 	posix_spawn_file_actions_adddup2(&actions, theirs, theirs);
 	posix_spawn_file_actions_adddup2(&actions, arena->fd, arena->fd);
 	posix_spawn_file_actions_adddup2(&actions, p->types_fd, p->types_fd);
@@ -182,7 +182,7 @@ static int start(struct engine *e, const struct arena *arena)
 	return 0;
 }
 
-/* Put the flattened type where the peer maps it. */
+/* Write the flattened type where the peer maps it. */
 static int write_type(struct engine *e, const struct tree *tree)
 {
 	struct peer *p = e->state;
@@ -269,7 +269,7 @@ static void peer_destroy(struct engine *e)
 {
 	struct peer *p = e->state;
 
-	/* a closed socket ends a peer */
+	/* closing the socket ends a peer */
 	if (p->pid) {
 		close(p->socket);
 		reap(p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plot: one line a layout, speed relative to the hand loop on a logarithmic axis, packing
- * on the left and unpacking on the right. A bar runs from the hand loop to dtconv; peers are
- * dots of their own colour, memcpy is a tick. Where no layout has a hand loop, memcpy is in.
+ * The plot: one line for each layout, speed relative to the hand loop on a logarithmic axis,
+ * packing on the left and unpacking on the right. A bar runs from the hand loop to dtconv,
+ * coloured dots are peers, a tick is memcpy. If no layout has a hand loop, memcpy takes its
+ * place.
  */
 #include "config.h"
 
@@ -21,7 +22,7 @@
 #define TOP         92
 #define BOTTOM      40
 #define MOST_PEERS  6
-/* Of the line that the self-test may add above the panels. */
+/* Height of the line above the panels that a failed self-test adds. */
 #define WARNING_HEIGHT 16
 
 struct plot {
@@ -39,7 +40,7 @@ struct plot {
 static const char *const peer_colours[MOST_PEERS] = { "#d95f02", "#1b9e77", "#e7298a",
 						      "#66a61e", "#a6761d", "#7570b3" };
 
-/* memcpy of the same bytes may be 60 times as fast; so much axis would squeeze the rest. */
+/* Limit the axis: memcpy may be 60 times as fast, which would squeeze the rest. */
 #define MOST_MEMCPY 8.0
 
 static double shown_ratio(const char *engine, double ratio)
@@ -47,7 +48,7 @@ static double shown_ratio(const char *engine, double ratio)
 	return !strcmp(engine, "memcpy") && ratio > MOST_MEMCPY ? MOST_MEMCPY : ratio;
 }
 
-/* The axis covers every ratio, in whole powers of two. */
+/* Extend the axis to every ratio, in whole powers of two. */
 static void note_ratio(struct plot *p, double ratio)
 {
 	if (ratio <= 0)
@@ -72,7 +73,7 @@ static bool is_over_hand(const struct plot *p)
 	return !strcmp(p->base, "hand");
 }
 
-/* An engine's speed over that of the base. */
+/* The speed of an engine relative to the base. */
 static double over_base(const struct plot *p, const struct result *any, const char *op,
 			const char *engine)
 {
@@ -211,7 +212,7 @@ static void draw_axis(struct plot *p, int panel, const char *title)
 	}
 }
 
-/* A tick; an arrow head where it would lie beyond the axis. */
+/* A tick, or an arrow head if it lies beyond the axis. */
 static void draw_memcpy(struct plot *p, double x, double y, bool beyond)
 {
 	const char *path = beyond ? "l5 5l-5 5" : "v10";

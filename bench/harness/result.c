@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of results and its JSON lines. Reads only what result_write writes: flat objects
- * of strings and numbers.
+ * The list of results and its JSON lines. The reader accepts only what result_write writes:
+ * flat objects of strings and numbers.
  */
 #include "config.h"
 
@@ -129,7 +129,7 @@ static const char *read_string(const char *at, char *out, size_t room)
 	return *at ? at + 1 : NULL;
 }
 
-/* Put one key's value where it belongs; keys that are not ours are passed over. */
+/* Store the value of one key; unknown keys are skipped. */
 static void take_text(struct result *r, const char *key, const char *value)
 {
 	if (!strcmp(key, "layout"))

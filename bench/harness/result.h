@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was measured: a growing list, written and read as JSON lines whose keys are a contract.
+ * Results: a growing list, read and written as JSON lines. The keys are a stable interface.
  */
 #ifndef BENCH_RESULT_H
 #define BENCH_RESULT_H
@@ -23,13 +23,16 @@ struct result {
 	size_t count;
 	double ns, ns_p10, ns_p90; /* 0 if the check failed */
 	size_t rounds;
-	size_t held; /* bytes of memory a type holds, where that is the question */
-	char src[12], dst[12]; /* where the bytes come from and go to; empty: host */
+	size_t held;           /* bytes of memory held by a type, in mode commit */
+	char src[12], dst[12]; /* memory of source and target; empty: host */
 	char clock[8];         /* "wall" or "device", where a run has both; else empty */
-	double aim; /* speed aimed at, relative to engine copy's; 0: none is stated */
-	/* On a device, of dtconv: the backend, the kernel, and the reason for a general one. */
+	double aim;            /* target speed, relative to engine copy's; 0: none */
+	/*
+	 * Of dtconv on a device: the backend, the kernel, and the reason for the general
+	 * kernel.
+	 */
 	char backend[16], kernel[120], reason[120];
-	size_t fragment; /* bytes a call, where the stream is cut and the question is how */
+	size_t fragment; /* fragment length, in modes that cut the stream */
 };
 
 struct results {
@@ -50,17 +53,17 @@ static inline bool result_ok(const struct result *r)
 	return r && r->check[0] == 'o' && r->check[1] == 'k' && !r->check[2];
 }
 
-/* Write one line; JSON has no other form here. */
+/* Write one line. JSON is always written in this form. */
 void result_write(FILE *file, const struct result *result);
 void json_string(FILE *file, const char *text);
 
 /*
- * Read the lines an earlier run wrote. Lines that are no results are skipped; one that was cut
- * short at the end is left out, and `length` is where it began. Returns 0 or -1 with errno.
+ * Read the lines of an earlier run. Lines that are no results are skipped. An incomplete last
+ * line is dropped, and `length` is its offset. Returns 0, or -1 with errno.
  */
 int results_read(struct results *results, const char *path, long *length);
 
-/* What a line of a run's head says of a key; empty if none does. */
+/* The value of a key in the head of a run's file; empty if there is none. */
 void results_read_head(const char *path, const char *key, char *value, size_t room);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interleaved rounds. A disturbance of the machine hits all engines alike, and none always
- * runs after the same other.
+ * Interleaved rounds in random order: a disturbance of the machine affects all engines alike.
  */
 #include "config.h"
 
@@ -15,11 +14,14 @@
 #define MOST_ENGINES  16
 #define FEWEST_ROUNDS 5
 #define MOST_ROUNDS   101
-/* A clock reading and a peer's wake-up are small against this. */
+/*
+ * Minimum duration of a measurement, compared to which a clock reading and a peer's wake-up are
+ * short.
+ */
 #define SHORTEST_BATCH 50e3
 #define LONGEST_BATCH  2e6
 #define MOST_CALLS     100000
-/* Calls shorter than this are preceded by one that warms what the others pushed out. */
+/* Before a shorter call, a warm-up call reloads what the other engines evicted. */
 #define WARM_BELOW 200e3
 
 struct contestant {
@@ -64,8 +66,8 @@ void timing_sum_up(struct timing *timing, double *values, size_t count)
 }
 
 /*
- * How long one call takes, roughly: first one, then enough of them to see. The verification has
- * warmed what there is to warm.
+ * Estimate the duration of a call: one call, then as many as give a reliable figure. The
+ * verification has warmed the caches.
  */
 static void estimate(struct contestant *c, enum bench_op op)
 {
@@ -80,7 +82,7 @@ static void estimate(struct contestant *c, enum bench_op op)
 	c->call_ns = ns / (double)calls;
 }
 
-/* Calls a round, so that the engines share the budget over about MOST_ROUNDS rounds. */
+/* The calls of a round, so that the engines share the budget over about MOST_ROUNDS rounds. */
 static void plan(struct contestant *c, double batch_ns)
 {
 	double calls = batch_ns / c->call_ns;

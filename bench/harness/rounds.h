@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times several engines in turn, round after round, and summarises.
+ * Times several engines in interleaved rounds, and summarises.
  */
 #ifndef BENCH_ROUNDS_H
 #define BENCH_ROUNDS_H
@@ -19,9 +19,9 @@ struct timing {
 };
 
 /*
- * Time `count` prepared engines for about `budget_ns`. In every round each engine does so many
- * calls that a clock reading does not matter, in an order drawn anew. An engine that fails is
- * left out from there on; its problem says why.
+ * Time `count` prepared engines for about `budget_ns`. In every round each engine makes enough
+ * calls for a clock reading not to matter, in a new random order. An engine that fails is left
+ * out from then on, and its problem gives the reason.
  */
 void rounds_time(struct engine *const *engines, size_t count, enum bench_op op,
 		 double budget_ns, uint64_t seed, struct timing *timings);

@@ -45,7 +45,7 @@ static int add_layout_row(struct session *s, const struct bench_layout *layout,
 	struct row_key *row;
 
 	bench_row_name(layout, variant, size, name, sizeof(name));
-	/* WRF_x_vec chooses the layout's numbered rows, too */
+	/* WRF_x_vec selects the layout's numbered rows, too */
 	if (!bench_matches(s->layouts, name) && !bench_matches(s->layouts, layout->name))
 		return 0;
 	row = add_row(s);
@@ -56,7 +56,7 @@ static int add_layout_row(struct session *s, const struct bench_layout *layout,
 	return 0;
 }
 
-/* Without a choice: an application's own sizes, 256 KiB for what has none. */
+/* The default: an application's own sizes; 256 KiB for layouts without sizes. */
 static unsigned sizes_for(const struct bench_layout *layout, unsigned wanted)
 {
 	if (!wanted)
@@ -80,7 +80,7 @@ static int add_layout(struct session *s, const struct bench_layout *layout,
 	return failed;
 }
 
-/* A name for which the table and the plot have room. */
+/* The longest name that fits in the table and the plot. */
 #define EXPR_NAME 24
 
 /* The text form without its blanks, cut to so many characters. */

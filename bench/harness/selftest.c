@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The verdict of a self-test. Agreement of two copies is significant only if their times hardly
- * vary: medians of wide distributions agree by chance.
+ * Judges a self-test. Equal medians of two copies are significant only if their times vary
+ * little: medians of wide distributions are equal by chance.
  */
 #include "config.h"
 
@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Copies that differ by less agree, however still the machine is. */
+/* A smaller difference always counts as equal. */
 #define FLOOR 0.01
-/* Ratios of engines are read to two digits, so equal engines must agree that far. */
+/* Ratios are reported with two digits, so equal engines must agree within this. */
 #define LARGEST_DIFFERENCE 0.05
 #define LARGEST_SPREAD     0.25
-/* Deciles of fewer values are single values. */
+/* With fewer values, the deciles would be single values. */
 #define FEWEST_ROUNDS 11
 
 static double spread_of(const struct result *r)

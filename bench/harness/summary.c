@@ -73,7 +73,7 @@ struct worst {
 	double ratio;
 };
 
-/* qsort is not stable everywhere: rows of equal ratio stay in the order of the table. */
+/* qsort may be unstable, so rows of equal ratio keep the order of the table explicitly. */
 static int by_ratio(const void *a, const void *b)
 {
 	const struct worst *x = a, *y = b;
@@ -101,7 +101,7 @@ static size_t collect_ratios(const struct results *rs, struct worst *all)
 	return count;
 }
 
-/* A list of all rows would say again what the table says. */
+/* A list of all rows would only repeat the table. */
 static void print_worst(FILE *file, const struct results *rs, size_t limit)
 {
 	struct worst *all = calloc(2 * rs->count + 1, sizeof(*all));
@@ -202,7 +202,7 @@ struct rival {
 	size_t rows;
 };
 
-/* Engines by their names among the results, titles by what they say of themselves. */
+/* Engines by their names in the results; titles are the versions that they report. */
 static const char *title_of(const char *name, const struct engine *engines, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table for people. All ratios are of speeds, dtconv's over the other's: above 1, dtconv
- * is the faster.
+ * The table for people. All ratios are speeds of dtconv over those of another engine: above 1,
+ * dtconv is faster.
  */
 #include "config.h"
 
@@ -77,7 +77,7 @@ enum group {
 
 #define RATIOS "    pack unpack"
 
-/* What a line always has room for is a name and dtconv's own speed. */
+/* The minimum of a line is a name and dtconv's own speed. */
 static const struct column_group groups[GROUPS] = {
 	[GROUP_BYTES] = { 3, 11, { "", "      bytes" }, "bytes" },
 	[GROUP_SPEED] = { 0, 16, { "     dtconv GB/s", "    pack  unpack" }, NULL },
@@ -101,7 +101,7 @@ static unsigned groups_of_engine(const char *name)
 	       1u << GROUP_UNPACK_NAME;
 }
 
-/* The groups whose engines took no part. */
+/* The groups whose engines did not run. */
 static unsigned find_empty(const struct results *rs)
 {
 	unsigned full = 1u << GROUP_BYTES | 1u << GROUP_SPEED;
@@ -142,7 +142,7 @@ static void print_peers(FILE *file, const struct columns *c, const struct row *p
 	if (columns_show(c, GROUP_PACK_NAME))
 		fprintf(file, " %-8.8s", pack->peer ? pack->peer->engine : "-");
 	print_ratio(file, row_ratio(unpack->dtconv, unpack->peer));
-	/* the last column: nothing follows, so nothing is filled up */
+	/* no padding after the last column */
 	if (columns_show(c, GROUP_UNPACK_NAME))
 		fprintf(file, " %.8s", unpack->peer ? unpack->peer->engine : "-");
 }

@@ -14,7 +14,7 @@
 
 #define HEADER_WORDS 8
 
-/* Which number each type that is written already has: an open-addressed table. */
+/* The number of each type already written: an open-addressed hash table. */
 struct seen {
 	const struct dtconv_type **types;
 	uint64_t *numbers;
@@ -110,7 +110,7 @@ static void push(struct flattener *f, const struct dtconv_type *type)
 	f->stack[f->depth++] = (struct pending){ .type = type };
 }
 
-/* Room for more words at the end of the tree; NULL if memory is short. */
+/* Reserve words at the end of the tree; NULL without memory. */
 static uint64_t *extend(struct flattener *f, size_t words)
 {
 	size_t needed = f->tree->word_count + words;
@@ -130,7 +130,7 @@ static uint64_t *extend(struct flattener *f, size_t words)
 	return f->tree->words + needed - words;
 }
 
-/* What a type is made from. */
+/* The constructor arguments of a type. */
 struct parts {
 	size_t *counts;
 	ptrdiff_t *displacements;
@@ -144,7 +144,7 @@ static void free_parts(struct parts *parts)
 	free(parts->types);
 }
 
-/* To be freed also when that failed. */
+/* Has to be freed even if that failed. */
 static struct parts parts_of(struct flattener *f, const struct dtconv_type *type,
 			     const struct dtconv_envelope *e)
 {
@@ -211,7 +211,7 @@ static void write_node(struct flattener *f, const struct dtconv_type *type,
 		f->status = seen_add(&f->seen, type, f->tree->node_count++);
 }
 
-/* Put the parts that are not written yet on top of the type they belong to. */
+/* Push the parts of a type that are not written yet. */
 static void push_parts(struct flattener *f, const struct dtconv_type *type,
 		       const struct dtconv_envelope *e)
 {
@@ -223,7 +223,7 @@ static void push_parts(struct flattener *f, const struct dtconv_type *type,
 	free_parts(&parts);
 }
 
-/* One step: a type goes in when its parts are, else they come first. */
+/* One step: write a type whose parts are written; otherwise push those first. */
 static void step(struct flattener *f)
 {
 	struct pending *top = &f->stack[f->depth - 1];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verifies engines. The arena holds a pattern, gaps and guards included; a pack must give the
- * oracle's stream and leave the guard behind packed memory alone; an unpack must put another
- * stream where the oracle finds it, and once the oracle has put the first bytes back the whole
- * arena must be the pattern again, or something was stored into a gap.
+ * Verifies engines. The arena holds a pattern, including gaps and guards.
+ *
+ * - A pack has to give the oracle's stream and leave the guard behind packed memory unchanged.
+ * - An unpack has to store another stream where the oracle finds it. Then the oracle restores
+ *   the first bytes; if the whole arena is not the pattern again, something was stored into a
+ *   gap.
  */
 #include "config.h"
 
@@ -28,7 +30,7 @@ static unsigned char *region(const struct verify *v)
 	return v->arena->map + v->arena->region;
 }
 
-/* The stream that an unpack is given: other bytes than the arena's everywhere. */
+/* The stream for unpack: it differs from the arena's bytes everywhere. */
 static void fill_stream(const struct verify *v)
 {
 	pattern_fill(arena_packed(v->arena), v->arena->packed_bytes, stream_seed(v));
@@ -39,7 +41,7 @@ static void restore(const struct verify *v)
 	oracle_unpack(v->oracle, arena_user(v->arena), v->expected);
 }
 
-/* Elements that share bytes show when a stream put in does not come out again. */
+/* Elements overlap if an unpacked stream is not packed again unchanged. */
 static bool find_overlap(const struct verify *v)
 {
 	bool overlapping;
@@ -149,13 +151,13 @@ static int verify_unpack(struct verify *v, struct engine *e)
 
 	fill_stream(v);
 	failed = engine_run(e, BENCH_UNPACK, 0, 1, &ns) || judge_unpack(v, e);
-	/* what a bad engine leaves must not be held against the next one */
+	/* restore the memory, so that a bad engine does not fail the next one */
 	if (failed)
 		pattern_fill(region(v), v->arena->region_bytes, v->seed);
 	return failed ? -1 : 0;
 }
 
-/* A raw copy has no layout: flat and packed memory must be the same afterwards. */
+/* A raw copy has no layout: afterwards flat and packed memory have to be equal. */
 static int verify_raw(struct verify *v, struct engine *e, enum bench_op op)
 {
 	size_t bytes = v->arena->packed_bytes;

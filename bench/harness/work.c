@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One row of a run, from its type to its results: make, verify, time, record.
+ * One row of a run: create the type, verify, time, record.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ void session_progress(const struct session *s, const char *what)
 		return;
 	snprintf(line, sizeof(line), "[%zu/%zu] %s, about %.0f s left",
 		 s->row_count - s->rows_left, s->row_count, what, left > 0 ? left : 0);
-	/* a line that wraps would not be erased as a whole */
+	/* a wrapped line could not be erased */
 	fprintf(stderr, "\r\033[K%.*s", (int)(columns - 1), line);
 }
 
@@ -149,13 +149,13 @@ void session_record_failure(struct session *s, const struct row_key *key, const 
 
 /* ---- one operation ------------------------------------------------------------------- */
 
-/* Engines of the row in work. */
+/* The engines of the current row. */
 struct field {
 	struct engine *engines[MOST_ENGINES];
 	size_t count;
 };
 
-/* Verify all, then time those that are right; those that are not are recorded with why. */
+/* Verify all engines, then time those that passed; record the others with the reason. */
 static void do_operation(struct session *s, struct verify *v, const struct bench_case *c,
 			 enum bench_op op, const char *expr, const struct field *field,
 			 double budget_ns)
@@ -177,7 +177,7 @@ static void do_operation(struct session *s, struct verify *v, const struct bench
 		record(s, c, op, expr, good.engines[i], &timings[i]);
 }
 
-/* Engines that can do the row. One that cannot because it has no such loop is no failure. */
+/* Engines that can do the row. A missing hand loop is not a failure. */
 static void prepare_all(struct session *s, const struct bench_case *c, const char *expr,
 			struct field *field)
 {
@@ -227,7 +227,7 @@ void session_do_case(struct session *s, struct bench_case *c, const char *expr,
 
 /* ---- all rows ------------------------------------------------------------------------ */
 
-/* Whether an earlier run has done this case with all engines and operations of this one. */
+/* Whether an earlier run has covered this case with all engines and operations of this one. */
 static bool is_done(const struct session *s, const struct bench_case *c)
 {
 	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++) {

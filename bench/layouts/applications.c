@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What applications send: halos of a weather code, lattice QCD, the NAS benchmarks, molecular
- * dynamics, seismic waves, and the transpose of a 2-D Fourier transform. Arrays of one
- * application lie one after another; displacements count from the first one's start.
+ * The messages of applications: halos of a weather code, lattice QCD, the NAS benchmarks,
+ * molecular dynamics, seismic waves, and the transpose of a 2-D Fourier transform. The arrays
+ * of one application are consecutive; displacements count from the start of the first.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- WRF: weather, float ------------------------------------------------------------- */
 
-/* Bounds of the memory (m) and of the part to send, in i and j; k is always whole. */
+/* Bounds of the memory (m) and of the part to send, in i and j; k is always complete. */
 struct wrf_set {
 	int ims, ime, jms, jme;
 	int is, ie, js, je;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes types with one status check at the end. Consumes the types it is given, so that
- * nested calls leave nothing to release.
+ * Creates types with one status check at the end. Consumes the types it is given, so that
+ * nested calls leak nothing.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a call may go on; else the types given to it are dropped. */
+/* Whether a call may proceed; if not, release the types given to it. */
 static bool ready(struct bench_build *b, struct dtconv_type *old)
 {
 	if (!b->status && old)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The classic layouts: strided blocks, matrix columns and transposes, faces of boxes,
- * triangles, gathers, arrays of structs, dealt-out arrays. Each is made for a packed size.
+ * triangles, gathers, arrays of structs, block-cyclic arrays. Each is created for a packed
+ * size.
  */
 #include "config.h"
 

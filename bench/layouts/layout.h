@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layouts of the bench: each has a type, the size of its memory and a hand loop. They are
- * independent of engines and clocks.
+ * The layouts of the bench: each has a type, the size of its memory and a hand loop. They do
+ * not depend on engines or clocks.
  */
 #ifndef BENCH_LAYOUT_H
 #define BENCH_LAYOUT_H
@@ -16,7 +16,7 @@
 
 #define BENCH_NAME_ROOM 48
 
-/* The sizes a layout can be asked for, as bits. */
+/* The sizes in which a layout can be requested, as bits. */
 enum bench_size {
 	BENCH_SIZE_APP = 1u << 0, /* the application's own parameter sets */
 	BENCH_SIZE_16K = 1u << 1,
@@ -36,21 +36,21 @@ enum bench_size {
 #define BENCH_SIZES_GPU \
 	(BENCH_SIZE_64K | BENCH_SIZE_1M | BENCH_SIZE_16M | BENCH_SIZE_256M)
 
-/* Packed bytes that a size stands for; 0 for BENCH_SIZE_APP. */
+/* The packed bytes of a size; 0 for BENCH_SIZE_APP. */
 size_t bench_size_bytes(enum bench_size size);
 
-/* A hand loop bound to its shape, called once an instance. pack is NULL if there is none. */
+/* A hand loop with its shape, called once for each instance. pack is NULL if there is none. */
 struct hand_loop {
 	hand_pack_fn pack;
 	hand_unpack_fn unpack;
 	void *shape;           /* owned, one allocation */
 	size_t instances;      /* calls a pack */
-	size_t instance_bytes; /* from one call's arena to the next one's */
-	size_t packed_bytes;   /* from one call's packed memory to the next one's */
+	size_t instance_bytes; /* from the arena of one call to that of the next */
+	size_t packed_bytes; /* from the packed memory of one call to that of the next */
 	size_t first_byte;     /* of the first call's arena, from displacement 0 */
 };
 
-/* One layout at one size, ready to be moved. */
+/* One layout at one size. */
 struct bench_case {
 	char name[BENCH_NAME_ROOM];
 	struct dtconv_type *type; /* committed, owned */
@@ -60,13 +60,13 @@ struct bench_case {
 	size_t below;       /* bytes of data before displacement 0 */
 	size_t block,
 		pitch; /* bytes, of evenly strided blocks; 0: another kind of layout */
-	bool disjoint; /* known to have no elements that overlap */
+	bool disjoint; /* no elements overlap */
 	struct hand_loop hand;
 };
 
 /*
- * Makes types without a status check a line: after the first failure every call returns NULL
- * and does nothing. Types passed in are consumed.
+ * Creates types without status checks on every line: after the first failure every call returns
+ * NULL and does nothing. Types passed in are consumed.
  */
 struct bench_build {
 	struct dtconv_context *context;
@@ -77,16 +77,16 @@ struct bench_build {
 struct bench_layout {
 	const char *name;
 	/*
-	 * Fill in a case: `variant` is the application's parameter set, `target` the packed
-	 * bytes wanted, 0 for the set as it is. The name, count x size and bounds are
-	 * filled in afterwards. Returns 0, or a status.
+	 * Fill in a case. `variant` is the application's parameter set; `target` is the
+	 * requested packed size, 0 for the unscaled set. The caller fills in name, count x size
+	 * and bounds afterwards. Returns 0, or a status.
 	 */
 	int (*make)(struct bench_build *build, const struct bench_layout *layout,
 		    int variant, size_t target, struct bench_case *c);
 	unsigned sizes;   /* enum bench_size bits */
 	int variants;     /* parameter sets; 0 for classic layouts */
-	int scaled_from;  /* the set that scaled rows repeat */
-	size_t parameter; /* what `make` makes of it: block bytes, axis, family member */
+	int scaled_from;  /* the parameter set that scaled rows repeat */
+	size_t parameter; /* the meaning depends on `make`: block bytes, axis, family member */
 };
 
 /* The tables, each ends with a NULL name. */
@@ -95,14 +95,17 @@ extern const struct bench_layout bench_layouts_classic[];
 extern const struct bench_layout bench_layouts_small[];
 
 /*
- * Make one row. Returns 0; a status, with the sentence in `why`. The caller releases the case
- * in either event.
+ * Create one row. Returns 0; or a status, with an error text in `why`. The caller releases the
+ * case in either event.
  */
 int bench_case_make(struct dtconv_context *context, uint64_t seed,
 		    const struct bench_layout *layout, int variant, enum bench_size size,
 		    struct bench_case *c, char *why, size_t capacity);
 
-/* The same at any packed size, the layout's own set repeated; elements are taken to be disjoint. */
+/*
+ * The same at any packed size, by repeating the layout's own set. Assumes that no elements
+ * overlap.
+ */
 int bench_case_make_bytes(struct dtconv_context *context, uint64_t seed,
 			  const struct bench_layout *layout, size_t bytes,
 			  struct bench_case *c, char *why, size_t capacity);
@@ -111,14 +114,14 @@ int bench_case_make_bytes(struct dtconv_context *context, uint64_t seed,
 int bench_case_parse(struct dtconv_context *context, const char *text, size_t count,
 		     struct bench_case *c, char *why, size_t capacity);
 
-/* For a case whose type was made elsewhere: commit it and work out its memory. */
+/* For a case whose type was created elsewhere: commit it and determine its memory. */
 int bench_case_finish(struct bench_case *c);
 
 void bench_case_release(struct bench_case *c);
 
 /*
- * A row's name: an application's parameter set is numbered (WRF_x_vec.0), a scaled or
- * classic row has the layout's name alone, its size being in its bytes.
+ * A row's name. An application's parameter sets are numbered (WRF_x_vec.0). A scaled or classic
+ * row has the name of its layout, because its bytes give the size.
  */
 void bench_row_name(const struct bench_layout *layout, int variant, enum bench_size size,
 		    char *name, size_t capacity);
@@ -154,21 +157,24 @@ struct dtconv_type *build_picked(struct bench_build *b, size_t count, size_t blo
 /* A hand loop that is called once. */
 struct hand_loop build_loop(hand_pack_fn pack, hand_unpack_fn unpack, void *shape);
 
-/* Memory for shapes and lists; a failure is the build's. */
+/* Memory for shapes and lists. A failure is recorded in the build. */
 void *build_alloc(struct bench_build *b, size_t count, size_t bytes);
 
 /*
- * Ends every application family: the type of one parameter set, whose arrays take
- * `arrays_bytes` and whose packed size is `packed`, repeated until it is near `target`.
+ * The last step of every application family: the type of one parameter set, whose arrays take
+ * `arrays_bytes` and whose packed size is `packed`, repeated to about `target`.
  */
 int build_repeat(struct bench_build *b, struct bench_case *c, struct dtconv_type *type,
 		 size_t arrays_bytes, size_t packed, size_t target);
 
-/* Ends every classic family: type, count and the memory it lives in, and one hand call. */
+/*
+ * The last step of every classic family: the type, the count, its memory, and one call of the
+ * hand loop.
+ */
 int build_once(struct bench_build *b, struct bench_case *c, struct dtconv_type *type,
 	       size_t count, size_t arena_bytes);
 
-/* How many times `packed` goes into `target`, rounded, at least 1; 1 if target is 0. */
+/* target / packed, rounded, at least 1; 1 if target is 0. */
 size_t build_times(size_t target, size_t packed);
 
 /* Random numbers: the same seed gives the same layout on every machine. */
@@ -176,8 +182,8 @@ uint64_t bench_random(uint64_t *state);
 /* Uniform in [0, limit). */
 size_t bench_random_below(uint64_t *state, size_t limit);
 /*
- * `count` distinct indices below `limit` in random order, or ascending. The caller frees
- * them; NULL if memory is short, which is the build's failure.
+ * `count` distinct indices below `limit`, in random or ascending order. The caller frees them.
+ * NULL without memory, which is recorded in the build.
  */
 uint32_t *bench_random_list(struct bench_build *b, size_t count, size_t limit,
 			    bool sorted);

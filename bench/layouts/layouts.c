@@ -47,7 +47,7 @@ void bench_row_name(const struct bench_layout *layout, int variant, enum bench_s
 		snprintf(name, capacity, "%s", layout->name);
 }
 
-/* What the library says of its last failure, or the name of the status. */
+/* The error text of the library's last failure, or the name of the status. */
 static void explain(struct dtconv_context *context, int status, char *why,
 		    size_t capacity)
 {
@@ -56,8 +56,8 @@ static void explain(struct dtconv_context *context, int status, char *why,
 }
 
 /*
- * Where the data of all instances lies: how far below displacement 0, and how far above. The
- * instances are evenly spaced, so the first and the last one decide.
+ * How far the data of all instances extends below and above displacement 0. Instances are
+ * evenly spaced, so the first and the last one determine it.
  */
 static int measure(struct bench_case *c)
 {

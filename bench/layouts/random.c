@@ -19,7 +19,7 @@ uint64_t bench_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* The high half of the product of 64 random bits and the limit, in words of 32 bits. */
+/* The high half of the product of 64 random bits and the limit, by 32-bit words. */
 size_t bench_random_below(uint64_t *state, size_t limit)
 {
 	uint64_t bits = bench_random(state);

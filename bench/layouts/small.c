@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layouts of a few bytes, where the call itself is what costs.
+ * Layouts of a few bytes, where the overhead of the call dominates.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flattened type in an MPI library, by MPI's own constructors. Maps each of our constructors
- * to MPI's and detects what an int cannot hold; moves no data.
+ * Builds a flattened type in an MPI library with MPI's own constructors. It maps each of our
+ * constructors to MPI's and detects values that an int cannot hold. It moves no data.
  */
 #include "bench/peers/mpi_types.h"
 
@@ -121,7 +121,7 @@ static MPI_Datatype predefined(enum dtconv_predefined which)
 	}
 }
 
-/* A type that mpi.h names may still be missing from this build: it has no size then. */
+/* A type that mpi.h declares may still be missing from this build; then it has no size. */
 MPI_Datatype mpi_types_predefined(enum dtconv_predefined which)
 {
 	MPI_Datatype type = predefined(which);
@@ -142,7 +142,7 @@ static int fits(struct mpi_types *b, const uint64_t *values, size_t count)
 	return 0;
 }
 
-/* The caller frees; NULL with the reason said. */
+/* The caller frees the result; NULL, with the reason recorded. */
 static int *ints_of(struct mpi_types *b, const uint64_t *values, size_t count)
 {
 	int *ints = fits(b, values, count) ? NULL : malloc((count + 1) * sizeof(*ints));
@@ -321,7 +321,7 @@ static int f90_argument(uint64_t value)
 	return value > INT_MAX ? MPI_UNDEFINED : (int)value;
 }
 
-/* Returns 0, an MPI error, or -1 with the reason said. */
+/* Returns 0, an MPI error, or -1 with the reason recorded. */
 static int build_node(struct mpi_types *b, const struct tree_node *n, MPI_Datatype *made)
 {
 	MPI_Datatype old = n->type_count ? b->types[n->types[0]] : MPI_DATATYPE_NULL;
@@ -387,7 +387,7 @@ static int add_node(struct mpi_types *b, const struct tree_node *n)
 	}
 	if (error == -1)
 		return -1;
-	/* No MPI has to have every kind. */
+	/* These kinds are optional in MPI. */
 	if (error && is_owned_by_mpi(n))
 		return mpi_types_refuse(b, "this MPI has no such Fortran kind");
 	if (error)

@@ -17,8 +17,8 @@ struct mpi_types {
 	MPI_Datatype *types;
 	char *derived;
 	size_t count;
-	int mpi_refused; /* MPI answered an error: it, not this adapter, says no */
-	char *text; /* set by the caller: where to say what went wrong */
+	int mpi_refused; /* MPI returned an error; otherwise this adapter did */
+	char *text;      /* set by the caller: buffer for error texts */
 	size_t room;
 };
 
@@ -29,13 +29,13 @@ void mpi_types_release(struct mpi_types *b);
 /* MPI_DATATYPE_NULL if this MPI has no such type. */
 MPI_Datatype mpi_types_predefined(enum dtconv_predefined which);
 
-/* Say a sentence, or what MPI says about an error, in text; both return -1. */
+/* Write a sentence, or MPI's text for an error, to text; both return -1. */
 int mpi_types_refuse(struct mpi_types *b, const char *text);
 int mpi_types_complain(struct mpi_types *b, const char *what, int error);
 
 /*
- * Before MPI_Init: a single process without communication; the user's own settings take
- * precedence.
+ * Call before MPI_Init: configures a single process without communication. The user's own
+ * settings take precedence.
  */
 void mpi_types_avoid_network(void);
 

@@ -2,12 +2,12 @@
 /*
  * The protocol between the bench and a peer. A peer is a program of its own, started as
  *
- * peer SOCKET MEMORY TYPES BYTES
+ *     peer SOCKET MEMORY TYPES BYTES
  *
  * with three inherited descriptors: a SOCK_SEQPACKET socket, the shared memory of BYTES bytes
- * that holds the data, and a second file that holds the flattened type (tree.h) of the row in
- * work. It sends one reply at once (its version, or why it cannot work), then one for each
- * request, and ends when the socket closes.
+ * that holds the data, and a second file that holds the flattened type (tree.h) of the current
+ * row. The peer sends one reply at once (its version, or why it cannot work), then one for each
+ * request, and exits when the socket closes.
  */
 #ifndef BENCH_PROTOCOL_H
 #define BENCH_PROTOCOL_H
@@ -32,7 +32,7 @@ struct peer_request {
 	uint64_t tree_words;   /* PREPARE: length of the flattened type */
 	uint64_t warm;         /* RUN */
 	uint64_t calls;        /* RUN */
-	uint32_t processor;    /* 1: tell CPU time, 0: time that passes */
+	uint32_t processor;    /* 1: report CPU time; 0: elapsed time */
 	uint32_t reserved;
 };
 

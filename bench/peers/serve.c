@@ -24,7 +24,7 @@ struct server {
 	int types_fd;
 	unsigned char *memory;
 	size_t memory_bytes;
-	uint64_t *words; /* mapped while a row is in work */
+	uint64_t *words; /* mapped during a row */
 	size_t words_bytes;
 	struct peer_row row;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frame of a peer program: talks to the bench, maps the memory, keeps the clock. An
- * adapter for another engine is the functions below and a main of one line.
+ * The common part of a peer program: it communicates with the bench, maps the memory and takes
+ * the times. An adapter for another engine consists of the functions below and a main of one
+ * line.
  */
 #ifndef BENCH_SERVE_H
 #define BENCH_SERVE_H
@@ -32,7 +33,7 @@ struct peer_adapter {
 	void (*stop)(void);
 };
 
-/* Serve until the bench hangs up; returns the exit status. */
+/* Serve until the bench closes the socket; returns the exit status. */
 int peer_serve(int argc, char **argv, const struct peer_adapter *adapter);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shared memory as the bench and its peers map it. Each process starts it at a multiple of 2 MiB: a
- * CPU may keep neighbouring pages in one entry of its TLB, but only where their addresses are
- * aligned like the memory behind them, and an engine must not win by where its map happens to start.
+ * The shared memory as the bench and its peers map it. Each process maps it at a multiple of 2
+ * MiB: a CPU may keep neighbouring pages in one TLB entry, but only if their addresses are
+ * aligned like the memory behind them, and the place of its mapping must not favour an engine.
  */
 #ifndef BENCH_SHARED_MAP_H
 #define BENCH_SHARED_MAP_H

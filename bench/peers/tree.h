@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A type as an array of 64-bit words: what another process needs to build the same type. Made
- * from envelope and contents alone; independent of how the library stores a type.
+ * A type as an array of 64-bit words, from which another process can build the same type. It is
+ * made from envelope and contents alone, and does not depend on how the library stores a type.
  *
- * Nodes stand one after another, each after the nodes it is made from, the root last. A node
- * is a header and its three arrays, as dtconv_type_query_contents answers them; a type in the
- * third array is the number of its node.
+ * Nodes are consecutive; each is behind the nodes that it consists of, and the root is last. A
+ * node is a header and the three arrays of dtconv_type_query_contents. A type in the third
+ * array is the number of its node.
  */
 #ifndef BENCH_TREE_H
 #define BENCH_TREE_H
@@ -21,7 +21,7 @@ struct tree {
 	size_t node_count;
 };
 
-/* One node, its arrays still in the words. */
+/* One node, with pointers to its arrays in the words. */
 struct tree_node {
 	enum dtconv_combiner combiner;
 	enum dtconv_predefined predefined;

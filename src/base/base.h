@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The few words that every file may use.
+ * Macros and one-line helpers for every layer.
  */
 #ifndef DTC_BASE_H
 #define DTC_BASE_H
@@ -17,7 +17,7 @@
 #define DTC_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define DTC_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* How many of @b it takes to make @a. */
+/* a / b, rounded up. */
 static inline uint64_t dtc_divide_up(uint64_t a, uint64_t b)
 {
 	return a / b + (a % b != 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arithmetic on numbers that users choose. Each function stores the result and returns whether it overflowed; the result is meaningless then.
+ * Checked arithmetic on numbers that users choose. Each function stores the result and returns
+ * whether it overflowed. After an overflow the result is meaningless.
  */
 #ifndef DTC_CHECKED_H
 #define DTC_CHECKED_H
@@ -34,16 +35,16 @@ static inline bool dtc_mul_disp(ptrdiff_t a, ptrdiff_t b, ptrdiff_t *product)
 	return __builtin_mul_overflow(a, b, product);
 }
 
-/* A count times a distance: the count may be any size_t, the product must fit. */
+/* A count times a distance. The count may be any size_t; the product has to fit ptrdiff_t. */
 static inline bool dtc_scale_disp(size_t count, ptrdiff_t distance, ptrdiff_t *product)
 {
 	return __builtin_mul_overflow(count, distance, product);
 }
 
 /*
- * Displacements while a program is made. A part that has not been moved to its place yet may
- * lie anywhere, so these go round at 2^64; what it ends as fits, and two places are the same
- * exactly if these say so.
+ * Arithmetic on displacements while a program is under construction, modulo 2^64. Intermediate
+ * displacements may wrap around, because a part may not have its final displacement yet. Final
+ * displacements fit, so they are exact, and comparing two for equality is exact as well.
  */
 static inline int64_t dtc_disp_plus(int64_t a, int64_t b)
 {
@@ -60,7 +61,7 @@ static inline int64_t dtc_disp_steps(uint64_t count, int64_t step)
 	return (int64_t)(count * (uint64_t)step);
 }
 
-/* Whether count steps lead exactly to @value. */
+/* Whether count * step is exactly @value, without wrapping around. */
 static inline bool dtc_is_product(int64_t value, uint64_t count, int64_t step)
 {
 	int64_t product;
@@ -68,7 +69,7 @@ static inline bool dtc_is_product(int64_t value, uint64_t count, int64_t step)
 	return !__builtin_mul_overflow(count, step, &product) && product == value;
 }
 
-/* How far a stride goes, whichever way. */
+/* The absolute value of a stride. */
 static inline uint64_t dtc_magnitude(int64_t stride)
 {
 	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What loops need that wait for another thread or a device: the time, and a moment's rest.
+ * For loops that wait for another thread or a device: the time, and a back-off.
  */
 #ifndef DTC_CLOCK_H
 #define DTC_CLOCK_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds since a moment that stays the same. */
+/* Nanoseconds of the monotonic clock. */
 static inline uint64_t dtc_now_ns(void)
 {
 	struct timespec now;
@@ -28,12 +28,12 @@ static inline void dtc_pause(void)
 #endif
 }
 
-/* Looks of a loop that waits before it yields at each: 20 to 60 us. */
+/* A waiting loop spins for this many polls (20 to 60 us); then it yields after each. */
 #define DTC_LOOKS 512
 
 /*
- * Rest between two looks, of which @looks counts those in vain. A loop that has waited for long gives the CPU
- * away, because what it waits for may need this very one.
+ * Back off between two polls; @looks counts the failed ones. After DTC_LOOKS polls this yields
+ * the CPU, because the thread that the loop waits for may need the same one.
  */
 static inline void dtc_rest(uint32_t *looks)
 {

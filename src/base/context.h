@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The context object as all layers see it: plain data of layer 0, and its allocator. What the layers
- * above keep in it is opaque here. context_create.c fills it.
+ * The context object, with its allocator: plain data of layer 0. Members that belong to the
+ * layers above are opaque here. context_create.c fills it in.
  */
 #ifndef DTC_CONTEXT_H
 #define DTC_CONTEXT_H
@@ -15,7 +15,7 @@
 #include "thread_settings.h"
 #include "thresholds.h"
 
-/* Threads whose last error text is remembered, and the longest text. */
+/* Number of threads whose last error text is kept, and the maximum length of a text. */
 #define DTC_ERROR_SLOTS 64
 #define DTC_ERROR_TEXT_MAX 384
 
@@ -23,8 +23,8 @@ struct dtc_layout;
 struct dtc_mover;
 
 /*
- * All counters: a line here is a member of struct dtconv_counters and a line of what DTCONV_STATS
- * prints. Name, member, what it counts.
+ * All counters. Each line becomes a member of struct dtconv_counters and a line of the output
+ * of DTCONV_STATS. Columns: name, member, meaning.
  */
 #define DTC_COUNTERS_LIST(X)                                                             \
 	X(TYPES_CREATED, types_created, "derived types constructed")                     \
@@ -65,7 +65,7 @@ enum dtc_counter { DTC_COUNTERS_LIST(DTC_COUNTER_NAME) DTC_COUNTERS };
 /* The most backends that a build can have. */
 #define DTC_BACKENDS_MAX 16
 
-/* What one backend has done. */
+/* The counters of one backend. */
 struct dtc_backend_counters {
 	_Atomic uint64_t jobs;
 	_Atomic uint64_t bytes;
@@ -77,7 +77,10 @@ struct dtc_error_slot {
 	char text[DTC_ERROR_TEXT_MAX];
 };
 
-/* What is known of devices in this process, and what their vendors keep for the context. */
+/*
+ * What this process has found out about devices, and the state that vendors keep in the
+ * context.
+ */
 struct dtc_devices {
 	bool none;                        /* the caller has promised it */
 	bool resident;                    /* small jobs by a resident kernel */
@@ -85,19 +88,20 @@ struct dtc_devices {
 	bool opens_peers;                 /* to each other, as the caller allows */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	/*
-	 * Why a driver that is there could not be taken at the last look: DTCONV_ERR_NOMEM from the
-	 * allocator, or DTCONV_ERR_UNSUPPORTED, because it lacks something. Else 0.
+	 * Why the loaded driver was unusable at the last look: DTCONV_ERR_NOMEM if the
+	 * allocator had no memory, DTCONV_ERR_UNSUPPORTED if the driver lacks a function.
+	 * Otherwise 0.
 	 */
 	_Atomic int trouble;
-	_Atomic unsigned long long loads; /* by the dynamic linker when it was last looked for */
+	_Atomic unsigned long long loads; /* objects loaded at the last look */
 	void *_Atomic cuda;
 };
 
-/* Whether shapes get kernels of their own. */
+/* Whether to compile specialised kernels for single shapes. */
 enum dtc_specialise {
 	DTC_SPECIALISE_OFF,
-	DTC_SPECIALISE_ON, /* those that gain, when they have been launched often enough */
-	DTC_SPECIALISE_AT_ONCE /* all, and jobs wait for them */
+	DTC_SPECIALISE_ON,     /* for shapes that gain, after enough launches */
+	DTC_SPECIALISE_AT_ONCE /* for all shapes; jobs wait for the compiler */
 };
 
 struct dtconv_context {
@@ -107,28 +111,31 @@ struct dtconv_context {
 	enum dtconv_log_level log_level;
 	enum dtconv_padding padding;
 	bool counting;
-	bool log_counters; /* the counters, when the context is destroyed */
+	bool log_counters; /* when the context is destroyed */
 	struct dtc_threads threads;
 	_Atomic uint64_t counters[DTC_COUNTERS];
-	/* In the registry's order. */
+	/* Indexed as the registry. */
 	struct dtc_backend_counters backend_counters[DTC_BACKENDS_MAX];
-	_Atomic uint64_t live_types; /* kept always: destroy must know */
+	_Atomic uint64_t live_types; /* always counted: destroy checks it */
 	struct dtconv_type **predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	enum dtc_specialise specialise;
-	/* Backends that the environment does not allow, see copy_backends/backend_set.h. */
+	/* Backends that the environment forbids, see copy_backends/backend_set.h. */
 	uint32_t forbidden;
-	/* Make what a layout keeps in order to be moved fast, from dtc_alloc; NULL if that is nothing. */
+	/* Create the mover of a layout, from dtc_alloc. NULL if the layout has none. */
 	int (*make_mover)(const struct dtc_layout *layout, struct dtc_mover **mover);
 	pthread_mutex_t error_lock;
 	uint64_t error_serial;
 	struct dtc_error_slot errors[DTC_ERROR_SLOTS];
 };
 
-/* Memory for the library's own objects; uninitialised, aligned for any type, or NULL. */
+/*
+ * Memory for the library's own objects: uninitialised, aligned for any type; NULL if there is
+ * none.
+ */
 void *dtc_alloc(struct dtconv_context *context, size_t bytes);
 void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
 void dtc_free(struct dtconv_context *context, void *memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creation of a context: options checked and read once, the environment, the allocator. It does not
- * know what the layers above keep in a context; init.c assembles those.
+ * Creates a context: checks its options, reads the environment once, sets the allocator. init.c
+ * adds what the layers above keep in a context.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ static void default_free(void *arg, void *memory)
 	free(memory);
 }
 
-/* Older callers know a shorter struct; what they do not know stays zero, the default. */
+/* Older callers pass a shorter struct. The missing members stay zero, which is the default. */
 static struct dtconv_context_params complete(const struct dtconv_context_params *params)
 {
 	struct dtconv_context_params known = {.struct_size = sizeof(known)};
@@ -39,7 +39,7 @@ static struct dtconv_context_params complete(const struct dtconv_context_params 
 	return known;
 }
 
-/* There is no context yet to keep the error text, so the message goes to the log only. */
+/* No context exists yet to keep the error text, so the message only goes to the log. */
 __attribute__((format(printf, 2, 3))) static int refuse(
 	const struct dtconv_context_params *params, const char *format, ...)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counters of a context, as its user reads them.
+ * Reading the counters of a context.
  */
 #include "config.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files in a folder of the user's alone. A file is named for its key, and begins with the digest of key
- * and content: so neither a damaged file nor one under another's name is taken. What is opened is
- * what is looked at, and links are not followed. Written under a name of its own and renamed.
+ * The on-disk cache: a directory that only its user can access. A file's name is the digest of
+ * its key. Its content begins with a digest of key and content, so damaged and renamed files
+ * are detected. Files are opened first and checked by their descriptor; symbolic links are not
+ * followed. A new file is written under a temporary name and then renamed.
  */
 #include "config.h"
 
@@ -23,13 +24,13 @@
 #include "log.h"
 #include "user_files.h"
 
-/* The digest in hexadecimal digits, its NUL included. */
+/* The digest in hexadecimal digits, with the NUL. */
 #define NAME_BYTES (2 * DTC_SHA256_BYTES + 1)
 
-/* A name while the file is being written: the digest, a process, a number. */
+/* The name of a temporary file: the digest, a process ID and a number. */
 #define DRAFT_BYTES (NAME_BYTES + 48)
 
-/* A draft that is so old has lost its writer. */
+/* A temporary file older than this has been abandoned by its writer. */
 #define DRAFT_SECONDS 3600
 
 /* ---- the folder ---------------------------------------------------------------------------- */
@@ -45,7 +46,7 @@ bool dtc_file_cache_path(char path[DTC_FILE_CACHE_PATH_MAX], const char *name)
 	return dtc_user_cache_path(path, DTC_FILE_CACHE_PATH_MAX, name);
 }
 
-/* Make the folders of a path that are not there. What comes of it, opening shows. */
+/* Create the missing directories of a path. Failures show when the directory is opened. */
 static void make_folders(char *path)
 {
 	for (char *end = path + 1; *end; end++) {
@@ -58,7 +59,7 @@ static void make_folders(char *path)
 	(void)mkdir(path, 0700);
 }
 
-/* The reason to ignore the file that was opened, or NULL. */
+/* Why an opened file or directory is not trusted, or NULL. */
 static const char *distrust(const struct stat *status, mode_t type)
 {
 	if ((status->st_mode & S_IFMT) != type)
@@ -136,7 +137,7 @@ static void digest_file(const struct dtc_file_key *key, const void *content, siz
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* All of the bytes; a signal may cut a read. */
+/* Read all of the bytes; a signal may interrupt a read. */
 static bool read_all(int file, void *to, size_t bytes)
 {
 	char *at = to;
@@ -193,7 +194,7 @@ void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 	if (cache->folder < 0)
 		return NULL;
 	name_file(key, name);
-	/* Not blocking: a FIFO without a writer must not stop the program. */
+	/* O_NONBLOCK, because opening a FIFO without a writer would block. */
 	int file = openat(cache->folder, name,
 			  O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	if (file >= 0)
@@ -202,7 +203,7 @@ void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 		return NULL;
 	void *content = read_file(cache, file, key, bytes);
 	if (content)
-		(void)futimens(file, NULL); /* it has been read: others go first */
+		(void)futimens(file, NULL); /* the least recently read is evicted */
 	else
 		DTC_LOG(cache->context, DTCONV_LOG_INFO,
 			"cache: %s/%s is corrupt; it is ignored", cache->path, name);
@@ -210,7 +211,9 @@ void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 	return content;
 }
 
-/* ---- room ---------------------------------------------------------------------------------- */
+/*
+ * ---- eviction ------------------------------------------------------------------------------
+ */
 
 struct census {
 	uint64_t bytes; /* of all files */
@@ -264,7 +267,7 @@ static void count_file(const struct dtc_file_cache *cache, const char *name,
 static bool take_census(const struct dtc_file_cache *cache, struct census *census)
 {
 	const struct dirent *entry;
-	/* A description of its own: the position in a shared one would be everybody's. */
+	/* Open the directory anew: duplicates of a descriptor share one position. */
 	int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = folder < 0 ? NULL : fdopendir(folder);
 
@@ -317,7 +320,10 @@ static bool write_file(int file, const struct dtc_file_key *key, const void *con
 	return write_all(file, digest, sizeof(digest)) && write_all(file, content, bytes);
 }
 
-/* Threads and processes draft beside one another: the address of the draft tells threads apart. */
+/*
+ * Several threads and processes may write at once. The address of @draft makes the name unique
+ * within a process.
+ */
 static bool write_draft(const struct dtc_file_cache *cache,
 			const struct dtc_file_key *key, const void *content, size_t bytes,
 			char draft[DRAFT_BYTES])

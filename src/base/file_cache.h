@@ -17,45 +17,50 @@ struct dtconv_context;
 
 #define DTC_FILE_CACHE_PATH_MAX 1024
 
-/* All files together, by default; a single one may have an eighth of it. */
+/* The default limit of all files together. One file may take an eighth of it. */
 #define DTC_FILE_CACHE_BYTES (UINT64_C(64) << 20)
 
 struct dtc_file_cache {
-	struct dtconv_context *context; /* whose log and allocator are used */
-	int folder;                     /* a descriptor, or -1: the cache is off */
-	uint64_t most_bytes;            /* of all files together */
-	char path
-		[DTC_FILE_CACHE_PATH_MAX]; /* of the folder; empty if no variable names one */
+	struct dtconv_context *context; /* provides the log and the allocator */
+	int folder;          /* descriptor of the directory; -1: the cache is off */
+	uint64_t most_bytes; /* the limit of all files together */
+	char path[DTC_FILE_CACHE_PATH_MAX]; /* of the directory; may be empty */
 };
 
-/* What a file is found by. */
+/* The key of a file. */
 struct dtc_file_key {
 	unsigned char digest[DTC_SHA256_BYTES];
 };
 
-/* Where the folder of dtc_file_cache_open is; false if its path is too long. No path at all is an empty one. */
+/*
+ * The path of the directory that dtc_file_cache_open opens, empty if there is none. Returns
+ * false if the path is too long.
+ */
 bool dtc_file_cache_path(char path[DTC_FILE_CACHE_PATH_MAX], const char *name);
 
 /*
- * Open the folder DTCONV_CACHE (the word none: no cache), else dtconv in XDG_CACHE_HOME, else
- * dtconv in .cache at home, and in it @name; made if it is not there. Off in programs with more rights than
- * their user, and if the folder is not the user's alone; the log says why.
+ * Open the cache directory, and create it if it is missing: @name in $DTCONV_CACHE, or else in
+ * $XDG_CACHE_HOME/dtconv, or else in ~/.cache/dtconv. The cache stays off
+ *
+ * - if DTCONV_CACHE is `none`,
+ * - in setuid programs,
+ * - if other users can access the directory; then the log says so.
  */
 void dtc_file_cache_open(struct dtc_file_cache *cache, struct dtconv_context *context,
 			 const char *name);
 void dtc_file_cache_close(struct dtc_file_cache *cache);
 
 /*
- * The content kept under the key, from dtc_alloc, or NULL. Files that are not as they were written are
- * none.
+ * The content stored under the key, from dtc_alloc. NULL if there is none, or if the file is
+ * damaged.
  */
 void *dtc_file_cache_get(const struct dtc_file_cache *cache,
 			 const struct dtc_file_key *key, size_t *bytes);
 
 /*
- * Keep a content, in place of an earlier one; the files that have not been read for the longest
- * time go if there are too many. False if it is not kept. Other processes see the whole file or
- * none.
+ * Store a content in place of an earlier one, and evict the least recently read files if the
+ * cache exceeds its limit. Returns false if the content was not stored. Other processes see the
+ * whole file or none.
  */
 bool dtc_file_cache_put(const struct dtc_file_cache *cache,
 			const struct dtc_file_key *key, const void *content,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small text file, line by line, without allocation.
+ * Reads a small text file line by line, without allocation.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines and error texts: where they go, and how a thread finds its own last error without
- * state outside the context.
+ * Log lines and error texts: where they go, and how a thread finds its own last error. All
+ * state is in the context.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level
 	return level <= context->log_level;
 }
 
-/* Paths depend on the build directory; the part after the source directory does not. */
+/* Paths depend on the build directory; the part below the source directory does not. */
 static const char *source_path(const char *file)
 {
 	const char *found = file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines and error texts. The first function that detects an error speaks, with
- * DTC_FAIL; those above only forward the status.
+ * Log lines and error texts. The first function that detects an error reports it with DTC_FAIL;
+ * its callers only forward the status.
  */
 #ifndef DTC_LOG_H
 #define DTC_LOG_H
@@ -11,8 +11,13 @@
 #include <dtconv/context.h>
 
 /* Record the sentence as the calling thread's error text, log it, and return @status. */
+#ifndef __clang_analyzer__
 #define DTC_FAIL(context, status, ...) \
 	dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__)
+#else /* it does not see the definition, and assumes that the call may return 0 */
+#define DTC_FAIL(context, status, ...) \
+	((void)dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__), (status))
+#endif
 
 #define DTC_LOG(context, level, ...)                                                   \
 	do {                                                                           \
@@ -31,7 +36,7 @@ __attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_con
 							 enum dtconv_log_level level,
 							 const char *format, ...);
 
-/* Read a level's name as in DTCONV_LOG; returns false if it is none. */
+/* Parse the name of a level, as in DTCONV_LOG; false if it is none. */
 bool dtc_log_parse_level(const char *name, enum dtconv_log_level *level);
 
 #endif

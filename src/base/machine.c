@@ -14,14 +14,16 @@
 #include "base.h"
 #include "lines.h"
 
-/* The model stands near the beginning, but the list of flags may stand before it. */
+/*
+ * The model stands near the beginning of the file, but the long list of flags may precede it.
+ */
 #define MOST_BYTES 16384
 
-/* Each architecture has a word of its own: x86, Arm, MIPS, RISC-V, POWER. */
+/* The key is different on x86, Arm, MIPS, RISC-V and POWER. */
 static const char *const keys[] = { "model name", "CPU part", "cpu model", "uarch",
 				    "cpu" };
 
-/* What follows the colon of a line that tells the model, or NULL. */
+/* The text behind the colon if the line names the model, else NULL. */
 static const char *model_in(char *line)
 {
 	char *colon = strchr(line, ':');

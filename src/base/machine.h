@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the operating system reports about the CPU: a model name, which identifies measurements
- * of a machine, and the size of the last-level cache. Instruction sets are detected elsewhere.
+ * What the operating system reports about the CPU: the model name, which identifies the machine
+ * of a measurement, and the size of the last-level cache. kernels/cpu/select.c detects
+ * instruction sets.
  */
 #ifndef DTC_MACHINE_H
 #define DTC_MACHINE_H
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where Linux describes the CPUs. */
+/* The file in which Linux describes the CPUs. */
 #define DTC_MACHINE_FILE "/proc/cpuinfo"
 
 /*
@@ -18,7 +19,9 @@
  */
 void dtc_machine_model(const char *file, char *model, size_t capacity);
 
-/* Bytes of the last cache, which others may share, or 0 if the system does not report it. */
+/*
+ * The size of the last-level cache in bytes, which other cores may share; 0 if it is unknown.
+ */
 uint64_t dtc_machine_last_cache(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SHA-256 as the standard writes it down.
+ * SHA-256, written as in the standard.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 
 #include "base.h"
 
-/* The first 32 bits of the fractions of the cube roots of the first 64 primes. */
+/* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
 	0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,

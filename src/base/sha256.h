@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SHA-256 (FIPS 180-4), for names of files that follow from what is in them. A few kilobytes at a time;
- * nothing here is fast.
+ * SHA-256 (FIPS 180-4), to name files by their content. Not optimised: inputs are a few
+ * kilobytes.
  */
 #ifndef DTC_SHA256_H
 #define DTC_SHA256_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bounded text buffer: appends text and drops what does not fit.
+ * A bounded text buffer: what does not fit is dropped.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room left for characters and their NUL. */
+/* The room that is left, with the NUL. */
 static size_t room(const struct dtc_text *text)
 {
 	return text->length < text->capacity ? text->capacity - text->length : 0;
@@ -50,7 +50,7 @@ void dtc_text_printf(struct dtc_text *text, const char *format, ...)
 	int length;
 
 	va_start(arguments, format);
-	/* NULL when nothing is left: the address past the end is never formed */
+	/* NULL if no room is left: an address past the end is undefined behaviour */
 	length = vsnprintf(left > 0 ? text->buffer + text->length : NULL, left, format,
 			   arguments);
 	va_end(arguments);
@@ -74,7 +74,7 @@ void dtc_text_put_disp(struct dtc_text *text, ptrdiff_t value)
 {
 	if (value < 0)
 		dtc_text_append(text, "-", 1);
-	/* negated as unsigned, so that PTRDIFF_MIN has a magnitude */
+	/* negated as unsigned, because -PTRDIFF_MIN overflows */
 	dtc_text_put_size(text, value < 0 ? 0 - (size_t)value : (size_t)value);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread pool. A call publishes its tasks behind a gate and opens it; each thread inside
- * takes the next index until none is left. The caller takes tasks too, so a late worker never
- * delays it. Then the caller closes the gate and waits for the last thread to leave.
+ * The thread pool. A call publishes its tasks, then opens the gate. Each thread inside the gate
+ * takes the next index until none is left. The calling thread takes tasks too, so a late worker
+ * never delays it. Then the call closes the gate and waits until the last worker has left.
  */
 #include "config.h"
 
@@ -19,32 +19,35 @@
 #include "context.h"
 #include "log.h"
 
-/* How long a thread looks again and again before it sleeps: what waking it up costs, about. */
+/* How long a thread spins before it sleeps: about as long as it takes to wake it. */
 #define SPIN_NS 50000
-/* Looks between two readings of the clock. */
+/* Polls between two readings of the clock. */
 #define SPIN_LOOKS 64
 
-/* When no worker came in time, the next call, then 3, then always 7 calls wake no worker. */
+/*
+ * Exponential back-off: if no worker came in time, the next 1, then 3, then always 7 calls wake
+ * none.
+ */
 #define MOST_DOUBLINGS 3
 
-/* The gate: how many workers are inside, whether it is open, and the number of the call. */
+/* The gate in one word: the number of workers inside, two flags, and the number of the call. */
 #define GATE_INSIDE UINT64_C(0xffff)
 #define GATE_OPEN   (UINT64_C(1) << 16)
-#define GATE_WAITED (UINT64_C(1) << 17) /* the call sleeps until the last one is out */
-#define GATE_CALL   18                  /* the number's lowest bit */
+#define GATE_WAITED (UINT64_C(1) << 17) /* the call sleeps until all have left */
+#define GATE_CALL   18                  /* lowest bit of the call's number */
 
 struct dtc_thread_pool {
 	pid_t process;
 	atomic_bool taken; /* by a call */
-	/* The call's, while it has the pool. */
+	/* Owned by the call that has taken the pool. */
 	unsigned doublings;
-	unsigned unasked; /* calls left that wake no worker */
+	unsigned unasked; /* number of calls that will wake no worker */
 	_Atomic uint64_t gate;
-	/* Written while the gate is closed and no thread is inside. */
+	/* Written while the gate is closed and no worker is inside. */
 	dtc_task_fn task;
 	void *arg;
 	size_t tasks;
-	atomic_int processor; /* of the call, when it began */
+	atomic_int processor; /* the CPU on which the call began */
 	atomic_size_t next;
 	atomic_size_t asleep;
 	atomic_bool ending;
@@ -57,7 +60,7 @@ struct dtc_thread_pool {
 
 /* ---- waiting ----------------------------------------------------------------------------- */
 
-/* Look until the condition holds; false if it did not for too long. */
+/* Spin until the condition holds; false after SPIN_NS. */
 static bool spin_until(bool (*holds)(struct dtc_thread_pool *pool, uint64_t served),
 		       struct dtc_thread_pool *pool, uint64_t served)
 {
@@ -86,7 +89,7 @@ static bool is_called(struct dtc_thread_pool *pool, uint64_t served)
 	return is_new(atomic_load(&pool->gate), served) || atomic_load(&pool->ending);
 }
 
-/* On the call's own CPU a worker is no help: the two would only take turns. */
+/* A worker on the CPU of the calling thread is no help: the two would take turns. */
 static bool is_in_the_way(struct dtc_thread_pool *pool)
 {
 	return sched_getcpu() == atomic_load(&pool->processor);
@@ -115,7 +118,10 @@ static void wait_for_call(struct dtc_thread_pool *pool, uint64_t served)
 	if (!is_in_the_way(pool) && spin_until(is_called, pool, served))
 		return;
 	pthread_mutex_lock(&pool->lock);
-	/* Counted before the gate is read; the call writes the gate before it reads the count. */
+	/*
+	 * Increment before reading the gate; the call writes the gate before it reads the
+	 * count.
+	 */
 	atomic_fetch_add(&pool->asleep, 1);
 	while (!is_called(pool, served))
 		pthread_cond_wait(&pool->wake, &pool->lock);
@@ -123,7 +129,7 @@ static void wait_for_call(struct dtc_thread_pool *pool, uint64_t served)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Go inside, unless the gate was closed meanwhile; @served becomes the call's number. */
+/* Enter the gate, unless it has been closed; set @served to the number of the call. */
 static bool enter(struct dtc_thread_pool *pool, uint64_t *served)
 {
 	uint64_t gate = atomic_load(&pool->gate);
@@ -148,7 +154,7 @@ static void leave(struct dtc_thread_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Returns how many tasks this thread has run. */
+/* Returns the number of tasks that this thread has run. */
 static size_t run_tasks(struct dtc_thread_pool *pool)
 {
 	size_t index, count;
@@ -182,7 +188,7 @@ static void wake(struct dtc_thread_pool *pool, size_t helpers)
 	size_t asleep = atomic_load(&pool->asleep);
 	size_t awake = pool->count - DTC_MIN(asleep, pool->count);
 
-	/* A worker that is about to sleep has the lock; it is not worth waiting for. */
+	/* If the lock is taken, a worker is about to sleep; do not wait for it. */
 	if (!asleep || helpers <= awake || pthread_mutex_trylock(&pool->lock))
 		return;
 	for (size_t i = awake; i < DTC_MIN(helpers, pool->count); i++)
@@ -191,8 +197,8 @@ static void wake(struct dtc_thread_pool *pool, size_t helpers)
 }
 
 /*
- * On a machine whose CPUs are busy, those that are woken up come too late and only cost
- * the time to wake them: 15 us of a call on a loaded AMD EPYC (Zen 4).
+ * If all CPUs are busy, woken workers come too late and the call only pays for waking them (15
+ * us on a loaded AMD EPYC, Zen 4). So back off.
  */
 static void learn(struct dtc_thread_pool *pool, bool asked, bool helped)
 {
@@ -233,8 +239,9 @@ static void close_gate(struct dtc_thread_pool *pool)
 }
 
 /*
- * Handlers of pthread_atfork take no argument, so they would need state outside contexts; and a
- * call that is worth several threads is worth a system call.
+ * Detect a fork by the process ID. Handlers of pthread_atfork take no argument, so they would
+ * need global state; and a call that is large enough for several threads can afford a system
+ * call.
  */
 static bool is_inherited(const struct dtc_thread_pool *pool)
 {
@@ -261,7 +268,9 @@ bool dtc_thread_pool_run(struct dtc_thread_pool *pool, size_t helpers, size_t ta
 	return true;
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/*
+ * ---- creating and destroying ---------------------------------------------------------------
+ */
 
 static int create_primitives(struct dtc_thread_pool *pool)
 {
@@ -311,7 +320,7 @@ static int start_threads(struct dtc_thread_pool *pool, size_t workers)
 	return error;
 }
 
-/* A pool that has no thread yet, or NULL. */
+/* A pool without threads, or NULL. */
 static struct dtc_thread_pool *create_empty(struct dtconv_context *context, size_t workers)
 {
 	struct dtc_thread_pool *created = dtc_alloc_zeroed(
@@ -374,7 +383,10 @@ void dtc_thread_pool_destroy(struct dtconv_context *context, struct dtc_thread_p
 {
 	if (!pool)
 		return;
-	/* To destroy what threads slept in that exist no longer would be to wait for them. */
+	/*
+	 * In a forked child the workers do not exist. Destroying a condition variable on which
+	 * they slept would wait for them for ever.
+	 */
 	if (!is_inherited(pool)) {
 		end_threads(pool);
 		pthread_cond_destroy(&pool->finished);

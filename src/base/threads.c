@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice between no threads, a pool and the runtime's hook, and the distrust of the hook.
+ * Runs tasks in no threads, a pool, or the runtime's threads behind a hook. The hook is not
+ * trusted to run each task exactly once.
  */
 #include "config.h"
 
@@ -14,12 +15,12 @@
 #include "context.h"
 #include "log.h"
 
-/* A cache line belongs to one thread. */
+/* Threads do not share a cache line. */
 #define CUT_BYTES 64
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* A whole number in decimal digits, small enough; false if it is none. */
+/* Parse a decimal number up to a limit; false if it is none. */
 static bool parse_threads(const char *text, size_t *threads)
 {
 	size_t value = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose threads share the work of one call: none, a pool of the context's own, or the runtime's
- * behind a hook. What is worth sharing, the convertor decides.
+ * The threads that share the work of one call: none, a pool owned by the context, or the
+ * runtime's threads behind a hook. The convertor decides which calls are split.
  */
 #ifndef DTC_THREADS_H
 #define DTC_THREADS_H
@@ -11,7 +11,7 @@
 
 #include <dtconv/context.h>
 
-/* Read the options and DTCONV_THREADS, and start what they ask for. */
+/* Read the options and DTCONV_THREADS, and start the threads. */
 int dtc_threads_create(struct dtconv_context *context,
 		       const struct dtconv_context_params *params);
 
@@ -20,13 +20,13 @@ void dtc_threads_tune(struct dtconv_context *context);
 
 void dtc_threads_destroy(struct dtconv_context *context);
 
-/* What is in force, in words. */
+/* Describe the source of the threads in words. */
 const char *dtc_threads_origin(const struct dtc_threads *threads);
 
 /*
- * Run task(arg, i) for each i below @tasks <= DTC_THREADS_MAX in up to @threads threads, once
- * each, and return when all have returned. False, and nothing was run, if only the caller is
- * there to do it.
+ * Run task(arg, i) once for each i below @tasks <= DTC_THREADS_MAX, in up to @threads threads,
+ * and return when all have returned. Returns false, without running any, if no other thread is
+ * available.
  */
 bool dtc_threads_run(struct dtconv_context *context, size_t threads, size_t tasks,
 		     dtc_task_fn task, void *arg);

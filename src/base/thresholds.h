@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Thresholds that differ from machine to machine, and some of them from device to device: the
- * table of all of them with their defaults, and where a context keeps them. tuning.h reads them.
+ * Thresholds that depend on the machine, some of them on the device: the table of all with
+ * their defaults, and where a context keeps them. tuning.h reads them from a file.
  */
 #ifndef DTC_THRESHOLDS_H
 #define DTC_THRESHOLDS_H
@@ -9,27 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest path of a file, its NUL included. */
+/* The longest path of a tuning file, with the NUL. */
 #define DTC_TUNING_PATH_MAX 1024
 
-/* Names of devices that a file has figures of, and the longest one, its NUL included. */
+/* The most device names in a file, and the longest one, with the NUL. */
 #define DTC_TUNED_DEVICES   16
 #define DTC_DEVICE_NAME_MAX 128
 
 /*
- * All thresholds: a line here is a member of struct dtc_tuning, a name in the file and a line of
- * `dtconv info`. Name, default, least, most, what it says.
+ * All thresholds. Each line becomes a member of struct dtc_tuning, a name in the file and a
+ * line of `dtconv info`. Columns: name, default, minimum, maximum, meaning.
  *
- * stream_bytes: the default is the size from which targets outgrow one core's share of the
- * last-level cache on current CPUs, if that cache is as small as most are; see
- * dtc_stream_bytes_by_cache.
+ * stream_bytes: larger targets exceed one core's share of the last-level cache on current CPUs.
+ * dtc_stream_bytes_by_cache raises the default on CPUs with a very large cache.
  *
- * share_bytes: below it, waking a thread up costs more than its help is worth.
+ * share_bytes: below it, waking a thread costs more than it saves.
  *
- * staging_threads: so many together copy about as fast as the bus of an H200 (doc/performance.md).
+ * staging_threads: together they copy about as fast as the bus of an H200 (doc/performance.md).
  *
- * device_*: what the planner believes of a device; the defaults are an H200's (PCIe 5). These, and no others,
- * a file may say for each name of devices apart.
+ * device_*: the planner's cost model; the defaults are measured on an H200 (PCIe 5). Only these
+ * may differ between device names in the file.
  */
 #define DTC_THRESHOLDS(X)                                                             \
 	X(stream_bytes, UINT64_C(8) << 20, 0, INT64_MAX,                              \
@@ -58,20 +57,20 @@
 
 #define DTC_THRESHOLD_MEMBER(name, normal, least, most, what) uint64_t name;
 
-/* What became of the file. */
+/* What became of the tuning file. */
 enum dtc_tuning_origin {
-	DTC_TUNING_OFF,      /* DTCONV_TUNING is none, or no variable says where it is */
+	DTC_TUNING_OFF,      /* DTCONV_TUNING is `none`, or no variable gives a path */
 	DTC_TUNING_MISSING,  /* there is none */
-	DTC_TUNING_REFUSED,  /* rejected, or not readable */
-	DTC_TUNING_STRANGER, /* for another machine */
-	DTC_TUNING_READ      /* thresholds that it does not name have their defaults */
+	DTC_TUNING_REFUSED,  /* rejected or unreadable */
+	DTC_TUNING_STRANGER, /* written for another machine */
+	DTC_TUNING_READ      /* thresholds that it does not set keep their defaults */
 };
 
 struct dtc_tuning {
 	DTC_THRESHOLDS(DTC_THRESHOLD_MEMBER)
 };
 
-/* What holds for the devices of that name; of thresholds that are not devices', nothing. */
+/* The thresholds of devices with a given name; only the device_* members are used. */
 struct dtc_tuned_device {
 	char name[DTC_DEVICE_NAME_MAX];
 	struct dtc_tuning tuning;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thresholds and the file that overrides them: its path, the checks before it is read, and
- * its lines. Errors in the file never fail the creation of a context.
+ * Finds, checks and reads the tuning file. Errors in the file never fail the creation of a
+ * context.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 struct threshold {
 	const char *name;
 	uint64_t least, most;
-	size_t offset; /* in struct dtc_tuning */
+	size_t offset; /* offset in struct dtc_tuning */
 	const char *what;
 };
 
@@ -53,7 +53,10 @@ static void set_value(struct dtc_tuning *tuning, const struct threshold *thresho
 	memcpy((char *)tuning + threshold->offset, &value, sizeof(value));
 }
 
-/* Measured: some 40 MiB, by the length of blocks 30 to 48, on a machine that has 480. */
+/*
+ * Measured on a machine with 480 MiB of last-level cache: 30 to 48 MiB, depending on the block
+ * length.
+ */
 #define STREAM_SHARE 12
 
 uint64_t dtc_stream_bytes_by_cache(uint64_t last_cache)
@@ -81,9 +84,11 @@ void dtc_tuning_machine(const char *kernels, char *name, size_t capacity)
 	snprintf(name, DTC_MIN(capacity, MACHINE_MAX), "%s, %.40s", model, kernels);
 }
 
-/* ---- where the file is --------------------------------------------------------------------- */
+/*
+ * ---- its path ------------------------------------------------------------------------------
+ */
 
-/* Returns false if the path is too long; no path at all is an empty one. */
+/* Write the path, empty if there is none. False if it is too long. */
 static bool find_path(struct dtc_tuning_file *file)
 {
 	const char *told = dtc_user_variable("DTCONV_TUNING");
@@ -95,7 +100,9 @@ static bool find_path(struct dtc_tuning_file *file)
 	return dtc_user_cache_path(file->path, sizeof(file->path), "host.tuning");
 }
 
-/* ---- whether the file is read ------------------------------------------------------------- */
+/*
+ * ---- checks before it is read --------------------------------------------------------------
+ */
 
 /* The reason to ignore a file, or NULL. */
 static const char *distrust(const struct stat *status)
@@ -112,9 +119,9 @@ static const char *distrust(const struct stat *status)
 }
 
 /*
- * Check the open descriptor, so that the file cannot be exchanged in between. O_NONBLOCK,
- * because a FIFO without a writer would block. O_NOFOLLOW, because a symbolic link in another
- * user's directory could lead to any file of this user.
+ * Check the open descriptor, so that nobody can exchange the file in between. O_NONBLOCK:
+ * opening a FIFO without a writer would block. O_NOFOLLOW: a symbolic link in another user's
+ * directory could lead to any file of this user.
  */
 static int open_file(const struct dtconv_context *context, enum dtc_tuning_origin *origin)
 {
@@ -147,7 +154,9 @@ static int open_file(const struct dtconv_context *context, enum dtc_tuning_origi
 	return -1;
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/*
+ * ---- its lines -----------------------------------------------------------------------------
+ */
 
 static const struct threshold *find_threshold(const char *name)
 {
@@ -157,7 +166,7 @@ static const struct threshold *find_threshold(const char *name)
 	return NULL;
 }
 
-/* A whole number in decimal digits; false if it is none, or out of range. */
+/* Parse a decimal number in the threshold's range; false if it is none. */
 static bool parse_value(const char *text, const struct threshold *threshold,
 			uint64_t *value)
 {
@@ -176,17 +185,17 @@ static bool parse_value(const char *text, const struct threshold *threshold,
 	return true;
 }
 
-/* What is being read. */
+/* The state of the reader. */
 struct reader {
 	struct dtconv_context *context;
 	const char *kernels;
 	struct dtc_lines lines;
 	struct dtc_tuning *
-		device; /* whose figures of devices follow: all devices', or one name's */
-	struct dtc_tuning ignored; /* receives the figures of rejected devices */
+		device; /* receives the next device_* values: of all devices, or of one name */
+	struct dtc_tuning ignored; /* receives the values of rejected devices */
 };
 
-/* Say that a line is skipped, and why. */
+/* Log that a line is skipped, and why. */
 #define SKIP(reader, why, ...)                                               \
 	DTC_LOG((reader)->context, DTCONV_LOG_WARN,                          \
 		"tuning file %s, line %zu is skipped: " why,                 \
@@ -223,7 +232,10 @@ static struct dtc_tuned_device *find_device(struct dtc_tuning_file *file,
 	return NULL;
 }
 
-/* The figures that follow are those of devices of that name; what is not said of them, all devices' are. */
+/*
+ * The following device_* values are for devices of that name. Those that are missing are copied
+ * from all devices.
+ */
 static void take_device(struct reader *reader, const char *name)
 {
 	struct dtc_tuning_file *file = &reader->context->tuning_file;
@@ -248,7 +260,7 @@ static void take_device(struct reader *reader, const char *name)
 	reader->device = &device->tuning;
 }
 
-/* Ends the name of a line and returns what follows it. */
+/* Terminate the first word of a line and return what follows it. */
 static const char *split(char *line)
 {
 	size_t length = strcspn(line, " \t");
@@ -273,7 +285,7 @@ static bool is_this_machine(const struct reader *reader, const char *name)
 	return false;
 }
 
-/* Returns false if the line says that the file is for another machine. */
+/* Returns false if the line names another machine. */
 static bool take_line(struct reader *reader)
 {
 	char *name = reader->lines.line;
@@ -348,7 +360,9 @@ const struct dtc_tuning *dtc_tuning_of_device(const struct dtconv_context *conte
 	return &context->tuning;
 }
 
-/* ---- telling ------------------------------------------------------------------------------- */
+/*
+ * ---- descriptions --------------------------------------------------------------------------
+ */
 
 static const char *const origins[] = {
 	[DTC_TUNING_OFF] = "off",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths of files that are the user's, from the environment alone: nothing is opened here.
+ * Paths of the user's files, from the environment. Nothing is opened here.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ bool dtc_user_cache_path(char *path, size_t capacity, const char *name)
 	const char *home = dtc_user_variable("HOME");
 
 	path[0] = '\0';
-	/* the XDG specification has relative paths ignored */
+	/* the XDG specification says that relative paths are ignored */
 	if (cache && *cache == '/')
 		return join(path, capacity, cache, "/dtconv/", name);
 	return !home || join(path, capacity, home, "/.cache/dtconv/", name);

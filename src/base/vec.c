@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Growing arrays: by doubling, so that appending costs a constant.
+ * Growing arrays. They double their capacity, so that appending takes amortised constant time.
  */
 #include "config.h"
 

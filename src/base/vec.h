@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An array of equal items that grows at its end, in a context's memory.
+ * An array of items of one size that grows at its end, in memory of a context.
  */
 #ifndef DTC_VEC_H
 #define DTC_VEC_H
@@ -10,7 +10,7 @@
 
 struct dtconv_context;
 
-/* Begins as all zero but for the width; the owner gives items back with dtc_free. */
+/* Initially all zero but for the width. The owner frees the items with dtc_free. */
 struct dtc_vec {
 	void *items;
 	size_t count;
@@ -18,7 +18,7 @@ struct dtc_vec {
 	size_t width; /* bytes of one item */
 };
 
-/* Append a copy of an item. False if memory ran out; the array is as before then. */
+/* Append a copy of an item. False if memory ran out; then the array is unchanged. */
 bool dtc_vec_push(struct dtconv_context *context, struct dtc_vec *vec, const void *item);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The version of the library as it was built. The header's macros say what a program was compiled
- * with; this function says what it runs with, and the two may differ.
+ * The version of the library at run time. The header's macros give the version that a program
+ * was compiled with; the two may differ.
  */
 #include "config.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collecting operations of several programs into one.
+ * Joins operations of several programs into one.
  */
 #include "config.h"
 
@@ -60,8 +60,8 @@ bool dtc_assembly_add_run(struct dtc_assembly *assembly, int64_t disp, uint64_t 
 }
 
 /*
- * A run is a strip of one. If @next continues @last at one stride, let @last swallow it: this
- * is what makes a strip that was cut into pieces whole again.
+ * A run is a strip of one. If @next continues @last at the same stride, extend @last. This
+ * joins the pieces of a strip that was cut.
  */
 static bool join_strips(struct dtc_op *last, const struct dtc_op *next)
 {

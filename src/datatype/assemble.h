@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The assembly of a program from operations of others, used by normalise.c alone.
+ * Assembles a program from operations of other programs. Only normalise.c uses it.
  */
 #ifndef DTC_ASSEMBLE_H
 #define DTC_ASSEMBLE_H
@@ -13,14 +13,14 @@ struct dtc_run {
 };
 
 /*
- * A program in the making. Runs wait in a list of their own until another operation follows,
- * because what they become is decided over the whole list.
+ * A program under construction. Runs are kept in a list of their own until another operation
+ * follows, because normalise.c chooses their form by the whole list.
  */
 struct dtc_assembly {
 	struct dtconv_context *context;
 	struct dtc_op *ops;
 	size_t op_count, op_capacity;
-	size_t last; /* the last top-level operation, if there is any */
+	size_t last; /* the last top-level operation; meaningless if there is none */
 	char *tables;
 	size_t table_bytes, table_capacity;
 	uint64_t bytes;
@@ -32,14 +32,23 @@ struct dtc_assembly {
 void dtc_assembly_init(struct dtc_assembly *assembly, struct dtconv_context *context);
 void dtc_assembly_drop(struct dtc_assembly *assembly);
 
-/* Add a run to the waiting list; merges neighbours. False if memory ran out, as below. */
+/*
+ * Append a run to the pending list, and merge it with the previous one if they touch. False if
+ * memory ran out, like the next function.
+ */
 bool dtc_assembly_add_run(struct dtc_assembly *assembly, int64_t disp, uint64_t bytes);
 
-/* Add the top-level operation @index of @program, its body and tables, moved by @disp. */
+/*
+ * Append the top-level operation @index of @program with its body and tables, displaced by
+ * @disp.
+ */
 bool dtc_assembly_add_op(struct dtc_assembly *assembly, const struct dtc_program *program,
 			 uint32_t index, int64_t disp);
 
-/* The program, or NULL; the assembly is empty afterwards. The waiting list must be empty. */
+/*
+ * Return the program, or NULL. The assembly is empty afterwards. The pending list has to be
+ * empty.
+ */
 struct dtc_program *dtc_assembly_finish(struct dtc_assembly *assembly);
 
 #endif

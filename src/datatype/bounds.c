@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounds arithmetic. Markers outrank data: as soon as one member has markers, only marked
- * members count for lb and ub. A member's padded upper bound counts as its upper bound.
+ * Bounds arithmetic. Markers take precedence over data: as soon as one member has markers, only
+ * marked members determine lb and ub. A member's padded upper bound counts as its upper bound.
  */
 #include "config.h"
 

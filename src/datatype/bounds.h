@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounds: what a typemap spans, by the rules of MPI 4.1 section 5.1.7. Pure arithmetic on
- * one small value; every function returns true when a number overflows.
+ * Bounds of a typemap, by the rules of MPI 4.1 section 5.1.7. Pure arithmetic on a small value.
+ * Every function returns true on overflow.
  */
 #ifndef DTC_BOUNDS_H
 #define DTC_BOUNDS_H
@@ -15,8 +15,8 @@ struct dtc_bounds {
 	ptrdiff_t true_lb; /* of the data; 0 if there is none */
 	ptrdiff_t true_ub;
 	size_t alignment; /* strictest of the basic types, at least 1 */
-	bool empty;       /* no entry in the typemap, no marker either */
-	bool marked;      /* lb and ub come from markers (resized), which outrank data */
+	bool empty;       /* the typemap is empty and there are no markers */
+	bool marked;      /* lb and ub are markers (resized) */
 	bool single_run;  /* the data is one run of bytes in typemap order */
 };
 
@@ -35,8 +35,8 @@ bool dtc_bounds_repeat(const struct dtc_bounds *bounds, size_t count, ptrdiff_t 
 		       struct dtc_bounds *repeated);
 
 /*
- * @count copies of @bounds of which the lowest lies at @lowest and the highest at @highest;
- * @dense says that each begins where the one before ends.
+ * @count copies of @bounds, the lowest at @lowest and the highest at @highest. @dense: each
+ * copy begins where the previous one ends.
  */
 bool dtc_bounds_spread(const struct dtc_bounds *bounds, size_t count, ptrdiff_t lowest,
 		       ptrdiff_t highest, bool dense, struct dtc_bounds *spread);
@@ -48,7 +48,7 @@ bool dtc_bounds_append(struct dtc_bounds *all, const struct dtc_bounds *member,
 /* Set markers at @lb and @lb + @extent. */
 bool dtc_bounds_resize(struct dtc_bounds *bounds, ptrdiff_t lb, ptrdiff_t extent);
 
-/* Round the extent up to the alignment, unless markers rule: the standard's epsilon. */
+/* Round the extent up to the alignment (the standard's epsilon), unless there are markers. */
 bool dtc_bounds_pad(struct dtc_bounds *bounds);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Constructors that cut a box or a process's share out of an array: subarray and darray.
+ * Constructors that select a part of an array: subarray, a box, and darray, the share of one
+ * process.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@
 
 /* ---- dimensions ---------------------------------------------------------------------- */
 
-/* Where the arrays begin in the stored counts: see struct dtconv_envelope. */
+/* Index of the first array in the stored counts: see struct dtconv_envelope. */
 #define SUBARRAY_HEAD 1
 #define DARRAY_HEAD 3
 
@@ -47,7 +48,7 @@ static struct dtc_dimension subarray_dimension(const struct dtconv_type *type, s
 	};
 }
 
-/* The process's index in dimension @i of the process grid, which is in C order. */
+/* The coordinate of the process in dimension @i of the process grid, which is in C order. */
 static size_t grid_index(const struct dtconv_type *type, size_t i)
 {
 	size_t ndims = count_at(type, 2);
@@ -66,8 +67,8 @@ static size_t default_block(enum dtconv_distribution distribution, size_t gsize,
 }
 
 /*
- * Deal @gsize elements in blocks of @wanted to @psize processes in turn: the share of one. A
- * block larger than the array is the whole array, whatever its size.
+ * Distribute @gsize elements in blocks of @wanted to @psize processes in turn; return the share
+ * of one. A block larger than the array is treated as the whole array.
  */
 static struct dtc_dimension deal(size_t gsize, size_t wanted, size_t psize, size_t process)
 {
@@ -79,7 +80,10 @@ static struct dtc_dimension deal(size_t gsize, size_t wanted, size_t psize, size
 	if (process < blocks) {
 		dimension.start = process * block;
 		dimension.count = (blocks - process - 1) / psize + 1;
-		/* No overflow where it matters: a second block lies inside the array. */
+		/*
+		 * Cannot overflow if it is used, because then the second block lies inside the
+		 * array.
+		 */
 		dimension.stride = dimension.count > 1 ? psize * block : 1;
 	}
 	if (rest && blocks % psize == process) {
@@ -117,7 +121,7 @@ struct dtc_dimension dtc_dimension_of(const struct dtconv_type *type, size_t nth
 
 /* ---- bounds -------------------------------------------------------------------------- */
 
-/* Spread @inner over one dimension whose elements are @pitch bytes apart. */
+/* Repeat @bounds over one dimension whose elements are @pitch bytes apart. */
 static bool spread(const struct dtc_dimension *dimension, ptrdiff_t pitch,
 		   struct dtc_bounds *bounds)
 {
@@ -141,8 +145,7 @@ static size_t elements_in(const struct dtc_dimension *dimension)
 }
 
 /*
- * The type's bounds and the number of elements in it. The elements' own markers, if they have
- * any, are overridden by those of the array.
+ * The type's bounds and number of elements. The array's bounds override the elements' markers.
  */
 static bool measure(struct dtconv_type *type, const struct dtconv_type *oldtype,
 		    size_t *copies)
@@ -217,7 +220,7 @@ static int allocate_array(const char *caller, enum dtconv_combiner combiner, siz
 	return dtc_type_allocate(&plan, type);
 }
 
-/* Every dimension is looked up from its neighbours, so very many would take very long. */
+/* The cost is quadratic in the number of dimensions, hence the limit. */
 static int check_ndims(struct dtconv_context *context, const char *caller, int position,
 		       size_t ndims)
 {
@@ -296,7 +299,7 @@ int dtconv_type_create_subarray(size_t ndims, const size_t sizes[], const size_t
 	return finish_array(filler.type, __func__, oldtype, newtype);
 }
 
-/* The arguments of darray, to hand them on whole. */
+/* The arguments of darray. */
 struct share {
 	const char *caller;
 	struct dtconv_context *context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Constructors with lists of blocks of one type: indexed, hindexed and their block forms. The
- * lists may have millions of entries, so each is read in as few plain passes as can be.
+ * lists may have millions of entries, so each is read in as few simple passes as possible.
  */
 #include "config.h"
 
@@ -16,20 +16,20 @@ struct blocks {
 	const char *caller;
 	enum dtconv_combiner combiner;
 	size_t count;
-	bool uniform; /* all blocks are @length long, else as @lengths says */
+	bool uniform; /* all blocks have @length; otherwise see @lengths */
 	size_t length;
 	const size_t *lengths;
 	const ptrdiff_t *displacements;
-	ptrdiff_t unit; /* bytes a displacement counts */
+	ptrdiff_t unit; /* bytes per unit of a displacement */
 	struct dtconv_type *oldtype;
 };
 
-/* What one pass over the lists finds out; displacements of elements in bytes. */
+/* The results of one pass over the lists. Displacements are those of elements, in bytes. */
 struct span {
 	size_t copies;
 	ptrdiff_t lowest, highest;
 	bool dense;
-	/* For the width of the stored lists. */
+	/* Determine the width of the stored lists. */
 	size_t longest;
 	ptrdiff_t lowest_value, highest_value;
 };
@@ -59,7 +59,7 @@ static int overflow_at(const struct blocks *blocks, size_t i)
 			blocks->unit);
 }
 
-/* Take block @i into the span; true on overflow. */
+/* Extend the span by block @i; true on overflow. */
 static inline bool span_add(struct span *span, const struct blocks *blocks, ptrdiff_t extent,
 			    size_t i, ptrdiff_t *end)
 {
@@ -78,7 +78,7 @@ static inline bool span_add(struct span *span, const struct blocks *blocks, ptrd
 	span->lowest = is_first ? low : DTC_MIN(span->lowest, low);
 	span->highest = is_first ? high : DTC_MAX(span->highest, high);
 	span->dense &= is_first || first == *end;
-	/* Past the end of the address space nothing can be dense; wrapping is harmless. */
+	/* May wrap around, because nothing is dense at the end of the address space. */
 	*end = (ptrdiff_t)((size_t)last + (size_t)extent);
 	return false;
 }
@@ -98,7 +98,7 @@ static int measure(const struct blocks *blocks, struct span *span)
 		if (DTC_UNLIKELY(span_add(span, blocks, extent, i, &end)))
 			return overflow_at(blocks, i);
 	}
-	/* Blocks that follow each other at another step than their size are not one run. */
+	/* Consecutive blocks are one run only if the extent equals the size. */
 	span->dense &= span->copies <= 1 || extent == (ptrdiff_t)blocks->oldtype->bounds.size;
 	return 0;
 }

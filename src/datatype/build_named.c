@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types that are not built from others: the context's predefined types, the Fortran kinds
- * chosen by precision and range, and pairs of a value and an index.
+ * Types that are not derived from others: the context's predefined types, Fortran kinds chosen
+ * by precision and range, and pairs of a value and an index.
  */
 #include "config.h"
 
@@ -165,7 +165,7 @@ int dtconv_type_match_size(struct dtconv_context *context, enum dtconv_typeclass
 	return 0;
 }
 
-/* A kind and the decimal precision and range it reaches. */
+/* A kind, its decimal precision and its exponent range. */
 struct kind {
 	enum dtconv_predefined which;
 	size_t precision;
@@ -191,7 +191,7 @@ static const struct kind *find_kind(const struct kind *kinds, size_t n, size_t p
 	return NULL;
 }
 
-/* A wish in words: a number of digits, or that there is none. */
+/* A requested number of digits in words; "undefined" if there is none. */
 struct wish {
 	char text[24];
 };
@@ -218,7 +218,7 @@ static int refuse_kind(const char *caller, struct dtconv_context *context, size_
 			caller, wish(arguments[0]).text, wish(arguments[1]).text);
 }
 
-/* A committed type that is @kind under the name of @combiner. */
+/* Create a committed copy of @kind whose combiner is @combiner. */
 static int create_kind(const char *caller, struct dtconv_context *context,
 		       enum dtconv_combiner combiner, const struct kind *kind, size_t n,
 		       const int64_t arguments[], struct dtconv_type **newtype)
@@ -295,7 +295,7 @@ int dtconv_type_create_f90_integer(struct dtconv_context *context, size_t r,
 		return DTCONV_ERR_INVAL;
 	const struct kind *kind = NULL;
 
-	/* An integer has no precision to leave open, so an undefined range is out of reach. */
+	/* An integer kind needs a range: the precision cannot stand in for it. */
 	if (r != DTCONV_UNDEFINED)
 		kind = find_kind(integer_kinds, DTC_ARRAY_LENGTH(integer_kinds),
 				 DTCONV_UNDEFINED, r);

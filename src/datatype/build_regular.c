@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Constructors that repeat one type regularly: contiguous, vector, hvector; and those that
- * change only its bounds: resized, dup.
+ * Constructors that repeat one type regularly (contiguous, vector, hvector), and those that
+ * only change its bounds (resized, dup).
  */
 #include "config.h"
 
@@ -106,7 +106,7 @@ static int create_strided(const char *caller, enum dtconv_combiner combiner, siz
 				"%td) bytes overflows",
 				caller, count, block.size, stride_bytes);
 	if (dtc_mul_size(count, blocklength, &copies))
-		copies = 0; /* only of an empty type: nothing is repeated */
+		copies = 0; /* overflows only for an empty type */
 	return dtc_build_from_one(&plan, oldtype, copies,
 				  (const int64_t[]){(int64_t)count, (int64_t)blocklength},
 				  (const int64_t[]){stride}, newtype);

@@ -80,7 +80,7 @@ static struct dtc_signature *join_signatures(const struct members *members)
 	return dtc_signature_builder_finish(&builder);
 }
 
-/* The predefined type that all members with data are made of, if there is one. */
+/* The predefined type of which all members with data consist, if there is one. */
 static enum dtconv_predefined common_predefined(const struct members *members)
 {
 	enum dtconv_predefined common = DTCONV_PREDEFINED_COUNT;

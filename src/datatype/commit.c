@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commit: a type gets its layout, once.
+ * Commit: creates the layout of a type, once.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ static int no_memory(struct dtconv_type *type)
 			"dtconv_type_commit: cannot allocate the layout program");
 }
 
-/* Do not log predefined types: every context commits the same ones. */
+/* Do not log predefined types, because every context commits the same ones. */
 static void log_commit(const struct dtconv_type *type, const struct dtc_layout *layout)
 {
 	if (type->combiner == DTCONV_COMBINER_NAMED)
@@ -46,7 +46,7 @@ int dtconv_type_commit(struct dtconv_type *type)
 		dtc_layout_create(program, dtc_bounds_extent(&type->bounds));
 	if (!layout)
 		return no_memory(type);
-	/* Two threads may commit at once; the first one's layout stays. */
+	/* Two threads may commit at once; the first layout is kept. */
 	if (!atomic_compare_exchange_strong_explicit(&type->layout, &none, layout,
 						     memory_order_acq_rel,
 						     memory_order_acquire)) {

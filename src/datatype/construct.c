@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From arguments in the order of dtconv_type_query_contents back to the constructor call. It
- * checks no arguments; the constructors do.
+ * Calls the constructor for arguments in the order of dtconv_type_query_contents. It checks no
+ * arguments; the constructors do.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "base/context.h"
 #include "base/log.h"
 
-/* An enum's value; what no enum can hold must not become one that it has. */
+/* The value of an enum. Values that do not fit an int must not become valid ones. */
 static int enum_value(size_t value)
 {
 	return (int)DTC_MIN(value, (size_t)INT_MAX);
@@ -42,7 +42,7 @@ static int build_darray(struct dtconv_context *context, const char *caller,
 	enum dtconv_distribution *distributions = NULL;
 	int status;
 
-	/* cannot overflow: an array of as many size_t is in memory already */
+	/* cannot overflow, because an array of that many size_t is in memory */
 	if (ndims > 0)
 		distributions = dtc_alloc(context, ndims * sizeof(distributions[0]));
 	if (ndims > 0 && !distributions)

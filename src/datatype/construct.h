@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A single entry point to all constructors, for the parser of text forms and the decoder of
+ * One entry point to all constructors, for the parser of text forms and the decoder of
  * serialised types.
  */
 #ifndef DTC_CONSTRUCT_H
@@ -17,10 +17,7 @@ struct dtc_contents {
 	struct dtconv_type *const *types;
 };
 
-/*
- * Call the constructor of a combiner (not NAMED) on behalf of @caller. Returns what it
- * answers.
- */
+/* Call the constructor of a combiner (not NAMED) on behalf of @caller. Returns its status. */
 int dtc_construct(struct dtconv_context *context, const char *caller,
 		  enum dtconv_combiner combiner, const struct dtc_contents *contents,
 		  struct dtconv_type **type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walking a program. Between pieces the cursor is either in a leaf or between two iterations of
- * a loop, so that one piece can cover any number of whole iterations.
+ * Walks a program. Between two pieces the cursor is either inside a leaf or between two
+ * iterations of a loop, so that one piece can cover any number of whole iterations.
  */
 #include "config.h"
 
@@ -62,13 +62,16 @@ static const struct dtc_op *op_at(const struct dtc_cursor *cursor, uint32_t inde
 	return index == DTC_CURSOR_ROOT ? &cursor->root : &cursor->program->ops[index];
 }
 
-/* The operation after @index is also the first of a loop's body; the root's is number 0. */
+/*
+ * Index of the first operation in the body of the loop @index. The root's index wraps around to
+ * 0.
+ */
 static uint32_t first_of_body(uint32_t index)
 {
 	return index + 1;
 }
 
-/* The displacement of an iteration relative to the loop's; moves @entry on with it. */
+/* The displacement of the current iteration relative to the loop; advances @entry to it. */
 static int64_t iteration_disp(const struct dtc_cursor *cursor, const struct dtc_op *loop,
 			      uint64_t iteration, uint64_t *entry)
 {
@@ -83,7 +86,7 @@ static int64_t iteration_disp(const struct dtc_cursor *cursor, const struct dtc_
 	return dtc_table_disp(table, *entry) + (int64_t)inside * loop->stride;
 }
 
-/* From before an iteration go to the first operation inside it. */
+/* From a position before an iteration, enter the first operation inside it. */
 static void enter_loop(struct dtc_cursor *cursor, const struct dtc_op *loop)
 {
 	int64_t disp = iteration_disp(cursor, loop, cursor->iteration, &cursor->entry);
@@ -97,7 +100,7 @@ static void enter_loop(struct dtc_cursor *cursor, const struct dtc_op *loop)
 	cursor->entry = 0;
 }
 
-/* From the end of an operation go to what follows: its sibling, or the loop round it. */
+/* From the end of an operation, go to its next sibling, or to the enclosing loop. */
 static void leave_op(struct dtc_cursor *cursor, const struct dtc_op *op)
 {
 	const struct dtc_frame *frame = &cursor->frames[cursor->depth - 1];
@@ -123,7 +126,7 @@ static bool is_finished(const struct dtc_cursor *cursor, const struct dtc_op *op
 	return cursor->offset == op->bytes;
 }
 
-/* Fragments mostly follow each other, so the next entry is searched from the last one on. */
+/* Fragments usually follow each other, so search from the previous entry on. */
 static uint64_t find_entry(struct dtc_cursor *cursor, const struct dtc_op *op)
 {
 	if (op->kind == DTC_OP_TABLE)
@@ -173,7 +176,10 @@ bool dtc_cursor_next(struct dtc_cursor *cursor, uint64_t limit, bool whole_loops
 	return true;
 }
 
-/* Set iteration and entry so that @offset packed bytes of the loop lie before. */
+/*
+ * Set iteration and entry to those that hold byte @offset of the loop; return the offset in the
+ * iteration.
+ */
 static uint64_t seek_iteration(struct dtc_cursor *cursor, const struct dtc_op *loop,
 			       uint64_t offset)
 {
@@ -185,7 +191,7 @@ static uint64_t seek_iteration(struct dtc_cursor *cursor, const struct dtc_op *l
 	return offset % loop->unit_bytes;
 }
 
-/* Among the operations of a body find the one that holds @offset. */
+/* Find the operation of the body that holds byte @offset. */
 static uint64_t seek_sibling(struct dtc_cursor *cursor, uint64_t offset)
 {
 	const struct dtc_op *op = op_at(cursor, cursor->op);

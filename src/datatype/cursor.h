@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cursor: a position in the packed stream of some instances of a layout. Pack, unpack,
- * iov and seek are all its clients; it is the only code that walks programs. It touches no
- * user memory.
+ * The cursor: a position in the packed stream of some instances of a layout. It is the only
+ * code that walks programs; pack, unpack, iov and seek are built on it. It does not access user
+ * memory.
  */
 #ifndef DTC_CURSOR_H
 #define DTC_CURSOR_H
@@ -11,23 +11,26 @@
 
 struct dtc_frame {
 	uint32_t op;        /* the loop */
-	uint64_t iteration; /* under way */
+	uint64_t iteration; /* the current one */
 	uint64_t entry;     /* table loops: the entry of that iteration */
-	int64_t base;       /* displacement round the loop */
+	int64_t base;       /* displacement of the iteration round the loop */
 };
 
 /*
- * Where it stands: at operation @op. In a run, strip or table it has passed @offset packed
- * bytes, and in a table the entry that holds the next one is not before @entry; at a loop it is
- * between iterations, before @iteration. The loop that is all
- * instances has the index before 0. At the end only @position counts.
+ * A position in the walk.
+ *
+ * - At a run, strip or table @op, @offset packed bytes of it are behind the cursor. The table
+ *   entry that holds the next byte is @entry or a later one.
+ * - At a loop, the cursor is between iterations, before @iteration.
+ * - The loop over all instances has the index DTC_CURSOR_ROOT.
+ * - At the end of the stream, only @position is valid.
  */
 struct dtc_cursor {
 	const struct dtc_layout *layout;
 	uint64_t count;    /* of instances */
 	uint64_t size;     /* of the whole stream */
 	uint64_t position; /* bytes passed */
-	bool begun;        /* what follows is set: whole streams mostly move without it */
+	bool begun;        /* the members below are set, for a walk */
 	const struct dtc_program *program;
 	struct dtc_op root;
 	uint32_t op;
@@ -42,8 +45,8 @@ struct dtc_cursor {
 #define DTC_CURSOR_ROOT UINT32_MAX
 
 /*
- * A stretch of the stream inside one operation: bytes [offset, offset + bytes) of a run, strip
- * or table, or whole iterations from @iteration on of a loop without loops inside.
+ * A piece of the stream inside one operation: bytes [offset, offset + bytes) of a run, strip or
+ * table, or whole iterations, from @iteration on, of a loop without inner loops.
  */
 struct dtc_piece {
 	const struct dtc_op *op;
@@ -62,13 +65,16 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_layout *layout,
 /* Set @copy to the position of @cursor. */
 void dtc_cursor_copy(struct dtc_cursor *copy, const struct dtc_cursor *cursor);
 
-/* Go to the end, where nothing is handed out and only seek leads on. */
+/* Go to the end. From there only seek returns to the stream. */
 static inline void dtc_cursor_finish(struct dtc_cursor *cursor)
 {
 	cursor->position = cursor->size;
 }
 
-/* The operation that is all instances of a stream that is not empty; begins the walk if need be. */
+/*
+ * The operation that stands for all instances of a non-empty stream; begins the walk if
+ * necessary.
+ */
 const struct dtc_op *dtc_cursor_root(struct dtc_cursor *cursor);
 
 /* Go to a byte of the stream, or to its end. */

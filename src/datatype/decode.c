@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decodes untrusted bytes into a type in three checked passes: each record by itself, the order
- * of the records, the constructors. Only the canonical stream of a type passes, so that equal
- * types have equal bytes.
+ * of the records, the constructors. Only the canonical stream of a type is accepted, so that
+ * equal types have equal bytes.
  */
 #include "config.h"
 
@@ -23,18 +23,18 @@
 #include "type.h"
 
 /*
- * A stream can ask for much with few bytes: constructors copy the signatures of what they
- * are given, and a type that is used twice counts twice when it is committed or printed. Both
- * are limited to multiples of the stream. All memory together stays below 256 bytes for each
- * byte; what is no signature takes less than 64 of them.
+ * A short stream can demand much memory: constructors copy the signatures of their arguments,
+ * and a shared type is expanded for every use when it is committed or printed. Both are limited
+ * to a multiple of the stream's length. In total, a stream takes less than 256 bytes of memory
+ * per byte, less than 64 of them for anything but signatures.
  */
 #define SIGNATURE_BYTES 192
 #define EXPANSION       256
 
-/* What becomes of a record. */
+/* A record and the type made of it. */
 struct slot {
 	size_t start;       /* in the stream */
-	uint64_t expansion; /* arguments if shared types were written out */
+	uint64_t expansion; /* number of arguments if shared types were expanded */
 	struct dtconv_type *type;
 };
 
@@ -47,12 +47,12 @@ struct decoder {
 	bool used[DTCONV_PREDEFINED_COUNT];
 	size_t record_count;
 	struct slot *slots;
-	size_t largest;           /* arguments of a record */
+	size_t largest;           /* the most arguments of one record */
 	size_t *arguments;        /* room for as many */
-	uint64_t signature_bytes; /* that may still be spent */
+	uint64_t signature_bytes; /* what is left of the limit */
 };
 
-/* Values of one width. */
+/* An array of values of one width. */
 struct values {
 	const unsigned char *at;
 	size_t count;
@@ -167,7 +167,7 @@ static size_t predefined_start(size_t index)
 	return DTC_WIRE_HEADER_BYTES + index * DTC_WIRE_PREDEFINED_BYTES;
 }
 
-/* Whether a predefined type is here what it was where the stream was made. */
+/* Whether a predefined type is the same here as on the encoder's machine. */
 static int check_predefined(const struct decoder *decoder, size_t start,
 			    const struct dtc_predefined *row)
 {
@@ -244,13 +244,13 @@ static int read_entries(const struct decoder *decoder, struct record *record)
 	return 0;
 }
 
-/* Find one array, which begins where the record ends so far. */
+/* Find one array, which begins at the record's current end. */
 static int read_array(const struct decoder *decoder, struct record *record,
 		      unsigned array)
 {
 	size_t at = record->start + DTC_WIRE_WIDTHS_AT + array;
 	unsigned width = decoder->bytes[at];
-	/* No overflow: so many entries fit into the stream. */
+	/* Cannot overflow, because that many entries fit into the stream. */
 	size_t count =
 		record->shape.fixed[array] + record->shape.each[array] * record->entries;
 
@@ -292,7 +292,7 @@ static int read_record(const struct decoder *decoder, size_t start, struct recor
 	return status;
 }
 
-/* A record that the first pass has found to be in order. */
+/* A record that the first pass has accepted. */
 static struct record known_record(const struct decoder *decoder, size_t number)
 {
 	struct record record = { 0 };
@@ -303,7 +303,7 @@ static struct record known_record(const struct decoder *decoder, size_t number)
 	return record;
 }
 
-/* There is one encoding of each array: the narrowest. */
+/* Each array has only one valid encoding: the narrowest. */
 static int check_width(const struct decoder *decoder, const struct values *values)
 {
 	int64_t lowest = 0, highest = 0;
@@ -321,7 +321,7 @@ static int check_width(const struct decoder *decoder, const struct values *value
 		    dtc_ints_width(lowest, highest), values->width);
 }
 
-/* Children are before their parents, so that there are no cycles. */
+/* Children precede their parents, so there are no cycles. */
 static int check_child(struct decoder *decoder, const struct values *types, size_t i,
 		       size_t number, uint64_t *expansion)
 {
@@ -343,7 +343,7 @@ static int check_child(struct decoder *decoder, const struct values *types, size
 		number, (long long)child, number, decoder->predefined_count);
 }
 
-/* Neither sum overflows: each term is limited by the stream's length. */
+/* Neither sum overflows, because each term is limited by the stream's length. */
 static int check_children(struct decoder *decoder, const struct record *record,
 			  size_t number)
 {
@@ -404,7 +404,7 @@ static int check_records(struct decoder *decoder)
 
 /* ---- the second pass: the order of the records --------------------------------------- */
 
-/* A record whose children are being looked at. */
+/* A record whose children are being visited. */
 struct frame {
 	size_t number;
 	size_t next; /* child */
@@ -418,8 +418,8 @@ static int fail_memory(const struct decoder *decoder)
 }
 
 /*
- * Go through the children of a record up to one that has not been reached; returns whether
- * there is one. @reached records have been, and they are the first ones.
+ * Find the next child of a record that has not been reached yet; false if there is none. The
+ * first @reached records have been reached.
  */
 static bool next_child(const struct decoder *decoder, struct frame *frame, size_t reached,
 		       size_t *child)
@@ -437,7 +437,7 @@ static bool next_child(const struct decoder *decoder, struct frame *frame, size_
 	return false;
 }
 
-/* One step of the walk that numbered the records: go down, or finish the innermost one. */
+/* One step of the encoder's numbering walk: descend, or finish the innermost record. */
 static int step(const struct decoder *decoder, struct dtc_vec *frames, size_t *reached)
 {
 	struct frame *top = (struct frame *)frames->items + frames->count - 1;
@@ -456,7 +456,10 @@ static int step(const struct decoder *decoder, struct dtc_vec *frames, size_t *r
 	return 0;
 }
 
-/* The records are in the order in which the encoder's walk from the last one has them. */
+/*
+ * Check that the records are in the order in which the encoder, starting at the last one,
+ * numbers them.
+ */
 static int check_order(const struct decoder *decoder)
 {
 	struct dtc_vec frames = { .width = sizeof(struct frame) };
@@ -494,7 +497,7 @@ static int fail_range(const struct decoder *decoder, const struct values *values
 		    range);
 }
 
-/* All ones is the largest size_t, which stands for what does not exist. */
+/* All ones stands for SIZE_MAX (undefined), whatever the width. */
 static int fill_counts(const struct decoder *decoder, const struct record *record,
 		       size_t counts[])
 {
@@ -530,7 +533,7 @@ static int fill_displacements(const struct decoder *decoder, const struct record
 _Static_assert(sizeof(size_t) == sizeof(ptrdiff_t) && sizeof(size_t) == sizeof(void *),
 	       "the three kinds of arguments share one array");
 
-/* Expand a record's arguments into the decoder's room for them. */
+/* Expand a record's arguments into the decoder's buffer. */
 static int fill(const struct decoder *decoder, const struct record *record,
 		struct dtc_contents *contents)
 {
@@ -551,7 +554,7 @@ static int fill(const struct decoder *decoder, const struct record *record,
 	return status;
 }
 
-/* Nodes of the members' signatures; counting ends when they are more than @most. */
+/* The number of nodes in the members' signatures; stops counting above @most. */
 static uint64_t member_nodes(const struct dtc_contents *contents, size_t members,
 			     uint64_t most)
 {
@@ -563,8 +566,9 @@ static uint64_t member_nodes(const struct dtc_contents *contents, size_t members
 }
 
 /*
- * The most memory that the constructor takes for its type's signature, while it works and
- * afterwards: a struct's grows by doubling, others copy their element's, some share it.
+ * The most memory that the constructor takes for its type's signature, temporary memory
+ * included. A struct's signature grows by doubling; other constructors copy the element's, or
+ * share it.
  */
 static uint64_t signature_bytes(const struct decoder *decoder,
 				const struct record *record,
@@ -602,7 +606,7 @@ static int spend(struct decoder *decoder, const struct record *record,
 	return 0;
 }
 
-/* Arguments that a constructor rejects make the stream malformed. */
+/* A stream whose arguments a constructor rejects is malformed. */
 static int fail_construct(const struct decoder *decoder, const struct record *record,
 			  int status)
 {
@@ -614,7 +618,7 @@ static int fail_construct(const struct decoder *decoder, const struct record *re
 		    cause);
 }
 
-/* Whether the constructor made what the stream says. */
+/* Check that the constructed type is what the record describes. */
 static int check_made(const struct decoder *decoder, const struct record *record,
 		      const struct dtconv_type *type)
 {
@@ -686,7 +690,7 @@ static int decode_records(struct decoder *decoder)
 	return build_all(decoder);
 }
 
-/* The last record is the type; a stream without records is its only predefined type. */
+/* The last record is the result. A stream without records holds a single predefined type. */
 static struct dtconv_type *take_root(struct decoder *decoder)
 {
 	struct dtconv_type *root;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One dimension of a subarray or darray: which indices belong to the type, as equally spaced
- * blocks and one shorter last block. Bounds and programs are both built from this.
+ * One dimension of a subarray or darray: the selected indices, as equally spaced blocks and one
+ * shorter last block. Bounds and programs are both built from this.
  */
 #ifndef DTC_DIMENSION_H
 #define DTC_DIMENSION_H
@@ -21,7 +21,10 @@ struct dtc_dimension {
 /* Number of dimensions of a subarray or darray type. */
 size_t dtc_dimension_count(const struct dtconv_type *type);
 
-/* The @nth dimension of a subarray or darray type, counted from the fastest in memory. */
+/*
+ * The @nth dimension of a subarray or darray type, counted from the one that varies fastest in
+ * memory.
+ */
 struct dtc_dimension dtc_dimension_of(const struct dtconv_type *type, size_t nth);
 
 #endif

@@ -14,7 +14,7 @@
 #include "signature.h"
 #include "type.h"
 
-/* Entries of a table that are written out; the rest is counted. */
+/* The most table entries that are printed; the others are only counted. */
 #define ENTRIES_SHOWN 16
 
 static void format_table(struct dtc_text *text, const struct dtc_table *table)

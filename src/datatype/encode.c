@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From type to bytes: children before parents, each type once however often it is used, so
- * that the stream is as long as the description. Decides the order of records; wire.h says
- * what a record is.
+ * Encodes a type: children precede parents, and each type occurs once however often it is used,
+ * so the stream is as long as the description. Determines the order of records; wire.h defines
+ * a record.
  */
 #include "config.h"
 
@@ -18,7 +18,9 @@
 #include "predefined.h"
 #include "type.h"
 
-/* A type and its number, in a table of open addressing; free if there is no type. */
+/*
+ * A type and its number, in a hash table with open addressing. A slot without a type is free.
+ */
 struct numbered {
 	const struct dtconv_type *type;
 	size_t number;
@@ -37,7 +39,10 @@ struct encoder {
 	struct numbered *slots;
 	size_t slot_count; /* a power of two, at least twice the types, or 0 */
 	size_t predefined_count;
-	/* By their numbers: whether they are used, and how many that are used stand before. */
+	/*
+	 * Indexed by number: whether a predefined type is used, and the number of used ones
+	 * before it.
+	 */
 	bool used[DTC_WIRE_PREDEFINED_END];
 	size_t predefined_index[DTC_WIRE_PREDEFINED_END];
 };
@@ -52,11 +57,14 @@ static int fail_memory(const struct encoder *encoder)
 
 /* ---- numbers ------------------------------------------------------------------------- */
 
-/* The slot of a type, or the free one where it belongs. There always is a free slot. */
+/* The slot of a type, or the free slot to insert it in. There always is a free slot. */
 static struct numbered *find_slot(const struct encoder *encoder,
 				  const struct dtconv_type *type)
 {
-	/* Multiplication moves the address's entropy up, the shift takes it. */
+	/*
+	 * The multiplication spreads the address's entropy to the high bits, which the shift
+	 * selects.
+	 */
 	uint64_t hash = (uint64_t)(uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 	size_t i = (size_t)hash & (encoder->slot_count - 1);
 
@@ -73,7 +81,7 @@ static const struct dtconv_type *type_at(const struct encoder *encoder, size_t n
 static int grow_slots(struct encoder *encoder)
 {
 	size_t slot_count = encoder->slot_count ? 2 * encoder->slot_count : 32;
-	/* No overflow: the types that are numbered take more memory than this. */
+	/* Cannot overflow, because the numbered types take more memory than this. */
 	struct numbered *slots =
 		dtc_alloc_zeroed(encoder->context, slot_count * sizeof(*slots));
 
@@ -95,7 +103,7 @@ static bool is_numbered(const struct encoder *encoder, const struct dtconv_type 
 	return encoder->slot_count && find_slot(encoder, type)->type;
 }
 
-/* The next number goes to @type. */
+/* Give the next number to @type. */
 static int number(struct encoder *encoder, const struct dtconv_type *type)
 {
 	int status = 0;
@@ -110,7 +118,7 @@ static int number(struct encoder *encoder, const struct dtconv_type *type)
 	return 0;
 }
 
-/* Begin with a type, unless that has been done before. */
+/* Push a type, unless it has a number. */
 static int visit(struct encoder *encoder, const struct dtconv_type *type)
 {
 	struct frame frame = { .type = type };
@@ -126,7 +134,7 @@ static int visit(struct encoder *encoder, const struct dtconv_type *type)
 	return 0;
 }
 
-/* Number everything that a type is made of, children first, in the order of their use. */
+/* Number all types that @root consists of, children first, in the order of use. */
 static int number_all(struct encoder *encoder, const struct dtconv_type *root)
 {
 	int status = visit(encoder, root);
@@ -145,7 +153,7 @@ static int number_all(struct encoder *encoder, const struct dtconv_type *root)
 	return status;
 }
 
-/* Predefined types are in the order of their numbers, whatever they are used for. */
+/* Predefined types are sorted by number, independent of the order of use. */
 static void number_predefined(struct encoder *encoder)
 {
 	for (unsigned number = 0; number < DTC_WIRE_PREDEFINED_END; number++) {
@@ -156,7 +164,7 @@ static void number_predefined(struct encoder *encoder)
 
 /* ---- values -------------------------------------------------------------------------- */
 
-/* Records from 0 up, predefined types from -1 down. */
+/* A reference to a type: records count up from 0, predefined types down from -1. */
 static int64_t reference(const struct encoder *encoder, const struct dtconv_type *child)
 {
 	if (child->combiner == DTCONV_COMBINER_NAMED) {
@@ -167,11 +175,11 @@ static int64_t reference(const struct encoder *encoder, const struct dtconv_type
 	return (int64_t)find_slot(encoder, child)->number;
 }
 
-/* A constructor's arguments, as the stream has them. */
+/* The arguments of a constructor as the stream stores them. */
 struct record {
 	const struct encoder *encoder;
 	const struct dtconv_type *type;
-	size_t skipped; /* the stored count that is the number of entries */
+	size_t skipped; /* index of the stored count that is the number of entries */
 	size_t entries;
 	size_t lengths[DTC_WIRE_ARRAYS];
 	unsigned widths[DTC_WIRE_ARRAYS];
@@ -187,7 +195,7 @@ static int64_t value_at(const struct record *record, enum dtc_wire_array array, 
 	if (array == DTC_WIRE_DISPLACEMENTS)
 		return dtc_ints_get(&type->displacements, i);
 	count = dtc_ints_get(&type->counts, i + (i >= record->skipped));
-	/* The largest size_t stands for what does not exist: -1, whatever its width. */
+	/* SIZE_MAX (undefined) is encoded as -1, whatever the width. */
 	return (size_t)count == SIZE_MAX ? -1 : count;
 }
 
@@ -224,7 +232,7 @@ static struct record describe(const struct encoder *encoder,
 	return record;
 }
 
-/* No sum of these overflows: in memory a type takes more bytes than its record. */
+/* None of these sums overflows, because a type takes more bytes in memory than its record. */
 static size_t record_bytes(const struct record *record)
 {
 	size_t bytes = DTC_WIRE_RECORD_HEAD_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Narrow integer arrays: bulk store and fetch, one plain loop a width, so that the compiler
- * vectorises them.
+ * Arrays of narrow integers. Bulk loads and stores are one simple loop for each width, so that
+ * the compiler vectorises them.
  */
 #include "config.h"
 

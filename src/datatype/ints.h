@@ -16,7 +16,7 @@ struct dtc_ints {
 	unsigned width; /* bytes a value: 1, 2, 4 or 8; sign-extended */
 };
 
-/* Bytes a value needs if all lie between @lowest and @highest. */
+/* The bytes per value if all values lie between @lowest and @highest. */
 static inline unsigned dtc_ints_width(int64_t lowest, int64_t highest)
 {
 	if (lowest >= INT8_MIN && highest <= INT8_MAX)
@@ -28,7 +28,7 @@ static inline unsigned dtc_ints_width(int64_t lowest, int64_t highest)
 	return 8;
 }
 
-/* The same for counts up to @most; from 2^63 on they are stored as the negative numbers. */
+/* The same for counts up to @most. Counts from 2^63 on are stored as negative numbers. */
 static inline unsigned dtc_ints_width_of_counts(uint64_t most)
 {
 	return most > INT64_MAX ? 8 : dtc_ints_width(0, (int64_t)most);
@@ -48,7 +48,7 @@ static inline int64_t dtc_ints_get(const struct dtc_ints *ints, size_t i)
 	}
 }
 
-/* Store values [first, first + n) of the array; they must fit the width. */
+/* Store values [first, first + n) of the array. They must fit the width. */
 void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t values[]);
 
 /* Fetch values [first, first + n) of the array. */

@@ -65,7 +65,7 @@ static uint64_t one_strip(const struct dtc_program *program, const struct dtc_op
 	return op->kind == DTC_OP_STRIP ? 1 : runs_of_leaf(program, op);
 }
 
-/* The leaves of one instance, each visit weighed by @weigh. */
+/* The sum of @weigh over the leaves of one instance, times their iterations. */
 static uint64_t count_leaves(const struct dtc_layout *layout,
 			     uint64_t (*weigh)(const struct dtc_program *program,
 					       const struct dtc_op *op))

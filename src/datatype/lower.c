@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lowering: from the tree of types to one program, children first. The tree may be deep and
- * share branches, so the walk keeps its own stack and remembers what it has lowered.
+ * Lowering: converts a tree of types to one program, children first. The tree may be deep and
+ * have shared branches, so the walk has its own stack and memoises programs.
  */
 #include "config.h"
 
@@ -13,14 +13,14 @@
 #include "layout.h"
 #include "predefined.h"
 
-/* ---- memory of what is already lowered ------------------------------------------------- */
+/* ---- memoised programs ----------------------------------------------------------------- */
 
 struct entry {
 	const struct dtconv_type *type;
 	struct dtc_program *program;
 };
 
-/* A hash table with open addressing; its capacity is a power of two, never full. */
+/* A hash table with open addressing. Its capacity is a power of two, and it is never full. */
 struct memo {
 	struct entry *entries;
 	size_t capacity, used;
@@ -61,7 +61,7 @@ static void memo_drop(struct memo *memo, struct dtconv_context *context)
 	dtc_free(context, memo->entries);
 }
 
-/* The program of a type if it is known, borrowed. */
+/* The memoised program of a type, borrowed; NULL if there is none. */
 static struct dtc_program *known(const struct memo *memo, const struct dtconv_type *type)
 {
 	const struct dtc_layout *layout = dtc_type_layout(type);
@@ -181,7 +181,7 @@ static struct dtc_program *lower_blocks(const struct dtconv_type *type,
 
 /* ---- structs ---------------------------------------------------------------------------- */
 
-/* Members of a struct from @first on; all of one type. */
+/* The members of a struct from @first on, as blocks of one type. */
 struct member_list {
 	const struct dtconv_type *type;
 	size_t first;
@@ -247,7 +247,7 @@ drop_parts:
 
 /* ---- arrays ----------------------------------------------------------------------------- */
 
-/* The program over one dimension whose elements, @inner, are @pitch bytes apart. */
+/* Repeat @inner over one dimension whose elements are @pitch bytes apart. */
 static struct dtc_program *spread(struct dtc_program *inner,
 				  const struct dtc_dimension *dimension, int64_t pitch)
 {
@@ -329,7 +329,7 @@ static struct dtc_program *lower_one(const struct dtconv_type *type, const struc
 	return NULL;
 }
 
-/* A type whose children are being lowered, and the next child to look at. */
+/* A type whose children are being lowered, and the next child to visit. */
 struct visit {
 	const struct dtconv_type *type;
 	size_t next_child;
@@ -372,7 +372,7 @@ static const struct dtconv_type *next_unknown_child(struct visit *visit,
 	return NULL;
 }
 
-/* Lower the type on top of the stack, all of whose children are known. */
+/* Lower the type on top of the stack, whose children all have programs. */
 static bool lower_top(struct stack *stack, struct memo *memo)
 {
 	const struct dtconv_type *type = stack->visits[stack->depth - 1].type;

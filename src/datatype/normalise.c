@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The normal form: the three ways to combine programs (repeat, blocks, sequence) each answer
- * a program in which
- * - no loop runs once, none is dense, neighbouring runs are one, also across the ends of
- *   iterations;
- * - equal runs at equal steps are a strip, however they were listed;
- * - equal bodies at equal steps are a loop;
- * - at most FEW unlike runs in a row are single runs, more are a table.
- * The packed order is never changed.
+ * The normal form. The three ways to combine programs (repeat, blocks, sequence) return a
+ * program with these properties:
+ *
+ * - A loop has at least two iterations, and is not dense.
+ * - Adjacent runs are one run, also across the ends of iterations.
+ * - Equal runs at equal steps are a strip, however they were listed.
+ * - Equal bodies at equal steps are a loop.
+ * - At most FEW consecutive unlike runs are single runs; more are a table.
+ *
+ * The packed order never changes.
  */
 #include "config.h"
 
@@ -22,7 +24,7 @@
 /* Lists of runs up to this long stay single operations; strips up to this long are lists. */
 #define FEW 8
 
-/* Bodies up to this many operations may be written twice to save a copy per iteration. */
+/* Bodies of at most this many operations may be duplicated to save a copy per iteration. */
 #define SMALL_BODY 16
 
 /* ---- strips and loops ---------------------------------------------------------------- */
@@ -60,7 +62,7 @@ static struct dtc_program *copy_with_count(const struct dtc_program *program, ui
 	return copy;
 }
 
-/* A strip or loop whose repetition goes on at its own step is only a longer one. */
+/* A strip or loop that is repeated at its own step is a longer one. */
 static bool continues(const struct dtc_program *program, int64_t stride)
 {
 	const struct dtc_op *op = &program->ops[0];
@@ -80,7 +82,7 @@ static uint32_t last_top_level(const struct dtc_program *program)
 	return i;
 }
 
-/* Whether the last run of one iteration ends where the first run of the next begins. */
+/* Whether the last run of an iteration ends where the first run of the next one begins. */
 static bool iterations_touch(const struct dtc_program *program, int64_t stride)
 {
 	const struct dtc_op *first = &program->ops[0];
@@ -124,8 +126,8 @@ static struct dtc_program *without_first_run(const struct dtc_program *program)
 }
 
 /*
- * Iterations A M Z of which Z touches the next A become A, then M (Z A) again and again, then
- * M Z: one run less in every iteration.
+ * If Z touches the A of the next iteration, iterations A M Z become A, then M (Z A) repeated,
+ * then M Z. This saves one run in every iteration.
  */
 static struct dtc_program *rotate(const struct dtc_program *program, uint64_t count,
 				  int64_t stride)
@@ -156,7 +158,7 @@ static struct dtc_program *rotate(const struct dtc_program *program, uint64_t co
 	return whole;
 }
 
-/* Runs that the program consists of, or more than FEW if it is not a short list of runs. */
+/* The number of runs of the program; more than FEW if it is not a short list of runs. */
 static uint64_t count_few_runs(const struct dtc_program *program)
 {
 	uint64_t runs = 0;
@@ -225,15 +227,15 @@ static void reader_init(struct reader *reader, const struct dtc_block_list *list
 }
 
 /*
- * The end of a block may be one extent past what its type holds; the sum wraps then and equals
- * no displacement, because bounds never span half the address space.
+ * A block may end one extent behind what its type contains. Then the sum wraps around and
+ * equals no displacement, because bounds never span half the address space.
  */
 static bool touches(const struct block *block, int64_t disp, int64_t extent)
 {
 	return (uint64_t)disp == (uint64_t)block->disp + block->length * (uint64_t)extent;
 }
 
-/* Merge the @n fetched blocks; returns how many are complete in reader->merged. */
+/* Merge the @n fetched blocks; returns the number of complete ones in reader->merged. */
 static size_t merge_batch(struct reader *reader, uint64_t n)
 {
 	const struct dtc_block_list *list = reader->list;
@@ -259,7 +261,7 @@ static size_t merge_batch(struct reader *reader, uint64_t n)
 	return complete;
 }
 
-/* Read on until some blocks are complete: how many, 0 at the end. */
+/* Read on until some blocks are complete; returns their number, 0 at the end. */
 static size_t read_batch(struct reader *reader)
 {
 	const struct dtc_block_list *list = reader->list;
@@ -341,12 +343,13 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /* ---- splitting ----------------------------------------------------------------------- */
 
-/* Blocks up to this many bytes are moved faster if all are equally long. */
+/* Blocks up to this size are moved faster if all have the same length. */
 #define SPLIT_BYTES 64
 
 /*
- * So are runs that are so long on average, in so many blocks each: an unlike length costs a
- * misprediction, unless the list is short enough for the branch predictor to learn it.
+ * The same holds for long runs in many blocks, by average length and number: a different length
+ * costs a branch misprediction, unless the list is short enough for the branch predictor to
+ * learn it.
  */
 #define SPLIT_RUN_BYTES  32
 #define SPLIT_RUN_BLOCKS 4
@@ -453,7 +456,7 @@ static void store_prefix(struct dtc_table *table, uint64_t entry, uint64_t units
 		((uint32_t *)column)[entry] = (uint32_t)(units >> table->prefix_shift);
 }
 
-/* Odd columns end in padding; two equal tables must be equal bytes. */
+/* Pad odd columns with zeros, because equal tables must be equal byte by byte. */
 static void clear_padding(struct dtc_table *table)
 {
 	if (!table->disp_wide && table->count % 2)
@@ -462,12 +465,12 @@ static void clear_padding(struct dtc_table *table)
 		((uint32_t *)((char *)table + table->prefix_offset))[table->count + 1] = 0;
 }
 
-/* Most blocks that are cut have so many pieces or fewer. */
+/* Most blocks have at most this many pieces. */
 #define PIECES_AT_ONCE 4
 
 /*
- * How many pieces a block has cannot be foretold, so some are always stored: the next block's take the
- * place of those that are too many. Returns how many were stored.
+ * Store the pieces of a block. Always store a few, because their number is unpredictable; the
+ * pieces of the next block overwrite the excess. Returns the number stored.
  */
 static uint64_t store_pieces_at_once(struct dtc_table *table, uint64_t entry, int64_t disp,
 				     int64_t step)
@@ -490,7 +493,7 @@ static void store_pieces(struct dtc_table *table, uint64_t entry, uint64_t piece
 		store_disp(table, entry + i, dtc_disp_plus(disp, dtc_disp_steps(i, step)));
 }
 
-/* A uniform table: every block in entries of @cut instances. */
+/* A uniform table: all blocks in entries of @cut instances. */
 static void fill_cut_table(struct dtc_table *table, const struct dtc_block_list *list,
 			   uint64_t cut)
 {
@@ -515,7 +518,7 @@ static void fill_cut_table(struct dtc_table *table, const struct dtc_block_list 
 	}
 }
 
-/* Entries of one block each. */
+/* One entry for each block. */
 static void fill_table(struct dtc_table *table, const struct dtc_block_list *list,
 		       uint64_t unit)
 {
@@ -593,7 +596,7 @@ static struct dtc_program *create_table_of_runs(struct dtconv_context *context,
 	return program;
 }
 
-/* Every instance is @unit bytes at @disp, and instances in a block touch. */
+/* Every instance is @unit bytes at @disp, and the instances of a block touch. */
 static struct dtc_program *create_runs(struct dtconv_context *context,
 				       const struct dtc_block_list *list, int64_t disp,
 				       uint64_t unit)
@@ -648,7 +651,7 @@ static struct dtc_program *create_table_loop(const struct dtc_program *body,
 					     const struct dtc_block_list *list,
 					     struct survey *survey, bool block_is_body)
 {
-	/* If a whole block is the body, every entry is one iteration. */
+	/* If a block is the body as a whole, every entry is one iteration. */
 	uint64_t iterations = block_is_body ? survey->blocks : survey->instances;
 	const struct dtc_op head = {.kind = DTC_OP_TABLE_LOOP,
 				    .disp = survey->few[0].disp,
@@ -669,7 +672,7 @@ static struct dtc_program *create_table_loop(const struct dtc_program *body,
 	return program;
 }
 
-/* Equally long blocks: repeat the block first, then place the blocks. */
+/* Blocks of one length: repeat the type first, then place the blocks. */
 static struct dtc_program *place_blocks(struct dtc_program *program,
 					const struct dtc_block_list *list,
 					struct survey *survey)
@@ -708,7 +711,10 @@ struct dtc_program *dtc_program_create_blocks(struct dtc_program *program,
 	if (survey.blocks == 0)
 		return dtc_program_create_empty(program->context);
 	if (is_run && survey.longest == 1) {
-		/* Then the runs are the blocks, and touch where runs do, not where extents do. */
+		/*
+		 * Then the runs are the blocks: they are adjacent where the runs are, not where
+		 * the extents are.
+		 */
 		struct dtc_block_list runs = *list;
 
 		runs.extent = (int64_t)op->bytes;
@@ -736,7 +742,7 @@ static void fetch_runs(const void *source, uint64_t first, uint64_t n, int64_t d
 	}
 }
 
-/* Decide what the waiting runs become. */
+/* Choose the form of the pending runs. */
 static bool settle_runs(struct dtc_assembly *assembly)
 {
 	const struct dtc_block_list list = {.count = assembly->run_count,

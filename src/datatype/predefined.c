@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of predefined types. C types are as the compiler has them; Fortran default kinds
- * are 4 bytes, the default of all common compilers.
+ * The table of predefined types. C types have the compiler's sizes and alignments. Fortran
+ * default kinds have 4 bytes, as with all common compilers.
  */
 #include "config.h"
 

@@ -12,9 +12,9 @@
 
 #include <dtconv/type.h>
 
-/* What an operation can be defined on (MPI 4.1 section 6.9.2). */
+/* The classes of types on which operations are defined (MPI 4.1 section 6.9.2). */
 enum dtc_group {
-	DTC_GROUP_TEXT, /* characters: stored, never computed with */
+	DTC_GROUP_TEXT, /* characters: no operation is defined */
 	DTC_GROUP_BYTE,
 	DTC_GROUP_C_INTEGER,
 	DTC_GROUP_FORTRAN_INTEGER,
@@ -39,7 +39,7 @@ struct dtc_predefined {
 	size_t index_disp;
 };
 
-/* The row of a predefined type; @which must be one. */
+/* The row of a predefined type. @which has to be a valid one. */
 const struct dtc_predefined *dtc_predefined_row(enum dtconv_predefined which);
 
 /* Its name in the text form. */
@@ -49,7 +49,7 @@ const char *dtc_predefined_name(enum dtconv_predefined which);
 enum dtconv_predefined dtc_predefined_pair(enum dtconv_predefined value,
 					   enum dtconv_predefined index);
 
-/* Whether it is an integer type of C or Fortran, so that it can be an index. */
+/* Whether it is an integer type of C or Fortran, and so may be an index. */
 bool dtc_predefined_is_integer(enum dtconv_predefined which);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs as values: references, tables, single operations. What makes a program normal is decided
- * in normalise.c.
+ * Programs as values: references, tables, single operations. normalise.c defines the normal
+ * form.
  */
 #include "config.h"
 
@@ -34,13 +34,13 @@ uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t f
 		return unit / table->uniform;
 	if (low >= table->count || dtc_table_prefix(table, low) > unit)
 		low = 0;
-	/* Leap in growing steps while that does not pass the unit, ... */
+	/* Gallop: step forward in growing steps while that does not pass the unit, ... */
 	while (n < table->count - low && dtc_table_prefix(table, low + n) <= unit) {
 		low += n;
 		n *= 2;
 	}
 	n = DTC_MIN(n, table->count - low);
-	/* ... then halve. Invariant: prefix(low) <= unit < prefix(low + n). */
+	/* ... then bisect. Invariant: prefix(low) <= unit < prefix(low + n). */
 	while (n > 1) {
 		uint64_t half = n / 2;
 

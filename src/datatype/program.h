@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The byte program: a type's layout with the basic types erased, as plain data without
- * pointers, so that it may be copied to a device as it is. The packed stream is what its
- * operations touch, in order.
+ * The byte program: a type's layout without its basic types. It is plain data without pointers,
+ * so it can be copied to a device. The packed stream is the bytes of its operations, in order.
  *
- * Operations are in preorder: a loop is followed by its @body operations. Displacements
- * are relative to the enclosing iteration. The first operation of every body has
- * displacement 0, the loop carries it; so equal layouts have equal programs.
+ * Operations are in preorder: a loop is followed by its @body operations. Displacements are
+ * relative to the enclosing iteration. The first operation of every body has displacement 0,
+ * and the loop carries its displacement; so equal layouts have equal programs.
  */
 #ifndef DTC_PROGRAM_H
 #define DTC_PROGRAM_H
@@ -19,8 +18,8 @@
 struct dtconv_context;
 
 /*
- * Every loop has two iterations or more and moves at least a byte in each, so that sizes,
- * which fit in 64 bits, bound the nesting.
+ * Every loop has at least two iterations and moves at least a byte in each. As sizes fit in 64
+ * bits, this bounds the nesting.
  */
 #define DTC_PROGRAM_DEPTH 63
 
@@ -29,7 +28,7 @@ enum dtc_op_kind {
 	DTC_OP_STRIP,      /* equally spaced runs of one length */
 	DTC_OP_TABLE,      /* runs listed in a table */
 	DTC_OP_LOOP,       /* a body at equally spaced displacements */
-	DTC_OP_TABLE_LOOP, /* a body at listed displacements, several times in a row each */
+	DTC_OP_TABLE_LOOP, /* a body at listed displacements, several times at each */
 };
 
 struct dtc_op {
@@ -42,19 +41,19 @@ struct dtc_op {
 	uint64_t count;        /* runs or iterations */
 	uint64_t unit_bytes;   /* packed, of one run or iteration; tables of unlike runs: 0 */
 	int64_t stride;        /* between runs or iterations; table loops: inside an entry */
-	uint64_t table;        /* tables: where it is, in bytes from the tables' start */
+	uint64_t table;        /* tables: offset from the start of the tables, in bytes */
 };
 
 /*
- * A table lists entries by displacement, relative to the operation's. Entry i covers units
- * [prefix(i), prefix(i + 1)): bytes for DTC_OP_TABLE, iterations for DTC_OP_TABLE_LOOP. If all
- * entries cover the same number there is no prefix. Both columns are scaled by a power of two
- * and as narrow as the values allow.
+ * A table lists entries by their displacements relative to the operation's. Entry i covers
+ * units [prefix(i), prefix(i + 1)): bytes for DTC_OP_TABLE, iterations for DTC_OP_TABLE_LOOP.
+ * Without prefixes, all entries cover the same number of units. Both columns are divided by a
+ * power of two and stored in the narrowest integers that hold the values.
  */
 struct dtc_table {
 	uint64_t count;         /* entries */
-	uint64_t uniform;       /* units in every entry, or 0: see the prefixes */
-	uint64_t prefix_offset; /* from the table's start, in bytes */
+	uint64_t uniform;       /* units in every entry; 0: the prefixes say */
+	uint64_t prefix_offset; /* offset from the start of the tables, in bytes */
 	uint64_t table_bytes;   /* the table's whole size, a multiple of 8 */
 	uint64_t span;          /* from the lowest to the highest displacement */
 	uint8_t disp_wide;      /* 1: int64_t, 0: int32_t */
@@ -100,7 +99,7 @@ static inline int64_t dtc_table_disp(const struct dtc_table *table, uint64_t ent
 	return (int64_t)((uint64_t)scaled << table->disp_shift);
 }
 
-/* Units in the entries before @entry, which may be the number of entries. */
+/* The number of units in the entries before @entry, which may be the number of entries. */
 static inline uint64_t dtc_table_prefix(const struct dtc_table *table, uint64_t entry)
 {
 	const void *column = (const char *)table + table->prefix_offset;
@@ -113,15 +112,17 @@ static inline uint64_t dtc_table_prefix(const struct dtc_table *table, uint64_t 
 }
 
 /*
- * The entry that covers @unit, which must be less than all units together; found fast if it is
- * not far behind entry @from.
+ * The entry that covers @unit, which must be less than the total number of units. The search is
+ * fast if that entry is close behind @from.
  */
 uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t from);
 
 struct dtc_program *dtc_program_ref(struct dtc_program *program);
 void dtc_program_unref(struct dtc_program *program);
 
-/* ---- making programs: each returns a normalised program, or NULL if memory ran out ----- */
+/*
+ * ---- constructors: each returns a normalised program, or NULL if memory ran out ------------
+ */
 
 struct dtc_program *dtc_program_create_empty(struct dtconv_context *context);
 
@@ -135,9 +136,9 @@ struct dtc_program *dtc_program_create_repeat(struct dtc_program *program, uint6
 /* Blocks of a type: @length(i) instances, @extent apart, from @disp(i) on. */
 struct dtc_block_list {
 	uint64_t count;
-	int64_t unit;   /* bytes that a displacement counts */
+	int64_t unit;   /* bytes per unit of a displacement */
 	int64_t extent; /* of the type */
-	/* Hand out blocks [first, first + n), n <= DTC_BLOCK_BATCH. */
+	/* Fetch blocks [first, first + n), n <= DTC_BLOCK_BATCH. */
 	void (*fetch)(const void *source, uint64_t first, uint64_t n, int64_t disps[],
 		      uint64_t lengths[]);
 	const void *source;
@@ -157,7 +158,7 @@ struct dtc_program_part {
 struct dtc_program *dtc_program_create_sequence(struct dtconv_context *context, size_t n,
 						const struct dtc_program_part parts[]);
 
-/* Room for operations and tables; the caller fills both in. */
+/* A program with uninitialised operations and tables. */
 struct dtc_program *dtc_program_allocate(struct dtconv_context *context,
 					 uint32_t op_count, size_t table_bytes);
 
@@ -166,8 +167,8 @@ struct dtc_program *dtc_program_create_op(struct dtconv_context *context,
 					  const struct dtc_op *op);
 
 /*
- * A loop, as @head says (kind, disp, count, stride), over a non-empty @body; its own table, if
- * it has one, goes into the last @table_bytes, uninitialised.
+ * A loop over a non-empty @body, described by @head (kind, disp, count, stride). Its own table,
+ * if it has one, is uninitialised, in the last @table_bytes.
  */
 struct dtc_program *dtc_program_create_loop(const struct dtc_program *body,
 					    const struct dtc_op *head,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The representations known by name, the check of those that callers make, and the format of
- * each basic type.
+ * Named representations, checks of the caller's own ones, and the number format of each basic
+ * type.
  */
 #include "config.h"
 
@@ -83,7 +83,7 @@ const char *dtconv_representation_name(size_t index)
 	return index < DTC_ARRAY_LENGTH(known) ? known[index].name : NULL;
 }
 
-/* ---- as callers give them ------------------------------------------------------------ */
+/* ---- defined by the caller ----------------------------------------------------------- */
 
 static int bad_field(struct dtconv_context *context, const char *caller,
 		     const char *field, size_t value, const char *allowed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data representations resolved for use, and the format of each basic type in them. It
- * describes sizes and kinds of numbers; kernels/numbers converts them.
+ * Data representations with all defaults filled in, and the number format of each basic type in
+ * them. kernels/numbers does the conversion.
  */
 #ifndef DTC_REPRESENTATION_H
 #define DTC_REPRESENTATION_H
@@ -22,21 +22,21 @@ struct dtc_representation {
 };
 
 enum dtc_number_kind {
-	DTC_NUMBER_BITS, /* the same on every machine but for the byte order */
+	DTC_NUMBER_BITS, /* the same on every machine except for the byte order */
 	DTC_NUMBER_SIGNED,
 	DTC_NUMBER_UNSIGNED,
 	DTC_NUMBER_IEEE, /* binary floating point whose size may differ: 8 or 16 bytes */
 	DTC_NUMBER_X87
 };
 
-/* How one number is written. */
+/* The format of one number. */
 struct dtc_format {
 	uint8_t kind;
 	uint8_t bytes;
 	bool big_endian;
 };
 
-/* A basic type is one number, or two of one format: complex. */
+/* A basic type is one number or, if complex, two of one format. */
 struct dtc_element_format {
 	struct dtc_format number;
 	uint8_t numbers;
@@ -46,7 +46,7 @@ struct dtc_element_format {
 #define DTC_ELEMENT_BYTES 32
 
 /*
- * Check what the caller gave (NULL: native) and fill in the defaults. Fails with INVAL;
+ * Check the caller's representation (NULL: native) and fill in the defaults. Fails with INVAL;
  * @context may be NULL.
  */
 int dtc_representation_resolve(struct dtconv_context *context, const char *caller,

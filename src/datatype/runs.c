@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs out of the cursor's pieces.
+ * Divides the cursor's pieces into runs.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ static bool next_piece(struct dtc_runs *runs)
 	return true;
 }
 
-/* What is left of the strip's run that holds packed byte @offset. */
+/* The rest of the strip's run that holds packed byte @offset. */
 static struct dtc_run run_of_strip(const struct dtc_op *op, uint64_t offset)
 {
 	uint64_t number = offset / op->unit_bytes;
@@ -34,7 +34,7 @@ static struct dtc_run run_of_strip(const struct dtc_op *op, uint64_t offset)
 				 op->unit_bytes - inside };
 }
 
-/* In a table the search goes on from the entry of the run before. */
+/* Search a table from the previous run's entry on. */
 static struct dtc_run run_of_table(struct dtc_runs *runs)
 {
 	const struct dtc_table *table =

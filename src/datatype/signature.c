@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signatures: building them from pieces, hashing. Runs of one basic type are
- * merged, loops of one run are a run, one-trip loops vanish, equal loops in a row are one, and
- * a list that repeats itself becomes a loop.
+ * Signatures: construction and hashing. The normal form:
+ *
+ * - neighbouring runs of one basic type are merged, and a loop over a single run is a run;
+ * - a loop has at least two iterations, and adjacent equal loops are merged;
+ * - a list that repeats a shorter list is a loop.
  */
 #include "config.h"
 
@@ -15,9 +17,9 @@
 #include "predefined.h"
 
 /*
- * The hash is a polynomial over the Mersenne prime 2^61 - 1: concatenation is one
- * multiplication, repetition is done by squaring, so it costs nothing like the length. The
- * base is arbitrary but fixed, so that peers agree.
+ * The hash is a polynomial over the Mersenne prime 2^61 - 1. Concatenation takes one
+ * multiplication, and repetition squares, so the cost does not grow with the length. The base
+ * is arbitrary but fixed, so that peers compute equal hashes.
  */
 #define HASH_PRIME ((UINT64_C(1) << 61) - 1)
 #define HASH_BASE UINT64_C(0x1a2b7c3d9e5f4061)
@@ -29,7 +31,10 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 	unsigned __int128 product = (unsigned __int128)a * b;
 	uint64_t sum = (uint64_t)(product & HASH_PRIME) + (uint64_t)(product >> 61);
 #else
-	/* In halves of 32 bits, where 2^61 is 1: high has weight 8, middle is split at bit 29. */
+	/*
+	 * Multiply 32-bit halves modulo 2^61 - 1, where 2^61 is 1: a_high * b_high has the
+	 * weight 2^64 = 8, and middle is split at bit 29.
+	 */
 	uint64_t a_high = a >> 32, a_low = (uint32_t)a;
 	uint64_t b_high = b >> 32, b_low = (uint32_t)b;
 	uint64_t middle = a_high * b_low + a_low * b_high;
@@ -114,7 +119,7 @@ struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
 	return signature;
 }
 
-/* Whether all of the signature is one node with its body. */
+/* Whether the whole signature is one node with its body. */
 static bool is_one_node(const struct dtc_signature *signature)
 {
 	return signature->node_count == (size_t)signature->nodes[0].body + 1;
@@ -186,7 +191,7 @@ static bool reserve(struct dtc_signature_builder *builder, size_t more)
 	return true;
 }
 
-/* Append one top-level node with its body, or let the last one grow by it. */
+/* Append a top-level node with its body, or merge it into the last one. */
 static void push(struct dtc_signature_builder *builder, const struct dtc_signature_node *node)
 {
 	struct dtc_signature *signature = builder->signature;
@@ -231,7 +236,7 @@ bool dtc_signature_builder_append(struct dtc_signature_builder *builder,
 	return true;
 }
 
-/* Whether the node list is its first @period nodes again and again. */
+/* Whether the node list consists of repetitions of its first @period nodes. */
 static bool repeats(const struct dtc_signature *signature, size_t period)
 {
 	size_t rest = signature->node_count - period;
@@ -243,7 +248,7 @@ static bool repeats(const struct dtc_signature *signature, size_t period)
 					    rest * sizeof(signature->nodes[0])) == 0;
 }
 
-/* Long lists are left alone: finding their period would cost more than it saves. */
+/* Do not search longer lists: finding their period would cost more than it saves. */
 #define PERIOD_SEARCH_NODES 512
 
 static void fold_period(struct dtc_signature *signature)
@@ -308,7 +313,10 @@ uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t 
 
 /* ---- couples ------------------------------------------------------------------------- */
 
-/* Which member of the couple comes next at a node, and whether all fit so far. */
+/*
+ * The state of the check for couples: which member is expected next, and whether all nodes fit
+ * so far.
+ */
 struct couples {
 	uint16_t members[2]; /* basic types */
 	bool second;
@@ -324,7 +332,7 @@ static void see_run(struct couples *couples, const struct dtc_signature_node *ru
 	couples->second ^= run->count & 1;
 }
 
-/* A trip ends with the member it begins with. */
+/* Whether each iteration leaves the expected member unchanged. */
 static bool is_even_loop(const struct dtc_signature_node *head)
 {
 	return head->element_count / head->count % 2 == 0;

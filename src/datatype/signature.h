@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signatures: the sequence of basic types without displacements, kept as runs and loops so
- * that its size follows the description and not the data. Immutable and counted.
+ * Signatures: the sequence of basic types without displacements. They are stored as runs and
+ * loops, so their size depends on the type's description, not on the amount of data. Immutable
+ * and reference-counted.
  */
 #ifndef DTC_SIGNATURE_H
 #define DTC_SIGNATURE_H
@@ -16,7 +17,7 @@
 
 struct dtconv_context;
 
-/* Loops have two trips or more, so their nesting is bounded by the bits of a count. */
+/* Loops have at least two iterations, so the bits of a count bound the nesting. */
 #define DTC_SIGNATURE_DEPTH 64
 
 /* A run of one basic type, or a loop over the @body nodes that follow it. */
@@ -24,12 +25,15 @@ struct dtc_signature_node {
 	uint16_t basic; /* runs: the predefined type, never a pair */
 	uint16_t is_loop;
 	uint32_t body;    /* loops: nodes in the body */
-	uint64_t count;   /* runs: elements; loops: trips */
-	uint64_t element_count; /* in all trips together */
-	uint64_t byte_count;    /* packed, in all trips together */
+	uint64_t count;   /* runs: elements; loops: iterations */
+	uint64_t element_count; /* in all iterations */
+	uint64_t byte_count;    /* packed, in all iterations */
 };
 
-/* A hash that follows from those of the pieces, however the sequence is cut into pieces. */
+/*
+ * The hash of a sequence follows from the hashes of its pieces, and does not depend on where it
+ * is cut.
+ */
 struct dtc_signature_hash {
 	uint64_t value;
 	uint64_t weight; /* base to the power of the length */
@@ -45,7 +49,7 @@ struct dtc_signature {
 	struct dtc_signature_node nodes[];
 };
 
-/* All constructors answer a new reference, or NULL if memory ran out. */
+/* All constructors return a new reference, or NULL if memory ran out. */
 struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
 						 enum dtconv_predefined basic);
 struct dtc_signature *dtc_signature_create_repeat(struct dtc_signature *body, uint64_t count);
@@ -54,12 +58,12 @@ struct dtc_signature *dtc_signature_create_repeat(struct dtc_signature *body, ui
 struct dtc_signature_builder {
 	struct dtc_signature *signature;
 	size_t capacity;
-	size_t last; /* the top-level node that may still grow; == node_count if none */
+	size_t last; /* the top-level node that may still be extended; node_count: none */
 };
 
 bool dtc_signature_builder_init(struct dtc_signature_builder *builder,
 				struct dtconv_context *context);
-/* False if memory ran out; finish or drop the builder all the same. */
+/* False if memory ran out. The builder has to be finished or dropped in any case. */
 bool dtc_signature_builder_append(struct dtc_signature_builder *builder,
 				  const struct dtc_signature *piece, uint64_t count);
 struct dtc_signature *dtc_signature_builder_finish(struct dtc_signature_builder *builder);
@@ -68,20 +72,22 @@ void dtc_signature_builder_drop(struct dtc_signature_builder *builder);
 struct dtc_signature *dtc_signature_ref(struct dtc_signature *signature);
 void dtc_signature_unref(struct dtc_signature *signature);
 
-/* How @count_a times @a relates to @count_b times @b; the element counts do not overflow. */
+/* How @count_a times @a relates to @count_b times @b. The element counts must not overflow. */
 enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature *a,
 						     uint64_t count_a,
 						     const struct dtc_signature *b,
 						     uint64_t count_b);
 
 /*
- * Elements in the first @bytes bytes of the packed stream of one signature, at most
- * its own; @cut tells whether the last one is incomplete.
+ * The number of elements in the first @bytes bytes of one packed signature. @bytes is at most
+ * its size. @cut is set to whether the last element is incomplete.
  */
 uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t bytes,
 				bool *cut);
 
-/* Whether it is couples of one value type and one index type throughout, and which. */
+/*
+ * Whether the signature consists of couples of one value type and one index type, and of which.
+ */
 bool dtc_signature_couples(const struct dtc_signature *signature,
 			   enum dtconv_predefined *value, enum dtconv_predefined *index);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Comparing signatures, element by element only where their loops differ.
+ * Compares signatures; element by element only where their loops differ.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "walk.h"
 
-/* The innermost loop if the walk is at the beginning of a trip of it, else NULL. */
+/* The innermost loop if the walk is at the beginning of an iteration of it, else NULL. */
 static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
 {
 	const struct dtc_signature_node *nodes = walk->signature->nodes;
@@ -24,7 +24,10 @@ static struct dtc_walk_frame *trip_start(struct dtc_walk *walk)
 	return at_start ? top : NULL;
 }
 
-/* Two equal loops side by side need not be walked trip by trip. Returns elements skipped. */
+/*
+ * Skip the iterations that two equal loops have in common. Returns the number of elements
+ * skipped.
+ */
 static uint64_t skip_equal_trips(struct dtc_walk *a, struct dtc_walk *b, uint64_t limit)
 {
 	struct dtc_walk_frame *loop_a = trip_start(a);
@@ -89,8 +92,8 @@ enum dtconv_signature_relation dtc_signature_compare(const struct dtc_signature 
 	    memcmp(a->nodes, b->nodes, a->node_count * sizeof(a->nodes[0])) == 0)
 		return relation_of_lengths(length_a, length_b);
 	/*
-	 * Two periodic sequences that agree for the sum of their periods agree for ever
-	 * (Fine and Wilf, 1965), so the counts do not matter.
+	 * Two periodic sequences that agree over the sum of their periods agree everywhere
+	 * (Fine and Wilf, 1965), so longer counts need no comparison.
 	 */
 	if (!__builtin_add_overflow(a->element_count, b->element_count, &periods))
 		shorter = DTC_MIN(shorter, periods);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From type to text: a walk over envelopes and contents with an explicit stack, so that
- * depth costs heap and no recursion. It decides how the text is spaced, nothing else.
+ * Formats a type as text: a walk over envelopes and contents with an explicit stack, so that
+ * depth uses heap memory and no recursion. This file only determines the spacing.
  */
 #include "config.h"
 
@@ -17,21 +17,21 @@
 #include <stdint.h>
 
 /*
- * Shared members are written out each time, so that a few types that hold each other
- * twice make a text without end. Both limits are far beyond what anybody reads.
+ * Shared members are printed for every use, so a few types that contain each other twice make
+ * an enormous text. Both limits are far beyond readable texts.
  */
 #define MAX_CONSTRUCTORS ((size_t)1 << 22)
 #define MAX_LENGTH       ((size_t)1 << 30)
 
-/* A constructor whose closing parenthesis has not been written. */
+/* A constructor whose closing parenthesis has not been printed. */
 struct level {
 	struct level *outer;
 	const struct dtc_text_form *form;
 	size_t argument;      /* the next one, or the array of types that is open */
 	size_t entries;       /* written of the open array of types */
 	bool array_is_open;   /* between [ and ] of an array of types */
-	bool any_written;     /* an argument that is in the text */
-	size_t length;        /* entries of each array */
+	bool any_written;     /* an argument has been printed */
+	size_t length;        /* number of entries of each array */
 	const size_t *counts; /* what is not written yet of its contents */
 	const ptrdiff_t *displacements;
 	struct dtconv_type *const *types;
@@ -46,7 +46,7 @@ struct formatter {
 
 /* ---- levels ------------------------------------------------------------------------ */
 
-/* Bytes of a level and the contents that are behind it. */
+/* The size of a level and the contents that follow it in memory. */
 static bool level_bytes(const struct dtconv_envelope *envelope, size_t *bytes)
 {
 	size_t items;
@@ -120,7 +120,7 @@ static int check_limits(struct formatter *formatter)
 
 /* ---- values ------------------------------------------------------------------------ */
 
-/* Write a predefined type's name, or open a constructor. */
+/* Print the name of a predefined type, or open a constructor. */
 static int write_type(struct formatter *formatter, const struct dtconv_type *type)
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
@@ -153,7 +153,7 @@ static void write_count(struct dtc_text *text, enum dtc_text_kind kind, size_t v
 		dtc_text_put_size(text, value);
 }
 
-/* Write the next number or word of the level's contents. */
+/* Print the next number or word of the level's contents. */
 static void write_value(struct formatter *formatter, struct level *level,
 			enum dtc_text_kind kind)
 {
@@ -177,7 +177,7 @@ static void write_array(struct formatter *formatter, struct level *level,
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* One step inside an array of types: one entry, or its end. */
+/* One step inside an array of types: an entry, or the closing bracket. */
 static int step_type_array(struct formatter *formatter, struct level *level)
 {
 	if (level->entries == level->length) {
@@ -191,7 +191,7 @@ static int step_type_array(struct formatter *formatter, struct level *level)
 	return write_type(formatter, *level->types++);
 }
 
-/* Write an argument, or of one that holds types the beginning. */
+/* Print an argument; for types, only its beginning. */
 static int write_argument(struct formatter *formatter, struct level *level,
 			  enum dtc_text_kind kind)
 {
@@ -213,7 +213,7 @@ static int write_argument(struct formatter *formatter, struct level *level,
 	return 0;
 }
 
-/* Go on in the innermost open constructor: its next argument, or its end. */
+/* Continue the innermost open constructor: its next argument, or its end. */
 static int step(struct formatter *formatter)
 {
 	struct level *level = formatter->inner;

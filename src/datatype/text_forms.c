@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of the text form, as tables, and how a misspelt name is recognised. It neither
- * reads nor writes text.
+ * The vocabulary of the text form, as tables, and suggestions for misspelt names.
  */
 #include "config.h"
 
@@ -115,13 +114,13 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Names are ASCII whatever the locale is. */
+/* Names are ASCII, independent of the locale. */
 static char lower(char letter)
 {
 	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-/* Letters to insert, delete or replace to make one word of the other (Levenshtein). */
+/* The edit distance (Levenshtein) of two words. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	size_t row[MAX_COMPARED + 1];
@@ -142,7 +141,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
 	return row[b_length];
 }
 
-/* Keep the candidate if it is nearer than what was found so far. */
+/* Keep the candidate if it is closer than the best one so far. */
 static void consider(const char *candidate, const char *name, size_t length,
 		     const char **nearest, size_t *least)
 {
@@ -154,7 +153,7 @@ static void consider(const char *candidate, const char *name, size_t length,
 	}
 }
 
-/* Take off what the name has in front in C programs. */
+/* Skip the prefix that the name has in C programs. */
 static void strip_prefix(const char **name, size_t *length)
 {
 	static const char *const prefixes[] = { "MPI_", "DTCONV_" };
@@ -182,7 +181,7 @@ const char *dtc_text_nearest_name(const char *name, size_t length)
 	size_t least;
 
 	strip_prefix(&name, &length);
-	least = 1 + smaller(length / 2, 3); /* further away is another word */
+	least = 1 + smaller(length / 2, 3); /* greater distances mean another word */
 	if (length > MAX_COMPARED)
 		return NULL;
 	for (size_t i = 0; i < form_count; i++) {

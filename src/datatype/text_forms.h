@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of the text form: which words there are and which arguments follow them. The
- * parser and the formatter both walk this table and nothing else, so they cannot disagree. It
- * does not handle characters or memory.
+ * The vocabulary of the text form: its words and their arguments. Parser and formatter both use
+ * this table, so they cannot disagree.
  */
 #ifndef DTC_DATATYPE_TEXT_FORMS_H
 #define DTC_DATATYPE_TEXT_FORMS_H
@@ -11,15 +10,15 @@
 
 #include <dtconv/type.h>
 
-/* The most constructors that may stand inside each other in a text. */
+/* The maximum nesting of constructors in a text. */
 #define DTC_TEXT_LEVELS 256
 
 /* darray: size, rank, ndims, gsizes, distributions, dargs, psizes, order, oldtype */
 #define DTC_TEXT_MAX_ARGUMENTS 9
 
-/* What an argument is, and in which of the envelope's three arrays it stands. */
+/* The kind of an argument, and the array of the envelope that stores it. */
 enum dtc_text_kind {
-	DTC_TEXT_LENGTH, /* counts: entries of every array that follows; not written */
+	DTC_TEXT_LENGTH, /* counts: length of the arrays that follow; not in the text */
 	DTC_TEXT_COUNT,  /* counts: one number */
 	DTC_TEXT_DIGITS, /* counts: one number, or `undefined` */
 	DTC_TEXT_ORDER,  /* counts: an enum dtconv_order */
@@ -34,7 +33,7 @@ enum dtc_text_kind {
 
 struct dtc_text_argument {
 	enum dtc_text_kind kind;
-	const char *name; /* as the constructor's documentation calls it */
+	const char *name; /* as in the constructor's documentation */
 };
 
 /* One constructor; the arguments are in the order of struct dtconv_envelope's table. */
@@ -54,15 +53,15 @@ const struct dtc_text_form *dtc_text_form_find(const char *name, size_t length);
 /* The predefined type with this name (not terminated), or DTCONV_PREDEFINED_COUNT. */
 enum dtconv_predefined dtc_text_predefined_find(const char *name, size_t length);
 
-/* Whether a word could be the name of anything: it has a letter in front. */
+/* Whether a word could be a name: it begins with a letter. */
 int dtc_text_is_name(const char *word, size_t length);
 
-/* The known type or constructor most like a misspelt one, or NULL if none is near. */
+/* The known type or constructor closest to a misspelt name; NULL if none is close. */
 const char *dtc_text_nearest_name(const char *name, size_t length);
 
 /*
- * The words that stand for values of a kind; *count of them, indexed by their value. None
- * for kinds that are numbers.
+ * The words for the values of a kind, indexed by value; *count is their number. NULL for
+ * numeric kinds.
  */
 const char *const *dtc_text_words(enum dtc_text_kind kind, size_t *count);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From text to type. One explicit stack of open constructors and three stacks of their
- * arguments, so that hostile text costs memory in proportion to its length and no recursion. It
- * defines the grammar; the constructors check the values.
+ * Parses a type's text form. There are one explicit stack of open constructors and three stacks
+ * of arguments, so hostile text costs memory in proportion to its length, and no recursion. The
+ * constructors check values.
  */
 #include "config.h"
 
@@ -24,12 +24,12 @@ struct frame {
 	const struct dtc_text_form *form;
 	size_t start;       /* offset of its name in the text */
 	size_t argument;    /* the next one, or the array of types that is open */
-	size_t written;     /* arguments read so far that are in the text */
-	size_t entries;     /* read of the open array of types */
+	size_t written;     /* number of arguments read so far, hidden ones not counted */
+	size_t entries;     /* number of entries read of the open array of types */
 	bool array_is_open; /* between [ and ] of an array of types */
-	size_t length;      /* entries that every array has; UNKNOWN before the first */
-	size_t length_slot; /* where in the stack of counts the length belongs */
-	const char *length_source; /* the array that said so */
+	size_t length;      /* length of every array; UNKNOWN before the first one */
+	size_t length_slot; /* where the stack of counts stores that length */
+	const char *length_source; /* the array that determined it */
 	size_t counts;             /* where its own arguments begin in each stack */
 	size_t displacements;
 	size_t types;
@@ -37,7 +37,7 @@ struct frame {
 
 #define UNKNOWN SIZE_MAX
 
-/* What numbers may be, in words. */
+/* The range of numbers, in words. */
 #if SIZE_MAX > UINT32_MAX
 #define LARGEST_COUNT     "at most 2^64 - 1"
 #define ALL_DISPLACEMENTS "from -2^63 to 2^63 - 1"
@@ -74,7 +74,7 @@ static struct frame *top_frame(const struct parser *parser)
 	return parser->frames.count > 0 ? &frames[parser->frames.count - 1] : NULL;
 }
 
-/* The argument that is in the text here has been read. */
+/* Advance to the next argument. */
 static void next_argument(struct frame *frame)
 {
 	frame->array_is_open = false;
@@ -82,7 +82,7 @@ static void next_argument(struct frame *frame)
 	frame->written++;
 }
 
-/* Release the types that were pushed after the first `keep`. */
+/* Release all pushed types but the first `keep`. */
 static void drop_types(struct parser *parser, size_t keep)
 {
 	struct dtconv_type **types = parser->types.items;
@@ -91,15 +91,15 @@ static void drop_types(struct parser *parser, size_t keep)
 		dtconv_type_unref(types[--parser->types.count]);
 }
 
-/* The item with an index; NULL in a stack that never held any. */
+/* The item at an index; NULL if the stack has never held one. */
 static void *item(const struct dtc_vec *stack, size_t index)
 {
 	return stack->items ? (char *)stack->items + index * stack->width : NULL;
 }
 
 /*
- * Push a reference, as the value of the argument that the innermost open constructor is
- * waiting for. It is released if that fails.
+ * Push a reference as the value that the innermost open constructor needs next. Releases it on
+ * failure.
  */
 static int push_type(struct parser *parser, struct dtconv_type *type)
 {
@@ -115,7 +115,7 @@ static int push_type(struct parser *parser, struct dtconv_type *type)
 	return status;
 }
 
-/* ---- sentences --------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------- */
 
 /* Names an argument, for example `entry 3 of displacements (argument 2 of indexed)`. */
 struct argument_name {
@@ -142,7 +142,7 @@ static struct argument_name name_type_argument(const struct frame *frame)
 	return name_argument(frame, frame->array_is_open ? frame->entries + 1 : 0);
 }
 
-/* Fail because something else stands where `wanted` should. */
+/* Fail because the text has something else where `wanted` is expected. */
 static int fail_expected(const struct parser *parser, const char *wanted,
 			 const char *where)
 {
@@ -153,9 +153,7 @@ static int fail_expected(const struct parser *parser, const char *wanted,
 			     dtc_scan_describe(scan, scan->at).text);
 }
 
-/*
- * Fail because no value of the argument's kind stands here: say which values there are.
- */
+/* Fail because the text has no valid value of the argument's kind here; list the valid ones. */
 static int fail_value(const struct parser *parser, const struct frame *frame,
 		      size_t entry)
 {
@@ -178,7 +176,7 @@ static int fail_value(const struct parser *parser, const struct frame *frame,
 	return fail_expected(parser, wanted, where);
 }
 
-/* Fail because a number is outside what the argument can hold. */
+/* Fail because a number is outside the argument's range. */
 static int fail_range(const struct parser *parser, const struct frame *frame,
 		      size_t entry, const struct dtc_scan_number *number, int status,
 		      const char *limit)
@@ -192,7 +190,7 @@ static int fail_range(const struct parser *parser, const struct frame *frame,
 
 /* ---- single values ----------------------------------------------------------------- */
 
-/* Take one of the words that this kind of value may be; returns false if none is here. */
+/* Parse one of the words of this kind; false if there is none here. */
 static bool accept_word(struct parser *parser, enum dtc_text_kind kind, size_t *value)
 {
 	struct dtc_scan before;
@@ -219,7 +217,7 @@ static bool accept_word(struct parser *parser, enum dtc_text_kind kind, size_t *
 	return false;
 }
 
-/* Whether a kind's values are words only. */
+/* Whether all values of a kind are words. */
 static bool has_no_numbers(enum dtc_text_kind kind)
 {
 	size_t word_count;
@@ -300,7 +298,7 @@ static int next_entry(struct parser *parser, const struct frame *frame, size_t e
 	return fail_expected(parser, "',' or ']'", where);
 }
 
-/* All arrays of a constructor have one length: the first one sets it. */
+/* All arrays of a constructor have the length of the first one. */
 static int check_length(const struct parser *parser, struct frame *frame, size_t entries)
 {
 	const char *name = frame->form->arguments[frame->argument].name;
@@ -338,7 +336,7 @@ static int read_array(struct parser *parser, struct frame *frame)
 
 /* ---- types ------------------------------------------------------------------------- */
 
-/* Fail because a word, perhaps an empty one, is no type. */
+/* Fail because a word, which may be empty, is not the name of a type. */
 static int fail_type(const struct parser *parser, const char *word, size_t length)
 {
 	const struct dtc_scan *scan = &parser->scan;
@@ -381,7 +379,7 @@ static int open_form(struct parser *parser, const struct dtc_text_form *form,
 	return push(parser, &parser->frames, &frame);
 }
 
-/* A name: a predefined type is pushed, a constructor opened; its type is pushed later. */
+/* A name: push a predefined type, or open a constructor, whose type is pushed when it ends. */
 static int read_type(struct parser *parser)
 {
 	const char *word;
@@ -397,7 +395,7 @@ static int read_type(struct parser *parser)
 	return fail_type(parser, word, length);
 }
 
-/* One step inside an array of types: its end, or one entry. */
+/* One step inside an array of types: its end, or an entry. */
 static int step_type_array(struct parser *parser, struct frame *frame)
 {
 	bool ended;
@@ -414,7 +412,7 @@ static int step_type_array(struct parser *parser, struct frame *frame)
 
 /* ---- constructors ------------------------------------------------------------------ */
 
-/* Report where in the text the arguments are that a constructor rejected. */
+/* Report the position of the arguments that a constructor rejected. */
 static int fail_build(const struct parser *parser, const struct frame *frame, int status)
 {
 	char cause[300];
@@ -423,7 +421,7 @@ static int fail_build(const struct parser *parser, const struct frame *frame, in
 	return dtc_scan_fail(&parser->scan, status, frame->start, "%s", cause);
 }
 
-/* All arguments are read: replace them by the type they make. */
+/* All arguments have been read: replace them by their type. */
 static int close_form(struct parser *parser)
 {
 	struct frame frame = *top_frame(parser);
@@ -451,7 +449,7 @@ static int close_form(struct parser *parser)
 	return push_type(parser, type);
 }
 
-/* Keep a place for the length of the arrays, which the text does not spell out. */
+/* Reserve the place for the length of the arrays, which the text does not contain. */
 static int reserve_length(struct parser *parser, struct frame *frame)
 {
 	size_t unknown = 0;
@@ -472,7 +470,7 @@ static int accept_comma(struct parser *parser, const struct frame *frame)
 	return fail_expected(parser, "','", where);
 }
 
-/* Read an argument, or of one that holds types the beginning. */
+/* Read an argument; of types, only the beginning. */
 static int read_argument(struct parser *parser, struct frame *frame,
 			 enum dtc_text_kind kind)
 {
@@ -493,7 +491,7 @@ static int read_argument(struct parser *parser, struct frame *frame,
 	return status;
 }
 
-/* Go on in the innermost open constructor: its next argument, or its end. */
+/* Continue the innermost open constructor: its next argument, or its end. */
 static int step(struct parser *parser)
 {
 	struct frame *frame = top_frame(parser);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form. It defines words and numbers, independent of the locale, and
- * how a position in the text is named. It has no grammar.
+ * Scans the characters of a text form. It defines words and numbers, independent of the locale,
+ * and positions in error messages. The parser defines the grammar.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest piece of the caller's text that a message quotes. */
+/* The most characters of the caller's text that a message quotes. */
 #define MAX_REPEATED 28
 
 static int is_space(char c)
@@ -87,7 +87,7 @@ size_t dtc_scan_word(struct dtc_scan *scan, const char **word)
 	return length;
 }
 
-/* The value of a digit, or 16 if it is none. */
+/* The value of a digit; 16 if it is none. */
 static unsigned digit_value(char c)
 {
 	if (is_digit(c))
@@ -97,7 +97,7 @@ static unsigned digit_value(char c)
 	return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
-/* Read all of a word as digits; returns 0 if some character is no digit of the base. */
+/* Read all of a word as digits; 0 if a character is not a digit of the base. */
 static int read_digits(const char *digits, size_t length, unsigned base,
 		       struct dtc_scan_number *number)
 {
@@ -157,7 +157,7 @@ struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offs
 	return found;
 }
 
-/* Name an offset: by column, and by line too if the text has several. */
+/* Describe an offset: by column, and by line if the text has several. */
 static void describe_place(const struct dtc_scan *scan, size_t offset,
 			   struct dtc_text *out)
 {

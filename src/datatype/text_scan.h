@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The characters of a text form: white space, comments, words, numbers, and sentences that say
- * where in the text something is wrong. It has no grammar.
+ * The characters of a text form: white space, comments, words, numbers, and the position in
+ * error messages. The parser defines the grammar.
  */
 #ifndef DTC_DATATYPE_TEXT_SCAN_H
 #define DTC_DATATYPE_TEXT_SCAN_H
@@ -17,12 +17,12 @@ struct dtc_scan {
 	size_t at; /* the next character */
 };
 
-/* What a number looked like; sign and magnitude, so that both kinds of numbers fit. */
+/* A scanned number as sign and magnitude, so that signed and unsigned numbers both fit. */
 struct dtc_scan_number {
 	size_t magnitude;
 	int negative;
-	int too_large; /* the magnitude is not in size_t */
-	size_t start;  /* where it is in the text */
+	int too_large; /* the magnitude exceeds SIZE_MAX */
+	size_t start;  /* offset in the text */
 };
 
 /* Skip white space and comments and return the next character without taking it, or -1 at the end. */
@@ -45,7 +45,7 @@ struct dtc_scan_found {
 };
 struct dtc_scan_found dtc_scan_describe(const struct dtc_scan *scan, size_t offset);
 
-/* Fail with a sentence that begins with where the offset is, for people. */
+/* Fail with an error text that begins with the position of the offset in line and column. */
 int dtc_scan_fail(const struct dtc_scan *scan, int status, size_t offset,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 

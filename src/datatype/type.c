@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A type's memory and references. How a type is made is in build_*.c, what it becomes in commit.c.
+ * A type's memory and references. build_*.c create types, commit.c compiles them.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@ bool dtc_type_pad(const struct dtconv_context *context, enum dtconv_combiner com
 	}
 }
 
-/* ---- life ---------------------------------------------------------------------------- */
+/* ---- lifetime ------------------------------------------------------------------------ */
 
 static size_t round_up(size_t bytes, size_t alignment)
 {
@@ -122,7 +122,7 @@ static void release_type(struct dtconv_type *type)
 	dtc_context_count(context, DTC_COUNT_TYPES_LIVE, (uint64_t)-1);
 }
 
-/* Dead types wait in a list, so that a chain of any length is released without recursion. */
+/* Release dead types from a list, so that a chain of any length needs no recursion. */
 static struct dtconv_type *release_children(struct dtconv_type *type,
 					    struct dtconv_type *dead)
 {

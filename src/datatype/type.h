@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The type object: its constructor's arguments, bounds and signature, and, once committed, its
- * layout. Constructors fill a new type through the functions below.
+ * The type object: its constructor's arguments, bounds, signature and, once committed, its
+ * layout. Constructors use the functions below.
  */
 #ifndef DTC_TYPE_H
 #define DTC_TYPE_H
@@ -22,22 +22,22 @@ struct dtconv_type {
 	struct dtconv_context *context;
 	enum dtconv_combiner combiner;
 	enum dtconv_predefined predefined; /* see struct dtconv_type_attr */
-	bool immortal;                     /* belongs to its context: references are not counted */
+	bool immortal;                     /* the context's own; not counted */
 	struct dtc_bounds bounds;
 	struct dtc_signature *signature;
 	_Atomic(struct dtc_layout *) layout; /* NULL until committed */
 	struct dtconv_type *next_dead;       /* only while its release is under way */
 	/*
-	 * The constructor's arguments, as in struct dtconv_envelope but for the leading count
-	 * of the constructors with arrays, which is the displacements' count.
+	 * The constructor's arguments, as in struct dtconv_envelope. The leading count of
+	 * constructors with arrays is not stored: it is the number of displacements.
 	 */
 	struct dtc_ints counts;
 	struct dtc_ints displacements;
 	size_t type_count;
-	struct dtconv_type **types; /* a reference to each */
+	struct dtconv_type **types; /* holds a reference to each */
 };
 
-/* What a constructor derives from its arguments before it allocates the type. */
+/* What a constructor computes before it allocates the type. */
 struct dtc_type_plan {
 	struct dtconv_context *context;
 	const char *caller; /* for error texts */
@@ -51,30 +51,30 @@ struct dtc_type_plan {
 };
 
 /*
- * Allocate a type as planned, in one block of memory, without signature and with empty
- * arrays; drop it with dtconv_type_unref. Fails with NOMEM.
+ * Allocate a type as planned, in one block of memory, without a signature and with empty
+ * arrays. Release it with dtconv_type_unref. Fails with NOMEM.
  */
 int dtc_type_allocate(const struct dtc_type_plan *plan, struct dtconv_type **type);
 
-/* Add a child; takes a reference. */
+/* Append a child and take a reference to it. */
 void dtc_type_add_child(struct dtconv_type *type, struct dtconv_type *child);
 
 /*
- * The last step of every constructor: hand the type out if it got its signature, else drop
- * it and fail with NOMEM.
+ * The last step of every constructor: return the type if its signature could be allocated,
+ * otherwise release it and fail with NOMEM.
  */
 int dtc_type_finish(struct dtconv_type *type, const char *caller, struct dtconv_type **newtype);
 
-/* Pad @bounds if @combiner's extents are padded in this context; true on overflow. */
+/* Pad @bounds if this context pads extents of @combiner; true on overflow. */
 bool dtc_type_pad(const struct dtconv_context *context, enum dtconv_combiner combiner,
 		  struct dtc_bounds *bounds);
 
 struct dtconv_context *dtc_type_context(const struct dtconv_type *type);
 
-/* Whether the combiner's arrays are as long as its first count. */
+/* Whether the combiner has arrays whose length is its first count. */
 bool dtc_combiner_has_arrays(enum dtconv_combiner combiner);
 
-/* The layout of a type, NULL unless committed. */
+/* The layout of a type; NULL unless committed. */
 static inline struct dtc_layout *dtc_type_layout(const struct dtconv_type *type)
 {
 	return atomic_load_explicit(&((struct dtconv_type *)type)->layout,

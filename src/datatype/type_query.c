@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a type tells of itself: attributes, the arguments it was made of, elements, signature.
+ * Queries of a type: attributes, constructor arguments, elements, signature.
  */
 #include "config.h"
 

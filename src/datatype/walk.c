@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walking signatures run by run. Loops keep their trips in frames, and jumping to a byte costs
- * the nesting depth plus the nodes of the bodies on the way.
+ * Walks signatures run by run. Frames keep the iterations of loops. Jumping to a byte costs the
+ * nesting depth plus the nodes of the bodies on the path.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- sizes in another representation ------------------------------------------------- */
 
-/* The sum over the body of a loop; bodies are behind their heads, so go backwards. */
+/* Sum up the bodies of loops from back to front, because a body follows its loop. */
 static bool loop_bytes(const struct dtc_signature_node *head, const uint64_t *bytes,
 		       uint64_t *all)
 {
@@ -73,7 +73,7 @@ void dtc_walk_sizes_destroy(struct dtc_walk_sizes *sizes)
 
 /* ---- run by run ---------------------------------------------------------------------- */
 
-/* From a loop's head go down to the run it begins with. */
+/* From a loop descend to its first run. */
 static void descend(struct dtc_walk *walk)
 {
 	const struct dtc_signature_node *nodes = walk->signature->nodes;
@@ -111,7 +111,7 @@ void dtc_walk_init(struct dtc_walk *walk, const struct dtc_signature *signature,
 	}
 	walk->instances_left = count - 1;
 	descend(walk);
-	/* Instances of one run are one run: a billion ints cost what one does. */
+	/* Merge instances of a single run, so that a billion ints cost as much as one. */
 	if (signature->node_count == 1) {
 		walk->instances_left = 0;
 		walk->left *= count;
@@ -157,7 +157,7 @@ static uint64_t wire_bytes(const struct dtc_walk *walk, size_t node)
 			   : walk->signature->nodes[node].byte_count;
 }
 
-/* Pass whole units of @wire_unit bytes; returns how many. */
+/* Skip whole units of @wire_unit bytes; return their number. */
 static uint64_t pass_units(struct dtc_walk *walk, uint64_t *rest, uint64_t wire_unit,
 			   uint64_t native_unit)
 {
@@ -169,7 +169,7 @@ static uint64_t pass_units(struct dtc_walk *walk, uint64_t *rest, uint64_t wire_
 	return units;
 }
 
-/* Go into the loop at the current node, to the trip that holds the byte. */
+/* Enter the loop at the current node, at the iteration that holds the byte. */
 static void enter_loop(struct dtc_walk *walk, uint64_t *rest)
 {
 	const struct dtc_signature_node *head = &walk->signature->nodes[walk->node];
@@ -182,7 +182,7 @@ static void enter_loop(struct dtc_walk *walk, uint64_t *rest)
 	walk->node++;
 }
 
-/* Go into the run at the current node, to the element that holds the byte. */
+/* Enter the run at the current node, at the element that holds the byte. */
 static void enter_run(struct dtc_walk *walk, uint64_t *rest, uint64_t count)
 {
 	const struct dtc_signature_node *run = &walk->signature->nodes[walk->node];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A walk over the elements of count times a signature, in packed order: the typed view of a
- * packed stream. It jumps to any byte, also of a stream whose elements have other sizes than in
- * memory; it has no displacements.
+ * Walks the elements of count times a signature in packed order: the typed view of a packed
+ * stream. It can jump to any byte, even if the stream's elements have other sizes than in
+ * memory. It has no displacements.
  */
 #ifndef DTC_WALK_H
 #define DTC_WALK_H
@@ -11,7 +11,7 @@
 
 struct dtc_representation;
 
-/* Bytes of each node of a signature, all trips together, in a representation. */
+/* The bytes of each node of a signature, over all iterations, in a representation. */
 struct dtc_walk_sizes {
 	struct dtconv_context *context;
 	uint64_t byte_count; /* of the whole signature */
@@ -23,7 +23,7 @@ struct dtc_walk_frame {
 	uint64_t trips_left; /* after the current one */
 };
 
-/* The current run, what is left of it, and where that is. */
+/* The rest of the current run, and its position. */
 struct dtc_walk {
 	const struct dtc_signature *signature;
 	const struct dtc_walk_sizes *sizes; /* NULL: elements have the size of memory */
@@ -56,7 +56,7 @@ void dtc_walk_seek(struct dtc_walk *walk, uint64_t position);
 /* Set @copy to the position of @walk. */
 void dtc_walk_copy(struct dtc_walk *copy, const struct dtc_walk *walk);
 
-/* Leave an empty current run behind. The walk must not be at its end. */
+/* Go on from an exhausted current run. The walk must not be at its end. */
 void dtc_walk_next_run(struct dtc_walk *walk);
 
 /* The basic type of the current run. */
@@ -65,7 +65,7 @@ static inline enum dtconv_predefined dtc_walk_basic(const struct dtc_walk *walk)
 	return (enum dtconv_predefined)walk->signature->nodes[walk->node].basic;
 }
 
-/* Pass @elements of the current run, which take so many bytes each. */
+/* Skip @elements of the current run, each of that many bytes. */
 static inline void dtc_walk_pass(struct dtc_walk *walk, uint64_t elements,
 				 size_t native_bytes, size_t wire_bytes)
 {

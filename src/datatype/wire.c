@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The numbers of the serialised form. Streams outlive programs: entries are added to these
- * tables, never changed (test/golden/serialised.txt).
+ * The numbers of the serialised form. Streams outlive programs, so entries are only added to
+ * these tables and never changed (test/golden/serialised.txt).
  */
 #include "config.h"
 

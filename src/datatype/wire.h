@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of serialised types (doc/types.md has them as a table): where fields stand, which
- * numbers stand for constructors and predefined types, how many values a constructor has, and
- * integers of any width at any address. It handles neither types nor errors.
+ * The bytes of serialised types (doc/types.md shows them as a table): the offsets of fields,
+ * the numbers of constructors and predefined types, the number of values of a constructor, and
+ * integers of any width at any address.
  */
 #ifndef DTC_WIRE_H
 #define DTC_WIRE_H
@@ -16,7 +16,7 @@
 
 #define DTC_WIRE_VERSION 1
 
-/* "\xd7dtc", as a little-endian number: it begins like no text form. */
+/* "\xd7dtc" as a little-endian number; no text form begins with it. */
 #define DTC_WIRE_MAGIC UINT32_C(0x637464d7)
 
 /* The header, then predefined entries, then records. */
@@ -29,7 +29,7 @@ enum {
 	DTC_WIRE_HEADER_BYTES = 24
 };
 
-/* A predefined type that occurs, with what it is where the stream was made; 2 bytes each. */
+/* A used predefined type and its properties on the encoder's machine; 2 bytes each. */
 enum {
 	DTC_WIRE_NUMBER_AT = 0,
 	DTC_WIRE_SIZE_AT = 2,
@@ -55,24 +55,24 @@ enum {
 	DTC_WIRE_RECORD_HEAD_BYTES = 20
 };
 
-/* All numbers of predefined types are smaller. */
+/* The numbers of all predefined types are smaller. */
 #define DTC_WIRE_PREDEFINED_END 256
 
-/* Numbers that never change; 0 is none of them. */
+/* Numbers that never change. None of them is 0. */
 unsigned dtc_wire_predefined(enum dtconv_predefined which);
 unsigned dtc_wire_combiner(enum dtconv_combiner combiner);
 
-/* What a number stands for; DTCONV_PREDEFINED_COUNT and NAMED if it stands for nothing. */
+/* The meaning of a number; DTCONV_PREDEFINED_COUNT or NAMED if it is unassigned. */
 enum dtconv_predefined dtc_wire_predefined_find(unsigned number);
 enum dtconv_combiner dtc_wire_combiner_find(unsigned number);
 
-/* How many values each array of a constructor has: fixed + each x entries. */
+/* The number of values in each array of a constructor: fixed + each * entries. */
 struct dtc_wire_shape {
 	size_t fixed[DTC_WIRE_ARRAYS];
 	size_t each[DTC_WIRE_ARRAYS];
 	/*
-	 * Where the number of entries stands among the contents' counts. It is not repeated
-	 * among the stream's. SIZE_MAX if the constructor has no entries.
+	 * The index of the number of entries among the counts; the stream does not repeat it
+	 * there. SIZE_MAX if the constructor has no entries.
 	 */
 	size_t slot;
 };

@@ -226,7 +226,7 @@ START_TEST(convertors)
 	ck_assert_int_eq(send_in_fragments(type, matrix), 0);
 	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, matrix, &convertor), 0);
 	ck_assert_int_eq(pack_in_background(convertor, packed, sizeof(packed)), 0);
-	ck_assert_int_eq(memcmp(packed, matrix, 2 * sizeof(double)), 0);
+	ck_assert_mem_eq(packed, matrix, 2 * sizeof(double));
 	dtconv_convertor_destroy(convertor);
 	dtconv_type_unref(type);
 }
@@ -383,10 +383,10 @@ START_TEST(streams)
 
 	memset(packed, 1, sizeof(packed));
 	pack_zeros(type, matrix, sizeof(matrix), packed, sizeof(packed));
-	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
+	ck_assert_mem_eq(packed, zeros, sizeof(zeros));
 	memset(packed, 1, sizeof(packed));
 	pack_zeros_later(type, matrix, sizeof(matrix), packed, sizeof(packed));
-	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
+	ck_assert_mem_eq(packed, zeros, sizeof(zeros));
 	dtconv_type_unref(type);
 }
 END_TEST

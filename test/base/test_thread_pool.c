@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/thread_pool.h"
+#include "support/allocators.h"
 #include "support/fixture.h"
 
 #define TASKS 64
@@ -266,25 +267,13 @@ static void remember(void *arg, enum dtconv_log_level level, const char *file, i
 	snprintf(arg, 200, "%s", text);
 }
 
-static void *alloc_one(void *arg, size_t bytes)
-{
-	++*(int *)arg;
-	return malloc(bytes);
-}
-
-static void free_one(void *arg, void *memory)
-{
-	--*(int *)arg;
-	free(memory);
-}
-
 START_TEST(without_threads_there_is_no_context)
 {
 	char text[200] = "", expected[200];
-	int live = 0;
+	struct block_count blocks = { 0 };
 	struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = { alloc_one, free_one, &live },
+		.allocator = allocator_of_blocks(&blocks),
 		.log = remember,
 		.log_arg = text,
 		.log_level = DTCONV_LOG_ERROR,
@@ -296,7 +285,7 @@ START_TEST(without_threads_there_is_no_context)
 	fixture_status(dtconv_context_create(&params, &context), DTCONV_ERR_AGAIN);
 	threads_left = -1;
 	ck_assert_ptr_null(context);
-	ck_assert_int_eq(live, 0);
+	ck_assert_uint_eq(blocks.live, 0);
 	snprintf(expected, sizeof(expected),
 		 "dtconv_context_create: only %d of the 4 additional threads that "
 		 "params.threads or DTCONV_THREADS asks for could be started "

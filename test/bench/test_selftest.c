@@ -53,75 +53,53 @@ static void assert_says(const struct selftest *test, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
-START_TEST(equal_times_pass)
+#define AGAIN "measure again when the machine is idle, or with --clock cpu"
+#define BUSY  "the machine is too busy, and the ratios below prove nothing; " AGAIN
+
+static const struct {
+	const char *what;
+	double apart, fast, slow;
+	size_t rounds;
+	enum selftest_verdict verdict;
+	const char *says; /* NULL: any sentence */
+} verdicts[] = {
+	{ "equal times", 0.003, 0.99, 1.01, ROUNDS, SELFTEST_PASSED,
+	  "passed: two copies of dtconv are 0.3 % apart, within their spread of 2.0 %" },
+	/* Medians of wide distributions agree by chance. */
+	{ "a wide spread", 0.027, 0.9, 13.51, ROUNDS, SELFTEST_INCONCLUSIVE,
+	  "inconclusive: two copies of dtconv are 2.7 % apart, but their spread is 1261.0 % "
+	  "(limit 25 %): " BUSY },
+	{ "a spread above the limit", 0, 0.9, 1.2, ROUNDS, SELFTEST_INCONCLUSIVE, NULL },
+	{ "a spread below the limit", 0, 0.9, 1.14, ROUNDS, SELFTEST_PASSED, NULL },
+	{ "a large difference that noise explains", 0.12, 0.9, 1.1, ROUNDS,
+	  SELFTEST_INCONCLUSIVE,
+	  "inconclusive: two copies of dtconv are 12.0 % apart (limit 5 %), within their "
+	  "spread of 20.0 %: " BUSY },
+	{ "a difference below the limit", 0.049, 0.9, 1.1, ROUNDS, SELFTEST_PASSED,
+	  NULL },
+	{ "a difference beyond the noise", 0.04, 0.99, 1.01, ROUNDS, SELFTEST_APART,
+	  "FAILED: two copies of dtconv are 4.0 % apart, more than their spread of 2.0 %: do "
+	  "not trust the ratios below; " AGAIN },
+	/* Without any noise, 1 % still counts as equal. */
+	{ "a tiny difference without noise", 0.009, 1, 1, ROUNDS, SELFTEST_PASSED, NULL },
+	{ "a small difference without noise", 0.011, 1, 1, ROUNDS, SELFTEST_APART, NULL },
+	{ "a faster second copy", -0.04, 0.99, 1.01, ROUNDS, SELFTEST_APART, NULL },
+	{ "few rounds", 0, 1, 1, 5, SELFTEST_INCONCLUSIVE,
+	  "inconclusive: the time allowed only 5 rounds, but 11 are needed: " BUSY },
+	{ "just enough rounds", 0, 1, 1, 11, SELFTEST_PASSED, NULL },
+};
+
+#define VERDICTS ((int)(sizeof(verdicts) / sizeof(verdicts[0])))
+
+START_TEST(times_lead_to_a_verdict)
 {
-	struct selftest test = judge(0.003, 0.99, 1.01, ROUNDS);
+	struct selftest test = judge(verdicts[_i].apart, verdicts[_i].fast,
+				     verdicts[_i].slow, verdicts[_i].rounds);
 
-	ck_assert_int_eq(test.verdict, SELFTEST_PASSED);
-	assert_says(
-		&test,
-		"passed: two copies of dtconv are 0.3 % apart, within their spread of 2.0 %");
-}
-END_TEST
-
-/* Medians of wide distributions agree by chance: 2.7 % apart with a spread of 1261 %. */
-START_TEST(a_wide_spread_proves_nothing)
-{
-	struct selftest test = judge(0.027, 0.9, 13.51, ROUNDS);
-
-	ck_assert_int_eq(test.verdict, SELFTEST_INCONCLUSIVE);
-	assert_says(
-		&test,
-		"inconclusive: two copies of dtconv are 2.7 % apart, but their spread is 1261.0 % "
-		"(limit 25 %): the machine is too busy, and the ratios below prove nothing; "
-		"measure again when the machine is idle, or with --clock cpu");
-	ck_assert_int_eq(judge(0, 0.9, 1.2, ROUNDS).verdict, SELFTEST_INCONCLUSIVE);
-	ck_assert_int_eq(judge(0, 0.9, 1.14, ROUNDS).verdict, SELFTEST_PASSED);
-}
-END_TEST
-
-START_TEST(a_difference_that_noise_explains_proves_nothing)
-{
-	struct selftest test = judge(0.12, 0.9, 1.1, ROUNDS);
-
-	ck_assert_int_eq(test.verdict, SELFTEST_INCONCLUSIVE);
-	assert_says(
-		&test,
-		"inconclusive: two copies of dtconv are 12.0 % apart (limit 5 %), within their "
-		"spread of 20.0 %: the machine is too busy, and the ratios below prove nothing; "
-		"measure again when the machine is idle, or with --clock cpu");
-	ck_assert_int_eq(judge(0.049, 0.9, 1.1, ROUNDS).verdict, SELFTEST_PASSED);
-}
-END_TEST
-
-START_TEST(a_difference_beyond_the_noise_fails)
-{
-	struct selftest test = judge(0.04, 0.99, 1.01, ROUNDS);
-
-	ck_assert_int_eq(test.verdict, SELFTEST_APART);
-	assert_says(
-		&test,
-		"FAILED: two copies of dtconv are 4.0 % apart, more than their spread of 2.0 %: do "
-		"not trust the ratios below; measure again when the machine is idle, or with "
-		"--clock cpu");
-	/* However still the machine is, 1 % is nothing. */
-	ck_assert_int_eq(judge(0.009, 1, 1, ROUNDS).verdict, SELFTEST_PASSED);
-	ck_assert_int_eq(judge(0.011, 1, 1, ROUNDS).verdict, SELFTEST_APART);
-	ck_assert_int_eq(judge(-0.04, 0.99, 1.01, ROUNDS).verdict, SELFTEST_APART);
-}
-END_TEST
-
-START_TEST(few_rounds_prove_nothing)
-{
-	struct selftest test = judge(0, 1, 1, 5);
-
-	ck_assert_int_eq(test.verdict, SELFTEST_INCONCLUSIVE);
-	assert_says(
-		&test,
-		"inconclusive: the time allowed only 5 rounds, but 11 are needed: the machine is too "
-		"busy, and the ratios below prove nothing; measure again when the machine is idle, "
-		"or with --clock cpu");
-	ck_assert_int_eq(judge(0, 1, 1, 11).verdict, SELFTEST_PASSED);
+	ck_assert_msg(test.verdict == verdicts[_i].verdict, "%s: verdict %d, not %d",
+		      verdicts[_i].what, (int)test.verdict, (int)verdicts[_i].verdict);
+	if (verdicts[_i].says)
+		assert_says(&test, verdicts[_i].says);
 }
 END_TEST
 
@@ -231,11 +209,7 @@ int main(void)
 	Suite *suite = suite_create("bench self-test");
 	TCase *judging = tcase_create("judging"), *showing = tcase_create("showing");
 
-	tcase_add_test(judging, equal_times_pass);
-	tcase_add_test(judging, a_wide_spread_proves_nothing);
-	tcase_add_test(judging, a_difference_that_noise_explains_proves_nothing);
-	tcase_add_test(judging, a_difference_beyond_the_noise_fails);
-	tcase_add_test(judging, few_rounds_prove_nothing);
+	tcase_add_loop_test(judging, times_lead_to_a_verdict, 0, VERDICTS);
 	tcase_add_test(judging, wrong_bytes_and_missing_times_fail);
 	tcase_add_test(judging, the_worst_one_counts);
 	tcase_add_test(showing, json_has_verdict_and_figures);

@@ -38,6 +38,14 @@ static char *print_table(const struct results *rs, size_t limit)
 	return sample_close(&text);
 }
 
+static void assert_table(const struct results *rs, size_t limit, const char *expected)
+{
+	char *text = print_table(rs, limit);
+
+	ck_assert_str_eq(text, expected);
+	free(text);
+}
+
 static size_t longest_line(const char *text)
 {
 	size_t longest = 0;
@@ -57,14 +65,12 @@ START_TEST(without_a_limit_all_columns_are_there)
 	struct results rs = { 0 };
 
 	add_full(&rs, "vec8", 262144);
-	char *text = print_table(&rs, 0);
-	ck_assert_str_eq(
-		text,
+	assert_table(
+		&rs, 0,
 		"                                dtconv GB/s       x memcpy    x hand loop    x best peer\n"
 		"layout                bytes    pack  unpack    pack unpack    pack unpack    pack          unpack\n"
 		"vec8                 262144 2621.44 1310.72    0.50   0.25    1.50   0.75    3.00 mpich      1.50 openmpi\n"
 		"(x: dtconv's speed over the other's, above 1 dtconv is faster)\n\n");
-	free(text);
 	results_free(&rs);
 }
 END_TEST
@@ -91,15 +97,13 @@ START_TEST(what_is_left_out_is_said)
 	struct results rs = { 0 };
 
 	add_full(&rs, "vec8", 262144);
-	char *text = print_table(&rs, 80);
-	ck_assert_str_eq(
-		text,
+	assert_table(
+		&rs, 80,
 		"                                dtconv GB/s    x hand loop    x best peer\n"
 		"layout                bytes    pack  unpack    pack unpack    pack unpack\n"
 		"vec8                 262144 2621.44 1310.72    1.50   0.75    3.00   1.50\n"
 		"(x: dtconv's speed over the other's, above 1 dtconv is faster)\n"
 		"(omitted at 80 columns: x memcpy, the peers' names)\n\n");
-	free(text);
 	results_free(&rs);
 }
 END_TEST
@@ -111,15 +115,13 @@ START_TEST(columns_without_figures_go_first)
 
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "dtconv", 100, 200);
 	add_both(&rs, "vector(1000,2,5,double)", 16000, "memcpy", 50, 50);
-	char *text = print_table(&rs, 80);
-	ck_assert_str_eq(
-		text,
+	assert_table(
+		&rs, 80,
 		"                                       dtconv GB/s       x memcpy    x hand loop\n"
 		"layout                       bytes    pack  unpack    pack unpack    pack unpack\n"
 		"vector(1000,2,5,double)      16000  160.00   80.00    0.50   0.25       -      -\n"
 		"(x: dtconv's speed over the other's, above 1 dtconv is faster)\n\n");
-	free(text);
-	text = print_table(&rs, 79);
+	char *text = print_table(&rs, 79);
 	ck_assert_ptr_nonnull(strstr(text, "x memcpy"));
 	ck_assert_ptr_null(strstr(text, "x hand loop"));
 	ck_assert_ptr_null(strstr(text, "left out"));

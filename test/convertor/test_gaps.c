@@ -154,6 +154,16 @@ static void *race(void *arg)
 	return NULL;
 }
 
+/* All of the stream has been unpacked: check it and the gaps. */
+static void finish(struct stage *stage, struct gaps *gaps,
+		   struct dtconv_convertor *unpacks, const char *text)
+{
+	stage_deliver(stage, 0, stage->bytes);
+	check_gaps(stage, gaps, text);
+	dtconv_convertor_destroy(unpacks);
+	fixture_close(stage);
+}
+
 static void unpack_in_a_race(const char *text)
 {
 	struct gaps gaps;
@@ -170,10 +180,7 @@ static void unpack_in_a_race(const char *text)
 		unpack_both_ways(&stage, unpacks, 1 + i % 90);
 	atomic_store(&racer.stop, true);
 	pthread_join(thread, NULL);
-	stage_deliver(&stage, 0, stage.bytes);
-	check_gaps(&stage, &gaps, text);
-	dtconv_convertor_destroy(unpacks);
-	fixture_close(&stage);
+	finish(&stage, &gaps, unpacks, text);
 }
 
 START_TEST(increments_of_a_racing_thread_survive_on_small_layouts)
@@ -241,10 +248,7 @@ static void unpack_in_steps(const char *text)
 	set_trap(true);
 	unpack_both_ways(&stage, unpacks, fragment);
 	set_trap(false);
-	stage_deliver(&stage, 0, stage.bytes);
-	check_gaps(&stage, &gaps, text);
-	dtconv_convertor_destroy(unpacks);
-	fixture_close(&stage);
+	finish(&stage, &gaps, unpacks, text);
 }
 
 START_TEST(no_instruction_stores_to_a_gap_of_small_layouts)

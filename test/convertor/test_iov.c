@@ -87,18 +87,27 @@ static void export_all(const struct stage *stage, struct dtconv_convertor *conve
 		export_next(stage, convertor, origin, position, max_iov, max_bytes), 0);
 }
 
+static struct dtconv_convertor *open_layout(struct stage *stage, int which)
+{
+	fixture_open(stage, layouts[which].text, INSTANCES);
+	return fixture_pack(stage);
+}
+
+static void close_layout(struct stage *stage, struct dtconv_convertor *packs)
+{
+	dtconv_convertor_destroy(packs);
+	fixture_close(stage);
+}
+
 START_TEST(every_limit_on_entries_covers_the_stream_in_order)
 {
 	struct stage stage;
-
-	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	struct dtconv_convertor *packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = open_layout(&stage, _i);
 	for (size_t max_iov = 1; max_iov <= 40;
 	     max_iov += max_iov < 8 || fixture_everything() ? 1 : 9)
 		export_all(&stage, packs, stage.source, max_iov, SIZE_MAX);
 	export_all(&stage, packs, stage.source, ROOM, SIZE_MAX);
-	dtconv_convertor_destroy(packs);
-	fixture_close(&stage);
+	close_layout(&stage, packs);
 }
 END_TEST
 
@@ -119,31 +128,25 @@ END_TEST
 START_TEST(both_limits_hold_together)
 {
 	struct stage stage;
-
-	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	struct dtconv_convertor *packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = open_layout(&stage, _i);
 	for (size_t max_iov = 1; max_iov <= 5; max_iov++)
 		for (size_t max_bytes = 1; max_bytes <= 40;
 		     max_bytes += max_bytes < 9 || fixture_everything() ? 1 : 5)
 			export_all(&stage, packs, stage.source, max_iov, max_bytes);
-	dtconv_convertor_destroy(packs);
-	fixture_close(&stage);
+	close_layout(&stage, packs);
 }
 END_TEST
 
 START_TEST(an_export_may_begin_at_any_byte)
 {
 	struct stage stage;
-
-	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	struct dtconv_convertor *packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = open_layout(&stage, _i);
 	for (size_t at = 0; at <= stage.bytes; at++)
 		for (size_t max_iov = 1; max_iov <= 3; max_iov++) {
 			fixture_seek(packs, at);
 			export_next(&stage, packs, stage.source, at, max_iov, SIZE_MAX);
 		}
-	dtconv_convertor_destroy(packs);
-	fixture_close(&stage);
+	close_layout(&stage, packs);
 }
 END_TEST
 
@@ -176,13 +179,10 @@ END_TEST
 START_TEST(no_room_gives_no_entries)
 {
 	struct stage stage;
-
-	fixture_open(&stage, layouts[_i].text, INSTANCES);
-	struct dtconv_convertor *packs = fixture_pack(&stage);
+	struct dtconv_convertor *packs = open_layout(&stage, _i);
 	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, 0, SIZE_MAX), 0);
 	ck_assert_uint_eq(export_next(&stage, packs, stage.source, 0, ROOM, 0), 0);
-	dtconv_convertor_destroy(packs);
-	fixture_close(&stage);
+	close_layout(&stage, packs);
 }
 END_TEST
 
@@ -199,8 +199,7 @@ START_TEST(entries_stay_untouched_past_the_count)
 	fixture_ok(dtconv_convertor_iov(packs, iov, 8, SIZE_MAX, &iov_count, &moved));
 	ck_assert_uint_eq(iov_count, 3);
 	ck_assert_mem_eq(iov + 3, before + 3, 5 * sizeof(iov[0]));
-	dtconv_convertor_destroy(packs);
-	fixture_close(&stage);
+	close_layout(&stage, packs);
 }
 END_TEST
 

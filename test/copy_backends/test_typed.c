@@ -336,9 +336,8 @@ START_TEST(every_representation_of_records)
 	static const enum dtconv_op ops[] = { DTCONV_OP_REPLACE, DTCONV_OP_SUM,
 					      DTCONV_OP_MAX };
 	struct choices choices = fixture_choices(28 + (uint64_t)_i);
-	const char *name;
 
-	for (size_t i = 0; (name = dtconv_representation_name(i)); i++)
+	for (size_t i = 0; dtconv_representation_name(i); i++)
 		for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
 			for (int shift = 0; shift < 8; shift += 1 + shift) {
 				struct dtconv_representation r = representation_of(i);
@@ -1235,10 +1234,7 @@ END_TEST
 
 int main(void)
 {
-	/* A process forked from one with a context has no device. */
-	setenv("CK_FORK", "no", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	Suite *suite = suite_create("typed");
 	TCase *kinds = fixture_case(suite, "kinds", 60);
 	TCase *memory = fixture_case(suite, "memory", 60);

@@ -332,8 +332,10 @@ int main(int argc, char **argv)
 	gpu_find();
 	gpu_open();
 	if (!outcomes || (argc > 3 && !bench.log) ||
-	    dtconv_context_create(NULL, &bench.context))
+	    dtconv_context_create(NULL, &bench.context)) {
+		free(outcomes);
 		return 2;
+	}
 	for (size_t i = 0; i < KINDS; i++) {
 		arena_open(&bench.user[i], arena_kinds[i], SPAN_BYTES);
 		arena_open(&bench.packed[i], arena_kinds[i], MOST_BYTES);

@@ -657,10 +657,7 @@ END_TEST
 
 int main(void)
 {
-	/* A process forked from one with a context has no device. */
-	setenv("CK_FORK", "no", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	Suite *suite = suite_create("counters");
 	TCase *counting = fixture_case(suite, "counters", 30);
 

@@ -380,13 +380,26 @@ START_TEST(so_does_one_that_converts_and_sums_up)
 }
 END_TEST
 
+/* Release the kernel in front of a started job, and check what the job has packed. */
+static void finish_behind(struct spin *spin, struct dtconv_convertor *convertor,
+			  struct job *job)
+{
+	size_t moved;
+
+	spin_release(spin);
+	fixture_ok(dtconv_convertor_wait(convertor, &moved));
+	job_check(job, job->source);
+	spin_end(spin);
+	dtconv_convertor_destroy(convertor);
+	job_close(job);
+}
+
 /* Packed memory may still be read by what the stream was given before. */
 START_TEST(a_job_writes_pinned_memory_when_its_stream_comes_to_it)
 {
 	CUstream stream = gpu_stream();
 	struct spin spin;
 	static struct job job;
-	size_t moved;
 
 	job_open(&job, _i < PRODUCED ? produced[_i] : ARENA_HOST, ARENA_PINNED);
 	must_pack_on_stream(&job);
@@ -399,12 +412,7 @@ START_TEST(a_job_writes_pinned_memory_when_its_stream_comes_to_it)
 	gpu_nap(50);
 	for (size_t i = 0; i < PACKED; i++)
 		ck_assert_msg(job.packed.memory[i] == 0xee, "byte %zu was written", i);
-	spin_release(&spin);
-	fixture_ok(dtconv_convertor_wait(convertor, &moved));
-	job_check(&job, job.source);
-	spin_end(&spin);
-	dtconv_convertor_destroy(convertor);
-	job_close(&job);
+	finish_behind(&spin, convertor, &job);
 }
 END_TEST
 
@@ -829,7 +837,7 @@ static CUcontext another_context(void)
 /* What is the default stream there, the job is not in. */
 START_TEST(a_default_streams_job_is_asked_for_where_another_stream_is_the_default)
 {
-	const CUstream stream = _i < 2 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	CUstream stream = _i < 2 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 	struct asking asking = { .context = NULL };
 	static struct job job;
 	struct spin spin;
@@ -867,7 +875,6 @@ START_TEST(a_capture_that_begins_behind_a_job_is_not_disturbed)
 	static struct job job;
 	struct spin spin;
 	CUgraph graph;
-	size_t moved;
 
 	job_open(&job, ARENA_DEVICE, ARENA_DEVICE);
 	must_settle(&job);
@@ -879,12 +886,7 @@ START_TEST(a_capture_that_begins_behind_a_job_is_not_disturbed)
 	ck_assert_int_eq(ask_often(convertor), DTCONV_INPROGRESS);
 	MUST(StreamEndCapture(stream, &graph));
 	MUST(GraphDestroy(graph));
-	spin_release(&spin);
-	fixture_ok(dtconv_convertor_wait(convertor, &moved));
-	job_check(&job, job.source);
-	spin_end(&spin);
-	dtconv_convertor_destroy(convertor);
-	job_close(&job);
+	finish_behind(&spin, convertor, &job);
 }
 END_TEST
 

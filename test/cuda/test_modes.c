@@ -310,17 +310,11 @@ static void *pack_often(void *arg)
 	return failed;
 }
 
-START_TEST(threads_share_it)
+/* Packs each job in a thread of its own, and closes the jobs. */
+static void pack_in_threads(struct job own[THREADS])
 {
-	struct job warm, own[THREADS];
 	pthread_t threads[THREADS];
 
-	open_settled(&warm);
-	for (unsigned i = 0; i < THREADS; i++) {
-		job_open(&own[i], i % 2 ? "vector(90, 1, 2, int)" : VECTOR, 1,
-			 ARENA_DEVICE, ARENA_DEVICE);
-		job_fill(&own[i], i);
-	}
 	for (int i = 0; i < THREADS; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, pack_often, &own[i]),
 				 0);
@@ -332,6 +326,19 @@ START_TEST(threads_share_it)
 		job_check(&own[i]);
 		job_close(&own[i]);
 	}
+}
+
+START_TEST(threads_share_it)
+{
+	struct job warm, own[THREADS];
+
+	open_settled(&warm);
+	for (unsigned i = 0; i < THREADS; i++) {
+		job_open(&own[i], i % 2 ? "vector(90, 1, 2, int)" : VECTOR, 1,
+			 ARENA_DEVICE, ARENA_DEVICE);
+		job_fill(&own[i], i);
+	}
+	pack_in_threads(own);
 	job_close(&warm);
 }
 END_TEST
@@ -567,24 +574,13 @@ END_TEST
 START_TEST(threads_share_graphs)
 {
 	struct job own[THREADS];
-	pthread_t threads[THREADS];
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		job_open(&own[i], VECTOR, 1 + i, ARENA_DEVICE, ARENA_DEVICE);
 		job_fill(&own[i], i);
 	}
 	settle_graph(&own[0]);
-	for (int i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, pack_often, &own[i]),
-				 0);
-	for (int i = 0; i < THREADS; i++) {
-		void *failed;
-
-		pthread_join(threads[i], &failed);
-		ck_assert_ptr_null(failed);
-		job_check(&own[i]);
-		job_close(&own[i]);
-	}
+	pack_in_threads(own);
 }
 END_TEST
 
@@ -678,9 +674,7 @@ static TCase *mode_case(Suite *suite, const char *name, void (*with)(void))
 
 int main(void)
 {
-	setenv("CK_FORK", "no", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	Suite *suite = suite_create("modes");
 	TCase *doing = mode_case(suite, "doing", with_resident_kernel);
 	tcase_add_loop_test(doing, small_jobs_go_without_a_launch, 0,

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "support/allocators.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/layouts.h"
@@ -30,28 +31,14 @@ static struct dtconv_context *context;
 static char folder[128];
 static size_t created; /* programs, before */
 
-static atomic_size_t live;
-
-static void *allocate(void *arg, size_t bytes)
-{
-	(void)arg;
-	atomic_fetch_add(&live, 1);
-	return malloc(bytes);
-}
-
-static void release(void *arg, void *memory)
-{
-	(void)arg;
-	atomic_fetch_sub(&live, 1);
-	free(memory);
-}
+static struct block_count blocks;
 
 static void open_context_in(const char *specialise, unsigned modes)
 {
 	const struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
 		.flags = DTCONV_CONTEXT_COUNTERS | modes,
-		.allocator = { allocate, release, NULL },
+		.allocator = allocator_of_blocks(&blocks),
 	};
 
 	if (specialise)
@@ -71,7 +58,7 @@ static void open_context(const char *specialise)
 static void close_context(void)
 {
 	dtconv_context_destroy(context);
-	ck_assert_uint_eq(atomic_load(&live), 0);
+	ck_assert_uint_eq(atomic_load(&blocks.live), 0);
 }
 
 static void setup(void)
@@ -490,10 +477,7 @@ END_TEST
 
 int main(void)
 {
-	/* A process forked from one with a context has no device. */
-	setenv("CK_FORK", "no", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	if (!gpu_is_real())
 		nvrtc = standin_load_nvrtc();
 	Suite *suite = suite_create("kernels for one shape, on a device");

@@ -187,11 +187,8 @@ END_TEST
 
 int main(void)
 {
-	/* A process forked from one with a context has no device. */
-	setenv("CK_FORK", "no", 1);
 	setenv("CUDA_STANDIN_DEVICES", "3", 1);
-	gpu_find();
-	gpu_open();
+	gpu_open_in_program();
 	Suite *suite = suite_create("tuned");
 	TCase *tcase = fixture_case(suite, "devices", 30);
 

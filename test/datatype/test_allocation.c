@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/allocators.h"
 #include "support/random_type.h"
 #include "support/t.h"
 
@@ -380,33 +381,13 @@ START_TEST(half_an_allocator_is_refused)
 }
 END_TEST
 
-/* Counts the bytes that are out. */
-static void *scale_alloc(void *arg, size_t bytes)
-{
-	size_t *memory = malloc(bytes + 16);
-
-	ck_assert_ptr_nonnull(memory);
-	memory[0] = bytes;
-	*(size_t *)arg += bytes;
-	return memory + 2;
-}
-
-static void scale_free(void *arg, void *memory)
-{
-	size_t *start = (size_t *)memory - 2;
-
-	*(size_t *)arg -= start[0];
-	free(start);
-}
-
 /* A committed indexed type with a million irregular blocks: at most 16 bytes a block. */
 START_TEST(memory_of_a_large_table)
 {
 	enum { BLOCKS = 1000000 };
-	size_t live = 0;
+	struct byte_count memory = { 0 };
 	struct dtconv_context_params params = {
-		.struct_size = sizeof(params),
-		.allocator = { .alloc = scale_alloc, .free = scale_free, .arg = &live }
+		.struct_size = sizeof(params), .allocator = allocator_of_bytes(&memory)
 	};
 	struct random_stream stream = { 5 };
 	size_t *lengths = calloc(BLOCKS, sizeof(*lengths));
@@ -419,17 +400,17 @@ START_TEST(memory_of_a_large_table)
 		disps[i] = (ptrdiff_t)(8 * i + random_below(&stream, 3));
 	}
 	t_ok(dtconv_context_create(&params, &t_context));
-	size_t before = live;
+	size_t before = memory.live;
 	t_ok(dtconv_type_create_indexed(BLOCKS, lengths, disps, t_predefined(DTCONV_INT),
 					&type));
 	t_ok(dtconv_type_commit(type));
 	ck_assert_uint_eq(t_attr(type).element_count, t_attr(type).size / 4);
-	ck_assert_msg(live - before <= (size_t)16 * BLOCKS + 4096,
-		      "%zu bytes for %d blocks", live - before, (int)BLOCKS);
+	ck_assert_msg(memory.live - before <= (size_t)16 * BLOCKS + 4096,
+		      "%zu bytes for %d blocks", memory.live - before, (int)BLOCKS);
 	dtconv_type_unref(type);
 	dtconv_context_destroy(t_context);
 	t_context = NULL;
-	ck_assert_uint_eq(live, 0);
+	ck_assert_uint_eq(memory.live, 0);
 	free(lengths);
 	free(disps);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/golden.h"
+#include "support/allocators.h"
 #include "support/limits_in_words.h"
 #include "support/machine.h"
 #include "support/serialised.h"
@@ -22,58 +23,37 @@
 
 /* ---- a context that counts ----------------------------------------------------------- */
 
-static size_t live, peak;
-
-static void *meter_alloc(void *arg, size_t bytes)
-{
-	size_t *memory = malloc(bytes + 16);
-
-	(void)arg;
-	ck_assert_ptr_nonnull(memory);
-	memory[0] = bytes;
-	live += bytes;
-	peak = live > peak ? live : peak;
-	return memory + 2;
-}
-
-static void meter_free(void *arg, void *memory)
-{
-	size_t *start = (size_t *)memory - 2;
-
-	(void)arg;
-	live -= start[0];
-	free(start);
-}
+static struct byte_count memory;
 
 static void setup(void)
 {
 	struct dtconv_context_params params = { .struct_size = sizeof(params),
-						.allocator = { .alloc = meter_alloc,
-							       .free = meter_free },
+						.allocator = allocator_of_bytes(&memory),
 						.flags = DTCONV_CONTEXT_COUNTERS };
 
-	live = 0;
+	memory = (struct byte_count){ .live = 0 };
 	t_ok(dtconv_context_create(&params, &t_context));
 }
 
 static void teardown(void)
 {
 	t_teardown();
-	ck_assert_uint_eq(live, 0);
+	ck_assert_uint_eq(memory.live, 0);
 }
 
 /* Deserialise and look at the memory; a refusal must leave nothing behind. */
 static int decode(const unsigned char *bytes, size_t length, struct dtconv_type **type)
 {
-	size_t before = live;
+	size_t before = memory.live;
 
-	peak = live;
+	memory.peak = memory.live;
 	int status = dtconv_type_deserialise(t_context, bytes, length, type);
-	ck_assert_msg(peak - before <= PROMISED_MEMORY * length,
-		      "%zu bytes of memory for a stream of %zu", peak - before, length);
+	ck_assert_msg(memory.peak - before <= PROMISED_MEMORY * length,
+		      "%zu bytes of memory for a stream of %zu", memory.peak - before,
+		      length);
 	if (status) {
 		ck_assert_ptr_null(*type);
-		ck_assert_uint_eq(live, before);
+		ck_assert_uint_eq(memory.live, before);
 		ck_assert_ptr_nonnull(strstr(t_error(), "dtconv_type_deserialise: "));
 	}
 	return status;
@@ -511,18 +491,18 @@ END_TEST
 /* What is decoded takes this much, at the worst moment, for each byte of its stream. */
 static size_t memory_of(const struct stream *stream, struct dtconv_type **type)
 {
-	size_t before = live;
+	size_t before = memory.live;
 
 	t_ok(decode(stream->bytes, stream->length, type));
-	return (peak - before) / stream->length;
+	return (memory.peak - before) / stream->length;
 }
 
 static void expect_memory(const struct stream *stream, size_t most)
 {
 	struct dtconv_type *type = NULL;
-	size_t memory = memory_of(stream, &type);
+	size_t needed = memory_of(stream, &type);
 
-	ck_assert_msg(memory <= most, "%zu bytes a byte, not at most %zu", memory, most);
+	ck_assert_msg(needed <= most, "%zu bytes a byte, not at most %zu", needed, most);
 	expect_refused_or_itself(stream);
 	dtconv_type_unref(type);
 }

@@ -13,6 +13,7 @@
 #include <dtconv/dtconv.h>
 
 #include "fuzz/fuzz.h"
+#include "support/allocators.h"
 #include "support/choices.h"
 #include "support/type_choices.h"
 
@@ -22,31 +23,7 @@
 /* Promised by dtconv_type_deserialise: bytes of memory for each byte of the stream. */
 #define PROMISED_MEMORY 256
 
-/* What the context's memory does. */
-static size_t live, peak;
-
-/* Aligned for anything, with the length in front. */
-static void *meter_alloc(void *arg, size_t bytes)
-{
-	size_t *memory = malloc(bytes + 16);
-
-	(void)arg;
-	if (!memory)
-		return NULL;
-	memory[0] = bytes;
-	live += bytes;
-	peak = live > peak ? live : peak;
-	return memory + 2;
-}
-
-static void meter_free(void *arg, void *memory)
-{
-	size_t *start = (size_t *)memory - 2;
-
-	(void)arg;
-	live -= start[0];
-	free(start);
-}
+static struct byte_count memory; /* of the context */
 
 static void ignore_log(void *arg, enum dtconv_log_level level, const char *file, int line,
 		       const char *text)
@@ -59,7 +36,7 @@ static struct dtconv_context *metered_context(void)
 	static struct dtconv_context *context;
 	const struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = { .alloc = meter_alloc, .free = meter_free },
+		.allocator = allocator_of_bytes(&memory),
 		.log = ignore_log,
 	};
 
@@ -117,22 +94,22 @@ static void check_type(struct dtconv_type *type, const uint8_t *bytes, size_t le
 
 static int decode(const uint8_t *bytes, size_t length)
 {
-	size_t before = live;
+	size_t before = memory.live;
 	struct dtconv_type *type = NULL;
 	int status;
 
-	peak = live;
+	memory.peak = memory.live;
 	status = dtconv_type_deserialise(metered_context(), bytes, length, &type);
-	if (peak - before > PROMISED_MEMORY * length)
-		fuzz_fail("%zu bytes of memory for a stream of %zu", peak - before,
+	if (memory.peak - before > PROMISED_MEMORY * length)
+		fuzz_fail("%zu bytes of memory for a stream of %zu", memory.peak - before,
 			  length);
 	if (status)
 		check_refusal(status, type);
 	else
 		check_type(type, bytes, length);
 	dtconv_type_unref(type);
-	if (live != before)
-		fuzz_fail("%zu bytes of memory are not given back", live - before);
+	if (memory.live != before)
+		fuzz_fail("%zu bytes of memory are not given back", memory.live - before);
 	return status;
 }
 

@@ -38,7 +38,7 @@ static uint64_t next_byte(struct choices *choices)
 	return *choices->bytes++;
 }
 
-/* As few bytes as the limit needs, so that a fuzzer's mutations stay local. */
+/* Use as few bytes as the limit needs, so that a fuzzer's mutations stay local. */
 static uint64_t from_bytes(struct choices *choices, size_t limit)
 {
 	uint64_t value = 0;
@@ -61,7 +61,7 @@ ptrdiff_t choose_between(struct choices *choices, ptrdiff_t first, ptrdiff_t las
 	const size_t root = (size_t)1 << 4 * sizeof(size_t);
 	size_t range = (size_t)last - (size_t)first + 1;
 
-	/* All numbers that there are: their halves. */
+	/* Any number: combine its halves. */
 	if (!range)
 		return (ptrdiff_t)(choose(choices, root) * root + choose(choices, root));
 	return (ptrdiff_t)((size_t)first + choose(choices, range));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decisions for random tests, taken either from a seed or from given bytes (a fuzzer's input),
- * so that one generator serves both. Knows nothing of what is decided.
+ * Choices for random tests, taken either from a seed or from given bytes (a fuzzer's input), so
+ * that one generator serves both.
  */
 #ifndef TEST_SUPPORT_CHOICES_H
 #define TEST_SUPPORT_CHOICES_H
@@ -31,7 +31,7 @@ ptrdiff_t choose_between(struct choices *choices, ptrdiff_t first, ptrdiff_t las
 /* True once in n times. */
 bool chance(struct choices *choices, size_t n);
 
-/* A good mixing of 64 bits: one seed's neighbours give unrelated values. */
+/* Mix 64 bits: neighbouring seeds give unrelated values. */
 uint64_t choices_mix(uint64_t value);
 
 #endif

@@ -7,40 +7,22 @@
 #include "support/fixture.h"
 #include "support/suite.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
+#include "support/allocators.h"
 #include "support/typed_script.h"
 
 struct dtconv_context *fixture_context;
 unsigned fixture_flags;
 
-/* What the context's allocator has done: every call, and what was not freed yet. */
-static atomic_size_t allocations;
-static atomic_size_t live;
-
-static void *count_alloc(void *arg, size_t bytes)
-{
-	(void)arg;
-	atomic_fetch_add(&allocations, 1);
-	atomic_fetch_add(&live, 1);
-	return malloc(bytes);
-}
-
-static void count_free(void *arg, void *memory)
-{
-	(void)arg;
-	atomic_fetch_add(&allocations, 1);
-	atomic_fetch_sub(&live, 1);
-	free(memory);
-}
+static struct block_count blocks; /* of the case's context */
 
 size_t fixture_allocations(void)
 {
-	return atomic_load(&allocations);
+	return atomic_load(&blocks.calls);
 }
 
 void fixture_share(struct dtconv_context *context, size_t bytes)
@@ -62,7 +44,7 @@ static void setup(void)
 {
 	struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = { .alloc = count_alloc, .free = count_free },
+		.allocator = allocator_of_blocks(&blocks),
 		.flags = DTCONV_CONTEXT_COUNTERS | fixture_flags,
 	};
 
@@ -76,7 +58,7 @@ static void teardown(void)
 	ck_assert_uint_eq(fixture_counters().types_live, 0);
 	dtconv_context_destroy(fixture_context);
 	fixture_context = NULL;
-	ck_assert_uint_eq(atomic_load(&live), 0);
+	ck_assert_uint_eq(atomic_load(&blocks.live), 0);
 }
 
 TCase *fixture_case(Suite *suite, const char *name, double seconds)

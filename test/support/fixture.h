@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Check suites of types and convertors share: a context a case, types from text, and
- * moves that compare at once. Every function fails the running case when something is wrong.
+ * Shared by Check suites of types and convertors: one context for each case, types from text,
+ * and moves that are verified at once. Every function fails the running case if something is
+ * wrong.
  */
 #ifndef TEST_SUPPORT_FIXTURE_H
 #define TEST_SUPPORT_FIXTURE_H

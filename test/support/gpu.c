@@ -165,6 +165,13 @@ void gpu_open(void)
 	gpu.running = true;
 }
 
+void gpu_open_in_program(void)
+{
+	setenv("CK_FORK", "no", 1);
+	gpu_find();
+	gpu_open();
+}
+
 void gpu_close(void)
 {
 	MUST(CtxSetCurrent(NULL));

@@ -114,6 +114,12 @@ bool gpu_is_real(void);
 void gpu_open(void);
 void gpu_close(void);
 
+/*
+ * Finds and opens the driver for a program whose cases run in its own process: a process that is
+ * forked from one with a context has no device.
+ */
+void gpu_open_in_program(void);
+
 /* Fails the running case unless the result is success. */
 void gpu_must(CUresult result, const char *what);
 #define MUST(call) gpu_must(gpu.call, #call)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GPU kernels on the host: the same sources, the threads of a block one after another between its
- * barriers, block after block. Every access is checked for its alignment. Knows nothing of Check.
+ * GPU kernels on the host: the same sources; the threads of a block run one after another
+ * between barriers, block after block. The alignment of every access is checked. Does not
+ * depend on Check.
  */
 #ifndef TEST_SUPPORT_GPU_SHIM_H
 #define TEST_SUPPORT_GPU_SHIM_H

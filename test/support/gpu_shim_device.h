@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels need of a device, in C: the twin of src/kernels/gpu/device.h. Accesses that a device
- * would refuse end the process.
+ * The device primitives of kernels in C: the counterpart of src/kernels/gpu/device.h. Accesses
+ * that a device would fault on end the process.
  */
 #ifndef TEST_SUPPORT_GPU_SHIM_DEVICE_H
 #define TEST_SUPPORT_GPU_SHIM_DEVICE_H

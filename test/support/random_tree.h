@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree of constructor calls behind random types: shared by their growth and their
- * reduction, nobody else's business.
+ * The tree of constructor calls behind random types. Only their growth and their reduction use
+ * it.
  */
 #ifndef TEST_SUPPORT_RANDOM_TREE_H
 #define TEST_SUPPORT_RANDOM_TREE_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From contents back to constructor calls. It knows the table at struct dtconv_envelope and
- * nothing else.
+ * From contents back to constructor calls, by the table of struct dtconv_envelope.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patterned and fenced memory for tests. It decides where guards lie; it knows typemaps only
- * through the oracle's displacements.
+ * Patterned and fenced memory for tests, with guards around it. Typemaps are used only through
+ * the oracle's displacements.
  */
 #include "config.h"
 

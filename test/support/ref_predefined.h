@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests believe about the predefined types: size, alignment, members and names,
- * taken from this compiler, not from the library.
+ * The expected size, alignment, members and names of predefined types, taken from this compiler
+ * and not from the library.
  */
 #ifndef TEST_SUPPORT_REF_PREDEFINED_H
 #define TEST_SUPPORT_REF_PREDEFINED_H

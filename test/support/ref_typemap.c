@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle's expansion of types and what follows from it. Section numbers are those of
- * MPI 4.1. It refuses to be clever: whoever changes src/ must not have to change this.
+ * The oracle: expands types, and derives everything else from that. Section numbers are those
+ * of MPI 4.1. It is deliberately simple, and independent of src/.
  */
 #include "config.h"
 

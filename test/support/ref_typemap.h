@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle: a type expanded element by element, by the words of MPI 4.1 chapter 5. It sees
- * types only through the public envelope and contents, knows nothing of src/, and prefers a
- * loop over every element to any formula.
+ * The oracle: a type expanded element by element, as MPI 4.1 chapter 5 specifies. It uses only
+ * the public envelope and contents, does not depend on src/, and prefers a loop over every
+ * element to any formula.
  */
 #ifndef TEST_SUPPORT_REF_TYPEMAP_H
 #define TEST_SUPPORT_REF_TYPEMAP_H

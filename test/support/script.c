@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random operations on up to four convertors of one stage. Each operation knows what must
- * happen, does it, and says in one sentence what happened instead.
+ * Random operations on up to four convertors of one stage. Each operation computes the expected
+ * outcome, runs, and reports a difference in one sentence.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips of serialised types. A type that comes back must be the one that went out in
- * everything that can be asked of it, and must give the same bytes again.
+ * Round trips of serialised types. A deserialised type has to equal the original in all
+ * queries, and has to give the same bytes again.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round trip of a type through its serialised form: shared by the tests, the fuzzers and
- * dtconv fuzz. Knows nothing of the format.
+ * The round trip of a type through its serialised form, shared by the tests, the fuzzers and
+ * dtconv fuzz. Does not depend on the format.
  */
 #ifndef TEST_SUPPORT_SERIALISED_H
 #define TEST_SUPPORT_SERIALISED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calling the compiler. Knows nothing of Check: the stand-in for NVRTC compiles so too.
+ * Calls the compiler. Does not depend on Check, because the stand-in for NVRTC uses it too.
  */
 #include "support/special_object.h"
 

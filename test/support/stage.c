@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory round one (type, count), and the judgement of what was moved there.
+ * Memory around one (type, count), and the check of what was moved there.
  */
 #include "config.h"
 
@@ -84,7 +84,7 @@ ptrdiff_t stage_displacement(const struct stage *stage, size_t offset)
 	return stage->target_memory + offset - stage->target;
 }
 
-/* Asks the oracle where each byte of the stream lies. */
+/* Fetch the place of each byte of the stream from the oracle. */
 static int map_bytes(struct stage *stage, enum dtconv_padding padding)
 {
 	struct ref_typemap typemap = { .count = 0 };

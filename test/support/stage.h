@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stage for one (type, count): memory to pack from and memory to unpack into, both between
- * guard bytes, and what the oracle says their packed stream is. Decides whether bytes are
- * right; knows nothing of how they were moved.
+ * A stage for one (type, count): memory to pack from and to unpack into, both between guard
+ * bytes, and the oracle's packed stream. It checks the bytes, however they were moved.
  */
 #ifndef TEST_SUPPORT_STAGE_H
 #define TEST_SUPPORT_STAGE_H

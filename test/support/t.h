@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Check cases say over and over: a context per case that must end without live types,
- * types from text, and a whole type against the oracle. Everything here asserts.
+ * Helpers of Check cases: a context for each case that must end without live types, types from
+ * text, and a whole type against the oracle. Everything here asserts.
  */
 #ifndef TEST_SUPPORT_T_H
 #define TEST_SUPPORT_T_H

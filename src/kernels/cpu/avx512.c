@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels in words of 64 bytes, any bytes of which can be left out.
+ * Kernels in words of 64 bytes, with byte masks.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copying one block. Two words that overlap inside the block cover every length between their
- * sizes, so that no short length needs a loop or a call; all of a block of up to 64 bytes is loaded
- * before any of it is stored. What is compiled for wider registers has wider words.
+ * Copying one block. Two overlapping words cover every length between their sizes, so short
+ * lengths need no loop or call. A block of up to 64 bytes is loaded completely before any of it
+ * is stored. Words are as wide as the registers that the file is compiled for.
  */
 #ifndef DTC_KERNELS_CPU_BLOCK_H
 #define DTC_KERNELS_CPU_BLOCK_H
@@ -16,7 +16,7 @@
 
 #define DTC_INLINE static inline __attribute__((always_inline))
 
-/* Bytes in a register, at any address. */
+/* Types of register width, for any address. */
 typedef uint64_t dtc_64_bytes __attribute__((vector_size(64), aligned(1), may_alias));
 typedef uint64_t dtc_32_bytes __attribute__((vector_size(32), aligned(1), may_alias));
 typedef uint64_t dtc_16_bytes __attribute__((vector_size(16), aligned(1), may_alias));
@@ -33,7 +33,7 @@ typedef dtc_32_bytes dtc_word;
 typedef dtc_16_bytes dtc_word;
 #endif
 
-/* Blocks longer than this many words are worth a call. */
+/* Copy longer blocks, in words, by a function call. */
 #define DTC_BLOCK_WORDS 8
 
 DTC_INLINE void dtc_copy_word(char *to, const char *from)
@@ -59,8 +59,8 @@ DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 		return;
 	}
 	/*
-	 * A short last word: words that cross a cache line are expensive. On Intel's CPUs so
-	 * are lines that are not stored in order, and compilers reorder them.
+	 * A short last word. Words that cross a cache line are expensive. On Intel CPUs, so are
+	 * lines that are not stored in order, and compilers reorder them.
 	 */
 	dtc_32_bytes head = *(const dtc_32_bytes *)from;
 	if (__builtin_constant_p(bytes) && bytes <= 40) {
@@ -89,7 +89,7 @@ DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 #endif
 }
 
-/* More than a word: words in a row, the last one overlapping. */
+/* More than one word: consecutive words, of which the last one overlaps. */
 DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 {
 	size_t last = bytes - sizeof(dtc_word);
@@ -100,7 +100,7 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 	*(dtc_word *)(to + last) = tail;
 }
 
-/* Four words on: all are loaded before the first is stored. */
+/* Advance by four words; all are loaded before the first is stored. */
 #define MOVE_FOUR(word, to, to_stride, from, from_stride)                                  \
 	do {                                                                               \
 		word a = *(const word *)(from);                                            \
@@ -116,13 +116,13 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 
 #if defined(__AVX__)
 /*
- * From here on memcpy of the C library is as fast: the first limit if both sides have the same
- * offset in a cache line or the CPU is not AMD's, the second at any offsets.
+ * From this length on, memcpy is as fast. The first limit is for sides with the same offset in
+ * a cache line, and for CPUs other than AMD's; the second is for all offsets.
  */
 #define LONGER_BLOCK  (UINT64_C(32) << 10)
 #define LONGEST_BLOCK (UINT64_C(1) << 20)
 
-/* All but the ends in aligned words of the target. */
+/* Copies all but the ends in aligned words of the target. */
 #define DEFINE_COPY_ALIGNED(name, type)                                  \
 	DTC_INLINE void name(char *to, const char *from, size_t bytes)   \
 	{                                                                \
@@ -146,10 +146,11 @@ DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
 #endif
 
 /*
- * More than DTC_BLOCK_WORDS words. The C library leaves these to an instruction that, on CPUs
- * of AMD, moves single bytes where the target's place in its page is 1 to 15 bytes behind the
- * source's (doc/performance.md). There words of half a line are as fast as whole lines, and lose less where
- * a load follows a store to the same place of another page; on other CPUs whole lines are faster.
+ * More than DTC_BLOCK_WORDS words. The C library uses rep movsb for these. On AMD CPUs that
+ * moves single bytes if the target's offset in its page is 1 to 15 bytes greater than the
+ * source's (doc/performance.md). There half lines are as fast as whole lines, and lose less
+ * when a load follows a store to the same offset of another page. On other CPUs whole lines are
+ * faster.
  */
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
@@ -166,7 +167,7 @@ static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 		copy_half_lines(to, from, bytes);
 }
 #else
-/* The C library has wider words. */
+/* The C library uses wider words. */
 DTC_INLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
 	memcpy(to, from, bytes);
@@ -174,8 +175,8 @@ DTC_INLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 #endif
 
 /*
- * Any number of bytes. Where it is a constant all the questions are answered by the compiler;
- * where it is not they are few and cheap.
+ * Copy any number of bytes. If it is a constant, the compiler removes all branches; otherwise
+ * they are few and cheap.
  */
 DTC_INLINE void dtc_copy_block(char *to, const char *from, size_t bytes)
 {
@@ -205,7 +206,9 @@ DTC_INLINE void dtc_copy_block(char *to, const char *from, size_t bytes)
 		*to = *from;
 }
 
-/* A block by itself: of 5 to 8 words, four from its start and four from its end, without a loop. */
+/*
+ * Copy a single block. 5 to 8 words: four from its start and four from its end, without a loop.
+ */
 DTC_INLINE void dtc_copy_alone(char *to, const char *from, size_t bytes)
 {
 	const size_t word = sizeof(dtc_word);

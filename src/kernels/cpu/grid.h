@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Grids of equal blocks: one loop nest, compiled once for each short block length, so that a
- * block is a few moves and no call.
+ * Grids of equal blocks: one loop nest, compiled separately for each short block length, so
+ * that a block takes a few instructions and no call.
  */
 #ifndef DTC_KERNELS_CPU_GRID_H
 #define DTC_KERNELS_CPU_GRID_H
@@ -11,7 +11,7 @@
 #include "block.h"
 #include "kernels.h"
 
-/* A loop nest in which the length is a constant. */
+/* A loop nest for a constant length. */
 DTC_INLINE void move_grid(const struct dtc_grid *grid, size_t block)
 {
 	const struct dtc_grid_side to_strides = grid->to_strides;
@@ -37,9 +37,9 @@ DTC_INLINE void move_grid(const struct dtc_grid *grid, size_t block)
 	}
 
 /*
- * Blocks that are one word. Rows of eight are what a tile of doubles has where registers cannot
- * transpose it: there the row is written out, so that a loop over eight words does not cost more
- * than the words.
+ * Blocks that are one word. A row of eight is a tile of doubles on CPUs whose registers cannot
+ * transpose it. There the row is unrolled, because a loop over eight words costs more than the
+ * words.
  */
 #define WORD_GRID(LENGTH, word)                                                            \
 	static void rows_of_eight_##LENGTH(const struct dtc_grid *grid)                        \
@@ -107,11 +107,14 @@ WORD_GRID(16, dtc_16_bytes)
 ODD_LENGTHS(FIXED_GRID)
 
 /*
- * Words of a row that have a page each. As long as the lines are in some cache, CPUs move them
- * fastest a few at a time: with as many as could be on their way it takes 1.2 to 1.8 times as
- * long (doc/performance.md). AMD's run best with about five in flight, where the words share a
- * set or two of the first cache; others ten or so, if there are many words, which share sets or
- * are in more pages than the TLB knows, and only of what is read.
+ * Rows whose words are a page apart. While the lines are in a cache, CPUs move them fastest a
+ * few at a time; with as many in flight as possible it takes 1.2 to 1.8 times as long
+ * (doc/performance.md).
+ *
+ * - AMD CPUs are fastest with about five in flight, if the words share one or two sets of the
+ *   first-level cache.
+ * - Other CPUs are fastest with about ten, for loads only, if there are many words, and they
+ *   share sets or exceed the TLB.
  */
 #define PACED_LOADS  2048
 #define PACED_STORES 16384
@@ -120,7 +123,7 @@ ODD_LENGTHS(FIXED_GRID)
 #define PACED_MOST   65536
 #define TLB_BYTES    (UINT64_C(8) << 20)
 
-/* Whether words are so many, and so far apart, that a pace may help. */
+/* Whether there are enough words, far enough apart, for pacing to help. */
 DTC_INLINE bool may_be_paced(size_t inner, ptrdiff_t stride)
 {
 	return inner >= PACED_LEAST && dtc_magnitude(stride) >= PACED_LOADS;
@@ -156,9 +159,9 @@ static enum pace pace_of(const struct dtc_grid *grid)
 }
 
 /*
- * Enough no-ops to fill the out-of-order window, so that no more loads are in flight. Stores
- * use a fence after every fourth word instead, because loads of the packed side are too fast
- * for no-ops to matter.
+ * Enough no-ops to fill the out-of-order window, which limits the loads in flight. Stores use a
+ * fence after every fourth word instead, because loads of the packed side are too fast for
+ * no-ops to matter.
  */
 DTC_INLINE void keep_pace(enum pace pace, size_t left)
 {
@@ -216,8 +219,8 @@ static void (*const fixed_grids[])(const struct dtc_grid *) = {
 	ODD_LENGTHS(TABLE_ENTRY)};
 
 /*
- * Blocks of a few words and a rest, which the last word covers by overlapping: the number of words
- * is a constant, so that a block has no loop.
+ * Blocks of a few words and a rest, which an overlapping last word covers. The number of words
+ * is a constant, so a block needs no loop.
  */
 DTC_INLINE void move_words(const struct dtc_grid *grid, size_t words)
 {
@@ -248,7 +251,7 @@ DTC_INLINE void move_words(const struct dtc_grid *grid, size_t words)
 	}
 
 #if defined(__AVX512F__)
-/* A line and half a line at most: the half crosses fewer lines than a second whole one. */
+/* At most a line and a half: the half crosses fewer lines than a second whole one. */
 static void grid_of_word_and_half(const struct dtc_grid *grid)
 {
 	const struct dtc_grid_side to_strides = grid->to_strides;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CPU kernels: leaf loops that move bytes between a packed side and a user side. They take
- * block sizes and strides, not types; they allocate nothing and cannot fail.
+ * block sizes and strides, not types. They allocate nothing and cannot fail.
  *
- * They store to exactly the given bytes, never to a gap. Patterns also load short gaps between
- * runs, without using them; nothing is loaded from a page without a byte to move.
+ * They store exactly the given bytes, never a gap. Pattern kernels may load short gaps between
+ * runs and ignore them. No kernel loads from a page that holds none of the bytes.
  */
 #ifndef DTC_KERNELS_CPU_H
 #define DTC_KERNELS_CPU_H
@@ -15,10 +15,10 @@
 
 struct dtc_table;
 
-/* Bytes that caches keep together; all sizes of tiles follow from it. */
+/* A cache line; all tile sizes follow from it. */
 #define DTC_CACHE_LINE 64
 
-/* Elements of @block bytes in a tile's row: a line's worth. */
+/* Elements of @block bytes in a row of a tile, which is one line. */
 static inline size_t dtc_tile_width(size_t block)
 {
 	return block < DTC_CACHE_LINE / 2 ? DTC_CACHE_LINE / block : 2;
@@ -35,13 +35,13 @@ struct dtc_grid_side {
 	ptrdiff_t inner;
 };
 
-/* How what is written meets the caches. */
+/* How the target is written and the source is fetched. */
 enum dtc_stream {
 	DTC_STREAM_NONE,
 	DTC_STREAM_FETCHED, /* the user's side, which the nearer caches do not keep, is fetched ahead */
 	/*
-	 * Write one side, larger than the caches, with non-temporal stores; other threads may
-	 * not see it before dtc_end_stream.
+	 * Write one side with non-temporal stores, because it is larger than the caches. Other
+	 * threads may not see it before dtc_end_stream.
 	 */
 	DTC_STREAM_PACKED,
 	DTC_STREAM_USER
@@ -52,7 +52,7 @@ static inline bool dtc_passes_caches(enum dtc_stream stream)
 	return stream >= DTC_STREAM_PACKED;
 }
 
-/* Once behind all kernels of a job: it waits for their last lines. */
+/* Call once after all kernels of a job: makes their non-temporal stores visible. */
 static inline void dtc_end_stream(enum dtc_stream stream)
 {
 #if defined(__x86_64__)
@@ -63,7 +63,7 @@ static inline void dtc_end_stream(enum dtc_stream stream)
 #endif
 }
 
-/* @outer x @inner blocks of @block bytes; the sides do not overlap. */
+/* @outer x @inner blocks of @block bytes. The sides must not overlap. */
 struct dtc_grid {
 	char *to;
 	const char *from;
@@ -74,8 +74,8 @@ struct dtc_grid {
 };
 
 /*
- * Whole entries [first, first + count) of a table of runs; @packed is where the first one's bytes
- * are packed, @user where displacement 0 is.
+ * Whole entries [first, first + count) of a table of runs. @packed is the packed address of the
+ * first one's bytes; @user is the address of displacement 0.
  */
 struct dtc_entries {
 	const struct dtc_table *table;
@@ -87,8 +87,8 @@ struct dtc_entries {
 };
 
 /*
- * @outer x @inner blocks of @block bytes, the first at @disp of the user's side, where rows and blocks
- * have these strides; on the packed side they follow each other.
+ * @outer x @inner blocks of @block bytes. On the user's side the first is at @disp, with these
+ * strides; on the packed side they are consecutive.
  */
 struct dtc_nest {
 	ptrdiff_t disp;
@@ -96,7 +96,7 @@ struct dtc_nest {
 	ptrdiff_t outer_stride, inner_stride;
 };
 
-/* Copy a nest's blocks; the sides do not overlap. */
+/* Copy the blocks of a nest. The sides must not overlap. */
 typedef void (*dtc_nest_fn)(const struct dtc_nest *nest, char *user, char *packed);
 
 struct dtc_short_run {
@@ -105,8 +105,8 @@ struct dtc_short_run {
 };
 
 /*
- * @periods times a few short runs: the user's side moves on by @user_step, the packed side by
- * @packed_step, which is the sum of the runs' bytes.
+ * A few short runs, @periods times. Each period advances the user's side by @user_step and the
+ * packed side by @packed_step, the sum of the runs' bytes.
  */
 struct dtc_pattern {
 	const struct dtc_short_run *runs;
@@ -118,16 +118,16 @@ struct dtc_pattern {
 	char *packed;
 	enum dtc_direction direction;
 	enum dtc_stream stream;
-	const void *steps; /* what lay_out wrote down for this direction, or NULL */
+	const void *steps; /* the result of lay_out for this direction, or NULL */
 };
 
-/* Room for what lay_out writes, aligned for any type. */
+/* A buffer for the result of lay_out, aligned for any type. */
 #define DTC_STEPS_MAX 2048
 
-/* One set of kernels, compiled for one instruction set. */
+/* A set of kernels, compiled for one instruction set. */
 struct dtc_cpu_kernels {
-	const char *name; /* what DTCONV_CPU calls it */
-	/* Copy the blocks, the inner ones of a row after each other. */
+	const char *name; /* its name in DTCONV_CPU */
+	/* Copy the blocks row by row. */
 	void (*grid)(const struct dtc_grid *grid);
 	/*
 	 * The same in tiles, for sides that are dense along different axes: @to along the outer
@@ -137,19 +137,24 @@ struct dtc_cpu_kernels {
 	void (*table)(const struct dtc_entries *entries);
 	/* Copy one run. */
 	void (*run)(char *to, const char *from, size_t bytes);
-	/* The function for nests of that block. */
+	/* Return the function for nests of that block. */
 	dtc_nest_fn (*nest)(size_t block, enum dtc_direction direction);
-	/* The functions, by direction, for nests of one block. */
+	/* Functions for nests of one block, indexed by direction. */
 	dtc_nest_fn block[2];
-	/* Copy a pattern's runs; false if runs one by one are as good, and nothing was done. May be NULL. */
+	/*
+	 * Copy the runs of a pattern. Returns false, with nothing done, if copying run by run
+	 * is as good. May be NULL.
+	 */
 	bool (*pattern)(const struct dtc_pattern *pattern);
 	/*
-	 * Write down how a pattern of any number of periods from @pattern->periods on is copied; returns the bytes written, at most DTC_STEPS_MAX, or 0 if runs one by one are as good. NULL with pattern.
+	 * Precompute the steps of a pattern with @pattern->periods or more periods. Returns the
+	 * bytes written, at most DTC_STEPS_MAX, or 0 if copying run by run is as good. NULL if
+	 * pattern is NULL.
 	 */
 	size_t (*lay_out)(const struct dtc_pattern *pattern, void *steps);
 };
 
-/* All sets of this build, the plainest first; ends with NULL. */
+/* All sets of this build, from the most portable to the widest; ends with NULL. */
 extern const struct dtc_cpu_kernels *const dtc_cpu_sets[];
 
 /* Whether this CPU can run a set. */
@@ -161,13 +166,13 @@ const struct dtc_cpu_kernels *dtc_cpu_find(const char *name);
 /* The best set for this CPU. */
 const struct dtc_cpu_kernels *dtc_cpu_best(void);
 
-/* Copy a list of runs, which are @packed one behind the other. */
+/* Copy a list of runs, which are consecutive in @packed. */
 void dtc_cpu_pack_runs(const struct dtc_short_run runs[], size_t count, const char *user,
 		       char *packed);
 void dtc_cpu_unpack_runs(const struct dtc_short_run runs[], size_t count, char *user,
 			 const char *packed);
 
-/* Copy one run: by that set, or here and now if it is short. */
+/* Copy one run: inline if it is short, otherwise by the set. */
 void dtc_cpu_run(const struct dtc_cpu_kernels *kernels, char *to, const char *from, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kernels with NEON tiles. Every aarch64 CPU has NEON, and the words of the generic kernels
- * are its registers already; the tiles are what this file adds.
+ * already are its registers, so this file only adds tiles.
  */
 #include "config.h"
 

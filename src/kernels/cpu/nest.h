@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nests of blocks that are dense on the packed side: a function for each common length and
- * direction, so that a message of a few blocks is one call without a branch on the shape.
+ * Nests of blocks that are dense on the packed side. Each common length and direction has a
+ * function of its own, so that a message of a few blocks is one call without branches on its
+ * shape.
  */
 #ifndef DTC_KERNELS_CPU_NEST_H
 #define DTC_KERNELS_CPU_NEST_H
@@ -16,7 +17,7 @@ DTC_INLINE char *displaced(const char *base, ptrdiff_t disp)
 	return (char *)((uintptr_t)base + (uintptr_t)disp);
 }
 
-/* The next block, or the next four, of a row: @four is a statement over these names. */
+/* The next block, or the next four, of a row. @four is a statement that uses these names. */
 #define NEST_LOOP(LENGTH, four, one)                                                       \
 	const ptrdiff_t stride = nest->inner_stride;                                       \
                                                                                            \
@@ -89,7 +90,7 @@ BLOCK_NEST(40)
 BLOCK_NEST(48)
 BLOCK_NEST(64)
 
-/* Other lengths: the same as a grid. */
+/* Other lengths use the grid kernel. */
 static void pack_nest(const struct dtc_nest *nest, char *user, char *packed)
 {
 	ptrdiff_t block = (ptrdiff_t)nest->block;
@@ -133,7 +134,7 @@ static void unpack_block(const struct dtc_nest *nest, char *user, char *packed)
 	dtc_copy_alone(displaced(user, nest->disp), packed, nest->block);
 }
 
-/* Doubles: columns of matrices are among them, which the grid may move at a pace of their own. */
+/* Doubles: they may be columns of a matrix, which the grid kernel may pace. */
 static void pack_doubles(const struct dtc_nest *nest, char *user, char *packed)
 {
 	if (may_be_paced(nest->inner, nest->inner_stride))

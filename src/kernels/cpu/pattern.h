@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patterns of short runs: arrays of structs, words out of records. Up to 64 bytes of the user's
- * side are one register, whose bytes are permuted to or from where they are packed; the other bytes
- * of those 64 are neither loaded nor stored.
+ * Patterns of short runs: arrays of structs, words out of records. A window of up to 64 user
+ * bytes is loaded into one register, whose bytes are permuted to or from their packed
+ * positions. The window's other bytes are neither loaded nor stored.
  */
 #ifndef DTC_KERNELS_CPU_PATTERN_H
 #define DTC_KERNELS_CPU_PATTERN_H
@@ -15,16 +15,16 @@
 
 #define WINDOW_BYTES 64
 
-/* Steps that a pattern may take; the first few stay in registers. */
+/* The most steps of a pattern; the first few stay in registers. */
 #define STEPS_MAX 12
 
-/* Windows that the steps go over before they begin again. */
+/* The most windows that the steps of a round cover. */
 #define ROUND_WINDOWS 3
 
-/* A pattern has to put more runs than this into a step to beat copying them one by one. */
+/* A step has to hold more runs than this on average, or copying them one by one is faster. */
 #define RUNS_OF_A_STEP 2
 
-/* The user bytes of @mask from @user on are the @bytes packed bytes from @packed on. */
+/* The user bytes of @mask, relative to @user, are the @bytes packed bytes from @packed on. */
 struct step_ends {
 	__mmask64 mask;
 	ptrdiff_t user;
@@ -32,28 +32,29 @@ struct step_ends {
 };
 
 /*
- * One register's worth. @index says which byte of the side that is read each byte of the other one
- * is. It is written 64 entries at a time from an offset below 64 on, hence its length.
+ * One register. @index gives for each byte of the written side the byte of the read side. It is
+ * filled 64 entries at a time, from an offset below 64, hence its length.
  */
 struct step {
 	struct step_ends ends;
 	uint8_t index[2 * WINDOW_BYTES];
 };
 
-/* Words of 4 bytes of a window. */
+/* 4-byte words in a window. */
 #define WINDOW_WORDS (WINDOW_BYTES / 4)
 
 /*
- * What a round is. Kept for later, it is as long as @count says. If two rounds are packed as words of one register,
- * the words' numbers are behind the bytes' of the one step, where no byte has one.
+ * The steps of a round. A stored copy has only @count steps. If two rounds are joined into one
+ * register, the word permutation is behind the byte permutation of the single step, in entries
+ * that no byte uses.
  */
 struct steps {
 	uint32_t count;
-	bool joined; /* two rounds are packed at once */
+	bool joined;         /* two rounds are packed by one store */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
 	ptrdiff_t user_step; /* of a round */
-	ptrdiff_t user_end;  /* where the last step's last run ends */
+	ptrdiff_t user_end;  /* where the last run of the last step ends */
 	struct step step[STEPS_MAX];
 };
 
@@ -64,7 +65,7 @@ DTC_INLINE __mmask64 first_bytes(size_t bytes)
 	return _bzhi_u64(~UINT64_C(0), (unsigned)bytes);
 }
 
-/* Consecutive numbers from @first on, for as many bytes as follow. */
+/* Consecutive numbers from @first on, for each byte behind it. */
 DTC_INLINE void count_from(uint8_t index[], size_t first)
 {
 	const __m512i iota = _mm512_set_epi8(
@@ -76,7 +77,7 @@ DTC_INLINE void count_from(uint8_t index[], size_t first)
 	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
 }
 
-/* Add what fits of a run to the last step; returns the bytes taken. */
+/* Add as much of a run to the last step as fits; returns the number of bytes. */
 static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
 {
 	struct step *step = &steps->step[steps->count - 1];
@@ -109,7 +110,7 @@ static void begin_step(struct steps *steps, ptrdiff_t user)
 	steps->user_end = user;
 }
 
-/* Add a run, in as many new steps as it needs. False if there are too many. */
+/* Add a run, with as many new steps as it needs. False if there are too many. */
 static bool add_run(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpack)
 {
 	size_t taken = steps->count ? extend_step(steps, user, bytes, unpack) : 0;
@@ -126,8 +127,8 @@ static bool add_run(struct steps *steps, ptrdiff_t user, size_t bytes, bool unpa
 }
 
 /*
- * As many periods as fill one, two or three windows well: the steps are laid out anew for each call,
- * and a few of them stay in registers.
+ * The number of periods that fill one, two or three windows well. The limit is low, because
+ * each call lays out the steps anew and only a few of them stay in registers.
  */
 static size_t periods_of_a_round(const struct dtc_pattern *pattern)
 {
@@ -146,8 +147,9 @@ static size_t periods_of_a_round(const struct dtc_pattern *pattern)
 }
 
 /*
- * Packing rounds of one step and half a window at most, by words: two of them are stored at once. One
- * permutation of words takes from two registers what those of bytes take from one.
+ * Packing rounds of one step and at most half a window, in 4-byte words: join two rounds, so
+ * that one store writes both. One permutation of words reads two registers where a permutation
+ * of bytes reads one.
  */
 static void join_rounds(struct steps *steps)
 {
@@ -172,14 +174,20 @@ static void join_rounds(struct steps *steps)
 	steps->joined = true;
 }
 
-/* Whether two rounds are a line, which uses non-temporal stores. Measured on Intel's CPUs only. */
+/*
+ * Whether two joined rounds fill a line, which can use non-temporal stores. Measured on Intel
+ * CPUs only.
+ */
 static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	return steps->joined && 2 * steps->packed_bytes == DTC_CACHE_LINE &&
 	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
 }
 
-/* Whether rounds are a line of the user's each, in memory, which is asked for ahead. Measured as above. */
+/*
+ * Whether each round is one line of user memory outside the caches, which is prefetched.
+ * Measured on Intel CPUs only.
+ */
 static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE &&
@@ -220,7 +228,7 @@ DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i inde
 	}
 }
 
-/* Whether what is packed of every step is half a word at most: then no step asks. */
+/* Whether every step packs at most half a word: then no step needs a branch. */
 DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 {
 	bool halves = true;
@@ -231,9 +239,9 @@ DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 }
 
 /*
- * One step of packing, @halves if that is known of all. A mask would cost some CPUs half of the speed:
- * only exact steps load no byte but their runs'. The others load the gaps between runs too, which makes no use of
- * them and touches no page without a run (exact_rounds).
+ * One step of packing; @halves if every step packs at most half a word. Only exact steps mask
+ * their loads, because masks halve the speed of some CPUs. The other steps load the gaps
+ * between runs as well and ignore them; they touch no page without a run (exact_rounds).
  */
 DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *ends,
 			  __m512i index, bool exact, bool halves)
@@ -251,7 +259,7 @@ DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *en
 		_mm512_storeu_si512(to, bytes);
 }
 
-/* The same for unpacking: it is the loads that are wider than the bytes needed. */
+/* The same for unpacking, where the loads from the packed side are wider than necessary. */
 DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends *ends,
 			    __m512i index, bool exact, bool halves)
 {
@@ -268,9 +276,9 @@ DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends
 }
 
 /*
- * Move rounds from @first to before @end, whose steps are the same few. Packing, only @exact ones store their
- * own bytes alone; the others store whole words, which the next step puts right. What a
- * round needs is copied first, so that it can stay in registers: @count is a constant.
+ * Move rounds [first, end). When packing, only @exact rounds store exactly their own bytes; the
+ * others store whole words, and the next step overwrites the excess. The steps are copied
+ * first, so that they can stay in registers: @count is a constant.
  */
 DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *pattern,
 			  size_t first, size_t end, size_t count, bool unpack, bool exact,
@@ -310,8 +318,8 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 }
 
 /*
- * Two rounds at a time; returns how many, an even number. As rounds that are not exact, they store whole words:
- * if they @stream, whole lines with non-temporal stores.
+ * Move two rounds at a time; returns the number of rounds, an even number. They are not exact:
+ * they store whole words. If they @stream, these are whole lines, by non-temporal stores.
  */
 DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
 		       size_t rounds, bool stream)
@@ -347,10 +355,10 @@ static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *p
 	return join(steps, pattern, rounds, false);
 }
 
-/* How far ahead lines are asked for that are written in parts. */
+/* The prefetch distance of lines that are written in parts. */
 #define FETCH_AHEAD 1024
 
-/* Rounds that are not exact. Returns how many. */
+/* Move the rounds that need not be exact. Returns their number. */
 static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
 			     size_t rounds)
 {
@@ -368,7 +376,7 @@ static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern
 	return rounds;
 }
 
-/* A function for each small number of steps, and one for any. */
+/* A function for each small number of steps, and one for any number. */
 #define ROUNDS(NAME, COUNT, EXACT)                                                 \
 	static void pack_##NAME(const struct steps *steps,                         \
 				const struct dtc_pattern *pattern, size_t first,   \
@@ -404,7 +412,7 @@ static void (*const rounds_of_steps[][2])(const struct steps *steps,
 	{ pack_steps_8, unpack_steps_8 },
 };
 
-/* Periods from @first to before @end one by one: those that make no round. */
+/* Move periods [first, end), which fill no round, one by one. */
 static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t end)
 {
 	char *packed = pattern->packed + first * pattern->packed_step;
@@ -424,13 +432,14 @@ static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t
 	}
 }
 
-/* The smallest page there is. */
+/* The smallest page size of any system. */
 #define PAGE_BYTES 4096
 
 /*
- * Rounds at the end that must be exact. What the steps of the others touch in vain are, on the packed side,
- * bytes of later rounds; on the user's side they are gaps in front of a later round's run, and rounds are so
- * short that there is no whole page between. Longer ones, and rounds that go back, are all exact.
+ * The number of rounds at the end that have to be exact. The excess bytes that other rounds
+ * touch are harmless: on the packed side they belong to later rounds. On the user's side they
+ * are gaps in front of a later round's run, and a round is too short to contain a whole page.
+ * All rounds are exact if they are longer, or go backwards.
  */
 static size_t exact_rounds(const struct steps *steps, bool unpack)
 {
@@ -461,7 +470,7 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	move_periods(pattern, rounds * steps->periods, pattern->periods);
 }
 
-/* The same from the first line of the packed side on, if a period begins there. */
+/* The same, starting at the first line of the packed side if a period begins there. */
 static void move_steps_by_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	struct dtc_pattern rest = *pattern;
@@ -480,8 +489,8 @@ static void move_steps_by_lines(const struct steps *steps, const struct dtc_patt
 }
 
 /*
- * Runs of one kind from beyond the caches come a little faster as single words, unless lines are written past
- * them, or fetched.
+ * If memory is the bottleneck, runs of one length are slightly faster as single words, unless
+ * lines are written with non-temporal stores or prefetched.
  */
 static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 {

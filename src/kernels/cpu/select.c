@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sets of CPU kernels, and which of them this CPU supports.
+ * The sets of CPU kernels, and the choice among those that this CPU supports.
  */
 #include "config.h"
 
@@ -62,7 +62,7 @@ const struct dtc_cpu_kernels *dtc_cpu_best(void)
 	return best;
 }
 
-/* The commonest lengths first: a question costs as much as a move. */
+/* The commonest lengths first, because a branch costs as much as a move. */
 DTC_INLINE void copy_short_run(char *to, const char *from, size_t bytes)
 {
 	if (bytes == 8)

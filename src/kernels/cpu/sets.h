@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sets of kernels that this build may have. Each is one file with flags of its own; the bodies
- * are the same static functions for all, in which words are as wide as the flags allow.
+ * The sets of kernels that this build may have. Each is one file with its own compiler flags.
+ * All are compiled from the same static functions, whose words are as wide as the flags allow.
  */
 #ifndef DTC_KERNELS_CPU_SETS_H
 #define DTC_KERNELS_CPU_SETS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long blocks, and runs, whose target is larger than the caches: whole lines are written with
- * non-temporal stores, which do not read them first, and the source is prefetched, because the
+ * Long blocks, and runs, whose target is larger than the caches. Whole lines are written with
+ * non-temporal stores, which do not read them first. The source is prefetched, because the
  * hardware does not follow long strides.
  */
 #ifndef DTC_KERNELS_CPU_STREAM_H
@@ -17,29 +17,30 @@
 #include <immintrin.h>
 
 /*
- * How far ahead of its use a block is fetched, in bytes to be copied before. Long blocks are fetched
- * into the second cache, because the first has fewer lines on their way at a time than keep the memory
- * busy; short ones, which the hardware mispredicts, come faster through the first.
+ * The prefetch distance, in bytes to be copied. Long blocks are prefetched into the
+ * second-level cache, because the first level has too few outstanding misses to keep the memory
+ * busy. Short ones, which the hardware prefetcher mispredicts, are faster through the first
+ * level.
  */
 #define STREAM_AHEAD 2048
 #define STREAM_FAR_AHEAD 4096
 
-/* Blocks from which on they are long in that sense. */
+/* The least length of long blocks in that sense. */
 #define STREAM_FAR_BLOCK 512
 
 /*
- * Blocks with gaps at least as long gain from these lengths on: shorter ones, and narrow gaps, leave
- * too many lines that are written in parts. Lines that are whole gain at any length.
+ * Blocks with gaps of at least this length gain from these lengths on. Shorter blocks and
+ * narrower gaps leave too many partially written lines. Whole lines gain at any length.
  */
 #define STREAM_BLOCK 192
 
-/* Blocks as long as this gain whatever the gaps. */
+/* Blocks of at least this length gain with any gaps. */
 #define STREAM_LONG_BLOCK 1024
 
-/* Blocks that are read by strides gain from these lengths on, whatever the gaps. */
+/* Blocks that are read with a stride gain from these lengths on, with any gaps. */
 #define STREAM_GATHERED 192
 
-/* A line of the target, which begins at a multiple of its length. */
+/* A line of the target, aligned to its length. */
 DTC_INLINE void stream_line(char *to, const char *from)
 {
 #if defined(__AVX512F__)
@@ -54,8 +55,8 @@ DTC_INLINE void stream_line(char *to, const char *from)
 }
 
 /*
- * A block. Fetched ahead is what lies @shift bytes on in the block, or else that far behind its end
- * from @next on.
+ * Copy a block. Prefetch what is @shift bytes ahead: in this block, or beyond its end from
+ * @next on.
  */
 DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const char *next, size_t shift,
 			     bool far)
@@ -77,13 +78,13 @@ DTC_INLINE void stream_block(char *to, const char *from, size_t bytes, const cha
 	dtc_copy_block(to + at, from + at, bytes - at);
 }
 
-/* One run; what is read after it is at @next. */
+/* Copy one run; the source of the next one is at @next. */
 DTC_INLINE void dtc_stream_run(char *to, const char *from, size_t bytes, const char *next)
 {
 	stream_block(to, from, bytes, next, DTC_MIN(bytes, (size_t)STREAM_FAR_AHEAD), true);
 }
 
-/* Whether the blocks are whole lines of the target. */
+/* Whether all blocks are whole lines of the target. */
 DTC_INLINE bool are_lines(const struct dtc_grid *grid)
 {
 	return ((uintptr_t)grid->to | (uintptr_t)grid->to_strides.inner |
@@ -109,8 +110,8 @@ static bool is_worth_streaming(const struct dtc_grid *grid)
 }
 
 /*
- * What is copied @blocks blocks after the j-th of a row. Behind the grid's end the strides, or the run, go on:
- * mostly it is a fragment, and that is what the next one begins with.
+ * The source @blocks blocks after the j-th of a row. Beyond the end of the grid, assume that
+ * the strides or the run continue, because usually the next fragment does.
  */
 DTC_INLINE const char *later_block(const struct dtc_grid *grid, size_t i, size_t j,
 				   size_t blocks)
@@ -175,8 +176,8 @@ static void dtc_stream_grid(const struct dtc_grid *grid)
 #endif
 
 /*
- * Blocks of these lengths are fetched before they are written. The hardware sees where shorter ones go by
- * itself, and of longer ones where the rest of a block is.
+ * Prefetch the target of blocks of these lengths. The hardware predicts shorter ones by itself,
+ * and the rest of longer ones.
  */
 #define FETCH_LEAST 512
 #define FETCH_MOST  2048
@@ -187,7 +188,7 @@ static bool is_worth_fetching(const struct dtc_grid *grid)
 	       dtc_magnitude(grid->to_strides.inner) != grid->block;
 }
 
-/* Each block's lines are asked for, to be written, a block ahead. */
+/* Prefetch each block's lines for writing, one block ahead. */
 static void fetch_blocks(const struct dtc_grid *grid)
 {
 	const size_t block = grid->block;
@@ -226,7 +227,7 @@ static bool is_on_amd(void)
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
-	const size_t pitch = (size_t)dtc_magnitude(grid->to_strides.inner);
+	const uint64_t pitch = dtc_magnitude(grid->to_strides.inner);
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
 	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&

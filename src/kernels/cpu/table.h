@@ -12,22 +12,22 @@
 #include "stream.h"
 
 /*
- * Fetching a block's first line ahead of its use pays when the blocks come from beyond the
- * second cache, and costs a third of the speed when they do not: blocks that are few, however far
- * apart, are mostly still there from the last call. Blocks of one word keep the last cache busy
- * without, loads more than stores.
+ * Prefetching the first line of a block pays if the blocks come from beyond the second-level
+ * cache; otherwise it costs a third of the speed. A small number of blocks, however far apart,
+ * is usually still in the cache from the last call. One-word blocks keep the last-level cache
+ * busy without prefetching, loads more than stores.
  */
 #define PREFETCH_ENTRIES 16
-#define PREFETCH_AHEAD             1024 /* bytes: so many entries of longer blocks */
-#define PREFETCH_LINES             4 /* of a block; the hardware sees where the rest is */
+#define PREFETCH_AHEAD             1024 /* in bytes, for longer blocks */
+#define PREFETCH_LINES             4    /* of a block; the hardware prefetches the rest */
 #define PREFETCH_SPAN (1 << 20)
 #define PREFETCH_SPAN_WORDS_PACK (3 << 23)
 #define PREFETCH_SPAN_WORDS_UNPACK (1 << 23)
 #define PREFETCH_LEAST ((1 << 19) / DTC_CACHE_LINE)
 
 /*
- * The table's columns, in registers: stores through char pointers would make the compiler read
- * the table's header again for every block.
+ * The columns of the table, kept in registers: after stores through char pointers, the compiler
+ * would reload the table's header for every block.
  */
 struct columns {
 	const int32_t *narrow;
@@ -38,7 +38,7 @@ struct columns {
 	bool prefetch;
 };
 
-/* From more bytes than these on, blocks are fetched ahead. */
+/* Prefetch blocks of tables that move more bytes than this. */
 static uint64_t prefetch_span(const struct dtc_entries *entries)
 {
 	bool words = entries->table->uniform && entries->table->uniform <= 8;
@@ -70,7 +70,7 @@ DTC_INLINE char *address(const struct columns *columns, bool wide, uint64_t entr
 	return (char *)(columns->user + (uintptr_t)(scaled << columns->shift));
 }
 
-/* What is fetched: so many bytes, a line at least, of the block so many entries on. */
+/* What to prefetch: so many bytes, at least a line, of the block so many entries ahead. */
 struct lead {
 	uint64_t entries;
 	size_t bytes;
@@ -78,7 +78,10 @@ struct lead {
 
 static const struct lead short_lead = { PREFETCH_ENTRIES, DTC_CACHE_LINE };
 
-/* Few entries of long blocks are as far ahead as many of short ones. A division is expensive: for long tables only. */
+/*
+ * Prefetch fewer entries ahead if blocks are long. The division is expensive, so do this for
+ * long tables only.
+ */
 static struct lead lead_of(const struct dtc_table *table)
 {
 	uint64_t mean = dtc_table_prefix(table, table->count) / table->count;
@@ -89,7 +92,7 @@ static struct lead lead_of(const struct dtc_table *table)
 	};
 }
 
-/* The lines will be needed soon; prefetching never faults. */
+/* Prefetching never faults, so it may run beyond the table's end. */
 DTC_INLINE void prefetch(const struct columns *columns, struct lead lead, bool wide,
 			 uint64_t entry, bool unpack)
 {
@@ -115,7 +118,7 @@ DTC_INLINE void move(char *packed, char *user, size_t bytes, bool unpack)
 		dtc_copy_block(packed, user, bytes);
 }
 
-/* @bytes is a constant wherever blocks are short. */
+/* @bytes is a constant if blocks are short. */
 DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t bytes, unsigned shift,
 				  bool wide, bool unpack)
 {
@@ -139,8 +142,8 @@ DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t byte
 }
 
 /*
- * Lists of elements mostly count in the element's alignment, which is a constant where @bytes
- * is one: then the addressing mode does the scaling.
+ * Displacements usually count in the element's alignment. If @bytes is a constant, so is that
+ * unit, and the addressing mode does the scaling.
  */
 DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool wide, bool unpack)
 {
@@ -152,7 +155,7 @@ DTC_INLINE void move_equal(const struct dtc_entries *entries, size_t bytes, bool
 		move_equal_scaled(entries, bytes, entries->table->disp_shift, wide, unpack);
 }
 
-/* Bytes in the entries before @entry; the column is in registers. */
+/* The number of bytes in the entries before @entry; the column is in registers. */
 DTC_INLINE uint64_t bytes_before(const char *prefixes, bool wide, unsigned shift, uint64_t entry)
 {
 	uint64_t scaled = wide ? ((const uint64_t *)(const void *)prefixes)[entry]
@@ -192,7 +195,7 @@ DTC_INLINE void move_unlike(const struct dtc_entries *entries, bool wide, bool u
 		move_unlike_scaled(entries, wide, false, unpack);
 }
 
-/* Runs as long as this on average are copied with non-temporal stores. */
+/* Copy runs of at least this average length with non-temporal stores. */
 #define STREAM_ENTRY_BYTES 1024
 
 static bool is_worth_streaming_table(const struct dtc_entries *entries)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bands of tiles that are transposed in registers. A tile is a cache line of elements wide; a band
- * has any number of whole tiles, one below the other.
+ * Bands of tiles that are transposed in registers. A tile is a cache line of elements wide. A
+ * band is any number of whole tiles, one below the other.
  *
- * Vectors whose numbers differ in one bit exchange the elements whose numbers differ in the same
- * bit; once that is done for every bit, the matrix is transposed.
+ * The transposition exchanges, for each bit of the indices, elements between vectors whose
+ * indices differ in that bit.
  */
 #ifndef DTC_KERNELS_CPU_TILE_H
 #define DTC_KERNELS_CPU_TILE_H
@@ -13,12 +13,12 @@
 #include "kernels.h"
 
 /*
- * @later: how far from a tile of the target another lies that is written soon and is fetched
+ * @later: the distance from a tile of the target to one that is written soon and is prefetched
  * now, or 0. The hardware prefetcher does not follow strided stores.
  */
 typedef void (*dtc_tile_fn)(const struct dtc_grid *band, ptrdiff_t later);
 
-/* The lines that a tile of the target begins with, one in each row. */
+/* The first lines of a tile of the target, one in each row. */
 DTC_INLINE void fetch_tile(const char *to, ptrdiff_t pitch, int rows)
 {
 #pragma GCC unroll 8
@@ -29,7 +29,7 @@ DTC_INLINE void fetch_tile(const char *to, ptrdiff_t pitch, int rows)
 #if defined(__AVX512F__)
 #include <immintrin.h>
 
-/* What the first and the second of two vectors have after the exchange, by 8-byte words. */
+/* The first and the second of two vectors after the exchange, in 8-byte words. */
 struct exchange {
 	long long first[8], second[8];
 };
@@ -60,7 +60,7 @@ DTC_INLINE void exchange(const struct exchange *words, int distance, int count, 
 	}
 }
 
-/* @count is a constant: the lines are registers. */
+/* @count is a constant, so the lines stay in registers. */
 DTC_INLINE void load_lines(__m512i v[], int count, const char *from, ptrdiff_t pitch)
 {
 #pragma GCC unroll 8
@@ -79,7 +79,7 @@ DTC_INLINE void store_lines(const __m512i v[], int count, char *to, ptrdiff_t pi
 	}
 }
 
-/* Whether what a band writes are whole lines, which can use non-temporal stores. */
+/* Whether a band writes whole lines, which can use non-temporal stores. */
 DTC_INLINE bool writes_lines(const struct dtc_grid *band)
 {
 	return dtc_passes_caches(band->stream) &&
@@ -132,7 +132,7 @@ DTC_INLINE __m256i column_of_2(const char *from, ptrdiff_t pitch)
 	return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
 }
 
-/* Halves of lines that are put together as they are loaded: no permutation waits for whole lines. */
+/* Combine half lines as they are loaded, so that no permutation waits for whole lines. */
 static void near_band_of_16_bytes(const struct dtc_grid *band, ptrdiff_t later)
 {
 	const ptrdiff_t down = band->from_strides.outer, across = band->to_strides.inner;
@@ -179,8 +179,8 @@ DTC_INLINE void transpose_4_by_4(char *to, ptrdiff_t to_pitch, const char *from,
 }
 
 /*
- * Registers of a whole line are for lines that use non-temporal stores or, on CPUs that are not AMD's, to
- * those behind the first: otherwise halves are faster (Zen 4: 1.2 times).
+ * Use registers of a whole line for non-temporal stores and, on CPUs other than AMD's, for
+ * lines beyond the first-level cache. Otherwise half lines are faster (Zen 4: 1.2 times).
  */
 static void band_of_8_bytes(const struct dtc_grid *band, ptrdiff_t later)
 {
@@ -277,7 +277,7 @@ static void band_of_8_bytes(const struct dtc_grid *band, ptrdiff_t later)
 	}
 }
 
-/* Columns 0 and 2 of two rows, each with both rows' words; then columns 1 and 3. */
+/* Columns 0 and 2 of two rows, each with the words of both rows; then columns 1 and 3. */
 DTC_INLINE uint64x2_t even_columns(uint64x2_t a, uint64x2_t b)
 {
 	return vreinterpretq_u64_u32(
@@ -342,7 +342,10 @@ DTC_INLINE dtc_tile_fn dtc_tile_of(size_t block)
 	return NULL;
 }
 
-/* The same where both sides are in a core's caches behind the first, if there is a faster one. */
+/*
+ * The same for sides that are in a core's caches beyond the first level; NULL if there is no
+ * faster one.
+ */
 DTC_INLINE dtc_tile_fn dtc_near_tile_of(size_t block)
 {
 #if defined(__AVX512F__)

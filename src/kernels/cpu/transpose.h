@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transposing: rows that are dense on one side are columns that are dense on the other. Tiles are
- * one cache line by one cache line, so that each line is read once and written once; down a band
- * of rows the lines written follow each other, and the pages in use are few.
+ * Transposing: rows that are dense on one side are columns that are dense on the other. Tiles
+ * are one cache line by one cache line, so each line is read once and written once. Down a band
+ * of rows, consecutive lines are written and few pages are in use.
  */
 #ifndef DTC_KERNELS_CPU_TRANSPOSE_H
 #define DTC_KERNELS_CPU_TRANSPOSE_H
@@ -14,17 +14,17 @@
 #include "tile.h"
 
 /*
- * Rows whose columns are gone through together: each may be a page of its own, as may be each line
- * written, and a first-level TLB has 64 to 72 entries.
+ * The rows of a band. Each row and each written line may be in a page of its own, and a
+ * first-level TLB has 64 to 72 entries.
  */
 #define BAND_ROWS 32
 
-/* What is as large as this is not in the first cache when it is written. */
+/* A target of at least this size is not in the first-level cache. */
 #define FETCHED_BYTES (64 << 10)
 
 /*
- * Elements of 16 bytes on CPUs that are not AMD's: up to these bytes both sides are in the second cache,
- * which likes long bands best; what comes from behind it likes short ones.
+ * For elements of 16 bytes on CPUs other than AMD's: up to this size both sides are in the
+ * second-level cache, where long bands are fastest. Beyond it short bands are faster.
  */
 #define NEAR_BYTES (1 << 20)
 #define NEAR_ROWS 64
@@ -37,7 +37,7 @@ struct bands {
 	ptrdiff_t later;
 };
 
-/* The part of a grid from row @row and column @column on. */
+/* The part of a grid that begins at row @row and column @column. */
 static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, size_t rows, size_t column,
 				    size_t columns)
 {
@@ -52,14 +52,14 @@ static struct dtc_grid part_of_grid(const struct dtc_grid *grid, size_t row, siz
 	return part;
 }
 
-/* Whether the blocks of a row, and the blocks of a column, leave no gap between them. */
+/* Whether there are no gaps between the blocks of a row, and between those of a column. */
 static bool is_dense(const struct dtc_grid *grid)
 {
 	return grid->from_strides.inner == (ptrdiff_t)grid->block &&
 	       grid->to_strides.outer == (ptrdiff_t)grid->block;
 }
 
-/* One tile's width of columns of a band. The last tile may overlap the one before. */
+/* One tile's width of columns of a band. The last tile may overlap the one before it. */
 DTC_INLINE void move_band(dtc_tile_fn move_tiles, const struct dtc_grid *band,
 			  ptrdiff_t later)
 {
@@ -99,7 +99,10 @@ static struct bands bands_of(const struct dtc_grid *grid, dtc_tile_fn move_tiles
 	return bands;
 }
 
-/* Bands of tiles; so do the last rows and columns overlap those before, to be whole tiles. */
+/*
+ * Move bands of tiles. The last rows and columns overlap those before them, so that all tiles
+ * are whole.
+ */
 static void transpose_in_registers(const struct dtc_grid *grid, dtc_tile_fn move_tiles, size_t width)
 {
 	const struct bands bands = bands_of(grid, move_tiles, width);

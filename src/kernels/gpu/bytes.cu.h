@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving one word or one piece of up to 16 bytes, wherever it lies. Loads are of aligned words that
- * hold at least one byte that is asked for; stores are of exactly the bytes that are meant.
+ * Moves single words, and pieces of up to 16 bytes at any alignment. Loads are of aligned words
+ * that hold at least one of the requested bytes; stores write exactly the requested bytes.
  */
 #ifndef DTC_KERNELS_GPU_BYTES_CU_H
 #define DTC_KERNELS_GPU_BYTES_CU_H
 
-/* Directions, as enum dtc_direction has them. */
+/* The values of enum dtc_direction. */
 #define DTC_GPU_PACK   0
 #define DTC_GPU_UNPACK 1
 
-/* Where a thread is in a launch. */
+/* The coordinates of a thread in the launch. */
 struct dtc_gpu_at {
 	uint32_t thread;
 	uint32_t block;
 	uint32_t blocks;
 };
 
-/* ---- aligned words; @word is a constant, but in typed kernels -------------------------------------- */
+/*
+ * ---- aligned words; @word is a constant, except in typed kernels
+ * ----------------------------------
+ */
 
 DTC_GPU_FN void dtc_gpu_load_word(uint64_t address, uint32_t word, struct dtc_gpu_bytes16 *to)
 {
@@ -48,7 +51,10 @@ DTC_GPU_FN void dtc_gpu_store_word(uint64_t address, uint32_t word,
 		dtc_gpu_store1(address, value->w[0]);
 }
 
-/* ---- words of shared memory, which is as aligned as they are --------------------------------- */
+/*
+ * ---- words in shared memory, whose alignment equals the word
+ * ---------------------------------
+ */
 
 DTC_GPU_FN void dtc_gpu_keep(void *shared, uint32_t index, uint32_t word,
 			     const struct dtc_gpu_bytes16 *value)
@@ -121,7 +127,7 @@ DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_shift_up(const struct dtc_gpu_bytes16 
 	return by ? dtc_gpu_shift_down(&zero, value, 16 - by) : *value;
 }
 
-/* Zeros from byte @bytes on. */
+/* Set the bytes from @bytes on to zero. */
 DTC_GPU_FN void dtc_gpu_cut(struct dtc_gpu_bytes16 *value, uint32_t bytes)
 {
 	DTC_GPU_UNROLL
@@ -140,16 +146,21 @@ DTC_GPU_FN void dtc_gpu_merge(struct dtc_gpu_bytes16 *into, const struct dtc_gpu
 		into->w[i] |= more->w[i];
 }
 
-/* ---- loads from anywhere ---------------------------------------------------------------------- */
+/*
+ * ---- unaligned loads
+ * --------------------------------------------------------------------------
+ */
 
-/* The aligned words that hold some bytes. Fetched first, looked at later: loads overlap. */
+/*
+ * The aligned words that contain a piece. Fetching and use are separate, so that loads overlap.
+ */
 struct dtc_gpu_fetched {
 	struct dtc_gpu_bytes16 low, high;
 	uint32_t offset; /* of the first byte */
 	uint32_t bytes;
 };
 
-/* Begin to load @bytes <= 16; none are no load. */
+/* Begin to load @bytes <= 16. 0 bytes need no load. */
 DTC_GPU_FN void dtc_gpu_fetch(uint64_t address, uint32_t bytes, struct dtc_gpu_fetched *fetched)
 {
 	uint32_t offset = (uint32_t)address & 15;
@@ -166,7 +177,7 @@ DTC_GPU_FN void dtc_gpu_fetch(uint64_t address, uint32_t bytes, struct dtc_gpu_f
 		dtc_gpu_load16(line + 16, &fetched->high);
 }
 
-/* What was fetched, with zeros behind. */
+/* The fetched bytes, followed by zeros. */
 DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_fetched_value(const struct dtc_gpu_fetched *fetched)
 {
 	struct dtc_gpu_bytes16 value =
@@ -184,16 +195,19 @@ DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_gather(uint64_t address, uint32_t byte
 	return dtc_gpu_fetched_value(&fetched);
 }
 
-/* ---- stores to anywhere ----------------------------------------------------------------------- */
+/*
+ * ---- unaligned stores
+ * -------------------------------------------------------------------------
+ */
 
-/* What is still to be stored, and where. */
+/* The bytes that are still to be stored, and their address. */
 struct dtc_gpu_rest {
 	uint64_t address;
 	struct dtc_gpu_bytes16 value;
 	uint32_t bytes;
 };
 
-/* Store one word, a constant, if it is @asked for, and go on behind it. */
+/* If @asked, store one word of constant size and advance behind it. */
 DTC_GPU_FN void dtc_gpu_store_next(struct dtc_gpu_rest *rest, uint32_t word, int asked)
 {
 	struct dtc_gpu_bytes16 zero = { { 0, 0, 0, 0 } };
@@ -207,9 +221,9 @@ DTC_GPU_FN void dtc_gpu_store_next(struct dtc_gpu_rest *rest, uint32_t word, int
 }
 
 /*
- * Store the first @bytes <= @most of @value in as few aligned words as there are: ever longer ones up
- * to the first address that @most divides, then ever shorter ones. Threads of a warp that store
- * unlike parts go this way together.
+ * Store the first @bytes <= @most of @value in as few aligned words as possible: increasing
+ * sizes up to the first address that @most divides, then decreasing ones. The threads of a warp
+ * take this path together, even if their lengths differ.
  */
 DTC_GPU_FN void dtc_gpu_scatter_most(uint64_t address, struct dtc_gpu_bytes16 value,
 				     uint32_t bytes, uint32_t most)
@@ -237,7 +251,10 @@ DTC_GPU_FN void dtc_gpu_scatter(uint64_t address, struct dtc_gpu_bytes16 value, 
 	dtc_gpu_scatter_most(address, value, bytes, 16);
 }
 
-/* Ask for the sector that holds a byte of a run [low, high) if the run has but a part of it. */
+/*
+ * Prefetch the sector of a byte of the run [low, high) if the run covers only a part of the
+ * sector.
+ */
 DTC_GPU_FN void dtc_gpu_expect(uint64_t address, uint64_t low, uint64_t high)
 {
 	uint64_t sector = address & ~(uint64_t)(DTC_GPU_SECTOR - 1);
@@ -249,8 +266,9 @@ DTC_GPU_FN void dtc_gpu_expect(uint64_t address, uint64_t low, uint64_t high)
 /* ---- completion ------------------------------------------------------------------------------- */
 
 /*
- * All threads of a block have stored and met. The fence before the flag is for both: it acquires what the
- * other blocks have counted, and releases everything with the flag.
+ * All threads of a block have stored their data and passed the barrier. The fence before the
+ * flag does two things: it acquires the stores that other blocks have counted, and releases all
+ * of them with the flag.
  */
 DTC_GPU_FN void dtc_gpu_finish(const struct dtc_gpu_done *done, struct dtc_gpu_at at)
 {

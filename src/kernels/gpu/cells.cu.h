@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of other kinds, lengths and alignments, moved by cells: in a nest, or in periods that are all
- * alike.
+ * Numbers of any kind, length and alignment, moved by cells: in a nest, or in identical
+ * periods.
  */
 #ifndef DTC_KERNELS_GPU_CELLS_CU_H
 #define DTC_KERNELS_GPU_CELLS_CU_H
 
 /* ---- cells ------------------------------------------------------------------------------------------- */
 
-/* As dtc_gpu_encode_number and dtc_gpu_decode_number, of at most 8 bytes. */
+/* As dtc_gpu_encode_number and dtc_gpu_decode_number, for at most 8 bytes. */
 DTC_GPU_FN void dtc_gpu_encode_cell(const struct dtc_gpu_number *number,
 				    struct dtc_gpu_bytes16 *value, int *fits)
 {
@@ -27,7 +27,9 @@ DTC_GPU_FN void dtc_gpu_decode_cell(const struct dtc_gpu_number *number,
 					number->is_signed);
 }
 
-/* The aligned words that hold a cell. Fetched first, looked at later: loads overlap. */
+/*
+ * The aligned words that contain a cell. Fetching and use are separate, so that loads overlap.
+ */
 struct dtc_gpu_loose {
 	uint64_t low, high;
 	uint32_t offset; /* of the first byte */
@@ -43,7 +45,7 @@ DTC_GPU_FN void dtc_gpu_fetch_loose(uint64_t address, uint32_t bytes,
 		loose->high = dtc_gpu_load8(address - loose->offset + 8);
 }
 
-/* Behind the cell is anything. */
+/* The bytes behind the cell are arbitrary. */
 DTC_GPU_FN uint64_t dtc_gpu_loose_bits(const struct dtc_gpu_loose *loose)
 {
 	uint32_t bits = 8 * loose->offset;
@@ -71,7 +73,7 @@ DTC_GPU_FN void dtc_gpu_store_cell(uint64_t address, uint32_t bytes, uint64_t va
 		dtc_gpu_store1(address, (uint32_t)value);
 }
 
-/* Aligned, or in two aligned halves, or as it comes. */
+/* Aligned, in two aligned halves, or byte by byte. */
 DTC_GPU_FN void dtc_gpu_store_loose(uint64_t address, uint32_t bytes,
 				    const struct dtc_gpu_bytes16 *value)
 {
@@ -88,7 +90,7 @@ DTC_GPU_FN void dtc_gpu_store_loose(uint64_t address, uint32_t bytes,
 	}
 }
 
-/* The row that holds cell @number of a period. */
+/* Find the row that contains cell @number of a period. */
 DTC_GPU_FN uint32_t dtc_gpu_row_of(const struct dtc_gpu_cells_params *p, uint32_t number)
 {
 	uint32_t low = 0;
@@ -133,7 +135,7 @@ struct dtc_gpu_cell_at {
 	struct dtc_gpu_number number;
 };
 
-/* Cell @position, at a place of the nest; @periods are before the tile's. */
+/* Locate cell @position in the nest. @periods is the number of periods before the tile. */
 DTC_GPU_FN void dtc_gpu_find_cell(const struct dtc_gpu_cells_params *p,
 				  const struct dtc_gpu_cell *map, uint64_t position,
 				  uint64_t periods, const struct dtc_gpu_place *place,
@@ -216,7 +218,10 @@ DTC_GPU_FN void dtc_gpu_unpack_cells(const struct dtc_gpu_cells_params *p,
 		}
 }
 
-/* A tile of cells; @direction is a constant. Behind the last cell a thread looks at its first again. */
+/*
+ * A tile of cells; @direction is a constant. A thread that has no cell left takes its first one
+ * again.
+ */
 DTC_GPU_FN void dtc_gpu_move_cells(const struct dtc_gpu_cells_params *p,
 				   const struct dtc_gpu_cell *map, struct dtc_gpu_at at,
 				   int direction)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CRC-32C of packed bytes. A block has as many whole tiles as all others, of which the
- * first one's may begin before the bytes: zeros in front change no remainder. In a tile each
- * thread has a piece; its remainder moves on to the next tile by a multiplication, and so on
- * through threads and blocks.
+ * The CRC-32C of packed bytes. All blocks have the same number of whole tiles. The first
+ * block's tiles may begin before the bytes, because leading zeros do not change a remainder. In
+ * a tile each thread has a piece. A multiplication shifts its remainder to the next tile, and
+ * later past other threads and blocks.
  */
 #ifndef DTC_KERNELS_GPU_CHECKSUM_CU_H
 #define DTC_KERNELS_GPU_CHECKSUM_CU_H
 
-/* What is in shared memory. */
+/* The layout of shared memory. */
 DTC_GPU_FN uint32_t *dtc_gpu_crc_rows(void *shared)
 {
 	return (uint32_t *)shared + DTC_GPU_CRC_ENTRIES * DTC_GPU_LANES;
@@ -19,7 +19,7 @@ DTC_GPU_FN uint32_t *dtc_gpu_crc_sums(void *shared)
 	return dtc_gpu_crc_rows(shared) + DTC_GPU_CRC_ROWS * 256;
 }
 
-/* The entries of bits 0, 6, 12, 17, 22 and 27 on, and which of them they are. */
+/* The table entries for groups of bits that begin at bits 0, 6, 12, 17, 22 and 27. */
 DTC_GPU_FN uint32_t dtc_gpu_crc_bits_of_entry(uint32_t entry)
 {
 	if (entry < 64)
@@ -29,7 +29,7 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_bits_of_entry(uint32_t entry)
 	return (entry & 31) << (12 + (entry - 128) / 32 * 5);
 }
 
-/* Entries are linear in their bits: what is known of single ones is enough. */
+/* An entry is the sum of the entries of its single bits. */
 DTC_GPU_FN uint32_t dtc_gpu_crc_make_entry(const struct dtc_gpu_crc_params *p,
 					   uint32_t entry)
 {
@@ -41,7 +41,10 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_make_entry(const struct dtc_gpu_crc_params *p,
 	return sum;
 }
 
-/* A thread makes one entry and gives it to all lanes; neighbours begin with other ones. */
+/*
+ * Each thread computes one entry and stores a copy for every lane. Neighbouring threads begin
+ * with different lanes.
+ */
 DTC_GPU_FN void dtc_gpu_crc_tables(const struct dtc_gpu_crc_params *p, void *shared,
 				   struct dtc_gpu_at at)
 {
@@ -64,13 +67,16 @@ DTC_GPU_FN void dtc_gpu_crc_tables(const struct dtc_gpu_crc_params *p, void *sha
 	}
 }
 
-/* A lane's entries: where all are, and bytes from one lane's to this one's. */
+/* The entries of a lane: the base address, and the lane's byte offset. */
 struct dtc_gpu_crc_lane {
 	const char *entries;
 	uint32_t offset;
 };
 
-/* The entry of bits [first, first + some) of @x, of those from @entry on; all but @x are constants. */
+/*
+ * The entry for bits [first, first + some) of @x, in the group that begins at @entry. All but
+ * @x are constants.
+ */
 DTC_GPU_FN uint32_t dtc_gpu_crc_entry(struct dtc_gpu_crc_lane lane, uint32_t entry,
 				      uint32_t x, uint32_t first, uint32_t some)
 {
@@ -81,7 +87,7 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_entry(struct dtc_gpu_crc_lane lane, uint32_t ent
 	return ((const uint32_t *)from)[DTC_GPU_LANES * entry];
 }
 
-/* The remainder @crc in front of 4 bytes that are 0. */
+/* The remainder of @crc followed by 4 zero bytes. */
 DTC_GPU_FN uint32_t dtc_gpu_crc_forward(struct dtc_gpu_crc_lane lane, uint32_t crc)
 {
 	return dtc_gpu_crc_entry(lane, 0, crc, 0, 6) ^
@@ -93,8 +99,9 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_forward(struct dtc_gpu_crc_lane lane, uint32_t c
 }
 
 /*
- * The product of two polynomials as 64 bits. Every fourth bit of each factor: at most eight of their products
- * meet in one place, which is what four bits hold, so that the lowest one of them is their sum.
+ * The product of two polynomials, in 64 bits. Integer multiplication with masks of every fourth
+ * bit: at most eight products meet at a position, which fit into four bits, and the lowest of
+ * these is their sum modulo 2.
  */
 DTC_GPU_FN uint64_t dtc_gpu_crc_product(uint32_t a, uint32_t b)
 {
@@ -123,14 +130,16 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_multiply(struct dtc_gpu_crc_lane lane, uint32_t 
 	return (uint32_t)(product >> 32) ^ dtc_gpu_crc_forward(lane, (uint32_t)product);
 }
 
-/* From the end of a thread's piece of one tile to the beginning of its piece of the next. */
+/*
+ * Shift from the end of a thread's piece of one tile to the beginning of its piece of the next.
+ */
 DTC_GPU_FN uint32_t dtc_gpu_crc_skip(const uint32_t *rows, uint32_t crc)
 {
 	return rows[crc & 0xff] ^ rows[256 + (crc >> 8 & 0xff)] ^
 	       rows[512 + (crc >> 16 & 0xff)] ^ rows[768 + (crc >> 24)];
 }
 
-/* Zeros in the first @bytes < 16. */
+/* Clear the first @bytes < 16. */
 DTC_GPU_FN void dtc_gpu_crc_cut_head(struct dtc_gpu_bytes16 *value, uint32_t bytes)
 {
 	DTC_GPU_UNROLL
@@ -142,7 +151,10 @@ DTC_GPU_FN void dtc_gpu_crc_cut_head(struct dtc_gpu_bytes16 *value, uint32_t byt
 	}
 }
 
-/* The word at @place of all blocks' tiles, of which the first ones are not there. */
+/*
+ * Load word @place of all blocks' tiles. The words before the first byte do not exist and count
+ * as zeros.
+ */
 DTC_GPU_FN void dtc_gpu_crc_load(const struct dtc_gpu_crc_params *p, uint64_t place,
 				 uint64_t end, struct dtc_gpu_bytes16 *value)
 {
@@ -158,7 +170,7 @@ DTC_GPU_FN void dtc_gpu_crc_load(const struct dtc_gpu_crc_params *p, uint64_t pl
 		dtc_gpu_cut(value, 16 - p->tail);
 }
 
-/* A piece; those that are all of words of the bytes are told at once. */
+/* Load a piece. The common case, in which all of its words exist, is tested once. */
 DTC_GPU_FN void dtc_gpu_crc_load_piece(const struct dtc_gpu_crc_params *p, uint64_t place,
 				       uint64_t end, struct dtc_gpu_bytes16 word[])
 {
@@ -209,7 +221,7 @@ DTC_GPU_FN void dtc_gpu_crc_pieces(const struct dtc_gpu_crc_params *p, void *sha
 		dtc_gpu_crc_multiply(lane, crc, p->constants.groups[at.thread / 16]);
 }
 
-/* The block's remainder, with the blocks behind it as zeros. */
+/* The remainder of the block, shifted past the blocks behind it. */
 DTC_GPU_FN uint32_t dtc_gpu_crc_of_block(const struct dtc_gpu_crc_params *p, void *shared,
 					 struct dtc_gpu_crc_lane lane, uint32_t behind)
 {
@@ -233,7 +245,7 @@ DTC_GPU_FN uint32_t dtc_gpu_crc_of_block(const struct dtc_gpu_crc_params *p, voi
 	return crc;
 }
 
-/* The last block to come finds all remainders in the sum, and leaves nothing there. */
+/* The last block to arrive takes the sum of all remainders, and resets it to 0. */
 DTC_GPU_FN void dtc_gpu_crc_join(const struct dtc_gpu_crc_params *p, void *shared,
 				 struct dtc_gpu_at at)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading a command from the doorbell: the lanes of a warp read the first words, two cells
- * each, and all threads read the rest.
+ * Reads a command from the doorbell. The lanes of a warp read the first words, two cells each;
+ * then all threads read the rest.
  */
 #ifndef DTC_KERNELS_GPU_COMMAND_CU_H
 #define DTC_KERNELS_GPU_COMMAND_CU_H
 
 #include "kernels/gpu/resident.h"
 
-/* Two cells; lane 0 has the word that cancels and the first cell. */
+/* Two cells. Lane 0 reads the cancel word and the first cell. */
 struct dtc_gpu_look {
 	uint64_t first, second;
 };
@@ -26,7 +26,10 @@ DTC_GPU_FN int dtc_gpu_is_of(uint64_t cell, uint32_t number)
 	return (uint32_t)(cell >> 32) == number;
 }
 
-/* Whether the first words are all there: bit n of @even stands for word 2 n, of @odd for 2 n - 1. */
+/*
+ * Whether all of the first words have arrived. Bit n of @even stands for word 2n, bit n of @odd
+ * for word 2n - 1.
+ */
 DTC_GPU_FN int dtc_gpu_has_first(uint32_t even, uint32_t odd, uint32_t words)
 {
 	uint32_t first = words < DTC_GPU_FIRST_WORDS ? words : DTC_GPU_FIRST_WORDS;
@@ -44,7 +47,7 @@ DTC_GPU_FN void dtc_gpu_keep_look(const struct dtc_gpu_look *look, uint32_t lane
 	words[2 * lane] = (uint32_t)look->second;
 }
 
-/* One thread's share of the other words, which are on their way. */
+/* Wait for and read one thread's share of the other words. */
 DTC_GPU_FN void dtc_gpu_take_rest(uint64_t bell, uint32_t number, uint32_t count,
 				  uint32_t thread, uint32_t *words)
 {
@@ -58,14 +61,14 @@ DTC_GPU_FN void dtc_gpu_take_rest(uint64_t bell, uint32_t number, uint32_t count
 	}
 }
 
-/* Whether to leave, where no command is there. */
+/* Whether to exit, if there is no command. */
 DTC_GPU_FN int dtc_gpu_is_over(const struct dtc_gpu_resident_params *p, uint64_t born,
 			       uint64_t since, uint64_t now)
 {
 	return now - since > p->idle_ns || now - born > p->life_ns;
 }
 
-/* The last that a kernel does. */
+/* Publish the end of the kernel: its last store. */
 DTC_GPU_FN void dtc_gpu_leave(uint64_t bell, uint32_t number)
 {
 	dtc_gpu_fence_system();

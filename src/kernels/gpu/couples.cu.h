@@ -7,12 +7,12 @@
 
 /* ---- couples --------------------------------------------------------------------------------------- */
 
-/* A value and the index behind it, as they are in memory. */
+/* A value and the index behind it, in native representation. */
 struct dtc_gpu_couple {
 	struct dtc_gpu_bytes16 value, index;
 };
 
-/* Equal values: the lower index wins. */
+/* If the values are equal, the lower index wins. */
 DTC_GPU_FN int dtc_gpu_couple_wins(const struct dtc_gpu_units_params *p,
 				   const struct dtc_gpu_couple *a,
 				   const struct dtc_gpu_couple *b)
@@ -27,16 +27,16 @@ DTC_GPU_FN int dtc_gpu_couple_wins(const struct dtc_gpu_units_params *p,
 	       dtc_gpu_is_less(p->nodes[1].number.kind, a->index, b->index);
 }
 
-/* Where a couple lies, on both sides and in both parts. */
+/* The addresses of both parts of a couple, on both sides. */
 struct dtc_gpu_couple_at {
 	uint64_t user, user_index;
 	uint64_t packed, packed_index;
 };
 
-/* Two at a time: as many loads as registers hold. */
+/* Couples in flight: as many loads as registers can hold. */
 #define DTC_GPU_COUPLES 2u
 
-/* Behind each other in a nest. */
+/* Consecutive couples in a nest. */
 DTC_GPU_FN void dtc_gpu_locate_couples(const struct dtc_gpu_units_params *p,
 				       uint64_t first, const uint32_t ahead[],
 				       struct dtc_gpu_couple_at found[])
@@ -67,7 +67,7 @@ DTC_GPU_FN void dtc_gpu_walk_to_couple(const struct dtc_gpu_units_params *p,
 			.address;
 }
 
-/* The couples that are @ahead of the @first. */
+/* Locate couples that are @ahead of @first. */
 DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint64_t first,
 				     const uint32_t ahead[],
 				     struct dtc_gpu_couple_at found[])
@@ -91,7 +91,7 @@ DTC_GPU_FN void dtc_gpu_find_couples(const struct dtc_gpu_units_params *p, uint6
 	}
 }
 
-/* Both parts of a couple, fetched first and looked at later. */
+/* Both parts of a couple. Fetching and use are separate. */
 struct dtc_gpu_loose_couple {
 	struct dtc_gpu_loose value, index;
 };
@@ -111,7 +111,7 @@ DTC_GPU_FN void dtc_gpu_couple_value(const struct dtc_gpu_loose_couple *loose,
 	couple->index = dtc_gpu_loose_value(&loose->index);
 }
 
-/* Whether what has arrived is to be stored; it becomes native. */
+/* Whether the arrived couple is to be stored; converts it to native representation. */
 DTC_GPU_FN int dtc_gpu_decide_couple(const struct dtc_gpu_units_params *p,
 				     struct dtc_gpu_couple *arrived,
 				     const struct dtc_gpu_couple *there)
@@ -179,7 +179,7 @@ DTC_GPU_FN void dtc_gpu_unpack_short_couples(const struct dtc_gpu_units_params *
 			dtc_gpu_unpack_couple(p, &at[k], &arrived[k], &there[k]);
 }
 
-/* A thread's next couples, from the tile's @first on. */
+/* Move the thread's next couples of the tile, from @first on. */
 DTC_GPU_FN void dtc_gpu_unpack_couples(const struct dtc_gpu_units_params *p,
 				       uint64_t first, uint32_t thread)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device primitives of the GPU kernels, in CUDA C. test/support/gpu_shim.h has the same in
- * plain C, so no other kernel source may depend on CUDA.
+ * The device primitives of the GPU kernels, in CUDA C. test/support/gpu_shim_device.h has the
+ * same in plain C, so no other kernel source may depend on CUDA.
  */
 #ifndef DTC_KERNELS_GPU_DEVICE_H
 #define DTC_KERNELS_GPU_DEVICE_H
@@ -10,16 +10,16 @@
 
 #define DTC_GPU_FN static __device__ __forceinline__
 
-/* Long code of which there is one copy. */
+/* Keep one copy of long code. */
 #define DTC_GPU_CALLED static __device__ __noinline__
 
-/* Data that is compiled in. */
+/* Constant data compiled into the image. */
 #define DTC_GPU_CONSTANT static const __constant__
 
 /* NVRTC has no offsetof. */
 #define DTC_GPU_OFFSET(type, member) ((uint64_t) & ((type *)0)->member)
 
-/* Loops over the pieces that a thread has under way at once. */
+/* Unroll loops over the pieces that a thread has in flight. */
 #define DTC_GPU_UNROLL    _Pragma("unroll")
 #define DTC_GPU_NO_UNROLL _Pragma("unroll 1")
 #define DTC_GPU_UNROLL_BY(n) DTC_GPU_PRAGMA(unroll n)
@@ -32,7 +32,7 @@ struct __align__(16) dtc_gpu_bytes16 {
 
 #ifndef DTC_GPU_RESIDENT
 
-/* Sources are not written while they are read, so they may go through the read-only path. */
+/* No kernel writes the sources, so loads may use the read-only path. */
 DTC_GPU_FN uint32_t dtc_gpu_load1(uint64_t address)
 {
 	return __ldg((const unsigned char *)address);
@@ -72,7 +72,10 @@ DTC_GPU_FN void dtc_gpu_load8_into(uint64_t address, struct dtc_gpu_bytes16 *to)
 }
 #else
 
-/* While the resident kernel runs, others write its sources: a load is as new as the memory. */
+/*
+ * Sources change while the resident kernel runs, so its loads must not return stale data from a
+ * cache.
+ */
 DTC_GPU_FN uint32_t dtc_gpu_load1(uint64_t address)
 {
 	uint32_t v;
@@ -142,7 +145,7 @@ DTC_GPU_FN void dtc_gpu_peek16(uint64_t address, uint64_t *first, uint64_t *seco
 		     : "memory");
 }
 
-/* Nanoseconds from some moment on. */
+/* Nanoseconds of a device-wide clock. */
 DTC_GPU_FN uint64_t dtc_gpu_now(void)
 {
 	uint64_t ns;
@@ -180,8 +183,8 @@ DTC_GPU_FN void dtc_gpu_store16(uint64_t address, const struct dtc_gpu_bytes16 *
 }
 
 /*
- * Begin to copy a word of 4, 8 or 16 bytes into shared memory, without registers on the way; it is
- * there when this thread has waited.
+ * Begin an asynchronous copy of a word of 4, 8 or 16 bytes into shared memory, without
+ * registers in between. It is complete once this thread has waited.
  */
 DTC_GPU_FN void dtc_gpu_copy_in(void *shared, uint64_t address, uint32_t word)
 {
@@ -217,13 +220,13 @@ DTC_GPU_FN void dtc_gpu_await_copies(void)
 #endif
 }
 
-/* Begin to bring the line that holds a byte of the device's memory into its cache. */
+/* Prefetch the line of a byte of device memory into the L2 cache. */
 DTC_GPU_FN void dtc_gpu_ask_for(uint64_t address)
 {
 	asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
-/* Bits of a word of shared memory, which other threads set, too. */
+/* Set bits of a word in shared memory atomically. */
 DTC_GPU_FN void dtc_gpu_set_bits(uint32_t *shared, uint32_t bits)
 {
 	atomicOr(shared, bits);
@@ -318,7 +321,7 @@ DTC_GPU_FN uint32_t dtc_gpu_multiply_f16x2(uint32_t a, uint32_t b)
 	return product;
 }
 
-/* bfloat16: what is multiplied by one and added is rounded once, and -0 added changes nothing. */
+/* bfloat16 addition as a fused multiply-add with the factor 1; adding -0 changes nothing. */
 #if __CUDA_ARCH__ >= 800
 #define DTC_GPU_HAS_BF16X2
 
@@ -343,25 +346,25 @@ DTC_GPU_FN uint32_t dtc_gpu_multiply_bf16x2(uint32_t a, uint32_t b)
 
 /* ---- completion --------------------------------------------------------------------------- */
 
-/* __threadfence_system would order more than is asked for. */
+/* __threadfence_system orders more than necessary. */
 DTC_GPU_FN void dtc_gpu_fence_system(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* One more, or 0 after @limit; returns the value before. */
+/* Increment; wrap to 0 after @limit. Returns the previous value. */
 DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 {
 	return atomicInc((unsigned int *)counter, limit);
 }
 
-/* Fold @value into a word that other blocks fold theirs into. */
+/* XOR @value into a word that all blocks share. */
 DTC_GPU_FN void dtc_gpu_xor(uint64_t address, uint32_t value)
 {
 	atomicXor((unsigned int *)address, value);
 }
 
-/* What such a word holds; it is 0 after. */
+/* Read such a word and reset it to 0. */
 DTC_GPU_FN uint32_t dtc_gpu_take(uint64_t address)
 {
 	return atomicExch((unsigned int *)address, 0u);
@@ -372,7 +375,7 @@ DTC_GPU_FN void dtc_gpu_release(uint64_t flag, uint64_t value)
 	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
 }
 
-/* The same behind a fence. */
+/* The same, for use behind a fence. */
 DTC_GPU_FN void dtc_gpu_store_flag(uint64_t flag, uint64_t value)
 {
 	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");

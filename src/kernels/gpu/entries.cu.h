@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of a table of unlike runs the entries that a tile touches, and which of them holds each of
- * its units: both are computed once and kept in shared memory, so that no word needs a search.
- * Words have windows, in which entries mark where they begin: the holder is counted.
+ * The entries of a table of unlike runs that a tile touches, and the entry that holds each
+ * unit. Both are computed once per tile and kept in shared memory, so no word needs a search.
+ * For words, entries mark their first units in bit masks (windows), and the holder is found by
+ * counting bits.
  */
 #ifndef DTC_KERNELS_GPU_ENTRIES_CU_H
 #define DTC_KERNELS_GPU_ENTRIES_CU_H
 
-/* As many units as a word has bits. */
+/* Units of a window: the bits of a word. */
 struct dtc_gpu_window {
-	uint32_t begun; /* a bit for each unit that an entry begins with, but the first */
-	uint32_t first; /* holds the first unit */
+	uint32_t begun; /* a bit for each unit at which an entry begins, but the first */
+	uint32_t first; /* the entry that holds the first unit */
 };
 
-/* The lists of a tile. Numbers of bytes are from the tile's first, or from the whole table's. */
+/*
+ * The lists of a tile. Byte offsets count from the tile's first byte, or from the start of the
+ * whole table.
+ */
 struct dtc_gpu_entries {
 	uint32_t *count;
-	struct dtc_gpu_window *windows; /* words: of every DTC_GPU_LANES units */
-	uint16_t *holders; /* pieces: of every unit the entry that holds its first byte */
-	uint64_t *bases;   /* of every entry: a byte is at this and its number */
-	uint16_t *begins;  /* of every entry and the end of the last; the first is 0 */
+	struct dtc_gpu_window *windows; /* words: one for every DTC_GPU_LANES units */
+	uint16_t *holders; /* pieces: the entry that holds the unit's first byte */
+	uint64_t *bases;   /* of every entry: a byte's address is this plus its offset */
+	uint16_t *begins;  /* of every entry, and the end of the last; the first is 0 */
 };
 
 DTC_GPU_FN struct dtc_gpu_entries dtc_gpu_entries_in(const struct dtc_gpu_indexed_params *p,
@@ -40,9 +44,11 @@ DTC_GPU_FN struct dtc_gpu_entries dtc_gpu_entries_in(const struct dtc_gpu_indexe
 	return entries;
 }
 
-/* ---- writing down -------------------------------------------------------------------------- */
+/*
+ * ---- building the lists --------------------------------------------------------------------
+ */
 
-/* Where a tile begins in the table, and the entries that it touches. */
+/* Where a tile begins in the table, and the range of entries that it touches. */
 struct dtc_gpu_touched {
 	uint64_t offset;
 	uint64_t first;
@@ -67,8 +73,8 @@ DTC_GPU_FN struct dtc_gpu_touched dtc_gpu_touch(const struct dtc_gpu_indexed_par
 }
 
 /*
- * Where the entries lie from @address on, so many threads together. What begins behind all tiles is not told
- * apart. Both loads are under way before either is looked at.
+ * Compute the addresses of the entries, relative to @address, with @threads threads. Entries
+ * behind the tile get clamped offsets. Both loads are in flight before either is used.
  */
 DTC_GPU_FN void dtc_gpu_list_entries(const struct dtc_gpu_indexed_params *p,
 				     const struct dtc_gpu_touched *touched, uint64_t address,
@@ -92,7 +98,10 @@ DTC_GPU_FN void dtc_gpu_list_entries(const struct dtc_gpu_indexed_params *p,
 	}
 }
 
-/* The sectors at both ends of what the tile has of its entries, which it will store to. */
+/*
+ * Prefetch the sectors at both ends of the tile's part of an entry, because stores to them will
+ * be partial.
+ */
 DTC_GPU_FN void dtc_gpu_expect_entries(const struct dtc_gpu_entries *entries, uint32_t bytes,
 				       uint32_t thread, uint32_t threads)
 {
@@ -110,7 +119,7 @@ DTC_GPU_FN void dtc_gpu_expect_entries(const struct dtc_gpu_entries *entries, ui
 
 /* ---- words: windows ------------------------------------------------------------------------ */
 
-/* A warp's windows, before entries mark them. */
+/* Clear a warp's windows, before entries set their bits. */
 DTC_GPU_FN void dtc_gpu_clear_windows(const struct dtc_gpu_entries *entries, uint32_t word,
 				      uint32_t lane)
 {
@@ -120,7 +129,10 @@ DTC_GPU_FN void dtc_gpu_clear_windows(const struct dtc_gpu_entries *entries, uin
 		entries->windows[lane] = none;
 }
 
-/* Each entry marks the unit that it begins with, and is the first of the windows that begin in it. */
+/*
+ * Each entry sets the bit of the unit at which it begins, and is the holder for windows that
+ * begin inside it.
+ */
 DTC_GPU_FN void dtc_gpu_mark_windows(const struct dtc_gpu_entries *entries, uint32_t word,
 				     uint32_t lane)
 {
@@ -153,7 +165,7 @@ DTC_GPU_FN uint32_t dtc_gpu_window_holder(const struct dtc_gpu_entries *entries,
 
 /* ---- pieces: holders ----------------------------------------------------------------------- */
 
-/* The entry that holds byte @offset. */
+/* Find the entry that holds byte @offset. */
 DTC_GPU_FN uint32_t dtc_gpu_search_entries(const struct dtc_gpu_entries *entries, uint32_t offset)
 {
 	uint32_t n = *entries->count;
@@ -169,7 +181,7 @@ DTC_GPU_FN uint32_t dtc_gpu_search_entries(const struct dtc_gpu_entries *entries
 	return near;
 }
 
-/* The first entry from @near on that holds byte @offset. */
+/* Find the entry that holds byte @offset, from entry @near on. */
 DTC_GPU_FN uint32_t dtc_gpu_advance(const struct dtc_gpu_entries *entries, uint32_t near,
 				    uint32_t offset)
 {
@@ -178,7 +190,7 @@ DTC_GPU_FN uint32_t dtc_gpu_advance(const struct dtc_gpu_entries *entries, uint3
 	return near;
 }
 
-/* The holder of a thread's unit. */
+/* Find the holder of a thread's unit. */
 DTC_GPU_FN void dtc_gpu_list_holder(const struct dtc_gpu_entries *entries, uint32_t thread)
 {
 	uint32_t begin = thread * DTC_GPU_PIECE;
@@ -188,7 +200,7 @@ DTC_GPU_FN void dtc_gpu_list_holder(const struct dtc_gpu_entries *entries, uint3
 
 /* ---- tiles -------------------------------------------------------------------------------- */
 
-/* Bytes [begin, end) of the stream, which are found from @origin on; none where there are no more tiles. */
+/* Bytes [begin, end) of the stream, relative to @origin; empty if there are no more tiles. */
 struct dtc_gpu_indexed_tile {
 	const struct dtc_gpu_indexed_params *p;
 	struct dtc_gpu_entries entries;
@@ -197,7 +209,7 @@ struct dtc_gpu_indexed_tile {
 	uint64_t origin;
 	uint64_t begin;
 	uint64_t end;
-	uint64_t address; /* of displacement 0, unless the table is kept whole */
+	uint64_t address; /* of displacement 0; not used if the whole table is kept */
 };
 
 DTC_GPU_FN void dtc_gpu_cut_tile(const struct dtc_gpu_nest *nest, uint64_t bytes,
@@ -209,7 +221,7 @@ DTC_GPU_FN void dtc_gpu_cut_tile(const struct dtc_gpu_nest *nest, uint64_t bytes
 	tile->end = end < nest->end ? end : nest->end;
 }
 
-/* Which tile a thread is for. */
+/* Which tile a thread belongs to. */
 DTC_GPU_FN uint64_t dtc_gpu_tile_number(const struct dtc_gpu_indexed_params *p, uint32_t word,
 					struct dtc_gpu_at at)
 {
@@ -255,9 +267,9 @@ DTC_GPU_FN void dtc_gpu_open_tile(const struct dtc_gpu_indexed_params *p, uint32
 }
 
 /*
- * The rest of the runs that hold the @count bytes, a constant, that are @ahead of the tile's origin and
- * the first ones of words. If @whole, whether the table is kept whole, is a constant, too, registers are for one
- * way only.
+ * The rest of the runs that hold @count bytes (a constant), which are @ahead of the tile's
+ * origin and begin words. If @whole (the whole table is kept) is a constant too, only one of
+ * the two ways takes registers.
  */
 DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				      int whole, uint32_t count, const uint32_t ahead[],
@@ -286,7 +298,7 @@ DTC_GPU_FN void dtc_gpu_indexed_spans(const struct dtc_gpu_indexed_tile *tile, u
 	for (uint32_t k = 0; k < count; k++) {
 		uint32_t near;
 
-		/* A word is in one entry; a piece may begin in one and go on in others. */
+		/* A word lies in one entry; a piece may continue in others. */
 		if (word > 1)
 			near = dtc_gpu_window_holder(entries, offset[k] / word);
 		else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class general: any program, any stretch of its stream, at the cost of a walk for each run.
+ * Class general: any program and any stretch of its stream, at the cost of a walk for each run.
  */
 #ifndef DTC_KERNELS_GPU_GENERAL_CU_H
 #define DTC_KERNELS_GPU_GENERAL_CU_H
@@ -18,7 +18,7 @@ DTC_GPU_FN void dtc_gpu_move_walk(const struct dtc_gpu_walk *walk, uint32_t numb
 	source.by = DTC_GPU_BY_WALK;
 	source.walk = walk;
 	dtc_gpu_begin_source(&source, tile.position);
-	/* A walk is long code: there is one of it, not one for each piece. */
+	/* Not inlined per piece, because a walk is long code. */
 	DTC_GPU_NO_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PIECES; k++) {
 		struct dtc_gpu_piece piece = dtc_gpu_piece_at(&tile, thread + k * DTC_GPU_BLOCK);

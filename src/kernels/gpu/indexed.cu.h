@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes, whose
- * first entries the image lists, so that no block searches the table. A short table that is
- * repeated is kept whole, and tiles go on over its end. Long runs of words are moved as in
- * runs.cu.h.
+ * Class indexed, unlike blocks. Tiles are equal stretches of the table's packed bytes. The
+ * image lists the first entry of each tile, so no block searches the table. A short table that
+ * is repeated is kept whole in shared memory, and tiles wrap around its end. runs.cu.h moves
+ * long runs of words.
  */
 #ifndef DTC_KERNELS_GPU_INDEXED_CU_H
 #define DTC_KERNELS_GPU_INDEXED_CU_H
@@ -30,7 +30,7 @@ DTC_GPU_FN void dtc_gpu_indexed_list(const struct dtc_gpu_indexed_params *p, uin
 	dtc_gpu_list_entries(p, &touched, tile.address, &tile.entries, thread, threads);
 }
 
-/* Then which of them holds each unit. */
+/* Then the entry that holds each unit. */
 DTC_GPU_FN void dtc_gpu_indexed_hold(const struct dtc_gpu_indexed_params *p, uint32_t word,
 				     void *shared, struct dtc_gpu_at at)
 {
@@ -47,7 +47,9 @@ DTC_GPU_FN void dtc_gpu_indexed_hold(const struct dtc_gpu_indexed_params *p, uin
 		dtc_gpu_list_holder(&entries, at.thread);
 }
 
-/* Bytes of the stretch's ends that are no whole words, in whichever tile they are. */
+/*
+ * The bytes at the ends of the stretch that are no whole words, in the tiles that contain them.
+ */
 DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				     uint32_t thread, int direction)
 {
@@ -64,14 +66,14 @@ DTC_GPU_FN void dtc_gpu_indexed_edge(const struct dtc_gpu_indexed_tile *tile, ui
 	dtc_gpu_move_byte(span.address + inside, nest->packed + position, direction);
 }
 
-/* Words of a warp, from word @first of the tile on. */
+/* Words of one warp, from word @first of the tile on. */
 DTC_GPU_FN void dtc_gpu_indexed_words(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				      int whole, uint32_t first, int direction)
 {
 	const uint32_t words = DTC_GPU_INDEXED_AT_ONCE(word, whole);
 	const uint32_t step = DTC_GPU_LANES * word;
 	uint64_t packed = tile->p->nest.packed + tile->origin + (uint64_t)(first * word);
-	/* Whole words of the tile that are to be moved: from @low on, @count of them. */
+	/* The whole words of the tile that are to be moved: @count of them, from @low on. */
 	uint32_t low = (uint32_t)((tile->begin - tile->origin + word - 1) / word);
 	uint32_t high = (uint32_t)((tile->end - tile->origin) / word);
 	uint32_t count = high > low ? high - low : 0;

@@ -6,7 +6,7 @@
 
 #include "kernels/gpu/classes.cu.h"
 
-/* A kernel for one shape has the shape's numbers instead of those that it is given, which are the same. */
+/* A specialised kernel uses the shape's numbers instead of its parameters; both are equal. */
 #ifdef DTC_GPU_SHAPE
 #define DTC_GPU_PARAMS given
 #define DTC_GPU_TAKE() \
@@ -31,12 +31,14 @@
 		dtc_gpu_finish(&p.done, at);        \
 	}
 
-/* Enough blocks at once to keep the memory busy; @resident is what the registers must leave room for. */
+/*
+ * Enough blocks in flight to keep the memory busy. @resident limits the registers per thread.
+ */
 #define DTC_GPU_KERNEL(name, params, resident)                               \
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
 
-/* Blocks at once of kernels with one phase or three, by their parameters. */
+/* Resident blocks of kernels with one phase or with three, by their parameters. */
 #define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_rows_params    8
 #define DTC_GPU_RESIDENT_dtc_gpu_table_params   4

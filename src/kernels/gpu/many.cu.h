@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Many unlike parts in one launch: a struct of unlike members, or a batch of many types and
- * buffers. Each tile belongs to one part; a block's threads look for it together.
+ * buffers. Each tile belongs to one part, which the threads of a block search together.
  */
 #ifndef DTC_KERNELS_GPU_MANY_CU_H
 #define DTC_KERNELS_GPU_MANY_CU_H
@@ -19,14 +19,14 @@ DTC_GPU_FN uint32_t dtc_gpu_first_tile(const struct dtc_gpu_many_params *p, uint
 	return dtc_gpu_load4(p->parts + (uint64_t)part * sizeof(struct dtc_gpu_part));
 }
 
-/* This block's tile among those of all parts. */
+/* The tile of this block, among those of all parts. */
 DTC_GPU_FN uint32_t dtc_gpu_many_tile(const struct dtc_gpu_many_params *p,
 				      struct dtc_gpu_at at)
 {
 	return p->parts ? at.block + p->u.taken.first_tile : at.block;
 }
 
-/* Find the part of this block's tile. */
+/* Find the part that owns this block's tile. */
 DTC_GPU_FN void dtc_gpu_many_find(const struct dtc_gpu_many_params *p, void *shared,
 				  struct dtc_gpu_at at)
 {
@@ -39,13 +39,16 @@ DTC_GPU_FN void dtc_gpu_many_find(const struct dtc_gpu_many_params *p, void *sha
 			s->number = i;
 }
 
-/* A position of all parts in one whose packed bytes begin at @packed. */
+/* Convert a position of all parts to one relative to @packed. */
 DTC_GPU_FN uint64_t dtc_gpu_inside(uint64_t position, uint64_t packed)
 {
 	return position > packed ? position - packed : 0;
 }
 
-/* Word @word of the part at @part, in device memory, as it is to be taken. */
+/*
+ * Read word @word of the part at @part in device memory, adjusted to the buffers of this
+ * launch.
+ */
 DTC_GPU_FN uint64_t dtc_gpu_take_word(const struct dtc_gpu_taken *taken, uint64_t part,
 				      uint32_t word)
 {

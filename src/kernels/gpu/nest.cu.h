@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a unit's number in a nest's packed stream to the place of its block in user memory. The
- * 64-bit part is done once for a tile; what is done for each unit takes 32 bits.
+ * Converts a unit's number in the packed stream of a nest to the address of its block. The
+ * 64-bit arithmetic is done once per tile; each unit takes 32-bit arithmetic.
  */
 #ifndef DTC_KERNELS_GPU_NEST_CU_H
 #define DTC_KERNELS_GPU_NEST_CU_H
@@ -12,16 +12,16 @@
 #define DTC_GPU_LISTED 2 /* level 1: in a table */
 
 /*
- * A tile's first unit, as indices of the levels. If numbers are small, all of it is index 0, and
- * carries into the other levels when it is divided.
+ * The indices of a tile's first unit. If numbers are small, all of it is in index 0, and the
+ * division carries into the other levels.
  */
 struct dtc_gpu_start {
-	uint64_t address; /* of the nest, with the outermost index of wide nests */
-	uint64_t carried; /* units of level 1 that are not in index 0 */
+	uint64_t address; /* of the nest, including the outermost index of wide nests */
+	uint64_t carried; /* units of level 1 that are not part of index 0 */
 	uint32_t index[DTC_GPU_DIMS];
 };
 
-/* One copy of the division, which is long code, and no array that is indexed by a variable. */
+/* Keep one copy of the division, which is long code, and index no array by a variable. */
 DTC_GPU_FN void dtc_gpu_split_wide(const struct dtc_gpu_nest *nest, uint64_t unit, int form,
 				   struct dtc_gpu_start *start)
 {
@@ -45,7 +45,7 @@ DTC_GPU_FN void dtc_gpu_split_wide(const struct dtc_gpu_nest *nest, uint64_t uni
 		start->address += unit * (uint64_t)nest->dims[last].stride;
 }
 
-/* A tile begins at @unit. */
+/* Prepare for a tile that begins at @unit. */
 DTC_GPU_FN void dtc_gpu_split(const struct dtc_gpu_nest *nest, uint64_t unit, int form,
 			      struct dtc_gpu_start *start)
 {
@@ -60,7 +60,7 @@ DTC_GPU_FN void dtc_gpu_split(const struct dtc_gpu_nest *nest, uint64_t unit, in
 		start->index[0] = (uint32_t)unit;
 }
 
-/* Division of numbers that fit 32 bits as a rule; for once in a tile. */
+/* Division of numbers that usually fit 32 bits; used once per tile. */
 DTC_GPU_FN uint64_t dtc_gpu_quotient(uint64_t a, uint64_t b)
 {
 	return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
@@ -80,8 +80,8 @@ struct dtc_gpu_place {
 };
 
 /*
- * @count units, a constant, that are @ahead of the tile's first. They go up the levels together, so
- * that the way up is decided once.
+ * Locate @count units (a constant) that are @ahead of the tile's first. They go up the levels
+ * together, so that each branch is taken once.
  */
 DTC_GPU_FN void dtc_gpu_locate_all(const struct dtc_gpu_nest *nest,
 				   const struct dtc_gpu_start *start, int form, uint32_t count,

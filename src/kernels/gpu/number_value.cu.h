@@ -5,7 +5,10 @@
 #ifndef DTC_KERNELS_GPU_NUMBER_VALUE_CU_H
 #define DTC_KERNELS_GPU_NUMBER_VALUE_CU_H
 
-/* ---- single numbers, anywhere ------------------------------------------------------------------ */
+/*
+ * ---- single numbers at any alignment
+ * -----------------------------------------------------------
+ */
 
 /* @bytes is a power of two; numbers that are not aligned to it cost more. */
 DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_load_number(uint64_t address,
@@ -64,7 +67,7 @@ DTC_GPU_FN uint64_t dtc_gpu_swapped(uint64_t part, uint32_t swap)
 
 /* ---- conversion ---------------------------------------------------------------------------------- */
 
-/* An integer of @from bytes, 8 at most, as one of @to; returns whether it fits. */
+/* Resize an integer of @from <= 8 bytes to @to bytes; returns whether it fits. */
 DTC_GPU_FN int dtc_gpu_resize(struct dtc_gpu_bytes16 *value, uint32_t from, uint32_t to,
 			      int is_signed)
 {
@@ -77,7 +80,7 @@ DTC_GPU_FN int dtc_gpu_resize(struct dtc_gpu_bytes16 *value, uint32_t from, uint
 	return (is_signed ? (uint64_t)((int64_t)cut >> lost) : cut >> lost) == number;
 }
 
-/* From memory to the stream; @fits is cleared if it does not. */
+/* Convert from memory to the stream; clears @fits if the number does not fit. */
 DTC_GPU_FN void dtc_gpu_encode_number(const struct dtc_gpu_number *number,
 				      struct dtc_gpu_bytes16 *value, int *fits)
 {

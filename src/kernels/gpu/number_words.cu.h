@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of one kind in a nest or in periods, moved by words where both sides are aligned to them.
+ * Numbers of one kind in a nest or in periods, moved by words if both sides are aligned to
+ * them.
  */
 #ifndef DTC_KERNELS_GPU_NUMBER_WORDS_CU_H
 #define DTC_KERNELS_GPU_NUMBER_WORDS_CU_H
 
 /* ---- words of numbers ------------------------------------------------------------------------ */
 
-/* The words have one size in a launch: which one, a branch decides that all threads take. */
+/* All words of a launch have one size, so all threads take the same branch. */
 DTC_GPU_FN void dtc_gpu_pack_numbers(const struct dtc_gpu_numbers_params *p,
 				     const uint64_t user[], uint64_t packed,
 				     uint64_t left)
@@ -55,7 +56,7 @@ DTC_GPU_FN void dtc_gpu_unpack_numbers(const struct dtc_gpu_numbers_params *p,
 		}
 }
 
-/* A tile of words; @direction is a constant, and so is what is particular about the levels. */
+/* A tile of words. @direction and the form of the levels are constants. */
 DTC_GPU_FN void dtc_gpu_move_numbers(const struct dtc_gpu_numbers_params *p,
 				     const struct dtc_gpu_levels *levels,
 				     struct dtc_gpu_at at, int direction)
@@ -113,8 +114,8 @@ DTC_GPU_FN void dtc_gpu_numbers_unpack_phase(const struct dtc_gpu_numbers_params
 /* ---- the same words in periods ------------------------------------------------------------------- */
 
 /*
- * Bytes of a word in the other order, by digits that name them: the lower four for the first half of 8
- * bytes, the upper four for the second one. Words of 16 bytes are two such; bit 3 exchanges them.
+ * Permute the bytes of a word by selector digits: the lower four digits give the first half of
+ * 8 bytes, the upper four the second. A word of 16 bytes is two such words; bit 3 swaps them.
  */
 DTC_GPU_FN uint32_t dtc_gpu_turn_selector(uint32_t swap)
 {
@@ -156,7 +157,10 @@ DTC_GPU_FN void dtc_gpu_turn_word(struct dtc_gpu_bytes16 *value, uint32_t word,
 	dtc_gpu_turn_pair(value->w + 2, selector);
 }
 
-/* Word @place, a byte of the packed period, as the user has it: longer numbers' words change places. */
+/*
+ * Convert word @place of the packed period to the user's order: a number longer than a word
+ * also has its words reversed.
+ */
 DTC_GPU_FN struct dtc_gpu_turned_word dtc_gpu_turned_word_of(
 	const struct dtc_gpu_turned_run *run, uint32_t place, uint32_t word)
 {
@@ -170,7 +174,7 @@ DTC_GPU_FN struct dtc_gpu_turned_word dtc_gpu_turned_word_of(
 	return turned;
 }
 
-/* Shared memory: where every word of a period is, and what becomes of it if it is turned. */
+/* In shared memory: the address of every word of a period, and its permutation. */
 DTC_GPU_FN void dtc_gpu_period_map(const struct dtc_gpu_period_params *p, void *shared,
 				   struct dtc_gpu_at at)
 {
@@ -216,7 +220,7 @@ DTC_GPU_FN void dtc_gpu_transfer_turned(const uint64_t user[], const uint32_t se
 		}
 }
 
-/* A tile of words that are turned; @word and @direction are constants. */
+/* A tile of byte-swapped words. @word and @direction are constants. */
 DTC_GPU_FN void dtc_gpu_move_turned(const struct dtc_gpu_nest *nest,
 				    const struct dtc_gpu_turned_word *map, uint32_t word,
 				    struct dtc_gpu_at at, int direction)

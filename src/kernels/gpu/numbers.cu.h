@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers in registers: their bytes reversed, two of them combined or compared. The twin of
- * reduce.c, bit for bit but for the bits of a NaN that was computed.
+ * Numbers in registers: byte swaps, combinations and comparisons. The results equal those of
+ * kernels/numbers/reduce.c bit for bit, except for the payload of computed NaNs.
  */
 #ifndef DTC_KERNELS_GPU_NUMBERS_CU_H
 #define DTC_KERNELS_GPU_NUMBERS_CU_H
@@ -19,7 +19,7 @@ DTC_GPU_FN uint32_t dtc_gpu_swap_word(uint32_t x)
 	return x << 16 | x >> 16;
 }
 
-/* Reverse every @swap bytes, as many as there are in 16. */
+/* Reverse every group of @swap bytes in 16. */
 DTC_GPU_FN void dtc_gpu_swap(struct dtc_gpu_bytes16 *value, uint32_t swap)
 {
 	struct dtc_gpu_bytes16 from = *value;
@@ -81,8 +81,8 @@ DTC_GPU_FN uint32_t dtc_gpu_logical(uint32_t combination, int a, int b)
 }
 
 /*
- * @count words, a constant, of which those in @b become the result: what is to be done is asked once for
- * all of them.
+ * Combine @count words (a constant) into those in @b. The operation is selected once for all of
+ * them.
  */
 DTC_GPU_FN void dtc_gpu_combine_i32(uint32_t combination, int is_signed, uint32_t count,
 				    const uint32_t a[], uint32_t b[])
@@ -184,7 +184,9 @@ DTC_GPU_FN int dtc_gpu_is_signed(uint32_t kind)
 	return kind <= DTC_GPU_I128;
 }
 
-/* Halves: both of a word, where nothing adds or multiplies two at once. */
+/*
+ * 16-bit floats: both of a word one after the other, for operations without packed arithmetic.
+ */
 DTC_GPU_FN void dtc_gpu_combine_single_halves(uint32_t combination, uint32_t kind,
 					      uint32_t count, const uint32_t a[],
 					      uint32_t b[])
@@ -233,7 +235,10 @@ DTC_GPU_FN void dtc_gpu_combine_bf16(uint32_t combination, uint32_t count,
 	dtc_gpu_combine_single_halves(combination, DTC_GPU_BF16, count, a, b);
 }
 
-/* ---- short integers, as many as there are in 32 bits -------------------------------------------- */
+/*
+ * ---- short integers, packed in 32 bits
+ * -------------------------------------------------------
+ */
 
 /* The highest bit of every lane of 8 or 16 bits. */
 DTC_GPU_FN uint32_t dtc_gpu_lane_tops(uint32_t bits)
@@ -241,13 +246,13 @@ DTC_GPU_FN uint32_t dtc_gpu_lane_tops(uint32_t bits)
 	return bits == 8 ? 0x80808080u : 0x80008000u;
 }
 
-/* All bits of every lane whose highest bit is set; no other bit is. */
+/* Extend the highest bit of every lane to all its bits; all other bits have to be 0. */
 DTC_GPU_FN uint32_t dtc_gpu_fill_lanes(uint32_t tops, uint32_t bits)
 {
 	return (tops << 1) - (tops >> (bits - 1));
 }
 
-/* No carry leaves a lane: its highest bit is added by itself. */
+/* Prevent carries between lanes: add the highest bit of each lane separately. */
 DTC_GPU_FN uint32_t dtc_gpu_add_lanes(uint32_t tops, uint32_t a, uint32_t b)
 {
 	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
@@ -401,7 +406,7 @@ DTC_GPU_FN uint64_t dtc_gpu_combine_f64(uint32_t combination, uint64_t a, uint64
 	}
 }
 
-/* @b becomes the result. */
+/* Store the result in @b. */
 DTC_GPU_FN void dtc_gpu_combine_pair(uint32_t combination, uint32_t kind,
 				     const uint32_t a[2], uint32_t b[2])
 {
@@ -475,7 +480,10 @@ DTC_GPU_FN uint32_t dtc_gpu_combine_bits(uint32_t combination, uint32_t a, uint3
 	return combination == DTC_GPU_BOR ? a | b : a ^ b;
 }
 
-/* All numbers in 16 bytes: @a has arrived, @b is in memory. What is no number combines to anything. */
+/*
+ * Combine all numbers in 16 bytes: @a has arrived, @b is in memory. The result is unspecified
+ * for bytes that are not numbers.
+ */
 DTC_GPU_CALLED struct dtc_gpu_bytes16 dtc_gpu_combine(uint32_t combination, uint32_t kind,
 						      struct dtc_gpu_bytes16 a,
 						      struct dtc_gpu_bytes16 b)
@@ -558,7 +566,7 @@ DTC_GPU_CALLED int dtc_gpu_is_less(uint32_t kind, struct dtc_gpu_bytes16 a,
 	}
 }
 
-/* A NaN is neither less nor equal. */
+/* A NaN is neither less than nor equal to anything. */
 DTC_GPU_FN int dtc_gpu_is_number(uint32_t kind, const struct dtc_gpu_bytes16 *a)
 {
 	switch (kind) {

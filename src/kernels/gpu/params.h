@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parameters of the GPU kernels: one plain struct for each kind of kernel, with the same bytes
+ * Parameters of the GPU kernels: one plain struct for each kind of kernel, with the same layout
  * on the host and on the device. Addresses are integers, because neither side may dereference
  * the other's.
  */
@@ -29,26 +29,29 @@ typedef unsigned long uint64_t;
 /* Threads of a block, in all kernels. */
 #define DTC_GPU_BLOCK 256
 
-/* Bytes that a thread moves at once, where both sides are aligned; the packed side's pieces. */
+/*
+ * Bytes that a thread moves at once between aligned sides; also the size of a piece of the
+ * packed side.
+ */
 #define DTC_GPU_PIECE 16
 
-/* Words that a thread has under way: DTC_GPU_BLOCK times as many are a tile. */
+/* Words in flight per thread; a tile is DTC_GPU_BLOCK times as many. */
 #define DTC_GPU_WORDS(word) ((word) == 16 ? 4u : 8u)
 
 /*
- * The same in the compact kernels, whose registers let a multiprocessor hold as many threads as it can: for
- * streams that the second cache holds, and, where that is another number, for longer ones.
+ * The same in the compact kernels, which use few enough registers for full occupancy: for
+ * streams that fit in the L2 cache and, if the number differs, for longer ones.
  */
 #define DTC_GPU_ROWS_WORDS(word) ((word) < 4 ? 8u : 4u)
 #define DTC_GPU_ROWS_FEW(word)   ((word) == 16 ? 1u : (word) == 8 ? 2u : DTC_GPU_ROWS_WORDS(word))
 
-/* Pieces that a thread has under way, and a tile of them. */
+/* Pieces in flight per thread, and a tile of them. */
 #define DTC_GPU_PIECES      2u
 #define DTC_GPU_TILE_PIECES (DTC_GPU_PIECES * DTC_GPU_BLOCK)
 
 /*
- * What a device's memory is written in: a sector that is stored in part is read and written. If it is asked
- * for before, it is there when it is stored to, and nothing waits.
+ * The unit in which a device writes its memory. A partial store to a sector reads it first. If
+ * the sector has been prefetched, the store does not wait.
  */
 #define DTC_GPU_SECTOR 32u
 
@@ -56,7 +59,7 @@ typedef unsigned long uint64_t;
 #define DTC_GPU_DIMS 6
 
 /*
- * How the host learns that all is done: the last block stores @value at @flag, system scope.
+ * How the host learns of completion: the last block stores @value at @flag with system scope.
  * @counter is a 32-bit word of device memory, 0 between launches. No flag: 0.
  */
 struct dtc_gpu_done {
@@ -66,8 +69,8 @@ struct dtc_gpu_done {
 };
 
 /*
- * A level. Indices below 2^31 are divided by @count as (index * @magic) >> shift; the outermost
- * level is never divided by, so that its count may be anything and is not here.
+ * A level of a nest. An index below 2^31 is divided by @count as (index * @magic) >> shift. The
+ * outermost level is never divided by, so its count may be any number and is not stored.
  */
 struct dtc_gpu_dim {
 	int64_t stride; /* user bytes from one index to the next */
@@ -76,22 +79,26 @@ struct dtc_gpu_dim {
 };
 
 /*
- * Equal blocks in nested loops, and the stretch of their packed stream that is to be moved. Level 0
- * is the block, in units: words of @word bytes, or bytes, or, to unpack words that are aligned on
- * the user's side only, as many of these as a block may touch.
+ * Equal blocks in nested loops, and the stretch of their packed stream that is to be moved.
+ * Level 0 is the block, in units:
+ *
+ * - words of @word bytes;
+ * - bytes;
+ * - to unpack words that are aligned only on the user's side: as many of these as a block may
+ *   touch.
  */
 struct dtc_gpu_nest {
 	uint64_t user;   /* address of the first block */
-	uint64_t packed; /* where byte 0 of the nest's stream would be */
+	uint64_t packed; /* packed address of byte 0 of the nest's stream */
 	uint64_t begin;  /* of the stretch, in bytes of the stream */
 	uint64_t end;
 	uint64_t block; /* bytes */
 	struct dtc_gpu_dim dims[DTC_GPU_DIMS];
 	uint8_t shift[DTC_GPU_DIMS - 1];
 	uint8_t dim_count;
-	uint8_t word; /* bytes; 1: sides that are not aligned to each other */
+	uint8_t word;        /* bytes; 1: sides of unequal alignment */
 	uint8_t wide : 1;    /* unit numbers may pass 2^31 */
-	uint8_t expects : 1; /* sectors that are stored in part are asked for beforehand */
+	uint8_t expects : 1; /* prefetch sectors that are stored partially */
 };
 
 /* Division of any 64-bit number: the quotient is (t + ((x - t) >> 1)) >> shift, t = high(x * magic). */
@@ -113,7 +120,10 @@ struct dtc_gpu_walk {
 	struct dtc_gpu_divisor by_size;
 };
 
-/* What struct dtc_op and struct dtc_table of the program are; launch/program_image.c asserts that they agree. */
+/*
+ * The device's view of struct dtc_op and struct dtc_table; launch/program_image.c asserts that
+ * they agree.
+ */
 #define DTC_GPU_OP_RUN        0
 #define DTC_GPU_OP_STRIP      1
 #define DTC_GPU_OP_TABLE      2
@@ -142,7 +152,7 @@ struct dtc_gpu_table {
 	uint32_t reserved;
 };
 
-/* What is before the program in its image. Offsets are from the image's start, in bytes. */
+/* The header of a program's image. Offsets are in bytes from the image's start. */
 struct dtc_gpu_image_head {
 	uint32_t op_count;
 	uint32_t reserved;
@@ -159,8 +169,8 @@ struct dtc_gpu_strided_params {
 };
 
 /*
- * A nest whose stretch is whole aligned words, or bytes, in at most two loops, with unit numbers of 32 bits.
- * Each thread moves @words of them: one of the two numbers above.
+ * A nest whose stretch consists of whole aligned words, or of bytes, in at most two loops, with
+ * unit numbers of 32 bits. Each thread moves @words of them, one of the two numbers above.
  */
 struct dtc_gpu_rows_params {
 	struct dtc_gpu_done done;
@@ -172,18 +182,18 @@ struct dtc_gpu_rows_params {
 /* A period: its runs, in packed order. Level 0 of the nest is the period's units. */
 #define DTC_GPU_RUNS 128
 
-/* Units that a period may have. */
+/* The most units of a period. */
 #define DTC_GPU_PERIOD_UNITS 2048
 
 struct dtc_gpu_run {
 	int32_t disp;
-	uint32_t packed; /* where it begins in the packed period, in bytes */
-	uint32_t share;  /* its first share, if the period is unpacked in shares */
+	uint32_t packed; /* offset in the packed period, in bytes */
+	uint32_t share;  /* its first share, if shares are used */
 };
 
 /*
- * To unpack runs of odd lengths, level 0 of the nest counts shares: what of a run is in one aligned
- * word of @share_word bytes of the user's side. A thread has so many under way.
+ * To unpack runs of odd lengths, level 0 of the nest counts shares: the part of a run in one
+ * aligned word of @share_word bytes of the user's side. A thread has this many in flight.
  */
 #define DTC_GPU_SHARES 4u
 
@@ -209,9 +219,10 @@ struct dtc_gpu_table_params {
 #define DTC_GPU_START_BYTES 2048
 
 /*
- * Runs of unlike lengths, in tiles of @tile_bytes of the table's packed bytes, a warp's each where words are
- * moved, else a block's; @starts lists the entry that holds every DTC_GPU_START_BYTES-th byte. Level 0 of the nest is 1, the loops round the table
- * follow. If the table is kept whole in shared memory, tiles go on over its end, and level 0 is its
+ * Runs of unlike lengths, in tiles of @tile_bytes of the table's packed bytes. A warp moves a
+ * tile of words, a block any other tile. @starts lists the entry that holds every
+ * DTC_GPU_START_BYTES-th byte. Level 0 of the nest is 1; the loops around the table follow. If
+ * the table is kept whole in shared memory, tiles wrap around its end, and level 0 counts its
  * units.
  */
 struct dtc_gpu_indexed_params {
@@ -225,29 +236,35 @@ struct dtc_gpu_indexed_params {
 	uint64_t first_tile;
 	uint32_t disp_wide, disp_shift;
 	uint32_t prefix_wide, prefix_shift;
-	uint32_t tiles; /* in one repetition of the table */
+	uint32_t tiles; /* bytes of one repetition of the table */
 	uint32_t tile_bytes;
 	uint32_t whole;
-	uint32_t capacity; /* entries of a tile that shared memory has room for */
+	uint32_t capacity; /* capacity of shared memory for entries of a tile */
 	uint32_t by_run;   /* 1: warps move the runs, and shared memory is not used */
 	uint32_t reserved;
 };
 
-/* Threads that go together; of a table that is moved run by run they have so many bytes. */
+/*
+ * Threads that move a tile together, and the bytes of their tile for a table that is moved run
+ * by run.
+ */
 #define DTC_GPU_LANES     32u
 #define DTC_GPU_RUN_SHARE 4096u
 #define DTC_GPU_RUN_TILE  (DTC_GPU_BLOCK / DTC_GPU_LANES * DTC_GPU_RUN_SHARE)
 
-/* A warp's tile: as long as there is shared memory for its entries. */
+/* The size of a warp's tile, if shared memory has room for its entries. */
 #define DTC_GPU_INDEXED_WARP(word) ((word) == 4 ? 2048u : 4096u)
 
-/* A unit of a tile: a word, or a piece where sides are not aligned; the tile's threads, and each one's units. */
+/*
+ * A unit of a tile: a word, or a piece if the alignments are unequal; the threads of a tile,
+ * and the units of each.
+ */
 #define DTC_GPU_INDEXED_UNIT(word)    ((word) > 1 ? (word) : (uint32_t)DTC_GPU_PIECE)
 #define DTC_GPU_INDEXED_THREADS(word) ((word) > 1 ? DTC_GPU_LANES : DTC_GPU_BLOCK)
 #define DTC_GPU_INDEXED_UNITS(word) \
 	((word) > 1 ? DTC_GPU_INDEXED_WARP(word) / DTC_GPU_LANES / (word) : 1u)
 
-/* Words that a thread has under way: where each has to be located, registers are for fewer. */
+/* Words in flight per thread. If each has to be located separately, registers allow fewer. */
 #define DTC_GPU_INDEXED_AT_ONCE(word, whole) ((whole) ? 4u : DTC_GPU_WORDS(word))
 
 /* Tiles of a block, and bytes of one. */
@@ -256,21 +273,24 @@ struct dtc_gpu_indexed_params {
 	(DTC_GPU_INDEXED_UNITS(word) * DTC_GPU_INDEXED_THREADS(word) * \
 	 DTC_GPU_INDEXED_UNIT(word))
 
-/* What is before the lists in shared memory. */
+/* The fixed part at the start of shared memory. */
 #define DTC_GPU_INDEXED_HEAD 16
 
-/* A window for each of a warp's units, or a holder for each unit: see gpu_entries.cu.h. */
+/* A window for each of a warp's units, or a holder for each unit: see entries.cu.h. */
 #define DTC_GPU_INDEXED_FINDERS(word) \
 	((word) > 1 ? DTC_GPU_INDEXED_UNITS(word) * 8 : DTC_GPU_BLOCK * 2)
 
-/* Shared memory of a tile: the head, what finds holders, the entries' bases and begins. */
+/*
+ * Shared memory of a tile: the fixed part, windows or holders, the bases and begins of entries.
+ */
 #define DTC_GPU_INDEXED_SHARED(word, capacity)                                     \
 	((DTC_GPU_INDEXED_HEAD + DTC_GPU_INDEXED_FINDERS(word) + (capacity) * 8 + \
 	  ((capacity) + 1) * 2 + 15) / 16 * 16)
 
 /*
- * Transposing: level 0 of the nest is the block in words, level 1 is dense in the packed stream, level
- * @outer goes along the user's memory. Tiles are squares over these two.
+ * Transposing: level 0 of the nest is the block in words, level 1 is dense in the packed
+ * stream, and level @outer is contiguous in the user's memory. Tiles are squares over the last
+ * two.
  */
 struct dtc_gpu_transpose_params {
 	struct dtc_gpu_done done;
@@ -279,10 +299,10 @@ struct dtc_gpu_transpose_params {
 	uint64_t outer_packed;                 /* the same along @outer */
 	int64_t outer_stride;
 	uint32_t counts[DTC_GPU_DIMS];
-	uint32_t tiles[DTC_GPU_DIMS]; /* along each level, with what divides by them */
+	uint32_t tiles[DTC_GPU_DIMS]; /* along each level, with its divisor */
 	uint32_t magics[DTC_GPU_DIMS];
 	uint8_t shifts[DTC_GPU_DIMS];
-	uint8_t side_log; /* elements of a tile's side */
+	uint8_t side_log; /* elements along a side of a tile */
 	uint8_t words;    /* of an element */
 	uint32_t outer;
 	uint32_t pitch; /* words of shared memory from one row to the next */
@@ -295,9 +315,9 @@ struct dtc_gpu_general_params {
 
 /* ---- typed streams ------------------------------------------------------------------------ */
 
-/* What a number is to an operation; complex ones are two numbers but for products. */
+/* The kind of a number in an operation. A complex number is two numbers, except in products. */
 enum dtc_gpu_number_kind {
-	DTC_GPU_BITS, /* for operations that look at no number */
+	DTC_GPU_BITS, /* for operations that do not depend on the number */
 	DTC_GPU_I8,
 	DTC_GPU_I16,
 	DTC_GPU_I32,
@@ -316,7 +336,7 @@ enum dtc_gpu_number_kind {
 	DTC_GPU_C64
 };
 
-/* What becomes of a number that has arrived and the one in its place. */
+/* How an arrived number and the one in memory are combined. */
 enum dtc_gpu_combination {
 	DTC_GPU_REPLACE,
 	DTC_GPU_SUM,
@@ -337,24 +357,24 @@ enum dtc_gpu_combination {
 struct dtc_gpu_number {
 	uint8_t kind;
 	uint8_t native_bytes;
-	uint8_t wire_bytes; /* other than native_bytes: an integer is extended or cut */
+	uint8_t wire_bytes; /* if different, integers are extended or cut */
 	uint8_t is_signed;
-	uint8_t swap; /* in the stream so many bytes at a time are reversed; 0: none */
+	uint8_t swap; /* groups of this many bytes are reversed in the stream; 0: none */
 	uint8_t reserved;
 };
 
 /*
- * A typed stream is units in loops: a unit is a number, or a value and its index. Nodes are in
- * preorder; a loop is followed by its @body nodes. What is before a node, in units and in bytes on
- * either side, counts from the start of the enclosing trip.
+ * A typed stream is units in loops. A unit is a number, or a value and its index. Nodes are in
+ * preorder; a loop is followed by its @body nodes. The units and bytes before a node, on either
+ * side, count from the start of the enclosing iteration.
  */
 struct dtc_gpu_node {
 	uint64_t units_before;
 	uint64_t native_before;
 	uint64_t wire_before;
-	uint64_t units;        /* in all trips together */
+	uint64_t units;        /* in all iterations */
 	uint64_t trip_units;   /* runs: 1 */
-	uint64_t native_bytes; /* of a trip, or of a unit */
+	uint64_t native_bytes; /* of an iteration, or of a unit */
 	uint64_t wire_bytes;
 	uint16_t body; /* runs: 0 */
 	struct dtc_gpu_number number;
@@ -366,22 +386,20 @@ struct dtc_gpu_node {
 #define DTC_GPU_UNITS 4u
 
 /*
- * Any units, each looked for by itself. Couples: one run, the second node is the index's; they are in the
- * nest, of which level 0 counts them, if that has levels.
+ * Any units, each located separately. Couples are a single run, whose second node is the index.
+ * They are in the nest if it has levels; then level 0 counts them.
  */
 struct dtc_gpu_units_params {
 	struct dtc_gpu_done done;
-	struct dtc_gpu_walk walk; /* its begin and end do not count */
+	struct dtc_gpu_walk walk; /* its begin and end are not used */
 	struct dtc_gpu_nest nest; /* nor do these */
-	uint64_t packed;          /* where unit 0 would be */
+	uint64_t packed;          /* packed address of unit 0 */
 	uint64_t begin, end;      /* units */
-	uint64_t
-		fault; /* address of a word that is set to done.value by numbers too large */
+	uint64_t fault;           /* word to set to done.value if a number does not fit */
 	uint32_t combination;
 	uint16_t node_count;
 	uint8_t long_couples; /* numbers above DTC_GPU_CELL_BYTES */
-	uint8_t couple_words
-		[2]; /* bytes of a load, on the user's side and on the packed */
+	uint8_t couple_words[2]; /* bytes of a load: user's side, packed side */
 	uint8_t reserved[3];
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];
 };
@@ -392,88 +410,97 @@ struct dtc_gpu_units_params {
 /* One kind of number, of one size on both sides, in a nest whose words hold whole numbers. */
 struct dtc_gpu_numbers_params {
 	struct dtc_gpu_done done;
-	struct dtc_gpu_nest nest; /* begins and ends with words */
+	struct dtc_gpu_nest nest; /* begins and ends at word boundaries */
 	uint32_t combination;
 	struct dtc_gpu_number number;
 	uint16_t reserved;
 };
 
-/* Numbers alike, behind each other on both sides of a period. */
+/* Equal numbers, consecutive on both sides of a period. */
 struct dtc_gpu_turned_run {
 	int32_t disp;
-	uint16_t packed; /* where it begins in the packed period, in bytes */
+	uint16_t packed; /* offset in the packed period, in bytes */
 	uint16_t swap;   /* see struct dtc_gpu_number */
 };
 
 /*
- * The same in periods, of which level 0 of the nest counts the words. Numbers that are turned, that is
- * replace what was there, may be of many kinds and longer than a word, which then has 4 bytes at least.
+ * The same in periods; level 0 of the nest counts words. Numbers that only change their byte
+ * order may be of many kinds, and longer than a word, which then has at least 4 bytes.
  */
 struct dtc_gpu_period_params {
 	struct dtc_gpu_done done;
-	struct dtc_gpu_numbers_params numbers; /* whose flag does not count */
+	struct dtc_gpu_numbers_params numbers; /* its flag is not used */
 	uint32_t run_count;
 	uint32_t turned;
 	struct dtc_gpu_turned_run runs[DTC_GPU_RUNS];
 };
 
-/* Shared memory, where numbers are turned: a word of a period. */
+/* In shared memory, if numbers change their byte order: a word of a period. */
 struct dtc_gpu_turned_word {
 	int32_t disp;
 	uint32_t selector; /* see dtc_gpu_turn_word */
 };
 
-/* Cells of a thread; the longest cell; the most in a period. */
+/* Cells of a thread; the longest cell; the most cells of a period. */
 #define DTC_GPU_THREAD_CELLS 4u
 #define DTC_GPU_CELL_BYTES   8u
 #define DTC_GPU_PERIOD_CELLS 1024u
 
-/* The most cells of a record, and its words; in shared memory are their displacements, then both tiles. */
+/*
+ * The most cells of a record, and its words. Shared memory holds the displacements of cells,
+ * then the tiles of both sides.
+ */
 #define DTC_GPU_RECORD_CELLS 16u
 #define DTC_GPU_RECORD_WORDS (DTC_GPU_RECORD_CELLS * DTC_GPU_CELL_BYTES / 4)
 
-/* A cell is a number, or some of one kind behind each other: that many bytes on either side. */
+/*
+ * A cell is one number, or several consecutive ones of one kind, with that many bytes on either
+ * side.
+ */
 struct dtc_gpu_cell {
-	int32_t disp;   /* in the user's period */
-	uint16_t wire;  /* in the packed period */
-	uint16_t first; /* of equal cells behind each other: the number of the first */
-	struct dtc_gpu_number number; /* its lengths are the cell's */
+	int32_t disp;   /* offset in the user's period */
+	uint16_t wire;  /* offset in the packed period */
+	uint16_t first; /* of consecutive equal cells: the number of the first */
+	struct dtc_gpu_number number; /* its sizes are the cell's */
 	uint16_t word; /* records: 8 if the user's side is aligned to it, else 4 */
 };
 
 #define DTC_GPU_CELL_ROWS 200
 
 /*
- * Numbers of any kinds at any alignment, in periods that are all alike or, without rows, in a nest of
- * one kind of number: then the first row is that. The nest begins and ends with cells, which its level
- * 0 counts; byte 0 of cell 0 would be at its packed address.
+ * Numbers of any kind at any alignment, in identical periods; or, without rows, in a nest of
+ * one kind of number, which the first row describes. The nest begins and ends at cell
+ * boundaries, and its level 0 counts cells. Its packed address is that of byte 0 of cell 0.
  *
- * Records are short periods whose cells are 4 or 8 bytes on both sides, all aligned to 4: level 0 counts
- * words of 4 bytes, and a row is a single cell.
+ * Records are short periods whose cells have 4 or 8 bytes on both sides, all aligned to 4.
+ * Level 0 counts words of 4 bytes, and a row is a single cell.
  */
 struct dtc_gpu_cells_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
-	uint64_t wire_bytes; /* of a period, or of a cell where there are no rows */
+	uint64_t wire_bytes; /* of a period; without rows, of a cell */
 	uint64_t fault;      /* see struct dtc_gpu_units_params */
 	uint32_t combination;
 	uint32_t row_count;
 	uint32_t cells; /* of a record */
-	uint32_t warps; /* that share them; a power of two */
+	uint32_t warps; /* that share a record; a power of two */
 	struct dtc_gpu_cell rows[DTC_GPU_CELL_ROWS];
 };
 
 /* ---- checksums ---------------------------------------------------------------------------- */
 
-/* Bytes of a thread in a tile; a tile; log2 of the most blocks. */
+/* Bytes of a thread in a tile; bytes of a tile; log2 of the most blocks. */
 #define DTC_GPU_CRC_PIECE      64u
 #define DTC_GPU_CRC_TILE       (DTC_GPU_CRC_PIECE * DTC_GPU_BLOCK)
 #define DTC_GPU_CRC_BLOCKS_LOG 9u
 
 /*
- * Shared memory: what becomes of a remainder in front of 4 bytes, by six groups of its bits, as many times as
- * a warp has lanes, so that no two of them meet in a bank; tables of 256 for the 4 bytes of a remainder on its
- * way to the next tile; and the threads' remainders.
+ * Shared memory:
+ *
+ * - the remainders in front of 4 zero bytes, by six groups of bits; one copy for each lane of a
+ *   warp, so that no two lanes access the same bank;
+ * - tables of 256 for the 4 bytes of a remainder that is shifted to the next tile;
+ * - the remainders of the threads.
  */
 #define DTC_GPU_CRC_ENTRIES 256u
 #define DTC_GPU_CRC_ROWS    4u
@@ -483,27 +510,23 @@ struct dtc_gpu_cells_params {
 	 4)
 
 struct dtc_gpu_crc_constants {
-	uint32_t bits[32]; /* of a remainder, in front of 4 bytes */
-	uint32_t rows[DTC_GPU_CRC_ROWS]
-		     [8]; /* of every table the entries 1, 2, 4, 8 ... */
-	uint32_t threads
-		[16]; /* factors to the end of 16 threads' pieces, by the place among them */
-	uint32_t groups[16]; /* and on to the tile's end, by 16 threads' place */
+	uint32_t bits[32];                  /* of a remainder in front of 4 zero bytes */
+	uint32_t rows[DTC_GPU_CRC_ROWS][8]; /* entries 1, 2, 4, 8 ... of every table */
+	uint32_t threads[16]; /* to the end of 16 threads' pieces, by thread */
+	uint32_t groups[16];  /* from there to the tile's end, by 16 threads */
 };
 
 struct dtc_gpu_crc_params {
 	struct dtc_gpu_done done;
 	uint64_t begin;   /* address of the 16-byte word that holds the first byte */
-	uint64_t skipped; /* bytes of the first blocks' tiles before that */
-	uint64_t
-		counter; /* address of two words of 32 bits, 0 between launches: blocks, and their sum */
-	uint64_t result; /* address of a 64-bit word */
+	uint64_t skipped; /* bytes of the first blocks' tiles in front of that word */
+	uint64_t counter; /* two words, 0 between launches: blocks, their sum */
+	uint64_t result;  /* address of the 64-bit result */
 	uint32_t tiles;  /* of a block */
 	uint32_t head;   /* bytes of the first word before the first byte */
-	uint32_t
-		tail; /* bytes of the last word behind the last byte; they count as zeros */
+	uint32_t tail;   /* bytes of the last word to ignore, as zeros */
 	uint32_t reserved;
-	uint32_t blocks[DTC_GPU_CRC_BLOCKS_LOG]; /* factors over 1, 2, 4 ... blocks */
+	uint32_t blocks[DTC_GPU_CRC_BLOCKS_LOG]; /* factors of 1, 2, 4 ... blocks */
 	struct dtc_gpu_crc_constants constants;
 };
 
@@ -523,26 +546,27 @@ struct dtc_gpu_part {
 	} u;
 };
 
-/* Parts that travel with the launch; more are read from device memory. */
+/* Parts passed in the launch's parameters; more are read from device memory. */
 #define DTC_GPU_INLINE_PARTS 26
 
-/* What the threads of a block share: a part and its number. */
+/* Shared by the threads of a block: a part and its number. */
 #define DTC_GPU_MANY_SHARED_BYTES (sizeof(struct dtc_gpu_part) + 8)
 
 /*
- * How parts in device memory are to be taken: where they are and what of them is to be moved is not written
- * into them, so that they serve any buffer. All zero but @end, which is the highest number: as they are.
+ * How to adjust parts in device memory, which contain neither the buffers' addresses nor the
+ * stretch, so that they serve any buffer. Unadjusted: all zero but @end, which is the largest
+ * number.
  */
 struct dtc_gpu_taken {
-	uint64_t user;   /* to be added to the parts' addresses */
+	uint64_t user;   /* added to the parts' addresses */
 	uint64_t packed; /* the same */
-	uint64_t begin;  /* only [begin, end) is moved, in the parts' packed addresses */
+	uint64_t begin;  /* move only these packed addresses of the parts */
 	uint64_t end;
-	uint32_t first_tile; /* that of the launch's first block */
+	uint32_t first_tile; /* tile of the launch's first block */
 	uint32_t reserved;
 };
 
-/* Of a part's words, those that are taken in another way. */
+/* The words of a part that are adjusted. */
 #define DTC_GPU_WORD_USER   1u
 #define DTC_GPU_WORD_PACKED 2u
 #define DTC_GPU_WORD_BEGIN  3u
@@ -550,7 +574,7 @@ struct dtc_gpu_taken {
 
 struct dtc_gpu_many_params {
 	struct dtc_gpu_done done;
-	uint64_t parts; /* address of the parts, or 0: they are here */
+	uint64_t parts; /* address of the parts; 0: they are in the parameters */
 	uint32_t part_count;
 	uint32_t reserved;
 	union {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class periodic: a short list of runs, again and again, in loops. A block's threads first
- * store the displacement of each unit of a period in shared memory; after that a period costs
- * no more than a block.
+ * Class periodic: a short list of runs, repeated in loops. First the threads of a block store
+ * the displacement of each unit of a period in shared memory. After that, a period costs no
+ * more than a block.
  */
 #ifndef DTC_KERNELS_GPU_PERIODIC_CU_H
 #define DTC_KERNELS_GPU_PERIODIC_CU_H
 
-/* A kernel for one shape has its runs in constant memory of its own. */
+/* A specialised kernel has its runs in constant memory. */
 #ifdef DTC_GPU_RUN_LIST
 DTC_GPU_CONSTANT struct dtc_gpu_run dtc_gpu_runs[] = DTC_GPU_RUN_LIST;
 #define DTC_GPU_RUNS_OF(p) dtc_gpu_runs
@@ -15,7 +15,7 @@ DTC_GPU_CONSTANT struct dtc_gpu_run dtc_gpu_runs[] = DTC_GPU_RUN_LIST;
 #define DTC_GPU_RUNS_OF(p) (p)->runs
 #endif
 
-/* The run that holds byte @place of the packed period, or share @place. */
+/* Find the run that holds byte @place of the packed period, or share @place. */
 DTC_GPU_FN uint32_t dtc_gpu_run_of(const struct dtc_gpu_periodic_params *p, uint32_t place)
 {
 	uint32_t low = 0;
@@ -37,7 +37,10 @@ DTC_GPU_FN uint32_t dtc_gpu_run_end(const struct dtc_gpu_periodic_params *p, uin
 	return run + 1 < p->run_count ? DTC_GPU_RUNS_OF(p)[run + 1].packed : p->period;
 }
 
-/* ---- shares: what of a run is in one aligned word of the user's side ------------------------------ */
+/*
+ * ---- shares: the part of a run in one aligned word of the user's side
+ * -----------------------------
+ */
 
 struct dtc_gpu_share {
 	int32_t disp;
@@ -64,7 +67,7 @@ DTC_GPU_FN struct dtc_gpu_share dtc_gpu_share_at(const struct dtc_gpu_periodic_p
 	return share;
 }
 
-/* The packed bytes of a share, loaded now and looked at later. */
+/* The packed bytes of a share. Loading and use are separate. */
 struct dtc_gpu_shared_load {
 	uint64_t user;
 	uint64_t low, high; /* aligned words */
@@ -72,7 +75,7 @@ struct dtc_gpu_shared_load {
 	uint32_t bytes;
 };
 
-/* The share at @place, as far as it is in the stretch. */
+/* The share at @place, cut to the stretch. */
 DTC_GPU_FN void dtc_gpu_fetch_share(const struct dtc_gpu_periodic_params *p,
 				    const struct dtc_gpu_share *share, uint64_t period,
 				    uint64_t address, struct dtc_gpu_shared_load *load)
@@ -140,7 +143,9 @@ DTC_GPU_FN void dtc_gpu_unpack_shares(const struct dtc_gpu_periodic_params *p,
 
 /* ---- units ---------------------------------------------------------------------------------------- */
 
-/* Shared memory: a displacement for each unit; where units are bytes, the ends of their runs too. */
+/*
+ * In shared memory: the displacement of each unit and, if units are bytes, the end of its run.
+ */
 DTC_GPU_FN uint16_t *dtc_gpu_period_ends(const struct dtc_gpu_periodic_params *p, void *shared)
 {
 	return (uint16_t *)((int32_t *)shared + p->period);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sides that are not aligned to each other, and runs of any length. Packing, a thread owns aligned
- * 16-byte pieces of the packed side and collects them from the runs that they span. Unpacking, it
- * takes pieces apart; or, where blocks are equal, it owns aligned words of the user's side, so that
- * stores are whole words wherever a block has some.
+ * Sides that are not aligned to each other, and runs of any length. Packing: a thread owns
+ * aligned 16-byte pieces of the packed side and gathers them from the runs that they span.
+ * Unpacking: it scatters pieces; or, if blocks are equal, it owns aligned words of the user's
+ * side, so that stores are whole words where possible.
  */
 #ifndef DTC_KERNELS_GPU_PIECES_CU_H
 #define DTC_KERNELS_GPU_PIECES_CU_H
 
-/* Where the bytes of a stream are found. */
+/* How to locate the bytes of a stream. */
 #define DTC_GPU_BY_NEST   0 /* in a nest of blocks */
 #define DTC_GPU_BY_PERIOD 1 /* in a nest of periods */
 #define DTC_GPU_BY_ENTRY  2 /* in a table of unlike runs */
@@ -19,13 +19,13 @@ struct dtc_gpu_source {
 	const struct dtc_gpu_nest *nest;
 	struct dtc_gpu_levels levels;
 	struct dtc_gpu_start start;
-	const uint16_t *ends; /* DTC_GPU_BY_PERIOD: where the run of each byte ends in the period */
+	const uint16_t *ends; /* DTC_GPU_BY_PERIOD: the end of each byte's run */
 	const struct dtc_gpu_indexed_tile *indexed; /* DTC_GPU_BY_ENTRY */
 	const struct dtc_gpu_walk *walk;            /* DTC_GPU_BY_WALK */
-	uint64_t origin; /* where the tile begins: in the stream for a walk, in @indexed */
+	uint64_t origin; /* the tile's begin: in the stream (walk), or in @indexed */
 };
 
-/* A tile begins at @position. */
+/* Prepare for a tile that begins at @position. */
 DTC_GPU_FN void dtc_gpu_begin_source(struct dtc_gpu_source *source, uint64_t position)
 {
 	source->origin = source->by == DTC_GPU_BY_WALK ? position : 0;
@@ -33,7 +33,7 @@ DTC_GPU_FN void dtc_gpu_begin_source(struct dtc_gpu_source *source, uint64_t pos
 		dtc_gpu_split(source->nest, position, source->levels.form, &source->start);
 }
 
-/* The rest of the run that holds the byte at @place of a nest. */
+/* The rest of the run that holds the byte @place of a nest. */
 DTC_GPU_FN struct dtc_gpu_span dtc_gpu_span_at(const struct dtc_gpu_source *source,
 					       const struct dtc_gpu_place *place)
 {
@@ -46,7 +46,10 @@ DTC_GPU_FN struct dtc_gpu_span dtc_gpu_span_at(const struct dtc_gpu_source *sour
 	return span;
 }
 
-/* The rest of the runs that hold the @count bytes, a constant, that are @ahead of the tile's first. */
+/*
+ * The rest of the runs that hold @count bytes (a constant), which are @ahead of the tile's
+ * first.
+ */
 DTC_GPU_FN void dtc_gpu_find_all(const struct dtc_gpu_source *source, uint32_t count,
 				 const uint32_t ahead[], struct dtc_gpu_span span[])
 {
@@ -84,21 +87,21 @@ DTC_GPU_FN struct dtc_gpu_span dtc_gpu_find(const struct dtc_gpu_source *source,
 	return span;
 }
 
-/* A piece of the packed side, as far as it is to be moved. */
+/* The part of a packed piece that is to be moved. */
 struct dtc_gpu_piece {
 	uint64_t packed; /* address */
-	uint32_t ahead;  /* of the tile's begin */
+	uint32_t ahead;  /* relative to the tile's begin */
 	uint32_t bytes;
 };
 
-/* The packed stream of a job: byte 0 would be at @packed, bytes [begin, end) are moved. */
+/* The packed stream of a job. Byte 0 is at @packed; bytes [begin, end) are moved. */
 struct dtc_gpu_stretch {
 	uint64_t packed;
 	uint64_t begin;
 	uint64_t end;
 };
 
-/* A tile of pieces: where the first one is, and what of it is to be moved. */
+/* A tile of pieces: the address of the first one, and the bytes to be moved. */
 struct dtc_gpu_tile {
 	uint64_t address;
 	uint64_t position; /* of the first byte to be moved */
@@ -143,10 +146,7 @@ DTC_GPU_FN uint32_t dtc_gpu_lesser(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
-/*
- * Begin to load the run that comes after @done bytes of every piece; pieces that are complete have
- * none.
- */
+/* Begin to load the run behind @done bytes of every piece. Complete pieces have none. */
 DTC_GPU_FN void dtc_gpu_fetch_runs(const struct dtc_gpu_source *source,
 				   const struct dtc_gpu_piece piece[], const uint32_t done[],
 				   struct dtc_gpu_fetched fetched[])
@@ -165,7 +165,7 @@ DTC_GPU_FN void dtc_gpu_fetch_runs(const struct dtc_gpu_source *source,
 			      &fetched[k]);
 }
 
-/* Collect what follows the first @done bytes of a piece, and store it. */
+/* Gather what follows the first @done bytes of a piece, and store it. */
 DTC_GPU_FN void dtc_gpu_pack_rest(const struct dtc_gpu_source *source,
 				  const struct dtc_gpu_piece *piece,
 				  struct dtc_gpu_bytes16 value, uint32_t done)
@@ -190,7 +190,7 @@ DTC_GPU_FN void dtc_gpu_pack_runs(const struct dtc_gpu_source *source,
 	dtc_gpu_pack_rest(source, piece, none, 0);
 }
 
-/* Most pieces lie in two runs at most: these are loaded for all pieces before any is stored. */
+/* Most pieces span at most two runs, so load these for all pieces before storing any. */
 DTC_GPU_FN void dtc_gpu_pack_pieces(const struct dtc_gpu_source *source,
 				    const struct dtc_gpu_piece piece[])
 {
@@ -249,7 +249,7 @@ DTC_GPU_FN void dtc_gpu_unpack_pieces(const struct dtc_gpu_source *source,
 		dtc_gpu_unpack_piece(source, &piece[k], dtc_gpu_fetched_value(&fetched[k]));
 }
 
-/* One tile; the source is begun at its position. */
+/* Move one tile. The source has been prepared for its position. */
 DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
 				    const struct dtc_gpu_tile *tile, uint32_t thread,
 				    int direction)
@@ -267,14 +267,14 @@ DTC_GPU_FN void dtc_gpu_move_pieces(const struct dtc_gpu_source *source,
 
 /* ---- words of the user's side, for unpacking -------------------------------------------------- */
 
-/* A block's bytes that are to be moved, and where its first byte would be packed. */
+/* The bytes of a block that are to be moved, and the packed address of its first byte. */
 struct dtc_gpu_extent {
 	uint64_t low;
 	uint64_t high;
-	uint64_t packed; /* a byte is packed at this and its address */
+	uint64_t packed; /* a byte is packed at its address plus this */
 };
 
-/* Of the block at @address, which is number @block. */
+/* Set up block @block, which is at @address. */
 DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_extent_of(const struct dtc_gpu_nest *nest,
 						   uint64_t address, uint64_t block)
 {
@@ -287,12 +287,15 @@ DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_extent_of(const struct dtc_gpu_nest *ne
 	return extent;
 }
 
-/* A tile of words of the user's side; level 0 of the nest counts the words that a block may touch. */
+/*
+ * A tile of words of the user's side. Level 0 of the nest counts the words that a block may
+ * touch.
+ */
 struct dtc_gpu_owned {
 	const struct dtc_gpu_nest *nest;
 	struct dtc_gpu_start start;
 	uint32_t words;   /* of a block */
-	uint32_t skipped; /* of the first block, those in the tile before */
+	uint32_t skipped; /* of the first block: words before the tile */
 	uint32_t count;   /* in the tile */
 };
 
@@ -312,7 +315,10 @@ DTC_GPU_FN void dtc_gpu_own_tile(const struct dtc_gpu_nest *nest, uint32_t tile,
 	dtc_gpu_split(nest, unit, DTC_GPU_PLAIN, &owned->start);
 }
 
-/* The block of the word that is @ahead of the tile's first; @index is the word's. */
+/*
+ * Locate the block of the word that is @ahead of the tile's first; @index becomes the word's
+ * index in it.
+ */
 DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_owned_block(const struct dtc_gpu_owned *owned,
 						     uint32_t ahead, uint32_t *index,
 						     uint64_t *address)
@@ -326,10 +332,13 @@ DTC_GPU_FN struct dtc_gpu_extent dtc_gpu_owned_block(const struct dtc_gpu_owned 
 				 owned->start.carried + place.carried);
 }
 
-/* Shorter blocks have more rim than whole words, which is then stored word by word, too. */
+/*
+ * In shorter blocks, partial words outnumber whole ones; then the rim is stored word by word as
+ * well.
+ */
 #define DTC_GPU_RIM_BLOCK 64u
 
-/* What of a word is the block's; long blocks: the whole word or nothing. */
+/* The bytes of a word that belong to the block. For long blocks: the whole word or nothing. */
 DTC_GPU_FN uint32_t dtc_gpu_owned_bytes(const struct dtc_gpu_extent *extent,
 					uint64_t block, uint64_t *word)
 {
@@ -377,7 +386,10 @@ DTC_GPU_FN void dtc_gpu_unpack_words(const struct dtc_gpu_owned *owned, uint32_t
 					fetched[k].bytes);
 }
 
-/* Byte @number of those before and behind a block's whole words: 16 and 16, of which not all are there. */
+/*
+ * The address of byte @number of the rim, 16 bytes before and 16 behind the whole words, of
+ * which some do not exist.
+ */
 DTC_GPU_FN void dtc_gpu_unpack_rim(const struct dtc_gpu_extent *extent, uint32_t number)
 {
 	uint64_t up = (extent->low + 15) & ~(uint64_t)15;
@@ -391,8 +403,8 @@ DTC_GPU_FN void dtc_gpu_unpack_rim(const struct dtc_gpu_extent *extent, uint32_t
 }
 
 /*
- * One tile of user words. A warp stores the bytes of a long block that fill no word, a thread each, so
- * that they reach the memory as one part of a word and not as up to four.
+ * One tile of user words. The threads of a warp store the partial words at the ends of a long
+ * block, a byte each, so that they reach the memory as one transaction instead of up to four.
  */
 DTC_GPU_FN void dtc_gpu_unpack_owned(const struct dtc_gpu_nest *nest, uint32_t tile,
 				     uint32_t thread)

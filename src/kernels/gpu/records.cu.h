@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on records, short periods of unlike numbers. The packed words of a tile wait in
- * shared memory; there a lane has one record's numbers, so that a warp goes one way whatever their kinds
- * are; and the results leave word by word, as those of any period.
+ * Operations on records, which are short periods of unlike numbers. The packed words of a tile
+ * are staged in shared memory. There a lane has the numbers of one record, so a warp does not
+ * diverge by the kinds of numbers. Then the results are stored word by word, as for any period.
  */
 #ifndef DTC_KERNELS_GPU_RECORDS_CU_H
 #define DTC_KERNELS_GPU_RECORDS_CU_H
 
-/* Words of a thread that are under way together. */
+/* Words of a thread in flight. */
 #define DTC_GPU_RECORD_LOADS  8u
 #define DTC_GPU_RECORD_STORES 2u
 
-/* A block's records, in words of the nest. */
+/* The records of a block, in words of the nest. */
 struct dtc_gpu_record_tile {
 	int32_t *disps;     /* of a record's words */
-	uint32_t *words;    /* packed, then combined */
+	uint32_t *words;    /* packed words, replaced by the combined ones */
 	uint32_t *there;    /* the user's */
-	uint64_t first;     /* word of all, the first of a record */
+	uint64_t first;     /* index of the first record's first word */
 	uint32_t count;     /* words */
-	uint32_t low, high; /* of these, the ones to be moved */
+	uint32_t low, high; /* the words of them to be moved */
 };
 
 DTC_GPU_FN uint32_t dtc_gpu_bound(uint64_t x, uint64_t first, uint32_t most)
@@ -55,14 +55,14 @@ DTC_GPU_FN void dtc_gpu_keep_cell(uint32_t *words, uint32_t bytes, uint64_t valu
 		words[1] = (uint32_t)(value >> 32);
 }
 
-/* A thread's cells of a record: from the first one on, as many as it has. */
+/* A thread's cells of a record: consecutive ones. */
 struct dtc_gpu_record_part {
 	uint32_t record; /* of the tile */
 	uint32_t cell;
-	uint32_t live; /* a bit for each cell of which there is something to be moved */
+	uint32_t live; /* one bit for each cell with bytes to be moved */
 };
 
-/* Threads of a warp have the same cells, of as many records. */
+/* The threads of a warp have the same cells, of different records. */
 DTC_GPU_FN struct dtc_gpu_record_part dtc_gpu_record_part_of(
 	const struct dtc_gpu_cells_params *p, const struct dtc_gpu_record_tile *tile,
 	uint32_t thread)
@@ -85,7 +85,10 @@ DTC_GPU_FN struct dtc_gpu_record_part dtc_gpu_record_part_of(
 	return part;
 }
 
-/* ---- first, both sides are fetched ---------------------------------------------------------------- */
+/*
+ * ---- phase 1: fetch both sides
+ * --------------------------------------------------------------------
+ */
 
 DTC_GPU_FN void dtc_gpu_record_map(const struct dtc_gpu_cells_params *p,
 				   const struct dtc_gpu_record_tile *tile,
@@ -158,7 +161,10 @@ DTC_GPU_FN void dtc_gpu_records_fetch(const struct dtc_gpu_cells_params *p, void
 	}
 }
 
-/* ---- then records are combined ------------------------------------------------------------------- */
+/*
+ * ---- phase 2: combine the records
+ * ----------------------------------------------------------------
+ */
 
 DTC_GPU_FN void dtc_gpu_combine_record(const struct dtc_gpu_cells_params *p,
 				       const struct dtc_gpu_record_tile *tile,
@@ -192,7 +198,10 @@ DTC_GPU_FN void dtc_gpu_records_combine(const struct dtc_gpu_cells_params *p,
 	dtc_gpu_combine_record(p, &tile, &part);
 }
 
-/* ---- and the results are stored ------------------------------------------------------------------- */
+/*
+ * ---- phase 3: store the results
+ * -------------------------------------------------------------------
+ */
 
 DTC_GPU_FN void dtc_gpu_records_store(const struct dtc_gpu_cells_params *p, void *shared,
 				      struct dtc_gpu_at at)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The resident kernel: one block that waits for commands in host memory and does what other
- * kernels do when they are launched. It is a program of its own, because its inputs change
- * while it runs: its loads bypass the caches that are not coherent with the host.
+ * The resident kernel: one block that polls host memory for commands, and does what other
+ * kernels do when they are launched. It is a program of its own: its inputs change while it
+ * runs, so its loads bypass the caches that are not coherent with the host.
  */
 #define DTC_GPU_RESIDENT
 
-/* Some functions of these files are of no use here. */
+/* Some functions of the included files are unused here. */
 #pragma nv_diag_suppress 177
 
 #include "kernels/gpu/device.h"
@@ -59,7 +59,7 @@ DTC_GPU_FN void dtc_gpu_move_command(uint32_t kernel, const void *p, struct dtc_
 	}
 }
 
-/* One warp looks again and again; returns the words of the command, or 0: it is time to leave. */
+/* One warp polls. Returns the number of words of the command; 0: exit. */
 DTC_GPU_FN uint32_t dtc_gpu_await(const struct dtc_gpu_resident_params *r,
 				  uint32_t number, uint64_t born, uint32_t *words)
 {
@@ -81,7 +81,10 @@ DTC_GPU_FN uint32_t dtc_gpu_await(const struct dtc_gpu_resident_params *r,
 			dtc_gpu_keep_look(&look, threadIdx.x, words);
 			return count;
 		}
-		/* Lanes have looked at clocks of their own. */
+		/*
+		 * Take the decision of one lane, because lanes read the clock at different
+		 * times.
+		 */
 		if (__any_sync(all, cancel || dtc_gpu_is_over(r, born, since, now)))
 			return 0;
 	}

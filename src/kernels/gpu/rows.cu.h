@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plain case of class strided, in as little code as possible: aligned blocks in at most two
+ * The simple case of class strided in as little code as possible: aligned blocks in at most two
  * loops, whole words at both ends, unit numbers of 32 bits. A launch fetches its code from the
- * L2 cache, so a long kernel adds fetch time to every job.
+ * L2 cache, so a long kernel adds time to every job.
  */
 #ifndef DTC_KERNELS_GPU_ROWS_CU_H
 #define DTC_KERNELS_GPU_ROWS_CU_H
 
-/* Where a unit's block begins, and its number in the block. */
+/* The address of a unit's block, and the unit's index in it. */
 struct dtc_gpu_row_unit {
 	uint64_t block;
 	uint32_t index;
 };
 
-/* The outermost level is not divided by: its count is not a part of the shape. */
+/* The outermost level is not divided by, so its count is not a part of the shape. */
 DTC_GPU_FN struct dtc_gpu_row_unit dtc_gpu_find_row_unit(const struct dtc_gpu_nest *nest,
 							 uint32_t unit)
 {
@@ -35,7 +35,9 @@ DTC_GPU_FN struct dtc_gpu_row_unit dtc_gpu_find_row_unit(const struct dtc_gpu_ne
 	return at_row;
 }
 
-/* So many units a thread, a constant: all are found and loaded before any is stored. */
+/*
+ * Move so many units per thread, a constant: all are located and loaded before any is stored.
+ */
 DTC_GPU_FN void dtc_gpu_move_row_units(const struct dtc_gpu_nest *nest, uint32_t word,
 				       uint32_t words, struct dtc_gpu_at at,
 				       int direction)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of unlike runs that are long enough for a warp each: a warp has as much of the table
- * as has a start of its own, reads the places of the next few runs and moves them together. It
- * needs no shared memory and no barrier.
+ * Tables of unlike runs that are long enough for a warp each. A warp takes the part of the
+ * table between two starts of the image, reads the addresses of the next few runs and moves
+ * them together. It needs no shared memory and no barrier.
  */
 #ifndef DTC_KERNELS_GPU_RUNS_CU_H
 #define DTC_KERNELS_GPU_RUNS_CU_H
 
-/* Runs that a warp has under way, and the words that a thread has of each. */
+/* Runs that a warp has in flight, and words of each per thread. */
 #define DTC_GPU_RUNS_AT_ONCE    4u
 #define DTC_GPU_RUN_WORDS(word) ((word) == 16 ? 1u : 2u)
 
-/* What of a run a warp moves; both sides are aligned alike. */
+/* A portion: what a warp moves of a run. Both sides have the same alignment. */
 struct dtc_gpu_portion {
 	uint64_t user;
 	uint64_t packed;
@@ -28,7 +28,7 @@ DTC_GPU_FN uint64_t dtc_gpu_to(const struct dtc_gpu_portion *portion, int direct
 	return direction == DTC_GPU_PACK ? portion->packed : portion->user;
 }
 
-/* Whole words, any number of them. */
+/* Move any number of whole words. */
 DTC_GPU_FN void dtc_gpu_move_run_words(uint64_t from, uint64_t to, uint32_t bytes,
 				       uint32_t word, uint32_t lane)
 {
@@ -49,7 +49,7 @@ DTC_GPU_FN void dtc_gpu_move_run_words(uint64_t from, uint64_t to, uint32_t byte
 	}
 }
 
-/* A portion whose ends may be inside words: those of the stretch. */
+/* A portion at an end of the stretch, which may be inside a word. */
 DTC_GPU_FN void dtc_gpu_move_portion(const struct dtc_gpu_portion *portion, uint32_t word,
 				     uint32_t lane, int direction)
 {
@@ -99,8 +99,8 @@ DTC_GPU_FN void dtc_gpu_move_short(const struct dtc_gpu_portion portion[], uint3
 struct dtc_gpu_share_of_tile {
 	uint64_t from;
 	uint64_t to;
-	uint64_t entry;  /* holds the first byte, or comes before the one that does */
-	uint64_t packed; /* where byte 0 of the table would be */
+	uint64_t entry;  /* the entry that holds the first byte, or an earlier one */
+	uint64_t packed; /* packed address of byte 0 of the table */
 };
 
 DTC_GPU_FN void dtc_gpu_find_share(const struct dtc_gpu_indexed_tile *tile,
@@ -118,8 +118,8 @@ DTC_GPU_FN void dtc_gpu_find_share(const struct dtc_gpu_indexed_tile *tile,
 }
 
 /*
- * What the share has of the next entries, none where there are no more. Returns where the last one
- * ends.
+ * The part of the next entries that belongs to the share; empty if there are no more. Returns
+ * where the last one ends.
  */
 DTC_GPU_FN uint64_t dtc_gpu_find_portions(const struct dtc_gpu_indexed_tile *tile,
 					  const struct dtc_gpu_share_of_tile *share,
@@ -150,7 +150,7 @@ DTC_GPU_FN uint64_t dtc_gpu_find_portions(const struct dtc_gpu_indexed_tile *til
 	return begin[DTC_GPU_RUNS_AT_ONCE];
 }
 
-/* Whether all portions are short, and of whole words. */
+/* Whether all portions are short and consist of whole words. */
 DTC_GPU_FN uint32_t dtc_gpu_are_short(const struct dtc_gpu_portion portion[],
 				      uint32_t word)
 {
@@ -166,7 +166,7 @@ DTC_GPU_FN uint32_t dtc_gpu_are_short(const struct dtc_gpu_portion portion[],
 	       !(odd & (word - 1));
 }
 
-/* A warp's share of a tile; the table is not kept whole. */
+/* Move a warp's share of a tile. The table is not kept whole. */
 DTC_GPU_FN void dtc_gpu_move_runs(const struct dtc_gpu_indexed_tile *tile, uint32_t word,
 				  uint32_t thread, int direction)
 {

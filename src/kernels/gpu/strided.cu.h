@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class strided: equal blocks in up to five loops, contiguous memory among them.
+ * Class strided: equal blocks in up to five loops, including contiguous memory.
  */
 #ifndef DTC_KERNELS_GPU_STRIDED_CU_H
 #define DTC_KERNELS_GPU_STRIDED_CU_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class indexed, equal blocks: a nest whose second level is listed in a table of displacements.
+ * Class indexed, equal blocks: a nest whose second level is a table of displacements.
  */
 #ifndef DTC_KERNELS_GPU_TABLE_CU_H
 #define DTC_KERNELS_GPU_TABLE_CU_H

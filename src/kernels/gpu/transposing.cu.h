@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Class transposing: neighbours in the packed stream are far apart in the user's memory, and the
- * other way round. Square tiles go through shared memory, so that both sides are read and written
- * along their own neighbours.
+ * Class transposing: neighbours in the packed stream are far apart in the user's memory, and
+ * vice versa. Square tiles are staged in shared memory, so that both sides are accessed along
+ * their own contiguous direction.
  */
 #ifndef DTC_KERNELS_GPU_TRANSPOSING_CU_H
 #define DTC_KERNELS_GPU_TRANSPOSING_CU_H
 
-/* A block's tile: its first element, and how many there are along each level. */
+/* The tile of a block: its first element, and its size along each level. */
 struct dtc_gpu_square {
 	uint64_t user;
 	uint64_t position; /* in the stream */
 	uint32_t inner;
 	uint32_t outer;
-	uint32_t within; /* 1: no word of it is outside the stretch */
+	uint32_t within; /* 1: all of its words are in the stretch */
 };
 
-/* The stretch ends inside few tiles; only these look at every word. */
+/* Only few tiles contain an end of the stretch; only these check every word. */
 DTC_GPU_FN uint32_t dtc_gpu_is_within(const struct dtc_gpu_transpose_params *p,
 				      const struct dtc_gpu_square *square, uint32_t word)
 {
@@ -59,7 +59,7 @@ DTC_GPU_FN void dtc_gpu_find_square(const struct dtc_gpu_transpose_params *p, ui
 	square->within = dtc_gpu_is_within(p, square, word);
 }
 
-/* One element further along one of the tile's sides. */
+/* The step to the next element along a side of the tile. */
 struct dtc_gpu_axis {
 	uint64_t user;
 	uint64_t packed;
@@ -68,8 +68,8 @@ struct dtc_gpu_axis {
 };
 
 /*
- * A tile as its threads go over it, along the user's side or along the packed one: thirty-two threads
- * go along a row, eight rows at once.
+ * The order in which threads traverse a tile, along the user's side or the packed side:
+ * thirty-two threads along a row, eight rows at a time.
  */
 struct dtc_gpu_grid {
 	struct dtc_gpu_axis rows;
@@ -91,15 +91,15 @@ DTC_GPU_FN struct dtc_gpu_grid dtc_gpu_grid_of(const struct dtc_gpu_transpose_pa
 	return grid;
 }
 
-/* Words in flight of one thread, eight rows apart. */
+/* A thread's words in flight, eight rows apart. */
 #define DTC_GPU_CELLS(word) ((word) == 16 ? 4u : 8u)
 
-/* A column of a thread's words; those that are not in the tile or the stretch are not live. */
+/* A column of a thread's words. Those outside the tile or the stretch are not live. */
 struct dtc_gpu_column {
 	uint64_t user; /* of row 0 */
 	uint64_t position;
 	uint32_t shared;
-	uint32_t rows; /* of the tile, 0 where the column is outside */
+	uint32_t rows; /* rows of the tile; 0 if the column is outside */
 };
 
 DTC_GPU_FN struct dtc_gpu_column dtc_gpu_column_at(const struct dtc_gpu_transpose_params *p,
@@ -128,7 +128,7 @@ DTC_GPU_FN void dtc_gpu_go_down(const struct dtc_gpu_grid *grid, uint32_t row,
 	column->rows = column->rows > row ? column->rows - row : 0;
 }
 
-/* Which of the next rows, eight apart, a thread has words in: a bit for each. */
+/* One bit for each of the next rows, eight apart, in which the thread has a word. */
 DTC_GPU_FN uint32_t dtc_gpu_live_cells(const struct dtc_gpu_transpose_params *p,
 				       const struct dtc_gpu_square *square,
 				       const struct dtc_gpu_grid *grid,
@@ -152,8 +152,8 @@ DTC_GPU_FN uint32_t dtc_gpu_live_cells(const struct dtc_gpu_transpose_params *p,
 }
 
 /*
- * A thread's words of a column, from the side that is read into shared memory: on their own where the
- * device copies such words, so that a whole tile is under way.
+ * Load a thread's words of a column into shared memory. Asynchronous copies are used if the
+ * device supports them for the word, so that a whole tile is in flight.
  */
 DTC_GPU_FN void dtc_gpu_copy_cells(uint64_t from, uint64_t step, uint32_t live,
 				   void *shared, uint32_t index, uint32_t index_step,
@@ -193,7 +193,7 @@ DTC_GPU_FN void dtc_gpu_load_cells(const struct dtc_gpu_transpose_params *p,
 				     &value[k]);
 }
 
-/* From shared memory to the side that is written. */
+/* Store from shared memory to the target. */
 DTC_GPU_FN void dtc_gpu_store_cells(const struct dtc_gpu_transpose_params *p,
 				    const struct dtc_gpu_grid *grid,
 				    const struct dtc_gpu_column *column, uint32_t live,

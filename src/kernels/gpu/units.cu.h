@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The unit at a position of a typed stream, looked for in the nodes of the stream.
+ * Finds the unit at a position of a typed stream in the stream's nodes.
  */
 #ifndef DTC_KERNELS_GPU_UNITS_CU_H
 #define DTC_KERNELS_GPU_UNITS_CU_H

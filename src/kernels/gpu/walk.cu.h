@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a position in the packed stream to the run that holds it, through the byte program itself:
- * the cursor's seek, for the device. It costs the depth of the program and the logarithms of its
- * tables, for every run.
+ * Finds the run at a position of the packed stream by walking the byte program: the cursor's
+ * seek, on the device. For every run it costs the depth of the program plus the logarithms of
+ * its tables.
  */
 #ifndef DTC_KERNELS_GPU_WALK_CU_H
 #define DTC_KERNELS_GPU_WALK_CU_H
 
-/* A run, or what is left of it. */
+/* A run, or the rest of it. */
 struct dtc_gpu_span {
 	uint64_t address;
 	uint64_t bytes;
@@ -72,7 +72,7 @@ DTC_GPU_FN uint64_t dtc_gpu_disp_of(const struct dtc_gpu_listing *listing, uint6
 				   entry);
 }
 
-/* The entry that covers @unit, of a table with prefixes. */
+/* The entry that covers @unit, in a table with prefixes. */
 DTC_GPU_FN uint64_t dtc_gpu_find_entry(const struct dtc_gpu_listing *listing, uint64_t unit)
 {
 	uint64_t low = 0;
@@ -87,7 +87,7 @@ DTC_GPU_FN uint64_t dtc_gpu_find_entry(const struct dtc_gpu_listing *listing, ui
 	return low;
 }
 
-/* Where the walk stands. */
+/* The current position of the walk. */
 struct dtc_gpu_step {
 	uint64_t op; /* address */
 	uint64_t divisor;
@@ -103,7 +103,7 @@ DTC_GPU_FN uint64_t dtc_gpu_divide_step(const struct dtc_gpu_step *step, uint64_
 				(uint32_t)shift, (uint32_t)(shift >> 32));
 }
 
-/* The position is in a leaf: the run that holds it. */
+/* At a leaf: the run that holds the position. */
 DTC_GPU_FN struct dtc_gpu_span dtc_gpu_strip_at(const struct dtc_gpu_step *step)
 {
 	uint64_t unit = DTC_GPU_MEMBER8(step->op, struct dtc_gpu_op, unit_bytes);
@@ -138,7 +138,7 @@ DTC_GPU_FN struct dtc_gpu_span dtc_gpu_entry_at(const struct dtc_gpu_step *step,
 	return span;
 }
 
-/* Go into the iteration that holds the position. */
+/* Enter the iteration that holds the position. */
 DTC_GPU_FN void dtc_gpu_enter(struct dtc_gpu_step *step, uint32_t kind, uint64_t tables)
 {
 	uint64_t stride = DTC_GPU_MEMBER8(step->op, struct dtc_gpu_op, stride);
@@ -163,7 +163,7 @@ DTC_GPU_FN void dtc_gpu_enter(struct dtc_gpu_step *step, uint32_t kind, uint64_t
 	step->divisor += sizeof(struct dtc_gpu_divisor);
 }
 
-/* Among operations after each other go to the one that holds the position. */
+/* Among consecutive operations, go to the one that holds the position. */
 DTC_GPU_FN void dtc_gpu_find_sibling(struct dtc_gpu_step *step)
 {
 	uint64_t before = DTC_GPU_MEMBER8(step->op, struct dtc_gpu_op, bytes_before);

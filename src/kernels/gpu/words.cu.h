@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nests whose words are aligned on both sides: thread after thread owns word after word of the
- * packed stream. All loads of a thread are in flight before its first store.
+ * Nests whose words are aligned on both sides. Consecutive threads move consecutive words of
+ * the packed stream. All loads of a thread are in flight before its first store.
  */
 #ifndef DTC_KERNELS_GPU_WORDS_CU_H
 #define DTC_KERNELS_GPU_WORDS_CU_H
 
-/* What stands for multiples of a stride at some level; see the forms in nest.cu.h. */
+/* Replaces a level's multiplication by a stride; see the forms in nest.cu.h. */
 struct dtc_gpu_levels {
 	int form;
-	const int32_t *map; /* DTC_GPU_MAPPED, in shared memory */
+	const int32_t *map; /* DTC_GPU_MAPPED: displacements in shared memory */
 	uint64_t disps;     /* DTC_GPU_LISTED */
 	uint32_t wide;
 	uint32_t shift;
@@ -37,7 +37,10 @@ DTC_GPU_FN uint64_t dtc_gpu_unit_address(const struct dtc_gpu_levels *levels,
 	return address;
 }
 
-/* Displacements of @count entries, a constant, all under way at once: what width is asked first. */
+/*
+ * The displacements of @count entries (a constant), all in flight at once; the width is tested
+ * once.
+ */
 DTC_GPU_FN void dtc_gpu_listed_disps(uint64_t disps, uint32_t wide, uint32_t shift, uint32_t count,
 				     const uint64_t entry[], uint64_t disp[])
 {
@@ -55,7 +58,7 @@ DTC_GPU_FN void dtc_gpu_listed_disps(uint64_t disps, uint32_t wide, uint32_t shi
 		disp[k] <<= shift;
 }
 
-/* The user addresses of @count units, a constant, of @unit bytes. */
+/* The user addresses of @count units (a constant) of @unit bytes. */
 DTC_GPU_FN void dtc_gpu_unit_addresses(const struct dtc_gpu_levels *levels, uint32_t count,
 				       const struct dtc_gpu_place place[], uint32_t unit,
 				       uint64_t address[])
@@ -77,7 +80,7 @@ DTC_GPU_FN void dtc_gpu_unit_addresses(const struct dtc_gpu_levels *levels, uint
 		address[k] = place[k].address + (uint64_t)place[k].index * unit + disp[k];
 }
 
-/* A byte of the stretch that is in no whole word, at either end: threads below 32 have one each. */
+/* Bytes of the stretch outside whole words, at either end: threads below 32 move one each. */
 DTC_GPU_FN uint64_t dtc_gpu_edge(const struct dtc_gpu_nest *nest, uint32_t word, uint32_t thread,
 				 uint32_t *live)
 {
@@ -118,8 +121,8 @@ DTC_GPU_FN void dtc_gpu_move_edges(const struct dtc_gpu_nest *nest,
 }
 
 /*
- * @count words, a constant, of which the packed ones are DTC_GPU_BLOCK words apart; @left is how many
- * units there are from the first on. All are loaded before any is stored.
+ * Move @count words (a constant), DTC_GPU_BLOCK words apart on the packed side. @left is the
+ * number of units from the first one on. All are loaded before any is stored.
  */
 DTC_GPU_FN void dtc_gpu_load_words(const uint64_t user[], uint64_t packed, uint32_t word,
 				   uint32_t count, uint64_t left, int direction,
@@ -149,7 +152,7 @@ DTC_GPU_FN void dtc_gpu_transfer(const uint64_t user[], uint64_t packed, uint32_
 					   word, &value[k]);
 }
 
-/* A word that will be stored, which is number @index of its block. */
+/* Prefetch the sector of a word that will be stored; it is number @index of its block. */
 DTC_GPU_FN void dtc_gpu_expect_word(const struct dtc_gpu_nest *nest, uint64_t address,
 				    uint32_t index, uint32_t word)
 {
@@ -158,7 +161,7 @@ DTC_GPU_FN void dtc_gpu_expect_word(const struct dtc_gpu_nest *nest, uint64_t ad
 	dtc_gpu_expect(address, low, low + nest->block);
 }
 
-/* The same for the unit that is @ahead of the tile's first, and those DTC_GPU_BLOCK units apart. */
+/* The same for the unit @ahead of the tile's first, and for those DTC_GPU_BLOCK units apart. */
 DTC_GPU_FN void dtc_gpu_transfer_units(const struct dtc_gpu_nest *nest,
 				       const struct dtc_gpu_levels *levels,
 				       const struct dtc_gpu_start *start, uint32_t ahead,
@@ -183,7 +186,7 @@ DTC_GPU_FN void dtc_gpu_transfer_units(const struct dtc_gpu_nest *nest,
 	dtc_gpu_transfer(user, packed, word, count, left, direction);
 }
 
-/* User bytes to DTC_GPU_BLOCK units further on, where that is the same everywhere, else 0. */
+/* The user stride of DTC_GPU_BLOCK units if it is constant, else 0. */
 DTC_GPU_FN uint64_t dtc_gpu_even_step(const struct dtc_gpu_nest *nest, uint32_t word)
 {
 	uint32_t count = nest->dims[0].count;
@@ -196,7 +199,7 @@ DTC_GPU_FN uint64_t dtc_gpu_even_step(const struct dtc_gpu_nest *nest, uint32_t 
 	       (uint64_t)nest->dims[1].stride;
 }
 
-/* Words of a plain nest at even steps: one place for all of a thread's words. */
+/* Words of a plain nest with a constant step: a single address for all words of a thread. */
 DTC_GPU_FN void dtc_gpu_move_even(const struct dtc_gpu_nest *nest,
 				  const struct dtc_gpu_levels *levels,
 				  const struct dtc_gpu_start *start, uint32_t thread,
@@ -221,8 +224,8 @@ DTC_GPU_FN void dtc_gpu_move_even(const struct dtc_gpu_nest *nest,
 }
 
 /*
- * One tile; @word, @direction and the form are constants. On the packed side a thread's words are at
- * constant distances, which costs no registers.
+ * One tile; @word, @direction and the form are constants. On the packed side a thread's words
+ * are at constant distances, which needs no registers.
  */
 DTC_GPU_FN void dtc_gpu_move_words(const struct dtc_gpu_nest *nest,
 				   const struct dtc_gpu_levels *levels, uint32_t word,

@@ -19,7 +19,10 @@ static int fail(const char *what, const char *name)
 	return EXIT_FAILURE;
 }
 
-/* ---- NVRTC, as far as it is needed ---------------------------------------------------------------- */
+/*
+ * ---- the part of NVRTC that is used
+ * ---------------------------------------------------------------
+ */
 
 struct nvrtc {
 	void *library;
@@ -36,7 +39,7 @@ struct nvrtc {
 	int (*ptx)(void *program, char *image);
 };
 
-/* POSIX lets dlsym's answer be a function; C needs a detour. */
+/* POSIX allows the conversion of dlsym's result to a function pointer; ISO C does not. */
 static bool find(void *library, const char *name, void *function)
 {
 	void *symbol = dlsym(library, name);
@@ -105,7 +108,10 @@ static void show_log(const struct nvrtc *nvrtc, void *program)
 	free(text);
 }
 
-/* What was made for a real architecture, or for a virtual one: a text, without the zero behind it. */
+/*
+ * The output for a real architecture is a binary; for a virtual one it is PTX, whose final NUL
+ * is dropped.
+ */
 static char *made(const struct nvrtc *nvrtc, void *program, bool is_virtual, size_t *bytes)
 {
 	char *image = NULL;
@@ -185,7 +191,7 @@ static long size_of(const char *path)
 	return bytes;
 }
 
-/* The architecture in ".../image_sm_90.bin". */
+/* The name of the architecture in ".../image_sm_90.bin". */
 static int arch_of(const char *path)
 {
 	const char *number = strrchr(path, '_');
@@ -198,7 +204,9 @@ static bool is_ptx(const char *path)
 	return strstr(path, "_compute_") != NULL;
 }
 
-/* The assembler takes the files as they are, so that the compiler need not read megabytes of numbers. */
+/*
+ * The assembler includes the files as they are, which spares the compiler megabytes of numbers.
+ */
 static void put_files(const char *name, char **paths)
 {
 	for (int i = 0; paths[i]; i++)

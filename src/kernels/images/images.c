@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which of the compiled images a device runs, and the text that they were compiled from.
+ * Which of the compiled images a device runs, and the source text they were compiled from.
  */
 #include "config.h"
 
 #include "images.h"
 
-/* The assembler takes the file that the build made of the kernels' sources. */
+/* The assembler includes the file that the build makes of the kernels' sources. */
 __asm__(".pushsection .rodata\n"
 	".hidden dtc_gpu_text\n"
 	".globl dtc_gpu_text\n"

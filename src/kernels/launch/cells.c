@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning numbers of any kinds at any alignment: cells of a nest of one kind, or of periods that
- * are all alike, which the runs of the user's memory and the stream's nodes cut together.
+ * Plans numbers of any kind at any alignment, as cells: of a nest of one kind, or of periods.
+ * The runs of the user's memory and the stream's nodes together divide a period into cells.
  */
 #include "config.h"
 
@@ -46,7 +46,7 @@ static bool plan_nest(const struct dtc_gpu_typed_job *job,
 
 /* ---- periods ------------------------------------------------------------------------------------- */
 
-/* A period in work: where it begins in both streams. */
+/* A period under construction, and where it begins in both streams. */
 struct period {
 	const struct dtc_gpu_typed_job *job;
 	const struct dtc_gpu_shape *shape;
@@ -63,7 +63,7 @@ static bool goes_on(const struct dtc_gpu_cell *last, uint64_t count, int64_t dis
 	       wire == last->wire + count * number->wire_bytes;
 }
 
-/* A row of @count numbers; @counts has the rows' numbers, not yet their cells. */
+/* Append a row of @count numbers. @counts has numbers per row, not cells. */
 static bool add_row(struct dtc_gpu_cells_params *params, uint32_t counts[], int64_t disp,
 		    uint64_t wire, const struct dtc_gpu_number *number, uint64_t count)
 {
@@ -84,7 +84,10 @@ static bool add_row(struct dtc_gpu_cells_params *params, uint32_t counts[], int6
 	return true;
 }
 
-/* The numbers of a run of the user's memory: @bytes bytes from @packed on in the native period. */
+/*
+ * Append the numbers of a run of user memory: @bytes bytes from @packed on in the native
+ * period.
+ */
 static bool add_run(const struct period *period, uint32_t counts[], int64_t disp,
 		    uint64_t packed, uint64_t bytes)
 {
@@ -125,7 +128,7 @@ static bool add_runs(const struct period *period, uint32_t counts[])
 	return true;
 }
 
-/* As many numbers in a cell as both sides are aligned to, everywhere. */
+/* The bytes of a cell: as many numbers as the alignment of both sides allows everywhere. */
 static uint32_t cell_bytes(const struct period *period, const struct dtc_gpu_cell *row,
 			   uint32_t count)
 {
@@ -143,13 +146,14 @@ static uint32_t cell_bytes(const struct period *period, const struct dtc_gpu_cel
 	return DTC_MAX(bytes, (uint32_t)row->number.native_bytes);
 }
 
-/* Numbers become cells; returns how many there are. */
+/* Turn rows of numbers into rows of cells; returns the number of cells. */
 static uint64_t make_cells(const struct period *period, const uint32_t counts[])
 {
 	uint64_t cells = 0;
 
 	for (uint32_t i = 0; i < period->params->row_count; i++) {
 		struct dtc_gpu_cell *row = &period->params->rows[i];
+		/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): every row has its count. */
 		uint32_t bytes = cell_bytes(period, row, counts[i]);
 		uint32_t numbers = bytes / row->number.native_bytes;
 

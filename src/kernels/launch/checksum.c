@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning checksums of packed bytes in a device's memory, and the constants of their arithmetic.
+ * Plans checksums of packed bytes in device memory, and computes the constants of their
+ * arithmetic.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@
 
 _Static_assert(sizeof(struct dtc_gpu_crc_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 
-/* Polynomials stand with the lowest power in the highest bit, as in crc32c.c. */
+/* Polynomials have the lowest power in the highest bit, as in crc32c.c. */
 const struct dtc_gpu_crc_constants dtc_gpu_crc_constants = {
 	.bits = {
 		0xdd45aab8, 0xbf672381, 0x7b2231f3, 0xf64463e6, 0xe964b13d, 0xd725148b,
@@ -47,7 +48,7 @@ const struct dtc_gpu_crc_constants dtc_gpu_crc_constants = {
 	},
 };
 
-/* log2 of what x is to be raised to, to pass over so many bytes, a power of two. */
+/* log2 of the exponent of x that shifts past so many bytes, a power of two. */
 #define LOG_BITS(bytes) ((uint32_t)__builtin_ctzll(bytes) + 3)
 
 int dtc_gpu_plan_checksum(const struct dtc_gpu_checksum_job *job,

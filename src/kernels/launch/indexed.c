@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning the class indexed: a leaf that is a table of runs, in loops or alone.
+ * Plans the class indexed: a leaf that is a table of runs, alone or in loops.
  */
 #include "config.h"
 
@@ -16,28 +16,28 @@ static const struct dtc_table *table_of(const struct dtc_gpu_job *job,
 	return dtc_program_table(job->layout->program, shape->ops);
 }
 
-/* Where the table's displacements are on the device. */
+/* Locate the table's displacements on the device. */
 static uint64_t disps_on_device(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape)
 {
 	return job->image + dtc_gpu_image_tables(job->layout->program) + shape->ops->table +
 	       sizeof(struct dtc_table);
 }
 
-/* Columns are multiples of a power of two. */
+/* Columns are divided by a power of two. */
 static uint64_t scale(uint8_t shift)
 {
 	return UINT64_C(1) << shift;
 }
 
 /*
- * Unlike runs of words that have as many bytes on average are a warp's each (runs of 2 KiB: 0.79 of the
- * device copy, 0.68 by words; of 260 bytes: 0.62, 0.61).
+ * Unlike runs of words whose average length is at least this are moved by a warp each (runs of
+ * 2 KiB: 0.79 of the device copy, 0.68 by words; of 260 bytes: 0.62, 0.61).
  */
 #define RUN_LEAST 512
 
 /* ---- equal blocks ------------------------------------------------------------------------------- */
 
-/* Without loops round it the table begins with the first entry that is moved. */
+/* Without outer loops, the table begins with the first entry that is moved. */
 static void cut_table(struct dtc_gpu_shape *shape, uint64_t block,
 		      struct dtc_gpu_table_params *params)
 {
@@ -87,7 +87,10 @@ static uint64_t plan_equal(const struct dtc_gpu_job *job, const struct dtc_gpu_s
 
 /* ---- unlike blocks ------------------------------------------------------------------------------ */
 
-/* The stretch is moved in tiles of the stream, or in tiles of each repetition of the table. */
+/*
+ * Tiles divide the stretch of the stream or, for a table kept whole, each repetition of the
+ * table.
+ */
 static uint64_t set_tiles(const struct dtc_gpu_shape *shape,
 			  struct dtc_gpu_indexed_params *params)
 {
@@ -122,7 +125,7 @@ static void set_table(const struct dtc_gpu_job *job, const struct dtc_gpu_shape 
 	params->prefix_shift = table->prefix_shift;
 }
 
-/* Level 0 and how far units are numbered. */
+/* Set level 0 and the range of unit numbers. */
 static bool set_nest(const struct dtc_gpu_shape *shape, uint32_t word,
 		     struct dtc_gpu_indexed_params *params, const char **reason)
 {
@@ -157,7 +160,7 @@ static uint64_t plan_unlike(const struct dtc_gpu_job *job, const struct dtc_gpu_
 		params->tile_bytes = DTC_GPU_RUN_TILE;
 	if (!set_nest(shape, word, params, reason))
 		return 0;
-	/* A tile touches an entry for each word, and one more that began before. */
+	/* The most entries of a tile: one for each word, and one that began before. */
 	params->capacity =
 		(uint32_t)DTC_MIN(table->count, params->tile_bytes / word + UINT64_C(1));
 	launch->class = DTC_GPU_CLASS_INDEXED;

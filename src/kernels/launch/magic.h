@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Division by an invariant divisor as a multiplication and a shift, and other helpers that the
- * planning of GPU kernels and their images share.
+ * Division by an invariant divisor by multiplication and shift, and other helpers for planning
+ * GPU kernels and their images.
  */
 #ifndef DTC_KERNELS_GPU_MAGIC_H
 #define DTC_KERNELS_GPU_MAGIC_H
@@ -49,7 +49,7 @@ static inline uint64_t dtc_gpu_long_divide(uint64_t high, uint64_t divisor)
 	return quotient;
 }
 
-/* For any x; 0 is as good as 1. */
+/* The divisor for any x. 0 counts as 1. */
 static inline struct dtc_gpu_divisor dtc_gpu_divisor(uint64_t divisor)
 {
 	struct dtc_gpu_divisor result = { 0, 0, 1 };
@@ -65,7 +65,9 @@ static inline struct dtc_gpu_divisor dtc_gpu_divisor(uint64_t divisor)
 	return result;
 }
 
-/* The operation that all of a program's loops go round, if it is a table of unlike runs, else NULL. */
+/*
+ * If all loops of a program enclose a single table of unlike runs, that operation; else NULL.
+ */
 static inline const struct dtc_op *dtc_gpu_listed_table(const struct dtc_program *program)
 {
 	if (program->op_count == 0)
@@ -85,7 +87,7 @@ static inline bool dtc_gpu_has_starts(const struct dtc_program *program)
 	return dtc_gpu_listed_table(program) != NULL;
 }
 
-/* Where the tables and the starts are in a program's image. */
+/* The offsets of tables and starts in a program's image. */
 uint64_t dtc_gpu_image_tables(const struct dtc_program *program);
 uint64_t dtc_gpu_image_starts(const struct dtc_program *program);
 

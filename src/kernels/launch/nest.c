@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nests: levels, the width of their numbers, and which words they are moved in.
+ * Plans nests: their levels, the width of their numbers, and the words they are moved in.
  */
 #include "config.h"
 
@@ -9,10 +9,13 @@
 #include "base/base.h"
 #include "magic.h"
 
-/* Unit numbers that are divided stay below this, with all units of a tile ahead. */
+/* Limit of unit numbers that are divided, including all units of a tile. */
 #define UNITS_MOST ((UINT64_C(1) << 31) - 65536)
 
-/* Longer single runs that are shifted get a level of their own, so that their words can be numbered. */
+/*
+ * A longer single run at unequal alignments is split into a level of blocks, so that its words
+ * can be numbered.
+ */
 #define LONG_RUN (UINT64_C(1) << 30)
 #define LONG_RUN_BLOCK (UINT64_C(1) << 20)
 
@@ -53,7 +56,7 @@ void dtc_gpu_set_level(struct dtc_gpu_nest *nest, uint32_t level, uint64_t count
 	dim->magic = dtc_gpu_magic(dim->count, &nest->shift[level]);
 }
 
-/* Whether blocks may begin or end inside sectors. A single run does at both ends only. */
+/* Whether blocks may begin or end inside sectors. A single run does so only at its two ends. */
 static bool has_parts(const struct dtc_gpu_shape *shape)
 {
 	uint64_t bits = shape->user | shape->leaf_bytes;
@@ -95,9 +98,10 @@ bool dtc_gpu_set_width(struct dtc_gpu_nest *nest, uint64_t units, const char **r
 }
 
 /*
- * 16, 8, 4: words that are aligned on both sides; 1: shifted. Words of 4 are faster than 16-byte words that are
- * shifted, whatever the blocks' length (packing 16 MiB on an H200, of a plain kernel of 4-byte words: 128 of 260
- * bytes 0.91, 256 of 516 0.88, 4 KiB of 8196 0.75).
+ * 16, 8, 4: words that are aligned on both sides; 1: unequal alignments. Words of 4 are faster
+ * than 16-byte words that are shifted, at any block length (packing 16 MiB on an H200, relative
+ * to a plain kernel of 4-byte words: 128 of 260 bytes 0.91, 256 of 516 0.88, 4 KiB of 8196
+ * 0.75).
  */
 static uint32_t word_of(const struct dtc_gpu_shape *shape)
 {
@@ -107,7 +111,7 @@ static uint32_t word_of(const struct dtc_gpu_shape *shape)
 	return word < 4 ? 1 : word;
 }
 
-/* User words that a block may touch: as many as the worst of its places asks for. */
+/* The number of user words that a block may touch, at the worst alignment. */
 static uint64_t owned_words(const struct dtc_gpu_shape *shape)
 {
 	uint64_t strides = 0;
@@ -115,7 +119,7 @@ static uint64_t owned_words(const struct dtc_gpu_shape *shape)
 	for (uint32_t i = 0; i < shape->loop_count; i++)
 		strides |= (uint64_t)shape->loops[i].stride;
 	uint32_t step = dtc_gpu_alignment(strides);
-	/* Blocks begin at the first one's place modulo @step, at the worst in the last such place. */
+	/* Blocks begin at the first one's alignment modulo @step; assume the worst of these. */
 	uint64_t worst = shape->user % step + 16 - step;
 	return dtc_divide_up(worst + shape->leaf_bytes, 16);
 }
@@ -128,7 +132,7 @@ static uint64_t units_in_block(const struct dtc_gpu_shape *shape, uint32_t word,
 	return direction == DTC_PACK ? shape->leaf_bytes : owned_words(shape);
 }
 
-/* A single run too long to number its words in 32 bits is several that touch. */
+/* Split a single run that is too long for 32-bit word numbers into adjacent blocks. */
 static void split_long_run(struct dtc_gpu_shape *shape)
 {
 	shape->loops[0].count = dtc_divide_up(shape->leaf_bytes, LONG_RUN_BLOCK);
@@ -174,18 +178,19 @@ bool dtc_gpu_make_nest(const struct dtc_gpu_shape *given, enum dtc_direction dir
 /* ---- the compact kernels -------------------------------------------------------------------- */
 
 /*
- * Unpacking, blocks that are aligned to 1 or 2 bytes, up to so long, are stored byte by byte, or by twos: a warp's
- * neighbours meet in one sector, and no rim of a block is assembled (16 MiB on an H200, of the device copy,
- * by words that are shifted and so: 8 of 17 bytes 0.15, 0.38; 128 of 257 0.30, 0.37; 512 of 1025 0.49, 0.39;
- * 1024 of 2050 0.56, 0.62).
+ * Unpacking blocks that are aligned to 1 or 2 bytes, up to this length, byte by byte or in
+ * twos: neighbours in a warp share a sector, and no partial words have to be assembled (16 MiB
+ * on an H200, relative to the device copy, shifted words and so: 8 of 17 bytes 0.15, 0.38; 128
+ * of 257 0.30, 0.37; 512 of 1025 0.49, 0.39; 1024 of 2050 0.56, 0.62).
  */
 #define BYTEWISE_BLOCK 256
 #define TWOWISE_BLOCK  4096
 
 /*
- * What the second cache holds is done in one wave of thread blocks, if threads have many words under way. In
- * longer streams they have few, so that what is stored at one time is near to each other (256 MiB, unpacking
- * 64 of 128 bytes by 1 and 4 words of 16: 0.78, 0.71; a box by 2 and 4 words of 8: 0.93, 0.88).
+ * What fits in the L2 cache is done in one wave of thread blocks if threads have many words in
+ * flight. For longer streams threads have few, so that concurrent stores are close to each
+ * other (256 MiB, unpacking 64 of 128 bytes by 1 and 4 words of 16: 0.78, 0.71; a box by 2 and
+ * 4 words of 8: 0.93, 0.88).
  */
 #define LONG_STREAM (UINT64_C(32) << 20)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning the class periodic: a leaf that is a short list of runs.
+ * Plans the class periodic: a leaf that is a short list of runs.
  */
 #include "config.h"
 
@@ -9,7 +9,10 @@
 #include "base/base.h"
 #include "nest.h"
 
-/* Append a run; runs that touch are one. False if there are too many or it is too far away. */
+/*
+ * Append a run; merge it with the previous one if they touch. False if there are too many runs,
+ * or the displacement is too large.
+ */
 static bool add_run(struct dtc_gpu_periodic_params *params, int64_t disp, uint64_t packed,
 		    uint64_t *end)
 {
@@ -86,7 +89,7 @@ static uint32_t word_of(const struct dtc_gpu_periodic_params *params,
 
 /* ---- shares ------------------------------------------------------------------------------------- */
 
-/* Words of the user's side that begin at the same place of every period. */
+/* Words of the user's side that are at the same offset in every period. */
 static uint32_t share_word_of(const struct dtc_gpu_shape *shape)
 {
 	uint64_t strides = 0;
@@ -97,7 +100,7 @@ static uint32_t share_word_of(const struct dtc_gpu_shape *shape)
 	return word < 4 ? 0 : word;
 }
 
-/* Number the shares of all runs; returns how many there are. */
+/* Number the shares of all runs; returns their number. */
 static uint64_t number_shares(struct dtc_gpu_periodic_params *params,
 			      const struct dtc_gpu_shape *shape, uint32_t word)
 {
@@ -115,8 +118,9 @@ static uint64_t number_shares(struct dtc_gpu_periodic_params *params,
 }
 
 /*
- * Unpacking odd runs, each thread owns what a word of the user's side has of one run. A run has no
- * more shares than bytes, so that their numbers are no wider. Returns the shares of a period, or 0.
+ * Unpacking runs of odd length, each thread owns the part of one run in one user word (a
+ * share). A run has no more shares than bytes, so their numbers need no more bits. Returns the
+ * number of shares in a period, or 0.
  */
 static uint64_t plan_shares(struct dtc_gpu_periodic_params *params,
 			    const struct dtc_gpu_shape *shape)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which kernel, which grid, which parameters.
+ * Chooses the kernel, the grid and the parameters.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 _Static_assert(sizeof(struct dtc_gpu_periodic_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 _Static_assert(sizeof(struct dtc_gpu_many_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 
-/* A part's words, whichever kind it is of. */
+/* The words of a part, whichever kind it is. */
 #define IS_WORD(member, word)                                                      \
 	_Static_assert(offsetof(struct dtc_gpu_part, u.nest.member) == 8 * (word), \
 		       "moved");                                                   \
@@ -101,7 +101,7 @@ static int set_grid(struct dtc_gpu_launch *launch, uint64_t tiles)
 	return 0;
 }
 
-/* All but the ends of long lists, of which kernels read what has been written: a launch has 4 KiB. */
+/* Copy only the used part of long lists, because a launch has 4 KiB of parameters. */
 static void clear(struct dtc_gpu_launch *launch)
 {
 	memset(launch, 0,
@@ -146,7 +146,7 @@ static int plan_general(const struct dtc_gpu_job *job, const char *reason,
 
 /* ---- strided ------------------------------------------------------------------------------------ */
 
-/* In the order of the list. */
+/* In the order of list.h. */
 static enum dtc_gpu_kernel rows_kernel(uint32_t word, enum dtc_direction direction)
 {
 	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2, [2] = 3, [1] = 4 };
@@ -157,8 +157,9 @@ static enum dtc_gpu_kernel rows_kernel(uint32_t word, enum dtc_direction directi
 }
 
 /*
- * The compact kernel for it, if there is one; it takes every such launch. A lone block writes
- * its own flag, which saves more than a short kernel does, so it is not cut in two.
+ * The compact kernel for a strided launch, if there is one; it supports every such launch. A
+ * single block writes its flag itself, which saves more time than a short kernel does, so do
+ * not cut it in two.
  */
 static uint64_t plan_rows(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			  uint64_t full_tiles, struct dtc_gpu_launch *launch)
@@ -193,7 +194,7 @@ uint64_t dtc_gpu_plan_strided(const struct dtc_gpu_job *job, const struct dtc_gp
 
 /* ---- many --------------------------------------------------------------------------------------- */
 
-/* Parts as they are listed; those that are too many are counted only. */
+/* Append parts; those beyond the capacity are only counted. */
 struct listing {
 	struct dtc_gpu_part *parts;
 	uint32_t capacity;
@@ -222,7 +223,7 @@ static int list_walk(struct listing *listing, const struct dtc_gpu_job *job, uin
 	return status;
 }
 
-/* What @shape moves, as a nest if it is one, else as bytes of the job's stream. */
+/* Append what @shape moves, as a nest if possible, otherwise as bytes of the job's stream. */
 static int list_shape(struct listing *listing, const struct dtc_gpu_job *job,
 		      const struct dtc_gpu_shape *shape)
 {
@@ -237,7 +238,7 @@ static int list_shape(struct listing *listing, const struct dtc_gpu_job *job,
 	return list_walk(listing, job, first, first + (shape->end - shape->begin));
 }
 
-/* Every operation of a leaf that no loop goes round. */
+/* Append every operation of a leaf without outer loops. */
 static int list_ops(struct listing *listing, const struct dtc_gpu_job *job,
 		    const struct dtc_gpu_shape *leaf)
 {
@@ -310,10 +311,10 @@ int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,
 
 /* ---- kept sequences ----------------------------------------------------------------------------- */
 
-/* What places modulo this have in common is written into parts: it decides their words. */
+/* Parts depend on addresses modulo this, because it determines their words. */
 #define PLACES UINT64_C(16)
 
-/* Where byte 0 of the job's stream would be packed. */
+/* The packed address of byte 0 of the job's stream. */
 static uint64_t packed_origin(const struct dtc_gpu_job *job)
 {
 	return job->packed - job->begin;
@@ -331,7 +332,7 @@ struct dtc_gpu_job dtc_gpu_sequence_job(const struct dtc_gpu_job *job)
 	return model;
 }
 
-/* Where a part of a sequence begins, in the packed addresses of its parts. */
+/* Where a part of a sequence begins, in the parts' packed addresses. */
 static uint64_t begin_of(const struct dtc_gpu_part *part)
 {
 	if (part->kind == DTC_GPU_PART_WALK)
@@ -339,7 +340,7 @@ static uint64_t begin_of(const struct dtc_gpu_part *part)
 	return part->u.nest.packed + part->u.nest.begin;
 }
 
-/* The last part that begins at @position or before. */
+/* The last part that begins at or before @position. */
 static uint32_t find_part(const struct dtc_gpu_sequence *sequence, uint64_t position)
 {
 	uint32_t low = 0, n = sequence->count;
@@ -407,7 +408,7 @@ static const plan_fn classes[] = {
 	dtc_gpu_plan_indexed,
 };
 
-/* A class that rejects the job may have written parameters already. */
+/* A class that rejects the job may already have written parameters. */
 static uint64_t plan_class(plan_fn plan, const struct dtc_gpu_job *job,
 			   const struct dtc_gpu_shape *shape, struct dtc_gpu_launch *launch,
 			   const char **reason)

@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "magic.h"
 
-/* The device reads both by its own definitions. */
+/* The device reads both through its own definitions. */
 #define SAME(type, member, device_type, device_member)                                \
 	_Static_assert(offsetof(struct type, member) ==                               \
 			       offsetof(struct device_type, device_member),           \
@@ -42,7 +42,7 @@ const void *dtc_gpu_program_bytes(const struct dtc_program *program, size_t *byt
 	return program->ops;
 }
 
-/* What the device divides positions in an operation by. */
+/* The divisor with which the device divides positions in an operation. */
 static struct dtc_gpu_divisor divisor_of(const struct dtc_program *program,
 					 const struct dtc_op *op)
 {

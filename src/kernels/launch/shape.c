@@ -14,7 +14,7 @@
 
 /* ---- unfolding ---------------------------------------------------------------------------------- */
 
-/* Loops are found from the outermost on, and kept in that order for a while. */
+/* Loops are collected from the outermost to the innermost, and reversed at the end. */
 static void push_loop(struct dtc_gpu_shape *shape, uint64_t count, int64_t stride)
 {
 	if (count > 1)
@@ -34,7 +34,7 @@ static void set_leaf(struct dtc_gpu_shape *shape, enum dtc_gpu_leaf leaf,
 	shape->leaf_bytes = last->bytes_before + last->bytes;
 }
 
-/* A leaf that is a single operation: its displacement is the shape's. */
+/* A leaf of one operation: its displacement becomes the shape's. */
 static void set_single(struct dtc_gpu_shape *shape, const struct dtc_op *op)
 {
 	if (op->kind == DTC_OP_TABLE_LOOP) {
@@ -53,7 +53,7 @@ static void set_single(struct dtc_gpu_shape *shape, const struct dtc_op *op)
 	}
 }
 
-/* @op and what is inside, or several operations. */
+/* A leaf that is @op with its body, or several operations. */
 static void unfold(struct dtc_gpu_shape *shape, const struct dtc_op *op, uint32_t op_count)
 {
 	while (op->body + 1 == op_count && op->kind == DTC_OP_LOOP) {
@@ -88,7 +88,10 @@ static void drop_loop(struct dtc_gpu_shape *shape, uint32_t index)
 		(shape->loop_count - index) * sizeof(shape->loops[0]));
 }
 
-/* A loop whose iterations touch is a longer block; one that goes on where the inner one ends, no loop. */
+/*
+ * A loop whose iterations touch is a longer block. A loop that continues the inner one is part
+ * of it.
+ */
 static void join_loops(struct dtc_gpu_shape *shape)
 {
 	while (shape->leaf == DTC_GPU_LEAF_BLOCK && shape->loop_count &&
@@ -127,7 +130,7 @@ static void pass_over(struct dtc_gpu_shape *shape, uint64_t bytes)
 	shape->end -= bytes;
 }
 
-/* Leave out iterations before and behind the stretch, and loops that go round once. */
+/* Drop the iterations before and behind the stretch, and loops with one iteration left. */
 static void cut_loops(struct dtc_gpu_shape *shape)
 {
 	while (shape->loop_count) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as the GPU kernels see it: loops round one thing, cut down to what a job moves of it.
+ * A program as the GPU kernels see it: loops around one leaf, cut to what a job moves.
  */
 #ifndef DTC_KERNELS_GPU_SHAPE_H
 #define DTC_KERNELS_GPU_SHAPE_H
@@ -23,21 +23,21 @@ struct dtc_gpu_shape {
 	uint32_t loop_count;
 	enum dtc_gpu_leaf leaf;
 	const struct dtc_op *ops;
-	uint32_t op_count; /* the operations' and what is inside them */
+	uint32_t op_count; /* the operations with their bodies */
 	uint64_t leaf_bytes;
 	uint64_t user;   /* device's address of displacement 0 of the leaf in the first iteration */
-	uint64_t packed; /* where byte 0 of the shape's stream would be */
+	uint64_t packed; /* packed address of byte 0 of the shape's stream */
 	uint64_t begin;  /* of the stretch, in that stream */
 	uint64_t end;
-	bool expects; /* it is unpacked into the device's own memory */
+	bool expects; /* it is unpacked to memory of the launching device */
 };
 
-/* All that a job moves; @job->begin < @job->end. */
+/* The shape of all that a job moves; @job->begin < @job->end. */
 void dtc_gpu_shape_of_job(const struct dtc_gpu_job *job, struct dtc_gpu_shape *shape);
 
 /*
- * What of one operation of a leaf without loops round it is to be moved; false if nothing. The
- * operation is not the leaf's only one.
+ * The part of one operation that is to be moved, for a leaf of several operations without outer
+ * loops. False if there is nothing to move.
  */
 bool dtc_gpu_shape_of_op(const struct dtc_gpu_shape *leaf, const struct dtc_op *op,
 			 struct dtc_gpu_shape *shape);

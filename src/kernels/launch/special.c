@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The numbers of a launch that belong to its shape, and how they become constants: the
- * specialised kernel begins by setting them, followed by the unchanged source of its class.
+ * The numbers of a launch that belong to its shape, and their source text as constants. The
+ * specialised kernel consists of that text and the unchanged source of its class.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
 
-/* How often the outermost loop goes round is nowhere used; what a block has is, also of a single one. */
+/* The count of the outermost loop is not used; the block's always is. */
 static bool is_open(const struct dtc_gpu_nest *nest, uint32_t level)
 {
 	return level > 0 && level + 1u == nest->dim_count;
@@ -65,7 +65,7 @@ static bool is_special_class(enum dtc_gpu_class class)
 	       class == DTC_GPU_CLASS_INDEXED || class == DTC_GPU_CLASS_TRANSPOSING;
 }
 
-/* In all of these the nest comes after the flag. */
+/* In all of these, the nest is behind the flag. */
 #define NEST_OF(special) ((special)->params.strided.nest)
 #define SAME_NEST(params)                                                     \
 	_Static_assert(offsetof(struct params, nest) ==                       \
@@ -106,7 +106,10 @@ bool dtc_gpu_special_is(const struct dtc_gpu_special *special,
 	       !memcmp(&special->params, &other->params, special->bytes);
 }
 
-/* ---- their text --------------------------------------------------------------------------------- */
+/*
+ * ---- source text
+ * --------------------------------------------------------------------------------
+ */
 
 #define DTC_GPU_ENTRY1(name, params, a) "DTC_GPU_ENTRY1(" #name ", " #params ", " #a ")",
 #define DTC_GPU_ENTRY2(name, params, a, b) \

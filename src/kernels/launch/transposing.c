@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Planning the class transposing: a nest in which an outer loop, not the innermost one, goes along
- * the user's memory.
+ * Plans the class transposing: a nest in which an outer loop, not the innermost one, has the
+ * smallest stride.
  */
 #include "config.h"
 
@@ -15,16 +15,16 @@
 /* Longer blocks fill the sectors of both sides by themselves. */
 #define BLOCK_MOST 24
 
-/* Words of an element; shorter ones are all that unlike alignments leave. */
+/* The word of an element; unequal alignments allow only short ones. */
 #define WORDS_MOST 8
 
-/* The outer loop's stride: what one transaction of the memory covers. */
+/* The largest stride of the outer loop: the size of a memory transaction. */
 #define STRIDE_MOST 64
 
-/* Fewer elements than these along either loop do not pay for the detour. */
+/* With fewer elements along either loop, staging in shared memory does not pay. */
 #define SIDE_LEAST 8
 
-/* The loop with the smallest stride, but not the innermost; 0 if none goes along the memory. */
+/* The loop with the smallest stride, if it is not the innermost one; 0 if there is none. */
 static uint32_t outer_loop(const struct dtc_gpu_shape *shape)
 {
 	uint64_t least = dtc_magnitude(shape->loops[0].stride);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From stretches of units to launches.
+ * Plans launches for stretches of units.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ static bool has_one_kind(const struct dtc_gpu_units *units)
 	       number->native_bytes == number->wire_bytes;
 }
 
-/* The longest word that both sides, the strides and the stretch are multiples of. */
+/* The longest word that divides both sides, the strides and the stretch. */
 static uint32_t word_of(const struct dtc_gpu_shape *shape)
 {
 	return dtc_gpu_alignment(dtc_gpu_shape_bits(shape) | shape->begin | shape->end |
@@ -45,7 +45,7 @@ static bool make_nest(const struct dtc_gpu_shape *shape, uint32_t word,
 	       dtc_gpu_set_width(nest, shape->end / word, &reason);
 }
 
-/* Words of whole numbers in a nest: no program is needed. */
+/* Words of whole numbers in a nest; this needs no program on the device. */
 static bool plan_numbers(const struct dtc_gpu_typed_job *job,
 			 struct dtc_gpu_launch *launch, uint64_t *tiles)
 {
@@ -71,7 +71,7 @@ static bool plan_numbers(const struct dtc_gpu_typed_job *job,
 	return true;
 }
 
-/* The longest word that the runs of a period are multiples of too. */
+/* The longest word that also divides the runs of a period. */
 static uint32_t word_of_runs(const struct dtc_gpu_period_params *params,
 			     const struct dtc_gpu_shape *shape)
 {
@@ -158,14 +158,14 @@ static bool is_word(const struct dtc_gpu_number *number)
 	       (number->native_bytes == 4 || number->native_bytes == 8);
 }
 
-/* Numbers of 4 and 8 bytes are loaded in as few words as their places allow. False if there are others. */
+/* Load numbers of 4 and 8 bytes in the widest words that their alignment allows. False if there are others. */
 static bool choose_words(const struct dtc_gpu_typed_job *job,
 			 const struct dtc_gpu_shape *shape,
 			 struct dtc_gpu_units_params *params)
 {
 	const struct dtc_gpu_node *couple = &job->units->nodes[0];
 	uint64_t user = shape->user;
-	/* All couples of a block, and of the stream, are as far apart as they are long. */
+	/* Whether couples, in a block and in the stream, are as far apart as they are long. */
 	uint64_t step = shape->leaf_bytes > couple->native_bytes ? couple->native_bytes
 								 : 0;
 
@@ -178,7 +178,7 @@ static bool choose_words(const struct dtc_gpu_typed_job *job,
 	       params->couple_words[0] >= 4 && params->couple_words[1] >= 4;
 }
 
-/* Couples behind each other, in a nest: no program is needed. */
+/* Consecutive couples in a nest; this needs no program on the device. */
 static bool plan_couples(const struct dtc_gpu_typed_job *job,
 			 struct dtc_gpu_units_params *params, enum dtc_gpu_kernel *kernel)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From signatures to nodes of units, and from positions of a stream to units.
+ * Converts signatures to nodes of units, and positions of a stream to units.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ static enum dtc_gpu_number_kind integer_kind(const struct dtc_predefined *row)
 	return (enum dtc_gpu_number_kind)(first + log);
 }
 
-/* DTC_GPU_BITS if the device has no arithmetic for it. */
+/* DTC_GPU_BITS if the device has no arithmetic for the type. */
 static enum dtc_gpu_number_kind floating_kind(const struct dtc_predefined *row,
 					      enum dtconv_predefined basic)
 {
@@ -53,7 +53,7 @@ static enum dtc_gpu_number_kind floating_kind(const struct dtc_predefined *row,
 	}
 }
 
-/* Of one of the two numbers, or, for products, of both. */
+/* The kind of one of the two numbers; for products, of the complex number. */
 static enum dtc_gpu_number_kind complex_kind(const struct dtc_predefined *row,
 					     enum dtconv_predefined basic, bool product)
 {
@@ -89,7 +89,7 @@ static enum dtc_gpu_number_kind kind_of(enum dtconv_predefined basic, enum dtcon
 	}
 }
 
-/* The bytes of a complex number that is a whole are reversed in two halves. */
+/* A complex number that is one unit has its two halves reversed separately. */
 static void join_numbers(struct dtc_gpu_number *number)
 {
 	number->native_bytes = (uint8_t)(2 * number->native_bytes);
@@ -113,7 +113,10 @@ static bool is_product_of_complex(enum dtc_gpu_number_kind kind)
 	return kind >= DTC_GPU_C16;
 }
 
-/* Returns the reason why not. @numbers is how many make an element. */
+/*
+ * Returns NULL, or the reason why it is unsupported. @numbers is the number of numbers in an
+ * element.
+ */
 static const char *find_number(const struct dtc_gpu_typing *typing,
 			       enum dtconv_predefined basic,
 			       struct dtc_gpu_number *number, uint32_t *numbers)
@@ -164,7 +167,7 @@ static uint64_t native_bytes_of(const struct dtc_gpu_node *node)
 	return trips_of(node) * node->native_bytes;
 }
 
-/* Nodes behind each other get their places; @trip becomes what all are together. */
+/* Assign positions to consecutive nodes; @trip becomes their sum. */
 static void place_siblings(struct dtc_gpu_node nodes[], uint32_t count,
 			   struct dtc_gpu_node *trip)
 {
@@ -201,7 +204,7 @@ static const char *make_run(const struct dtc_gpu_typing *typing,
 	return NULL;
 }
 
-/* Bodies are behind their heads, so go backwards. */
+/* A body follows its loop, so go from back to front. */
 static const char *make_nodes(const struct dtc_gpu_typing *typing,
 			      struct dtc_gpu_units *units)
 {
@@ -223,7 +226,7 @@ static const char *make_nodes(const struct dtc_gpu_typing *typing,
 	return reason;
 }
 
-/* The loop over all instances; a run that is all of an instance is one run in all. */
+/* Add the loop over all instances. If an instance is a single run, extend the run instead. */
 static void finish_nodes(const struct dtc_gpu_typing *typing, struct dtc_gpu_units *units)
 {
 	struct dtc_gpu_node *root = units->nodes;
@@ -298,7 +301,7 @@ static uint64_t before(const struct dtc_gpu_node *node, enum measure measure)
 				      : node->wire_before;
 }
 
-/* Of a trip, or of a unit. */
+/* The size of an iteration, or of a unit. */
 static uint64_t step(const struct dtc_gpu_node *node, enum measure measure)
 {
 	return measure == BY_UNIT     ? node->trip_units
@@ -306,7 +309,10 @@ static uint64_t step(const struct dtc_gpu_node *node, enum measure measure)
 				      : node->wire_bytes;
 }
 
-/* The unit at @position, by that measure; the end counts as one more trip of the root. */
+/*
+ * Find the unit at @position in the given measure. The end of the stream counts as the start of
+ * another iteration of the root.
+ */
 static void find_run(const struct dtc_gpu_units *units, uint64_t position,
 		     enum measure measure, struct dtc_gpu_number_run *run)
 {

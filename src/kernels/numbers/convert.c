@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Conversion kernels. Byte swaps are plain loops over words, which compilers turn into
- * shuffles; floating point goes through the bits of an IEEE binary128, which holds every value
- * of the other formats.
+ * shuffles. Floating point is converted through the bits of an IEEE binary128, which can
+ * represent every value of the other formats.
  */
 #include "config.h"
 
@@ -122,8 +122,8 @@ static inline bool fits(uint64_t value, const struct dtc_format *format)
 }
 
 /*
- * Blocks of numbers without a branch, then one question for all of them. Inlined with constant
- * sizes; returns how many blocks fit.
+ * Convert blocks of numbers without branches, with one check for all of them. Inlined with
+ * constant sizes; returns the number of blocks that fit.
  */
 #define BLOCK 16
 
@@ -150,7 +150,7 @@ resize_blocks(struct dtc_format to_format, unsigned char *restrict to,
 	return done;
 }
 
-/* The sizes and orders that are met, as constants. */
+/* The sizes and orders that occur, as constants. */
 static inline __attribute__((always_inline)) size_t
 resize_sizes(struct dtc_format to_format, unsigned char *restrict to,
 	     struct dtc_format from_format, const unsigned char *restrict from, size_t count,
@@ -182,7 +182,7 @@ static size_t resize(const struct dtc_format *to_format, unsigned char *restrict
 		   resize_sizes(*to_format, to, *from_format, from, count, 2, 4) +
 		   resize_sizes(*to_format, to, *from_format, from, count, 4, 2);
 
-	/* What is left, or the block in which a number does not fit. */
+	/* The remainder, or the block in which a number does not fit. */
 	for (; i < count; i++) {
 		uint64_t value = load_integer(from + i * from_format->bytes, from_format);
 
@@ -197,8 +197,8 @@ static size_t resize(const struct dtc_format *to_format, unsigned char *restrict
 /* ---- floating point of another format ------------------------------------------------ */
 
 /*
- * A number taken apart: (-1)^negative x significand x 2^(exponent - 127), whose significand has
- * its highest bit set; or one of the others.
+ * An unpacked number: (-1)^negative x significand x 2^(exponent - 127), with the significand's
+ * highest bit set; or a zero, an infinity or a NaN.
  */
 struct real {
 	enum { REAL_ZERO, REAL_FINITE, REAL_INFINITE, REAL_NAN } class;
@@ -237,7 +237,7 @@ static void normalise(struct real *real)
 	real->exponent -= (int32_t)n;
 }
 
-/* A format of the IEEE family: its fraction stands below the exponent. */
+/* A format of the IEEE family: the fraction is below the exponent. */
 struct ieee {
 	unsigned exponent_bits;
 	unsigned fraction_bits;
@@ -245,7 +245,7 @@ struct ieee {
 
 static const struct ieee binary64 = { 11, 52 };
 static const struct ieee binary128 = { 15, 112 };
-/* x87 has its leading bit in sight, so that there are 63 others. */
+/* x87 stores the leading bit explicitly, so 63 other bits remain. */
 static const struct ieee x87 = { 15, 63 };
 
 static int32_t bias(const struct ieee *format)
@@ -253,7 +253,7 @@ static int32_t bias(const struct ieee *format)
 	return (1 << (format->exponent_bits - 1)) - 1;
 }
 
-/* Decide what a biased exponent and a significand below its leading bit are. */
+/* Classify a number by its biased exponent and the significand below its leading bit. */
 static void classify(struct real *real, const struct ieee *format, uint32_t exponent,
 		     bool leading)
 {
@@ -277,7 +277,7 @@ static struct real unpack_ieee(const struct ieee *format, uint64_t high, uint64_
 	struct real real = { .negative = high >> 63, .high = high, .low = low };
 	uint32_t exponent = (uint32_t)(high << 1 >> (64 - format->exponent_bits));
 
-	/* The fraction goes right below the leading bit's place. */
+	/* The fraction goes right below the position of the leading bit. */
 	shift_left(&real, format->exponent_bits);
 	real.high &= ~TOP_BIT;
 	classify(&real, format, exponent, exponent != 0);
@@ -293,8 +293,8 @@ static struct real unpack_x87(uint16_t sign_exponent, uint64_t significand)
 }
 
 /*
- * Keep the upper @bits of the significand, rounded to nearest even; they come to stand at the
- * low end of (high, low). @denormal is by how much fewer there are for a tiny number.
+ * Keep the upper @bits of the significand, rounded to nearest even, and move them to the low
+ * end of (high, low). A tiny number keeps @denormal bits fewer.
  */
 static void round_to(struct real *real, unsigned bits, unsigned denormal)
 {
@@ -339,8 +339,8 @@ static uint32_t encode_infinity(struct real *real, const struct ieee *format)
 }
 
 /*
- * Returns the biased exponent; the significand with its leading bit comes to stand at the low
- * end of (high, low).
+ * Returns the biased exponent; moves the significand with its leading bit to the low end of
+ * (high, low).
  */
 static uint32_t encode_finite(struct real *real, const struct ieee *format)
 {
@@ -352,7 +352,7 @@ static uint32_t encode_finite(struct real *real, const struct ieee *format)
 	if (exponent >= infinity)
 		return encode_infinity(real, format);
 	round_to(real, bits, denormal);
-	/* Rounding up may end at the smallest normal number, or at the next power of two. */
+	/* Rounding up may give the smallest normal number, or the next power of two. */
 	if (denormal)
 		return bit(real, bits - 1);
 	if (bit(real, bits)) {
@@ -362,7 +362,7 @@ static uint32_t encode_finite(struct real *real, const struct ieee *format)
 	return exponent < infinity ? (uint32_t)exponent : encode_infinity(real, format);
 }
 
-/* A NaN's payload loses its lower bits, but does not become an infinity: it is made quiet. */
+/* A NaN's payload loses its low bits; make it quiet, so that it does not become an infinity. */
 static uint32_t encode_nan(struct real *real, const struct ieee *format)
 {
 	unsigned drop = 128 - (format->fraction_bits + 1);
@@ -392,7 +392,7 @@ static uint32_t encode(struct real *real, const struct ieee *format)
 	}
 }
 
-/* Where @bytes bytes at @offset from the low end are in a number of @format. */
+/* The position of @bytes bytes that are @offset from the low end of a number of @format. */
 static size_t place(const struct dtc_format *format, unsigned offset, unsigned bytes)
 {
 	return format->big_endian ? (size_t)(format->bytes - offset - bytes) : offset;

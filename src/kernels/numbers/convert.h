@@ -13,8 +13,8 @@
 enum dtc_conversion_kind {
 	DTC_CONVERSION_COPY,
 	DTC_CONVERSION_SWAP,   /* the same number, its bytes reversed */
-	DTC_CONVERSION_RESIZE, /* integers of another size */
-	DTC_CONVERSION_FLOAT   /* floating point of another format */
+	DTC_CONVERSION_RESIZE, /* integers of different sizes */
+	DTC_CONVERSION_FLOAT   /* floating point of different formats */
 };
 
 struct dtc_conversion {
@@ -23,13 +23,13 @@ struct dtc_conversion {
 	struct dtc_format from, to;
 };
 
-/* What leads from one format of an element to another. */
+/* The conversion from one format of an element to another. */
 struct dtc_conversion dtc_conversion_make(const struct dtc_element_format *from,
 					  const struct dtc_element_format *to);
 
 /*
- * Convert @count elements; any alignment, no overlap. Returns how many were converted: fewer
- * if the next one is an integer that does not fit.
+ * Convert @count elements at any alignment; the buffers must not overlap. Returns the number
+ * converted, which is smaller if the next one is an integer that does not fit.
  */
 size_t dtc_convert(const struct dtc_conversion *conversion, unsigned char *restrict to,
 		   const unsigned char *restrict from, size_t count);

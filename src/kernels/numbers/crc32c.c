@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC-32C: by the CPU's instruction in three interleaved lanes if there is one, else by eight
- * tables, a word at a time.
+ * CRC-32C, by the CPU's instruction in three interleaved lanes if it has one, otherwise by
+ * eight tables, one word at a time.
  */
 #include "config.h"
 
@@ -13,8 +13,8 @@
 /* ---- portable ------------------------------------------------------------------------ */
 
 /*
- * Row k, byte n: the remainder of n followed by k zero bytes. It is linear in n, so that each row
- * follows from those of the eight powers of two.
+ * Row k, byte n: the remainder of n followed by k zero bytes. The remainder is linear in n, so
+ * each row follows from the eight powers of two.
  */
 #define ENTRY(n, a, b, c, d, e, f, g, h)                                         \
 	(((n)&1 ? a : 0) ^ ((n)&2 ? b : 0) ^ ((n)&4 ? c : 0) ^ ((n)&8 ? d : 0) ^ \
@@ -130,9 +130,9 @@ INSTRUCTION static inline uint32_t multiply_lane(uint64_t crc, uint32_t power)
 
 #if HAVE_INSTRUCTION
 /*
- * The instruction takes three cycles and can begin one each cycle, hence three lanes. Lanes are
- * joined by a carry-less multiplication, whose product the instruction itself reduces; that
- * multiplies by x to the power of 33 more than wanted, which the constants allow for.
+ * The instruction has a latency of three cycles and a throughput of one, hence three lanes. A
+ * carry-less multiplication joins lanes, and the instruction itself reduces the product. That
+ * multiplies by an extra factor x^33, which the constants compensate.
  */
 struct lanes {
 	size_t bytes;    /* of each lane */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC-32C (Castagnoli; RFC 3720 appendix B.4) of bytes, and the arithmetic that moves such a
- * checksum along a stream. Polynomials have the lowest power in the highest bit.
+ * CRC-32C (Castagnoli; RFC 3720 appendix B.4) of bytes, and the arithmetic that shifts a
+ * checksum along a stream. In polynomials the lowest power is the highest bit.
  */
 #ifndef DTC_KERNELS_CRC32C_H
 #define DTC_KERNELS_CRC32C_H
@@ -15,7 +15,7 @@
  */
 uint32_t dtc_crc32c(uint32_t crc, const unsigned char *data, size_t bytes);
 
-/* The same by tables alone; for machines without the instruction, and to test against. */
+/* The same, always by tables: for CPUs without the instruction, and for tests. */
 uint32_t dtc_crc32c_portable(uint32_t crc, const unsigned char *data, size_t bytes);
 
 /* @crc times x to the power of 8 x @bytes. */

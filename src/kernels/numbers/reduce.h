@@ -14,16 +14,16 @@
 typedef void (*dtc_reduce_fn)(unsigned char *restrict target,
 			      const unsigned char *restrict incoming, size_t count);
 
-/* Packed couples: a value, right behind it an index. */
+/* A packed couple: a value, immediately followed by its index. */
 typedef void (*dtc_reduce_couples_fn)(unsigned char *restrict target,
 				      const unsigned char *restrict incoming,
 				      size_t count, size_t value_bytes,
 				      enum dtconv_predefined index);
 
-/* Whether MPI defines the operation on the basic type, which is not a pair. */
+/* Whether MPI defines the operation on the basic type, which must not be a pair. */
 bool dtc_reduce_is_defined(enum dtconv_op op, enum dtconv_predefined basic);
 
-/* The kernel for a defined operation that combines; NULL if this build has none. */
+/* The kernel of a defined operation; NULL if this build has none. */
 dtc_reduce_fn dtc_reduce_kernel(enum dtconv_op op, enum dtconv_predefined basic);
 
 /* The same for minloc and maxloc of couples with such a value. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a test steers the stand-in libcuda.so.1: faults, absent entry points, options, poison,
- * what was called, what leaks. The library exports one table of functions, so that a program
- * which loads it with dlopen needs no symbols of it. Knows nothing of how the driver is imitated.
+ * The control interface of the stand-in libcuda.so.1: faults, missing entry points, options,
+ * broken contexts, counts of calls, leaks. The library exports one table of functions, so that
+ * a program that loads it with dlopen needs no symbols of it.
  */
 #ifndef TEST_SUPPORT_CUDA_STANDIN_STANDIN_H
 #define TEST_SUPPORT_CUDA_STANDIN_STANDIN_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * What can be set, with its value at start. Before cuInit, CUDA_STANDIN_<NAME> in the environment
- * sets the same. Options of devices are read when they are asked for.
+ * The options with their initial values. Before cuInit, the environment variable
+ * CUDA_STANDIN_<NAME> sets the same. Options of devices are read at each query.
  */
 #define STANDIN_OPTIONS(X)                                                               \
 	X(VERSION, 13000)   /* newer entry points are absent */                          \

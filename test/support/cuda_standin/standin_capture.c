@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stream capture: which streams take part, which of them the origin has joined again, which
- * calls are refused meanwhile and end it. A captured stream's clock counts what it has recorded;
- * waiting for an event takes over the clocks that it stands for.
+ * Stream capture: which streams take part, which of them have rejoined the origin, and which
+ * calls are refused meanwhile and invalidate it. The clock of a captured stream counts its
+ * recorded work. Waiting for an event merges the clocks that the event stands for.
  */
 #include <stdlib.h>
 #include <string.h>

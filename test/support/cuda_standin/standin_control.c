@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control interface and the frame of entry points: counts, injected failures, options and
- * the environment that sets them, and what is written at exit. Knows no entry point by name.
+ * The control interface and the common part of entry points: counts, injected failures, options
+ * and their environment variables, and the report at exit.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies and fills. All are boxes of rows; addresses are looked at when the call is made, which
- * refuses what does not exist, and again when the work is done. Host memory that CUDA does not
- * know is staged or waited for, as the manual's chapter on synchronous behaviour says.
+ * Copies and fills. All are boxes of rows. Addresses are checked when the call is made, which
+ * fails if they do not exist, and again when the work runs. Host memory that is not registered
+ * with CUDA is staged or waited for, as in the manual's chapter on synchronous behaviour.
  */
 #include <string.h>
 

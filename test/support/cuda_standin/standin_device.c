@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Initialisation, versions, devices and what they say of themselves, and the names of errors.
+ * Initialisation, versions, devices and their attributes, and the names of errors.
  */
 #include <stdio.h>
 #include <string.h>
@@ -205,7 +205,7 @@ static bool computed_attribute(int *value, CUdevice_attribute attribute, CUdevic
 
 static void attribute_of(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-	*value = 0; /* what the stand-in does not know, its device cannot do */
+	*value = 0; /* unknown attributes mean unsupported features */
 	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
 		if (constants[i].attribute == attribute)
 			*value = constants[i].value;

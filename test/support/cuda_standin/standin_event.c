@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events. Each record makes a ticket; whoever waits keeps the ticket of the record that it saw,
- * so that a later record changes nothing for it.
+ * Events. Each record makes a ticket. A waiter keeps the ticket of the record that it has seen,
+ * so a later record does not affect it.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the stand-in share: the objects behind the driver's handles, the frame of an
- * entry point, and one function or two of each subject. One mutex guards everything; an entry
+ * Shared by the files of the stand-in: the objects behind the driver's handles, the frame of an
+ * entry point, and a few functions of each subject. One mutex protects everything; an entry
  * point holds it from enter to leave.
  */
 #ifndef TEST_SUPPORT_CUDA_STANDIN_INTERNAL_H

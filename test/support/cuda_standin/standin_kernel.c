@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels: the table of those that there are, and running one where an illegal address ends the
- * kernel and not the process. Knows nothing of modules and launches.
+ * Kernels: their table, and running one so that an illegal address ends the kernel and not the
+ * process.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What exists and nobody destroyed, a line each. Knows no rule of how things are destroyed.
+ * Lists the objects that exist and have not been destroyed, one a line.
  */
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ static bool is_lost(CUcontext context)
 	return context && context->error;
 }
 
-/* What a lost context holds cannot be given back, and is nobody's fault. */
+/* Objects of a lost context cannot be released, so they are not leaks. */
 static bool belongs_to_lost(const struct standin_object *object)
 {
 	if (object->kind == OBJECT_STREAM)

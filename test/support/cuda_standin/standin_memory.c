@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory, managed memory, and host memory that the device reaches. What frees waits for
- * the work of the device, as the driver does; what allocates does not.
+ * Device memory, managed memory, and host memory that the device can access. Freeing waits for
+ * the work of the device, as in the driver; allocating does not.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The objects behind handles. A dead object keeps its memory until reset: its use is then a
- * message and not a chance.
+ * The objects behind handles. A dead object keeps its memory until reset, so that its use is
+ * reported reliably.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the driver says about an address. The plural call answers zeros for what it does not
- * know; the singular one refuses. In reserved addresses each mapping speaks for itself.
+ * Attributes of addresses. For unknown addresses the plural call returns zeros, and the
+ * singular one fails. In reserved addresses each mapping has its own attributes.
  */
 #include <string.h>
 

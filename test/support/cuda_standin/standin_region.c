@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lies at which address. Device memory is a file in memory, mapped twice: where the
- * application sees it, without any access, and at an alias that jobs use. Kernels compute with
- * the application's addresses: while one runs, what its context may touch is opened.
+ * The memory at each address. Device memory is a file in memory that is mapped twice: at the
+ * application's address, without any access, and at an alias for jobs. Kernels compute with the
+ * application's addresses; while one runs, the memory that its context may access is opened.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that does the work of all streams. A stream's work is done in order; among streams
- * the order and the delays are drawn from a seed. What waits for something is asked again and
- * again, so nothing that waits stops another stream, unless the hardware would.
+ * The thread that does the work of all streams. The work of a stream is done in order; the
+ * order among streams and the delays are drawn from a seed. Waiting work is polled, so it
+ * delays no other stream, unless the hardware would.
  */
 #include <stdlib.h>
 #include <string.h>

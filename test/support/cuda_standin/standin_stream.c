@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams: what a handle means, how long one lives, and waiting for one. A stream that is
- * destroyed goes on with its work, but its handle is dead.
+ * Streams: the meaning of a handle, lifetime, and waiting. A destroyed stream finishes its
+ * work, but its handle is dead.
  */
 #include "support/cuda_standin/standin_internal.h"
 

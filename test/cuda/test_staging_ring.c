@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may touch a pinned stage when: neither the host nor the device fills one that the other has not
- * emptied, and a job that fails leaves none in use. On the stand-in driver only: it holds up one stream, or
- * does at once what may be done.
+ * The ring of pinned staging buffers: neither the host nor the device fills a buffer that the other side
+ * has not emptied, and a job that fails leaves none in use. On the stand-in driver only, which holds up one
+ * stream, or runs at once whatever may run.
  */
 #include "config.h"
 
@@ -144,7 +144,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("stages");
+	Suite *suite = suite_create("staging_ring");
 
 	gpu_find();
 	if (gpu_is_real()) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order between the caller's stream and the relay's streams of copies, which are held up one at a time:
- * nothing overtakes what it has to wait for, and nothing is left in flight. On the stand-in driver only: it
- * does at once what may be done.
+ * The pinned pipeline orders its copy streams behind the caller's stream, and the caller's stream behind
+ * them. Each case holds up one stream at a time. On the stand-in driver only, which runs at once whatever
+ * may run.
  */
 #include "config.h"
 
@@ -111,7 +111,7 @@ static void check_packed(const struct job *job)
 			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
 }
 
-/* One of the relay's streams, once a job has gone by it. */
+/* A copy stream of the pipeline; a job has to have used it before. */
 static CUstream copies_of_relay(int which)
 {
 	return dtc_cuda_pipeline_of(dtc_cuda_of(fixture_context)->contexts)
@@ -212,7 +212,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("relay");
+	Suite *suite = suite_create("pinned_pipeline");
 
 	gpu_find();
 	if (gpu_is_real()) {
