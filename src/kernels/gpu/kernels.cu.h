@@ -48,12 +48,10 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
-#define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
-#define DTC_GPU_MEET_dtc_gpu_cells_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \
 	do {                                \
 		if (p.nest.word > 1)        \

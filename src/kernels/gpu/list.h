@@ -105,5 +105,5 @@ DTC_GPU_ENTRY1(units_pack, dtc_gpu_units_params, dtc_gpu_units_pack_phase)
 DTC_GPU_ENTRY1(units_unpack, dtc_gpu_units_params, dtc_gpu_units_unpack_phase)
 DTC_GPU_ENTRY1(couples_unpack, dtc_gpu_units_params, dtc_gpu_couples_unpack_phase)
 DTC_GPU_ENTRY1(word_couples_unpack, dtc_gpu_units_params, dtc_gpu_word_couples_phase)
-DTC_GPU_ENTRY3(records_unpack, dtc_gpu_cells_params, dtc_gpu_records_fetch,
-	       dtc_gpu_records_combine, dtc_gpu_records_store)
+DTC_GPU_ENTRY2(records_unpack, dtc_gpu_cells_params, dtc_gpu_records_stage,
+	       dtc_gpu_records_combine)

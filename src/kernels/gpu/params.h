@@ -446,12 +446,8 @@ struct dtc_gpu_turned_word {
 #define DTC_GPU_CELL_BYTES   8u
 #define DTC_GPU_PERIOD_CELLS 1024u
 
-/*
- * The most cells of a record, and its words. Shared memory holds the displacements of cells,
- * then the tiles of both sides.
- */
+/* The most cells of a record. Shared memory holds the packed words of a block's records. */
 #define DTC_GPU_RECORD_CELLS 16u
-#define DTC_GPU_RECORD_WORDS (DTC_GPU_RECORD_CELLS * DTC_GPU_CELL_BYTES / 4)
 
 /*
  * A cell is one number, or several consecutive ones of one kind, with that many bytes on either

@@ -347,7 +347,7 @@ static uint64_t finish_records(const struct dtc_gpu_typed_job *job,
 	params->combination = job->units->combination;
 	launch->word = 4;
 	launch->kernel = DTC_GPU_records_unpack;
-	launch->shared_bytes = (uint32_t)(4 * DTC_GPU_RECORD_WORDS + 2 * records * bytes);
+	launch->shared_bytes = (uint32_t)(records * bytes);
 	return dtc_divide_up(dtc_divide_up(nest->end, bytes) - nest->begin / bytes,
 			     records);
 }
