@@ -206,6 +206,12 @@ struct dtc_gpu_table_params {
 	uint32_t shift;
 };
 
+/* A unit of a map, where those are in the order of the user's addresses. */
+struct dtc_gpu_sorted_unit {
+	int32_t disp;   /* in units */
+	uint32_t index; /* among the packed ones of a period */
+};
+
 #define DTC_GPU_START_BYTES 2048
 
 /*
