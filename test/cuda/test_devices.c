@@ -99,6 +99,7 @@ static uint64_t launches(void)
 
 	return c.launches_strided + c.launches_periodic + c.launches_indexed +
 	       c.launches_transposing + c.launches_general + c.launches_many +
+	       c.launches_mapped +
 	       c.launches_typed;
 }
 

@@ -34,8 +34,7 @@ static void set_period(const struct dtc_layout *layout, struct dtc_gpu_map_form 
 	form->stride = loop ? loop->stride : layout->extent;
 }
 
-/* Packed bytes. */
-static uint64_t period_bytes(const struct dtc_layout *layout)
+uint64_t dtc_gpu_map_period(const struct dtc_layout *layout)
 {
 	const struct dtc_op *loop = outermost_loop(layout);
 
@@ -66,10 +65,11 @@ static uint64_t op_bits(const struct dtc_program *program, const struct dtc_op *
 	return bits;
 }
 
-static uint32_t unit_of(const struct dtc_layout *layout, int64_t stride)
+/* A period's stride is one of the program's, or the extent. */
+uint32_t dtc_gpu_map_unit(const struct dtc_layout *layout)
 {
 	const struct dtc_program *program = layout->program;
-	uint64_t bits = (uint64_t)stride;
+	uint64_t bits = (uint64_t)layout->extent;
 
 	for (uint32_t i = 0; i < program->op_count; i++)
 		bits |= op_bits(program, &program->ops[i]);
@@ -110,7 +110,7 @@ static void take_piece(const struct dtc_layout *layout, const struct dtc_piece *
 
 static void take_runs(const struct dtc_layout *layout, take_fn take, void *taker)
 {
-	uint64_t left = period_bytes(layout);
+	uint64_t left = dtc_gpu_map_period(layout);
 	struct dtc_cursor cursor;
 	struct dtc_piece piece;
 
@@ -152,8 +152,8 @@ bool dtc_gpu_map_of_layout(const struct dtc_layout *layout, struct dtc_gpu_map_f
 
 	*form = (struct dtc_gpu_map_form){ .ascends = true };
 	set_period(layout, form);
-	form->unit = unit_of(layout, form->stride);
-	form->count = period_bytes(layout) / form->unit;
+	form->unit = dtc_gpu_map_unit(layout);
+	form->count = dtc_gpu_map_period(layout) / form->unit;
 	if (form->count > DTC_GPU_MAP_UNITS_MOST)
 		return false;
 	take_runs(layout, survey_run, &survey);
@@ -240,4 +240,27 @@ bool dtc_gpu_map_sort(const int32_t disps[], uint32_t count,
 		if (sorted[i].disp == sorted[i - 1].disp)
 			return false;
 	return true;
+}
+
+/* ---- sectors ------------------------------------------------------------------------------------ */
+
+/* Units lie inside sectors, which are longer. */
+static int64_t sector_of(int32_t disp, uint32_t unit)
+{
+	int64_t per_sector = (int64_t)(DTC_GPU_SECTOR / unit);
+	int64_t place = disp;
+
+	return place >= 0 ? place / per_sector : -((per_sector - 1 - place) / per_sector);
+}
+
+uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
+			    uint32_t unit)
+{
+	uint64_t sectors = 1;
+
+	for (uint32_t i = 1; i < count; i++)
+		sectors += sector_of(disps[i * step], unit) !=
+			   sector_of(disps[(i - 1) * step], unit);
+	return (uint32_t)DTC_MIN((uint64_t)count * unit * 100 / (sectors * DTC_GPU_SECTOR),
+				 UINT64_C(100));
 }

@@ -37,14 +37,24 @@ struct dtc_gpu_map_form {
 bool dtc_gpu_map_of_layout(const struct dtc_layout *layout,
 			   struct dtc_gpu_map_form *form);
 
+enum dtc_gpu_map_order {
+	DTC_GPU_MAP_PACKED, /* int32_t displacements, in packed order */
+	DTC_GPU_MAP_SORTED, /* struct dtc_gpu_sorted_unit, in the order of the user's addresses */
+	DTC_GPU_MAP_SORTED_PERIODS /* the same, if that is their order over several periods, too */
+};
+
 /* A map on a device. */
 struct dtc_gpu_map {
 	struct dtc_gpu_map_form form;
-	uint32_t
-		unit; /* bytes, which may be less than the form's; 0: it is too large to be made */
-	bool sorted; /* struct dtc_gpu_sorted_unit by displacement, else int32_t in packed order */
+	uint32_t unit;   /* bytes, which may be less than the form's; 0: it is too large to be made */
+	uint32_t filled; /* percent of the 32-byte sectors that units are in, or 0: unknown */
+	bool sorted;
 	uint64_t memory; /* the device's address */
 };
+
+/* Two of these, which take no time: the unit of a layout's map, and the packed bytes of a period. */
+uint32_t dtc_gpu_map_unit(const struct dtc_layout *layout);
+uint64_t dtc_gpu_map_period(const struct dtc_layout *layout);
 
 /* Whether the map can be written in units of @unit bytes, a power of two up to the form's. */
 bool dtc_gpu_map_fits(const struct dtc_gpu_map_form *form, uint32_t unit);
@@ -66,5 +76,12 @@ void dtc_gpu_map_write(const struct dtc_layout *layout, uint32_t unit, int32_t d
 bool dtc_gpu_map_sort(const int32_t disps[], uint32_t count,
 		      struct dtc_gpu_sorted_unit sorted[],
 		      struct dtc_gpu_sorted_unit scratch[]);
+
+/*
+ * How many percent of the sectors that they are in units fill, whose displacements do not descend; they
+ * are @step numbers apart in @disps. Displacement 0 is thought to be at a sector's beginning.
+ */
+uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
+			    uint32_t unit);
 
 #endif

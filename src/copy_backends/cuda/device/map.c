@@ -15,10 +15,19 @@
 struct kept {
 	struct dtc_layout_image base;
 	struct dtc_cuda_context *context;
-	enum dtc_cuda_map_order order;
+	bool sorts;    /* it is, or was to be, in the order of the user's addresses */
 	uint32_t unit; /* that the map was made for, even if there is none */
+	/* In packed order: how often it was handed out although a sorted one was asked for. */
+	_Atomic uint32_t substituted;
 	struct dtc_gpu_map map;
 };
+
+/* Up to so many units are sorted at once, more at that request: a list may be used once only. */
+#define SORTED_AT_ONCE (UINT64_C(1) << 14)
+#define SORTED_AT      3
+
+/* The sectors of so many units at most are counted where that takes sorting them. */
+#define COUNTED_MOST (UINT64_C(1) << 18)
 
 static void release(struct dtc_layout_image *base)
 {
@@ -31,11 +40,11 @@ static void release(struct dtc_layout_image *base)
 /* ---- finding --------------------------------------------------------------------------- */
 
 /* What is kept of a layout on this device, from @base on. */
-static const struct kept *next_kept(const struct dtc_layout_image *base,
-				    const struct dtc_cuda_context *context)
+static struct kept *next_kept(struct dtc_layout_image *base,
+			      const struct dtc_cuda_context *context)
 {
 	for (; base; base = base->next) {
-		const struct kept *kept = (const struct kept *)base;
+		struct kept *kept = (struct kept *)base;
 
 		if (base->release == release && kept->context == context)
 			return kept;
@@ -44,42 +53,40 @@ static const struct kept *next_kept(const struct dtc_layout_image *base,
 }
 
 /* The form is the same in all that is kept. */
-static const struct kept *any_kept(const struct dtc_layout *layout,
-				   const struct dtc_cuda_context *context)
+static struct kept *any_kept(const struct dtc_layout *layout,
+			     const struct dtc_cuda_context *context)
 {
 	return next_kept(atomic_load_explicit(&layout->images, memory_order_acquire),
 			 context);
 }
 
-static const struct kept *find(const struct dtc_layout *layout,
-			       const struct dtc_cuda_context *context, uint32_t unit,
-			       enum dtc_cuda_map_order order)
+static struct kept *find(const struct dtc_layout *layout,
+			 const struct dtc_cuda_context *context, uint32_t unit, bool sorts)
 {
-	const struct kept *kept = any_kept(layout, context);
+	struct kept *kept = any_kept(layout, context);
 
-	while (kept &&
-	       (kept->order != order || kept->unit != DTC_MIN(unit, kept->map.form.unit)))
+	while (kept && (kept->sorts != sorts ||
+			kept->unit != DTC_MIN(unit, kept->map.form.unit)))
 		kept = next_kept(kept->base.next, context);
 	return kept;
 }
 
 /* ---- making ---------------------------------------------------------------------------- */
 
-/* The arrays of a map on the host; sorting needs all three. */
+/* The arrays of a map on the host; the last two are for sorting. */
 struct arrays {
+	uint32_t count;
 	int32_t *disps;
 	struct dtc_gpu_sorted_unit *sorted, *scratch;
 };
 
-static bool allocate(struct dtconv_context *owner, size_t count,
-		     enum dtc_cuda_map_order order, struct arrays *arrays)
+static bool allocate(struct dtconv_context *owner, bool for_sorting, struct arrays *arrays)
 {
-	*arrays = (struct arrays){ .disps = dtc_alloc(owner,
-						      count * sizeof(*arrays->disps)) };
-	if (order == DTC_CUDA_MAP_PACKED)
+	arrays->disps = dtc_alloc(owner, arrays->count * sizeof(*arrays->disps));
+	if (!for_sorting)
 		return arrays->disps;
-	arrays->sorted = dtc_alloc(owner, count * sizeof(*arrays->sorted));
-	arrays->scratch = dtc_alloc(owner, count * sizeof(*arrays->scratch));
+	arrays->sorted = dtc_alloc(owner, arrays->count * sizeof(*arrays->sorted));
+	arrays->scratch = dtc_alloc(owner, arrays->count * sizeof(*arrays->scratch));
 	return arrays->disps && arrays->sorted && arrays->scratch;
 }
 
@@ -90,22 +97,41 @@ static void deallocate(struct dtconv_context *owner, const struct arrays *arrays
 	dtc_free(owner, arrays->scratch);
 }
 
+/* Sort, if there is memory for it, and count sectors. False: two units have one address. */
+static bool survey_order(struct kept *kept, const struct arrays *arrays)
+{
+	struct dtc_gpu_map *map = &kept->map;
+	bool distinct = true;
+
+	if (map->form.ascends)
+		map->filled = dtc_gpu_map_filled(arrays->disps, 1, arrays->count, map->unit);
+	if (!arrays->sorted)
+		return distinct;
+	distinct = dtc_gpu_map_sort(arrays->disps, arrays->count, arrays->sorted,
+				    arrays->scratch);
+	map->filled =
+		dtc_gpu_map_filled(&arrays->sorted->disp,
+				   sizeof(*arrays->sorted) / sizeof(arrays->sorted->disp),
+				   arrays->count, map->unit);
+	return distinct;
+}
+
 /* Write the map and put it on the device; one that cannot be sorted is left out. */
-static CUresult place(const struct dtc_layout *layout, struct kept *kept, size_t count,
+static CUresult place(const struct dtc_layout *layout, struct kept *kept,
 		      const struct arrays *arrays)
 {
 	const void *bytes = arrays->disps;
-	size_t length = count * sizeof(*arrays->disps);
+	size_t length = arrays->count * sizeof(*arrays->disps);
 	CUdeviceptr memory = 0;
 
 	dtc_gpu_map_write(layout, kept->unit, arrays->disps);
-	if (kept->order == DTC_CUDA_MAP_SORTED) {
-		if (!dtc_gpu_map_sort(arrays->disps, (uint32_t)count, arrays->sorted,
-				      arrays->scratch))
+	bool distinct = survey_order(kept, arrays);
+	if (kept->sorts) {
+		if (!distinct)
 			return CUDA_SUCCESS;
 		kept->map.sorted = true;
 		bytes = arrays->sorted;
-		length = count * sizeof(*arrays->sorted);
+		length = arrays->count * sizeof(*arrays->sorted);
 	}
 	CUresult result = dtc_cuda_image_place(kept->context, bytes, length, &memory);
 	kept->map.memory = memory;
@@ -115,17 +141,19 @@ static CUresult place(const struct dtc_layout *layout, struct kept *kept, size_t
 static int fill(const struct dtc_layout *layout, struct kept *kept, const char *caller)
 {
 	struct dtconv_context *owner = kept->context->cuda->context;
-	size_t count = (size_t)dtc_gpu_map_units(&kept->map.form, kept->unit);
+	const struct dtc_gpu_map_form *form = &kept->map.form;
+	uint64_t count = dtc_gpu_map_units(form, kept->unit);
+	struct arrays arrays = { .count = (uint32_t)count };
 	CUresult result = CUDA_SUCCESS;
-	struct arrays arrays;
 	int status = 0;
 
-	if (allocate(owner, count, kept->order, &arrays))
-		result = place(layout, kept, count, &arrays);
+	if (allocate(owner, kept->sorts || (!form->ascends && count <= COUNTED_MOST),
+		     &arrays))
+		result = place(layout, kept, &arrays);
 	else
 		status = DTC_FAIL(owner, DTCONV_ERR_NOMEM,
-				  "%s: cannot allocate a map of %zu units for a layout",
-				  caller, count);
+				  "%s: cannot allocate a map of %u units for a layout",
+				  caller, arrays.count);
 	deallocate(owner, &arrays);
 	if (result)
 		status = dtc_cuda_fail(kept->context, result,
@@ -149,8 +177,7 @@ static bool survey(const struct dtc_layout *layout, struct kept *kept, uint32_t 
 }
 
 static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		uint32_t unit, enum dtc_cuda_map_order order, const char *caller,
-		const struct kept **made)
+		uint32_t unit, bool sorts, const char *caller, struct kept **made)
 {
 	struct dtconv_context *owner = context->cuda->context;
 	struct kept *kept = dtc_alloc_zeroed(owner, sizeof(*kept));
@@ -162,7 +189,7 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 				caller);
 	kept->base.release = release;
 	kept->context = context;
-	kept->order = order;
+	kept->sorts = sorts;
 	if (survey(layout, kept, unit)) {
 		kept->map.unit = kept->unit;
 		status = fill(layout, kept, caller);
@@ -181,42 +208,43 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 /* ---- for jobs -------------------------------------------------------------------------- */
 
 static int find_or_make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-			uint32_t unit, enum dtc_cuda_map_order order, const char *caller,
-			const struct kept **kept)
+			uint32_t unit, bool sorts, const char *caller, struct kept **kept)
 {
-	*kept = find(layout, context, unit, order);
+	*kept = find(layout, context, unit, sorts);
 	if (!*kept)
-		return make(layout, context, unit, order, caller, kept);
+		return make(layout, context, unit, sorts, caller, kept);
 	if ((*kept)->map.memory)
 		dtc_context_count(context->cuda->context, DTC_COUNT_IMAGES_FOUND, 1);
 	return 0;
 }
 
-/* Whether units in packed order are in the order of their addresses. */
-static bool is_sorted(const struct dtc_layout *layout,
-		      const struct dtc_cuda_context *context)
+/* Whether the sorted map is to be used instead of @packed. */
+static bool is_sorted_wanted(struct kept *packed, enum dtc_gpu_map_order order)
 {
-	const struct kept *kept = any_kept(layout, context);
-	struct dtc_gpu_map_form form;
+	const struct dtc_gpu_map *map = &packed->map;
 
-	if (kept)
-		return kept->map.form.ascends;
-	return dtc_gpu_map_of_layout(layout, &form) && form.ascends;
+	if (order == DTC_GPU_MAP_PACKED || !map->memory || map->form.ascends ||
+	    (order == DTC_GPU_MAP_SORTED_PERIODS && !map->form.apart))
+		return false;
+	return dtc_gpu_map_units(&map->form, map->unit) <= SORTED_AT_ONCE ||
+	       atomic_fetch_add_explicit(&packed->substituted, 1, memory_order_relaxed) + 1 >=
+		       SORTED_AT;
 }
 
 int dtc_cuda_map_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		      uint32_t unit, enum dtc_cuda_map_order order, const char *caller,
+		      uint32_t unit, enum dtc_gpu_map_order order, const char *caller,
 		      struct dtc_gpu_map *map)
 {
-	const struct kept *kept;
+	struct kept *packed, *sorted;
+	int status = find_or_make(layout, context, unit, false, caller, &packed);
 
-	if (order == DTC_CUDA_MAP_SORTED && is_sorted(layout, context))
-		order = DTC_CUDA_MAP_PACKED;
-	int status = find_or_make(layout, context, unit, order, caller, &kept);
-	if (!status && kept->map.unit && !kept->map.memory)
-		status = find_or_make(layout, context, unit, DTC_CUDA_MAP_PACKED, caller,
-				      &kept);
-	if (!status)
-		*map = kept->map;
+	if (status)
+		return status;
+	*map = packed->map;
+	if (!is_sorted_wanted(packed, order))
+		return 0;
+	status = find_or_make(layout, context, unit, true, caller, &sorted);
+	if (!status && sorted->map.memory)
+		*map = sorted->map;
 	return status;
 }
