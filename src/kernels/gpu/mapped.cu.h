@@ -114,7 +114,7 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 			dtc_gpu_store_word(user[k], word, &value[k]);
 }
 
-#define DTC_GPU_MAPPED(name, word, many, direction)                               \
+#define DTC_GPU_MAPPED_KERNEL(name, word, many, direction)                               \
 	DTC_GPU_FN void name(const struct dtc_gpu_mapped_params *p, void *shared, \
 			     struct dtc_gpu_at at)                                \
 	{                                                                         \
@@ -125,14 +125,14 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 			dtc_gpu_move_mapped_words(p, word, many, at, direction);  \
 	}
 
-DTC_GPU_MAPPED(dtc_gpu_mapped_pack_16_phase, 16, DTC_GPU_MAPPED_PACKED(16), DTC_GPU_PACK)
-DTC_GPU_MAPPED(dtc_gpu_mapped_pack_8_phase, 8, DTC_GPU_MAPPED_PACKED(8), DTC_GPU_PACK)
-DTC_GPU_MAPPED(dtc_gpu_mapped_pack_4_phase, 4, DTC_GPU_MAPPED_PACKED(4), DTC_GPU_PACK)
-DTC_GPU_MAPPED(dtc_gpu_mapped_unpack_16_phase, 16, DTC_GPU_MAPPED_UNPACKED(16), DTC_GPU_UNPACK)
-DTC_GPU_MAPPED(dtc_gpu_mapped_unpack_8_phase, 8, DTC_GPU_MAPPED_UNPACKED(8), DTC_GPU_UNPACK)
-DTC_GPU_MAPPED(dtc_gpu_mapped_unpack_4_phase, 4, DTC_GPU_MAPPED_UNPACKED(4), DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_16_phase, 16, DTC_GPU_MAPPED_PACKED(16), DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_8_phase, 8, DTC_GPU_MAPPED_PACKED(8), DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_4_phase, 4, DTC_GPU_MAPPED_PACKED(4), DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_16_phase, 16, DTC_GPU_MAPPED_UNPACKED(16), DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_8_phase, 8, DTC_GPU_MAPPED_UNPACKED(8), DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_4_phase, 4, DTC_GPU_MAPPED_UNPACKED(4), DTC_GPU_UNPACK)
 
-#define DTC_GPU_SORTED(name, word)                                                    \
+#define DTC_GPU_SORTED_KERNEL(name, word)                                                    \
 	DTC_GPU_FN void name(const struct dtc_gpu_mapped_params *p, void *shared,     \
 			     struct dtc_gpu_at at)                                    \
 	{                                                                             \
@@ -143,8 +143,8 @@ DTC_GPU_MAPPED(dtc_gpu_mapped_unpack_4_phase, 4, DTC_GPU_MAPPED_UNPACKED(4), DTC
 			dtc_gpu_move_sorted_words(p, word, DTC_GPU_MAPPED_SORTED(word), at); \
 	}
 
-DTC_GPU_SORTED(dtc_gpu_sorted_unpack_16_phase, 16)
-DTC_GPU_SORTED(dtc_gpu_sorted_unpack_8_phase, 8)
-DTC_GPU_SORTED(dtc_gpu_sorted_unpack_4_phase, 4)
+DTC_GPU_SORTED_KERNEL(dtc_gpu_sorted_unpack_16_phase, 16)
+DTC_GPU_SORTED_KERNEL(dtc_gpu_sorted_unpack_8_phase, 8)
+DTC_GPU_SORTED_KERNEL(dtc_gpu_sorted_unpack_4_phase, 4)
 
 #endif
