@@ -241,7 +241,7 @@ struct dtc_gpu_mapped_params {
  */
 #define DTC_GPU_MAPPED_PACKED(word)   ((word) == 8 ? 8u : 4u)
 #define DTC_GPU_MAPPED_UNPACKED(word) 2u
-#define DTC_GPU_MAPPED_SORTED(word)   4u
+#define DTC_GPU_MAPPED_SORTED(word)   ((word) == 16 ? 2u : 4u)
 
 #define DTC_GPU_START_BYTES 2048
 
