@@ -81,14 +81,16 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 		*reason = "not aligned to 4 bytes";
 		return false;
 	}
-	bool wants = units <= units_most(job, shape, unit);
-	if (units > DTC_GPU_MAP_UNITS_MOST ||
-	    (job->map_state == DTC_GPU_MAP_ANSWERED && !job->map.unit)) {
+	if (units > DTC_GPU_MAP_UNITS_MOST) {
 		*reason = "too large for a map";
 		launch->map_units = units;
 		return false;
 	}
-	return wants;
+	if (job->map_state == DTC_GPU_MAP_ANSWERED && !job->map.unit) {
+		*reason = "too far apart for a map";
+		return false;
+	}
+	return units <= units_most(job, shape, unit);
 }
 
 /* ---- which -------------------------------------------------------------------------------------- */
