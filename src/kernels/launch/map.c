@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "base/checked.h"
 #include "datatype/cursor.h"
-#include "nest.h"
+#include "magic.h"
 
 /* ---- periods ------------------------------------------------------------------------------------ */
 

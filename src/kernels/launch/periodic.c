@@ -7,6 +7,7 @@
 #include "classes.h"
 
 #include "base/base.h"
+#include "magic.h"
 #include "nest.h"
 
 /* Append a run; runs that touch are one. False if there are too many or it is too far away. */
