@@ -104,6 +104,7 @@ static void use_many_words(struct dtc_gpu_launch *launch)
 		return;
 	params->words = DTC_GPU_MAPPED_PACKED(launch->word);
 	params->expects = 1;
+	params->wide = 1;
 	if (launch->kernel >= DTC_GPU_sorted_unpack_16) {
 		params->words = DTC_GPU_MAPPED_SORTED(launch->word);
 		words = params->positions;

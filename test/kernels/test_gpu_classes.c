@@ -472,6 +472,14 @@ START_TEST(maps_are_used_by_what_they_are_like)
 	job.local = job.near = false;
 	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
 	ck_assert_uint_eq(launch.params.mapped.expects, 0);
+	/* A job of 2^31 words, and one of fewer than a tile less. */
+	job.count = (UINT64_C(1) << 31) / (gpu.layout->size / 8) + 1;
+	job.end = UINT64_C(1) << 34;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_uint_eq(launch.params.mapped.wide, 1);
+	job.end -= 80000 * 8;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_uint_eq(launch.params.mapped.wide, 0);
 	gpu_type_close(&gpu);
 	dtconv_type_unref(type);
 }

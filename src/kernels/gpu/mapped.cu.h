@@ -6,7 +6,10 @@
 #ifndef DTC_KERNELS_GPU_MAPPED_CU_H
 #define DTC_KERNELS_GPU_MAPPED_CU_H
 
-/* A thread's first word, by the period that its block begins in; what follows takes 32 bits. */
+/*
+ * A thread's first word, by the first period or, in long streams, by that in which its block begins; what follows
+ * takes 32 bits.
+ */
 struct dtc_gpu_mapped_start {
 	uint64_t first; /* position of that period's first word */
 	uint64_t user;  /* address of its displacement 0 */
@@ -16,13 +19,16 @@ struct dtc_gpu_mapped_start {
 DTC_GPU_FN struct dtc_gpu_mapped_start dtc_gpu_start_mapped(
 	const struct dtc_gpu_mapped_params *p, uint64_t position, uint32_t thread)
 {
-	uint64_t period = dtc_gpu_divide64(position, p->by_count.magic, p->by_count.shift,
-					   p->by_count.one);
-	struct dtc_gpu_mapped_start start;
+	struct dtc_gpu_mapped_start start = { 0, p->user, (uint32_t)position + thread };
 
-	start.first = period * p->count;
-	start.user = p->user + period * (uint64_t)p->stride;
-	start.ahead = (uint32_t)(position - start.first) + thread;
+	if (p->wide) {
+		uint64_t period = dtc_gpu_divide64(position, p->by_count.magic,
+						   p->by_count.shift, p->by_count.one);
+
+		start.first = period * p->count;
+		start.user += period * (uint64_t)p->stride;
+		start.ahead = (uint32_t)(position - start.first) + thread;
+	}
 	return start;
 }
 

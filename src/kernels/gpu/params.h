@@ -231,7 +231,7 @@ struct dtc_gpu_mapped_params {
 	uint32_t shift;
 	uint32_t words;
 	uint32_t expects; /* sectors are asked for before words are stored to them */
-	uint32_t reserved;
+	uint32_t wide;    /* positions may pass 2^31 */
 };
 
 /*

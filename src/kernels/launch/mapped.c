@@ -34,6 +34,9 @@
 #define HALF_FULL   45
 #define ALMOST_FULL 75
 
+/* Positions that are divided as 32-bit numbers, with those of a tile ahead. */
+#define POSITIONS_MOST ((UINT64_C(1) << 31) - 65536)
+
 /* ---- whether ------------------------------------------------------------------------------------ */
 
 /* Whether some operation has a table. */
@@ -158,6 +161,7 @@ static void set_map(const struct dtc_gpu_job *job, struct dtc_gpu_mapped_params 
 	params->count = (uint32_t)count;
 	params->magic = dtc_gpu_magic(params->count, &shift);
 	params->shift = shift;
+	params->wide = params->positions > POSITIONS_MOST;
 }
 
 static enum dtc_gpu_kernel kernel_of(const struct dtc_gpu_map *map,
