@@ -277,7 +277,7 @@ END_TEST
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
-#define THREADS 8
+#define THREADS 4
 
 static void *unpack_in_thread(void *arg)
 {

@@ -420,6 +420,33 @@ START_TEST(irregular_layouts_ask_for_maps)
 }
 END_TEST
 
+/* Nests of more loops than compact kernels take have maps while streams are short, and are not one block's. */
+START_TEST(nests_without_a_compact_kernel_ask_for_maps)
+{
+	struct dtconv_type *type = fixture_type(
+		"vector(4, 1, 2, vector(5, 1, 3, vector(6, 1, 4, vector(7, 1, 5, double))))");
+	struct dtc_gpu_launch launch;
+	struct gpu_type gpu;
+	uint32_t needed;
+
+	gpu_type_open(&gpu, type);
+	struct dtc_gpu_job job = mapped_job(&gpu, 16384, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	job = mapped_job(&gpu, 65536, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), DTCONV_ERR_AGAIN);
+	job.map_state = DTC_GPU_MAP_ANSWERED; /* there is none */
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	ck_assert_uint_gt(launch.grid, 1);
+	job = mapped_job(&gpu, 4 * MIB, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* What a map is like, and what is launched for so many bytes. */
 static const struct {
 	bool ascends, sorted;
@@ -569,6 +596,7 @@ int main(void)
 	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
 	tcase_add_loop_test(classes, irregular_layouts_ask_for_maps, 0,
 			    (int)DTC_ARRAY_LENGTH(asked));
+	tcase_add_test(classes, nests_without_a_compact_kernel_ask_for_maps);
 	tcase_add_loop_test(classes, maps_are_used_by_what_they_are_like, 0,
 			    (int)DTC_ARRAY_LENGTH(used));
 	tcase_add_test(classes, sorted_maps_are_for_most_of_a_period);

@@ -59,6 +59,8 @@ static uint64_t units_most(const struct dtc_gpu_job *job, const struct dtc_gpu_s
 		return block && block < (uint64_t)LONG_BLOCK * unit ? DTC_GPU_MAP_UNITS_MOST
 								    : SHORT_MAP;
 	}
+	if (shape->leaf == DTC_GPU_LEAF_BLOCK && shape->loop_count < DTC_GPU_DIMS)
+		return SHORT_MAP;
 	/* A struct of nests is as many parts. */
 	return shape->loop_count == 0 && !has_tables(shape) ? SHORT_MAP
 							    : DTC_GPU_MAP_UNITS_MOST;
@@ -94,6 +96,14 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 		return false;
 	}
 	return units <= units_most(job, shape, unit);
+}
+
+/* A long kernel of several thread blocks, which would start sooner by a map. */
+bool dtc_gpu_starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles)
+{
+	return launch->class == DTC_GPU_CLASS_STRIDED &&
+	       launch->kernel < DTC_GPU_rows_pack_16 && tiles > 1 &&
+	       launch->bytes < LONG_BYTES;
 }
 
 /* ---- which -------------------------------------------------------------------------------------- */
