@@ -190,13 +190,14 @@ struct dtconv_counters {
 	uint64_t fallbacks_loading; /**< the kernels were not loaded (yet) */
 	uint64_t fallbacks_limits;  /**< no launch supports them: memory of another device, too many tiles */
 	uint64_t fallbacks_blocks;  /**< any job that was moved by one copy per block */
-	/* Images of types' programs in device memory. */
+	/* Images of types' programs, and maps of types, in device memory. */
 	uint64_t images_made;  /**< copied there */
 	uint64_t images_found; /**< reused by a later job */
 	/* Kernels for one shape, see DTCONV_CONTEXT_SPECIALISE. */
 	uint64_t launches_special; /**< of all launches, those of such kernels */
 	uint64_t kernels_compiled; /**< compiled in this process: not in the cache, or the cache is off */
 	uint64_t kernels_cached;   /**< found in the cache */
+	uint64_t launches_mapped; /**< irregular layouts, by a map of where each unit is */
 };
 
 /** Counters of one copy backend in a context. */

@@ -54,9 +54,10 @@ struct dtc_mover;
 	X(LAUNCHES_SPECIAL, launches_special, "launches of specialised kernels")         \
 	X(KERNELS_COMPILED, kernels_compiled, "specialised kernels compiled")            \
 	X(KERNELS_CACHED, kernels_cached, "specialised kernels loaded from the cache")   \
-	X(IMAGES_MADE, images_made, "layout programs copied to a device")                \
+	X(IMAGES_MADE, images_made, "layout programs and maps copied to a device")                \
 	X(IMAGES_FOUND, images_found,                                                    \
-	  "jobs whose layout program was already on the device")
+	  "programs and maps that a job found on the device")                         \
+	X(LAUNCHES_MAPPED, launches_mapped, "launches of mapped kernels")
 
 #define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
 

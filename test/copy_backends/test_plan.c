@@ -624,11 +624,20 @@ START_TEST(the_way_of_a_candidate_is_told)
 		  "3 copies, one for each block or strip" },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
-		  "unpack; general kernel (not a single table of blocks); the cheapest" },
+		  "unpack; mapped kernel, 4-byte words; the cheapest" },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
+		  "vector(30, 1, 2, short))",
+		  "unpack; general kernel (not aligned to 4 bytes); the cheapest" },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
+		  "vector(200000, 1, 2, int))",
+		  "unpack; general kernel (too large for a map: 3800000 units); " },
 		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], "
 		  "vector(30, 1, 2, int))",
 		  "unpack; 19 copies, one for each block or strip; cannot" },
-		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,int)])",
+		{ "hindexed([1,2,1,3,1,2,1,3,4,1], "
+		  "[0,40000000000,2000,3000,4000,5000,7000,8000,9000,6000], vector(20, 1, 2, int))",
+		  "unpack; general kernel (too far apart for a map); the cheapest" },
+		{ "struct([1,1], [0,900000], [vector(3000,2,5,double),vector(2000,1,3,short)])",
 		  "unpack; batch kernel; the cheapest" },
 		{ "contiguous(1000000000000, resized(vector(100, 1, 2, double), 0, 1600))",
 		  "unpack; more tiles than one launch can have, copies block by block; cannot" },
@@ -687,7 +696,7 @@ int main(void)
 	tcase_add_test(choosing, long_staged_jobs_are_counted_on_several_threads);
 	tcase_add_test(choosing, rows_of_whole_words_are_the_fast_ones);
 	tcase_add_test(choosing, a_detour_is_packed_inside_a_device);
-	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 10);
+	tcase_add_loop_test(choosing, the_way_of_a_candidate_is_told, 0, 13);
 #endif
 	tcase_add_test(choosing, long_structs_are_told_in_their_first_parts);
 	return fixture_run(suite);

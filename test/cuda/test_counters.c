@@ -40,7 +40,7 @@ static size_t pack(const char *text, size_t count, enum arena_kind user, enum ar
 }
 
 /* Blocks of one to three ints at growing distances: so many that no short list of runs will do. */
-static const char *table(void)
+static const char *table(const char *element)
 {
 	static char text[8192];
 	size_t length = (size_t)snprintf(text, sizeof(text), "indexed([1");
@@ -52,7 +52,7 @@ static const char *table(void)
 	for (int i = 1; i < 400; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, ",%d",
 					   5 * i + i * i % 2);
-	snprintf(text + length, sizeof(text) - length, "],int)");
+	snprintf(text + length, sizeof(text) - length, "],%s)", element);
 	return text;
 }
 
@@ -89,7 +89,7 @@ static void must_be_launched(const char *what, size_t member, uint64_t expected)
 	static const size_t members[] = { MEMBER(strided), MEMBER(periodic),
 					  MEMBER(indexed), MEMBER(transposing),
 					  MEMBER(general), MEMBER(many),
-					  MEMBER(typed) };
+					  MEMBER(typed),   MEMBER(mapped) };
 	const struct dtconv_counters now = fixture_counters();
 	uint64_t launches;
 
@@ -112,13 +112,15 @@ START_TEST(launches_are_counted_by_class)
 		{ "vector(1000, 1, 2, double)", 3, MEMBER(strided) },
 		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000,
 		  MEMBER(periodic) },
-		{ table(), 10, MEMBER(indexed) },
+		{ table("short"), 10, MEMBER(indexed) },
 		{ "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))", 1,
 		  MEMBER(transposing) },
-		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, short))",
 		  3, MEMBER(general) },
-		{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
+		{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, short)])",
 		  1, MEMBER(many) },
+		{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
+		  3, MEMBER(mapped) },
 	};
 
 	pack(cases[_i].text, cases[_i].count, ARENA_DEVICE, ARENA_DEVICE);
@@ -126,7 +128,7 @@ START_TEST(launches_are_counted_by_class)
 }
 END_TEST
 
-#define CLASSES 6
+#define CLASSES 7
 
 /* Elements that change on their way have kernels of their own. */
 START_TEST(launches_of_typed_kernels_are_counted_apart)
@@ -179,7 +181,7 @@ END_TEST
 
 START_TEST(images_are_made_once_and_found_again)
 {
-	struct dtconv_type *type = fixture_type(table());
+	struct dtconv_type *type = fixture_type(table("int"));
 	struct arena user, packed;
 
 	arena_open(&user, ARENA_DEVICE, 100000);
@@ -200,7 +202,7 @@ START_TEST(copies_for_want_of_kernels_are_counted_with_the_reason)
 	if (!gpu.standin)
 		return;
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
-	pack(table(), 4, ARENA_DEVICE, ARENA_DEVICE);
+	pack(table("int"), 4, ARENA_DEVICE, ARENA_DEVICE);
 	gpu.standin->inject_clear();
 	ck_assert_uint_eq(fixture_counters().fallbacks_loading, 1);
 	ck_assert_uint_eq(fixture_counters().fallbacks_blocks, 1);
@@ -211,7 +213,7 @@ END_TEST
 /* A stream says on which device the work is to be done, also of memory that this one does not reach. */
 START_TEST(copies_where_no_launch_will_do_are_counted)
 {
-	struct dtconv_type *type = fixture_type(table());
+	struct dtconv_type *type = fixture_type(table("int"));
 	CUcontext here, there;
 	struct arena user, packed;
 
@@ -555,7 +557,7 @@ START_TEST(a_type_that_is_copied_block_by_block_is_named_once)
 	struct listener listener;
 
 	listener_open(&listener, DTCONV_LOG_WARN, "slow path");
-	pack_twice(&listener, table(), "cuda_copy");
+	pack_twice(&listener, table("int"), "cuda_copy");
 	ck_assert_uint_eq(listener.lines, 1);
 	ck_assert_ptr_nonnull(strstr(listener.text, "indexed([1,2,2,1"));
 	ck_assert_ptr_nonnull(strstr(listener.text, "... between device and device"));
@@ -571,7 +573,7 @@ START_TEST(a_type_without_kernels_is_named_with_the_reason)
 		return;
 	listener_open(&listener, DTCONV_LOG_WARN, "slow path");
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
-	pack_twice(&listener, table(), NULL);
+	pack_twice(&listener, table("int"), NULL);
 	gpu.standin->inject_clear();
 	ck_assert_uint_eq(listener.lines, 1);
 	ck_assert_ptr_nonnull(

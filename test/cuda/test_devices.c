@@ -99,6 +99,7 @@ static uint64_t launches(void)
 
 	return c.launches_strided + c.launches_periodic + c.launches_indexed +
 	       c.launches_transposing + c.launches_general + c.launches_many +
+	       c.launches_mapped +
 	       c.launches_typed;
 }
 
@@ -748,16 +749,21 @@ END_TEST
 
 /* ---- what is kept for a context ---------------------------------------------------------------- */
 
-/* A type of more parts than travel with a launch, and one whose program kernels read. */
-static struct dtconv_type *kept_type(bool parts)
+enum kept { KEPT_PROGRAM, KEPT_PARTS, KEPT_MAP, KEPT };
+
+/* A type whose program kernels read, one of more parts than travel with a launch, and one that is mapped. */
+static struct dtconv_type *kept_type(enum kept kept)
 {
 	static char text[40000];
 	size_t length = 0;
 
-	if (!parts)
-		return fixture_type(
-			"indexed([1,2,1,3,1,2,1,3,4,1], "
-			"[0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))");
+	if (kept != KEPT_PARTS) {
+		snprintf(text, sizeof(text),
+			 "indexed([1,2,1,3,1,2,1,3,4,1], "
+			 "[0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, %s))",
+			 kept == KEPT_MAP ? "int" : "short");
+		return fixture_type(text);
+	}
 	for (int i = 0; i < 200; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s1",
 					   i ? "," : "struct([");
@@ -766,7 +772,7 @@ static struct dtconv_type *kept_type(bool parts)
 					   i ? "," : "],[", 600 * i);
 	for (int i = 0; i < 200; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length,
-					   "%svector(%d,%d,%d,int)", i ? "," : "],[",
+					   "%svector(%d,%d,%d,short)", i ? "," : "],[",
 					   9 + i % 5, 1 + i % 3, 5 + i % 4);
 	snprintf(text + length, sizeof(text) - length, "])");
 	return fixture_type(text);
@@ -778,7 +784,8 @@ START_TEST(each_device_has_its_own_copy_of_a_type)
 
 	if (!open_devices(ACCESS_CLOSED))
 		return;
-	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
+	ck_assert_int_eq(stage_open(&scene.stage, kept_type((enum kept)_i), 1, 0, 0, 3),
+			 0);
 	uint64_t before = launches();
 	for (int device = 0; device < 2; device++) {
 		open_arenas(&scene, device, device);
@@ -807,7 +814,8 @@ START_TEST(the_copy_of_a_type_is_there_before_it_is_read)
 		return;
 	open_scene(&other, "vector(2000, 1, 3, double)", 0, 0);
 	move(&other, true, other.stage.bytes, NULL); /* loads the kernels */
-	ck_assert_int_eq(stage_open(&scene.stage, kept_type(_i), 1, 0, 0, 3), 0);
+	ck_assert_int_eq(stage_open(&scene.stage, kept_type((enum kept)_i), 1, 0, 0, 3),
+			 0);
 	open_arenas(&scene, 0, 0);
 	CUstream stream = gpu_stream();
 	params.stream = stream;
@@ -1652,8 +1660,8 @@ int main(void)
 	tcase_add_test(streams, a_stream_is_waited_for_where_another_device_works);
 	tcase_add_test(many, long_streams_between_closed_devices);
 	tcase_add_test(many, a_device_that_breaks_under_the_last_piece_fails_the_job);
-	tcase_add_loop_test(many, each_device_has_its_own_copy_of_a_type, 0, 2);
-	tcase_add_loop_test(many, the_copy_of_a_type_is_there_before_it_is_read, 0, 2);
+	tcase_add_loop_test(many, each_device_has_its_own_copy_of_a_type, 0, KEPT);
+	tcase_add_loop_test(many, the_copy_of_a_type_is_there_before_it_is_read, 0, KEPT);
 	tcase_add_test(many, a_batch_in_the_default_stream_of_either_device);
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);

@@ -27,9 +27,14 @@ void gpu_type_open(struct gpu_type *gpu, struct dtconv_type *type)
 	dtc_gpu_image_write(gpu->layout->program, gpu->image);
 }
 
+/* The map of the job that was planned last. */
+static void *map_memory;
+
 void gpu_type_close(struct gpu_type *gpu)
 {
 	free(gpu->image);
+	free(map_memory);
+	map_memory = NULL;
 }
 
 struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned char *user,
@@ -44,8 +49,73 @@ struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned ch
 				     .end = end,
 				     .direction = direction,
 				     .image = (uintptr_t)gpu->image,
-				     .near = true };
+				     .local = true,
+				     .near = true,
+				     .map_state = gpu_maps ? DTC_GPU_MAP_OPEN
+							   : DTC_GPU_MAP_OFF };
 }
+
+/* ---- maps -------------------------------------------------------------------------------------- */
+
+enum gpu_maps gpu_maps;
+
+static bool is_sorted(const struct dtc_gpu_job *job, const struct dtc_gpu_map_form *form)
+{
+	return gpu_maps >= GPU_MAPS_SORTED && job->direction == DTC_UNPACK && form->apart;
+}
+
+/* A map, sorted if that is asked for and can be. */
+static void write_map(const struct dtc_layout *layout, struct dtc_gpu_map *map)
+{
+	size_t count = (size_t)dtc_gpu_map_units(&map->form, map->unit);
+	struct dtc_gpu_sorted_unit *sorted = calloc(3 * count, sizeof(*sorted));
+	int32_t *disps = (int32_t *)(void *)(sorted + 2 * count);
+
+	ck_assert_ptr_nonnull(sorted);
+	dtc_gpu_map_write(layout, map->unit, disps);
+	map->sorted = map->sorted &&
+		      dtc_gpu_map_sort(disps, (uint32_t)count, sorted, sorted + count);
+	map->memory = map->sorted ? (uintptr_t)sorted : (uintptr_t)disps;
+	free(map_memory);
+	map_memory = sorted;
+}
+
+static void answer_map(struct dtc_gpu_job *job)
+{
+	uint32_t unit = dtc_gpu_job_map_unit(job);
+	struct dtc_gpu_map *map = &job->map;
+
+	job->map_state = DTC_GPU_MAP_ANSWERED;
+	if (!dtc_gpu_map_of_layout(job->layout, &map->form) ||
+	    !dtc_gpu_map_fits(&map->form, unit))
+		return;
+	map->unit = unit;
+	map->sorted = is_sorted(job, &map->form);
+	write_map(job->layout, map);
+}
+
+/* Whatever the planner thinks of streams of this length. */
+static void use_many_words(struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_mapped_params *params = &launch->params.mapped;
+	uint64_t words = params->end - params->begin;
+
+	if (gpu_maps != GPU_MAPS_MANY && gpu_maps != GPU_MAPS_SORTED_MANY)
+		return;
+	params->words = DTC_GPU_MAPPED_PACKED(launch->word);
+	params->expects = 1;
+	params->wide = 1;
+	if (launch->kernel >= DTC_GPU_sorted_unpack_16) {
+		params->words = DTC_GPU_MAPPED_SORTED(launch->word);
+		words = params->positions;
+	} else if (launch->kernel >= DTC_GPU_mapped_unpack_16) {
+		params->words = DTC_GPU_MAPPED_UNPACKED(launch->word);
+	}
+	uint64_t tile = (uint64_t)params->words * DTC_GPU_BLOCK;
+	launch->grid = (uint32_t)((words + tile - 1) / tile);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------- */
 
 static int run_of_class(const struct dtc_gpu_launch *launch)
 {
@@ -83,13 +153,20 @@ void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 {
 	struct dtc_gpu_parts room = { NULL, 0, 0 };
 	uint32_t needed;
+	struct dtc_gpu_job answered = *job;
 	int status = dtc_gpu_plan(job, NULL, launch, &needed);
 
+	if (status == DTCONV_ERR_AGAIN) {
+		answer_map(&answered);
+		status = dtc_gpu_plan(&answered, NULL, launch, &needed);
+	}
 	if (status == DTCONV_ERR_LIMIT) {
 		room = parts_for(needed);
-		status = dtc_gpu_plan(job, &room, launch, &needed);
+		status = dtc_gpu_plan(&answered, &room, launch, &needed);
 	}
 	ck_assert_int_eq(status, 0);
+	if (launch->class == DTC_GPU_CLASS_MAPPED && launch->grid)
+		use_many_words(launch);
 	*parts = room.host;
 }
 

@@ -22,6 +22,13 @@ struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned ch
 			   unsigned char *packed, size_t begin, size_t end,
 			   enum dtc_direction direction);
 
+/*
+ * Whether the jobs of gpu_job have maps, and how these are used: in packed order by one word a thread, by many,
+ * in the order of addresses by one, by many.
+ */
+enum gpu_maps { GPU_MAPS_OFF, GPU_MAPS_ONE, GPU_MAPS_MANY, GPU_MAPS_SORTED, GPU_MAPS_SORTED_MANY, GPU_MAPS };
+extern enum gpu_maps gpu_maps;
+
 /* Plan a job; the parts, if it needs memory for them, are to be freed. */
 void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 	      struct dtc_gpu_part **parts);

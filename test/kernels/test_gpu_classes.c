@@ -339,6 +339,209 @@ START_TEST(jobs_that_are_cut_inside_words_do_not)
 }
 END_TEST
 
+/* ---- maps -------------------------------------------------------------------------------------- */
+
+#define MIB (UINT64_C(1) << 20)
+
+/* A job of a type that may have a map; so much of it, aligned to @aligned bytes. */
+static struct dtc_gpu_job mapped_job(const struct gpu_type *gpu, uint64_t bytes,
+				     uint64_t aligned, enum dtc_direction direction)
+{
+	uint64_t size = gpu->layout->size;
+
+	return (struct dtc_gpu_job){ .layout = gpu->layout,
+				     .count = (bytes + size - 1) / size,
+				     .user = 4096 + aligned,
+				     .packed = 8192,
+				     .end = bytes ? bytes / 16 * 16 : size,
+				     .direction = direction,
+				     .image = (uintptr_t)gpu->image,
+				     .local = true,
+				     .map_state = DTC_GPU_MAP_OPEN };
+}
+
+/* What the class is asked for, and in which units; 0: no map is asked for. */
+static const struct {
+	const char *text; /* NULL: a table, made up */
+	const char *(*make)(void);
+	uint64_t aligned;
+	uint32_t unit;
+} asked[] = {
+	{ NULL, single_doubles, 0, 8 },
+	{ NULL, single_doubles, 4, 4 },
+	{ NULL, single_doubles, 2, 0 },
+	{ NULL, irregular_doubles, 0, 8 },
+	{ NULL, irregular_pairs, 0, 16 },
+	{ NULL, irregular_bytes, 0, 0 },
+	{ NULL, single_shorts, 0, 0 },
+	{ "vector(9000, 1, 2, double)", NULL, 0, 0 },
+	{ "contiguous(150, resized(vector(170, 1, 150, double), 0, 8))", NULL, 0, 0 },
+	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", NULL, 0, 0 },
+	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
+	  NULL, 0, 4 },
+	{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
+	  NULL, 0, 4 },
+	/* A struct of nests, one of tables, and long blocks: as long as a map may be that starts sooner, and longer. */
+	{ "struct([1, 1], [0, 90000000], [vector(200000, 1, 2, int), vector(62144, 1, 3, int)])",
+	  NULL, 0, 4 },
+	{ "struct([1, 1], [0, 90000000], [vector(200000, 1, 2, int), vector(62145, 1, 3, int)])",
+	  NULL, 0, 0 },
+	{ "struct([1, 1], [0, 90000000], [vector(200000, 1, 2, int), "
+	  "indexed_block(1, [0,2,4,7,9,11,13,17,19,25,27], vector(99999, 1, 2, int))])",
+	  NULL, 0, 4 },
+	{ "indexed_block(20000, [0, 30000, 70000, 90000, 120000, 150000, 180000, 200001, 230000, "
+	  "270000, 300000, 320000, 350000], double)",
+	  NULL, 0, 8 },
+	{ "indexed_block(21000, [0, 30000, 70000, 90000, 120000, 150000, 180000, 200001, 230000, "
+	  "270000, 300000, 320000, 350000], double)",
+	  NULL, 0, 0 },
+	/* Loops that no nest of the kernels has room for. */
+	{ "vector(3, 1, 2, vector(3, 1, 2, vector(3, 1, 2, vector(3, 1, 2, vector(3, 1, 2, "
+	  "vector(3, 1, 2, vector(3, 1, 2, int)))))))",
+	  NULL, 0, 4 },
+};
+
+START_TEST(irregular_layouts_ask_for_maps)
+{
+	struct dtconv_type *type =
+		fixture_type(asked[_i].text ? asked[_i].text : asked[_i].make());
+	struct dtc_gpu_launch launch;
+	struct gpu_type gpu;
+	uint32_t needed;
+
+	gpu_type_open(&gpu, type);
+	const struct dtc_gpu_job job = mapped_job(&gpu, 0, asked[_i].aligned, DTC_PACK);
+	int status = dtc_gpu_plan(&job, NULL, &launch, &needed);
+	ck_assert_int_eq(status, asked[_i].unit ? DTCONV_ERR_AGAIN : 0);
+	if (asked[_i].unit)
+		ck_assert_uint_eq(dtc_gpu_job_map_unit(&job), asked[_i].unit);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* Nests of more loops than compact kernels take have maps while streams are short, and are not one block's. */
+START_TEST(nests_without_a_compact_kernel_ask_for_maps)
+{
+	struct dtconv_type *type = fixture_type(
+		"vector(4, 1, 2, vector(5, 1, 3, vector(6, 1, 4, vector(7, 1, 5, double))))");
+	struct dtc_gpu_launch launch;
+	struct gpu_type gpu;
+	uint32_t needed;
+
+	gpu_type_open(&gpu, type);
+	struct dtc_gpu_job job = mapped_job(&gpu, 16384, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	job = mapped_job(&gpu, 65536, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), DTCONV_ERR_AGAIN);
+	job.map_state = DTC_GPU_MAP_ANSWERED; /* there is none */
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	ck_assert_uint_gt(launch.grid, 1);
+	job = mapped_job(&gpu, 4 * MIB, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* What a map is like, and what is launched for so many bytes. */
+static const struct {
+	bool ascends, sorted;
+	uint32_t filled;
+	uint64_t bytes;
+	enum dtc_direction direction;
+	const char *kernel;
+	uint32_t words, expects;
+} used[] = {
+	{ true, false, 60, 2 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 1, 0 },
+	{ true, false, 60, 16 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 8, 0 },
+	{ true, false, 30, 16 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 1, 0 },
+	{ false, false, 60, 16 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 1, 0 },
+	{ false, false, 90, 16 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 8, 0 },
+	{ false, false, 0, 16 * MIB, DTC_PACK, "dtc_gpu_mapped_pack_8", 1, 0 },
+	{ true, false, 60, 2 * MIB, DTC_UNPACK, "dtc_gpu_mapped_unpack_8", 1, 0 },
+	{ true, false, 60, 16 * MIB, DTC_UNPACK, "dtc_gpu_mapped_unpack_8", 2, 1 },
+	{ true, false, 30, 16 * MIB, DTC_UNPACK, "dtc_gpu_mapped_unpack_8", 1, 0 },
+	{ false, false, 60, 16 * MIB, DTC_UNPACK, "dtc_gpu_mapped_unpack_8", 1, 0 },
+	{ false, true, 60, 2 * MIB, DTC_UNPACK, "dtc_gpu_sorted_unpack_8", 1, 0 },
+	{ false, true, 60, 16 * MIB, DTC_UNPACK, "dtc_gpu_sorted_unpack_8", 1, 1 },
+	{ false, true, 90, 16 * MIB, DTC_UNPACK, "dtc_gpu_sorted_unpack_8", 4, 0 },
+	{ false, true, 90, 64 * MIB, DTC_UNPACK, "dtc_gpu_sorted_unpack_8", 4, 1 },
+	{ false, true, 30, 64 * MIB, DTC_UNPACK, "dtc_gpu_sorted_unpack_8", 1, 0 },
+};
+
+START_TEST(maps_are_used_by_what_they_are_like)
+{
+	struct dtconv_type *type = fixture_type(single_doubles());
+	struct dtc_gpu_launch launch;
+	struct gpu_type gpu;
+	uint32_t needed;
+
+	gpu_type_open(&gpu, type);
+	struct dtc_gpu_job job = mapped_job(&gpu, used[_i].bytes, 0, used[_i].direction);
+	job.near = used[_i].bytes > 32 * MIB;
+	job.map_state = DTC_GPU_MAP_ANSWERED;
+	ck_assert(dtc_gpu_map_of_layout(gpu.layout, &job.map.form));
+	job.map.unit = job.map.form.unit;
+	job.map.form.ascends = used[_i].ascends;
+	job.map.filled = used[_i].filled;
+	job.map.sorted = used[_i].sorted;
+	job.map.memory = 1 << 20;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_MAPPED);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), used[_i].kernel);
+	ck_assert_uint_eq(launch.params.mapped.words, used[_i].words);
+	ck_assert_uint_eq(launch.params.mapped.expects, used[_i].expects);
+	/* No sector of another device is read. */
+	job.local = job.near = false;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_uint_eq(launch.params.mapped.expects, 0);
+	/* A job of 2^31 words, and one of fewer than a tile less. */
+	job.count = (UINT64_C(1) << 31) / (gpu.layout->size / 8) + 1;
+	job.end = UINT64_C(1) << 34;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_uint_eq(launch.params.mapped.wide, 1);
+	job.end -= 80000 * 8;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_uint_eq(launch.params.mapped.wide, 0);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* A long stretch that is most of what it touches is unpacked in the order of addresses. */
+START_TEST(sorted_maps_are_for_most_of_a_period)
+{
+	struct dtconv_type *type = fixture_type(
+		"indexed_block(1, [5, 2, 9, 0], resized(vector(70000, 1, 2, double), 0, 1120000))");
+	struct gpu_type gpu;
+
+	gpu_type_open(&gpu, type);
+	uint64_t size = gpu.layout->size;
+	struct dtc_gpu_job job = mapped_job(&gpu, 0, 0, DTC_UNPACK);
+	job.count = 3;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_SORTED);
+	job.end = size / 2;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_SORTED);
+	job.end -= 8;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_PACKED);
+	job.begin = size - 8;
+	job.end = 2 * size;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_SORTED_PERIODS);
+	job.direction = DTC_PACK;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_PACKED);
+	job.direction = DTC_UNPACK;
+	job.begin = 2 * size;
+	job.end = 2 * size + (512 << 10) - 8;
+	ck_assert_int_eq(dtc_gpu_job_map_order(&job), DTC_GPU_MAP_PACKED);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* The host's own pack and unpack are the oracle: examples of this size take too long with the plain one. */
 static void move_long(const char *text)
 {
@@ -391,5 +594,11 @@ int main(void)
 			    (int)DTC_ARRAY_LENGTH(strided));
 	tcase_add_test(classes, jobs_that_are_cut_inside_words_do_not);
 	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
+	tcase_add_loop_test(classes, irregular_layouts_ask_for_maps, 0,
+			    (int)DTC_ARRAY_LENGTH(asked));
+	tcase_add_test(classes, nests_without_a_compact_kernel_ask_for_maps);
+	tcase_add_loop_test(classes, maps_are_used_by_what_they_are_like, 0,
+			    (int)DTC_ARRAY_LENGTH(used));
+	tcase_add_test(classes, sorted_maps_are_for_most_of_a_period);
 	return fixture_run(suite);
 }

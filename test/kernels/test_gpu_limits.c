@@ -252,7 +252,7 @@ static void move_together(int from, enum dtc_direction direction)
 	struct choices choices = fixture_choices((uint64_t)from);
 	static struct stage stages[JOBS];
 	struct gpu_type gpus[JOBS];
-	struct dtc_gpu_job jobs[JOBS];
+	static struct dtc_gpu_job jobs[JOBS];
 	unsigned char *packed[JOBS];
 	size_t count = 0;
 
@@ -422,7 +422,13 @@ START_TEST(nothing_is_no_launch)
 	uint32_t needed;
 
 	gpu_type_open(&gpu, type);
-	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 7, 7, DTC_PACK, 0, false };
+	struct dtc_gpu_job job = { .layout = gpu.layout,
+				   .count = 1,
+				   .user = 4096,
+				   .packed = 8192,
+				   .begin = 7,
+				   .end = 7,
+				   .direction = DTC_PACK };
 	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
 	ck_assert_uint_eq(launch.grid, 0);
 	ck_assert_int_eq(dtc_gpu_plan_many(&job, 1, NULL, &launch, &needed), 0);
@@ -441,7 +447,12 @@ START_TEST(tables_need_their_image)
 	uint32_t needed;
 
 	gpu_type_open(&gpu, type);
-	struct dtc_gpu_job job = { gpu.layout, 1, 4096, 8192, 0, 72, DTC_PACK, 0, false };
+	struct dtc_gpu_job job = { .layout = gpu.layout,
+				   .count = 1,
+				   .user = 4096,
+				   .packed = 8192,
+				   .end = 72,
+				   .direction = DTC_PACK };
 	int status = dtc_gpu_plan(&job, NULL, &launch, &needed);
 	ck_assert(status == 0 || status == DTCONV_ERR_UNSUPPORTED);
 	/* A short list of runs travels with the launch. */

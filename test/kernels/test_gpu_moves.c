@@ -9,8 +9,15 @@
 #include "support/layouts.h"
 #include "support/type_choices.h"
 
-#define RANDOM_TYPES      400
+#define RANDOM_TYPES      1000
 #define MANY_RANDOM_TYPES 20000
+
+/* Each test goes over all ways of using maps: every so manieth of its cases uses the same. */
+static int case_of(int loop)
+{
+	gpu_maps = (enum gpu_maps)(loop % GPU_MAPS);
+	return loop / GPU_MAPS;
+}
 
 START_TEST(every_layout_moves_at_every_alignment)
 {
@@ -18,7 +25,7 @@ START_TEST(every_layout_moves_at_every_alignment)
 	struct gpu_type gpu;
 	struct stage stage;
 
-	fixture_open(&stage, layouts[_i].text, 3);
+	fixture_open(&stage, layouts[case_of(_i)].text, 3);
 	gpu_type_open(&gpu, stage.type);
 	for (size_t shift = 0; shift < 16; shift++)
 		gpu_move_whole(&stage, &gpu, shift);
@@ -34,7 +41,7 @@ START_TEST(every_cut_of_a_layout_is_the_same_stream)
 	struct gpu_type gpu;
 	struct stage stage;
 
-	fixture_open(&stage, layouts[_i].text, 1);
+	fixture_open(&stage, layouts[case_of(_i)].text, 1);
 	gpu_type_open(&gpu, stage.type);
 	size_t step = 1 + stage.bytes / 16;
 	for (size_t begin = 0; begin <= stage.bytes; begin += step)
@@ -56,6 +63,7 @@ START_TEST(random_types_move_in_random_fragments)
 	struct gpu_type gpu;
 	struct stage stage;
 
+	case_of(_i);
 	if (stage_open(&stage, type, 1 + choose(&choices, 5), choose(&choices, 16),
 		       choose(&choices, 16), (uint64_t)_i)) {
 		dtconv_type_unref(type);
@@ -76,8 +84,8 @@ int main(void)
 	TCase *named = fixture_case(suite, "layouts", 60);
 	TCase *random = fixture_case(suite, "random", 60);
 
-	tcase_add_loop_test(named, every_layout_moves_at_every_alignment, 0, layout_count);
-	tcase_add_loop_test(named, every_cut_of_a_layout_is_the_same_stream, 0, layout_count);
+	tcase_add_loop_test(named, every_layout_moves_at_every_alignment, 0, layout_count * GPU_MAPS);
+	tcase_add_loop_test(named, every_cut_of_a_layout_is_the_same_stream, 0, layout_count * GPU_MAPS);
 	tcase_add_loop_test(random, random_types_move_in_random_fragments, 0,
 			    fixture_everything() ? MANY_RANDOM_TYPES : RANDOM_TYPES);
 	return fixture_run(suite);

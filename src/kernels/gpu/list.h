@@ -83,6 +83,15 @@ DTC_GPU_ENTRY2(transposing_unpack_2, dtc_gpu_transpose_params,
 	       dtc_gpu_transposing_unpack_2_load, dtc_gpu_transposing_unpack_2_store)
 DTC_GPU_ENTRY2(transposing_unpack_1, dtc_gpu_transpose_params,
 	       dtc_gpu_transposing_unpack_1_load, dtc_gpu_transposing_unpack_1_store)
+DTC_GPU_ENTRY1(mapped_pack_16, dtc_gpu_mapped_params, dtc_gpu_mapped_pack_16_phase)
+DTC_GPU_ENTRY1(mapped_pack_8, dtc_gpu_mapped_params, dtc_gpu_mapped_pack_8_phase)
+DTC_GPU_ENTRY1(mapped_pack_4, dtc_gpu_mapped_params, dtc_gpu_mapped_pack_4_phase)
+DTC_GPU_ENTRY1(mapped_unpack_16, dtc_gpu_mapped_params, dtc_gpu_mapped_unpack_16_phase)
+DTC_GPU_ENTRY1(mapped_unpack_8, dtc_gpu_mapped_params, dtc_gpu_mapped_unpack_8_phase)
+DTC_GPU_ENTRY1(mapped_unpack_4, dtc_gpu_mapped_params, dtc_gpu_mapped_unpack_4_phase)
+DTC_GPU_ENTRY1(sorted_unpack_16, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_16_phase)
+DTC_GPU_ENTRY1(sorted_unpack_8, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_8_phase)
+DTC_GPU_ENTRY1(sorted_unpack_4, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_4_phase)
 DTC_GPU_ENTRY1(general_pack, dtc_gpu_general_params, dtc_gpu_general_pack_phase)
 DTC_GPU_ENTRY1(general_unpack, dtc_gpu_general_params, dtc_gpu_general_unpack_phase)
 DTC_GPU_ENTRY3(many_pack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_fetch,

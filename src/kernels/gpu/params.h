@@ -216,6 +216,43 @@ struct dtc_gpu_table_params {
 	uint32_t shift;
 };
 
+/* A unit of a map, where those are in the order of the user's addresses. */
+struct dtc_gpu_sorted_unit {
+	int32_t disp;   /* in units */
+	uint32_t index; /* among the packed ones of a period */
+};
+
+/*
+ * Periods whose units are listed in a map. Displacements and numbers are in words, of which a thread moves @words:
+ * one, or as many as the macros below say. Positions count from the first period that is moved on.
+ */
+struct dtc_gpu_mapped_params {
+	struct dtc_gpu_done done;
+	uint64_t user;   /* address of displacement 0 of that period */
+	uint64_t packed; /* where its first word is packed */
+	uint64_t map;    /* int32_t, or struct dtc_gpu_sorted_unit */
+	int64_t stride;  /* user bytes from one period to the next */
+	uint64_t begin;  /* words of the stream that are moved */
+	uint64_t end;
+	uint64_t positions; /* in the order of addresses: of all the periods that are touched */
+	struct dtc_gpu_divisor by_count;
+	uint32_t count; /* words of a period; small numbers are divided by it with what follows */
+	uint32_t magic;
+	uint32_t shift;
+	uint32_t words;
+	uint32_t expects; /* sectors are asked for before words are stored to them */
+	uint32_t wide;    /* positions may pass 2^31 */
+};
+
+/*
+ * Words of a thread where neighbours mostly share sectors, in long streams; else one is fastest (packing 16 MiB on an
+ * H200, us by 1, 4 and 8 words: LAMMPS_full, of 8 bytes, 13.8, 11.8, 10.8; WRF_y, of 4, 15.5, 12.1, 12.6; WRF_x, of 4 and
+ * sparse, 28.8, 29.8, 30.9).
+ */
+#define DTC_GPU_MAPPED_PACKED(word)   ((word) == 8 ? 8u : 4u)
+#define DTC_GPU_MAPPED_UNPACKED(word) 2u
+#define DTC_GPU_MAPPED_SORTED(word)   ((word) == 16 ? 2u : 4u)
+
 #define DTC_GPU_START_BYTES 2048
 
 /*

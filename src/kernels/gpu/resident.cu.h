@@ -20,6 +20,7 @@
 
 #include "kernels/gpu/strided.cu.h"
 #include "kernels/gpu/rows.cu.h"
+#include "kernels/gpu/mapped.cu.h"
 #include "kernels/gpu/general.cu.h"
 #include "kernels/gpu/many.cu.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "classes.h"
+#include "magic.h"
 #include "nest.h"
 #include "typed.h"
 

@@ -21,6 +21,22 @@ uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_g
 uint64_t dtc_gpu_plan_indexed(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			      struct dtc_gpu_launch *launch, const char **reason);
 
+/*
+ * Whether the class mapped is the best for a shape that is none of the classes above but indexed, so far as is
+ * known without its map; if not, the reason why it cannot be, where that is one, and how long its map would be.
+ */
+bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+		       struct dtc_gpu_launch *launch, const char **reason);
+
+/*
+ * Whether a launch of so many tiles is a short stream by a long kernel: nests of more loops than the compact
+ * kernels take (NAS_MG_x on an H200, of a map's kernel: 64 KiB 0.56 to 0.68, 1 MiB 0.81 to 0.84, 16 MiB 0.95 to 0.99).
+ */
+bool dtc_gpu_starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles);
+
+/* The same as above for a job whose map is known. */
+uint64_t dtc_gpu_plan_mapped(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch);
+
 /* The leaf's runs; a single table's displacement is in the shape already. False if they are too many. */
 bool dtc_gpu_list_runs(struct dtc_gpu_periodic_params *params,
 		       const struct dtc_program *program,

@@ -10,6 +10,7 @@
 #include "datatype/layout.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/gpu/params.h"
+#include "kernels/launch/map.h"
 
 enum dtc_gpu_kernel {
 #define DTC_GPU_ENTRY1(name, params, a)       DTC_GPU_##name,
@@ -38,10 +39,17 @@ enum dtc_gpu_class {
 	DTC_GPU_CLASS_TRANSPOSING,
 	DTC_GPU_CLASS_GENERAL,
 	DTC_GPU_CLASS_MANY,
-	DTC_GPU_CLASS_TYPED
+	DTC_GPU_CLASS_TYPED,
+	DTC_GPU_CLASS_MAPPED
 };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class);
+
+enum dtc_gpu_map_state {
+	DTC_GPU_MAP_OFF,  /* there is none: other classes move the job */
+	DTC_GPU_MAP_OPEN, /* it can be found, if the planner asks for it */
+	DTC_GPU_MAP_ANSWERED
+};
 
 /* Bytes [begin, end) of the packed stream of @count instances. */
 struct dtc_gpu_job {
@@ -53,7 +61,10 @@ struct dtc_gpu_job {
 	uint64_t end;
 	enum dtc_direction direction;
 	uint64_t image; /* device's address of the program's image, or 0: only classes without tables */
-	bool near;      /* user memory is the device's own */
+	bool local;     /* user memory is the device's own */
+	bool near;      /* the same, and the stream is longer than the device's caches */
+	enum dtc_gpu_map_state map_state;
+	struct dtc_gpu_map map; /* if it is answered */
 };
 
 /* What a kernel is told; all begin with how its end is noticed. */
@@ -62,6 +73,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_strided_params strided;
 	struct dtc_gpu_rows_params rows;
 	struct dtc_gpu_periodic_params periodic;
+	struct dtc_gpu_mapped_params mapped;
 	struct dtc_gpu_table_params table;
 	struct dtc_gpu_indexed_params indexed;
 	struct dtc_gpu_transpose_params transpose;
@@ -85,6 +97,7 @@ struct dtc_gpu_launch {
 	uint64_t bytes;     /* moved */
 	uint64_t run_bytes; /* of an average run */
 	const char *reason; /* of a general launch: why no other class would do */
+	uint64_t map_units; /* of the map, if that is too large; else 0 */
 	union dtc_gpu_params params;
 };
 
@@ -98,11 +111,15 @@ struct dtc_gpu_parts {
 /*
  * Plan one job. The flag in the parameters is left 0: set launch->params.done afterwards. @needed
  * is the number of parts that @parts must have room for, 0 where all are in the launch; @parts may be
- * NULL where there is no room. Returns 0, DTCONV_ERR_LIMIT if @parts is too small, or
- * DTCONV_ERR_UNSUPPORTED if the type's image is needed.
+ * NULL where there is no room. Returns 0, DTCONV_ERR_LIMIT if @parts is too small,
+ * DTCONV_ERR_UNSUPPORTED if the type's image is needed, or DTCONV_ERR_AGAIN if the map is open and needed.
  */
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
 		 struct dtc_gpu_launch *launch, uint32_t *needed);
+
+/* Of the map that a job asks for: its unit, and its order. */
+uint32_t dtc_gpu_job_map_unit(const struct dtc_gpu_job *job);
+enum dtc_gpu_map_order dtc_gpu_job_map_order(const struct dtc_gpu_job *job);
 
 /* Plan many jobs of one direction as one launch. */
 int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,

@@ -9,6 +9,16 @@
 #include "datatype/program.h"
 #include "kernels/gpu/params.h"
 
+/* The largest power of two up to 16 that divides every bit pattern in @all. */
+static inline uint32_t dtc_gpu_alignment(uint64_t all)
+{
+	uint32_t word = 16;
+
+	while (all & (word - 1))
+		word /= 2;
+	return word;
+}
+
 /* The least n with 2^n >= @x > 0. */
 static inline uint32_t dtc_gpu_log2_up(uint64_t x)
 {

@@ -26,15 +26,6 @@ uint64_t dtc_gpu_piece_tiles(uint64_t packed, uint64_t begin, uint64_t end)
 	return dtc_divide_up(skipped + (end - begin), DTC_GPU_TILE_PIECES * DTC_GPU_PIECE);
 }
 
-uint32_t dtc_gpu_alignment(uint64_t all)
-{
-	uint32_t word = 16;
-
-	while (all & (word - 1))
-		word /= 2;
-	return word;
-}
-
 uint64_t dtc_gpu_shape_bits(const struct dtc_gpu_shape *shape)
 {
 	uint64_t bits = shape->user | shape->packed;

@@ -7,6 +7,7 @@
 #include "classes.h"
 
 #include "base/base.h"
+#include "magic.h"
 #include "nest.h"
 
 /*

@@ -70,7 +70,7 @@ size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
 
 static const char *const class_names[] = { "strided",     "periodic", "indexed",
 					   "transposing", "general",  "many",
-					   "typed" };
+					   "typed",	  "mapped" };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class)
 {
@@ -400,12 +400,11 @@ int dtc_gpu_plan_general(const struct dtc_gpu_job *job, const char *reason,
 typedef uint64_t (*plan_fn)(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			    struct dtc_gpu_launch *launch, const char **reason);
 
-/* The classes, the most particular first. */
+/* The classes, the most particular first; mapped is before the last one. */
 static const plan_fn classes[] = {
 	dtc_gpu_plan_transposing,
 	dtc_gpu_plan_strided,
 	dtc_gpu_plan_periodic,
-	dtc_gpu_plan_indexed,
 };
 
 /* A class that rejects the job may already have written parameters. */
@@ -416,6 +415,40 @@ static uint64_t plan_class(plan_fn plan, const struct dtc_gpu_job *job,
 	clear(launch);
 	launch->bytes = job->end - job->begin;
 	return plan(job, shape, launch, reason);
+}
+
+/* By a map; LIMIT if that is not the way, and the reason if there is one. */
+static int plan_by_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+		       struct dtc_gpu_launch *launch, const char **reason)
+{
+	clear(launch);
+	launch->bytes = job->end - job->begin;
+	if (!dtc_gpu_wants_map(job, shape, launch, reason))
+		return DTCONV_ERR_LIMIT;
+	if (job->map_state == DTC_GPU_MAP_OPEN)
+		return DTCONV_ERR_AGAIN;
+	return set_grid(launch, dtc_gpu_plan_mapped(job, launch));
+}
+
+/* What no class of loops moves: a table, a struct of unlike members, anything. */
+static int plan_irregular(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+			  const struct dtc_gpu_parts *parts, struct dtc_gpu_launch *launch,
+			  uint32_t *needed)
+{
+	const char *reason = NULL, *no_map = NULL;
+	int status = plan_by_map(job, shape, launch, &no_map);
+	uint64_t map_units = launch->map_units;
+
+	if (status != DTCONV_ERR_LIMIT)
+		return status;
+	uint64_t tiles = plan_class(dtc_gpu_plan_indexed, job, shape, launch, &reason);
+	if (tiles)
+		return set_grid(launch, tiles);
+	if (is_sequence(shape))
+		return dtc_gpu_plan_many(job, 1, parts, launch, needed);
+	status = dtc_gpu_plan_general(job, no_map ? no_map : reason, launch);
+	launch->map_units = map_units;
+	return status;
 }
 
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
@@ -432,10 +465,15 @@ int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *part
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(classes); i++) {
 		uint64_t tiles = plan_class(classes[i], job, &shape, launch, &reason);
 
+		if (tiles && dtc_gpu_starts_late(launch, tiles)) {
+			int status = plan_by_map(job, &shape, launch, &reason);
+
+			if (status != DTCONV_ERR_LIMIT)
+				return status;
+			tiles = plan_class(classes[i], job, &shape, launch, &reason);
+		}
 		if (tiles)
 			return set_grid(launch, tiles);
 	}
-	if (is_sequence(&shape))
-		return dtc_gpu_plan_many(job, 1, parts, launch, needed);
-	return dtc_gpu_plan_general(job, reason, launch);
+	return plan_irregular(job, &shape, parts, launch, needed);
 }

@@ -59,7 +59,7 @@ static uint32_t bytes_of(const struct dtc_gpu_launch *launch)
 			  periodic->run_count * sizeof(periodic->runs[0]));
 }
 
-static bool is_special_class(enum dtc_gpu_class class)
+bool dtc_gpu_is_special_class(enum dtc_gpu_class class)
 {
 	return class == DTC_GPU_CLASS_STRIDED || class == DTC_GPU_CLASS_PERIODIC ||
 	       class == DTC_GPU_CLASS_INDEXED || class == DTC_GPU_CLASS_TRANSPOSING;
@@ -83,7 +83,7 @@ _Static_assert(sizeof(struct dtc_gpu_table_params) !=
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special)
 {
-	if (!launch->grid || !is_special_class(launch->class))
+	if (!launch->grid || !dtc_gpu_is_special_class(launch->class))
 		return false;
 	special->kernel = launch->kernel;
 	special->class = launch->class;

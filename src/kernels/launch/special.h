@@ -21,6 +21,9 @@ struct dtc_gpu_special {
 	union dtc_gpu_params params;
 };
 
+/* Whether there are such kernels of a class. */
+bool dtc_gpu_is_special_class(enum dtc_gpu_class class);
+
 /* The shape of a launch; false if there are no such kernels of its class. */
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special);

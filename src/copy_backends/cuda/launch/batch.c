@@ -123,6 +123,12 @@ void dtc_cuda_batch_forget(void *memory)
 
 /* ---- planning -------------------------------------------------------------------------- */
 
+/* Whether a stretch may get a launch of its own; parts of one launch have no maps. */
+static bool has_launch_bytes(const struct dtc_batch_job *many, uint64_t bytes)
+{
+	return many->count == 1 || bytes >= LAUNCH_BYTES;
+}
+
 static struct dtc_gpu_job describe(const struct kept *kept,
 				   const struct dtc_batch_job *many,
 				   const struct dtc_stretch *stretch)
@@ -136,8 +142,11 @@ static struct dtc_gpu_job describe(const struct kept *kept,
 			  (uint64_t)stretch->packed_memory.shift,
 		.end = stretch->bytes,
 		.direction = many->direction,
+		.local = dtc_cuda_is_local(kept->context, &stretch->user_memory),
 		.near = dtc_cuda_is_near(kept->context, &stretch->user_memory,
 					 stretch->bytes),
+		.map_state = has_launch_bytes(many, stretch->bytes) ? DTC_GPU_MAP_OPEN
+								    : DTC_GPU_MAP_OFF,
 	};
 }
 

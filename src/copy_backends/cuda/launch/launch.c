@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/image.h"
+#include "copy_backends/cuda/device/map.h"
 #include "graphs.h"
 #include "kernel_module.h"
 #include "part_list.h"
@@ -19,11 +20,17 @@
 /* Sectors of shorter streams are mostly in the last cache, and asking for them costs 5 to 15 %. */
 #define LONG_BYTES (UINT64_C(32) << 20)
 
+bool dtc_cuda_is_local(const struct dtc_cuda_context *context,
+		       const struct dtc_memory *memory)
+{
+	return memory->kind == DTCONV_MEMORY_DEVICE &&
+	       (memory->device == context->device || memory->device < 0);
+}
+
 bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 		      const struct dtc_memory *memory, uint64_t bytes)
 {
-	return bytes >= LONG_BYTES && memory->kind == DTCONV_MEMORY_DEVICE &&
-	       (memory->device == context->device || memory->device < 0);
+	return bytes >= LONG_BYTES && dtc_cuda_is_local(context, memory);
 }
 
 static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
@@ -40,9 +47,22 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.begin = cursor->position,
 		.end = cursor->position + job->bytes,
 		.direction = job->direction,
+		.local = dtc_cuda_is_local(submission->context, &job->user_memory),
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
+		.map_state = DTC_GPU_MAP_OPEN,
 	};
+}
+
+static int find_map(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
+		    const char *caller)
+{
+	int status = dtc_cuda_map_find(job->layout, context, dtc_gpu_job_map_unit(job),
+				       dtc_gpu_job_map_order(job), caller, &job->map);
+
+	if (!status)
+		job->map_state = DTC_GPU_MAP_ANSWERED;
+	return status;
 }
 
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
@@ -52,6 +72,11 @@ int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 	CUdeviceptr image;
 	int status = dtc_gpu_plan(job, NULL, launch, &parts);
 
+	if (status == DTCONV_ERR_AGAIN) {
+		status = find_map(job, context, caller);
+		if (!status)
+			status = dtc_gpu_plan(job, NULL, launch, &parts);
+	}
 	/* Most types have no tables, and need nothing on the device. */
 	if (status != DTCONV_ERR_UNSUPPORTED)
 		return status;
@@ -85,6 +110,7 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 		[DTC_GPU_CLASS_GENERAL] = DTC_COUNT_LAUNCHES_GENERAL,
 		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
 		[DTC_GPU_CLASS_TYPED] = DTC_COUNT_LAUNCHES_TYPED,
+		[DTC_GPU_CLASS_MAPPED] = DTC_COUNT_LAUNCHES_MAPPED,
 	};
 
 	return counters[class];

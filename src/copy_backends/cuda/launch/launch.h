@@ -10,14 +10,18 @@
 
 /*
  * Whether memory is local to the device, so that kernels may read the sectors that they store parts of. Memory that
- * the caller has declared as device memory, without saying whose, is taken for local. False for short streams.
+ * the caller has declared as device memory, without saying whose, is taken for local.
  */
+bool dtc_cuda_is_local(const struct dtc_cuda_context *context,
+		       const struct dtc_memory *memory);
+
+/* The same, but false for short streams. */
 bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 		      const struct dtc_memory *memory, uint64_t bytes);
 
 /*
- * Plan a job as a launch of its own, with the type's program on the device if it needs that; @job names it
- * then. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
+ * Plan a job as a launch of its own, with the type's map or program on the device if it needs that; @job names
+ * it then. A map is looked for if it is open in @job. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
  * DTCONV_ERR_UNSUPPORTED, the same: more tiles than a grid has.
  */
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,

@@ -7,6 +7,8 @@
 
 #include "moves.h"
 
+#include <inttypes.h>
+
 #include "base/context.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -40,21 +42,48 @@ static double estimate(const struct dtc_question *question)
 	       (double)question->bytes / dtc_cuda_kernel_rate(question);
 }
 
-/* Buffers are thought to be as well aligned as allocations are, and the program to be there. */
+/* Assume allocation alignment, and a program and a map that are already on the device. */
 #define ALIGNED UINT64_C(0x10000000000)
+
+static void imagine_map(struct dtc_gpu_job *job)
+{
+	struct dtc_gpu_map_form form;
+
+	job->map_state = DTC_GPU_MAP_ANSWERED;
+	if (!dtc_gpu_map_of_layout(job->layout, &form))
+		return;
+	bool sorted = dtc_gpu_job_map_order(job) != DTC_GPU_MAP_PACKED && !form.ascends;
+	job->map = (struct dtc_gpu_map){ .form = form,
+					 .unit = form.unit,
+					 .sorted = sorted,
+					 .memory = ALIGNED };
+}
 
 static int imagine(const struct dtc_question *question, struct dtc_gpu_launch *launch,
 		   uint32_t *parts)
 {
-	const struct dtc_gpu_job job = { .layout = question->layout,
-					 .count = question->count,
-					 .user = ALIGNED,
-					 .packed = ALIGNED,
-					 .end = question->bytes,
-					 .direction = question->direction,
-					 .image = ALIGNED };
+	struct dtc_gpu_job job = { .layout = question->layout,
+				   .count = question->count,
+				   .user = ALIGNED,
+				   .packed = ALIGNED,
+				   .end = question->bytes,
+				   .direction = question->direction,
+				   .image = ALIGNED,
+				   .map_state = DTC_GPU_MAP_OPEN };
+	int status = dtc_gpu_plan(&job, NULL, launch, parts);
 
+	if (status != DTCONV_ERR_AGAIN)
+		return status;
+	imagine_map(&job);
 	return dtc_gpu_plan(&job, NULL, launch, parts);
+}
+
+static void put_reason(const struct dtc_gpu_launch *launch, struct dtc_text *text)
+{
+	dtc_text_printf(text, "general kernel (%s", launch->reason);
+	if (launch->map_units)
+		dtc_text_printf(text, ": %" PRIu64 " units", launch->map_units);
+	dtc_text_puts(text, ")");
 }
 
 static void detail(const struct dtc_question *question, struct dtc_text *text)
@@ -74,7 +103,7 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 			text,
 			"more tiles than one launch can have, copies block by block");
 	else if (launch.class == DTC_GPU_CLASS_GENERAL)
-		dtc_text_printf(text, "general kernel (%s)", launch.reason);
+		put_reason(&launch, text);
 	else if (launch.class == DTC_GPU_CLASS_MANY)
 		dtc_text_puts(text, "batch kernel");
 	else

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing maps: the runs of a period, cut into units.
+ */
+#include "config.h"
+
+#include "map.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "base/checked.h"
+#include "datatype/cursor.h"
+#include "magic.h"
+
+/* ---- periods ------------------------------------------------------------------------------------ */
+
+/* The loop that all of a program is, if instances continue it, else NULL. */
+static const struct dtc_op *outermost_loop(const struct dtc_layout *layout)
+{
+	const struct dtc_op *op = &layout->program->ops[0];
+
+	if (op->kind == DTC_OP_LOOP && op->body + 1 == layout->program->op_count &&
+	    dtc_is_product(layout->extent, op->count, op->stride))
+		return op;
+	return NULL;
+}
+
+static void set_period(const struct dtc_layout *layout, struct dtc_gpu_map_form *form)
+{
+	const struct dtc_op *loop = outermost_loop(layout);
+
+	form->periods = loop ? loop->count : 1;
+	form->stride = loop ? loop->stride : layout->extent;
+}
+
+uint64_t dtc_gpu_map_period(const struct dtc_layout *layout)
+{
+	const struct dtc_op *loop = outermost_loop(layout);
+
+	return loop ? loop->unit_bytes : layout->size;
+}
+
+/* ---- units -------------------------------------------------------------------------------------- */
+
+static uint64_t table_bits(const struct dtc_table *table, const struct dtc_op *op)
+{
+	uint64_t bits = UINT64_C(1) << table->disp_shift;
+
+	if (op->kind == DTC_OP_TABLE)
+		bits |= table->uniform ? table->uniform
+				       : UINT64_C(1) << table->prefix_shift;
+	return bits;
+}
+
+/* What a unit has to divide of one operation. Of a run, its length is all that counts. */
+static uint64_t op_bits(const struct dtc_program *program, const struct dtc_op *op)
+{
+	uint64_t bits = (uint64_t)op->disp | op->bytes;
+
+	if (op->kind != DTC_OP_RUN && op->kind != DTC_OP_TABLE)
+		bits |= (uint64_t)op->stride | op->unit_bytes;
+	if (op->kind == DTC_OP_TABLE || op->kind == DTC_OP_TABLE_LOOP)
+		bits |= table_bits(dtc_program_table(program, op), op);
+	return bits;
+}
+
+/* A period's stride is one of the program's, or the extent. */
+uint32_t dtc_gpu_map_unit(const struct dtc_layout *layout)
+{
+	const struct dtc_program *program = layout->program;
+	uint64_t bits = (uint64_t)layout->extent;
+
+	for (uint32_t i = 0; i < program->op_count; i++)
+		bits |= op_bits(program, &program->ops[i]);
+	return dtc_gpu_alignment(bits);
+}
+
+/* ---- runs --------------------------------------------------------------------------------------- */
+
+/* Called for each run of a period, in packed order. */
+typedef void (*take_fn)(void *taker, int64_t disp, uint64_t bytes);
+
+static void take_table(const struct dtc_table *table, int64_t disp, take_fn take,
+		       void *taker)
+{
+	for (uint64_t i = 0; i < table->count; i++)
+		take(taker, disp + dtc_table_disp(table, i),
+		     dtc_table_prefix(table, i + 1) - dtc_table_prefix(table, i));
+}
+
+/* The runs of a whole operation. */
+static void take_piece(const struct dtc_layout *layout, const struct dtc_piece *piece,
+		       take_fn take, void *taker)
+{
+	const struct dtc_op *op = piece->op;
+	int64_t disp = piece->base + op->disp;
+
+	if (op->kind == DTC_OP_TABLE) {
+		take_table(dtc_program_table(layout->program, op), disp, take, taker);
+		return;
+	}
+	if (op->kind == DTC_OP_RUN) {
+		take(taker, disp, op->bytes);
+		return;
+	}
+	for (uint64_t i = 0; i < op->count; i++)
+		take(taker, disp + (int64_t)i * op->stride, op->unit_bytes);
+}
+
+static void take_runs(const struct dtc_layout *layout, take_fn take, void *taker)
+{
+	uint64_t left = dtc_gpu_map_period(layout);
+	struct dtc_cursor cursor;
+	struct dtc_piece piece;
+
+	dtc_cursor_init(&cursor, layout, 1);
+	while (left && dtc_cursor_next(&cursor, left, false, &piece)) {
+		take_piece(layout, &piece, take, taker);
+		left -= piece.bytes;
+	}
+}
+
+/* ---- the form ----------------------------------------------------------------------------------- */
+
+struct survey {
+	struct dtc_gpu_map_form *form;
+	int64_t end; /* of the last run */
+	bool begun;
+};
+
+static void survey_run(void *taker, int64_t disp, uint64_t bytes)
+{
+	struct survey *survey = taker;
+	struct dtc_gpu_map_form *form = survey->form;
+	int64_t last = disp + (int64_t)(bytes - form->unit);
+
+	if (!survey->begun) {
+		form->lowest = disp;
+		form->highest = last;
+	}
+	form->ascends &= !survey->begun || disp >= survey->end;
+	form->lowest = DTC_MIN(form->lowest, disp);
+	form->highest = DTC_MAX(form->highest, last);
+	survey->end = disp + (int64_t)bytes;
+	survey->begun = true;
+}
+
+bool dtc_gpu_map_of_layout(const struct dtc_layout *layout, struct dtc_gpu_map_form *form)
+{
+	struct survey survey = { form, 0, false };
+
+	*form = (struct dtc_gpu_map_form){ .ascends = true };
+	set_period(layout, form);
+	form->unit = dtc_gpu_map_unit(layout);
+	form->count = dtc_gpu_map_period(layout) / form->unit;
+	if (form->count > DTC_GPU_MAP_UNITS_MOST)
+		return false;
+	take_runs(layout, survey_run, &survey);
+	form->apart = dtc_magnitude(form->stride) >=
+		      (uint64_t)form->highest - (uint64_t)form->lowest + form->unit;
+	return dtc_gpu_map_fits(form, form->unit);
+}
+
+bool dtc_gpu_map_fits(const struct dtc_gpu_map_form *form, uint32_t unit)
+{
+	return dtc_gpu_map_units(form, unit) <= DTC_GPU_MAP_UNITS_MOST &&
+	       form->lowest / (int64_t)unit >= INT32_MIN &&
+	       form->highest / (int64_t)unit + (int64_t)(form->unit / unit) - 1 <=
+		       INT32_MAX;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+struct writer {
+	int32_t *to;
+	uint32_t unit;
+};
+
+static void write_run(void *taker, int64_t disp, uint64_t bytes)
+{
+	struct writer *writer = taker;
+	int32_t first = (int32_t)(disp / (int64_t)writer->unit);
+	uint32_t count = (uint32_t)(bytes / writer->unit);
+
+	for (uint32_t i = 0; i < count; i++)
+		*writer->to++ = first + (int32_t)i;
+}
+
+void dtc_gpu_map_write(const struct dtc_layout *layout, uint32_t unit, int32_t disps[])
+{
+	struct writer writer = { disps, unit };
+
+	take_runs(layout, write_run, &writer);
+}
+
+/* ---- sorting ------------------------------------------------------------------------------------ */
+
+/* Displacements have their order if their signs are turned; a pass sorts by so many of their bits. */
+#define SIGN       UINT32_C(0x80000000)
+#define DIGIT_BITS 8
+#define DIGITS     (1u << DIGIT_BITS)
+#define PASSES     (32 / DIGIT_BITS)
+
+static uint32_t digit_of(int32_t disp, uint32_t pass)
+{
+	return (((uint32_t)disp ^ SIGN) >> (pass * DIGIT_BITS)) % DIGITS;
+}
+
+/* One pass of a radix sort, which keeps the order of equal digits. */
+static void sort_by_digit(const struct dtc_gpu_sorted_unit from[], uint32_t count,
+			  uint32_t pass, struct dtc_gpu_sorted_unit to[])
+{
+	uint32_t places[DIGITS] = { 0 };
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		places[digit_of(from[i].disp, pass)]++;
+	for (uint32_t digit = 0; digit < DIGITS; digit++) {
+		uint32_t of_digit = places[digit];
+
+		places[digit] = before;
+		before += of_digit;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		to[places[digit_of(from[i].disp, pass)]++] = from[i];
+}
+
+bool dtc_gpu_map_sort(const int32_t disps[], uint32_t count,
+		      struct dtc_gpu_sorted_unit sorted[],
+		      struct dtc_gpu_sorted_unit scratch[])
+{
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = (struct dtc_gpu_sorted_unit){ disps[i], i };
+	for (uint32_t pass = 0; pass < PASSES; pass += 2) {
+		sort_by_digit(sorted, count, pass, scratch);
+		sort_by_digit(scratch, count, pass + 1, sorted);
+	}
+	for (uint32_t i = 1; i < count; i++)
+		if (sorted[i].disp == sorted[i - 1].disp)
+			return false;
+	return true;
+}
+
+/* ---- sectors ------------------------------------------------------------------------------------ */
+
+/* Units lie inside sectors, which are longer. */
+static int64_t sector_of(int32_t disp, uint32_t unit)
+{
+	int64_t per_sector = (int64_t)(DTC_GPU_SECTOR / unit);
+	int64_t place = disp;
+
+	return place >= 0 ? place / per_sector : -((per_sector - 1 - place) / per_sector);
+}
+
+uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
+			    uint32_t unit)
+{
+	uint64_t sectors = 1;
+
+	for (uint32_t i = 1; i < count; i++)
+		sectors += sector_of(disps[i * step], unit) !=
+			   sector_of(disps[(i - 1) * step], unit);
+	return (uint32_t)DTC_MIN((uint64_t)count * unit * 100 / (sectors * DTC_GPU_SECTOR),
+				 UINT64_C(100));
+}
