@@ -126,6 +126,18 @@ START_TEST(random_types_are_copied)
 }
 END_TEST
 
+/* Pairs by number, and the launches that a copy takes. */
+static const struct {
+	int from, to;
+	size_t launches;
+} pairs[] = {
+	{ 1, 5, 1 },
+	{ 0, 2, 1 }, /* one side is a run */
+	{ 3, 5, 2 }, /* packed and unpacked, because one side is transposed */
+};
+
+#define PAIRS (int)(sizeof(pairs) / sizeof(pairs[0]))
+
 START_TEST(inside_a_device_the_host_sees_no_byte)
 {
 	struct scene scene;
@@ -133,27 +145,20 @@ START_TEST(inside_a_device_the_host_sees_no_byte)
 
 	if (!gpu.standin)
 		return;
-	fixture_open(&scene.from, layouts[1], 1);
-	fixture_open(&scene.to, layouts[5], 1);
+	fixture_open(&scene.from, layouts[pairs[_i].from], 1);
+	fixture_open(&scene.to, layouts[pairs[_i].to], 1);
 	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
 	ck_assert_int_eq(copy(&scene, &moved), 0);
 	size_t launched = gpu.standin->calls("cuLaunchKernel");
 	size_t copied = gpu.standin->calls("cuMemcpyAsync");
 	size_t allocated = gpu.standin->calls("cuMemAlloc");
 	ck_assert_int_eq(copy(&scene, &moved), 0);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 2);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"),
+			  launched + pairs[_i].launches);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemAlloc"), allocated);
 	check(&scene, scene.from.bytes);
 	close_scene(&scene);
-	fixture_close(&scene.from);
-	fixture_close(&scene.to);
-	/* One side is a run: one launch. */
-	fixture_open(&scene.from, layouts[0], 1);
-	fixture_open(&scene.to, layouts[2], 1);
-	launched = gpu.standin->calls("cuLaunchKernel");
-	copy_and_check(&scene, ARENA_DEVICE, ARENA_DEVICE);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 1);
 	fixture_close(&scene.from);
 	fixture_close(&scene.to);
 }
@@ -161,11 +166,34 @@ END_TEST
 
 #define LONG (size_t)2621440 /* doubles: 20 MiB */
 
-START_TEST(long_streams_go_in_pieces)
+static size_t triple_place(size_t i)
 {
-	struct dtconv_type *from = fixture_type("vector(1310720, 2, 3, double)");
+	return i / 2 * 3 + i % 2;
+}
+
+static size_t column_place(size_t i)
+{
+	return i % 5120 * 512 + i / 5120;
+}
+
+/* The first in one launch, the second in pieces through scratch memory. */
+static const struct {
+	const char *text;
+	size_t doubles;
+	size_t (*place)(size_t i);
+} long_sources[] = {
+	{ "vector(1310720, 2, 3, double)", LONG / 2 * 3, triple_place },
+	{ "contiguous(512, resized(vector(5120, 1, 512, double), 0, 8))", LONG,
+	  column_place },
+};
+
+#define LONG_SOURCES (int)(sizeof(long_sources) / sizeof(long_sources[0]))
+
+START_TEST(long_streams_are_copied)
+{
+	struct dtconv_type *from = fixture_type(long_sources[_i].text);
 	struct dtconv_type *to = fixture_type("vector(2621440, 1, 2, double)");
-	size_t from_bytes = LONG / 2 * 3 * 8, to_bytes = LONG * 2 * 8, moved;
+	size_t from_bytes = long_sources[_i].doubles * 8, to_bytes = LONG * 2 * 8, moved;
 	double *source = malloc(from_bytes), *target = calloc(1, to_bytes);
 	struct arena a, b;
 
@@ -180,7 +208,7 @@ START_TEST(long_streams_go_in_pieces)
 	ck_assert_uint_eq(moved, LONG * 8);
 	arena_read(&b, 0, target, to_bytes);
 	for (size_t i = 0; i < LONG; i++)
-		if ((size_t)target[2 * i] != i / 2 * 3 + i % 2 + 1 ||
+		if ((size_t)target[2 * i] != long_sources[_i].place(i) + 1 ||
 		    (size_t)target[2 * i + 1])
 			ck_abort_msg("element %zu is %g", i, target[2 * i]);
 	arena_close(&a);
@@ -189,6 +217,112 @@ START_TEST(long_streams_go_in_pieces)
 	free(target);
 	dtconv_type_unref(from);
 	dtconv_type_unref(to);
+}
+END_TEST
+
+/* ---- ways ---------------------------------------------------------------------------------- */
+
+#define MIXED 40 /* doubles in each memory */
+
+/* Every second double of two memories, at absolute displacements. */
+static struct dtconv_type *type_across(const struct arena *first,
+				       const struct arena *second)
+{
+	const size_t lengths[2] = { 1, 1 };
+	const ptrdiff_t places[2] = { (ptrdiff_t)first->memory,
+				      (ptrdiff_t)second->memory };
+	struct dtconv_type *rows = fixture_type("vector(40, 1, 2, double)");
+	struct dtconv_type *type;
+
+	fixture_ok(dtconv_type_create_hindexed(2, lengths, places, rows, &type));
+	fixture_ok(dtconv_type_commit(type));
+	dtconv_type_unref(rows);
+	return type;
+}
+
+/* A layout whose memory is a device's in one half only, on either side. */
+START_TEST(memory_of_two_kinds_is_copied_in_parts)
+{
+	static const enum arena_kind seconds[] = { ARENA_HOST, ARENA_PINNED };
+	double before[2 * MIXED], after[3 * MIXED] = { 0 };
+	struct arena first, second, other;
+	size_t moved;
+
+	for (int i = 0; i < 2 * MIXED; i++)
+		before[i] = i + 1;
+	arena_open(&first, ARENA_DEVICE, sizeof(before));
+	arena_open(&second, seconds[_i / 2], sizeof(before));
+	arena_open(&other, ARENA_DEVICE, sizeof(after));
+	arena_write(&first, 0, before, sizeof(before));
+	arena_write(&second, 0, before, sizeof(before));
+	arena_write(&other, 0, after, sizeof(after));
+	struct dtconv_type *across = _i % 2 ? type_across(&first, &second)
+					    : type_across(&second, &first);
+	struct dtconv_type *triples = fixture_type("vector(40, 2, 3, double)");
+	fixture_ok(dtconv_copy(across, 1, NULL, triples, 1, other.memory, &moved));
+	ck_assert_uint_eq(moved, sizeof(before));
+	arena_read(&other, 0, after, sizeof(after));
+	for (int i = 0; i < 2 * MIXED; i++)
+		ck_assert(after[i / 2 * 3 + i % 2] == before[i % MIXED * 2]);
+	/* And back: the other way round, nothing changes. */
+	fixture_ok(dtconv_copy(triples, 1, other.memory, across, 1, NULL, &moved));
+	arena_read(&second, 0, after, sizeof(before));
+	ck_assert(!memcmp(after, before, sizeof(before)));
+	arena_close(&first);
+	arena_close(&second);
+	arena_close(&other);
+	dtconv_type_unref(across);
+	dtconv_type_unref(triples);
+}
+END_TEST
+
+/* Without the kernels' backend the driver copies, block by block. */
+START_TEST(a_forbidden_backend_does_not_copy)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_backend_counters counters = { .struct_size = sizeof(counters) };
+	struct dtconv_context *context;
+	struct scene scene;
+	size_t moved;
+
+	setenv("DTCONV_BACKENDS", "^cuda_kernel", 1);
+	fixture_ok(dtconv_context_create(&params, &context));
+	unsetenv("DTCONV_BACKENDS");
+	struct dtconv_type *from = fixture_type_in(context, layouts[1]),
+			   *to = fixture_type_in(context, layouts[5]);
+	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
+	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
+	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	fixture_ok(copy(&scene, &moved));
+	check(&scene, scene.from.bytes);
+	fixture_ok(dtconv_context_query_backend(context, "cuda_kernel", &counters));
+	ck_assert_uint_eq(counters.jobs, 0);
+	close_scene(&scene);
+	stage_close(&scene.from);
+	stage_close(&scene.to);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* One launch counts as a job of the kernels' backend, and in a counter of its own. */
+START_TEST(a_copy_is_counted)
+{
+	struct dtconv_backend_counters counters = { .struct_size = sizeof(counters) };
+	struct scene scene;
+
+	fixture_open(&scene.from, layouts[1], 1);
+	fixture_open(&scene.to, layouts[5], 1);
+	copy_and_check(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	fixture_ok(
+		dtconv_context_query_backend(fixture_context, "cuda_kernel", &counters));
+	ck_assert_uint_eq(counters.jobs, 1);
+	ck_assert_uint_eq(counters.bytes, scene.from.bytes);
+	ck_assert_uint_eq(fixture_counters().launches_copy, 1);
+	fixture_close(&scene.from);
+	fixture_close(&scene.to);
 }
 END_TEST
 
@@ -205,7 +339,7 @@ static struct dtconv_type *parse(struct dtconv_context *context, const char *tex
 	return type;
 }
 
-static bool inject(const char *entry, unsigned nth)
+static bool inject(const char *entry, unsigned nth, int pair)
 {
 	struct dtconv_context *context;
 	struct scene scene;
@@ -214,8 +348,8 @@ static bool inject(const char *entry, unsigned nth)
 
 	gpu_open();
 	fixture_ok(dtconv_context_create(NULL, &context));
-	struct dtconv_type *from = parse(context, layouts[1]),
-			   *to = parse(context, layouts[5]);
+	struct dtconv_type *from = parse(context, layouts[pairs[pair].from]),
+			   *to = parse(context, layouts[pairs[pair].to]);
 	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
 	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
 	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
@@ -243,9 +377,10 @@ static bool inject(const char *entry, unsigned nth)
 
 START_TEST(a_refused_call_fails_its_copy_and_no_later_one)
 {
-	for (unsigned nth = 1; nth <= CALLS; nth++)
-		if (!inject(gpu_entries[_i], nth))
-			break;
+	for (int pair = 0; pair < PAIRS; pair++)
+		for (unsigned nth = 1; nth <= CALLS; nth++)
+			if (!inject(gpu_entries[_i], nth, pair))
+				break;
 }
 END_TEST
 
@@ -259,8 +394,11 @@ int main(void)
 			    every_layout_is_copied_to_every_other_between_all_kinds, 0,
 			    ARENA_KINDS * ARENA_KINDS);
 	tcase_add_loop_test(copies, random_types_are_copied, 0, 10);
-	tcase_add_test(copies, inside_a_device_the_host_sees_no_byte);
-	tcase_add_test(copies, long_streams_go_in_pieces);
+	tcase_add_loop_test(copies, inside_a_device_the_host_sees_no_byte, 0, PAIRS);
+	tcase_add_loop_test(copies, memory_of_two_kinds_is_copied_in_parts, 0, 4);
+	tcase_add_test(copies, a_forbidden_backend_does_not_copy);
+	tcase_add_test(copies, a_copy_is_counted);
+	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
 
