@@ -48,6 +48,14 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
 #define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
 
+/* The same of kernels with two phases. */
+#define DTC_GPU_RESIDENT2_dtc_gpu_periodic_params  3
+#define DTC_GPU_RESIDENT2_dtc_gpu_staged_params    6
+#define DTC_GPU_RESIDENT2_dtc_gpu_transpose_params 3
+#define DTC_GPU_RESIDENT2_dtc_gpu_period_params    3
+#define DTC_GPU_RESIDENT2_dtc_gpu_cells_params     3
+#define DTC_GPU_RESIDENT2_dtc_gpu_units_params     3
+
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
@@ -69,7 +77,7 @@
 	}
 
 #define DTC_GPU_ENTRY2(name, params, a, b)          \
-	DTC_GPU_KERNEL(name, params, 3)             \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT2_##params) \
 	{                                           \
 		DTC_GPU_AT();                       \
 		a(&p, dtc_gpu_shared, at);          \

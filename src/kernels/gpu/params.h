@@ -197,6 +197,72 @@ struct dtc_gpu_periodic_params {
 	struct dtc_gpu_run runs[DTC_GPU_RUNS];
 };
 
+/* ---- periods of bytes, through shared memory ---------------------------------------------- */
+
+/* A run, whose sides are the packed period and the compressed one, whichever way. */
+struct dtc_gpu_staged_run {
+	uint32_t target;
+	uint32_t source;
+	uint32_t bytes;
+};
+
+/* Bytes [begin, end) of a compressed period, of which no aligned word of 16 is in a gap. */
+struct dtc_gpu_staged_segment {
+	uint32_t begin;
+	uint32_t end;
+	uint32_t skipped; /* bytes of the user's period that are left out before; a multiple of 16 */
+};
+
+#define DTC_GPU_STAGED_SEGMENTS 32
+
+/* The most target words of a super-period, and the most bytes of either side of a tile, as a rule. */
+#define DTC_GPU_STAGED_WORDS 1024u
+#define DTC_GPU_STAGED_TILE  16384u
+
+/* Of a tile's sectors of the user's side, which are asked for before they are stored to. */
+#define DTC_GPU_STAGED_SECTORS 1u /* all */
+#define DTC_GPU_STAGED_ENDS    2u /* those at the ends of runs */
+
+/*
+ * Level 0 of the nest is the bytes of a period, level 1 the loop next to it, whose iterations are
+ * a row. The nest's user address is that of the first byte of the first period. @repeats periods are a
+ * super-period, which is whole words on both sides.
+ */
+struct dtc_gpu_staged_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t first_period; /* whole periods of the stretch: [first_period, end_period) */
+	uint64_t end_period;
+	uint64_t first_tile;
+	uint32_t tiles; /* in a row; 0: there is one row only */
+	uint32_t tile_periods;
+	uint32_t extent; /* of a compressed period */
+	uint32_t span;   /* of its bytes, from the first to the last */
+	uint32_t extent_magic, extent_shift;
+	uint32_t dense; /* 1: nothing is left out, and no aligned word of 16 is in a gap */
+	uint32_t asks;
+	uint32_t repeats;
+	uint32_t map_words;     /* target words of a super-period */
+	uint32_t staged_offset; /* in shared memory, where the map is before it */
+	uint32_t run_count;
+	uint32_t segment_count;
+	uint32_t reserved;
+	struct dtc_gpu_staged_segment segments[DTC_GPU_STAGED_SEGMENTS];
+	struct dtc_gpu_staged_run runs[DTC_GPU_RUNS]; /* sorted by @target */
+};
+
+/*
+ * Shared memory: of a target word the staged words that have its bytes, two 16-bit numbers, and the selectors of
+ * two permutations. The first permutation is of both words; its entry also has the mask of the word's bytes,
+ * in bits 16 to 19. If there are more words, each is permuted with the value so far.
+ */
+struct dtc_gpu_staged_word {
+	uint32_t words;
+	uint32_t selectors;
+};
+
+#define DTC_GPU_STAGED_MORE (1u << 20)
+
 /* Displacements of level 1, where a table has them: @disps + index << @shift. */
 struct dtc_gpu_table_params {
 	struct dtc_gpu_done done;

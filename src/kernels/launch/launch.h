@@ -62,6 +62,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_strided_params strided;
 	struct dtc_gpu_rows_params rows;
 	struct dtc_gpu_periodic_params periodic;
+	struct dtc_gpu_staged_params staged;
 	struct dtc_gpu_table_params table;
 	struct dtc_gpu_indexed_params indexed;
 	struct dtc_gpu_transpose_params transpose;
