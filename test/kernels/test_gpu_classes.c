@@ -295,10 +295,12 @@ static const struct {
 	  "dtc_gpu_rows_unpack_8", 4 },
 	{ "subarray([9,9,9,9], [5,4,3,2], [1,2,3,4], c, double)", DTC_UNPACK,
 	  "dtc_gpu_strided_unpack_8", 0 },
-	{ "hvector(1000, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
-	{ "hvector(1000, 128, 257, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
-	{ "hvector(1000, 512, 1025, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
-	{ "hvector(1000, 512, 1026, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_2", 8 },
+	{ "hvector(500, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
+	{ "hvector(500, 128, 257, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
+	{ "hvector(512, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_staged_unpack", 0 },
+	{ "hvector(512, 128, 257, byte)", DTC_PACK, "dtc_gpu_staged_pack", 0 },
+	{ "hvector(100, 512, 1025, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
+	{ "hvector(100, 512, 1026, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_2", 8 },
 	{ "hvector(1000, 8192, 16386, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
 };
 

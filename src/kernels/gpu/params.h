@@ -263,6 +263,14 @@ struct dtc_gpu_staged_word {
 
 #define DTC_GPU_STAGED_MORE (1u << 20)
 
+/* Whole periods of a row, the tile of one block, at the begin of shared memory; no periods: none. */
+struct dtc_gpu_staged_tile {
+	uint64_t user;   /* address of the first period */
+	uint64_t packed; /* where it is packed */
+	uint32_t periods;
+	uint32_t reserved[3];
+};
+
 /* Displacements of level 1, where a table has them: @disps + index << @shift. */
 struct dtc_gpu_table_params {
 	struct dtc_gpu_done done;

@@ -12,20 +12,23 @@
 #ifndef DTC_KERNELS_GPU_STAGED_CU_H
 #define DTC_KERNELS_GPU_STAGED_CU_H
 
-/* Whole periods of a row, the tile of one block; no periods: none. */
-struct dtc_gpu_staged_tile {
-	uint64_t user;   /* address of the first period */
-	uint64_t packed; /* where it is packed */
-	uint32_t periods;
-};
+/* ---- tiles -------------------------------------------------------------------------------- */
 
-/* The address of a period, any number of them from the first. */
-DTC_GPU_FN uint64_t dtc_gpu_period_address(const struct dtc_gpu_nest *nest, uint64_t period)
+/* The address of a period in loops round the row. */
+DTC_GPU_CALLED uint64_t dtc_gpu_find_period(const struct dtc_gpu_nest *nest, uint64_t period)
 {
 	struct dtc_gpu_start start;
 
 	dtc_gpu_split(nest, period * nest->block, DTC_GPU_PLAIN, &start);
 	return dtc_gpu_locate(nest, &start, 0, DTC_GPU_PLAIN).address;
+}
+
+/* The address of period number @period. */
+DTC_GPU_FN uint64_t dtc_gpu_period_address(const struct dtc_gpu_nest *nest, uint64_t period)
+{
+	if (nest->dim_count == 2)
+		return nest->user + period * (uint64_t)nest->dims[1].stride;
+	return dtc_gpu_find_period(nest, period);
 }
 
 DTC_GPU_FN struct dtc_gpu_staged_tile
@@ -35,7 +38,7 @@ dtc_gpu_staged_tile_at(const struct dtc_gpu_staged_params *p, uint32_t block)
 	uint64_t row = p->tiles ? dtc_gpu_quotient(number, p->tiles) : 0;
 	uint64_t begin = (number - row * p->tiles) * p->tile_periods;
 	uint64_t end = begin + p->tile_periods;
-	struct dtc_gpu_staged_tile tile = { 0, 0, 0 };
+	struct dtc_gpu_staged_tile tile = { 0, 0, 0, { 0, 0, 0 } };
 
 	if (p->tiles && end > p->nest.dims[1].count)
 		end = p->nest.dims[1].count;
@@ -60,6 +63,7 @@ dtc_gpu_staged_run_at(const struct dtc_gpu_staged_params *p, uint32_t at)
 	uint32_t low = 0;
 	uint32_t n = p->run_count;
 
+	DTC_GPU_NO_UNROLL
 	while (n > 1) {
 		uint32_t half = n / 2;
 
@@ -75,6 +79,7 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_skipped(const struct dtc_gpu_staged_params *p
 	uint32_t low = 0;
 	uint32_t n = p->segment_count;
 
+	DTC_GPU_NO_UNROLL
 	while (n > 1) {
 		uint32_t half = n / 2;
 
@@ -123,10 +128,10 @@ DTC_GPU_FN void dtc_gpu_staged_move_ends(const struct dtc_gpu_staged_params *p,
 
 /* ---- staging ------------------------------------------------------------------------------ */
 
-/* What is before the staged bytes in shared memory: the map's parts. */
+/* Shared memory: the tile, the map's parts, the staged bytes. */
 DTC_GPU_FN struct dtc_gpu_staged_word *dtc_gpu_staged_words(void *shared)
 {
-	return (struct dtc_gpu_staged_word *)shared;
+	return (struct dtc_gpu_staged_word *)((struct dtc_gpu_staged_tile *)shared + 1);
 }
 
 DTC_GPU_FN struct dtc_gpu_staged_word *
@@ -150,6 +155,7 @@ DTC_GPU_FN void dtc_gpu_stage_run(uint8_t *to, uint64_t address, uint32_t bytes,
 {
 	uint32_t offset = (uint32_t)address & 15;
 
+	DTC_GPU_NO_UNROLL
 	for (uint32_t i = thread * 16; i < offset + bytes; i += DTC_GPU_BLOCK * 16)
 		dtc_gpu_copy_in(to + i, address - offset + i, 16);
 }
@@ -163,6 +169,7 @@ DTC_GPU_FN void dtc_gpu_stage_periods(const struct dtc_gpu_staged_params *p,
 	uint32_t bytes = offset + (tile->periods - 1) * p->extent + p->span;
 	uint64_t stride = (uint64_t)p->nest.dims[1].stride;
 
+	DTC_GPU_NO_UNROLL
 	for (uint32_t i = thread * 16; i < bytes; i += DTC_GPU_BLOCK * 16) {
 		/* Where the word's last byte is. */
 		uint32_t last = i + 15 - offset;
@@ -170,6 +177,7 @@ DTC_GPU_FN void dtc_gpu_stage_periods(const struct dtc_gpu_staged_params *p,
 		uint32_t low = 0;
 
 		last -= period * p->extent;
+		DTC_GPU_NO_UNROLL
 		for (uint32_t n = p->segment_count; n > 1;) {
 			uint32_t half = n / 2;
 
@@ -237,6 +245,7 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_source(const struct dtc_gpu_staged_params *p,
 	uint32_t source = at < 0 ? 0 : sides->source_bytes;
 	uint32_t target = at < 0 ? (uint32_t)at + sides->target_bytes : (uint32_t)at;
 
+	DTC_GPU_NO_UNROLL
 	while (target >= sides->target_period) {
 		target -= sides->target_period;
 		source += sides->source_period;
@@ -288,7 +297,7 @@ dtc_gpu_staged_make(const struct dtc_gpu_staged_params *p,
 						0 };
 	int32_t first = (int32_t)(4 * number) - (int32_t)sides->target_skew;
 
-	DTC_GPU_UNROLL
+	DTC_GPU_NO_UNROLL
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t source = dtc_gpu_staged_source(p, sides, first + (int32_t)i);
 
@@ -312,6 +321,7 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_place(const struct dtc_gpu_staged_params *p,
 	uint32_t stride = (uint32_t)p->nest.dims[1].stride;
 	uint32_t at = 4 * number, place = 0;
 
+	DTC_GPU_NO_UNROLL
 	while (mask && !(mask & 1)) {
 		mask >>= 1;
 		at++;
@@ -320,6 +330,7 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_place(const struct dtc_gpu_staged_params *p,
 		return 0;
 	place = 4 * number - at + sides->target_skew;
 	at -= sides->target_skew;
+	DTC_GPU_NO_UNROLL
 	while (at >= sides->target_period) {
 		at -= sides->target_period;
 		place += stride;
@@ -331,6 +342,7 @@ DTC_GPU_FN void dtc_gpu_staged_map(const struct dtc_gpu_staged_params *p,
 				   const struct dtc_gpu_staged_sides *sides, void *shared,
 				   uint32_t thread, int direction)
 {
+	DTC_GPU_NO_UNROLL
 	for (uint32_t i = thread; i < p->map_words; i += DTC_GPU_BLOCK) {
 		struct dtc_gpu_staged_making making = dtc_gpu_staged_make(p, sides, i);
 		struct dtc_gpu_staged_word *word = &dtc_gpu_staged_words(shared)[i];
@@ -357,11 +369,13 @@ DTC_GPU_FN void dtc_gpu_staged_expect(const struct dtc_gpu_staged_params *p,
 
 	/* Short runs: all sectors. */
 	if (p->asks == DTC_GPU_STAGED_SECTORS) {
+		DTC_GPU_NO_UNROLL
 		for (uint32_t i = thread * DTC_GPU_SECTOR; i < skew + bytes;
 		     i += DTC_GPU_BLOCK * DTC_GPU_SECTOR)
 			dtc_gpu_ask_for(tile->user + (i > skew ? i - skew : 0));
 		return;
 	}
+	DTC_GPU_NO_UNROLL
 	for (uint32_t i = thread; i < tile->periods * p->run_count; i += DTC_GPU_BLOCK) {
 		uint32_t period = i / p->run_count;
 		const struct dtc_gpu_staged_run *run = &p->runs[i - period * p->run_count];
@@ -380,6 +394,8 @@ DTC_GPU_FN void dtc_gpu_staged_load(const struct dtc_gpu_staged_params *p, void 
 {
 	struct dtc_gpu_staged_tile tile = dtc_gpu_staged_tile_at(p, at.block);
 
+	if (at.thread == 0)
+		*(struct dtc_gpu_staged_tile *)shared = tile;
 	if (tile.periods) {
 		struct dtc_gpu_staged_sides sides = dtc_gpu_staged_sides_of(p, &tile, direction);
 
@@ -480,7 +496,7 @@ dtc_gpu_staged_begin(const struct dtc_gpu_staged_params *p, uint64_t target, uin
 DTC_GPU_FN void dtc_gpu_staged_store(const struct dtc_gpu_staged_params *p, void *shared,
 				     struct dtc_gpu_at at, int direction)
 {
-	struct dtc_gpu_staged_tile tile = dtc_gpu_staged_tile_at(p, at.block);
+	const struct dtc_gpu_staged_tile tile = *(const struct dtc_gpu_staged_tile *)shared;
 	const void *staged = dtc_gpu_staged_bytes(p, shared);
 
 	if (!tile.periods)

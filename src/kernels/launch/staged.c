@@ -195,6 +195,7 @@ static bool set_map(struct dtc_gpu_staged_params *params, enum dtc_direction dir
 	params->repeats = 4 / DTC_MIN(dtc_gpu_alignment(packed | params->extent), 4u);
 	params->map_words = (uint32_t)(params->repeats * target / 4);
 	params->staged_offset =
+		(uint32_t)sizeof(struct dtc_gpu_staged_tile) +
 		(params->map_words * (direction == DTC_PACK ? 16 : 20) + 15) / 16 * 16;
 	return params->map_words <= DTC_GPU_STAGED_WORDS;
 }
