@@ -47,6 +47,7 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
 #define DTC_GPU_RESIDENT_dtc_gpu_cells_params   4
+#define DTC_GPU_RESIDENT_dtc_gpu_staged_params  6
 
 /* The same of kernels with two phases. */
 #define DTC_GPU_RESIDENT2_dtc_gpu_periodic_params  3
@@ -60,6 +61,7 @@
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_cells_params __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_staged_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \
 	do {                                \
 		if (p.nest.word > 1)        \

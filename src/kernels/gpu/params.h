@@ -199,11 +199,10 @@ struct dtc_gpu_periodic_params {
 
 /* ---- periods of bytes, through shared memory ---------------------------------------------- */
 
-/* A run, whose sides are the packed period and the compressed one, whichever way. */
+/* A run: where it begins in the packed period, and in the compressed one. */
 struct dtc_gpu_staged_run {
-	uint32_t target;
-	uint32_t source;
-	uint32_t bytes;
+	uint32_t packed;
+	uint32_t disp;
 };
 
 /* Bytes [begin, end) of a compressed period, of which no aligned word of 16 is in a gap. */
@@ -215,18 +214,13 @@ struct dtc_gpu_staged_segment {
 
 #define DTC_GPU_STAGED_SEGMENTS 32
 
-/* The most target words of a super-period, and the most bytes of either side of a tile, as a rule. */
+/* The most packed words of a super-period. */
 #define DTC_GPU_STAGED_WORDS 1024u
-#define DTC_GPU_STAGED_TILE  16384u
-
-/* Of a tile's sectors of the user's side, which are asked for before they are stored to. */
-#define DTC_GPU_STAGED_SECTORS 1u /* all */
-#define DTC_GPU_STAGED_ENDS    2u /* those at the ends of runs */
 
 /*
  * Level 0 of the nest is the bytes of a period, level 1 the loop next to it, whose iterations are
  * a row. The nest's user address is that of the first byte of the first period. @repeats periods are a
- * super-period, which is whole words on both sides.
+ * super-period, which is whole words on both sides: packing has a map of it.
  */
 struct dtc_gpu_staged_params {
 	struct dtc_gpu_done done;
@@ -240,21 +234,20 @@ struct dtc_gpu_staged_params {
 	uint32_t span;   /* of its bytes, from the first to the last */
 	uint32_t extent_magic, extent_shift;
 	uint32_t dense; /* 1: nothing is left out, and no aligned word of 16 is in a gap */
-	uint32_t asks;
+	uint32_t asks;  /* 1: all sectors are asked for before they are stored to */
 	uint32_t repeats;
-	uint32_t map_words;     /* target words of a super-period */
+	uint32_t map_words;     /* packed words of a super-period */
 	uint32_t staged_offset; /* in shared memory, where the map is before it */
 	uint32_t run_count;
 	uint32_t segment_count;
 	uint32_t reserved;
 	struct dtc_gpu_staged_segment segments[DTC_GPU_STAGED_SEGMENTS];
-	struct dtc_gpu_staged_run runs[DTC_GPU_RUNS]; /* sorted by @target */
+	struct dtc_gpu_staged_run runs[DTC_GPU_RUNS]; /* in packed order */
 };
 
 /*
- * Shared memory: of a target word the staged words that have its bytes, two 16-bit numbers, and the selectors of
- * two permutations. The first permutation is of both words; its entry also has the mask of the word's bytes,
- * in bits 16 to 19. If there are more words, each is permuted with the value so far.
+ * Shared memory: of a packed word the places of two staged words that have its bytes, 16 bits each, and the
+ * selector of their permutation. If there are more words, each is permuted with the value so far.
  */
 struct dtc_gpu_staged_word {
 	uint32_t words;

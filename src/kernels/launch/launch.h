@@ -31,6 +31,12 @@ const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel);
 /* Bytes of its parameter struct. */
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel);
 
+/* Whether it moves bytes that share no alignment through shared memory. */
+static inline bool dtc_gpu_is_staged(enum dtc_gpu_kernel kernel)
+{
+	return kernel == DTC_GPU_staged_pack || kernel == DTC_GPU_staged_unpack;
+}
+
 enum dtc_gpu_class {
 	DTC_GPU_CLASS_STRIDED,
 	DTC_GPU_CLASS_PERIODIC,

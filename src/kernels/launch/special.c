@@ -59,12 +59,6 @@ static uint32_t bytes_of(const struct dtc_gpu_launch *launch)
 			  periodic->run_count * sizeof(periodic->runs[0]));
 }
 
-/* Staged periods find their places in a map, whatever the shape: constants would save nothing. */
-static bool is_staged(enum dtc_gpu_kernel kernel)
-{
-	return kernel == DTC_GPU_staged_pack || kernel == DTC_GPU_staged_unpack;
-}
-
 static bool is_special_class(enum dtc_gpu_class class)
 {
 	return class == DTC_GPU_CLASS_STRIDED || class == DTC_GPU_CLASS_PERIODIC ||
@@ -89,7 +83,9 @@ _Static_assert(sizeof(struct dtc_gpu_table_params) !=
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special)
 {
-	if (!launch->grid || !is_special_class(launch->class) || is_staged(launch->kernel))
+	/* Staged bytes are found in a map, whatever the shape: constants would save nothing. */
+	if (!launch->grid || !is_special_class(launch->class) ||
+	    dtc_gpu_is_staged(launch->kernel))
 		return false;
 	special->kernel = launch->kernel;
 	special->class = launch->class;

@@ -85,6 +85,8 @@ static bool gains(const struct dtc_gpu_launch *launch)
 static const char *refusal(const struct dtconv_context *context,
 			   const struct dtc_gpu_launch *launch)
 {
+	if (dtc_gpu_is_staged(launch->kernel))
+		return "staged bytes gain nothing";
 	if (context->specialise == DTC_SPECIALISE_AT_ONCE)
 		return NULL;
 	if (!gains(launch))
