@@ -348,7 +348,8 @@ START_TEST(staged_bytes_are_named)
 {
 	struct dtconv_type *type =
 		fixture_type("resized(hindexed([4, 15], [0, 8], byte), 0, 24)");
-	const char *text = explain(type, 1000000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
+	const char *text =
+		explain(type, 1000000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
 
 	ck_assert_ptr_nonnull(strstr(text, "; periodic kernel, staged bytes; "));
 	dtconv_type_unref(type);

@@ -27,7 +27,8 @@ void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 	      struct dtc_gpu_part **parts);
 
 /* What plans a job by a kernel of the test's choice and returns true, or leaves it to gpu_plan. */
-extern bool (*gpu_plan_first)(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch);
+extern bool (*gpu_plan_first)(const struct dtc_gpu_job *job,
+			      struct dtc_gpu_launch *launch);
 
 /* Plan and run. */
 void gpu_move(const struct dtc_gpu_job *job);

@@ -287,7 +287,8 @@ static const struct {
 } strided[] = {
 	{ "hvector(1000, 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
 	{ "hvector(1000, 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 4 },
-	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 1 },
+	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16",
+	  1 },
 	{ "hvector(" LONG_BLOCKS ", 72, 144, byte)", DTC_PACK, "dtc_gpu_rows_pack_8", 2 },
 	{ "hvector(" LONG_BLOCKS ", 76, 152, byte)", DTC_PACK, "dtc_gpu_rows_pack_4", 4 },
 	{ "contiguous(4096, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
@@ -297,11 +298,14 @@ static const struct {
 	  "dtc_gpu_strided_unpack_8", 0 },
 	{ "hvector(1000, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
 	{ "hvector(1000, 128, 257, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
-	{ "hvector(" LONG_BLOCKS ", 31, 41, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
+	{ "hvector(" LONG_BLOCKS ", 31, 41, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1",
+	  8 },
 	{ "hvector(" LONG_BLOCKS ", 31, 41, byte)", DTC_PACK, "dtc_gpu_staged_pack", 0 },
 	{ "hvector(200000, 31, 41, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
-	{ "hvector(" LONG_BLOCKS ", 33, 41, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
-	{ "hvector(" LONG_BLOCKS ", 17, 30, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
+	{ "hvector(" LONG_BLOCKS ", 33, 41, byte)", DTC_PACK, "dtc_gpu_strided_pack_1",
+	  0 },
+	{ "hvector(" LONG_BLOCKS ", 17, 30, byte)", DTC_PACK, "dtc_gpu_strided_pack_1",
+	  0 },
 	{ "hvector(1000, 512, 1025, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
 	{ "hvector(1000, 512, 1026, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_2", 8 },
 	{ "hvector(1000, 8192, 16386, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
@@ -330,13 +334,15 @@ static const char *period_kernel(const char *text, enum dtc_direction direction)
 
 START_TEST(long_streams_of_short_runs_are_staged)
 {
-	const char *record = "resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)";
+	const char *record =
+		"resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)";
 	const char *long_runs = "resized(hindexed([600, 7], [0, 601], byte), 0, 611)";
 
 	ck_assert_str_eq(period_kernel(record, DTC_PACK), "dtc_gpu_staged_pack");
 	ck_assert_str_eq(period_kernel(record, DTC_UNPACK), "dtc_gpu_staged_unpack");
 	ck_assert_str_eq(period_kernel(long_runs, DTC_PACK), "dtc_gpu_periodic_pack_1");
-	ck_assert_str_eq(period_kernel(long_runs, DTC_UNPACK), "dtc_gpu_periodic_unpack_1");
+	ck_assert_str_eq(period_kernel(long_runs, DTC_UNPACK),
+			 "dtc_gpu_periodic_unpack_1");
 }
 END_TEST
 

@@ -116,8 +116,8 @@ static size_t put_loops(char *text, const struct random_period *period, size_t e
 		n = (size_t)sprintf(text, "contiguous(%zu, ", each);
 	} else {
 		count = 2 + choose(choices, 3);
-		n = (size_t)sprintf(text, "hvector(%zu, 1, %zu, contiguous(%zu, ", count, row,
-				    each);
+		n = (size_t)sprintf(text, "hvector(%zu, 1, %zu, contiguous(%zu, ", count,
+				    row, each);
 	}
 	n += put_period(text + n, period);
 	return n + (size_t)sprintf(text + n, count > 1 ? "))" : ")");
@@ -135,10 +135,11 @@ static void move_random(uint64_t number)
 	choose_period(&period, &choices);
 	if (chance(&choices, 2))
 		shuffle(&period, &choices);
-	put_loops(text, &period, 2 + choose(&choices, 1 + 12000 / period.extent), &choices);
+	put_loops(text, &period, 2 + choose(&choices, 1 + 12000 / period.extent),
+		  &choices);
 	struct dtconv_type *type = fixture_type(text);
-	ck_assert_msg(!stage_open(&stage, type, 1 + choose(&choices, 3), choose(&choices, 16),
-				  choose(&choices, 16), number),
+	ck_assert_msg(!stage_open(&stage, type, 1 + choose(&choices, 3),
+				  choose(&choices, 16), choose(&choices, 16), number),
 		      "%s", text);
 	gpu_type_open(&gpu, type);
 	gpu_move_whole(&stage, &gpu, choose(&choices, 16));
@@ -223,11 +224,13 @@ static const struct {
 	const char *text;
 	uint64_t user;
 } others[] = {
-	{ "hvector(9000, 4, 100, byte)", 0 },                                      /* words */
-	{ "hvector(90, 4097, 4200, byte)", 0 },                                    /* long */
-	{ "hvector(900, 1, -3, byte)", 0 },                                        /* backwards */
-	{ "contiguous(900, resized(hindexed([3, 3], [0, 9], byte), 0, 7))", 0 },   /* meshed */
-	{ "hvector(900, 1, 200, contiguous(9, resized(contiguous(3, byte), 0, 5)))", 0 }, /* short rows */
+	{ "hvector(9000, 4, 100, byte)", 0 },   /* words */
+	{ "hvector(90, 4097, 4200, byte)", 0 }, /* long */
+	{ "hvector(900, 1, -3, byte)", 0 },     /* backwards */
+	{ "contiguous(900, resized(hindexed([3, 3], [0, 9], byte), 0, 7))",
+	  0 }, /* meshed */
+	{ "hvector(900, 1, 200, contiguous(9, resized(contiguous(3, byte), 0, 5)))",
+	  0 }, /* short rows */
 	{ "contiguous(10001, byte)", 0 },
 	{ "hvector(9, 5, 9, byte)", 1 },
 };

@@ -78,14 +78,14 @@
 		DTC_GPU_END();                      \
 	}
 
-#define DTC_GPU_ENTRY2(name, params, a, b)          \
+#define DTC_GPU_ENTRY2(name, params, a, b)                       \
 	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT2_##params) \
-	{                                           \
-		DTC_GPU_AT();                       \
-		a(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		b(&p, dtc_gpu_shared, at);          \
-		DTC_GPU_END();                      \
+	{                                                        \
+		DTC_GPU_AT();                                    \
+		a(&p, dtc_gpu_shared, at);                       \
+		__syncthreads();                                 \
+		b(&p, dtc_gpu_shared, at);                       \
+		DTC_GPU_END();                                   \
 	}
 
 #define DTC_GPU_ENTRY3(name, params, a, b, c)                   \

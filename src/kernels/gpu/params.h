@@ -209,7 +209,8 @@ struct dtc_gpu_staged_run {
 struct dtc_gpu_staged_segment {
 	uint32_t begin;
 	uint32_t end;
-	uint32_t skipped; /* bytes of the user's period that are left out before; a multiple of 16 */
+	uint32_t
+		skipped; /* bytes of the user's period that are left out before; a multiple of 16 */
 };
 
 #define DTC_GPU_STAGED_SEGMENTS 32
@@ -225,7 +226,8 @@ struct dtc_gpu_staged_segment {
 struct dtc_gpu_staged_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_nest nest;
-	uint64_t first_period; /* whole periods of the stretch: [first_period, end_period) */
+	uint64_t
+		first_period; /* whole periods of the stretch: [first_period, end_period) */
 	uint64_t end_period;
 	uint64_t first_tile;
 	uint32_t tiles; /* in a row; 0: there is one row only */
@@ -233,8 +235,9 @@ struct dtc_gpu_staged_params {
 	uint32_t extent; /* of a compressed period */
 	uint32_t span;   /* of its bytes, from the first to the last */
 	uint32_t extent_magic, extent_shift;
-	uint32_t dense; /* 1: nothing is left out, and no aligned word of 16 is in a gap */
-	uint32_t asks;  /* 1: all sectors are asked for before they are stored to */
+	uint32_t
+		dense; /* 1: nothing is left out, and no aligned word of 16 is in a gap */
+	uint32_t asks; /* 1: all sectors are asked for before they are stored to */
 	uint32_t repeats;
 	uint32_t map_words;     /* packed words of a super-period */
 	uint32_t staged_offset; /* in shared memory, where the map is before it */

@@ -15,7 +15,8 @@
 /* ---- tiles -------------------------------------------------------------------------------- */
 
 /* The address of a period in loops round the row. */
-DTC_GPU_CALLED uint64_t dtc_gpu_find_period(const struct dtc_gpu_nest *nest, uint64_t period)
+DTC_GPU_CALLED uint64_t dtc_gpu_find_period(const struct dtc_gpu_nest *nest,
+					    uint64_t period)
 {
 	struct dtc_gpu_start start;
 
@@ -24,15 +25,16 @@ DTC_GPU_CALLED uint64_t dtc_gpu_find_period(const struct dtc_gpu_nest *nest, uin
 }
 
 /* The address of period number @period. */
-DTC_GPU_FN uint64_t dtc_gpu_period_address(const struct dtc_gpu_nest *nest, uint64_t period)
+DTC_GPU_FN uint64_t dtc_gpu_period_address(const struct dtc_gpu_nest *nest,
+					   uint64_t period)
 {
 	if (nest->dim_count == 2)
 		return nest->user + period * (uint64_t)nest->dims[1].stride;
 	return dtc_gpu_find_period(nest, period);
 }
 
-DTC_GPU_FN struct dtc_gpu_staged_tile
-dtc_gpu_staged_tile_at(const struct dtc_gpu_staged_params *p, uint32_t block)
+DTC_GPU_FN struct dtc_gpu_staged_tile dtc_gpu_staged_tile_at(
+	const struct dtc_gpu_staged_params *p, uint32_t block)
 {
 	uint64_t number = p->first_tile + block;
 	uint64_t row = p->tiles ? dtc_gpu_quotient(number, p->tiles) : 0;
@@ -57,8 +59,8 @@ dtc_gpu_staged_tile_at(const struct dtc_gpu_staged_params *p, uint32_t block)
 /* ---- places ------------------------------------------------------------------------------- */
 
 /* The last run that begins at packed byte @at of a period or before. */
-DTC_GPU_FN const struct dtc_gpu_staged_run *
-dtc_gpu_staged_run_at(const struct dtc_gpu_staged_params *p, uint32_t at)
+DTC_GPU_FN const struct dtc_gpu_staged_run *dtc_gpu_staged_run_at(
+	const struct dtc_gpu_staged_params *p, uint32_t at)
 {
 	uint32_t low = 0;
 	uint32_t n = p->run_count;
@@ -74,8 +76,8 @@ dtc_gpu_staged_run_at(const struct dtc_gpu_staged_params *p, uint32_t at)
 }
 
 /* The segment that begins at compressed displacement @at or before. */
-DTC_GPU_FN const struct dtc_gpu_staged_segment *
-dtc_gpu_staged_segment_at(const struct dtc_gpu_staged_params *p, uint32_t at)
+DTC_GPU_FN const struct dtc_gpu_staged_segment *dtc_gpu_staged_segment_at(
+	const struct dtc_gpu_staged_params *p, uint32_t at)
 {
 	uint32_t low = 0;
 	uint32_t n = p->segment_count;
@@ -91,14 +93,16 @@ dtc_gpu_staged_segment_at(const struct dtc_gpu_staged_params *p, uint32_t at)
 }
 
 /* The compressed displacement of packed byte @at of a period, and the user's. */
-DTC_GPU_FN uint32_t dtc_gpu_staged_compressed(const struct dtc_gpu_staged_params *p, uint32_t at)
+DTC_GPU_FN uint32_t dtc_gpu_staged_compressed(const struct dtc_gpu_staged_params *p,
+					      uint32_t at)
 {
 	const struct dtc_gpu_staged_run *run = dtc_gpu_staged_run_at(p, at);
 
 	return run->disp + (at - run->packed);
 }
 
-DTC_GPU_FN uint32_t dtc_gpu_staged_disp(const struct dtc_gpu_staged_params *p, uint32_t at)
+DTC_GPU_FN uint32_t dtc_gpu_staged_disp(const struct dtc_gpu_staged_params *p,
+					uint32_t at)
 {
 	uint32_t compressed = dtc_gpu_staged_compressed(p, at);
 
@@ -108,8 +112,8 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_disp(const struct dtc_gpu_staged_params *p, u
 /* ---- the periods that the stretch cuts ---------------------------------------------------- */
 
 /* What the stretch has of a period, a byte for each thread. */
-DTC_GPU_FN void dtc_gpu_staged_move_cut(const struct dtc_gpu_staged_params *p, uint64_t period,
-					uint32_t thread, int direction)
+DTC_GPU_FN void dtc_gpu_staged_move_cut(const struct dtc_gpu_staged_params *p,
+					uint64_t period, uint32_t thread, int direction)
 {
 	uint64_t first = period * p->nest.block;
 	uint64_t user = dtc_gpu_period_address(&p->nest, period);
@@ -133,13 +137,15 @@ DTC_GPU_FN void dtc_gpu_staged_move_ends(const struct dtc_gpu_staged_params *p,
 
 /* ---- staging ------------------------------------------------------------------------------ */
 
-DTC_GPU_FN uint8_t *dtc_gpu_staged_bytes(const struct dtc_gpu_staged_params *p, void *shared)
+DTC_GPU_FN uint8_t *dtc_gpu_staged_bytes(const struct dtc_gpu_staged_params *p,
+					 void *shared)
 {
 	return (uint8_t *)shared + p->staged_offset;
 }
 
 /* Consecutive 16-byte words of memory that hold bytes [address, address + bytes). */
-DTC_GPU_FN void dtc_gpu_stage_run(uint8_t *to, uint64_t address, uint32_t bytes, uint32_t thread)
+DTC_GPU_FN void dtc_gpu_stage_run(uint8_t *to, uint64_t address, uint32_t bytes,
+				  uint32_t thread)
 {
 	uint32_t offset = (uint32_t)address & 15;
 
@@ -164,17 +170,19 @@ DTC_GPU_FN void dtc_gpu_stage_periods(const struct dtc_gpu_staged_params *p,
 		uint32_t period = dtc_gpu_divide(last, p->extent_magic, p->extent_shift);
 
 		last -= period * p->extent;
-		const struct dtc_gpu_staged_segment *segment = dtc_gpu_staged_segment_at(p, last);
+		const struct dtc_gpu_staged_segment *segment =
+			dtc_gpu_staged_segment_at(p, last);
 		if (last < segment->end + 15)
 			dtc_gpu_copy_in(to + i,
-					tile->user + period * stride + last + segment->skipped - 15,
+					tile->user + period * stride + last +
+						segment->skipped - 15,
 					16);
 	}
 }
 
 /* Open the block's tile, for all phases. */
-DTC_GPU_FN struct dtc_gpu_staged_tile dtc_gpu_staged_open(const struct dtc_gpu_staged_params *p,
-							  void *shared, struct dtc_gpu_at at)
+DTC_GPU_FN struct dtc_gpu_staged_tile dtc_gpu_staged_open(
+	const struct dtc_gpu_staged_params *p, void *shared, struct dtc_gpu_at at)
 {
 	struct dtc_gpu_staged_tile tile = dtc_gpu_staged_tile_at(p, at.block);
 
@@ -198,8 +206,8 @@ struct dtc_gpu_staged_map {
 	uint16_t *bytes;
 };
 
-DTC_GPU_FN struct dtc_gpu_staged_map dtc_gpu_staged_map_in(const struct dtc_gpu_staged_params *p,
-							   void *shared)
+DTC_GPU_FN struct dtc_gpu_staged_map dtc_gpu_staged_map_in(
+	const struct dtc_gpu_staged_params *p, void *shared)
 {
 	struct dtc_gpu_staged_word *words =
 		(struct dtc_gpu_staged_word *)dtc_gpu_staged_maps(shared);
@@ -209,8 +217,8 @@ DTC_GPU_FN struct dtc_gpu_staged_map dtc_gpu_staged_map_in(const struct dtc_gpu_
 	return map;
 }
 
-DTC_GPU_FN void dtc_gpu_staged_list_bytes(const struct dtc_gpu_staged_params *p, void *shared,
-					  uint32_t thread)
+DTC_GPU_FN void dtc_gpu_staged_list_bytes(const struct dtc_gpu_staged_params *p,
+					  void *shared, uint32_t thread)
 {
 	struct dtc_gpu_staged_map map = dtc_gpu_staged_map_in(p, shared);
 	uint32_t block = (uint32_t)p->nest.block;
@@ -253,17 +261,18 @@ DTC_GPU_FN void dtc_gpu_staged_add(struct dtc_gpu_staged_making *making, uint32_
 	DTC_GPU_UNROLL
 	for (uint32_t k = 1; k < 4; k++)
 		if (place == k || (k == 1 && place == 0))
-			making->selectors[k] = (making->selectors[k] & ~(0xfu << 4 * index)) |
-					       digit << 4 * index;
+			making->selectors[k] =
+				(making->selectors[k] & ~(0xfu << 4 * index)) |
+				digit << 4 * index;
 }
 
 /*
  * Entry @number. Bytes are counted from the super-period before, of which the first word may hold some if the packed
  * side is not aligned.
  */
-DTC_GPU_FN struct dtc_gpu_staged_making
-dtc_gpu_staged_make(const struct dtc_gpu_staged_params *p, const struct dtc_gpu_staged_tile *tile,
-		    const struct dtc_gpu_staged_map *map, uint32_t number)
+DTC_GPU_FN struct dtc_gpu_staged_making dtc_gpu_staged_make(
+	const struct dtc_gpu_staged_params *p, const struct dtc_gpu_staged_tile *tile,
+	const struct dtc_gpu_staged_map *map, uint32_t number)
 {
 	struct dtc_gpu_staged_making making = { { 0, 0, 0, 0 },
 						{ 0, 0x3210, 0x3210, 0x3210 },
@@ -287,14 +296,15 @@ dtc_gpu_staged_make(const struct dtc_gpu_staged_params *p, const struct dtc_gpu_
 }
 
 DTC_GPU_FN void dtc_gpu_staged_list_words(const struct dtc_gpu_staged_params *p,
-					  const struct dtc_gpu_staged_tile *tile, void *shared,
-					  uint32_t thread)
+					  const struct dtc_gpu_staged_tile *tile,
+					  void *shared, uint32_t thread)
 {
 	struct dtc_gpu_staged_map map = dtc_gpu_staged_map_in(p, shared);
 
 	DTC_GPU_NO_UNROLL
 	for (uint32_t i = thread; i < p->map_words; i += DTC_GPU_BLOCK) {
-		struct dtc_gpu_staged_making making = dtc_gpu_staged_make(p, tile, &map, i);
+		struct dtc_gpu_staged_making making =
+			dtc_gpu_staged_make(p, tile, &map, i);
 
 		map.words[i].words = making.words[0] | making.words[1] << 16;
 		map.words[i].selectors = making.selectors[1] |
@@ -315,30 +325,30 @@ DTC_GPU_FN uint32_t dtc_gpu_staged_load4(const uint8_t *staged, uint32_t at)
 
 /* The packed word of entry @number, whose super-period's bytes are staged from @base on. */
 DTC_GPU_FN uint32_t dtc_gpu_staged_value(const uint8_t *staged,
-					 const struct dtc_gpu_staged_map *map, uint32_t number,
-					 uint32_t base)
+					 const struct dtc_gpu_staged_map *map,
+					 uint32_t number, uint32_t base)
 {
 	struct dtc_gpu_staged_word word = map->words[number];
-	uint32_t value = dtc_gpu_permute(dtc_gpu_staged_load4(staged, base + (word.words & 0xffff)),
-					 dtc_gpu_staged_load4(staged, base + (word.words >> 16)),
-					 word.selectors);
+	uint32_t value = dtc_gpu_permute(
+		dtc_gpu_staged_load4(staged, base + (word.words & 0xffff)),
+		dtc_gpu_staged_load4(staged, base + (word.words >> 16)), word.selectors);
 
 	if (word.selectors & DTC_GPU_STAGED_MORE) {
 		word = map->more[number];
-		value = dtc_gpu_permute(value,
-					dtc_gpu_staged_load4(staged, base + (word.words & 0xffff)),
-					word.selectors);
-		value = dtc_gpu_permute(value,
-					dtc_gpu_staged_load4(staged, base + (word.words >> 16)),
-					word.selectors >> 16);
+		value = dtc_gpu_permute(
+			value, dtc_gpu_staged_load4(staged, base + (word.words & 0xffff)),
+			word.selectors);
+		value = dtc_gpu_permute(
+			value, dtc_gpu_staged_load4(staged, base + (word.words >> 16)),
+			word.selectors >> 16);
 	}
 	return value;
 }
 
 /* The bytes at both ends of a tile that fill no word: threads below 8 have one each. */
 DTC_GPU_FN void dtc_gpu_staged_store_rim(const struct dtc_gpu_staged_params *p,
-					 const struct dtc_gpu_staged_tile *tile, void *shared,
-					 uint32_t thread)
+					 const struct dtc_gpu_staged_tile *tile,
+					 void *shared, uint32_t thread)
 {
 	struct dtc_gpu_staged_map map = dtc_gpu_staged_map_in(p, shared);
 	uint32_t bytes = tile->periods * (uint32_t)p->nest.block;
@@ -346,18 +356,20 @@ DTC_GPU_FN void dtc_gpu_staged_store_rim(const struct dtc_gpu_staged_params *p,
 	uint32_t tail = ((uint32_t)tile->packed + bytes) & 3;
 	uint32_t at = thread < 4 ? thread : bytes - 1 - (thread - 4);
 
-	if (thread >= 8 || at >= bytes || (thread < 4 ? thread >= head : thread - 4 >= tail))
+	if (thread >= 8 || at >= bytes ||
+	    (thread < 4 ? thread >= head : thread - 4 >= tail))
 		return;
 	uint32_t repeat = at / (4 * p->map_words);
-	uint32_t source = ((uint32_t)tile->user & 15) + repeat * (p->repeats * p->extent) +
+	uint32_t source = ((uint32_t)tile->user & 15) +
+			  repeat * (p->repeats * p->extent) +
 			  map.bytes[at - repeat * (4 * p->map_words)];
 	dtc_gpu_store1(tile->packed + at, dtc_gpu_staged_bytes(p, shared)[source]);
 }
 
 /* Whole words of a tile, DTC_GPU_BLOCK apart; warps begin at lines of the packed side. */
 DTC_GPU_FN void dtc_gpu_staged_store_words(const struct dtc_gpu_staged_params *p,
-					   const struct dtc_gpu_staged_tile *tile, void *shared,
-					   uint32_t thread)
+					   const struct dtc_gpu_staged_tile *tile,
+					   void *shared, uint32_t thread)
 {
 	struct dtc_gpu_staged_map map = dtc_gpu_staged_map_in(p, shared);
 	const uint8_t *staged = dtc_gpu_staged_bytes(p, shared);
@@ -392,8 +404,8 @@ DTC_GPU_FN void dtc_gpu_staged_store_words(const struct dtc_gpu_staged_params *p
 /* ---- unpacking: bytes --------------------------------------------------------------------- */
 
 /* Where each byte of a packed period goes. */
-DTC_GPU_FN void dtc_gpu_staged_list_disps(const struct dtc_gpu_staged_params *p, void *shared,
-					  uint32_t thread)
+DTC_GPU_FN void dtc_gpu_staged_list_disps(const struct dtc_gpu_staged_params *p,
+					  void *shared, uint32_t thread)
 {
 	uint32_t *disps = (uint32_t *)dtc_gpu_staged_maps(shared);
 
@@ -404,7 +416,8 @@ DTC_GPU_FN void dtc_gpu_staged_list_disps(const struct dtc_gpu_staged_params *p,
 
 /* Sectors that will be stored in part: all of the tile's. */
 DTC_GPU_FN void dtc_gpu_staged_expect(const struct dtc_gpu_staged_params *p,
-				      const struct dtc_gpu_staged_tile *tile, uint32_t thread)
+				      const struct dtc_gpu_staged_tile *tile,
+				      uint32_t thread)
 {
 	uint32_t bytes = (tile->periods - 1) * p->extent + p->span;
 	uint32_t skew = (uint32_t)tile->user & (DTC_GPU_SECTOR - 1);
@@ -416,15 +429,16 @@ DTC_GPU_FN void dtc_gpu_staged_expect(const struct dtc_gpu_staged_params *p,
 }
 
 DTC_GPU_FN void dtc_gpu_staged_store_bytes(const struct dtc_gpu_staged_params *p,
-					   const struct dtc_gpu_staged_tile *tile, void *shared,
-					   uint32_t thread)
+					   const struct dtc_gpu_staged_tile *tile,
+					   void *shared, uint32_t thread)
 {
 	const uint32_t *disps = (const uint32_t *)dtc_gpu_staged_maps(shared);
 	const uint8_t *staged = dtc_gpu_staged_bytes(p, shared) + (tile->packed & 15);
 	uint32_t block = (uint32_t)p->nest.block;
 	uint32_t bytes = tile->periods * block;
 	uint32_t period = thread / block, number = thread - period * block;
-	uint32_t periods = DTC_GPU_BLOCK / block, numbers = DTC_GPU_BLOCK - periods * block;
+	uint32_t periods = DTC_GPU_BLOCK / block,
+		 numbers = DTC_GPU_BLOCK - periods * block;
 	uint64_t stride = (uint64_t)p->nest.dims[1].stride;
 
 	DTC_GPU_UNROLL_BY(4)
@@ -441,8 +455,8 @@ DTC_GPU_FN void dtc_gpu_staged_store_bytes(const struct dtc_gpu_staged_params *p
 
 /* ---- phases ------------------------------------------------------------------------------- */
 
-DTC_GPU_FN void dtc_gpu_staged_pack_load(const struct dtc_gpu_staged_params *p, void *shared,
-					 struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_staged_pack_load(const struct dtc_gpu_staged_params *p,
+					 void *shared, struct dtc_gpu_at at)
 {
 	struct dtc_gpu_staged_tile tile = dtc_gpu_staged_open(p, shared, at);
 	uint8_t *to = dtc_gpu_staged_bytes(p, shared);
@@ -455,8 +469,8 @@ DTC_GPU_FN void dtc_gpu_staged_pack_load(const struct dtc_gpu_staged_params *p, 
 	dtc_gpu_staged_list_bytes(p, shared, at.thread);
 }
 
-DTC_GPU_FN void dtc_gpu_staged_pack_map(const struct dtc_gpu_staged_params *p, void *shared,
-					struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_staged_pack_map(const struct dtc_gpu_staged_params *p,
+					void *shared, struct dtc_gpu_at at)
 {
 	dtc_gpu_staged_list_words(p, (const struct dtc_gpu_staged_tile *)shared, shared,
 				  at.thread);
@@ -464,10 +478,11 @@ DTC_GPU_FN void dtc_gpu_staged_pack_map(const struct dtc_gpu_staged_params *p, v
 	dtc_gpu_await_copies();
 }
 
-DTC_GPU_FN void dtc_gpu_staged_pack_store(const struct dtc_gpu_staged_params *p, void *shared,
-					  struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_staged_pack_store(const struct dtc_gpu_staged_params *p,
+					  void *shared, struct dtc_gpu_at at)
 {
-	const struct dtc_gpu_staged_tile tile = *(const struct dtc_gpu_staged_tile *)shared;
+	const struct dtc_gpu_staged_tile tile =
+		*(const struct dtc_gpu_staged_tile *)shared;
 
 	if (!tile.periods)
 		return;
@@ -475,8 +490,8 @@ DTC_GPU_FN void dtc_gpu_staged_pack_store(const struct dtc_gpu_staged_params *p,
 	dtc_gpu_staged_store_rim(p, &tile, shared, at.thread);
 }
 
-DTC_GPU_FN void dtc_gpu_staged_unpack_load(const struct dtc_gpu_staged_params *p, void *shared,
-					   struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_staged_unpack_load(const struct dtc_gpu_staged_params *p,
+					   void *shared, struct dtc_gpu_at at)
 {
 	struct dtc_gpu_staged_tile tile = dtc_gpu_staged_open(p, shared, at);
 
@@ -490,10 +505,11 @@ DTC_GPU_FN void dtc_gpu_staged_unpack_load(const struct dtc_gpu_staged_params *p
 	dtc_gpu_await_copies();
 }
 
-DTC_GPU_FN void dtc_gpu_staged_unpack_store(const struct dtc_gpu_staged_params *p, void *shared,
-					    struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_staged_unpack_store(const struct dtc_gpu_staged_params *p,
+					    void *shared, struct dtc_gpu_at at)
 {
-	const struct dtc_gpu_staged_tile tile = *(const struct dtc_gpu_staged_tile *)shared;
+	const struct dtc_gpu_staged_tile tile =
+		*(const struct dtc_gpu_staged_tile *)shared;
 
 	if (tile.periods)
 		dtc_gpu_staged_store_bytes(p, &tile, shared, at.thread);

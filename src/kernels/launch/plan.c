@@ -401,11 +401,8 @@ typedef uint64_t (*plan_fn)(const struct dtc_gpu_job *job, const struct dtc_gpu_
 
 /* The classes, the most particular first. */
 static const plan_fn classes[] = {
-	dtc_gpu_plan_transposing,
-	dtc_gpu_plan_staged,
-	dtc_gpu_plan_strided,
-	dtc_gpu_plan_periodic,
-	dtc_gpu_plan_indexed,
+	dtc_gpu_plan_transposing, dtc_gpu_plan_staged,  dtc_gpu_plan_strided,
+	dtc_gpu_plan_periodic,    dtc_gpu_plan_indexed,
 };
 
 /* A class that rejects the job may have written parameters already. */

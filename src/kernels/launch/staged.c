@@ -31,7 +31,8 @@ struct runs {
 static uint32_t run_bytes(const struct runs *runs, uint32_t run)
 {
 	const struct dtc_gpu_run *listed = &runs->listed.runs[run];
-	uint32_t end = run + 1 < runs->listed.run_count ? listed[1].packed : (uint32_t)runs->bytes;
+	uint32_t end = run + 1 < runs->listed.run_count ? listed[1].packed
+							: (uint32_t)runs->bytes;
 
 	return end - listed->packed;
 }
@@ -47,7 +48,8 @@ static void sort_runs(struct runs *runs)
 	for (uint32_t i = 0; i < runs->listed.run_count; i++) {
 		uint32_t place = i;
 
-		for (; place && run_disp(runs, place - 1) > runs->listed.runs[i].disp; place--)
+		for (; place && run_disp(runs, place - 1) > runs->listed.runs[i].disp;
+		     place--)
 			runs->order[place] = runs->order[place - 1];
 		runs->order[place] = (uint8_t)i;
 	}
@@ -75,7 +77,8 @@ static bool has_words(const struct runs *runs, const struct dtc_gpu_shape *shape
 	uint64_t bits = dtc_gpu_shape_bits(shape) | shape->leaf_bytes;
 
 	for (uint32_t i = 0; i < runs->listed.run_count; i++)
-		bits |= (uint64_t)(int64_t)runs->listed.runs[i].disp | runs->listed.runs[i].packed;
+		bits |= (uint64_t)(int64_t)runs->listed.runs[i].disp |
+			runs->listed.runs[i].packed;
 	return dtc_gpu_alignment(bits) >= 4;
 }
 
@@ -92,7 +95,9 @@ struct compressed {
 /* A gap that may hold an aligned word of 16 ends a segment; what is left of it is less than two. */
 static uint64_t left_out_of(uint64_t gap)
 {
-	return gap < DTC_GPU_PIECE ? 0 : (gap - DTC_GPU_PIECE) & ~(uint64_t)(DTC_GPU_PIECE - 1);
+	return gap < DTC_GPU_PIECE
+		       ? 0
+		       : (gap - DTC_GPU_PIECE) & ~(uint64_t)(DTC_GPU_PIECE - 1);
 }
 
 static void begin_segment(struct compressed *compressed, uint64_t disp)
@@ -172,15 +177,17 @@ static bool set_map(struct dtc_gpu_staged_params *params, enum dtc_direction dir
 	params->repeats = 4 / DTC_MIN(dtc_gpu_alignment(packed | params->extent), 4u);
 	params->map_words = params->repeats * packed / 4;
 	if (direction == DTC_PACK)
-		map_bytes = params->map_words * (2 * (uint32_t)sizeof(struct dtc_gpu_staged_word) +
-						 4 * (uint32_t)sizeof(uint16_t));
+		map_bytes = params->map_words *
+			    (2 * (uint32_t)sizeof(struct dtc_gpu_staged_word) +
+			     4 * (uint32_t)sizeof(uint16_t));
 	params->staged_offset =
 		(uint32_t)sizeof(struct dtc_gpu_staged_tile) + (map_bytes + 15) / 16 * 16;
 	return direction == DTC_UNPACK || params->map_words <= DTC_GPU_STAGED_WORDS;
 }
 
 /* Returns how many tiles there are. */
-static uint64_t set_tiles(struct dtc_gpu_staged_params *params, const struct dtc_gpu_shape *shape)
+static uint64_t set_tiles(struct dtc_gpu_staged_params *params,
+			  const struct dtc_gpu_shape *shape)
 {
 	uint64_t period = params->nest.block;
 	uint64_t row = shape->loop_count > 1 ? shape->loops[0].count : 0;
@@ -190,7 +197,8 @@ static uint64_t set_tiles(struct dtc_gpu_staged_params *params, const struct dtc
 	params->end_period = shape->end / period;
 	if (params->first_period >= params->end_period)
 		return 0;
-	uint64_t most = DTC_MIN(row ? row : UINT64_MAX, params->end_period - params->first_period);
+	uint64_t most = DTC_MIN(row ? row : UINT64_MAX,
+				params->end_period - params->first_period);
 	bool is_long = shape->end - shape->begin > LONG_STREAM;
 	uint64_t periods = (is_long ? LONG_TILE_BYTES : TILE_BYTES) / longer;
 	params->tile_periods = (uint32_t)DTC_MAX(DTC_MIN(periods, most), UINT64_C(1));
@@ -198,14 +206,15 @@ static uint64_t set_tiles(struct dtc_gpu_staged_params *params, const struct dtc
 	uint64_t ends[2] = { params->first_period, params->end_period - 1 };
 	for (int i = 0; i < 2; i++)
 		ends[i] = row ? ends[i] / row * params->tiles +
-					ends[i] % row / params->tile_periods
+					  ends[i] % row / params->tile_periods
 			      : ends[i] / params->tile_periods;
 	params->first_tile = ends[0];
 	return ends[1] - ends[0] + 1;
 }
 
 /* What a block stages at most. */
-static uint32_t staged_bytes(const struct dtc_gpu_staged_params *params, enum dtc_direction direction)
+static uint32_t staged_bytes(const struct dtc_gpu_staged_params *params,
+			     enum dtc_direction direction)
 {
 	uint64_t bytes = direction == DTC_UNPACK
 				 ? params->tile_periods * params->nest.block
@@ -219,15 +228,18 @@ static uint32_t staged_bytes(const struct dtc_gpu_staged_params *params, enum dt
  * Sectors of short runs are stored in part. In long streams they are not in the cache (unpacking 256 MiB, 19 of 24
  * bytes, 720 without and 823 GB/s with; 16 MiB 656 and 630).
  */
-static bool asks(const struct dtc_gpu_staged_params *params, const struct dtc_gpu_shape *shape)
+static bool asks(const struct dtc_gpu_staged_params *params,
+		 const struct dtc_gpu_shape *shape)
 {
-	return params->nest.expects && params->dense && shape->end - shape->begin > LONG_STREAM;
+	return params->nest.expects && params->dense &&
+	       shape->end - shape->begin > LONG_STREAM;
 }
 
 /* ---- a job -------------------------------------------------------------------------------------- */
 
-static bool set_nest(struct dtc_gpu_staged_params *params, const struct dtc_gpu_shape *shape,
-		     const struct runs *runs, const char **reason)
+static bool set_nest(struct dtc_gpu_staged_params *params,
+		     const struct dtc_gpu_shape *shape, const struct runs *runs,
+		     const char **reason)
 {
 	struct dtc_gpu_nest *nest = &params->nest;
 
@@ -240,7 +252,8 @@ static bool set_nest(struct dtc_gpu_staged_params *params, const struct dtc_gpu_
 	return true;
 }
 
-uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job,
+			     const struct dtc_gpu_shape *shape,
 			     struct dtc_gpu_launch *launch)
 {
 	struct dtc_gpu_staged_params *params = &launch->params.staged;
@@ -252,7 +265,8 @@ uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job, const struct dtc_gpu
 	    shape->loops[0].stride > INT32_MAX / 4 || shape->leaf_bytes > PERIOD_MOST ||
 	    !list_runs(job, shape, &runs) || has_words(&runs, shape))
 		return 0;
-	if (shape->loop_count > 1 && shape->loops[0].count * shape->leaf_bytes < ROW_LEAST)
+	if (shape->loop_count > 1 &&
+	    shape->loops[0].count * shape->leaf_bytes < ROW_LEAST)
 		return 0;
 	if (!set_nest(params, shape, &runs, &reason) ||
 	    !compress(params, &runs, (uint64_t)shape->loops[0].stride) ||
@@ -263,7 +277,8 @@ uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job, const struct dtc_gpu
 	params->extent_shift = shift;
 	params->asks = asks(params, shape);
 	uint64_t tiles = set_tiles(params, shape);
-	launch->kernel = direction == DTC_PACK ? DTC_GPU_staged_pack : DTC_GPU_staged_unpack;
+	launch->kernel = direction == DTC_PACK ? DTC_GPU_staged_pack
+					       : DTC_GPU_staged_unpack;
 	launch->class = shape->leaf == DTC_GPU_LEAF_BLOCK ? DTC_GPU_CLASS_STRIDED
 							  : DTC_GPU_CLASS_PERIODIC;
 	launch->word = 1;
@@ -279,7 +294,7 @@ uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job, const struct dtc_gpu
  * Longer runs and sparse ones are packed faster in pieces (16 MiB on an H200, by pieces and staged: 7 of 8 bytes 620,
  * 1089 GB/s; 19 of 24 732, 982; 24 of 33 575, 855; 8 of 17 985, 851; 128 of 257 1223, 882).
  */
-#define SHORT_RUN                  32
+#define SHORT_RUN                 32
 #define IS_SPARSE(packed, extent) (5 * (uint64_t)(packed) < 3 * (uint64_t)(extent))
 
 /* Unpacked are such that have runs as long as blocks that are stored byte by byte. */
@@ -289,12 +304,14 @@ static bool gains(const struct dtc_gpu_shape *shape, const struct dtc_gpu_launch
 		  enum dtc_direction direction)
 {
 	if (direction == DTC_UNPACK)
-		return shape->leaf != DTC_GPU_LEAF_BLOCK && launch->run_bytes <= BYTEWISE_RUN;
+		return shape->leaf != DTC_GPU_LEAF_BLOCK &&
+		       launch->run_bytes <= BYTEWISE_RUN;
 	return launch->run_bytes <= SHORT_RUN &&
 	       !IS_SPARSE(shape->leaf_bytes, launch->params.staged.extent);
 }
 
-uint64_t dtc_gpu_plan_staged(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+uint64_t dtc_gpu_plan_staged(const struct dtc_gpu_job *job,
+			     const struct dtc_gpu_shape *shape,
 			     struct dtc_gpu_launch *launch, const char **reason)
 {
 	uint64_t tiles = shape->end - shape->begin < STAGED_LEAST

@@ -11,7 +11,8 @@
  * What a planner of classes.h does, for streams of any length: loops of any depth round a block or a short list of
  * runs, with gaps that are not much longer than the runs, or that can be left out.
  */
-uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
+uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job,
+			     const struct dtc_gpu_shape *shape,
 			     struct dtc_gpu_launch *launch);
 
 #endif
