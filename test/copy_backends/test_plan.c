@@ -343,6 +343,18 @@ START_TEST(each_direction_has_its_kernel)
 	dtconv_type_unref(type);
 }
 END_TEST
+
+START_TEST(staged_bytes_are_named)
+{
+	struct dtconv_type *type =
+		fixture_type("resized(hindexed([4, 15], [0, 8], byte), 0, 24)");
+	const char *text =
+		explain(type, 1000000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
+
+	ck_assert_ptr_nonnull(strstr(text, "; periodic kernel, staged bytes; "));
+	dtconv_type_unref(type);
+}
+END_TEST
 #endif
 
 /* ---- what is allowed ------------------------------------------------------------------- */
@@ -684,6 +696,7 @@ int main(void)
 	tcase_add_test(choosing, directions_may_have_different_winners);
 	tcase_add_test(choosing, what_needs_a_device_is_told_from_what_runs_here);
 	tcase_add_test(choosing, each_direction_has_its_kernel);
+	tcase_add_test(choosing, staged_bytes_are_named);
 	tcase_add_test(choosing, each_direction_has_its_winner);
 #endif
 	tcase_add_loop_test(choosing, a_caller_chooses_among_the_backends, 0, 8);

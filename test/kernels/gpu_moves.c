@@ -170,12 +170,22 @@ void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 	*parts = room.host;
 }
 
+static bool plan_no_other(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch)
+{
+	(void)job, (void)launch;
+	return false;
+}
+
+bool (*gpu_plan_first)(const struct dtc_gpu_job *job,
+		       struct dtc_gpu_launch *launch) = plan_no_other;
+
 void gpu_move(const struct dtc_gpu_job *job)
 {
 	struct dtc_gpu_launch launch;
-	struct dtc_gpu_part *parts;
+	struct dtc_gpu_part *parts = NULL;
 
-	gpu_plan(job, &launch, &parts);
+	if (!gpu_plan_first(job, &launch))
+		gpu_plan(job, &launch, &parts);
 	gpu_launch(&launch);
 	free(parts);
 }

@@ -33,6 +33,10 @@ extern enum gpu_maps gpu_maps;
 void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 	      struct dtc_gpu_part **parts);
 
+/* What plans a job by a kernel of the test's choice and returns true, or leaves it to gpu_plan. */
+extern bool (*gpu_plan_first)(const struct dtc_gpu_job *job,
+			      struct dtc_gpu_launch *launch);
+
 /* Plan and run. */
 void gpu_move(const struct dtc_gpu_job *job);
 

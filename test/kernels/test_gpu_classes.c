@@ -287,7 +287,8 @@ static const struct {
 } strided[] = {
 	{ "hvector(1000, 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
 	{ "hvector(1000, 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 4 },
-	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 1 },
+	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16",
+	  1 },
 	{ "hvector(" LONG_BLOCKS ", 72, 144, byte)", DTC_PACK, "dtc_gpu_rows_pack_8", 2 },
 	{ "hvector(" LONG_BLOCKS ", 76, 152, byte)", DTC_PACK, "dtc_gpu_rows_pack_4", 4 },
 	{ "contiguous(4096, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
@@ -297,6 +298,14 @@ static const struct {
 	  "dtc_gpu_strided_unpack_8", 0 },
 	{ "hvector(1000, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
 	{ "hvector(1000, 128, 257, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
+	{ "hvector(" LONG_BLOCKS ", 31, 41, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1",
+	  8 },
+	{ "hvector(" LONG_BLOCKS ", 31, 41, byte)", DTC_PACK, "dtc_gpu_staged_pack", 0 },
+	{ "hvector(200000, 31, 41, byte)", DTC_PACK, "dtc_gpu_strided_pack_1", 0 },
+	{ "hvector(" LONG_BLOCKS ", 33, 41, byte)", DTC_PACK, "dtc_gpu_strided_pack_1",
+	  0 },
+	{ "hvector(" LONG_BLOCKS ", 17, 30, byte)", DTC_PACK, "dtc_gpu_strided_pack_1",
+	  0 },
 	{ "hvector(1000, 512, 1025, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
 	{ "hvector(1000, 512, 1026, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_2", 8 },
 	{ "hvector(1000, 8192, 16386, byte)", DTC_UNPACK, "dtc_gpu_strided_unpack_1", 0 },
@@ -311,6 +320,29 @@ START_TEST(plain_strided_jobs_go_to_compact_kernels)
 	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), strided[_i].kernel);
 	if (strided[_i].words)
 		ck_assert_uint_eq(launch.params.rows.words, strided[_i].words);
+}
+END_TEST
+
+/* The kernel of a period of bytes. */
+static const char *period_kernel(const char *text, enum dtc_direction direction)
+{
+	const struct dtc_gpu_launch launch = launch_of(text, 600000, direction, false);
+
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_PERIODIC);
+	return dtc_gpu_kernel_name(launch.kernel);
+}
+
+START_TEST(long_streams_of_short_runs_are_staged)
+{
+	const char *record =
+		"resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)";
+	const char *long_runs = "resized(hindexed([600, 7], [0, 601], byte), 0, 611)";
+
+	ck_assert_str_eq(period_kernel(record, DTC_PACK), "dtc_gpu_staged_pack");
+	ck_assert_str_eq(period_kernel(record, DTC_UNPACK), "dtc_gpu_staged_unpack");
+	ck_assert_str_eq(period_kernel(long_runs, DTC_PACK), "dtc_gpu_periodic_pack_1");
+	ck_assert_str_eq(period_kernel(long_runs, DTC_UNPACK),
+			 "dtc_gpu_periodic_unpack_1");
 }
 END_TEST
 
@@ -593,6 +625,7 @@ int main(void)
 	tcase_add_loop_test(classes, plain_strided_jobs_go_to_compact_kernels, 0,
 			    (int)DTC_ARRAY_LENGTH(strided));
 	tcase_add_test(classes, jobs_that_are_cut_inside_words_do_not);
+	tcase_add_test(classes, long_streams_of_short_runs_are_staged);
 	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
 	tcase_add_loop_test(classes, irregular_layouts_ask_for_maps, 0,
 			    (int)DTC_ARRAY_LENGTH(asked));

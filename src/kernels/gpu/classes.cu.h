@@ -20,6 +20,7 @@
 #include "kernels/gpu/mapped.cu.h"
 #include "kernels/gpu/layout_copy.cu.h"
 #include "kernels/gpu/periodic.cu.h"
+#include "kernels/gpu/staged.cu.h"
 #include "kernels/gpu/table.cu.h"
 #include "kernels/gpu/runs.cu.h"
 #include "kernels/gpu/indexed.cu.h"

@@ -50,10 +50,19 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
 #define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
+#define DTC_GPU_RESIDENT_dtc_gpu_staged_params  6
+
+/* The same of kernels with two phases. */
+#define DTC_GPU_RESIDENT2_dtc_gpu_periodic_params  3
+#define DTC_GPU_RESIDENT2_dtc_gpu_staged_params    6
+#define DTC_GPU_RESIDENT2_dtc_gpu_transpose_params 3
+#define DTC_GPU_RESIDENT2_dtc_gpu_period_params    3
+#define DTC_GPU_RESIDENT2_dtc_gpu_cells_params     4
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_staged_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \
 	do {                                \
 		if (p.nest.word > 1)        \
@@ -70,14 +79,14 @@
 		DTC_GPU_END();                      \
 	}
 
-#define DTC_GPU_ENTRY2(name, params, a, b)          \
-	DTC_GPU_KERNEL(name, params, 3)             \
-	{                                           \
-		DTC_GPU_AT();                       \
-		a(&p, dtc_gpu_shared, at);          \
-		__syncthreads();                    \
-		b(&p, dtc_gpu_shared, at);          \
-		DTC_GPU_END();                      \
+#define DTC_GPU_ENTRY2(name, params, a, b)                       \
+	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT2_##params) \
+	{                                                        \
+		DTC_GPU_AT();                                    \
+		a(&p, dtc_gpu_shared, at);                       \
+		__syncthreads();                                 \
+		b(&p, dtc_gpu_shared, at);                       \
+		DTC_GPU_END();                                   \
 	}
 
 #define DTC_GPU_ENTRY3(name, params, a, b, c)                   \

@@ -49,6 +49,10 @@ DTC_GPU_ENTRY2(periodic_unpack_4, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
 	       dtc_gpu_periodic_unpack_4_phase)
 DTC_GPU_ENTRY2(periodic_unpack_1, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
 	       dtc_gpu_periodic_unpack_1_phase)
+DTC_GPU_ENTRY3(staged_pack, dtc_gpu_staged_params, dtc_gpu_staged_pack_load,
+	       dtc_gpu_staged_pack_map, dtc_gpu_staged_pack_store)
+DTC_GPU_ENTRY2(staged_unpack, dtc_gpu_staged_params, dtc_gpu_staged_unpack_load,
+	       dtc_gpu_staged_unpack_store)
 DTC_GPU_ENTRY1(table_pack_16, dtc_gpu_table_params, dtc_gpu_table_pack_16_phase)
 DTC_GPU_ENTRY1(table_pack_8, dtc_gpu_table_params, dtc_gpu_table_pack_8_phase)
 DTC_GPU_ENTRY1(table_pack_4, dtc_gpu_table_params, dtc_gpu_table_pack_4_phase)

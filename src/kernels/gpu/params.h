@@ -241,6 +241,76 @@ struct dtc_gpu_periodic_params {
 	struct dtc_gpu_run runs[DTC_GPU_RUNS];
 };
 
+/* ---- periods of bytes, through shared memory ---------------------------------------------- */
+
+/* A run: where it begins in the packed period, and in the compressed one. */
+struct dtc_gpu_staged_run {
+	uint32_t packed;
+	uint32_t disp;
+};
+
+/* Bytes [begin, end) of a compressed period, of which no aligned word of 16 is in a gap. */
+struct dtc_gpu_staged_segment {
+	uint32_t begin;
+	uint32_t end;
+	uint32_t
+		skipped; /* bytes of the user's period that are left out before; a multiple of 16 */
+};
+
+#define DTC_GPU_STAGED_SEGMENTS 32
+
+/* The most packed words of a super-period. */
+#define DTC_GPU_STAGED_WORDS 1024u
+
+/*
+ * Level 0 of the nest is the bytes of a period, level 1 the loop next to it, whose iterations are
+ * a row. The nest's user address is that of the first byte of the first period. @repeats periods are a
+ * super-period, which is whole words on both sides: packing has a map of it.
+ */
+struct dtc_gpu_staged_params {
+	struct dtc_gpu_done done;
+	struct dtc_gpu_nest nest;
+	uint64_t
+		first_period; /* whole periods of the stretch: [first_period, end_period) */
+	uint64_t end_period;
+	uint64_t first_tile;
+	uint32_t tiles; /* in a row; 0: there is one row only */
+	uint32_t tile_periods;
+	uint32_t extent; /* of a compressed period */
+	uint32_t span;   /* of its bytes, from the first to the last */
+	uint32_t extent_magic, extent_shift;
+	uint32_t
+		dense; /* 1: nothing is left out, and no aligned word of 16 is in a gap */
+	uint32_t asks; /* 1: all sectors are asked for before they are stored to */
+	uint32_t repeats;
+	uint32_t map_words;     /* packed words of a super-period */
+	uint32_t staged_offset; /* in shared memory, where the map is before it */
+	uint32_t run_count;
+	uint32_t segment_count;
+	uint32_t reserved;
+	struct dtc_gpu_staged_segment segments[DTC_GPU_STAGED_SEGMENTS];
+	struct dtc_gpu_staged_run runs[DTC_GPU_RUNS]; /* in packed order */
+};
+
+/*
+ * Shared memory: of a packed word the places of two staged words that have its bytes, 16 bits each, and the
+ * selector of their permutation. If there are more words, each is permuted with the value so far.
+ */
+struct dtc_gpu_staged_word {
+	uint32_t words;
+	uint32_t selectors;
+};
+
+#define DTC_GPU_STAGED_MORE (1u << 20)
+
+/* Whole periods of a row, the tile of one block, at the begin of shared memory; no periods: none. */
+struct dtc_gpu_staged_tile {
+	uint64_t user;   /* address of the first period */
+	uint64_t packed; /* where it is packed */
+	uint32_t periods;
+	uint32_t reserved[3];
+};
+
 /* Displacements of level 1, where a table has them: @disps + index << @shift. */
 struct dtc_gpu_table_params {
 	struct dtc_gpu_done done;

@@ -18,6 +18,9 @@ uint64_t dtc_gpu_plan_transposing(const struct dtc_gpu_job *job,
 				  struct dtc_gpu_launch *launch, const char **reason);
 uint64_t dtc_gpu_plan_periodic(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			       struct dtc_gpu_launch *launch, const char **reason);
+uint64_t dtc_gpu_plan_staged(const struct dtc_gpu_job *job,
+			     const struct dtc_gpu_shape *shape,
+			     struct dtc_gpu_launch *launch, const char **reason);
 uint64_t dtc_gpu_plan_indexed(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 			      struct dtc_gpu_launch *launch, const char **reason);
 

@@ -35,6 +35,12 @@ size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel);
 /* The largest grid of one dimension. */
 #define DTC_GPU_GRID_MOST INT32_MAX
 
+/* Whether it moves bytes that share no alignment through shared memory. */
+static inline bool dtc_gpu_is_staged(enum dtc_gpu_kernel kernel)
+{
+	return kernel == DTC_GPU_staged_pack || kernel == DTC_GPU_staged_unpack;
+}
+
 enum dtc_gpu_class {
 	DTC_GPU_CLASS_STRIDED,
 	DTC_GPU_CLASS_PERIODIC,
@@ -79,6 +85,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_copy_params copy;
 	struct dtc_gpu_periodic_params periodic;
 	struct dtc_gpu_mapped_params mapped;
+	struct dtc_gpu_staged_params staged;
 	struct dtc_gpu_table_params table;
 	struct dtc_gpu_indexed_params indexed;
 	struct dtc_gpu_transpose_params transpose;

@@ -400,6 +400,7 @@ typedef uint64_t (*plan_fn)(const struct dtc_gpu_job *job, const struct dtc_gpu_
 /* The classes, the most particular first; mapped is before the last one. */
 static const plan_fn classes[] = {
 	dtc_gpu_plan_transposing,
+	dtc_gpu_plan_staged,
 	dtc_gpu_plan_strided,
 	dtc_gpu_plan_periodic,
 };

@@ -83,7 +83,9 @@ _Static_assert(sizeof(struct dtc_gpu_table_params) !=
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special)
 {
-	if (!launch->grid || !dtc_gpu_is_special_class(launch->class))
+	/* Staged bytes are found in a map, whatever the shape: constants would save nothing. */
+	if (!launch->grid || !dtc_gpu_is_special_class(launch->class) ||
+	    dtc_gpu_is_staged(launch->kernel))
 		return false;
 	special->kernel = launch->kernel;
 	special->class = launch->class;

@@ -87,6 +87,8 @@ static const char *refusal(const struct dtconv_context *context,
 {
 	if (!dtc_gpu_is_special_class(launch->class))
 		return "not for kernels of this class";
+	if (dtc_gpu_is_staged(launch->kernel))
+		return "staged bytes gain nothing";
 	if (context->specialise == DTC_SPECIALISE_AT_ONCE)
 		return NULL;
 	if (!gains(launch))

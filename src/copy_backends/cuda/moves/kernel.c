@@ -106,6 +106,9 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
 		put_reason(&launch, text);
 	else if (launch.class == DTC_GPU_CLASS_MANY)
 		dtc_text_puts(text, "batch kernel");
+	else if (dtc_gpu_is_staged(launch.kernel))
+		dtc_text_printf(text, "%s kernel, staged bytes",
+				dtc_gpu_class_name(launch.class));
 	else
 		dtc_text_printf(text, "%s kernel, %u-byte words",
 				dtc_gpu_class_name(launch.class), launch.word);
