@@ -69,7 +69,7 @@ enum group {
 	GROUP_AIM,
 	GROUP_COPY2D,
 	GROUP_TORCH,
-	GROUP_ROOF,
+	GROUP_PLAIN,
 	GROUP_WALL,
 	GROUP_WALL_COPY,
 	GROUPS
@@ -84,7 +84,7 @@ static const struct column_group groups[GROUPS] = {
 	[GROUP_AIM] = { 4, 15, { "    aim", RATIOS }, "aim" },
 	[GROUP_COPY2D] = { 6, 15, { "    x copy2d", RATIOS }, "x copy2d" },
 	[GROUP_TORCH] = { 7, 15, { "    x torch", RATIOS }, "x torch" },
-	[GROUP_ROOF] = { 2, 15, { "    x roof", RATIOS }, "x roof" },
+	[GROUP_PLAIN] = { 2, 15, { "    x plain", RATIOS }, "x plain" },
 	[GROUP_WALL] = { 5,
 			 19,
 			 { "  wall us: dtconv", "      pack   unpack" },
@@ -136,8 +136,8 @@ static void print_layout(const struct columns *c, const struct results *rs,
 		print_ratios(rs, r, "copy2d", 1);
 	if (columns_show(c, GROUP_TORCH))
 		print_ratios(rs, r, "torch", 1);
-	if (columns_show(c, GROUP_ROOF))
-		print_ratios(rs, r, "roof", 2);
+	if (columns_show(c, GROUP_PLAIN))
+		print_ratios(rs, r, "plain", 2);
 	if (columns_show(c, GROUP_WALL))
 		print_wall(c, rs, r);
 	putchar('\n');
@@ -185,7 +185,7 @@ static void print_layouts(const struct results *rs, size_t from, size_t limit)
 {
 	struct columns c = columns_choose(groups, GROUPS, limit,
 					  without(rs, "torch", GROUP_TORCH),
-					  without(rs, "roof", GROUP_ROOF), rs);
+					  without(rs, "plain", GROUP_PLAIN), rs);
 	struct tally all[] = { { "G1", 0, 0 }, { "G2", 0, 0 }, { "G3", 0, 0 },
 			       { "G4", 0, 0 }, { "G5", 0, 0 }, { "G6", 0, 0 } };
 	size_t count = sizeof(all) / sizeof(*all);
@@ -274,7 +274,7 @@ void question_layouts(struct session *s)
 	run_add(s, way_copy, "pinned", &to_pinned);
 	add_torch(s);
 	if (s->options->gpu & BENCH_GPU_ROOF)
-		run_add(s, way_roof, "roof", &on_device);
+		run_add(s, way_roof, "plain", &on_device);
 	run_exprs(s);
 	s->rows_left = 2 * count_layouts(s);
 	for (size_t i = 0; i < 4 && (!s->options->expr_count || s->layouts); i++) {

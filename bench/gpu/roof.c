@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from
- * its access pattern. It is an engine like the others: verified, then timed in turn with them.
+ * The roof: the best that plain kernels, compiled for the row's layout, get from its access pattern. It is
+ * an engine like the others: verified, then timed in turn with them.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include "bench/gpu/compile.h"
 #include "bench/gpu/pattern.h"
 #include "bench/gpu/roof.h"
+#include "bench/gpu/roof_tables.h"
 #include "bench/gpu/way.h"
 #include "bench/harness/arena.h"
 #include "bench/layouts/layout.h"
@@ -26,11 +27,11 @@ static const unsigned thread_counts[] = { 128, 256, 512 };
 
 struct variant {
 	const char *name;
-	unsigned unroll;
-	bool by_run;
+	unsigned unroll; /* 0: a warp a run */
+	enum roof_reads reads;
 };
 
-#define VARIANT(name, unroll, by_run) { #name, unroll, by_run },
+#define VARIANT(name, unroll, reads) { #name, unroll, reads },
 static const struct variant variants[] = { ROOF_VARIANTS(VARIANT) };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 
@@ -44,8 +45,8 @@ struct launch {
 struct roof {
 	struct pattern pattern;
 	CUmodule module;
-	CUdeviceptr map, runs; /* 0: none */
-	struct launch best[2]; /* by operation */
+	CUdeviceptr tables[ROOF_TABLES]; /* 0: none */
+	struct launch best[2];           /* by operation */
 };
 
 /* ---- compiling ------------------------------------------------------------------------- */
@@ -104,85 +105,29 @@ static bool compile(struct engine *e, struct way *w)
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-static bool upload(struct gpu *gpu, CUdeviceptr *to, const void *table, size_t bytes)
+static bool upload(struct engine *e, struct way *w, enum roof_reads which,
+		   struct roof_table table)
 {
-	return GPU_CALL(gpu, MemAlloc(to, bytes)) &&
-	       gpu_copy(gpu, (void *)(uintptr_t)*to, table, bytes);
-}
+	CUdeviceptr *to = &w->roof->tables[which];
+	bool done = table.memory && GPU_CALL(w->gpu, MemAlloc(to, table.bytes)) &&
+		    gpu_copy(w->gpu, (void *)(uintptr_t)*to, table.memory, table.bytes);
 
-/* The place of each word, as many words as @words, of the width that the kernels use. */
-static void *place_words(const struct pattern *p, uint64_t words, bool far)
-{
-	int64_t *places = malloc(words * sizeof(*places));
-	int32_t *near = (int32_t *)places;
-	uint64_t word = 0;
-
-	for (size_t i = 0; places && i < p->run_count && word < words; i++)
-		for (uint64_t at = 0; at < p->runs[i].bytes && word < words;
-		     at += p->word) {
-			int64_t place = (p->runs[i].disp - p->first + (int64_t)at) /
-					(int64_t)p->word;
-
-			if (far)
-				places[word++] = place;
-			else
-				near[word++] = (int32_t)place;
-		}
-	return places;
-}
-
-static bool upload_map(struct engine *e, struct way *w, uint64_t words, bool far)
-{
-	void *places = place_words(&w->roof->pattern, words, far);
-	bool done = places &&
-		    upload(w->gpu, &w->roof->map, places, words << (far ? 3 : 2));
-
-	free(places);
-	if (!places)
+	free(table.memory);
+	if (!table.memory)
 		engine_problem(e, "cannot allocate a table of displacements");
-	return done || (places && refused(e, w->gpu));
-}
-
-/* The kernels' struct run, with either width of displacements. */
-static void *number_runs(const struct pattern *p, bool far)
-{
-	size_t words = far ? 4 : 3;
-	uint32_t *table = calloc(p->run_count, words * sizeof(*table));
-
-	for (size_t i = 0; table && i < p->run_count; i++) {
-		uint32_t *entry = table + i * words;
-		int64_t disp = (p->runs[i].disp - p->first) / (int64_t)p->word;
-
-		memcpy(entry, &disp, far ? sizeof(int64_t) : sizeof(int32_t));
-		entry[words - 2] = (uint32_t)(p->runs[i].packed / p->word);
-		entry[words - 1] = (uint32_t)(p->runs[i].bytes / p->word);
-	}
-	return table;
-}
-
-static bool upload_runs(struct engine *e, struct way *w, bool far)
-{
-	const struct pattern *p = &w->roof->pattern;
-	void *table = number_runs(p, far);
-	bool done = table && upload(w->gpu, &w->roof->runs, table,
-				    p->run_count * (far ? 4 : 3) * sizeof(uint32_t));
-
-	free(table);
-	if (!table)
-		engine_problem(e, "cannot allocate a table of runs");
-	return done || (table && refused(e, w->gpu));
+	return done || (table.memory && refused(e, w->gpu));
 }
 
 static bool upload_tables(struct engine *e, struct way *w)
 {
 	const struct pattern *p = &w->roof->pattern;
-	bool far = is_far(w, e->arena);
+	uint64_t first = (uint64_t)(uintptr_t)w->user + (uint64_t)p->first;
 
 	if (p->kind == PATTERN_GRID)
 		return true;
-	if (p->kind == PATTERN_RECORD)
-		return upload_map(e, w, pattern_record_words(p), far);
-	return upload_map(e, w, pattern_words(p), far) && upload_runs(e, w, far);
+	return upload(e, w, ROOF_PLACES, roof_make_places(p)) &&
+	       upload(e, w, ROOF_PAIRS, roof_make_pairs(p, first)) &&
+	       upload(e, w, ROOF_RUNS, roof_make_runs(p));
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
@@ -191,7 +136,7 @@ static bool queue_launch(struct way *w, const struct launch *launch)
 {
 	struct roof *roof = w->roof;
 	unsigned char *user = w->user + roof->pattern.first;
-	CUdeviceptr table = launch->variant->by_run ? roof->runs : roof->map;
+	CUdeviceptr table = roof->tables[launch->variant->reads];
 	void *arguments[] = { &w->packed, &user, &table };
 
 	return GPU_CALL(w->gpu, LaunchKernel(launch->kernel, launch->blocks, 1, 1,
@@ -201,8 +146,8 @@ static bool queue_launch(struct way *w, const struct launch *launch)
 
 static uint64_t threads_needed(const struct pattern *p, const struct variant *v)
 {
-	if (v->by_run)
-		return p->run_count * WARP;
+	if (!v->unroll)
+		return pattern_records(p) * p->record_runs * WARP;
 	if (!strcmp(v->name, "wide"))
 		return pattern_words(p) / (WIDE_BYTES / p->word);
 	return (pattern_words(p) + v->unroll - 1) / v->unroll;
@@ -274,10 +219,9 @@ static void release(struct way *w)
 	struct roof *roof = w->roof;
 
 	pattern_release(&roof->pattern);
-	if (roof->map)
-		GPU_CALL(w->gpu, MemFree(roof->map));
-	if (roof->runs)
-		GPU_CALL(w->gpu, MemFree(roof->runs));
+	for (int i = 0; i < ROOF_TABLES; i++)
+		if (roof->tables[i])
+			GPU_CALL(w->gpu, MemFree(roof->tables[i]));
 	if (roof->module)
 		GPU_CALL(w->gpu, ModuleUnload(roof->module));
 	memset(roof, 0, sizeof(*roof));
