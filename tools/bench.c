@@ -137,6 +137,8 @@ static const struct word gpu_words[] = {
 	{ "peer", BENCH_GPU_PEER },
 	{ "typed", BENCH_GPU_TYPED },
 	{ "special", BENCH_GPU_SPECIAL },
+	{ "copy", BENCH_GPU_COPY },
+	{ "fresh", BENCH_GPU_FRESH },
 	{ "roof", BENCH_GPU_ROOF },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },

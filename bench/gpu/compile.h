@@ -6,7 +6,11 @@
 #ifndef BENCH_GPU_COMPILE_H
 #define BENCH_GPU_COMPILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether NVRTC is there; a sentence in @why if not. */
+bool compile_can(char *why, size_t room);
 
 /*
  * Compile CUDA C to a cubin. @options are NVRTC's, @count of them. Returns the image of so many @bytes, which

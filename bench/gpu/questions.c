@@ -52,7 +52,7 @@ static double microseconds(const struct results *rs, const struct result *like,
 	return r ? r->ns / 1e3 : 0;
 }
 
-static void print_absent(const struct session *s)
+void print_absent(const struct session *s)
 {
 	for (size_t i = 0; i < s->engine_count; i++)
 		if (s->engines[i].absent)
@@ -249,7 +249,7 @@ static void run_exprs(struct session *s)
 }
 
 /* Starting it takes seconds; it is known at once where it cannot be. */
-static void add_torch(struct session *s)
+void run_add_torch(struct session *s)
 {
 	struct engine *e = session_new_engine(s, "torch");
 	char program[PEER_ROOM];
@@ -272,7 +272,7 @@ void question_layouts(struct session *s)
 	run_add(s, way_copy, "copy", &on_device);
 	run_add(s, way_copy2d, "copy2d", &on_device);
 	run_add(s, way_copy, "pinned", &to_pinned);
-	add_torch(s);
+	run_add_torch(s);
 	if (s->options->gpu & BENCH_GPU_ROOF)
 		run_add(s, way_roof, "plain", &on_device);
 	run_exprs(s);

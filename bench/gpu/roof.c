@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/gpu/compile.h"
 #include "bench/gpu/pattern.h"
+#include "bench/gpu/plain.h"
 #include "bench/gpu/roof.h"
 #include "bench/gpu/roof_tables.h"
 #include "bench/gpu/way.h"
@@ -20,10 +20,6 @@
 
 #define WARP       32
 #define WIDE_BYTES 16
-#define TRIES      4
-
-static const unsigned thread_counts[] = { 128, 256, 512 };
-#define THREAD_COUNTS (sizeof(thread_counts) / sizeof(*thread_counts))
 
 struct variant {
 	const char *name;
@@ -35,28 +31,20 @@ struct variant {
 static const struct variant variants[] = { ROOF_VARIANTS(VARIANT) };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 
-/* One launch: which kernel, and how it is cut. */
-struct launch {
-	CUfunction kernel;
+/* The fastest of an operation. */
+struct choice {
+	struct plain_kernel kernel;
 	const struct variant *variant;
-	unsigned blocks, threads;
 };
 
 struct roof {
 	struct pattern pattern;
 	CUmodule module;
 	CUdeviceptr tables[ROOF_TABLES]; /* 0: none */
-	struct launch best[2];           /* by operation */
+	struct choice best[2];           /* by operation */
 };
 
 /* ---- compiling ------------------------------------------------------------------------- */
-
-static bool refused(struct engine *e, struct gpu *gpu)
-{
-	engine_problem(e, "%s", gpu->problem);
-	gpu->problem[0] = '\0';
-	return false;
-}
 
 /* Whether places in words, on the user's side, need more than 32 bits. */
 static bool is_far(const struct way *w, const struct arena *a)
@@ -64,43 +52,17 @@ static bool is_far(const struct way *w, const struct arena *a)
 	return a->region_bytes / w->roof->pattern.word > INT32_MAX;
 }
 
-static bool find_arch(struct gpu *gpu, int *arch)
-{
-	int major = 0, minor = 0;
-
-	if (!GPU_CALL(gpu, DeviceGetAttribute(
-				   &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-				   gpu->device)) ||
-	    !GPU_CALL(gpu, DeviceGetAttribute(
-				   &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-				   gpu->device)))
-		return false;
-	*arch = 10 * major + minor;
-	return true;
-}
-
 static bool compile(struct engine *e, struct way *w)
 {
 	struct roof *roof = w->roof;
 	struct roof_options options;
-	size_t bytes;
-	char why[ENGINE_PROBLEM_ROOM];
-	bool loaded;
-	void *image;
 	int arch;
 
-	if (!find_arch(w->gpu, &arch))
-		return refused(e, w->gpu);
+	if (!plain_arch(w->gpu, &arch))
+		return plain_refused(e, w->gpu);
 	roof_set_options(&options, &roof->pattern, is_far(w, e->arena), arch);
-	image = compile_kernels(roof_source, options.list, options.count, &bytes, why,
-				sizeof(why));
-	if (!image) {
-		engine_problem(e, "%s", why);
-		return false;
-	}
-	loaded = GPU_CALL(w->gpu, ModuleLoadData(&roof->module, image));
-	free(image);
-	return loaded || refused(e, w->gpu);
+	return plain_load(e, w->gpu, roof_source, options.list, options.count,
+			  &roof->module);
 }
 
 /* ---- tables ---------------------------------------------------------------------------- */
@@ -108,14 +70,13 @@ static bool compile(struct engine *e, struct way *w)
 static bool upload(struct engine *e, struct way *w, enum roof_reads which,
 		   struct roof_table table)
 {
-	CUdeviceptr *to = &w->roof->tables[which];
-	bool done = table.memory && GPU_CALL(w->gpu, MemAlloc(to, table.bytes)) &&
-		    gpu_copy(w->gpu, (void *)(uintptr_t)*to, table.memory, table.bytes);
+	bool done = table.memory && plain_upload(e, w->gpu, table.memory, table.bytes,
+						 &w->roof->tables[which]);
 
 	free(table.memory);
 	if (!table.memory)
 		engine_problem(e, "cannot allocate a table of displacements");
-	return done || (table.memory && refused(e, w->gpu));
+	return done;
 }
 
 static bool upload_tables(struct engine *e, struct way *w)
@@ -132,16 +93,20 @@ static bool upload_tables(struct engine *e, struct way *w)
 
 /* ---- launching ------------------------------------------------------------------------- */
 
-static bool queue_launch(struct way *w, const struct launch *launch)
-{
-	struct roof *roof = w->roof;
-	unsigned char *user = w->user + roof->pattern.first;
-	CUdeviceptr table = roof->tables[launch->variant->reads];
-	void *arguments[] = { &w->packed, &user, &table };
+/* What an entry is given: both buffers and its table. */
+struct given {
+	unsigned char *user;
+	CUdeviceptr table;
+	void *arguments[3];
+};
 
-	return GPU_CALL(w->gpu, LaunchKernel(launch->kernel, launch->blocks, 1, 1,
-					     launch->threads, 1, 1, 0, w->gpu->stream,
-					     arguments, NULL));
+static void give(struct way *w, const struct variant *v, struct given *given)
+{
+	given->user = w->user + w->roof->pattern.first;
+	given->table = w->roof->tables[v->reads];
+	given->arguments[0] = &w->packed;
+	given->arguments[1] = &given->user;
+	given->arguments[2] = &given->table;
 }
 
 static uint64_t threads_needed(const struct pattern *p, const struct variant *v)
@@ -153,50 +118,22 @@ static uint64_t threads_needed(const struct pattern *p, const struct variant *v)
 	return (pattern_words(p) + v->unroll - 1) / v->unroll;
 }
 
-/* Nanoseconds, the best of a few; 0 if the launch fails. */
-static double time_launch(struct way *w, const struct launch *launch)
-{
-	struct gpu *gpu = w->gpu;
-	double best = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		float ms = 0;
-
-		if (!GPU_CALL(gpu, EventRecord(gpu->begin, gpu->stream)) ||
-		    !queue_launch(w, launch) ||
-		    !GPU_CALL(gpu, EventRecord(gpu->end, gpu->stream)) ||
-		    !GPU_CALL(gpu, EventSynchronize(gpu->end)) ||
-		    !GPU_CALL(gpu, EventElapsedTime(&ms, gpu->begin, gpu->end)))
-			return 0;
-		if (best <= 0 || ms * 1e6 < best)
-			best = ms * 1e6;
-	}
-	return best;
-}
-
 static void try_variant(struct way *w, enum bench_op op, const struct variant *v,
 			double *best)
 {
 	struct roof *roof = w->roof;
-	struct launch launch = { .variant = v };
+	struct given given;
+	CUfunction function;
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s_%s", bench_op_name(op), v->name);
 	/* Not every pattern has every entry. */
-	if (w->gpu->driver.ModuleGetFunction(&launch.kernel, roof->module, name))
+	if (w->gpu->driver.ModuleGetFunction(&function, roof->module, name))
 		return;
-	for (size_t i = 0; i < THREAD_COUNTS; i++) {
-		uint64_t threads = threads_needed(&roof->pattern, v);
-
-		launch.threads = thread_counts[i];
-		launch.blocks =
-			(unsigned)((threads + launch.threads - 1) / launch.threads);
-		double ns = time_launch(w, &launch);
-		if (ns > 0 && (*best <= 0 || ns < *best)) {
-			*best = ns;
-			roof->best[op] = launch;
-		}
-	}
+	give(w, v, &given);
+	if (plain_try(w->gpu, function, threads_needed(&roof->pattern, v),
+		      given.arguments, &roof->best[op].kernel, best))
+		roof->best[op].variant = v;
 }
 
 static bool choose(struct engine *e, struct way *w)
@@ -207,7 +144,7 @@ static bool choose(struct engine *e, struct way *w)
 		for (size_t i = 0; i < VARIANTS; i++)
 			try_variant(w, (enum bench_op)op, &variants[i], &best);
 		if (best <= 0)
-			return refused(e, w->gpu);
+			return plain_refused(e, w->gpu);
 	}
 	return true;
 }
@@ -247,14 +184,22 @@ static int prepare(struct engine *e, struct way *w)
 
 static int queue(struct engine *e, struct way *w, enum bench_op op)
 {
-	return queue_launch(w, &w->roof->best[op]) || refused(e, w->gpu) ? 0 : -1;
+	const struct choice *best = &w->roof->best[op];
+	struct given given;
+
+	give(w, best->variant, &given);
+	return plain_queue(w->gpu, &best->kernel, given.arguments) ||
+			       plain_refused(e, w->gpu)
+		       ? 0
+		       : -1;
 }
 
 static int once(struct engine *e, struct way *w, enum bench_op op)
 {
 	if (queue(e, w, op))
 		return -1;
-	return GPU_CALL(w->gpu, StreamSynchronize(w->gpu->stream)) || refused(e, w->gpu)
+	return GPU_CALL(w->gpu, StreamSynchronize(w->gpu->stream)) ||
+			       plain_refused(e, w->gpu)
 		       ? 0
 		       : -1;
 }
@@ -286,12 +231,12 @@ void way_roof(struct engine *e, const char *name, struct gpu *gpu,
 void roof_describe(const struct way *w, enum bench_op op, char *text, size_t room)
 {
 	static const char *const kinds[] = { "grid", "record", "list" };
-	const struct launch *launch = &w->roof->best[op];
+	const struct choice *best = &w->roof->best[op];
 
-	if (!launch->variant)
+	if (!best->variant)
 		return;
 	snprintf(text, room,
 		 "plain kernel for a %s, %zu-byte words, %s, %u threads a block",
-		 kinds[w->roof->pattern.kind], w->roof->pattern.word,
-		 launch->variant->name, launch->threads);
+		 kinds[w->roof->pattern.kind], w->roof->pattern.word, best->variant->name,
+		 best->kernel.threads);
 }

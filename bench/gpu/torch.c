@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PyTorch in a process of its own, which has memory of its own and times itself: copies of a
- * strided tensor. bench/peers/torch_peer.py describes the protocol. The engine is absent
+ * PyTorch in a process of its own, which has memory of its own and times itself: copies of
+ * strided tensors. bench/peers/torch_peer.py describes the protocol. The engine is absent
  * without PyTorch.
  */
 #include "config.h"
 
-#include "bench/gpu/way.h"
+#include "bench/gpu/layout_copy.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -123,8 +123,11 @@ static int prepare(struct engine *e, struct way *w)
 	const struct bench_case *c = e->c;
 	char line[LINE_ROOM];
 
-	fprintf(w->torch->to, "prepare %zu %zu %zu\n", c->block, c->pitch,
+	fprintf(w->torch->to, "prepare %zu %zu %zu", c->block, c->pitch,
 		c->bytes / c->block);
+	if (w->copying)
+		fprintf(w->torch->to, " %zu", w->copying->pitches[1]);
+	fprintf(w->torch->to, "\n");
 	return answer(e, w->torch, "ok", line) ? 0 : -1;
 }
 

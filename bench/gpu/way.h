@@ -10,7 +10,9 @@
 #include "bench/harness/engine.h"
 
 struct bar;
+struct fused;
 struct halo;
+struct layout_copy;
 struct roof;
 struct torch;
 struct way;
@@ -61,6 +63,8 @@ struct way {
 	struct halo *pieces; /* of halo.c */
 	struct roof *roof;   /* of roof.c */
 	struct torch *torch; /* of torch.c */
+	struct fused *fused; /* of layout_copy_ways.c */
+	struct layout_copy *copying; /* what is copied and its memory, instead of a row's; or NULL */
 };
 
 /* Which buffers are where. */

@@ -3,35 +3,37 @@
 """PyTorch as an engine of dtconv bench --gpu: copies of an as_strided tensor, timed by itself.
 
 Speaks lines on standard input and output. At once: "ready VERSION" or "absent REASON". Then, for each
-line: "prepare BLOCK PITCH COUNT" (bytes), answered by "ok" or "failed REASON"; "run OP CLOCK WARM
+line: "prepare BLOCK PITCH COUNT [PITCH]" (bytes; the second pitch is that of packed blocks, default BLOCK), answered by
+"ok" or "failed REASON"; "run OP CLOCK WARM
 CALLS" (pack or unpack, wall or device), answered by "ns TOTAL" or "failed REASON". Ends with its input.
 """
 import sys
 import time
 
 
-def element_of(torch, block, pitch):
-    """The widest type that both are multiples of: what an application would have."""
+def element_of(torch, *lengths):
+    """The widest type that all are multiples of: what an application would have."""
     for dtype, size in ((torch.float64, 8), (torch.float32, 4), (torch.float16, 2)):
-        if block % size == 0 and pitch % size == 0:
+        if all(length % size == 0 for length in lengths):
             return dtype, size
     return torch.uint8, 1
 
 
 class Row:
-    """Strided blocks in device memory, and as many bytes behind each other."""
+    """Strided blocks in device memory, and as many bytes behind each other or at another pitch."""
 
-    def __init__(self, torch, block, pitch, count):
-        dtype, size = element_of(torch, block, pitch)
+    def __init__(self, torch, block, pitch, count, packed_pitch=None):
+        packed_pitch = packed_pitch or block
+        dtype, size = element_of(torch, block, pitch, packed_pitch)
         self.torch = torch
         self.memory = torch.randint(0, 256, (count * pitch,), dtype=torch.uint8, device="cuda")
         self.user = self.memory.view(dtype).as_strided((count, block // size), (pitch // size, 1))
-        self.packed = torch.zeros((count, block // size), dtype=dtype, device="cuda")
+        packed = torch.zeros((count * packed_pitch,), dtype=torch.uint8, device="cuda")
+        self.packed = packed.view(dtype).as_strided((count, block // size), (packed_pitch // size, 1))
         self.bytes = self.memory.as_strided((count, block), (pitch, 1))
-        self.verify(count, block)
+        self.verify(packed.as_strided((count, block), (packed_pitch, 1)))
 
-    def verify(self, count, block):
-        once = self.packed.view(self.torch.uint8).reshape(count, block)
+    def verify(self, once):
         self.move("pack")
         if not self.torch.equal(once, self.bytes):
             raise RuntimeError("what copy_ packed is wrong")
