@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "bench/gpu/fresh.h"
 #include "bench/gpu/layout_copy.h"
 
 #include <poll.h>
@@ -121,8 +122,14 @@ static void finish(struct torch *t)
 static int prepare(struct engine *e, struct way *w)
 {
 	const struct bench_case *c = e->c;
+	const struct fresh *fresh = w->fresh;
 	char line[LINE_ROOM];
 
+	if (fresh) {
+		fprintf(w->torch->to, "fresh %zu %zu %zu %d\n", fresh->block,
+			fresh->blocks, fresh->pool, fresh->sorted);
+		return answer(e, w->torch, "ok", line) ? 0 : -1;
+	}
 	fprintf(w->torch->to, "prepare %zu %zu %zu", c->block, c->pitch,
 		c->bytes / c->block);
 	if (w->copying)

@@ -10,6 +10,8 @@
 #include "bench/harness/engine.h"
 
 struct bar;
+struct fresh;
+struct fresh_kernels;
 struct fused;
 struct halo;
 struct layout_copy;
@@ -64,7 +66,10 @@ struct way {
 	struct roof *roof;   /* of roof.c */
 	struct torch *torch; /* of torch.c */
 	struct fused *fused; /* of layout_copy_ways.c */
-	struct layout_copy *copying; /* what is copied and its memory, instead of a row's; or NULL */
+	/* The memory, instead of a row's, of copies between layouts and of fresh lists; or NULL. */
+	struct layout_copy *copying;
+	struct fresh *fresh;
+	struct fresh_kernels *fresh_kernels; /* of fresh_ways.c */
 };
 
 /* Which buffers are where. */
