@@ -38,6 +38,12 @@ void fresh_close(struct fresh *fresh);
 /* Let a prepared contestant move two messages; bytes, gaps and guards must be right. */
 int fresh_verify(struct fresh *fresh, struct engine *engine, enum bench_op op);
 
+/*
+ * The plain kernels pack_X and unpack_X, X of 1, 2, 4 and 8 words a thread. Macros: WORD, a type; WORDS, how many there
+ * are; BLOCK, how many in a block.
+ */
+extern const char fresh_source[];
+
 /* The contestants, ways whose field @fresh is set before they are prepared. */
 void way_fresh(struct engine *engine, const char *name, struct gpu *gpu,
 	       const struct route *route); /* a type made, committed, moved and freed */

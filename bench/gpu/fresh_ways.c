@@ -53,7 +53,7 @@ void way_fresh(struct engine *e, const char *name, struct gpu *gpu,
 /* ---- a plain kernel -------------------------------------------------------------------- */
 
 /* One word a thread, or several at the distance of a block of threads; BLOCK words in a block of the list. */
-static const char source[] =
+const char fresh_source[] =
 	"typedef WORD word;\n"
 	"static __device__ __forceinline__ long long place(unsigned i, const int *list) {\n"
 	"	return (long long)__ldg(list + i / BLOCK) + i % BLOCK;\n"
@@ -120,7 +120,7 @@ static bool compile(struct engine *e, struct way *w)
 	snprintf(texts[2], sizeof(texts[2]), "-DWORDS=%zuu",
 		 fresh_bytes(fresh) / k->word);
 	snprintf(texts[3], sizeof(texts[3]), "-DBLOCK=%zuu", fresh->block / k->word);
-	return plain_load(e, w->gpu, source, options, 4, &k->module);
+	return plain_load(e, w->gpu, fresh_source, options, 4, &k->module);
 }
 
 static bool find_lists(struct engine *e, struct way *w)
