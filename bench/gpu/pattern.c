@@ -158,7 +158,7 @@ static const char *find_of_several(const struct bench_case *c, const void *user,
 {
 	const char *problem;
 
-	if (find_grid(p) && p->run_count <= MOST_RUNS / c->count) {
+	if (find_grid(p) && p->run_count * c->count <= MOST_RUNS) {
 		problem = read_runs(c, c->count, user, p);
 		if (problem || find_grid(p))
 			return problem;

@@ -241,7 +241,8 @@ void roof_set_options(struct roof_options *o, const struct pattern *p, bool far,
 	}
 	add_option(o, p->kind == PATTERN_RECORD ? "-DRECORD" : "-DLIST");
 	add_option(o, "-DNUMBER=%s", p->far ? "long long" : "int");
-	add_option(o, "-DRECORD_WORDS=%lluu", (unsigned long long)pattern_record_words(p));
+	add_option(o, "-DRECORD_WORDS=%lluu",
+		   (unsigned long long)pattern_record_words(p));
 	add_number(o, "RECORD_STEP", p->record_step / (int64_t)p->word);
 	add_option(o, "-DRUNS=%lluu", (unsigned long long)p->record_runs);
 }
