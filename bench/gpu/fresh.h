@@ -35,7 +35,7 @@ const ptrdiff_t *fresh_next(struct fresh *fresh);
 int fresh_open(struct fresh *fresh, struct gpu *gpu, uint64_t seed);
 void fresh_close(struct fresh *fresh);
 
-/* Let a prepared contestant move two messages; bytes, gaps and guards must be right. */
+/* Let a prepared contestant move two messages, or one that is long; bytes, gaps and guards must be right. */
 int fresh_verify(struct fresh *fresh, struct engine *engine, enum bench_op op);
 
 /*

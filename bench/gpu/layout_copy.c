@@ -37,7 +37,11 @@ static const struct row rows[] = {
 	{ .name = "1kof2k_1kof3k", .block = 1024, .pitches = { 2048, 3072 } },
 	{ .name = "4kof8k_4kof12k", .block = 4096, .pitches = { 8192, 12288 } },
 	{ .name = "128of256_128of257", .block = 128, .pitches = { 256, 257 } },
-	{ .name = "gather8_8of24",
+	{ .name = "gather8_sorted_8of24",
+	  .layout = "gather8_sorted",
+	  .target = "vector(%zu, 1, 3, double)",
+	  .packed = 8 },
+	{ .name = "gather8_random_8of24",
 	  .layout = "gather8_random",
 	  .target = "vector(%zu, 1, 3, double)",
 	  .packed = 8 },
@@ -218,7 +222,7 @@ static double ratio(const struct results *rs, const struct result *r, const char
 
 static void print_copies(const struct results *rs, size_t from)
 {
-	printf("\n%-20s %10s %8s %8s", "copy", "bytes", "us", "GB/s");
+	printf("\n%-22s %10s %8s %8s", "copy", "bytes", "us", "GB/s");
 	for (size_t k = 0; k < CONTESTANTS; k++)
 		printf(" %12s", contestants[k]);
 	printf("   aim L1\n");
@@ -228,7 +232,7 @@ static void print_copies(const struct results *rs, size_t from)
 		if (!is_first_result(rs, from, i))
 			continue;
 		own = find_result(rs, r, OP, "dtconv");
-		printf("%-20s %10zu", r->layout, r->bytes);
+		printf("%-22s %10zu", r->layout, r->bytes);
 		print_number(own ? own->ns / 1e3 : 0, 8, 1);
 		print_number(result_speed(own), 8, 1);
 		for (size_t k = 0; k < CONTESTANTS; k++)
@@ -253,6 +257,13 @@ static void add_engines(struct session *s)
 	run_add(s, way_copying_raw, "copy", &on_device);
 }
 
+/* A row whose list takes the oracle half a minute has to be asked for by its size. */
+static bool is_slow(const struct session *s, const struct row *row, enum bench_size size)
+{
+	return !s->options->sizes && size == BENCH_SIZE_256M && row->layout &&
+	       !strcmp(row->layout, "gather8_random");
+}
+
 void question_copy(struct session *s)
 {
 	static const enum bench_size order[] = { BENCH_SIZE_64K, BENCH_SIZE_1M,
@@ -265,7 +276,7 @@ void question_copy(struct session *s)
 	s->rows_left = 2 * ROWS;
 	for (size_t k = 0; k < 4; k++)
 		for (size_t i = 0; i < ROWS; i++) {
-			if (!(sizes & order[k]) ||
+			if (!(sizes & order[k]) || is_slow(s, &rows[i], order[k]) ||
 			    !bench_matches(s->layouts, rows[i].name))
 				continue;
 			if (bench_now() > s->deadline)
