@@ -142,28 +142,26 @@ static bool takes_part(const struct engine *e, const struct layout_copy *copy)
 	return e->state && (!strided || copy->block);
 }
 
-/* PyTorch looks at its own bytes when it is prepared. */
-static bool is_right(struct layout_copy *copy, struct engine *e)
-{
-	return !engine_prepare(e, &copy->source.c, NULL) &&
-	       (way_of(e)->torch || !layout_copy_verify(copy, e));
-}
-
 struct field {
 	struct engine *prepared[MOST_ENGINES], *good[MOST_ENGINES];
 	size_t prepared_count, count;
 };
 
+/* PyTorch looks at its own bytes when it is prepared. */
 static void add_to_field(struct session *s, const struct row *row,
 			 struct layout_copy *copy, struct engine *e, struct field *field)
 {
+	bool prepared, right;
+
 	way_of(e)->copying = copy;
-	if (is_right(copy, e)) {
+	prepared = !engine_prepare(e, &copy->source.c, NULL);
+	right = prepared && (way_of(e)->torch || !layout_copy_verify(copy, e));
+	if (prepared)
 		field->prepared[field->prepared_count++] = e;
+	if (right)
 		field->good[field->count++] = e;
-	} else if (!e->absent) {
+	else if (!e->absent)
 		record(s, row, copy, e, NULL);
-	}
 }
 
 static double budget_of(const struct session *s)
