@@ -64,11 +64,13 @@ static void print_help(void)
 	     "                     in device memory beside the device's copies; staging,\n"
 	     "                     registered or not; crossover: small messages, by path;\n"
 	     "                     host: host memory on one side; small: us until the host sees\n"
-	     "                     completion; halo: 26 pieces of a box; peer: a second device;\n"
-	     "                     typed: converted and combined numbers; all (default), about\n"
-	     "                     200 s. Not in all: special, kernels specialised for a shape;\n"
-	     "                     roof: layouts beside the best of a few plain kernels.\n"
-	     "                     --sizes: 64k, 1m, 16m, 256m or all\n"
+	     "                     completion; halo: 26 pieces of a box; copy: layout to layout;\n"
+	     "                     fresh: a new list of blocks for each message; peer: a second\n"
+	     "                     device; typed: converted and combined numbers; all (default),\n"
+	     "                     about 200 s. Not in all: special, kernels specialised for a\n"
+	     "                     shape; roof: layouts beside the best of many plain kernels.\n"
+	     "                     --sizes: 64k, 1m, 16m, 256m or all; chosen rows alone:\n"
+	     "                     --gpu=roof --layouts 'WRF_*,gather8_*' --sizes 16m\n"
 	     "\n"
 	     "How:\n"
 	     "  --quick            10 seconds\n"
@@ -136,6 +138,8 @@ static const struct word gpu_words[] = {
 	{ "peer", BENCH_GPU_PEER },
 	{ "typed", BENCH_GPU_TYPED },
 	{ "special", BENCH_GPU_SPECIAL },
+	{ "copy", BENCH_GPU_COPY },
+	{ "fresh", BENCH_GPU_FRESH },
 	{ "roof", BENCH_GPU_ROOF },
 	{ "all", BENCH_GPU_ALL },
 	{ 0 },

@@ -8,7 +8,6 @@
 #include "bench/gpu/compile.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +57,16 @@ static bool open_nvrtc(struct nvrtc *nvrtc)
 	void *library = open_library();
 
 	return library ENTRIES(FIND);
+}
+
+bool compile_can(char *why, size_t room)
+{
+	struct nvrtc nvrtc;
+
+	if (open_nvrtc(&nvrtc))
+		return true;
+	snprintf(why, room, "NVRTC (libnvrtc.so) was not found");
+	return false;
 }
 
 /* ---- compiling ------------------------------------------------------------------------- */

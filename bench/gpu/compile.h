@@ -6,7 +6,11 @@
 #ifndef BENCH_GPU_COMPILE_H
 #define BENCH_GPU_COMPILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether NVRTC is there; a sentence in @why if not. */
+bool compile_can(char *why, size_t room);
 
 /*
  * Compile CUDA C to a cubin with @count NVRTC @options. Returns the image of @bytes, which the

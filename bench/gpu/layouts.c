@@ -253,9 +253,8 @@ static int make_19of24(struct bench_build *b, const struct bench_layout *layout,
 
 /* ---- the tables ------------------------------------------------------------------------ */
 
-#define ALL   BENCH_SIZES_GPU
-#define TO_16 (BENCH_SIZES_GPU & ~(unsigned)BENCH_SIZE_256M)
-#define TO_1  ((unsigned)BENCH_SIZE_64K | BENCH_SIZE_1M)
+#define ALL  BENCH_SIZES_GPU
+#define TO_1 ((unsigned)BENCH_SIZE_64K | BENCH_SIZE_1M)
 
 const struct bench_layout bench_layouts_gpu[] = {
 	{ "contig", make_contiguous, ALL, 0, 0, 0 },
@@ -284,7 +283,7 @@ const struct bench_layout bench_layouts_gpu[] = {
 	{ "lower_tri", make_lower_tri, ALL, 0, 0, 0 },
 	{ "xface2", make_face, TO_1, 0, 0, 2 },
 	{ "yface2", make_face, TO_1, 0, 0, 1 },
-	{ "gather8_random", make_gather_random, TO_16, 0, 0, 0 },
+	{ "gather8_random", make_gather_random, ALL, 0, 0, 0 },
 	{ "gather8_sorted", make_gather_sorted, ALL, 0, 0, 0 },
 	{ 0 },
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the runs of a layout through dtconv_convertor_iov, then looks for the simplest rule that gives
- * them all. Every run is checked, so a rule is never a guess.
+ * them all. Every run is checked, so a rule is never a guess; instances of a type are at its extent.
  */
 #include "config.h"
 
 #include "bench/gpu/pattern.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -68,13 +67,15 @@ static const char *read_all(struct pattern *p, struct dtconv_convertor *converto
 	return p->run_count ? NULL : "the layout has no bytes";
 }
 
-static const char *read_runs(const struct bench_case *c, const void *user,
-			     struct pattern *p)
+static const char *read_runs(const struct bench_case *c, size_t instances,
+			     const void *user, struct pattern *p)
 {
 	struct dtconv_convertor *convertor;
 	const char *problem;
 
-	if (dtconv_convertor_create_pack(c->type, c->count, user, &convertor))
+	pattern_release(p);
+	p->bytes = 0;
+	if (dtconv_convertor_create_pack(c->type, instances, user, &convertor))
 		return "cannot create a convertor";
 	problem = read_all(p, convertor, user);
 	dtconv_convertor_destroy(convertor);
@@ -138,6 +139,53 @@ static bool find_grid(struct pattern *p)
 	return true;
 }
 
+/* The runs that were read are those of one instance of several. */
+static const char *repeat_instance(const struct bench_case *c, struct pattern *p)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+
+	if (dtconv_type_query(c->type, &attr))
+		return "the type has no extent";
+	p->kind = p->run_count <= PATTERN_RECORD_RUNS ? PATTERN_RECORD : PATTERN_LIST;
+	p->record_runs = p->run_count;
+	p->record_step = attr.extent;
+	p->bytes = c->bytes;
+	return NULL;
+}
+
+/* All instances together are a grid at most if one is. */
+static const char *find_of_several(const struct bench_case *c, const void *user,
+				   struct pattern *p)
+{
+	const char *problem;
+
+	if (find_grid(p) && p->run_count * c->count <= MOST_RUNS) {
+		problem = read_runs(c, c->count, user, p);
+		if (problem || find_grid(p))
+			return problem;
+		problem = read_runs(c, 1, user, p);
+		if (problem)
+			return problem;
+	}
+	return repeat_instance(c, p);
+}
+
+static const char *find_rule(const struct bench_case *c, const void *user,
+			     struct pattern *p)
+{
+	const char *problem = read_runs(c, 1, user, p);
+
+	if (problem)
+		return problem;
+	if (c->count > 1)
+		return find_of_several(c, user, p);
+	if (!find_grid(p) && !find_record(p)) {
+		p->kind = PATTERN_LIST;
+		p->record_runs = p->run_count;
+	}
+	return NULL;
+}
+
 /* The largest power of two up to MOST_WORD that divides all numbers that were or-ed together. */
 static size_t word_of(uint64_t all)
 {
@@ -154,9 +202,23 @@ static void find_word(struct pattern *p)
 
 	for (size_t i = 0; i < p->run_count; i++)
 		all |= (uint64_t)(p->runs[i].disp - p->first) | p->runs[i].bytes;
-	if (p->kind == PATTERN_RECORD)
+	if (p->kind != PATTERN_GRID)
 		all |= (uint64_t)p->record_step;
 	p->word = word_of(all);
+	if (p->kind == PATTERN_RECORD && pattern_record_words(p) > PATTERN_RECORD_WORDS)
+		p->kind = PATTERN_LIST;
+}
+
+static void find_far(struct pattern *p)
+{
+	int64_t most = (int64_t)INT32_MAX * (int64_t)p->word;
+
+	for (size_t i = 0; i < p->record_runs; i++) {
+		int64_t place = p->runs[i].disp - p->first;
+
+		if (place < -most || place + (int64_t)p->runs[i].bytes > most)
+			p->far = true;
+	}
 }
 
 /* ---- the whole ------------------------------------------------------------------------- */
@@ -181,14 +243,12 @@ int pattern_find(const struct bench_case *c, const void *user, struct pattern *p
 	memset(p, 0, sizeof(*p));
 	if (is_vector(c, p))
 		return 0;
-	*why = read_runs(c, user, p);
+	*why = find_rule(c, user, p);
 	if (*why)
 		return -1;
 	p->first = p->runs[0].disp;
-	p->kind = PATTERN_LIST;
-	if (!find_grid(p))
-		find_record(p);
 	find_word(p);
+	find_far(p);
 	return 0;
 }
 
@@ -196,50 +256,44 @@ void pattern_release(struct pattern *p)
 {
 	free(p->runs);
 	p->runs = NULL;
+	p->run_count = 0;
 }
 
 /* ---- places ---------------------------------------------------------------------------- */
 
-static int64_t place_in_record(const struct pattern *p, uint64_t packed)
+/* The run of a record that its packed byte @at lies in. */
+static const struct pattern_run *run_of(const struct pattern *p, uint64_t at)
 {
-	const struct pattern_run *last = &p->runs[p->record_runs - 1];
-	uint64_t bytes = last->packed + last->bytes;
-	uint64_t at = packed % bytes;
-	size_t run = 0;
-
-	while (at >= p->runs[run].packed + p->runs[run].bytes)
-		run++;
-	return p->runs[run].disp + (int64_t)(at - p->runs[run].packed) +
-	       (int64_t)(packed / bytes) * p->record_step;
-}
-
-static int64_t place_in_list(const struct pattern *p, uint64_t packed)
-{
-	size_t low = 0, high = p->run_count;
+	size_t low = 0, high = p->record_runs;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (p->runs[middle].packed <= packed)
+		if (p->runs[middle].packed <= at)
 			low = middle;
 		else
 			high = middle;
 	}
-	return p->runs[low].disp + (int64_t)(packed - p->runs[low].packed);
+	return &p->runs[low];
+}
+
+static int64_t place_in_record(const struct pattern *p, uint64_t packed)
+{
+	uint64_t bytes = pattern_record_words(p) * p->word;
+	const struct pattern_run *run = run_of(p, packed % bytes);
+
+	return run->disp + (int64_t)(packed % bytes - run->packed) +
+	       (int64_t)(packed / bytes) * p->record_step;
 }
 
 int64_t pattern_place(const struct pattern *p, uint64_t packed)
 {
-	uint64_t block = p->block ? packed / p->block : 0;
+	uint64_t block;
 
-	switch (p->kind) {
-	case PATTERN_GRID:
-		return p->first + (int64_t)(packed % p->block) +
-		       (int64_t)(block % p->rows) * p->row_step +
-		       (int64_t)(block / p->rows) * p->plane_step;
-	case PATTERN_RECORD:
+	if (p->kind != PATTERN_GRID)
 		return place_in_record(p, packed);
-	default:
-		return place_in_list(p, packed);
-	}
+	block = packed / p->block;
+	return p->first + (int64_t)(packed % p->block) +
+	       (int64_t)(block % p->rows) * p->row_step +
+	       (int64_t)(block / p->rows) * p->plane_step;
 }

@@ -6,6 +6,7 @@
 #ifndef BENCH_GPU_PATTERN_H
 #define BENCH_GPU_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,7 @@ struct bench_case;
 enum pattern_kind {
 	PATTERN_GRID,   /* rows of equal blocks, planes of rows */
 	PATTERN_RECORD, /* a few runs at a fixed step */
-	PATTERN_LIST    /* runs that follow no rule */
+	PATTERN_LIST /* the runs of one instance, which follow no rule, at a fixed step */
 };
 
 /* A run of contiguous user bytes, in packed order. */
@@ -24,7 +25,9 @@ struct pattern_run {
 	uint64_t bytes;
 };
 
-#define PATTERN_RECORD_RUNS 8
+/* A record has at most so many; else it is a list. */
+#define PATTERN_RECORD_RUNS  8
+#define PATTERN_RECORD_WORDS 2048
 
 struct pattern {
 	enum pattern_kind kind;
@@ -33,12 +36,14 @@ struct pattern {
 	/* Of a grid: block (plane * rows + row) begins at first + row * row_step + plane * plane_step. */
 	uint64_t block, rows;
 	int64_t row_step, plane_step;
-	/* Of a record: record_runs runs, the same ones again every record_step bytes. */
+	/* Of a record or a list: record_runs runs, the same ones again every record_step bytes. */
 	size_t record_runs;
 	int64_t record_step;
-	/* All runs; NULL for a grid that the case itself describes. */
+	/* At least those of one record or one list; NULL for a grid that the case itself describes. */
 	struct pattern_run *runs;
 	size_t run_count;
+	/* Whether places in one record or list, in words from @first, need more than 32 bits. */
+	bool far;
 	/* A power of two up to 16 that divides every length and every displacement. */
 	size_t word;
 };
@@ -52,7 +57,7 @@ int pattern_find(const struct bench_case *c, const void *user, struct pattern *p
 		 const char **why);
 void pattern_release(struct pattern *pattern);
 
-/* Packed words of all, and of one record. */
+/* Packed words of all, and of one record or list; how many of these there are. */
 static inline uint64_t pattern_words(const struct pattern *p)
 {
 	return p->bytes / p->word;
@@ -63,6 +68,11 @@ static inline uint64_t pattern_record_words(const struct pattern *p)
 	const struct pattern_run *last = &p->runs[p->record_runs - 1];
 
 	return (last->packed + last->bytes) / p->word;
+}
+
+static inline uint64_t pattern_records(const struct pattern *p)
+{
+	return pattern_words(p) / pattern_record_words(p);
 }
 
 /* The user's displacement of a packed byte; slow, for tests. */

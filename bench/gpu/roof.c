@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The roof: the best that a handful of plain kernels, compiled for the row's layout, get from
- * its access pattern. It is an engine like the others: verified, then timed in turn with them.
+ * The roof: the best that plain kernels, compiled for the row's layout, get from its access pattern. It is
+ * an engine like the others: verified, then timed in turn with them.
  */
 #include "config.h"
 
@@ -10,52 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/gpu/compile.h"
 #include "bench/gpu/pattern.h"
+#include "bench/gpu/plain.h"
 #include "bench/gpu/roof.h"
+#include "bench/gpu/roof_tables.h"
 #include "bench/gpu/way.h"
 #include "bench/harness/arena.h"
 #include "bench/layouts/layout.h"
 
 #define WARP       32
 #define WIDE_BYTES 16
-#define TRIES      4
-
-static const unsigned thread_counts[] = { 128, 256, 512 };
-#define THREAD_COUNTS (sizeof(thread_counts) / sizeof(*thread_counts))
 
 struct variant {
 	const char *name;
-	unsigned unroll;
-	bool by_run;
+	unsigned unroll; /* 0: a warp a run */
+	enum roof_reads reads;
 };
 
-#define VARIANT(name, unroll, by_run) { #name, unroll, by_run },
+#define VARIANT(name, unroll, reads) { #name, unroll, reads },
 static const struct variant variants[] = { ROOF_VARIANTS(VARIANT) };
 #define VARIANTS (sizeof(variants) / sizeof(*variants))
 
-/* One launch: which kernel, and how it is cut. */
-struct launch {
-	CUfunction kernel;
+/* The fastest of an operation. */
+struct choice {
+	struct plain_kernel kernel;
 	const struct variant *variant;
-	unsigned blocks, threads;
 };
 
 struct roof {
 	struct pattern pattern;
 	CUmodule module;
-	CUdeviceptr map, runs; /* 0: none */
-	struct launch best[2]; /* by operation */
+	CUdeviceptr tables[ROOF_TABLES]; /* 0: none */
+	struct choice best[2];           /* by operation */
 };
 
 /* ---- compiling ------------------------------------------------------------------------- */
-
-static bool refused(struct engine *e, struct gpu *gpu)
-{
-	engine_problem(e, "%s", gpu->problem);
-	gpu->problem[0] = '\0';
-	return false;
-}
 
 /* Whether places in words, on the user's side, need more than 32 bits. */
 static bool is_far(const struct way *w, const struct arena *a)
@@ -63,195 +52,88 @@ static bool is_far(const struct way *w, const struct arena *a)
 	return a->region_bytes / w->roof->pattern.word > INT32_MAX;
 }
 
-static bool find_arch(struct gpu *gpu, int *arch)
-{
-	int major = 0, minor = 0;
-
-	if (!GPU_CALL(gpu, DeviceGetAttribute(
-				   &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-				   gpu->device)) ||
-	    !GPU_CALL(gpu, DeviceGetAttribute(
-				   &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-				   gpu->device)))
-		return false;
-	*arch = 10 * major + minor;
-	return true;
-}
-
 static bool compile(struct engine *e, struct way *w)
 {
 	struct roof *roof = w->roof;
 	struct roof_options options;
-	size_t bytes;
-	char why[ENGINE_PROBLEM_ROOM];
-	bool loaded;
-	void *image;
 	int arch;
 
-	if (!find_arch(w->gpu, &arch))
-		return refused(e, w->gpu);
+	if (!plain_arch(w->gpu, &arch))
+		return plain_refused(e, w->gpu);
 	roof_set_options(&options, &roof->pattern, is_far(w, e->arena), arch);
-	image = compile_kernels(roof_source, options.list, options.count, &bytes, why,
-				sizeof(why));
-	if (!image) {
-		engine_problem(e, "%s", why);
-		return false;
-	}
-	loaded = GPU_CALL(w->gpu, ModuleLoadData(&roof->module, image));
-	free(image);
-	return loaded || refused(e, w->gpu);
+	return plain_load(e, w->gpu, roof_source, options.list, options.count,
+			  &roof->module);
 }
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-static bool upload(struct gpu *gpu, CUdeviceptr *to, const void *table, size_t bytes)
+static bool upload(struct engine *e, struct way *w, enum roof_reads which,
+		   struct roof_table table)
 {
-	return GPU_CALL(gpu, MemAlloc(to, bytes)) &&
-	       gpu_copy(gpu, (void *)(uintptr_t)*to, table, bytes);
-}
+	bool done = table.memory && plain_upload(e, w->gpu, table.memory, table.bytes,
+						 &w->roof->tables[which]);
 
-/* The place of each word, as many words as @words, of the width that the kernels use. */
-static void *place_words(const struct pattern *p, uint64_t words, bool far)
-{
-	int64_t *places = malloc(words * sizeof(*places));
-	int32_t *near = (int32_t *)places;
-	uint64_t word = 0;
-
-	for (size_t i = 0; places && i < p->run_count && word < words; i++)
-		for (uint64_t at = 0; at < p->runs[i].bytes && word < words;
-		     at += p->word) {
-			int64_t place = (p->runs[i].disp - p->first + (int64_t)at) /
-					(int64_t)p->word;
-
-			if (far)
-				places[word++] = place;
-			else
-				near[word++] = (int32_t)place;
-		}
-	return places;
-}
-
-static bool upload_map(struct engine *e, struct way *w, uint64_t words, bool far)
-{
-	void *places = place_words(&w->roof->pattern, words, far);
-	bool done = places &&
-		    upload(w->gpu, &w->roof->map, places, words << (far ? 3 : 2));
-
-	free(places);
-	if (!places)
+	free(table.memory);
+	if (!table.memory)
 		engine_problem(e, "cannot allocate a table of displacements");
-	return done || (places && refused(e, w->gpu));
-}
-
-/* The kernels' struct run, with either width of displacements. */
-static void *number_runs(const struct pattern *p, bool far)
-{
-	size_t words = far ? 4 : 3;
-	uint32_t *table = calloc(p->run_count, words * sizeof(*table));
-
-	for (size_t i = 0; table && i < p->run_count; i++) {
-		uint32_t *entry = table + i * words;
-		int64_t disp = (p->runs[i].disp - p->first) / (int64_t)p->word;
-
-		memcpy(entry, &disp, far ? sizeof(int64_t) : sizeof(int32_t));
-		entry[words - 2] = (uint32_t)(p->runs[i].packed / p->word);
-		entry[words - 1] = (uint32_t)(p->runs[i].bytes / p->word);
-	}
-	return table;
-}
-
-static bool upload_runs(struct engine *e, struct way *w, bool far)
-{
-	const struct pattern *p = &w->roof->pattern;
-	void *table = number_runs(p, far);
-	bool done = table && upload(w->gpu, &w->roof->runs, table,
-				    p->run_count * (far ? 4 : 3) * sizeof(uint32_t));
-
-	free(table);
-	if (!table)
-		engine_problem(e, "cannot allocate a table of runs");
-	return done || (table && refused(e, w->gpu));
+	return done;
 }
 
 static bool upload_tables(struct engine *e, struct way *w)
 {
 	const struct pattern *p = &w->roof->pattern;
-	bool far = is_far(w, e->arena);
+	uint64_t first = (uint64_t)(uintptr_t)w->user + (uint64_t)p->first;
 
 	if (p->kind == PATTERN_GRID)
 		return true;
-	if (p->kind == PATTERN_RECORD)
-		return upload_map(e, w, pattern_record_words(p), far);
-	return upload_map(e, w, pattern_words(p), far) && upload_runs(e, w, far);
+	return upload(e, w, ROOF_PLACES, roof_make_places(p)) &&
+	       upload(e, w, ROOF_PAIRS, roof_make_pairs(p, first)) &&
+	       upload(e, w, ROOF_RUNS, roof_make_runs(p));
 }
 
 /* ---- launching ------------------------------------------------------------------------- */
 
-static bool queue_launch(struct way *w, const struct launch *launch)
-{
-	struct roof *roof = w->roof;
-	unsigned char *user = w->user + roof->pattern.first;
-	CUdeviceptr table = launch->variant->by_run ? roof->runs : roof->map;
-	void *arguments[] = { &w->packed, &user, &table };
+/* What an entry is given: both buffers and its table. */
+struct given {
+	unsigned char *user;
+	CUdeviceptr table;
+	void *arguments[3];
+};
 
-	return GPU_CALL(w->gpu, LaunchKernel(launch->kernel, launch->blocks, 1, 1,
-					     launch->threads, 1, 1, 0, w->gpu->stream,
-					     arguments, NULL));
+static void give(struct way *w, const struct variant *v, struct given *given)
+{
+	given->user = w->user + w->roof->pattern.first;
+	given->table = w->roof->tables[v->reads];
+	given->arguments[0] = &w->packed;
+	given->arguments[1] = &given->user;
+	given->arguments[2] = &given->table;
 }
 
 static uint64_t threads_needed(const struct pattern *p, const struct variant *v)
 {
-	if (v->by_run)
-		return p->run_count * WARP;
+	if (!v->unroll)
+		return pattern_records(p) * p->record_runs * WARP;
 	if (!strcmp(v->name, "wide"))
 		return pattern_words(p) / (WIDE_BYTES / p->word);
 	return (pattern_words(p) + v->unroll - 1) / v->unroll;
-}
-
-/* Nanoseconds, the best of a few; 0 if the launch fails. */
-static double time_launch(struct way *w, const struct launch *launch)
-{
-	struct gpu *gpu = w->gpu;
-	double best = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		float ms = 0;
-
-		if (!GPU_CALL(gpu, EventRecord(gpu->begin, gpu->stream)) ||
-		    !queue_launch(w, launch) ||
-		    !GPU_CALL(gpu, EventRecord(gpu->end, gpu->stream)) ||
-		    !GPU_CALL(gpu, EventSynchronize(gpu->end)) ||
-		    !GPU_CALL(gpu, EventElapsedTime(&ms, gpu->begin, gpu->end)))
-			return 0;
-		if (best <= 0 || ms * 1e6 < best)
-			best = ms * 1e6;
-	}
-	return best;
 }
 
 static void try_variant(struct way *w, enum bench_op op, const struct variant *v,
 			double *best)
 {
 	struct roof *roof = w->roof;
-	struct launch launch = { .variant = v };
+	struct given given;
+	CUfunction function;
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s_%s", bench_op_name(op), v->name);
 	/* Not every pattern has every entry. */
-	if (w->gpu->driver.ModuleGetFunction(&launch.kernel, roof->module, name))
+	if (w->gpu->driver.ModuleGetFunction(&function, roof->module, name))
 		return;
-	for (size_t i = 0; i < THREAD_COUNTS; i++) {
-		uint64_t threads = threads_needed(&roof->pattern, v);
-
-		launch.threads = thread_counts[i];
-		launch.blocks =
-			(unsigned)((threads + launch.threads - 1) / launch.threads);
-		double ns = time_launch(w, &launch);
-		if (ns > 0 && (*best <= 0 || ns < *best)) {
-			*best = ns;
-			roof->best[op] = launch;
-		}
-	}
+	give(w, v, &given);
+	if (plain_try(w->gpu, function, threads_needed(&roof->pattern, v),
+		      given.arguments, &roof->best[op].kernel, best))
+		roof->best[op].variant = v;
 }
 
 static bool choose(struct engine *e, struct way *w)
@@ -262,7 +144,7 @@ static bool choose(struct engine *e, struct way *w)
 		for (size_t i = 0; i < VARIANTS; i++)
 			try_variant(w, (enum bench_op)op, &variants[i], &best);
 		if (best <= 0)
-			return refused(e, w->gpu);
+			return plain_refused(e, w->gpu);
 	}
 	return true;
 }
@@ -274,10 +156,9 @@ static void release(struct way *w)
 	struct roof *roof = w->roof;
 
 	pattern_release(&roof->pattern);
-	if (roof->map)
-		GPU_CALL(w->gpu, MemFree(roof->map));
-	if (roof->runs)
-		GPU_CALL(w->gpu, MemFree(roof->runs));
+	for (int i = 0; i < ROOF_TABLES; i++)
+		if (roof->tables[i])
+			GPU_CALL(w->gpu, MemFree(roof->tables[i]));
 	if (roof->module)
 		GPU_CALL(w->gpu, ModuleUnload(roof->module));
 	memset(roof, 0, sizeof(*roof));
@@ -303,14 +184,22 @@ static int prepare(struct engine *e, struct way *w)
 
 static int queue(struct engine *e, struct way *w, enum bench_op op)
 {
-	return queue_launch(w, &w->roof->best[op]) || refused(e, w->gpu) ? 0 : -1;
+	const struct choice *best = &w->roof->best[op];
+	struct given given;
+
+	give(w, best->variant, &given);
+	return plain_queue(w->gpu, &best->kernel, given.arguments) ||
+			       plain_refused(e, w->gpu)
+		       ? 0
+		       : -1;
 }
 
 static int once(struct engine *e, struct way *w, enum bench_op op)
 {
 	if (queue(e, w, op))
 		return -1;
-	return GPU_CALL(w->gpu, StreamSynchronize(w->gpu->stream)) || refused(e, w->gpu)
+	return GPU_CALL(w->gpu, StreamSynchronize(w->gpu->stream)) ||
+			       plain_refused(e, w->gpu)
 		       ? 0
 		       : -1;
 }
@@ -342,12 +231,12 @@ void way_roof(struct engine *e, const char *name, struct gpu *gpu,
 void roof_describe(const struct way *w, enum bench_op op, char *text, size_t room)
 {
 	static const char *const kinds[] = { "grid", "record", "list" };
-	const struct launch *launch = &w->roof->best[op];
+	const struct choice *best = &w->roof->best[op];
 
-	if (!launch->variant)
+	if (!best->variant)
 		return;
 	snprintf(text, room,
 		 "plain kernel for a %s, %zu-byte words, %s, %u threads a block",
-		 kinds[w->roof->pattern.kind], w->roof->pattern.word,
-		 launch->variant->name, launch->threads);
+		 kinds[w->roof->pattern.kind], w->roof->pattern.word, best->variant->name,
+		 best->kernel.threads);
 }

@@ -24,13 +24,24 @@ struct roof_options {
 void roof_set_options(struct roof_options *options, const struct pattern *pattern,
 		      bool far, int arch);
 
-/* How an entry cuts the work: name, words a thread, whether a warp takes a run of its own. */
-#define ROOF_VARIANTS(X) \
-	X(1, 1, 0)       \
-	X(2, 2, 0)       \
-	X(4, 4, 0)       \
-	X(8, 8, 0)       \
-	X(wide, 1, 0)    \
-	X(runs, 0, 1)
+/* Which table an entry reads, if the pattern has one: see bench/gpu/roof_tables.h. */
+enum roof_reads { ROOF_PLACES, ROOF_PAIRS, ROOF_RUNS, ROOF_TABLES };
+
+/* How an entry cuts the work: name, words a thread (0: a warp takes a run of its own), and the table it reads. */
+#define ROOF_VARIANTS(X)           \
+	X(1, 1, ROOF_PLACES)       \
+	X(2, 2, ROOF_PLACES)       \
+	X(4, 4, ROOF_PLACES)       \
+	X(8, 8, ROOF_PLACES)       \
+	X(wide, 1, ROOF_PLACES)    \
+	X(sorted_1, 1, ROOF_PAIRS) \
+	X(sorted_2, 2, ROOF_PAIRS) \
+	X(sorted_4, 4, ROOF_PAIRS) \
+	X(sorted_8, 8, ROOF_PAIRS) \
+	X(ahead_1, 1, ROOF_PAIRS)  \
+	X(ahead_2, 2, ROOF_PAIRS)  \
+	X(ahead_4, 4, ROOF_PAIRS)  \
+	X(ahead_8, 8, ROOF_PAIRS)  \
+	X(runs, 0, ROOF_RUNS)
 
 #endif

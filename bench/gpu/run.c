@@ -235,6 +235,9 @@ void run_layout(struct session *s, const struct bench_layout *layout, size_t byt
 		printf("%s, %zu bytes: %s\n", layout->name, bytes, why);
 	else if (fits(s, &c))
 		run_case(s, &c, clocks);
+	else
+		printf("%s, %zu bytes: left out, its arrays take %zu MiB\n", layout->name,
+		       bytes, c.arena_bytes >> 20);
 	bench_case_release(&c);
 	if (s->rows_left)
 		s->rows_left--;

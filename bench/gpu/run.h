@@ -42,11 +42,17 @@ void question_crossover(struct session *session);
 void question_host(struct session *session);
 void question_small(struct session *session);
 void question_halo(struct session *session);
+void question_copy(struct session *session);
+void question_fresh(struct session *session);
 void question_peer(struct session *session);
 void question_typed(struct session *session);
 void question_special(struct session *session);
 
-/* table.c: a number of a column, or a dash where there is none. */
+/* questions.c: a number of a column, or a dash where there is none. */
 void print_number(double value, int width, int decimals);
+/* Engines that are not on this machine, and why. */
+void print_absent(const struct session *session);
+/* PyTorch in a process of its own, on the device. */
+void run_add_torch(struct session *session);
 
 #endif

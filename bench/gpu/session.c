@@ -25,6 +25,8 @@ static const struct question {
 	{ BENCH_GPU_SMALL, "small", question_small },
 	{ BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF, "layouts", question_layouts },
 	{ BENCH_GPU_HALO, "halo", question_halo },
+	{ BENCH_GPU_COPY, "copy", question_copy },
+	{ BENCH_GPU_FRESH, "fresh", question_fresh },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
 	{ BENCH_GPU_STAGING, "staging", question_staging },

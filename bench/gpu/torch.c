@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PyTorch in a process of its own, which has memory of its own and times itself: copies of a
- * strided tensor. bench/peers/torch_peer.py describes the protocol. The engine is absent
+ * PyTorch in a process of its own, which has memory of its own and times itself: copies of
+ * strided tensors. bench/peers/torch_peer.py describes the protocol. The engine is absent
  * without PyTorch.
  */
 #include "config.h"
 
-#include "bench/gpu/way.h"
+#include "bench/gpu/fresh.h"
+#include "bench/gpu/layout_copy.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -124,10 +125,19 @@ static void finish(struct torch *t)
 static int prepare(struct engine *e, struct way *w)
 {
 	const struct bench_case *c = e->c;
+	const struct fresh *fresh = w->fresh;
 	char line[LINE_ROOM];
 
-	fprintf(w->torch->to, "prepare %zu %zu %zu\n", c->block, c->pitch,
+	if (fresh) {
+		fprintf(w->torch->to, "fresh %zu %zu %zu %d\n", fresh->block,
+			fresh->blocks, fresh->pool, fresh->sorted);
+		return answer(e, w->torch, "ok", line) ? 0 : -1;
+	}
+	fprintf(w->torch->to, "prepare %zu %zu %zu", c->block, c->pitch,
 		c->bytes / c->block);
+	if (w->copying)
+		fprintf(w->torch->to, " %zu", w->copying->pitches[1]);
+	fprintf(w->torch->to, "\n");
 	return answer(e, w->torch, "ok", line) ? 0 : -1;
 }
 

@@ -42,11 +42,12 @@ static int place_row(struct engine *e, struct way *w, const struct arena *a)
 static int prepare(struct engine *e, const struct bench_case *c, const struct arena *a)
 {
 	struct way *w = way_of(e);
+	bool has_memory = w->copying || w->fresh;
 
 	if (w->checked_bytes != c->bytes)
 		w->checked[BENCH_PACK] = w->checked[BENCH_UNPACK] = false;
 	w->checked_bytes = c->bytes;
-	if (place_row(e, w, a))
+	if (!has_memory && place_row(e, w, a))
 		return -1;
 	return w->ops->prepare ? w->ops->prepare(e, w) : 0;
 }

@@ -10,7 +10,11 @@
 #include "bench/harness/engine.h"
 
 struct bar;
+struct fresh;
+struct fresh_kernels;
+struct fused;
 struct halo;
+struct layout_copy;
 struct roof;
 struct torch;
 struct way;
@@ -64,6 +68,11 @@ struct way {
 	struct halo *pieces; /* of halo.c */
 	struct roof *roof;   /* of roof.c */
 	struct torch *torch; /* of torch.c */
+	struct fused *fused; /* of layout_copy_ways.c */
+	/* The memory, instead of a row's, of copies between layouts and of fresh lists; or NULL. */
+	struct layout_copy *copying;
+	struct fresh *fresh;
+	struct fresh_kernels *fresh_kernels; /* of fresh_ways.c */
 };
 
 /* Which buffers are where. */

@@ -34,9 +34,11 @@ enum bench_gpu_question {
 	BENCH_GPU_PEER = 1u << 6,
 	BENCH_GPU_TYPED = 1u << 7,
 	BENCH_GPU_SPECIAL = 1u << 8,
+	BENCH_GPU_COPY = 1u << 10,
+	BENCH_GPU_FRESH = 1u << 11,
 	BENCH_GPU_ROOF = 1u << 9 /* with the layouts, which it asks for, too */
 };
-#define BENCH_GPU_ALL 0xffu
+#define BENCH_GPU_ALL (0xffu | BENCH_GPU_COPY | BENCH_GPU_FRESH)
 
 /* A program of the user's own, as NAME=PATH. */
 struct bench_peer_option {

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies from one layout to another in device memory: the two sides, the contestants, and who is right.
+ */
+#ifndef BENCH_GPU_LAYOUT_COPY_H
+#define BENCH_GPU_LAYOUT_COPY_H
+
+#include "bench/gpu/way.h"
+#include "bench/layouts/layout.h"
+
+/* Memory of one side: guard, arrays, guard; displacement 0 is at @zero bytes. */
+struct copy_side {
+	struct bench_case c;
+	size_t region_bytes, zero;
+	unsigned char *host;   /* what the device's memory holds before a copy */
+	unsigned char *device; /* the region there */
+};
+
+struct layout_copy {
+	struct gpu *gpu;
+	struct copy_side source, target;
+	unsigned char *expected;  /* what the target's region holds afterwards */
+	unsigned char *packed;    /* on the device, as long as the packed stream */
+	size_t bytes;             /* packed */
+	size_t block, pitches[2]; /* of strided blocks on both sides; block 0: others */
+};
+
+static inline unsigned char *copy_zero(const struct copy_side *side)
+{
+	return side->device + side->zero;
+}
+
+/*
+ * Find memory for both sides, whose cases are made and committed, and fill it. Returns 0, or -1 with a
+ * sentence in @why; to be closed in either event.
+ */
+int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, char *why,
+		     size_t room);
+void layout_copy_close(struct layout_copy *copy);
+
+/* Let a prepared contestant copy once; bytes, gaps and guards of both sides must then be right. */
+int layout_copy_verify(struct layout_copy *copy, struct engine *engine);
+
+/* The contestants, ways whose field @copying is set before they are prepared. */
+void way_copying(struct engine *engine, const char *name, struct gpu *gpu,
+		 const struct route *route); /* dtconv_copy */
+void way_copying_twice(
+	struct engine *engine, const char *name, struct gpu *gpu,
+	const struct route *route); /* packed, then unpacked, in one stream */
+void way_copying_fused(struct engine *engine, const char *name, struct gpu *gpu,
+		       const struct route *route); /* the best plain kernel */
+void way_copying_2d(struct engine *engine, const char *name, struct gpu *gpu,
+		    const struct route *route); /* the driver's two-dimensional copy */
+void way_copying_raw(struct engine *engine, const char *name, struct gpu *gpu,
+		     const struct route *route); /* as many contiguous bytes */
+
+#endif

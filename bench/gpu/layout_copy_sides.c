@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory of a copy and its judge: the oracle packs the source on the host and unpacks into what the target
+ * held before; the device's memory must then be the same, gaps and guards included.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gpu/layout_copy.h"
+#include "bench/harness/arena.h"
+#include "bench/harness/oracle.h"
+
+#define LINE 64u
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static bool place_side(struct copy_side *side, struct gpu *gpu, enum gpu_role role,
+		       uint64_t seed)
+{
+	const struct bench_case *c = &side->c;
+
+	side->zero = ARENA_GUARD + (c->below + LINE - 1) / LINE * LINE;
+	side->region_bytes =
+		(side->zero + c->arena_bytes + ARENA_GUARD + LINE - 1) / LINE * LINE;
+	side->host = malloc(side->region_bytes);
+	side->device = gpu_memory(gpu, PLACE_DEVICE, role, side->region_bytes);
+	if (!side->host || !side->device)
+		return false;
+	pattern_fill(side->host, side->region_bytes, seed);
+	return true;
+}
+
+static int expect(struct layout_copy *copy)
+{
+	unsigned char *packed = malloc(copy->bytes);
+	struct oracle *source = NULL, *target = NULL;
+	int status = packed ? 0 : DTCONV_ERR_NOMEM;
+
+	if (!status)
+		status =
+			oracle_create(copy->source.c.type, copy->source.c.count, &source);
+	if (!status)
+		status =
+			oracle_create(copy->target.c.type, copy->target.c.count, &target);
+	if (!status) {
+		memcpy(copy->expected, copy->target.host, copy->target.region_bytes);
+		oracle_pack(source, copy->source.host + copy->source.zero, packed);
+		oracle_unpack(target, copy->expected + copy->target.zero, packed);
+	}
+	oracle_destroy(source);
+	oracle_destroy(target);
+	free(packed);
+	return status;
+}
+
+int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, char *why,
+		     size_t room)
+{
+	copy->gpu = gpu;
+	copy->bytes = copy->source.c.bytes;
+	snprintf(why, room, "no memory for both sides");
+	if (!place_side(&copy->source, gpu, ROLE_USER, seed) ||
+	    !place_side(&copy->target, gpu, ROLE_FLAT, ~seed))
+		return -1;
+	copy->packed = gpu_memory(gpu, PLACE_DEVICE, ROLE_PACKED, copy->bytes);
+	copy->expected = malloc(copy->target.region_bytes);
+	if (!copy->packed || !copy->expected || expect(copy))
+		return -1;
+	snprintf(why, room, "%s", gpu->problem);
+	return gpu_copy(gpu, copy->source.device, copy->source.host,
+			copy->source.region_bytes)
+		       ? 0
+		       : -1;
+}
+
+void layout_copy_close(struct layout_copy *copy)
+{
+	free(copy->source.host);
+	free(copy->target.host);
+	free(copy->expected);
+	bench_case_release(&copy->source.c);
+	bench_case_release(&copy->target.c);
+	memset(copy, 0, sizeof(*copy));
+}
+
+/* ---- judging --------------------------------------------------------------------------- */
+
+static bool is_same(struct gpu *gpu, const unsigned char *device,
+		    const unsigned char *expected, unsigned char *room, size_t bytes)
+{
+	return gpu_copy(gpu, room, device, bytes) && !memcmp(room, expected, bytes);
+}
+
+static int judge(struct layout_copy *copy, struct engine *e, unsigned char *room)
+{
+	const struct copy_side *source = &copy->source, *target = &copy->target;
+	size_t bytes = e->raw ? copy->bytes : target->region_bytes;
+
+	if (!is_same(copy->gpu, target->device, e->raw ? source->host : copy->expected,
+		     room, bytes))
+		engine_problem(e, "wrong bytes in the target or its gaps");
+	else if (!is_same(copy->gpu, source->device, source->host, room,
+			  source->region_bytes))
+		engine_problem(e, "changed the source");
+	else
+		return 0;
+	return -1;
+}
+
+int layout_copy_verify(struct layout_copy *copy, struct engine *e)
+{
+	size_t bytes = copy->source.region_bytes > copy->target.region_bytes
+			       ? copy->source.region_bytes
+			       : copy->target.region_bytes;
+	unsigned char *room = malloc(bytes);
+	double ns;
+	int failed = -1;
+
+	if (!room)
+		engine_problem(e, "no memory to compare in");
+	else if (!gpu_copy(copy->gpu, copy->target.device, copy->target.host,
+			   copy->target.region_bytes))
+		engine_problem(e, "%s", copy->gpu->problem);
+	else
+		failed = engine_run(e, BENCH_PACK, 0, 1, &ns) || judge(copy, e, room) ? -1
+										      : 0;
+	free(room);
+	return failed;
+}
