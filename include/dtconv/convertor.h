@@ -83,8 +83,8 @@ struct dtconv_convertor;
  *         ptrdiff_t; see also @ref device_errors "device memory".
  *
  * Blocks until done. Does not allocate host memory; only the first use of device memory
- * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
- * included; use dtconv_pack_with() for that.
+ * does. Callable from any thread. **Not ordered behind any CUDA stream, the default one
+ * included:** use dtconv_pack_on_stream() or DTCONV_CONTEXT_DEFAULT_STREAM for that.
  */
 DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer,
 			   void *packed, size_t capacity, size_t *moved);
@@ -104,8 +104,8 @@ DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *b
  *         also @ref device_errors "device memory".
  *
  * Blocks until done. Does not allocate host memory; only the first use of device memory
- * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
- * included; use dtconv_unpack_with() for that.
+ * does. Callable from any thread. **Not ordered behind any CUDA stream, the default one
+ * included:** use dtconv_unpack_on_stream() or DTCONV_CONTEXT_DEFAULT_STREAM for that.
  */
 DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer,
 			     const void *packed, size_t bytes, size_t *moved);
@@ -138,6 +138,58 @@ DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
 			   size_t target_count, void *target, size_t *moved);
 
+/**
+ * The legacy default stream of the current device context (CU_STREAM_LEGACY): where
+ * cudaMemset(), cudaMemcpy() and kernels without a stream go, unless the code was
+ * compiled with `--default-stream per-thread`. A stream NULL is the same.
+ */
+#define DTCONV_STREAM_LEGACY ((void *)0x1)
+
+/** The calling thread's default stream (CU_STREAM_PER_THREAD), for code compiled with `--default-stream per-thread`. */
+#define DTCONV_STREAM_PER_THREAD ((void *)0x2)
+
+/**
+ * Pack a whole buffer in the order of a CUDA stream.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type at @p buffer.
+ * @param buffer   [in] the user's data; displacement 0 is here.
+ * @param packed   [out] receives the packed stream.
+ * @param capacity size of @p packed in bytes.
+ * @param stream   a CUstream or cudaStream_t, DTCONV_STREAM_LEGACY or
+ *                 DTCONV_STREAM_PER_THREAD; NULL is the legacy default stream.
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return as dtconv_pack(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_pack_with() with DTCONV_CONVERTOR_STREAM, but it creates no convertor. Blocks
+ * until done: behind all work that the stream was given before. Does not allocate host
+ * memory; only the first use of device memory does. Callable from any thread.
+ */
+DTCONV_API int dtconv_pack_on_stream(struct dtconv_type *type, size_t count,
+				     const void *buffer, void *packed, size_t capacity,
+				     void *stream, size_t *moved);
+
+/**
+ * Unpack a whole buffer in the order of a CUDA stream.
+ *
+ * @param type   a committed type.
+ * @param count  number of instances of @p type that fit at @p buffer.
+ * @param buffer [out] the user's data; displacement 0 is here.
+ * @param packed [in] a packed stream.
+ * @param bytes  length of the packed stream in bytes; see dtconv_unpack().
+ * @param stream as in dtconv_pack_on_stream().
+ * @param moved  [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return as dtconv_unpack(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_unpack_with() with DTCONV_CONVERTOR_STREAM, but it creates no convertor.
+ * Blocks until done: behind all work that the stream was given before. Does not allocate
+ * host memory; only the first use of device memory does. Callable from any thread.
+ */
+DTCONV_API int dtconv_unpack_on_stream(struct dtconv_type *type, size_t count,
+				       void *buffer, const void *packed, size_t bytes,
+				       void *stream, size_t *moved);
+
 /** Options of a convertor. Zero-initialise, set struct_size, then what differs from the default. */
 struct dtconv_convertor_params {
 	size_t struct_size; /**< sizeof(struct dtconv_convertor_params) */
@@ -153,7 +205,7 @@ struct dtconv_convertor_params {
 	 */
 	enum dtconv_memory_kind user_memory;
 	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is; see user_memory */
-	/** with DTCONV_CONVERTOR_STREAM: a CUstream or cudaStream_t; NULL is the legacy default stream */
+	/** with DTCONV_CONVERTOR_STREAM: as in dtconv_pack_on_stream() */
 	void *stream;
 	/**
 	 * Copy backends that the planner may choose, by name as in dtconv_backend_name():

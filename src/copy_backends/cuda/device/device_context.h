@@ -37,6 +37,7 @@ struct dtc_cuda_context {
 	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	CUstream stream;   /* for jobs without a stream of the caller's */
+	CUstream uploads;  /* waits for no other stream; the same one, unless that is in order with the default stream */
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
 
