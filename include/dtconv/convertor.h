@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pack and unpack in one call, and convertors, which do it in fragments. Device memory:
- * doc/device-memory.md. Without a stream, calls are not ordered behind the application's
- * CUDA work, not even behind the legacy default stream.
+ * Pack and unpack in one call, and convertors, which do it in fragments.
+ *
+ * Device memory: calls without a stream are NOT ordered behind your CUDA work, not even
+ * behind the legacy default stream. cudaMemset() followed by dtconv_pack() packs wrong
+ * bytes. Call dtconv_pack_on_stream(..., DTCONV_STREAM_LEGACY, ...), or create the context
+ * with DTCONV_CONTEXT_DEFAULT_STREAM. doc/device-memory.md has the rules.
  */
 #ifndef DTCONV_CONVERTOR_H
 #define DTCONV_CONVERTOR_H
@@ -39,8 +42,9 @@ struct dtconv_convertor;
  * @ref device_memory "Device memory" explains streams, memory kinds, blocking, graph
  * capture and errors. Calls without a stream, dtconv_pack() among them, are *not* ordered
  * behind the application's CUDA work, not even behind the legacy default stream:
- * `cudaMemset` followed by dtconv_pack() packs wrong bytes. Give the call the stream
- * (#DTCONV_CONVERTOR_STREAM), or synchronise first.
+ * `cudaMemset` followed by dtconv_pack() packs wrong bytes. Name the stream
+ * (dtconv_pack_on_stream(), #DTCONV_CONVERTOR_STREAM), create the context with
+ * #DTCONV_CONTEXT_DEFAULT_STREAM, or synchronise first.
  *
  * **Buffers**
  * - The user's buffer is borrowed from bind until the last completion. Data is addressed

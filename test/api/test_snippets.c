@@ -353,16 +353,22 @@ static void cudaStreamSynchronize(void *stream)
 static void pack_zeros(struct dtconv_type *type, void *buffer, size_t bytes, void *packed,
 		       size_t capacity)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
-
 	/* [ordered] */
 	/* The legacy default stream: the call returns before the device is done. */
 	cudaMemset(buffer, 0, bytes);
-
-	params.flags = DTCONV_CONVERTOR_STREAM;
-	params.stream = NULL; /* the same stream */
-	dtconv_pack_with(type, 1, buffer, packed, capacity, &params, NULL);
+	dtconv_pack_on_stream(type, 1, buffer, packed, capacity, DTCONV_STREAM_LEGACY, NULL);
 	/* [ordered] */
+}
+
+static struct dtconv_context *context_of_default_stream(void)
+{
+	/* [default stream] */
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_DEFAULT_STREAM };
+	/* [default stream] */
+	struct dtconv_context *made;
+
+	return dtconv_context_create(&params, &made) ? NULL : made;
 }
 
 static void pack_zeros_later(struct dtconv_type *type, void *buffer, size_t bytes,
@@ -388,6 +394,9 @@ START_TEST(streams)
 	pack_zeros_later(type, matrix, sizeof(matrix), packed, sizeof(packed));
 	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
 	dtconv_type_unref(type);
+	struct dtconv_context *ordered = context_of_default_stream();
+	ck_assert_ptr_nonnull(ordered);
+	dtconv_context_destroy(ordered);
 }
 END_TEST
 
