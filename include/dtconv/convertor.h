@@ -283,6 +283,50 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
 				  size_t *moved);
 
 /**
+ * Make ready in advance what the first call with a device would make.
+ *
+ * @param context the context.
+ * @param device  ordinal of the device that will do the jobs; negative: the device of the
+ *                calling thread's current device context. Ignored if @p params has a
+ *                stream: then it is the stream's.
+ * @param type    a committed type that will be packed and unpacked; NULL: prepare only
+ *                what jobs of all types share.
+ * @param count   number of instances in one job; ignored if @p type is NULL.
+ * @param params  [in] the options of the jobs, read during the call only: memory kinds
+ *                (unknown is taken for device memory), stream, representation,
+ *                operation, checksum, backends; NULL: none, both sides in device memory.
+ * @return 0, also if it was prepared before; as dtconv_convertor_configure() for @p
+ *         params; DTCONV_ERR_INVAL if there is no such device or the type was made in
+ *         another context; DTCONV_ERR_STATE if the type is not committed or no context of
+ *         the device can be found; DTCONV_ERR_OVERFLOW as in dtconv_pack();
+ *         DTCONV_ERR_UNSUPPORTED if the process has loaded no device driver, the build
+ *         has no device backend, or the context has DTCONV_CONTEXT_HOST_MEMORY;
+ *         DTCONV_ERR_AGAIN if the device is busy: its kernels are loaded when it is idle;
+ *         DTCONV_ERR_BACKEND if it has no kernels or the driver refuses a call;
+ *         DTCONV_ERR_NOMEM. After a failure, what was made stays and calls work.
+ *
+ * The first job in a device context allocates memory there, starts a thread and loads
+ * kernels (4 to 5 ms on an H200); the first job of a type may copy tables to the device
+ * (30 to 170 us). After this call they take no longer than later ones. It prepares both
+ * directions, started jobs too. What it makes lives as long as the context, and what
+ * belongs to the type as long as that.
+ *
+ * - Kernels that convert, combine or sum up are loaded only if @p params asks for that.
+ * - Part lists of types with many unlike members are made for buffers that are aligned to
+ *   16 bytes.
+ * - Not prepared: scratch memory of dtconv_copy(), tables of batches, BAR mappings.
+ * - With both memory kinds DTCONV_MEMORY_HOST there is nothing to do: it returns 0, also
+ *   without a driver.
+ *
+ * Blocks: up to 0.4 s while the device is busy, and as long as driver calls take. Callable
+ * from any thread. Do not call it while a stream of the device context is captured: as
+ * any first job, it may invalidate the capture (that of params.stream is safe).
+ */
+DTCONV_API int dtconv_prepare(struct dtconv_context *context, int device,
+			      struct dtconv_type *type, size_t count,
+			      const struct dtconv_convertor_params *params);
+
+/**
  * Create a convertor that packs a buffer.
  *
  * @param type      a committed type.

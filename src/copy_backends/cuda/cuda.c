@@ -129,6 +129,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,
+	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,
 	.query_device = dtc_cuda_query_device,
 	.describe = dtc_cuda_describe,

@@ -13,6 +13,7 @@ struct dtconv_context;
 struct dtconv_device_attr;
 struct dtc_event;
 struct dtc_job;
+struct dtc_preparation;
 struct dtc_scratch;
 struct dtc_memory;
 struct dtc_text;
@@ -45,6 +46,8 @@ struct dtc_vendor_ops {
 	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
 	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
 			       struct dtc_event *event);
+	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */
+	int (*prepare)(const struct dtc_preparation *preparation);
 	/* The number of devices that this process can use; if 0, @why is the reason. */
 	int (*count_devices)(struct dtconv_context *context, const char **why);
 	/* Fill in the attributes of a device, except struct_size. False if the driver fails. */

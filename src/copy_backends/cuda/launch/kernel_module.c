@@ -92,7 +92,7 @@ static void await_set(const struct dtc_cuda_kernel_set *set, uint64_t end_ns)
 		nanosleep(&nap, NULL);
 }
 
-static void await_moving(struct dtc_cuda_context *context)
+void dtc_cuda_kernels_await(struct dtc_cuda_context *context)
 {
 	await_set(set_of(context, DTC_GPU_SET_MOVING), dtc_now_ns() + LOADING_NS);
 }
@@ -141,6 +141,6 @@ const struct dtc_cuda_feature dtc_cuda_kernel_module_feature = {
 	.name = "kernel_module",
 	.bytes = sizeof(struct dtc_cuda_kernel_module),
 	.load = load_moving,
-	.await = await_moving,
+	.await = dtc_cuda_kernels_await,
 	.close = unload_kernels,
 };

@@ -47,6 +47,9 @@ static inline bool dtc_cuda_kernels_are_loaded(const struct dtc_cuda_context *co
 	return dtc_cuda_kernel_set_is_loaded(context, DTC_GPU_SET_MOVING);
 }
 
+/* Wait a while for them. */
+void dtc_cuda_kernels_await(struct dtc_cuda_context *context);
+
 /*
  * The same for the others, which are loaded if this is the first job that needs them. It waits a while, because a
  * busy device may keep them away for ever. @captured: the job is being captured.

@@ -24,4 +24,7 @@ int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *eve
 int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
 			     struct dtc_event *event);
 
+/* prepare.c */
+int dtc_cuda_prepare(const struct dtc_preparation *preparation);
+
 #endif

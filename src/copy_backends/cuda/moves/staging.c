@@ -133,6 +133,18 @@ static bool has_thread(struct dtc_cuda_context *context)
 	return staging->running;
 }
 
+/* Without a thread, started jobs end in the call. */
+int dtc_cuda_staging_prepare(struct dtc_cuda_context *context, const char *caller)
+{
+	int status = dtc_cuda_staging_take(context, caller);
+
+	if (status)
+		return status;
+	(void)has_thread(context);
+	dtc_cuda_staging_release(context);
+	return 0;
+}
+
 static void end_thread(struct dtc_cuda_context *context)
 {
 	struct dtc_cuda_staging *staging = dtc_cuda_staging_of(context);
