@@ -314,7 +314,8 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
  * - Kernels that convert, combine or sum up are loaded only if @p params asks for that.
  * - Part lists of types with many unlike members are made for buffers that are aligned to
  *   16 bytes.
- * - Not prepared: scratch memory of dtconv_copy(), tables of batches, BAR mappings.
+ * - Not prepared: scratch memory of dtconv_copy(), tables of batches, BAR mappings, what a
+ *   convertor keeps for its representation or operation.
  * - With both memory kinds DTCONV_MEMORY_HOST there is nothing to do: it returns 0, also
  *   without a driver.
  *

@@ -22,6 +22,25 @@ bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
 	return false;
 }
 
+int dtc_cuda_context_capability(const struct dtc_cuda_context *context,
+				CUdevice_attribute attribute)
+{
+	int value = 0;
+
+	context->cuda->driver.DeviceGetAttribute(&value, attribute, context->device);
+	return value;
+}
+
+uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context)
+{
+	int major = dtc_cuda_context_capability(
+		context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	int minor = dtc_cuda_context_capability(
+		context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+
+	return (uint32_t)(major * 10 + minor);
+}
+
 void dtc_cuda_context_lose(struct dtc_cuda_context *context)
 {
 	if (!atomic_exchange(&context->lost, true))

@@ -47,13 +47,14 @@ static inline bool dtc_cuda_kernels_are_loaded(const struct dtc_cuda_context *co
 	return dtc_cuda_kernel_set_is_loaded(context, DTC_GPU_SET_MOVING);
 }
 
-/* Wait a while for them. */
-void dtc_cuda_kernels_await(struct dtc_cuda_context *context);
-
 /*
  * The same for the others, which are loaded if this is the first job that needs them. It waits a while, because a
  * busy device may keep them away for ever. @captured: the job is being captured.
  */
 bool dtc_cuda_typed_kernels_can_run(struct dtc_cuda_context *context, bool captured);
+
+/* Before jobs that need a set: load it, also if that has failed before, and wait a while; whether it is loaded. */
+bool dtc_cuda_kernel_set_prepare(struct dtc_cuda_context *context, enum dtc_gpu_set which,
+				 bool captured);
 
 #endif

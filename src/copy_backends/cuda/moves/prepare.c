@@ -26,6 +26,18 @@
 
 /* ---- which device ---------------------------------------------------------------------- */
 
+/* Else jobs of the device's memory find one by that; here there is none. */
+static bool has_context(const struct dtc_cuda *cuda, int device)
+{
+	CUdevice current = -1;
+	unsigned flags;
+	int active = 0;
+
+	if (!cuda->driver.CtxGetDevice(&current) && current == device)
+		return true;
+	return !cuda->driver.DevicePrimaryCtxGetState(device, &flags, &active) && active;
+}
+
 static int check_device(const struct dtc_cuda *cuda,
 			const struct dtc_preparation *preparation)
 {
@@ -36,11 +48,16 @@ static int check_device(const struct dtc_cuda *cuda,
 		return DTC_FAIL(cuda->context, DTCONV_ERR_BACKEND,
 				"%s: cuDeviceGetCount failed: %s", preparation->caller,
 				dtc_cuda_result_name(&cuda->driver, result));
-	if (preparation->device < devices)
+	if (preparation->device >= devices)
+		return DTC_FAIL(cuda->context, DTCONV_ERR_INVAL,
+				"%s: device (argument 2) is %d, there are %d devices",
+				preparation->caller, preparation->device, devices);
+	if (preparation->device < 0 || has_context(cuda, preparation->device))
 		return 0;
-	return DTC_FAIL(cuda->context, DTCONV_ERR_INVAL,
-			"%s: device (argument 2) is %d, there are %d devices",
-			preparation->caller, preparation->device, devices);
+	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
+			"%s: no CUDA context of device %d can be used: none is current, and "
+			"the primary context is not active",
+			preparation->caller, preparation->device);
 }
 
 static struct dtc_memory memory_of(const struct dtc_preparation *preparation,
@@ -88,24 +105,31 @@ static int report_kernels(struct dtc_cuda_context *context, enum dtc_gpu_set set
 				"%s: cannot load the kernels on device %d; jobs take slower "
 				"paths (set DTCONV_LOG=warn for the reason)",
 				caller, context->device);
+	if (state == DTC_CUDA_KERNELS_UNWANTED)
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate a request to load kernels", caller);
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_AGAIN,
 			"%s: device %d is busy, and kernels are loaded when it is idle; jobs "
 			"take slower paths until then",
 			caller, context->device);
 }
 
+static int prepare_set(struct dtc_cuda_context *context, enum dtc_gpu_set set,
+		       const struct dtc_preparation *preparation)
+{
+	if (dtc_cuda_kernel_set_prepare(context, set, is_captured(context->cuda, preparation)))
+		return 0;
+	return report_kernels(context, set, preparation->caller);
+}
+
 static int prepare_kernels(struct dtc_cuda_context *context,
 			   const struct dtc_preparation *preparation)
 {
-	dtc_cuda_kernels_await(context);
-	if (!dtc_cuda_kernels_are_loaded(context))
-		return report_kernels(context, DTC_GPU_SET_MOVING, preparation->caller);
-	if (!preparation->typed && !preparation->summed_up)
-		return 0;
-	if (!dtc_cuda_typed_kernels_can_run(context,
-					    is_captured(context->cuda, preparation)))
-		return report_kernels(context, DTC_GPU_SET_TYPED, preparation->caller);
-	return 0;
+	int status = prepare_set(context, DTC_GPU_SET_MOVING, preparation);
+
+	if (status || (!preparation->typed && !preparation->summed_up))
+		return status;
+	return prepare_set(context, DTC_GPU_SET_TYPED, preparation);
 }
 
 /* ---- what a type needs on the device --------------------------------------------------- */
