@@ -95,12 +95,16 @@ static void queue_step(struct halo *h)
 	check(h->context, dtconv_convertor_wait(h->unpack, NULL));
 }
 
-/* The first step is not captured: it allocates what steps need. */
+/* What steps need is made before: the kernels by dtconv_prepare, NCCL's part by a step that is not captured. */
 static cudaGraphExec_t record_step(struct halo *h)
 {
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_STREAM,
+							.stream = h->stream };
 	cudaGraphExec_t step;
 	cudaGraph_t graph;
 
+	check(h->context, dtconv_prepare(h->context, 0, h->column, 1, &params));
 	queue_step(h);
 	must(cudaStreamSynchronize(h->stream));
 	must(cudaStreamBeginCapture(h->stream, cudaStreamCaptureModeThreadLocal));

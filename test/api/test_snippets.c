@@ -371,6 +371,19 @@ static struct dtconv_context *context_of_default_stream(void)
 	return dtconv_context_create(&params, &made) ? NULL : made;
 }
 
+static int prepare_halos(struct dtconv_context *with, struct dtconv_type *type)
+{
+	struct dtconv_context *context = with;
+
+	/* [prepare] */
+	/* After the type's commit, before the first exchange: halos between device and pinned memory. */
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .packed_memory = DTCONV_MEMORY_PINNED };
+	dtconv_prepare(context, 0, type, 1, &params);
+	/* [prepare] */
+	return dtconv_prepare(context, 0, type, 1, &params);
+}
+
 static void pack_zeros_later(struct dtconv_type *type, void *buffer, size_t bytes,
 			     void *packed, size_t capacity)
 {
@@ -393,6 +406,8 @@ START_TEST(streams)
 	memset(packed, 1, sizeof(packed));
 	pack_zeros_later(type, matrix, sizeof(matrix), packed, sizeof(packed));
 	ck_assert_int_eq(memcmp(packed, zeros, sizeof(zeros)), 0);
+	/* No device driver is loaded here. */
+	ck_assert_int_eq(prepare_halos(common, type), DTCONV_ERR_UNSUPPORTED);
 	dtconv_type_unref(type);
 	struct dtconv_context *ordered = context_of_default_stream();
 	ck_assert_ptr_nonnull(ordered);
