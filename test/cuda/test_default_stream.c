@@ -42,6 +42,7 @@ static const char *const ways[WAYS] = { "one shot",   "fragments", "started",
 struct scene {
 	enum way way;
 	bool packs;
+	bool is_run; /* the user's memory, too */
 	struct dtconv_type *type, *row;
 	struct arena user, packed;
 };
@@ -178,7 +179,7 @@ static void set(const struct arena *arena, int value)
 
 static void scene_open(struct scene *scene, enum arena_kind user, enum arena_kind packed)
 {
-	scene->type = fixture_type(TEXT);
+	scene->type = fixture_type(scene->is_run ? "contiguous(600, double)" : TEXT);
 	scene->row = fixture_type(scene->way == COPIED_BETWEEN_LAYOUTS
 					  ? "vector(100, 6, 7, double)"
 					  : "contiguous(600, double)");
@@ -207,6 +208,8 @@ static void scene_close(struct scene *scene)
 /* Byte @i of the packed stream in memory of the side that was written. */
 static size_t place_of(const struct scene *scene, size_t i)
 {
+	if (scene->is_run)
+		return i;
 	if (!scene->packs)
 		return i / 24 * 40 + i % 24;
 	return scene->way == COPIED_BETWEEN_LAYOUTS ? i / 48 * 56 + i % 48 : i;
@@ -418,22 +421,42 @@ END_TEST
 
 /* ---- two devices ------------------------------------------------------------------------- */
 
-/* The order is that of the device which does the job, and it waits there before another one goes on. */
+enum access { NONE, CLOSED, FROM_THE_SECOND, GIVEN, ACCESSES };
+
+/* False if there are no such devices. */
+static bool open_devices(enum access access, CUcontext *first, CUcontext *second)
+{
+	int devices, can = 1;
+
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_PEERS, access != NONE);
+	MUST(DeviceGetCount(&devices));
+	if (devices < 2)
+		return false;
+	MUST(DeviceCanAccessPeer(&can, 1, 0));
+	if (!can && access > CLOSED)
+		return false;
+	MUST(CtxGetCurrent(first));
+	MUST(DevicePrimaryCtxRetain(second, 1));
+	if (access == GIVEN)
+		MUST(CtxEnablePeerAccess(*second, 0));
+	MUST(CtxSetCurrent(*second));
+	if (access > CLOSED)
+		MUST(CtxEnablePeerAccess(*first, 0));
+	MUST(CtxSetCurrent(*first));
+	return true;
+}
+
+/* The order is that of the device which owns the user's memory; it waits there before another one goes on. */
 START_TEST(between_devices_a_move_is_behind_the_default_stream)
 {
-	struct scene scene = { .way = ONE_SHOT, .packs = _i % 2 };
+	struct scene scene = { .way = ONE_SHOT, .packs = _i % 2, .is_run = _i / 2 % 2 };
 	CUcontext first, second;
 	pthread_t thread;
 	struct spin spin;
-	int devices;
 
-	if (gpu.standin)
-		gpu.standin->set(STANDIN_PEERS, _i / 2);
-	MUST(DeviceGetCount(&devices));
-	if (devices < 2)
+	if (!open_devices((enum access)(_i / 4), &first, &second))
 		return;
-	MUST(CtxGetCurrent(&first));
-	MUST(DevicePrimaryCtxRetain(&second, 1));
 	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE);
 	arena_close(&scene.packed);
 	MUST(CtxSetCurrent(second));
@@ -464,7 +487,8 @@ static Suite *ordered_suite(void)
 	tcase_add_loop_test(flag, with_the_flag_later_work_of_the_default_stream_waits, 0,
 			    KINDS);
 	tcase_add_test(flag, with_the_flag_a_job_of_another_stream_does_not_wait);
-	tcase_add_loop_test(flag, between_devices_a_move_is_behind_the_default_stream, 0, 4);
+	tcase_add_loop_test(flag, between_devices_a_move_is_behind_the_default_stream, 0,
+			    4 * ACCESSES);
 	return suite;
 }
 
