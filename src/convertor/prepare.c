@@ -37,12 +37,13 @@ static int check_type(struct dtconv_type *type, size_t count,
 	return 0;
 }
 
-static int describe(struct dtconv_context *context, struct dtconv_type *type, size_t count,
-		    const struct dtconv_convertor_params *given,
+static int describe(struct dtconv_context *context, struct dtconv_type *type,
+		    size_t count, const struct dtconv_convertor_params *given,
 		    struct dtc_preparation *preparation)
 {
 	struct dtconv_convertor_params params;
-	int status = dtc_convertor_params_read(context, given, preparation->caller, &params);
+	int status =
+		dtc_convertor_params_read(context, given, preparation->caller, &params);
 
 	if (status)
 		return status;

@@ -35,8 +35,8 @@ enum way {
 	WAYS
 };
 
-static const char *const ways[WAYS] = { "one shot",   "fragments", "started",
-					"converted",  "summed up", "copied",
+static const char *const ways[WAYS] = { "one shot",    "fragments", "started",
+					"converted",   "summed up", "copied",
 					"two layouts", "batch" };
 
 struct scene {
@@ -60,8 +60,9 @@ static void move_one_shot(const struct scene *scene)
 static struct dtconv_convertor *convertor_of(const struct scene *scene,
 					     const struct dtconv_convertor_params *params)
 {
-	return scene->packs ? fixture_packer(scene->type, 1, scene->user.memory, params)
-			    : fixture_unpacker(scene->type, 1, scene->user.memory, params);
+	return scene->packs
+		       ? fixture_packer(scene->type, 1, scene->user.memory, params)
+		       : fixture_unpacker(scene->type, 1, scene->user.memory, params);
 }
 
 static void move_fragment(const struct scene *scene, struct dtconv_convertor *convertor,
@@ -73,11 +74,13 @@ static void move_fragment(const struct scene *scene, struct dtconv_convertor *co
 	if (scene->packs)
 		fixture_ok(dtconv_convertor_pack(convertor, packed, end - begin, &moved));
 	else
-		fixture_ok(dtconv_convertor_unpack(convertor, packed, end - begin, &moved));
+		fixture_ok(
+			dtconv_convertor_unpack(convertor, packed, end - begin, &moved));
 	ck_assert_uint_eq(moved, end - begin);
 }
 
-static void move_with(const struct scene *scene, const struct dtconv_convertor_params *params)
+static void move_with(const struct scene *scene,
+		      const struct dtconv_convertor_params *params)
 {
 	struct dtconv_convertor *convertor = convertor_of(scene, params);
 	uint32_t crc;
@@ -119,15 +122,14 @@ static void move_copied(const struct scene *scene, struct dtconv_type *row)
 
 static void move_batch(const struct scene *scene)
 {
-	const struct dtconv_batch_entry entry = { .type = scene->type,
-						  .count = 1,
-						  .buffer = scene->user.memory,
-						  .packed = scene->packed.memory,
-						  .bytes = PACKED,
-						  .direction =
-							  scene->packs
-								  ? DTCONV_BATCH_PACK
-								  : DTCONV_BATCH_UNPACK };
+	const struct dtconv_batch_entry entry = {
+		.type = scene->type,
+		.count = 1,
+		.buffer = scene->user.memory,
+		.packed = scene->packed.memory,
+		.bytes = PACKED,
+		.direction = scene->packs ? DTCONV_BATCH_PACK : DTCONV_BATCH_UNPACK
+	};
 	struct dtconv_batch *batch;
 
 	fixture_ok(dtconv_batch_create(fixture_context, &entry, 1, NULL, &batch));
@@ -222,8 +224,8 @@ static void check(const struct scene *scene, int value, const char *what)
 
 	arena_read(written, 0, got, SPAN);
 	for (size_t i = 0; i < PACKED; i++)
-		ck_assert_msg(got[place_of(scene, i)] == value, "%s, %s to %s, %s: byte %zu is 0x%x",
-			      ways[scene->way],
+		ck_assert_msg(got[place_of(scene, i)] == value,
+			      "%s, %s to %s, %s: byte %zu is 0x%x", ways[scene->way],
 			      arena_kind_names[scene->user.kind],
 			      arena_kind_names[scene->packed.kind], what, i,
 			      got[place_of(scene, i)]);
@@ -261,7 +263,8 @@ static void check_order(struct scene *scene, enum arena_kind user, enum arena_ki
 
 /* ---- cases ------------------------------------------------------------------------------- */
 
-static const enum arena_kind kinds[] = { ARENA_HOST, ARENA_PINNED, ARENA_MANAGED, ARENA_DEVICE };
+static const enum arena_kind kinds[] = { ARENA_HOST, ARENA_PINNED, ARENA_MANAGED,
+					 ARENA_DEVICE };
 
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
 
@@ -366,7 +369,8 @@ static void move_on(const struct scene *scene, void *stream, size_t *moved)
 /* The thread's own default stream waits for the legacy one, and that is what NULL is. */
 START_TEST(a_call_on_a_default_stream_is_behind_it)
 {
-	static void *const streams[] = { NULL, DTCONV_STREAM_LEGACY, DTCONV_STREAM_PER_THREAD };
+	static void *const streams[] = { NULL, DTCONV_STREAM_LEGACY,
+					 DTCONV_STREAM_PER_THREAD };
 
 	for (int pair = 1; pair < KINDS * KINDS; pair++)
 		for (int packs = 0; packs < 2; packs++) {
@@ -377,9 +381,8 @@ START_TEST(a_call_on_a_default_stream_is_behind_it)
 
 			scene_open(&scene, kinds[pair / KINDS], kinds[pair % KINDS]);
 			produce(&scene, &spin);
-			ck_assert_int_eq(pthread_create(&thread, NULL, release_soon,
-							&spin),
-					 0);
+			ck_assert_int_eq(
+				pthread_create(&thread, NULL, release_soon, &spin), 0);
 			move_on(&scene, streams[_i], &moved);
 			ck_assert_uint_eq(moved, PACKED);
 			pthread_join(thread, NULL);
@@ -405,7 +408,8 @@ START_TEST(calls_on_a_stream_fail_as_others_do)
 
 	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE);
 	fixture_status(dtconv_pack_on_stream(scene.type, 1, scene.user.memory,
-					     scene.packed.memory, PACKED - 8, NULL, &moved),
+					     scene.packed.memory, PACKED - 8, NULL,
+					     &moved),
 		       DTCONV_ERR_TRUNCATE);
 	ck_assert_uint_eq(moved, PACKED - 8);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), "dtconv_pack_on_stream"));
@@ -482,8 +486,8 @@ static Suite *ordered_suite(void)
 	Suite *suite = suite_create("default stream, by the flag");
 	TCase *flag = gpu_case(suite, "flag", 60);
 
-	tcase_add_loop_test(flag, with_the_flag_every_move_is_behind_the_default_stream, 0,
-			    WAYS);
+	tcase_add_loop_test(flag, with_the_flag_every_move_is_behind_the_default_stream,
+			    0, WAYS);
 	tcase_add_loop_test(flag, with_the_flag_later_work_of_the_default_stream_waits, 0,
 			    KINDS);
 	tcase_add_test(flag, with_the_flag_a_job_of_another_stream_does_not_wait);

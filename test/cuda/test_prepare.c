@@ -21,9 +21,9 @@
 /* Entry points that make something, or wait for everything. */
 static bool is_maker(const char *entry)
 {
-	static const char *const verbs[] = { "Alloc",  "Create", "HostRegister", "Load",
-					     "GetFunction", "Instantiate", "GraphAdd",
-					     "Retain", "Synchronize" };
+	static const char *const verbs[] = { "Alloc",    "Create",      "HostRegister",
+					     "Load",     "GetFunction", "Instantiate",
+					     "GraphAdd", "Retain",      "Synchronize" };
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strstr(entry, verbs[i]))
@@ -75,11 +75,11 @@ static void count_free(void *arg, void *memory)
 
 static struct dtconv_context *make_context(unsigned flags)
 {
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .allocator = { count_alloc,
-								     count_free, NULL },
-						      .flags = DTCONV_CONTEXT_COUNTERS |
-							       flags };
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params),
+		.allocator = { count_alloc, count_free, NULL },
+		.flags = DTCONV_CONTEXT_COUNTERS | flags
+	};
 	struct dtconv_context *context;
 
 	ck_assert_int_eq(dtconv_context_create(&params, &context), 0);
@@ -117,10 +117,21 @@ static const char *const texts[] = {
 
 #define TEXTS (int)(sizeof(texts) / sizeof(texts[0]))
 
-enum way { PLAIN, STARTED, IN_STREAM, STARTED_IN_STREAM, CONVERTED, SUMMED, CHECKED, WAYS };
+enum way {
+	PLAIN,
+	STARTED,
+	IN_STREAM,
+	STARTED_IN_STREAM,
+	CONVERTED,
+	SUMMED,
+	CHECKED,
+	WAYS
+};
 
-static const char *const ways[] = { "plain", "started", "in a stream", "started in a stream",
-				    "converted", "sum", "checksum" };
+static const char *const ways[] = { "plain",       "started",
+				    "in a stream", "started in a stream",
+				    "converted",   "sum",
+				    "checksum" };
 
 struct job {
 	enum way way;
@@ -135,7 +146,8 @@ struct job {
 
 static void set_params(struct job *job, CUstream stream)
 {
-	job->params = (struct dtconv_convertor_params){ .struct_size = sizeof(job->params) };
+	job->params =
+		(struct dtconv_convertor_params){ .struct_size = sizeof(job->params) };
 	if (job->way == IN_STREAM || job->way == STARTED_IN_STREAM) {
 		job->params.flags = DTCONV_CONVERTOR_STREAM;
 		job->params.stream = stream;
@@ -150,8 +162,8 @@ static void set_params(struct job *job, CUstream stream)
 		job->params.flags = DTCONV_CONVERTOR_CRC32C;
 }
 
-static void job_open(struct job *job, int text, enum arena_kind user, enum arena_kind packed,
-		     unsigned flags, CUstream stream)
+static void job_open(struct job *job, int text, enum arena_kind user,
+		     enum arena_kind packed, unsigned flags, CUstream stream)
 {
 	job->context = make_context(flags);
 	job->type = fixture_type_in(job->context, texts[text]);
@@ -198,12 +210,10 @@ static struct dtconv_convertor *job_bind(const struct job *job)
 {
 	struct dtconv_convertor *convertor;
 
-	ck_assert_int_eq(job->packs ? dtconv_convertor_create_pack(job->type, 1,
-								   job->user.memory,
-								   &convertor)
-				    : dtconv_convertor_create_unpack(job->type, 1,
-								     job->user.memory,
-								     &convertor),
+	ck_assert_int_eq(job->packs ? dtconv_convertor_create_pack(
+					      job->type, 1, job->user.memory, &convertor)
+				    : dtconv_convertor_create_unpack(
+					      job->type, 1, job->user.memory, &convertor),
 			 0);
 	ck_assert_msg(!dtconv_convertor_configure(convertor, &job->params), "%s",
 		      error_of(job->context));
@@ -225,8 +235,8 @@ static int job_do(const struct job *job, struct dtconv_convertor *convertor)
 						NULL, NULL);
 		return status ? status : dtconv_convertor_wait(convertor, &moved);
 	}
-	return job->packs ? dtconv_convertor_pack(convertor, job->packed.memory, job->bytes,
-						  &moved)
+	return job->packs ? dtconv_convertor_pack(convertor, job->packed.memory,
+						  job->bytes, &moved)
 			  : dtconv_convertor_unpack(convertor, job->packed.memory,
 						    job->bytes, &moved);
 }
@@ -282,7 +292,8 @@ static void check_first(struct job *job, int text, enum arena_kind user,
 
 /* ---- cases ------------------------------------------------------------------------------- */
 
-static const enum arena_kind kinds[] = { ARENA_HOST, ARENA_PINNED, ARENA_MANAGED, ARENA_DEVICE };
+static const enum arena_kind kinds[] = { ARENA_HOST, ARENA_PINNED, ARENA_MANAGED,
+					 ARENA_DEVICE };
 
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
 
@@ -295,8 +306,8 @@ START_TEST(the_first_job_after_it_makes_nothing)
 		for (int text = 0; text < TEXTS; text++) {
 			struct job job = { .way = way, .packs = _i % 2 };
 
-			check_first(&job, text, kinds[pair / KINDS], kinds[pair % KINDS], 0,
-				    stream);
+			check_first(&job, text, kinds[pair / KINDS], kinds[pair % KINDS],
+				    0, stream);
 		}
 	MUST(StreamDestroy(stream));
 }
@@ -463,9 +474,11 @@ START_TEST(wrong_arguments_are_refused_with_a_sentence)
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
 	ck_assert_int_eq(dtconv_prepare(job.context, 99, job.type, 1, NULL),
 			 DTCONV_ERR_INVAL);
-	ck_assert_str_eq(error_of(job.context),
-			 "dtconv_prepare: device (argument 2) is 99, there are 2 devices");
-	ck_assert_int_eq(dtconv_prepare(job.context, 0, foreign, 1, NULL), DTCONV_ERR_INVAL);
+	ck_assert_str_eq(
+		error_of(job.context),
+		"dtconv_prepare: device (argument 2) is 99, there are 2 devices");
+	ck_assert_int_eq(dtconv_prepare(job.context, 0, foreign, 1, NULL),
+			 DTCONV_ERR_INVAL);
 	ck_assert_ptr_nonnull(strstr(error_of(job.context), "another context"));
 	ck_assert_int_eq(dtconv_type_create_dup(job.type, &raw), 0);
 	struct dtconv_type *uncommitted;
@@ -492,7 +505,8 @@ START_TEST(a_context_of_host_memory_has_nothing_to_prepare)
 {
 	struct dtconv_context *context = make_context(DTCONV_CONTEXT_HOST_MEMORY);
 
-	ck_assert_int_eq(dtconv_prepare(context, -1, NULL, 0, NULL), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_int_eq(dtconv_prepare(context, -1, NULL, 0, NULL),
+			 DTCONV_ERR_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(error_of(context), "DTCONV_CONTEXT_HOST_MEMORY"));
 	dtconv_context_destroy(context);
 }
@@ -516,8 +530,8 @@ START_TEST(threads_prepare_the_same)
 
 	job_open(&job, _i, ARENA_DEVICE, ARENA_HOST, 0, NULL);
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_in_thread, &job),
-				 0);
+		ck_assert_int_eq(
+			pthread_create(&threads[i], NULL, prepare_in_thread, &job), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	must_make_nothing(&job, "threads");
@@ -536,7 +550,8 @@ static Suite *prepare_suite(void)
 	tcase_add_test(ready, the_first_launch_after_it_is_a_graph);
 	tcase_add_loop_test(ready, a_second_call_makes_nothing, 0, KINDS * TEXTS);
 	tcase_add_test(ready, without_a_type_the_context_is_prepared);
-	tcase_add_loop_test(ready, kernels_that_compute_are_loaded_when_they_are_needed, 0, 6);
+	tcase_add_loop_test(ready, kernels_that_compute_are_loaded_when_they_are_needed,
+			    0, 6);
 	tcase_add_test(ready, kernels_that_compute_may_be_missing);
 	tcase_add_loop_test(ready, a_busy_device_is_to_be_asked_again, 0, 2);
 	tcase_add_test(ready, another_device_is_prepared_by_its_number);

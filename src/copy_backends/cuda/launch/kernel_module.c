@@ -65,7 +65,8 @@ static const struct dtc_gpu_image *image_of(const struct dtc_cuda_context *conte
 {
 	uint32_t arch = dtc_cuda_context_arch(context);
 
-	return which == DTC_GPU_SET_TYPED ? dtc_gpu_typed_for(arch) : dtc_gpu_image_for(arch);
+	return which == DTC_GPU_SET_TYPED ? dtc_gpu_typed_for(arch)
+					  : dtc_gpu_image_for(arch);
 }
 
 static void load_set(struct dtc_cuda_context *context, enum dtc_gpu_set which)
@@ -138,8 +139,9 @@ static void forget_dropped(struct dtc_cuda_context *context)
 	for (int i = 0; i < DTC_GPU_SETS; i++) {
 		int wanted = DTC_CUDA_KERNELS_WANTED;
 
-		atomic_compare_exchange_strong(&set_of(context, (enum dtc_gpu_set)i)->state,
-					       &wanted, DTC_CUDA_KERNELS_UNWANTED);
+		atomic_compare_exchange_strong(
+			&set_of(context, (enum dtc_gpu_set)i)->state, &wanted,
+			DTC_CUDA_KERNELS_UNWANTED);
 	}
 }
 
@@ -155,7 +157,8 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_set which, bool 
 	atomic_store(&set->patience_ns, dtc_now_ns() + LOADING_NS);
 	if (atomic_compare_exchange_strong(&set->state, &unwanted,
 					   DTC_CUDA_KERNELS_WANTED) &&
-	    !dtc_cuda_worker_defer(context, load_later, which | (captured ? CAPTURED : 0)))
+	    !dtc_cuda_worker_defer(context, load_later,
+				   which | (captured ? CAPTURED : 0)))
 		atomic_store(&set->state, DTC_CUDA_KERNELS_UNWANTED);
 }
 

@@ -11,14 +11,15 @@
 
 enum dtc_cuda_kernel_state {
 	DTC_CUDA_KERNELS_UNWANTED,
-	DTC_CUDA_KERNELS_WANTED,    /* the worker has been asked */
+	DTC_CUDA_KERNELS_WANTED, /* the worker has been asked */
 	DTC_CUDA_KERNELS_LOADED,
 	DTC_CUDA_KERNELS_UNLOADABLE /* they cannot be had */
 };
 
 struct dtc_cuda_kernel_set {
 	_Atomic int state; /* of enum dtc_cuda_kernel_state */
-	_Atomic uint64_t patience_ns; /* until when jobs wait for a wanted set, by dtc_now_ns */
+	_Atomic uint64_t
+		patience_ns; /* until when jobs wait for a wanted set, by dtc_now_ns */
 	CUmodule module;
 };
 

@@ -54,19 +54,20 @@ static int check_device(const struct dtc_cuda *cuda,
 				preparation->caller, preparation->device, devices);
 	if (preparation->device < 0 || has_context(cuda, preparation->device))
 		return 0;
-	return DTC_FAIL(cuda->context, DTCONV_ERR_STATE,
-			"%s: no CUDA context of device %d can be used: none is current, and "
-			"the primary context is not active",
-			preparation->caller, preparation->device);
+	return DTC_FAIL(
+		cuda->context, DTCONV_ERR_STATE,
+		"%s: no CUDA context of device %d can be used: none is current, and "
+		"the primary context is not active",
+		preparation->caller, preparation->device);
 }
 
 static struct dtc_memory memory_of(const struct dtc_preparation *preparation,
 				   enum dtconv_memory_kind kind)
 {
-	return (struct dtc_memory){
-		.kind = kind,
-		.device = kind == DTCONV_MEMORY_HOST ? -1 : preparation->device
-	};
+	return (struct dtc_memory){ .kind = kind,
+				    .device = kind == DTCONV_MEMORY_HOST
+						      ? -1
+						      : preparation->device };
 }
 
 /* A job like those to come, for what chooses by a job. */
@@ -101,23 +102,26 @@ static int report_kernels(struct dtc_cuda_context *context, enum dtc_gpu_set set
 	int state = atomic_load(&dtc_cuda_kernel_module_of(context)->sets[set].state);
 
 	if (state == DTC_CUDA_KERNELS_UNLOADABLE)
-		return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
-				"%s: cannot load the kernels on device %d; jobs take slower "
-				"paths (set DTCONV_LOG=warn for the reason)",
-				caller, context->device);
+		return DTC_FAIL(
+			context->cuda->context, DTCONV_ERR_BACKEND,
+			"%s: cannot load the kernels on device %d; jobs take slower "
+			"paths (set DTCONV_LOG=warn for the reason)",
+			caller, context->device);
 	if (state == DTC_CUDA_KERNELS_UNWANTED)
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate a request to load kernels", caller);
-	return DTC_FAIL(context->cuda->context, DTCONV_ERR_AGAIN,
-			"%s: device %d is busy, and kernels are loaded when it is idle; jobs "
-			"take slower paths until then",
-			caller, context->device);
+	return DTC_FAIL(
+		context->cuda->context, DTCONV_ERR_AGAIN,
+		"%s: device %d is busy, and kernels are loaded when it is idle; jobs "
+		"take slower paths until then",
+		caller, context->device);
 }
 
 static int prepare_set(struct dtc_cuda_context *context, enum dtc_gpu_set set,
 		       const struct dtc_preparation *preparation)
 {
-	if (dtc_cuda_kernel_set_prepare(context, set, is_captured(context->cuda, preparation)))
+	if (dtc_cuda_kernel_set_prepare(context, set,
+					is_captured(context->cuda, preparation)))
 		return 0;
 	return report_kernels(context, set, preparation->caller);
 }
@@ -251,10 +255,9 @@ static int prepare_events(struct dtc_cuda_context *context,
 {
 	if (!preparation->on_stream)
 		return 0;
-	return dtc_cuda_flag_prepare(context,
-				     has_ordinary(preparation) ? DTC_CUDA_STAGING_SLOTS + 1
-							       : 1,
-				     preparation->caller);
+	return dtc_cuda_flag_prepare(
+		context, has_ordinary(preparation) ? DTC_CUDA_STAGING_SLOTS + 1 : 1,
+		preparation->caller);
 }
 
 /* ---- all of it ------------------------------------------------------------------------- */
