@@ -100,7 +100,7 @@ static void set_up(struct engine *e, const char *name, const struct engine_ops *
 /* ---- dtconv, one call ---------------------------------------------------------------- */
 
 static int dtconv_set_up(struct engine *e, const struct bench_case *c,
-			  const struct arena *arena)
+			 const struct arena *arena)
 {
 	(void)e, (void)c, (void)arena;
 	return 0;

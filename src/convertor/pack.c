@@ -98,10 +98,11 @@ static int check_room(const struct dtconv_type *type, enum dtc_direction directi
 	return 0;
 }
 
-static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
-		      size_t bytes, enum dtc_direction direction,
-		      const struct dtc_placement *placement, size_t *moved,
-		      const char *caller)
+static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char *user,
+				   char *packed, size_t bytes,
+				   enum dtc_direction direction,
+				   const struct dtc_placement *placement, size_t *moved,
+				   const char *caller)
 {
 	struct dtc_cursor cursor;
 	size_t done = 0;
@@ -132,8 +133,8 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 }
 
 /* In memory that is not known to be the host's; what has been said of it is in @placement. */
-static inline int move_one_shot(struct dtconv_type *type, size_t count, char *user, char *packed,
-				size_t bytes, enum dtc_direction direction,
+static inline int move_one_shot(struct dtconv_type *type, size_t count, char *user,
+				char *packed, size_t bytes, enum dtc_direction direction,
 				const struct dtc_placement *placement, size_t *moved,
 				const char *caller)
 {

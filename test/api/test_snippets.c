@@ -356,15 +356,17 @@ static void pack_zeros(struct dtconv_type *type, void *buffer, size_t bytes, voi
 	/* [ordered] */
 	/* The legacy default stream: the call returns before the device is done. */
 	cudaMemset(buffer, 0, bytes);
-	dtconv_pack_on_stream(type, 1, buffer, packed, capacity, DTCONV_STREAM_LEGACY, NULL);
+	dtconv_pack_on_stream(type, 1, buffer, packed, capacity, DTCONV_STREAM_LEGACY,
+			      NULL);
 	/* [ordered] */
 }
 
 static struct dtconv_context *context_of_default_stream(void)
 {
 	/* [default stream] */
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .flags = DTCONV_CONTEXT_DEFAULT_STREAM };
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_DEFAULT_STREAM
+	};
 	/* [default stream] */
 	struct dtconv_context *made;
 
@@ -378,7 +380,8 @@ static int prepare_halos(struct dtconv_context *with, struct dtconv_type *type)
 	/* [prepare] */
 	/* After the type's commit, before the first exchange: halos between device and pinned memory. */
 	const struct dtconv_convertor_params params = {
-		.struct_size = sizeof(params), .packed_memory = DTCONV_MEMORY_PINNED };
+		.struct_size = sizeof(params), .packed_memory = DTCONV_MEMORY_PINNED
+	};
 	dtconv_prepare(context, 0, type, 1, &params);
 	/* [prepare] */
 	return dtconv_prepare(context, 0, type, 1, &params);

@@ -151,7 +151,8 @@ START_TEST(without_a_device_there_is_nothing_to_prepare)
 	struct dtconv_type *prepared = fixture_type("vector(3, 1, 2, int)");
 	const struct dtconv_convertor_params host = { .struct_size = sizeof(host),
 						      .user_memory = DTCONV_MEMORY_HOST,
-						      .packed_memory = DTCONV_MEMORY_HOST };
+						      .packed_memory =
+							      DTCONV_MEMORY_HOST };
 
 	fixture_status(dtconv_prepare(fixture_context, -1, NULL, 0, NULL),
 		       DTCONV_ERR_UNSUPPORTED);

@@ -85,8 +85,8 @@ static void load(const void *data, enum functions functions)
 	if (functions == RESIDENT)
 		get_function(module, "dtc_gpu_resident");
 	else if (functions != NO_FUNCTION)
-		get_set(module, functions == MOVING ? DTC_GPU_SET_MOVING
-						    : DTC_GPU_SET_TYPED);
+		get_set(module,
+			functions == MOVING ? DTC_GPU_SET_MOVING : DTC_GPU_SET_TYPED);
 	must((int)gpu.ModuleUnload(module), "cuModuleUnload");
 }
 
@@ -199,7 +199,8 @@ int main(int argc, char **argv)
 	printf("%-36s %9s %10s %10s %10s\n",
 	       gpu_is_real() ? "us" : "us (no device: the stand-in)", "bytes", "cold",
 	       "least", "median");
-	time_loads("kernels that move, no function", image->data, image->bytes, NO_FUNCTION);
+	time_loads("kernels that move, no function", image->data, image->bytes,
+		   NO_FUNCTION);
 	time_loads("kernels that move", image->data, image->bytes, MOVING);
 	time_loads("kernels that compute, no function", typed->data, typed->bytes,
 		   NO_FUNCTION);

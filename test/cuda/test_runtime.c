@@ -251,8 +251,8 @@ START_TEST(a_memset_comes_before_a_pack_on_the_default_stream)
 	job_open(&job, DEVICE, NULL);
 	for (int value = 1; value < 20; value++) {
 		set_late(&job, much, value);
-		fixture_ok(dtconv_pack_on_stream(job.type, 1, job.user, job.packed, PACKED,
-						 DTCONV_STREAM_LEGACY, NULL));
+		fixture_ok(dtconv_pack_on_stream(job.type, 1, job.user, job.packed,
+						 PACKED, DTCONV_STREAM_LEGACY, NULL));
 		is_waited_for();
 		is_packed_of(&job, value);
 	}

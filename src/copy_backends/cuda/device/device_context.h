@@ -36,9 +36,10 @@ struct dtc_cuda_context {
 	bool closed;       /* what it had is given back */
 	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
-	_Atomic bool dropped; /* the driver refused the worker the context for a deferred call */
+	_Atomic bool dropped; /* the driver refused the worker a deferred call */
 	CUstream stream;   /* for jobs without a stream of the caller's */
-	CUstream uploads;  /* waits for no other stream; the same one, unless that is in order with the default stream */
+	/* Waits for no other stream: the same one, unless that is in order with the default stream. */
+	CUstream uploads;
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
 
