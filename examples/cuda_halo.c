@@ -3,6 +3,10 @@
  * The halo of a box in device memory: 26 neighbours, and what goes to all of them packed by one batch, what
  * comes from them unpacked by another, both in the order of a stream. Here the box is its own
  * neighbour on all sides, so that one process shows it; else a transport would move the packed bytes.
+ *
+ * The stream is given because calls without one are not ordered behind the application's CUDA work, not even behind the
+ * default stream. An application of the default stream gives DTCONV_STREAM_LEGACY, or creates its context with
+ * DTCONV_CONTEXT_DEFAULT_STREAM.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  * Columns by way of NCCL: pack, send, receive and unpack on one stream, captured as a graph and launched
  * again for every step; the host does nothing between them. One device is its own neighbour
  * here; with several, each rank does the same with its neighbours' numbers.
+ *
+ * Calls without a stream would not be ordered behind NCCL's work, nor behind the default stream's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,12 +95,16 @@ static void queue_step(struct halo *h)
 	check(h->context, dtconv_convertor_wait(h->unpack, NULL));
 }
 
-/* The first step is not captured: it allocates what steps need. */
+/* What steps need is made before: the kernels by dtconv_prepare, NCCL's part by a step that is not captured. */
 static cudaGraphExec_t record_step(struct halo *h)
 {
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.flags = DTCONV_CONVERTOR_STREAM,
+							.stream = h->stream };
 	cudaGraphExec_t step;
 	cudaGraph_t graph;
 
+	check(h->context, dtconv_prepare(h->context, 0, h->column, 1, &params));
 	queue_step(h);
 	must(cudaStreamSynchronize(h->stream));
 	must(cudaStreamBeginCapture(h->stream, cudaStreamCaptureModeThreadLocal));

@@ -99,8 +99,8 @@ static void set_up(struct engine *e, const char *name, const struct engine_ops *
 
 /* ---- dtconv, one-shot calls ---------------------------------------------------------- */
 
-static int dtconv_prepare(struct engine *e, const struct bench_case *c,
-			  const struct arena *arena)
+static int dtconv_set_up(struct engine *e, const struct bench_case *c,
+			 const struct arena *arena)
 {
 	(void)e, (void)c, (void)arena;
 	return 0;
@@ -149,7 +149,7 @@ static int dtconv_run(struct engine *e, enum bench_op op, size_t warm, size_t ca
 
 void engine_dtconv(struct engine *e, const char *name)
 {
-	static const struct engine_ops ops = { .prepare = dtconv_prepare,
+	static const struct engine_ops ops = { .prepare = dtconv_set_up,
 					       .run = dtconv_run };
 
 	set_up(e, name, &ops);

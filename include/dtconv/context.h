@@ -113,7 +113,14 @@ enum dtconv_context_flags {
 	 * where it is available. Loading one holds up all launches of the process: read
 	 * @ref device_options "Context options" first.
 	 */
-	DTCONV_CONTEXT_SPECIALISE = 1u << 5
+	DTCONV_CONTEXT_SPECIALISE = 1u << 5,
+	/**
+	 * Order every job without a stream with the legacy default stream: after the work
+	 * that it was given before, and before the work that it is given later. So
+	 * cudaMemset() and dtconv_pack() need no synchronisation between them. Not
+	 * together with DTCONV_CONTEXT_RESIDENT.
+	 */
+	DTCONV_CONTEXT_DEFAULT_STREAM = 1u << 6
 };
 
 /**

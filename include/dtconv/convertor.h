@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pack and unpack in one call, and convertors, which do it in fragments. Device memory:
- * doc/device-memory.md. Without a stream, calls are not ordered behind the application's
- * CUDA work, not even behind the legacy default stream.
+ * Pack and unpack in one call, and convertors, which do it in fragments.
+ *
+ * Device memory: calls without a stream are NOT ordered behind your CUDA work, not even
+ * behind the legacy default stream. cudaMemset() followed by dtconv_pack() packs wrong
+ * bytes. Call dtconv_pack_on_stream(..., DTCONV_STREAM_LEGACY, ...), or create the context
+ * with DTCONV_CONTEXT_DEFAULT_STREAM. doc/device-memory.md has the rules.
  */
 #ifndef DTCONV_CONVERTOR_H
 #define DTCONV_CONVERTOR_H
@@ -39,8 +42,9 @@ struct dtconv_convertor;
  * @ref device_memory "Device memory" explains streams, memory kinds, blocking, graph
  * capture and errors. Calls without a stream, dtconv_pack() among them, are *not* ordered
  * behind the application's CUDA work, not even behind the legacy default stream:
- * `cudaMemset` followed by dtconv_pack() packs wrong bytes. Give the call the stream
- * (#DTCONV_CONVERTOR_STREAM), or synchronise first.
+ * `cudaMemset` followed by dtconv_pack() packs wrong bytes. Name the stream
+ * (dtconv_pack_on_stream(), #DTCONV_CONVERTOR_STREAM), create the context with
+ * #DTCONV_CONTEXT_DEFAULT_STREAM, or synchronise first.
  *
  * **Buffers**
  * - The user's buffer is borrowed from bind until the last completion. Data is addressed
@@ -83,8 +87,8 @@ struct dtconv_convertor;
  *         ptrdiff_t; see also @ref device_errors "device memory".
  *
  * Blocks until done. Does not allocate host memory; only the first use of device memory
- * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
- * included; use dtconv_pack_with() for that.
+ * does. Callable from any thread. **Not ordered behind any CUDA stream, the default one
+ * included:** use dtconv_pack_on_stream() or DTCONV_CONTEXT_DEFAULT_STREAM for that.
  */
 DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer,
 			   void *packed, size_t capacity, size_t *moved);
@@ -104,8 +108,8 @@ DTCONV_API int dtconv_pack(struct dtconv_type *type, size_t count, const void *b
  *         also @ref device_errors "device memory".
  *
  * Blocks until done. Does not allocate host memory; only the first use of device memory
- * does. Callable from any thread. Not ordered behind any CUDA stream, the default one
- * included; use dtconv_unpack_with() for that.
+ * does. Callable from any thread. **Not ordered behind any CUDA stream, the default one
+ * included:** use dtconv_unpack_on_stream() or DTCONV_CONTEXT_DEFAULT_STREAM for that.
  */
 DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer,
 			     const void *packed, size_t bytes, size_t *moved);
@@ -139,6 +143,58 @@ DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,
 			   size_t target_count, void *target, size_t *moved);
 
+/**
+ * The legacy default stream of the current device context (CU_STREAM_LEGACY): where
+ * cudaMemset(), cudaMemcpy() and kernels without a stream go, unless the code was
+ * compiled with `--default-stream per-thread`. A stream NULL is the same.
+ */
+#define DTCONV_STREAM_LEGACY ((void *)0x1)
+
+/** The calling thread's default stream (CU_STREAM_PER_THREAD), for code compiled with `--default-stream per-thread`. */
+#define DTCONV_STREAM_PER_THREAD ((void *)0x2)
+
+/**
+ * Pack a whole buffer in the order of a CUDA stream.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type at @p buffer.
+ * @param buffer   [in] the user's data; displacement 0 is here.
+ * @param packed   [out] receives the packed stream.
+ * @param capacity size of @p packed in bytes.
+ * @param stream   a CUstream or cudaStream_t, DTCONV_STREAM_LEGACY or
+ *                 DTCONV_STREAM_PER_THREAD; NULL is the legacy default stream.
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return as dtconv_pack(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_pack_with() with DTCONV_CONVERTOR_STREAM, but it creates no convertor. Blocks
+ * until done: behind all work that the stream was given before. Does not allocate host
+ * memory; only the first use of device memory does. Callable from any thread.
+ */
+DTCONV_API int dtconv_pack_on_stream(struct dtconv_type *type, size_t count,
+				     const void *buffer, void *packed, size_t capacity,
+				     void *stream, size_t *moved);
+
+/**
+ * Unpack a whole buffer in the order of a CUDA stream.
+ *
+ * @param type   a committed type.
+ * @param count  number of instances of @p type that fit at @p buffer.
+ * @param buffer [out] the user's data; displacement 0 is here.
+ * @param packed [in] a packed stream.
+ * @param bytes  length of the packed stream in bytes; see dtconv_unpack().
+ * @param stream as in dtconv_pack_on_stream().
+ * @param moved  [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return as dtconv_unpack(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_unpack_with() with DTCONV_CONVERTOR_STREAM, but it creates no convertor.
+ * Blocks until done: behind all work that the stream was given before. Does not allocate
+ * host memory; only the first use of device memory does. Callable from any thread.
+ */
+DTCONV_API int dtconv_unpack_on_stream(struct dtconv_type *type, size_t count,
+				       void *buffer, const void *packed, size_t bytes,
+				       void *stream, size_t *moved);
+
 /** Options of a convertor. Zero-initialise, set struct_size, then what differs from the default. */
 struct dtconv_convertor_params {
 	size_t struct_size; /**< sizeof(struct dtconv_convertor_params) */
@@ -154,7 +210,7 @@ struct dtconv_convertor_params {
 	 */
 	enum dtconv_memory_kind user_memory;
 	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is; see user_memory */
-	/** with DTCONV_CONVERTOR_STREAM: a CUstream or cudaStream_t; NULL is the legacy default stream */
+	/** with DTCONV_CONVERTOR_STREAM: as in dtconv_pack_on_stream() */
 	void *stream;
 	/**
 	 * Copy backends that the planner may choose, by name as in dtconv_backend_name():
@@ -226,6 +282,51 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
 				  const void *packed, size_t bytes,
 				  const struct dtconv_convertor_params *params,
 				  size_t *moved);
+
+/**
+ * Make ready in advance what the first call with a device would make.
+ *
+ * @param context the context.
+ * @param device  ordinal of the device that will do the jobs; negative: the device of the
+ *                calling thread's current device context. Ignored if @p params has a
+ *                stream: then it is the stream's.
+ * @param type    a committed type that will be packed and unpacked; NULL: prepare only
+ *                what jobs of all types share.
+ * @param count   number of instances in one job; ignored if @p type is NULL.
+ * @param params  [in] the options of the jobs, read during the call only: memory kinds
+ *                (unknown is taken for device memory), stream, representation,
+ *                operation, checksum, backends; NULL: none, both sides in device memory.
+ * @return 0, also if it was prepared before; as dtconv_convertor_configure() for @p
+ *         params; DTCONV_ERR_INVAL if there is no such device or the type was made in
+ *         another context; DTCONV_ERR_STATE if the type is not committed or no context of
+ *         the device can be found; DTCONV_ERR_OVERFLOW as in dtconv_pack();
+ *         DTCONV_ERR_UNSUPPORTED if the process has loaded no device driver, the build
+ *         has no device backend, or the context has DTCONV_CONTEXT_HOST_MEMORY;
+ *         DTCONV_ERR_AGAIN if the device is busy: its kernels are loaded when it is idle;
+ *         DTCONV_ERR_BACKEND if it has no kernels or the driver refuses a call;
+ *         DTCONV_ERR_NOMEM. After a failure, what was made stays and calls work.
+ *
+ * The first job in a device context allocates memory there, starts a thread and loads
+ * kernels (4 to 5 ms on an H200); the first job of a type may copy tables to the device
+ * (30 to 170 us). After this call they take no longer than later ones. It prepares both
+ * directions, started jobs too. What it makes lives as long as the context, and what
+ * belongs to the type as long as that.
+ *
+ * - Kernels that convert, combine or sum up are loaded only if @p params asks for that.
+ * - Part lists of types with many unlike members are made for buffers that are aligned to
+ *   16 bytes.
+ * - Not prepared: scratch memory of dtconv_copy(), tables of batches, BAR mappings, what a
+ *   convertor keeps for its representation or operation.
+ * - With both memory kinds DTCONV_MEMORY_HOST there is nothing to do: it returns 0, also
+ *   without a driver.
+ *
+ * Blocks: up to 0.4 s while the device is busy, and as long as driver calls take. Callable
+ * from any thread. Do not call it while a stream of the device context is captured: as
+ * any first job, it may invalidate the capture (that of params.stream is safe).
+ */
+DTCONV_API int dtconv_prepare(struct dtconv_context *context, int device,
+			      struct dtconv_type *type, size_t count,
+			      const struct dtconv_convertor_params *params);
 
 /**
  * Create a convertor that packs a buffer.

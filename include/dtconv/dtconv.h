@@ -2,6 +2,9 @@
 /*
  * libdtconv: describe non-contiguous memory layouts (MPI derived datatypes), pack and
  * unpack them. This header includes all others.
+ *
+ * Device memory: calls without a stream are NOT ordered behind your CUDA work, not even
+ * behind the legacy default stream; see convertor.h.
  */
 #ifndef DTCONV_DTCONV_H
 #define DTCONV_DTCONV_H
@@ -24,7 +27,8 @@
  *
  * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are
  * not ordered behind the application's CUDA work, not even behind the legacy default
- * stream:** see @ref device_memory "Device memory".
+ * stream**, unless the context has #DTCONV_CONTEXT_DEFAULT_STREAM: see @ref device_memory
+ * "Device memory".
  *
  * These rules hold for the whole interface:
  * - **Errors.** A function that can fail returns 0 or a negative enum dtconv_status, and

@@ -88,6 +88,7 @@ struct dtc_devices {
 	bool resident;                    /* small jobs by a resident kernel */
 	bool graphs;                      /* launches in graphs */
 	bool opens_peers;                 /* to each other, as the caller allows */
+	bool default_stream;              /* orders jobs without a stream of the caller's */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	/*
 	 * Why the loaded driver was unusable at the last look: DTCONV_ERR_NOMEM if the

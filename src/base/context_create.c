@@ -77,11 +77,18 @@ static int check(const struct dtconv_context_params *params)
 	if (params->flags &
 	    ~(unsigned)(DTCONV_CONTEXT_COUNTERS | DTCONV_CONTEXT_HOST_MEMORY |
 			DTCONV_CONTEXT_RESIDENT | DTCONV_CONTEXT_GRAPHS |
-			DTCONV_CONTEXT_PEER_ACCESS | DTCONV_CONTEXT_SPECIALISE))
+			DTCONV_CONTEXT_PEER_ACCESS | DTCONV_CONTEXT_SPECIALISE |
+			DTCONV_CONTEXT_DEFAULT_STREAM))
 		return refuse(
 			params,
 			"dtconv_context_create: params.flags has unknown bits: 0x%x",
 			params->flags);
+	if ((params->flags & DTCONV_CONTEXT_RESIDENT) &&
+	    (params->flags & DTCONV_CONTEXT_DEFAULT_STREAM))
+		return refuse(
+			params,
+			"dtconv_context_create: params.flags has DTCONV_CONTEXT_RESIDENT and "
+			"DTCONV_CONTEXT_DEFAULT_STREAM, but no stream orders resident jobs");
 	if (params->threads > DTC_THREADS_MAX)
 		return refuse(
 			params,
@@ -160,6 +167,7 @@ static void fill(struct dtconv_context *context, const struct dtconv_context_par
 	context->devices.resident = params->flags & DTCONV_CONTEXT_RESIDENT;
 	context->devices.graphs = params->flags & DTCONV_CONTEXT_GRAPHS;
 	context->devices.opens_peers = params->flags & DTCONV_CONTEXT_PEER_ACCESS;
+	context->devices.default_stream = params->flags & DTCONV_CONTEXT_DEFAULT_STREAM;
 }
 
 int dtc_context_create(const struct dtconv_context_params *params,

@@ -98,9 +98,11 @@ static int check_room(const struct dtconv_type *type, enum dtc_direction directi
 	return 0;
 }
 
-static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char *user, char *packed,
-		      size_t bytes, enum dtc_direction direction, size_t *moved,
-		      const char *caller)
+static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char *user,
+				   char *packed, size_t bytes,
+				   enum dtc_direction direction,
+				   const struct dtc_placement *placement, size_t *moved,
+				   const char *caller)
 {
 	struct dtc_cursor cursor;
 	size_t done = 0;
@@ -117,6 +119,7 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 					       .bytes = DTC_MIN(bytes,
 								(size_t)cursor.size),
 					       .direction = direction,
+					       .placement = *placement,
 					       .caller = caller };
 
 		status = dtc_native_move(&move, &done);
@@ -129,17 +132,28 @@ static DTC_NOINLINE int move_whole(struct dtconv_type *type, size_t count, char 
 	return check_room(type, direction, bytes, (size_t)cursor.size, caller);
 }
 
+/* In memory that is not known to be the host's; what has been said of it is in @placement. */
+static inline int move_one_shot(struct dtconv_type *type, size_t count, char *user,
+				char *packed, size_t bytes, enum dtc_direction direction,
+				const struct dtc_placement *placement, size_t *moved,
+				const char *caller)
+{
+	if (move_instance(type, count, user, packed, bytes, direction, moved) ||
+	    move_instances(type, count, user, packed, bytes, direction, moved))
+		return 0;
+	return move_whole(type, count, user, packed, bytes, direction, placement, moved,
+			  caller);
+}
+
+static const struct dtc_placement nowhere = { .user = DTCONV_MEMORY_UNKNOWN };
+
 int dtconv_pack(struct dtconv_type *type, size_t count, const void *buffer, void *packed,
 		size_t capacity, size_t *moved)
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	char *user = (char *)(uintptr_t)buffer;
-
-	if (move_instance(type, count, user, packed, capacity, DTC_PACK, moved) ||
-	    move_instances(type, count, user, packed, capacity, DTC_PACK, moved))
-		return 0;
-	return move_whole(type, count, user, packed, capacity, DTC_PACK, moved, __func__);
+	return move_one_shot(type, count, (char *)(uintptr_t)buffer, packed, capacity,
+			     DTC_PACK, &nowhere, moved, __func__);
 }
 
 int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const void *packed,
@@ -147,12 +161,32 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 {
 	if (!type)
 		return DTCONV_ERR_INVAL;
-	char *stream = (char *)(uintptr_t)packed;
+	return move_one_shot(type, count, buffer, (char *)(uintptr_t)packed, bytes,
+			     DTC_UNPACK, &nowhere, moved, __func__);
+}
 
-	if (move_instance(type, count, buffer, stream, bytes, DTC_UNPACK, moved) ||
-	    move_instances(type, count, buffer, stream, bytes, DTC_UNPACK, moved))
-		return 0;
-	return move_whole(type, count, buffer, stream, bytes, DTC_UNPACK, moved, __func__);
+/* ---- in a stream --------------------------------------------------------------------------- */
+
+int dtconv_pack_on_stream(struct dtconv_type *type, size_t count, const void *buffer,
+			  void *packed, size_t capacity, void *stream, size_t *moved)
+{
+	const struct dtc_placement placement = { .on_stream = true, .stream = stream };
+
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	return move_one_shot(type, count, (char *)(uintptr_t)buffer, packed, capacity,
+			     DTC_PACK, &placement, moved, __func__);
+}
+
+int dtconv_unpack_on_stream(struct dtconv_type *type, size_t count, void *buffer,
+			    const void *packed, size_t bytes, void *stream, size_t *moved)
+{
+	const struct dtc_placement placement = { .on_stream = true, .stream = stream };
+
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	return move_one_shot(type, count, buffer, (char *)(uintptr_t)packed, bytes,
+			     DTC_UNPACK, &placement, moved, __func__);
 }
 
 /* ---- with a representation, an operation or a checksum ------------------------------------- */

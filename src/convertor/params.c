@@ -108,7 +108,8 @@ static dtc_backend_set forbidden_of(const struct dtconv_convertor_params *params
 	return forbidden;
 }
 
-static struct dtc_placement placement_of(const struct dtconv_convertor_params *params)
+struct dtc_placement dtc_convertor_params_placement(
+	const struct dtconv_convertor_params *params)
 {
 	return (struct dtc_placement){ .user = params->user_memory,
 				       .packed = params->packed_memory,
@@ -116,6 +117,15 @@ static struct dtc_placement placement_of(const struct dtconv_convertor_params *p
 						    DTCONV_CONVERTOR_STREAM,
 				       .stream = params->stream,
 				       .forbidden = forbidden_of(params) };
+}
+
+int dtc_convertor_params_read(struct dtconv_context *context,
+			      const struct dtconv_convertor_params *given,
+			      const char *caller, struct dtconv_convertor_params *params)
+{
+	int status = read_params(context, given, caller, params);
+
+	return status ? status : check_params(context, params, caller);
 }
 
 int dtc_convertor_configure(struct dtconv_convertor *convertor,
@@ -126,9 +136,7 @@ int dtc_convertor_configure(struct dtconv_convertor *convertor,
 	struct dtconv_convertor_params all;
 	struct dtc_typed *typed;
 
-	int status = read_params(context, params, caller, &all);
-	if (!status)
-		status = check_params(context, &all, caller);
+	int status = dtc_convertor_params_read(context, params, caller, &all);
 	if (!status)
 		status = dtc_typed_create(convertor->type, convertor->count, &all, caller,
 					  &typed);
@@ -137,7 +145,7 @@ int dtc_convertor_configure(struct dtconv_convertor *convertor,
 	dtc_typed_destroy(convertor->typed);
 	convertor->typed = typed;
 	convertor->checksum.on = all.flags & DTCONV_CONVERTOR_CRC32C;
-	convertor->placement = placement_of(&all);
+	convertor->placement = dtc_convertor_params_placement(&all);
 	dtc_checksum_reset(&convertor->checksum);
 	dtc_cursor_seek(&convertor->cursor, 0);
 	convertor->mover = dtc_convertor_mover(convertor);

@@ -7,6 +7,15 @@
 
 #include "convertor/convertor.h"
 
+/* Read and check @given into @params; NULL are the defaults. */
+int dtc_convertor_params_read(struct dtconv_context *context,
+			      const struct dtconv_convertor_params *given,
+			      const char *caller, struct dtconv_convertor_params *params);
+
+/* What they say of memory, stream and backends. */
+struct dtc_placement dtc_convertor_params_placement(
+	const struct dtconv_convertor_params *params);
+
 /* Check @params and apply them to an idle convertor; see dtconv_convertor_configure. */
 int dtc_convertor_configure(struct dtconv_convertor *convertor,
 			    const struct dtconv_convertor_params *params,

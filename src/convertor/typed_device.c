@@ -156,8 +156,8 @@ static void find_memory(const struct dtc_move *move, struct dtc_typed_job *part)
 /* The host can access pinned memory, but does not synchronise with a stream, and may be forbidden. */
 static bool is_processors(const struct dtc_job *job)
 {
-	enum dtconv_memory_kind most = job->on_stream ? DTCONV_MEMORY_HOST
-						      : DTCONV_MEMORY_PINNED;
+	enum dtconv_memory_kind most = dtc_job_is_ordered(job) ? DTCONV_MEMORY_HOST
+							       : DTCONV_MEMORY_PINNED;
 
 	return !dtc_is_host_forbidden(job->context, job->forbidden) &&
 	       job->user_memory.kind <= most && job->packed_memory.kind <= most;

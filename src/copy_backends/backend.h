@@ -10,6 +10,7 @@
 
 #include <dtconv/convertor.h>
 
+#include "base/context.h"
 #include "copy_backends/memory/memory.h"
 #include "datatype/cursor.h"
 #include "kernels/cpu/kernels.h"
@@ -29,6 +30,7 @@ struct dtc_job {
 	struct dtc_memory user_memory;
 	struct dtc_memory packed_memory;
 	bool on_stream; /* ordered by @stream; NULL is the default stream */
+	bool awaited;   /* all work that it is ordered behind has completed */
 	bool started;   /* the caller does not wait for it immediately */
 	void *stream;
 	/* Backends that the caller does not allow, see backend_set.h. */
@@ -88,7 +90,7 @@ struct dtc_question {
 	enum dtc_direction direction;
 	struct dtconv_context *context;
 	uint32_t forbidden; /* backends that may not be chosen */
-	bool on_stream;     /* ordered by a stream of the caller's */
+	bool on_stream;     /* ordered by a stream of the caller's, or by the default stream */
 	bool started;       /* the caller does not wait for it immediately */
 	bool is_run;        /* estimate as if all bytes were one run */
 	bool is_mapped;     /* the user's memory is made of mappings */
@@ -98,6 +100,15 @@ struct dtc_question {
 
 /* What a plan for a job is made for. */
 struct dtc_question dtc_question_of(const struct dtc_job *job);
+
+/*
+ * Whether a job is ordered by a stream of the application's: its own, or with DTCONV_CONTEXT_DEFAULT_STREAM the
+ * legacy default stream, with which the library's stream is in order then.
+ */
+static inline bool dtc_job_is_ordered(const struct dtc_job *job)
+{
+	return job->on_stream || (job->context->devices.default_stream && !job->awaited);
+}
 
 /* Whether both sides are host memory, which no stream-ordered work accesses. */
 static inline bool dtc_question_is_ordinary(const struct dtc_question *question)

@@ -229,7 +229,9 @@ static int ask(const struct dtconv_type *type, size_t count,
 					   .user_kind = known(user_kind),
 					   .packed_kind = known(packed_kind),
 					   .context = type->context,
-					   .forbidden = type->context->forbidden };
+					   .forbidden = type->context->forbidden,
+					   .on_stream = type->context->devices
+								.default_stream };
 	if (!type->context->devices.none)
 		(void)dtc_memory_has_driver(type->context);
 	return 0;

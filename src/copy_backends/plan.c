@@ -99,7 +99,7 @@ struct dtc_question dtc_question_of(const struct dtc_job *job)
 		.direction = job->direction,
 		.context = job->context,
 		.forbidden = job->context->forbidden | job->forbidden,
-		.on_stream = job->on_stream,
+		.on_stream = dtc_job_is_ordered(job),
 		.started = job->started,
 		.is_mapped = job->user_memory.mapped,
 		.is_between =

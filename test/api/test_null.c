@@ -157,6 +157,9 @@ START_TEST(moves_need_a_type_and_a_convertor)
 
 	REFUSED(dtconv_pack(NULL, 1, data, packed, 64, &number));
 	REFUSED(dtconv_unpack(NULL, 1, data, packed, 4, &number));
+	REFUSED(dtconv_pack_on_stream(NULL, 1, data, packed, 64, NULL, &number));
+	REFUSED(dtconv_unpack_on_stream(NULL, 1, data, packed, 4, NULL, &number));
+	REFUSED(dtconv_prepare(NULL, -1, type, 1, NULL));
 	REFUSED(dtconv_copy(NULL, 1, data, type, 1, packed, &number));
 	REFUSED(dtconv_copy(type, 1, data, NULL, 1, packed, &number));
 	REFUSED(dtconv_convertor_create_pack(NULL, 1, data, &other));

@@ -392,16 +392,38 @@ static void cudaStreamSynchronize(void *stream)
 static void pack_zeros(struct dtconv_type *type, void *buffer, size_t bytes, void *packed,
 		       size_t capacity)
 {
-	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
-
 	/* [ordered] */
 	/* The legacy default stream: the call returns before the device is done. */
 	cudaMemset(buffer, 0, bytes);
-
-	params.flags = DTCONV_CONVERTOR_STREAM;
-	params.stream = NULL; /* the same stream */
-	dtconv_pack_with(type, 1, buffer, packed, capacity, &params, NULL);
+	dtconv_pack_on_stream(type, 1, buffer, packed, capacity, DTCONV_STREAM_LEGACY,
+			      NULL);
 	/* [ordered] */
+}
+
+static struct dtconv_context *context_of_default_stream(void)
+{
+	/* [default stream] */
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONTEXT_DEFAULT_STREAM
+	};
+	/* [default stream] */
+	struct dtconv_context *made;
+
+	return dtconv_context_create(&params, &made) ? NULL : made;
+}
+
+static int prepare_halos(struct dtconv_context *with, struct dtconv_type *type)
+{
+	struct dtconv_context *context = with;
+
+	/* [prepare] */
+	/* After the type's commit, before the first exchange: halos between device and pinned memory. */
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .packed_memory = DTCONV_MEMORY_PINNED
+	};
+	dtconv_prepare(context, 0, type, 1, &params);
+	/* [prepare] */
+	return dtconv_prepare(context, 0, type, 1, &params);
 }
 
 static void pack_zeros_later(struct dtconv_type *type, void *buffer, size_t bytes,
@@ -426,7 +448,12 @@ START_TEST(streams)
 	memset(packed, 1, sizeof(packed));
 	pack_zeros_later(type, matrix, sizeof(matrix), packed, sizeof(packed));
 	ck_assert_mem_eq(packed, zeros, sizeof(zeros));
+	/* No device driver is loaded here. */
+	ck_assert_int_eq(prepare_halos(common, type), DTCONV_ERR_UNSUPPORTED);
 	dtconv_type_unref(type);
+	struct dtconv_context *ordered = context_of_default_stream();
+	ck_assert_ptr_nonnull(ordered);
+	dtconv_context_destroy(ordered);
 }
 END_TEST
 

@@ -112,6 +112,9 @@ START_TEST(wrong_options_are_refused_with_a_sentence)
 		const char *sentence;
 	} wrong[] = {
 		{ { .flags = 1u << 31 }, "params.flags has unknown bits: 0x80000000" },
+		{ { .flags = DTCONV_CONTEXT_RESIDENT | DTCONV_CONTEXT_DEFAULT_STREAM },
+		  "params.flags has DTCONV_CONTEXT_RESIDENT and "
+		  "DTCONV_CONTEXT_DEFAULT_STREAM, but no stream orders resident jobs" },
 		{ { .log_level = (enum dtconv_log_level)6 },
 		  "params.log_level is 6, not "
 		  "a value of enum "
@@ -614,7 +617,7 @@ int main(void)
 	TCase *threads = add_case(suite, "threads");
 
 	tcase_add_test(options, everything_has_a_default);
-	tcase_add_loop_test(options, wrong_options_are_refused_with_a_sentence, 0, 3);
+	tcase_add_loop_test(options, wrong_options_are_refused_with_a_sentence, 0, 4);
 	tcase_add_test(options, half_an_allocator_is_refused);
 	tcase_add_test(options, a_shorter_struct_leaves_the_rest_at_its_default);
 	tcase_add_test(options, memory_may_run_out_at_any_allocation);

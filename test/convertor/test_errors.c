@@ -145,6 +145,26 @@ START_TEST(queries_of_a_context_need_an_index_that_exists)
 }
 END_TEST
 
+/* Nor is there anything to prepare for the host. */
+START_TEST(without_a_device_there_is_nothing_to_prepare)
+{
+	struct dtconv_type *prepared = fixture_type("vector(3, 1, 2, int)");
+	const struct dtconv_convertor_params host = { .struct_size = sizeof(host),
+						      .user_memory = DTCONV_MEMORY_HOST,
+						      .packed_memory =
+							      DTCONV_MEMORY_HOST };
+
+	fixture_status(dtconv_prepare(fixture_context, -1, NULL, 0, NULL),
+		       DTCONV_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(fixture_error(),
+				     "dtconv_prepare: there is no device to prepare: "));
+	fixture_status(dtconv_prepare(fixture_context, 0, prepared, 1, NULL),
+		       DTCONV_ERR_UNSUPPORTED);
+	fixture_ok(dtconv_prepare(fixture_context, 0, prepared, 1, &host));
+	dtconv_type_unref(prepared);
+}
+END_TEST
+
 START_TEST(streams_must_fit_size_t_and_addresses_ptrdiff_t)
 {
 	struct dtconv_type *spot = fixture_type("resized(contiguous(3, int), 0, 0)");
@@ -402,6 +422,7 @@ int main(void)
 	tcase_add_test(refusals, types_must_be_committed);
 	tcase_add_test(refusals, explanations_are_of_backends_that_exist);
 	tcase_add_test(refusals, queries_of_a_context_need_an_index_that_exists);
+	tcase_add_test(refusals, without_a_device_there_is_nothing_to_prepare);
 	machine_add_wide(refusals, streams_must_fit_size_t_and_addresses_ptrdiff_t);
 	tcase_add_test(refusals, types_must_be_of_one_context);
 	tcase_add_test(refusals, rooms_that_are_too_short);

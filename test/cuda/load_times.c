@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long the driver takes to load the library's kernels, by the host's clock: each image with all its
- * functions, then what a program waits for, the first pack of a new context and the second. An argument
- * is a file with another image of the same kernels, such as one that is compressed in another way.
+ * How long the driver takes to load the library's kernels, by the host's clock: each image alone and with all its
+ * functions, then what a program waits for, the first pack of a new context and the second, without dtconv_prepare and
+ * after it. An argument is a file with another image of the moving kernels (of the resident kernel, if its name says
+ * so), such as one that is compressed in another way.
  */
 #include "config.h"
 
@@ -59,30 +60,45 @@ static void must(int status, const char *what)
 
 /* ---- images ---------------------------------------------------------------------------- */
 
-static void load(const void *data, bool resident)
+/* What is asked of a module once it is loaded. */
+enum functions { NO_FUNCTION, MOVING, TYPED, RESIDENT };
+
+static void get_function(CUmodule module, const char *name)
 {
-	CUmodule module;
 	CUfunction function;
 
+	must((int)gpu.ModuleGetFunction(&function, module, name), "cuModuleGetFunction");
+}
+
+static void get_set(CUmodule module, enum dtc_gpu_set set)
+{
+	for (unsigned i = 0; i < DTC_GPU_KERNELS; i++)
+		if (dtc_gpu_kernel_set(i) == set)
+			get_function(module, dtc_gpu_kernel_name(i));
+}
+
+static void load(const void *data, enum functions functions)
+{
+	CUmodule module;
+
 	must((int)gpu.ModuleLoadData(&module, data), "cuModuleLoadData");
-	for (unsigned i = 0; !resident && i < DTC_GPU_KERNELS; i++)
-		must((int)gpu.ModuleGetFunction(&function, module,
-						dtc_gpu_kernel_name(i)),
-		     "cuModuleGetFunction");
-	if (resident)
-		must((int)gpu.ModuleGetFunction(&function, module, "dtc_gpu_resident"),
-		     "cuModuleGetFunction");
+	if (functions == RESIDENT)
+		get_function(module, "dtc_gpu_resident");
+	else if (functions != NO_FUNCTION)
+		get_set(module,
+			functions == MOVING ? DTC_GPU_SET_MOVING : DTC_GPU_SET_TYPED);
 	must((int)gpu.ModuleUnload(module), "cuModuleUnload");
 }
 
-static void time_loads(const char *name, const void *data, size_t bytes, bool resident)
+static void time_loads(const char *name, const void *data, size_t bytes,
+		       enum functions functions)
 {
 	struct times times = { .name = name };
 
 	for (size_t i = 0; i < ROUNDS; i++) {
 		double begin = now_us();
 
-		load(data, resident);
+		load(data, functions);
 		times.us[i] = now_us() - begin;
 	}
 	print_times(&times, bytes);
@@ -102,7 +118,8 @@ static void time_file(const char *path)
 		exit(EXIT_FAILURE);
 	}
 	fclose(file);
-	time_loads(path, data, (size_t)bytes, strstr(path, "resident") != NULL);
+	time_loads(path, data, (size_t)bytes,
+		   strstr(path, "resident") ? RESIDENT : MOVING);
 	free(data);
 }
 
@@ -118,13 +135,16 @@ static double time_pack(struct dtconv_type *type, const struct arena *from,
 	return now_us() - begin;
 }
 
-static void time_packs(void)
+/* One type needs nothing on the device, the other one its program. */
+static void time_packs(const char *text, bool prepared)
 {
-	const char *text = "vector(65536, 2, 4, double)";
-	struct times firsts = { .name = "first pack of a context" };
+	struct times preparations = { .name = "dtconv_prepare" };
+	struct times firsts = { .name = prepared ? "first pack after it"
+						 : "first pack of a context" };
 	struct times seconds = { .name = "second pack" };
 	struct arena from, to;
 
+	printf("%.60s\n", text);
 	arena_open(&from, ARENA_DEVICE, (size_t)2 << 20);
 	arena_open(&to, ARENA_DEVICE, (size_t)1 << 20);
 	for (size_t i = 0; i < ROUNDS; i++) {
@@ -135,11 +155,17 @@ static void time_packs(void)
 		must(dtconv_type_parse(context, text, strlen(text), &type),
 		     "dtconv_type_parse");
 		must(dtconv_type_commit(type), "dtconv_type_commit");
+		double begin = now_us();
+		if (prepared)
+			must(dtconv_prepare(context, 0, type, 1, NULL), "dtconv_prepare");
+		preparations.us[i] = now_us() - begin;
 		firsts.us[i] = time_pack(type, &from, &to);
 		seconds.us[i] = time_pack(type, &from, &to);
 		dtconv_type_unref(type);
 		dtconv_context_destroy(context);
 	}
+	if (prepared)
+		print_times(&preparations, to.bytes);
 	print_times(&firsts, to.bytes);
 	print_times(&seconds, to.bytes);
 	arena_close(&from);
@@ -164,18 +190,29 @@ int main(int argc, char **argv)
 	gpu_find();
 	gpu_open();
 	const struct dtc_gpu_image *image = dtc_gpu_image_for(compute());
+	const struct dtc_gpu_image *typed = dtc_gpu_typed_for(compute());
 	const struct dtc_gpu_image *resident = dtc_gpu_resident_for(compute());
-	if (!image || !resident) {
+	if (!image || !typed || !resident) {
 		printf("this library has no kernels for the device\n");
 		return 77;
 	}
 	printf("%-36s %9s %10s %10s %10s\n",
 	       gpu_is_real() ? "us" : "us (no device: the stand-in)", "bytes", "cold",
 	       "least", "median");
-	time_loads("general kernels", image->data, image->bytes, false);
-	time_loads("resident kernel", resident->data, resident->bytes, true);
+	time_loads("kernels that move, no function", image->data, image->bytes,
+		   NO_FUNCTION);
+	time_loads("kernels that move", image->data, image->bytes, MOVING);
+	time_loads("kernels that compute, no function", typed->data, typed->bytes,
+		   NO_FUNCTION);
+	time_loads("kernels that compute", typed->data, typed->bytes, TYPED);
+	time_loads("resident kernel", resident->data, resident->bytes, RESIDENT);
 	for (int i = 1; i < argc; i++)
 		time_file(argv[i]);
-	time_packs();
+	for (int prepared = 0; prepared < 2; prepared++) {
+		time_packs("vector(65536, 2, 4, double)", prepared);
+		time_packs("contiguous(2000, resized(indexed([1,2,1,3,1,2,1,2,1,5],"
+			   "[0,9,20,30,40,50,60,70,80,90], double), 0, 800))",
+			   prepared);
+	}
 	return EXIT_SUCCESS;
 }

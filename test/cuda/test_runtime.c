@@ -216,6 +216,72 @@ START_TEST(streams_of_every_kind_order_what_they_are_given)
 }
 END_TEST
 
+/* ---- the default stream, as most programs use it ------------------------------------------ */
+
+#define LONG_BYTES ((size_t)1 << 30)
+
+/* cudaMemset of much, then of the user's memory: the latter is far behind when the call is made. */
+static void set_late(const struct job *job, void *much, int value)
+{
+	MUST_CUDART(cudaMemsetAsync(much, value, LONG_BYTES, cudaStreamLegacy));
+	MUST_CUDART(cudaMemset(much, value, LONG_BYTES));
+	MUST_CUDART(cudaMemset(job->user, value, SPAN));
+}
+
+static void is_packed_of(const struct job *job, int value)
+{
+	MUST_CUDART(cudaMemcpy(job->after, job->packed, PACKED, cudaMemcpyDefault));
+	for (size_t i = 0; i < PACKED; i++)
+		ck_assert_msg(job->after[i] == value, "packed byte %zu is 0x%x, not 0x%x",
+			      i, job->after[i], value);
+}
+
+/* In the end nothing of the default stream is in flight: the call has waited. */
+static void is_waited_for(void)
+{
+	ck_assert_int_eq((int)cudaStreamQuery(cudaStreamLegacy), (int)cudaSuccess);
+}
+
+START_TEST(a_memset_comes_before_a_pack_on_the_default_stream)
+{
+	struct job job;
+	void *much;
+
+	MUST_CUDART(cudaMalloc(&much, LONG_BYTES));
+	job_open(&job, DEVICE, NULL);
+	for (int value = 1; value < 20; value++) {
+		set_late(&job, much, value);
+		fixture_ok(dtconv_pack_on_stream(job.type, 1, job.user, job.packed,
+						 PACKED, DTCONV_STREAM_LEGACY, NULL));
+		is_waited_for();
+		is_packed_of(&job, value);
+	}
+	job_close(&job);
+	MUST_CUDART(cudaFree(much));
+}
+END_TEST
+
+START_TEST(with_the_flag_a_memset_comes_before_a_pack)
+{
+	struct job job;
+	void *much;
+
+	MUST_CUDART(cudaMalloc(&much, LONG_BYTES));
+	job_open(&job, (enum kind)_i, NULL);
+	for (int value = 1; value < 20; value++) {
+		set_late(&job, much, value);
+		fixture_ok(dtconv_pack(job.type, 1, job.user, job.packed, PACKED, NULL));
+		is_waited_for();
+		is_packed_of(&job, value);
+		/* What follows in the default stream does not come before the pack, either. */
+		MUST_CUDART(cudaMemset(job.packed, 0, PACKED));
+		is_packed_of(&job, 0);
+	}
+	job_close(&job);
+	MUST_CUDART(cudaFree(much));
+}
+END_TEST
+
 struct neighbour {
 	const struct job *job; /* of device 0 */
 	int device;
@@ -311,9 +377,19 @@ static Suite *runtime_suite(void)
 
 	tcase_add_loop_test(moves, memory_of_every_kind_is_packed_and_unpacked, 0, KINDS);
 	tcase_add_loop_test(moves, streams_of_every_kind_order_what_they_are_given, 0, 4);
+	tcase_add_test(moves, a_memset_comes_before_a_pack_on_the_default_stream);
 	tcase_add_test(moves, a_captured_pack_is_replayed_on_new_contents);
 	tcase_add_test(life, a_thread_with_another_device_leaves_this_one_alone);
 	tcase_add_test(life, after_a_reset_new_memory_works);
+	return suite;
+}
+
+static Suite *default_stream_suite(void)
+{
+	Suite *suite = suite_create("runtime, in the default stream's order");
+	TCase *flag = fixture_case(suite, "flag", 60);
+
+	tcase_add_loop_test(flag, with_the_flag_a_memset_comes_before_a_pack, 0, KINDS);
 	return suite;
 }
 
@@ -323,5 +399,7 @@ int main(void)
 		puts("the CUDA runtime works on real devices only");
 		return 77;
 	}
-	return fixture_run(runtime_suite());
+	int failed = fixture_run(runtime_suite());
+	fixture_flags = DTCONV_CONTEXT_DEFAULT_STREAM;
+	return fixture_run(default_stream_suite()) || failed;
 }

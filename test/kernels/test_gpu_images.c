@@ -299,15 +299,46 @@ static bool holds(const struct unpacked *image, const char *text)
 	return memmem(image->bytes, image->count, text, strlen(text)) != NULL;
 }
 
+/* A name is inside longer ones' text, so that what is not there is not looked for. */
+static void holds_set(const struct dtc_gpu_image *of, enum dtc_gpu_set set)
+{
+	struct unpacked image = unpack(of);
+
+	for (int k = 0; k < DTC_GPU_KERNELS; k++) {
+		enum dtc_gpu_kernel kernel = (enum dtc_gpu_kernel)k;
+
+		if (dtc_gpu_kernel_set(kernel) == set &&
+		    !holds(&image, dtc_gpu_kernel_name(kernel)))
+			ck_abort_msg("the image for %u lacks %s", of->arch,
+				     dtc_gpu_kernel_name(kernel));
+	}
+	unpack_end(&image);
+}
+
 START_TEST(images_hold_every_kernel)
+{
+	ck_assert_uint_eq(dtc_gpu_typed_count, dtc_gpu_image_count);
+	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
+		holds_set(&dtc_gpu_images[i], DTC_GPU_SET_MOVING);
+		holds_set(&dtc_gpu_typeds[i], DTC_GPU_SET_TYPED);
+		ck_assert_uint_eq(dtc_gpu_typeds[i].arch, dtc_gpu_images[i].arch);
+		ck_assert_int_eq(dtc_gpu_typeds[i].is_ptx, dtc_gpu_images[i].is_ptx);
+	}
+}
+END_TEST
+
+/* A program that only moves bytes loads no kernel that computes. */
+START_TEST(images_of_moving_kernels_hold_no_others)
 {
 	for (size_t i = 0; i < dtc_gpu_image_count; i++) {
 		struct unpacked image = unpack(&dtc_gpu_images[i]);
+		struct unpacked typed = unpack(&dtc_gpu_typeds[i]);
 
-		for (int k = 0; k < DTC_GPU_KERNELS; k++)
-			if (!holds(&image, dtc_gpu_kernel_name((enum dtc_gpu_kernel)k)))
-				ck_abort_msg("the image for %u lacks %s", dtc_gpu_images[i].arch,
-					     dtc_gpu_kernel_name((enum dtc_gpu_kernel)k));
+		ck_assert(!holds(&image, "dtc_gpu_numbers_pack"));
+		ck_assert(!holds(&image, "dtc_gpu_crc_sum"));
+		ck_assert(!holds(&typed, "dtc_gpu_strided_pack_16"));
+		ck_assert(!holds(&typed, "dtc_gpu_general_pack"));
+		unpack_end(&typed);
 		unpack_end(&image);
 	}
 }
@@ -354,8 +385,12 @@ START_TEST(binaries_are_elf_and_ptx_is_text)
 		struct unpacked image = unpack(&dtc_gpu_images[i]);
 		struct unpacked resident = unpack(&dtc_gpu_residents[i]);
 
+		struct unpacked typed = unpack(&dtc_gpu_typeds[i]);
+
 		check_target(&dtc_gpu_images[i], &image);
+		check_target(&dtc_gpu_typeds[i], &typed);
 		check_target(&dtc_gpu_residents[i], &resident);
+		unpack_end(&typed);
 		/* PTX that is not packed is handed over as a string. */
 		ck_assert_int_eq(
 			((const char *)dtc_gpu_images[i].data)[dtc_gpu_images[i].bytes],
@@ -412,6 +447,7 @@ int main(void)
 
 	if (!missing) {
 		tcase_add_test(images, images_hold_every_kernel);
+		tcase_add_test(images, images_of_moving_kernels_hold_no_others);
 		tcase_add_test(images, every_image_has_its_resident_kernel);
 		tcase_add_test(images, binaries_are_elf_and_ptx_is_text);
 	}

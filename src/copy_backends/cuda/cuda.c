@@ -132,6 +132,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.copy_backend = &dtc_cuda_kernel_backend,
 	.submit_copy = dtc_cuda_submit_copy,
 	.is_captured = dtc_cuda_is_captured,
+	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,
 	.query_device = dtc_cuda_query_device,
 	.describe = dtc_cuda_describe,

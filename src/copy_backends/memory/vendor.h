@@ -14,6 +14,7 @@ struct dtconv_device_attr;
 struct dtc_copy_job;
 struct dtc_event;
 struct dtc_job;
+struct dtc_preparation;
 struct dtc_scratch;
 struct dtc_memory;
 struct dtc_text;
@@ -52,6 +53,8 @@ struct dtc_vendor_ops {
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
+	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */
+	int (*prepare)(const struct dtc_preparation *preparation);
 	/* The number of devices that this process can use; if 0, @why is the reason. */
 	int (*count_devices)(struct dtconv_context *context, const char **why);
 	/* Fill in the attributes of a device, except struct_size. False if the driver fails. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA program: every entry of list.h as a kernel.
+ * The CUDA program: every entry of list.h as a kernel; or one entry, for a shape (DTC_GPU_ONLY), those that convert,
+ * combine and sum up (DTC_GPU_TYPED), or those that move (DTC_GPU_MOVING).
  */
+
+/* Some functions of these files are of no use here. */
+#pragma nv_diag_suppress 177
+
 #include "kernels/gpu/device.h"
 
 #include "kernels/gpu/classes.cu.h"
@@ -103,6 +108,8 @@
 
 #ifdef DTC_GPU_ONLY
 DTC_GPU_ONLY
+#elif defined(DTC_GPU_TYPED)
+#include "kernels/gpu/typed_list.h"
 #else
 #include "kernels/gpu/list.h"
 #endif

@@ -3,9 +3,9 @@
  * A program of the build: it compiles the text of the GPU kernels for one architecture with NVRTC,
  * which needs no GPU. It is not part of the library.
  *
- * gpu_compile ARCH LIBNVRTC TEXT IMAGE  sm_90: a binary, compute_75: PTX; an empty IMAGE if
- * NVRTC does not support the architecture gpu_compile table NAME IMAGE...       C source of the
- * table NAMEs of those images that are not empty
+ * gpu_compile ARCH LIBNVRTC TEXT IMAGE [MACRO]   sm_90: a binary, compute_75: PTX; an empty IMAGE if NVRTC does not
+ *                                                support the architecture; MACRO is defined
+ * gpu_compile table NAME IMAGE...                C source of the table NAMEs of those images that are not empty
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -140,17 +140,18 @@ static int write_image(const char *path, const char *image, size_t bytes)
 }
 
 static int compile_text(const struct nvrtc *nvrtc, const char *arch, const char *text,
-			const char *image_path)
+			const char *image_path, const char *macro)
 {
-	char option[64];
-	const char *const options[] = { option, "--std=c++11" };
+	char option[64], definition[64];
+	const char *const options[] = { option, "--std=c++11", definition };
 	void *program = NULL;
 	size_t bytes = 0;
 
 	snprintf(option, sizeof(option), "--gpu-architecture=%s", arch);
+	snprintf(definition, sizeof(definition), "-D%s", macro ? macro : "");
 	if (nvrtc->create(&program, text, "dtconv.cu", 0, NULL, NULL))
 		return fail("NVRTC takes no source for", arch);
-	int status = nvrtc->compile(program, 2, options);
+	int status = nvrtc->compile(program, macro ? 3 : 2, options);
 	show_log(nvrtc, program);
 	char *image = status ? NULL : made(nvrtc, program, arch[0] == 'c', &bytes);
 	if (!image)
@@ -161,7 +162,7 @@ static int compile_text(const struct nvrtc *nvrtc, const char *arch, const char 
 }
 
 static int compile(const char *arch, const char *library, const char *text_path,
-		   const char *image_path)
+		   const char *image_path, const char *macro)
 {
 	const char *number = strchr(arch, '_');
 	struct nvrtc nvrtc;
@@ -174,7 +175,7 @@ static int compile(const char *arch, const char *library, const char *text_path,
 	text = read_text(text_path);
 	if (!text)
 		return fail("cannot read", text_path);
-	int status = compile_text(&nvrtc, arch, text, image_path);
+	int status = compile_text(&nvrtc, arch, text, image_path, macro);
 	free(text);
 	return status;
 }
@@ -244,7 +245,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "table"))
 		return put_table(argv[2], argv + 3);
-	if (argc == 5)
-		return compile(argv[1], argv[2], argv[3], argv[4]);
-	return fail("usage: ARCH LIBNVRTC TEXT IMAGE, or", "table NAME IMAGE...");
+	if (argc == 5 || argc == 6)
+		return compile(argv[1], argv[2], argv[3], argv[4], argv[5]);
+	return fail("usage: ARCH LIBNVRTC TEXT IMAGE [MACRO], or", "table NAME IMAGE...");
 }

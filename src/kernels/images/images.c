@@ -50,6 +50,11 @@ const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch)
 	return best_of(dtc_gpu_images, dtc_gpu_image_count, arch);
 }
 
+const struct dtc_gpu_image *dtc_gpu_typed_for(uint32_t arch)
+{
+	return best_of(dtc_gpu_typeds, dtc_gpu_typed_count, arch);
+}
+
 const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch)
 {
 	return best_of(dtc_gpu_residents, dtc_gpu_resident_count, arch);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * Every kernel for one architecture: 10 * major + minor of the compute capability. The driver takes the data
+ * Kernels for one architecture: 10 * major + minor of the compute capability. The driver takes the data
  * as it is: a fat binary, which it unpacks, or, where the build had no fatbinary, a binary or PTX.
  */
 struct dtc_gpu_image {
@@ -20,9 +20,13 @@ struct dtc_gpu_image {
 	size_t bytes;
 };
 
-/* Those of --with-gpu-archs; none without NVRTC. */
+/* Kernels that move bytes, for those of --with-gpu-archs; none without NVRTC. */
 extern const struct dtc_gpu_image dtc_gpu_images[];
 extern const size_t dtc_gpu_image_count;
+
+/* Kernels that convert, combine and sum up, in the same way. */
+extern const struct dtc_gpu_image dtc_gpu_typeds[];
+extern const size_t dtc_gpu_typed_count;
 
 /* The resident kernel, in the same way. */
 extern const struct dtc_gpu_image dtc_gpu_residents[];
@@ -33,6 +37,7 @@ extern const size_t dtc_gpu_resident_count;
  * it, else PTX of an architecture that is not above it, else NULL.
  */
 const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch);
+const struct dtc_gpu_image *dtc_gpu_typed_for(uint32_t arch);
 const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch);
 
 /* The kernels' source, in one text that includes nothing; ends with a zero. */

@@ -23,6 +23,11 @@ enum dtc_gpu_kernel {
 	DTC_GPU_KERNELS /* how many there are */
 };
 
+/* The kernels of one image: those that move bytes, and those of typed_list.h. */
+enum dtc_gpu_set { DTC_GPU_SET_MOVING, DTC_GPU_SET_TYPED, DTC_GPU_SETS };
+
+enum dtc_gpu_set dtc_gpu_kernel_set(enum dtc_gpu_kernel kernel);
+
 /* The entry point's name in every image. */
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel);
 

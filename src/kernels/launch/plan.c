@@ -50,6 +50,21 @@ static const struct entry entries[] = {
 #undef DTC_GPU_ENTRY2
 #undef DTC_GPU_ENTRY3
 
+#define DTC_GPU_ENTRY1(name, params, a)       [DTC_GPU_##name] = DTC_GPU_SET_TYPED,
+#define DTC_GPU_ENTRY2(name, params, a, b)    [DTC_GPU_##name] = DTC_GPU_SET_TYPED,
+#define DTC_GPU_ENTRY3(name, params, a, b, c) [DTC_GPU_##name] = DTC_GPU_SET_TYPED,
+static const enum dtc_gpu_set sets[DTC_GPU_KERNELS] = {
+#include "kernels/gpu/typed_list.h"
+};
+#undef DTC_GPU_ENTRY1
+#undef DTC_GPU_ENTRY2
+#undef DTC_GPU_ENTRY3
+
+enum dtc_gpu_set dtc_gpu_kernel_set(enum dtc_gpu_kernel kernel)
+{
+	return sets[kernel];
+}
+
 const char *dtc_gpu_kernel_name(enum dtc_gpu_kernel kernel)
 {
 	return entries[kernel].name;

@@ -142,6 +142,28 @@ CUresult dtc_cuda_flag_record(struct dtc_event *event, const char **call)
 	return result;
 }
 
+int dtc_cuda_flag_prepare(struct dtc_cuda_context *context, unsigned count,
+			  const char *caller)
+{
+	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(context);
+	struct dtc_event events[DTC_CUDA_FLAGS_PREPARED];
+	CUresult result = CUDA_SUCCESS;
+	unsigned taken = 0;
+
+	/* Slots that jobs have taken have their events, or get them. */
+	while (taken < DTC_MIN(count, (unsigned)DTC_CUDA_FLAGS_PREPARED) &&
+	       dtc_cuda_flag_take(context, context->stream, &events[taken]))
+		taken++;
+	for (unsigned i = 0; i < taken; i++) {
+		CUevent *end = &flags->ends[events[i].slot];
+
+		if (!result && !*end)
+			result = create_end(context, end);
+		dtc_cuda_flag_put(&events[i]);
+	}
+	return result ? dtc_cuda_fail(context, result, "cuEventCreate", caller) : 0;
+}
+
 bool dtc_cuda_flag_is_written(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;

@@ -51,6 +51,12 @@ CUresult dtc_cuda_flag_write(const struct dtc_event *event);
  */
 CUresult dtc_cuda_flag_record(struct dtc_event *event, const char **call);
 
+/* Create the events of the @count lowest free slots, at most so many, for jobs to come. */
+#define DTC_CUDA_FLAGS_PREPARED 16
+
+int dtc_cuda_flag_prepare(struct dtc_cuda_context *context, unsigned count,
+			  const char *caller);
+
 /* What a kernel is told so that it writes the event's flag itself. */
 struct dtc_gpu_done dtc_cuda_flag_done(const struct dtc_event *event);
 

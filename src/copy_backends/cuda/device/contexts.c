@@ -16,22 +16,6 @@
 
 /* ---- opening --------------------------------------------------------------------------- */
 
-static int capability(const struct dtc_cuda_context *context, CUdevice_attribute attribute)
-{
-	int value = 0;
-
-	context->cuda->driver.DeviceGetAttribute(&value, attribute, context->device);
-	return value;
-}
-
-static uint32_t arch_of(const struct dtc_cuda_context *context)
-{
-	int major = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-	int minor = capability(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-
-	return (uint32_t)(major * 10 + minor);
-}
-
 static void load_all(struct dtc_cuda_context *context, CUdeviceptr captured)
 {
 	const struct dtc_cuda_feature *const *feature = context->cuda->features;
@@ -60,11 +44,11 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 	int status = 0;
 
 	/* Addresses could be a device's and the host's at once. */
-	if (!capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
+	if (!dtc_cuda_context_capability(context, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_UNSUPPORTED,
 				"%s: device %d does not support unified addressing",
 				job->caller, context->device);
-	context->arch = arch_of(context);
+	context->arch = dtc_cuda_context_arch(context);
 	for (; !status && *feature; feature++)
 		if ((*feature)->open)
 			status = (*feature)->open(context, job->caller);

@@ -22,6 +22,25 @@ bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context)
 	return false;
 }
 
+int dtc_cuda_context_capability(const struct dtc_cuda_context *context,
+				CUdevice_attribute attribute)
+{
+	int value = 0;
+
+	context->cuda->driver.DeviceGetAttribute(&value, attribute, context->device);
+	return value;
+}
+
+uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context)
+{
+	int major = dtc_cuda_context_capability(
+		context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	int minor = dtc_cuda_context_capability(
+		context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+
+	return (uint32_t)(major * 10 + minor);
+}
+
 void dtc_cuda_context_lose(struct dtc_cuda_context *context)
 {
 	if (!atomic_exchange(&context->lost, true))
@@ -84,27 +103,55 @@ CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stre
 	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
-/* ---- the context's own stream ------------------------------------------------------------ */
+/* ---- the context's own streams ----------------------------------------------------------- */
 
-static int open_stream(struct dtc_cuda_context *context, const char *caller)
+/* Work of a blocking stream and of the legacy default stream runs in the order in which it was submitted. */
+static CUresult create_blocking(struct dtc_cuda_context *context)
 {
-	CUresult result = context->stream
-				  ? CUDA_SUCCESS
-				  : dtc_cuda_stream_create(context, &context->stream);
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	int least = 0, greatest = 0;
+
+	driver->CtxGetStreamPriorityRange(&least, &greatest);
+	return driver->StreamCreateWithPriority(&context->stream, CU_STREAM_DEFAULT,
+						greatest);
+}
+
+/* What there is already was made by an attempt that failed. */
+static CUresult create_streams(struct dtc_cuda_context *context)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!context->uploads)
+		result = dtc_cuda_stream_create(context, &context->uploads);
+	if (result || context->stream)
+		return result;
+	if (context->cuda->context->devices.default_stream)
+		return create_blocking(context);
+	context->stream = context->uploads;
+	return CUDA_SUCCESS;
+}
+
+static int open_streams(struct dtc_cuda_context *context, const char *caller)
+{
+	CUresult result = create_streams(context);
 
 	return result ? dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
 				      caller)
 		      : 0;
 }
 
-static void close_stream(struct dtc_cuda_context *context)
+static void close_streams(struct dtc_cuda_context *context)
 {
-	if (context->stream)
-		context->cuda->driver.StreamDestroy(context->stream);
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+
+	if (context->stream && context->stream != context->uploads)
+		driver->StreamDestroy(context->stream);
+	if (context->uploads)
+		driver->StreamDestroy(context->uploads);
 }
 
 const struct dtc_cuda_feature dtc_cuda_stream_feature = {
 	.name = "stream",
-	.open = open_stream,
-	.close = close_stream,
+	.open = open_streams,
+	.close = close_streams,
 };

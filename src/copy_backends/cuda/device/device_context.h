@@ -36,7 +36,10 @@ struct dtc_cuda_context {
 	bool closed;       /* what it had is given back */
 	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
+	_Atomic bool dropped; /* the driver refused the worker a deferred call */
 	CUstream stream;   /* for jobs without a stream of the caller's */
+	/* Waits for no other stream: the same one, unless that is in order with the default stream. */
+	CUstream uploads;
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
 
@@ -67,6 +70,13 @@ static inline struct dtc_cuda *dtc_cuda_of(struct dtconv_context *context)
 
 /* Whether the handles are still valid: cuCtxGetId returns the ID they were created under. */
 bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
+
+/* What the driver says of the context's device; 0 if it says nothing. */
+int dtc_cuda_context_capability(const struct dtc_cuda_context *context,
+				CUdevice_attribute attribute);
+
+/* 10 * major + minor of its compute capability. */
+uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context);
 
 /*
  * Synchronise the context before a module is loaded, in the worker. Loading blocks while a kernel runs and blocks all

@@ -64,18 +64,18 @@ void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
 
 /* ---- making ---------------------------------------------------------------------------- */
 
-/* Our own stream: the caller's may wait for something, or be captured. */
+/* A stream of our own that waits for no other: the caller's may wait for something, or be captured. */
 CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
 			       const void *bytes, size_t length)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)bytes, length,
-					      context->stream);
+					      context->uploads);
 
 	if (result)
 		return result;
 	do
-		result = driver->StreamQuery(context->stream);
+		result = driver->StreamQuery(context->uploads);
 	while (result == CUDA_ERROR_NOT_READY);
 	return result;
 }

@@ -32,9 +32,12 @@ static void run_call(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *cal
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	CUcontext popped;
 
-	if (!dtc_cuda_context_is_alive(context) ||
-	    driver->CtxPushCurrent(context->handle))
+	if (!dtc_cuda_context_is_alive(context))
 		return;
+	if (driver->CtxPushCurrent(context->handle)) {
+		atomic_store(&context->dropped, true);
+		return;
+	}
 	call(context, memory);
 	driver->CtxPopCurrent(&popped);
 }

@@ -6,6 +6,9 @@
 
 #include "graphs.h"
 
+#include <time.h>
+
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/cuda/device/worker.h"
@@ -88,6 +91,24 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 	    !dtc_cuda_worker_defer(context, make_graph, (CUdeviceptr)kernel))
 		atomic_store(&dtc_cuda_graphs_of(context)->all[kernel].state,
 			     DTC_CUDA_GRAPH_NONE);
+}
+
+/* A graph that could not be made stays away; a busy device may keep it away for ever. */
+#define MAKING_NS UINT64_C(400000000)
+
+void dtc_cuda_graphs_prepare(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+	struct dtc_cuda_graph *graph = &dtc_cuda_graphs_of(context)->all[kernel];
+	uint64_t end = dtc_now_ns() + MAKING_NS;
+
+	if (!context->cuda->context->devices.graphs)
+		return;
+	want(context, kernel);
+	while (atomic_load_explicit(&graph->state, memory_order_acquire) ==
+		       DTC_CUDA_GRAPH_WANTED &&
+	       dtc_now_ns() < end)
+		nanosleep(&nap, NULL);
 }
 
 static void close_graphs(struct dtc_cuda_context *context)

@@ -40,7 +40,7 @@ static int check(const struct dtc_cuda_submission *submission)
 				"%s: the stream is being captured, but a graph launch "
 				"cannot return a checksum",
 				job->caller);
-	if (!dtc_cuda_kernels_are_loaded(submission->context) ||
+	if (!dtc_cuda_typed_kernels_can_run(submission->context, false) ||
 	    dtc_cuda_submission_is_far(submission, &job->packed_memory))
 		return DTCONV_ERR_LIMIT;
 	return 0;

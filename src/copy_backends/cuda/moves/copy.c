@@ -102,7 +102,7 @@ static void detail(const struct dtc_question *question, struct dtc_text *text)
  */
 static bool is_sent(const struct dtc_job *job)
 {
-	return job->direction == DTC_UNPACK && !job->on_stream &&
+	return job->direction == DTC_UNPACK && !dtc_job_is_ordered(job) &&
 	       job->user_memory.owner && job->packed_memory.owner &&
 	       dtc_memory_is_between(&job->user_memory, &job->packed_memory);
 }

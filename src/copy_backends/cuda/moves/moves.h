@@ -28,4 +28,7 @@ int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving
 int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *event);
 bool dtc_cuda_is_captured(struct dtconv_context *context, void *stream);
 
+/* prepare.c */
+int dtc_cuda_prepare(const struct dtc_preparation *preparation);
+
 #endif

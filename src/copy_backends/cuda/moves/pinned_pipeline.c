@@ -147,6 +147,15 @@ static bool is_open(struct dtc_cuda_context *context)
 	return pipeline->ready;
 }
 
+void dtc_cuda_pipeline_prepare(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
+
+	pthread_mutex_lock(&pipeline->lock);
+	(void)is_open(context);
+	pthread_mutex_unlock(&pipeline->lock);
+}
+
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
 {
 	for (size_t i = 0; i < count; i++)

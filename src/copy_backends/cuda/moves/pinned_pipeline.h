@@ -40,4 +40,7 @@ static inline struct dtc_cuda_pipeline *dtc_cuda_pipeline_of(
 	return context->parts[DTC_CUDA_PART_pipeline];
 }
 
+/* Make what a first job would make. Without it, jobs are one kernel each. */
+void dtc_cuda_pipeline_prepare(struct dtc_cuda_context *context);
+
 #endif

@@ -133,6 +133,18 @@ static bool has_thread(struct dtc_cuda_context *context)
 	return staging->running;
 }
 
+/* Without a thread, started jobs end in the call. */
+int dtc_cuda_staging_prepare(struct dtc_cuda_context *context, const char *caller)
+{
+	int status = dtc_cuda_staging_take(context, caller);
+
+	if (status)
+		return status;
+	(void)has_thread(context);
+	dtc_cuda_staging_release(context);
+	return 0;
+}
+
 static void end_thread(struct dtc_cuda_context *context)
 {
 	struct dtc_cuda_staging *staging = dtc_cuda_staging_of(context);
@@ -192,8 +204,8 @@ const struct dtc_cuda_feature dtc_cuda_staging_feature = {
 /* Another thread's default stream would be another one. */
 static bool may_be_left(const struct dtc_job *job)
 {
-	return job->on_stream ? (CUstream)job->stream != CU_STREAM_PER_THREAD
-			      : job->bytes >= LEAVE_BYTES;
+	return dtc_job_is_ordered(job) ? (CUstream)job->stream != CU_STREAM_PER_THREAD
+				       : job->bytes >= LEAVE_BYTES;
 }
 
 static bool has_one_cpu(void)
@@ -234,7 +246,7 @@ static int start_pieces(const struct dtc_backend_ops *backend, const struct dtc_
 	pieces->context = context;
 	dtc_cuda_transfer_begin(transfer, pieces);
 	/* The order of a stream is that of the calls, which are made before this one returns. */
-	if (job->on_stream) {
+	if (dtc_job_is_ordered(job)) {
 		transfer->leave_ns =
 			dtc_now_ns() +
 			(job->bytes < LEAVE_BYTES ? DTC_CUDA_TRANSFER_IDLE_NS : 0);

@@ -13,6 +13,9 @@
  */
 int dtc_cuda_staging_move(const struct dtc_job *job, struct dtc_cuda_pieces *pieces);
 
+/* Make the ring and the thread of started jobs, which a first job would make. */
+int dtc_cuda_staging_prepare(struct dtc_cuda_context *context, const char *caller);
+
 /* Room for what a started job's functions need. */
 #define DTC_CUDA_STAGING_ROOM 4096
 

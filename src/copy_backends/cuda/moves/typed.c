@@ -97,7 +97,7 @@ static int launch_units(const struct dtc_typed_job *typed, struct dtc_event *eve
 					       &typed->job, event);
 	if (status)
 		return status;
-	if (!dtc_cuda_kernels_are_loaded(submission.context) ||
+	if (!dtc_cuda_typed_kernels_can_run(submission.context, submission.capturing) ||
 	    !is_reached(typed, &submission))
 		status = DTCONV_ERR_LIMIT;
 	if (!status)

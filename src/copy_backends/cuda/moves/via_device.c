@@ -142,7 +142,7 @@ static int go_through_scratch(const struct dtc_job *job, struct dtc_event *event
 
 /* ---- another context ----------------------------------------------------------------------- */
 
-/* Work by any device, when all is done that the caller's stream has been given. */
+/* Work by any device, when all is done that the job is ordered behind. */
 static int leave_stream(struct dtc_cuda_submission *submission,
 			const struct dtc_backend_ops *backend)
 {
@@ -155,6 +155,7 @@ static int leave_stream(struct dtc_cuda_submission *submission,
 	if (status)
 		return status;
 	job.on_stream = false;
+	job.awaited = true;
 	status = backend->submit(&job, event);
 	return status ? status : await(event);
 }
@@ -199,7 +200,7 @@ int dtc_cuda_copy_via_device(struct dtc_cuda_submission *submission)
 	struct dtc_event *event = submission->event;
 	struct dtc_job turned = *job;
 
-	if (job->on_stream)
+	if (dtc_job_is_ordered(job))
 		return leave_stream(submission, &dtc_cuda_copy_backend);
 	dtc_cuda_submission_drop(submission);
 	turned.at_packed = true;
@@ -217,7 +218,7 @@ int dtc_cuda_via_device(struct dtc_cuda_submission *submission)
 	if (submission->capturing || !is_between(job))
 		return DTCONV_ERR_LIMIT;
 	bool needless = !is_scratch_worth(job) && !dtc_cuda_is_closed(submission);
-	if (job->on_stream)
+	if (dtc_job_is_ordered(job))
 		return needless ? DTCONV_ERR_LIMIT
 				: leave_stream(submission, &dtc_cuda_kernel_backend);
 	turned.at_packed = !job->at_packed;
