@@ -476,6 +476,16 @@ START_TEST(nests_without_a_compact_kernel_ask_for_maps)
 	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_STRIDED);
 	gpu_type_close(&gpu);
 	dtconv_type_unref(type);
+	/* Nor are cuts inside words a reason. */
+	type = fixture_type("hvector(10000, 64, 128, byte)");
+	gpu_type_open(&gpu, type);
+	job = mapped_job(&gpu, 65536, 0, DTC_PACK);
+	job.begin = 8;
+	job.packed += 8;
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), 0);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_strided_pack_16");
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
 }
 END_TEST
 

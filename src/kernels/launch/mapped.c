@@ -98,11 +98,14 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 	return units <= units_most(job, shape, unit);
 }
 
-/* A long kernel of several thread blocks, which would start sooner by a map. */
+/* The compact kernels take a block and two loops, but for streams that are cut inside words. */
+#define COMPACT_DIMS 3
+
 bool dtc_gpu_starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles)
 {
 	return launch->class == DTC_GPU_CLASS_STRIDED &&
-	       launch->kernel < DTC_GPU_rows_pack_16 && tiles > 1 &&
+	       launch->kernel < DTC_GPU_rows_pack_16 &&
+	       launch->params.strided.nest.dim_count > COMPACT_DIMS && tiles > 1 &&
 	       launch->bytes < LONG_BYTES;
 }
 
