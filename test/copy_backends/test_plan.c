@@ -346,8 +346,8 @@ END_TEST
 
 START_TEST(staged_bytes_are_named)
 {
-	struct dtconv_type *type =
-		fixture_type("resized(hindexed([4, 15], [0, 8], byte), 0, 24)");
+	struct dtconv_type *type = fixture_type(
+		"resized(hindexed([3, 5, 7, 9], [0, 4, 12, 21], byte), 0, 33)");
 	const char *text =
 		explain(type, 1000000, DTCONV_MEMORY_DEVICE, DTCONV_MEMORY_DEVICE);
 

@@ -227,7 +227,7 @@ static const struct {
 	{ "hvector(9000, 4, 100, byte)", 0 },   /* words */
 	{ "hvector(90, 4097, 4200, byte)", 0 }, /* long */
 	{ "hvector(900, 1, -3, byte)", 0 },     /* backwards */
-	{ "contiguous(900, resized(hindexed([3, 3], [0, 9], byte), 0, 7))",
+	{ "contiguous(900, resized(hindexed([3, 1], [0, 10], byte), 0, 7))",
 	  0 }, /* meshed */
 	{ "hvector(900, 1, 200, contiguous(9, resized(contiguous(3, byte), 0, 5)))",
 	  0 }, /* short rows */
