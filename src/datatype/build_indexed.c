@@ -214,16 +214,16 @@ static bool span_between(const struct blocks *blocks, int64_t lowest, int64_t hi
 	ptrdiff_t extent = dtc_bounds_extent(&blocks->oldtype->bounds);
 	size_t length = length_of(blocks, 0);
 	ptrdiff_t from, to, reach, low, high;
+	size_t copies;
 
-	if (dtc_mul_disp((ptrdiff_t)lowest, blocks->unit, &from) ||
+	if (dtc_mul_size(length, blocks->count, &copies) ||
+	    dtc_mul_disp((ptrdiff_t)lowest, blocks->unit, &from) ||
 	    dtc_mul_disp((ptrdiff_t)highest, blocks->unit, &to) ||
 	    dtc_scale_disp(length - 1, extent, &reach) ||
 	    dtc_add_disp(DTC_MIN(from, to), DTC_MIN(reach, 0), &low) ||
 	    dtc_add_disp(DTC_MAX(from, to), DTC_MAX(reach, 0), &high))
 		return true;
-	*span = (struct span){ .copies = length * blocks->count,
-			       .lowest = low,
-			       .highest = high };
+	*span = (struct span){ .copies = copies, .lowest = low, .highest = high };
 	return false;
 }
 
