@@ -59,6 +59,10 @@ int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char 
 {
 	if (is_fatal(result))
 		dtc_cuda_context_lose(context);
+	if (result == DTC_CUDA_NO_HOST_MEMORY)
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate host memory for %s on device %d",
+				caller, call, context->device);
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
 			"%s: %s failed on device %d: %s", caller, call, context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));

@@ -79,6 +79,9 @@ CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context);
 /* Drop the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
 
+/* Among results, none of the driver's: the library's allocator has refused memory. */
+#define DTC_CUDA_NO_HOST_MEMORY ((CUresult)-1)
+
 /*
  * Fail a job for a driver call that did not succeed, and forget the context if the result says that it
  * is gone. @call is the entry point's name.

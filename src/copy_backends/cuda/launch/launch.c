@@ -45,9 +45,10 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 	};
 }
 
-int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		  const char *caller, struct dtc_gpu_launch *launch)
+int dtc_cuda_plan(struct dtc_gpu_job *job, const struct dtc_cuda_submission *submission,
+		  struct dtc_gpu_launch *launch)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	uint32_t parts;
 	CUdeviceptr image;
 	int status = dtc_gpu_plan(job, NULL, launch, &parts);
@@ -55,7 +56,8 @@ int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 	/* Most types have no tables, and need nothing on the device. */
 	if (status != DTCONV_ERR_UNSUPPORTED)
 		return status;
-	status = dtc_cuda_image_find(job->layout, context, caller, &image);
+	status = dtc_cuda_image_find(job->layout, submission->context, &reader,
+				     submission->job->caller, &image);
 	if (status)
 		return status;
 	job->image = image;
@@ -65,13 +67,11 @@ int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
-	const struct dtc_job *job = submission->job;
 	struct dtc_gpu_job gpu = describe_job(submission);
-	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
+	int status = dtc_cuda_plan(&gpu, submission, launch);
 
 	if (status == DTCONV_ERR_LIMIT)
-		status = dtc_cuda_part_list_plan(&gpu, submission->context, job->caller,
-						 launch);
+		status = dtc_cuda_part_list_plan(&gpu, submission, launch);
 	return status;
 }
 

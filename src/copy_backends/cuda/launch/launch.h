@@ -20,8 +20,8 @@ bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
  * then. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
  * DTCONV_ERR_UNSUPPORTED, the same: more tiles than a grid has.
  */
-int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		  const char *caller, struct dtc_gpu_launch *launch);
+int dtc_cuda_plan(struct dtc_gpu_job *job, const struct dtc_cuda_submission *submission,
+		  struct dtc_gpu_launch *launch);
 
 /* Plan a submission's job as one launch, whatever its parts. UNSUPPORTED as above. */
 int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,

@@ -19,6 +19,7 @@ struct kept {
 	struct dtc_cuda_context *context;
 	enum dtc_direction direction;
 	uint64_t user, packed; /* of the job that was planned */
+	uint64_t upload;       /* of the parts */
 	struct dtc_gpu_sequence sequence;
 	struct dtc_gpu_part parts[];
 };
@@ -69,9 +70,12 @@ static int list_parts(struct kept *kept, const struct dtc_gpu_job *model,
 	return 0;
 }
 
-static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *context,
-		uint32_t capacity, const char *caller, struct dtc_gpu_launch *launch)
+static int make(const struct dtc_gpu_job *model,
+		const struct dtc_cuda_submission *submission, uint32_t capacity,
+		struct dtc_gpu_launch *launch)
 {
+	struct dtc_cuda_context *context = submission->context;
+	const char *caller = submission->job->caller;
 	struct dtconv_context *owner = context->cuda->context;
 	size_t bytes = capacity * sizeof(struct dtc_gpu_part);
 	struct kept *kept = dtc_alloc_zeroed(owner, sizeof(*kept) + bytes);
@@ -88,8 +92,8 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 	kept->packed = model->packed;
 	int status = list_parts(kept, model, capacity, 0, launch);
 	if (!status) {
-		CUresult result =
-			dtc_cuda_image_place(context, kept->parts, bytes, &device);
+		CUresult result = dtc_cuda_image_begin(context, kept->parts, bytes,
+						       &device, &kept->upload);
 
 		kept->sequence.device = device;
 		if (result)
@@ -104,39 +108,62 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 	return status;
 }
 
-/* How many parts there are; the type's program is found if they need it. */
-static int count_parts(struct dtc_gpu_job *model, struct dtc_cuda_context *context,
-		       const char *caller, struct dtc_gpu_launch *launch,
-		       uint32_t *needed)
+/* The program of the job's type, for the submission's work. */
+static int find_program(struct dtc_gpu_job *job,
+			const struct dtc_cuda_submission *submission)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	CUdeviceptr image;
+	int status = dtc_cuda_image_find(job->layout, submission->context, &reader,
+					 submission->job->caller, &image);
+
+	if (!status)
+		job->image = image;
+	return status;
+}
+
+/* How many parts there are; the type's program is found if they need it. */
+static int count_parts(struct dtc_gpu_job *model,
+		       const struct dtc_cuda_submission *submission,
+		       struct dtc_gpu_launch *launch, uint32_t *needed)
+{
 	int status = dtc_gpu_plan_many(model, 1, NULL, launch, needed);
 
 	if (status == DTCONV_ERR_UNSUPPORTED) {
-		status = dtc_cuda_image_find(model->layout, context, caller, &image);
+		status = find_program(model, submission);
 		if (status)
 			return status;
-		model->image = image;
 		status = dtc_gpu_plan_many(model, 1, NULL, launch, needed);
 	}
 	return status == DTCONV_ERR_LIMIT ? 0 : status;
 }
 
-static int walk(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		const char *caller, struct dtc_gpu_launch *launch)
+static int walk(struct dtc_gpu_job *job, const struct dtc_cuda_submission *submission,
+		struct dtc_gpu_launch *launch)
 {
-	CUdeviceptr image;
-	int status = dtc_cuda_image_find(job->layout, context, caller, &image);
+	int status = find_program(job, submission);
 
 	if (status)
 		return status;
-	job->image = image;
 	return dtc_gpu_plan_general(job, "more parts than are kept", launch);
 }
 
-int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-			    const char *caller, struct dtc_gpu_launch *launch)
+/* The parts' list, and the program that they may need, come before the submission's work. */
+static int order(const struct kept *kept, const struct dtc_cuda_submission *submission)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
+	CUresult result = dtc_cuda_upload_order(kept->context, kept->upload, &reader);
+
+	return result ? dtc_cuda_fail(kept->context, result, "waiting for a part list",
+				      submission->job->caller)
+		      : 0;
+}
+
+int dtc_cuda_part_list_plan(struct dtc_gpu_job *job,
+			    const struct dtc_cuda_submission *submission,
+			    struct dtc_gpu_launch *launch)
+{
+	const struct dtc_cuda_context *context = submission->context;
 	struct dtc_gpu_job model = dtc_gpu_sequence_job(job);
 	const struct kept *kept = NULL;
 	unsigned others = KEPT_MOST;
@@ -146,15 +173,17 @@ int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *co
 	if (job->count == 1)
 		kept = find(&model, context, &others);
 	if (!kept && others == KEPT_MOST)
-		return walk(job, context, caller, launch);
+		return walk(job, submission, launch);
 	if (!kept) {
-		status = count_parts(&model, context, caller, launch, &needed);
+		status = count_parts(&model, submission, launch, &needed);
 		if (!status)
-			status = make(&model, context, needed, caller, launch);
+			status = make(&model, submission, needed, launch);
 		if (status)
 			return status;
 		kept = find(&model, context, &others);
 	}
-	dtc_gpu_plan_sequence(job, &kept->sequence, launch);
-	return 0;
+	status = order(kept, submission);
+	if (!status)
+		dtc_gpu_plan_sequence(job, &kept->sequence, launch);
+	return status;
 }
