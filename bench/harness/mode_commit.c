@@ -19,6 +19,8 @@
 #define MOST_REPETITIONS 101
 #define BLOCKS           1000000
 #define SLOT             64 /* bytes, a block in each */
+#define EQUAL_BYTES \
+	512 /* of a block of the lists of equal ones, in slots of twice that */
 
 /* ---- memory of the library ----------------------------------------------------------- */
 
@@ -56,7 +58,7 @@ static void count_free(void *arg, void *memory)
 /* Blocks for the indexed types, made once. */
 struct blocks {
 	size_t count;
-	size_t *lengths;
+	size_t *lengths; /* NULL: all are EQUAL_BYTES long */
 	ptrdiff_t *displacements;
 };
 
@@ -65,27 +67,40 @@ struct commit_type {
 	const char *expr; /* text form, or NULL: an indexed type */
 	size_t blocks;    /* of an indexed type */
 	bool shuffled;    /* blocks in random order */
+	bool equal;       /* blocks of one length, displaced by bytes */
 };
 
 static const struct commit_type commit_types[] = {
-	{ "vector", "vector(1000, 1, 2, double)", 0, false },
-	{ "vector_1e9", "vector(1000000000, 1, 2, double)", 0, false },
+	{ "vector", "vector(1000, 1, 2, double)", 0, false, false },
+	{ "vector_1e9", "vector(1000000000, 1, 2, double)", 0, false, false },
 	{ "hvector_of_vector", "hvector(64, 1, 65536, vector(64, 2, 8, double))", 0,
-	  false },
+	  false, false },
 	{ "depth3",
 	  "hvector(16, 1, 1048576, hvector(64, 1, 65536, vector(64, 2, 8, double)))", 0,
+	  false, false },
+	{ "subarray2", "subarray([512,512], [100,200], [7,9], c, double)", 0, false,
 	  false },
-	{ "subarray2", "subarray([512,512], [100,200], [7,9], c, double)", 0, false },
-	{ "subarray3", "subarray([256,256,256], [1,256,2], [3,0,4], c, double)", 0,
+	{ "subarray3", "subarray([256,256,256], [1,256,2], [3,0,4], c, double)", 0, false,
 	  false },
 	{ "struct3", "resized(struct([1,1,7], [0,8,16], [int,double,char]), 0, 24)", 0,
-	  false },
-	{ "indexed_1e3", NULL, 1000, true },
-	{ "indexed_ascending", NULL, BLOCKS, false },
-	{ "indexed_random", NULL, BLOCKS, true },
+	  false, false },
+	{ "indexed_1e3", NULL, 1000, true, false },
+	{ "indexed_ascending", NULL, BLOCKS, false, false },
+	{ "indexed_random", NULL, BLOCKS, true, false },
+	{ "equal_4096", NULL, 4096, true, true },
+	{ "equal_65536", NULL, 65536, true, true },
+	{ "equal_1e6", NULL, BLOCKS, true, true },
 };
 
-/* Blocks of 1 to 4 doubles, one in each slot of 64 bytes. */
+static void place_equal(struct blocks *b)
+{
+	free(b->lengths);
+	b->lengths = NULL;
+	for (size_t i = 0; i < b->count; i++)
+		b->displacements[i] = (ptrdiff_t)(i * 2 * EQUAL_BYTES);
+}
+
+/* Blocks of 1 to 4 doubles, one in each slot of 64 bytes; or equal ones. */
 static int make_blocks(struct blocks *b, const struct commit_type *t, uint64_t seed)
 {
 	*b = (struct blocks){ .count = t->blocks };
@@ -97,6 +112,8 @@ static int make_blocks(struct blocks *b, const struct commit_type *t, uint64_t s
 		b->lengths[i] = 1 + bench_random_below(&seed, 4);
 		b->displacements[i] = (ptrdiff_t)(i * (SLOT / sizeof(double)));
 	}
+	if (t->equal)
+		place_equal(b);
 	for (size_t i = b->count; t->shuffled && i > 1; i--) {
 		size_t other = bench_random_below(&seed, i);
 		ptrdiff_t last = b->displacements[i - 1];
@@ -119,6 +136,10 @@ static int create(struct dtconv_context *context, const struct commit_type *t,
 {
 	if (t->expr)
 		return dtconv_type_parse(context, t->expr, strlen(t->expr), type);
+	if (t->equal)
+		return dtconv_type_create_hindexed_block(
+			b->count, EQUAL_BYTES, b->displacements,
+			dtconv_type_predefined(context, DTCONV_BYTE), type);
 	return dtconv_type_create_indexed(b->count, b->lengths, b->displacements,
 					  dtconv_type_predefined(context, DTCONV_DOUBLE),
 					  type);
@@ -130,6 +151,7 @@ struct commit_values {
 	double create[MOST_REPETITIONS];
 	double commit[MOST_REPETITIONS];
 	double both[MOST_REPETITIONS];
+	double release[MOST_REPETITIONS];
 	size_t count;
 	size_t held;
 	size_t bytes;
@@ -158,7 +180,10 @@ static int once(struct dtconv_context *context, struct account *account,
 		status = dtconv_type_query(type, &attr);
 		v->bytes = attr.size;
 	}
+	start = bench_clock();
 	dtconv_type_unref(type);
+	if (!status)
+		v->release[v->count - 1] = bench_clock() - start;
 	if (status)
 		snprintf(v->problem, sizeof(v->problem), "%s", dtconv_strerror(status));
 	return status;
@@ -197,7 +222,9 @@ static void record(struct session *s, const struct commit_type *t, const char *o
 	snprintf(r.op, sizeof(r.op), "%s", op);
 	snprintf(r.engine, sizeof(r.engine), "%s", engine);
 	snprintf(r.check, sizeof(r.check), "%s", v->problem[0] ? v->problem : "ok");
-	r.expr = strdup(t->expr ? t->expr : "indexed([...], [...], double)");
+	r.expr = strdup(t->expr    ? t->expr
+			: t->equal ? "hindexed_block(512, [...], byte)"
+				   : "indexed([...], [...], double)");
 	r.ns = timing.ns;
 	r.ns_p10 = timing.ns_p10;
 	r.ns_p90 = timing.ns_p90;
@@ -275,13 +302,16 @@ static void print_type(const struct session *s, const struct commit_type *t)
 {
 	const struct result *made = find(s, t, "create", "dtconv");
 	const struct result *committed = find(s, t, "commit", "dtconv");
+	const struct result *both = find(s, t, "both", "dtconv");
+	const struct result *released = find(s, t, "release", "dtconv");
 
 	printf("%-18s", t->name);
 	print_ns(made ? made->ns : 0);
 	print_ns(committed ? committed->ns : 0);
+	print_ns(released ? released->ns : 0);
 	printf(" %10zu", committed ? committed->held : 0);
-	if (t->blocks && committed)
-		printf(" %7.1f %7.1f", committed->ns / (double)t->blocks,
+	if (t->blocks && committed && both)
+		printf(" %7.1f %7.1f", both->ns / (double)t->blocks,
 		       (double)committed->held / (double)t->blocks);
 	else
 		printf(" %7s %7s", "-", "-");
@@ -295,8 +325,8 @@ static void print_type(const struct session *s, const struct commit_type *t)
 
 static void print_table(const struct session *s)
 {
-	printf("\n%-18s %10s %10s %10s %7s %7s", "type", "create", "commit", "held bytes",
-	       "ns/blk", "B/blk");
+	printf("\n%-18s %10s %10s %10s %10s %7s %7s", "type", "create", "commit",
+	       "release", "held bytes", "ns/blk", "B/blk");
 	for (size_t i = 0; i < s->engine_count; i++)
 		printf(" %10.10s", s->engines[i].name);
 	printf("\n");
@@ -322,6 +352,7 @@ void mode_commit(struct session *s)
 			record(s, t, "create", "dtconv", v->create, v);
 			record(s, t, "commit", "dtconv", v->commit, v);
 			record(s, t, "both", "dtconv", v->both, v);
+			record(s, t, "release", "dtconv", v->release, v);
 			measure_peers(s, t, &b, budget / 4);
 		}
 		free_blocks(&b);

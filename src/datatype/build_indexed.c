@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/checked.h"
+#include "equal_blocks.h"
 #include "signature.h"
 
 /* The arguments of all four constructors. */
@@ -103,8 +104,9 @@ static int measure(const struct blocks *blocks, struct span *span)
 	return 0;
 }
 
-static int plan_type(const struct blocks *blocks, const struct span *span,
-		     struct dtc_type_plan *plan)
+/* True on overflow. */
+static bool plan_bounds(const struct blocks *blocks, const struct span *span,
+			struct dtc_type_plan *plan)
 {
 	const struct dtc_bounds *old = &blocks->oldtype->bounds;
 
@@ -119,14 +121,21 @@ static int plan_type(const struct blocks *blocks, const struct span *span,
 			dtc_ints_width(span->lowest_value, span->highest_value),
 		.type_count = 1
 	};
-	if (dtc_bounds_spread(old, span->copies, span->lowest, span->highest, span->dense,
-			      &plan->bounds) ||
-	    dtc_type_pad(plan->context, plan->combiner, &plan->bounds))
-		return DTC_FAIL(plan->context, DTCONV_ERR_OVERFLOW,
-				"%s: %zu elements of %zu bytes, displaced by %td to %td bytes, "
-				"overflow (sizes are size_t, bounds ptrdiff_t)",
-				blocks->caller, span->copies, old->size, span->lowest,
-				span->highest);
+	return dtc_bounds_spread(old, span->copies, span->lowest, span->highest,
+				 span->dense, &plan->bounds) ||
+	       dtc_type_pad(plan->context, plan->combiner, &plan->bounds);
+}
+
+static int plan_type(const struct blocks *blocks, const struct span *span,
+		     struct dtc_type_plan *plan)
+{
+	if (plan_bounds(blocks, span, plan))
+		return DTC_FAIL(
+			plan->context, DTCONV_ERR_OVERFLOW,
+			"%s: %zu elements of %zu bytes, displaced by %td to %td bytes, "
+			"overflow (sizes are size_t, bounds ptrdiff_t)",
+			blocks->caller, span->copies, blocks->oldtype->bounds.size,
+			span->lowest, span->highest);
 	return 0;
 }
 
@@ -151,15 +160,131 @@ static void store_arguments(struct dtconv_type *type, const struct blocks *block
 		dtc_ints_store(&type->counts, 0, 1, batch);
 }
 
+static int finish_blocks(struct dtconv_type *type, const struct blocks *blocks,
+			 size_t copies, struct dtconv_type **newtype)
+{
+	dtc_type_add_child(type, blocks->oldtype);
+	if (type->bounds.size)
+		type->predefined = blocks->oldtype->predefined;
+	type->signature = dtc_signature_create_repeat(blocks->oldtype->signature, copies);
+	return dtc_type_finish(type, blocks->caller, newtype);
+}
+
+/* ---- equal blocks ---------------------------------------------------------------------- */
+
+static bool are_equally_long(const struct blocks *blocks)
+{
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < blocks->count && !differ;) {
+		size_t end = DTC_MIN(blocks->count, i + DTC_BUILD_BATCH);
+
+		for (; i < end; i++)
+			differ |= blocks->lengths[i] ^ blocks->lengths[0];
+	}
+	return !differ;
+}
+
+/* What a block is, if it is one run of bytes; else a block of no bytes. */
+static struct dtc_equal_blocks as_equal_blocks(const struct blocks *blocks)
+{
+	const struct dtc_bounds *old = &blocks->oldtype->bounds;
+	struct dtc_equal_blocks equal = { .context = blocks->oldtype->context,
+					  .count = blocks->count,
+					  .displacements = blocks->displacements,
+					  .unit = blocks->unit,
+					  .disp = old->true_lb };
+	size_t length, bytes;
+
+	if (!blocks->count || !old->size || !old->single_run)
+		return equal;
+	length = length_of(blocks, 0);
+	if (!blocks->uniform && !are_equally_long(blocks))
+		return equal;
+	if ((length == 1 || dtc_bounds_extent(old) == (ptrdiff_t)old->size) &&
+	    !dtc_mul_size(length, old->size, &bytes))
+		equal.bytes = bytes;
+	return equal;
+}
+
+/* The span of blocks that lie between two displacements; true on overflow. */
+static bool span_between(const struct blocks *blocks, int64_t lowest, int64_t highest,
+			 struct span *span)
+{
+	ptrdiff_t extent = dtc_bounds_extent(&blocks->oldtype->bounds);
+	size_t length = length_of(blocks, 0);
+	ptrdiff_t from, to, reach, low, high;
+	size_t copies;
+
+	if (dtc_mul_size(length, blocks->count, &copies) ||
+	    dtc_mul_disp((ptrdiff_t)lowest, blocks->unit, &from) ||
+	    dtc_mul_disp((ptrdiff_t)highest, blocks->unit, &to) ||
+	    dtc_scale_disp(length - 1, extent, &reach) ||
+	    dtc_add_disp(DTC_MIN(from, to), DTC_MIN(reach, 0), &low) ||
+	    dtc_add_disp(DTC_MAX(from, to), DTC_MAX(reach, 0), &high))
+		return true;
+	*span = (struct span){ .copies = copies, .lowest = low, .highest = high };
+	return false;
+}
+
+/* The lists are not stored: the table has the displacements, and the lengths are one. */
+static void keep_arguments(struct dtconv_type *type, const struct blocks *blocks,
+			   const struct dtc_equal_list *list)
+{
+	type->program = list->program;
+	type->displacements = list->displacements;
+	type->counts.first = (int64_t)length_of(blocks, 0);
+}
+
+/* Make the type with its program, @made, if the blocks are a list of equal ones that needs no other normal form. */
+static int create_equal(const struct blocks *blocks, struct dtconv_type **newtype,
+			bool *made)
+{
+	const struct dtc_equal_blocks equal = as_equal_blocks(blocks);
+	struct dtc_equal_list list;
+	struct dtc_type_plan plan;
+	struct dtconv_type *type;
+	struct span span;
+	size_t bytes;
+
+	*made = false;
+	if (!dtc_equal_blocks_list(&equal, &list, &bytes))
+		return dtc_type_no_memory(equal.context, blocks->caller, bytes);
+	if (!list.program)
+		return 0;
+	/* If something overflows, the general way finds the block that does. */
+	if (span_between(blocks, list.lowest, list.highest, &span) ||
+	    plan_bounds(blocks, &span, &plan)) {
+		dtc_program_unref(list.program);
+		return 0;
+	}
+	*made = true;
+	plan.count_width = plan.displacement_width = 0;
+	int status = dtc_type_allocate(&plan, &type);
+	if (status) {
+		dtc_program_unref(list.program);
+		return status;
+	}
+	keep_arguments(type, blocks, &list);
+	return finish_blocks(type, blocks, span.copies, newtype);
+}
+
+/* ---- all lists ------------------------------------------------------------------------- */
+
 static int create_blocks(const struct blocks *blocks, struct dtconv_type **newtype)
 {
 	struct dtc_type_plan plan;
 	struct dtconv_type *type;
 	struct span span;
 
+	bool made = false;
 	int status = check_lists(blocks);
+
 	if (!status)
-		status = measure(blocks, &span);
+		status = create_equal(blocks, newtype, &made);
+	if (status || made)
+		return status;
+	status = measure(blocks, &span);
 	if (!status)
 		status = plan_type(blocks, &span, &plan);
 	if (!status)
@@ -167,11 +292,7 @@ static int create_blocks(const struct blocks *blocks, struct dtconv_type **newty
 	if (status)
 		return status;
 	store_arguments(type, blocks);
-	dtc_type_add_child(type, blocks->oldtype);
-	if (type->bounds.size)
-		type->predefined = blocks->oldtype->predefined;
-	type->signature = dtc_signature_create_repeat(blocks->oldtype->signature, span.copies);
-	return dtc_type_finish(type, blocks->caller, newtype);
+	return finish_blocks(type, blocks, span.copies, newtype);
 }
 
 int dtconv_type_create_indexed(size_t count, const size_t blocklengths[],

@@ -38,10 +38,27 @@ void dtc_ints_store(struct dtc_ints *ints, size_t first, size_t n, const int64_t
 	}
 }
 
+static void fetch_entries(const struct dtc_ints *ints, uint64_t first, uint64_t n,
+			  int64_t values[])
+{
+	const int32_t *entries = (const int32_t *)ints->values + first;
+
+	for (uint64_t i = 0; i < n; i++)
+		values[i] = dtc_ints_of_entry(ints, entries[i]);
+}
+
 void dtc_ints_fetch(const struct dtc_ints *ints, uint64_t first, uint64_t n,
 		    int64_t values[])
 {
+	if (ints->unit) {
+		fetch_entries(ints, first, n, values);
+		return;
+	}
 	switch (ints->width) {
+	case 0:
+		for (uint64_t i = 0; i < n; i++)
+			values[i] = ints->first;
+		break;
 	case 1:
 		FETCH(int8_t);
 		break;

@@ -10,10 +10,18 @@
 #include <stdint.h>
 #include <string.h>
 
+/*
+ * Values are stored as they are, or, if @unit is not 0, by what the layout's table keeps of them: the bytes from the
+ * first displacement on, shifted.
+ */
 struct dtc_ints {
 	void *values;
 	size_t count;
-	unsigned width; /* bytes a value: 1, 2, 4 or 8; sign-extended */
+	unsigned
+		width; /* bytes a value: 1, 2, 4 or 8; sign-extended; 0: all are @first */
+	unsigned shift;
+	int64_t unit;
+	int64_t first;
 };
 
 /* The bytes per value if all values lie between @lowest and @highest. */
@@ -34,9 +42,19 @@ static inline unsigned dtc_ints_width_of_counts(uint64_t most)
 	return most > INT64_MAX ? 8 : dtc_ints_width(0, (int64_t)most);
 }
 
+/* The value that an entry of a table was made of. */
+static inline int64_t dtc_ints_of_entry(const struct dtc_ints *ints, int32_t entry)
+{
+	return ints->first + entry * (INT64_C(1) << ints->shift) / ints->unit;
+}
+
 static inline int64_t dtc_ints_get(const struct dtc_ints *ints, size_t i)
 {
+	if (ints->unit)
+		return dtc_ints_of_entry(ints, ((const int32_t *)ints->values)[i]);
 	switch (ints->width) {
+	case 0:
+		return ints->first;
 	case 1:
 		return ((const int8_t *)ints->values)[i];
 	case 2:

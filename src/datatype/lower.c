@@ -68,6 +68,8 @@ static struct dtc_program *known(const struct memo *memo, const struct dtconv_ty
 
 	if (layout)
 		return layout->program;
+	if (type->program)
+		return type->program;
 	return memo->capacity ? memo->entries[slot_of(memo, type)].program : NULL;
 }
 
@@ -414,6 +416,8 @@ struct dtc_program *dtc_lower(struct dtconv_type *type)
 	struct memo memo = {0};
 	struct stack stack = {0};
 
+	if (type->program)
+		return dtc_program_ref(type->program);
 	if (children_known(type))
 		return lower_one(type, &memo);
 	if (push(&stack, type) && lower_stack(&stack, &memo))

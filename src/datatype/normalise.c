@@ -20,9 +20,9 @@
 #include "assemble.h"
 #include "base/base.h"
 #include "base/checked.h"
+#include "normal_form.h"
 
-/* Lists of runs up to this long stay single operations; strips up to this long are lists. */
-#define FEW 8
+#define FEW DTC_FEW_RUNS
 
 /* Bodies of at most this many operations may be duplicated to save a copy per iteration. */
 #define SMALL_BODY 16
@@ -288,7 +288,8 @@ struct survey {
 	struct block few[FEW]; /* the first blocks */
 	uint64_t longest;      /* instances in the longest block before merging */
 	uint64_t shortest;     /* instances in the shortest block after merging */
-	uint64_t longest_merged;
+	int64_t extent;        /* of an instance */
+	int64_t end;           /* the highest end of a block */
 	uint64_t cut; /* instances in each entry of a table that cuts blocks; 0: it does not */
 	bool uniform;          /* all blocks are equally long */
 	bool progression;      /* and equally spaced */
@@ -322,7 +323,9 @@ static void survey_batch(struct survey *survey, const struct block *blocks, size
 		survey->disp_bits |= (uint64_t)disp;
 		survey->length_bits |= blocks[i].length;
 		survey->shortest = DTC_MIN(survey->shortest, blocks[i].length);
-		survey->longest_merged = DTC_MAX(survey->longest_merged, blocks[i].length);
+		survey->end = DTC_MAX(
+			survey->end, dtc_disp_plus(disp, dtc_disp_steps(blocks[i].length,
+									survey->extent)));
 		survey->instances += blocks[i].length;
 	}
 	survey->blocks += n;
@@ -333,8 +336,10 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 	struct reader reader;
 	size_t n;
 
-	*survey = (struct survey){
-		.uniform = true, .progression = true, .shortest = UINT64_MAX};
+	*survey = (struct survey){ .uniform = true,
+				   .progression = true,
+				   .shortest = UINT64_MAX,
+				   .extent = list->extent };
 	reader_init(&reader, list);
 	while ((n = read_batch(&reader)) > 0)
 		survey_batch(survey, reader.merged, n);
@@ -371,47 +376,41 @@ static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length
 }
 
 /*
- * A list of equal short blocks of which some touch (a sorted gather, a random one with luck), or of short
+ * A list of equal blocks of which some touch (a sorted gather, a random one with luck), or of short
  * runs of elements, is better left equal: no length to look up, none to mispredict. So if the
- * blocks are few multiples of the shortest, cut them to its length.
+ * blocks are few multiples of the shortest, cut them to its length. Blocks of different lengths are cut only if they
+ * are short.
  */
 static bool worth_splitting(const struct dtc_block_list *list, const struct survey *survey,
 			    uint64_t unit)
 {
 	uint64_t entries = survey->instances / survey->shortest;
 	uint64_t bytes = survey->shortest * unit;
-	bool few_touch = entries - survey->blocks <= survey->blocks / 2;
+	bool few_touch = dtc_few_touch(entries, survey->blocks);
+	bool were_equal = survey->shortest == survey->longest;
 	bool runs_are_short = survey->blocks > SPLIT_LEAST_RUNS &&
 			      entries <= SPLIT_RUN_BLOCKS * survey->blocks &&
 			      entries * bytes <= SPLIT_RUN_BYTES * survey->blocks;
 
-	return !survey->uniform && bytes <= SPLIT_BYTES && (few_touch || runs_are_short) &&
-	       all_are_multiples(list, survey->shortest);
+	return !survey->uniform && (bytes <= SPLIT_BYTES || (were_equal && few_touch)) &&
+	       (few_touch || runs_are_short) && all_are_multiples(list, survey->shortest);
 }
 
 /* Make the survey what it would be of the list cut into its shortest length. */
-static void split(struct survey *survey, int64_t extent)
+static void split(struct survey *survey)
 {
+	const uint64_t bytes = survey->shortest * (uint64_t)survey->extent;
+
 	survey->blocks = survey->instances / survey->shortest;
 	survey->uniform = true;
 	survey->cut = survey->shortest;
 	survey->few[0].length = survey->shortest;
-	survey->disp_bits |= survey->shortest * (uint64_t)extent;
-	/* The last cut of any block may lie beyond the highest block's start. */
-	survey->highest += (int64_t)((survey->longest_merged - survey->shortest) * (uint64_t)extent);
+	survey->disp_bits |= bytes;
+	/* The last cut of a block may lie beyond the highest block's start. */
+	survey->highest = dtc_disp_minus(survey->end, (int64_t)bytes);
 }
 
 /* ---- tables -------------------------------------------------------------------------- */
-
-static uint8_t common_shift(uint64_t bits)
-{
-	return bits ? (uint8_t)__builtin_ctzll(bits | UINT64_C(1) << 15) : 0;
-}
-
-static uint64_t column_bytes(uint64_t values, bool wide)
-{
-	return (values * (wide ? 8 : 4) + 7) / 8 * 8;
-}
 
 /* The header of the table that the list becomes, with @unit units in every instance. */
 static struct dtc_table plan_table(const struct survey *survey, uint64_t unit)
@@ -420,8 +419,8 @@ static struct dtc_table plan_table(const struct survey *survey, uint64_t unit)
 		.count = survey->blocks,
 		.uniform = survey->uniform ? survey->few[0].length * unit : 0,
 		.span = (uint64_t)(survey->highest - survey->lowest),
-		.disp_shift = common_shift(survey->disp_bits),
-		.prefix_shift = common_shift(survey->length_bits * unit),
+		.disp_shift = dtc_common_shift(survey->disp_bits),
+		.prefix_shift = dtc_common_shift(survey->length_bits * unit),
 	};
 	int64_t lowest = survey->lowest >> table.disp_shift;
 	int64_t highest = survey->highest >> table.disp_shift;
@@ -429,10 +428,11 @@ static struct dtc_table plan_table(const struct survey *survey, uint64_t unit)
 
 	table.disp_wide = lowest < INT32_MIN || highest > INT32_MAX;
 	table.prefix_wide = total > UINT32_MAX;
-	table.prefix_offset = sizeof(table) + column_bytes(table.count, table.disp_wide);
+	table.prefix_offset =
+		sizeof(table) + dtc_column_bytes(table.count, table.disp_wide);
 	table.table_bytes = table.prefix_offset;
 	if (!table.uniform)
-		table.table_bytes += column_bytes(table.count + 1, table.prefix_wide);
+		table.table_bytes += dtc_column_bytes(table.count + 1, table.prefix_wide);
 	return table;
 }
 
@@ -619,7 +619,7 @@ static struct dtc_program *create_runs(struct dtconv_context *context,
 	if (survey.blocks <= FEW)
 		return create_few_runs(context, &survey, disp, unit);
 	if (worth_splitting(list, &survey, unit))
-		split(&survey, list->extent);
+		split(&survey);
 	return create_table_of_runs(context, list, &survey, disp, unit);
 }
 

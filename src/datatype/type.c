@@ -12,6 +12,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "layout.h"
+#include "program.h"
 #include "signature.h"
 
 struct dtconv_context *dtc_type_context(const struct dtconv_type *type)
@@ -44,6 +45,13 @@ static size_t round_up(size_t bytes, size_t alignment)
 	return (bytes + alignment - 1) / alignment * alignment;
 }
 
+int dtc_type_no_memory(struct dtconv_context *context, const char *caller, size_t bytes)
+{
+	return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+			"%s: cannot allocate %zu bytes for the type's arguments", caller,
+			bytes);
+}
+
 int dtc_type_allocate(const struct dtc_type_plan *plan, struct dtconv_type **type)
 {
 	size_t types_at = sizeof(struct dtconv_type);
@@ -55,9 +63,7 @@ int dtc_type_allocate(const struct dtc_type_plan *plan, struct dtconv_type **typ
 	char *memory = dtc_alloc(plan->context, bytes);
 
 	if (!memory)
-		return DTC_FAIL(plan->context, DTCONV_ERR_NOMEM,
-				"%s: cannot allocate %zu bytes for the type's arguments",
-				plan->caller, bytes);
+		return dtc_type_no_memory(plan->context, plan->caller, bytes);
 	struct dtconv_type *made = (struct dtconv_type *)memory;
 	memset(made, 0, sizeof(*made));
 	atomic_init(&made->references, 1);
@@ -116,6 +122,7 @@ static void release_type(struct dtconv_type *type)
 	struct dtconv_context *context = type->context;
 
 	dtc_layout_destroy(dtc_type_layout(type));
+	dtc_program_unref(type->program);
 	dtc_signature_unref(type->signature);
 	dtc_free(context, type);
 	atomic_fetch_sub_explicit(&context->live_types, 1, memory_order_relaxed);

@@ -15,6 +15,7 @@
 #include "datatype/ints.h"
 
 struct dtc_layout;
+struct dtc_program;
 struct dtc_signature;
 
 struct dtconv_type {
@@ -26,6 +27,8 @@ struct dtconv_type {
 	struct dtc_bounds bounds;
 	struct dtc_signature *signature;
 	_Atomic(struct dtc_layout *) layout; /* NULL until committed */
+	struct dtc_program
+		*program; /* if the constructor made it; the arguments may be in it */
 	struct dtconv_type *next_dead;       /* only while its release is under way */
 	/*
 	 * The constructor's arguments, as in struct dtconv_envelope. The leading count of
@@ -49,6 +52,9 @@ struct dtc_type_plan {
 	unsigned displacement_width;
 	size_t type_count;
 };
+
+/* Fail with NOMEM for memory of a type's arguments. */
+int dtc_type_no_memory(struct dtconv_context *context, const char *caller, size_t bytes);
 
 /*
  * Allocate a type as planned, in one block of memory, without a signature and with empty

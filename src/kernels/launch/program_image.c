@@ -107,8 +107,8 @@ void dtc_gpu_image_write(const struct dtc_program *program, void *image)
 	size_t bytes;
 	const void *from = dtc_gpu_program_bytes(program, &bytes);
 
-	memset(to, 0, (size_t)head.bytes);
 	memcpy(to, &head, sizeof(head));
+	memset(to + head.divisors, 0, (size_t)(head.bytes - head.divisors));
 	memcpy(to + head.ops, from, bytes);
 	for (uint32_t i = 0; i < program->op_count; i++) {
 		const struct dtc_gpu_divisor divisor = divisor_of(program, &program->ops[i]);

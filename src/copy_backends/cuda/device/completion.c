@@ -84,6 +84,8 @@ bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 
 	if (!take_slot(flags, &slot))
 		return false;
+	/* Until it has the new number the slot seems to be an older job's, which is no harm. */
+	atomic_store(&flags->numbers[slot], atomic_fetch_add(&flags->started, 1) + 1);
 	event->owner = context;
 	event->stream = stream;
 	event->value = ++flags->generations[slot];
@@ -99,6 +101,30 @@ void dtc_cuda_flag_put(struct dtc_event *event)
 
 	atomic_fetch_and(&dtc_cuda_flags_of(context)->taken[event->slot / 64],
 			 ~(UINT64_C(1) << event->slot % 64));
+}
+
+uint64_t dtc_cuda_flags_started_jobs(const struct dtc_cuda_context *context)
+{
+	return atomic_load(&dtc_cuda_flags_of(context)->started);
+}
+
+uint64_t dtc_cuda_flags_oldest_job(const struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_flags *flags = dtc_cuda_flags_of(context);
+	const uint32_t groups = DTC_ARRAY_LENGTH(flags->taken);
+	uint64_t oldest = UINT64_MAX;
+
+	for (uint32_t group = 0; group < groups; group++) {
+		uint64_t taken = atomic_load(&flags->taken[group]);
+
+		for (; taken; taken &= taken - 1) {
+			uint32_t slot = group * 64 + (uint32_t)__builtin_ctzll(taken);
+			uint64_t number = atomic_load(&flags->numbers[slot]);
+
+			oldest = DTC_MIN(oldest, number);
+		}
+	}
+	return oldest;
 }
 
 CUresult dtc_cuda_flag_write(const struct dtc_event *event)

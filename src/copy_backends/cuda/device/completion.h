@@ -27,6 +27,9 @@ struct dtc_cuda_flags {
 		counters; /* one a slot: thread blocks that have finished; then as many for checksums */
 	_Atomic uint64_t taken[DTC_CUDA_FLAGS / 64];
 	uint64_t generations[DTC_CUDA_FLAGS]; /* of the slot's owner */
+	/* Jobs are counted as they begin; of each slot, the number of its last one. */
+	_Atomic uint64_t started;
+	_Atomic uint64_t numbers[DTC_CUDA_FLAGS];
 	CUevent ends[DTC_CUDA_FLAGS];         /* NULL until a slot's first job has one */
 };
 
@@ -40,6 +43,15 @@ static inline struct dtc_cuda_flags *dtc_cuda_flags_of(
 bool dtc_cuda_flag_take(struct dtc_cuda_context *context, CUstream stream,
 			struct dtc_event *event);
 void dtc_cuda_flag_put(struct dtc_event *event);
+
+/* How many jobs have begun in the device context so far. */
+uint64_t dtc_cuda_flags_started_jobs(const struct dtc_cuda_context *context);
+
+/*
+ * The number of the oldest job in flight, UINT64_MAX if there is none: all jobs with lower numbers have ended. Jobs for
+ * graphs are not counted.
+ */
+uint64_t dtc_cuda_flags_oldest_job(const struct dtc_cuda_context *context);
 
 /* Have the stream write the event's flag after all that it has been given. */
 CUresult dtc_cuda_flag_write(const struct dtc_event *event);

@@ -78,6 +78,10 @@ int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char 
 {
 	if (is_fatal(result))
 		dtc_cuda_context_lose(context);
+	if (result == DTC_CUDA_NO_HOST_MEMORY)
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate host memory for %s on device %d",
+				caller, call, context->device);
 	return DTC_FAIL(context->cuda->context, DTCONV_ERR_BACKEND,
 			"%s: %s failed on device %d: %s", caller, call, context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
@@ -94,64 +98,50 @@ CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context)
 	return result;
 }
 
+static CUresult create_stream(struct dtc_cuda_context *context, unsigned flags,
+			      CUstream *stream)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	int least = 0, greatest = 0;
+
+	driver->CtxGetStreamPriorityRange(&least, &greatest);
+	return driver->StreamCreateWithPriority(stream, flags, greatest);
+}
+
 CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stream)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	int least = 0, greatest = 0;
-
-	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	return driver->StreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest);
+	return create_stream(context, CU_STREAM_NON_BLOCKING, stream);
 }
 
-/* ---- the context's own streams ----------------------------------------------------------- */
+/* ---- the context's own stream ------------------------------------------------------------ */
 
 /* Work of a blocking stream and of the legacy default stream runs in the order in which it was submitted. */
-static CUresult create_blocking(struct dtc_cuda_context *context)
+static unsigned stream_flags(const struct dtc_cuda_context *context)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	int least = 0, greatest = 0;
-
-	driver->CtxGetStreamPriorityRange(&least, &greatest);
-	return driver->StreamCreateWithPriority(&context->stream, CU_STREAM_DEFAULT,
-						greatest);
+	return context->cuda->context->devices.default_stream ? CU_STREAM_DEFAULT
+							      : CU_STREAM_NON_BLOCKING;
 }
 
-/* What there is already was made by an attempt that failed. */
-static CUresult create_streams(struct dtc_cuda_context *context)
+static int open_stream(struct dtc_cuda_context *context, const char *caller)
 {
-	CUresult result = CUDA_SUCCESS;
-
-	if (!context->uploads)
-		result = dtc_cuda_stream_create(context, &context->uploads);
-	if (result || context->stream)
-		return result;
-	if (context->cuda->context->devices.default_stream)
-		return create_blocking(context);
-	context->stream = context->uploads;
-	return CUDA_SUCCESS;
-}
-
-static int open_streams(struct dtc_cuda_context *context, const char *caller)
-{
-	CUresult result = create_streams(context);
+	CUresult result = context->stream
+				  ? CUDA_SUCCESS
+				  : create_stream(context, stream_flags(context),
+						  &context->stream);
 
 	return result ? dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
 				      caller)
 		      : 0;
 }
 
-static void close_streams(struct dtc_cuda_context *context)
+static void close_stream(struct dtc_cuda_context *context)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-
-	if (context->stream && context->stream != context->uploads)
-		driver->StreamDestroy(context->stream);
-	if (context->uploads)
-		driver->StreamDestroy(context->uploads);
+	if (context->stream)
+		context->cuda->driver.StreamDestroy(context->stream);
 }
 
 const struct dtc_cuda_feature dtc_cuda_stream_feature = {
 	.name = "stream",
-	.open = open_streams,
-	.close = close_streams,
+	.open = open_stream,
+	.close = close_stream,
 };

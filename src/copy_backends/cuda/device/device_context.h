@@ -38,8 +38,6 @@ struct dtc_cuda_context {
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	_Atomic bool dropped; /* the driver refused the worker a deferred call */
 	CUstream stream;   /* for jobs without a stream of the caller's */
-	/* Waits for no other stream: the same one, unless that is in order with the default stream. */
-	CUstream uploads;
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
 
@@ -88,6 +86,9 @@ CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context);
 
 /* Drop the handles: no driver call is made with them again. */
 void dtc_cuda_context_lose(struct dtc_cuda_context *context);
+
+/* Among results, none of the driver's: the library's allocator has refused memory. */
+#define DTC_CUDA_NO_HOST_MEMORY ((CUresult)-1)
 
 /*
  * Fail a job for a driver call that did not succeed, and forget the context if the result says that it

@@ -22,8 +22,10 @@ struct dtc_cuda_context;
 	X(resident)          \
 	X(graphs)            \
 	X(kernel_module)     \
+	X(upload)            \
 	X(stream)            \
 	X(completion)        \
+	X(arena)             \
 	X(scratch)           \
 	X(staging)           \
 	X(bar_mappings)

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device copy of a type's layout program. The first job that needs it makes it; it lives as long as the layout,
- * and the worker frees it.
+ * A device copy of a type's layout program. The first job that needs it makes it; it lives as long as the layout.
+ * Its jobs are ordered behind its upload by their streams, so none waits on the host.
  */
 #include "config.h"
 
 #include "image.h"
 
+#include "arena.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "worker.h"
 
 struct image {
 	struct dtc_layout_image base;
 	struct dtc_cuda_context *context;
 	CUdeviceptr memory;
+	uint64_t upload; /* its number */
 };
-
-/* Runs in the worker: a free waits until the device is idle. */
-static void free_memory(struct dtc_cuda_context *context, CUdeviceptr memory)
-{
-	context->cuda->driver.MemFree(memory);
-}
 
 void dtc_cuda_image_drop(struct dtc_cuda_context *context, CUdeviceptr memory)
 {
-	if (memory)
-		dtc_cuda_worker_give_back(context, free_memory, memory);
+	dtc_cuda_arena_put(context, memory);
 }
 
 static void release(struct dtc_layout_image *base)
@@ -38,15 +32,16 @@ static void release(struct dtc_layout_image *base)
 	dtc_free(context->cuda->context, image);
 }
 
-static CUdeviceptr find(const struct dtc_layout *layout, const struct dtc_cuda_context *context)
+static const struct image *find(const struct dtc_layout *layout,
+				const struct dtc_cuda_context *context)
 {
 	struct dtc_layout_image *base =
 		atomic_load_explicit(&layout->images, memory_order_acquire);
 
 	for (; base; base = base->next)
 		if (base->release == release && ((struct image *)base)->context == context)
-			return ((struct image *)base)->memory;
-	return 0;
+			return (const struct image *)base;
+	return NULL;
 }
 
 /* Immutable to everyone else, a layout has a list of images that is made for growing. */
@@ -64,90 +59,114 @@ void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
 
 /* ---- making ---------------------------------------------------------------------------- */
 
-/* A stream of our own that waits for no other: the caller's may wait for something, or be captured. */
 CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
 			       const void *bytes, size_t length)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)bytes, length,
-					      context->uploads);
+	uint64_t number = 0;
+	CUresult result = dtc_cuda_upload_copy(context, memory, bytes, length, &number);
 
-	if (result)
-		return result;
-	do
-		result = driver->StreamQuery(context->uploads);
-	while (result == CUDA_ERROR_NOT_READY);
-	return result;
+	return result ? result : dtc_cuda_upload_wait(context, number);
 }
 
-static CUresult allocate(struct dtc_cuda_context *context, CUdeviceptr *memory, size_t bytes)
+CUresult dtc_cuda_image_begin(struct dtc_cuda_context *context, const void *bytes,
+			      size_t length, CUdeviceptr *memory, uint64_t *upload)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUcontext popped;
+	CUresult result = dtc_cuda_arena_take(context, length, memory);
 
-	CUresult result = driver->CtxPushCurrent(context->handle);
-	if (result)
-		return result;
-	result = driver->MemAlloc(memory, bytes);
-	driver->CtxPopCurrent(&popped);
-	return result;
+	return result ? result
+		      : dtc_cuda_upload_copy(context, *memory, bytes, length, upload);
 }
 
 CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
 			      size_t length, CUdeviceptr *memory)
 {
-	CUresult result = allocate(context, memory, length);
+	uint64_t upload = 0;
+	CUresult result = dtc_cuda_image_begin(context, bytes, length, memory, &upload);
 
-	return result ? result : dtc_cuda_image_upload(context, *memory, bytes, length);
+	return result ? result : dtc_cuda_upload_wait(context, upload);
+}
+
+static void write_image(const void *source, void *to)
+{
+	dtc_gpu_image_write(source, to);
+}
+
+/* By way of the host's memory, because the ring is too short. */
+static int upload_long(struct image *image, const struct dtc_program *program,
+		       size_t bytes, const char *caller, CUresult *result)
+{
+	struct dtc_cuda_context *context = image->context;
+	struct dtconv_context *owner = context->cuda->context;
+	void *scratch = dtc_alloc(owner, bytes);
+
+	if (!scratch)
+		return DTC_FAIL(owner, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate %zu bytes for a layout program",
+				caller, bytes);
+	dtc_gpu_image_write(program, scratch);
+	*result = dtc_cuda_upload_copy(context, image->memory, scratch, bytes,
+				       &image->upload);
+	dtc_free(owner, scratch);
+	return 0;
+}
+
+/* Take memory and begin the upload. */
+static int fill(struct image *image, const struct dtc_program *program,
+		const char *caller)
+{
+	struct dtc_cuda_context *context = image->context;
+	size_t bytes = dtc_gpu_image_bytes(program);
+	int status = 0;
+
+	CUresult result = dtc_cuda_arena_take(context, bytes, &image->memory);
+	if (!result && bytes <= DTC_CUDA_UPLOAD_WHOLE_BYTES)
+		result = dtc_cuda_upload_write(context, image->memory, write_image,
+					       program, bytes, &image->upload);
+	else if (!result)
+		status = upload_long(image, program, bytes, caller, &result);
+	return result ? dtc_cuda_fail(context, result,
+				      "copying a layout program to the device", caller)
+		      : status;
 }
 
 static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		const char *caller, CUdeviceptr *memory)
+		const char *caller, const struct image **made)
 {
 	struct dtconv_context *owner = context->cuda->context;
-	size_t bytes = dtc_gpu_image_bytes(layout->program);
 	struct image *image = dtc_alloc(owner, sizeof(*image));
-	void *scratch = dtc_alloc(owner, bytes);
-	int status = 0;
 
-	if (image)
-		*image = (struct image){ .base = { .release = release }, .context = context };
-	if (image && scratch) {
-		dtc_gpu_image_write(layout->program, scratch);
-		CUresult result =
-			dtc_cuda_image_place(context, scratch, bytes, &image->memory);
-		if (result)
-			status = dtc_cuda_fail(context, result,
-					       "copying a layout program to the device",
-					       caller);
-	} else {
-		status = DTC_FAIL(owner, DTCONV_ERR_NOMEM,
-				  "%s: cannot allocate %zu bytes for a layout program",
-				  caller, bytes);
-	}
-	dtc_free(owner, scratch);
+	if (!image)
+		return DTC_FAIL(owner, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate %zu bytes for a layout program",
+				caller, sizeof(*image));
+	*image = (struct image){ .base = { .release = release }, .context = context };
+	int status = fill(image, layout->program, caller);
 	if (status) {
-		if (image)
-			release(&image->base);
+		release(&image->base);
 		return status;
 	}
-	*memory = image->memory;
+	*made = image;
 	dtc_cuda_image_hang_in(layout, &image->base);
 	return 0;
 }
 
 int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-			const char *caller, CUdeviceptr *memory)
+			const struct dtc_cuda_reader *reader, const char *caller,
+			CUdeviceptr *memory)
 {
 	struct dtconv_context *owner = context->cuda->context;
+	const struct image *image = find(layout, context);
+	const bool found = image;
 
-	*memory = find(layout, context);
-	if (*memory) {
-		dtc_context_count(owner, DTC_COUNT_IMAGES_FOUND, 1);
-		return 0;
-	}
-	int status = make(layout, context, caller, memory);
-	if (!status)
-		dtc_context_count(owner, DTC_COUNT_IMAGES_MADE, 1);
-	return status;
+	int status = found ? 0 : make(layout, context, caller, &image);
+	if (status)
+		return status;
+	dtc_context_count(owner, found ? DTC_COUNT_IMAGES_FOUND : DTC_COUNT_IMAGES_MADE,
+			  1);
+	CUresult result = dtc_cuda_upload_order(context, image->upload, reader);
+	if (result)
+		return dtc_cuda_fail(context, result, "waiting for a layout program",
+				     caller);
+	*memory = image->memory;
+	return 0;
 }

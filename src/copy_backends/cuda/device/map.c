@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Maps that a device keeps. The first job that needs one makes it; it lives as long as the layout, and the worker
- * frees its memory. Two threads may make the same map at once: the later one is found, and both are freed.
+ * Maps that a device keeps. The first job that needs one makes it; it lives as long as the layout. Two threads may make the same map at once: the later one is found, and both are freed.
  */
 #include "config.h"
 
@@ -19,6 +18,7 @@ struct kept {
 	uint32_t unit; /* that the map was made for, even if there is none */
 	/* In packed order: how often it was handed out although a sorted one was asked for. */
 	_Atomic uint32_t substituted;
+	uint64_t upload;
 	struct dtc_gpu_map map;
 };
 
@@ -133,7 +133,8 @@ static CUresult place(const struct dtc_layout *layout, struct kept *kept,
 		bytes = arrays->sorted;
 		length = arrays->count * sizeof(*arrays->sorted);
 	}
-	CUresult result = dtc_cuda_image_place(kept->context, bytes, length, &memory);
+	CUresult result = dtc_cuda_image_begin(kept->context, bytes, length, &memory,
+					       &kept->upload);
 	kept->map.memory = memory;
 	return result;
 }
@@ -231,20 +232,35 @@ static bool is_sorted_wanted(struct kept *packed, enum dtc_gpu_map_order order)
 		       SORTED_AT;
 }
 
+/* The map of those that the job uses. */
+static int choose(const struct dtc_layout *layout, struct dtc_cuda_context *context,
+		  uint32_t unit, enum dtc_gpu_map_order order, const char *caller,
+		  struct kept **chosen)
+{
+	struct kept *sorted;
+	int status = find_or_make(layout, context, unit, false, caller, chosen);
+
+	if (status || !is_sorted_wanted(*chosen, order))
+		return status;
+	status = find_or_make(layout, context, unit, true, caller, &sorted);
+	if (!status && sorted->map.memory)
+		*chosen = sorted;
+	return status;
+}
+
 int dtc_cuda_map_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		      uint32_t unit, enum dtc_gpu_map_order order, const char *caller,
+		      uint32_t unit, enum dtc_gpu_map_order order,
+		      const struct dtc_cuda_reader *reader, const char *caller,
 		      struct dtc_gpu_map *map)
 {
-	struct kept *packed, *sorted;
-	int status = find_or_make(layout, context, unit, false, caller, &packed);
+	struct kept *kept;
+	int status = choose(layout, context, unit, order, caller, &kept);
 
 	if (status)
 		return status;
-	*map = packed->map;
-	if (!is_sorted_wanted(packed, order))
-		return 0;
-	status = find_or_make(layout, context, unit, true, caller, &sorted);
-	if (!status && sorted->map.memory)
-		*map = sorted->map;
-	return status;
+	CUresult result = dtc_cuda_upload_order(context, kept->upload, reader);
+	if (result)
+		return dtc_cuda_fail(context, result, "waiting for a layout's map", caller);
+	*map = kept->map;
+	return 0;
 }

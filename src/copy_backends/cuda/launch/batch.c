@@ -36,6 +36,7 @@ struct kept {
 	struct dtc_cuda_part_table *room;
 	uint32_t room_capacity;
 	uint32_t part_count; /* in the room */
+	uint64_t upload;     /* the last one of what the launches read */
 };
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -159,25 +160,27 @@ static bool is_worth_launch(const struct dtc_gpu_launch *launch)
 }
 
 /* Among parts, a shape that is no nest is moved by the program. */
-static int find_program(struct kept *kept, const struct dtc_batch_job *many,
+static int find_program(const struct dtc_cuda_submission *submission,
 			const struct dtc_gpu_launch *launch, struct dtc_gpu_job *job)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	CUdeviceptr image;
 
 	if (job->image || launch->class == DTC_GPU_CLASS_STRIDED ||
 	    launch->class == DTC_GPU_CLASS_MANY)
 		return 0;
-	int status =
-		dtc_cuda_image_find(job->layout, kept->context, many->caller, &image);
+	int status = dtc_cuda_image_find(job->layout, submission->context, &reader,
+					 submission->job->caller, &image);
 	if (!status)
 		job->image = image;
 	return status;
 }
 
 /* Launches of their own for those that deserve it; the others stay listed in @kept->jobs. */
-static int sort_jobs(struct kept *kept, const struct dtc_batch_job *many,
-		     size_t *together)
+static int sort_jobs(const struct dtc_cuda_submission *submission, struct kept *kept,
+		     const struct dtc_batch_job *many, size_t *together)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	struct dtc_gpu_launch *launch = NULL;
 	int status = 0;
 
@@ -188,14 +191,15 @@ static int sort_jobs(struct kept *kept, const struct dtc_batch_job *many,
 		*job = describe(kept, many, many->stretches[i]);
 		status = make_launch(kept, many, &launch);
 		if (!status)
-			status = dtc_cuda_plan(job, kept->context, many->caller, launch);
+			status = dtc_cuda_plan(job, submission->context, &reader,
+					       submission->job->caller, launch);
 		if (status && status != DTCONV_ERR_LIMIT)
 			return status;
 		if (!status && (many->count == 1 || is_worth_launch(launch))) {
 			kept->launch_count++;
 			continue;
 		}
-		status = find_program(kept, many, launch, job);
+		status = find_program(submission, launch, job);
 		++*together;
 	}
 	return status;
@@ -253,37 +257,45 @@ static int plan(const struct dtc_cuda_submission *submission, struct kept *kept,
 	if (!status)
 		status = make_arrays(kept, many);
 	if (!status)
-		status = sort_jobs(kept, many, &together);
+		status = sort_jobs(submission, kept, many, &together);
 	if (!status && together)
 		status = plan_together(kept, many, together);
 	kept->planned = !status;
+	kept->upload = dtc_cuda_upload_last(kept->context);
 	return status;
 }
 
 /* ---- submitting ------------------------------------------------------------------------ */
 
-static CUresult copy_parts(const struct dtc_cuda_submission *submission,
-			   struct kept *kept)
+/* The parts, where they are not on the device yet. */
+static CUresult copy_parts(struct kept *kept)
 {
 	CUresult result = 0;
 
 	if (kept->copied || !kept->part_count)
 		return 0;
-	if (submission->capturing)
-		result = dtc_cuda_part_table_copy_now(kept->context, kept->room,
-						      kept->part_count);
-	else
-		result = dtc_cuda_part_table_copy(kept->context, kept->room,
-						  kept->part_count, submission->stream);
+	result = dtc_cuda_part_table_copy(kept->context, kept->room, kept->part_count,
+					  &kept->upload);
 	kept->copied = !result;
 	return result;
+}
+
+/* Another submission may have planned the launches, in another stream. */
+static CUresult upload_tables(const struct dtc_cuda_submission *submission,
+			      struct kept *kept)
+{
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
+	CUresult result = copy_parts(kept);
+
+	return result ? result
+		      : dtc_cuda_upload_order(kept->context, kept->upload, &reader);
 }
 
 /* The last launch, or the stream behind it, writes the flag for all: a stream has an order. */
 static int launch_all(struct dtc_cuda_submission *submission, struct kept *kept)
 {
 	const char *call = "copying a part table to the device";
-	CUresult result = copy_parts(submission, kept);
+	CUresult result = upload_tables(submission, kept);
 	bool flag = false;
 
 	for (size_t i = 0; !result && i < kept->launch_count; i++) {

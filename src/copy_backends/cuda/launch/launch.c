@@ -55,10 +55,11 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 }
 
 static int find_map(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		    const char *caller)
+		    const struct dtc_cuda_reader *reader, const char *caller)
 {
 	int status = dtc_cuda_map_find(job->layout, context, dtc_gpu_job_map_unit(job),
-				       dtc_gpu_job_map_order(job), caller, &job->map);
+				       dtc_gpu_job_map_order(job), reader, caller,
+				       &job->map);
 
 	if (!status)
 		job->map_state = DTC_GPU_MAP_ANSWERED;
@@ -66,21 +67,22 @@ static int find_map(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 }
 
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		  const char *caller, struct dtc_gpu_launch *launch)
+		  const struct dtc_cuda_reader *reader, const char *caller,
+		  struct dtc_gpu_launch *launch)
 {
 	uint32_t parts;
 	CUdeviceptr image;
 	int status = dtc_gpu_plan(job, NULL, launch, &parts);
 
 	if (status == DTCONV_ERR_AGAIN) {
-		status = find_map(job, context, caller);
+		status = find_map(job, context, reader, caller);
 		if (!status)
 			status = dtc_gpu_plan(job, NULL, launch, &parts);
 	}
 	/* Most types have no tables, and need nothing on the device. */
 	if (status != DTCONV_ERR_UNSUPPORTED)
 		return status;
-	status = dtc_cuda_image_find(job->layout, context, caller, &image);
+	status = dtc_cuda_image_find(job->layout, context, reader, caller, &image);
 	if (status)
 		return status;
 	job->image = image;
@@ -90,13 +92,14 @@ int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,
 			     struct dtc_gpu_launch *launch)
 {
-	const struct dtc_job *job = submission->job;
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	struct dtc_gpu_job gpu = describe_job(submission);
-	int status = dtc_cuda_plan(&gpu, submission->context, job->caller, launch);
+	const char *caller = submission->job->caller;
+	int status = dtc_cuda_plan(&gpu, submission->context, &reader, caller, launch);
 
 	if (status == DTCONV_ERR_LIMIT)
-		status = dtc_cuda_part_list_plan(&gpu, submission->context, job->caller,
-						 launch);
+		status = dtc_cuda_part_list_plan(&gpu, submission->context, &reader,
+						 caller, launch);
 	return status;
 }
 

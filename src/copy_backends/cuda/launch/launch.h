@@ -21,11 +21,13 @@ bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 
 /*
  * Plan a job as a launch of its own, with the type's map or program on the device if it needs that; @job names
- * it then. A map is looked for if it is open in @job. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
+ * it then. A map is looked for if it is open in @job. The reader's work comes behind the uploads; without a reader the
+ * call waits for them. DTCONV_ERR_LIMIT, without a sentence: it has more parts than travel with a launch;
  * DTCONV_ERR_UNSUPPORTED, the same: more tiles than a grid has.
  */
 int dtc_cuda_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		  const char *caller, struct dtc_gpu_launch *launch);
+		  const struct dtc_cuda_reader *reader, const char *caller,
+		  struct dtc_gpu_launch *launch);
 
 /* Plan a submission's job as one launch, whatever its parts. UNSUPPORTED as above. */
 int dtc_cuda_submission_plan(const struct dtc_cuda_submission *submission,

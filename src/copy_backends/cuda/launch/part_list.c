@@ -19,6 +19,7 @@ struct kept {
 	struct dtc_cuda_context *context;
 	enum dtc_direction direction;
 	uint64_t user, packed; /* of the job that was planned */
+	uint64_t upload;       /* of the parts */
 	struct dtc_gpu_sequence sequence;
 	struct dtc_gpu_part parts[];
 };
@@ -88,8 +89,8 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 	kept->packed = model->packed;
 	int status = list_parts(kept, model, capacity, 0, launch);
 	if (!status) {
-		CUresult result =
-			dtc_cuda_image_place(context, kept->parts, bytes, &device);
+		CUresult result = dtc_cuda_image_begin(context, kept->parts, bytes,
+						       &device, &kept->upload);
 
 		kept->sequence.device = device;
 		if (result)
@@ -104,38 +105,59 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 	return status;
 }
 
-/* How many parts there are; the type's program is found if they need it. */
-static int count_parts(struct dtc_gpu_job *model, struct dtc_cuda_context *context,
-		       const char *caller, struct dtc_gpu_launch *launch,
-		       uint32_t *needed)
+/* The program of the job's type, for the reader's work. */
+static int find_program(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
+			const struct dtc_cuda_reader *reader, const char *caller)
 {
 	CUdeviceptr image;
+	int status = dtc_cuda_image_find(job->layout, context, reader, caller, &image);
+
+	if (!status)
+		job->image = image;
+	return status;
+}
+
+/* How many parts there are; the type's program is found if they need it. */
+static int count_parts(struct dtc_gpu_job *model, struct dtc_cuda_context *context,
+		       const struct dtc_cuda_reader *reader, const char *caller,
+		       struct dtc_gpu_launch *launch, uint32_t *needed)
+{
 	int status = dtc_gpu_plan_many(model, 1, NULL, launch, needed);
 
 	if (status == DTCONV_ERR_UNSUPPORTED) {
-		status = dtc_cuda_image_find(model->layout, context, caller, &image);
+		status = find_program(model, context, reader, caller);
 		if (status)
 			return status;
-		model->image = image;
 		status = dtc_gpu_plan_many(model, 1, NULL, launch, needed);
 	}
 	return status == DTCONV_ERR_LIMIT ? 0 : status;
 }
 
 static int walk(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-		const char *caller, struct dtc_gpu_launch *launch)
+		const struct dtc_cuda_reader *reader, const char *caller,
+		struct dtc_gpu_launch *launch)
 {
-	CUdeviceptr image;
-	int status = dtc_cuda_image_find(job->layout, context, caller, &image);
+	int status = find_program(job, context, reader, caller);
 
 	if (status)
 		return status;
-	job->image = image;
 	return dtc_gpu_plan_general(job, "more parts than are kept", launch);
 }
 
+/* The parts' list, and the program that they may need, come before the reader's work. */
+static int order(const struct kept *kept, const struct dtc_cuda_reader *reader,
+		 const char *caller)
+{
+	CUresult result = dtc_cuda_upload_order(kept->context, kept->upload, reader);
+
+	return result ? dtc_cuda_fail(kept->context, result, "waiting for a part list",
+				      caller)
+		      : 0;
+}
+
 int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-			    const char *caller, struct dtc_gpu_launch *launch)
+			    const struct dtc_cuda_reader *reader, const char *caller,
+			    struct dtc_gpu_launch *launch)
 {
 	struct dtc_gpu_job model = dtc_gpu_sequence_job(job);
 	const struct kept *kept = NULL;
@@ -146,15 +168,17 @@ int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *co
 	if (job->count == 1)
 		kept = find(&model, context, &others);
 	if (!kept && others == KEPT_MOST)
-		return walk(job, context, caller, launch);
+		return walk(job, context, reader, caller, launch);
 	if (!kept) {
-		status = count_parts(&model, context, caller, launch, &needed);
+		status = count_parts(&model, context, reader, caller, launch, &needed);
 		if (!status)
 			status = make(&model, context, needed, caller, launch);
 		if (status)
 			return status;
 		kept = find(&model, context, &others);
 	}
-	dtc_gpu_plan_sequence(job, &kept->sequence, launch);
-	return 0;
+	status = order(kept, reader, caller);
+	if (!status)
+		dtc_gpu_plan_sequence(job, &kept->sequence, launch);
+	return status;
 }

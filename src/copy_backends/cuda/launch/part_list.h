@@ -5,7 +5,7 @@
 #ifndef DTC_CUDA_PART_LIST_H
 #define DTC_CUDA_PART_LIST_H
 
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/upload.h"
 #include "kernels/launch/launch.h"
 
 /*
@@ -13,6 +13,7 @@
  * too much is kept already, or the job is of several instances, the general kernel walks.
  */
 int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
-			    const char *caller, struct dtc_gpu_launch *launch);
+			    const struct dtc_cuda_reader *reader, const char *caller,
+			    struct dtc_gpu_launch *launch);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "copy_backends/cuda/device/arena.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
@@ -142,6 +143,13 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	return status;
 }
 
+struct dtc_cuda_reader dtc_cuda_submission_reader(
+	const struct dtc_cuda_submission *submission)
+{
+	return (struct dtc_cuda_reader){ .stream = submission->stream,
+					 .captured = submission->capturing };
+}
+
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)
 {
 	if (submission->event->backend)
@@ -158,10 +166,14 @@ static void drain(struct dtc_cuda_submission *submission)
 	if (!event->backend)
 		return;
 	event->backend = NULL;
-	if (dtc_cuda_context_is_alive(submission->context) && !dtc_cuda_flag_write(event))
+	if (dtc_cuda_context_is_alive(submission->context) &&
+	    !dtc_cuda_flag_write(event)) {
 		dtc_cuda_event_wait(event);
-	else
-		dtc_cuda_flag_put(event);
+		return;
+	}
+	/* It may run on, and read what it reads for as long as that takes. */
+	dtc_cuda_arena_retire(submission->context);
+	dtc_cuda_flag_put(event);
 }
 
 void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)

@@ -7,6 +7,7 @@
 
 #include "copy_backends/backend.h"
 #include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/upload.h"
 
 struct dtc_cuda_submission {
 	const struct dtc_job *job;
@@ -22,6 +23,10 @@ struct dtc_cuda_submission {
 int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
 			      struct dtc_event *event);
+
+/* Its work as a reader of tables. */
+struct dtc_cuda_reader dtc_cuda_submission_reader(
+	const struct dtc_cuda_submission *submission);
 
 /*
  * The work has been handed to the stream, or @call has failed with @result. With @flag the stream

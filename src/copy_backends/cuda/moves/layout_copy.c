@@ -64,17 +64,18 @@ static int find_need(const struct dtc_cuda_submission *submission,
 		     struct dtc_gpu_copy_end *end, enum dtc_gpu_copy_need need,
 		     uint32_t word)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	const char *caller = submission->job->caller;
 	CUdeviceptr image = 0;
 	int status = 0;
 
 	if (need == DTC_GPU_COPY_NEEDS_IMAGE) {
-		status = dtc_cuda_image_find(end->layout, submission->context, caller,
-					     &image);
+		status = dtc_cuda_image_find(end->layout, submission->context, &reader,
+					     caller, &image);
 		end->image = image;
 	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
 		status = dtc_cuda_map_find(end->layout, submission->context, word,
-					   DTC_GPU_MAP_PACKED, caller, &end->map);
+					   DTC_GPU_MAP_PACKED, &reader, caller, &end->map);
 		end->has_map = true;
 	}
 	return status;

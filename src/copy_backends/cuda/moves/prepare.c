@@ -156,12 +156,13 @@ static int prepare_launch(struct dtc_cuda_context *context,
 				   .user = user,
 				   .packed = ALIGNED,
 				   .end = preparation->layout->size * preparation->count,
-				   .direction = direction };
+				   .direction = direction,
+				   .map_state = DTC_GPU_MAP_OPEN };
 	struct dtc_gpu_launch launch;
 
-	int status = dtc_cuda_plan(&job, context, preparation->caller, &launch);
+	int status = dtc_cuda_plan(&job, context, NULL, preparation->caller, &launch);
 	if (status == DTCONV_ERR_LIMIT)
-		status = dtc_cuda_part_list_plan(&job, context, preparation->caller,
+		status = dtc_cuda_part_list_plan(&job, context, NULL, preparation->caller,
 						 &launch);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return 0;
@@ -192,7 +193,7 @@ static int prepare_program(struct dtc_cuda_context *context,
 
 	if (!preparation->typed)
 		return 0;
-	return dtc_cuda_image_find(preparation->layout, context, preparation->caller,
+	return dtc_cuda_image_find(preparation->layout, context, NULL, preparation->caller,
 				   &unused);
 }
 

@@ -49,13 +49,14 @@ static int plan(const struct dtc_typed_job *typed,
 		const struct dtc_cuda_submission *submission,
 		struct dtc_gpu_launch *launch)
 {
+	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	struct dtc_gpu_typed_job job = describe_job(typed, submission);
 	CUdeviceptr image;
 
 	int status = dtc_gpu_plan_typed(&job, launch);
 	if (status != DTCONV_ERR_UNSUPPORTED)
 		return status;
-	status = dtc_cuda_image_find(job.job.layout, submission->context,
+	status = dtc_cuda_image_find(job.job.layout, submission->context, &reader,
 				     typed->job.caller, &image);
 	if (status)
 		return status;

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The upload ring. Its stream is a queue: pieces end in the order of their numbers, and their room in the ring is used
+ * again in that order.
+ */
+#include "config.h"
+
+#include "upload.h"
+
+#include <string.h>
+
+#include "pinned.h"
+
+/* Pieces begin at such addresses. */
+#define ALIGNED 256
+
+/* Of an upload in several pieces: the host fills one while the device copies others. */
+#define PIECE_BYTES (DTC_CUDA_UPLOAD_RING_BYTES / 8)
+
+static struct dtc_cuda_uploads *uploads_of(const struct dtc_cuda_context *context)
+{
+	return context->parts[DTC_CUDA_PART_upload];
+}
+
+/* ---- the feature ----------------------------------------------------------------------- */
+
+static void init_uploads(struct dtc_cuda_context *context)
+{
+	pthread_mutex_init(&uploads_of(context)->lock, NULL);
+}
+
+/* Nobody waits for an upload any more. */
+static void close_uploads(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+
+	for (size_t i = 0; i < DTC_CUDA_UPLOADS; i++)
+		if (uploads->ends[i])
+			driver->EventDestroy(uploads->ends[i]);
+	if (uploads->stream)
+		driver->StreamDestroy(uploads->stream);
+	dtc_cuda_pinned_destroy(context, uploads->ring, DTC_CUDA_UPLOAD_RING_BYTES);
+}
+
+static void free_uploads(struct dtc_cuda_context *context)
+{
+	pthread_mutex_destroy(&uploads_of(context)->lock);
+}
+
+const struct dtc_cuda_feature dtc_cuda_upload_feature = {
+	.name = "upload",
+	.bytes = sizeof(struct dtc_cuda_uploads),
+	.init = init_uploads,
+	.close = close_uploads,
+	.free = free_uploads,
+};
+
+/* ---- what is made once ----------------------------------------------------------------- */
+
+/* The context is current. What there is after a failure stays for the next try. */
+static CUresult make_current(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	void *ring = uploads->ring;
+	CUresult result = CUDA_SUCCESS;
+
+	if (!uploads->stream)
+		result = dtc_cuda_stream_create(context, &uploads->stream);
+	if (!result && !uploads->device)
+		result = dtc_cuda_pinned_create(context, DTC_CUDA_UPLOAD_RING_BYTES,
+						&ring, &uploads->device);
+	uploads->ring = ring;
+	return result;
+}
+
+static CUresult make_end(struct dtc_cuda_context *context, CUevent *end)
+{
+	return *end ? CUDA_SUCCESS
+		    : context->cuda->driver.EventCreate(end, CU_EVENT_DISABLE_TIMING);
+}
+
+static CUevent *end_of(struct dtc_cuda_uploads *uploads, uint64_t number)
+{
+	return &uploads->ends[number % DTC_CUDA_UPLOADS];
+}
+
+/* Whatever the next piece needs is there. */
+static CUresult make(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	CUevent *end = end_of(uploads, atomic_load(&uploads->begun) + 1);
+	CUcontext popped;
+
+	if (uploads->stream && uploads->device && *end)
+		return CUDA_SUCCESS;
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	if (result)
+		return result;
+	result = make_current(context);
+	if (!result)
+		result = make_end(context, end);
+	driver->CtxPopCurrent(&popped);
+	return result;
+}
+
+/* ---- the end of pieces ------------------------------------------------------------------ */
+
+/* The lock is held. Note the pieces that have ended. */
+static CUresult look(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	uint64_t ended = atomic_load(&uploads->ended);
+	CUresult result = CUDA_SUCCESS;
+
+	while (ended < atomic_load(&uploads->begun)) {
+		result = driver->EventQuery(*end_of(uploads, ended + 1));
+		if (result)
+			break;
+		ended++;
+		uploads->emptied = uploads->filled_by[ended % DTC_CUDA_UPLOADS];
+		atomic_store_explicit(&uploads->ended, ended, memory_order_release);
+	}
+	return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+}
+
+static bool has_ended(const struct dtc_cuda_uploads *uploads, uint64_t number)
+{
+	return number <= atomic_load_explicit(&uploads->ended, memory_order_acquire);
+}
+
+/* The lock is held. Copies wait for nothing, so this takes no longer than they do. */
+static CUresult wait_for(struct dtc_cuda_context *context, uint64_t number)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (!result && !has_ended(uploads_of(context), number)) {
+		if (!dtc_cuda_context_is_alive(context))
+			return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		result = look(context);
+	}
+	return result;
+}
+
+/* ---- room in the ring ------------------------------------------------------------------- */
+
+/* Bytes from a position to the end of the ring. */
+static size_t left_in_round(uint64_t position)
+{
+	return DTC_CUDA_UPLOAD_RING_BYTES - position % DTC_CUDA_UPLOAD_RING_BYTES;
+}
+
+/* Where a piece of so many bytes begins: it is not cut by the ring's end. */
+static uint64_t place_of(const struct dtc_cuda_uploads *uploads, size_t bytes)
+{
+	uint64_t left = left_in_round(uploads->filled);
+
+	return uploads->filled + (left < bytes ? left : 0);
+}
+
+static bool has_room(const struct dtc_cuda_uploads *uploads, uint64_t end)
+{
+	return end - uploads->emptied <= DTC_CUDA_UPLOAD_RING_BYTES &&
+	       atomic_load(&uploads->begun) - atomic_load(&uploads->ended) <
+		       DTC_CUDA_UPLOADS;
+}
+
+/* The room of pieces whose end could not be marked is free when the stream is idle. */
+static CUresult drain(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	CUresult result;
+
+	do
+		result = driver->StreamQuery(uploads->stream);
+	while (result == CUDA_ERROR_NOT_READY && dtc_cuda_context_is_alive(context));
+	if (!result)
+		uploads->emptied = uploads->filled;
+	return result;
+}
+
+/* Wait until the ring has room before a position. */
+static CUresult await_room(struct dtc_cuda_context *context, uint64_t end)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	CUresult result = has_room(uploads, end) ? CUDA_SUCCESS : look(context);
+
+	while (!result && !has_room(uploads, end)) {
+		uint64_t ended = atomic_load(&uploads->ended);
+
+		result = ended < atomic_load(&uploads->begun)
+				 ? wait_for(context, ended + 1)
+				 : drain(context);
+	}
+	return result;
+}
+
+/* ---- uploading -------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static CUresult send(struct dtc_cuda_context *context, CUdeviceptr memory, uint64_t place,
+		     size_t bytes, uint64_t *number)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	const char *from = uploads->ring + place % DTC_CUDA_UPLOAD_RING_BYTES;
+	const uint64_t next = atomic_load(&uploads->begun) + 1;
+
+	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)from, bytes,
+					      uploads->stream);
+	if (result)
+		return result;
+	/* Also if the end cannot be marked: the copy is under way, and the next end is behind it. */
+	uploads->filled = place + bytes;
+	result = driver->EventRecord(*end_of(uploads, next), uploads->stream);
+	if (result)
+		return result;
+	uploads->filled_by[next % DTC_CUDA_UPLOADS] = uploads->filled;
+	atomic_store(&uploads->begun, next);
+	*number = next;
+	return CUDA_SUCCESS;
+}
+
+/* The lock is held. */
+static CUresult write_piece(struct dtc_cuda_context *context, CUdeviceptr memory,
+			    dtc_cuda_upload_write_fn *write, const void *source,
+			    size_t bytes, uint64_t *number)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	const size_t room = (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+
+	CUresult result = make(context);
+	if (result)
+		return result;
+	const uint64_t place = place_of(uploads, room);
+	result = await_room(context, place + room);
+	if (result)
+		return result;
+	char *to = uploads->ring + place % DTC_CUDA_UPLOAD_RING_BYTES;
+	if (write)
+		write(source, to);
+	else
+		memcpy(to, source, bytes);
+	result = send(context, memory, place, bytes, number);
+	uploads->filled = (uploads->filled + ALIGNED - 1) / ALIGNED * ALIGNED;
+	return result;
+}
+
+CUresult dtc_cuda_upload_write(struct dtc_cuda_context *context, CUdeviceptr memory,
+			       dtc_cuda_upload_write_fn *write, const void *source,
+			       size_t bytes, uint64_t *number)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+
+	pthread_mutex_lock(&uploads->lock);
+	CUresult result = write_piece(context, memory, write, source, bytes, number);
+	pthread_mutex_unlock(&uploads->lock);
+	return result;
+}
+
+CUresult dtc_cuda_upload_copy(struct dtc_cuda_context *context, CUdeviceptr memory,
+			      const void *source, size_t bytes, uint64_t *number)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&uploads->lock);
+	for (size_t at = 0; !result && at < bytes; at += PIECE_BYTES)
+		result = write_piece(context, memory + at, NULL,
+				     (const char *)source + at,
+				     DTC_MIN(bytes - at, PIECE_BYTES), number);
+	pthread_mutex_unlock(&uploads->lock);
+	return result;
+}
+
+/* ---- readers ---------------------------------------------------------------------------- */
+
+CUresult dtc_cuda_upload_wait(struct dtc_cuda_context *context, uint64_t number)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+
+	if (has_ended(uploads, number))
+		return CUDA_SUCCESS;
+	pthread_mutex_lock(&uploads->lock);
+	CUresult result = wait_for(context, number);
+	pthread_mutex_unlock(&uploads->lock);
+	return result;
+}
+
+CUresult dtc_cuda_upload_order(struct dtc_cuda_context *context, uint64_t number,
+			       const struct dtc_cuda_reader *reader)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+
+	if (has_ended(uploads, number))
+		return CUDA_SUCCESS;
+	if (!reader || reader->captured)
+		return dtc_cuda_upload_wait(context, number);
+	pthread_mutex_lock(&uploads->lock);
+	CUresult result = look(context);
+	/* The event is still this piece's: it is recorded anew only when the piece has ended. */
+	if (!result && !has_ended(uploads, number))
+		result = context->cuda->driver.StreamWaitEvent(
+			reader->stream, *end_of(uploads, number), 0);
+	pthread_mutex_unlock(&uploads->lock);
+	return result;
+}
+
+uint64_t dtc_cuda_upload_last(const struct dtc_cuda_context *context)
+{
+	return atomic_load(&uploads_of(context)->begun);
+}
+
+bool dtc_cuda_upload_is_idle(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+
+	if (has_ended(uploads, dtc_cuda_upload_last(context)))
+		return true;
+	pthread_mutex_lock(&uploads->lock);
+	bool idle = !look(context) && has_ended(uploads, atomic_load(&uploads->begun));
+	pthread_mutex_unlock(&uploads->lock);
+	return idle;
+}
