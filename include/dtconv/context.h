@@ -182,6 +182,7 @@ struct dtconv_counters {
 	uint64_t launches_general;     /**< interpreter of the program, where no other class applies */
 	uint64_t launches_many;        /**< structs of unlike members, and batches */
 	uint64_t launches_typed;       /**< operations, conversions, checksums */
+	uint64_t launches_copy;        /**< from one layout to another, without a packed stream */
 	uint64_t graph_launches;       /**< of all these, those as graphs */
 	/* Jobs without a launch of their own; see DTCONV_CONTEXT_RESIDENT. */
 	uint64_t resident_jobs;     /**< done by the resident kernel */

@@ -43,6 +43,7 @@ struct dtc_mover;
 	X(LAUNCHES_GENERAL, launches_general, "launches of the general kernel")          \
 	X(LAUNCHES_MANY, launches_many, "launches of the batch kernel")                  \
 	X(LAUNCHES_TYPED, launches_typed, "launches of typed kernels")                   \
+	X(LAUNCHES_COPY, launches_copy, "launches of copies between layouts")            \
 	X(GRAPH_LAUNCHES, graph_launches, "launches through graphs")                     \
 	X(RESIDENT_JOBS, resident_jobs, "jobs of the resident kernel")                   \
 	X(RESIDENT_LAUNCHES, resident_launches, "launches of the resident kernel")       \

@@ -18,6 +18,7 @@
 #include "kernels/gpu/strided.cu.h"
 #include "kernels/gpu/rows.cu.h"
 #include "kernels/gpu/mapped.cu.h"
+#include "kernels/gpu/layout_copy.cu.h"
 #include "kernels/gpu/periodic.cu.h"
 #include "kernels/gpu/table.cu.h"
 #include "kernels/gpu/runs.cu.h"

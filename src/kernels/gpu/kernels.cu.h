@@ -40,6 +40,7 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_rows_params    8
 #define DTC_GPU_RESIDENT_dtc_gpu_mapped_params  8
+#define DTC_GPU_RESIDENT_dtc_gpu_copy_params    5
 #define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
 #define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4

@@ -6,11 +6,6 @@
 #ifndef DTC_KERNELS_GPU_NEST_CU_H
 #define DTC_KERNELS_GPU_NEST_CU_H
 
-/* What is particular about some levels. */
-#define DTC_GPU_PLAIN 0
-#define DTC_GPU_MAPPED 1 /* level 0: displacements are in a map, not multiples of a stride */
-#define DTC_GPU_LISTED 2 /* level 1: in a table */
-
 /*
  * A tile's first unit, as indices of the levels. If numbers are small, all of it is index 0, and
  * carries into the other levels when it is divided.

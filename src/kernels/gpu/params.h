@@ -65,6 +65,11 @@ struct dtc_gpu_done {
 	uint64_t counter;
 };
 
+/* What is particular about some levels of a nest. */
+#define DTC_GPU_PLAIN  0
+#define DTC_GPU_MAPPED 1 /* level 0: displacements are in a map, not multiples of a stride */
+#define DTC_GPU_LISTED 2 /* level 1: in a table */
+
 /*
  * A level. Indices below 2^31 are divided by @count as (index * @magic) >> shift; the outermost
  * level is never divided by, so that its count may be anything and is not here.
@@ -167,6 +172,34 @@ struct dtc_gpu_rows_params {
 	struct dtc_gpu_nest nest;
 	uint32_t words;
 	uint32_t reserved;
+};
+
+/*
+ * Words that a thread copies from one layout to another, in streams that the second cache holds, and in longer
+ * ones. More would not fit into the registers: each has an address on either side.
+ */
+#define DTC_GPU_COPY_WORDS     4u
+#define DTC_GPU_COPY_FEW(word) ((word) == 16 ? 1u : DTC_GPU_COPY_WORDS)
+
+/*
+ * One side of a copy between layouts: a nest whose level 0 counts words. Of its other members only the
+ * address counts. Mapped, level 0 is an instance, and each of its words has a 32-bit
+ * displacement at @disps, in words. Listed, level 1 is a table of equal blocks.
+ */
+struct dtc_gpu_copy_side {
+	struct dtc_gpu_nest nest;
+	uint64_t disps;
+	uint32_t form;  /* as above */
+	uint16_t wide;  /* of a table: see struct dtc_gpu_table_params */
+	uint16_t shift;
+};
+
+struct dtc_gpu_copy_params {
+	struct dtc_gpu_done done;
+	uint64_t units; /* words of the stream */
+	uint32_t words; /* of a thread: one of the two numbers above */
+	uint32_t reserved;
+	struct dtc_gpu_copy_side source, target;
 };
 
 /* A period: its runs, in packed order. Level 0 of the nest is the period's units. */

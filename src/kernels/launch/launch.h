@@ -32,6 +32,9 @@ const char *dtc_gpu_kernel_label(enum dtc_gpu_kernel kernel);
 /* Bytes of its parameter struct. */
 size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel);
 
+/* The largest grid of one dimension. */
+#define DTC_GPU_GRID_MOST INT32_MAX
+
 enum dtc_gpu_class {
 	DTC_GPU_CLASS_STRIDED,
 	DTC_GPU_CLASS_PERIODIC,
@@ -40,7 +43,8 @@ enum dtc_gpu_class {
 	DTC_GPU_CLASS_GENERAL,
 	DTC_GPU_CLASS_MANY,
 	DTC_GPU_CLASS_TYPED,
-	DTC_GPU_CLASS_MAPPED
+	DTC_GPU_CLASS_MAPPED,
+	DTC_GPU_CLASS_COPY
 };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class);
@@ -72,6 +76,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_done done;
 	struct dtc_gpu_strided_params strided;
 	struct dtc_gpu_rows_params rows;
+	struct dtc_gpu_copy_params copy;
 	struct dtc_gpu_periodic_params periodic;
 	struct dtc_gpu_mapped_params mapped;
 	struct dtc_gpu_table_params table;

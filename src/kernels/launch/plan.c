@@ -17,9 +17,6 @@
 #include "nest.h"
 #include "shape.h"
 
-/* The largest grid of one dimension. */
-#define GRID_MOST INT32_MAX
-
 _Static_assert(sizeof(struct dtc_gpu_periodic_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 _Static_assert(sizeof(struct dtc_gpu_many_params) <= DTC_GPU_PARAMS_BYTES, "too long");
 
@@ -70,7 +67,7 @@ size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
 
 static const char *const class_names[] = { "strided",     "periodic", "indexed",
 					   "transposing", "general",  "many",
-					   "typed",	  "mapped" };
+					   "typed",	  "mapped",   "copy" };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class)
 {
@@ -94,7 +91,7 @@ enum dtc_gpu_kernel dtc_gpu_kernel_of_word(enum dtc_gpu_kernel first, uint32_t w
 
 static int set_grid(struct dtc_gpu_launch *launch, uint64_t tiles)
 {
-	if (tiles > GRID_MOST)
+	if (tiles > DTC_GPU_GRID_MOST)
 		return DTCONV_ERR_UNSUPPORTED;
 	launch->grid = (uint32_t)tiles;
 	launch->params_bytes = (uint32_t)dtc_gpu_kernel_params_bytes(launch->kernel);

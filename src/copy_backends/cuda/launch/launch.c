@@ -111,6 +111,7 @@ static enum dtc_counter counter_of(enum dtc_gpu_class class)
 		[DTC_GPU_CLASS_MANY] = DTC_COUNT_LAUNCHES_MANY,
 		[DTC_GPU_CLASS_TYPED] = DTC_COUNT_LAUNCHES_TYPED,
 		[DTC_GPU_CLASS_MAPPED] = DTC_COUNT_LAUNCHES_MAPPED,
+		[DTC_GPU_CLASS_COPY] = DTC_COUNT_LAUNCHES_COPY,
 	};
 
 	return counters[class];
