@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies from one layout to another. If one side is contiguous, it is the packed stream of the other
- * side. Otherwise bytes go through a small host buffer, or through scratch memory of a device.
+ * side. If a device can access both sides, one launch copies. Otherwise bytes go through a small host
+ * buffer, or through scratch memory of a device.
  */
 #include "config.h"
+
+#include "copy.h"
 
 #include <dtconv/convertor.h>
 
@@ -12,6 +15,7 @@
 #include "base/log.h"
 #include "copy_backends/backend_set.h"
 #include "copy_backends/counters.h"
+#include "copy_backends/layout_copy.h"
 #include "copy_backends/memory/classify.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
@@ -22,64 +26,158 @@
 /* Bytes packed between two layouts at a time: they stay in the first-level cache. */
 #define COPY_BYTES 2048
 
-static int check_signatures(const struct dtconv_type *source_type, size_t source_count,
-			    const struct dtconv_type *target_type, size_t target_count,
-			    enum dtconv_signature_relation *relation)
+static struct dtconv_context *context_of(const struct dtc_copy *copy)
 {
-	int status = dtconv_type_compare_signature(source_type, source_count, target_type,
-						   target_count, relation);
-
-	if (status || *relation != DTCONV_SIGNATURE_DIFFERENT)
-		return status;
-	return DTC_FAIL(source_type->context, DTCONV_ERR_SIGNATURE,
-			"dtconv_copy: the source's signature differs from the target's");
+	return copy->source.type->context;
 }
 
-/* One side of a copy. */
-struct end {
-	const struct dtconv_type *type;
-	struct dtc_cursor cursor;
-	char *data;
-};
+static bool is_ordinary(const struct dtc_copy *copy)
+{
+	return dtc_memory_is_ordinary(context_of(copy), copy->source.data,
+				      copy->target.data);
+}
+
+static uint64_t left_of(const struct dtc_copy_end *end)
+{
+	return end->cursor.size - end->cursor.position;
+}
+
+/* Bytes that neither side has copied yet. */
+static uint64_t left_of_both(const struct dtc_copy *copy)
+{
+	return DTC_MIN(left_of(&copy->source), left_of(&copy->target));
+}
 
 /* @kind is the known kind of the packed memory; the kind of the side's own memory is not known. */
-static int move_end(struct end *end, char *packed, enum dtconv_memory_kind kind, uint64_t most,
-		    enum dtc_direction direction, size_t *moved)
+static struct dtc_move move_of(const struct dtc_copy *copy, struct dtc_copy_end *end,
+			       char *packed, enum dtconv_memory_kind kind, uint64_t most,
+			       enum dtc_direction direction)
 {
-	struct dtc_cursor *cursor = &end->cursor;
-	const struct dtc_move move = { .context = end->type->context,
-				       .cursor = cursor,
-				       .bounds = &end->type->bounds,
-				       .type = end->type,
-				       .user = end->data,
-				       .packed = packed,
-				       .bytes = (size_t)DTC_MIN(
-					       most, cursor->size - cursor->position),
-				       .direction = direction,
-				       .placement = { .packed = kind },
-				       .caller = "dtconv_copy" };
+	struct dtc_placement placement = copy->placement;
 
-	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move.context, end->data, packed)) ||
-	    dtc_is_host_forbidden(move.context, 0))
-		return dtc_device_move(&move, moved);
-	int status = dtc_host_move_bytes(cursor, end->data, packed, move.bytes, direction,
-					 moved);
-	dtc_count_job(move.context, DTC_HOST_INDEX, *moved);
+	placement.packed = kind;
+	return (struct dtc_move){ .context = end->type->context,
+				  .cursor = &end->cursor,
+				  .bounds = &end->type->bounds,
+				  .type = end->type,
+				  .user = end->data,
+				  .packed = packed,
+				  .bytes = (size_t)DTC_MIN(most, left_of(end)),
+				  .direction = direction,
+				  .placement = placement,
+				  .started = copy->started,
+				  .caller = copy->caller };
+}
+
+static int start_move(const struct dtc_move *move, struct dtc_event *event, size_t *moved)
+{
+	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move->context, move->user,
+						 move->packed)) ||
+	    dtc_is_host_forbidden(move->context, 0))
+		return dtc_device_start(move, event, moved);
+	int status = dtc_host_move_bytes(move->cursor, move->user, move->packed,
+					 move->bytes, move->direction, moved);
+	dtc_count_job(move->context, DTC_HOST_INDEX, *moved);
+	return status;
+}
+
+static int move_now(const struct dtc_move *move, size_t *moved)
+{
+	struct dtc_event event = { .backend = NULL };
+	int status = start_move(move, &event, moved);
+
+	if (status)
+		return status;
+	status = dtc_device_wait(&event);
+	/* A failed job counts no bytes: which of them it moved is unknown. */
+	if (status)
+		*moved = 0;
 	return status;
 }
 
 /* ---- one hop ------------------------------------------------------------------------------- */
 
 /* Whether a side is contiguous: then it is the other side's packed stream. */
-static bool is_row(const struct end *end)
+static bool is_row(const struct dtc_copy_end *end)
 {
 	return end->cursor.size && end->cursor.layout->dense;
 }
 
-static char *row_of(const struct end *end)
+static char *row_of(const struct dtc_copy_end *end)
 {
 	return (char *)((uintptr_t)end->data +
 			(uintptr_t)end->cursor.layout->program->ops[0].disp);
+}
+
+/* Between @end and the other side, which is the row. */
+static int start_hop_to_row(const struct dtc_copy *copy, struct dtc_copy_end *end,
+			    const struct dtc_copy_end *row, enum dtc_direction direction,
+			    struct dtc_event *event, size_t *copied)
+{
+	const struct dtc_move move = move_of(copy, end, row_of(row),
+					     DTCONV_MEMORY_UNKNOWN, row->cursor.size,
+					     direction);
+
+	return start_move(&move, event, copied);
+}
+
+/* ---- one launch ---------------------------------------------------------------------------- */
+
+/* The memory of both sides where they begin, and how many bytes of both are in such memory. */
+struct memories {
+	struct dtc_memory source, target;
+	uint64_t bytes;
+};
+
+static uint64_t classify(const struct dtc_copy_end *end, uint64_t bytes,
+			 struct dtc_memory *memory)
+{
+	const struct dtc_user_buffer buffer = { &end->cursor, &end->type->bounds,
+						end->data };
+
+	return dtc_classify_stream(end->type->context, &buffer, bytes, memory);
+}
+
+static void find_memories(const struct dtc_copy *copy, struct memories *memories)
+{
+	uint64_t bytes = left_of_both(copy);
+
+	bytes = classify(&copy->source, bytes, &memories->source);
+	memories->bytes = classify(&copy->target, bytes, &memories->target);
+}
+
+/* Without a stream, the host copies between pinned and managed memory. */
+static bool is_for_device(const struct dtc_copy *copy, const struct memories *memories)
+{
+	const struct dtc_memory *source = &memories->source, *target = &memories->target;
+
+	return dtc_memory_is_device_seen(source) && dtc_memory_is_device_seen(target) &&
+	       !source->denied && !target->denied &&
+	       (copy->placement.on_stream || source->kind == DTCONV_MEMORY_DEVICE ||
+		target->kind == DTCONV_MEMORY_DEVICE);
+}
+
+/* LIMIT, without a sentence, if it is not possible. */
+static int start_launch(struct dtc_copy *copy, const struct memories *memories,
+			struct dtc_event *event, size_t *copied)
+{
+	const struct dtc_copy_job job = {
+		.source = { &copy->source.cursor, copy->source.data, memories->source },
+		.target = { &copy->target.cursor, copy->target.data, memories->target },
+		.bytes = memories->bytes,
+		.context = context_of(copy),
+		.on_stream = copy->placement.on_stream,
+		.started = copy->started,
+		.stream = copy->placement.stream,
+		.caller = copy->caller,
+	};
+
+	if (memories->bytes < left_of_both(copy) || !is_for_device(copy, memories))
+		return DTCONV_ERR_LIMIT;
+	int status = dtc_layout_copy_submit(&job, event);
+	if (!status)
+		*copied = (size_t)job.bytes;
+	return status;
 }
 
 /* ---- two hops on a device ------------------------------------------------------------------ */
@@ -110,22 +208,31 @@ static int end_hop(struct relay *relay, struct hop *hop, int failed)
 	return failed ? failed : status;
 }
 
-static int start_hop(struct relay *relay, struct end *end, size_t bytes,
-		     enum dtc_direction direction)
+/*
+ * In the caller's stream, else in that of the scratch memory. The caller's may be another device's: then the
+ * driver is asked whether it may access the scratch memory.
+ */
+static struct dtc_move hop_of(const struct dtc_copy *copy, const struct relay *relay,
+			      struct dtc_copy_end *end, size_t bytes,
+			      enum dtc_direction direction)
+{
+	struct dtc_move move = move_of(copy, end, relay->scratch.memory,
+				       DTCONV_MEMORY_UNKNOWN, bytes, direction);
+
+	move.started = false;
+	if (!copy->placement.on_stream) {
+		move.placement.packed = DTCONV_MEMORY_DEVICE;
+		move.placement.on_stream = true;
+		move.placement.stream = relay->scratch.stream;
+	}
+	return move;
+}
+
+static int start_hop(const struct dtc_copy *copy, struct relay *relay,
+		     struct dtc_copy_end *end, size_t bytes, enum dtc_direction direction)
 {
 	struct hop *hop = &relay->hops[relay->next++ % HOPS];
-	const struct dtc_move move = { .context = end->type->context,
-				       .cursor = &end->cursor,
-				       .bounds = &end->type->bounds,
-				       .type = end->type,
-				       .user = end->data,
-				       .packed = relay->scratch.memory,
-				       .bytes = bytes,
-				       .direction = direction,
-				       .placement = { .packed = DTCONV_MEMORY_DEVICE,
-						      .on_stream = true,
-						      .stream = relay->scratch.stream },
-				       .caller = "dtconv_copy" };
+	const struct dtc_move move = hop_of(copy, relay, end, bytes, direction);
 	size_t moved;
 
 	int status = end_hop(relay, hop, 0);
@@ -136,104 +243,172 @@ static int start_hop(struct relay *relay, struct end *end, size_t bytes,
 	return status;
 }
 
-static uint64_t left_of(const struct end *end)
-{
-	return end->cursor.size - end->cursor.position;
-}
-
-static int copy_in_stream(struct relay *relay, struct end *source, struct end *target)
+static int copy_in_stream(struct dtc_copy *copy, struct relay *relay)
 {
 	int status = 0;
 
-	while (!status && left_of(source) && left_of(target)) {
-		size_t bytes = (size_t)DTC_MIN(DTC_MIN(left_of(source), left_of(target)),
+	while (!status && left_of_both(copy)) {
+		size_t bytes = (size_t)DTC_MIN(left_of_both(copy),
 					       (uint64_t)relay->scratch.bytes);
 
-		status = start_hop(relay, source, bytes, DTC_PACK);
+		status = start_hop(copy, relay, &copy->source, bytes, DTC_PACK);
 		if (!status)
-			status = start_hop(relay, target, bytes, DTC_UNPACK);
+			status = start_hop(copy, relay, &copy->target, bytes, DTC_UNPACK);
 	}
 	for (unsigned i = 0; i < HOPS; i++)
 		status = end_hop(relay, &relay->hops[(relay->next + i) % HOPS], status);
 	return status;
 }
 
-/* The memory of the first byte of a side. */
-static struct dtc_memory memory_of(const struct end *end)
-{
-	const struct dtc_user_buffer buffer = { &end->cursor, &end->type->bounds,
-						end->data };
-	struct dtc_memory memory = dtc_memory_host();
-
-	if (end->cursor.size)
-		dtc_classify_stream(end->type->context, &buffer, 1, &memory);
-	return memory;
-}
-
 /* Acquire scratch memory of the device that owns a side. False if no device does, or it has none free. */
-static bool borrow(const struct end *source, const struct end *target,
+static bool borrow(const struct dtc_copy *copy, const struct memories *memories,
 		   struct dtc_scratch *scratch)
 {
-	struct dtconv_context *context = source->type->context;
+	const struct dtc_memory *near = &memories->source, *far = &memories->target;
+	bool between = dtc_memory_is_between(near, far);
 
-	if (dtc_memory_is_ordinary(context, source->data, target->data))
-		return false;
-	struct dtc_memory near = memory_of(source);
-	const struct dtc_memory far = memory_of(target);
-	bool between = dtc_memory_is_between(&near, &far);
 	/* Memory of another device that no context owns may be accessible to its own device only. */
-	if (between && !near.owner && !far.owner)
+	if (between && !near->owner && !far->owner)
 		return false;
-	if (near.kind != DTCONV_MEMORY_DEVICE || (between && !far.owner))
+	if (near->kind != DTCONV_MEMORY_DEVICE || (between && !far->owner))
 		near = far;
-	return near.kind == DTCONV_MEMORY_DEVICE && !near.denied &&
-	       dtc_scratch_acquire(context, &near, scratch);
+	return near->kind == DTCONV_MEMORY_DEVICE && !near->denied &&
+	       dtc_scratch_acquire(context_of(copy), near, scratch);
 }
 
 /* ---- two hops on the host ------------------------------------------------------------------ */
 
 /* Pack into a small buffer and unpack from it, until either side ends. */
-static DTC_NOINLINE int copy_through(struct end *source, struct end *target,
-				     size_t *copied)
+static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 {
-	const struct dtc_cursor *from = &source->cursor, *to = &target->cursor;
 	char buffer[COPY_BYTES];
 	size_t packed, unpacked;
 	int status = 0;
 
-	*copied = 0;
-	while (!status && from->position < from->size && to->position < to->size) {
-		size_t room = (size_t)DTC_MIN(to->size - to->position,
-					      (uint64_t)sizeof(buffer));
+	while (!status && left_of_both(copy)) {
+		uint64_t room = DTC_MIN(left_of_both(copy), (uint64_t)sizeof(buffer));
+		const struct dtc_move pack = move_of(copy, &copy->source, buffer,
+						     DTCONV_MEMORY_HOST, room, DTC_PACK);
 
-		status = move_end(source, buffer, DTCONV_MEMORY_HOST, room, DTC_PACK, &packed);
+		status = move_now(&pack, &packed);
 		if (status)
 			break;
-		status = move_end(target, buffer, DTCONV_MEMORY_HOST, packed, DTC_UNPACK,
-				  &unpacked);
+		const struct dtc_move unpack =
+			move_of(copy, &copy->target, buffer, DTCONV_MEMORY_HOST, packed,
+				DTC_UNPACK);
+		status = move_now(&unpack, &unpacked);
 		*copied += unpacked;
 	}
 	return status;
 }
 
-/* Take the most direct way that is possible. */
-static int copy_between(struct end *source, struct end *target, size_t *copied)
+/* ---- all ways ------------------------------------------------------------------------------ */
+
+/* A graph that runs later would use a buffer that others use by then. */
+static int refuse_capture(const struct dtc_copy *copy)
+{
+	const struct dtc_placement *placement = &copy->placement;
+
+	if (!placement->on_stream ||
+	    !dtc_stream_is_captured(context_of(copy), placement->stream))
+		return 0;
+	return DTC_FAIL(context_of(copy), DTCONV_ERR_UNSUPPORTED,
+			"%s: the stream is being captured, but a copy between these "
+			"layouts and memories needs a staging buffer, which a graph "
+			"cannot keep",
+			copy->caller);
+}
+
+/* A device may see a side, and no side is a row. */
+static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
+			     size_t *copied)
 {
 	struct relay relay = { .next = 0 };
+	struct memories memories;
 
-	*copied = 0;
-	if (is_row(source))
-		return move_end(target, row_of(source), DTCONV_MEMORY_UNKNOWN,
-				source->cursor.size, DTC_UNPACK, copied);
-	if (is_row(target))
-		return move_end(source, row_of(target), DTCONV_MEMORY_UNKNOWN,
-				target->cursor.size, DTC_PACK, copied);
-	if (!borrow(source, target, &relay.scratch))
-		return copy_through(source, target, copied);
-	int status = copy_in_stream(&relay, source, target);
+	find_memories(copy, &memories);
+	int status = start_launch(copy, &memories, event, copied);
+	if (status != DTCONV_ERR_LIMIT)
+		return status;
+	status = refuse_capture(copy);
+	if (status)
+		return status;
+	if (!borrow(copy, &memories, &relay.scratch))
+		return copy_through(copy, copied);
+	status = copy_in_stream(copy, &relay);
 	dtc_scratch_release(&relay.scratch);
 	*copied = relay.copied;
 	return status;
+}
+
+static int start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
+{
+	struct dtc_copy_end *source = &copy->source, *target = &copy->target;
+
+	if (is_row(source))
+		return start_hop_to_row(copy, target, source, DTC_UNPACK, event, copied);
+	if (is_row(target))
+		return start_hop_to_row(copy, source, target, DTC_PACK, event, copied);
+	if (DTC_LIKELY(is_ordinary(copy)) || !left_of_both(copy))
+		return copy_through(copy, copied);
+	return start_with_device(copy, event, copied);
+}
+
+int dtc_copy_start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
+{
+	event->backend = NULL;
+	*copied = 0;
+	int status = start(copy, event, copied);
+	if (status)
+		event->backend = NULL;
+	return status;
+}
+
+/* ---- checking and ending ------------------------------------------------------------------- */
+
+static int check_signatures(struct dtc_copy *copy, size_t source_count,
+			    size_t target_count)
+{
+	int status = dtconv_type_compare_signature(copy->source.type, source_count,
+						   copy->target.type, target_count,
+						   &copy->relation);
+
+	if (status || copy->relation != DTCONV_SIGNATURE_DIFFERENT)
+		return status;
+	return DTC_FAIL(context_of(copy), DTCONV_ERR_SIGNATURE,
+			"%s: the source's signature differs from the target's",
+			copy->caller);
+}
+
+int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_count)
+{
+	struct dtc_copy_end *source = &copy->source, *target = &copy->target;
+
+	if (source->type->context != target->type->context)
+		return DTC_FAIL(
+			source->type->context, DTCONV_ERR_INVAL,
+			"%s: target_type (argument 4) was made in another context",
+			copy->caller);
+	int status = dtc_packed_stream_begin(&source->cursor, source->type, source_count,
+					     copy->caller, "source_type (argument 1)");
+	if (!status)
+		status = dtc_packed_stream_begin(&target->cursor, target->type,
+						 target_count, copy->caller,
+						 "target_type (argument 4)");
+	return status ? status : check_signatures(copy, source_count, target_count);
+}
+
+int dtc_copy_end(const struct dtc_copy *copy, int status, size_t copied)
+{
+	dtc_count_call(context_of(copy), DTC_PACK, copied);
+	dtc_count_call(context_of(copy), DTC_UNPACK, copied);
+	if (status || copy->relation != DTCONV_SIGNATURE_EXTENDS)
+		return status;
+	return DTC_FAIL(
+		context_of(copy), DTCONV_ERR_TRUNCATE,
+		"%s: the source packs to %zu bytes, but the target has room for %zu",
+		copy->caller, (size_t)copy->source.cursor.size,
+		(size_t)copy->target.cursor.size);
 }
 
 int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void *source,
@@ -242,37 +417,25 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 {
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
-	struct end from = { .type = source_type, .data = (char *)(uintptr_t)source };
-	struct end to = { .type = target_type, .data = target };
-	enum dtconv_signature_relation relation;
+	struct dtc_copy copy = { .source = { .type = source_type,
+					     .data = (char *)(uintptr_t)source },
+				 .target = { .type = target_type, .data = target },
+				 .caller = __func__ };
+	struct dtc_event event;
 	size_t copied = 0;
 
 	if (moved)
 		*moved = 0;
-	if (source_type->context != target_type->context)
-		return DTC_FAIL(
-			source_type->context, DTCONV_ERR_INVAL,
-			"%s: target_type (argument 4) was made in another context",
-			__func__);
-	int status = dtc_packed_stream_begin(&from.cursor, source_type, source_count,
-					     __func__, "source_type (argument 1)");
-	if (!status)
-		status = dtc_packed_stream_begin(&to.cursor, target_type, target_count,
-						 __func__, "target_type (argument 4)");
-	if (!status)
-		status = check_signatures(source_type, source_count, target_type,
-					  target_count, &relation);
+	int status = dtc_copy_check(&copy, source_count, target_count);
 	if (status)
 		return status;
-	status = copy_between(&from, &to, &copied);
-	dtc_count_call(source_type->context, DTC_PACK, copied);
-	dtc_count_call(source_type->context, DTC_UNPACK, copied);
+	status = dtc_copy_start(&copy, &event, &copied);
+	if (event.backend) {
+		status = dtc_device_wait(&event);
+		/* A failed job counts no bytes: which of them it moved is unknown. */
+		copied = status ? 0 : copied;
+	}
 	if (moved)
 		*moved = copied;
-	if (!status && relation == DTCONV_SIGNATURE_EXTENDS)
-		return DTC_FAIL(
-			source_type->context, DTCONV_ERR_TRUNCATE,
-			"%s: the source packs to %zu bytes, but the target has room for %zu",
-			__func__, (size_t)from.cursor.size, (size_t)to.cursor.size);
-	return status;
+	return dtc_copy_end(&copy, status, copied);
 }

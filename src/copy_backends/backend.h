@@ -34,6 +34,8 @@ struct dtc_job {
 	/* Backends that the caller does not allow, see backend_set.h. */
 	uint32_t forbidden;
 	bool at_packed; /* between two devices: the one that owns the packed memory moves */
+	/* From one layout to another: the user's side is the source, the packed side the target's displacement 0. */
+	bool between_layouts;
 	const char *caller;
 };
 

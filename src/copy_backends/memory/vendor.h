@@ -11,6 +11,7 @@
 struct dtc_backend_ops;
 struct dtconv_context;
 struct dtconv_device_attr;
+struct dtc_copy_job;
 struct dtc_event;
 struct dtc_job;
 struct dtc_scratch;
@@ -45,6 +46,12 @@ struct dtc_vendor_ops {
 	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
 	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
 			       struct dtc_event *event);
+	/* The backend that counts copies between layouts, and whose prohibition applies to them. */
+	const struct dtc_backend_ops *copy_backend;
+	/* Start a copy between layouts in the vendor's memory; see dtc_layout_copy_submit. */
+	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
+	/* See dtc_stream_is_captured. */
+	bool (*is_captured)(struct dtconv_context *context, void *stream);
 	/* The number of devices that this process can use; if 0, @why is the reason. */
 	int (*count_devices)(struct dtconv_context *context, const char **why);
 	/* Fill in the attributes of a device, except struct_size. False if the driver fails. */

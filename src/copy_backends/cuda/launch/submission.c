@@ -65,10 +65,14 @@ int dtc_cuda_submission_check_access(const struct dtc_cuda_submission *submissio
 				     const struct dtc_memory *user,
 				     const struct dtc_memory *packed)
 {
-	bool pack = submission->job->direction == DTC_PACK;
-	int status = check_access(submission, user, "user", !pack);
+	const struct dtc_job *job = submission->job;
+	bool pack = job->direction == DTC_PACK;
+	int status = check_access(submission, user,
+				  job->between_layouts ? "source" : "user", !pack);
 
-	return status ? status : check_access(submission, packed, "packed", pack);
+	return status ? status
+		      : check_access(submission, packed,
+				     job->between_layouts ? "target" : "packed", pack);
 }
 
 bool dtc_cuda_submission_is_far(const struct dtc_cuda_submission *submission,

@@ -24,4 +24,8 @@ int dtc_cuda_submit_typed(const struct dtc_typed_job *job, struct dtc_event *eve
 int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving,
 			     struct dtc_event *event);
 
+/* layout_copy.c */
+int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *event);
+bool dtc_cuda_is_captured(struct dtconv_context *context, void *stream);
+
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Passes copies between layouts to the vendor whose memory they are in, if its backend is allowed, and counts them.
+ */
+#include "config.h"
+
+#include "copy_backends/layout_copy.h"
+
+#include "copy_backends/backend_set.h"
+#include "copy_backends/counters.h"
+#include "copy_backends/memory/vendor.h"
+
+static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_copy_job *job,
+		  struct dtc_event *event)
+{
+	size_t index = dtc_backend_index_of(vendor->copy_backend);
+
+	if (dtc_is_forbidden(job->context->forbidden, index))
+		return DTCONV_ERR_LIMIT;
+	int status = vendor->submit_copy(job, event);
+	if (!status)
+		dtc_count_job(job->context, index, job->bytes);
+	return status;
+}
+
+int dtc_layout_copy_submit(const struct dtc_copy_job *job, struct dtc_event *event)
+{
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->find_driver(job->context) > 0)
+			return submit(dtc_vendors[i], job, event);
+	return DTCONV_ERR_LIMIT;
+}
+
+bool dtc_stream_is_captured(struct dtconv_context *context, void *stream)
+{
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->find_driver(context) > 0)
+			return dtc_vendors[i]->is_captured(context, stream);
+	return false;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies from one layout to another in one submission, where a device can access both sides.
+ */
+#ifndef DTC_COPY_BACKENDS_LAYOUT_COPY_H
+#define DTC_COPY_BACKENDS_LAYOUT_COPY_H
+
+#include "copy_backends/backend.h"
+
+/* One side, at position 0, in one kind of memory. */
+struct dtc_copy_side {
+	struct dtc_cursor *cursor;
+	char *user; /* displacement 0 */
+	struct dtc_memory memory;
+};
+
+/* Copy the first @bytes of the source's stream, and advance both cursors by them. */
+struct dtc_copy_job {
+	struct dtc_copy_side source, target;
+	uint64_t bytes; /* more than 0: the whole stream of one side */
+	struct dtconv_context *context;
+	bool on_stream; /* ordered by @stream; NULL is the default stream */
+	bool started;   /* the caller does not wait for it immediately */
+	void *stream;
+	const char *caller;
+};
+
+/*
+ * Start a copy. Fails with LIMIT, without an error text, if there is no such way: no kernel for these layouts, none
+ * loaded yet, a side that no device may access, a backend that is not allowed. Then the caller packs and unpacks.
+ */
+int dtc_layout_copy_submit(const struct dtc_copy_job *job, struct dtc_event *event);
+
+/* Whether the stream of a device is being captured, so that nothing in it is done when a call returns. */
+bool dtc_stream_is_captured(struct dtconv_context *context, void *stream);
+
+#endif
