@@ -128,11 +128,12 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
  *         and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors
  *         "device memory".
  *
- * Blocks until done. Callable from any thread. Takes no stream: see @ref device_streams
- * "Streams and ordering". Does not allocate host memory; only the first use of device
- * memory does. If a side is device memory and neither side is contiguous, the first copy
- * allocates 8 MiB of that device's memory, which the context keeps until it is destroyed;
- * one copy at a time uses them.
+ * Blocks until done. Callable from any thread. Takes no stream: dtconv_copier_create() does.
+ * Does not allocate host memory; only the first use of device memory does. Between layouts
+ * in memory that one device can access, the copy is one kernel launch. If that is not
+ * possible, a side is device memory and neither side is contiguous, the data passes through
+ * 8 MiB of that device's memory, which the first such copy allocates and the context keeps
+ * until it is destroyed; one copy at a time uses them.
  */
 DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,

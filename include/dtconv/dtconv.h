@@ -19,6 +19,7 @@
  * | @ref type "type" | a memory layout, as MPI's derived datatypes describe it |
  * | @ref convertor "convertor" | packs a buffer into a contiguous stream or unpacks it, in fragments that begin and end at any byte |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
+ * | @ref copier "copier" | copies from one layout to another, started and tested |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
  * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are
@@ -38,8 +39,8 @@
  *   and `unref`. `destroy` and `unref` accept NULL. User buffers are borrowed, never
  *   copied.
  * - **Threads.** A committed type is immutable and may be used by any number of threads.
- *   A convertor belongs to one thread at a time, and so does a batch. A context may be
- *   used by all threads.
+ *   A convertor belongs to one thread at a time, and so do a batch and a copier. A context
+ *   may be used by all threads.
  * - **Numbers.** Counts and sizes are size_t. Displacements, strides, extents and bounds
  *   are ptrdiff_t, in bytes unless stated otherwise.
  * - **Process.** The library never aborts or exits, prints nothing but its log, and keeps
@@ -49,6 +50,7 @@
 #include <dtconv/batch.h>
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
+#include <dtconv/copier.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/representation.h>

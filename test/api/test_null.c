@@ -185,6 +185,19 @@ START_TEST(moves_need_a_type_and_a_convertor)
 }
 END_TEST
 
+START_TEST(copiers_need_types_and_somewhere_to_put_the_copier)
+{
+	struct dtconv_copier *copier;
+
+	REFUSED(dtconv_copier_create(NULL, 1, data, type, 1, packed, NULL, &copier));
+	REFUSED(dtconv_copier_create(type, 1, data, NULL, 1, packed, NULL, &copier));
+	REFUSED(dtconv_copier_create(type, 1, data, type, 1, packed, NULL, NULL));
+	REFUSED(dtconv_copier_start(NULL, NULL, NULL));
+	REFUSED(dtconv_copier_test(NULL, &number));
+	REFUSED(dtconv_copier_wait(NULL, &number));
+}
+END_TEST
+
 START_TEST(batches_need_a_context_and_entries)
 {
 	const struct dtconv_batch_entry entry = { .type = type };
@@ -217,6 +230,7 @@ END_TEST
 START_TEST(releasing_nothing_does_nothing)
 {
 	dtconv_batch_destroy(NULL);
+	dtconv_copier_destroy(NULL);
 	dtconv_type_unref(NULL);
 	dtconv_convertor_destroy(NULL);
 	dtconv_context_destroy(NULL);
@@ -233,6 +247,7 @@ int main(void)
 	tcase_add_test(tcase, constructors_need_somewhere_to_put_the_type);
 	tcase_add_test(tcase, queries_need_an_object_and_an_output);
 	tcase_add_test(tcase, moves_need_a_type_and_a_convertor);
+	tcase_add_test(tcase, copiers_need_types_and_somewhere_to_put_the_copier);
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);

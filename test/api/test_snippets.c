@@ -262,6 +262,46 @@ static int pack_two(struct dtconv_context *context, struct dtconv_type *type, vo
 	return status;
 }
 
+/* ---- copiers ----------------------------------------------------------------------------- */
+
+static int copy_columns(struct dtconv_type *columns, const void *from,
+			struct dtconv_type *rows, void *to)
+{
+	/* [copier] */
+	struct dtconv_copier *copier;
+	int status = dtconv_copier_create(columns, 1, from, rows, 1, to, NULL, &copier);
+
+	if (status)
+		return status;
+	for (int step = 0; !status && step < 10; step++) {
+		status = dtconv_copier_start(copier, NULL, NULL);
+		/* ... other work, while a device copies ... */
+		if (!status)
+			status = dtconv_copier_wait(copier, NULL);
+	}
+	dtconv_copier_destroy(copier);
+	/* [copier] */
+	return status;
+}
+
+START_TEST(copiers)
+{
+	static double copied[400];
+	struct dtconv_type *columns = make_columns(), *rows;
+
+	ck_assert_int_eq(
+		dtconv_type_create_vector(100, 2, 4,
+					  dtconv_type_predefined(common, DTCONV_DOUBLE),
+					  &rows),
+		0);
+	ck_assert_int_eq(dtconv_type_commit(rows), 0);
+	ck_assert_int_eq(copy_columns(columns, &matrix[0][3], rows, copied), 0);
+	ck_assert(copied[397] == matrix[99][4] && copied[398] == 0);
+	dtconv_type_unref(rows);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
 START_TEST(batches)
 {
 	static double packed[2][200];
@@ -405,6 +445,7 @@ int main(void)
 	tcase_add_test(tcase, types);
 	tcase_add_test(tcase, convertors);
 	tcase_add_test(tcase, batches);
+	tcase_add_test(tcase, copiers);
 	tcase_add_test(tcase, kinds);
 	tcase_add_test(tcase, elements);
 	tcase_add_test(tcase, streams);

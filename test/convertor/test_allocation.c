@@ -13,8 +13,19 @@
 #include "support/fixture.h"
 #include "support/layouts.h"
 
+static struct dtconv_copier *copier_of(struct stage *stage)
+{
+	struct dtconv_copier *copier;
+
+	fixture_ok(dtconv_copier_create(stage->type, stage->count, stage->source,
+					stage->type, stage->count, stage->target, NULL,
+					&copier));
+	return copier;
+}
+
 static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
-			    struct dtconv_convertor *unpacks, unsigned char *packed)
+			    struct dtconv_convertor *unpacks,
+			    struct dtconv_copier *copier, unsigned char *packed)
 {
 	struct iovec iov[8];
 	size_t moved, iov_count;
@@ -25,6 +36,8 @@ static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
 				 stage->bytes, &moved));
 	fixture_ok(dtconv_copy(stage->type, stage->count, stage->source, stage->type,
 			       stage->count, stage->target, &moved));
+	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, &moved));
 	for (size_t at = 0; at < stage->bytes; at += 5) {
 		fixture_ok(dtconv_convertor_seek(packs, stage->bytes - at));
 		fixture_ok(dtconv_convertor_seek(unpacks, stage->bytes - at));
@@ -53,9 +66,11 @@ static void expect_no_allocation(const char *text, size_t count)
 	/* Bound to something else first: rebind must not allocate even for a deeper type. */
 	packs = fixture_pack(&stage);
 	unpacks = fixture_unpack(&stage);
+	struct dtconv_copier *copier = copier_of(&stage);
 	size_t before = fixture_allocations();
-	move_everything(&stage, packs, unpacks, packed);
+	move_everything(&stage, packs, unpacks, copier, packed);
 	ck_assert_uint_eq(fixture_allocations(), before);
+	dtconv_copier_destroy(copier);
 	dtconv_convertor_destroy(packs);
 	dtconv_convertor_destroy(unpacks);
 	free(packed);
@@ -155,8 +170,9 @@ START_TEST(create_and_clone_without_memory_are_refused)
 {
 	struct dtconv_context *context = limited_context();
 	struct dtconv_convertor *convertor = NULL, *untouched = NULL;
+	struct dtconv_copier *copier = NULL;
 	struct dtconv_type *type = NULL;
-	int data[6] = { 1, 2, 3, 4, 5, 6 };
+	int data[6] = { 1, 2, 3, 4, 5, 6 }, other[6];
 	unsigned char packed[12];
 	size_t moved;
 
@@ -165,6 +181,9 @@ START_TEST(create_and_clone_without_memory_are_refused)
 	fixture_status(dtconv_convertor_create_pack(type, 1, data, &untouched),
 		       DTCONV_ERR_NOMEM);
 	ck_assert_ptr_null(untouched);
+	fixture_status(dtconv_copier_create(type, 1, data, type, 1, other, NULL, &copier),
+		       DTCONV_ERR_NOMEM);
+	ck_assert_ptr_null(copier);
 	allowance = -1;
 	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
 	allowance = 0;

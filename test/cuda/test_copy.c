@@ -126,6 +126,18 @@ START_TEST(random_types_are_copied)
 }
 END_TEST
 
+/* Pairs by number, and the launches that a copy takes. */
+static const struct {
+	int from, to;
+	size_t launches;
+} pairs[] = {
+	{ 1, 5, 1 },
+	{ 0, 2, 1 }, /* one side is a run */
+	{ 3, 5, 2 }, /* packed and unpacked, because one side is transposed */
+};
+
+#define PAIRS (int)(sizeof(pairs) / sizeof(pairs[0]))
+
 START_TEST(inside_a_device_the_host_sees_no_byte)
 {
 	struct scene scene;
@@ -133,27 +145,20 @@ START_TEST(inside_a_device_the_host_sees_no_byte)
 
 	if (!gpu.standin)
 		return;
-	fixture_open(&scene.from, layouts[1], 1);
-	fixture_open(&scene.to, layouts[5], 1);
+	fixture_open(&scene.from, layouts[pairs[_i].from], 1);
+	fixture_open(&scene.to, layouts[pairs[_i].to], 1);
 	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
 	ck_assert_int_eq(copy(&scene, &moved), 0);
 	size_t launched = gpu.standin->calls("cuLaunchKernel");
 	size_t copied = gpu.standin->calls("cuMemcpyAsync");
 	size_t allocated = gpu.standin->calls("cuMemAlloc");
 	ck_assert_int_eq(copy(&scene, &moved), 0);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 2);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), 
+			  launched + pairs[_i].launches);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemAlloc"), allocated);
 	check(&scene, scene.from.bytes);
 	close_scene(&scene);
-	fixture_close(&scene.from);
-	fixture_close(&scene.to);
-	/* One side is a run: one launch. */
-	fixture_open(&scene.from, layouts[0], 1);
-	fixture_open(&scene.to, layouts[2], 1);
-	launched = gpu.standin->calls("cuLaunchKernel");
-	copy_and_check(&scene, ARENA_DEVICE, ARENA_DEVICE);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched + 1);
 	fixture_close(&scene.from);
 	fixture_close(&scene.to);
 }
@@ -161,11 +166,34 @@ END_TEST
 
 #define LONG (size_t)2621440 /* doubles: 20 MiB */
 
-START_TEST(long_streams_go_in_pieces)
+static size_t triple_place(size_t i)
 {
-	struct dtconv_type *from = fixture_type("vector(1310720, 2, 3, double)");
+	return i / 2 * 3 + i % 2;
+}
+
+static size_t column_place(size_t i)
+{
+	return i % 5120 * 512 + i / 5120;
+}
+
+/* The first in one launch, the second in pieces through scratch memory. */
+static const struct {
+	const char *text;
+	size_t doubles;
+	size_t (*place)(size_t i);
+} long_sources[] = {
+	{ "vector(1310720, 2, 3, double)", LONG / 2 * 3, triple_place },
+	{ "contiguous(512, resized(vector(5120, 1, 512, double), 0, 8))", LONG,
+	  column_place },
+};
+
+#define LONG_SOURCES (int)(sizeof(long_sources) / sizeof(long_sources[0]))
+
+START_TEST(long_streams_are_copied)
+{
+	struct dtconv_type *from = fixture_type(long_sources[_i].text);
 	struct dtconv_type *to = fixture_type("vector(2621440, 1, 2, double)");
-	size_t from_bytes = LONG / 2 * 3 * 8, to_bytes = LONG * 2 * 8, moved;
+	size_t from_bytes = long_sources[_i].doubles * 8, to_bytes = LONG * 2 * 8, moved;
 	double *source = malloc(from_bytes), *target = calloc(1, to_bytes);
 	struct arena a, b;
 
@@ -180,7 +208,7 @@ START_TEST(long_streams_go_in_pieces)
 	ck_assert_uint_eq(moved, LONG * 8);
 	arena_read(&b, 0, target, to_bytes);
 	for (size_t i = 0; i < LONG; i++)
-		if ((size_t)target[2 * i] != i / 2 * 3 + i % 2 + 1 ||
+		if ((size_t)target[2 * i] != long_sources[_i].place(i) + 1 ||
 		    (size_t)target[2 * i + 1])
 			ck_abort_msg("element %zu is %g", i, target[2 * i]);
 	arena_close(&a);
@@ -205,7 +233,7 @@ static struct dtconv_type *parse(struct dtconv_context *context, const char *tex
 	return type;
 }
 
-static bool inject(const char *entry, unsigned nth)
+static bool inject(const char *entry, unsigned nth, int pair)
 {
 	struct dtconv_context *context;
 	struct scene scene;
@@ -214,8 +242,8 @@ static bool inject(const char *entry, unsigned nth)
 
 	gpu_open();
 	fixture_ok(dtconv_context_create(NULL, &context));
-	struct dtconv_type *from = parse(context, layouts[1]),
-			   *to = parse(context, layouts[5]);
+	struct dtconv_type *from = parse(context, layouts[pairs[pair].from]),
+			   *to = parse(context, layouts[pairs[pair].to]);
 	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
 	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
 	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
@@ -243,9 +271,10 @@ static bool inject(const char *entry, unsigned nth)
 
 START_TEST(a_refused_call_fails_its_copy_and_no_later_one)
 {
-	for (unsigned nth = 1; nth <= CALLS; nth++)
-		if (!inject(gpu_entries[_i], nth))
-			break;
+	for (int pair = 0; pair < PAIRS; pair++)
+		for (unsigned nth = 1; nth <= CALLS; nth++)
+			if (!inject(gpu_entries[_i], nth, pair))
+				break;
 }
 END_TEST
 
@@ -259,8 +288,8 @@ int main(void)
 			    every_layout_is_copied_to_every_other_between_all_kinds, 0,
 			    ARENA_KINDS * ARENA_KINDS);
 	tcase_add_loop_test(copies, random_types_are_copied, 0, 10);
-	tcase_add_test(copies, inside_a_device_the_host_sees_no_byte);
-	tcase_add_test(copies, long_streams_go_in_pieces);
+	tcase_add_loop_test(copies, inside_a_device_the_host_sees_no_byte, 0, PAIRS);
+	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
 

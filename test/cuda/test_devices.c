@@ -99,8 +99,7 @@ static uint64_t launches(void)
 
 	return c.launches_strided + c.launches_periodic + c.launches_indexed +
 	       c.launches_transposing + c.launches_general + c.launches_many +
-	       c.launches_mapped +
-	       c.launches_typed;
+	       c.launches_typed + c.launches_mapped + c.launches_copy;
 }
 
 /* Nothing is broken: a copy in each device context, waited for. */
@@ -1386,15 +1385,15 @@ START_TEST(a_batch_over_two_devices)
 }
 END_TEST
 
-START_TEST(copies_from_one_device_to_another)
+/* How many launches of the copy kernel a copy from @source to the other device takes. */
+static uint64_t copy_across(int source)
 {
+	uint64_t before = fixture_counters().launches_copy;
 	struct scene from, to;
 	size_t moved;
 
-	if (!open_devices((enum access)_i))
-		return;
-	open_scene(&from, "vector(20, 3, 5, double)", 0, 0);
-	open_scene(&to, "vector(30, 2, 7, double)", 1, 1);
+	open_scene(&from, "vector(20, 3, 5, double)", source, source);
+	open_scene(&to, "vector(30, 2, 7, double)", !source, !source);
 	fixture_ok(dtconv_copy(from.stage.type, 2, source_of(&from), to.stage.type, 2,
 			       target_of(&to), &moved));
 	ck_assert_uint_eq(moved, from.stage.bytes);
@@ -1402,6 +1401,31 @@ START_TEST(copies_from_one_device_to_another)
 	check_unpacked(&to);
 	close_scene(&from);
 	close_scene(&to);
+	return fixture_counters().launches_copy - before;
+}
+
+START_TEST(copies_from_one_device_to_another)
+{
+	if (!open_devices((enum access)_i))
+		return;
+	for (int source = 0; source < 2; source++)
+		ck_assert_uint_eq(copy_across(source), _i >= ACCESS_GIVEN);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* One way only: the device that reaches copies, be it the source's or the target's. */
+START_TEST(the_device_that_reaches_the_other_copies)
+{
+	int reaching = _i % 2;
+
+	if (!open_devices(ACCESS_CLOSED) || !can_reach())
+		return;
+	MUST(CtxSetCurrent(contexts[reaching]));
+	MUST(CtxEnablePeerAccess(contexts[!reaching], 0));
+	MUST(CtxSetCurrent(contexts[0]));
+	ck_assert_uint_eq(copy_across(_i / 2), 1);
 	check_alive();
 	close_devices();
 }
@@ -1666,6 +1690,7 @@ int main(void)
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
+	tcase_add_loop_test(many, the_device_that_reaches_the_other_copies, 0, 4);
 	tcase_add_loop_test(many, numbers_from_another_device, 0, ACCESSES);
 	tcase_add_test(access, access_is_asked_for_each_job);
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);

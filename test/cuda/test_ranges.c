@@ -94,7 +94,7 @@ static const struct {
 	int jobs; /* of one call */
 } calls[] = {
 	{ unpack, "dtconv_unpack", 1 },
-	{ copy, "dtconv_copy", 2 }, /* there and back, through packed memory */
+	{ copy, "dtconv_copy", 1 },
 	{ run_batch, "dtconv_batch_run", 1 },
 	{ start, "dtconv_convertor_start", 1 },
 	{ add, "dtconv_unpack_with", 1 },
