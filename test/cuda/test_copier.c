@@ -242,7 +242,7 @@ static const struct {
 	  "2400 bytes, device to device memory: one launch (copy_rows_8)" },
 	{ "vector(100, 4, 8, double)", "indexed_block(40, [0,50,100,150,200,262,304,352,"
 				       "400,442], double)",
-	  "one launch (copy_units_16)" },
+	  "one launch (copy_rows_16)" },
 	{ "contiguous(10, resized(vector(50, 1, 10, double), 0, 8))",
 	  "vector(500, 1, 2, double)",
 	  "packed and unpacked (a layout is transposed against the stream)" },

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/gpu_moves.h"
@@ -26,10 +27,7 @@ static struct dtc_gpu_copy_end end_of(const struct gpu_type *gpu, const struct s
 {
 	return (struct dtc_gpu_copy_end){ .layout = gpu->layout,
 					  .count = stage->count,
-					  .user = (uintptr_t)user,
-					  .image = dtc_gpu_copy_takes_image(gpu->layout)
-							   ? (uintptr_t)gpu->image
-							   : 0 };
+					  .user = (uintptr_t)user };
 }
 
 static struct dtc_gpu_copy_job job_of(const struct pair *pair)
@@ -42,26 +40,71 @@ static struct dtc_gpu_copy_job job_of(const struct pair *pair)
 	};
 }
 
+static void make_map(struct dtc_gpu_copy_end *end, uint32_t word)
+{
+	struct dtc_gpu_map *map = &end->map;
+
+	end->has_map = true;
+	if (!dtc_gpu_map_of_layout(end->layout, &map->form) ||
+	    !dtc_gpu_map_fits(&map->form, word))
+		return;
+	ck_assert_uint_eq(map->form.unit % word, 0);
+	int32_t *disps = malloc(dtc_gpu_map_units(&map->form, word) * sizeof(disps[0]));
+	ck_assert_ptr_nonnull(disps);
+	dtc_gpu_map_write(end->layout, word, disps);
+	map->unit = word;
+	map->memory = (uintptr_t)disps;
+}
+
+static void find_need(struct dtc_gpu_copy_end *end, const struct gpu_type *gpu,
+		      enum dtc_gpu_copy_need need, uint32_t word)
+{
+	if (need == DTC_GPU_COPY_NEEDS_IMAGE)
+		end->image = (uintptr_t)gpu->image;
+	else if (need == DTC_GPU_COPY_NEEDS_MAP)
+		make_map(end, word);
+}
+
+static int plan(const struct pair *pair, struct dtc_gpu_copy_job *job,
+		struct dtc_gpu_launch *launch, const char **reason)
+{
+	struct dtc_gpu_copy_needs needs;
+	int status = dtc_gpu_plan_copy(job, launch, &needs, reason);
+
+	if (status != DTCONV_ERR_AGAIN)
+		return status;
+	find_need(&job->source, &pair->source, needs.source, launch->word);
+	find_need(&job->target, &pair->target, needs.target, launch->word);
+	return dtc_gpu_plan_copy(job, launch, &needs, reason);
+}
+
+static void drop_maps(struct dtc_gpu_copy_job *job)
+{
+	free((void *)(uintptr_t)job->source.map.memory);
+	free((void *)(uintptr_t)job->target.map.memory);
+}
+
 /* Plan, run and judge. False if no kernel copies so. */
 static bool copy(struct pair *pair, struct dtc_gpu_launch *launch)
 {
-	const struct dtc_gpu_copy_job job = job_of(pair);
+	struct dtc_gpu_copy_job job = job_of(pair);
 	const char *reason = NULL;
 
 	stage_blank(&pair->to);
 	if (!job.bytes)
 		return false;
-	int status = dtc_gpu_plan_copy(&job, launch, &reason);
+	int status = plan(pair, &job, launch, &reason);
 	if (status) {
 		ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
 		ck_assert_ptr_nonnull(reason);
-		return false;
+	} else {
+		gpu_launch(launch);
+		memcpy(pair->to.stream, pair->from.stream, job.bytes);
+		stage_deliver(&pair->to, 0, job.bytes);
+		fixture_arrived(&pair->to);
 	}
-	gpu_launch(launch);
-	memcpy(pair->to.stream, pair->from.stream, job.bytes);
-	stage_deliver(&pair->to, 0, job.bytes);
-	fixture_arrived(&pair->to);
-	return true;
+	drop_maps(&job);
+	return !status;
 }
 
 static void open_programs(struct pair *pair)
@@ -120,10 +163,24 @@ static const struct {
 	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, double)",
 	  "vector(200, 1, 3, double)" },
 	{ "dtc_gpu_copy_units_4",
+	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, float)",
+	  "vector(200, 1, 3, float)" },
+	{ "dtc_gpu_copy_units_16", "vector(300, 2, 4, double)",
+	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, contiguous(2, double))" },
+	/* One side by a map, both, and a map in shorter words than its own. */
+	{ "dtc_gpu_copy_rows_4",
 	  "indexed_block(3, [0,9,17,30,37,44,60,71,80,90,100], float)",
 	  "vector(40, 1, 2, float)" },
-	{ "dtc_gpu_copy_units_16", "vector(40, 2, 4, double)",
+	{ "dtc_gpu_copy_rows_16", "vector(40, 2, 4, double)",
 	  "indexed_block(2, [0,4,10,30,34,60,72,80,90,100], double)" },
+	{ "dtc_gpu_copy_rows_8", "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
+	  "indexed([3,2,1,2,1,5,4,1,2], [0,4,8,10,14,18,29,40,50], double)" },
+	{ "dtc_gpu_copy_rows_4", "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
+	  "vector(42, 1, 2, float)" },
+	{ "dtc_gpu_copy_units_8",
+	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, double)",
+	  "contiguous(9, resized(indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], "
+	  "double), 0, 400))" },
 	{ "dtc_gpu_copy_units_1", "hvector(100, 3, 5, byte)",
 	  "hindexed_block(3, [0,11,17,30,37,44,61,71,80,90,100], byte)" },
 	{ "dtc_gpu_copy_units_2", "hvector(100, 6, 10, byte)",
@@ -154,8 +211,10 @@ static const struct {
 	{ "vector(3000, 1, 2, double)",
 	  "contiguous(60, resized(vector(50, 1, 60, double), 0, 8))", "transposed" },
 	{ "hvector(5, 1025, 1027, byte)", "hvector(5, 1025, 1031, byte)", "odd addresses" },
+	{ "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], short)",
+	  "vector(21, 1, 2, short)", "too irregular" },
 	{ "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
-	  "vector(21, 1, 2, double)", "neither" },
+	  "hvector(28, 6, 14, byte)", "not aligned to 4 bytes" },
 };
 
 #define REFUSED (int)(sizeof(refused) / sizeof(refused[0]))
@@ -167,11 +226,103 @@ START_TEST(what_two_kernels_do_better_is_refused)
 	struct pair pair;
 
 	open_pair(&pair, refused[_i].source, 1, refused[_i].target, 1);
-	const struct dtc_gpu_copy_job job = job_of(&pair);
-	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &reason),
-			 DTCONV_ERR_UNSUPPORTED);
+	struct dtc_gpu_copy_job job = job_of(&pair);
+	ck_assert_int_eq(plan(&pair, &job, &launch, &reason), DTCONV_ERR_UNSUPPORTED);
 	ck_assert_msg(strstr(reason, refused[_i].reason) != NULL, "%s", reason);
 	close_pair(&pair);
+}
+END_TEST
+
+#define BLOCKS 5000
+
+/* More units than are mapped: blocks of 60 floats, at odd steps. */
+static struct dtconv_type *large_table(void)
+{
+	static ptrdiff_t places[BLOCKS];
+	struct dtconv_type *type;
+
+	for (int i = 0; i < BLOCKS; i++)
+		places[i] = 70 * (ptrdiff_t)(i ^ 1) + i % 7;
+	fixture_ok(dtconv_type_create_indexed_block(
+		BLOCKS, 60, places, dtconv_type_predefined(fixture_context, DTCONV_FLOAT),
+		&type));
+	fixture_ok(dtconv_type_commit(type));
+	return type;
+}
+
+START_TEST(large_tables_of_equal_blocks_are_listed)
+{
+	struct dtconv_type *table = large_table();
+	struct dtconv_type *rows = fixture_type("vector(300000, 1, 2, float)");
+	struct dtc_gpu_launch launch;
+	struct pair pair;
+
+	for (int listed = 0; listed < 2; listed++) {
+		ck_assert(!stage_open(&pair.from, listed ? rows : table, 1, 4, 0, 1));
+		ck_assert(!stage_open(&pair.to, listed ? table : rows, 1, 0, 12, 2));
+		open_programs(&pair);
+		ck_assert(copy(&pair, &launch));
+		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
+				 "dtc_gpu_copy_units_4");
+		close_programs(&pair);
+		stage_close(&pair.from);
+		stage_close(&pair.to);
+	}
+	dtconv_type_unref(table);
+	dtconv_type_unref(rows);
+}
+END_TEST
+
+/* A map of no period that is whole is not asked for: the layout is copied block by block, or not at all. */
+START_TEST(a_map_that_is_too_large_is_refused)
+{
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_copy_needs needs;
+	const char *reason = NULL;
+	struct pair pair;
+
+	open_pair(&pair, "vector(40, 2, 4, double)", 1,
+		  "indexed_block(2, [0,4,10,30,34,60,72,80,90,100], double)", 1);
+	struct dtc_gpu_copy_job job = job_of(&pair);
+	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason),
+			 DTCONV_ERR_AGAIN);
+	ck_assert_int_eq(needs.source, DTC_GPU_COPY_NEEDS_NOTHING);
+	ck_assert_int_eq(needs.target, DTC_GPU_COPY_NEEDS_MAP);
+	ck_assert_uint_eq(launch.word, 16);
+	job.target.has_map = true; /* and it has no unit */
+	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason),
+			 DTCONV_ERR_UNSUPPORTED);
+	ck_assert_str_eq(reason, "too large for a map");
+	close_pair(&pair);
+}
+END_TEST
+
+/* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. Nothing is run. */
+START_TEST(huge_copies_are_planned)
+{
+	struct dtconv_type *source = fixture_type("hvector(8, 17179869184, 34359738368, byte)");
+	struct dtconv_type *target = fixture_type("hvector(16, 8589934592, 17179869184, byte)");
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_copy_needs needs;
+	struct gpu_type from, to;
+	const char *reason;
+
+	gpu_type_open(&from, source);
+	gpu_type_open(&to, target);
+	const struct dtc_gpu_copy_job job = {
+		.source = { .layout = from.layout, .count = 1, .user = 4096 },
+		.target = { .layout = to.layout, .count = 1, .user = 8192 },
+		.bytes = UINT64_C(1) << 37,
+	};
+	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason), 0);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_copy_units_16");
+	ck_assert_uint_eq(launch.params.copy.units, UINT64_C(1) << 33);
+	ck_assert_uint_eq(launch.params.copy.words, 1);
+	ck_assert_uint_eq(launch.grid, UINT32_C(1) << 25);
+	gpu_type_close(&from);
+	gpu_type_close(&to);
+	dtconv_type_unref(source);
+	dtconv_type_unref(target);
 }
 END_TEST
 
@@ -210,6 +361,9 @@ int main(void)
 	tcase_add_loop_test(named, every_layout_is_copied_to_every_other, 0, layout_count);
 	tcase_add_loop_test(named, each_kernel_has_its_pairs, 0, CHOSEN);
 	tcase_add_loop_test(named, what_two_kernels_do_better_is_refused, 0, REFUSED);
+	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
+	tcase_add_test(named, a_map_that_is_too_large_is_refused);
+	tcase_add_test(named, huge_copies_are_planned);
 	tcase_add_loop_test(random, random_types_are_copied_at_random_alignments, 0,
 			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);
 	return fixture_run(suite);

@@ -19,7 +19,7 @@
 /*
  * Longer blocks whose places only single bytes divide are packed by shifted words and unpacked by aligned ones,
  * which takes about as long as one copy by bytes does (H200, of the device copy: 0.75 and 0.49 in turn, 0.3 together,
- * for blocks of 1 KiB; bytes alone 0.37).
+ * for blocks of 1 KiB; bytes alone 0.37). By words of 2 bytes, one copy is always faster.
  */
 #define BYTEWISE_BLOCK 1024
 
@@ -32,47 +32,63 @@
 /* Levels of the compact kernels: two loops and the block inside. */
 #define DIMS_COMPACT 3
 
+/* Units of a period that are mapped: a map of more takes the host longer than many copies. */
+#define MAP_UNITS_MOST (UINT64_C(1) << 18)
+
+/* Maps of shorter units are longer than what they describe. */
+#define MAP_WORD_LEAST 4
+
 /* ---- sides -------------------------------------------------------------------------------------- */
 
 struct side {
+	const struct dtc_gpu_copy_end *end;
 	struct dtc_gpu_job job;
 	struct dtc_gpu_shape shape;
-	const struct dtc_table *table; /* of equal blocks, or NULL */
+	const struct dtc_table *table; /* listed */
+	uint32_t form;
 };
 
-static const struct dtc_table *equal_blocks(const struct dtc_layout *layout,
-					    const struct dtc_gpu_shape *shape)
+#define NO_FORM UINT32_MAX
+
+static const struct dtc_table *equal_blocks(const struct side *side)
 {
-	if (shape->leaf != DTC_GPU_LEAF_TABLE)
+	if (side->shape.leaf != DTC_GPU_LEAF_TABLE)
 		return NULL;
-	const struct dtc_table *table = dtc_program_table(layout->program, shape->ops);
+	const struct dtc_table *table =
+		dtc_program_table(side->job.layout->program, side->shape.ops);
 
 	return table->uniform && table->count <= INT32_MAX ? table : NULL;
 }
 
-/* Its packed side is nowhere, so it is aligned to anything. */
-static void open_side(struct side *side, const struct dtc_gpu_copy_job *job,
-		      const struct dtc_gpu_copy_end *end, enum dtc_direction direction)
+static bool is_short(const struct dtc_layout *layout)
 {
+	return dtc_gpu_map_period(layout) / dtc_gpu_map_unit(layout) <= MAP_UNITS_MOST;
+}
+
+static uint32_t form_of(const struct side *side)
+{
+	if (side->shape.leaf == DTC_GPU_LEAF_BLOCK &&
+	    side->shape.loop_count < DTC_GPU_DIMS)
+		return DTC_GPU_PLAIN;
+	if (dtc_gpu_map_unit(side->job.layout) >= MAP_WORD_LEAST &&
+	    is_short(side->job.layout))
+		return DTC_GPU_MAPPED;
+	return side->table ? DTC_GPU_LISTED : NO_FORM;
+}
+
+/* Its packed side is nowhere, so it is aligned to anything. */
+static void open_side(struct side *side, const struct dtc_gpu_copy_end *end, uint64_t bytes,
+		      enum dtc_direction direction)
+{
+	side->end = end;
 	side->job = (struct dtc_gpu_job){ .layout = end->layout,
 					  .count = end->count,
 					  .user = end->user,
-					  .end = job->bytes,
-					  .direction = direction,
-					  .image = end->image };
+					  .end = bytes,
+					  .direction = direction };
 	dtc_gpu_shape_of_job(&side->job, &side->shape);
-	side->table = equal_blocks(end->layout, &side->shape);
-}
-
-bool dtc_gpu_copy_takes_image(const struct dtc_layout *layout)
-{
-	const struct dtc_gpu_job job = { .layout = layout, .count = 1, .end = layout->size };
-	struct dtc_gpu_shape shape;
-
-	if (!layout->size)
-		return false;
-	dtc_gpu_shape_of_job(&job, &shape);
-	return equal_blocks(layout, &shape);
+	side->table = equal_blocks(side);
+	side->form = form_of(side);
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -80,25 +96,23 @@ bool dtc_gpu_copy_takes_image(const struct dtc_layout *layout)
 /* Bytes of the block that words are numbered in. */
 static uint64_t block_of(const struct side *side)
 {
-	return side->table ? side->table->uniform : side->shape.leaf_bytes;
+	if (side->form == DTC_GPU_MAPPED)
+		return dtc_gpu_map_unit(side->job.layout);
+	return side->form == DTC_GPU_LISTED ? side->table->uniform : side->shape.leaf_bytes;
 }
 
 static uint64_t bits_of(const struct side *side)
 {
-	uint64_t bits = dtc_gpu_shape_bits(&side->shape) | block_of(side);
+	uint64_t bits = side->end->user | block_of(side);
 
-	return side->table ? bits | UINT64_C(1) << side->table->disp_shift : bits;
+	if (side->form == DTC_GPU_MAPPED)
+		return bits;
+	if (side->form == DTC_GPU_LISTED)
+		bits |= UINT64_C(1) << side->table->disp_shift;
+	return bits | dtc_gpu_shape_bits(&side->shape);
 }
 
-static bool is_copied(const struct side *side, const char **reason)
-{
-	if (side->shape.leaf == DTC_GPU_LEAF_BLOCK)
-		return true;
-	if (side->table && side->job.image)
-		return true;
-	*reason = "a layout is neither loops over one block nor a table of equal blocks";
-	return false;
-}
+/* ---- whether ------------------------------------------------------------------------------------ */
 
 /* Elements that lie across the stream's order are turned through shared memory, by packing or unpacking. */
 static bool is_transposing(const struct side *side, struct dtc_gpu_launch *scratch)
@@ -108,6 +122,11 @@ static bool is_transposing(const struct side *side, struct dtc_gpu_launch *scrat
 	return dtc_gpu_plan_transposing(&side->job, &side->shape, scratch, &reason);
 }
 
+static bool is_mapped(const struct side *source, const struct side *target)
+{
+	return source->form == DTC_GPU_MAPPED || target->form == DTC_GPU_MAPPED;
+}
+
 static bool is_worth(const struct side *source, const struct side *target, uint32_t word,
 		     struct dtc_gpu_launch *scratch, const char **reason)
 {
@@ -115,40 +134,87 @@ static bool is_worth(const struct side *source, const struct side *target, uint3
 		*reason = "a layout is transposed against the stream";
 		return false;
 	}
-	if (word == 1 && DTC_MIN(block_of(source), block_of(target)) > BYTEWISE_BLOCK) {
-		*reason = "long blocks at odd addresses";
+	*reason = "long blocks at odd addresses";
+	if (word == 1 && DTC_MIN(block_of(source), block_of(target)) > BYTEWISE_BLOCK)
 		return false;
-	}
-	return true;
+	*reason = "an irregular layout is not aligned to 4 bytes";
+	return word >= MAP_WORD_LEAST || !is_mapped(source, target);
+}
+
+/* ---- what it needs ------------------------------------------------------------------------------ */
+
+static enum dtc_gpu_copy_need need_of(const struct side *side)
+{
+	if (side->form == DTC_GPU_MAPPED && !side->end->has_map)
+		return DTC_GPU_COPY_NEEDS_MAP;
+	if (side->form == DTC_GPU_LISTED && !side->end->image)
+		return DTC_GPU_COPY_NEEDS_IMAGE;
+	return DTC_GPU_COPY_NEEDS_NOTHING;
+}
+
+static bool has_map(const struct side *side)
+{
+	return side->form != DTC_GPU_MAPPED || side->end->map.unit;
+}
+
+static int check_needs(const struct side *source, const struct side *target,
+		       struct dtc_gpu_copy_needs *needs, const char **reason)
+{
+	needs->source = need_of(source);
+	needs->target = need_of(target);
+	if (needs->source || needs->target)
+		return DTCONV_ERR_AGAIN;
+	*reason = "too large for a map";
+	return has_map(source) && has_map(target) ? 0 : DTCONV_ERR_UNSUPPORTED;
 }
 
 /* ---- nests -------------------------------------------------------------------------------------- */
 
+/* Level 0 is a period, the next one counts periods. */
+static void map_words(const struct side *side, struct dtc_gpu_copy_side *made)
+{
+	const struct dtc_gpu_map *map = &side->end->map;
+	uint64_t periods = map->form.periods * side->job.count;
+
+	made->disps = map->memory;
+	made->nest.user = side->job.user;
+	dtc_gpu_set_level(&made->nest, 0, dtc_gpu_map_units(&map->form, map->unit), 0);
+	if (periods > 1)
+		dtc_gpu_set_level(&made->nest, 1, periods, map->form.stride);
+}
+
+/* Level 1 is the table. */
 static void list_blocks(const struct side *side, struct dtc_gpu_copy_side *made)
 {
-	made->disps = side->job.image +
+	made->disps = side->end->image +
 		      dtc_gpu_image_tables(side->job.layout->program) +
 		      side->shape.ops->table + sizeof(struct dtc_table);
-	made->form = DTC_GPU_LISTED;
 	made->wide = side->table->disp_wide;
 	made->shift = side->table->disp_shift;
 	dtc_gpu_set_level(&made->nest, 1, side->table->count, 0);
 }
 
+static bool number_words(const struct side *side, uint32_t word,
+			 struct dtc_gpu_copy_side *made, const char **reason)
+{
+	bool listed = side->form == DTC_GPU_LISTED;
+
+	dtc_gpu_set_level(&made->nest, 0, block_of(side) / word, (int64_t)word);
+	if (listed)
+		list_blocks(side, made);
+	return dtc_gpu_set_loops(&side->shape, listed ? 2 : 1, &made->nest, reason);
+}
+
 static bool make_side(const struct side *side, uint32_t word, struct dtc_gpu_copy_side *made,
 		      const char **reason)
 {
-	struct dtc_gpu_nest *nest = &made->nest;
-
-	nest->word = (uint8_t)word;
-	dtc_gpu_set_level(nest, 0, block_of(side) / word, (int64_t)word);
-	if (side->table)
-		list_blocks(side, made);
-	if (!dtc_gpu_set_loops(&side->shape, side->table ? 2 : 1, nest, reason) ||
-	    !dtc_gpu_set_width(nest, side->shape.end / word, reason))
+	made->form = side->form;
+	made->nest.word = (uint8_t)word;
+	if (side->form == DTC_GPU_MAPPED)
+		map_words(side, made);
+	else if (!number_words(side, word, made, reason))
 		return false;
-	nest->block = block_of(side);
-	return true;
+	return dtc_gpu_set_width(&made->nest, side->job.end / word, reason);
 }
 
 static bool is_compact(const struct dtc_gpu_copy_side *side)
@@ -175,11 +241,10 @@ static void clear(struct dtc_gpu_launch *launch)
 	       offsetof(struct dtc_gpu_launch, params) + sizeof(launch->params.copy));
 }
 
-static int set_launch(struct dtc_gpu_launch *launch, const struct side *source,
-		      const struct side *target, uint32_t word, const char **reason)
+static int set_launch(struct dtc_gpu_launch *launch, uint64_t bytes, uint32_t word,
+		      const char **reason)
 {
 	struct dtc_gpu_copy_params *params = &launch->params.copy;
-	uint64_t bytes = source->job.end;
 
 	params->units = bytes / word;
 	params->words = bytes > LONG_STREAM ? DTC_GPU_COPY_FEW(word) : DTC_GPU_COPY_WORDS;
@@ -193,29 +258,41 @@ static int set_launch(struct dtc_gpu_launch *launch, const struct side *source,
 	launch->kernel = kernel_of(params, word);
 	launch->grid = (uint32_t)tiles;
 	launch->params_bytes = sizeof(*params);
-	launch->word = word;
 	launch->bytes = bytes;
-	launch->run_bytes = DTC_MIN(block_of(source), block_of(target));
 	return 0;
 }
 
-int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
-		      const char **reason)
+static int plan(const struct side *source, const struct side *target,
+		struct dtc_gpu_launch *launch, struct dtc_gpu_copy_needs *needs,
+		const char **reason)
 {
 	struct dtc_gpu_copy_params *params = &launch->params.copy;
-	struct side source, target;
+	uint32_t word = dtc_gpu_alignment(bits_of(source) | bits_of(target));
 
-	open_side(&source, job, &job->source, DTC_PACK);
-	open_side(&target, job, &job->target, DTC_UNPACK);
-	if (!is_copied(&source, reason) || !is_copied(&target, reason))
-		return DTCONV_ERR_UNSUPPORTED;
-	uint32_t word = dtc_gpu_alignment(bits_of(&source) | bits_of(&target));
-	if (!is_worth(&source, &target, word, launch, reason))
+	if (!is_worth(source, target, word, launch, reason))
 		return DTCONV_ERR_UNSUPPORTED;
 	clear(launch);
-	if (!make_side(&source, word, &params->source, reason) ||
-	    !make_side(&target, word, &params->target, reason))
+	launch->word = word;
+	launch->run_bytes = DTC_MIN(block_of(source), block_of(target));
+	int status = check_needs(source, target, needs, reason);
+	if (status)
+		return status;
+	if (!make_side(source, word, &params->source, reason) ||
+	    !make_side(target, word, &params->target, reason))
 		return DTCONV_ERR_UNSUPPORTED;
-	assert(job->bytes % word == 0);
-	return set_launch(launch, &source, &target, word, reason);
+	assert(source->job.end % word == 0);
+	return set_launch(launch, source->job.end, word, reason);
+}
+
+int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
+		      struct dtc_gpu_copy_needs *needs, const char **reason)
+{
+	struct side source, target;
+
+	open_side(&source, &job->source, job->bytes, DTC_PACK);
+	open_side(&target, &job->target, job->bytes, DTC_UNPACK);
+	*reason = "a layout is too irregular for the kernels";
+	if (source.form == NO_FORM || target.form == NO_FORM)
+		return DTCONV_ERR_UNSUPPORTED;
+	return plan(&source, &target, launch, needs, reason);
 }

@@ -6,13 +6,16 @@
 #define DTC_KERNELS_LAUNCH_LAYOUT_COPY_H
 
 #include "kernels/launch/launch.h"
+#include "kernels/launch/map.h"
 
-/* One side: instances of a layout. */
+/* Instances of a layout, and what the device has of it besides: an image or a map, if it is asked for. */
 struct dtc_gpu_copy_end {
 	const struct dtc_layout *layout;
 	uint64_t count;
 	uint64_t user;  /* device's address of displacement 0 */
-	uint64_t image; /* device's address of the program's image, if dtc_gpu_copy_takes_image; else 0 */
+	uint64_t image; /* of the program; 0: not there */
+	bool has_map;   /* what follows is the answer to a question for it */
+	struct dtc_gpu_map map;
 };
 
 /* The first @bytes of both packed streams, which are equal. */
@@ -21,14 +24,23 @@ struct dtc_gpu_copy_job {
 	uint64_t bytes; /* more than 0, and whole elements of both sides */
 };
 
-/* Whether a layout is a table of equal blocks, whose displacements the kernel reads on the device. */
-bool dtc_gpu_copy_takes_image(const struct dtc_layout *layout);
+/* What the device needs of a side. */
+enum dtc_gpu_copy_need {
+	DTC_GPU_COPY_NEEDS_NOTHING,
+	DTC_GPU_COPY_NEEDS_IMAGE,
+	DTC_GPU_COPY_NEEDS_MAP /* in packed order, in units of the launch's words */
+};
+
+struct dtc_gpu_copy_needs {
+	enum dtc_gpu_copy_need source, target;
+};
 
 /*
- * Plan a copy. The flag in the parameters is left 0. Fails with DTCONV_ERR_UNSUPPORTED, and the reason, if no
- * kernel copies between such layouts, or if packing and unpacking is faster.
+ * Plan a copy. The flag in the parameters is left 0. Fails with DTCONV_ERR_AGAIN if @needs, in units of launch->word
+ * bytes, must be found before, and with DTCONV_ERR_UNSUPPORTED, and the reason, if no kernel copies between such
+ * layouts, or if packing and unpacking is faster.
  */
 int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
-		      const char **reason);
+		      struct dtc_gpu_copy_needs *needs, const char **reason);
 
 #endif

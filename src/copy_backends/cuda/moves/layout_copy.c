@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "copy_backends/cuda/device/image.h"
+#include "copy_backends/cuda/device/map.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
@@ -50,31 +51,58 @@ static bool can_access_side(const struct dtc_cuda_submission *submission,
 	return dtc_cuda_can_access(submission->context, &alone, side->cursor, bytes);
 }
 
-/* What of a side is on the device besides its data. */
-static int find_lists(const struct dtc_cuda_submission *submission,
-		      const struct dtc_copy_side *side, struct dtc_gpu_copy_end *end)
+static struct dtc_gpu_copy_end end_of(const struct dtc_copy_side *side)
 {
-	CUdeviceptr image = 0;
-	int status = 0;
-
-	*end = (struct dtc_gpu_copy_end){
+	return (struct dtc_gpu_copy_end){
 		.layout = side->cursor->layout,
 		.count = side->cursor->count,
 		.user = (uint64_t)(uintptr_t)side->user + (uint64_t)side->memory.shift,
 	};
-	if (dtc_gpu_copy_takes_image(end->layout))
-		status = dtc_cuda_image_find(end->layout, submission->context,
-					     submission->job->caller, &image);
-	end->image = image;
+}
+
+static int find_need(const struct dtc_cuda_submission *submission,
+		     struct dtc_gpu_copy_end *end, enum dtc_gpu_copy_need need,
+		     uint32_t word)
+{
+	const char *caller = submission->job->caller;
+	CUdeviceptr image = 0;
+	int status = 0;
+
+	if (need == DTC_GPU_COPY_NEEDS_IMAGE) {
+		status = dtc_cuda_image_find(end->layout, submission->context, caller,
+					     &image);
+		end->image = image;
+	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
+		status = dtc_cuda_map_find(end->layout, submission->context, word,
+					   DTC_GPU_MAP_PACKED, caller, &end->map);
+		end->has_map = true;
+	}
 	return status;
+}
+
+/* Layouts that are no nests have more on the device than their data. */
+static int plan_launch(const struct dtc_cuda_submission *submission,
+		       const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
+		       const char **reason)
+{
+	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
+					.target = end_of(&copy->target),
+					.bytes = copy->bytes };
+	struct dtc_gpu_copy_needs needs;
+	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
+
+	if (status != DTCONV_ERR_AGAIN)
+		return status;
+	status = find_need(submission, &gpu.source, needs.source, launch->word);
+	if (!status)
+		status = find_need(submission, &gpu.target, needs.target, launch->word);
+	return status ? status : dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
 }
 
 static int plan(const struct dtc_cuda_submission *submission,
 		const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
 		const char **reason)
 {
-	struct dtc_gpu_copy_job gpu = { .bytes = copy->bytes };
-
 	*reason = "the kernels are not loaded";
 	if (!dtc_cuda_kernels_are_loaded(submission->context))
 		return DTCONV_ERR_LIMIT;
@@ -82,11 +110,7 @@ static int plan(const struct dtc_cuda_submission *submission,
 	if (!can_access_side(submission, &copy->source, copy->bytes) ||
 	    !can_access_side(submission, &copy->target, copy->bytes))
 		return DTCONV_ERR_LIMIT;
-	int status = find_lists(submission, &copy->source, &gpu.source);
-	if (!status)
-		status = find_lists(submission, &copy->target, &gpu.target);
-	if (!status)
-		status = dtc_gpu_plan_copy(&gpu, launch, reason);
+	int status = plan_launch(submission, copy, launch, reason);
 	return status == DTCONV_ERR_UNSUPPORTED ? DTCONV_ERR_LIMIT : status;
 }
 
