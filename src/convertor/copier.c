@@ -63,8 +63,7 @@ static int create(struct dtc_copy *copy, const size_t counts[2],
 		  const struct dtconv_copier_params *given, struct dtconv_copier *copier)
 {
 	struct dtconv_copier_params params;
-	int status =
-		read_params(context_of(copier), given, copy->caller, &params);
+	int status = read_params(context_of(copier), given, copy->caller, &params);
 
 	if (!status)
 		status = dtc_copy_check(copy, counts[0], counts[1]);
@@ -128,9 +127,9 @@ int dtconv_copier_start(struct dtconv_copier *copier, dtconv_done_fn done, void 
 	struct dtc_copy *copy = &copier->copy;
 
 	if (copier->in_flight)
-		return DTC_FAIL(
-			context_of(copier), DTCONV_ERR_STATE,
-			"%s: a copy is in flight; test or wait for it first", __func__);
+		return DTC_FAIL(context_of(copier), DTCONV_ERR_STATE,
+				"%s: a copy is in flight; test or wait for it first",
+				__func__);
 	copier->in_flight = true;
 	copier->done = done;
 	copier->arg = arg;

@@ -71,8 +71,8 @@ static struct dtc_move move_of(const struct dtc_copy *copy, struct dtc_copy_end 
 
 static int start_move(const struct dtc_move *move, struct dtc_event *event, size_t *moved)
 {
-	if (DTC_UNLIKELY(!dtc_memory_is_ordinary(move->context, move->user,
-						 move->packed)) ||
+	if (DTC_UNLIKELY(
+		    !dtc_memory_is_ordinary(move->context, move->user, move->packed)) ||
 	    dtc_is_host_forbidden(move->context, 0))
 		return dtc_device_start(move, event, moved);
 	int status = dtc_host_move_bytes(move->cursor, move->user, move->packed,
@@ -293,9 +293,9 @@ static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 		status = move_now(&pack, &packed);
 		if (status)
 			break;
-		const struct dtc_move unpack =
-			move_of(copy, &copy->target, buffer, DTCONV_MEMORY_HOST, packed,
-				DTC_UNPACK);
+		const struct dtc_move unpack = move_of(copy, &copy->target, buffer,
+						       DTCONV_MEMORY_HOST, packed,
+						       DTC_UNPACK);
 		status = move_now(&unpack, &unpacked);
 		*copied += unpacked;
 	}

@@ -289,11 +289,10 @@ START_TEST(copiers)
 	static double copied[400];
 	struct dtconv_type *columns = make_columns(), *rows;
 
-	ck_assert_int_eq(
-		dtconv_type_create_vector(100, 2, 4,
-					  dtconv_type_predefined(common, DTCONV_DOUBLE),
-					  &rows),
-		0);
+	ck_assert_int_eq(dtconv_type_create_vector(
+				 100, 2, 4, dtconv_type_predefined(common, DTCONV_DOUBLE),
+				 &rows),
+			 0);
 	ck_assert_int_eq(dtconv_type_commit(rows), 0);
 	ck_assert_int_eq(copy_columns(columns, &matrix[0][3], rows, copied), 0);
 	ck_assert(copied[397] == matrix[99][4] && copied[398] == 0);

@@ -91,8 +91,7 @@ START_TEST(a_copier_holds_its_types)
 			   *to = fixture_type("vector(1, 3, 3, double)");
 	struct dtconv_copier *copier;
 
-	fixture_ok(
-		dtconv_copier_create(from, 1, source, to, 1, target, NULL, &copier));
+	fixture_ok(dtconv_copier_create(from, 1, source, to, 1, target, NULL, &copier));
 	dtconv_type_unref(from);
 	dtconv_type_unref(to);
 	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
@@ -110,8 +109,7 @@ START_TEST(a_target_with_less_room_is_filled)
 	struct seen seen = { .calls = 0 };
 	size_t moved;
 
-	fixture_ok(
-		dtconv_copier_create(from, 1, source, to, 1, target, NULL, &copier));
+	fixture_ok(dtconv_copier_create(from, 1, source, to, 1, target, NULL, &copier));
 	fixture_ok(dtconv_copier_start(copier, see, &seen));
 	fixture_status(dtconv_copier_wait(copier, &moved), DTCONV_ERR_TRUNCATE);
 	ck_assert_str_eq(fixture_error(),
@@ -134,8 +132,7 @@ START_TEST(calls_out_of_turn_are_refused)
 	struct dtconv_copier *copier;
 	size_t moved = 7;
 
-	fixture_ok(
-		dtconv_copier_create(type, 2, source, type, 2, target, NULL, &copier));
+	fixture_ok(dtconv_copier_create(type, 2, source, type, 2, target, NULL, &copier));
 	fixture_status(dtconv_copier_test(copier, &moved), DTCONV_ERR_STATE);
 	fixture_status(dtconv_copier_wait(copier, &moved), DTCONV_ERR_STATE);
 	ck_assert_str_eq(fixture_error(), "dtconv_copier_wait: no copy was started");

@@ -45,8 +45,8 @@ static void fill(struct scene *scene)
 
 static struct dtconv_copier_params in_stream(CUstream stream)
 {
-	return (struct dtconv_copier_params){ .struct_size = sizeof(
-						      struct dtconv_copier_params),
+	return (struct dtconv_copier_params){ .struct_size =
+						      sizeof(struct dtconv_copier_params),
 					      .flags = DTCONV_COPIER_STREAM,
 					      .stream = stream };
 }
@@ -141,8 +141,7 @@ START_TEST(a_copier_goes_in_the_order_of_its_stream)
 	spin_begin(&spin, stream);
 	fixture_ok(dtconv_copier_start(scene.copier, NULL, NULL));
 	for (int i = 0; i < 1000; i++)
-		fixture_status(dtconv_copier_test(scene.copier, NULL),
-			       DTCONV_INPROGRESS);
+		fixture_status(dtconv_copier_test(scene.copier, NULL), DTCONV_INPROGRESS);
 	fixture_status(dtconv_copier_start(scene.copier, NULL, NULL), DTCONV_ERR_STATE);
 	spin_release(&spin);
 	fixture_ok(dtconv_copier_wait(scene.copier, NULL));
@@ -240,8 +239,9 @@ static const struct {
 } ways[] = {
 	{ "vector(100, 3, 5, double)", "vector(150, 2, 3, double)",
 	  "2400 bytes, device to device memory: one launch (copy_rows_8)" },
-	{ "vector(100, 4, 8, double)", "indexed_block(40, [0,50,100,150,200,262,304,352,"
-				       "400,442], double)",
+	{ "vector(100, 4, 8, double)",
+	  "indexed_block(40, [0,50,100,150,200,262,304,352,"
+	  "400,442], double)",
 	  "one launch (copy_rows_16)" },
 	{ "contiguous(10, resized(vector(50, 1, 10, double), 0, 8))",
 	  "vector(500, 1, 2, double)",
@@ -265,8 +265,7 @@ START_TEST(the_log_says_which_way_a_copy_takes)
 			   *to = fixture_type_in(context, ways[_i].to);
 	arena_open(&source, ARENA_DEVICE, 10000);
 	arena_open(&target, ARENA_DEVICE, 10000);
-	fixture_ok(
-		dtconv_copy(from, 1, source.memory, to, 1, target.memory, NULL));
+	fixture_ok(dtconv_copy(from, 1, source.memory, to, 1, target.memory, NULL));
 	ck_assert_msg(strstr(last, ways[_i].words) != NULL, "%s", last);
 	arena_close(&source);
 	arena_close(&target);

@@ -153,7 +153,7 @@ START_TEST(inside_a_device_the_host_sees_no_byte)
 	size_t copied = gpu.standin->calls("cuMemcpyAsync");
 	size_t allocated = gpu.standin->calls("cuMemAlloc");
 	ck_assert_int_eq(copy(&scene, &moved), 0);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), 
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"),
 			  launched + pairs[_i].launches);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync"), copied);
 	ck_assert_uint_eq(gpu.standin->calls("cuMemAlloc"), allocated);

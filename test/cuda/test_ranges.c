@@ -93,10 +93,8 @@ static const struct {
 	const char *name;
 	int jobs; /* of one call */
 } calls[] = {
-	{ unpack, "dtconv_unpack", 1 },
-	{ copy, "dtconv_copy", 1 },
-	{ run_batch, "dtconv_batch_run", 1 },
-	{ start, "dtconv_convertor_start", 1 },
+	{ unpack, "dtconv_unpack", 1 },       { copy, "dtconv_copy", 1 },
+	{ run_batch, "dtconv_batch_run", 1 }, { start, "dtconv_convertor_start", 1 },
 	{ add, "dtconv_unpack_with", 1 },
 };
 

@@ -22,7 +22,8 @@ struct pair {
 	struct gpu_type source, target;
 };
 
-static struct dtc_gpu_copy_end end_of(const struct gpu_type *gpu, const struct stage *stage,
+static struct dtc_gpu_copy_end end_of(const struct gpu_type *gpu,
+				      const struct stage *stage,
 				      const unsigned char *user)
 {
 	return (struct dtc_gpu_copy_end){ .layout = gpu->layout,
@@ -153,11 +154,14 @@ END_TEST
 static const struct {
 	const char *kernel, *source, *target;
 } chosen[] = {
-	{ "dtc_gpu_copy_rows_16", "vector(1000, 4, 8, double)", "vector(500, 8, 12, double)" },
+	{ "dtc_gpu_copy_rows_16", "vector(1000, 4, 8, double)",
+	  "vector(500, 8, 12, double)" },
 	{ "dtc_gpu_copy_rows_8", "vector(1000, 3, 5, double)",
 	  "subarray([40,40,40], [10,15,20], [3,2,1], c, double)" },
-	{ "dtc_gpu_copy_rows_4", "vector(1000, 1, 2, float)", "vector(100, 10, 11, float)" },
-	{ "dtc_gpu_copy_rows_2", "hvector(300, 6, 14, byte)", "hvector(900, 2, 4, byte)" },
+	{ "dtc_gpu_copy_rows_4", "vector(1000, 1, 2, float)",
+	  "vector(100, 10, 11, float)" },
+	{ "dtc_gpu_copy_rows_2", "hvector(300, 6, 14, byte)",
+	  "hvector(900, 2, 4, byte)" },
 	{ "dtc_gpu_copy_rows_1", "hvector(300, 5, 7, byte)", "hvector(500, 3, 7, byte)" },
 	{ "dtc_gpu_copy_units_8",
 	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, double)",
@@ -173,9 +177,11 @@ static const struct {
 	  "vector(40, 1, 2, float)" },
 	{ "dtc_gpu_copy_rows_16", "vector(40, 2, 4, double)",
 	  "indexed_block(2, [0,4,10,30,34,60,72,80,90,100], double)" },
-	{ "dtc_gpu_copy_rows_8", "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
+	{ "dtc_gpu_copy_rows_8",
+	  "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
 	  "indexed([3,2,1,2,1,5,4,1,2], [0,4,8,10,14,18,29,40,50], double)" },
-	{ "dtc_gpu_copy_rows_4", "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
+	{ "dtc_gpu_copy_rows_4",
+	  "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
 	  "vector(42, 1, 2, float)" },
 	{ "dtc_gpu_copy_units_8",
 	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, double)",
@@ -210,7 +216,8 @@ static const struct {
 	  "vector(3000, 1, 2, double)", "transposed" },
 	{ "vector(3000, 1, 2, double)",
 	  "contiguous(60, resized(vector(50, 1, 60, double), 0, 8))", "transposed" },
-	{ "hvector(5, 1025, 1027, byte)", "hvector(5, 1025, 1031, byte)", "odd addresses" },
+	{ "hvector(5, 1025, 1027, byte)", "hvector(5, 1025, 1031, byte)",
+	  "odd addresses" },
 	{ "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], short)",
 	  "vector(21, 1, 2, short)", "too irregular" },
 	{ "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], double)",
@@ -300,8 +307,10 @@ END_TEST
 /* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. Nothing is run. */
 START_TEST(huge_copies_are_planned)
 {
-	struct dtconv_type *source = fixture_type("hvector(8, 17179869184, 34359738368, byte)");
-	struct dtconv_type *target = fixture_type("hvector(16, 8589934592, 17179869184, byte)");
+	struct dtconv_type *source =
+		fixture_type("hvector(8, 17179869184, 34359738368, byte)");
+	struct dtconv_type *target =
+		fixture_type("hvector(16, 8589934592, 17179869184, byte)");
 	struct dtc_gpu_launch launch;
 	struct dtc_gpu_copy_needs needs;
 	struct gpu_type from, to;
@@ -336,8 +345,8 @@ START_TEST(random_types_are_copied_at_random_alignments)
 	struct dtc_gpu_launch launch;
 	struct pair pair;
 
-	if (!stage_open(&pair.from, from, 1 + choose(&choices, 5), choose(&choices, 64), 0,
-			(uint64_t)_i)) {
+	if (!stage_open(&pair.from, from, 1 + choose(&choices, 5), choose(&choices, 64),
+			0, (uint64_t)_i)) {
 		if (!stage_open(&pair.to, to, 1 + choose(&choices, 5), 0,
 				choose(&choices, 64), 2)) {
 			open_programs(&pair);
@@ -358,7 +367,8 @@ int main(void)
 	TCase *named = fixture_case(suite, "layouts", 60);
 	TCase *random = fixture_case(suite, "random", 60);
 
-	tcase_add_loop_test(named, every_layout_is_copied_to_every_other, 0, layout_count);
+	tcase_add_loop_test(named, every_layout_is_copied_to_every_other, 0,
+			    layout_count);
 	tcase_add_loop_test(named, each_kernel_has_its_pairs, 0, CHOSEN);
 	tcase_add_loop_test(named, what_two_kernels_do_better_is_refused, 0, REFUSED);
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);

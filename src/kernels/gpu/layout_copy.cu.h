@@ -13,8 +13,8 @@ struct dtc_gpu_copy_words {
 };
 
 /* A word's displacement in units of words, where level 0 is mapped. */
-DTC_GPU_FN uint64_t dtc_gpu_mapped_word(const struct dtc_gpu_copy_side *side, uint32_t index,
-					uint32_t word)
+DTC_GPU_FN uint64_t dtc_gpu_mapped_word(const struct dtc_gpu_copy_side *side,
+					uint32_t index, uint32_t word)
 {
 	int32_t units = (int32_t)dtc_gpu_load4(side->disps + 4 * (uint64_t)index);
 
@@ -30,7 +30,8 @@ DTC_GPU_FN void dtc_gpu_enter_blocks(const struct dtc_gpu_copy_side *side, uint3
 		DTC_GPU_UNROLL
 		for (uint32_t k = 0; k < words; k++)
 			if (k * DTC_GPU_BLOCK < left)
-				at->address[k] += dtc_gpu_mapped_word(side, at->index[k], word);
+				at->address[k] +=
+					dtc_gpu_mapped_word(side, at->index[k], word);
 	} else {
 		DTC_GPU_UNROLL
 		for (uint32_t k = 0; k < words; k++)
@@ -39,9 +40,9 @@ DTC_GPU_FN void dtc_gpu_enter_blocks(const struct dtc_gpu_copy_side *side, uint3
 }
 
 /* At most two loops, and unit numbers of 32 bits. */
-DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side, uint32_t word,
-				       uint32_t words, uint32_t unit, uint32_t left,
-				       struct dtc_gpu_copy_words *at)
+DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side,
+				       uint32_t word, uint32_t words, uint32_t unit,
+				       uint32_t left, struct dtc_gpu_copy_words *at)
 {
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
@@ -55,9 +56,10 @@ DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side, uin
 }
 
 /* Any loops, and tables of equal blocks. */
-DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side, uint32_t word,
-					uint32_t words, uint64_t first, uint32_t thread,
-					uint64_t left, struct dtc_gpu_copy_words *at)
+DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side,
+					uint32_t word, uint32_t words, uint64_t first,
+					uint32_t thread, uint64_t left,
+					struct dtc_gpu_copy_words *at)
 {
 	const int form = side->form == DTC_GPU_LISTED ? DTC_GPU_LISTED : DTC_GPU_PLAIN;
 	struct dtc_gpu_start start;
@@ -74,8 +76,8 @@ DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side, ui
 		at->address[k] = place[k].address;
 		at->index[k] = place[k].index;
 		if (form == DTC_GPU_LISTED)
-			at->address[k] += dtc_gpu_listed_disp(side->disps, side->wide,
-							      side->shift, place[k].entry);
+			at->address[k] += dtc_gpu_listed_disp(
+				side->disps, side->wide, side->shift, place[k].entry);
 	}
 	dtc_gpu_enter_blocks(side, word, words, left, at);
 }
@@ -111,8 +113,9 @@ DTC_GPU_FN void dtc_gpu_copy_some_rows(const struct dtc_gpu_copy_params *p, uint
 	dtc_gpu_copy_all(&source, &target, word, words, left);
 }
 
-DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p, uint32_t word,
-					uint32_t words, struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p,
+					uint32_t word, uint32_t words,
+					struct dtc_gpu_at at)
 {
 	uint64_t first = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
 	uint64_t left = p->units > first + at.thread ? p->units - first - at.thread : 0;
@@ -125,7 +128,17 @@ DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p, uin
 	dtc_gpu_copy_all(&source, &target, word, words, left);
 }
 
-#define DTC_GPU_COPY(name, move, word)                                                       	DTC_GPU_FN void name(const struct dtc_gpu_copy_params *p, void *shared,              			     struct dtc_gpu_at at)                                           	{                                                                                    		(void)shared;                                                                		if (DTC_GPU_COPY_FEW(word) == DTC_GPU_COPY_WORDS ||                          		    p->words == DTC_GPU_COPY_WORDS)                                          			move(p, word, DTC_GPU_COPY_WORDS, at);                               		else                                                                         			move(p, word, DTC_GPU_COPY_FEW(word), at);                           	}
+#define DTC_GPU_COPY(name, move, word)                                          \
+	DTC_GPU_FN void name(const struct dtc_gpu_copy_params *p, void *shared, \
+			     struct dtc_gpu_at at)                              \
+	{                                                                       \
+		(void)shared;                                                   \
+		if (DTC_GPU_COPY_FEW(word) == DTC_GPU_COPY_WORDS ||             \
+		    p->words == DTC_GPU_COPY_WORDS)                             \
+			move(p, word, DTC_GPU_COPY_WORDS, at);                  \
+		else                                                            \
+			move(p, word, DTC_GPU_COPY_FEW(word), at);              \
+	}
 
 DTC_GPU_COPY(dtc_gpu_copy_rows_16_phase, dtc_gpu_copy_some_rows, 16)
 DTC_GPU_COPY(dtc_gpu_copy_rows_8_phase, dtc_gpu_copy_some_rows, 8)

@@ -66,8 +66,9 @@ struct dtc_gpu_done {
 };
 
 /* What is particular about some levels of a nest. */
-#define DTC_GPU_PLAIN  0
-#define DTC_GPU_MAPPED 1 /* level 0: displacements are in a map, not multiples of a stride */
+#define DTC_GPU_PLAIN 0
+#define DTC_GPU_MAPPED \
+	1 /* level 0: displacements are in a map, not multiples of a stride */
 #define DTC_GPU_LISTED 2 /* level 1: in a table */
 
 /*
@@ -189,8 +190,8 @@ struct dtc_gpu_rows_params {
 struct dtc_gpu_copy_side {
 	struct dtc_gpu_nest nest;
 	uint64_t disps;
-	uint32_t form;  /* as above */
-	uint16_t wide;  /* of a table: see struct dtc_gpu_table_params */
+	uint32_t form; /* as above */
+	uint16_t wide; /* of a table: see struct dtc_gpu_table_params */
 	uint16_t shift;
 };
 

@@ -77,8 +77,8 @@ static uint32_t form_of(const struct side *side)
 }
 
 /* Its packed side is nowhere, so it is aligned to anything. */
-static void open_side(struct side *side, const struct dtc_gpu_copy_end *end, uint64_t bytes,
-		      enum dtc_direction direction)
+static void open_side(struct side *side, const struct dtc_gpu_copy_end *end,
+		      uint64_t bytes, enum dtc_direction direction)
 {
 	side->end = end;
 	side->job = (struct dtc_gpu_job){ .layout = end->layout,
@@ -98,7 +98,8 @@ static uint64_t block_of(const struct side *side)
 {
 	if (side->form == DTC_GPU_MAPPED)
 		return dtc_gpu_map_unit(side->job.layout);
-	return side->form == DTC_GPU_LISTED ? side->table->uniform : side->shape.leaf_bytes;
+	return side->form == DTC_GPU_LISTED ? side->table->uniform
+					    : side->shape.leaf_bytes;
 }
 
 static uint64_t bits_of(const struct side *side)
@@ -186,8 +187,7 @@ static void map_words(const struct side *side, struct dtc_gpu_copy_side *made)
 /* Level 1 is the table. */
 static void list_blocks(const struct side *side, struct dtc_gpu_copy_side *made)
 {
-	made->disps = side->end->image +
-		      dtc_gpu_image_tables(side->job.layout->program) +
+	made->disps = side->end->image + dtc_gpu_image_tables(side->job.layout->program) +
 		      side->shape.ops->table + sizeof(struct dtc_table);
 	made->wide = side->table->disp_wide;
 	made->shift = side->table->disp_shift;
@@ -205,8 +205,8 @@ static bool number_words(const struct side *side, uint32_t word,
 	return dtc_gpu_set_loops(&side->shape, listed ? 2 : 1, &made->nest, reason);
 }
 
-static bool make_side(const struct side *side, uint32_t word, struct dtc_gpu_copy_side *made,
-		      const char **reason)
+static bool make_side(const struct side *side, uint32_t word,
+		      struct dtc_gpu_copy_side *made, const char **reason)
 {
 	made->form = side->form;
 	made->nest.word = (uint8_t)word;
@@ -225,13 +225,14 @@ static bool is_compact(const struct dtc_gpu_copy_side *side)
 
 /* ---- the launch --------------------------------------------------------------------------------- */
 
-static enum dtc_gpu_kernel kernel_of(const struct dtc_gpu_copy_params *params, uint32_t word)
+static enum dtc_gpu_kernel kernel_of(const struct dtc_gpu_copy_params *params,
+				     uint32_t word)
 {
 	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2, [2] = 3, [1] = 4 };
 	bool compact = is_compact(&params->source) && is_compact(&params->target);
 
-	return (enum dtc_gpu_kernel)(place[word] +
-				     (compact ? DTC_GPU_copy_rows_16 : DTC_GPU_copy_units_16));
+	return (enum dtc_gpu_kernel)(
+		place[word] + (compact ? DTC_GPU_copy_rows_16 : DTC_GPU_copy_units_16));
 }
 
 /* What was planned before is cleared; of the parameters all that the kernel reads. */

@@ -67,7 +67,7 @@ size_t dtc_gpu_kernel_params_bytes(enum dtc_gpu_kernel kernel)
 
 static const char *const class_names[] = { "strided",     "periodic", "indexed",
 					   "transposing", "general",  "many",
-					   "typed",	  "mapped",   "copy" };
+					   "typed",       "mapped",   "copy" };
 
 const char *dtc_gpu_class_name(enum dtc_gpu_class class)
 {
