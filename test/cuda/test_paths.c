@@ -38,6 +38,10 @@ struct path {
 
 #define INSTANCES 2
 #define TYPE      "vector(100, 3, 5, int32)"
+#define STRIDED   "vector(60, 5, 9, int32)"
+#define IRREGULAR \
+	"contiguous(15, resized(indexed([1,2,3,1,2,4,5,2], [0,2,5,9,11,14,19,30], int32), 0, 160))"
+#define TRANSPOSED "contiguous(20, resized(vector(15, 1, 20, int32), 0, 4))"
 #define LONG_TYPE "vector(7000, 3, 5, int32)"
 
 struct job {
@@ -52,6 +56,7 @@ struct job {
 	CUstream caller;
 	struct dtconv_convertor *convertor;
 	struct dtconv_batch *batch;
+	struct dtconv_copier *copier;
 };
 
 static void must(const struct job *job, int status)
@@ -300,6 +305,44 @@ static void copied(struct job *job)
 			      job->from.memory + (source->source - source->source_memory),
 			      job->stage.type, INSTANCES, user_of(job), &moved));
 	ck_assert_uint_eq(moved, source->bytes);
+}
+
+static void copy_start(struct job *job)
+{
+	const struct dtconv_copier_params params = {
+		.struct_size = sizeof(params),
+		.flags = job->path->ordered ? DTCONV_COPIER_STREAM : 0,
+		.stream = job->path->ordered ? job->caller : NULL,
+	};
+	const struct stage *source = &job->source;
+
+	must(job, dtconv_copier_create(source->type, INSTANCES,
+				       job->from.memory +
+					       (source->source - source->source_memory),
+				       job->stage.type, INSTANCES, user_of(job), &params,
+				       &job->copier));
+	must(job, dtconv_copier_start(job->copier, NULL, NULL));
+}
+
+static void copy_await(struct job *job)
+{
+	size_t moved;
+
+	must(job, dtconv_copier_wait(job->copier, &moved));
+	ck_assert_uint_eq(moved, job->source.bytes);
+	dtconv_copier_destroy(job->copier);
+}
+
+static void copy_ask(struct job *job)
+{
+	size_t moved;
+	int status;
+
+	while ((status = dtconv_copier_test(job->copier, &moved)) == DTCONV_INPROGRESS)
+		gpu_nap(1);
+	must(job, status);
+	ck_assert_uint_eq(moved, job->source.bytes);
+	dtconv_copier_destroy(job->copier);
 }
 
 static void bind(struct job *job, size_t instances)
@@ -562,7 +605,18 @@ static const struct path paths[] = {
 	{ "start to pack in a stream, test", start, ask, INSIDE, .ordered = true },
 	{ "start to unpack in a stream, test", start, ask, INSIDE, UNPACKS,
 	  .ordered = true },
-	{ "copy", copied, INSIDE, UNPACKS, .from = "vector(60, 5, 9, int32)" },
+	{ "copy", copied, INSIDE, UNPACKS, .from = STRIDED },
+	{ "copy a transposed layout", copied, INSIDE, UNPACKS, .from = TRANSPOSED },
+	{ "copy an irregular layout", copied, INSIDE, UNPACKS, .from = IRREGULAR },
+	{ "start to copy, wait", copy_start, copy_await, INSIDE, UNPACKS,
+	  .from = STRIDED },
+	{ "start to copy, test", copy_start, copy_ask, INSIDE, UNPACKS, .from = STRIDED },
+	{ "start to copy in a stream, wait", copy_start, copy_await, INSIDE, UNPACKS,
+	  .from = STRIDED, .ordered = true },
+	{ "start to copy in a stream, test", copy_start, copy_ask, INSIDE, UNPACKS,
+	  .from = IRREGULAR, .ordered = true },
+	{ "start to copy a transposed layout", copy_start, copy_await, INSIDE, UNPACKS,
+	  .from = TRANSPOSED },
 	{ "pack with a checksum", one_shot_with, INSIDE, .how = CHECKSUM },
 	{ "pack by convertor with a checksum", by_convertor, INSIDE, .how = CHECKSUM },
 	{ "unpack by convertor with a checksum", by_convertor, INSIDE, UNPACKS,
@@ -947,7 +1001,7 @@ END_TEST
 
 /*
  * A few at a time: each block is a copy, and a stream that waits takes a thousand or so. Not between pinned memory:
- * the driver's copies wait there.
+ * the driver's copies wait there. Nor copies between layouts: they wait for scratch memory.
  */
 START_TEST(so_it_does_before_the_kernels_are_loaded)
 {
@@ -957,7 +1011,8 @@ START_TEST(so_it_does_before_the_kernels_are_loaded)
 
 	for (int i = _i * QUEUED; i < PATHS && i < (_i + 1) * QUEUED; i++)
 		if (starts_behind(&paths[i]) && paths[i].how == NATIVE &&
-		    paths[i].packed != ARENA_HOST && paths[i].user != ARENA_PINNED)
+		    paths[i].packed != ARENA_HOST && paths[i].user != ARENA_PINNED &&
+		    !paths[i].from)
 			job_open(&jobs[count++], &paths[i], stream);
 	if (count)
 		start_behind(jobs, count, stream);

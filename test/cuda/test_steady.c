@@ -423,7 +423,16 @@ END_TEST
 struct copying {
 	struct dtconv_type *from, *to;
 	struct arena source, target;
+	struct dtconv_copier *copier;
 };
+
+static void copy_started_once(void *arg)
+{
+	const struct copying *copying = arg;
+
+	fixture_ok(dtconv_copier_start(copying->copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copying->copier, NULL));
+}
 
 static void copy_once(void *arg)
 {
@@ -443,6 +452,7 @@ START_TEST(copies_come_to_a_steady_state)
 	for (int size = 0; size < 2; size++) {
 		struct copying copying;
 		const struct round round = { name, copy_once, &copying, false };
+		const struct round started = { name, copy_started_once, &copying, false };
 
 		snprintf(text, sizeof(text), "vector(%s, 6, 9, double)", sizes[size]);
 		copying.from = fixture_type(text);
@@ -453,7 +463,12 @@ START_TEST(copies_come_to_a_steady_state)
 			 arena_kind_names[source], arena_kind_names[target], text);
 		arena_open(&copying.source, source, user_bytes(copying.from));
 		arena_open(&copying.target, target, user_bytes(copying.to));
+		fixture_ok(dtconv_copier_create(copying.from, 1, copying.source.memory,
+						copying.to, 1, copying.target.memory,
+						NULL, &copying.copier));
 		must_be_steady(&round);
+		must_be_steady(&started);
+		dtconv_copier_destroy(copying.copier);
 		arena_close(&copying.source);
 		arena_close(&copying.target);
 		dtconv_type_unref(copying.from);

@@ -17,9 +17,9 @@
 #include "shape.h"
 
 /*
- * Longer blocks whose places only single bytes divide are packed by shifted words and unpacked by aligned ones,
- * which takes about as long as one copy by bytes does (H200, of the device copy: 0.75 and 0.49 in turn, 0.3 together,
- * for blocks of 1 KiB; bytes alone 0.37). By words of 2 bytes, one copy is always faster.
+ * Longer blocks whose places only single bytes divide are packed by shifted words and unpacked by aligned ones. The
+ * limit is an estimate from the rates of such kernels (H200, of the device copy: packing and unpacking 0.75 and 0.49 for
+ * blocks of 1 KiB, 0.3 in turn, and more for longer ones; storing single bytes 0.37). Words of 2 bytes are always faster.
  */
 #define BYTEWISE_BLOCK 1024
 
