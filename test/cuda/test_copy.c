@@ -220,6 +220,112 @@ START_TEST(long_streams_are_copied)
 }
 END_TEST
 
+/* ---- ways ---------------------------------------------------------------------------------- */
+
+#define MIXED 40 /* doubles in each memory */
+
+/* Every second double of two memories, at absolute displacements. */
+static struct dtconv_type *type_across(const struct arena *first,
+				       const struct arena *second)
+{
+	const size_t lengths[2] = { 1, 1 };
+	const ptrdiff_t places[2] = { (ptrdiff_t)first->memory,
+				      (ptrdiff_t)second->memory };
+	struct dtconv_type *rows = fixture_type("vector(40, 1, 2, double)");
+	struct dtconv_type *type;
+
+	fixture_ok(dtconv_type_create_hindexed(2, lengths, places, rows, &type));
+	fixture_ok(dtconv_type_commit(type));
+	dtconv_type_unref(rows);
+	return type;
+}
+
+/* A layout whose memory is a device's in one half only, on either side. */
+START_TEST(memory_of_two_kinds_is_copied_in_parts)
+{
+	static const enum arena_kind seconds[] = { ARENA_HOST, ARENA_PINNED };
+	double before[2 * MIXED], after[3 * MIXED] = { 0 };
+	struct arena first, second, other;
+	size_t moved;
+
+	for (int i = 0; i < 2 * MIXED; i++)
+		before[i] = i + 1;
+	arena_open(&first, ARENA_DEVICE, sizeof(before));
+	arena_open(&second, seconds[_i / 2], sizeof(before));
+	arena_open(&other, ARENA_DEVICE, sizeof(after));
+	arena_write(&first, 0, before, sizeof(before));
+	arena_write(&second, 0, before, sizeof(before));
+	arena_write(&other, 0, after, sizeof(after));
+	struct dtconv_type *across = _i % 2 ? type_across(&first, &second)
+					    : type_across(&second, &first);
+	struct dtconv_type *triples = fixture_type("vector(40, 2, 3, double)");
+	fixture_ok(dtconv_copy(across, 1, NULL, triples, 1, other.memory, &moved));
+	ck_assert_uint_eq(moved, sizeof(before));
+	arena_read(&other, 0, after, sizeof(after));
+	for (int i = 0; i < 2 * MIXED; i++)
+		ck_assert(after[i / 2 * 3 + i % 2] == before[i % MIXED * 2]);
+	/* And back: the other way round, nothing changes. */
+	fixture_ok(dtconv_copy(triples, 1, other.memory, across, 1, NULL, &moved));
+	arena_read(&second, 0, after, sizeof(before));
+	ck_assert(!memcmp(after, before, sizeof(before)));
+	arena_close(&first);
+	arena_close(&second);
+	arena_close(&other);
+	dtconv_type_unref(across);
+	dtconv_type_unref(triples);
+}
+END_TEST
+
+/* Without the kernels' backend the driver copies, block by block. */
+START_TEST(a_forbidden_backend_does_not_copy)
+{
+	const struct dtconv_context_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CONTEXT_COUNTERS };
+	struct dtconv_backend_counters counters = { .struct_size = sizeof(counters) };
+	struct dtconv_context *context;
+	struct scene scene;
+	size_t moved;
+
+	setenv("DTCONV_BACKENDS", "^cuda_kernel", 1);
+	fixture_ok(dtconv_context_create(&params, &context));
+	unsetenv("DTCONV_BACKENDS");
+	struct dtconv_type *from = fixture_type_in(context, layouts[1]),
+			   *to = fixture_type_in(context, layouts[5]);
+	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
+	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
+	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	fixture_ok(copy(&scene, &moved));
+	check(&scene, scene.from.bytes);
+	fixture_ok(dtconv_context_query_backend(context, "cuda_kernel", &counters));
+	ck_assert_uint_eq(counters.jobs, 0);
+	close_scene(&scene);
+	stage_close(&scene.from);
+	stage_close(&scene.to);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* One launch counts as a job of the kernels' backend, and in a counter of its own. */
+START_TEST(a_copy_is_counted)
+{
+	struct dtconv_backend_counters counters = { .struct_size = sizeof(counters) };
+	struct scene scene;
+
+	fixture_open(&scene.from, layouts[1], 1);
+	fixture_open(&scene.to, layouts[5], 1);
+	copy_and_check(&scene, ARENA_DEVICE, ARENA_DEVICE);
+	fixture_ok(
+		dtconv_context_query_backend(fixture_context, "cuda_kernel", &counters));
+	ck_assert_uint_eq(counters.jobs, 1);
+	ck_assert_uint_eq(counters.bytes, scene.from.bytes);
+	ck_assert_uint_eq(fixture_counters().launches_copy, 1);
+	fixture_close(&scene.from);
+	fixture_close(&scene.to);
+}
+END_TEST
+
 /* ---- faults -------------------------------------------------------------------------------- */
 
 /* So many first calls of each entry point fail. */
@@ -289,6 +395,9 @@ int main(void)
 			    ARENA_KINDS * ARENA_KINDS);
 	tcase_add_loop_test(copies, random_types_are_copied, 0, 10);
 	tcase_add_loop_test(copies, inside_a_device_the_host_sees_no_byte, 0, PAIRS);
+	tcase_add_loop_test(copies, memory_of_two_kinds_is_copied_in_parts, 0, 4);
+	tcase_add_test(copies, a_forbidden_backend_does_not_copy);
+	tcase_add_test(copies, a_copy_is_counted);
 	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
 	if (!gpu_is_real()) {
 		TCase *faults = tcase_create("faults");
