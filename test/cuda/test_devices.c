@@ -1431,6 +1431,62 @@ START_TEST(the_device_that_reaches_the_other_copies)
 }
 END_TEST
 
+static CUstream stream_of(int device)
+{
+	MUST(CtxSetCurrent(contexts[device]));
+	CUstream stream = gpu_stream();
+	MUST(CtxSetCurrent(contexts[0]));
+	return stream;
+}
+
+/* Started in a stream of any device, from either to the other, whatever their access. */
+static void start_across(int source, int device, const char *text)
+{
+	CUstream stream = stream_of(device);
+	const struct dtconv_copier_params params = { .struct_size = sizeof(params),
+						     .flags = DTCONV_COPIER_STREAM,
+						     .stream = stream };
+	struct dtconv_copier *copier;
+	struct scene from, to;
+	size_t moved;
+
+	open_scene(&from, text, source, source);
+	open_scene(&to, "vector(30, 2, 7, double)", !source, !source);
+	fixture_ok(dtconv_copier_create(from.stage.type, 2, source_of(&from),
+					to.stage.type, 2, target_of(&to), &params,
+					&copier));
+	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, &moved));
+	ck_assert_uint_eq(moved, from.stage.bytes);
+	memcpy(to.stage.stream, from.stage.stream, moved);
+	check_unpacked(&to);
+	dtconv_copier_destroy(copier);
+	close_scene(&from);
+	close_scene(&to);
+	MUST(CtxSetCurrent(contexts[device]));
+	MUST(StreamDestroy(stream));
+	MUST(CtxSetCurrent(contexts[0]));
+}
+
+START_TEST(copiers_in_streams_of_any_device)
+{
+	if (!open_devices((enum access)_i))
+		return;
+	for (int device = 0; device < DEVICES && device < device_count; device++)
+		for (int source = 0; source < 2; source++) {
+			start_across(source, device, "vector(20, 3, 5, double)");
+			start_across(source, device,
+				     "contiguous(6, resized(vector(10, 1, 6, double), "
+				     "0, 8))");
+			start_across(source, device,
+				     "contiguous(15, resized(vector(4, 1, 15, double), "
+				     "0, 8))");
+		}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* Sums into one device's numbers of what lies on the other. */
 static void add_numbers(int device)
 {
@@ -1691,6 +1747,7 @@ int main(void)
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
 	tcase_add_loop_test(many, the_device_that_reaches_the_other_copies, 0, 4);
+	tcase_add_loop_test(many, copiers_in_streams_of_any_device, 0, ACCESSES);
 	tcase_add_loop_test(many, numbers_from_another_device, 0, ACCESSES);
 	tcase_add_test(access, access_is_asked_for_each_job);
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);

@@ -135,6 +135,28 @@ static void close_pair(struct pair *pair)
 	fixture_close(&pair->to);
 }
 
+/* Same type and count on both sides, the most common copy. */
+START_TEST(random_types_are_copied_to_themselves)
+{
+	struct choices choices = fixture_choices(0x73616d65 + (uint64_t)_i);
+	struct dtconv_type *type =
+		type_choose(fixture_context, &choices, &type_bounds_small);
+	size_t count = 1 + choose(&choices, 5);
+	struct dtc_gpu_launch launch;
+	struct pair pair;
+
+	if (!stage_open(&pair.from, type, count, choose(&choices, 64), 0, (uint64_t)_i)) {
+		ck_assert(!stage_open(&pair.to, type, count, 0, choose(&choices, 64), 2));
+		open_programs(&pair);
+		copy(&pair, &launch);
+		close_programs(&pair);
+		stage_close(&pair.to);
+		stage_close(&pair.from);
+	}
+	dtconv_type_unref(type);
+}
+END_TEST
+
 START_TEST(every_layout_is_copied_to_every_other)
 {
 	struct dtc_gpu_launch launch;
@@ -171,6 +193,16 @@ static const struct {
 	  "vector(200, 1, 3, float)" },
 	{ "dtc_gpu_copy_units_16", "vector(300, 2, 4, double)",
 	  "subarray([5,6,7,8,4], [3,3,3,3,2], [1,1,1,1,1], c, contiguous(2, double))" },
+	/* Both are transposed alike: the copy goes along the memory, by longer words if it can. */
+	{ "dtc_gpu_copy_rows_8",
+	  "contiguous(59, resized(vector(50, 1, 60, double), 0, 8))",
+	  "contiguous(59, resized(vector(50, 1, 61, double), 0, 8))" },
+	{ "dtc_gpu_copy_rows_16",
+	  "contiguous(60, resized(vector(50, 1, 60, double), 0, 8))",
+	  "contiguous(60, resized(vector(50, 1, 64, double), 0, 8))" },
+	{ "dtc_gpu_copy_rows_4",
+	  "contiguous(40, resized(vector(30, 1, 50, float), 0, 4))",
+	  "contiguous(40, resized(vector(30, 1, -47, float), 0, 4))" },
 	/* One side by a map, both, and a map in shorter words than its own. */
 	{ "dtc_gpu_copy_rows_4",
 	  "indexed_block(3, [0,9,17,30,37,44,60,71,80,90,100], float)",
@@ -374,6 +406,8 @@ int main(void)
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
 	tcase_add_test(named, a_map_that_is_too_large_is_refused);
 	tcase_add_test(named, huge_copies_are_planned);
+	tcase_add_loop_test(random, random_types_are_copied_to_themselves, 0,
+			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);
 	tcase_add_loop_test(random, random_types_are_copied_at_random_alignments, 0,
 			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);
 	return fixture_run(suite);

@@ -11,6 +11,7 @@
 #include <dtconv/status.h>
 
 #include "base/base.h"
+#include "base/checked.h"
 #include "classes.h"
 #include "magic.h"
 #include "nest.h"
@@ -89,6 +90,75 @@ static void open_side(struct side *side, const struct dtc_gpu_copy_end *end,
 	dtc_gpu_shape_of_job(&side->job, &side->shape);
 	side->table = equal_blocks(side);
 	side->form = form_of(side);
+}
+
+/* ---- alike sides -------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const struct dtc_gpu_shape *shape)
+{
+	uint64_t bytes = shape->leaf_bytes;
+
+	for (uint32_t i = 0; i < shape->loop_count; i++)
+		bytes *= shape->loops[i].count;
+	return bytes;
+}
+
+/* Whether both are the same loops round the same block, all of which is copied: then any order of the loops will do. */
+static bool are_alike(const struct side *source, const struct side *target)
+{
+	const struct dtc_gpu_shape *a = &source->shape, *b = &target->shape;
+	bool alike = source->form == DTC_GPU_PLAIN && target->form == DTC_GPU_PLAIN &&
+		     a->leaf_bytes == b->leaf_bytes && a->loop_count == b->loop_count &&
+		     a->begin == 0 && a->end == bytes_of(a);
+
+	for (uint32_t i = 0; alike && i < a->loop_count; i++)
+		alike = a->loops[i].count == b->loops[i].count;
+	return alike;
+}
+
+static void swap_loops(struct dtc_gpu_shape *shape, uint32_t i)
+{
+	struct dtc_gpu_loop kept = shape->loops[i];
+
+	shape->loops[i] = shape->loops[i + 1];
+	shape->loops[i + 1] = kept;
+}
+
+/* The loop that goes along the source's memory becomes the innermost one. */
+static void sort_loops(struct dtc_gpu_shape *source, struct dtc_gpu_shape *target)
+{
+	for (uint32_t end = source->loop_count; end > 1; end--)
+		for (uint32_t i = 0; i + 1 < end; i++)
+			if (dtc_magnitude(source->loops[i].stride) >
+			    dtc_magnitude(source->loops[i + 1].stride)) {
+				swap_loops(source, i);
+				swap_loops(target, i);
+			}
+}
+
+static bool touches(const struct dtc_gpu_shape *shape)
+{
+	return shape->loop_count && shape->loops[0].stride == (int64_t)shape->leaf_bytes;
+}
+
+static void lengthen_block(struct dtc_gpu_shape *shape)
+{
+	shape->leaf_bytes *= shape->loops[0].count;
+	shape->loop_count--;
+	memmove(&shape->loops[0], &shape->loops[1],
+		shape->loop_count * sizeof(shape->loops[0]));
+}
+
+/* A layout is often copied to another of the same type, whose stream need not go along the memory. */
+static void go_along_memory(struct side *source, struct side *target)
+{
+	if (!are_alike(source, target))
+		return;
+	sort_loops(&source->shape, &target->shape);
+	while (touches(&source->shape) && touches(&target->shape)) {
+		lengthen_block(&source->shape);
+		lengthen_block(&target->shape);
+	}
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -295,5 +365,6 @@ int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch 
 	*reason = "a layout is too irregular for the kernels";
 	if (source.form == NO_FORM || target.form == NO_FORM)
 		return DTCONV_ERR_UNSUPPORTED;
+	go_along_memory(&source, &target);
 	return plan(&source, &target, launch, needs, reason);
 }
