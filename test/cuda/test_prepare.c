@@ -416,6 +416,42 @@ START_TEST(kernels_that_compute_may_be_missing)
 }
 END_TEST
 
+/* A function is missing: the module that was loaded will do. */
+START_TEST(a_module_is_loaded_once)
+{
+	struct job job = { .way = CHECKED, .packs = true };
+	size_t loads = gpu.standin->calls("cuModuleLoadData");
+
+	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
+	gpu.standin->inject("cuModuleGetFunction", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	/* The worker has failed when the context was opened; the call asks it once more. */
+	ck_assert_int_eq(job_prepare(&job), 0);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(gpu.standin->calls("cuModuleLoadData"), loads + 2);
+	must_make_nothing(&job, "after a missing function");
+	job_close(&job);
+}
+END_TEST
+
+/* Also the worker, which cannot answer anybody. */
+START_TEST(a_refused_context_is_asked_for_again)
+{
+	for (unsigned nth = 1; nth < 8; nth++) {
+		struct job job = { .way = CHECKED, .packs = true };
+
+		job_open(&job, 0, ARENA_DEVICE, ARENA_HOST, 0, NULL);
+		gpu.standin->inject("cuCtxPushCurrent", nth, CUDA_ERROR_OUT_OF_MEMORY);
+		int status = job_prepare(&job);
+		gpu.standin->inject_clear();
+		ck_assert_msg(status <= 0, "call %u: %d", nth, status);
+		status = job_prepare(&job);
+		ck_assert_msg(!status, "call %u, then: %s", nth, error_of(job.context));
+		must_make_nothing(&job, "after a refused context");
+		job_close(&job);
+	}
+}
+END_TEST
+
 /* Loading waits for an idle device; the call does so for a while. */
 START_TEST(a_busy_device_is_to_be_asked_again)
 {
@@ -553,6 +589,8 @@ static Suite *prepare_suite(void)
 	tcase_add_loop_test(ready, kernels_that_compute_are_loaded_when_they_are_needed,
 			    0, 6);
 	tcase_add_test(ready, kernels_that_compute_may_be_missing);
+	tcase_add_test(ready, a_module_is_loaded_once);
+	tcase_add_test(ready, a_refused_context_is_asked_for_again);
 	tcase_add_loop_test(ready, a_busy_device_is_to_be_asked_again, 0, 2);
 	tcase_add_test(ready, another_device_is_prepared_by_its_number);
 	tcase_add_loop_test(ready, threads_prepare_the_same, 0, TEXTS);
