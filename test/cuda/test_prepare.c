@@ -313,6 +313,19 @@ START_TEST(the_first_job_after_it_makes_nothing)
 }
 END_TEST
 
+/* The pipeline's memory is made for types that go through it only. */
+START_TEST(the_pipeline_is_prepared_for_jobs_that_take_it)
+{
+	struct job job = { .way = STARTED, .packs = _i };
+
+	job_open(&job, 2, ARENA_DEVICE, ARENA_PINNED, 0, NULL);
+	job.params.backends = "cuda_relay";
+	ck_assert_int_eq(job_prepare(&job), 0);
+	must_make_nothing(&job, "a relay");
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(so_it_is_in_the_context_s_modes)
 {
 	static const unsigned flags[] = { DTCONV_CONTEXT_GRAPHS, DTCONV_CONTEXT_RESIDENT,
@@ -582,6 +595,7 @@ static Suite *prepare_suite(void)
 	TCase *refused = gpu_case(suite, "refused", 60);
 
 	tcase_add_loop_test(ready, the_first_job_after_it_makes_nothing, 0, 2 * WAYS);
+	tcase_add_loop_test(ready, the_pipeline_is_prepared_for_jobs_that_take_it, 0, 2);
 	tcase_add_loop_test(ready, so_it_is_in_the_context_s_modes, 0, 3);
 	tcase_add_test(ready, the_first_launch_after_it_is_a_graph);
 	tcase_add_loop_test(ready, a_second_call_makes_nothing, 0, KINDS * TEXTS);
