@@ -313,6 +313,19 @@ START_TEST(the_first_job_after_it_makes_nothing)
 }
 END_TEST
 
+/* The pipeline's memory is made for types that go through it only. */
+START_TEST(the_pipeline_is_prepared_for_jobs_that_take_it)
+{
+	struct job job = { .way = STARTED, .packs = _i };
+
+	job_open(&job, 2, ARENA_DEVICE, ARENA_PINNED, 0, NULL);
+	job.params.backends = "cuda_relay";
+	ck_assert_int_eq(job_prepare(&job), 0);
+	must_make_nothing(&job, "a relay");
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(so_it_is_in_the_context_s_modes)
 {
 	static const unsigned flags[] = { DTCONV_CONTEXT_GRAPHS, DTCONV_CONTEXT_RESIDENT,
@@ -413,6 +426,42 @@ START_TEST(kernels_that_compute_may_be_missing)
 	must_make_nothing(&job, "after a failure");
 	ck_assert_uint_eq(counters_of(job.context).launches_typed, 1);
 	job_close(&job);
+}
+END_TEST
+
+/* A function is missing: the module that was loaded will do. */
+START_TEST(a_module_is_loaded_once)
+{
+	struct job job = { .way = CHECKED, .packs = true };
+	size_t loads = gpu.standin->calls("cuModuleLoadData");
+
+	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
+	gpu.standin->inject("cuModuleGetFunction", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	/* The worker has failed when the context was opened; the call asks it once more. */
+	ck_assert_int_eq(job_prepare(&job), 0);
+	gpu.standin->inject_clear();
+	ck_assert_uint_eq(gpu.standin->calls("cuModuleLoadData"), loads + 2);
+	must_make_nothing(&job, "after a missing function");
+	job_close(&job);
+}
+END_TEST
+
+/* Also the worker, which cannot answer anybody. */
+START_TEST(a_refused_context_is_asked_for_again)
+{
+	for (unsigned nth = 1; nth < 8; nth++) {
+		struct job job = { .way = CHECKED, .packs = true };
+
+		job_open(&job, 0, ARENA_DEVICE, ARENA_HOST, 0, NULL);
+		gpu.standin->inject("cuCtxPushCurrent", nth, CUDA_ERROR_OUT_OF_MEMORY);
+		int status = job_prepare(&job);
+		gpu.standin->inject_clear();
+		ck_assert_msg(status <= 0, "call %u: %d", nth, status);
+		status = job_prepare(&job);
+		ck_assert_msg(!status, "call %u, then: %s", nth, error_of(job.context));
+		must_make_nothing(&job, "after a refused context");
+		job_close(&job);
+	}
 }
 END_TEST
 
@@ -546,6 +595,7 @@ static Suite *prepare_suite(void)
 	TCase *refused = gpu_case(suite, "refused", 60);
 
 	tcase_add_loop_test(ready, the_first_job_after_it_makes_nothing, 0, 2 * WAYS);
+	tcase_add_loop_test(ready, the_pipeline_is_prepared_for_jobs_that_take_it, 0, 2);
 	tcase_add_loop_test(ready, so_it_is_in_the_context_s_modes, 0, 3);
 	tcase_add_test(ready, the_first_launch_after_it_is_a_graph);
 	tcase_add_loop_test(ready, a_second_call_makes_nothing, 0, KINDS * TEXTS);
@@ -553,6 +603,8 @@ static Suite *prepare_suite(void)
 	tcase_add_loop_test(ready, kernels_that_compute_are_loaded_when_they_are_needed,
 			    0, 6);
 	tcase_add_test(ready, kernels_that_compute_may_be_missing);
+	tcase_add_test(ready, a_module_is_loaded_once);
+	tcase_add_test(ready, a_refused_context_is_asked_for_again);
 	tcase_add_loop_test(ready, a_busy_device_is_to_be_asked_again, 0, 2);
 	tcase_add_test(ready, another_device_is_prepared_by_its_number);
 	tcase_add_loop_test(ready, threads_prepare_the_same, 0, TEXTS);
