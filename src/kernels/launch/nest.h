@@ -42,7 +42,7 @@ void dtc_gpu_set_level(struct dtc_gpu_nest *nest, uint32_t level, uint64_t count
  */
 bool dtc_gpu_set_width(struct dtc_gpu_nest *nest, uint64_t units, const char **reason);
 
-/* The largest power of two up to 16 that divides all numbers that were or-ed into @all. */
+/* The largest power of two up to 16 that divides every bit pattern in @all. */
 uint32_t dtc_gpu_alignment(uint64_t all);
 
 /* The same for the shape's strides and both sides' addresses. */
