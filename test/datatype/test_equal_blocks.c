@@ -159,6 +159,7 @@ static const char *const olds[] = {
 	"int",
 	"resized(int, 0, 12)",
 	"resized(double, 0, -24)",
+	"resized(contiguous(3, double), 0, -24)",
 	"resized(short, -7, 20)",
 	"contiguous(3, double)",
 	"resized(contiguous(512, byte), 0, 524288)",
@@ -336,7 +337,7 @@ START_TEST(multiplied_entries)
 {
 	for (unsigned bits = 4; bits < 31; bits++) {
 		fill(100, 1, "resized(int, 0, 12)");
-		list.displacements[50] = (ptrdiff_t)1 << bits;
+		list.displacements[50] = ((ptrdiff_t)1 << bits) - 1;
 		list.displacements[51] = 1;
 		check_form(INDEXED_BLOCK);
 		dtconv_type_unref(list.old);
