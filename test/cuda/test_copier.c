@@ -152,6 +152,39 @@ START_TEST(a_copier_goes_in_the_order_of_its_stream)
 }
 END_TEST
 
+/* What goes through scratch memory waits for the stream's earlier work, here in start. */
+START_TEST(scratch_memory_is_used_in_the_order_of_the_stream)
+{
+	CUstream stream = gpu_stream();
+	const struct dtconv_copier_params params = in_stream(stream);
+	struct spin_releaser releaser;
+	struct scene scene;
+	struct arena kept;
+	struct spin spin;
+
+	if (!gpu.standin)
+		return;
+	open_scene(&scene, PAIRS - 1, ARENA_DEVICE, ARENA_DEVICE, &params);
+	const size_t bytes = scene.from.memory_bytes;
+	fixture_ok(run(&scene, NULL));
+	fill(&scene);
+	arena_open(&kept, ARENA_DEVICE, bytes);
+	arena_write(&kept, 0, scene.from.source_memory, bytes);
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0, bytes));
+	spin_begin(&spin, stream);
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
+			 (CUdeviceptr)(uintptr_t)kept.memory, bytes, stream));
+	releaser_begin(&releaser, &spin, "cuLaunchKernel", 2);
+	fixture_ok(run(&scene, NULL));
+	ck_assert(releaser_end(&releaser));
+	check(&scene);
+	spin_end(&spin);
+	arena_close(&kept);
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
 START_TEST(a_copier_is_destroyed_when_its_work_has_ended)
 {
 	CUstream stream = gpu_stream();
@@ -348,6 +381,7 @@ int main(void)
 	tcase_add_loop_test(copies, a_copier_copies_between_all_kinds_of_memory, 0,
 			    ARENA_KINDS * ARENA_KINDS);
 	tcase_add_loop_test(copies, a_copier_goes_in_the_order_of_its_stream, 0, PAIRS);
+	tcase_add_test(copies, scratch_memory_is_used_in_the_order_of_the_stream);
 	tcase_add_test(copies, a_copier_is_destroyed_when_its_work_has_ended);
 	tcase_add_loop_test(copies, a_captured_copier_replays, 0, PAIRS);
 	tcase_add_loop_test(copies, the_log_says_which_way_a_copy_takes, 0, WAYS);
