@@ -321,6 +321,10 @@ START_TEST(a_copy_is_counted)
 	ck_assert_uint_eq(counters.jobs, 1);
 	ck_assert_uint_eq(counters.bytes, scene.from.bytes);
 	ck_assert_uint_eq(fixture_counters().launches_copy, 1);
+	/* No kernel may access ordinary memory. */
+	copy_and_check(&scene, ARENA_DEVICE, ARENA_HOST);
+	copy_and_check(&scene, ARENA_HOST, ARENA_DEVICE);
+	ck_assert_uint_eq(fixture_counters().launches_copy, 1);
 	fixture_close(&scene.from);
 	fixture_close(&scene.to);
 }
