@@ -341,7 +341,7 @@ START_TEST(long_streams_of_short_runs_are_staged)
 	const char *long_runs = "resized(hindexed([600, 7], [0, 601], byte), 0, 611)";
 
 	ck_assert_str_eq(period_kernel(record, DTC_PACK), "dtc_gpu_staged_pack");
-	ck_assert_str_eq(period_kernel(record, DTC_UNPACK), "dtc_gpu_periodic_unpack_1");
+	ck_assert_str_eq(period_kernel(record, DTC_UNPACK), "dtc_gpu_staged_unpack");
 	ck_assert_str_eq(period_kernel(odd_record, DTC_PACK), "dtc_gpu_staged_pack");
 	ck_assert_str_eq(period_kernel(odd_record, DTC_UNPACK), "dtc_gpu_staged_unpack");
 	ck_assert_str_eq(period_kernel(long_runs, DTC_PACK), "dtc_gpu_periodic_pack_1");

@@ -62,7 +62,7 @@
 #define DTC_GPU_RESIDENT2_dtc_gpu_staged_params    6
 #define DTC_GPU_RESIDENT2_dtc_gpu_transpose_params 3
 #define DTC_GPU_RESIDENT2_dtc_gpu_period_params    3
-#define DTC_GPU_RESIDENT2_dtc_gpu_cells_params     4
+#define DTC_GPU_RESIDENT2_dtc_gpu_cells_params     3
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()

@@ -158,12 +158,10 @@ static bool compress(struct dtc_gpu_staged_params *params, const struct runs *ru
 /* ---- tiles --------------------------------------------------------------------------------------- */
 
 /*
- * Bytes of a tile's longer side. Each block makes a map, so tiles are long; where one wave of blocks moves all,
- * they are shorter (packing 19 of 24 bytes on an H200, in tiles of 8, 16 and 24 KiB: 16 MiB 780, 982 and 933 GB/s;
- * 256 MiB 24 KiB 1546, 16 KiB 1455).
+ * Bytes of a tile's longer side. Each block makes a map, so tiles are long (packing 19 of 24 bytes on an H200, in tiles
+ * of 8, 16 and 24 KiB: 16 MiB 1035, 1228 and 1151 GB/s).
  */
-#define TILE_BYTES      UINT64_C(16384)
-#define LONG_TILE_BYTES UINT64_C(24576)
+#define TILE_BYTES UINT64_C(16384)
 
 /* Longer streams are not in the second cache when they are stored to. */
 #define LONG_STREAM (UINT64_C(32) << 20)
@@ -199,9 +197,8 @@ static uint64_t set_tiles(struct dtc_gpu_staged_params *params,
 		return 0;
 	uint64_t most = DTC_MIN(row ? row : UINT64_MAX,
 				params->end_period - params->first_period);
-	bool is_long = shape->end - shape->begin > LONG_STREAM;
-	uint64_t periods = (is_long ? LONG_TILE_BYTES : TILE_BYTES) / longer;
-	params->tile_periods = (uint32_t)DTC_MAX(DTC_MIN(periods, most), UINT64_C(1));
+	params->tile_periods =
+		(uint32_t)DTC_MAX(DTC_MIN(TILE_BYTES / longer, most), UINT64_C(1));
 	params->tiles = (uint32_t)dtc_divide_up(row, params->tile_periods);
 	uint64_t ends[2] = { params->first_period, params->end_period - 1 };
 	for (int i = 0; i < 2; i++)
@@ -291,33 +288,24 @@ uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job,
 #define STAGED_LEAST (UINT64_C(8) << 20)
 
 /*
- * Longer runs and sparse ones are packed faster in pieces (16 MiB on an H200, by pieces and staged: 7 of 8 bytes 620,
- * 1089 GB/s; 19 of 24 732, 982; 24 of 33 575, 855; 8 of 17 985, 851; 128 of 257 1223, 882).
+ * Longer runs and sparse ones are packed faster in pieces (16 MiB on an H200, by pieces and staged: 7 of 8 bytes 635,
+ * 1247 GB/s; 19 of 24 750, 1228; 24 of 33 590, 1012; 8 of 17 1003, 928; 128 of 257 1251, 1027).
  */
 #define SHORT_RUN                 32
 #define IS_SPARSE(packed, extent) (5 * (uint64_t)(packed) < 3 * (uint64_t)(extent))
 
 /*
- * Unpacked are periods at odd distances, which have no shares, with runs as long as blocks that are stored byte by
- * byte (16 MiB on an H200, 24 of 33 bytes: in pieces 201 GB/s, staged and in parts of words 370).
+ * Unpacked are periods of several runs up to this length; single blocks have kernels of their own (16 MiB on an H200,
+ * otherwise and staged: 19 of 24 bytes 615, 880 GB/s; 24 of 33 203, 872; 7 of 8 842, 907; 8 of 17 773, 734).
  */
 #define BYTEWISE_RUN 256
-
-static bool has_shares(const struct dtc_gpu_shape *shape)
-{
-	uint64_t strides = 0;
-
-	for (uint32_t i = 0; i < shape->loop_count; i++)
-		strides |= (uint64_t)shape->loops[i].stride;
-	return dtc_gpu_alignment(strides) >= 4;
-}
 
 static bool gains(const struct dtc_gpu_shape *shape, const struct dtc_gpu_launch *launch,
 		  enum dtc_direction direction)
 {
 	if (direction == DTC_UNPACK)
 		return shape->leaf != DTC_GPU_LEAF_BLOCK &&
-		       launch->run_bytes <= BYTEWISE_RUN && !has_shares(shape);
+		       launch->run_bytes <= BYTEWISE_RUN;
 	return launch->run_bytes <= SHORT_RUN &&
 	       !IS_SPARSE(shape->leaf_bytes, launch->params.staged.extent);
 }
