@@ -270,11 +270,12 @@ static bool is_progression(const struct dtc_equal_blocks *blocks)
 }
 
 /* Whether blocks of which some touch stay apart in the normal form, as in normalise.c. */
-static bool stay_apart(uint64_t count, uint64_t touching)
+static bool stay_apart(const struct dtc_equal_blocks *blocks, uint64_t count,
+		       uint64_t touching)
 {
 	const uint64_t merged = count - touching;
 
-	return merged > DTC_FEW_RUNS && dtc_few_touch(count, merged);
+	return merged > DTC_FEW_RUNS && dtc_stay_apart(count, merged, blocks->bytes);
 }
 
 /* ---- the program ----------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static bool fill(struct dtc_program *program, const struct dtc_equal_blocks *blo
 	}
 	if (!product_fits(pass.lowest, pass.highest, scaling.factor) ||
 	    !measure(&pass, blocks, list, &table->span) ||
-	    (step && !stay_apart(blocks->count, pass.touching)))
+	    (step && !stay_apart(blocks, blocks->count, pass.touching)))
 		return false;
 	if (blocks->count % 2)
 		pass.entries[blocks->count] = 0;
@@ -373,7 +374,8 @@ static bool may_be_listed(const struct dtc_equal_blocks *blocks, uint64_t step,
 				   &disp) ||
 	    __builtin_add_overflow(disp, blocks->disp, &disp))
 		return false;
-	if (step && blocks->count > SAMPLE && !stay_apart(SAMPLE, sample->touching))
+	if (step && blocks->count > SAMPLE &&
+	    !stay_apart(blocks, SAMPLE, sample->touching))
 		return false;
 	return !is_progression(blocks);
 }

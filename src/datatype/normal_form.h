@@ -21,10 +21,23 @@ static inline uint8_t dtc_common_shift(uint64_t bits)
 		    : 0;
 }
 
-/* Whether equal blocks, @entries of them, stay apart though some touch and would make @merged blocks. */
+/* Blocks up to this size are moved faster if all have the same length. */
+#define DTC_SHORT_BLOCK 64
+
+/* Whether few of @entries equal blocks touch, which would make @merged blocks. */
 static inline bool dtc_few_touch(uint64_t entries, uint64_t merged)
 {
 	return entries - merged <= merged / 2;
+}
+
+/*
+ * Whether equal blocks of @bytes stay apart for that. Long ones do unless four, on average, would merge: a list
+ * that is used once is made faster than it is merged.
+ */
+static inline bool dtc_stay_apart(uint64_t entries, uint64_t merged, uint64_t bytes)
+{
+	return bytes <= DTC_SHORT_BLOCK ? dtc_few_touch(entries, merged)
+					: entries <= 4 * merged;
 }
 
 /* Bytes of a table's column. */

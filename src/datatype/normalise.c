@@ -348,9 +348,6 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /* ---- splitting ----------------------------------------------------------------------- */
 
-/* Blocks up to this size are moved faster if all have the same length. */
-#define SPLIT_BYTES 64
-
 /*
  * The same holds for long runs in many blocks, by average length and number: a different length
  * costs a branch misprediction, unless the list is short enough for the branch predictor to
@@ -392,8 +389,11 @@ static bool worth_splitting(const struct dtc_block_list *list, const struct surv
 			      entries <= SPLIT_RUN_BLOCKS * survey->blocks &&
 			      entries * bytes <= SPLIT_RUN_BYTES * survey->blocks;
 
-	return !survey->uniform && (bytes <= SPLIT_BYTES || (were_equal && few_touch)) &&
-	       (few_touch || runs_are_short) && all_are_multiples(list, survey->shortest);
+	bool pays = bytes <= DTC_SHORT_BLOCK
+			    ? few_touch || runs_are_short
+			    : were_equal && dtc_stay_apart(entries, survey->blocks, bytes);
+
+	return !survey->uniform && pays && all_are_multiples(list, survey->shortest);
 }
 
 /* Make the survey what it would be of the list cut into its shortest length. */

@@ -123,20 +123,22 @@ DTC_GPU_FN uint32_t dtc_gpu_index_word(uint32_t value_bytes, uint32_t word)
 	return value_bytes == 4 ? 4 : word;
 }
 
+/* Whether a couple is one word of @word bytes. */
+DTC_GPU_FN int dtc_gpu_is_one_word(const struct dtc_gpu_units_params *p, uint32_t word)
+{
+	return word == 8 && p->nodes[0].native_bytes == 8;
+}
+
+/* Couples that are one word each are loaded as values. */
 DTC_GPU_FN void dtc_gpu_load_couples(const struct dtc_gpu_units_params *p,
 				     const uint64_t address[], uint32_t word,
 				     struct dtc_gpu_word_couple couple[])
 {
 	uint32_t bytes = p->nodes[0].number.native_bytes;
-	uint64_t value[DTC_GPU_UNITS], index[DTC_GPU_UNITS];
+	uint64_t value[DTC_GPU_UNITS], index[DTC_GPU_UNITS] = { 0 };
 
-	if (word == 8 && p->nodes[0].native_bytes == 8) {
+	if (dtc_gpu_is_one_word(p, word)) {
 		dtc_gpu_load_parts(address, 0, 8, 8, value);
-		DTC_GPU_UNROLL
-		for (uint32_t k = 0; k < DTC_GPU_UNITS; k++) {
-			index[k] = value[k] >> 32;
-			value[k] = (uint32_t)value[k];
-		}
 	} else {
 		dtc_gpu_load_parts(address, 0, bytes, word, value);
 		dtc_gpu_load_parts(address, bytes, p->nodes[1].number.native_bytes,
@@ -149,12 +151,29 @@ DTC_GPU_FN void dtc_gpu_load_couples(const struct dtc_gpu_units_params *p,
 	}
 }
 
+/* Such words into value and index; only after all loads of both sides, because it waits for them. */
+DTC_GPU_FN void dtc_gpu_split_couples(const struct dtc_gpu_units_params *p,
+				      uint32_t word, struct dtc_gpu_word_couple couple[])
+{
+	if (!dtc_gpu_is_one_word(p, word))
+		return;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++) {
+		couple[k].index = couple[k].value >> 32;
+		couple[k].value = (uint32_t)couple[k].value;
+	}
+}
+
 DTC_GPU_FN void dtc_gpu_store_couple(const struct dtc_gpu_units_params *p,
 				     uint64_t address,
 				     const struct dtc_gpu_word_couple *couple)
 {
 	uint32_t bytes = p->nodes[0].number.native_bytes, word = p->couple_words[0];
 
+	if (dtc_gpu_is_one_word(p, word)) {
+		dtc_gpu_store8(address, (uint32_t)couple->value, (uint32_t)couple->index);
+		return;
+	}
 	dtc_gpu_store_part(address, bytes, word, couple->value);
 	dtc_gpu_store_part(address + bytes, p->nodes[1].number.native_bytes,
 			   dtc_gpu_index_word(bytes, word), couple->index);
@@ -202,6 +221,8 @@ DTC_GPU_FN void dtc_gpu_word_couples_phase(const struct dtc_gpu_units_params *p,
 		return;
 	dtc_gpu_load_couples(p, packed, p->couple_words[1], arrived);
 	dtc_gpu_load_couples(p, user, p->couple_words[0], there);
+	dtc_gpu_split_couples(p, p->couple_words[1], arrived);
+	dtc_gpu_split_couples(p, p->couple_words[0], there);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_UNITS; k++)
 		if (k * DTC_GPU_BLOCK < left &&
