@@ -362,6 +362,37 @@ START_TEST(blocks_that_touch)
 END_TEST
 
 /* A type that was never committed is a child like any other, and so is its duplicate. */
+/* The length of the blocks in the table of a list of pages, of which all but each @apart-th touch; 0: unlike runs. */
+static uint64_t table_of_pages(size_t apart)
+{
+	struct dtconv_type *type;
+	uint64_t uniform;
+
+	fill(300, 200, "byte");
+	for (size_t i = 1; i < 300; i++)
+		list.displacements[i] =
+			list.displacements[i - 1] + (i % apart ? 200 : 500);
+	t_ok(dtconv_type_create_hindexed_block(300, 200, list.displacements, list.old,
+					       &type));
+	t_ok(dtconv_type_commit(type));
+	const struct dtc_program *program = program_of(type);
+	ck_assert_uint_eq(program->op_count, 1);
+	uniform = dtc_program_table(program, program->ops)->uniform;
+	dtconv_type_unref(type);
+	dtconv_type_unref(list.old);
+	return uniform;
+}
+
+/* Pages stay apart unless four would merge. */
+START_TEST(pages_that_touch)
+{
+	ck_assert_uint_eq(table_of_pages(2), 200);
+	ck_assert_uint_eq(table_of_pages(4), 200);
+	/* All runs have eight pages, but for the last one. */
+	ck_assert_uint_eq(table_of_pages(8), 0);
+}
+END_TEST
+
 START_TEST(as_a_child)
 {
 	struct dtconv_type *child = NULL, *quick = NULL, *general = NULL, *other = NULL;
@@ -435,6 +466,7 @@ int main(void)
 #endif
 	tcase_add_test(tcase, multiplied_entries);
 	tcase_add_test(tcase, blocks_that_touch);
+	tcase_add_test(tcase, pages_that_touch);
 	tcase_add_test(tcase, as_a_child);
 	tcase_add_test(tcase, bytes_are_those_of_the_oracle);
 	tcase_add_test(tcase, sizes_and_bounds_that_overflow);
