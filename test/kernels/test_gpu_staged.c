@@ -264,7 +264,8 @@ static void move_round_pages(size_t block, bool ends)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), blocks = 8;
 	unsigned char *memory = mmap(NULL, (2 * blocks + 1) * page, PROT_NONE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned char *packed = malloc(blocks * block);
+	/* Kernels load the whole of aligned words of 16 bytes. */
+	unsigned char *packed = aligned_alloc(16, (blocks * block + 15) / 16 * 16);
 	char text[64];
 	struct gpu_type gpu;
 
