@@ -33,8 +33,9 @@ struct dtconv_type;
  * - One copy of a copier may be in flight. Until it completes, start returns
  *   DTCONV_ERR_STATE.
  * - Buffers, streams and errors follow the rules of @ref convertor "convertors" and @ref
- *   device_memory "device memory". Without DTCONV_COPIER_STREAM a copy is not ordered
- *   behind any CUDA stream, the default one included.
+ *   device_memory "device memory". Without DTCONV_COPIER_STREAM, and without
+ *   DTCONV_CONTEXT_DEFAULT_STREAM, a copy is not ordered behind any CUDA stream, the
+ *   default one included.
  * - A copier belongs to one thread at a time; different copiers are independent.
  * @{
  */
