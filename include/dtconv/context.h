@@ -86,7 +86,8 @@ enum dtconv_padding {
 
 /** Flags of struct dtconv_context_params. See @ref device_options "Context options" for those about devices. */
 enum dtconv_context_flags {
-	DTCONV_CONTEXT_COUNTERS = 1u << 0, /**< count for dtconv_context_query_counters() */
+	DTCONV_CONTEXT_COUNTERS = 1u
+				  << 0, /**< count for dtconv_context_query_counters() */
 	/**
 	 * Promise that no address passed to the library is device memory. No call then
 	 * looks for a device driver, which saves about 12 ns per call without hints.
@@ -189,7 +190,8 @@ struct dtconv_counters {
 	uint64_t launches_general;     /**< interpreter of the program, where no other class applies */
 	uint64_t launches_many;        /**< structs of unlike members, and batches */
 	uint64_t launches_typed;       /**< operations, conversions, checksums */
-	uint64_t launches_copy;        /**< from one layout to another, without a packed stream */
+	uint64_t
+		launches_copy; /**< from one layout to another, without a packed stream */
 	uint64_t graph_launches;       /**< of all these, those as graphs */
 	/* Jobs without a launch of their own; see DTCONV_CONTEXT_RESIDENT. */
 	uint64_t resident_jobs;     /**< done by the resident kernel */
@@ -205,7 +207,8 @@ struct dtconv_counters {
 	uint64_t launches_special; /**< of all launches, those of such kernels */
 	uint64_t kernels_compiled; /**< compiled in this process: not in the cache, or the cache is off */
 	uint64_t kernels_cached;   /**< found in the cache */
-	uint64_t launches_mapped; /**< irregular layouts, by a map of where each unit is */
+	uint64_t
+		launches_mapped; /**< irregular layouts, by a map of where each unit is */
 };
 
 /** Counters of one copy backend in a context. */

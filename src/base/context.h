@@ -55,9 +55,9 @@ struct dtc_mover;
 	X(LAUNCHES_SPECIAL, launches_special, "launches of specialised kernels")         \
 	X(KERNELS_COMPILED, kernels_compiled, "specialised kernels compiled")            \
 	X(KERNELS_CACHED, kernels_cached, "specialised kernels loaded from the cache")   \
-	X(IMAGES_MADE, images_made, "layout programs and maps copied to a device")                \
+	X(IMAGES_MADE, images_made, "layout programs and maps copied to a device")       \
 	X(IMAGES_FOUND, images_found,                                                    \
-	  "programs and maps that a job found on the device")                         \
+	  "programs and maps that a job found on the device")                            \
 	X(LAUNCHES_MAPPED, launches_mapped, "launches of mapped kernels")
 
 #define DTC_COUNTER_NAME(name, member, what) DTC_COUNT_##name,
@@ -88,7 +88,7 @@ struct dtc_devices {
 	bool resident;                    /* small jobs by a resident kernel */
 	bool graphs;                      /* launches in graphs */
 	bool opens_peers;                 /* to each other, as the caller allows */
-	bool default_stream;              /* orders jobs without a stream of the caller's */
+	bool default_stream; /* orders jobs without a stream of the caller's */
 	_Atomic bool found;               /* a vendor's driver is in the process */
 	/*
 	 * Why the loaded driver was unusable at the last look: DTCONV_ERR_NOMEM if the

@@ -90,7 +90,7 @@ struct dtc_question {
 	enum dtc_direction direction;
 	struct dtconv_context *context;
 	uint32_t forbidden; /* backends that may not be chosen */
-	bool on_stream;     /* ordered by a stream of the caller's, or by the default stream */
+	bool on_stream; /* ordered by a stream of the caller's, or by the default stream */
 	bool started;       /* the caller does not wait for it immediately */
 	bool is_run;        /* estimate as if all bytes were one run */
 	bool is_mapped;     /* the user's memory is made of mappings */

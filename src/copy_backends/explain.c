@@ -223,15 +223,16 @@ static int ask(const struct dtconv_type *type, size_t count,
 	if (!layout)
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
 				"%s: the type (argument 1) is not committed", caller);
-	*question = (struct dtc_question){ .layout = layout,
-					   .count = count,
-					   .bytes = layout->size * count,
-					   .user_kind = known(user_kind),
-					   .packed_kind = known(packed_kind),
-					   .context = type->context,
-					   .forbidden = type->context->forbidden,
-					   .on_stream = type->context->devices
-								.default_stream };
+	*question =
+		(struct dtc_question){ .layout = layout,
+				       .count = count,
+				       .bytes = layout->size * count,
+				       .user_kind = known(user_kind),
+				       .packed_kind = known(packed_kind),
+				       .context = type->context,
+				       .forbidden = type->context->forbidden,
+				       .on_stream =
+					       type->context->devices.default_stream };
 	if (!type->context->devices.none)
 		(void)dtc_memory_has_driver(type->context);
 	return 0;

@@ -391,7 +391,8 @@ static bool worth_splitting(const struct dtc_block_list *list, const struct surv
 
 	bool pays = bytes <= DTC_SHORT_BLOCK
 			    ? few_touch || runs_are_short
-			    : were_equal && dtc_stay_apart(entries, survey->blocks, bytes);
+			    : were_equal &&
+				      dtc_stay_apart(entries, survey->blocks, bytes);
 
 	return !survey->uniform && pays && all_are_multiples(list, survey->shortest);
 }

@@ -26,7 +26,14 @@ struct dtc_gpu_job gpu_job(const struct gpu_type *gpu, size_t count, unsigned ch
  * Whether the jobs of gpu_job have maps, and how these are used: in packed order by one word a thread, by many,
  * in the order of addresses by one, by many.
  */
-enum gpu_maps { GPU_MAPS_OFF, GPU_MAPS_ONE, GPU_MAPS_MANY, GPU_MAPS_SORTED, GPU_MAPS_SORTED_MANY, GPU_MAPS };
+enum gpu_maps {
+	GPU_MAPS_OFF,
+	GPU_MAPS_ONE,
+	GPU_MAPS_MANY,
+	GPU_MAPS_SORTED,
+	GPU_MAPS_SORTED_MANY,
+	GPU_MAPS
+};
 extern enum gpu_maps gpu_maps;
 
 /* Plan a job; the parts, if it needs memory for them, are to be freed. */

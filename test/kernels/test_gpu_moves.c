@@ -84,8 +84,10 @@ int main(void)
 	TCase *named = fixture_case(suite, "layouts", 60);
 	TCase *random = fixture_case(suite, "random", 60);
 
-	tcase_add_loop_test(named, every_layout_moves_at_every_alignment, 0, layout_count * GPU_MAPS);
-	tcase_add_loop_test(named, every_cut_of_a_layout_is_the_same_stream, 0, layout_count * GPU_MAPS);
+	tcase_add_loop_test(named, every_layout_moves_at_every_alignment, 0,
+			    layout_count * GPU_MAPS);
+	tcase_add_loop_test(named, every_cut_of_a_layout_is_the_same_stream, 0,
+			    layout_count * GPU_MAPS);
 	tcase_add_loop_test(random, random_types_move_in_random_fragments, 0,
 			    fixture_everything() ? MANY_RANDOM_TYPES : RANDOM_TYPES);
 	return fixture_run(suite);

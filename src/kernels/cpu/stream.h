@@ -230,8 +230,8 @@ static bool is_worth_fetching_short(const struct dtc_grid *grid)
 	const uint64_t pitch = dtc_magnitude(grid->to_strides.inner);
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
-	       pitch > grid->block && pitch >= DTC_CACHE_LINE && pitch <= FETCH_SHORT_PITCH &&
-	       !is_on_amd() && !is_worth_streaming(grid);
+	       pitch > grid->block && pitch >= DTC_CACHE_LINE &&
+	       pitch <= FETCH_SHORT_PITCH && !is_on_amd() && !is_worth_streaming(grid);
 }
 
 /* Blocks of a row. */

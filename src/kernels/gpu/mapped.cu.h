@@ -41,7 +41,8 @@ DTC_GPU_FN uint32_t dtc_gpu_mapped_left(uint64_t position, uint64_t end)
 }
 
 /* Stores to the sectors of these words are about to follow. */
-DTC_GPU_FN void dtc_gpu_expect_mapped(const uint64_t user[], uint32_t words, uint32_t left)
+DTC_GPU_FN void dtc_gpu_expect_mapped(const uint64_t user[], uint32_t words,
+				      uint32_t left)
 {
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
@@ -50,8 +51,9 @@ DTC_GPU_FN void dtc_gpu_expect_mapped(const uint64_t user[], uint32_t words, uin
 }
 
 /* So many words a thread, a constant, in packed order. All are found and loaded before any is stored. */
-DTC_GPU_FN void dtc_gpu_move_mapped_words(const struct dtc_gpu_mapped_params *p, uint32_t word,
-					  uint32_t words, struct dtc_gpu_at at, int direction)
+DTC_GPU_FN void dtc_gpu_move_mapped_words(const struct dtc_gpu_mapped_params *p,
+					  uint32_t word, uint32_t words,
+					  struct dtc_gpu_at at, int direction)
 {
 	uint64_t position = p->begin + (uint64_t)at.block * (words * DTC_GPU_BLOCK);
 	struct dtc_gpu_mapped_start start = dtc_gpu_start_mapped(p, position, at.thread);
@@ -64,24 +66,27 @@ DTC_GPU_FN void dtc_gpu_move_mapped_words(const struct dtc_gpu_mapped_params *p,
 		uint32_t ahead = start.ahead + k * DTC_GPU_BLOCK;
 
 		period[k] = dtc_gpu_divide(ahead, p->magic, p->shift);
-		disp[k] = dtc_gpu_load4(p->map + 4 * (uint64_t)(ahead - period[k] * p->count));
+		disp[k] = dtc_gpu_load4(p->map +
+					4 * (uint64_t)(ahead - period[k] * p->count));
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
-		user[k] = start.user + (uint64_t)((int64_t)period[k] * p->stride +
-						  (int64_t)(int32_t)disp[k] * (int32_t)word);
+		user[k] = start.user +
+			  (uint64_t)((int64_t)period[k] * p->stride +
+				     (int64_t)(int32_t)disp[k] * (int32_t)word);
 	if (direction == DTC_GPU_UNPACK && p->expects)
 		dtc_gpu_expect_mapped(user, words, left);
-	dtc_gpu_transfer(user, p->packed + (position + at.thread) * word, word, words, left,
-			 direction);
+	dtc_gpu_transfer(user, p->packed + (position + at.thread) * word, word, words,
+			 left, direction);
 }
 
 /*
  * Unpacking in the order of addresses. Where the stretch begins or ends inside a period, the words of
  * that which are outside are passed over.
  */
-DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p, uint32_t word,
-					  uint32_t words, struct dtc_gpu_at at)
+DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
+					  uint32_t word, uint32_t words,
+					  struct dtc_gpu_at at)
 {
 	uint64_t position = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
 	struct dtc_gpu_mapped_start start = dtc_gpu_start_mapped(p, position, at.thread);
@@ -97,9 +102,9 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 		uint32_t before = period * p->count;
 		uint64_t unit = dtc_gpu_load8(p->map + 8 * (uint64_t)(ahead - before));
 
-		user[k] = start.user + (uint64_t)((int64_t)period * p->stride +
-						  (int64_t)(int32_t)(uint32_t)unit *
-							  (int32_t)word);
+		user[k] = start.user +
+			  (uint64_t)((int64_t)period * p->stride +
+				     (int64_t)(int32_t)(uint32_t)unit * (int32_t)word);
 		packed[k] = start.first + (before + (uint32_t)(unit >> 32));
 		live[k] = k * DTC_GPU_BLOCK < left && packed[k] >= p->begin &&
 			  packed[k] < p->end;
@@ -120,7 +125,7 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 			dtc_gpu_store_word(user[k], word, &value[k]);
 }
 
-#define DTC_GPU_MAPPED_KERNEL(name, word, many, direction)                               \
+#define DTC_GPU_MAPPED_KERNEL(name, word, many, direction)                        \
 	DTC_GPU_FN void name(const struct dtc_gpu_mapped_params *p, void *shared, \
 			     struct dtc_gpu_at at)                                \
 	{                                                                         \
@@ -131,22 +136,29 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 			dtc_gpu_move_mapped_words(p, word, many, at, direction);  \
 	}
 
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_16_phase, 16, DTC_GPU_MAPPED_PACKED(16), DTC_GPU_PACK)
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_8_phase, 8, DTC_GPU_MAPPED_PACKED(8), DTC_GPU_PACK)
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_4_phase, 4, DTC_GPU_MAPPED_PACKED(4), DTC_GPU_PACK)
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_16_phase, 16, DTC_GPU_MAPPED_UNPACKED(16), DTC_GPU_UNPACK)
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_8_phase, 8, DTC_GPU_MAPPED_UNPACKED(8), DTC_GPU_UNPACK)
-DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_4_phase, 4, DTC_GPU_MAPPED_UNPACKED(4), DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_16_phase, 16, DTC_GPU_MAPPED_PACKED(16),
+		      DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_8_phase, 8, DTC_GPU_MAPPED_PACKED(8),
+		      DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_pack_4_phase, 4, DTC_GPU_MAPPED_PACKED(4),
+		      DTC_GPU_PACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_16_phase, 16, DTC_GPU_MAPPED_UNPACKED(16),
+		      DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_8_phase, 8, DTC_GPU_MAPPED_UNPACKED(8),
+		      DTC_GPU_UNPACK)
+DTC_GPU_MAPPED_KERNEL(dtc_gpu_mapped_unpack_4_phase, 4, DTC_GPU_MAPPED_UNPACKED(4),
+		      DTC_GPU_UNPACK)
 
-#define DTC_GPU_SORTED_KERNEL(name, word)                                                    \
-	DTC_GPU_FN void name(const struct dtc_gpu_mapped_params *p, void *shared,     \
-			     struct dtc_gpu_at at)                                    \
-	{                                                                             \
-		(void)shared;                                                         \
-		if (p->words == 1)                                                    \
-			dtc_gpu_move_sorted_words(p, word, 1, at);                    \
-		else                                                                  \
-			dtc_gpu_move_sorted_words(p, word, DTC_GPU_MAPPED_SORTED(word), at); \
+#define DTC_GPU_SORTED_KERNEL(name, word)                                               \
+	DTC_GPU_FN void name(const struct dtc_gpu_mapped_params *p, void *shared,       \
+			     struct dtc_gpu_at at)                                      \
+	{                                                                               \
+		(void)shared;                                                           \
+		if (p->words == 1)                                                      \
+			dtc_gpu_move_sorted_words(p, word, 1, at);                      \
+		else                                                                    \
+			dtc_gpu_move_sorted_words(p, word, DTC_GPU_MAPPED_SORTED(word), \
+						  at);                                  \
 	}
 
 DTC_GPU_SORTED_KERNEL(dtc_gpu_sorted_unpack_16_phase, 16)

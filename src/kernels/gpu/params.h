@@ -338,9 +338,11 @@ struct dtc_gpu_mapped_params {
 	int64_t stride;  /* user bytes from one period to the next */
 	uint64_t begin;  /* words of the stream that are moved */
 	uint64_t end;
-	uint64_t positions; /* in the order of addresses: of all the periods that are touched */
+	uint64_t
+		positions; /* in the order of addresses: of all the periods that are touched */
 	struct dtc_gpu_divisor by_count;
-	uint32_t count; /* words of a period; small numbers are divided by it with what follows */
+	uint32_t
+		count; /* words of a period; small numbers are divided by it with what follows */
 	uint32_t magic;
 	uint32_t shift;
 	uint32_t words;
@@ -539,7 +541,7 @@ struct dtc_gpu_units_params {
 	uint64_t fault;           /* word to set to done.value if a number does not fit */
 	uint32_t combination;
 	uint16_t node_count;
-	uint8_t long_couples; /* numbers above DTC_GPU_CELL_BYTES */
+	uint8_t long_couples;    /* numbers above DTC_GPU_CELL_BYTES */
 	uint8_t couple_words[2]; /* bytes of a load: user's side, packed side */
 	uint8_t reserved[3];
 	struct dtc_gpu_node nodes[DTC_GPU_NODES];

@@ -64,10 +64,10 @@ DTC_GPU_FN void dtc_gpu_records_stage(const struct dtc_gpu_cells_params *p, void
 
 /* A thread's cells of a record: consecutive ones from the first on. */
 struct dtc_gpu_record_part {
-	uint64_t user;   /* address of the record */
-	uint32_t word;   /* of the tile, the first of the record */
-	uint32_t cell;   /* the first */
-	uint32_t live;   /* a bit for each cell with a word to be moved */
+	uint64_t user; /* address of the record */
+	uint32_t word; /* of the tile, the first of the record */
+	uint32_t cell; /* the first */
+	uint32_t live; /* a bit for each cell with a word to be moved */
 };
 
 /* All threads of a warp have the same cells, each of another record. */
@@ -106,8 +106,9 @@ DTC_GPU_FN uint64_t dtc_gpu_recall_cell(const uint32_t *words, uint32_t bytes)
 
 /* Stores a cell that begins with the tile's word @first. One that the stretch cuts is stored word by word. */
 DTC_GPU_FN void dtc_gpu_store_record_cell(const struct dtc_gpu_record_tile *tile,
-				   const struct dtc_gpu_cell *cell, uint64_t address,
-				   uint32_t first, uint64_t value)
+					  const struct dtc_gpu_cell *cell,
+					  uint64_t address, uint32_t first,
+					  uint64_t value)
 {
 	uint32_t bytes = cell->number.native_bytes;
 
@@ -135,9 +136,9 @@ DTC_GPU_FN void dtc_gpu_records_combine(const struct dtc_gpu_cells_params *p,
 
 		there[k] = 0;
 		if (part.live >> k & 1)
-			there[k] =
-				dtc_gpu_load_part(part.user + (uint64_t)(int64_t)cell->disp,
-						  cell->number.native_bytes, cell->word);
+			there[k] = dtc_gpu_load_part(
+				part.user + (uint64_t)(int64_t)cell->disp,
+				cell->number.native_bytes, cell->word);
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_THREAD_CELLS; k++) {
@@ -146,14 +147,14 @@ DTC_GPU_FN void dtc_gpu_records_combine(const struct dtc_gpu_cells_params *p,
 
 		if (!(part.live >> k & 1))
 			continue;
-		uint64_t arrived = dtc_gpu_swapped(
-			dtc_gpu_recall_cell(tile.words + first, cell->number.native_bytes),
-			cell->number.swap);
-		dtc_gpu_store_record_cell(&tile, cell,
-				   part.user + (uint64_t)(int64_t)cell->disp, first,
-				   dtc_gpu_combine_short(p->combination,
-							 cell->number.kind, arrived,
-							 there[k]));
+		uint64_t arrived =
+			dtc_gpu_swapped(dtc_gpu_recall_cell(tile.words + first,
+							    cell->number.native_bytes),
+					cell->number.swap);
+		dtc_gpu_store_record_cell(
+			&tile, cell, part.user + (uint64_t)(int64_t)cell->disp, first,
+			dtc_gpu_combine_short(p->combination, cell->number.kind, arrived,
+					      there[k]));
 	}
 }
 

@@ -10,10 +10,11 @@
 
 /* How a kind of number becomes a key. Keys are in the order of the numbers; both zeros have the same. */
 struct dtc_gpu_key_form {
-	uint32_t up;       /* 32: numbers of 4 bytes move to the upper half */
-	uint64_t sign;     /* the sign bit, if the kind has one */
-	uint64_t floats;   /* all bits for floating point, else 0 */
-	uint64_t infinity; /* what a NaN's magnitude exceeds; nothing exceeds it for integers */
+	uint32_t up;     /* 32: numbers of 4 bytes move to the upper half */
+	uint64_t sign;   /* the sign bit, if the kind has one */
+	uint64_t floats; /* all bits for floating point, else 0 */
+	uint64_t
+		infinity; /* what a NaN's magnitude exceeds; nothing exceeds it for integers */
 };
 
 DTC_GPU_FN struct dtc_gpu_key_form dtc_gpu_key_form_of(uint32_t kind)
@@ -152,8 +153,8 @@ DTC_GPU_FN void dtc_gpu_load_couples(const struct dtc_gpu_units_params *p,
 }
 
 /* Such words into value and index; only after all loads of both sides, because it waits for them. */
-DTC_GPU_FN void dtc_gpu_split_couples(const struct dtc_gpu_units_params *p,
-				      uint32_t word, struct dtc_gpu_word_couple couple[])
+DTC_GPU_FN void dtc_gpu_split_couples(const struct dtc_gpu_units_params *p, uint32_t word,
+				      struct dtc_gpu_word_couple couple[])
 {
 	if (!dtc_gpu_is_one_word(p, word))
 		return;

@@ -38,7 +38,8 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 bool dtc_gpu_starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles);
 
 /* The same as above for a job whose map is known. */
-uint64_t dtc_gpu_plan_mapped(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch);
+uint64_t dtc_gpu_plan_mapped(const struct dtc_gpu_job *job,
+			     struct dtc_gpu_launch *launch);
 
 /* The leaf's runs; a single table's displacement is in the shape already. False if they are too many. */
 bool dtc_gpu_list_runs(struct dtc_gpu_periodic_params *params,

@@ -261,6 +261,6 @@ uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
 	for (uint32_t i = 1; i < count; i++)
 		sectors += sector_of(disps[i * step], unit) !=
 			   sector_of(disps[(i - 1) * step], unit);
-	return (uint32_t)DTC_MIN((uint64_t)count * unit * 100 / (sectors * DTC_GPU_SECTOR),
-				 UINT64_C(100));
+	return (uint32_t)DTC_MIN(
+		(uint64_t)count * unit * 100 / (sectors * DTC_GPU_SECTOR), UINT64_C(100));
 }

@@ -46,8 +46,10 @@ enum dtc_gpu_map_order {
 /* A map on a device. */
 struct dtc_gpu_map {
 	struct dtc_gpu_map_form form;
-	uint32_t unit;   /* bytes, which may be less than the form's; 0: it is too large to be made */
-	uint32_t filled; /* percent of the 32-byte sectors that units are in, or 0: unknown */
+	uint32_t
+		unit; /* bytes, which may be less than the form's; 0: it is too large to be made */
+	uint32_t
+		filled; /* percent of the 32-byte sectors that units are in, or 0: unknown */
 	bool sorted;
 	uint64_t memory; /* the device's address */
 };

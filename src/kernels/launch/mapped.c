@@ -50,14 +50,16 @@ static bool has_tables(const struct dtc_gpu_shape *shape)
 }
 
 /* The most units of a map that is worth it. */
-static uint64_t units_most(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
-			   uint32_t unit)
+static uint64_t units_most(const struct dtc_gpu_job *job,
+			   const struct dtc_gpu_shape *shape, uint32_t unit)
 {
 	if (shape->leaf == DTC_GPU_LEAF_TABLE) {
-		uint64_t block = dtc_program_table(job->layout->program, shape->ops)->uniform;
+		uint64_t block =
+			dtc_program_table(job->layout->program, shape->ops)->uniform;
 
-		return block && block < (uint64_t)LONG_BLOCK * unit ? DTC_GPU_MAP_UNITS_MOST
-								    : SHORT_MAP;
+		return block && block < (uint64_t)LONG_BLOCK * unit
+			       ? DTC_GPU_MAP_UNITS_MOST
+			       : SHORT_MAP;
 	}
 	if (shape->leaf == DTC_GPU_LEAF_BLOCK && shape->loop_count < DTC_GPU_DIMS)
 		return SHORT_MAP;
@@ -182,7 +184,7 @@ static enum dtc_gpu_kernel kernel_of(const struct dtc_gpu_map *map,
 {
 	static const uint8_t place[] = { [16] = 0, [8] = 1, [4] = 2 };
 	int first = direction == DTC_PACK ? DTC_GPU_mapped_pack_16
-		    : map->sorted	  ? DTC_GPU_sorted_unpack_16
+		    : map->sorted         ? DTC_GPU_sorted_unpack_16
 					  : DTC_GPU_mapped_unpack_16;
 
 	return (enum dtc_gpu_kernel)(first + place[map->unit]);

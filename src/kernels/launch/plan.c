@@ -444,9 +444,10 @@ static int plan_by_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 }
 
 /* What no class of loops moves: a table, a struct of unlike members, anything. */
-static int plan_irregular(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
-			  const struct dtc_gpu_parts *parts, struct dtc_gpu_launch *launch,
-			  uint32_t *needed)
+static int plan_irregular(const struct dtc_gpu_job *job,
+			  const struct dtc_gpu_shape *shape,
+			  const struct dtc_gpu_parts *parts,
+			  struct dtc_gpu_launch *launch, uint32_t *needed)
 {
 	const char *reason = NULL, *no_map = NULL;
 	int status = plan_by_map(job, shape, launch, &no_map);

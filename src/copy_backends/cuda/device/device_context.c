@@ -124,10 +124,9 @@ static unsigned stream_flags(const struct dtc_cuda_context *context)
 
 static int open_stream(struct dtc_cuda_context *context, const char *caller)
 {
-	CUresult result = context->stream
-				  ? CUDA_SUCCESS
-				  : create_stream(context, stream_flags(context),
-						  &context->stream);
+	CUresult result = context->stream ? CUDA_SUCCESS
+					  : create_stream(context, stream_flags(context),
+							  &context->stream);
 
 	return result ? dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
 				      caller)

@@ -61,12 +61,13 @@ static struct kept *any_kept(const struct dtc_layout *layout,
 }
 
 static struct kept *find(const struct dtc_layout *layout,
-			 const struct dtc_cuda_context *context, uint32_t unit, bool sorts)
+			 const struct dtc_cuda_context *context, uint32_t unit,
+			 bool sorts)
 {
 	struct kept *kept = any_kept(layout, context);
 
-	while (kept && (kept->sorts != sorts ||
-			kept->unit != DTC_MIN(unit, kept->map.form.unit)))
+	while (kept &&
+	       (kept->sorts != sorts || kept->unit != DTC_MIN(unit, kept->map.form.unit)))
 		kept = next_kept(kept->base.next, context);
 	return kept;
 }
@@ -80,7 +81,8 @@ struct arrays {
 	struct dtc_gpu_sorted_unit *sorted, *scratch;
 };
 
-static bool allocate(struct dtconv_context *owner, bool for_sorting, struct arrays *arrays)
+static bool allocate(struct dtconv_context *owner, bool for_sorting,
+		     struct arrays *arrays)
 {
 	arrays->disps = dtc_alloc(owner, arrays->count * sizeof(*arrays->disps));
 	if (!for_sorting)
@@ -104,7 +106,8 @@ static bool survey_order(struct kept *kept, const struct arrays *arrays)
 	bool distinct = true;
 
 	if (map->form.ascends)
-		map->filled = dtc_gpu_map_filled(arrays->disps, 1, arrays->count, map->unit);
+		map->filled =
+			dtc_gpu_map_filled(arrays->disps, 1, arrays->count, map->unit);
 	if (!arrays->sorted)
 		return distinct;
 	distinct = dtc_gpu_map_sort(arrays->disps, arrays->count, arrays->sorted,
@@ -228,7 +231,8 @@ static bool is_sorted_wanted(struct kept *packed, enum dtc_gpu_map_order order)
 	    (order == DTC_GPU_MAP_SORTED_PERIODS && !map->form.apart))
 		return false;
 	return dtc_gpu_map_units(&map->form, map->unit) <= SORTED_AT_ONCE ||
-	       atomic_fetch_add_explicit(&packed->substituted, 1, memory_order_relaxed) + 1 >=
+	       atomic_fetch_add_explicit(&packed->substituted, 1, memory_order_relaxed) +
+			       1 >=
 		       SORTED_AT;
 }
 
@@ -260,7 +264,8 @@ int dtc_cuda_map_find(const struct dtc_layout *layout, struct dtc_cuda_context *
 		return status;
 	CUresult result = dtc_cuda_upload_order(context, kept->upload, reader);
 	if (result)
-		return dtc_cuda_fail(context, result, "waiting for a layout's map", caller);
+		return dtc_cuda_fail(context, result, "waiting for a layout's map",
+				     caller);
 	*map = kept->map;
 	return 0;
 }

@@ -53,10 +53,9 @@ static void imagine_map(struct dtc_gpu_job *job)
 	if (!dtc_gpu_map_of_layout(job->layout, &form))
 		return;
 	bool sorted = dtc_gpu_job_map_order(job) != DTC_GPU_MAP_PACKED && !form.ascends;
-	job->map = (struct dtc_gpu_map){ .form = form,
-					 .unit = form.unit,
-					 .sorted = sorted,
-					 .memory = ALIGNED };
+	job->map = (struct dtc_gpu_map){
+		.form = form, .unit = form.unit, .sorted = sorted, .memory = ALIGNED
+	};
 }
 
 static int imagine(const struct dtc_question *question, struct dtc_gpu_launch *launch,

@@ -75,7 +75,8 @@ static int find_need(const struct dtc_cuda_submission *submission,
 		end->image = image;
 	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
 		status = dtc_cuda_map_find(end->layout, submission->context, word,
-					   DTC_GPU_MAP_PACKED, &reader, caller, &end->map);
+					   DTC_GPU_MAP_PACKED, &reader, caller,
+					   &end->map);
 		end->has_map = true;
 	}
 	return status;

@@ -193,8 +193,8 @@ static int prepare_program(struct dtc_cuda_context *context,
 
 	if (!preparation->typed)
 		return 0;
-	return dtc_cuda_image_find(preparation->layout, context, NULL, preparation->caller,
-				   &unused);
+	return dtc_cuda_image_find(preparation->layout, context, NULL,
+				   preparation->caller, &unused);
 }
 
 /* ---- ways through the bus -------------------------------------------------------------- */
