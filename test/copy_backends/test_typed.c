@@ -607,6 +607,67 @@ START_TEST(any_bits_combine_as_on_the_host)
 }
 END_TEST
 
+#define COUPLES 700
+
+/* Values whose order is easily wrong: both zeros, NaNs, infinities, extremes. */
+static const struct {
+	const char *type;
+	uint64_t values[8];
+} couples[] = {
+	{ "2int", { 0, 1, UINT32_MAX, INT32_MAX, UINT64_C(0x80000000), 7, 7, 7 } },
+	{ "float_int",
+	  { 0, UINT64_C(0x80000000), UINT64_C(0x7f800000), UINT64_C(0xff800000),
+	    UINT64_C(0x7fc00000), UINT64_C(0xffc00001), UINT64_C(0x3f800000),
+	    UINT64_C(0xbf800000) } },
+	{ "double_int",
+	  { 0, UINT64_C(1) << 63, UINT64_C(0x7ff) << 52, UINT64_C(0xfff) << 52,
+	    UINT64_C(0x7ff8) << 48, UINT64_C(0xfff8000000000001), UINT64_C(0x3ff) << 52,
+	    UINT64_C(0xbff) << 52 } },
+	{ "long_int",
+	  { 0, 1, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, 7, 7 } },
+};
+
+static void choose_couples(unsigned char *memory, size_t step, size_t value_bytes,
+			   const uint64_t values[], struct choices *choices)
+{
+	for (size_t i = 0; i < COUPLES; i++, memory += step) {
+		const int32_t index = (int32_t)choose(choices, 5) - 2;
+
+		memcpy(memory, &values[choose(choices, 8)], value_bytes);
+		memcpy(memory + value_bytes, &index, sizeof(index));
+	}
+}
+
+START_TEST(couples_of_any_values_compare_as_on_the_host)
+{
+	static unsigned char host[COUPLES * 16], got[COUPLES * 16], incoming[COUPLES * 16];
+	struct choices choices = fixture_choices(26);
+	struct dtconv_type *type = fixture_type(couples[_i].type);
+	const struct dtconv_type_attr attr = fixture_attr(type);
+	const size_t value_bytes = attr.size - sizeof(int32_t);
+	struct arena user, packed;
+
+	arena_open(&user, ARENA_DEVICE, sizeof(host));
+	arena_open(&packed, ARENA_DEVICE, sizeof(incoming));
+	for (int op = DTCONV_OP_MINLOC; op <= DTCONV_OP_MAXLOC; op++) {
+		choose_couples(host, (size_t)attr.extent, value_bytes,
+			       couples[_i].values, &choices);
+		choose_couples(incoming, attr.size, value_bytes, couples[_i].values,
+			       &choices);
+		arena_write(&user, 0, host, sizeof(host));
+		arena_write(&packed, 0, incoming, sizeof(incoming));
+		unpack(type, (enum dtconv_op)op, host, incoming, COUPLES * attr.size);
+		unpack(type, (enum dtconv_op)op, user.memory, packed.memory,
+		       COUPLES * attr.size);
+		arena_read(&user, 0, got, sizeof(got));
+		ck_assert(!memcmp(host, got, sizeof(host)));
+	}
+	arena_close(&user);
+	arena_close(&packed);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- failures ----------------------------------------------------------------------------- */
 
 START_TEST(a_number_too_large_is_told)
@@ -1245,6 +1306,8 @@ int main(void)
 	tcase_add_loop_test(kinds, every_representation_of_every_basic_type, 0, 8);
 	tcase_add_loop_test(kinds, every_representation_of_records, 0, RECORDS);
 	tcase_add_loop_test(kinds, any_bits_combine_as_on_the_host, 0, FORMATS);
+	tcase_add_loop_test(kinds, couples_of_any_values_compare_as_on_the_host, 0,
+			    (int)(sizeof(couples) / sizeof(couples[0])));
 	tcase_add_loop_test(memory, every_layout_between_every_pair_of_kinds, 0, PAIRS);
 	tcase_add_test(memory, random_types);
 	tcase_add_loop_test(memory, numbers_go_from_one_device_to_another, 0, 4);
