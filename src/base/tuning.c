@@ -119,7 +119,7 @@ static const char *distrust(const struct stat *status)
 }
 
 /*
- * Check the open descriptor, so that nobody can exchange the file in between. O_NONBLOCK:
+ * Check the open descriptor, so that the file cannot be replaced in between. O_NONBLOCK:
  * opening a FIFO without a writer would block. O_NOFOLLOW: a symbolic link in another user's
  * directory could lead to any file of this user.
  */

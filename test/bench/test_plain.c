@@ -49,7 +49,7 @@ static const char run_text[] =
 	"}\n";
 
 struct kernels {
-	void *library;
+	void *object_handle;
 	void (*run)(void *kernel, unsigned blocks, unsigned threads, void **given);
 };
 
@@ -89,10 +89,10 @@ static void compile(struct kernels *k, const char *macros, const char *source)
 	blank(text, "extern \"C\"", NULL);
 	blank(text, "asm volatile", "\n");
 	compile_text(text, object);
-	k->library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
-	ck_assert_msg(k->library, "%s", dlerror());
+	k->object_handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	ck_assert_msg(k->object_handle, "%s", dlerror());
 	remove(object);
-	found = dlsym(k->library, "run");
+	found = dlsym(k->object_handle, "run");
 	memcpy(&k->run, &found, sizeof(found));
 	free(text);
 }
@@ -101,7 +101,7 @@ static void compile(struct kernels *k, const char *macros, const char *source)
 static bool launch(const struct kernels *k, const char *entry, uint64_t work,
 		   void **given)
 {
-	void *kernel = dlsym(k->library, entry);
+	void *kernel = dlsym(k->object_handle, entry);
 	const unsigned threads = 128;
 
 	if (kernel)
@@ -244,7 +244,7 @@ static void close_row(struct row *row)
 	oracle_destroy(row->oracle);
 	pattern_release(&row->pattern);
 	bench_case_release(&row->c);
-	dlclose(row->kernels.library);
+	dlclose(row->kernels.object_handle);
 }
 
 static uint64_t threads_of(const struct pattern *p, const struct variant *v)
@@ -423,7 +423,7 @@ START_TEST(fused_kernels_copy_as_the_oracle)
 		ck_assert_ptr_nonnull(text);
 		compile(&kernels, "", text);
 		copy_all(&source, &target, &kernels);
-		dlclose(kernels.library);
+		dlclose(kernels.object_handle);
 		free(text);
 		close_side(&source);
 		close_side(&target);
@@ -486,7 +486,7 @@ static void check_lists(size_t block, size_t word, const char *type)
 		check_gaps(user, before, block);
 		memcpy(user, before, POOL * block);
 	}
-	dlclose(kernels.library);
+	dlclose(kernels.object_handle);
 	free(user);
 	free(before);
 	free(packed);

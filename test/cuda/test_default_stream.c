@@ -306,7 +306,7 @@ START_TEST(with_the_flag_later_work_of_the_default_stream_waits)
 }
 END_TEST
 
-/* Programs for a device are uploaded in a stream that waits for nobody. */
+/* Programs for a device are uploaded in a stream that is ordered behind no other. */
 START_TEST(with_the_flag_a_job_of_another_stream_does_not_wait)
 {
 	static const char text[] =

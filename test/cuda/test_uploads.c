@@ -515,7 +515,7 @@ START_TEST(idle_chunks_go_back)
 }
 END_TEST
 
-/* After work that nobody will learn the end of, no memory is used again. */
+/* After work whose completion cannot be observed, no memory is used again. */
 START_TEST(retired_memory_goes_back)
 {
 	struct choices choices = fixture_choices(9);

@@ -81,7 +81,7 @@ bool dtc_gpu_map_sort(const int32_t disps[], uint32_t count,
 
 /*
  * How many percent of the sectors that they are in units fill, whose displacements do not descend; they
- * are @step numbers apart in @disps. Displacement 0 is thought to be at a sector's beginning.
+ * are @step numbers apart in @disps. Displacement 0 is assumed to begin a sector.
  */
 uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
 			    uint32_t unit);

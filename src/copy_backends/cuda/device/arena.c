@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks of device memory and who has their grains. What was given back is free when the oldest job in flight is
+ * Chunks of device memory and the use of their grains. What was given back is free when the oldest job in flight is
  * younger than that.
  */
 #include "config.h"
@@ -13,7 +13,7 @@
 
 enum grain_state {
 	GRAIN_FREE,
-	GRAIN_TAKEN,  /* the first of a piece of memory that somebody has */
+	GRAIN_TAKEN,  /* the first of a piece of memory in use */
 	GRAIN_WAITING /* the first of a piece that was given back */
 };
 

@@ -36,8 +36,8 @@ CUresult dtc_cuda_arena_take(struct dtc_cuda_context *context, size_t bytes,
 void dtc_cuda_arena_put(struct dtc_cuda_context *context, CUdeviceptr memory);
 
 /*
- * Work has been enqueued of which nobody will learn when it ends. Use none of the memory again; its chunks go back to
- * the driver, which waits for the work, when they are empty.
+ * Work has been enqueued whose completion cannot be observed. Use none of the memory again; its chunks go back to the
+ * driver, which waits for the work, when they are empty.
  */
 void dtc_cuda_arena_retire(struct dtc_cuda_context *context);
 

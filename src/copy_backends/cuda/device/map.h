@@ -12,10 +12,10 @@
 /*
  * The map of a layout that is not empty, in the form's units or in units of @unit bytes (16, 8, 4, 2 or 1),
  * whichever are shorter. It is made if it is not there yet, and lives as long as the layout. The reader's work
- * comes behind its upload; without a reader the call waits for that. @map->unit is 0 if there is none, because it would be too large; the form holds all the
- * same. The map is in packed order, whatever is asked for, if that is the order of the addresses, if two units
- * have one address, or as long as a large map has been asked for a few times only, because sorting takes time.
- * Several threads may ask at once. Fails with NOMEM, or as driver calls do.
+ * comes behind its upload; without a reader the call waits for that. @map->unit is 0 if the map would be too
+ * large; the form is valid all the same. The map is in packed order, whatever @order says, if that is the order of
+ * the addresses, if two units have one address, or for the first few requests of a large map, because sorting
+ * takes time. Callable from several threads at once. Fails with NOMEM, or as driver calls do.
  */
 int dtc_cuda_map_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
 		      uint32_t unit, enum dtc_gpu_map_order order,

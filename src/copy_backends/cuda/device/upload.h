@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Uploads of tables: through a ring of pinned memory, in a stream of their own, so that no upload waits for work that
- * was enqueued before and no job waits on the host for an upload. Each upload has a number; whoever reads the table
- * orders its stream behind that number.
+ * was enqueued before and no job waits on the host for an upload. Each upload has a number, and
+ * readers of the table order their stream behind it.
  */
 #ifndef DTC_CUDA_UPLOAD_H
 #define DTC_CUDA_UPLOAD_H
