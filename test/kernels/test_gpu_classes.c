@@ -423,7 +423,7 @@ static const struct {
 	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", NULL, 0, 0 },
 	{ "contiguous(99, resized(struct([3, 2], [0, 20], [int, int]), 0, 48))", NULL, 0,
 	  4 },
-	{ "contiguous(99, resized(vector(99, 1, 2, resized(struct([3, 2], [0, 20], [int, int]), 0, 48)), 0, 9999))",
+	{ "contiguous(99, resized(vector(99, 1, 2, resized(struct([3, 2], [0, 20], [int, int]), 0, 48)), 0, 9600))",
 	  NULL, 0, 0 },
 	{ "contiguous(99, resized(struct([3, 2], [0, 20], [short, int]), 0, 48))", NULL,
 	  0, 0 },
