@@ -60,6 +60,14 @@ struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent
 void dtc_layout_destroy(struct dtc_layout *layout);
 
 /*
+ * The same for a layout in memory of the caller's, who keeps the reference to @program. Opening
+ * fails with NOMEM; then there is nothing to close.
+ */
+int dtc_layout_open(struct dtc_layout *layout, struct dtc_program *program,
+		    int64_t extent);
+void dtc_layout_close(struct dtc_layout *layout);
+
+/*
  * The operation that stands for @count instances: a run or strip if they merge, otherwise a
  * loop whose body is the whole program. @count and the size must not be 0.
  */

@@ -71,18 +71,22 @@ static struct dtc_signature_hash hash_repeat(struct dtc_signature_hash once, uin
 	return all;
 }
 
+static void init(struct dtc_signature *signature, struct dtconv_context *context)
+{
+	memset(signature, 0, sizeof(*signature));
+	atomic_init(&signature->references, 1);
+	signature->context = context;
+	signature->hash = hash_of_nothing;
+}
+
 static struct dtc_signature *allocate(struct dtconv_context *context, size_t node_capacity)
 {
 	struct dtc_signature *signature =
 		dtc_alloc(context, sizeof(*signature) +
 					   node_capacity * sizeof(signature->nodes[0]));
 
-	if (!signature)
-		return NULL;
-	memset(signature, 0, sizeof(*signature));
-	atomic_init(&signature->references, 1);
-	signature->context = context;
-	signature->hash = hash_of_nothing;
+	if (signature)
+		init(signature, context);
 	return signature;
 }
 
@@ -99,13 +103,11 @@ void dtc_signature_unref(struct dtc_signature *signature)
 		dtc_free(signature->context, signature);
 }
 
-struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
-						 enum dtconv_predefined basic)
+void dtc_signature_init_basic(struct dtc_signature *signature,
+			      struct dtconv_context *context,
+			      enum dtconv_predefined basic)
 {
-	struct dtc_signature *signature = allocate(context, 1);
-
-	if (!signature)
-		return NULL;
+	init(signature, context);
 	signature->hash = (struct dtc_signature_hash){.value = (uint64_t)basic + 1,
 						      .weight = HASH_BASE};
 	signature->element_count = 1;
@@ -116,7 +118,6 @@ struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
 					    .count = 1,
 					    .element_count = 1,
 					    .byte_count = signature->byte_count};
-	return signature;
 }
 
 /* Whether the whole signature is one node with its body. */
@@ -234,6 +235,18 @@ bool dtc_signature_builder_append(struct dtc_signature_builder *builder,
 	push(builder, &loop->nodes[0]);
 	dtc_signature_unref(loop);
 	return true;
+}
+
+void dtc_signature_init_pair(struct dtc_signature *signature,
+			     const struct dtc_signature *value,
+			     const struct dtc_signature *index)
+{
+	struct dtc_signature_builder builder = { .signature = signature, .capacity = 3 };
+
+	init(signature, value->context);
+	/* Within the capacity, so nothing is allocated and nothing fails. */
+	(void)dtc_signature_builder_append(&builder, value, 1);
+	(void)dtc_signature_builder_append(&builder, index, 1);
 }
 
 /* Whether the node list consists of repetitions of its first @period nodes. */
