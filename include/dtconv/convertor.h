@@ -115,6 +115,95 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
 			     const void *packed, size_t bytes, size_t *moved);
 
 /**
+ * Pack part of a stream: the bytes from a position on.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type at @p buffer.
+ * @param buffer   [in] the user's data; displacement 0 is here.
+ * @param position first byte of the packed stream to write, at most its length.
+ * @param packed   [out] receives the bytes of the stream from @p position on.
+ * @param capacity size of @p packed in bytes. Fewer bytes are written only at the end of
+ *                 the stream.
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return 0; DTCONV_ERR_INVAL if @p position is past the end; DTCONV_ERR_STATE and
+ *         DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors "device
+ *         memory".
+ *
+ * A fragment without a convertor: for callers that keep the position themselves. Each call
+ * searches for it, as dtconv_convertor_seek() does; a convertor continues without a search.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread, also by several for one stream at once. Not ordered behind
+ * any CUDA stream, as dtconv_pack().
+ */
+DTCONV_API int dtconv_pack_at(struct dtconv_type *type, size_t count, const void *buffer,
+			      size_t position, void *packed, size_t capacity,
+			      size_t *moved);
+
+/**
+ * Unpack part of a stream: bytes that belong at a position of it.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type that fit at @p buffer.
+ * @param buffer   [out] the user's data; displacement 0 is here.
+ * @param position where the bytes begin in the packed stream, at most its length.
+ * @param packed   [in] bytes of the stream.
+ * @param bytes    their number.
+ * @param moved    [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream ends before @p position + @p bytes (what
+ *         fits was unpacked); DTCONV_ERR_INVAL, DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW
+ *         as in dtconv_pack_at(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_pack_at(): no convertor, no allocation of host memory, and the cost of one
+ * search for each call. Fragments may arrive in any order. Blocks until done. Callable from
+ * any thread; several may unpack different parts of one stream at once, if no byte of the
+ * buffer belongs to two parts.
+ */
+DTCONV_API int dtconv_unpack_at(struct dtconv_type *type, size_t count, void *buffer,
+				size_t position, const void *packed, size_t bytes,
+				size_t *moved);
+
+/**
+ * Pack a whole buffer into a contiguous stream that is cut over several buffers.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    [in] the user's data; displacement 0 is here.
+ * @param iov       [in] the buffers that receive the stream, in order; entries may be
+ *                  empty. Read during the call only; what they point to is written.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes written, valid even if the call fails; may be
+ *                  NULL.
+ * @return as dtconv_pack(): DTCONV_ERR_TRUNCATE if the stream is longer than all entries
+ *         together (they were filled).
+ *
+ * Entries may cut elements. Each entry is one job: where the user's buffer is device
+ * memory, few long entries are faster. Blocks until done. Does not allocate host memory.
+ * Callable from any thread. Not ordered behind any CUDA stream, as dtconv_pack().
+ */
+DTCONV_API int dtconv_pack_iov(struct dtconv_type *type, size_t count, const void *buffer,
+			       const struct iovec iov[], size_t iov_count, size_t *moved);
+
+/**
+ * Unpack a contiguous stream that is cut over several buffers.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type that fit at @p buffer.
+ * @param buffer    [out] the user's data; displacement 0 is here.
+ * @param iov       [in] the buffers that hold the stream, in order; entries may be empty.
+ *                  Read during the call only.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return as dtconv_unpack(): DTCONV_ERR_TRUNCATE if the entries together are longer than
+ *         count x size (what fits was unpacked).
+ *
+ * As dtconv_pack_iov().
+ */
+DTCONV_API int dtconv_unpack_iov(struct dtconv_type *type, size_t count, void *buffer,
+				 const struct iovec iov[], size_t iov_count,
+				 size_t *moved);
+
+/**
  * Copy data from one layout to another, as a send to oneself does.
  *
  * @param source_type  a committed type.
@@ -525,6 +614,41 @@ DTCONV_API int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *p
  */
 DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed,
 				       size_t bytes, size_t *moved);
+
+/**
+ * Pack the next bytes of the stream into several buffers, and advance.
+ *
+ * @param convertor a convertor that packs.
+ * @param iov       [in] the buffers that receive the next bytes of the stream, in order;
+ *                  entries may be empty. Read during the call only; what they point to is
+ *                  written.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes written, valid even if the call fails; fewer than
+ *                  there is room for only at the end of the stream.
+ * @return as dtconv_convertor_pack().
+ *
+ * The same as one dtconv_convertor_pack() for each entry. Blocks until done.
+ */
+DTCONV_API int dtconv_convertor_pack_iov(struct dtconv_convertor *convertor,
+					 const struct iovec iov[], size_t iov_count,
+					 size_t *moved);
+
+/**
+ * Unpack the next bytes of the stream from several buffers, and advance.
+ *
+ * @param convertor a convertor that unpacks.
+ * @param iov       [in] the buffers that hold the next bytes of the stream, in order;
+ *                  entries may be empty. Read during the call only.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes read, valid even if the call fails: all of them,
+ *                  unless the stream ends before.
+ * @return as dtconv_convertor_unpack().
+ *
+ * The same as one dtconv_convertor_unpack() for each entry. Blocks until done.
+ */
+DTCONV_API int dtconv_convertor_unpack_iov(struct dtconv_convertor *convertor,
+					   const struct iovec iov[], size_t iov_count,
+					   size_t *moved);
 
 /**
  * List the next blocks of the user's buffer as an iovec, and advance.

@@ -157,6 +157,14 @@ START_TEST(moves_need_a_type_and_a_convertor)
 
 	REFUSED(dtconv_pack(NULL, 1, data, packed, 64, &number));
 	REFUSED(dtconv_unpack(NULL, 1, data, packed, 4, &number));
+	REFUSED(dtconv_pack_at(NULL, 1, data, 0, packed, 64, &number));
+	REFUSED(dtconv_unpack_at(NULL, 1, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pack_iov(NULL, 1, data, iov, 0, &number));
+	REFUSED(dtconv_unpack_iov(NULL, 1, data, iov, 0, &number));
+	REFUSED(dtconv_convertor_pack_iov(NULL, iov, 0, &number));
+	REFUSED(dtconv_convertor_pack_iov(convertor, iov, 0, NULL));
+	REFUSED(dtconv_convertor_unpack_iov(NULL, iov, 0, &number));
+	REFUSED(dtconv_convertor_unpack_iov(convertor, iov, 0, NULL));
 	REFUSED(dtconv_pack_on_stream(NULL, 1, data, packed, 64, NULL, &number));
 	REFUSED(dtconv_unpack_on_stream(NULL, 1, data, packed, 4, NULL, &number));
 	REFUSED(dtconv_prepare(NULL, -1, type, 1, NULL));
