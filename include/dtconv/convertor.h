@@ -671,6 +671,48 @@ DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct i
 				    size_t *moved);
 
 /**
+ * Count the iovec entries of (count, type) without listing them.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances.
+ * @param iov_count [out] the number of entries that dtconv_iov() lists from entry 0 on.
+ * @return 0; DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_pack();
+ *         DTCONV_ERR_NOMEM.
+ *
+ * The cost does not depend on @p count. The first call for a type with listed blocks or
+ * many members makes an index: it costs about as much as committing the type, takes an
+ * eighth of a byte for each listed block and 32 bytes for each member, and stays with the
+ * type.
+ * Types without lists and with few members need none, and then nothing is allocated. Does
+ * not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_iov_count(const struct dtconv_type *type, size_t count,
+				size_t *iov_count);
+
+/**
+ * List the iovec entries of (count, type, buffer), from any entry on.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    the user's buffer; not accessed.
+ * @param first     number of the first entry to list; 0 is the first of the stream.
+ * @param iov       [out] addresses and lengths, in packed order.
+ * @param max_iov   room in @p iov, in entries.
+ * @param iov_count [out] number of entries written: fewer than @p max_iov only at the end
+ *                  of the stream, 0 if @p first is behind it.
+ * @return as dtconv_iov_count().
+ *
+ * Entries are the longest runs of the stream: neighbouring blocks are merged, and none is
+ * cut. Finding entry @p first costs the nesting depth, the members before it on each level
+ * and the logarithm of listed blocks, with the index of dtconv_iov_count(); from entry 0 no
+ * index is needed. Does not block. Callable from any thread. dtconv_convertor_iov() limits
+ * the bytes too, and may begin inside an entry.
+ */
+DTCONV_API int dtconv_iov(const struct dtconv_type *type, size_t count,
+			  const void *buffer, size_t first, struct iovec iov[],
+			  size_t max_iov, size_t *iov_count);
+
+/**
  * Completion callback of a started operation. It is called once, from test or wait.
  *
  * @param arg    the pointer that was passed to start.

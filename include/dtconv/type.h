@@ -505,6 +505,26 @@ DTCONV_API int dtconv_type_query(const struct dtconv_type *type,
 				 struct dtconv_type_attr *attr);
 
 /**
+ * Ask whether (count, type) is one contiguous run of bytes, and where it is.
+ *
+ * @param type   the type; need not be committed.
+ * @param count  number of instances.
+ * @param is_run [out] 1 if the packed stream is one run of the buffer's bytes, in order;
+ *               else 0.
+ * @param offset [out] where the run begins, in bytes from the buffer's address; 0 if there
+ *               is no run or no data.
+ * @param bytes  [out] its length, count x size; 0 if there is no run.
+ * @return 0; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds
+ *         ptrdiff_t.
+ *
+ * A run needs no packing: send buffer + offset. Unlike the attribute `contiguous`, this is
+ * about one count: a type with a gap at its end is a run if @p count is 1. No data is a run
+ * of 0 bytes. Takes constant time. Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_query_run(const struct dtconv_type *type, size_t count,
+				     int *is_run, ptrdiff_t *offset, size_t *bytes);
+
+/**
  * Combiner of a type, and how many arguments it was made with (MPI_TYPE_GET_ENVELOPE).
  *
  * Values that MPI calls integers or counts are in one array; displacements, strides and

@@ -64,7 +64,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
-	    (count > 1 && dtc_packed_stream_is_too_long(&type->bounds, count)))
+	    (count > 1 && dtc_bounds_are_too_many(&type->bounds, count)))
 		return false;
 	if (dtc_is_host_forbidden(type->context, 0) || size >= stream_bytes ||
 	    dtc_parallel_is_worth(type->context, size) ||

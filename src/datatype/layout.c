@@ -36,6 +36,8 @@ static void release_images(struct dtc_layout_image *image)
 void dtc_layout_close(struct dtc_layout *layout)
 {
 	release_images(atomic_load_explicit(&layout->images, memory_order_acquire));
+	dtc_free(layout->program->context,
+		 atomic_load_explicit(&layout->iov_index, memory_order_acquire));
 	dtc_free(layout->program->context, layout->mover);
 }
 

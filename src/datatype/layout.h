@@ -10,6 +10,7 @@
 #include "datatype/program.h"
 
 struct dtconv_type;
+struct dtc_iov_index;
 struct dtc_mover;
 
 /* The shapes that kernels distinguish, from the simplest to the most general. */
@@ -52,6 +53,8 @@ struct dtc_layout {
 	struct dtc_mover *mover;
 	/* Copies on devices. They are only added while the layout exists. */
 	struct dtc_layout_image *_Atomic images;
+	/* Made by the first call that asks for it. */
+	struct dtc_iov_index *_Atomic iov_index;
 	_Atomic bool warned; /* the warning about a slow move has been logged */
 };
 

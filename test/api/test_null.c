@@ -154,6 +154,8 @@ START_TEST(moves_need_a_type_and_a_convertor)
 {
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 	struct iovec iov[1];
+	ptrdiff_t disp;
+	int flag;
 
 	REFUSED(dtconv_pack(NULL, 1, data, packed, 64, &number));
 	REFUSED(dtconv_unpack(NULL, 1, data, packed, 4, &number));
@@ -190,6 +192,14 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_convertor_iov(NULL, iov, 1, 4, &number, &number));
 	REFUSED(dtconv_convertor_iov(convertor, iov, 1, 4, NULL, &number));
 	REFUSED(dtconv_convertor_iov(convertor, iov, 1, 4, &number, NULL));
+	REFUSED(dtconv_iov_count(NULL, 1, &number));
+	REFUSED(dtconv_iov_count(type, 1, NULL));
+	REFUSED(dtconv_iov(NULL, 1, data, 0, iov, 1, &number));
+	REFUSED(dtconv_iov(type, 1, data, 0, iov, 1, NULL));
+	REFUSED(dtconv_type_query_run(NULL, 1, &flag, &disp, &number));
+	REFUSED(dtconv_type_query_run(type, 1, NULL, &disp, &number));
+	REFUSED(dtconv_type_query_run(type, 1, &flag, NULL, &number));
+	REFUSED(dtconv_type_query_run(type, 1, &flag, &disp, NULL));
 	REFUSED(dtconv_convertor_start(NULL, packed, 4, NULL, NULL));
 	REFUSED(dtconv_convertor_test(NULL, &number));
 	REFUSED(dtconv_convertor_wait(NULL, &number));
