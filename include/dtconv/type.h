@@ -622,6 +622,46 @@ DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, s
 					     const struct dtconv_type *type_b, size_t count_b,
 					     enum dtconv_signature_relation *relation);
 
+/**
+ * Compare the layouts of (count_a, type_a) and (count_b, type_b).
+ *
+ * @param type_a  a committed type.
+ * @param count_a number of instances of it.
+ * @param type_b  a committed type.
+ * @param count_b number of instances of it.
+ * @param equal   [out] 1 if both packed streams take the same bytes of a buffer in the same
+ *                order, else 0.
+ * @return 0; DTCONV_ERR_STATE if a type is not committed; DTCONV_ERR_OVERFLOW if a count x
+ *         size exceeds size_t or count x extent exceeds ptrdiff_t.
+ *
+ * How the types were made, their basic types and their bounds make no difference. Two
+ * layouts without data are equal. The answer is exact. The cost is that of two hashes, and
+ * of nothing else if the layouts differ or commit has made the same program of both. For
+ * equal layouts that are spelled differently, add the runs of at most two instances of each
+ * type. Does not block; does not allocate. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_compare_layout(const struct dtconv_type *type_a,
+					  size_t count_a,
+					  const struct dtconv_type *type_b,
+					  size_t count_b, int *equal);
+
+/**
+ * Hash the layout of (count, type): equal layouts have equal hashes.
+ *
+ * @param type  a committed type.
+ * @param count number of instances.
+ * @param hash  [out] the hash, below 2^61; the same on every machine.
+ * @return 0; DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_type_compare_layout().
+ *
+ * Equal layouts are those that dtconv_type_compare_layout() calls equal. Others have
+ * different hashes unless chance, about one in 2^61, or somebody's intent makes them equal:
+ * do not take the hash for the layout where types may be hostile. The cost is proportional
+ * to the program that commit made, its listed blocks and the logarithms of its counts (about
+ * 20 ns a block). Does not block; does not allocate. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_hash_layout(const struct dtconv_type *type, size_t count,
+				       uint64_t *hash);
+
 /* ---- text ---------------------------------------------------------------------------- */
 
 /**

@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/context.h"
+#include "base/residue.h"
 #include "predefined.h"
 
 /*
@@ -21,40 +22,15 @@
  * multiplication, and repetition squares, so the cost does not grow with the length. The base
  * is arbitrary but fixed, so that peers compute equal hashes.
  */
-#define HASH_PRIME ((UINT64_C(1) << 61) - 1)
 #define HASH_BASE UINT64_C(0x1a2b7c3d9e5f4061)
-
-/* Both factors are below 2^61. */
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-	unsigned __int128 product = (unsigned __int128)a * b;
-	uint64_t sum = (uint64_t)(product & HASH_PRIME) + (uint64_t)(product >> 61);
-#else
-	/*
-	 * Multiply 32-bit halves modulo 2^61 - 1, where 2^61 is 1: a_high * b_high has the
-	 * weight 2^64 = 8, and middle is split at bit 29.
-	 */
-	uint64_t a_high = a >> 32, a_low = (uint32_t)a;
-	uint64_t b_high = b >> 32, b_low = (uint32_t)b;
-	uint64_t middle = a_high * b_low + a_low * b_high;
-	uint64_t low = a_low * b_low;
-	uint64_t sum = (a_high * b_high << 3) + (middle >> 29) +
-		       ((middle & 0x1fffffff) << 32) + (low >> 61) + (low & HASH_PRIME);
-
-	sum = (sum >> 61) + (sum & HASH_PRIME);
-#endif
-	return sum >= HASH_PRIME ? sum - HASH_PRIME : sum;
-}
 
 static struct dtc_signature_hash concatenate(struct dtc_signature_hash a,
 					     struct dtc_signature_hash b)
 {
-	uint64_t sum = multiply(a.value, b.weight) + b.value;
-
 	return (struct dtc_signature_hash){
-		.value = sum >= HASH_PRIME ? sum - HASH_PRIME : sum,
-		.weight = multiply(a.weight, b.weight)};
+		.value = dtc_residue_plus(dtc_residue_times(a.value, b.weight), b.value),
+		.weight = dtc_residue_times(a.weight, b.weight)
+	};
 }
 
 static const struct dtc_signature_hash hash_of_nothing = {.value = 0, .weight = 1};

@@ -155,6 +155,7 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
 	struct iovec iov[1];
 	ptrdiff_t disp;
+	uint64_t hash;
 	int flag;
 
 	REFUSED(dtconv_pack(NULL, 1, data, packed, 64, &number));
@@ -200,6 +201,11 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_type_query_run(type, 1, NULL, &disp, &number));
 	REFUSED(dtconv_type_query_run(type, 1, &flag, NULL, &number));
 	REFUSED(dtconv_type_query_run(type, 1, &flag, &disp, NULL));
+	REFUSED(dtconv_type_hash_layout(NULL, 1, &hash));
+	REFUSED(dtconv_type_hash_layout(type, 1, NULL));
+	REFUSED(dtconv_type_compare_layout(NULL, 1, type, 1, &flag));
+	REFUSED(dtconv_type_compare_layout(type, 1, NULL, 1, &flag));
+	REFUSED(dtconv_type_compare_layout(type, 1, type, 1, NULL));
 	REFUSED(dtconv_convertor_start(NULL, packed, 4, NULL, NULL));
 	REFUSED(dtconv_convertor_test(NULL, &number));
 	REFUSED(dtconv_convertor_wait(NULL, &number));
