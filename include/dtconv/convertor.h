@@ -449,6 +449,106 @@ DTCONV_API int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t c
 					      struct dtconv_convertor **convertor);
 
 /**
+ * Create a convertor that packs, with options, in one call.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    [in] the user's data, borrowed; displacement 0 is here.
+ * @param params    [in] options, copied; NULL for the defaults.
+ * @param convertor [out] the new convertor, at position 0, owned by the caller.
+ * @return as dtconv_convertor_create_pack() and dtconv_convertor_configure(). On failure
+ *         there is no convertor.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_create_pack_with(
+	struct dtconv_type *type, size_t count, const void *buffer,
+	const struct dtconv_convertor_params *params,
+	struct dtconv_convertor **convertor);
+
+/**
+ * Create a convertor that unpacks, with options, in one call.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type that fit at @p buffer.
+ * @param buffer    [out] the user's data, borrowed; displacement 0 is here.
+ * @param params    [in] options, copied; NULL for the defaults.
+ * @param convertor [out] the new convertor, at position 0, owned by the caller.
+ * @return as dtconv_convertor_create_pack_with().
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_create_unpack_with(
+	struct dtconv_type *type, size_t count, void *buffer,
+	const struct dtconv_convertor_params *params,
+	struct dtconv_convertor **convertor);
+
+/**
+ * Bytes of storage that are enough for a convertor of any version of this interface with
+ * the same soname.
+ */
+#define DTCONV_CONVERTOR_STORAGE 4096
+
+/** Alignment in bytes of a convertor's storage; what malloc() returns has it. */
+#define DTCONV_CONVERTOR_ALIGNMENT 8
+
+/**
+ * Return how many bytes of storage a convertor of the loaded library needs.
+ *
+ * @return the number, at most DTCONV_CONVERTOR_STORAGE.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API size_t dtconv_convertor_storage_bytes(void);
+
+/**
+ * Make a convertor that packs in storage of the caller's.
+ *
+ * @param storage       memory for the convertor, for example in a request of the runtime's;
+ *                      aligned to DTCONV_CONVERTOR_ALIGNMENT. It is borrowed until
+ *                      dtconv_convertor_destroy(), which must be called before the storage is
+ *                      used again, and must not be moved or copied meanwhile. Its contents
+ *                      need not be initialised.
+ * @param storage_bytes its size: at least dtconv_convertor_storage_bytes().
+ * @param type          a committed type.
+ * @param count         number of instances of @p type at @p buffer.
+ * @param buffer        [in] the user's data, borrowed; displacement 0 is here.
+ * @param params        [in] options, copied; NULL for the defaults.
+ * @param convertor     [out] the convertor, at position 0; it is in @p storage.
+ * @return as dtconv_convertor_create_pack_with(); DTCONV_ERR_INVAL also if @p storage is
+ *         too short or not aligned. On failure the storage holds no convertor.
+ *
+ * As dtconv_convertor_create_pack_with(), but allocates nothing, unless @p params has a
+ * representation or an operation. Clones are allocated. Does not block. Callable from any
+ * thread.
+ */
+DTCONV_API int dtconv_convertor_init_pack(void *storage, size_t storage_bytes,
+					  struct dtconv_type *type, size_t count,
+					  const void *buffer,
+					  const struct dtconv_convertor_params *params,
+					  struct dtconv_convertor **convertor);
+
+/**
+ * Make a convertor that unpacks in storage of the caller's.
+ *
+ * @param storage       as in dtconv_convertor_init_pack().
+ * @param storage_bytes as in dtconv_convertor_init_pack().
+ * @param type          a committed type.
+ * @param count         number of instances of @p type that fit at @p buffer.
+ * @param buffer        [out] the user's data, borrowed; displacement 0 is here.
+ * @param params        [in] options, copied; NULL for the defaults.
+ * @param convertor     [out] the convertor, at position 0; it is in @p storage.
+ * @return as dtconv_convertor_init_pack().
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_init_unpack(void *storage, size_t storage_bytes,
+					    struct dtconv_type *type, size_t count,
+					    void *buffer,
+					    const struct dtconv_convertor_params *params,
+					    struct dtconv_convertor **convertor);
+
+/**
  * Bind a convertor to another buffer, to pack it from position 0.
  *
  * @param convertor the convertor.
@@ -541,7 +641,7 @@ DTCONV_API int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 
 /**
  * Destroy a convertor. Waits for an operation in flight; its callback is not called.
- * @param convertor the convertor, or NULL.
+ * @param convertor the convertor, or NULL. Storage of the caller's may be used again.
  */
 DTCONV_API void dtconv_convertor_destroy(struct dtconv_convertor *convertor);
 

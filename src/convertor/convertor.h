@@ -37,6 +37,7 @@ struct dtconv_convertor {
 	size_t count;
 	char *user;
 	enum dtc_direction direction;
+	bool in_place; /* in storage of the caller's */
 	struct dtc_request request;
 	/*
 	 * The layout's mover, if the stream is one instance, the convertor is idle, and its parameters
@@ -71,6 +72,11 @@ static inline size_t dtc_convertor_position(const struct dtconv_convertor *conve
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor);
+
+/* The same in storage that need not be initialised. In error messages the type is @argument. */
+int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
+		       size_t count, char *buffer, enum dtc_direction direction,
+		       const char *caller, const char *argument);
 
 /* Fail with STATE if a request is in flight. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);

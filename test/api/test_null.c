@@ -177,6 +177,16 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_convertor_create_pack(type, 1, data, NULL));
 	REFUSED(dtconv_convertor_create_unpack(NULL, 1, data, &other));
 	REFUSED(dtconv_convertor_create_unpack(type, 1, data, NULL));
+	REFUSED(dtconv_convertor_create_pack_with(NULL, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_create_pack_with(type, 1, data, NULL, NULL));
+	REFUSED(dtconv_convertor_create_unpack_with(NULL, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_create_unpack_with(type, 1, data, NULL, NULL));
+	REFUSED(dtconv_convertor_init_pack(NULL, 4096, type, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_init_pack(data, 4096, NULL, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_init_pack(data, 4096, type, 1, data, NULL, NULL));
+	REFUSED(dtconv_convertor_init_unpack(NULL, 4096, type, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_init_unpack(data, 4096, NULL, 1, data, NULL, &other));
+	REFUSED(dtconv_convertor_init_unpack(data, 4096, type, 1, data, NULL, NULL));
 	REFUSED(dtconv_convertor_rebind_pack(NULL, type, 1, data));
 	REFUSED(dtconv_convertor_rebind_pack(convertor, NULL, 1, data));
 	REFUSED(dtconv_convertor_rebind_unpack(NULL, type, 1, data));
