@@ -24,7 +24,8 @@ struct dtconv_context;
  *
  * A type is a sequence of (basic type, displacement in bytes) pairs, its *typemap* (MPI
  * 4.1 section 5.1). Constructors make new types from old ones. Commit compiles a type
- * into the program that moves its data. A type is immutable except for its commit.
+ * into the program that moves its data. A type is immutable except for its commit, its
+ * name and its user pointer.
  * Sources: MPI 4.1 sections 5.1.2 to 5.1.4 (constructors), 5.1.7 and 5.1.8 (bounds),
  * 5.1.9 (commit), 5.1.10 (dup), 5.1.13 (envelope and contents), 3.3.1 (signatures), 6.9.4
  * (pairs), 19.1.5 (Fortran kinds).
@@ -470,6 +471,54 @@ DTCONV_API struct dtconv_type *dtconv_type_ref(struct dtconv_type *type);
  * @param type the type, or NULL; on predefined types the call has no effect.
  */
 DTCONV_API void dtconv_type_unref(struct dtconv_type *type);
+
+/* ---- what users attach --------------------------------------------------------------- */
+
+/**
+ * Attach a pointer to a type, for example the runtime's own object.
+ *
+ * @param type the type; a predefined one is shared by all users of its context.
+ * @param user the pointer, or NULL. The library does not look at what it points to.
+ * @return 0.
+ *
+ * It takes the place of the one before. Types made from this one do not inherit it, and
+ * neither do duplicates (dtconv_type_create_dup()). Nothing is called when the type is
+ * released. What was written to the object before this call is visible to the thread that
+ * gets the pointer.
+ */
+DTCONV_API int dtconv_type_set_user(struct dtconv_type *type, void *user);
+
+/**
+ * Return the pointer that was attached to a type.
+ *
+ * @param type the type.
+ * @return the pointer that was set last, borrowed; NULL if there is none.
+ */
+DTCONV_API void *dtconv_type_user(const struct dtconv_type *type);
+
+/**
+ * Name a type (MPI_TYPE_SET_NAME).
+ *
+ * @param type the type; a predefined one is shared by all users of its context.
+ * @param name [in] the name, of any length; copied.
+ * @return 0; DTCONV_ERR_NOMEM (the old name stays).
+ *
+ * The name is for people: comparisons, text forms and serialised types do not have it.
+ * Types made from this one do not inherit it, and neither do duplicates. Several threads may
+ * name one type at once; one of the names wins. The memory of earlier names is released with
+ * the type.
+ */
+DTCONV_API int dtconv_type_set_name(struct dtconv_type *type, const char *name);
+
+/**
+ * Return a type's name (MPI_TYPE_GET_NAME).
+ *
+ * @param type the type.
+ * @return the name that was set last, valid as long as the type, also if another is set; a
+ *         predefined type's name in text forms, for example "double", and "" for other
+ *         types, if none was set.
+ */
+DTCONV_API const char *dtconv_type_name(const struct dtconv_type *type);
 
 /* ---- queries ------------------------------------------------------------------------- */
 

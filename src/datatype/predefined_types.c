@@ -108,6 +108,7 @@ static int init_type(struct dtconv_context *context, enum dtconv_predefined whic
 				      .bounds = bounds_of(row),
 				      .signature = init_signature(context, which),
 				      .layout = layout };
+	context->predefined->type_count++;
 	return 0;
 }
 
@@ -117,6 +118,7 @@ int dtc_predefined_create(struct dtconv_context *context)
 	if (!context->predefined)
 		return DTCONV_ERR_NOMEM;
 	context->predefined->layout_count = 0;
+	context->predefined->type_count = 0;
 	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
 		int status = init_type(context, (enum dtconv_predefined)which);
 		if (status)
@@ -133,6 +135,8 @@ void dtc_predefined_destroy(struct dtconv_context *context)
 		return;
 	for (size_t i = 0; i < all->layout_count; i++)
 		dtc_layout_close(&all->layouts[i].layout);
+	for (int which = 0; which < all->type_count; which++)
+		dtc_type_drop_names(&all->types[which]);
 	dtc_free(context, all);
 	context->predefined = NULL;
 }

@@ -36,6 +36,7 @@ struct dtc_predefined_layout {
 struct dtc_predefined_types {
 	struct dtconv_type types[DTCONV_PREDEFINED_COUNT];
 	struct dtc_predefined_signature signatures[DTCONV_PREDEFINED_COUNT];
+	int type_count; /* made so far */
 	size_t layout_count;
 	struct dtc_predefined_layout layouts[DTCONV_PREDEFINED_COUNT];
 };

@@ -211,6 +211,9 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_type_query_run(type, 1, NULL, &disp, &number));
 	REFUSED(dtconv_type_query_run(type, 1, &flag, NULL, &number));
 	REFUSED(dtconv_type_query_run(type, 1, &flag, &disp, NULL));
+	REFUSED(dtconv_type_set_user(NULL, data));
+	REFUSED(dtconv_type_set_name(NULL, "name"));
+	REFUSED(dtconv_type_set_name(type, NULL));
 	REFUSED(dtconv_type_hash_layout(NULL, 1, &hash));
 	REFUSED(dtconv_type_hash_layout(type, 1, NULL));
 	REFUSED(dtconv_type_compare_layout(NULL, 1, type, 1, &flag));
