@@ -222,6 +222,12 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_convertor_start(NULL, packed, 4, NULL, NULL));
 	REFUSED(dtconv_convertor_test(NULL, &number));
 	REFUSED(dtconv_convertor_wait(NULL, &number));
+	REFUSED(dtconv_convertor_test_any(NULL, 1, &number, NULL));
+	REFUSED(dtconv_convertor_test_any(&convertor, 1, NULL, NULL));
+	REFUSED(dtconv_convertor_test_some(NULL, 1, &number, NULL, NULL, &number));
+	REFUSED(dtconv_convertor_test_some(&convertor, 1, NULL, NULL, NULL, &number));
+	REFUSED(dtconv_convertor_test_some(&convertor, 1, &number, NULL, NULL, NULL));
+	REFUSED(dtconv_convertor_test_all(NULL, 1, NULL, NULL));
 }
 END_TEST
 
