@@ -83,6 +83,45 @@ void gpu_must_be_clean(const char *faults)
 	gpu.standin->reset();
 }
 
+/* ---- refused calls of the stand-in ------------------------------------------------------- */
+
+/* So many first calls of each entry point. */
+#define REFUSED_CALLS 6
+
+/* Before gpu_refuse. */
+static unsigned fired;
+
+void gpu_refuse(const char *entry, unsigned nth)
+{
+	fired = gpu.standin->fired();
+	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+bool gpu_was_refused(void)
+{
+	bool refused = gpu.standin->fired() != fired;
+
+	gpu.standin->inject_clear();
+	return refused;
+}
+
+void gpu_refuse_calls(const char *entry, gpu_attempt_fn *attempt, int arg)
+{
+	for (unsigned nth = 1; nth <= REFUSED_CALLS; nth++)
+		if (!attempt(entry, nth, arg))
+			break;
+}
+
+void gpu_add_faults(Suite *suite, const TTest *test)
+{
+	TCase *faults = tcase_create("faults");
+
+	tcase_set_timeout(faults, 60);
+	if (!gpu_is_real())
+		tcase_add_loop_test(faults, test, 0, gpu_entry_count);
+	suite_add_tcase(suite, faults);
+}
+
 /* ---- the driver ------------------------------------------------------------------------ */
 
 static void find_entry(PFN_cuGetProcAddress_v12000 find, const char *name, int version,

@@ -57,9 +57,14 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 static int find_map(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 		    const struct dtc_cuda_reader *reader, const char *caller)
 {
-	int status = dtc_cuda_map_find(job->layout, context, dtc_gpu_job_map_unit(job),
-				       dtc_gpu_job_map_order(job), reader, caller,
-				       &job->map);
+	const struct dtc_cuda_map_request request = { .layout = job->layout,
+						      .unit = dtc_gpu_job_map_unit(job),
+						      .order = dtc_gpu_job_map_order(job),
+						      .filled =
+							      dtc_gpu_job_map_filled(job),
+						      .reader = reader,
+						      .caller = caller };
+	int status = dtc_cuda_map_find(context, &request, &job->map);
 
 	if (!status)
 		job->map_state = DTC_GPU_MAP_ANSWERED;

@@ -156,7 +156,10 @@ struct dtc_cuda_reader dtc_cuda_submission_reader(
 	const struct dtc_cuda_submission *submission)
 {
 	return (struct dtc_cuda_reader){ .stream = submission->stream,
-					 .captured = submission->capturing };
+					 .captured = submission->capturing,
+					 .own = submission->job->on_stream
+							? NULL
+							: submission->event };
 }
 
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)

@@ -74,9 +74,13 @@ static int find_need(const struct dtc_cuda_submission *submission,
 					     caller, &image);
 		end->image = image;
 	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
-		status = dtc_cuda_map_find(end->layout, submission->context, word,
-					   DTC_GPU_MAP_PACKED, &reader, caller,
-					   &end->map);
+		const struct dtc_cuda_map_request request = { .layout = end->layout,
+							      .unit = word,
+							      .order = DTC_GPU_MAP_PACKED,
+							      .reader = &reader,
+							      .caller = caller };
+
+		status = dtc_cuda_map_find(submission->context, &request, &end->map);
 		end->has_map = true;
 	}
 	return status;
