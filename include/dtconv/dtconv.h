@@ -57,6 +57,7 @@
 #include <dtconv/copier.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
+#include <dtconv/pool.h>
 #include <dtconv/representation.h>
 #include <dtconv/status.h>
 #include <dtconv/type.h>

@@ -457,6 +457,56 @@ START_TEST(streams)
 }
 END_TEST
 
+/* ---- pools ----------------------------------------------------------------------------- */
+
+/* A network that has nothing to register. */
+static int register_memory(void *arg, const struct dtconv_slab *slab, void **handle)
+{
+	(void)arg;
+	*handle = slab->base;
+	return 0;
+}
+
+static void unregister_memory(void *arg, const struct dtconv_slab *slab, void *handle)
+{
+	(void)arg;
+	ck_assert_ptr_eq(handle, slab->base);
+}
+
+static int use_pool(struct dtconv_context *context)
+{
+	/* [pool] */
+	const struct dtconv_registrar network = { .name = "my network",
+						  .reg = register_memory,
+						  .dereg = unregister_memory };
+	const struct dtconv_pool_params params = { .struct_size = sizeof(params),
+						   .device = -1,
+						   .fragment_bytes = 65536,
+						   .start_bytes = 16 * 65536,
+						   .registrars = &network,
+						   .registrar_count = 1 };
+	struct dtconv_fragment *fragment;
+	struct dtconv_pool *pool;
+	int status = dtconv_pool_create(context, &params, &pool);
+
+	if (status)
+		return status;
+	/* 16 fragments, known to the device driver (if there is one) and to the network */
+	status = dtconv_pool_get(pool, &fragment);
+	if (!status) {
+		memset(dtconv_fragment_address(fragment), 0, 65536);
+		dtconv_fragment_put(fragment);
+	}
+	return dtconv_pool_destroy(pool);
+	/* [pool] */
+}
+
+START_TEST(pool)
+{
+	ck_assert_int_eq(use_pool(common), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snippets");
@@ -475,5 +525,6 @@ int main(void)
 	tcase_add_test(tcase, kinds);
 	tcase_add_test(tcase, elements);
 	tcase_add_test(tcase, streams);
+	tcase_add_test(tcase, pool);
 	return suite_run(suite);
 }
