@@ -21,6 +21,7 @@
  * |---|---|
  * | @ref type "type" | a memory layout, as MPI's derived datatypes describe it |
  * | @ref convertor "convertor" | packs a buffer into a contiguous stream or unpacks it, in fragments that begin and end at any byte |
+ * | @ref flight "flight" | a fragment of a convertor's stream in flight, beside others |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref copier "copier" | copies from one layout to another, started and tested |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
@@ -55,6 +56,7 @@
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
 #include <dtconv/copier.h>
+#include <dtconv/flight.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/pool.h>

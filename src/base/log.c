@@ -97,9 +97,13 @@ int dtc_log_fail(struct dtconv_context *context, const char *file, int line, int
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	remember(context, text);
-	dtc_context_count(context, DTC_COUNT_ERRORS, 1);
-	if (dtc_log_enabled(context, DTCONV_LOG_ERROR))
-		emit(context, file, line, DTCONV_LOG_ERROR, text);
+	/* A caller who is told to call again may do that a thousand times. */
+	enum dtconv_log_level level = status == DTCONV_ERR_AGAIN ? DTCONV_LOG_DEBUG
+								 : DTCONV_LOG_ERROR;
+	if (status != DTCONV_ERR_AGAIN)
+		dtc_context_count(context, DTC_COUNT_ERRORS, 1);
+	if (dtc_log_enabled(context, level))
+		emit(context, file, line, level, text);
 	return status;
 }
 

@@ -130,75 +130,65 @@ static int move_checked(struct dtconv_convertor *convertor, char *packed, size_t
 	return status;
 }
 
-static void begin_checksum(struct dtconv_convertor *convertor)
-{
-	if (convertor->checksum.on)
-		convertor->pending_checksum =
-			(struct dtc_pending_checksum){ .checksum = &convertor->checksum,
-						       .before = convertor->checksum };
-}
-
 /*
  * Start a move on a device and the checksum of its bytes. If the checksum fails, the move counts
  * nothing.
  */
 static int start_on_device(struct dtconv_convertor *convertor,
-			   const struct dtc_move *move, struct dtc_event *event,
-			   size_t *moved)
+			   const struct dtc_move *move, struct dtc_flight *flight)
 {
-	uint64_t position = dtc_convertor_position(convertor);
+	size_t position = dtc_convertor_position(convertor);
+	struct dtc_event *event = &flight->event;
 	int status = convertor->typed ? dtc_typed_device_start(convertor->typed, move,
-							       event, moved)
-				      : dtc_device_start(move, event, moved);
+							       event, &flight->moved)
+				      : dtc_device_start(move, event, &flight->moved);
 
+	flight->checksum =
+		(struct dtc_pending_checksum){ .sum = { .on = convertor->checksum.on } };
 	if (!convertor->checksum.on)
 		return status;
-	int summed = dtc_pending_checksum_start(&convertor->pending_checksum, move,
-						move->packed, position, *moved, event);
+	int summed = dtc_pending_checksum_start(&flight->checksum, move, move->packed,
+						position, flight->moved, event);
 	if (summed) {
-		(void)dtc_device_wait(event);
-		dtc_pending_checksum_undo(&convertor->pending_checksum);
-		dtc_convertor_seek_back(convertor, *moved);
-		*moved = 0;
+		(void)dtc_advance_wait(flight);
+		flight->checksum.sum.on = false;
+		dtc_convertor_go_to(convertor, position);
+		flight->moved = 0;
 	}
 	return summed ? summed : status;
 }
 
-/* Wait for the move, then for its checksum. */
-int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event)
+/* Wait for the move and for its checksum, also after a failure: both use the flight. */
+int dtc_advance_wait(struct dtc_flight *flight)
 {
-	int status = dtc_device_wait(event);
+	int status = dtc_device_wait(&flight->event);
+	int summed = dtc_device_wait(&flight->checksum.event);
 
-	if (!status && convertor->checksum.on)
-		status = dtc_device_wait(&convertor->pending_checksum.event);
-	return status;
+	return status ? status : summed;
 }
 
-/* Take in the checksum that was in flight; after a failure restore the one from before the call. */
-void dtc_advance_end(struct dtconv_convertor *convertor, int status)
+void dtc_advance_end(struct dtconv_convertor *convertor, struct dtc_flight *flight,
+		     int status)
 {
-	if (!convertor->checksum.on)
+	if (!flight->checksum.sum.on || status)
 		return;
-	if (status)
-		dtc_pending_checksum_undo(&convertor->pending_checksum);
-	else
-		dtc_pending_checksum_finish(&convertor->pending_checksum);
+	dtc_pending_checksum_finish(&flight->checksum);
+	dtc_checksum_join(&convertor->checksum, &flight->checksum.sum);
 }
 
 static int move_on_device_checked(struct dtconv_convertor *convertor, char *packed,
 				  size_t bytes, size_t *moved, const char *caller)
 {
 	const struct dtc_move move = next_move(convertor, packed, bytes, caller);
-	struct dtc_event event;
+	size_t position = dtc_convertor_position(convertor);
+	struct dtc_flight flight;
 
-	begin_checksum(convertor);
-	int started = start_on_device(convertor, &move, &event, moved);
-	int status = dtc_advance_wait(convertor, &event);
-	dtc_advance_end(convertor, status);
-	if (status) {
-		dtc_convertor_seek_back(convertor, *moved);
-		*moved = 0;
-	}
+	int started = start_on_device(convertor, &move, &flight);
+	int status = dtc_advance_wait(&flight);
+	dtc_advance_end(convertor, &flight, status);
+	if (status)
+		dtc_convertor_go_to(convertor, position);
+	*moved = status ? 0 : flight.moved;
 	return status ? status : started;
 }
 
@@ -220,21 +210,37 @@ int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 	return status;
 }
 
+/* What a started move has changed before a resource was missing. */
+static void take_back(struct dtconv_convertor *convertor, struct dtc_flight *flight,
+		      size_t position, const struct dtc_row *row)
+{
+	(void)dtc_advance_wait(flight);
+	flight->checksum.sum.on = false;
+	flight->moved = 0;
+	dtc_convertor_go_to(convertor, position);
+	convertor->row = *row;
+}
+
 /* Start a move on a device. The host moves its bytes before this returns. */
 int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
-		      const char *caller)
+		      struct dtc_flight *flight, const char *caller)
 {
-	struct dtc_request *request = &convertor->request;
+	size_t position = dtc_convertor_position(convertor);
+	const struct dtc_row row = convertor->row;
 
-	begin_checksum(convertor);
+	flight->event.backend = NULL;
+	flight->checksum.event.backend = NULL;
+	flight->checksum.sum.on = false;
 	if (is_on_host(convertor, packed))
-		return dtc_advance(convertor, packed, bytes, &request->moved, caller);
+		return dtc_advance(convertor, packed, bytes, &flight->moved, caller);
 	struct dtc_move move = next_move(convertor, packed, bytes, caller);
 
-	move.started = true;
-	int status = start_on_device(convertor, &move, &request->event, &request->moved);
-
-	dtc_count_call(convertor->type->context, convertor->direction, request->moved);
+	move.started = move.no_wait = true;
+	int status = start_on_device(convertor, &move, flight);
+	if (status == DTCONV_ERR_AGAIN)
+		take_back(convertor, flight, position, &row);
+	else
+		dtc_count_call(move.context, convertor->direction, flight->moved);
 	return status;
 }
 
@@ -247,13 +253,18 @@ static int test_event(struct dtc_event *event)
 	return status;
 }
 
-int dtc_advance_test(struct dtconv_convertor *convertor)
+/* If the move has failed, its checksum is not worth waiting for, but its event has to come. */
+int dtc_advance_test(struct dtc_flight *flight)
 {
-	int status = test_event(&convertor->request.event);
+	int status = test_event(&flight->event);
 
-	if (!status && convertor->checksum.on)
-		status = test_event(&convertor->pending_checksum.event);
-	return status;
+	if (status == DTCONV_INPROGRESS)
+		return status;
+	if (status) {
+		(void)dtc_device_wait(&flight->checksum.event);
+		return status;
+	}
+	return test_event(&flight->checksum.event);
 }
 
 int dtc_advance_surplus(const struct dtconv_convertor *convertor, size_t bytes,

@@ -11,18 +11,22 @@
 int dtc_advance(struct dtconv_convertor *convertor, char *packed, size_t bytes,
 		size_t *moved, const char *caller);
 
-/* Start moving the next fragment as the convertor's request, which holds the number of bytes. */
+/*
+ * Start moving the next fragment; the flight's events, checksum and number of bytes are set. If it fails with AGAIN,
+ * nothing has happened.
+ */
 int dtc_advance_start(struct dtconv_convertor *convertor, char *packed, size_t bytes,
-		      const char *caller);
+		      struct dtc_flight *flight, const char *caller);
 
-/* DTCONV_INPROGRESS while the convertor's request is in flight, then its status. */
-int dtc_advance_test(struct dtconv_convertor *convertor);
+/* DTCONV_INPROGRESS while the flight's events are to come, then its status. */
+int dtc_advance_test(struct dtc_flight *flight);
 
-/* Wait for @event and for the checksum of its bytes. */
-int dtc_advance_wait(struct dtconv_convertor *convertor, struct dtc_event *event);
+/* Wait for the flight's events. */
+int dtc_advance_wait(struct dtc_flight *flight);
 
-/* Take in the checksum that was in flight; if @status is a failure, restore the one from before. */
-void dtc_advance_end(struct dtconv_convertor *convertor, int status);
+/* The flight's events have come: the convertor takes in its checksum, unless @status is a failure. */
+void dtc_advance_end(struct dtconv_convertor *convertor, struct dtc_flight *flight,
+		     int status);
 
 /* Fail with TRUNCATE: the caller gave @bytes bytes, but only @moved were left of the stream. */
 int dtc_advance_surplus(const struct dtconv_convertor *convertor, size_t bytes,

@@ -39,6 +39,12 @@ void dtc_checksum_add_remainder(struct dtc_checksum *checksum, uint64_t position
 	checksum->bytes += bytes;
 }
 
+void dtc_checksum_join(struct dtc_checksum *checksum, const struct dtc_checksum *other)
+{
+	checksum->sum ^= sum_with_range(other);
+	checksum->bytes += other->bytes;
+}
+
 /* CRC-32C inverts the register before and after; inverting before equals a prefix of 32 one bits. */
 uint32_t dtc_checksum_value(const struct dtc_checksum *checksum)
 {

@@ -29,6 +29,9 @@ void dtc_checksum_add(struct dtc_checksum *checksum, uint64_t position, const ch
 void dtc_checksum_add_remainder(struct dtc_checksum *checksum, uint64_t position,
 				uint32_t remainder, uint64_t bytes);
 
+/* Add all ranges of another checksum of the stream. */
+void dtc_checksum_join(struct dtc_checksum *checksum, const struct dtc_checksum *other);
+
 /* The CRC-32C of the stream so far, if the ranges cover each byte once. */
 uint32_t dtc_checksum_value(const struct dtc_checksum *checksum);
 

@@ -17,7 +17,7 @@
 
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller)
 {
-	if (DTC_LIKELY(!convertor->request.in_flight))
+	if (DTC_LIKELY(dtc_convertor_is_idle(convertor)))
 		return 0;
 	return DTC_FAIL(convertor->type->context, DTCONV_ERR_STATE,
 			"%s: an operation is in flight; test or wait for it first", caller);
@@ -26,7 +26,7 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor)
 {
 	if (convertor->count != 1 || convertor->typed || convertor->checksum.on ||
-	    convertor->request.in_flight ||
+	    !dtc_convertor_is_idle(convertor) ||
 	    (convertor->placement.forbidden & DTC_HOST_BIT))
 		return NULL;
 	return convertor->cursor.layout->mover;
@@ -53,6 +53,7 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 	created->user = buffer;
 	created->direction = direction;
 	created->request = (struct dtc_request){ .in_flight = false };
+	created->flights = 0;
 	created->typed = NULL;
 	created->checksum = (struct dtc_checksum){ .on = false };
 	created->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
@@ -165,6 +166,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	copy = dtc_alloc(context, sizeof(*copy));
 	if (copy) {
 		copy->request = (struct dtc_request){ .in_flight = false };
+		copy->flights = 0;
 		copy->typed = NULL;
 		copy->type = dtconv_type_ref(convertor->type);
 	}
@@ -194,9 +196,8 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 	struct dtconv_type *type = convertor->type;
 
 	if (convertor->request.in_flight) {
-		(void)dtc_device_wait(&convertor->request.event);
-		if (convertor->checksum.on)
-			(void)dtc_device_wait(&convertor->pending_checksum.event);
+		(void)dtc_device_wait(&convertor->request.flight.event);
+		(void)dtc_device_wait(&convertor->request.flight.checksum.event);
 	}
 	dtc_typed_destroy(convertor->typed);
 	dtc_free(type->context, convertor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The structure of a convertor: a type, a cursor over its layout, the user's buffer, and at most one
- * request.
+ * request or any number of flights.
  */
 #ifndef DTC_CONVERTOR_H
 #define DTC_CONVERTOR_H
@@ -9,8 +9,8 @@
 #include <dtconv/convertor.h>
 
 #include "convertor/checksum.h"
+#include "convertor/flight_state.h"
 #include "convertor/move.h"
-#include "convertor/pending_checksum.h"
 #include "convertor/typed.h"
 #include "copy_backends/backend.h"
 #include "datatype/cursor.h"
@@ -19,11 +19,10 @@
 /* A started operation, from start until the test or wait that reports its completion. */
 struct dtc_request {
 	bool in_flight;
-	int status;
-	size_t moved;
+	int status; /* what start has found; else that of the flight */
 	dtconv_done_fn done;
 	void *arg;
-	struct dtc_event event; /* without a backend it has completed */
+	struct dtc_flight flight;
 };
 
 /* Consecutive packed memory that the last fragments filled or read. */
@@ -38,6 +37,7 @@ struct dtconv_convertor {
 	char *user;
 	enum dtc_direction direction;
 	struct dtc_request request;
+	size_t flights; /* in flight, the request's among them */
 	/*
 	 * The layout's mover, if the stream is one instance, the convertor is idle, and its parameters
 	 * ask for nothing but moving bytes. Then a call at position 0 needs no other check. NULL
@@ -45,9 +45,7 @@ struct dtconv_convertor {
 	 */
 	const struct dtc_mover *mover;
 	struct dtc_typed *typed; /* NULL: bytes are moved unchanged */
-	struct dtc_checksum checksum;
-	/* Of the current call or request, if it is not on the host. */
-	struct dtc_pending_checksum pending_checksum;
+	struct dtc_checksum checksum; /* of all bytes but those in flight */
 	struct dtc_placement placement;
 	struct dtc_row row;
 	/* Of the native stream; if typed, only its layout is used. */
@@ -72,7 +70,13 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor);
 
-/* Fail with STATE if a request is in flight. */
+/* Whether neither a request nor a flight is in flight. */
+static inline bool dtc_convertor_is_idle(const struct dtconv_convertor *convertor)
+{
+	return !convertor->request.in_flight && !convertor->flights;
+}
+
+/* Fail with STATE if it is not idle. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);
 
 /* What the member `mover` should be in the present state of the convertor. */

@@ -104,6 +104,7 @@ static int start_job(const struct dtc_move *move, size_t done, struct dtc_event 
 			       .type = move->type,
 			       .on_stream = move->placement.on_stream,
 			       .started = move->started,
+			       .no_wait = move->no_wait,
 			       .stream = move->placement.stream,
 			       .forbidden = move->placement.forbidden,
 			       .caller = move->caller };

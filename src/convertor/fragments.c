@@ -72,7 +72,7 @@ static bool move_streams(struct dtconv_convertor *convertor, char *packed, size_
 	if (cursor->position || bytes < cursor->size || !cursor->size ||
 	    convertor->typed || dtc_parallel_is_worth(context, (size_t)cursor->size) ||
 	    cursor->size >= context->tuning.stream_bytes || convertor->checksum.on ||
-	    convertor->request.in_flight || convertor->direction != direction ||
+	    !dtc_convertor_is_idle(convertor) || convertor->direction != direction ||
 	    !layout->mover || (convertor->placement.forbidden & DTC_HOST_BIT) ||
 	    !dtc_move_is_on_host(convertor->type->context, &convertor->placement,
 				 convertor->user, packed) ||

@@ -29,6 +29,7 @@ struct dtc_move {
 	enum dtc_direction direction;
 	struct dtc_placement placement;
 	bool started; /* the caller does not wait for it immediately */
+	bool no_wait; /* fails with AGAIN where it would wait for another job */
 	const char *caller;
 };
 

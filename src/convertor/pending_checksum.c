@@ -16,20 +16,12 @@
 void dtc_pending_checksum_finish(struct dtc_pending_checksum *pending)
 {
 	if (pending->bytes)
-		dtc_checksum_add_remainder(pending->checksum, pending->position,
+		dtc_checksum_add_remainder(&pending->sum, pending->position,
 					   dtc_gpu_checksum_of(pending->packed,
 							       pending->bytes,
 							       pending->event.answer),
 					   pending->bytes);
 	pending->bytes = 0;
-}
-
-void dtc_pending_checksum_undo(struct dtc_pending_checksum *pending)
-{
-	(void)dtc_device_wait(&pending->event);
-	pending->bytes = 0;
-	if (pending->checksum)
-		*pending->checksum = pending->before;
 }
 
 static int finish_range(struct dtc_pending_checksum *pending)
@@ -56,8 +48,7 @@ static int sum_pieces(struct dtc_pending_checksum *pending, const struct dtc_mov
 		status = dtc_device_copy_contiguous(move, DTC_UNPACK, packed + done,
 						    buffer, piece);
 		if (!status)
-			dtc_checksum_add(pending->checksum, position + done, buffer,
-					 piece);
+			dtc_checksum_add(&pending->sum, position + done, buffer, piece);
 	}
 	dtc_free(move->context, buffer);
 	return status;
@@ -73,7 +64,7 @@ static int sum_by_processor(struct dtc_pending_checksum *pending,
 		return status;
 	if (job->packed_memory.kind != DTCONV_MEMORY_HOST)
 		return sum_pieces(pending, move, job->packed, position, job->bytes);
-	dtc_checksum_add(pending->checksum, position, job->packed, (size_t)job->bytes);
+	dtc_checksum_add(&pending->sum, position, job->packed, (size_t)job->bytes);
 	return 0;
 }
 

@@ -9,10 +9,12 @@
 #include "convertor/checksum.h"
 #include "convertor/move.h"
 
-/* A checksum in flight. Without an event backend, it has been taken in. */
+/*
+ * The checksum of one move. It is kept apart from the convertor's until the move has ended well: that of a failed move
+ * is left out. Without an event backend, all ranges are in the sum.
+ */
 struct dtc_pending_checksum {
-	struct dtc_checksum *checksum; /* NULL: the convertor keeps none */
-	struct dtc_checksum before;    /* restored if the move fails */
+	struct dtc_checksum sum;
 	struct dtc_event event;
 	uint64_t position;
 	uint64_t packed; /* as the device addresses it */
@@ -28,10 +30,7 @@ int dtc_pending_checksum_start(struct dtc_pending_checksum *pending,
 			       const struct dtc_move *move, char *packed,
 			       uint64_t position, size_t bytes, struct dtc_event *moving);
 
-/* The event has completed: take in its result. */
+/* The event has completed: add its result to the sum. */
 void dtc_pending_checksum_finish(struct dtc_pending_checksum *pending);
-
-/* The move failed: wait for the event and restore the checksum. */
-void dtc_pending_checksum_undo(struct dtc_pending_checksum *pending);
 
 #endif

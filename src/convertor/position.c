@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The position of a convertor: set by the caller, or restored after a failure.
+ * The position of a convertor: set by the caller or for a flight, or restored after a failure.
  */
 #include "config.h"
 
@@ -9,14 +9,14 @@
 #include "base/base.h"
 #include "base/log.h"
 
-void dtc_convertor_seek_back(struct dtconv_convertor *convertor, size_t bytes)
+void dtc_convertor_go_to(struct dtconv_convertor *convertor, size_t position)
 {
-	uint64_t start = dtc_convertor_position(convertor) - bytes;
-
+	if (position == dtc_convertor_position(convertor))
+		return;
 	if (convertor->typed)
-		dtc_typed_seek(convertor->typed, start);
+		dtc_typed_seek(convertor->typed, position);
 	else
-		dtc_cursor_seek(&convertor->cursor, start);
+		dtc_cursor_seek(&convertor->cursor, position);
 }
 
 int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position)
@@ -32,9 +32,6 @@ int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position)
 			convertor->type->context, DTCONV_ERR_INVAL,
 			"%s: position (argument 2) is %zu, past the stream's end at %zu",
 			__func__, position, dtc_convertor_size(convertor));
-	if (convertor->typed)
-		dtc_typed_seek(convertor->typed, position);
-	else
-		dtc_cursor_seek(&convertor->cursor, position);
+	dtc_convertor_go_to(convertor, position);
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "convertor/convertor.h"
 
-/* Move the position back by @bytes. */
-void dtc_convertor_seek_back(struct dtconv_convertor *convertor, size_t bytes);
+/* Set the position, which is not past the end. */
+void dtc_convertor_go_to(struct dtconv_convertor *convertor, size_t position);
 
 #endif

@@ -18,12 +18,12 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 		return DTCONV_ERR_INVAL;
 	const struct dtc_request *request = &convertor->request;
 	/* Start copies host memory at once, but the position advances at completion. */
-	size_t ahead = request->in_flight ? request->moved : 0;
+	size_t ahead = request->in_flight ? request->flight.moved : 0;
 	struct dtconv_convertor_attr all = {
 		.struct_size = attr->struct_size,
 		.size = dtc_convertor_size(convertor),
 		.position = dtc_convertor_position(convertor) - ahead,
-		.in_flight = request->in_flight,
+		.in_flight = !dtc_convertor_is_idle(convertor),
 		.held = convertor->typed
 				? dtc_partial_elements_bytes(&convertor->typed->partial)
 				: 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Started operations: start, test and wait.
+ * Started operations: a convertor with a flight of its own, at its position.
  */
 #include "config.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/log.h"
+#include "flight.h"
 #include "position.h"
 
 int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes,
@@ -16,42 +17,41 @@ int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, siz
 	if (!convertor)
 		return DTCONV_ERR_INVAL;
 	struct dtc_request *request = &convertor->request;
+	struct dtc_flight *flight = &request->flight;
 
 	int status = dtc_convertor_check_idle(convertor, __func__);
 	if (status)
 		return status;
-	*request = (struct dtc_request){ .in_flight = true, .done = done, .arg = arg };
+	status = dtc_flight_launch(convertor, flight, dtc_convertor_position(convertor),
+				   packed, bytes, __func__);
+	if (status == DTCONV_ERR_AGAIN)
+		return status;
+	if (!status && convertor->direction == DTC_UNPACK && flight->moved < bytes)
+		status = dtc_advance_surplus(convertor, bytes, flight->moved, __func__);
+	request->in_flight = true;
+	request->status = status;
+	request->done = done;
+	request->arg = arg;
 	convertor->mover = NULL;
-	request->status = dtc_advance_start(convertor, packed, bytes, __func__);
-	if (!request->status && convertor->direction == DTC_UNPACK &&
-	    request->moved < bytes)
-		request->status =
-			dtc_advance_surplus(convertor, bytes, request->moved, __func__);
 	return 0;
 }
 
-/* A failed request counts no bytes; the position goes back to where it started. */
-static void undo(struct dtconv_convertor *convertor)
-{
-	dtc_convertor_seek_back(convertor, convertor->request.moved);
-	convertor->request.moved = 0;
-}
-
+/* A failed flight counts no bytes; the position goes back to where it started. */
 static int complete(struct dtconv_convertor *convertor, int status, size_t *moved)
 {
 	struct dtc_request *request = &convertor->request;
+	const struct dtc_flight *flight = &request->flight;
 
-	request->event.backend = NULL;
-	dtc_advance_end(convertor, status);
-	if (status) {
+	dtc_convertor_go_to(convertor, flight->position + flight->moved);
+	/* A surplus is worth reporting only if the rest has arrived. */
+	if (status)
 		request->status = status;
-		undo(convertor);
-	}
 	request->in_flight = false;
+	convertor->mover = dtc_convertor_mover(convertor);
 	if (request->done)
-		request->done(request->arg, request->status, request->moved);
+		request->done(request->arg, request->status, flight->moved);
 	if (moved)
-		*moved = request->moved;
+		*moved = flight->moved;
 	return request->status;
 }
 
@@ -72,7 +72,7 @@ int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved)
 
 	if (status)
 		return status;
-	status = dtc_advance_test(convertor);
+	status = dtc_flight_test(&convertor->request.flight);
 	return status == DTCONV_INPROGRESS ? status : complete(convertor, status, moved);
 }
 
@@ -84,6 +84,5 @@ int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved)
 
 	if (status)
 		return status;
-	return complete(convertor, dtc_advance_wait(convertor, &convertor->request.event),
-			moved);
+	return complete(convertor, dtc_flight_wait(&convertor->request.flight), moved);
 }

@@ -251,6 +251,35 @@ size_t dtc_typed_unit_bytes(const struct dtc_typed *typed)
 	return current_unit(typed).wire_bytes;
 }
 
+/* The bytes of each unit in the stream if all have the same; else 0. */
+static size_t equal_unit_bytes(const struct dtc_typed *typed)
+{
+	const struct dtc_signature *signature = typed->type->signature;
+	size_t bytes = 0;
+
+	if (typed->couples)
+		return typed->couple.wire_bytes;
+	for (size_t i = 0; i < signature->node_count; i++) {
+		const struct dtc_signature_node *node = &signature->nodes[i];
+
+		if (node->is_loop)
+			continue;
+		size_t next = wire_bytes_of(typed, (enum dtconv_predefined)node->basic);
+		if (bytes && next != bytes)
+			return 0;
+		bytes = next;
+	}
+	return bytes;
+}
+
+size_t dtc_typed_granularity(const struct dtc_typed *typed, enum dtc_direction direction)
+{
+	if ((direction == DTC_PACK && typed->native) || !typed->size)
+		return 1;
+	size_t bytes = equal_unit_bytes(typed);
+	return bytes ? bytes : (size_t)(typed->size / typed->count);
+}
+
 /* Advance by @count whole units. */
 static void pass_units(struct dtc_typed *typed, const struct dtc_unit *unit,
 		       uint64_t count)
@@ -331,6 +360,7 @@ static int move_device_bytes(const struct dtc_move *device_move, unsigned char *
 	move.placement.packed = DTCONV_MEMORY_HOST;
 	move.bytes = bytes;
 	move.direction = direction;
+	move.started = move.no_wait = false;
 	return dtc_device_move(&move, &moved);
 }
 

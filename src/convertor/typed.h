@@ -87,6 +87,9 @@ uint64_t dtc_typed_boundary(const struct dtc_typed *typed);
 /* The bytes of that unit in the stream. */
 size_t dtc_typed_unit_bytes(const struct dtc_typed *typed);
 
+/* Cuts at multiples of this divide no unit that a move in @direction has to move as a whole. */
+size_t dtc_typed_granularity(const struct dtc_typed *typed, enum dtc_direction direction);
+
 /* Move at most what is left of the stream. @moved is valid even if the call fails. */
 int dtc_typed_pack(struct dtc_typed *typed, const struct dtc_typed_move *move,
 		   size_t *moved);

@@ -179,6 +179,7 @@ static struct dtc_typed_job describe_part(const struct dtc_typed *typed,
 				     .context = move->context,
 				     .on_stream = move->placement.on_stream,
 				     .started = move->started,
+				     .no_wait = move->no_wait,
 				     .stream = move->placement.stream,
 				     .forbidden = move->placement.forbidden,
 				     .caller = move->caller };
@@ -263,27 +264,47 @@ static int move_tail(struct dtc_typed *typed, const struct dtc_move *move, uint6
 }
 
 /*
- * Move cut units first: that blocks, but on nothing that this move has started. After a failure the
- * position is where it happened.
+ * Start the parts from the position to @end. Units that have been combined cannot be moved again: if anything has been
+ * moved before, at @start or as @cut units, a missing resource is waited for where that is possible.
  */
-static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
-		       struct dtc_event *event)
+static int start_parts(struct dtc_typed *typed, const struct dtc_move *whole,
+		       uint64_t start, uint64_t end, bool cut, struct dtc_event *event)
 {
-	uint64_t start = typed->position, stop = start + move->bytes, end = stop;
-	int status = move_head(typed, move, stop);
+	struct dtc_move move = *whole;
+	int status = 0;
 
-	if (!status)
-		status = move_tail(typed, move, start, &end);
 	while (!status && typed->position < end) {
+		move.no_wait = whole->no_wait && !cut && typed->position == start;
 		status = dtc_device_wait(event);
 		/* A failure counts no bytes, as in the last part. */
 		if (status)
 			dtc_typed_seek(typed, start);
 		else
-			status = start_part(typed, move,
-					    move->packed + (typed->position - start), end,
+			status = start_part(typed, &move,
+					    move.packed + (typed->position - start), end,
 					    event);
 	}
+	return status;
+}
+
+/*
+ * Move cut units first: that blocks, but on nothing that this move has started. After a failure the
+ * position is where it happened. AGAIN means that nothing has been moved.
+ */
+static int start_units(struct dtc_typed *typed, const struct dtc_move *move,
+		       struct dtc_event *event)
+{
+	uint64_t start = typed->position, stop = start + move->bytes, end = stop;
+	bool cut = dtc_typed_boundary(typed) != start;
+	int status = move_head(typed, move, stop);
+
+	if (!status)
+		status = move_tail(typed, move, start, &end);
+	cut = cut || end != stop;
+	if (!status)
+		status = start_parts(typed, move, start, end, cut, event);
+	if (status == DTCONV_ERR_AGAIN && (cut || typed->position != start))
+		return DTCONV_ERR_LIMIT;
 	if (!status)
 		dtc_typed_seek(typed, stop);
 	return status;

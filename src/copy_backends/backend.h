@@ -32,6 +32,7 @@ struct dtc_job {
 	bool on_stream; /* ordered by @stream; NULL is the default stream */
 	bool awaited;   /* all work that it is ordered behind has completed */
 	bool started;   /* the caller does not wait for it immediately */
+	bool no_wait;   /* fails with AGAIN where it would wait for another job */
 	void *stream;
 	/* Backends that the caller does not allow, see backend_set.h. */
 	uint32_t forbidden;

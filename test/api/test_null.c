@@ -201,6 +201,23 @@ START_TEST(copiers_need_types_and_somewhere_to_put_the_copier)
 }
 END_TEST
 
+START_TEST(flights_need_all_objects)
+{
+	struct dtconv_flight flight, *none[] = { NULL };
+	int status[1];
+
+	REFUSED(dtconv_flight_start(NULL, &flight, 0, packed, 4));
+	REFUSED(dtconv_flight_start(convertor, NULL, 0, packed, 4));
+	REFUSED(dtconv_flight_test(NULL, &number));
+	REFUSED(dtconv_flight_wait(NULL, &number));
+	REFUSED(dtconv_flight_test_many(none, 1, status, &number));
+	REFUSED(dtconv_flight_test_many(NULL, 1, status, &number));
+	REFUSED(dtconv_flight_test_many(none, 1, NULL, &number));
+	REFUSED(dtconv_flight_granularity(NULL, &number));
+	REFUSED(dtconv_flight_granularity(convertor, NULL));
+}
+END_TEST
+
 START_TEST(batches_need_a_context_and_entries)
 {
 	const struct dtconv_batch_entry entry = { .type = type };
@@ -251,6 +268,7 @@ int main(void)
 	tcase_add_test(tcase, queries_need_an_object_and_an_output);
 	tcase_add_test(tcase, moves_need_a_type_and_a_convertor);
 	tcase_add_test(tcase, copiers_need_types_and_somewhere_to_put_the_copier);
+	tcase_add_test(tcase, flights_need_all_objects);
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);

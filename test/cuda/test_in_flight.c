@@ -194,13 +194,13 @@ START_TEST(one_too_many_fails_until_another_has_ended)
 	crowd_open(&crowd, DTC_CUDA_FLAGS + 1);
 	for (size_t i = 0; i < DTC_CUDA_FLAGS; i++)
 		must_start(&crowd, i);
-	must_start(&crowd, DTC_CUDA_FLAGS);
-	fixture_status(dtconv_convertor_wait(crowd.convertors[DTC_CUDA_FLAGS], NULL),
-		       DTCONV_ERR_AGAIN);
+	fixture_status(start(&crowd, DTC_CUDA_FLAGS), DTCONV_ERR_AGAIN);
 	ck_assert_str_eq(
 		fixture_error(),
 		"dtconv_convertor_start: 8192 jobs are in flight in one device context, "
 		"which is the limit; wait for one first");
+	fixture_status(dtconv_convertor_wait(crowd.convertors[DTC_CUDA_FLAGS], NULL),
+		       DTCONV_ERR_STATE);
 	must_end(&crowd, 4711);
 	must_start(&crowd, DTC_CUDA_FLAGS);
 	for (size_t i = 0; i <= DTC_CUDA_FLAGS; i++)

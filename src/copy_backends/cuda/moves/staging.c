@@ -26,7 +26,8 @@ static int enter(const struct dtc_job *job, struct dtc_cuda_context **context)
 
 	if (!status)
 		status = dtc_cuda_context_choose(dtc_cuda_of(job->context), job, context);
-	return status ? status : dtc_cuda_staging_take(*context, job->caller);
+	return status ? status
+		      : dtc_cuda_staging_take(*context, job->no_wait, job->caller);
 }
 
 /* The caller has the stages, and gives them back. */
@@ -136,7 +137,7 @@ static bool has_thread(struct dtc_cuda_context *context)
 /* Without a thread, started jobs end in the call. */
 int dtc_cuda_staging_prepare(struct dtc_cuda_context *context, const char *caller)
 {
-	int status = dtc_cuda_staging_take(context, caller);
+	int status = dtc_cuda_staging_take(context, false, caller);
 
 	if (status)
 		return status;

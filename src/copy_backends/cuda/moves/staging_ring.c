@@ -7,6 +7,7 @@
 #include "staging_ring.h"
 
 #include "base/base.h"
+#include "base/log.h"
 #include "copy_backends/cuda/device/pinned.h"
 
 /*
@@ -103,16 +104,22 @@ void dtc_cuda_staging_release(struct dtc_cuda_context *context)
 	pthread_mutex_unlock(&staging->lock);
 }
 
-/* Waits while another job has them. */
-int dtc_cuda_staging_take(struct dtc_cuda_context *context, const char *caller)
+int dtc_cuda_staging_take(struct dtc_cuda_context *context, bool no_wait,
+			  const char *caller)
 {
 	struct dtc_cuda_staging *staging = dtc_cuda_staging_of(context);
 
 	pthread_mutex_lock(&staging->lock);
-	while (staging->taken)
+	while (staging->taken && !no_wait)
 		pthread_cond_wait(&staging->changed, &staging->lock);
+	bool refused = staging->taken;
 	staging->taken = true;
 	pthread_mutex_unlock(&staging->lock);
+	if (refused)
+		return DTC_FAIL(context->cuda->context, DTCONV_ERR_AGAIN,
+				"%s: another job uses the staging buffers of device %d; "
+				"call again when one has ended",
+				caller, context->device);
 	int status = make_stages(context, caller);
 	if (status)
 		dtc_cuda_staging_release(context);

@@ -65,8 +65,9 @@ uint64_t dtc_cuda_staging_cut(uint64_t piece_bytes, uint32_t part);
 void dtc_cuda_staging_copy(const struct dtc_cuda_pieces *pieces, char *to,
 			   const char *from, uint64_t piece_bytes, uint32_t part);
 
-/* Take the ring for a job; waits while another one has it. */
-int dtc_cuda_staging_take(struct dtc_cuda_context *context, const char *caller);
+/* Take the ring for a job. While another job has it, wait, or with @no_wait fail with AGAIN. */
+int dtc_cuda_staging_take(struct dtc_cuda_context *context, bool no_wait,
+			  const char *caller);
 void dtc_cuda_staging_release(struct dtc_cuda_context *context);
 
 #endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flights of device memory: many at once, ended in any order, native and typed, with checksums; one that fails leaves
+ * the others and their part of the checksum alone; one that finds no room changes nothing.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/moves/staging_ring.h"
+#include "support/choices.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+#define FLIGHTS 24
+
+/* A typed case with the user's memory on the device, and packed memory of some kind. */
+struct scene {
+	struct typed_case tc;
+	struct arena user, packed;
+	struct dtconv_convertor *packs, *unpacks;
+	struct dtconv_representation external;
+	size_t unit;
+};
+
+/* Where the memory of the user begins in its arena. */
+static unsigned char *user_in(const struct scene *scene)
+{
+	return scene->user.memory - scene->tc.low;
+}
+
+static struct dtconv_convertor *convertor_of(const struct scene *scene, bool packs,
+					     CUstream stream)
+{
+	struct dtconv_convertor_params params = typed_case_params(&scene->tc);
+
+	params.flags = DTCONV_CONVERTOR_CRC32C;
+	if (stream)
+		params.flags |= DTCONV_CONVERTOR_STREAM;
+	params.stream = stream;
+	return packs ? fixture_packer(scene->tc.type, scene->tc.count, user_in(scene),
+				      &params)
+		     : fixture_unpacker(scene->tc.type, scene->tc.count, user_in(scene),
+					&params);
+}
+
+static const struct kind {
+	const char *text;
+	size_t count;
+	bool external;
+	enum dtconv_op op;
+} kinds[] = {
+	{ "vector(70, 3, 5, double)", 20, false, DTCONV_OP_REPLACE },
+	{ "vector(70, 3, 5, double)", 20, true, DTCONV_OP_REPLACE },
+	{ "vector(70, 3, 5, int)", 20, false, DTCONV_OP_SUM },
+	{ "struct([1, 1], [0, 8], [int, double])", 900, true, DTCONV_OP_REPLACE },
+};
+
+#define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
+
+static void scene_open(struct scene *scene, const struct kind *kind,
+		       enum arena_kind packed, CUstream stream, struct choices *choices)
+{
+	struct dtconv_type *type = fixture_type(kind->text);
+
+	*scene = (struct scene){ .unit = 1 };
+	fixture_ok(dtconv_representation_find("external32", &scene->external));
+	ck_assert(typed_case_open(&scene->tc, type, kind->count,
+				  kind->external ? &scene->external : NULL, kind->op,
+				  choices));
+	dtconv_type_unref(type);
+	arena_open(&scene->user, ARENA_DEVICE, scene->tc.span);
+	arena_open(&scene->packed, packed, scene->tc.bytes);
+	scene->packs = convertor_of(scene, true, stream);
+	scene->unpacks = convertor_of(scene, false, stream);
+	fixture_ok(dtconv_flight_granularity(scene->unpacks, &scene->unit));
+}
+
+static void scene_close(struct scene *scene)
+{
+	dtconv_convertor_destroy(scene->packs);
+	dtconv_convertor_destroy(scene->unpacks);
+	arena_close(&scene->user);
+	arena_close(&scene->packed);
+	typed_case_close(&scene->tc);
+}
+
+static void put_user(const struct scene *scene, const unsigned char *memory)
+{
+	arena_write(&scene->user, 0, memory + scene->tc.low, scene->tc.span);
+}
+
+static void put_packed(const struct scene *scene)
+{
+	arena_write(&scene->packed, 0, scene->tc.wire, scene->tc.bytes);
+}
+
+static void must_be_packed(const struct scene *scene)
+{
+	unsigned char *got = malloc(scene->tc.bytes);
+
+	arena_read(&scene->packed, 0, got, scene->tc.bytes);
+	for (size_t i = 0; i < scene->tc.bytes; i++)
+		ck_assert_msg(got[i] == scene->tc.wire[i], "packed byte %zu is wrong", i);
+	free(got);
+}
+
+static void must_be_unpacked(struct scene *scene)
+{
+	ptrdiff_t wrong;
+
+	typed_case_arrived(&scene->tc, 0, scene->tc.bytes);
+	arena_read(&scene->user, 0, scene->tc.target + scene->tc.low, scene->tc.span);
+	ck_assert_msg(typed_case_is_right(&scene->tc, &wrong),
+		      "displacement %td is wrong", wrong);
+}
+
+static void must_sum_to(const struct dtconv_convertor *convertor, uint32_t right)
+{
+	uint32_t crc;
+
+	fixture_ok(dtconv_convertor_crc32c(convertor, &crc));
+	ck_assert_uint_eq(crc, right);
+}
+
+/* ---- many flights ------------------------------------------------------------------------- */
+
+static void shuffle(size_t numbers[], size_t count, struct choices *choices)
+{
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = i;
+	for (size_t i = count; i > 1; i--) {
+		size_t other = choose(choices, i), number = numbers[i - 1];
+
+		numbers[i - 1] = numbers[other];
+		numbers[other] = number;
+	}
+}
+
+/* The stream in FLIGHTS pieces, cut at multiples of @unit, all started before the first is asked. */
+struct flights {
+	struct dtconv_flight memory[FLIGHTS];
+	size_t ends[FLIGHTS + 1];
+	size_t order[FLIGHTS];
+};
+
+static void launch(struct flights *flights, const struct scene *scene, size_t unit,
+		   struct dtconv_convertor *convertor, struct choices *choices)
+{
+	size_t bytes = scene->tc.bytes;
+
+	for (size_t i = 0; i < FLIGHTS; i++)
+		flights->ends[i] = bytes * i / FLIGHTS / unit * unit;
+	flights->ends[FLIGHTS] = bytes;
+	shuffle(flights->order, FLIGHTS, choices);
+	for (size_t i = 0; i < FLIGHTS; i++) {
+		size_t it = flights->order[i], from = flights->ends[it];
+
+		fixture_ok(dtconv_flight_start(convertor, &flights->memory[it], from,
+					       scene->packed.memory + from,
+					       flights->ends[it + 1] - from));
+	}
+}
+
+static void land(struct flights *flights, struct choices *choices)
+{
+	shuffle(flights->order, FLIGHTS, choices);
+	for (size_t i = 0; i < FLIGHTS; i++) {
+		size_t it = flights->order[i], moved;
+
+		fixture_ok(dtconv_flight_wait(&flights->memory[it], &moved));
+		ck_assert_uint_eq(moved, flights->ends[it + 1] - flights->ends[it]);
+	}
+}
+
+/* With cuts that divide no unit, and with cuts anywhere. */
+START_TEST(many_flights_end_in_any_order)
+{
+	struct choices choices = fixture_choices(41 + (uint64_t)_i);
+	CUstream stream = _i & 1 ? gpu_stream() : NULL;
+	enum arena_kind packed = _i & 2 ? ARENA_DEVICE : ARENA_PINNED;
+	static struct flights flights;
+	struct scene scene;
+
+	scene_open(&scene, &kinds[_i / 8], packed, stream, &choices);
+	uint32_t crc = dtconv_crc32c(0, scene.tc.wire, scene.tc.bytes);
+	size_t unit = _i & 4 ? 1 : scene.unit;
+	put_user(&scene, scene.tc.source);
+	launch(&flights, &scene, unit, scene.packs, &choices);
+	land(&flights, &choices);
+	must_be_packed(&scene);
+	must_sum_to(scene.packs, crc);
+	put_user(&scene, scene.tc.target);
+	launch(&flights, &scene, unit, scene.unpacks, &choices);
+	land(&flights, &choices);
+	must_be_unpacked(&scene);
+	must_sum_to(scene.unpacks, crc);
+	scene_close(&scene);
+	if (stream)
+		MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* Fragments of whole units are all in flight at once: the starts wait for none of them. */
+START_TEST(starts_wait_for_no_flight)
+{
+	struct choices choices = fixture_choices(60);
+	CUstream stream = gpu_stream();
+	struct dtconv_flight *all[FLIGHTS];
+	int status[FLIGHTS];
+	static struct flights flights;
+	struct scene scene;
+	struct spin spin;
+	size_t ended;
+
+	scene_open(&scene, &kinds[_i], ARENA_DEVICE, stream, &choices);
+	put_user(&scene, scene.tc.target);
+	put_packed(&scene);
+	launch(&flights, &scene, scene.unit, scene.unpacks, &choices);
+	land(&flights, &choices);
+	put_user(&scene, scene.tc.target);
+	spin_begin(&spin, stream);
+	launch(&flights, &scene, scene.unit, scene.unpacks, &choices);
+	for (size_t i = 0; i < FLIGHTS; i++)
+		all[i] = &flights.memory[i];
+	fixture_ok(dtconv_flight_test_many(all, FLIGHTS, status, &ended));
+	ck_assert_uint_eq(ended, 0);
+	fixture_status(dtconv_convertor_seek(scene.unpacks, 0), DTCONV_ERR_STATE);
+	fixture_status(dtconv_convertor_start(scene.unpacks, scene.packed.memory, 1, NULL,
+					      NULL),
+		       DTCONV_ERR_STATE);
+	spin_end(&spin);
+	land(&flights, &choices);
+	must_be_unpacked(&scene);
+	scene_close(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+/* A number of one flight does not fit; the others and their checksums are as if it had not been. */
+START_TEST(a_flight_that_fails_takes_back_its_own_bytes)
+{
+	const size_t count = 1024, quarter = count / 4;
+	struct dtconv_type *type = dtconv_type_predefined(fixture_context, DTCONV_LONG);
+	struct dtconv_representation external;
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_CRC32C,
+						  .representation = &external };
+	unsigned char *got = calloc(count, 4);
+	long *numbers = calloc(count, sizeof(long));
+	struct dtconv_flight flights[4];
+	struct arena user, packed;
+
+	fixture_ok(dtconv_representation_find("external32", &external));
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = (long)i;
+	numbers[quarter + 5] = (long)1 << 40;
+	arena_open(&user, ARENA_DEVICE, count * sizeof(long));
+	arena_open(&packed, ARENA_DEVICE, count * 4);
+	arena_write(&user, 0, numbers, count * sizeof(long));
+	struct dtconv_convertor *packs =
+		fixture_packer(type, count, user.memory, &params);
+	for (size_t i = 4; i-- > 0;)
+		fixture_ok(dtconv_flight_start(packs, &flights[i], i * quarter * 4,
+					       packed.memory + i * quarter * 4,
+					       quarter * 4));
+	for (size_t i = 0; i < 4; i++) {
+		size_t it = (i + (size_t)_i) % 4, moved = 99;
+		int status = dtconv_flight_wait(&flights[it], &moved);
+
+		ck_assert_int_eq(status, it == 1 ? DTCONV_ERR_OVERFLOW : 0);
+		ck_assert_uint_eq(moved, it == 1 ? 0 : quarter * 4);
+	}
+	ck_assert_int_eq(dtconv_flight_test(&flights[1], NULL), DTCONV_ERR_OVERFLOW);
+	numbers[quarter + 5] = 0;
+	arena_write(&user, 0, numbers, count * sizeof(long));
+	fixture_ok(dtconv_flight_start(packs, &flights[1], quarter * 4,
+				       packed.memory + quarter * 4, quarter * 4));
+	fixture_ok(dtconv_flight_wait(&flights[1], NULL));
+	arena_read(&packed, 0, got, count * 4);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_eq(got[4 * i + 2] << 8 | got[4 * i + 3], (int)numbers[i]);
+	must_sum_to(packs, dtconv_crc32c(0, got, count * 4));
+	dtconv_convertor_destroy(packs);
+	arena_close(&user);
+	arena_close(&packed);
+	free(numbers);
+	free(got);
+}
+END_TEST
+
+int main(void)
+{
+	gpu_open_in_program();
+	Suite *suite = suite_create("device flights");
+	TCase *many = fixture_case(suite, "many", 120);
+
+	tcase_add_loop_test(many, many_flights_end_in_any_order, 0, 8 * KINDS);
+	tcase_add_loop_test(many, starts_wait_for_no_flight, 0, KINDS);
+	TCase *failures = fixture_case(suite, "failures", 60);
+	tcase_add_loop_test(failures, a_flight_that_fails_takes_back_its_own_bytes, 0, 4);
+	return fixture_run(suite);
+}
