@@ -57,6 +57,7 @@
 #include <dtconv/convertor.h>
 #include <dtconv/copier.h>
 #include <dtconv/flight.h>
+#include <dtconv/flow.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/pool.h>

@@ -501,6 +501,84 @@ static int use_pool(struct dtconv_context *context)
 	/* [pool] */
 }
 
+/* ---- the flow -------------------------------------------------------------------------- */
+
+/* A network that takes one packet: what is sent arrives at the receive. */
+static struct dtconv_recv *receiver;
+
+static void released(void *fragment, int status)
+{
+	dtconv_fragment_sent(fragment, status);
+}
+
+static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
+		size_t bytes, unsigned flags)
+{
+	(void)arg;
+	(void)flags;
+	/* A network would post its send here, and call dtconv_fragment_sent() when it is complete. */
+	return dtconv_recv_deliver(receiver, offset, dtconv_fragment_address(fragment),
+				   bytes, released, fragment);
+}
+
+static void done(void *arg, int status, size_t moved)
+{
+	*(int *)arg = status;
+	(void)moved;
+}
+
+static int exchange(struct dtconv_context *context, struct dtconv_convertor *packs,
+		    struct dtconv_convertor *unpacks)
+{
+	/* [flow] */
+	int sent = DTCONV_INPROGRESS, received = DTCONV_INPROGRESS;
+	struct dtconv_engine *engine = NULL;
+	struct dtconv_pool *pool = NULL;
+	struct dtconv_send *send = NULL;
+	struct dtconv_recv *recv = NULL;
+
+	int status = dtconv_engine_create(context, NULL, &engine);
+	if (!status)
+		status = dtconv_pool_create(context, NULL, &pool);
+	const struct dtconv_recv_params to = { .struct_size = sizeof(to),
+					       .done = done,
+					       .arg = &received };
+	if (!status)
+		status = dtconv_recv_start(engine, &to, unpacks, &recv);
+	receiver = recv; /* where the network delivers */
+	const struct dtconv_send_params from = { .struct_size = sizeof(from),
+						 .pool = pool,
+						 .emit = emit,
+						 .done = done,
+						 .arg = &sent };
+	if (!status)
+		status = dtconv_send_start(engine, &from, packs, &send);
+	while (!status && (sent == DTCONV_INPROGRESS || received == DTCONV_INPROGRESS))
+		status = dtconv_engine_progress(engine, 0, NULL);
+	/* [flow] */
+	dtconv_send_destroy(send);
+	dtconv_recv_destroy(recv);
+	dtconv_engine_destroy(engine);
+	dtconv_pool_destroy(pool);
+	return status ? status : sent ? sent : received;
+}
+
+START_TEST(flow)
+{
+	struct dtconv_type *columns = make_columns();
+	struct dtconv_convertor *packs, *unpacks;
+	static double other[100][5];
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(columns, 1, matrix, &packs), 0);
+	ck_assert_int_eq(dtconv_convertor_create_unpack(columns, 1, other, &unpacks), 0);
+	ck_assert_int_eq(exchange(common, packs, unpacks), 0);
+	ck_assert(other[99][1] == matrix[99][1] && other[99][2] == 0);
+	dtconv_convertor_destroy(packs);
+	dtconv_convertor_destroy(unpacks);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
 START_TEST(pool)
 {
 	ck_assert_int_eq(use_pool(common), 0);
@@ -526,5 +604,6 @@ int main(void)
 	tcase_add_test(tcase, elements);
 	tcase_add_test(tcase, streams);
 	tcase_add_test(tcase, pool);
+	tcase_add_test(tcase, flow);
 	return suite_run(suite);
 }
