@@ -60,6 +60,7 @@
 #include <dtconv/flow.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
+#include <dtconv/path.h>
 #include <dtconv/pool.h>
 #include <dtconv/representation.h>
 #include <dtconv/status.h>

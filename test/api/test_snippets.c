@@ -563,6 +563,42 @@ static int exchange(struct dtconv_context *context, struct dtconv_convertor *pac
 	return status ? status : sent ? sent : received;
 }
 
+/* ---- paths ------------------------------------------------------------------------------ */
+
+static const char *choose_protocol(struct dtconv_convertor *convertor)
+{
+	/* [path] */
+	const struct dtconv_reach verbs = { .struct_size = sizeof(verbs),
+					    .flags = DTCONV_REACH_HOST,
+					    .max_iov = 16,
+					    .least_run = 4096 };
+	struct dtconv_path_attr attr = { .struct_size = sizeof(attr) };
+
+	if (dtconv_path(convertor, &verbs, &attr))
+		return "error";
+	switch (attr.path) {
+	case DTCONV_PATH_ROW:
+		return "send attr.bytes at attr.address";
+	case DTCONV_PATH_IOV:
+		return "gather the runs of dtconv_convertor_iov()";
+	default:
+		return "stage with dtconv_send_start()";
+	}
+	/* [path] */
+}
+
+START_TEST(path)
+{
+	struct dtconv_type *columns = make_columns();
+	struct dtconv_convertor *packs;
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(columns, 1, matrix, &packs), 0);
+	ck_assert_str_eq(choose_protocol(packs), "stage with dtconv_send_start()");
+	dtconv_convertor_destroy(packs);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
 START_TEST(flow)
 {
 	struct dtconv_type *columns = make_columns();
@@ -605,5 +641,6 @@ int main(void)
 	tcase_add_test(tcase, streams);
 	tcase_add_test(tcase, pool);
 	tcase_add_test(tcase, flow);
+	tcase_add_test(tcase, path);
 	return suite_run(suite);
 }

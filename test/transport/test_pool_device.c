@@ -188,6 +188,7 @@ START_TEST(a_pool_may_be_older_than_the_device_context)
 	ck_assert_int_eq(kind_at(bytes), DTCONV_MEMORY_PINNED);
 	dtconv_fragment_put(fragment);
 	fixture_ok(dtconv_pool_destroy(pool));
+	gpu_close();
 }
 END_TEST
 
@@ -245,16 +246,17 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("pool_device");
-	TCase *tcase = gpu_case(suite, "pools", 20);
+	/* First: where cases share a process, later ones have a driver. */
+	TCase *tcase = fixture_case(suite, "before the driver", 20);
 
 	gpu_find();
+	tcase_add_test(tcase, a_pool_may_be_older_than_the_device_context);
+	tcase = gpu_case(suite, "pools", 20);
 	tcase_add_test(tcase, slabs_are_pinned_memory);
 	tcase_add_loop_test(tcase, every_set_of_refusals_leaves_nothing_behind, 0,
 			    2 << REGISTRARS);
 	tcase_add_test(tcase, a_refusal_is_said_once);
 	tcase_add_test(tcase, device_pools_are_device_memory);
 	tcase_add_loop_test(tcase, memory_that_the_driver_keeps_stays_mapped, 0, 2);
-	tcase = fixture_case(suite, "before the driver", 20);
-	tcase_add_test(tcase, a_pool_may_be_older_than_the_device_context);
 	return fixture_run(suite);
 }
