@@ -25,8 +25,18 @@ enum gpu_place {
 /* Its name in the JSON keys src and dst. */
 const char *gpu_place_name(enum gpu_place place);
 
-/* The blocks at each place: a user's buffer, a packed one, and one for raw driver copies. */
-enum gpu_role { ROLE_USER, ROLE_PACKED, ROLE_FLAT, ROLES };
+/*
+ * The blocks at each place: a user's buffer, a packed one, and one for raw driver copies; both of another job at the
+ * same time.
+ */
+enum gpu_role {
+	ROLE_USER,
+	ROLE_PACKED,
+	ROLE_FLAT,
+	ROLE_OTHER_USER,
+	ROLE_OTHER_PACKED,
+	ROLES
+};
 
 struct gpu_block {
 	unsigned char *memory;

@@ -124,6 +124,18 @@ static int prepare_convertors(struct engine *e, struct way *w)
 	return way_problem(e, e->context, status);
 }
 
+/* A piece that has the staging buffers gives them back by itself. */
+static int start_piece(struct dtconv_convertor *convertor, unsigned char *packed,
+		       size_t bytes)
+{
+	int status;
+
+	do
+		status = dtconv_convertor_start(convertor, packed, bytes, NULL, NULL);
+	while (status == DTCONV_ERR_AGAIN);
+	return status;
+}
+
 static int all_started(struct engine *e, struct way *w, enum bench_op op)
 {
 	struct halo *halo = w->pieces;
@@ -135,8 +147,7 @@ static int all_started(struct engine *e, struct way *w, enum bench_op op)
 
 		status = dtconv_convertor_seek(convertor, 0);
 		if (!status)
-			status = dtconv_convertor_start(convertor, packed, halo->bytes[i],
-							NULL, NULL);
+			status = start_piece(convertor, packed, halo->bytes[i]);
 		packed += halo->bytes[i];
 	}
 	for (size_t i = 0; i < PIECES && !status; i++)

@@ -46,6 +46,7 @@ void question_copy(struct session *session);
 void question_fresh(struct session *session);
 void question_peer(struct session *session);
 void question_typed(struct session *session);
+void question_duplex(struct session *session);
 void question_special(struct session *session);
 
 /* questions.c: a number of a column, or a dash where there is none. */

@@ -32,6 +32,7 @@ static const struct question {
 	{ BENCH_GPU_STAGING, "staging", question_staging },
 	{ BENCH_GPU_PEER, "peer", question_peer },
 	{ BENCH_GPU_TYPED, "typed", question_typed },
+	{ BENCH_GPU_DUPLEX, "duplex", question_duplex },
 	{ BENCH_GPU_SPECIAL, "special", question_special },
 };
 

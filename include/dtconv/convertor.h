@@ -61,7 +61,8 @@ struct dtconv_convertor;
  * - The one-shot calls may be made by any thread. A convertor belongs to one thread at a
  *   time; different convertors are independent.
  * - One operation of a convertor may be in flight. Until it completes, all other calls
- *   but test, wait, query and destroy return DTCONV_ERR_STATE.
+ *   but test, wait, query and destroy return DTCONV_ERR_STATE. Several fragments at a time
+ *   are @ref flight "flights".
  *
  * **Cut elements.** The native stream holds the bytes of memory, and fragments may cut
  * its elements. With a representation or an operation (struct dtconv_convertor_params) an
@@ -461,7 +462,7 @@ struct dtconv_convertor_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_convertor_attr), set by the caller */
 	size_t size;        /**< length of the whole stream */
 	size_t position;    /**< offset of the next byte to move */
-	int in_flight;      /**< 1 from start to completion */
+	int in_flight; /**< 1 from start to completion, and while flights are in flight */
 	size_t held; /**< bytes received of elements that are not complete yet */
 };
 
@@ -570,8 +571,9 @@ typedef void (*dtconv_done_fn)(void *arg, int status, size_t moved);
  * @param done      called at completion, or NULL.
  * @param arg       passed to @p done.
  * @return 0 if the operation was started, even if it has failed already:
- *         dtconv_convertor_test() and _wait return its status. DTCONV_ERR_STATE if an
- *         operation is in flight.
+ *         dtconv_convertor_test() and _wait return its status. DTCONV_ERR_AGAIN if a
+ *         resource is missing: nothing has happened, and the same call succeeds when other
+ *         jobs have ended. DTCONV_ERR_STATE if an operation is in flight.
  *
  * Host memory is copied before the call returns. Device work does not block the call,
  * except in the cases that @ref device_blocking "Blocking calls" lists. The position

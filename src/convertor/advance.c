@@ -147,7 +147,10 @@ static int start_on_device(struct dtconv_convertor *convertor,
 		(struct dtc_pending_checksum){ .sum = { .on = convertor->checksum.on } };
 	if (!convertor->checksum.on)
 		return status;
-	int summed = dtc_pending_checksum_start(&flight->checksum, move, move->packed,
+	struct dtc_move done = *move;
+	/* Elements that have been combined cannot be moved again. */
+	done.no_wait = move->no_wait && !convertor->typed;
+	int summed = dtc_pending_checksum_start(&flight->checksum, &done, done.packed,
 						position, flight->moved, event);
 	if (summed) {
 		(void)dtc_advance_wait(flight);
@@ -155,6 +158,8 @@ static int start_on_device(struct dtconv_convertor *convertor,
 		dtc_convertor_go_to(convertor, position);
 		flight->moved = 0;
 	}
+	if (summed == DTCONV_ERR_AGAIN && convertor->typed)
+		return DTCONV_ERR_LIMIT;
 	return summed ? summed : status;
 }
 

@@ -36,8 +36,6 @@ struct dtconv_convertor {
 	size_t count;
 	char *user;
 	enum dtc_direction direction;
-	struct dtc_request request;
-	size_t flights; /* in flight, the request's among them */
 	/*
 	 * The layout's mover, if the stream is one instance, the convertor is idle, and its parameters
 	 * ask for nothing but moving bytes. Then a call at position 0 needs no other check. NULL
@@ -50,6 +48,8 @@ struct dtconv_convertor {
 	struct dtc_row row;
 	/* Of the native stream; if typed, only its layout is used. */
 	struct dtc_cursor cursor;
+	size_t flights; /* in flight, the request's among them */
+	struct dtc_request request;
 };
 
 /* Length of the stream and position in it. */

@@ -76,6 +76,12 @@ static int sum_range(struct dtc_pending_checksum *pending, const struct dtc_move
 
 	if (job->packed_memory.kind != DTCONV_MEMORY_HOST)
 		status = dtc_checksum_submit(job, moving, &pending->event);
+	/* The move's end leaves room for its checksum. */
+	if (status == DTCONV_ERR_AGAIN && !job->no_wait) {
+		status = dtc_device_wait(moving);
+		if (!status)
+			status = dtc_checksum_submit(job, moving, &pending->event);
+	}
 	if (status == DTCONV_ERR_LIMIT)
 		return sum_by_processor(pending, move, job, position, moving);
 	pending->position = position;
@@ -95,6 +101,7 @@ static struct dtc_job describe(const struct dtc_move *move, char *packed, size_t
 			       .context = move->context,
 			       .on_stream = move->placement.on_stream,
 			       .started = move->started,
+			       .no_wait = move->no_wait,
 			       .stream = move->placement.stream,
 			       .caller = move->caller };
 

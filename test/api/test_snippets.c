@@ -232,6 +232,54 @@ START_TEST(convertors)
 }
 END_TEST
 
+/* ---- flights ----------------------------------------------------------------------------- */
+
+#define FRAGMENTS 16
+
+static int pack_fragments(struct dtconv_convertor *convertor, char *packed, size_t bytes)
+{
+	/* [flight] */
+	struct dtconv_flight flights[FRAGMENTS];
+	size_t fragment = bytes / FRAGMENTS, started = 0, sent = 0;
+	int status = 0;
+
+	while (sent < FRAGMENTS) {
+		while (started < FRAGMENTS &&
+		       !(status = dtconv_flight_start(
+				 convertor, &flights[started], started * fragment,
+				 packed + started * fragment, fragment)))
+			started++;
+		if (status && status != DTCONV_ERR_AGAIN)
+			break;
+		if (sent == started)
+			continue; /* jobs of other threads have what it needs */
+		status = dtconv_flight_wait(&flights[sent], NULL);
+		if (!status)
+			status = send_bytes(packed + sent * fragment, fragment);
+		sent++;
+		if (status)
+			break;
+	}
+	while (sent < started) /* after a failure */
+		dtconv_flight_wait(&flights[sent++], NULL);
+	/* [flight] */
+	return status;
+}
+
+START_TEST(flights)
+{
+	static char packed[100 * 2 * sizeof(double)];
+	struct dtconv_type *type = make_columns();
+	struct dtconv_convertor *convertor;
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(type, 1, matrix, &convertor), 0);
+	ck_assert_int_eq(pack_fragments(convertor, packed, sizeof(packed)), 0);
+	ck_assert_mem_eq(packed + sizeof(packed) - 16, &matrix[99][0], 16);
+	dtconv_convertor_destroy(convertor);
+	dtconv_type_unref(type);
+}
+END_TEST
+
 /* ---- batches ----------------------------------------------------------------------------- */
 
 static int pack_two(struct dtconv_context *context, struct dtconv_type *type, void *left,
@@ -634,6 +682,7 @@ int main(void)
 	tcase_add_test(tcase, versions);
 	tcase_add_test(tcase, types);
 	tcase_add_test(tcase, convertors);
+	tcase_add_test(tcase, flights);
 	tcase_add_test(tcase, batches);
 	tcase_add_test(tcase, copiers);
 	tcase_add_test(tcase, kinds);

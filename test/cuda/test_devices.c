@@ -702,13 +702,13 @@ START_TEST(long_streams_between_closed_devices)
 }
 END_TEST
 
-static CUstream stream_of_library(int device)
+static CUstream lane_of_library(int device, enum dtc_cuda_lane lane)
 {
 	struct dtc_cuda_context *context = dtc_cuda_of(fixture_context)->contexts;
 
 	while (context->device != device)
 		context = context->next;
-	return context->stream;
+	return context->lanes[lane];
 }
 
 /* Breaks the device once the job's last call has been made. */
@@ -722,7 +722,7 @@ static void *break_device(void *arg)
 	return NULL;
 }
 
-/* The pieces wait behind a kernel that runs, and never end. What the broken context has is lost. */
+/* The pieces wait behind a kernel in the lane of scratch memory, and never end. What the broken context has is lost. */
 START_TEST(a_device_that_breaks_under_the_last_piece_fails_the_job)
 {
 	struct scene scene;
@@ -735,7 +735,7 @@ START_TEST(a_device_that_breaks_under_the_last_piece_fails_the_job)
 	open_scene(&scene, "vector(20000, 1, 3, double)", 0, 1);
 	move(&scene, true, scene.stage.bytes, NULL);
 	size_t copies = gpu.standin->calls("cuMemcpyAsync");
-	spin_begin(&spin, stream_of_library(0));
+	spin_begin(&spin, lane_of_library(0, DTC_CUDA_LANE_COPY));
 	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &copies), 0);
 	fixture_status(dtconv_pack(scene.stage.type, 2, source_of(&scene),
 				   scene.packed.memory, scene.stage.bytes, &moved),
@@ -817,7 +817,7 @@ START_TEST(the_copy_of_a_type_waits_for_no_job)
 	open_arenas(&scene, 0, 0);
 	CUstream stream = gpu_stream();
 	params.stream = stream;
-	spin_begin(&spin, stream_of_library(0));
+	spin_begin(&spin, lane_of_library(0, DTC_CUDA_LANE_PACK));
 	fixture_ok(dtconv_pack_with(scene.stage.type, 1, source_of(&scene),
 				    scene.packed.memory, scene.stage.bytes, &params,
 				    NULL));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy_backends/cuda/device/device_context.h"
 #include "support/allocators.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
@@ -202,7 +203,8 @@ START_TEST(what_is_refused_often_is_made_once)
 	/* Flags, and pieces for staging. */
 	ck_assert_uint_eq(gpu.standin->calls("cuMemHostRegister"), _i == 2 ? 2 : 1);
 	ck_assert_int_eq(scene_pack(&scene), 0);
-	ck_assert_uint_eq(gpu.standin->calls("cuStreamCreateWithPriority"), 1);
+	ck_assert_uint_eq(gpu.standin->calls("cuStreamCreateWithPriority"),
+			  DTC_CUDA_LANES);
 	scene_close(&scene);
 	gpu_must_be_clean(fault->entry);
 }

@@ -293,6 +293,298 @@ START_TEST(a_flight_that_fails_takes_back_its_own_bytes)
 }
 END_TEST
 
+/* ---- no room ------------------------------------------------------------------------------ */
+
+/* Long enough for the thread that continues started jobs. */
+#define LONG "vector(40000, 3, 5, double)"
+
+/* A move between device memory and ordinary memory, through the staging buffers. */
+struct staged {
+	struct stage stage;
+	struct arena user;
+	unsigned char *packed;
+	struct dtconv_convertor *convertor;
+};
+
+static void staged_open(struct staged *staged, bool packs,
+			const struct dtconv_convertor_params *params)
+{
+	fixture_open(&staged->stage, LONG, 1);
+	size_t bytes = staged->stage.bytes, span = staged->stage.span;
+	arena_open(&staged->user, ARENA_DEVICE, span);
+	staged->packed = malloc(bytes);
+	unsigned char *user = staged->user.memory - staged->stage.low;
+	const unsigned char *source = staged->stage.source;
+	arena_write(&staged->user, 0, source + staged->stage.low, span);
+	memset(staged->packed, 0xee, bytes);
+	if (!packs)
+		memcpy(staged->packed, staged->stage.stream, bytes);
+	staged->convertor = packs ? fixture_packer(staged->stage.type, 1, user, params)
+				  : fixture_unpacker(staged->stage.type, 1, user, params);
+}
+
+static void staged_close(struct staged *staged)
+{
+	dtconv_convertor_destroy(staged->convertor);
+	arena_close(&staged->user);
+	free(staged->packed);
+	fixture_close(&staged->stage);
+}
+
+static void must_be_in(const struct staged *staged)
+{
+	ck_assert(!memcmp(staged->packed, staged->stage.stream, staged->stage.bytes));
+}
+
+/* A job that has the staging buffers, and ends when the spin is released. */
+struct occupied {
+	struct staged staged;
+	struct dtconv_flight flight;
+	struct spin spin;
+};
+
+static void occupy(struct occupied *occupied)
+{
+	const struct dtconv_convertor_params params = fixture_by("cuda_staged,host");
+	struct staged *staged = &occupied->staged;
+	size_t bytes;
+
+	staged_open(staged, true, &params);
+	bytes = staged->stage.bytes;
+	fixture_ok(dtconv_flight_start(staged->convertor, &occupied->flight, 0,
+				       staged->packed, bytes));
+	fixture_ok(dtconv_flight_wait(&occupied->flight, NULL));
+	memset(staged->packed, 0, bytes);
+	spin_begin(&occupied->spin,
+		   dtc_cuda_of(fixture_context)->contexts->lanes[DTC_CUDA_LANE_PACK]);
+	fixture_ok(dtconv_flight_start(staged->convertor, &occupied->flight, 0,
+				       staged->packed, bytes));
+}
+
+static void leave(struct occupied *occupied)
+{
+	spin_end(&occupied->spin);
+	fixture_ok(dtconv_flight_wait(&occupied->flight, NULL));
+	must_be_in(&occupied->staged);
+	staged_close(&occupied->staged);
+}
+
+static struct dtconv_convertor_attr state_of(const struct dtconv_convertor *convertor)
+{
+	struct dtconv_convertor_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_convertor_query(convertor, &attr));
+	return attr;
+}
+
+START_TEST(a_start_without_staging_buffers_changes_nothing)
+{
+	struct dtconv_convertor_params params = fixture_by("cuda_staged,host");
+	struct occupied occupied;
+	struct dtconv_flight flight;
+	struct staged staged;
+	uint32_t crc;
+
+	if (!gpu.standin)
+		return;
+	params.flags = DTCONV_CONVERTOR_CRC32C;
+	occupy(&occupied);
+	staged_open(&staged, true, &params);
+	fixture_seek(staged.convertor, 17);
+	const struct dtconv_counters before = fixture_counters();
+	const struct dtconv_convertor_attr state = state_of(staged.convertor);
+	for (int i = 0; i < 5; i++) {
+		fixture_status(dtconv_flight_start(staged.convertor, &flight, 96,
+						   staged.packed + 96,
+						   staged.stage.bytes - 96),
+			       DTCONV_ERR_AGAIN);
+		ck_assert_str_eq(
+			fixture_error(),
+			"dtconv_flight_start: another job uses the staging buffers "
+			"of device 0; call again when one has ended");
+		fixture_status(dtconv_convertor_start(staged.convertor, staged.packed,
+						      8000, NULL, NULL),
+			       DTCONV_ERR_AGAIN);
+		fixture_status(dtconv_convertor_test(staged.convertor, NULL),
+			       DTCONV_ERR_STATE);
+	}
+	const struct dtconv_counters after = fixture_counters();
+	const struct dtconv_convertor_attr state_after = state_of(staged.convertor);
+	ck_assert(!memcmp(&state, &state_after, sizeof(state)));
+	ck_assert_uint_eq(after.pack_calls, before.pack_calls);
+	ck_assert_uint_eq(after.pack_bytes, before.pack_bytes);
+	/* The refused tests are errors, refused starts are none. */
+	ck_assert_uint_eq(after.errors, before.errors + 5);
+	for (size_t i = 0; i < staged.stage.bytes; i++)
+		ck_assert_int_eq(staged.packed[i], 0xee);
+	ck_assert_int_eq(dtconv_flight_test(&occupied.flight, NULL), DTCONV_INPROGRESS);
+	leave(&occupied);
+	fixture_ok(dtconv_flight_start(staged.convertor, &flight, 96, staged.packed + 96,
+				       staged.stage.bytes - 96));
+	fixture_ok(dtconv_flight_wait(&flight, NULL));
+	fixture_seek(staged.convertor, 0);
+	fixture_ok(
+		dtconv_convertor_start(staged.convertor, staged.packed, 96, NULL, NULL));
+	fixture_ok(dtconv_convertor_wait(staged.convertor, NULL));
+	must_be_in(&staged);
+	fixture_ok(dtconv_convertor_crc32c(staged.convertor, &crc));
+	ck_assert_uint_eq(crc, dtconv_crc32c(0, staged.packed, staged.stage.bytes));
+	staged_close(&staged);
+}
+END_TEST
+
+/* Elements are combined once, by the start that finds room; with a cut that divides one, in the call. */
+START_TEST(elements_without_staging_buffers_are_combined_once)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+							.op = DTCONV_OP_BXOR };
+	struct dtconv_type *type = fixture_type("contiguous(100000, int)");
+	const size_t bytes = 400000;
+	unsigned char *packed = malloc(bytes), *got = malloc(bytes);
+	struct spin_releaser releaser;
+	struct occupied occupied;
+	struct dtconv_flight flight;
+	struct arena user;
+	size_t cut = _i ? 6 : 0;
+
+	if (!gpu.standin)
+		return;
+	occupy(&occupied);
+	arena_open(&user, ARENA_DEVICE, bytes);
+	memset(packed, 0x5a, bytes);
+	arena_write(&user, 0, packed, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		packed[i] = (unsigned char)(i * 7);
+	struct dtconv_convertor *unpacks =
+		fixture_unpacker(type, 1, user.memory, &params);
+	if (_i)
+		releaser_begin(&releaser, &occupied.spin, "cuCtxGetCurrent", 1);
+	else
+		fixture_status(dtconv_flight_start(unpacks, &flight, 0, packed, bytes),
+			       DTCONV_ERR_AGAIN);
+	ck_assert_uint_eq(state_of(unpacks).held, 0);
+	if (!_i)
+		leave(&occupied);
+	fixture_ok(dtconv_flight_start(unpacks, &flight, 0, packed, cut));
+	fixture_ok(dtconv_flight_wait(&flight, NULL));
+	fixture_ok(dtconv_flight_start(unpacks, &flight, cut, packed + cut, bytes - cut));
+	fixture_ok(dtconv_flight_wait(&flight, NULL));
+	if (_i) {
+		ck_assert(releaser_end(&releaser));
+		leave(&occupied);
+	}
+	arena_read(&user, 0, got, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		ck_assert_int_eq(got[i], (unsigned char)(i * 7) ^ 0x5a);
+	dtconv_convertor_destroy(unpacks);
+	arena_close(&user);
+	dtconv_type_unref(type);
+	free(packed);
+	free(got);
+}
+END_TEST
+
+/* A call that blocks waits for the staging buffers. */
+START_TEST(blocking_calls_wait_for_staging_buffers)
+{
+	const struct dtconv_convertor_params params = fixture_by("cuda_staged,host");
+	struct spin_releaser releaser;
+	struct occupied occupied;
+	struct staged staged;
+	size_t moved;
+
+	if (!gpu.standin)
+		return;
+	occupy(&occupied);
+	staged_open(&staged, true, &params);
+	releaser_begin(&releaser, &occupied.spin, "cuCtxGetCurrent", 1);
+	fixture_ok(dtconv_convertor_pack(staged.convertor, staged.packed,
+					 staged.stage.bytes, &moved));
+	ck_assert(releaser_end(&releaser));
+	must_be_in(&staged);
+	leave(&occupied);
+	staged_close(&staged);
+}
+END_TEST
+
+/* The launch of one flight is refused; it says so once, and the others end. */
+START_TEST(a_refused_launch_is_one_flights_error)
+{
+	struct choices choices = fixture_choices(61);
+	struct dtconv_flight flights[4];
+	struct scene scene;
+	int failed = -1;
+
+	if (!gpu.standin)
+		return;
+	scene_open(&scene, &kinds[0], ARENA_DEVICE, NULL, &choices);
+	put_user(&scene, scene.tc.source);
+	size_t quarter = scene.tc.bytes / 4;
+	fixture_ok(
+		dtconv_flight_start(scene.packs, &flights[0], 0, scene.packed.memory, 8));
+	fixture_ok(dtconv_flight_wait(&flights[0], NULL));
+	struct dtconv_convertor *packs = convertor_of(&scene, true, NULL);
+	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	for (int i = 0; i < 4; i++) {
+		size_t from = (size_t)i * quarter;
+		int status = dtconv_flight_start(packs, &flights[i], from,
+						 scene.packed.memory + from, quarter);
+
+		ck_assert(!status || (status == DTCONV_ERR_BACKEND && failed < 0));
+		if (status)
+			failed = i;
+	}
+	gpu.standin->inject_clear();
+	ck_assert_int_ge(failed, 0);
+	for (int i = 0; i < 4; i++) {
+		size_t moved = 99;
+		int status = dtconv_flight_wait(&flights[i], &moved);
+
+		ck_assert_int_eq(status, i == failed ? DTCONV_ERR_BACKEND : 0);
+		ck_assert_uint_eq(moved, i == failed ? 0 : quarter);
+	}
+	size_t from = (size_t)failed * quarter;
+	fixture_ok(dtconv_flight_start(packs, &flights[failed], from,
+				       scene.packed.memory + from, quarter));
+	fixture_ok(dtconv_flight_wait(&flights[failed], NULL));
+	fixture_ok(dtconv_flight_start(packs, &flights[0], 4 * quarter,
+				       scene.packed.memory + 4 * quarter,
+				       scene.tc.bytes - 4 * quarter));
+	fixture_ok(dtconv_flight_wait(&flights[0], NULL));
+	must_be_packed(&scene);
+	must_sum_to(packs, dtconv_crc32c(0, scene.tc.wire, scene.tc.bytes));
+	dtconv_convertor_destroy(packs);
+	scene_close(&scene);
+}
+END_TEST
+
+/* Nobody asks, and the bytes arrive. */
+START_TEST(flights_go_on_though_nobody_asks)
+{
+	struct choices choices = fixture_choices(62);
+	static struct flights flights;
+	struct scene scene;
+
+	scene_open(&scene, &kinds[0], ARENA_PINNED, NULL, &choices);
+	put_user(&scene, scene.tc.source);
+	memset(scene.packed.memory, 0, scene.tc.bytes);
+	launch(&flights, &scene, 1, scene.packs, &choices);
+	for (int i = 0; i < 20000; i++) {
+		volatile unsigned char *packed = scene.packed.memory;
+		size_t right = 0;
+
+		while (right < scene.tc.bytes && packed[right] == scene.tc.wire[right])
+			right++;
+		if (right == scene.tc.bytes)
+			break;
+		gpu_nap(1);
+	}
+	must_be_packed(&scene);
+	land(&flights, &choices);
+	scene_close(&scene);
+}
+END_TEST
+
 int main(void)
 {
 	gpu_open_in_program();
@@ -301,7 +593,14 @@ int main(void)
 
 	tcase_add_loop_test(many, many_flights_end_in_any_order, 0, 8 * KINDS);
 	tcase_add_loop_test(many, starts_wait_for_no_flight, 0, KINDS);
+	tcase_add_test(many, flights_go_on_though_nobody_asks);
 	TCase *failures = fixture_case(suite, "failures", 60);
 	tcase_add_loop_test(failures, a_flight_that_fails_takes_back_its_own_bytes, 0, 4);
+	tcase_add_test(failures, a_refused_launch_is_one_flights_error);
+	TCase *room = fixture_case(suite, "no room", 60);
+	tcase_add_test(room, a_start_without_staging_buffers_changes_nothing);
+	tcase_add_loop_test(room, elements_without_staging_buffers_are_combined_once, 0,
+			    2);
+	tcase_add_test(room, blocking_calls_wait_for_staging_buffers);
 	return fixture_run(suite);
 }

@@ -238,11 +238,14 @@ END_TEST
 
 START_TEST(jobs_without_a_stream_come_before_the_applications)
 {
+	const struct dtc_cuda_context *context = context_of_a_job();
 	int least, greatest, priority;
 
 	MUST(CtxGetStreamPriorityRange(&least, &greatest));
-	MUST(StreamGetPriority(context_of_a_job()->stream, &priority));
-	ck_assert_int_eq(priority, greatest);
+	for (size_t i = 0; i < DTC_CUDA_LANES; i++) {
+		MUST(StreamGetPriority(context->lanes[i], &priority));
+		ck_assert_int_eq(priority, greatest);
+	}
 	ck_assert(least != greatest);
 }
 END_TEST

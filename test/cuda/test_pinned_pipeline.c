@@ -111,10 +111,10 @@ static void check_packed(const struct job *job)
 			ck_abort_msg("packed byte %zu of %zu is wrong", i, job->bytes);
 }
 
-/* A copy stream of the pipeline; a job has to have used it before. */
+/* A copy stream of the packing pipeline; a job has to have used it before. */
 static CUstream copies_of_relay(int which)
 {
-	return dtc_cuda_pipeline_of(dtc_cuda_of(fixture_context)->contexts)
+	return dtc_cuda_pipeline_of(dtc_cuda_of(fixture_context)->contexts, DTC_PACK)
 		->copies[which];
 }
 

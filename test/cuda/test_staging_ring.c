@@ -79,9 +79,9 @@ static void must_pack(struct job *job)
 }
 
 /* The stream of jobs without one of the caller's, once there was such a job. */
-static CUstream stream_of(const struct job *job)
+static CUstream stream_of(const struct job *job, enum dtc_cuda_lane lane)
 {
-	return dtc_cuda_of(job->context)->contexts->stream;
+	return dtc_cuda_of(job->context)->contexts->lanes[lane];
 }
 
 /* Kernels write each piece as soon as they are launched. */
@@ -109,7 +109,7 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 	open_job(&job, (size_t)_i);
 	must_pack(&job); /* makes what is made once */
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span));
-	spin_begin(&spin, stream_of(&job));
+	spin_begin(&spin, stream_of(&job, DTC_CUDA_LANE_UNPACK));
 	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
 	fixture_ok(dtconv_unpack_with(job.type, 1, job.user.memory, job.stream, job.bytes,
 				      &params, NULL));
@@ -129,7 +129,7 @@ START_TEST(a_job_that_fails_ends_behind_its_pieces)
 
 	open_job(&job, (size_t)_i);
 	must_pack(&job);
-	spin_begin(&spin, stream_of(&job));
+	spin_begin(&spin, stream_of(&job, DTC_CUDA_LANE_PACK));
 	releaser_begin(&releaser, &spin, "cuLaunchKernel", 3);
 	gpu.standin->inject("cuLaunchKernel", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	ck_assert_int_eq(pack(&job), DTCONV_ERR_BACKEND);

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <sched.h>
+
 #include "cuda/order/script.h"
 
 /* What was refused, because no backend is left that could, has moved nothing. */
@@ -18,6 +20,17 @@ static bool is_refused(struct script *s, const struct plan *plan, int status,
 	return true;
 }
 
+/* A job that has the staging buffers ends by itself. */
+static int start(struct dtconv_convertor *convertor, unsigned char *packed, size_t bytes)
+{
+	int status;
+
+	while ((status = dtconv_convertor_start(convertor, packed, bytes, NULL, NULL)) ==
+	       DTCONV_ERR_AGAIN)
+		sched_yield();
+	return status;
+}
+
 /* A part of the job in flight, unless it has ended at once or was refused. */
 static void start_part(struct script *s, const struct plan *plan, struct job *job,
 		       struct dtconv_convertor *part, size_t position, size_t bytes)
@@ -25,9 +38,7 @@ static void start_part(struct script *s, const struct plan *plan, struct job *jo
 	size_t moved = SIZE_MAX;
 	int status = DTCONV_INPROGRESS;
 
-	must(s, dtconv_convertor_start(part,
-				       plan->packed->arena.memory + plan->at + position,
-				       bytes, NULL, NULL));
+	must(s, start(part, plan->packed->arena.memory + plan->at + position, bytes));
 	/* A capture's job has ended; whether there is a backend is known at once. */
 	if (s->capturing)
 		status = dtconv_convertor_wait(part, &moved);
@@ -110,9 +121,8 @@ static void move_fragments(struct script *s, const struct plan *plan,
 
 		note("  bytes %zu to %zu\n", from, from + bytes);
 		must(s, dtconv_convertor_seek(convertor, from));
-		must(s, dtconv_convertor_start(
-				convertor, plan->packed->arena.memory + plan->at + from,
-				bytes, NULL, NULL));
+		must(s, start(convertor, plan->packed->arena.memory + plan->at + from,
+			      bytes));
 		must(s, end_of_part(convertor, chance(&s->choices, 2), &moved));
 		ck_assert_uint_eq(moved, bytes);
 	}

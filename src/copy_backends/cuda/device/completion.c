@@ -12,6 +12,22 @@
 #include "base/log.h"
 #include "pinned.h"
 
+/* The other lanes begin behind what the first one has been given. */
+static CUresult order_lanes(struct dtc_cuda_context *context)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUevent given;
+	CUresult result = driver->EventCreate(&given, CU_EVENT_DISABLE_TIMING);
+
+	if (result)
+		return result;
+	result = driver->EventRecord(given, context->lanes[0]);
+	for (size_t i = 1; !result && i < DTC_CUDA_LANES; i++)
+		result = driver->StreamWaitEvent(context->lanes[i], given, 0);
+	driver->EventDestroy(given);
+	return result;
+}
+
 static CUresult create_words(struct dtc_cuda_context *context)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
@@ -25,8 +41,9 @@ static CUresult create_words(struct dtc_cuda_context *context)
 	if (!result && !flags->counters)
 		result = driver->MemAlloc(&flags->counters, bytes);
 	if (!result)
-		result = driver->MemsetD8Async(flags->counters, 0, bytes, context->stream);
-	return result;
+		result = driver->MemsetD8Async(flags->counters, 0, bytes,
+					       context->lanes[0]);
+	return result ? result : order_lanes(context);
 }
 
 static void close_words(struct dtc_cuda_context *context)
@@ -178,7 +195,7 @@ int dtc_cuda_flag_prepare(struct dtc_cuda_context *context, unsigned count,
 
 	/* Slots that jobs have taken have their events, or get them. */
 	while (taken < DTC_MIN(count, (unsigned)DTC_CUDA_FLAGS_PREPARED) &&
-	       dtc_cuda_flag_take(context, context->stream, &events[taken]))
+	       dtc_cuda_flag_take(context, context->lanes[0], &events[taken]))
 		taken++;
 	for (unsigned i = 0; i < taken; i++) {
 		CUevent *end = &flags->ends[events[i].slot];

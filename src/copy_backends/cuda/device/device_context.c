@@ -113,34 +113,52 @@ CUresult dtc_cuda_stream_create(struct dtc_cuda_context *context, CUstream *stre
 	return create_stream(context, CU_STREAM_NON_BLOCKING, stream);
 }
 
-/* ---- the context's own stream ------------------------------------------------------------ */
+/* ---- lanes ------------------------------------------------------------------------------- */
 
-/* Work of a blocking stream and of the legacy default stream runs in the order in which it was submitted. */
-static unsigned stream_flags(const struct dtc_cuda_context *context)
+bool dtc_cuda_context_is_lane(const struct dtc_cuda_context *context, CUstream stream)
 {
-	return context->cuda->context->devices.default_stream ? CU_STREAM_DEFAULT
-							      : CU_STREAM_NON_BLOCKING;
+	for (size_t i = 0; i < DTC_CUDA_LANES; i++)
+		if (context->lanes[i] == stream)
+			return true;
+	return false;
 }
 
-static int open_stream(struct dtc_cuda_context *context, const char *caller)
+/* Work of a blocking stream and of the legacy default stream runs in the order in which it was submitted. */
+static CUresult open_lane(struct dtc_cuda_context *context, size_t lane)
 {
-	CUresult result = context->stream ? CUDA_SUCCESS
-					  : create_stream(context, stream_flags(context),
-							  &context->stream);
+	bool ordered = context->cuda->context->devices.default_stream;
 
+	if (context->lanes[lane])
+		return CUDA_SUCCESS;
+	if (!ordered)
+		return dtc_cuda_stream_create(context, &context->lanes[lane]);
+	if (lane == 0)
+		return create_stream(context, CU_STREAM_DEFAULT, &context->lanes[0]);
+	context->lanes[lane] = context->lanes[0];
+	return CUDA_SUCCESS;
+}
+
+static int open_lanes(struct dtc_cuda_context *context, const char *caller)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; !result && i < DTC_CUDA_LANES; i++)
+		result = open_lane(context, i);
 	return result ? dtc_cuda_fail(context, result, "cuStreamCreateWithPriority",
 				      caller)
 		      : 0;
 }
 
-static void close_stream(struct dtc_cuda_context *context)
+static void close_lanes(struct dtc_cuda_context *context)
 {
-	if (context->stream)
-		context->cuda->driver.StreamDestroy(context->stream);
+	for (size_t i = 0; i < DTC_CUDA_LANES; i++)
+		if (context->lanes[i] &&
+		    (i == 0 || context->lanes[i] != context->lanes[0]))
+			context->cuda->driver.StreamDestroy(context->lanes[i]);
 }
 
-const struct dtc_cuda_feature dtc_cuda_stream_feature = {
-	.name = "stream",
-	.open = open_stream,
-	.close = close_stream,
+const struct dtc_cuda_feature dtc_cuda_lanes_feature = {
+	.name = "lanes",
+	.open = open_lanes,
+	.close = close_lanes,
 };

@@ -24,6 +24,18 @@ struct dtc_cuda_tunings;
 struct dtc_cuda_worker;
 struct dtc_gdr;
 
+/*
+ * Jobs without a stream of the caller's are in streams of the library's, called lanes: those of one lane are in order,
+ * others are not. Both directions of the bus are busy when one lane packs to the host and another one unpacks from it.
+ * With DTCONV_CONTEXT_DEFAULT_STREAM, which is a promise of order, all lanes are one stream.
+ */
+enum dtc_cuda_lane {
+	DTC_CUDA_LANE_PACK,
+	DTC_CUDA_LANE_UNPACK,
+	DTC_CUDA_LANE_COPY, /* between layouts */
+	DTC_CUDA_LANES
+};
+
 struct dtc_cuda_context {
 	struct dtc_cuda_context *next;
 	struct dtc_cuda *cuda;
@@ -37,7 +49,7 @@ struct dtc_cuda_context {
 	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	_Atomic bool dropped; /* the driver refused the worker a deferred call */
-	CUstream stream;   /* for jobs without a stream of the caller's */
+	CUstream lanes[DTC_CUDA_LANES]; /* for jobs without a stream of the caller's */
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
 
@@ -72,6 +84,9 @@ bool dtc_cuda_context_is_alive(struct dtc_cuda_context *context);
 /* What the driver says of the context's device; 0 if it says nothing. */
 int dtc_cuda_context_capability(const struct dtc_cuda_context *context,
 				CUdevice_attribute attribute);
+
+/* Whether a stream is one of the lanes. */
+bool dtc_cuda_context_is_lane(const struct dtc_cuda_context *context, CUstream stream);
 
 /* 10 * major + minor of its compute capability. */
 uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context);

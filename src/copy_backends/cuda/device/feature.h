@@ -13,7 +13,7 @@ struct dtc_cuda_context;
 
 /*
  * All features, in the order in which they are opened, loaded and closed: what holds modules, streams and events
- * goes before the context's own stream, and that before the memory that its work uses. A new feature is a line here
+ * goes before the context's own streams, and those before the memory that its work uses. A new feature is a line here
  * and a `const struct dtc_cuda_feature dtc_cuda_NAME_feature` in its own file.
  */
 #define DTC_CUDA_FEATURES(X) \
@@ -23,7 +23,7 @@ struct dtc_cuda_context;
 	X(graphs)            \
 	X(kernel_module)     \
 	X(upload)            \
-	X(stream)            \
+	X(lanes)             \
 	X(completion)        \
 	X(arena)             \
 	X(scratch)           \

@@ -53,11 +53,12 @@ const struct dtc_cuda_feature dtc_cuda_scratch_feature = {
 static CUresult clear(struct dtc_cuda_context *context, CUdeviceptr memory)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUstream stream = context->lanes[DTC_CUDA_LANE_COPY];
 	CUresult result =
-		driver->MemsetD8Async(memory, 0, DTC_CUDA_SCRATCH_BYTES, context->stream);
+		driver->MemsetD8Async(memory, 0, DTC_CUDA_SCRATCH_BYTES, stream);
 
 	while (!result && dtc_cuda_context_is_alive(context) &&
-	       driver->StreamQuery(context->stream) == CUDA_ERROR_NOT_READY)
+	       driver->StreamQuery(stream) == CUDA_ERROR_NOT_READY)
 		;
 	return result;
 }
@@ -103,7 +104,7 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scra
 	}
 	*loan = (struct dtc_scratch){ .memory = (char *)(uintptr_t)scratch->memory,
 				      .bytes = DTC_CUDA_SCRATCH_BYTES,
-				      .stream = context->stream,
+				      .stream = context->lanes[DTC_CUDA_LANE_COPY],
 				      .owner = scratch,
 				      .end = end };
 	return true;

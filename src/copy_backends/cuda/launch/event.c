@@ -79,11 +79,11 @@ static int ask_driver(struct dtc_event *event)
 	 * one, or gone; and that a stream is idle says nothing that the flag does not.
 	 */
 	bool resident = dtc_cuda_resident_has(event);
-	CUresult result =
-		event->recorded
-			? driver->EventQuery(
-				  dtc_cuda_flags_of(context)->ends[event->slot])
-			: driver->StreamQuery(resident ? event->stream : context->stream);
+	CUresult result = event->recorded
+				  ? driver->EventQuery(
+					    dtc_cuda_flags_of(context)->ends[event->slot])
+				  : driver->StreamQuery(resident ? event->stream
+								 : context->lanes[0]);
 
 	dtc_cuda_unrelax(driver, mode);
 	/* A kernel that has exited says so in `left`, if it was not stopped. */

@@ -163,7 +163,7 @@ bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
 	struct dtc_cuda_graphs *graphs = dtc_cuda_graphs_of(context);
 
 	if (!context->cuda->context->devices.graphs ||
-	    submission->stream != context->stream)
+	    !dtc_cuda_context_is_lane(context, submission->stream))
 		return false;
 	if (atomic_load_explicit(&graphs->all[launch->kernel].state,
 				 memory_order_acquire) != DTC_CUDA_GRAPH_READY) {

@@ -116,6 +116,14 @@ static void leave(const struct dtc_cuda_submission *submission)
 	dtc_cuda_nvtx_end(dtc_cuda_of(submission->job->context)->listener);
 }
 
+/* A checksum is in the lane of its move, behind which it is ordered. */
+static enum dtc_cuda_lane lane_of(const struct dtc_job *job)
+{
+	if (job->between_layouts)
+		return DTC_CUDA_LANE_COPY;
+	return job->direction == DTC_PACK ? DTC_CUDA_LANE_PACK : DTC_CUDA_LANE_UNPACK;
+}
+
 int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 			      const struct dtc_backend_ops *backend, const struct dtc_job *job,
 			      struct dtc_event *event)
@@ -128,8 +136,9 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	enter(submission);
 	int status = dtc_cuda_context_choose(cuda, job, &submission->context);
 	if (!status) {
-		submission->stream =
-			job->on_stream ? (CUstream)job->stream : submission->context->stream;
+		submission->stream = job->on_stream
+					     ? (CUstream)job->stream
+					     : submission->context->lanes[lane_of(job)];
 		if (job->on_stream)
 			status = find_capture(submission);
 	}

@@ -68,6 +68,8 @@ static double estimate(const struct dtc_question *question)
 
 /* ---- opening --------------------------------------------------------------------------- */
 
+#define DIRECTIONS (DTC_UNPACK + 1)
+
 static CUresult create_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -77,10 +79,10 @@ static CUresult create_events(const struct dtc_cuda_driver *driver, CUevent even
 	return result;
 }
 
-static CUresult create_all(struct dtc_cuda_context *context)
+static CUresult create_all(struct dtc_cuda_context *context,
+			   struct dtc_cuda_pipeline *pipeline)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	int least = 0, greatest = 0;
 
 	CUresult result = CUDA_SUCCESS;
@@ -106,10 +108,10 @@ static CUresult create_all(struct dtc_cuda_context *context)
  * Kernels read whole words at both ends of a piece, and throw away what is beside it: that has been written,
  * too. Jobs wait for the places to be empty, so that nobody else has to wait for this.
  */
-static CUresult clear(struct dtc_cuda_context *context)
+static CUresult clear(struct dtc_cuda_context *context,
+		      struct dtc_cuda_pipeline *pipeline)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	CUresult result = driver->MemsetD8Async(pipeline->memory, 0,
 						DTC_CUDA_PIPELINE_PIECES *
 							DTC_CUDA_PIPELINE_PIECE_BYTES,
@@ -121,10 +123,9 @@ static CUresult clear(struct dtc_cuda_context *context)
 }
 
 /* Made when a job first asks; what cannot be had is not asked for again. The lock is held. */
-static bool is_open(struct dtc_cuda_context *context)
+static bool is_open(struct dtc_cuda_context *context, struct dtc_cuda_pipeline *pipeline)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
 	CUcontext popped;
 
 	if (pipeline->opened)
@@ -132,9 +133,9 @@ static bool is_open(struct dtc_cuda_context *context)
 	pipeline->opened = true;
 	CUresult result = driver->CtxPushCurrent(context->handle);
 	if (!result) {
-		result = create_all(context);
+		result = create_all(context, pipeline);
 		if (!result)
-			result = clear(context);
+			result = clear(context, pipeline);
 		driver->CtxPopCurrent(&popped);
 	}
 	if (result)
@@ -147,13 +148,17 @@ static bool is_open(struct dtc_cuda_context *context)
 	return pipeline->ready;
 }
 
+static void prepare(struct dtc_cuda_context *context, struct dtc_cuda_pipeline *pipeline)
+{
+	pthread_mutex_lock(&pipeline->lock);
+	(void)is_open(context, pipeline);
+	pthread_mutex_unlock(&pipeline->lock);
+}
+
 void dtc_cuda_pipeline_prepare(struct dtc_cuda_context *context)
 {
-	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
-
-	pthread_mutex_lock(&pipeline->lock);
-	(void)is_open(context);
-	pthread_mutex_unlock(&pipeline->lock);
+	prepare(context, dtc_cuda_pipeline_of(context, DTC_PACK));
+	prepare(context, dtc_cuda_pipeline_of(context, DTC_UNPACK));
 }
 
 static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[], size_t count)
@@ -163,16 +168,15 @@ static void destroy_events(const struct dtc_cuda_driver *driver, CUevent events[
 			driver->EventDestroy(events[i]);
 }
 
-static void init_pipeline(struct dtc_cuda_context *context)
+static void init_pipelines(struct dtc_cuda_context *context)
 {
-	pthread_mutex_init(&dtc_cuda_pipeline_of(context)->lock, NULL);
+	pthread_mutex_init(&dtc_cuda_pipeline_of(context, DTC_PACK)->lock, NULL);
+	pthread_mutex_init(&dtc_cuda_pipeline_of(context, DTC_UNPACK)->lock, NULL);
 }
 
-static void close_pipeline(struct dtc_cuda_context *context)
+static void close_pipeline(const struct dtc_cuda_driver *driver,
+			   struct dtc_cuda_pipeline *pipeline)
 {
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
-
 	for (size_t i = 0; i < DTC_CUDA_COPY_STREAMS; i++)
 		if (pipeline->copies[i])
 			driver->StreamDestroy(pipeline->copies[i]);
@@ -183,17 +187,26 @@ static void close_pipeline(struct dtc_cuda_context *context)
 		driver->MemFree(pipeline->memory);
 }
 
-static void free_pipeline(struct dtc_cuda_context *context)
+static void close_pipelines(struct dtc_cuda_context *context)
 {
-	pthread_mutex_destroy(&dtc_cuda_pipeline_of(context)->lock);
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+
+	close_pipeline(driver, dtc_cuda_pipeline_of(context, DTC_PACK));
+	close_pipeline(driver, dtc_cuda_pipeline_of(context, DTC_UNPACK));
+}
+
+static void free_pipelines(struct dtc_cuda_context *context)
+{
+	pthread_mutex_destroy(&dtc_cuda_pipeline_of(context, DTC_PACK)->lock);
+	pthread_mutex_destroy(&dtc_cuda_pipeline_of(context, DTC_UNPACK)->lock);
 }
 
 const struct dtc_cuda_feature dtc_cuda_pipeline_feature = {
 	.name = "pipeline",
-	.bytes = sizeof(struct dtc_cuda_pipeline),
-	.init = init_pipeline,
-	.close = close_pipeline,
-	.free = free_pipeline,
+	.bytes = DIRECTIONS * sizeof(struct dtc_cuda_pipeline),
+	.init = init_pipelines,
+	.close = close_pipelines,
+	.free = free_pipelines,
 };
 
 /* ---- pieces ---------------------------------------------------------------------------- */
@@ -395,10 +408,9 @@ static int move(struct piped *piped, CUresult *result)
 /* ---- submitting ------------------------------------------------------------------------ */
 
 /* Whether nothing of the last job is in flight. */
-static bool is_free(const struct dtc_cuda_context *context)
+static bool is_free(const struct dtc_cuda_context *context,
+		    const struct dtc_cuda_pipeline *pipeline)
 {
-	const struct dtc_cuda_pipeline *pipeline = dtc_cuda_pipeline_of(context);
-
 	return atomic_load_explicit(&dtc_cuda_flags_of(context)->words[pipeline->slot],
 				    memory_order_acquire) >= pipeline->value;
 }
@@ -407,20 +419,20 @@ static bool is_free(const struct dtc_cuda_context *context)
  * Whether a job of the stream comes behind the last one anyway. One that waited for a piece of another stream's
  * would wait for all that this stream waits for. A default stream of each thread's has one name for many.
  */
-static bool is_behind(const struct dtc_cuda_context *context, CUstream stream)
+static bool is_behind(const struct dtc_cuda_pipeline *pipeline, CUstream stream)
 {
-	return dtc_cuda_pipeline_of(context)->stream == stream &&
-	       stream != CU_STREAM_PER_THREAD;
+	return pipeline->stream == stream && stream != CU_STREAM_PER_THREAD;
 }
 
-static bool may_go(struct dtc_cuda_submission *submission)
+static bool may_go(struct dtc_cuda_submission *submission,
+		   struct dtc_cuda_pipeline *pipeline)
 {
 	struct dtc_cuda_context *context = submission->context;
 
 	return !submission->capturing && dtc_cuda_kernels_are_loaded(context) &&
 	       !dtc_cuda_submission_is_far(submission, &submission->job->user_memory) &&
-	       is_open(context) &&
-	       (is_free(context) || is_behind(context, submission->stream));
+	       is_open(context, pipeline) &&
+	       (is_free(context, pipeline) || is_behind(pipeline, submission->stream));
 }
 
 /* What of a job that has failed is in the copies' streams. Its end in the caller's, others wait for. */
@@ -442,7 +454,7 @@ static int move_all(struct piped *piped)
 	CUresult result;
 
 	/* The name of a stream may be that of one that is gone. */
-	piped->follows = !pipeline->used || !is_free(submission->context);
+	piped->follows = !pipeline->used || !is_free(submission->context, pipeline);
 	pipeline->stream = submission->stream;
 	pipeline->slot = submission->event->slot;
 	pipeline->value = submission->event->value;
@@ -466,9 +478,9 @@ static int submit(const struct dtc_job *job, struct dtc_event *event)
 					       job, event);
 	if (status)
 		return status;
-	piped.pipeline = dtc_cuda_pipeline_of(submission->context);
+	piped.pipeline = dtc_cuda_pipeline_of(submission->context, job->direction);
 	pthread_mutex_lock(&piped.pipeline->lock);
-	bool goes = may_go(submission);
+	bool goes = may_go(submission, piped.pipeline);
 	if (goes)
 		status = move_all(&piped);
 	pthread_mutex_unlock(&piped.pipeline->lock);

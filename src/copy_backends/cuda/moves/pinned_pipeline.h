@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "copy_backends/backend.h"
 #include "copy_backends/cuda/device/device_context.h"
 
 /* So many pieces of so many bytes: together they stay in the device's cache. */
@@ -17,6 +18,7 @@
 /* Copies take turns on them, so that one begins while the end of another is noted. */
 #define DTC_CUDA_COPY_STREAMS 2
 
+/* One for each direction: packs and unpacks use the bus at the same time. */
 struct dtc_cuda_pipeline {
 	pthread_mutex_t lock; /* held while a job is handed to the streams */
 	bool opened; /* or it was tried */
@@ -35,12 +37,14 @@ struct dtc_cuda_pipeline {
 };
 
 static inline struct dtc_cuda_pipeline *dtc_cuda_pipeline_of(
-	const struct dtc_cuda_context *context)
+	const struct dtc_cuda_context *context, enum dtc_direction direction)
 {
-	return context->parts[DTC_CUDA_PART_pipeline];
+	struct dtc_cuda_pipeline *pipelines = context->parts[DTC_CUDA_PART_pipeline];
+
+	return &pipelines[direction];
 }
 
-/* Make what a first job would make. Without it, jobs are one kernel each. */
+/* Make what a first job of either direction would make. Without it, jobs are one kernel each. */
 void dtc_cuda_pipeline_prepare(struct dtc_cuda_context *context);
 
 #endif
