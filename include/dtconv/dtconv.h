@@ -57,8 +57,11 @@
 #include <dtconv/convertor.h>
 #include <dtconv/copier.h>
 #include <dtconv/flight.h>
+#include <dtconv/flow.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
+#include <dtconv/path.h>
+#include <dtconv/pool.h>
 #include <dtconv/representation.h>
 #include <dtconv/status.h>
 #include <dtconv/type.h>

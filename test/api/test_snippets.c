@@ -505,6 +505,170 @@ START_TEST(streams)
 }
 END_TEST
 
+/* ---- pools ----------------------------------------------------------------------------- */
+
+/* A network that has nothing to register. */
+static int register_memory(void *arg, const struct dtconv_slab *slab, void **handle)
+{
+	(void)arg;
+	*handle = slab->base;
+	return 0;
+}
+
+static void unregister_memory(void *arg, const struct dtconv_slab *slab, void *handle)
+{
+	(void)arg;
+	ck_assert_ptr_eq(handle, slab->base);
+}
+
+static int use_pool(struct dtconv_context *context)
+{
+	/* [pool] */
+	const struct dtconv_registrar network = { .name = "my network",
+						  .reg = register_memory,
+						  .dereg = unregister_memory };
+	const struct dtconv_pool_params params = { .struct_size = sizeof(params),
+						   .device = -1,
+						   .fragment_bytes = 65536,
+						   .start_bytes = 16 * 65536,
+						   .registrars = &network,
+						   .registrar_count = 1 };
+	struct dtconv_fragment *fragment;
+	struct dtconv_pool *pool;
+	int status = dtconv_pool_create(context, &params, &pool);
+
+	if (status)
+		return status;
+	/* 16 fragments, known to the device driver (if there is one) and to the network */
+	status = dtconv_pool_get(pool, &fragment);
+	if (!status) {
+		memset(dtconv_fragment_address(fragment), 0, 65536);
+		dtconv_fragment_put(fragment);
+	}
+	return dtconv_pool_destroy(pool);
+	/* [pool] */
+}
+
+/* ---- the flow -------------------------------------------------------------------------- */
+
+/* A network that takes one packet: what is sent arrives at the receive. */
+static struct dtconv_recv *receiver;
+
+static void released(void *fragment, int status)
+{
+	dtconv_fragment_sent(fragment, status);
+}
+
+static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
+		size_t bytes, unsigned flags)
+{
+	(void)arg;
+	(void)flags;
+	/* A network would post its send here, and call dtconv_fragment_sent() when it is complete. */
+	return dtconv_recv_deliver(receiver, offset, dtconv_fragment_address(fragment),
+				   bytes, released, fragment);
+}
+
+static void done(void *arg, int status, size_t moved)
+{
+	*(int *)arg = status;
+	(void)moved;
+}
+
+static int exchange(struct dtconv_context *context, struct dtconv_convertor *packs,
+		    struct dtconv_convertor *unpacks)
+{
+	/* [flow] */
+	int sent = DTCONV_INPROGRESS, received = DTCONV_INPROGRESS;
+	struct dtconv_engine *engine = NULL;
+	struct dtconv_pool *pool = NULL;
+	struct dtconv_send *send = NULL;
+	struct dtconv_recv *recv = NULL;
+
+	int status = dtconv_engine_create(context, NULL, &engine);
+	if (!status)
+		status = dtconv_pool_create(context, NULL, &pool);
+	const struct dtconv_recv_params to = { .struct_size = sizeof(to),
+					       .done = done,
+					       .arg = &received };
+	if (!status)
+		status = dtconv_recv_start(engine, &to, unpacks, &recv);
+	receiver = recv; /* where the network delivers */
+	const struct dtconv_send_params from = { .struct_size = sizeof(from),
+						 .pool = pool,
+						 .emit = emit,
+						 .done = done,
+						 .arg = &sent };
+	if (!status)
+		status = dtconv_send_start(engine, &from, packs, &send);
+	while (!status && (sent == DTCONV_INPROGRESS || received == DTCONV_INPROGRESS))
+		status = dtconv_engine_progress(engine, 0, NULL);
+	/* [flow] */
+	dtconv_send_destroy(send);
+	dtconv_recv_destroy(recv);
+	dtconv_engine_destroy(engine);
+	dtconv_pool_destroy(pool);
+	return status ? status : sent ? sent : received;
+}
+
+/* ---- paths ------------------------------------------------------------------------------ */
+
+static const char *choose_protocol(struct dtconv_convertor *convertor)
+{
+	/* [path] */
+	const struct dtconv_reach verbs = { .struct_size = sizeof(verbs),
+					    .flags = DTCONV_REACH_HOST,
+					    .max_iov = 16,
+					    .least_run = 4096 };
+	struct dtconv_path_attr attr = { .struct_size = sizeof(attr) };
+
+	if (dtconv_path(convertor, &verbs, &attr))
+		return "error";
+	switch (attr.path) {
+	case DTCONV_PATH_ROW:
+		return "send attr.bytes at attr.address";
+	case DTCONV_PATH_IOV:
+		return "gather the runs of dtconv_convertor_iov()";
+	default:
+		return "stage with dtconv_send_start()";
+	}
+	/* [path] */
+}
+
+START_TEST(path)
+{
+	struct dtconv_type *columns = make_columns();
+	struct dtconv_convertor *packs;
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(columns, 1, matrix, &packs), 0);
+	ck_assert_str_eq(choose_protocol(packs), "stage with dtconv_send_start()");
+	dtconv_convertor_destroy(packs);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
+START_TEST(flow)
+{
+	struct dtconv_type *columns = make_columns();
+	struct dtconv_convertor *packs, *unpacks;
+	static double other[100][5];
+
+	ck_assert_int_eq(dtconv_convertor_create_pack(columns, 1, matrix, &packs), 0);
+	ck_assert_int_eq(dtconv_convertor_create_unpack(columns, 1, other, &unpacks), 0);
+	ck_assert_int_eq(exchange(common, packs, unpacks), 0);
+	ck_assert(other[99][1] == matrix[99][1] && other[99][2] == 0);
+	dtconv_convertor_destroy(packs);
+	dtconv_convertor_destroy(unpacks);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
+START_TEST(pool)
+{
+	ck_assert_int_eq(use_pool(common), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snippets");
@@ -524,5 +688,8 @@ int main(void)
 	tcase_add_test(tcase, kinds);
 	tcase_add_test(tcase, elements);
 	tcase_add_test(tcase, streams);
+	tcase_add_test(tcase, pool);
+	tcase_add_test(tcase, flow);
+	tcase_add_test(tcase, path);
 	return suite_run(suite);
 }

@@ -15,6 +15,7 @@
 #include "copy_backends/cuda/device/memory_kinds.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/device/scratch.h"
+#include "copy_backends/cuda/device/slab_memory.h"
 #include "copy_backends/cuda/device/worker.h"
 #include "copy_backends/cuda/driver/compiler.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
@@ -126,6 +127,11 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.query_memory = dtc_cuda_query_memory,
 	.reaches = dtc_cuda_can_access_memory,
 	.acquire_scratch = dtc_cuda_scratch_borrow,
+	.pin_slab = dtc_cuda_slab_pin,
+	.unpin_slab = dtc_cuda_slab_unpin,
+	.allocate_slab = dtc_cuda_slab_allocate,
+	.free_slab = dtc_cuda_slab_free,
+	.is_slab_lost = dtc_cuda_slab_is_lost,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,

@@ -16,6 +16,7 @@ struct dtc_event;
 struct dtc_job;
 struct dtc_preparation;
 struct dtc_scratch;
+struct dtc_slab_memory;
 struct dtc_memory;
 struct dtc_text;
 struct dtc_typed_job;
@@ -40,6 +41,13 @@ struct dtc_vendor_ops {
 	bool (*acquire_scratch)(struct dtconv_context *context,
 				const struct dtc_memory *near,
 				struct dtc_scratch *scratch);
+	/* See slab_memory.h. The functions that undo something make no call in a context that is gone. */
+	int (*pin_slab)(struct dtconv_context *context, struct dtc_slab_memory *memory);
+	bool (*unpin_slab)(struct dtc_slab_memory *memory);
+	int (*allocate_slab)(struct dtconv_context *context,
+			     struct dtc_slab_memory *memory);
+	bool (*free_slab)(struct dtc_slab_memory *memory);
+	bool (*is_slab_lost)(const struct dtc_slab_memory *memory);
 	/* The backend that counts such typed jobs, and whose prohibition applies to them. */
 	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
 	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */

@@ -362,6 +362,17 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 	return status;
 }
 
+bool dtc_cuda_context_exists(const struct dtc_cuda *cuda, int device)
+{
+	CUdevice current = -1;
+	unsigned flags;
+	int active = 0;
+
+	if (!cuda->driver.CtxGetDevice(&current) && current == device)
+		return true;
+	return !cuda->driver.DevicePrimaryCtxGetState(device, &flags, &active) && active;
+}
+
 /* ---- closing --------------------------------------------------------------------------- */
 
 /* Runs in the worker, last of all: nothing of the context is in flight. */

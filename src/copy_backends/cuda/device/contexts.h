@@ -13,6 +13,12 @@
 int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
 			    struct dtc_cuda_context **chosen);
 
+/*
+ * Whether a context of the device can be found without memory of the device: it is current on the calling thread, or
+ * it is the primary context and active.
+ */
+bool dtc_cuda_context_exists(const struct dtc_cuda *cuda, int device);
+
 /* Close all of them, and end the worker. No job is in flight, and nobody else gives the worker work. */
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda);
 

@@ -26,18 +26,6 @@
 
 /* ---- which device ---------------------------------------------------------------------- */
 
-/* Else jobs of the device's memory find one by that; here there is none. */
-static bool has_context(const struct dtc_cuda *cuda, int device)
-{
-	CUdevice current = -1;
-	unsigned flags;
-	int active = 0;
-
-	if (!cuda->driver.CtxGetDevice(&current) && current == device)
-		return true;
-	return !cuda->driver.DevicePrimaryCtxGetState(device, &flags, &active) && active;
-}
-
 static int check_device(const struct dtc_cuda *cuda,
 			const struct dtc_preparation *preparation)
 {
@@ -52,7 +40,7 @@ static int check_device(const struct dtc_cuda *cuda,
 		return DTC_FAIL(cuda->context, DTCONV_ERR_INVAL,
 				"%s: device (argument 2) is %d, there are %d devices",
 				preparation->caller, preparation->device, devices);
-	if (preparation->device < 0 || has_context(cuda, preparation->device))
+	if (preparation->device < 0 || dtc_cuda_context_exists(cuda, preparation->device))
 		return 0;
 	return DTC_FAIL(
 		cuda->context, DTCONV_ERR_STATE,

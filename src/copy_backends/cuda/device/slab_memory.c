@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slabs: host memory registered with cuMemHostRegister, or device memory of cuMemAlloc. All of it is called by
+ * threads that may block, so driver calls are made in place and not by the worker.
+ */
+#include "config.h"
+
+#include "slab_memory.h"
+
+#include "contexts.h"
+#include "copy_backends/memory/slab_memory.h"
+
+static int current_device(const struct dtc_cuda *cuda)
+{
+	CUcontext current = NULL;
+	CUdevice device = -1;
+
+	if (cuda->driver.CtxGetCurrent(&current) || !current ||
+	    cuda->driver.CtxGetDevice(&device))
+		return -1;
+	return device;
+}
+
+/* The device context, which must exist already; it is opened as for a job. */
+static int find_context(struct dtc_cuda *cuda, const struct dtc_slab_memory *memory,
+			struct dtc_cuda_context **chosen)
+{
+	int device = memory->device < 0 ? current_device(cuda) : memory->device;
+	const struct dtc_memory there = { .kind = DTCONV_MEMORY_DEVICE,
+					  .device = device };
+	const struct dtc_job job = { .user_memory = there,
+				     .packed_memory = there,
+				     .context = cuda->context,
+				     .caller = memory->caller };
+
+	if (device < 0 || !dtc_cuda_context_exists(cuda, device))
+		return DTCONV_ERR_UNSUPPORTED;
+	return dtc_cuda_context_choose(cuda, &job, chosen);
+}
+
+typedef CUresult make_fn(const struct dtc_cuda_driver *driver,
+			 struct dtc_slab_memory *memory);
+
+static CUresult register_memory(const struct dtc_cuda_driver *driver,
+				struct dtc_slab_memory *memory)
+{
+	return driver->MemHostRegister(memory->base, memory->bytes,
+				       CU_MEMHOSTREGISTER_PORTABLE |
+					       CU_MEMHOSTREGISTER_DEVICEMAP);
+}
+
+static CUresult unregister_memory(const struct dtc_cuda_driver *driver,
+				  struct dtc_slab_memory *memory)
+{
+	return driver->MemHostUnregister(memory->base);
+}
+
+static CUresult allocate_memory(const struct dtc_cuda_driver *driver,
+				struct dtc_slab_memory *memory)
+{
+	CUdeviceptr made = 0;
+	CUresult result = driver->MemAlloc(&made, memory->bytes);
+
+	memory->base = result ? NULL : (void *)(uintptr_t)made;
+	return result;
+}
+
+static CUresult free_memory(const struct dtc_cuda_driver *driver,
+			    struct dtc_slab_memory *memory)
+{
+	return driver->MemFree((CUdeviceptr)(uintptr_t)memory->base);
+}
+
+static CUresult call_in(struct dtc_cuda_context *context, make_fn *make,
+			struct dtc_slab_memory *memory)
+{
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUcontext popped;
+	CUresult result = driver->CtxPushCurrent(context->handle);
+
+	if (result)
+		return result;
+	result = make(driver, memory);
+	driver->CtxPopCurrent(&popped);
+	return result;
+}
+
+static int make_slab(struct dtconv_context *context, make_fn *make,
+		     struct dtc_slab_memory *memory)
+{
+	struct dtc_cuda *cuda = dtc_cuda_of(context);
+	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
+	struct dtc_cuda_context *chosen;
+	CUresult result = CUDA_SUCCESS;
+	int status = find_context(cuda, memory, &chosen);
+
+	if (!status)
+		result = call_in(chosen, make, memory);
+	dtc_cuda_unrelax(&cuda->driver, mode);
+	if (status)
+		return status;
+	if (result) {
+		memory->why = dtc_cuda_result_name(&cuda->driver, result);
+		return result == CUDA_ERROR_OUT_OF_MEMORY ? DTCONV_ERR_NOMEM
+							  : DTCONV_ERR_BACKEND;
+	}
+	memory->owner = chosen;
+	memory->device = chosen->device;
+	return 0;
+}
+
+static bool undo_slab(make_fn *undo, struct dtc_slab_memory *memory)
+{
+	struct dtc_cuda_context *context = memory->owner;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	bool undone = dtc_cuda_context_is_alive(context) &&
+		      !call_in(context, undo, memory);
+
+	dtc_cuda_unrelax(driver, mode);
+	return undone;
+}
+
+int dtc_cuda_slab_pin(struct dtconv_context *context, struct dtc_slab_memory *memory)
+{
+	return make_slab(context, register_memory, memory);
+}
+
+bool dtc_cuda_slab_unpin(struct dtc_slab_memory *memory)
+{
+	return undo_slab(unregister_memory, memory);
+}
+
+int dtc_cuda_slab_allocate(struct dtconv_context *context, struct dtc_slab_memory *memory)
+{
+	return make_slab(context, allocate_memory, memory);
+}
+
+bool dtc_cuda_slab_free(struct dtc_slab_memory *memory)
+{
+	return undo_slab(free_memory, memory);
+}
+
+bool dtc_cuda_slab_is_lost(const struct dtc_slab_memory *memory)
+{
+	return !dtc_cuda_context_is_alive(memory->owner);
+}

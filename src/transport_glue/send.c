@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends. A fragment is filled by a flight, waits until the network takes it, is out until the network reports it
+ * sent, and goes back to the pool. After the first failure nothing new starts; the send ends when all are back.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "convertor/convertor.h"
+#include "engine.h"
+#include "pool.h"
+#include "slab.h"
+#include "window.h"
+
+#define DEPTH    4
+#define CUT_UNIT 128
+
+struct dtconv_send {
+	struct dtc_operation operation; /* first: it is the send */
+	struct dtc_pool_waiter waiter;
+	struct dtconv_pool *pool;
+	dtconv_emit_fn emit;
+	size_t fragment_bytes;
+	size_t launched; /* bytes of the stream that flights fill or have filled */
+	unsigned depth;
+	unsigned out; /* fragments that the network has */
+	unsigned ready_count;
+	bool is_ordered;
+	bool is_refused; /* the first one that is ready */
+	struct dtconv_fragment *ready, **ready_end;
+	struct dtc_window window;
+};
+
+static struct dtconv_send *send_of(struct dtc_operation *operation)
+{
+	return (struct dtconv_send *)operation;
+}
+
+_Static_assert(offsetof(struct dtconv_send, operation) == 0, "an operation is its send");
+
+/* ---- ready ----------------------------------------------------------------------------- */
+
+static void append_ready(struct dtconv_send *send, struct dtconv_fragment *fragment)
+{
+	fragment->following = NULL;
+	*send->ready_end = fragment;
+	send->ready_end = &fragment->following;
+	send->ready_count++;
+}
+
+static struct dtconv_fragment *take_ready(struct dtconv_send *send)
+{
+	struct dtconv_fragment *fragment = send->ready;
+
+	send->ready = fragment->following;
+	if (!send->ready)
+		send->ready_end = &send->ready;
+	send->ready_count--;
+	return fragment;
+}
+
+static unsigned flags_of(const struct dtconv_send *send,
+			 const struct dtconv_fragment *fragment)
+{
+	const bool is_last = fragment->offset + fragment->bytes == send->operation.bytes;
+
+	return (fragment->offset ? 0 : DTCONV_EMIT_FIRST) |
+	       (is_last ? DTCONV_EMIT_LAST : 0);
+}
+
+/*
+ * Offer the first fragment that is ready. It counts as out during the call, because the network may report it sent
+ * before the call returns. One that is reported although it was not taken counts as taken.
+ */
+static void offer(struct dtconv_send *send, struct dtc_work *work)
+{
+	struct dtc_operation *operation = &send->operation;
+	struct dtconv_fragment *fragment = send->ready;
+
+	atomic_store(&fragment->state, DTC_FRAGMENT_OUT);
+	work->budget--;
+	int status = send->emit(operation->arg, fragment, fragment->offset,
+				fragment->bytes, flags_of(send, fragment));
+	if (!status ||
+	    !dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HELD)) {
+		(void)take_ready(send);
+		send->out++;
+		work->done++;
+		status = status == DTCONV_ERR_AGAIN ? 0 : status;
+	}
+	send->is_refused = status == DTCONV_ERR_AGAIN;
+	if (status && !send->is_refused)
+		dtc_operation_fail(operation, status < 0 ? status : DTCONV_ERR_INVAL);
+}
+
+static void offer_all(struct dtconv_send *send, struct dtc_work *work)
+{
+	while (send->ready && work->budget && !send->operation.status &&
+	       !send->is_refused)
+		offer(send, work);
+}
+
+/* ---- home ------------------------------------------------------------------------------ */
+
+static void come_home(struct dtc_mail *mail)
+{
+	struct dtconv_fragment *fragment =
+		(struct dtconv_fragment *)((char *)mail -
+					   offsetof(struct dtconv_fragment, mail));
+	struct dtconv_send *send = fragment->owner;
+	struct dtc_operation *operation = &send->operation;
+	const int status = fragment->status;
+
+	send->out--;
+	if (status)
+		dtc_operation_fail(operation, status < 0 ? status : DTCONV_ERR_INVAL);
+	else
+		operation->moved += fragment->bytes;
+	dtc_pool_return(fragment, DTC_FRAGMENT_HOME, false);
+	dtc_operation_activate(operation);
+}
+
+void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
+{
+	if (!fragment)
+		return;
+	if (!dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HOME)) {
+		DTC_LOG(fragment->slab->plan->context, DTCONV_LOG_ERROR,
+			"%s: fragment %u is not with the network: it was reported before, or emit "
+			"has not taken it",
+			__func__, fragment->index);
+		return;
+	}
+	struct dtconv_send *send = fragment->owner;
+	fragment->status = status;
+	dtc_engine_post(send->operation.engine, &fragment->mail);
+}
+
+/* ---- flights --------------------------------------------------------------------------- */
+
+static void land(struct dtconv_send *send, struct dtc_work *work)
+{
+	struct dtc_slot *slot;
+	int status;
+
+	while ((slot = dtc_window_land(&send->window, !send->is_ordered, &status))) {
+		struct dtconv_fragment *fragment = slot->cargo;
+
+		work->done++;
+		if (status) {
+			dtc_operation_fail(&send->operation, status);
+			dtc_pool_return(fragment, DTC_FRAGMENT_HELD, true);
+			continue;
+		}
+		fragment->bytes = slot->flight.moved;
+		append_ready(send, fragment);
+	}
+}
+
+static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
+{
+	fragment->mail.open = come_home;
+	fragment->owner = send;
+	fragment->offset = send->launched;
+}
+
+enum launch { LAUNCHED, NO_FRAGMENT, NO_RESOURCE };
+
+static enum launch launch(struct dtconv_send *send)
+{
+	struct dtc_operation *operation = &send->operation;
+	const size_t bytes =
+		DTC_MIN(send->fragment_bytes, operation->bytes - send->launched);
+	struct dtconv_fragment *fragment;
+
+	if (!dtc_pool_take(send->pool, &send->waiter, &fragment))
+		return NO_FRAGMENT;
+	prepare(send, fragment);
+	int status = dtc_window_launch(&send->window, operation->convertor,
+				       send->launched, fragment->address, bytes, fragment,
+				       "dtconv_send_start");
+	if (!status) {
+		send->launched += bytes;
+		return LAUNCHED;
+	}
+	if (status != DTCONV_ERR_AGAIN)
+		dtc_operation_fail(operation, status);
+	dtc_pool_return(fragment, DTC_FRAGMENT_HELD, status != DTCONV_ERR_AGAIN);
+	return NO_RESOURCE;
+}
+
+static bool is_open(const struct dtconv_send *send)
+{
+	return !send->operation.status && send->launched < send->operation.bytes &&
+	       send->window.in_flight + send->ready_count + send->out < send->depth;
+}
+
+/* ---- steps ----------------------------------------------------------------------------- */
+
+static enum dtc_need drain(struct dtconv_send *send)
+{
+	dtc_pool_leave(send->pool, &send->waiter);
+	while (send->ready)
+		dtc_pool_return(take_ready(send), DTC_FRAGMENT_HELD, false);
+	if (send->window.in_flight)
+		return DTC_NEED_POLL;
+	return send->out ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
+}
+
+static enum dtc_need need_of(const struct dtconv_send *send, enum launch last)
+{
+	if (is_open(send) && last == LAUNCHED)
+		return DTC_NEED_MORE;
+	if (send->window.in_flight || last == NO_RESOURCE)
+		return DTC_NEED_POLL;
+	if (send->ready)
+		return send->is_refused ? DTC_NEED_OFFER : DTC_NEED_MORE;
+	return send->out || last == NO_FRAGMENT ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
+}
+
+/* One fragment after the other: on the host a flight ends at once, and its fragment is sent before the next. */
+static enum dtc_need step(struct dtc_operation *operation, struct dtc_work *work)
+{
+	struct dtconv_send *send = send_of(operation);
+	enum launch last = LAUNCHED;
+
+	send->is_refused = false;
+	land(send, work);
+	offer_all(send, work);
+	while (is_open(send) && work->budget && last == LAUNCHED) {
+		last = launch(send);
+		land(send, work);
+		offer_all(send, work);
+	}
+	if (operation->status)
+		return drain(send);
+	return need_of(send, last);
+}
+
+static bool has_landed(struct dtc_operation *operation)
+{
+	return dtc_window_has_landed(&send_of(operation)->window);
+}
+
+static const struct dtc_operation_ops send_ops = { .step = step,
+						   .has_landed = has_landed };
+
+/* A fragment may be free. Called under the pool's lock. */
+static void wake(struct dtc_pool_waiter *waiter)
+{
+	struct dtconv_send *send =
+		(struct dtconv_send *)((char *)waiter -
+				       offsetof(struct dtconv_send, waiter));
+
+	(void)dtc_operation_post(&send->operation);
+}
+
+/* ---- starting -------------------------------------------------------------------------- */
+
+static int read_params(struct dtconv_context *context,
+		       const struct dtconv_send_params *given, const char *caller,
+		       struct dtconv_send_params *params)
+{
+	if (given->struct_size == 0)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.struct_size is 0, not sizeof(struct "
+				"dtconv_send_params)",
+				caller);
+	*params = (struct dtconv_send_params){ .struct_size = sizeof(*params) };
+	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	if (!params->pool || !params->emit)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL, "%s: params.%s is NULL",
+				caller, params->pool ? "emit" : "pool");
+	if (params->flags & ~(unsigned)DTCONV_SEND_ORDERED)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.flags has unknown bits: 0x%x", caller,
+				params->flags);
+	if (params->depth > DTC_WINDOW_MAX)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.depth is %u, the most is %d", caller,
+				params->depth, DTC_WINDOW_MAX);
+	return 0;
+}
+
+static int check_objects(const struct dtconv_engine *engine,
+			 const struct dtconv_pool *pool,
+			 const struct dtconv_convertor *convertor, const char *caller)
+{
+	struct dtconv_context *context = dtc_engine_context(engine);
+
+	if (dtc_pool_context(pool) != context || convertor->type->context != context)
+		return DTC_FAIL(
+			context, DTCONV_ERR_INVAL,
+			"%s: the engine, the pool and the convertor (argument 3) belong to "
+			"different contexts",
+			caller);
+	if (convertor->direction != DTC_PACK)
+		return DTC_FAIL(context, DTCONV_ERR_STATE,
+				"%s: the convertor (argument 3) unpacks", caller);
+	return dtc_convertor_check_idle(convertor, caller);
+}
+
+/* Cuts between words, and between the units of a stream that is converted, where fragments are long enough. */
+static size_t cut_of(const struct dtconv_send_params *params,
+		     const struct dtconv_convertor *convertor)
+{
+	const size_t room = dtc_pool_fragment_bytes(params->pool);
+	const size_t most = params->fragment_bytes ? DTC_MIN(params->fragment_bytes, room)
+						   : room;
+	const size_t unit = dtc_flight_granularity(convertor);
+
+	if (unit < most / CUT_UNIT)
+		return most - most % (unit * CUT_UNIT);
+	return unit < most ? most - most % unit : most;
+}
+
+static int take_send(struct dtconv_engine *engine, struct dtconv_send *recycled,
+		     const char *caller, struct dtconv_send **send)
+{
+	struct dtconv_context *context = dtc_engine_context(engine);
+
+	if (recycled && dtc_operation_is_live(&recycled->operation))
+		return DTC_FAIL(context, DTCONV_ERR_STATE,
+				"%s: the send (argument 4) is not done", caller);
+	if (recycled && recycled->operation.context != context)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: the send (argument 4) is one of another context",
+				caller);
+	*send = recycled ? recycled : dtc_alloc_zeroed(context, sizeof(**send));
+	if (!*send)
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM, "%s: cannot allocate a send",
+				caller);
+	return 0;
+}
+
+int dtconv_send_start(struct dtconv_engine *engine,
+		      const struct dtconv_send_params *given,
+		      struct dtconv_convertor *convertor, struct dtconv_send **made)
+{
+	struct dtconv_send_params params;
+	struct dtconv_send *send;
+
+	if (!engine || !given || !convertor || !made)
+		return DTCONV_ERR_INVAL;
+	int status = read_params(dtc_engine_context(engine), given, __func__, &params);
+	if (!status)
+		status = check_objects(engine, params.pool, convertor, __func__);
+	if (!status)
+		status = take_send(engine, *made, __func__, &send);
+	if (status)
+		return status;
+	struct dtc_operation *operation = &send->operation;
+	operation->ops = &send_ops;
+	operation->engine = engine;
+	operation->context = dtc_engine_context(engine);
+	operation->convertor = convertor;
+	operation->bytes = dtc_convertor_size(convertor);
+	operation->done = params.done;
+	operation->arg = params.arg;
+	send->waiter.wake = wake;
+	send->pool = params.pool;
+	send->emit = params.emit;
+	send->fragment_bytes = cut_of(&params, convertor);
+	send->depth = params.depth ? params.depth : DEPTH;
+	send->is_ordered = params.flags & DTCONV_SEND_ORDERED;
+	send->launched = 0;
+	send->out = send->ready_count = 0;
+	send->ready = NULL;
+	send->ready_end = &send->ready;
+	dtc_window_clear(&send->window);
+	*made = send;
+	dtc_operation_start(operation, params.timeout_ms);
+	return 0;
+}
+
+int dtconv_send_cancel(struct dtconv_send *send)
+{
+	if (!send)
+		return DTCONV_ERR_INVAL;
+	/* No error text: whoever cancels cannot know. */
+	return dtc_operation_ask(&send->operation, DTCONV_ERR_CANCELED)
+		       ? 0
+		       : DTCONV_ERR_STATE;
+}
+
+int dtconv_send_destroy(struct dtconv_send *send)
+{
+	if (!send)
+		return 0;
+	if (dtc_operation_is_live(&send->operation))
+		return DTC_FAIL(send->operation.context, DTCONV_ERR_STATE,
+				"%s: the send is not done", __func__);
+	dtc_free(send->operation.context, send);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the process holds of the system: open files, and mappings of a kind.
+ */
+#ifndef TEST_TRANSPORT_PROCESS_H
+#define TEST_TRANSPORT_PROCESS_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Number of open file descriptors. */
+static inline size_t process_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	while (folder && readdir(folder))
+		count++;
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* Whether the address is mapped. */
+static inline int process_has_mapped(const void *address)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long low, high, at = (unsigned long)address;
+	char line[512];
+	int found = 0;
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx", &low, &high) == 2 && low <= at &&
+			at < high;
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+#endif
