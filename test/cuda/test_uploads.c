@@ -399,7 +399,7 @@ START_TEST(a_job_alone_takes_its_table_along)
 	const size_t waits = stream_waits();
 	for (int i = 0; i < 40; i++) {
 		one_round(&message, &choices, NULL);
-		ck_assert(last_stream() == device_context()->stream);
+		ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
 		ck_assert_uint_lt(uploads()->filled % DTC_CUDA_UPLOAD_RING_BYTES, 100000);
 	}
 	ck_assert_uint_eq(stream_waits(), waits);
@@ -421,7 +421,7 @@ START_TEST(tables_of_several_jobs_have_their_stream)
 	if (gpu.standin)
 		gpu.standin->set(STANDIN_DELAY_US, 3000);
 	start_alone(&first);
-	ck_assert(last_stream() == device_context()->stream);
+	ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
 	const uint64_t number = dtc_cuda_upload_last(device_context());
 	const size_t waits = stream_waits();
 	start_alone(&second);

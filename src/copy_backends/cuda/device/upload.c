@@ -185,8 +185,8 @@ static CUresult drain(struct dtc_cuda_context *context)
 	struct dtc_cuda_uploads *uploads = uploads_of(context);
 	CUresult result = drain_stream(context, uploads->stream);
 
-	if (!result)
-		result = drain_stream(context, context->stream);
+	for (int lane = 0; !result && lane < DTC_CUDA_LANES; lane++)
+		result = drain_stream(context, context->lanes[lane]);
 	if (!result)
 		uploads->emptied = uploads->filled;
 	return result;
