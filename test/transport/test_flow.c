@@ -392,6 +392,42 @@ START_TEST(a_timeout_ends_those_who_have_nothing_out)
 }
 END_TEST
 
+static int refuse(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
+		  size_t bytes, unsigned flags)
+{
+	(void)arg;
+	(void)fragment;
+	(void)offset;
+	(void)bytes;
+	(void)flags;
+	return DTCONV_ERR_AGAIN;
+}
+
+/* A network that takes nothing: the window fills, and a cancel gives all of it back. */
+START_TEST(refused_fragments_fill_the_window_and_come_back)
+{
+	struct dtconv_pool_attr attr = { .struct_size = sizeof(attr) };
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, (struct scene_pool){ 12, 1000 }, NULL, 1);
+	scene.send_params.emit = refuse;
+	scene.send_params.depth = 3;
+	fixture_ok(dtconv_send_start(scene.engine, &scene.send_params, scene.packs,
+				     &scene.send));
+	for (int i = 0; i < 20; i++)
+		scene_progress(&scene);
+	fixture_ok(dtconv_pool_query(scene.pool, &attr));
+	ck_assert_uint_eq(attr.out, 3);
+	ck_assert_int_eq(scene.sent.calls, 0);
+	fixture_ok(dtconv_send_cancel(scene.send));
+	for (int i = 0; i < 3; i++)
+		scene_progress(&scene);
+	ck_assert_int_eq(scene.sent.calls, 1);
+	ck_assert_int_eq(scene.sent.status, DTCONV_ERR_CANCELED);
+	scene_close(&scene);
+}
+END_TEST
+
 START_TEST(a_second_report_is_ignored)
 {
 	struct dtconv_fragment *kept[8] = { NULL };
@@ -484,6 +520,31 @@ START_TEST(parts_of_a_receive_are_released_with_its_status)
 	/* What was unpacked before counts and stays. */
 	ck_assert_uint_eq(scene.received.moved, 100);
 	stage_deliver(&scene.stage, 100, 100);
+	fixture_arrived(&scene.stage);
+	scene_close(&scene);
+}
+END_TEST
+
+/* A part round one that has arrived fills two gaps, by two flights. */
+START_TEST(a_part_with_two_gaps_is_released_once)
+{
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
+	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
+				     &scene.recv));
+	releases = 0;
+	fixture_ok(dtconv_recv_deliver(scene.recv, 1000, scene.stage.stream + 1000, 500,
+				       count_release, NULL));
+	scene_progress(&scene);
+	fixture_ok(dtconv_recv_deliver(scene.recv, 0, scene.stage.stream, 36000,
+				       count_release, NULL));
+	for (int i = 0; i < 5; i++)
+		scene_progress(&scene);
+	ck_assert_int_eq(releases, 2);
+	ck_assert_int_eq(scene.received.calls, 1);
+	ck_assert_uint_eq(scene.received.moved, 36000);
+	stage_deliver(&scene.stage, 0, 36000);
 	fixture_arrived(&scene.stage);
 	scene_close(&scene);
 }
@@ -842,9 +903,11 @@ int main(void)
 	tcase_add_loop_test(tcase, cancelling_waits_for_what_is_out, 0, 2);
 	tcase_add_loop_test(tcase, no_fragment_is_taken_back_from_the_network, 0, 2);
 	tcase_add_test(tcase, a_timeout_ends_those_who_have_nothing_out);
+	tcase_add_test(tcase, refused_fragments_fill_the_window_and_come_back);
 	tcase_add_test(tcase, a_second_report_is_ignored);
 	tcase_add_loop_test(tcase, a_report_outweighs_the_answer_of_emit, 0, 2);
 	tcase_add_loop_test(tcase, parts_of_a_receive_are_released_with_its_status, 0, 2);
+	tcase_add_test(tcase, a_part_with_two_gaps_is_released_once);
 	tcase_add_test(tcase, what_comes_after_a_failure_is_released_unread);
 	tcase = fixture_case(suite, "shares", 60);
 	tcase_add_loop_test(tcase, a_budget_bounds_the_callbacks, 1, 9);
