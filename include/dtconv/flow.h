@@ -232,9 +232,13 @@ struct dtconv_send_params {
 		done;   /**< called once, with the number of bytes sent; may be NULL */
 	void *arg;      /**< passed to both */
 	unsigned flags; /**< of enum dtconv_send_flags */
-	/** most bytes of a fragment; default: planned. Rounded down so that cuts are aligned. */
+	/**
+	 * most bytes of a fragment; default: threshold fragment_bytes, and in any case the pool's.
+	 * Rounded down so that cuts are aligned.
+	 */
 	size_t fragment_bytes;
-	unsigned depth; /**< most fragments in use at a time, 1 to 16; default: planned */
+	unsigned
+		depth; /**< most fragments in use at a time, 1 to 16; default: threshold fragment_depth */
 	unsigned
 		timeout_ms; /**< fails with DTCONV_ERR_TIMEOUT after that; default: the engine's */
 };

@@ -16,7 +16,6 @@
 #include "slab.h"
 #include "window.h"
 
-#define DEPTH    4
 #define CUT_UNIT 128
 
 struct dtconv_send {
@@ -142,8 +141,10 @@ void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
 
 /* ---- flights --------------------------------------------------------------------------- */
 
-static void land(struct dtconv_send *send, struct dtc_work *work)
+/* Whether flights have ended. */
+static bool land(struct dtconv_send *send, struct dtc_work *work)
 {
+	const size_t done = work->done;
 	struct dtc_slot *slot;
 	int status;
 
@@ -159,6 +160,7 @@ static void land(struct dtconv_send *send, struct dtc_work *work)
 		fragment->bytes = slot->flight.moved;
 		append_ready(send, fragment);
 	}
+	return work->done != done;
 }
 
 static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
@@ -222,18 +224,22 @@ static enum dtc_need need_of(const struct dtconv_send *send, enum launch last)
 	return send->out || last == NO_FRAGMENT ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
 }
 
-/* One fragment after the other: on the host a flight ends at once, and its fragment is sent before the next. */
+/*
+ * A device gets all flights that the window allows. On the host a flight ends at once: then the other operations and
+ * the network have their turn before the next, while the fragment is still in the cache.
+ */
 static enum dtc_need step(struct dtc_operation *operation, struct dtc_work *work)
 {
 	struct dtconv_send *send = send_of(operation);
 	enum launch last = LAUNCHED;
+	bool has_ended = false;
 
 	send->is_refused = false;
-	land(send, work);
+	(void)land(send, work);
 	offer_all(send, work);
-	while (is_open(send) && work->budget && last == LAUNCHED) {
+	while (is_open(send) && work->budget && last == LAUNCHED && !has_ended) {
 		last = launch(send);
-		land(send, work);
+		has_ended = land(send, work);
 		offer_all(send, work);
 	}
 	if (operation->status)
@@ -309,8 +315,9 @@ static size_t cut_of(const struct dtconv_send_params *params,
 		     const struct dtconv_convertor *convertor)
 {
 	const size_t room = dtc_pool_fragment_bytes(params->pool);
-	const size_t most = params->fragment_bytes ? DTC_MIN(params->fragment_bytes, room)
-						   : room;
+	const uint64_t tuned = convertor->type->context->tuning.fragment_bytes;
+	const uint64_t asked = params->fragment_bytes ? params->fragment_bytes : tuned;
+	const size_t most = (size_t)DTC_MIN(asked, (uint64_t)room);
 	const size_t unit = dtc_flight_granularity(convertor);
 
 	if (unit < most / CUT_UNIT)
@@ -365,7 +372,8 @@ int dtconv_send_start(struct dtconv_engine *engine,
 	send->pool = params.pool;
 	send->emit = params.emit;
 	send->fragment_bytes = cut_of(&params, convertor);
-	send->depth = params.depth ? params.depth : DEPTH;
+	send->depth = params.depth ? params.depth
+				   : (unsigned)operation->context->tuning.fragment_depth;
 	send->is_ordered = params.flags & DTCONV_SEND_ORDERED;
 	send->launched = 0;
 	send->out = send->ready_count = 0;
