@@ -52,7 +52,7 @@ static void setup(void)
 			continue;
 		fixture_ok(dtconv_convertor_start(convertors[i], packed[i], 12, done,
 						  &calls[i]));
-		convertors[i]->request.event =
+		convertors[i]->request.flight.event =
 			(struct dtc_event){ .backend = &fake, .value = i };
 	}
 }
