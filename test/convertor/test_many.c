@@ -54,6 +54,8 @@ static void setup(void)
 						  &calls[i]));
 		convertors[i]->request.flight.event =
 			(struct dtc_event){ .backend = &fake, .value = i };
+		convertors[i]->request.flight.status = DTCONV_INPROGRESS;
+		convertors[i]->flights = 1;
 	}
 }
 

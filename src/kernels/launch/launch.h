@@ -78,6 +78,7 @@ struct dtc_gpu_job {
 	uint64_t image; /* device's address of the program's image, or 0: only classes without tables */
 	bool local;     /* user memory is the device's own */
 	bool near;      /* the same, and the stream is longer than the device's caches */
+	bool one_block; /* the resident kernel may move it, which is one thread block */
 	enum dtc_gpu_map_state map_state;
 	struct dtc_gpu_map map; /* if it is answered */
 };

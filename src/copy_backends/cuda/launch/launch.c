@@ -15,6 +15,7 @@
 #include "graphs.h"
 #include "kernel_module.h"
 #include "part_list.h"
+#include "resident.h"
 #include "special_kernels.h"
 
 /* Sectors of shorter streams are mostly in the last cache, and asking for them costs 5 to 15 %. */
@@ -37,6 +38,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 {
 	const struct dtc_job *job = submission->job;
 	const struct dtc_cursor *cursor = job->cursor;
+	const struct dtc_question question = dtc_question_of(job);
 
 	return (struct dtc_gpu_job){
 		.layout = cursor->layout,
@@ -50,6 +52,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.local = dtc_cuda_is_local(submission->context, &job->user_memory),
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
+		.one_block = dtc_cuda_resident_may(&question),
 		.map_state = DTC_GPU_MAP_OPEN,
 	};
 }
