@@ -335,6 +335,9 @@ static int take_recv(struct dtconv_engine *engine, struct dtconv_recv *recycled,
 	if (!*recv)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate a receive", caller);
+	/* That of one that is done is empty. */
+	if (!recycled)
+		dtc_window_clear(&(*recv)->window);
 	return 0;
 }
 
@@ -367,7 +370,6 @@ int dtconv_recv_start(struct dtconv_engine *engine,
 	clear(&recv->waiting);
 	clear(&recv->finished);
 	dtc_arrived_clear(&recv->arrived);
-	dtc_window_clear(&recv->window);
 	*made = recv;
 	dtc_operation_start(operation, params.timeout_ms);
 	return 0;

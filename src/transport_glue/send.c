@@ -341,6 +341,9 @@ static int take_send(struct dtconv_engine *engine, struct dtconv_send *recycled,
 	if (!*send)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM, "%s: cannot allocate a send",
 				caller);
+	/* That of one that is done is empty. */
+	if (!recycled)
+		dtc_window_clear(&(*send)->window);
 	return 0;
 }
 
@@ -379,7 +382,6 @@ int dtconv_send_start(struct dtconv_engine *engine,
 	send->out = send->ready_count = 0;
 	send->ready = NULL;
 	send->ready_end = &send->ready;
-	dtc_window_clear(&send->window);
 	*made = send;
 	dtc_operation_start(operation, params.timeout_ms);
 	return 0;

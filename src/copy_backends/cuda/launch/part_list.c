@@ -172,6 +172,9 @@ int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *co
 		return walk(job, context, reader, caller, launch);
 	if (!kept) {
 		status = count_parts(&model, context, reader, caller, launch, &needed);
+		/* The whole needs no list, but the fragment's cut makes more parts of it than a launch takes. */
+		if (!status && !needed)
+			return walk(job, context, reader, caller, launch);
 		if (!status)
 			status = make(&model, context, needed, reader, caller, launch);
 		if (status)
