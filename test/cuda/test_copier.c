@@ -370,6 +370,7 @@ int main(void)
 	tcase_add_test(copies, a_copier_is_destroyed_when_its_work_has_ended);
 	tcase_add_loop_test(copies, a_captured_copier_replays, 0, PAIRS);
 	tcase_add_loop_test(copies, the_log_says_which_way_a_copy_takes, 0, WAYS);
-	gpu_add_faults(suite, a_refused_call_fails_its_copy_and_no_later_one);
+	tcase_add_loop_test(gpu_faults(suite), a_refused_call_fails_its_copy_and_no_later_one,
+			    0, gpu_refusals());
 	return fixture_run(suite);
 }

@@ -388,6 +388,7 @@ int main(void)
 	tcase_add_test(copies, a_forbidden_backend_does_not_copy);
 	tcase_add_test(copies, a_copy_is_counted);
 	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
-	gpu_add_faults(suite, a_refused_call_fails_its_copy_and_no_later_one);
+	tcase_add_loop_test(gpu_faults(suite), a_refused_call_fails_its_copy_and_no_later_one,
+			    0, gpu_refusals());
 	return fixture_run(suite);
 }

@@ -149,8 +149,9 @@ bool gpu_was_refused(void);
 typedef bool gpu_attempt_fn(const char *entry, unsigned nth, int arg);
 void gpu_refuse_calls(const char *entry, gpu_attempt_fn *attempt, int arg);
 
-/* Add a test for each entry point, unless the driver is real. */
-void gpu_add_faults(Suite *suite, const TTest *test);
+/* A case of the suite for a test of each entry point, and how many there are: 0 if the driver is real. */
+TCase *gpu_faults(Suite *suite);
+int gpu_refusals(void);
 
 /* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */
 void gpu_must_be_clean(const char *faults);
