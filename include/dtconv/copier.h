@@ -56,7 +56,8 @@ struct dtconv_type;
  * value with its index.
  *
  * - Create a copier once and start it as often as needed. Starting allocates nothing in
- *   the steady state.
+ *   the steady state. Exception: an operation on ordinary host memory with a source in
+ *   device memory takes a buffer of up to 64 KiB during the call.
  * - Types are referenced. Buffers are borrowed from start to completion.
  * - One copy of a copier may be in flight. Until it completes, start returns
  *   DTCONV_ERR_STATE.
