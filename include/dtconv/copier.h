@@ -31,6 +31,8 @@ struct dtconv_type;
  * while the device works. dtconv_copy_with() and dtconv_copy_at() take the same options in
  * one call.
  *
+ * @snippet test_snippets.c copier_operation
+ *
  * **Operations.** With an operation, each element of the target becomes target op source,
  * as MPI_ACCUMULATE defines it. The operations, and the types they are defined on, are
  * those of @ref operation "unpacking". They must be defined on all elements of the target's
