@@ -222,7 +222,8 @@ DTCONV_API int dtconv_unpack_iov(struct dtconv_type *type, size_t count, void *b
  *         and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors
  *         "device memory".
  *
- * Blocks until done. Callable from any thread. Takes no stream: dtconv_copier_create() does.
+ * Blocks until done. Callable from any thread. Takes no stream and no operation:
+ * dtconv_copy_with() and dtconv_copier_create() do.
  * Does not allocate host memory; only the first use of device memory does. Between layouts
  * in memory that one device can access, the copy is one kernel launch. If that is not
  * possible, a side is device memory and neither side is contiguous, the data passes through

@@ -44,6 +44,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side,
 				       uint32_t word, uint32_t words, uint32_t unit,
 				       uint32_t left, struct dtc_gpu_copy_words *at)
 {
+	unit += (uint32_t)side->first;
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
 		struct dtc_gpu_row_unit row =
@@ -66,7 +67,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side,
 	struct dtc_gpu_place place[4];
 	uint32_t ahead[4];
 
-	dtc_gpu_split(&side->nest, first, form, &start);
+	dtc_gpu_split(&side->nest, side->first + first, form, &start);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
 		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);

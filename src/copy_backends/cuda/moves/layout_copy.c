@@ -91,9 +91,11 @@ static int plan_launch(const struct dtc_cuda_submission *submission,
 		       const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
 		       const char **reason)
 {
+	const uint64_t begin = copy->source.cursor->position;
 	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
 					.target = end_of(&copy->target),
-					.bytes = copy->bytes };
+					.begin = begin,
+					.end = begin + copy->bytes };
 	struct dtc_gpu_copy_needs needs;
 	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
 
@@ -137,9 +139,11 @@ static int launch_copy(struct dtc_cuda_submission *submission,
 	CUresult result = dtc_cuda_launch(submission, launch, flag);
 
 	if (!result) {
+		const uint64_t end = copy->source.cursor->position + copy->bytes;
+
 		log_way(copy, "one launch", dtc_gpu_kernel_label(launch->kernel));
-		dtc_cursor_seek(copy->source.cursor, copy->bytes);
-		dtc_cursor_seek(copy->target.cursor, copy->bytes);
+		dtc_cursor_seek(copy->source.cursor, end);
+		dtc_cursor_seek(copy->target.cursor, end);
 	}
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", !flag);
 }
