@@ -438,9 +438,9 @@ START_TEST(elements_without_staging_buffers_are_combined_once)
 {
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.op = DTCONV_OP_BXOR };
-	struct dtconv_type *type = fixture_type("contiguous(100000, int)");
+	struct dtconv_type *type;
 	const size_t bytes = 400000;
-	unsigned char *packed = malloc(bytes), *got = malloc(bytes);
+	unsigned char *packed, *got;
 	struct spin_releaser releaser;
 	struct occupied occupied;
 	struct dtconv_flight flight;
@@ -449,6 +449,9 @@ START_TEST(elements_without_staging_buffers_are_combined_once)
 
 	if (!gpu.standin)
 		return;
+	type = fixture_type("contiguous(100000, int)");
+	packed = malloc(bytes);
+	got = malloc(bytes);
 	occupy(&occupied);
 	arena_open(&user, ARENA_DEVICE, bytes);
 	memset(packed, 0x5a, bytes);
