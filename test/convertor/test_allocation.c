@@ -216,19 +216,36 @@ END_TEST
 
 /* ---- with a representation or an operation --------------------------------------------- */
 
-/* Ranges keep no bytes of the elements that they cut. */
+/* Types of which a window of 2 KiB would cut an element, or a couple; the last one in a long instance of unlike ones. */
+static const struct {
+	const char *text;
+	enum dtconv_op op;
+} windows[] = {
+	{ "vector(300, 1, 2, long)", DTCONV_OP_SUM },
+	{ "vector(300, 2, 3, double_int)", DTCONV_OP_MINLOC },
+	{ "struct([7,301,300], [0,16,2500], [short,double,int])", DTCONV_OP_SUM },
+};
+
+#define WINDOWS (int)(sizeof(windows) / sizeof(windows[0]))
+
+/* Neither ranges nor the windows on the way keep bytes of elements that they cut. */
 START_TEST(copies_that_combine_do_not_allocate)
 {
-	const struct dtconv_copier_params sum = { .struct_size = sizeof(sum),
-						  .op = DTCONV_OP_SUM };
-	struct dtconv_type *type = fixture_type("vector(300, 1, 2, long)");
-	static long source[600], target[600];
+	const struct dtconv_copier_params params = { .struct_size = sizeof(params),
+						     .op = windows[_i].op };
+	struct dtconv_type *type = fixture_type(windows[_i].text);
+	static _Alignas(16) unsigned char source[16384], target[16384];
+	const size_t bytes = fixture_attr(type).size;
 	struct dtconv_copier *copier;
 	size_t moved;
 
-	fixture_ok(dtconv_copier_create(type, 1, source, type, 1, target, &sum, &copier));
+	fixture_ok(
+		dtconv_copier_create(type, 1, source, type, 1, target, &params, &copier));
 	size_t before = fixture_allocations();
-	for (size_t at = 0; at < 2400; at += 37) {
+	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, &moved));
+	ck_assert_uint_eq(moved, bytes);
+	for (size_t at = 0; at < bytes; at += 37) {
 		fixture_ok(dtconv_copier_start_at(copier, at, 37, NULL, NULL));
 		fixture_ok(dtconv_copier_wait(copier, &moved));
 	}
@@ -408,7 +425,7 @@ int main(void)
 	tcase_add_loop_test(none, deep_nests_do_not_allocate_either, 1, 10);
 	tcase_add_test(none, rebind_to_a_deeper_type_does_not_allocate);
 	tcase_add_test(none, whole_elements_do_not_allocate);
-	tcase_add_test(none, copies_that_combine_do_not_allocate);
+	tcase_add_loop_test(none, copies_that_combine_do_not_allocate, 0, WINDOWS);
 	tcase_add_test(failing, every_allocation_of_a_typed_convertor_may_fail);
 	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
 	tcase_add_loop_test(failing, every_allocation_of_a_batch_may_fail, 0, 2);
