@@ -127,7 +127,7 @@ static int copy_stretches(struct pair *pair, struct choices *choices, int rounds
 		const uint64_t word = UINT64_C(1) << choose(choices, 5);
 		uint64_t begin = choose(choices, bytes / word + 1) * word;
 		uint64_t end = choose(choices, bytes / word + 1) * word;
-		struct dtc_gpu_launch launch;
+		static struct dtc_gpu_launch launch;
 
 		if (end < begin) {
 			uint64_t kept = begin;
