@@ -709,7 +709,7 @@ int main(int argc, char **argv)
 #else
 		must(!always, "this build has no device");
 #endif
-		run_epoch(epoch, some, some_faults);
+		run_epoch(epoch, (size_t)some, (size_t)some_faults);
 		left -= some;
 		left_faults -= some_faults;
 	}
