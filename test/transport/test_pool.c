@@ -597,6 +597,9 @@ START_TEST(a_system_without_memory_is_an_error)
 
 	if (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no"))
 		return;
+	/* A machine of 32 bits may have as much as can be asked for. */
+	if (!_i && sizeof(size_t) < 8)
+		return;
 	params.flags = _i ? DTCONV_POOL_SHARED : 0;
 	struct dtconv_pool *before = open_pool(&params);
 	if (_i)
