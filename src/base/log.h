@@ -25,6 +25,11 @@
  */
 #define DTC_RETRY(context, ...) dtc_log_retry(context, __FILE__, __LINE__, __VA_ARGS__)
 
+/* Fail with INVAL: the caller has not set struct_size of its structure @name, a struct @type; both are strings. */
+#define DTC_FAIL_STRUCT_SIZE(context, caller, name, type) \
+	DTC_FAIL(context, DTCONV_ERR_INVAL,               \
+		 "%s: %s.struct_size is 0, not sizeof(struct %s)", caller, name, type)
+
 #define DTC_LOG(context, level, ...)                                                   \
 	do {                                                                           \
 		if (dtc_log_enabled(context, level))                                   \

@@ -25,10 +25,7 @@ static int read_params(struct dtconv_context *context,
 	if (!given)
 		return 0;
 	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_copier_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_copier_params");
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (params->flags & ~(unsigned)DTCONV_COPIER_STREAM)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
@@ -103,24 +100,32 @@ int dtc_copy_configure(struct dtc_copy *copy, size_t source_count, size_t target
 
 /* ---- one-shot calls ---------------------------------------------------------------------- */
 
-static int copy_range(struct dtc_copy *copy, const size_t counts[2], size_t position,
-		      size_t bytes, const struct dtconv_copier_params *params,
-		      size_t *moved)
+static int copy_range(struct dtconv_type *source_type, size_t source_count,
+		      const void *source, struct dtconv_type *target_type,
+		      size_t target_count, void *target, size_t position, size_t bytes,
+		      const struct dtconv_copier_params *params, size_t *moved,
+		      const char *caller)
 {
+	if (!source_type || !target_type)
+		return DTCONV_ERR_INVAL;
+	struct dtc_copy copy = { .source = { .type = source_type,
+					     .data = (char *)(uintptr_t)source },
+				 .target = { .type = target_type, .data = target },
+				 .caller = caller };
 	size_t copied = 0;
 
 	if (moved)
 		*moved = 0;
-	int status = dtc_copy_configure(copy, counts[0], counts[1], params);
+	int status = dtc_copy_configure(&copy, source_count, target_count, params);
 	if (!status)
-		status = dtc_copy_select(copy, position, bytes);
+		status = dtc_copy_select(&copy, position, bytes);
 	if (!status) {
-		status = dtc_copy_run(copy, &copied);
-		status = dtc_copy_end(copy, status, copied);
+		status = dtc_copy_run(&copy, &copied);
+		status = dtc_copy_end(&copy, status, copied);
 	}
 	if (moved)
 		*moved = copied;
-	dtc_typed_destroy(copy->typed);
+	dtc_typed_destroy(copy.typed);
 	return status;
 }
 
@@ -129,15 +134,8 @@ int dtconv_copy_with(struct dtconv_type *source_type, size_t source_count,
 		     size_t target_count, void *target,
 		     const struct dtconv_copier_params *params, size_t *moved)
 {
-	if (!source_type || !target_type)
-		return DTCONV_ERR_INVAL;
-	struct dtc_copy copy = { .source = { .type = source_type,
-					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type, .data = target },
-				 .caller = __func__ };
-	const size_t counts[2] = { source_count, target_count };
-
-	return copy_range(&copy, counts, 0, SIZE_MAX, params, moved);
+	return copy_range(source_type, source_count, source, target_type, target_count,
+			  target, 0, SIZE_MAX, params, moved, __func__);
 }
 
 int dtconv_copy_at(struct dtconv_type *source_type, size_t source_count,
@@ -145,13 +143,6 @@ int dtconv_copy_at(struct dtconv_type *source_type, size_t source_count,
 		   size_t target_count, void *target, size_t position, size_t bytes,
 		   const struct dtconv_copier_params *params, size_t *moved)
 {
-	if (!source_type || !target_type)
-		return DTCONV_ERR_INVAL;
-	struct dtc_copy copy = { .source = { .type = source_type,
-					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type, .data = target },
-				 .caller = __func__ };
-	const size_t counts[2] = { source_count, target_count };
-
-	return copy_range(&copy, counts, position, bytes, params, moved);
+	return copy_range(source_type, source_count, source, target_type, target_count,
+			  target, position, bytes, params, moved, __func__);
 }

@@ -598,10 +598,7 @@ static int read_params(struct dtconv_context *context,
 {
 	*params = (struct dtconv_engine_params){ .struct_size = sizeof(*params) };
 	if (given && given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_engine_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_engine_params");
 	if (given)
 		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (params->flags & ~(unsigned)DTCONV_ENGINE_THREAD)

@@ -272,10 +272,7 @@ static int read_params(struct dtconv_context *context,
 		       struct dtconv_send_params *params)
 {
 	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_send_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_send_params");
 	*params = (struct dtconv_send_params){ .struct_size = sizeof(*params) };
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (!params->pool || !params->emit)

@@ -119,7 +119,7 @@ DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p,
 					struct dtc_gpu_at at)
 {
 	uint64_t first = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
-	uint32_t left = dtc_gpu_mapped_left(first + at.thread, p->units);
+	uint32_t left = dtc_gpu_words_left(first + at.thread, p->units);
 	struct dtc_gpu_copy_words source, target;
 
 	if (!left)

@@ -34,11 +34,19 @@ bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 	return bytes >= LONG_BYTES && dtc_cuda_is_local(context, memory);
 }
 
+static bool is_for_one_block(const struct dtc_job *job)
+{
+	if (!job->context->devices.resident)
+		return false;
+	const struct dtc_question question = dtc_question_of(job);
+
+	return dtc_cuda_resident_may(&question);
+}
+
 static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
 	const struct dtc_cursor *cursor = job->cursor;
-	const struct dtc_question question = dtc_question_of(job);
 
 	return (struct dtc_gpu_job){
 		.layout = cursor->layout,
@@ -52,7 +60,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.local = dtc_cuda_is_local(submission->context, &job->user_memory),
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
-		.one_block = dtc_cuda_resident_may(&question),
+		.one_block = is_for_one_block(job),
 		.map_state = DTC_GPU_MAP_OPEN,
 	};
 }
