@@ -127,8 +127,9 @@ DTCONV_API int dtconv_engine_fd(const struct dtconv_engine *engine);
  *         (no error text): there is something to do; call dtconv_engine_progress() and then
  *         this again.
  *
- * The descriptor may also become readable for no reason. Device copies in flight are looked
- * at every 0.2 ms, because a device that fails wakes nobody. Does not block.
+ * The descriptor may also become readable for no reason. Device copies in flight are
+ * polled every 0.2 ms, because a failed device does not signal the descriptor. Does not
+ * block.
  */
 DTCONV_API int dtconv_engine_arm(struct dtconv_engine *engine);
 

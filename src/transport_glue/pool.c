@@ -101,7 +101,7 @@ static void wake_first(struct dtconv_pool *pool)
 }
 
 /*
- * After fragments have become free. Who joins the queue looks at the list once more after that, and this looks at
+ * After fragments have become free. A waiter looks at the free list after it has joined the queue, and this looks at
  * the queue after fragments were pushed: one of them sees the other.
  */
 static void notify(struct dtconv_pool *pool)

@@ -103,13 +103,13 @@ static void offer_all(struct dtconv_send *send, struct dtc_work *work)
 		offer(send, work);
 }
 
-/* ---- home ------------------------------------------------------------------------------ */
+/* ---- sent ------------------------------------------------------------------------------ */
 
-static void come_home(struct dtc_mail *mail)
+static void handle_sent(struct dtc_item *item)
 {
 	struct dtconv_fragment *fragment =
-		(struct dtconv_fragment *)((char *)mail -
-					   offsetof(struct dtconv_fragment, mail));
+		(struct dtconv_fragment *)((char *)item -
+					   offsetof(struct dtconv_fragment, item));
 	struct dtconv_send *send = fragment->owner;
 	struct dtc_operation *operation = &send->operation;
 	const int status = fragment->status;
@@ -119,7 +119,7 @@ static void come_home(struct dtc_mail *mail)
 		dtc_operation_fail(operation, status < 0 ? status : DTCONV_ERR_INVAL);
 	else
 		operation->moved += fragment->bytes;
-	dtc_pool_return(fragment, DTC_FRAGMENT_HOME, false);
+	dtc_pool_return(fragment, DTC_FRAGMENT_SENT, false);
 	dtc_operation_activate(operation);
 }
 
@@ -127,7 +127,7 @@ void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
 {
 	if (!fragment)
 		return;
-	if (!dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HOME)) {
+	if (!dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_SENT)) {
 		DTC_LOG(fragment->slab->plan->context, DTCONV_LOG_ERROR,
 			"%s: fragment %u is not with the network: it was reported before, or emit "
 			"has not taken it",
@@ -136,7 +136,7 @@ void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
 	}
 	struct dtconv_send *send = fragment->owner;
 	fragment->status = status;
-	dtc_engine_post(send->operation.engine, &fragment->mail);
+	dtc_engine_post(send->operation.engine, &fragment->item);
 }
 
 /* ---- flights --------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ static bool land(struct dtconv_send *send, struct dtc_work *work)
 
 static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
 {
-	fragment->mail.open = come_home;
+	fragment->item.handle = handle_sent;
 	fragment->owner = send;
 	fragment->offset = send->launched;
 }
@@ -388,7 +388,7 @@ int dtconv_send_cancel(struct dtconv_send *send)
 {
 	if (!send)
 		return DTCONV_ERR_INVAL;
-	/* No error text: whoever cancels cannot know. */
+	/* No error text: the caller cannot know. */
 	return dtc_operation_ask(&send->operation, DTCONV_ERR_CANCELED)
 		       ? 0
 		       : DTCONV_ERR_STATE;
