@@ -495,17 +495,29 @@ static void count_release(void *arg, int status)
 	release_status = status;
 }
 
+/* A receive whose releases are counted. */
+static void open_receive(struct scene *scene)
+{
+	scene_open(scene, long_text, 1, pools[3], NULL, 1);
+	fixture_ok(dtconv_recv_start(scene->engine, &scene->recv_params, scene->unpacks,
+				     &scene->recv));
+	releases = 0;
+}
+
+/* Bytes of the stream arrive. */
+static void deliver(struct scene *scene, uint64_t offset, size_t bytes)
+{
+	fixture_ok(dtconv_recv_deliver(scene->recv, offset, scene->stage.stream + offset,
+				       bytes, count_release, NULL));
+}
+
 START_TEST(parts_of_a_receive_are_released_with_its_status)
 {
 	struct scene scene;
 
-	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
-	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
-				     &scene.recv));
-	releases = 0;
+	open_receive(&scene);
 	fixture_ok(dtconv_recv_deliver(scene.recv, 0, NULL, 0, count_release, NULL));
-	fixture_ok(dtconv_recv_deliver(scene.recv, 100, scene.stage.stream + 100, 100,
-				       count_release, NULL));
+	deliver(&scene, 100, 100);
 	ck_assert_int_eq(releases, 0);
 	scene_progress(&scene);
 	ck_assert_int_eq(releases, 2);
@@ -530,15 +542,10 @@ START_TEST(a_part_with_two_gaps_is_released_once)
 {
 	struct scene scene;
 
-	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
-	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
-				     &scene.recv));
-	releases = 0;
-	fixture_ok(dtconv_recv_deliver(scene.recv, 1000, scene.stage.stream + 1000, 500,
-				       count_release, NULL));
+	open_receive(&scene);
+	deliver(&scene, 1000, 500);
 	scene_progress(&scene);
-	fixture_ok(dtconv_recv_deliver(scene.recv, 0, scene.stage.stream, 36000,
-				       count_release, NULL));
+	deliver(&scene, 0, 36000);
 	for (int i = 0; i < 5; i++)
 		scene_progress(&scene);
 	ck_assert_int_eq(releases, 2);
@@ -554,14 +561,10 @@ START_TEST(what_comes_after_a_failure_is_released_unread)
 {
 	struct scene scene;
 
-	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
-	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
-				     &scene.recv));
-	releases = 0;
+	open_receive(&scene);
 	fixture_ok(dtconv_recv_fail(scene.recv, DTCONV_ERR_PEER));
 	fixture_ok(dtconv_recv_cancel(scene.recv));
-	fixture_ok(dtconv_recv_deliver(scene.recv, 0, scene.stage.stream, 100,
-				       count_release, NULL));
+	deliver(&scene, 0, 100);
 	scene_progress(&scene);
 	ck_assert_int_eq(releases, 1);
 	ck_assert_int_eq(release_status, DTCONV_ERR_PEER);
