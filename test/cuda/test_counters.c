@@ -11,6 +11,7 @@
 
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/listener.h"
 
 static struct dtconv_backend_counters backend(const char *name)
 {
@@ -515,38 +516,6 @@ START_TEST(so_do_batches)
 END_TEST
 
 /* ---- telling --------------------------------------------------------------------------- */
-
-/* A context that keeps the last line with some words in it, and how many there were. */
-struct listener {
-	struct dtconv_context *context;
-	const char *words;
-	size_t lines;
-	char text[1024];
-};
-
-static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
-		   const char *text)
-{
-	struct listener *listener = arg;
-
-	(void)level, (void)file, (void)line;
-	if (!strstr(text, listener->words))
-		return;
-	listener->lines++;
-	snprintf(listener->text, sizeof(listener->text), "%s", text);
-}
-
-static void listener_open(struct listener *listener, enum dtconv_log_level level,
-			  const char *words)
-{
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .log = listen,
-						      .log_arg = listener,
-						      .log_level = level };
-
-	*listener = (struct listener){ .words = words };
-	fixture_ok(dtconv_context_create(&params, &listener->context));
-}
 
 /* Packs device memory twice with those backends. */
 static void pack_twice(struct listener *listener, const char *text, const char *backends)
