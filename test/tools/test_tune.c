@@ -189,6 +189,12 @@ START_TEST(a_value_is_faster_in_three_rounds_of_four)
 	for (size_t r = ROUNDS / 8; r < ROUNDS; r++)
 		contest.ns[5][1][r] = 100;
 	ck_assert_uint_eq(tune_choose(&contest), 5);
+	/* A smaller one with the same median. */
+	set_message(0, 0, 50);
+	for (size_t r = 0; r < 3 * ROUNDS / 8; r++)
+		contest.ns[0][1][r] = 1000;
+	ck_assert(tune_flow_gain(&contest, 0) > 1.4);
+	ck_assert_uint_eq(tune_choose(&contest), 5);
 }
 END_TEST
 
