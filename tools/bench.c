@@ -505,10 +505,10 @@ static int check_pipeline(const struct settings *s)
 	if (!o->pipeline)
 		return TOOL_OK;
 	if (o->gpu || o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
-	    o->plot || o->processor_time || o->expr_count)
+	    o->plot || o->expr_count)
 		return tool_usage(
 			NAME, "--pipeline cannot be combined with --gpu, --mode, --peer, "
-			      "--resume, --plot, --clock cpu or EXPR");
+			      "--resume, --plot or EXPR");
 	if (o->sizes & ~PIPELINE_SIZES)
 		return tool_usage(
 			NAME, "--sizes of messages are 64k, 1m, 16m, 64m, 256m or all");

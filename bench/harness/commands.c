@@ -241,6 +241,7 @@ static int run_gpu(struct session *s)
 
 static int run_pipeline(struct session *s)
 {
+	bench_time_processor(s->options->processor_time);
 	int status = pipeline_check(s->options) || open_json(s) ? 2 : pipeline_run(s);
 
 	return status ? status : summary_failures(&s->results) ? 1 : 0;

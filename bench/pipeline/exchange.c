@@ -65,7 +65,7 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 {
 	struct exchange *x = arg;
 
-	if (flags & DTCONV_EMIT_FIRST)
+	if (x->notes_first && flags & DTCONV_EMIT_FIRST)
 		x->first_ns = bench_clock();
 	if (x->expected &&
 	    memcmp(dtconv_fragment_address(fragment), x->expected + offset, bytes) != 0)

@@ -30,6 +30,7 @@ struct exchange {
 	const unsigned char
 		*expected;   /* compared with emitted bytes; NULL: not compared */
 	struct trace *trace; /* NULL: none is made */
+	bool notes_first;    /* the next one is set, which takes a reading of the clock */
 	double first_ns;     /* of bench_clock(), when the first fragment was emitted */
 	size_t wrong;        /* fragments that were not as expected */
 	size_t open;         /* operations that are not done */

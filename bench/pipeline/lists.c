@@ -307,7 +307,10 @@ int lists_open(struct lists *l, struct dtconv_context *context,
 		status = find_memory(l, seed);
 	if (!status)
 		status = create_other(l);
-	return status ? status : exchange_open(&l->exchange, &params);
+	if (!status)
+		status = exchange_open(&l->exchange, &params);
+	l->exchange.notes_first = true;
+	return status;
 }
 
 int lists_close(struct lists *l)

@@ -72,6 +72,16 @@ static struct dtconv_context_params params_of(struct run *run, bool on_device)
 	return params;
 }
 
+/* A thread that waits for a device takes time of its CPU that says nothing. */
+static bool find_device(struct run *run, struct end_memory *memory, char *why,
+			size_t room)
+{
+	if (!run->s->options->processor_time)
+		return gpu_session_find_memory(run->s, memory, why, room);
+	snprintf(why, room, "--clock cpu does not count a device's time");
+	return false;
+}
+
 static int open_sides(struct run *run)
 {
 	struct side *host = &run->sides[0], *device = &run->sides[1];
@@ -81,8 +91,7 @@ static int open_sides(struct run *run)
 	host->memory = end_host_memory(&run->host);
 	host->is_there = true;
 	int status = dtconv_context_create(&params, &host->context);
-	device->is_there =
-		gpu_session_find_memory(run->s, &device->memory, why, sizeof(why));
+	device->is_there = find_device(run, &device->memory, why, sizeof(why));
 	if (!device->is_there) {
 		printf("the rows of a device are left out: %s\n", why);
 		machine_pin();
