@@ -116,6 +116,95 @@ DTCONV_API int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffe
 			     const void *packed, size_t bytes, size_t *moved);
 
 /**
+ * Pack part of a stream: the bytes from a position on.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type at @p buffer.
+ * @param buffer   [in] the user's data; displacement 0 is here.
+ * @param position first byte of the packed stream to write, at most its length.
+ * @param packed   [out] receives the bytes of the stream from @p position on.
+ * @param capacity size of @p packed in bytes. Fewer bytes are written only at the end of
+ *                 the stream.
+ * @param moved    [out] number of bytes written, valid even if the call fails; may be
+ *                 NULL.
+ * @return 0; DTCONV_ERR_INVAL if @p position is past the end; DTCONV_ERR_STATE and
+ *         DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors "device
+ *         memory".
+ *
+ * A fragment without a convertor: for callers that keep the position themselves. Each call
+ * searches for it, as dtconv_convertor_seek() does; a convertor continues without a search.
+ * Blocks until done. Does not allocate host memory; only the first use of device memory
+ * does. Callable from any thread, also by several for one stream at once. Not ordered behind
+ * any CUDA stream, as dtconv_pack().
+ */
+DTCONV_API int dtconv_pack_at(struct dtconv_type *type, size_t count, const void *buffer,
+			      size_t position, void *packed, size_t capacity,
+			      size_t *moved);
+
+/**
+ * Unpack part of a stream: bytes that belong at a position of it.
+ *
+ * @param type     a committed type.
+ * @param count    number of instances of @p type that fit at @p buffer.
+ * @param buffer   [out] the user's data; displacement 0 is here.
+ * @param position where the bytes begin in the packed stream, at most its length.
+ * @param packed   [in] bytes of the stream.
+ * @param bytes    their number.
+ * @param moved    [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return 0; DTCONV_ERR_TRUNCATE if the stream ends before @p position + @p bytes (what
+ *         fits was unpacked); DTCONV_ERR_INVAL, DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW
+ *         as in dtconv_pack_at(); see also @ref device_errors "device memory".
+ *
+ * As dtconv_pack_at(): no convertor, no allocation of host memory, and the cost of one
+ * search for each call. Fragments may arrive in any order. Blocks until done. Callable from
+ * any thread; several may unpack different parts of one stream at once, if no byte of the
+ * buffer belongs to two parts.
+ */
+DTCONV_API int dtconv_unpack_at(struct dtconv_type *type, size_t count, void *buffer,
+				size_t position, const void *packed, size_t bytes,
+				size_t *moved);
+
+/**
+ * Pack a whole buffer into a contiguous stream that is cut over several buffers.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    [in] the user's data; displacement 0 is here.
+ * @param iov       [in] the buffers that receive the stream, in order; entries may be
+ *                  empty. Read during the call only; what they point to is written.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes written, valid even if the call fails; may be
+ *                  NULL.
+ * @return as dtconv_pack(): DTCONV_ERR_TRUNCATE if the stream is longer than all entries
+ *         together (they were filled).
+ *
+ * Entries may cut elements. Each entry is one job: where the user's buffer is device
+ * memory, few long entries are faster. Blocks until done. Does not allocate host memory.
+ * Callable from any thread. Not ordered behind any CUDA stream, as dtconv_pack().
+ */
+DTCONV_API int dtconv_pack_iov(struct dtconv_type *type, size_t count, const void *buffer,
+			       const struct iovec iov[], size_t iov_count, size_t *moved);
+
+/**
+ * Unpack a contiguous stream that is cut over several buffers.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type that fit at @p buffer.
+ * @param buffer    [out] the user's data; displacement 0 is here.
+ * @param iov       [in] the buffers that hold the stream, in order; entries may be empty.
+ *                  Read during the call only.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes read, valid even if the call fails; may be NULL.
+ * @return as dtconv_unpack(): DTCONV_ERR_TRUNCATE if the entries together are longer than
+ *         count x size (what fits was unpacked).
+ *
+ * As dtconv_pack_iov().
+ */
+DTCONV_API int dtconv_unpack_iov(struct dtconv_type *type, size_t count, void *buffer,
+				 const struct iovec iov[], size_t iov_count,
+				 size_t *moved);
+
+/**
  * Copy data from one layout to another, as a send to oneself does.
  *
  * @param source_type  a committed type.
@@ -361,6 +450,106 @@ DTCONV_API int dtconv_convertor_create_unpack(struct dtconv_type *type, size_t c
 					      struct dtconv_convertor **convertor);
 
 /**
+ * Create a convertor that packs, with options, in one call.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    [in] the user's data, borrowed; displacement 0 is here.
+ * @param params    [in] options, copied; NULL for the defaults.
+ * @param convertor [out] the new convertor, at position 0, owned by the caller.
+ * @return as dtconv_convertor_create_pack() and dtconv_convertor_configure(). On failure
+ *         there is no convertor.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_create_pack_with(
+	struct dtconv_type *type, size_t count, const void *buffer,
+	const struct dtconv_convertor_params *params,
+	struct dtconv_convertor **convertor);
+
+/**
+ * Create a convertor that unpacks, with options, in one call.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type that fit at @p buffer.
+ * @param buffer    [out] the user's data, borrowed; displacement 0 is here.
+ * @param params    [in] options, copied; NULL for the defaults.
+ * @param convertor [out] the new convertor, at position 0, owned by the caller.
+ * @return as dtconv_convertor_create_pack_with().
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_create_unpack_with(
+	struct dtconv_type *type, size_t count, void *buffer,
+	const struct dtconv_convertor_params *params,
+	struct dtconv_convertor **convertor);
+
+/**
+ * Bytes of storage that are enough for a convertor of any version of this interface with
+ * the same soname.
+ */
+#define DTCONV_CONVERTOR_STORAGE 4096
+
+/** Alignment in bytes of a convertor's storage; what malloc() returns has it. */
+#define DTCONV_CONVERTOR_ALIGNMENT 8
+
+/**
+ * Return how many bytes of storage a convertor of the loaded library needs.
+ *
+ * @return the number, at most DTCONV_CONVERTOR_STORAGE.
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API size_t dtconv_convertor_storage_bytes(void);
+
+/**
+ * Make a convertor that packs in storage of the caller's.
+ *
+ * @param storage       memory for the convertor, for example in a request of the runtime's;
+ *                      aligned to DTCONV_CONVERTOR_ALIGNMENT. It is borrowed until
+ *                      dtconv_convertor_destroy(), which must be called before the storage is
+ *                      used again, and must not be moved or copied meanwhile. Its contents
+ *                      need not be initialised.
+ * @param storage_bytes its size: at least dtconv_convertor_storage_bytes().
+ * @param type          a committed type.
+ * @param count         number of instances of @p type at @p buffer.
+ * @param buffer        [in] the user's data, borrowed; displacement 0 is here.
+ * @param params        [in] options, copied; NULL for the defaults.
+ * @param convertor     [out] the convertor, at position 0; it is in @p storage.
+ * @return as dtconv_convertor_create_pack_with(); DTCONV_ERR_INVAL also if @p storage is
+ *         too short or not aligned. On failure the storage holds no convertor.
+ *
+ * As dtconv_convertor_create_pack_with(), but allocates nothing, unless @p params has a
+ * representation or an operation. Clones are allocated. Does not block. Callable from any
+ * thread.
+ */
+DTCONV_API int dtconv_convertor_init_pack(void *storage, size_t storage_bytes,
+					  struct dtconv_type *type, size_t count,
+					  const void *buffer,
+					  const struct dtconv_convertor_params *params,
+					  struct dtconv_convertor **convertor);
+
+/**
+ * Make a convertor that unpacks in storage of the caller's.
+ *
+ * @param storage       as in dtconv_convertor_init_pack().
+ * @param storage_bytes as in dtconv_convertor_init_pack().
+ * @param type          a committed type.
+ * @param count         number of instances of @p type that fit at @p buffer.
+ * @param buffer        [out] the user's data, borrowed; displacement 0 is here.
+ * @param params        [in] options, copied; NULL for the defaults.
+ * @param convertor     [out] the convertor, at position 0; it is in @p storage.
+ * @return as dtconv_convertor_init_pack().
+ *
+ * Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_convertor_init_unpack(void *storage, size_t storage_bytes,
+					    struct dtconv_type *type, size_t count,
+					    void *buffer,
+					    const struct dtconv_convertor_params *params,
+					    struct dtconv_convertor **convertor);
+
+/**
  * Bind a convertor to another buffer, to pack it from position 0.
  *
  * @param convertor the convertor.
@@ -453,7 +642,7 @@ DTCONV_API int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 
 /**
  * Destroy a convertor. Waits for an operation in flight; its callback is not called.
- * @param convertor the convertor, or NULL.
+ * @param convertor the convertor, or NULL. Storage of the caller's may be used again.
  */
 DTCONV_API void dtconv_convertor_destroy(struct dtconv_convertor *convertor);
 
@@ -528,6 +717,41 @@ DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const
 				       size_t bytes, size_t *moved);
 
 /**
+ * Pack the next bytes of the stream into several buffers, and advance.
+ *
+ * @param convertor a convertor that packs.
+ * @param iov       [in] the buffers that receive the next bytes of the stream, in order;
+ *                  entries may be empty. Read during the call only; what they point to is
+ *                  written.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes written, valid even if the call fails; fewer than
+ *                  there is room for only at the end of the stream.
+ * @return as dtconv_convertor_pack().
+ *
+ * The same as one dtconv_convertor_pack() for each entry. Blocks until done.
+ */
+DTCONV_API int dtconv_convertor_pack_iov(struct dtconv_convertor *convertor,
+					 const struct iovec iov[], size_t iov_count,
+					 size_t *moved);
+
+/**
+ * Unpack the next bytes of the stream from several buffers, and advance.
+ *
+ * @param convertor a convertor that unpacks.
+ * @param iov       [in] the buffers that hold the next bytes of the stream, in order;
+ *                  entries may be empty. Read during the call only.
+ * @param iov_count number of entries.
+ * @param moved     [out] number of bytes read, valid even if the call fails: all of them,
+ *                  unless the stream ends before.
+ * @return as dtconv_convertor_unpack().
+ *
+ * The same as one dtconv_convertor_unpack() for each entry. Blocks until done.
+ */
+DTCONV_API int dtconv_convertor_unpack_iov(struct dtconv_convertor *convertor,
+					   const struct iovec iov[], size_t iov_count,
+					   size_t *moved);
+
+/**
  * List the next blocks of the user's buffer as an iovec, and advance.
  *
  * @param convertor a convertor of either direction.
@@ -546,6 +770,47 @@ DTCONV_API int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const
 DTCONV_API int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 				    size_t max_iov, size_t max_bytes, size_t *iov_count,
 				    size_t *moved);
+
+/**
+ * Count the iovec entries of (count, type) without listing them.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances.
+ * @param iov_count [out] the number of entries that dtconv_iov() lists from entry 0 on.
+ * @return 0; DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_pack();
+ *         DTCONV_ERR_NOMEM.
+ *
+ * The cost does not depend on @p count. The first call for a type with listed blocks or
+ * many members makes an index: it costs about 15 ns and an eighth of a byte for each
+ * listed block, and 32 bytes for each member, and stays with the type.
+ * Types without lists and with few members need none, and then nothing is allocated. Does
+ * not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_iov_count(const struct dtconv_type *type, size_t count,
+				size_t *iov_count);
+
+/**
+ * List the iovec entries of (count, type, buffer), from any entry on.
+ *
+ * @param type      a committed type.
+ * @param count     number of instances of @p type at @p buffer.
+ * @param buffer    the user's buffer; not accessed.
+ * @param first     number of the first entry to list; 0 is the first of the stream.
+ * @param iov       [out] addresses and lengths, in packed order.
+ * @param max_iov   room in @p iov, in entries.
+ * @param iov_count [out] number of entries written: fewer than @p max_iov only at the end
+ *                  of the stream, 0 if @p first is behind it.
+ * @return as dtconv_iov_count().
+ *
+ * Entries are the longest runs of the stream: neighbouring blocks are merged, and none is
+ * cut. Finding entry @p first costs the nesting depth, the members before it on each level
+ * and the logarithm of listed blocks, with the index of dtconv_iov_count(); from entry 0 no
+ * index is needed. Does not block. Callable from any thread. dtconv_convertor_iov() limits
+ * the bytes too, and may begin inside an entry.
+ */
+DTCONV_API int dtconv_iov(const struct dtconv_type *type, size_t count,
+			  const void *buffer, size_t first, struct iovec iov[],
+			  size_t max_iov, size_t *iov_count);
 
 /**
  * Completion callback of a started operation. It is called once, from test or wait.

@@ -24,7 +24,8 @@ struct dtconv_context;
  *
  * A type is a sequence of (basic type, displacement in bytes) pairs, its *typemap* (MPI
  * 4.1 section 5.1). Constructors make new types from old ones. Commit compiles a type
- * into the program that moves its data. A type is immutable except for its commit.
+ * into the program that moves its data. A type is immutable except for its commit, its
+ * name and its user pointer.
  * Sources: MPI 4.1 sections 5.1.2 to 5.1.4 (constructors), 5.1.7 and 5.1.8 (bounds),
  * 5.1.9 (commit), 5.1.10 (dup), 5.1.13 (envelope and contents), 3.3.1 (signatures), 6.9.4
  * (pairs), 19.1.5 (Fortran kinds).
@@ -471,6 +472,54 @@ DTCONV_API struct dtconv_type *dtconv_type_ref(struct dtconv_type *type);
  */
 DTCONV_API void dtconv_type_unref(struct dtconv_type *type);
 
+/* ---- what users attach --------------------------------------------------------------- */
+
+/**
+ * Attach a pointer to a type, for example the runtime's own object.
+ *
+ * @param type the type; a predefined one is shared by all users of its context.
+ * @param user the pointer, or NULL. The library does not look at what it points to.
+ * @return 0.
+ *
+ * It takes the place of the one before. Types made from this one do not inherit it, and
+ * neither do duplicates (dtconv_type_create_dup()). Nothing is called when the type is
+ * released. What was written to the object before this call is visible to the thread that
+ * gets the pointer.
+ */
+DTCONV_API int dtconv_type_set_user(struct dtconv_type *type, void *user);
+
+/**
+ * Return the pointer that was attached to a type.
+ *
+ * @param type the type.
+ * @return the pointer that was set last, borrowed; NULL if there is none.
+ */
+DTCONV_API void *dtconv_type_user(const struct dtconv_type *type);
+
+/**
+ * Name a type (MPI_TYPE_SET_NAME).
+ *
+ * @param type the type; a predefined one is shared by all users of its context.
+ * @param name [in] the name, of any length; copied.
+ * @return 0; DTCONV_ERR_NOMEM (the old name stays).
+ *
+ * The name is for people: comparisons, text forms and serialised types do not have it.
+ * Types made from this one do not inherit it, and neither do duplicates. Several threads may
+ * name one type at once; one of the names wins. The memory of earlier names is released with
+ * the type.
+ */
+DTCONV_API int dtconv_type_set_name(struct dtconv_type *type, const char *name);
+
+/**
+ * Return a type's name (MPI_TYPE_GET_NAME).
+ *
+ * @param type the type.
+ * @return the name that was set last, valid as long as the type, also if another is set; a
+ *         predefined type's name in text forms, for example "double", and "" for other
+ *         types, if none was set.
+ */
+DTCONV_API const char *dtconv_type_name(const struct dtconv_type *type);
+
 /* ---- queries ------------------------------------------------------------------------- */
 
 /** Size, bounds and other attributes of a type, in bytes unless stated otherwise. */
@@ -503,6 +552,26 @@ struct dtconv_type_attr {
  */
 DTCONV_API int dtconv_type_query(const struct dtconv_type *type,
 				 struct dtconv_type_attr *attr);
+
+/**
+ * Ask whether (count, type) is one contiguous run of bytes, and where it is.
+ *
+ * @param type   the type; need not be committed.
+ * @param count  number of instances.
+ * @param is_run [out] 1 if the packed stream is one run of the buffer's bytes, in order;
+ *               else 0.
+ * @param offset [out] where the run begins, in bytes from the buffer's address; 0 if there
+ *               is no run or no data.
+ * @param bytes  [out] its length, count x size; 0 if there is no run.
+ * @return 0; DTCONV_ERR_OVERFLOW if count x size exceeds size_t or count x extent exceeds
+ *         ptrdiff_t.
+ *
+ * A run needs no packing: send buffer + offset. Unlike the attribute `contiguous`, this is
+ * about one count: a type with a gap at its end is a run if @p count is 1. No data is a run
+ * of 0 bytes. Takes constant time. Does not block. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_query_run(const struct dtconv_type *type, size_t count,
+				     int *is_run, ptrdiff_t *offset, size_t *bytes);
 
 /**
  * Combiner of a type, and how many arguments it was made with (MPI_TYPE_GET_ENVELOPE).
@@ -601,6 +670,46 @@ enum dtconv_signature_relation {
 DTCONV_API int dtconv_type_compare_signature(const struct dtconv_type *type_a, size_t count_a,
 					     const struct dtconv_type *type_b, size_t count_b,
 					     enum dtconv_signature_relation *relation);
+
+/**
+ * Compare the layouts of (count_a, type_a) and (count_b, type_b).
+ *
+ * @param type_a  a committed type.
+ * @param count_a number of instances of it.
+ * @param type_b  a committed type.
+ * @param count_b number of instances of it.
+ * @param equal   [out] 1 if both packed streams take the same bytes of a buffer in the same
+ *                order, else 0.
+ * @return 0; DTCONV_ERR_STATE if a type is not committed; DTCONV_ERR_OVERFLOW if a count x
+ *         size exceeds size_t or count x extent exceeds ptrdiff_t.
+ *
+ * How the types were made, their basic types and their bounds make no difference. Two
+ * layouts without data are equal. The answer is exact. The cost is that of two hashes, and
+ * of nothing else if the layouts differ or commit has made the same program of both. For
+ * equal layouts that are spelled differently, add the runs of at most two instances of each
+ * type. Does not block; does not allocate. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_compare_layout(const struct dtconv_type *type_a,
+					  size_t count_a,
+					  const struct dtconv_type *type_b,
+					  size_t count_b, int *equal);
+
+/**
+ * Hash the layout of (count, type): equal layouts have equal hashes.
+ *
+ * @param type  a committed type.
+ * @param count number of instances.
+ * @param hash  [out] the hash, below 2^61; the same on every machine.
+ * @return 0; DTCONV_ERR_STATE and DTCONV_ERR_OVERFLOW as in dtconv_type_compare_layout().
+ *
+ * Equal layouts are those that dtconv_type_compare_layout() calls equal. Others have
+ * different hashes unless chance, about one in 2^61, or somebody's intent makes them equal:
+ * do not take the hash for the layout where types may be hostile. The cost is proportional
+ * to the program that commit made, its listed blocks and the logarithms of its counts (about
+ * 20 ns a block). Does not block; does not allocate. Callable from any thread.
+ */
+DTCONV_API int dtconv_type_hash_layout(const struct dtconv_type *type, size_t count,
+				       uint64_t *hash);
 
 /* ---- text ---------------------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@
 
 struct dtc_layout;
 struct dtc_mover;
+struct dtc_predefined_types;
 
 /*
  * All counters. Each line becomes a member of struct dtconv_counters and a line of the output
@@ -120,7 +121,7 @@ struct dtconv_context {
 	/* Indexed as the registry. */
 	struct dtc_backend_counters backend_counters[DTC_BACKENDS_MAX];
 	_Atomic uint64_t live_types; /* always counted: destroy checks it */
-	struct dtconv_type **predefined;
+	struct dtc_predefined_types *predefined;
 	const struct dtc_cpu_kernels *cpu;
 	struct dtc_tuning tuning;
 	struct dtc_tuning_file tuning_file;

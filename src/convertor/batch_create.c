@@ -61,7 +61,7 @@ static int check_type(const struct entry_context *where,
 		return DTC_FAIL(where->context, DTCONV_ERR_STATE,
 				"%s: entry %zu: the type is not committed", where->caller,
 				where->index);
-	if (dtc_packed_stream_is_too_long(&type->bounds, entry->count))
+	if (dtc_bounds_are_too_many(&type->bounds, entry->count))
 		return DTC_FAIL(
 			where->context, DTCONV_ERR_OVERFLOW,
 			"%s: entry %zu: count x size or extent = %zu x (%zu or %td) overflows",

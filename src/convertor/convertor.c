@@ -32,6 +32,30 @@ const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *conve
 	return convertor->cursor.layout->mover;
 }
 
+int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
+		       size_t count, char *buffer, enum dtc_direction direction,
+		       const char *caller, const char *argument)
+{
+	int status =
+		dtc_packed_stream_begin(&place->cursor, type, count, caller, argument);
+
+	if (status)
+		return status;
+	place->type = dtconv_type_ref(type);
+	place->count = count;
+	place->user = buffer;
+	place->direction = direction;
+	place->in_place = false;
+	place->request = (struct dtc_request){ .in_flight = false };
+	place->flights = 0;
+	place->typed = NULL;
+	place->checksum = (struct dtc_checksum){ .on = false };
+	place->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
+	place->row = (struct dtc_row){ .bytes = 0 };
+	place->mover = dtc_convertor_mover(place);
+	return 0;
+}
+
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor)
@@ -42,25 +66,13 @@ int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 		return DTC_FAIL(type->context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate %zu bytes", caller,
 				sizeof(*created));
-	int status = dtc_packed_stream_begin(&created->cursor, type, count, caller,
-					     "type (argument 1)");
-	if (status) {
+	int status = dtc_convertor_init(created, type, count, buffer, direction, caller,
+					"type (argument 1)");
+	if (status)
 		dtc_free(type->context, created);
-		return status;
-	}
-	created->type = dtconv_type_ref(type);
-	created->count = count;
-	created->user = buffer;
-	created->direction = direction;
-	created->request = (struct dtc_request){ .in_flight = false };
-	created->flights = 0;
-	created->typed = NULL;
-	created->checksum = (struct dtc_checksum){ .on = false };
-	created->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
-	created->row = (struct dtc_row){ .bytes = 0 };
-	created->mover = dtc_convertor_mover(created);
-	*convertor = created;
-	return 0;
+	else
+		*convertor = created;
+	return status;
 }
 
 int dtconv_convertor_create_pack(struct dtconv_type *type, size_t count, const void *buffer,
@@ -167,6 +179,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	if (copy) {
 		copy->request = (struct dtc_request){ .in_flight = false };
 		copy->flights = 0;
+		copy->in_place = false;
 		copy->typed = NULL;
 		copy->type = dtconv_type_ref(convertor->type);
 	}
@@ -200,6 +213,7 @@ void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
 		(void)dtc_device_wait(&convertor->request.flight.checksum.event);
 	}
 	dtc_typed_destroy(convertor->typed);
-	dtc_free(type->context, convertor);
+	if (!convertor->in_place)
+		dtc_free(type->context, convertor);
 	dtconv_type_unref(type);
 }

@@ -36,6 +36,7 @@ struct dtconv_convertor {
 	size_t count;
 	char *user;
 	enum dtc_direction direction;
+	bool in_place; /* in storage of the caller's */
 	/*
 	 * The layout's mover, if the stream is one instance, the convertor is idle, and its parameters
 	 * ask for nothing but moving bytes. Then a call at position 0 needs no other check. NULL
@@ -69,6 +70,11 @@ static inline size_t dtc_convertor_position(const struct dtconv_convertor *conve
 int dtc_convertor_create(struct dtconv_type *type, size_t count, char *buffer,
 			 enum dtc_direction direction, const char *caller,
 			 struct dtconv_convertor **convertor);
+
+/* The same in storage that need not be initialised. In error messages the type is @argument. */
+int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
+		       size_t count, char *buffer, enum dtc_direction direction,
+		       const char *caller, const char *argument);
 
 /* Whether neither a request nor a flight is in flight. */
 static inline bool dtc_convertor_is_idle(const struct dtconv_convertor *convertor)

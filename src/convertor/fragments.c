@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dtconv_convertor_pack and dtconv_convertor_unpack: whole streams by the layout's mover, fragments by
- * advance.c.
+ * advance.c. The same with packed memory in several buffers.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include "copy_backends/backend_set.h"
 #include "copy_backends/mover.h"
 #include "native_move.h"
+#include "packed_iov.h"
 #include "parallel.h"
 
 static int check_direction(const struct dtconv_convertor *convertor,
@@ -129,4 +130,52 @@ int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *pack
 	if (move_stream(convertor, stream, bytes, DTC_UNPACK, moved))
 		return 0;
 	return unpack_fragment(convertor, stream, bytes, moved);
+}
+
+/* ---- packed memory in several buffers ---------------------------------------------------------- */
+
+static int move_entries(struct dtconv_convertor *convertor, const struct iovec iov[],
+			size_t iov_count, enum dtc_direction direction, size_t *moved,
+			const char *caller)
+{
+	size_t some = 0;
+	int status = dtc_convertor_check_idle(convertor, caller);
+
+	*moved = 0;
+	if (!status)
+		status = check_direction(convertor, direction, caller);
+	for (size_t i = 0; i < iov_count && !status; i++) {
+		if (!iov[i].iov_len)
+			continue;
+		status = dtc_advance(convertor, iov[i].iov_base, iov[i].iov_len, &some,
+				     caller);
+		*moved += some;
+		if (some < iov[i].iov_len)
+			break;
+	}
+	return status;
+}
+
+int dtconv_convertor_pack_iov(struct dtconv_convertor *convertor,
+			      const struct iovec iov[], size_t iov_count, size_t *moved)
+{
+	if (!convertor || !moved)
+		return DTCONV_ERR_INVAL;
+	return move_entries(convertor, iov, iov_count, DTC_PACK, moved, __func__);
+}
+
+int dtconv_convertor_unpack_iov(struct dtconv_convertor *convertor,
+				const struct iovec iov[], size_t iov_count, size_t *moved)
+{
+	if (!convertor || !moved)
+		return DTCONV_ERR_INVAL;
+	const size_t bytes = dtc_iov_bytes(iov, iov_count);
+	int status = move_entries(convertor, iov, iov_count, DTC_UNPACK, moved, __func__);
+
+	if (status || *moved == bytes)
+		return status;
+	return DTC_FAIL(convertor->type->context, DTCONV_ERR_TRUNCATE,
+			"%s: iov (argument 2) has %zu bytes, but only %zu bytes of the "
+			"stream were left",
+			__func__, bytes, *moved);
 }

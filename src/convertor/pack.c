@@ -64,7 +64,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 
 	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
-	    (count > 1 && dtc_packed_stream_is_too_long(&type->bounds, count)))
+	    (count > 1 && dtc_bounds_are_too_many(&type->bounds, count)))
 		return false;
 	if (dtc_is_host_forbidden(type->context, 0) || size >= stream_bytes ||
 	    dtc_parallel_is_worth(type->context, size) ||
@@ -163,6 +163,85 @@ int dtconv_unpack(struct dtconv_type *type, size_t count, void *buffer, const vo
 		return DTCONV_ERR_INVAL;
 	return move_one_shot(type, count, buffer, (char *)(uintptr_t)packed, bytes,
 			     DTC_UNPACK, &nowhere, moved, __func__);
+}
+
+/* ---- part of a stream ---------------------------------------------------------------------- */
+
+static int refuse_position(const struct dtconv_type *type, size_t position, size_t size,
+			   const char *caller)
+{
+	return DTC_FAIL(type->context, DTCONV_ERR_INVAL,
+			"%s: position (argument 4) is %zu, past the stream's end at %zu",
+			caller, position, size);
+}
+
+static DTC_NOINLINE int move_range(struct dtconv_type *type, size_t count, char *user,
+				   size_t position, char *packed, size_t bytes,
+				   enum dtc_direction direction, size_t *moved,
+				   const char *caller)
+{
+	struct dtc_cursor cursor;
+
+	int status = dtc_packed_stream_begin(&cursor, type, count, caller,
+					     "type (argument 1)");
+	if (!status && position > cursor.size)
+		status = refuse_position(type, position, (size_t)cursor.size, caller);
+	if (status)
+		return status;
+	dtc_cursor_seek(&cursor, position);
+	const size_t left = (size_t)cursor.size - position;
+	const struct dtc_move move = { .context = type->context,
+				       .cursor = &cursor,
+				       .bounds = &type->bounds,
+				       .type = type,
+				       .user = user,
+				       .packed = packed,
+				       .bytes = DTC_MIN(bytes, left),
+				       .direction = direction,
+				       .caller = caller };
+
+	status = dtc_native_move(&move, moved);
+	dtc_count_call(type->context, direction, *moved);
+	if (status || direction == DTC_PACK || bytes <= left)
+		return status;
+	return DTC_FAIL(type->context, DTCONV_ERR_TRUNCATE,
+			"%s: bytes (argument 6) is %zu, but only %zu bytes of the stream "
+			"follow the position",
+			caller, bytes, left);
+}
+
+static inline int move_at(struct dtconv_type *type, size_t count, char *user,
+			  size_t position, char *packed, size_t bytes,
+			  enum dtc_direction direction, size_t *moved, const char *caller)
+{
+	size_t done = 0;
+	int status = 0;
+
+	if (position ||
+	    !move_instance(type, count, user, packed, bytes, direction, &done))
+		status = move_range(type, count, user, position, packed, bytes, direction,
+				    &done, caller);
+	if (moved)
+		*moved = done;
+	return status;
+}
+
+int dtconv_pack_at(struct dtconv_type *type, size_t count, const void *buffer,
+		   size_t position, void *packed, size_t capacity, size_t *moved)
+{
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	return move_at(type, count, (char *)(uintptr_t)buffer, position, packed, capacity,
+		       DTC_PACK, moved, __func__);
+}
+
+int dtconv_unpack_at(struct dtconv_type *type, size_t count, void *buffer,
+		     size_t position, const void *packed, size_t bytes, size_t *moved)
+{
+	if (!type)
+		return DTCONV_ERR_INVAL;
+	return move_at(type, count, buffer, position, (char *)(uintptr_t)packed, bytes,
+		       DTC_UNPACK, moved, __func__);
 }
 
 /* ---- in a stream --------------------------------------------------------------------------- */

@@ -12,25 +12,13 @@
 #include "datatype/cursor.h"
 #include "datatype/type.h"
 
-bool dtc_packed_stream_is_too_long(const struct dtc_bounds *bounds, size_t count)
-{
-	ptrdiff_t last, edge;
-	size_t size;
-
-	if (dtc_mul_size(count, bounds->size, &size))
-		return true;
-	return size && (dtc_scale_disp(count - 1, dtc_bounds_extent(bounds), &last) ||
-			dtc_add_disp(last, bounds->true_lb, &edge) ||
-			dtc_add_disp(last, bounds->true_ub, &edge));
-}
-
 int dtc_packed_stream_check(const struct dtconv_type *type, size_t count,
 			    const char *caller, const char *argument)
 {
 	if (DTC_UNLIKELY(!dtc_type_layout(type)))
 		return DTC_FAIL(type->context, DTCONV_ERR_STATE,
 				"%s: %s is not committed", caller, argument);
-	if (DTC_UNLIKELY(dtc_packed_stream_is_too_long(&type->bounds, count)))
+	if (DTC_UNLIKELY(dtc_bounds_are_too_many(&type->bounds, count)))
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_OVERFLOW,
 			"%s: count x size or extent of %s = %zu x (%zu or %td) overflows",

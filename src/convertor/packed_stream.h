@@ -5,15 +5,10 @@
 #ifndef DTC_PACKED_STREAM_H
 #define DTC_PACKED_STREAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-struct dtc_bounds;
 struct dtc_cursor;
 struct dtconv_type;
-
-/* Whether the stream's length overflows size_t, or a displacement in the last instance ptrdiff_t. */
-bool dtc_packed_stream_is_too_long(const struct dtc_bounds *bounds, size_t count);
 
 /*
  * Fail with STATE if the type is not committed, with OVERFLOW if the stream is too long. @argument is the

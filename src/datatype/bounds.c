@@ -136,3 +136,15 @@ bool dtc_bounds_pad(struct dtc_bounds *bounds)
 			    &bounds->ub) ||
 	       extent_overflows(bounds);
 }
+
+bool dtc_bounds_are_too_many(const struct dtc_bounds *bounds, size_t count)
+{
+	ptrdiff_t last, edge;
+	size_t size;
+
+	if (dtc_mul_size(count, bounds->size, &size))
+		return true;
+	return size && (dtc_scale_disp(count - 1, dtc_bounds_extent(bounds), &last) ||
+			dtc_add_disp(last, bounds->true_lb, &edge) ||
+			dtc_add_disp(last, bounds->true_ub, &edge));
+}

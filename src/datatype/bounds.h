@@ -51,4 +51,7 @@ bool dtc_bounds_resize(struct dtc_bounds *bounds, ptrdiff_t lb, ptrdiff_t extent
 /* Round the extent up to the alignment (the standard's epsilon), unless there are markers. */
 bool dtc_bounds_pad(struct dtc_bounds *bounds);
 
+/* Whether @count times the size overflows size_t, or a displacement in the last one ptrdiff_t. */
+bool dtc_bounds_are_too_many(const struct dtc_bounds *bounds, size_t count);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types that are not derived from others: the context's predefined types, Fortran kinds chosen
- * by precision and range, and pairs of a value and an index.
+ * Types that are not derived from others: Fortran kinds chosen by precision and range, and pairs
+ * of a value and an index.
  */
 #include "config.h"
 
@@ -12,17 +12,8 @@
 #include "base/base.h"
 #include "layout.h"
 #include "predefined.h"
+#include "predefined_types.h"
 #include "signature.h"
-
-static struct dtc_bounds pair_bounds(const struct dtc_predefined *row)
-{
-	struct dtc_bounds bounds = dtc_bounds_basic(row->extent, row->alignment);
-
-	bounds.size = row->size;
-	bounds.true_ub = (ptrdiff_t)(row->index_disp + dtc_predefined_row(row->index)->size);
-	bounds.single_run = (size_t)bounds.true_ub == row->size;
-	return bounds;
-}
 
 static struct dtc_signature *pair_signature(struct dtconv_context *context,
 					    const struct dtconv_type *value,
@@ -37,83 +28,6 @@ static struct dtc_signature *pair_signature(struct dtconv_context *context,
 		return dtc_signature_builder_finish(&builder);
 	dtc_signature_builder_drop(&builder);
 	return NULL;
-}
-
-static struct dtc_signature *predefined_signature(struct dtconv_context *context,
-						  enum dtconv_predefined which)
-{
-	const struct dtc_predefined *row = dtc_predefined_row(which);
-
-	if (!row->is_pair)
-		return dtc_signature_create_basic(context, which);
-	return pair_signature(context, context->predefined[row->value],
-			      context->predefined[row->index]);
-}
-
-/* ---- predefined types ---------------------------------------------------------------- */
-
-static int create_predefined(struct dtconv_context *context, enum dtconv_predefined which)
-{
-	const struct dtc_predefined *row = dtc_predefined_row(which);
-	struct dtc_type_plan plan = {.context = context,
-				     .caller = "dtconv_context_create",
-				     .combiner = DTCONV_COMBINER_NAMED,
-				     .bounds = dtc_bounds_basic(row->size, row->alignment)};
-	struct dtconv_type *type;
-
-	if (row->is_pair)
-		plan.bounds = pair_bounds(row);
-	int status = dtc_type_allocate(&plan, &type);
-	if (status)
-		return status;
-	type->predefined = which;
-	context->predefined[which] = type;
-	type->signature = predefined_signature(context, which);
-	if (!type->signature)
-		return DTCONV_ERR_NOMEM;
-	return dtconv_type_commit(type);
-}
-
-int dtc_predefined_create(struct dtconv_context *context)
-{
-	size_t bytes = DTCONV_PREDEFINED_COUNT * sizeof(*context->predefined);
-
-	context->predefined = dtc_alloc_zeroed(context, bytes);
-	if (!context->predefined)
-		return DTCONV_ERR_NOMEM;
-	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
-		int status = create_predefined(context, (enum dtconv_predefined)which);
-		if (status)
-			return status;
-		context->predefined[which]->immortal = true;
-	}
-	atomic_store_explicit(&context->live_types, 0, memory_order_relaxed);
-	for (int counter = 0; counter < DTC_COUNTERS; counter++)
-		atomic_store_explicit(&context->counters[counter], 0, memory_order_relaxed);
-	return 0;
-}
-
-void dtc_predefined_destroy(struct dtconv_context *context)
-{
-	if (!context->predefined)
-		return;
-	for (int which = 0; which < DTCONV_PREDEFINED_COUNT; which++) {
-		struct dtconv_type *type = context->predefined[which];
-
-		if (type)
-			type->immortal = false;
-		dtconv_type_unref(type);
-	}
-	dtc_free(context, context->predefined);
-	context->predefined = NULL;
-}
-
-struct dtconv_type *dtconv_type_predefined(struct dtconv_context *context,
-					   enum dtconv_predefined which)
-{
-	if (!context || (unsigned)which >= DTCONV_PREDEFINED_COUNT)
-		return NULL;
-	return context->predefined[which];
 }
 
 /* ---- Fortran kinds ------------------------------------------------------------------- */
@@ -161,7 +75,7 @@ int dtconv_type_match_size(struct dtconv_context *context, enum dtconv_typeclass
 		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
 				"%s: no type of this class has %zu bytes (argument 3)", __func__,
 				bytes);
-	*type = context->predefined[found];
+	*type = dtc_predefined_type(context, found);
 	return 0;
 }
 
@@ -227,7 +141,7 @@ static int create_kind(const char *caller, struct dtconv_context *context,
 
 	if (!kind)
 		return refuse_kind(caller, context, n, arguments);
-	struct dtconv_type *same = context->predefined[kind->which];
+	struct dtconv_type *same = dtc_predefined_type(context, kind->which);
 	struct dtc_type_plan plan = {.context = context,
 				     .caller = caller,
 				     .combiner = combiner,
@@ -378,6 +292,6 @@ int dtconv_type_create_value_index(struct dtconv_type *value, struct dtconv_type
 		dtc_predefined_pair(value->predefined, index->predefined);
 	if (pair == DTCONV_PREDEFINED_COUNT)
 		return create_pair(value, index, newtype);
-	*newtype = value->context->predefined[pair];
+	*newtype = dtc_predefined_type(value->context, pair);
 	return 0;
 }

@@ -11,24 +11,16 @@
 #include "base/context.h"
 #include "base/text.h"
 
-struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
+int dtc_layout_open(struct dtc_layout *layout, struct dtc_program *program,
+		    int64_t extent)
 {
-	struct dtc_layout *layout = dtc_alloc(program->context, sizeof(*layout));
-
-	if (!layout) {
-		dtc_program_unref(program);
-		return NULL;
-	}
 	*layout = (struct dtc_layout){
 		.program = program, .extent = extent, .size = program->bytes};
 	layout->dense = program->op_count == 1 && program->ops[0].kind == DTC_OP_RUN &&
 			extent == (int64_t)program->bytes;
-	if (program->context->make_mover &&
-	    program->context->make_mover(layout, &layout->mover)) {
-		dtc_layout_destroy(layout);
-		return NULL;
-	}
-	return layout;
+	if (!program->context->make_mover)
+		return 0;
+	return program->context->make_mover(layout, &layout->mover);
 }
 
 static void release_images(struct dtc_layout_image *image)
@@ -41,14 +33,36 @@ static void release_images(struct dtc_layout_image *image)
 	}
 }
 
+void dtc_layout_close(struct dtc_layout *layout)
+{
+	release_images(atomic_load_explicit(&layout->images, memory_order_acquire));
+	dtc_free(layout->program->context,
+		 atomic_load_explicit(&layout->iov_index, memory_order_acquire));
+	dtc_free(layout->program->context, layout->mover);
+}
+
+struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent)
+{
+	struct dtc_layout *layout = dtc_alloc(program->context, sizeof(*layout));
+
+	if (!layout) {
+		dtc_program_unref(program);
+		return NULL;
+	}
+	if (dtc_layout_open(layout, program, extent)) {
+		dtc_layout_destroy(layout);
+		return NULL;
+	}
+	return layout;
+}
+
 void dtc_layout_destroy(struct dtc_layout *layout)
 {
 	if (!layout)
 		return;
 	struct dtconv_context *context = layout->program->context;
 
-	release_images(atomic_load_explicit(&layout->images, memory_order_acquire));
-	dtc_free(context, layout->mover);
+	dtc_layout_close(layout);
 	dtc_program_unref(layout->program);
 	dtc_free(context, layout);
 }

@@ -10,6 +10,7 @@
 #include "datatype/program.h"
 
 struct dtconv_type;
+struct dtc_iov_index;
 struct dtc_mover;
 
 /* The shapes that kernels distinguish, from the simplest to the most general. */
@@ -52,12 +53,22 @@ struct dtc_layout {
 	struct dtc_mover *mover;
 	/* Copies on devices. They are only added while the layout exists. */
 	struct dtc_layout_image *_Atomic images;
+	/* Made by the first call that asks for it. */
+	struct dtc_iov_index *_Atomic iov_index;
 	_Atomic bool warned; /* the warning about a slow move has been logged */
 };
 
 /* Create the layout of @program, whose reference it consumes, even on failure (NULL). */
 struct dtc_layout *dtc_layout_create(struct dtc_program *program, int64_t extent);
 void dtc_layout_destroy(struct dtc_layout *layout);
+
+/*
+ * The same for a layout in memory of the caller's, who keeps the reference to @program. Opening
+ * fails with NOMEM; then there is nothing to close.
+ */
+int dtc_layout_open(struct dtc_layout *layout, struct dtc_program *program,
+		    int64_t extent);
+void dtc_layout_close(struct dtc_layout *layout);
 
 /*
  * The operation that stands for @count instances: a run or strip if they merge, otherwise a

@@ -11,7 +11,7 @@
 #include "build.h"
 #include "dimension.h"
 #include "layout.h"
-#include "predefined.h"
+#include "predefined_types.h"
 
 /* ---- memoised programs ----------------------------------------------------------------- */
 
@@ -104,24 +104,13 @@ static struct dtc_program *shift(struct dtc_program *program, int64_t disp)
 	return dtc_program_create_sequence(program->context, 1, &part);
 }
 
-static struct dtc_program *lower_named(const struct dtconv_type *type)
+/* A Fortran kind; predefined types have their layouts from the start. */
+static struct dtc_program *lower_kind(const struct dtconv_type *type)
 {
-	const struct dtc_predefined *row = dtc_predefined_row(type->predefined);
-	struct dtconv_context *context = type->context;
-	struct dtc_program *value, *index, *pair = NULL;
+	const struct dtconv_type *same =
+		dtc_predefined_type(type->context, type->predefined);
 
-	if (!row->is_pair)
-		return dtc_program_create_run(context, 0, row->size);
-	value = dtc_program_create_run(context, 0, dtc_predefined_row(row->value)->size);
-	index = dtc_program_create_run(context, 0, dtc_predefined_row(row->index)->size);
-	if (value && index)
-		pair = dtc_program_create_sequence(
-			context, 2,
-			(const struct dtc_program_part[]){{value, 0},
-							  {index, (int64_t)row->index_disp}});
-	dtc_program_unref(value);
-	dtc_program_unref(index);
-	return pair;
+	return dtc_program_ref(dtc_type_layout(same)->program);
 }
 
 static struct dtc_program *lower_value_index(const struct dtconv_type *type,
@@ -305,7 +294,7 @@ static struct dtc_program *lower_one(const struct dtconv_type *type, const struc
 	case DTCONV_COMBINER_F90_REAL:
 	case DTCONV_COMBINER_F90_COMPLEX:
 	case DTCONV_COMBINER_F90_INTEGER:
-		return lower_named(type);
+		return lower_kind(type);
 	case DTCONV_COMBINER_VALUE_INDEX:
 		return lower_value_index(type, memo);
 	case DTCONV_COMBINER_CONTIGUOUS:

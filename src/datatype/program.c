@@ -50,6 +50,16 @@ uint64_t dtc_table_find(const struct dtc_table *table, uint64_t unit, uint64_t f
 	return low;
 }
 
+void dtc_program_init(struct dtc_program *program, struct dtconv_context *context,
+		      uint32_t op_count, size_t table_bytes)
+{
+	memset(program, 0, sizeof(*program));
+	atomic_init(&program->references, 1);
+	program->context = context;
+	program->op_count = op_count;
+	program->table_bytes = table_bytes;
+}
+
 struct dtc_program *dtc_program_allocate(struct dtconv_context *context, uint32_t op_count,
 					 size_t table_bytes)
 {
@@ -57,13 +67,8 @@ struct dtc_program *dtc_program_allocate(struct dtconv_context *context, uint32_
 		dtc_alloc(context, sizeof(*program) + op_count * sizeof(program->ops[0]) +
 					   table_bytes);
 
-	if (!program)
-		return NULL;
-	memset(program, 0, sizeof(*program));
-	atomic_init(&program->references, 1);
-	program->context = context;
-	program->op_count = op_count;
-	program->table_bytes = table_bytes;
+	if (program)
+		dtc_program_init(program, context, op_count, table_bytes);
 	return program;
 }
 
@@ -84,14 +89,19 @@ struct dtc_program *dtc_program_create_op(struct dtconv_context *context,
 	return program;
 }
 
+struct dtc_op dtc_op_of_run(int64_t disp, uint64_t bytes)
+{
+	return (struct dtc_op){ .kind = DTC_OP_RUN,
+				.disp = disp,
+				.bytes = bytes,
+				.count = 1,
+				.unit_bytes = bytes };
+}
+
 struct dtc_program *dtc_program_create_run(struct dtconv_context *context, int64_t disp,
 					   uint64_t bytes)
 {
-	const struct dtc_op run = {.kind = DTC_OP_RUN,
-				   .disp = disp,
-				   .bytes = bytes,
-				   .count = 1,
-				   .unit_bytes = bytes};
+	const struct dtc_op run = dtc_op_of_run(disp, bytes);
 
 	if (bytes == 0)
 		return dtc_program_create_empty(context);

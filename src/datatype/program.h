@@ -162,6 +162,12 @@ struct dtc_program *dtc_program_create_sequence(struct dtconv_context *context, 
 struct dtc_program *dtc_program_allocate(struct dtconv_context *context,
 					 uint32_t op_count, size_t table_bytes);
 
+/* The same in memory of the caller's, who never drops the reference. */
+void dtc_program_init(struct dtc_program *program, struct dtconv_context *context,
+		      uint32_t op_count, size_t table_bytes);
+
+struct dtc_op dtc_op_of_run(int64_t disp, uint64_t bytes);
+
 /* A program of one operation without table. */
 struct dtc_program *dtc_program_create_op(struct dtconv_context *context,
 					  const struct dtc_op *op);

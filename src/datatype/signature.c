@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/context.h"
+#include "base/residue.h"
 #include "predefined.h"
 
 /*
@@ -21,40 +22,15 @@
  * multiplication, and repetition squares, so the cost does not grow with the length. The base
  * is arbitrary but fixed, so that peers compute equal hashes.
  */
-#define HASH_PRIME ((UINT64_C(1) << 61) - 1)
 #define HASH_BASE UINT64_C(0x1a2b7c3d9e5f4061)
-
-/* Both factors are below 2^61. */
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-#ifdef __SIZEOF_INT128__
-	unsigned __int128 product = (unsigned __int128)a * b;
-	uint64_t sum = (uint64_t)(product & HASH_PRIME) + (uint64_t)(product >> 61);
-#else
-	/*
-	 * Multiply 32-bit halves modulo 2^61 - 1, where 2^61 is 1: a_high * b_high has the
-	 * weight 2^64 = 8, and middle is split at bit 29.
-	 */
-	uint64_t a_high = a >> 32, a_low = (uint32_t)a;
-	uint64_t b_high = b >> 32, b_low = (uint32_t)b;
-	uint64_t middle = a_high * b_low + a_low * b_high;
-	uint64_t low = a_low * b_low;
-	uint64_t sum = (a_high * b_high << 3) + (middle >> 29) +
-		       ((middle & 0x1fffffff) << 32) + (low >> 61) + (low & HASH_PRIME);
-
-	sum = (sum >> 61) + (sum & HASH_PRIME);
-#endif
-	return sum >= HASH_PRIME ? sum - HASH_PRIME : sum;
-}
 
 static struct dtc_signature_hash concatenate(struct dtc_signature_hash a,
 					     struct dtc_signature_hash b)
 {
-	uint64_t sum = multiply(a.value, b.weight) + b.value;
-
 	return (struct dtc_signature_hash){
-		.value = sum >= HASH_PRIME ? sum - HASH_PRIME : sum,
-		.weight = multiply(a.weight, b.weight)};
+		.value = dtc_residue_plus(dtc_residue_times(a.value, b.weight), b.value),
+		.weight = dtc_residue_times(a.weight, b.weight)
+	};
 }
 
 static const struct dtc_signature_hash hash_of_nothing = {.value = 0, .weight = 1};
@@ -71,18 +47,22 @@ static struct dtc_signature_hash hash_repeat(struct dtc_signature_hash once, uin
 	return all;
 }
 
+static void init(struct dtc_signature *signature, struct dtconv_context *context)
+{
+	memset(signature, 0, sizeof(*signature));
+	atomic_init(&signature->references, 1);
+	signature->context = context;
+	signature->hash = hash_of_nothing;
+}
+
 static struct dtc_signature *allocate(struct dtconv_context *context, size_t node_capacity)
 {
 	struct dtc_signature *signature =
 		dtc_alloc(context, sizeof(*signature) +
 					   node_capacity * sizeof(signature->nodes[0]));
 
-	if (!signature)
-		return NULL;
-	memset(signature, 0, sizeof(*signature));
-	atomic_init(&signature->references, 1);
-	signature->context = context;
-	signature->hash = hash_of_nothing;
+	if (signature)
+		init(signature, context);
 	return signature;
 }
 
@@ -99,13 +79,11 @@ void dtc_signature_unref(struct dtc_signature *signature)
 		dtc_free(signature->context, signature);
 }
 
-struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
-						 enum dtconv_predefined basic)
+void dtc_signature_init_basic(struct dtc_signature *signature,
+			      struct dtconv_context *context,
+			      enum dtconv_predefined basic)
 {
-	struct dtc_signature *signature = allocate(context, 1);
-
-	if (!signature)
-		return NULL;
+	init(signature, context);
 	signature->hash = (struct dtc_signature_hash){.value = (uint64_t)basic + 1,
 						      .weight = HASH_BASE};
 	signature->element_count = 1;
@@ -116,7 +94,6 @@ struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
 					    .count = 1,
 					    .element_count = 1,
 					    .byte_count = signature->byte_count};
-	return signature;
 }
 
 /* Whether the whole signature is one node with its body. */
@@ -234,6 +211,18 @@ bool dtc_signature_builder_append(struct dtc_signature_builder *builder,
 	push(builder, &loop->nodes[0]);
 	dtc_signature_unref(loop);
 	return true;
+}
+
+void dtc_signature_init_pair(struct dtc_signature *signature,
+			     const struct dtc_signature *value,
+			     const struct dtc_signature *index)
+{
+	struct dtc_signature_builder builder = { .signature = signature, .capacity = 3 };
+
+	init(signature, value->context);
+	/* Within the capacity, so nothing is allocated and nothing fails. */
+	(void)dtc_signature_builder_append(&builder, value, 1);
+	(void)dtc_signature_builder_append(&builder, index, 1);
 }
 
 /* Whether the node list consists of repetitions of its first @period nodes. */

@@ -49,9 +49,15 @@ struct dtc_signature {
 	struct dtc_signature_node nodes[];
 };
 
+/* In memory of the caller's with room for 1 node, or 3: the signature of a predefined type. */
+void dtc_signature_init_basic(struct dtc_signature *signature,
+			      struct dtconv_context *context,
+			      enum dtconv_predefined basic);
+void dtc_signature_init_pair(struct dtc_signature *signature,
+			     const struct dtc_signature *value,
+			     const struct dtc_signature *index);
+
 /* All constructors return a new reference, or NULL if memory ran out. */
-struct dtc_signature *dtc_signature_create_basic(struct dtconv_context *context,
-						 enum dtconv_predefined basic);
 struct dtc_signature *dtc_signature_create_repeat(struct dtc_signature *body, uint64_t count);
 
 /* A sequence of signatures under construction. */

@@ -124,6 +124,7 @@ static void release_type(struct dtconv_type *type)
 	dtc_layout_destroy(dtc_type_layout(type));
 	dtc_program_unref(type->program);
 	dtc_signature_unref(type->signature);
+	dtc_type_drop_names(type);
 	dtc_free(context, type);
 	atomic_fetch_sub_explicit(&context->live_types, 1, memory_order_relaxed);
 	dtc_context_count(context, DTC_COUNT_TYPES_LIVE, (uint64_t)-1);

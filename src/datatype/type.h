@@ -17,6 +17,7 @@
 struct dtc_layout;
 struct dtc_program;
 struct dtc_signature;
+struct dtc_type_name;
 
 struct dtconv_type {
 	_Atomic size_t references;
@@ -30,6 +31,8 @@ struct dtconv_type {
 	struct dtc_program
 		*program; /* if the constructor made it; the arguments may be in it */
 	struct dtconv_type *next_dead;       /* only while its release is under way */
+	void *_Atomic user;                  /* the user's; not looked at */
+	struct dtc_type_name *_Atomic name;  /* the current one; it leads to older ones */
 	/*
 	 * The constructor's arguments, as in struct dtconv_envelope. The leading count of
 	 * constructors with arrays is not stored: it is the number of displacements.
@@ -86,6 +89,9 @@ static inline struct dtc_layout *dtc_type_layout(const struct dtconv_type *type)
 	return atomic_load_explicit(&((struct dtconv_type *)type)->layout,
 				    memory_order_acquire);
 }
+
+/* Free all names of a type that is released. */
+void dtc_type_drop_names(struct dtconv_type *type);
 
 /* The predefined types of a context: created and destroyed with it. */
 int dtc_predefined_create(struct dtconv_context *context);

@@ -43,6 +43,28 @@ int dtconv_type_query(const struct dtconv_type *type, struct dtconv_type_attr *a
 	return 0;
 }
 
+int dtconv_type_query_run(const struct dtconv_type *type, size_t count, int *is_run,
+			  ptrdiff_t *offset, size_t *bytes)
+{
+	if (!type || !is_run || !offset || !bytes)
+		return DTCONV_ERR_INVAL;
+	const struct dtc_bounds *bounds = &type->bounds;
+	const ptrdiff_t extent = dtc_bounds_extent(bounds);
+
+	if (dtc_bounds_are_too_many(bounds, count))
+		return DTC_FAIL(type->context, DTCONV_ERR_OVERFLOW,
+				"%s: count x size or extent of type (argument 1) = %zu x "
+				"(%zu or %td) overflows",
+				__func__, count, bounds->size, extent);
+	const size_t size = count * bounds->size;
+	const bool steps_by_size = extent >= 0 && (size_t)extent == bounds->size;
+
+	*is_run = !size || (bounds->single_run && (count == 1 || steps_by_size));
+	*offset = size && *is_run ? bounds->true_lb : 0;
+	*bytes = *is_run ? size : 0;
+	return 0;
+}
+
 static size_t leading_counts(const struct dtconv_type *type)
 {
 	return dtc_combiner_has_arrays(type->combiner) ? 1 : 0;

@@ -13,6 +13,7 @@
 
 #include <dtconv/dtconv.h>
 
+#include "support/allocators.h"
 #include "support/fixture.h"
 
 /* ---- a log that remembers ---------------------------------------------------------------- */
@@ -196,7 +197,21 @@ START_TEST(memory_may_run_out_at_any_allocation)
 		dtconv_context_destroy(context);
 		ck_assert_uint_lt(needed, 100000);
 	}
-	ck_assert_uint_gt(needed, DTCONV_PREDEFINED_COUNT);
+	ck_assert_uint_gt(needed, 3);
+}
+END_TEST
+
+/* Runtimes create contexts often: predefined types are one block and share their layouts. */
+START_TEST(a_context_takes_few_allocations)
+{
+	struct block_count count = { 0 };
+	struct dtconv_context_params params = { .allocator =
+							allocator_of_blocks(&count) };
+	struct dtconv_context *context = create(&params);
+
+	ck_assert_uint_le(atomic_load(&count.calls), 16);
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(atomic_load(&count.live), 0);
 }
 END_TEST
 
@@ -621,6 +636,7 @@ int main(void)
 	tcase_add_test(options, half_an_allocator_is_refused);
 	tcase_add_test(options, a_shorter_struct_leaves_the_rest_at_its_default);
 	tcase_add_test(options, memory_may_run_out_at_any_allocation);
+	tcase_add_test(options, a_context_takes_few_allocations);
 	tcase_add_test(options, a_context_answers_what_its_info_says);
 	tcase_add_test(options, a_promise_of_host_memory_leaves_no_device);
 	tcase_add_test(log, errors_are_logged_with_their_source);

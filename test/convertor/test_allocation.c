@@ -329,6 +329,36 @@ START_TEST(every_allocation_of_a_batch_may_fail)
 }
 END_TEST
 
+/* The index of a type's iovec entries is made once; without memory nothing is listed. */
+START_TEST(an_index_of_entries_may_fail_and_is_kept)
+{
+	struct dtconv_context *context = limited_context();
+	struct dtconv_type *type = fixture_type_in(
+		context, "hindexed([1, 2, 1, 4, 1, 3, 1, 1, 2, 1, 1, 7, 1, 2, 1, "
+			 "1, 5, 1, 1, 1], [0, 3, 9, 10, 20, 21, 30, 33, 37, 41, "
+			 "44, 47, 55, 60, 63, 66, 70, 80, 83, 85], byte)");
+	size_t iov_count = 0, found = 0;
+	struct iovec iov[2];
+
+	allowance = 0;
+	only = false;
+	ck_assert_int_eq(dtconv_iov_count(type, 3, &iov_count), DTCONV_ERR_NOMEM);
+	ck_assert_int_eq(dtconv_iov(type, 3, NULL, 5, iov, 2, &found), DTCONV_ERR_NOMEM);
+	ck_assert_uint_eq(iov_count + found, 0);
+	ck_assert_int_eq(dtconv_iov(type, 3, NULL, 0, iov, 2, &found), 0);
+	ck_assert_uint_eq(found, 2);
+	allowance = 1;
+	ck_assert_int_eq(dtconv_iov_count(type, 3, &iov_count), 0);
+	ck_assert_int_eq(dtconv_iov_count(type, 9, &iov_count), 0);
+	ck_assert_int_eq(dtconv_iov(type, 3, NULL, 5, iov, 2, &found), 0);
+	ck_assert_int_eq(allowance, 0);
+	allowance = -1;
+	dtconv_type_unref(type);
+	dtconv_context_destroy(context);
+	ck_assert_int_eq(unfreed, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("allocation");
@@ -342,5 +372,6 @@ int main(void)
 	tcase_add_test(failing, every_allocation_of_a_typed_convertor_may_fail);
 	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
 	tcase_add_loop_test(failing, every_allocation_of_a_batch_may_fail, 0, 2);
+	tcase_add_test(failing, an_index_of_entries_may_fail_and_is_kept);
 	return fixture_run(suite);
 }

@@ -5,10 +5,12 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"
 #include "support/layouts.h"
+#include "support/type_choices.h"
 
 #define ROOM      160
 #define INSTANCES 2
@@ -203,6 +205,169 @@ START_TEST(entries_stay_untouched_past_the_count)
 }
 END_TEST
 
+/* ---- by number ----------------------------------------------------------------------- */
+
+/* Entries first.. of a stage, at most so many, begin and end where the map's runs do. */
+static void list_from(const struct stage *stage, size_t position, size_t first,
+		      size_t all, size_t max_iov)
+{
+	size_t expected = first < all ? all - first : 0, iov_count = SIZE_MAX, bytes = 0;
+	struct iovec iov[9];
+
+	memset(iov, 0x11, sizeof(iov));
+	fixture_ok(dtconv_iov(stage->type, stage->count, stage->source, first, iov,
+			      max_iov, &iov_count));
+	ck_assert_uint_eq(iov_count, expected < max_iov ? expected : max_iov);
+	check_entries(stage, stage->source, iov, iov_count, position);
+	for (size_t i = 0; i < iov_count; i++)
+		bytes += iov[i].iov_len;
+	ck_assert_uint_eq(count_blocks(stage, position, position + bytes), iov_count);
+	if (position + bytes < stage->bytes)
+		ck_assert_uint_eq(count_blocks(stage, position, position + bytes + 1),
+				  iov_count + 1);
+	for (size_t i = iov_count; i < 9; i++)
+		ck_assert_uint_eq(iov[i].iov_len, (size_t)UINT64_C(0x1111111111111111));
+}
+
+/* Every entry is found by its number, or one in @step. */
+static void list_all(const struct stage *stage, size_t step)
+{
+	size_t all = count_blocks(stage, 0, stage->bytes), n = 0, counted = SIZE_MAX;
+
+	fixture_ok(dtconv_iov_count(stage->type, stage->count, &counted));
+	ck_assert_uint_eq(counted, all);
+	for (size_t at = 0; at < stage->bytes; at++)
+		if (!at || stage->map[at] != stage->map[at - 1] + 1) {
+			if (n % step == 0)
+				list_from(stage, at, n, all, 1 + n % 8);
+			n++;
+		}
+	list_from(stage, stage->bytes, all, all, 3);
+	list_from(stage, stage->bytes, all + 7, all, 3);
+	list_from(stage, 0, 0, all, 0);
+}
+
+START_TEST(entries_are_found_by_their_number)
+{
+	for (size_t count = 0; count <= 4; count++) {
+		struct stage stage;
+
+		fixture_open(&stage, layouts[_i].text, count);
+		list_all(&stage, 1);
+		fixture_close(&stage);
+	}
+}
+END_TEST
+
+START_TEST(entries_of_random_types_are_found)
+{
+	struct choices choices = fixture_choices((uint64_t)_i + 500);
+	struct dtconv_type *type =
+		type_choose(fixture_context, &choices, &type_bounds_small);
+	struct stage stage;
+
+	if (stage_open(&stage, type, 1 + choose(&choices, 4), 0, 0, (uint64_t)_i)) {
+		dtconv_type_unref(type);
+		return;
+	}
+	list_all(&stage, 1);
+	fixture_close(&stage);
+}
+END_TEST
+
+/* What lists are made of: a run, one with a gap, runs that touch the next ones, a strip. */
+static const char *const parts[] = {
+	"byte",
+	"resized(contiguous(3, byte), 0, 5)",
+	"resized(hindexed([2, 2], [0, 4], byte), 0, 6)",
+	"resized(hindexed([2, 2], [2, 0], byte), 0, 4)",
+	"resized(hvector(3, 1, 4, byte), 0, 9)",
+	"resized(hindexed([1, 3, 2], [0, 4, 8], byte), 0, 12)",
+};
+
+#define PARTS  6
+#define BLOCKS 700
+
+/* A long list whose blocks touch the one before now and then. */
+static struct dtconv_type *list(struct choices *choices, const char *part, bool equal)
+{
+	struct dtconv_type *old = fixture_type(part), *type = NULL;
+	const size_t extent = (size_t)fixture_attr(old).extent;
+	static size_t lengths[BLOCKS];
+	static ptrdiff_t displacements[BLOCKS];
+
+	for (size_t i = 0, at = 0; i < BLOCKS; i++) {
+		lengths[i] = equal ? 2 : 1 + choose(choices, 3);
+		at += choose(choices, 2) * (1 + choose(choices, 7));
+		displacements[i] = (ptrdiff_t)at;
+		at += lengths[i] * extent;
+	}
+	for (size_t i = 0; i < 20; i++) {
+		size_t a = choose(choices, BLOCKS), b = choose(choices, BLOCKS);
+		ptrdiff_t kept = displacements[a];
+
+		displacements[a] = displacements[b];
+		displacements[b] = kept;
+	}
+	fixture_ok(
+		dtconv_type_create_hindexed(BLOCKS, lengths, displacements, old, &type));
+	fixture_ok(dtconv_type_commit(type));
+	dtconv_type_unref(old);
+	return type;
+}
+
+START_TEST(entries_of_long_lists_are_found)
+{
+	struct choices choices = fixture_choices((uint64_t)_i + 900);
+	struct dtconv_type *type = list(&choices, parts[_i / 2], _i % 2);
+	struct stage stage;
+
+	ck_assert(!stage_open(&stage, type, 2, 0, 0, 1));
+	list_all(&stage, fixture_everything() ? 1 : 3);
+	fixture_close(&stage);
+}
+END_TEST
+
+/* No entry is walked to: rows of three entries, a million in each instance. */
+START_TEST(entries_of_huge_types_are_found_without_a_walk)
+{
+	static const char text[] = "resized(hvector(1000000, 1, 64, "
+				   "hindexed([4, 8, 4], [0, 8, 24], byte)), 0, 64000000)";
+	struct dtconv_type *type = fixture_type(text);
+	struct iovec iov[2];
+	size_t iov_count;
+
+	fixture_ok(dtconv_iov_count(type, 5, &iov_count));
+	ck_assert_uint_eq(iov_count, 15000000);
+	fixture_ok(dtconv_iov(type, 5, NULL, 13333333, iov, 2, &iov_count));
+	ck_assert_uint_eq(iov_count, 2);
+	ck_assert_uint_eq((uintptr_t)iov[0].iov_base, (uintptr_t)4444444 * 64 + 8);
+	ck_assert_uint_eq(iov[0].iov_len, 8);
+	ck_assert_uint_eq((uintptr_t)iov[1].iov_base, (uintptr_t)4444444 * 64 + 24);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+START_TEST(wrong_listings_are_refused)
+{
+	struct dtconv_type *type = fixture_type("vector(3, 1, 2, int)"), *uncommitted;
+	size_t iov_count = 77;
+
+	fixture_ok(dtconv_type_create_contiguous(2, type, &uncommitted));
+	fixture_status(dtconv_iov_count(uncommitted, 1, &iov_count), DTCONV_ERR_STATE);
+	ck_assert_str_eq(fixture_error(),
+			 "dtconv_iov_count: type (argument 1) is not committed");
+	fixture_status(dtconv_iov(uncommitted, 1, NULL, 0, NULL, 0, &iov_count),
+		       DTCONV_ERR_STATE);
+	fixture_status(dtconv_iov_count(type, SIZE_MAX, &iov_count), DTCONV_ERR_OVERFLOW);
+	fixture_status(dtconv_iov(type, SIZE_MAX, NULL, 0, NULL, 0, &iov_count),
+		       DTCONV_ERR_OVERFLOW);
+	ck_assert_uint_eq(iov_count, 77);
+	dtconv_type_unref(type);
+	dtconv_type_unref(uncommitted);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("iov");
@@ -218,5 +383,12 @@ int main(void)
 	tcase_add_test(limits, entries_stay_untouched_past_the_count);
 	tcase_add_loop_test(entry, an_export_may_begin_at_any_byte, 0, layout_count);
 	tcase_add_loop_test(entry, exports_and_moves_take_turns, 0, layout_count);
+	TCase *number = fixture_case(suite, "number", 120);
+
+	tcase_add_loop_test(number, entries_are_found_by_their_number, 0, layout_count);
+	tcase_add_loop_test(number, entries_of_random_types_are_found, 0, 300);
+	tcase_add_loop_test(number, entries_of_long_lists_are_found, 0, 2 * PARTS);
+	tcase_add_test(number, entries_of_huge_types_are_found_without_a_walk);
+	tcase_add_test(number, wrong_listings_are_refused);
 	return fixture_run(suite);
 }

@@ -110,8 +110,10 @@ START_TEST(launches_are_counted_by_class)
 		size_t member;
 	} cases[] = {
 		{ "vector(1000, 1, 2, double)", 3, MEMBER(strided) },
-		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000,
+		{ "resized(struct([1,1],[0,8],[short,int64]), 0, 24)", 1000,
 		  MEMBER(periodic) },
+		{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 1000,
+		  MEMBER(mapped) },
 		{ table("short"), 10, MEMBER(indexed) },
 		{ "contiguous(200, resized(vector(200, 1, 200, double), 0, 8))", 1,
 		  MEMBER(transposing) },

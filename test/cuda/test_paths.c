@@ -281,6 +281,41 @@ static void one_shot(struct job *job)
 	ck_assert_uint_eq(moved, bytes);
 }
 
+static void at_positions(struct job *job)
+{
+	const size_t cut = job->stage.bytes / 3 + 1, bytes = job->stage.bytes;
+	unsigned char *packed = job->packed.memory;
+
+	for (size_t at = 0, moved; at < bytes; at += moved) {
+		size_t some = cut < bytes - at ? cut : bytes - at;
+
+		if (job->path->unpacks)
+			must(job,
+			     dtconv_unpack_at(job->stage.type, INSTANCES, user_of(job),
+					      at, packed + at, some, &moved));
+		else
+			must(job, dtconv_pack_at(job->stage.type, INSTANCES, user_of(job),
+						 at, packed + at, some, &moved));
+		ck_assert_uint_eq(moved, some);
+	}
+}
+
+static void in_buffers(struct job *job)
+{
+	const size_t cut = job->stage.bytes / 3 + 1, bytes = job->stage.bytes;
+	unsigned char *packed = job->packed.memory;
+	const struct iovec iov[] = { { packed, cut }, { packed + cut, bytes - cut } };
+	size_t moved;
+
+	if (job->path->unpacks)
+		must(job, dtconv_unpack_iov(job->stage.type, INSTANCES, user_of(job), iov,
+					    2, &moved));
+	else
+		must(job, dtconv_pack_iov(job->stage.type, INSTANCES, user_of(job), iov,
+					  2, &moved));
+	ck_assert_uint_eq(moved, bytes);
+}
+
 static void one_shot_with(struct job *job)
 {
 	const struct dtconv_convertor_params params = params_of(job);
@@ -583,6 +618,10 @@ static void context_used(struct job *job)
 static const struct path paths[] = {
 	{ "pack", one_shot, INSIDE },
 	{ "unpack", one_shot, INSIDE, UNPACKS },
+	{ "pack at positions", at_positions, INSIDE },
+	{ "unpack at positions", at_positions, INSIDE, UNPACKS },
+	{ "pack into buffers", in_buffers, INSIDE },
+	{ "unpack from buffers", in_buffers, INSIDE, UNPACKS },
 	{ "pack in a stream", one_shot_with, INSIDE, .ordered = true },
 	{ "unpack in a stream", one_shot_with, INSIDE, UNPACKS, .ordered = true },
 	{ "pack by convertor", by_convertor, INSIDE },

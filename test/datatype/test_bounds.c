@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/machine.h"
@@ -256,9 +257,98 @@ START_TEST(random_types_obey_the_oracle)
 }
 END_TEST
 
+/* ---- runs ---------------------------------------------------------------------------- */
+
+/* The answer for a count is what the oracle's displacements are. */
+static void expect_run(const struct dtconv_type *type, const struct ref_typemap *map,
+		       size_t count)
+{
+	size_t bytes = count * map->size, length = SIZE_MAX;
+	ptrdiff_t *disps = malloc((bytes + 1) * sizeof(*disps)), offset = 99;
+	int is_run = -1, expected = 1;
+
+	ck_assert_ptr_nonnull(disps);
+	ref_typemap_displacements(map, count, disps);
+	for (size_t i = 1; i < bytes; i++)
+		expected &= disps[i] == disps[i - 1] + 1;
+	t_ok(dtconv_type_query_run(type, count, &is_run, &offset, &length));
+	ck_assert_int_eq(is_run, expected);
+	ck_assert_int_eq(offset, expected && bytes ? disps[0] : 0);
+	ck_assert_uint_eq(length, expected ? bytes : 0);
+	free(disps);
+}
+
+static void expect_runs(const struct dtconv_type *type)
+{
+	struct ref_typemap map = { 0 };
+
+	ck_assert(!ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map));
+	for (size_t count = 0; count <= 3; count++)
+		expect_run(type, &map, count);
+	ref_typemap_free(&map);
+}
+
+START_TEST(runs_are_found_for_every_count)
+{
+	static const char *const texts[] = {
+		"int",
+		"double_int",
+		"short_int",
+		"contiguous(5, int)",
+		"resized(contiguous(5, byte), -3, 8)",
+		"hindexed([3, 2], [4, 7], byte)",
+		"hindexed([2, 3], [7, 4], byte)",
+		"resized(hindexed([3], [-7], byte), 0, 3)",
+		"vector(4, 2, 2, short)",
+		"vector(4, 2, -2, short)",
+		"vector(1, 3, 9, int)",
+		"struct([1, 0, 2], [8, 99, 12], [int, double, short])",
+		"subarray([4, 6], [2, 6], [1, 0], c, byte)",
+		"subarray([4, 6], [1, 3], [1, 2], c, byte)",
+		"contiguous(0, int)",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct dtconv_type *type = t_parse(texts[i]);
+
+		expect_runs(type);
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+START_TEST(runs_of_random_types)
+{
+	const struct random_limits limits = { .max_blocks = 2, .max_count = 2 };
+	uint64_t seed = random_seed(77000);
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct dtconv_type *type = NULL;
+
+		t_ok(random_type(t_context, seed + i, &limits, &type));
+		expect_runs(type);
+		dtconv_type_unref(type);
+	}
+}
+END_TEST
+
+START_TEST(a_run_that_is_too_long_is_refused)
+{
+	struct dtconv_type *type = t_predefined(DTCONV_INT);
+	ptrdiff_t offset = 7;
+	size_t bytes = 7;
+	int is_run = 7;
+
+	t_status(dtconv_type_query_run(type, SIZE_MAX / 2, &is_run, &offset, &bytes),
+		 DTCONV_ERR_OVERFLOW);
+	ck_assert(is_run == 7 && offset == 7 && bytes == 7);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("bounds");
+	TCase *runs = t_case(suite, "runs");
 	TCase *structs = t_case(suite, "structs");
 	TCase *markers = t_case(suite, "markers");
 	TCase *empty = t_case(suite, "empty");
@@ -288,5 +378,8 @@ int main(void)
 	machine_add_aligned(padding, padding_can_be_switched_off);
 	machine_add_aligned(padding, padding_can_be_everywhere);
 	tcase_add_loop_test(padding, random_types_obey_the_oracle, 0, 3);
+	tcase_add_test(runs, runs_are_found_for_every_count);
+	tcase_add_test(runs, runs_of_random_types);
+	tcase_add_test(runs, a_run_that_is_too_long_is_refused);
 	return t_run(suite);
 }

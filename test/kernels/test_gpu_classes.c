@@ -277,7 +277,8 @@ END_TEST
 
 /* ---- compact kernels --------------------------------------------------------------------------- */
 
-#define LONG_BLOCKS "600000" /* of 64 bytes: more than 32 MiB */
+#define SHORT_BLOCKS "65535"  /* of 64 bytes: less than 4 MiB */
+#define LONG_BLOCKS  "600000" /* of 64 bytes: more than 32 MiB */
 
 static const struct {
 	const char *text;
@@ -285,15 +286,21 @@ static const struct {
 	const char *kernel;
 	uint32_t words; /* a thread; 0: no compact kernel */
 } strided[] = {
-	{ "hvector(1000, 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
-	{ "hvector(1000, 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 4 },
+	{ "hvector(" SHORT_BLOCKS ", 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16",
+	  1 },
+	{ "hvector(" SHORT_BLOCKS ", 64, 128, byte)", DTC_UNPACK,
+	  "dtc_gpu_rows_unpack_16", 1 },
+	{ "hvector(" SHORT_BLOCKS ", 72, 144, byte)", DTC_PACK, "dtc_gpu_rows_pack_8",
+	  4 },
+	{ "hvector(65536, 64, 128, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
+	{ "hvector(65536, 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16", 4 },
 	{ "hvector(" LONG_BLOCKS ", 64, 128, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_16",
 	  1 },
 	{ "hvector(" LONG_BLOCKS ", 72, 144, byte)", DTC_PACK, "dtc_gpu_rows_pack_8", 2 },
 	{ "hvector(" LONG_BLOCKS ", 76, 152, byte)", DTC_PACK, "dtc_gpu_rows_pack_4", 4 },
-	{ "contiguous(4096, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 4 },
+	{ "contiguous(4096, byte)", DTC_PACK, "dtc_gpu_rows_pack_16", 1 },
 	{ "subarray([9,9,9], [5,4,3], [1,2,3], c, double)", DTC_UNPACK,
-	  "dtc_gpu_rows_unpack_8", 4 },
+	  "dtc_gpu_rows_unpack_8", 2 },
 	{ "subarray([9,9,9,9], [5,4,3,2], [1,2,3,4], c, double)", DTC_UNPACK,
 	  "dtc_gpu_strided_unpack_8", 0 },
 	{ "hvector(1000, 128, 257, byte)", DTC_UNPACK, "dtc_gpu_rows_unpack_1", 8 },
@@ -412,7 +419,14 @@ static const struct {
 	{ NULL, single_shorts, 0, 0 },
 	{ "vector(9000, 1, 2, double)", NULL, 0, 0 },
 	{ "contiguous(150, resized(vector(170, 1, 150, double), 0, 8))", NULL, 0, 0 },
+	/* Periods: once, of words in one loop, in two, and of bytes. */
 	{ "resized(struct([3, 2], [0, 20], [int, int]), 0, 48)", NULL, 0, 0 },
+	{ "contiguous(99, resized(struct([3, 2], [0, 20], [int, int]), 0, 48))", NULL, 0,
+	  4 },
+	{ "contiguous(99, resized(vector(99, 1, 2, resized(struct([3, 2], [0, 20], [int, int]), 0, 48)), 0, 9600))",
+	  NULL, 0, 0 },
+	{ "contiguous(99, resized(struct([3, 2], [0, 20], [short, int]), 0, 48))", NULL,
+	  0, 0 },
 	{ "struct([1, 1], [0, 900000], [vector(3000, 2, 5, double), vector(2000, 1, 3, int)])",
 	  NULL, 0, 4 },
 	{ "indexed([1,2,1,3,1,2,1,3,4,1], [0,2,7,9,13,15,19,23,29,40], vector(30, 1, 2, int))",
@@ -451,6 +465,27 @@ START_TEST(irregular_layouts_ask_for_maps)
 	ck_assert_int_eq(status, asked[_i].unit ? DTCONV_ERR_AGAIN : 0);
 	if (asked[_i].unit)
 		ck_assert_uint_eq(dtc_gpu_job_map_unit(&job), asked[_i].unit);
+	gpu_type_close(&gpu);
+	dtconv_type_unref(type);
+}
+END_TEST
+
+/* A job of few periods does not wait for their map. */
+START_TEST(periods_that_are_moved_several_times_ask_for_maps)
+{
+	static const struct {
+		uint64_t bytes;
+		int status;
+	} cases[] = { { 64, 0 }, { 80, DTCONV_ERR_AGAIN } };
+	struct dtconv_type *type =
+		fixture_type("resized(struct([3, 2], [0, 20], [int, int]), 0, 48)");
+	struct dtc_gpu_launch launch;
+	struct gpu_type gpu;
+	uint32_t needed;
+
+	gpu_type_open(&gpu, type);
+	const struct dtc_gpu_job job = mapped_job(&gpu, cases[_i].bytes, 0, DTC_PACK);
+	ck_assert_int_eq(dtc_gpu_plan(&job, NULL, &launch, &needed), cases[_i].status);
 	gpu_type_close(&gpu);
 	dtconv_type_unref(type);
 }
@@ -643,6 +678,8 @@ int main(void)
 	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
 	tcase_add_loop_test(classes, irregular_layouts_ask_for_maps, 0,
 			    (int)DTC_ARRAY_LENGTH(asked));
+	tcase_add_loop_test(classes, periods_that_are_moved_several_times_ask_for_maps, 0,
+			    2);
 	tcase_add_test(classes, nests_without_a_compact_kernel_ask_for_maps);
 	tcase_add_loop_test(classes, maps_are_used_by_what_they_are_like, 0,
 			    (int)DTC_ARRAY_LENGTH(used));

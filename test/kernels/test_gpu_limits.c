@@ -299,7 +299,7 @@ END_TEST
 START_TEST(parts_that_do_not_fit_are_counted)
 {
 	struct dtconv_type *type = fixture_type("vector(5, 1, 2, int)");
-	struct dtc_gpu_job jobs[DTC_GPU_INLINE_PARTS + 1];
+	static struct dtc_gpu_job jobs[DTC_GPU_INLINE_PARTS + 1];
 	struct dtc_gpu_launch launch;
 	struct gpu_type gpu;
 	uint32_t needed;

@@ -45,7 +45,7 @@
 
 /* Resident blocks of kernels with one phase or with three, by their parameters. */
 #define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
-#define DTC_GPU_RESIDENT_dtc_gpu_rows_params    8
+#define DTC_GPU_RESIDENT_dtc_gpu_rows_params    6
 #define DTC_GPU_RESIDENT_dtc_gpu_mapped_params  8
 #define DTC_GPU_RESIDENT_dtc_gpu_copy_params    5
 #define DTC_GPU_RESIDENT_dtc_gpu_table_params   4

@@ -40,7 +40,7 @@ typedef unsigned long uint64_t;
 
 /*
  * The same in the compact kernels, which use few enough registers for full occupancy: for
- * streams that fit in the L2 cache and, if the number differs, for longer ones.
+ * streams that fit in the L2 cache and, if the number differs, for longer and for short ones.
  */
 #define DTC_GPU_ROWS_WORDS(word) ((word) < 4 ? 8u : 4u)
 #define DTC_GPU_ROWS_FEW(word)   ((word) == 16 ? 1u : (word) == 8 ? 2u : DTC_GPU_ROWS_WORDS(word))

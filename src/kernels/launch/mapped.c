@@ -20,6 +20,9 @@
 /* Equal blocks of so many units are found fast in a table. */
 #define LONG_BLOCK 16
 
+/* A job of fewer periods does not wait for their map. */
+#define FEW_PERIODS 4
+
 /* Below so many bytes a launch is over before the order of its stores matters (1 MiB gains 0 to 20 %). */
 #define SORTED_BYTES (UINT64_C(512) << 10)
 
@@ -103,12 +106,33 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 /* The compact kernels take a block and two loops, but for streams that are cut inside words. */
 #define COMPACT_DIMS 3
 
-bool dtc_gpu_starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles)
+/* Whether it is a short stream by a long kernel: nests of more loops than the compact kernels take. */
+static bool starts_late(const struct dtc_gpu_launch *launch, uint64_t tiles)
 {
 	return launch->class == DTC_GPU_CLASS_STRIDED &&
 	       launch->kernel < DTC_GPU_rows_pack_16 &&
 	       launch->params.strided.nest.dim_count > COMPACT_DIMS && tiles > 1 &&
 	       launch->bytes < LONG_BYTES;
+}
+
+/*
+ * Whether the layout's map lists a period of whole words, which the launch would list in every block, and is used
+ * several times.
+ */
+static bool has_short_map(const struct dtc_gpu_job *job,
+			  const struct dtc_gpu_launch *launch)
+{
+	uint64_t period = dtc_gpu_map_period(job->layout);
+
+	return launch->class == DTC_GPU_CLASS_PERIODIC && launch->word > 1 &&
+	       launch->params.periodic.period == period &&
+	       launch->bytes / FEW_PERIODS >= period;
+}
+
+bool dtc_gpu_prefers_map(const struct dtc_gpu_job *job,
+			 const struct dtc_gpu_launch *launch, uint64_t tiles)
+{
+	return starts_late(launch, tiles) || has_short_map(job, launch);
 }
 
 /* ---- which -------------------------------------------------------------------------------------- */

@@ -479,7 +479,7 @@ int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *part
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(classes); i++) {
 		uint64_t tiles = plan_class(classes[i], job, &shape, launch, &reason);
 
-		if (tiles && dtc_gpu_starts_late(launch, tiles)) {
+		if (tiles && dtc_gpu_prefers_map(job, launch, tiles)) {
 			int status = plan_by_map(job, &shape, launch, &reason);
 
 			if (status != DTCONV_ERR_LIMIT)
