@@ -53,6 +53,7 @@
  */
 
 #include <dtconv/batch.h>
+#include <dtconv/channel.h>
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
 #include <dtconv/copier.h>

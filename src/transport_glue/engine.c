@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -47,6 +48,7 @@ struct dtconv_engine {
 	struct dtconv_context *context;
 	struct dtc_inbox inbox;
 	_Atomic bool busy;         /* a thread makes progress or arms */
+	_Atomic pthread_t busy_thread; /* which one makes progress; 0: none */
 	_Atomic bool armed;        /* a thread sleeps, or is going to */
 	_Atomic size_t operations; /* that are live */
 	int epoll, event, timer;
@@ -325,16 +327,28 @@ int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *
 	if (atomic_load_explicit(&engine->busy, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&engine->busy, true, memory_order_acquire))
 		return 0;
+	atomic_store_explicit(&engine->busy_thread, pthread_self(), memory_order_relaxed);
 	poll_sources(engine, &work);
 	if (!dtc_inbox_is_empty(&engine->inbox))
 		open_mail(engine);
 	if (engine->earliest)
 		expire(engine);
 	step_active(engine, &work);
+	atomic_store_explicit(&engine->busy_thread, (pthread_t)0, memory_order_relaxed);
 	atomic_store(&engine->busy, false);
 	if (worked)
 		*worked = work.done;
 	return 0;
+}
+
+bool dtc_engine_settle(struct dtconv_engine *engine)
+{
+	while (atomic_load(&engine->busy)) {
+		if (pthread_equal(atomic_load(&engine->busy_thread), pthread_self()))
+			return false;
+		sched_yield();
+	}
+	return true;
 }
 
 /* ---- sleeping -------------------------------------------------------------------------- */
