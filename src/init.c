@@ -138,10 +138,7 @@ int dtconv_context_query(struct dtconv_context *context, struct dtconv_context_a
 	if (!context || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_context_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "attr", "dtconv_context_attr");
 	const struct dtc_tuning_file *file = &context->tuning_file;
 	struct dtconv_context_attr now = {
 		.struct_size = attr->struct_size,
@@ -171,10 +168,7 @@ int dtconv_context_query_device(struct dtconv_context *context, size_t ordinal,
 	if (!context || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_device_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "attr", "dtconv_device_attr");
 	size_t devices = count_devices(context, &why);
 	if (ordinal >= devices)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,

@@ -222,7 +222,8 @@ DTCONV_API int dtconv_unpack_iov(struct dtconv_type *type, size_t count, void *b
  *         and DTCONV_ERR_OVERFLOW as in dtconv_pack(); see also @ref device_errors
  *         "device memory".
  *
- * Blocks until done. Callable from any thread. Takes no stream: dtconv_copier_create() does.
+ * Blocks until done. Callable from any thread. Takes no stream and no operation:
+ * dtconv_copy_with() and dtconv_copier_create() do.
  * Does not allocate host memory; only the first use of device memory does. Between layouts
  * in memory that one device can access, the copy is one kernel launch. If that is not
  * possible, a side is device memory and neither side is contiguous, the data passes through
@@ -869,6 +870,61 @@ DTCONV_API int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t 
  *         dtconv_convertor_test(); DTCONV_ERR_STATE if nothing was started.
  */
 DTCONV_API int dtconv_convertor_wait(struct dtconv_convertor *convertor, size_t *moved);
+
+/**
+ * Test started convertors until one has completed (MPI_TESTANY).
+ *
+ * @param convertors the convertors. Those that are NULL, were not started, or have reported
+ *                   their completion take no part.
+ * @param count      their number.
+ * @param index      [out] which one has completed; DTCONV_UNDEFINED if none has.
+ * @param moved      [out] number of bytes that it moved; may be NULL.
+ * @return the status of the one that has completed, as dtconv_convertor_test();
+ *         DTCONV_INPROGRESS if some are in flight and none has completed; 0 if none takes
+ *         part.
+ *
+ * Tests from the first on and completes at most one. All convertors belong to the calling
+ * thread. Never blocks; does not allocate.
+ */
+DTCONV_API int dtconv_convertor_test_any(struct dtconv_convertor *const convertors[],
+					 size_t count, size_t *index, size_t *moved);
+
+/**
+ * Test all started convertors of an array once (MPI_TESTSOME).
+ *
+ * @param convertors the convertors; as in dtconv_convertor_test_any().
+ * @param count      their number, and the length of the arrays.
+ * @param indices    [out] the first @p completed elements say which have completed.
+ * @param statuses   [out] at the index of each convertor that takes part: what
+ *                   dtconv_convertor_test() returned; may be NULL.
+ * @param moved      [out] at the index of each that has completed: number of bytes moved;
+ *                   may be NULL.
+ * @param completed  [out] how many have completed in this call, also if one failed.
+ * @return 0 if at least one has completed or none takes part; DTCONV_INPROGRESS if none has
+ *         completed yet; the first error if one has failed.
+ *
+ * Never blocks; does not allocate.
+ */
+DTCONV_API int dtconv_convertor_test_some(struct dtconv_convertor *const convertors[],
+					  size_t count, size_t indices[], int statuses[],
+					  size_t moved[], size_t *completed);
+
+/**
+ * Test all started convertors of an array, and ask whether none is left (MPI_TESTALL).
+ *
+ * @param convertors the convertors; as in dtconv_convertor_test_any().
+ * @param count      their number, and the length of the arrays.
+ * @param statuses   [out] as in dtconv_convertor_test_some(); may be NULL.
+ * @param moved      [out] as in dtconv_convertor_test_some(); may be NULL.
+ * @return 0 if none is left in flight; DTCONV_INPROGRESS otherwise; the first error if one
+ *         has failed in this call, whether or not others are left.
+ *
+ * Unlike MPI_TESTALL, a convertor that has completed is reported in the call that finds it,
+ * and takes no part in later ones. Pass the same arrays until the call returns 0: they then
+ * hold the results of all. Never blocks; does not allocate.
+ */
+DTCONV_API int dtconv_convertor_test_all(struct dtconv_convertor *const convertors[],
+					 size_t count, int statuses[], size_t moved[]);
 
 /**
  * Explain, as text, which copy backend the planner would choose and why.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between layouts that are started and tested, in the order of a stream if wanted.
+ * Copies between layouts with an operation, in ranges and in the order of a stream: in one call, or started and
+ * tested.
  */
 #ifndef DTCONV_COPIER_H
 #define DTCONV_COPIER_H
@@ -8,6 +9,7 @@
 #include <stddef.h>
 
 #include <dtconv/convertor.h>
+#include <dtconv/operation.h>
 #include <dtconv/status.h>
 
 #ifdef __cplusplus
@@ -19,16 +21,45 @@ struct dtconv_type;
 
 /**
  * @defgroup copier Copiers
- * @brief Copy data from one layout to another in the background, as often as needed.
+ * @brief Copy data from one layout to another in the background, with an operation or in
+ * ranges, as often as needed.
  *
  * @snippet test_snippets.c copier
  *
  * A copier is a dtconv_copy() that is bound once and started any number of times. In
  * device memory the copy is one kernel launch. Nothing is packed, and the call returns
- * while the device works.
+ * while the device works. dtconv_copy_with() and dtconv_copy_at() take the same options in
+ * one call.
+ *
+ * @snippet test_snippets.c copier_operation
+ *
+ * **Operations.** With an operation, each element of the target becomes target op source,
+ * as MPI_ACCUMULATE defines it. The operations, and the types they are defined on, are
+ * those of @ref operation "unpacking". They must be defined on all elements of the target's
+ * type.
+ *
+ * - Source and target must not overlap, as in MPI. If they overlap, the result is
+ *   undefined. Where the library can tell cheaply, it refuses the copy with
+ *   DTCONV_ERR_INVAL: both sides contiguous, or the same type at the same address. Layouts
+ *   that interleave without a common byte do not overlap.
+ * - If elements of the target overlap each other, the result is undefined unless the
+ *   operation is replace or no_op.
+ * - Copies do not lock the target. Two at the same time must not combine the same elements.
+ * - If the copy fails, elements from byte @p moved of the range on may or may not have been
+ *   combined. Do not repeat it.
+ * - DTCONV_OP_USER calls the function in the thread that starts the copy. It returns
+ *   DTCONV_ERR_UNSUPPORTED if the target is device memory.
+ *
+ * **Ranges.** A copy may be done in parts. Each part is a range of the packed stream, which
+ * both sides have in common. Ranges may be copied in any order and cut at any byte. With an
+ * operation, an element is combined as a whole, by the range that contains its last byte.
+ * That range reads the whole element from the source, so all of it must be there. For
+ * minloc and maxloc, and for pairs and a function of the caller's, the same holds for the
+ * value with its index.
  *
  * - Create a copier once and start it as often as needed. Starting allocates nothing in
- *   the steady state.
+ *   the steady state. Exception: an operation on ordinary host memory with a source in
+ *   device memory takes a buffer of up to 64 KiB during the call.
  * - Types are referenced. Buffers are borrowed from start to completion.
  * - One copy of a copier may be in flight. Until it completes, start returns
  *   DTCONV_ERR_STATE.
@@ -46,6 +77,10 @@ struct dtconv_copier_params {
 	unsigned flags;     /**< of enum dtconv_copier_flags */
 	/** with DTCONV_COPIER_STREAM: a CUstream or cudaStream_t; NULL is the legacy default stream */
 	void *stream;
+	/** what is done with each element of the target; DTCONV_OP_REPLACE, the default: store */
+	enum dtconv_op op;
+	dtconv_op_fn op_fn; /**< the function for DTCONV_OP_USER, else NULL */
+	void *op_arg;       /**< passed to op_fn */
 };
 
 /** Flags of struct dtconv_copier_params. */
@@ -62,14 +97,15 @@ enum dtconv_copier_flags {
  * @param source       [in] the data to read, borrowed; displacement 0 is here.
  * @param target_type  a committed type of the same context.
  * @param target_count number of instances at @p target.
- * @param target       [out] the data to write, borrowed; must not overlap @p source.
+ * @param target       [in,out] the data to write, borrowed; must not overlap @p source.
  * @param params       [in] options, copied; NULL for the defaults.
  * @param copier       [out] the new copier, owned by the caller.
  * @return 0; DTCONV_ERR_INVAL if the types are of different contexts, params.struct_size
- *         is 0, a flag is unknown, or a stream is given without its flag;
- *         DTCONV_ERR_SIGNATURE if neither signature is a prefix of the other;
- *         DTCONV_ERR_STATE if a type is not committed; DTCONV_ERR_OVERFLOW as in
- *         dtconv_pack(); DTCONV_ERR_NOMEM.
+ *         is 0, a flag is unknown, a stream is given without its flag, MPI does not define
+ *         the operation on the target's type, or source and target of an operation overlap;
+ *         DTCONV_ERR_UNSUPPORTED as in dtconv_op_check(); DTCONV_ERR_SIGNATURE if neither
+ *         signature is a prefix of the other; DTCONV_ERR_STATE if a type is not committed;
+ *         DTCONV_ERR_OVERFLOW as in dtconv_pack(); DTCONV_ERR_NOMEM.
  *
  * Does not block. Callable from any thread.
  */
@@ -94,6 +130,28 @@ DTCONV_API int dtconv_copier_create(struct dtconv_type *source_type, size_t sour
  */
 DTCONV_API int dtconv_copier_start(struct dtconv_copier *copier, dtconv_done_fn done,
 				   void *arg);
+
+/**
+ * Start to copy a range of the packed stream.
+ *
+ * @param copier   the copier, not in flight.
+ * @param position first byte of the range, at most the length of the source's stream.
+ * @param bytes    length of the range in bytes; it ends at the latest with the source's
+ *                 stream.
+ * @param done     as for dtconv_copier_start().
+ * @param arg      passed to @p done.
+ * @return as dtconv_copier_start(); DTCONV_ERR_INVAL if @p position is past the end:
+ *         nothing was started.
+ *
+ * As dtconv_copier_start(), which starts the whole stream. The number of bytes copied is
+ * that of the range, also where an element that it cuts is combined by another range. If
+ * the range ends behind the end of the target's stream, the copy completes with
+ * DTCONV_ERR_TRUNCATE. Where the cuts divide no element, a device copies a range in one
+ * launch if it copies the whole in one. Costs one search for the position on either side,
+ * as dtconv_convertor_seek().
+ */
+DTCONV_API int dtconv_copier_start_at(struct dtconv_copier *copier, size_t position,
+				      size_t bytes, dtconv_done_fn done, void *arg);
 
 /**
  * Ask whether the started copy has completed. If so, its callback is called.
@@ -123,6 +181,63 @@ DTCONV_API int dtconv_copier_wait(struct dtconv_copier *copier, size_t *moved);
  * @param copier the copier, or NULL.
  */
 DTCONV_API void dtconv_copier_destroy(struct dtconv_copier *copier);
+
+/**
+ * Copy data from one layout to another with an operation (MPI_ACCUMULATE), or in a stream.
+ *
+ * @param source_type  a committed type.
+ * @param source_count number of instances at @p source.
+ * @param source       [in] the data to read; displacement 0 is here.
+ * @param target_type  a committed type of the same context.
+ * @param target_count number of instances at @p target.
+ * @param target       [in,out] the data to combine with; displacement 0 is here. Must not
+ *                     overlap @p source.
+ * @param params       [in] options, read during the call only; NULL: none, as
+ *                     dtconv_copy().
+ * @param moved        [out] number of packed bytes copied, valid even if the call fails;
+ *                     may be NULL.
+ * @return as dtconv_copier_create(), which says more of the options, and as dtconv_copy();
+ *         see also @ref device_errors "device memory".
+ *
+ * Blocks until done, also in a stream. An operation allocates host memory, which the call
+ * frees. Callable from any thread. In device memory, a contiguous source is combined with
+ * the target by one launch. Other sources are packed into device memory of the library's
+ * first, as dtconv_copy() does where one launch cannot copy.
+ */
+DTCONV_API int dtconv_copy_with(struct dtconv_type *source_type, size_t source_count,
+				const void *source, struct dtconv_type *target_type,
+				size_t target_count, void *target,
+				const struct dtconv_copier_params *params, size_t *moved);
+
+/**
+ * Copy a range of the packed stream from one layout to another.
+ *
+ * @param source_type  a committed type.
+ * @param source_count number of instances at @p source.
+ * @param source       [in] the data to read; displacement 0 is here.
+ * @param target_type  a committed type of the same context.
+ * @param target_count number of instances at @p target.
+ * @param target       [in,out] the data to write or to combine with; displacement 0 is
+ *                     here. Must not overlap @p source.
+ * @param position     first byte of the range, at most the length of the source's stream.
+ * @param bytes        length of the range in bytes; it ends at the latest with the source's
+ *                     stream.
+ * @param params       [in] options, read during the call only; NULL: none.
+ * @param moved        [out] number of packed bytes copied, valid even if the call fails;
+ *                     may be NULL.
+ * @return as dtconv_copy_with(); DTCONV_ERR_INVAL also if @p position is past the end;
+ *         DTCONV_ERR_TRUNCATE if the range ends behind the end of the target's stream (what
+ *         fits was copied).
+ *
+ * As dtconv_copy_with(), and as dtconv_copier_start_at() for elements that the range cuts.
+ * Nothing is kept between calls, so threads may copy different ranges at once if no element
+ * of the target belongs to two.
+ */
+DTCONV_API int dtconv_copy_at(struct dtconv_type *source_type, size_t source_count,
+			      const void *source, struct dtconv_type *target_type,
+			      size_t target_count, void *target, size_t position,
+			      size_t bytes, const struct dtconv_copier_params *params,
+			      size_t *moved);
 
 /** @} */
 

@@ -127,8 +127,9 @@ DTCONV_API int dtconv_engine_fd(const struct dtconv_engine *engine);
  *         (no error text): there is something to do; call dtconv_engine_progress() and then
  *         this again.
  *
- * The descriptor may also become readable for no reason. Device copies in flight are looked
- * at every 0.2 ms, because a device that fails wakes nobody. Does not block.
+ * The descriptor may also become readable for no reason. Device copies in flight are
+ * polled every 0.2 ms, because a failed device does not signal the descriptor. Does not
+ * block.
  */
 DTCONV_API int dtconv_engine_arm(struct dtconv_engine *engine);
 
@@ -232,9 +233,13 @@ struct dtconv_send_params {
 		done;   /**< called once, with the number of bytes sent; may be NULL */
 	void *arg;      /**< passed to both */
 	unsigned flags; /**< of enum dtconv_send_flags */
-	/** most bytes of a fragment; default: planned. Rounded down so that cuts are aligned. */
+	/**
+	 * most bytes of a fragment; default: threshold fragment_bytes, and in any case the pool's.
+	 * Rounded down so that cuts are aligned.
+	 */
 	size_t fragment_bytes;
-	unsigned depth; /**< most fragments in use at a time, 1 to 16; default: planned */
+	unsigned
+		depth; /**< most fragments in use at a time, 1 to 16; default: threshold fragment_depth */
 	unsigned
 		timeout_ms; /**< fails with DTCONV_ERR_TIMEOUT after that; default: the engine's */
 };

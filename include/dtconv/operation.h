@@ -16,13 +16,14 @@ extern "C" {
 
 /**
  * @defgroup operation Operations
- * @brief Combine arriving elements with those in memory while unpacking: sum, max,
- * minloc, ...
+ * @brief Combine arriving elements with those in memory while unpacking or copying: sum,
+ * max, minloc, ...
  *
  * @snippet test_snippets.c operation
  *
  * Unpacking either stores each element or combines it with the one in memory. This is the
- * target side of MPI_ACCUMULATE, or one step of a reduction, in one pass. The groups of
+ * target side of MPI_ACCUMULATE, or one step of a reduction, in one pass. Copies between
+ * layouts take the same operations: dtconv_copy_with(), @ref copier "copiers". The groups of
  * types are those of MPI 4.1 section 6.9.2; no operation but replace and no_op is defined
  * on the character types.
  *
@@ -42,7 +43,7 @@ extern "C" {
  * @{
  */
 
-/** What unpacking does with an element that arrives. */
+/** What unpacking, or a copy, does with an element that arrives. */
 enum dtconv_op {
 	DTCONV_OP_REPLACE, /**< store it */
 	DTCONV_OP_NO_OP,   /**< leave memory as it is */
@@ -58,7 +59,7 @@ enum dtconv_op {
 	DTCONV_OP_BXOR,    /**< bitwise exclusive or */
 	DTCONV_OP_MINLOC,  /**< keep the pair with the smaller value */
 	DTCONV_OP_MAXLOC,  /**< keep the pair with the larger value */
-	DTCONV_OP_USER,    /**< call dtconv_convertor_params.op_fn */
+	DTCONV_OP_USER,    /**< call op_fn of the parameters */
 	DTCONV_OP_COUNT    /**< how many there are; not an operation */
 };
 
@@ -73,7 +74,8 @@ enum dtconv_op {
  * @param element  their predefined type. A pair is passed as a C struct if the whole type
  *                 consists of one predefined pair, else as its members.
  *
- * Called from the thread that unpacks. Must not call the convertor that it serves.
+ * Called from the thread that unpacks or copies. Must not call the convertor or copier that
+ * it serves.
  */
 typedef void (*dtconv_op_fn)(void *arg, const void *incoming, void *target, size_t count,
 			     enum dtconv_predefined element);

@@ -55,7 +55,7 @@ struct dtconv_reach {
 /** The answer. */
 struct dtconv_path_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_path_attr), set by the caller */
-	enum dtconv_path path;
+	enum dtconv_path path;        /**< what may be done */
 	enum dtconv_memory_kind kind; /**< of the buffer; UNKNOWN if it has several */
 	int device;                   /**< ordinal of the device that owns it, or -1 */
 	void *address;                /**< ROW: its first byte; else NULL */

@@ -231,7 +231,7 @@ struct dtconv_pool_attr {
 	size_t slabs;                 /**< number of slabs */
 	size_t pinned_slabs;          /**< of those, registered with the device driver */
 	size_t fragments;             /**< number of fragments: free, out and abandoned */
-	size_t free;                  /**< fragments that nobody owns */
+	size_t free;                  /**< fragments that can be taken */
 	size_t out;                   /**< fragments that operations or callers own */
 	size_t abandoned;             /**< fragments that a lost device may still write */
 	size_t abandoned_bytes; /**< bytes of slabs that could not be unmapped, removed slabs included */

@@ -87,24 +87,38 @@ static void remember(struct dtconv_context *context, const char *text)
 	pthread_mutex_unlock(&context->error_lock);
 }
 
+static void record(struct dtconv_context *context, const char *file, int line,
+		   enum dtconv_log_level level, const char *format, va_list args)
+{
+	char text[DTC_ERROR_TEXT_MAX];
+
+	vsnprintf(text, sizeof(text), format, args);
+	remember(context, text);
+	if (dtc_log_enabled(context, level))
+		emit(context, file, line, level, text);
+}
+
 int dtc_log_fail(struct dtconv_context *context, const char *file, int line, int status,
 		 const char *format, ...)
 {
-	char text[DTC_ERROR_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	record(context, file, line, DTCONV_LOG_ERROR, format, args);
 	va_end(args);
-	remember(context, text);
-	/* A caller who is told to call again may do that a thousand times. */
-	enum dtconv_log_level level = status == DTCONV_ERR_AGAIN ? DTCONV_LOG_DEBUG
-								 : DTCONV_LOG_ERROR;
-	if (status != DTCONV_ERR_AGAIN)
-		dtc_context_count(context, DTC_COUNT_ERRORS, 1);
-	if (dtc_log_enabled(context, level))
-		emit(context, file, line, level, text);
+	dtc_context_count(context, DTC_COUNT_ERRORS, 1);
 	return status;
+}
+
+int dtc_log_retry(struct dtconv_context *context, const char *file, int line,
+		  const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	record(context, file, line, DTCONV_LOG_DEBUG, format, args);
+	va_end(args);
+	return DTCONV_ERR_AGAIN;
 }
 
 void dtc_log_write(const struct dtconv_context *context, const char *file, int line,

@@ -19,6 +19,17 @@
 	((void)dtc_log_fail(context, __FILE__, __LINE__, status, __VA_ARGS__), (status))
 #endif
 
+/*
+ * The same for DTCONV_ERR_AGAIN where the caller is to call again, which may happen a thousand times: it is no error
+ * that counts, and is logged at level debug.
+ */
+#define DTC_RETRY(context, ...) dtc_log_retry(context, __FILE__, __LINE__, __VA_ARGS__)
+
+/* Fail with INVAL: the caller has not set struct_size of its structure @name, a struct @type; both are strings. */
+#define DTC_FAIL_STRUCT_SIZE(context, caller, name, type) \
+	DTC_FAIL(context, DTCONV_ERR_INVAL,               \
+		 "%s: %s.struct_size is 0, not sizeof(struct %s)", caller, name, type)
+
 #define DTC_LOG(context, level, ...)                                                   \
 	do {                                                                           \
 		if (dtc_log_enabled(context, level))                                   \
@@ -30,6 +41,10 @@ bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level
 __attribute__((format(printf, 5, 6))) int dtc_log_fail(struct dtconv_context *context,
 						       const char *file, int line, int status,
 						       const char *format, ...);
+
+__attribute__((format(printf, 4, 5))) int dtc_log_retry(struct dtconv_context *context,
+							const char *file, int line,
+							const char *format, ...);
 
 __attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_context *context,
 							 const char *file, int line,

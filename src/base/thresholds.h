@@ -27,6 +27,9 @@
  *
  * staging_threads: together they copy about as fast as the bus of an H200 (doc/performance.md).
  *
+ * fragment_*: a fragment of the default size takes the bus of an H200 5 us, as long as a launch. Of four, one is packed
+ * while others are ready, in the network, and on their way back.
+ *
  * device_*: the planner's cost model; the defaults are measured on an H200 (PCIe 5). Only these
  * may differ between device names in the file.
  */
@@ -49,7 +52,10 @@
 	X(device_staged_rate, 33, 1, 1000000,                                         \
 	  "GB/s between a device and pageable host memory through staging buffers")   \
 	X(staging_threads, 4, 1, 64,                                                  \
-	  "most threads that copy between staging buffers and pageable host memory")
+	  "most threads that copy between staging buffers and pageable host memory")  \
+	X(fragment_bytes, UINT64_C(256) << 10, 256, UINT64_C(1) << 30,                \
+	  "most bytes of a fragment that a send packs")                               \
+	X(fragment_depth, 4, 1, 16, "most fragments of a send in use at a time")
 
 #define DTC_COUNT_THRESHOLD(name, normal, least, most, what) +1
 

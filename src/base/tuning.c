@@ -398,10 +398,7 @@ int dtconv_context_query_threshold(struct dtconv_context *context, size_t index,
 	if (!context || !threshold)
 		return DTCONV_ERR_INVAL;
 	if (threshold->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: threshold.struct_size is 0, not sizeof(struct "
-				"dtconv_threshold)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "threshold", "dtconv_threshold");
 	if (index >= DTC_ARRAY_LENGTH(thresholds))
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: index (argument 2) is %zu, there are %zu thresholds",

@@ -208,10 +208,7 @@ static int read_params(struct dtconv_context *context,
 	if (!given)
 		return 0;
 	if (given->struct_size == 0)
-		return DTC_FAIL(
-			context, DTCONV_ERR_INVAL,
-			"%s: params.struct_size is 0, not sizeof(struct dtconv_batch_params)",
-			caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_batch_params");
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (params->flags & ~(unsigned)DTCONV_BATCH_STREAM)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,

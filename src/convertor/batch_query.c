@@ -36,10 +36,7 @@ int dtconv_batch_query(const struct dtconv_batch *batch, struct dtconv_batch_att
 	if (!batch || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			batch->context, DTCONV_ERR_INVAL,
-			"%s: attr.struct_size is 0, not sizeof(struct dtconv_batch_attr)",
-			__func__);
+		return DTC_FAIL_STRUCT_SIZE(batch->context, __func__, "attr", "dtconv_batch_attr");
 	const struct dtconv_batch_attr all = { .struct_size = attr->struct_size,
 					       .count = batch->count,
 					       .bytes = bytes_to_move(batch),
@@ -62,10 +59,7 @@ int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
 	if (status)
 		return status;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(batch->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_batch_entry_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(batch->context, __func__, "attr", "dtconv_batch_entry_attr");
 	const struct dtc_batch_item *item = &batch->items[index];
 	const struct dtconv_batch_entry_attr all = { .struct_size = attr->struct_size,
 						     .status = item->status,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between layouts that are started: create, start, test, wait, destroy.
+ * Copies between layouts that are started, whole or in ranges: create, start, test, wait, destroy.
  */
 #include "config.h"
 
 #include <dtconv/copier.h>
-
-#include <string.h>
 
 #include "base/base.h"
 #include "base/context.h"
@@ -33,47 +31,6 @@ static struct dtconv_context *context_of(const struct dtconv_copier *copier)
 
 /* ---- creating -------------------------------------------------------------------------- */
 
-/* The caller's parameters; members that an older caller does not have get their defaults. */
-static int read_params(struct dtconv_context *context,
-		       const struct dtconv_copier_params *given, const char *caller,
-		       struct dtconv_copier_params *params)
-{
-	*params = (struct dtconv_copier_params){ .struct_size = sizeof(*params) };
-	if (!given)
-		return 0;
-	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_copier_params)",
-				caller);
-	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
-	if (params->flags & ~(unsigned)DTCONV_COPIER_STREAM)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.flags has unknown bits: 0x%x", caller,
-				params->flags);
-	if (params->stream && !params->flags)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.stream is set, but params.flags lacks "
-				"DTCONV_COPIER_STREAM",
-				caller);
-	return 0;
-}
-
-static int create(struct dtc_copy *copy, const size_t counts[2],
-		  const struct dtconv_copier_params *given, struct dtconv_copier *copier)
-{
-	struct dtconv_copier_params params;
-	int status = read_params(context_of(copier), given, copy->caller, &params);
-
-	if (!status)
-		status = dtc_copy_check(copy, counts[0], counts[1]);
-	copy->placement.on_stream = params.flags & DTCONV_COPIER_STREAM;
-	copy->placement.stream = params.stream;
-	copy->started = true;
-	copier->copy = *copy;
-	return status;
-}
-
 int dtconv_copier_create(struct dtconv_type *source_type, size_t source_count,
 			 const void *source, struct dtconv_type *target_type,
 			 size_t target_count, void *target,
@@ -82,11 +39,6 @@ int dtconv_copier_create(struct dtconv_type *source_type, size_t source_count,
 {
 	if (!source_type || !target_type || !copier)
 		return DTCONV_ERR_INVAL;
-	struct dtc_copy copy = { .source = { .type = source_type,
-					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type, .data = target },
-				 .caller = __func__ };
-	const size_t counts[2] = { source_count, target_count };
 	struct dtconv_copier *made =
 		dtc_alloc_zeroed(source_type->context, sizeof(*made));
 
@@ -97,7 +49,12 @@ int dtconv_copier_create(struct dtconv_type *source_type, size_t source_count,
 	dtconv_type_ref(target_type);
 	made->source_type = source_type;
 	made->target_type = target_type;
-	int status = create(&copy, counts, params, made);
+	made->copy = (struct dtc_copy){ .source = { .type = source_type,
+						    .data = (char *)(uintptr_t)source },
+					.target = { .type = target_type, .data = target },
+					.started = true,
+					.caller = __func__ };
+	int status = dtc_copy_configure(&made->copy, source_count, target_count, params);
 	if (status) {
 		dtconv_copier_destroy(made);
 		return status;
@@ -113,6 +70,7 @@ void dtconv_copier_destroy(struct dtconv_copier *copier)
 	struct dtconv_context *context = context_of(copier);
 
 	(void)dtc_device_wait(&copier->event);
+	dtc_typed_destroy(copier->copy.typed);
 	dtconv_type_unref(copier->source_type);
 	dtconv_type_unref(copier->target_type);
 	dtc_free(context, copier);
@@ -120,24 +78,37 @@ void dtconv_copier_destroy(struct dtconv_copier *copier)
 
 /* ---- copying --------------------------------------------------------------------------- */
 
+static int start(struct dtconv_copier *copier, size_t position, size_t bytes,
+		 dtconv_done_fn done, void *arg, const char *caller)
+{
+	if (copier->in_flight)
+		return DTC_FAIL(context_of(copier), DTCONV_ERR_STATE,
+				"%s: a copy is in flight; test or wait for it first",
+				caller);
+	copier->copy.caller = caller;
+	int status = dtc_copy_select(&copier->copy, position, bytes);
+	if (status)
+		return status;
+	copier->in_flight = true;
+	copier->done = done;
+	copier->arg = arg;
+	copier->status = dtc_copy_start(&copier->copy, &copier->event, &copier->copied);
+	return 0;
+}
+
 int dtconv_copier_start(struct dtconv_copier *copier, dtconv_done_fn done, void *arg)
 {
 	if (!copier)
 		return DTCONV_ERR_INVAL;
-	struct dtc_copy *copy = &copier->copy;
+	return start(copier, 0, SIZE_MAX, done, arg, __func__);
+}
 
-	if (copier->in_flight)
-		return DTC_FAIL(context_of(copier), DTCONV_ERR_STATE,
-				"%s: a copy is in flight; test or wait for it first",
-				__func__);
-	copier->in_flight = true;
-	copier->done = done;
-	copier->arg = arg;
-	copy->caller = __func__;
-	dtc_cursor_seek(&copy->source.cursor, 0);
-	dtc_cursor_seek(&copy->target.cursor, 0);
-	copier->status = dtc_copy_start(copy, &copier->event, &copier->copied);
-	return 0;
+int dtconv_copier_start_at(struct dtconv_copier *copier, size_t position, size_t bytes,
+			   dtconv_done_fn done, void *arg)
+{
+	if (!copier)
+		return DTCONV_ERR_INVAL;
+	return start(copier, position, bytes, done, arg, __func__);
 }
 
 static int complete(struct dtconv_copier *copier, int status, size_t *moved,

@@ -2,13 +2,15 @@
 /*
  * Copies from one layout to another. If one side is contiguous, it is the packed stream of the other
  * side. If a device can access both sides, one launch copies. Otherwise bytes go through a small host
- * buffer, or through scratch memory of a device.
+ * buffer, or through scratch memory of a device. So do all copies with an operation whose source is not contiguous: the
+ * source is packed, and the target unpacks with the operation.
  */
 #include "config.h"
 
 #include "copy.h"
 
 #include <dtconv/convertor.h>
+#include <dtconv/operation.h>
 
 #include "base/base.h"
 #include "base/context.h"
@@ -22,6 +24,7 @@
 #include "device_move.h"
 #include "host_move.h"
 #include "packed_stream.h"
+#include "typed_device.h"
 
 /* Bytes packed between two layouts at a time: they stay in the first-level cache. */
 #define COPY_BYTES 2048
@@ -37,20 +40,34 @@ static bool is_ordinary(const struct dtc_copy *copy)
 				      copy->target.data);
 }
 
-static uint64_t left_of(const struct dtc_copy_end *end)
+/* Bytes that the target has not received. With an operation the position of its cursor means nothing. */
+static uint64_t left(const struct dtc_copy *copy)
 {
-	return end->cursor.size - end->cursor.position;
+	return copy->end -
+	       (copy->typed ? copy->typed->position : copy->target.cursor.position);
 }
 
-/* Bytes that neither side has copied yet. */
-static uint64_t left_of_both(const struct dtc_copy *copy)
+/* A hop's bytes, at most @most. With an operation it ends between two units, as it began. */
+static size_t next_bytes(const struct dtc_copy *copy, size_t most)
 {
-	return DTC_MIN(left_of(&copy->source), left_of(&copy->target));
+	struct dtc_typed *typed = copy->typed;
+
+	if (left(copy) <= most)
+		return (size_t)left(copy);
+	if (!typed)
+		return most;
+	const size_t unit = dtc_typed_granularity(typed, DTC_UNPACK);
+	if (unit <= most)
+		return most - most % unit;
+	const uint64_t begin = typed->position;
+	const uint64_t end = dtc_typed_boundary_at(typed, begin + most);
+	dtc_typed_seek(typed, begin);
+	return (size_t)(end - begin);
 }
 
 /* @kind is the known kind of the packed memory; the kind of the side's own memory is not known. */
 static struct dtc_move move_of(const struct dtc_copy *copy, struct dtc_copy_end *end,
-			       char *packed, enum dtconv_memory_kind kind, uint64_t most,
+			       char *packed, enum dtconv_memory_kind kind, uint64_t bytes,
 			       enum dtc_direction direction)
 {
 	struct dtc_placement placement = copy->placement;
@@ -62,7 +79,7 @@ static struct dtc_move move_of(const struct dtc_copy *copy, struct dtc_copy_end 
 				  .type = end->type,
 				  .user = end->data,
 				  .packed = packed,
-				  .bytes = (size_t)DTC_MIN(most, left_of(end)),
+				  .bytes = (size_t)bytes,
 				  .direction = direction,
 				  .placement = placement,
 				  .started = copy->started,
@@ -81,10 +98,39 @@ static int start_move(const struct dtc_move *move, struct dtc_event *event, size
 	return status;
 }
 
-static int move_now(const struct dtc_move *move, size_t *moved)
+/* Combine whole units with those of the target. */
+static int start_combining(const struct dtc_copy *copy, const struct dtc_move *move,
+			   struct dtc_event *event, size_t *moved)
+{
+	const struct dtc_typed_move host = { .cursor = move->cursor,
+					     .user = move->user,
+					     .packed = move->packed,
+					     .bytes = move->bytes,
+					     .caller = move->caller };
+
+	if (DTC_UNLIKELY(
+		    !dtc_memory_is_ordinary(move->context, move->user, move->packed)) ||
+	    dtc_is_host_forbidden(move->context, 0))
+		return dtc_typed_device_start(copy->typed, move, event, moved);
+	int status = dtc_typed_unpack(copy->typed, &host, moved);
+	dtc_count_job(move->context, DTC_HOST_INDEX, *moved);
+	return status;
+}
+
+/* Unpack into the target, or pack the source. */
+static int start_side(const struct dtc_copy *copy, const struct dtc_move *move,
+		      struct dtc_event *event, size_t *moved)
+{
+	return copy->typed && move->direction == DTC_UNPACK
+		       ? start_combining(copy, move, event, moved)
+		       : start_move(move, event, moved);
+}
+
+static int move_now(const struct dtc_copy *copy, const struct dtc_move *move,
+		    size_t *moved)
 {
 	struct dtc_event event = { .backend = NULL };
-	int status = start_move(move, &event, moved);
+	int status = start_side(copy, move, &event, moved);
 
 	if (status)
 		return status;
@@ -97,13 +143,12 @@ static int move_now(const struct dtc_move *move, size_t *moved)
 
 /* ---- one hop ------------------------------------------------------------------------------- */
 
-/* Whether a side is contiguous: then it is the other side's packed stream. */
-static bool is_row(const struct dtc_copy_end *end)
+bool dtc_copy_is_row(const struct dtc_copy_end *end)
 {
 	return end->cursor.size && end->cursor.layout->dense;
 }
 
-static char *row_of(const struct dtc_copy_end *end)
+char *dtc_copy_row(const struct dtc_copy_end *end)
 {
 	return (char *)((uintptr_t)end->data +
 			(uintptr_t)end->cursor.layout->program->ops[0].disp);
@@ -114,11 +159,13 @@ static int start_hop_to_row(const struct dtc_copy *copy, struct dtc_copy_end *en
 			    const struct dtc_copy_end *row, enum dtc_direction direction,
 			    struct dtc_event *event, size_t *copied)
 {
-	const struct dtc_move move = move_of(copy, end, row_of(row),
-					     DTCONV_MEMORY_UNKNOWN, row->cursor.size,
-					     direction);
+	const uint64_t bytes = left(copy);
+	char *packed =
+		(char *)((uintptr_t)dtc_copy_row(row) + (uintptr_t)(copy->end - bytes));
+	const struct dtc_move move =
+		move_of(copy, end, packed, DTCONV_MEMORY_UNKNOWN, bytes, direction);
 
-	return start_move(&move, event, copied);
+	return start_side(copy, &move, event, copied);
 }
 
 /* ---- one launch ---------------------------------------------------------------------------- */
@@ -140,7 +187,7 @@ static uint64_t classify(const struct dtc_copy_end *end, uint64_t bytes,
 
 static void find_memories(const struct dtc_copy *copy, struct memories *memories)
 {
-	uint64_t bytes = left_of_both(copy);
+	uint64_t bytes = left(copy);
 
 	bytes = classify(&copy->source, bytes, &memories->source);
 	memories->bytes = classify(&copy->target, bytes, &memories->target);
@@ -172,7 +219,7 @@ static int start_launch(struct dtc_copy *copy, const struct memories *memories,
 		.caller = copy->caller,
 	};
 
-	if (memories->bytes < left_of_both(copy) || !is_for_device(copy, memories))
+	if (copy->typed || memories->bytes < left(copy) || !is_for_device(copy, memories))
 		return DTCONV_ERR_LIMIT;
 	int status = dtc_layout_copy_submit(&job, event);
 	if (!status)
@@ -236,7 +283,9 @@ static int start_hop(const struct dtc_copy *copy, struct relay *relay,
 	size_t moved;
 
 	int status = end_hop(relay, hop, 0);
-	if (!status)
+	if (!status && copy->typed && direction == DTC_UNPACK)
+		status = dtc_typed_device_start(copy->typed, &move, &hop->event, &moved);
+	else if (!status)
 		status = dtc_device_start(&move, &hop->event, &moved);
 	if (!status && direction == DTC_UNPACK)
 		hop->arrives = bytes;
@@ -247,9 +296,8 @@ static int copy_in_stream(struct dtc_copy *copy, struct relay *relay)
 {
 	int status = 0;
 
-	while (!status && left_of_both(copy)) {
-		size_t bytes = (size_t)DTC_MIN(left_of_both(copy),
-					       (uint64_t)relay->scratch.bytes);
+	while (!status && left(copy)) {
+		size_t bytes = next_bytes(copy, relay->scratch.bytes);
 
 		status = start_hop(copy, relay, &copy->source, bytes, DTC_PACK);
 		if (!status)
@@ -285,18 +333,18 @@ static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 	size_t packed, unpacked;
 	int status = 0;
 
-	while (!status && left_of_both(copy)) {
-		uint64_t room = DTC_MIN(left_of_both(copy), (uint64_t)sizeof(buffer));
-		const struct dtc_move pack = move_of(copy, &copy->source, buffer,
-						     DTCONV_MEMORY_HOST, room, DTC_PACK);
+	while (!status && left(copy)) {
+		const struct dtc_move pack =
+			move_of(copy, &copy->source, buffer, DTCONV_MEMORY_HOST,
+				next_bytes(copy, sizeof(buffer)), DTC_PACK);
 
-		status = move_now(&pack, &packed);
+		status = move_now(copy, &pack, &packed);
 		if (status)
 			break;
 		const struct dtc_move unpack = move_of(copy, &copy->target, buffer,
 						       DTCONV_MEMORY_HOST, packed,
 						       DTC_UNPACK);
-		status = move_now(&unpack, &unpacked);
+		status = move_now(copy, &unpack, &unpacked);
 		*copied += unpacked;
 	}
 	return status;
@@ -319,7 +367,15 @@ static int refuse_capture(const struct dtc_copy *copy)
 			copy->caller);
 }
 
-/* A device may see a side, and no side is a row. */
+static void log_operation(const struct dtc_copy *copy)
+{
+	if (copy->typed)
+		DTC_LOG(context_of(copy), DTCONV_LOG_DEBUG,
+			"%s: %zu bytes: packed, and unpacked with %s", copy->caller,
+			(size_t)left(copy), dtconv_op_name(copy->typed->op));
+}
+
+/* A device may see a side, and the source is no row; nor is the target, if bytes are stored. */
 static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 			     size_t *copied)
 {
@@ -333,6 +389,7 @@ static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 	status = refuse_capture(copy);
 	if (status)
 		return status;
+	log_operation(copy);
 	if (!borrow(copy, &memories, &relay.scratch))
 		return copy_through(copy, copied);
 	status = copy_in_stream(copy, &relay);
@@ -341,17 +398,63 @@ static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 	return status;
 }
 
-static int start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
+static int start_all(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
 {
 	struct dtc_copy_end *source = &copy->source, *target = &copy->target;
 
-	if (is_row(source))
+	if (dtc_copy_is_row(source))
 		return start_hop_to_row(copy, target, source, DTC_UNPACK, event, copied);
-	if (is_row(target))
+	if (dtc_copy_is_row(target) && !copy->typed)
 		return start_hop_to_row(copy, source, target, DTC_PACK, event, copied);
-	if (DTC_LIKELY(is_ordinary(copy)) || !left_of_both(copy))
+	if (DTC_LIKELY(is_ordinary(copy)))
 		return copy_through(copy, copied);
 	return start_with_device(copy, event, copied);
+}
+
+/* ---- ranges -------------------------------------------------------------------------------- */
+
+static void go_to(struct dtc_copy *copy, uint64_t position)
+{
+	if (copy->source.cursor.position != position)
+		dtc_cursor_seek(&copy->source.cursor, position);
+	if (copy->typed)
+		dtc_typed_seek(copy->typed, position);
+	else if (copy->target.cursor.position != position)
+		dtc_cursor_seek(&copy->target.cursor, position);
+}
+
+/*
+ * Whole units: of those that the range cuts, the ones whose last byte is in it. So fragments of a stream combine each
+ * unit once, in whatever order they come, and none has to be kept for another.
+ */
+static int start_units(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
+{
+	struct dtc_typed *typed = copy->typed;
+	const uint64_t position = copy->position, end = copy->end;
+	const uint64_t first = dtc_typed_boundary_at(typed, position);
+	int status = 0;
+
+	copy->end = dtc_typed_boundary_at(typed, end);
+	if (first < copy->end && typed->op != DTCONV_OP_NO_OP) {
+		go_to(copy, first);
+		status = start_all(copy, event, copied);
+	}
+	copy->end = end;
+	if (!status)
+		*copied = (size_t)(end - position);
+	else
+		*copied -= DTC_MIN(*copied, (size_t)(position - first));
+	return status;
+}
+
+static int start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
+{
+	if (copy->position >= copy->end)
+		return 0;
+	if (DTC_UNLIKELY(copy->typed))
+		return start_units(copy, event, copied);
+	go_to(copy, copy->position);
+	return start_all(copy, event, copied);
 }
 
 int dtc_copy_start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
@@ -364,20 +467,44 @@ int dtc_copy_start(struct dtc_copy *copy, struct dtc_event *event, size_t *copie
 	return status;
 }
 
+int dtc_copy_run(struct dtc_copy *copy, size_t *copied)
+{
+	struct dtc_event event;
+	int status = dtc_copy_start(copy, &event, copied);
+
+	if (!event.backend)
+		return status;
+	status = dtc_device_wait(&event);
+	/* A failed job counts no bytes: which of them it moved is unknown. */
+	if (status)
+		*copied = 0;
+	return status;
+}
+
 /* ---- checking and ending ------------------------------------------------------------------- */
 
 static int check_signatures(struct dtc_copy *copy, size_t source_count,
 			    size_t target_count)
 {
+	enum dtconv_signature_relation relation;
 	int status = dtconv_type_compare_signature(copy->source.type, source_count,
 						   copy->target.type, target_count,
-						   &copy->relation);
+						   &relation);
 
-	if (status || copy->relation != DTCONV_SIGNATURE_DIFFERENT)
+	if (status || relation != DTCONV_SIGNATURE_DIFFERENT)
 		return status;
 	return DTC_FAIL(context_of(copy), DTCONV_ERR_SIGNATURE,
 			"%s: the source's signature differs from the target's",
 			copy->caller);
+}
+
+static void select_range(struct dtc_copy *copy, uint64_t position, uint64_t bytes)
+{
+	const uint64_t size = copy->target.cursor.size;
+
+	copy->position = position;
+	copy->end = DTC_MIN(position + bytes, size);
+	copy->truncated = position + bytes > size;
 }
 
 int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_count)
@@ -395,14 +522,30 @@ int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_cou
 		status = dtc_packed_stream_begin(&target->cursor, target->type,
 						 target_count, copy->caller,
 						 "target_type (argument 4)");
-	return status ? status : check_signatures(copy, source_count, target_count);
+	if (status)
+		return status;
+	select_range(copy, 0, source->cursor.size);
+	return check_signatures(copy, source_count, target_count);
+}
+
+int dtc_copy_select(struct dtc_copy *copy, size_t position, size_t bytes)
+{
+	const uint64_t size = copy->source.cursor.size;
+
+	if (position > size)
+		return DTC_FAIL(context_of(copy), DTCONV_ERR_INVAL,
+				"%s: position is %zu, past the end of the source's "
+				"stream at %zu",
+				copy->caller, position, (size_t)size);
+	select_range(copy, position, DTC_MIN(size - position, (uint64_t)bytes));
+	return 0;
 }
 
 int dtc_copy_end(const struct dtc_copy *copy, int status, size_t copied)
 {
 	dtc_count_call(context_of(copy), DTC_PACK, copied);
 	dtc_count_call(context_of(copy), DTC_UNPACK, copied);
-	if (status || copy->relation != DTCONV_SIGNATURE_EXTENDS)
+	if (status || !copy->truncated)
 		return status;
 	return DTC_FAIL(
 		context_of(copy), DTCONV_ERR_TRUNCATE,
@@ -421,7 +564,6 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 					     .data = (char *)(uintptr_t)source },
 				 .target = { .type = target_type, .data = target },
 				 .caller = __func__ };
-	struct dtc_event event;
 	size_t copied = 0;
 
 	if (moved)
@@ -429,12 +571,7 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 	int status = dtc_copy_check(&copy, source_count, target_count);
 	if (status)
 		return status;
-	status = dtc_copy_start(&copy, &event, &copied);
-	if (event.backend) {
-		status = dtc_device_wait(&event);
-		/* A failed job counts no bytes: which of them it moved is unknown. */
-		copied = status ? 0 : copied;
-	}
+	status = dtc_copy_run(&copy, &copied);
 	if (moved)
 		*moved = copied;
 	return dtc_copy_end(&copy, status, copied);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A copy from one layout to another: its sides, and how it is started.
+ * A copy from one layout to another, or a range of it: its sides, its operation, and how it is started.
  */
 #ifndef DTC_COPY_H
 #define DTC_COPY_H
 
+#include <dtconv/copier.h>
 #include <dtconv/type.h>
 
 #include "convertor/move.h"
+#include "convertor/typed.h"
 #include "datatype/cursor.h"
 
 struct dtc_copy_end {
@@ -18,17 +20,31 @@ struct dtc_copy_end {
 
 struct dtc_copy {
 	struct dtc_copy_end source, target;
-	enum dtconv_signature_relation relation;
+	/* The range of the packed stream that both sides have; empty if the end is not behind the position. */
+	uint64_t position, end;
+	bool truncated; /* the range that was asked for ends behind the target */
+	/* Combines elements with those of the target; owned by the caller. NULL: bytes are stored. */
+	struct dtc_typed *typed;
 	struct dtc_placement placement; /* of both sides: only its stream counts */
 	bool started;                   /* the caller does not wait for it immediately */
 	const char *caller;
 };
 
 /*
- * Put both cursors at position 0 and compare the signatures, before anything is copied. Fails with INVAL, STATE,
- * OVERFLOW or SIGNATURE. The types are arguments 1 and 4 of the caller.
+ * Put both cursors at position 0, compare the signatures and select the whole stream, before anything is copied. Fails
+ * with INVAL, STATE, OVERFLOW or SIGNATURE. The types are arguments 1 and 4 of the caller.
  */
 int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_count);
+
+/*
+ * The same, and apply the caller's options, of which NULL are the defaults. Makes copy->typed if there is an operation.
+ * Fails also with UNSUPPORTED and NOMEM.
+ */
+int dtc_copy_configure(struct dtc_copy *copy, size_t source_count, size_t target_count,
+		       const struct dtconv_copier_params *params);
+
+/* Select a range of a checked copy. Fails with INVAL if it begins behind the source's end. */
+int dtc_copy_select(struct dtc_copy *copy, size_t position, size_t bytes);
 
 /*
  * Start a checked copy by the most direct way that is possible. If its last job is still in flight, @event has a
@@ -36,7 +52,16 @@ int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_cou
  */
 int dtc_copy_start(struct dtc_copy *copy, struct dtc_event *event, size_t *copied);
 
+/* Start a checked copy and wait for it. */
+int dtc_copy_run(struct dtc_copy *copy, size_t *copied);
+
 /* Count a copy that has ended with @status. Fails with TRUNCATE if the target had room for less. */
 int dtc_copy_end(const struct dtc_copy *copy, int status, size_t copied);
+
+/* Whether a side is contiguous: then it is the other side's packed stream. */
+bool dtc_copy_is_row(const struct dtc_copy_end *end);
+
+/* Where the packed stream of a contiguous side begins. */
+char *dtc_copy_row(const struct dtc_copy_end *end);
 
 #endif

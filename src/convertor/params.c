@@ -22,23 +22,19 @@ static int read_params(struct dtconv_context *context,
 	if (!given)
 		return 0;
 	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_convertor_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_convertor_params");
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	return 0;
 }
 
-static int check_operation(struct dtconv_context *context,
-			   const struct dtconv_convertor_params *params,
-			   const char *caller)
+int dtc_params_check_op_fn(struct dtconv_context *context, enum dtconv_op op,
+			   dtconv_op_fn op_fn, const char *caller)
 {
-	if (params->op == DTCONV_OP_USER && !params->op_fn)
+	if (op == DTCONV_OP_USER && !op_fn)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.op is user, but params.op_fn is NULL",
 				caller);
-	if (params->op != DTCONV_OP_USER && params->op_fn)
+	if (op != DTCONV_OP_USER && op_fn)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.op_fn is set, but params.op is not user",
 				caller);
@@ -94,7 +90,9 @@ static int check_params(struct dtconv_context *context,
 				    caller);
 	if (!status)
 		status = check_backends(context, params, caller);
-	return status ? status : check_operation(context, params, caller);
+	return status ? status
+		      : dtc_params_check_op_fn(context, params->op, params->op_fn,
+					       caller);
 }
 
 /* The set of a list that has been checked. */

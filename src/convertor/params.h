@@ -12,6 +12,10 @@ int dtc_convertor_params_read(struct dtconv_context *context,
 			      const struct dtconv_convertor_params *given,
 			      const char *caller, struct dtconv_convertor_params *params);
 
+/* Check that there is a function if, and only if, the operation calls one. */
+int dtc_params_check_op_fn(struct dtconv_context *context, enum dtconv_op op,
+			   dtconv_op_fn op_fn, const char *caller);
+
 /* What they say of memory, stream and backends. */
 struct dtc_placement dtc_convertor_params_placement(
 	const struct dtconv_convertor_params *params);

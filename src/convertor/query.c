@@ -30,10 +30,7 @@ int dtconv_convertor_query(const struct dtconv_convertor *convertor,
 	};
 
 	if (attr->struct_size == 0)
-		return DTC_FAIL(convertor->type->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_convertor_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(convertor->type->context, __func__, "attr", "dtconv_convertor_attr");
 	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
 	return 0;
 }

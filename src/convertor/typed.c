@@ -246,6 +246,12 @@ uint64_t dtc_typed_boundary(const struct dtc_typed *typed)
 					     : typed->position;
 }
 
+uint64_t dtc_typed_boundary_at(struct dtc_typed *typed, uint64_t position)
+{
+	dtc_typed_seek(typed, position);
+	return dtc_typed_boundary(typed);
+}
+
 size_t dtc_typed_unit_bytes(const struct dtc_typed *typed)
 {
 	return current_unit(typed).wire_bytes;

@@ -84,6 +84,9 @@ void dtc_typed_seek(struct dtc_typed *typed, uint64_t position);
 /* The start of the unit at the position; at the end of the stream, the position. */
 uint64_t dtc_typed_boundary(const struct dtc_typed *typed);
 
+/* The same for @position, which becomes the position. */
+uint64_t dtc_typed_boundary_at(struct dtc_typed *typed, uint64_t position);
+
 /* The bytes of that unit in the stream. */
 size_t dtc_typed_unit_bytes(const struct dtc_typed *typed);
 

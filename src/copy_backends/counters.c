@@ -41,10 +41,7 @@ int dtconv_context_query_backend(struct dtconv_context *context, const char *nam
 	int index = dtc_backend_index(name);
 
 	if (counters->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: counters.struct_size is 0, not sizeof(struct "
-				"dtconv_backend_counters)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "counters", "dtconv_backend_counters");
 	if (index < 0)
 		return DTC_FAIL(
 			context, DTCONV_ERR_UNSUPPORTED,

@@ -268,10 +268,7 @@ int dtconv_explain_backend(const struct dtconv_type *type, size_t count,
 	if (!type || !backend || !explanation)
 		return DTCONV_ERR_INVAL;
 	if (explanation->struct_size == 0)
-		return DTC_FAIL(type->context, DTCONV_ERR_INVAL,
-				"%s: explanation.struct_size is 0, not sizeof(struct "
-				"dtconv_explanation)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(type->context, __func__, "explanation", "dtconv_explanation");
 	if (!dtconv_memory_kind_name(user_kind) || !dtconv_memory_kind_name(packed_kind))
 		return DTC_FAIL(
 			type->context, DTCONV_ERR_INVAL,

@@ -7,17 +7,17 @@
 
 #include "copy_backends/backend.h"
 
-/* One side, at position 0, in one kind of memory. */
+/* One side, at the position of its cursor, in one kind of memory. */
 struct dtc_copy_side {
 	struct dtc_cursor *cursor;
 	char *user; /* displacement 0 */
 	struct dtc_memory memory;
 };
 
-/* Copy the first @bytes of the source's stream, and advance both cursors by them. */
+/* Copy @bytes of the stream from both cursors' position on, which is the same, and advance them. */
 struct dtc_copy_job {
 	struct dtc_copy_side source, target;
-	uint64_t bytes; /* more than 0: the whole stream of one side */
+	uint64_t bytes; /* more than 0, in one kind of memory on each side */
 	struct dtconv_context *context;
 	bool on_stream; /* ordered by @stream; NULL is the default stream */
 	bool started;   /* the caller does not wait for it immediately */

@@ -10,8 +10,10 @@
 
 #if defined(__x86_64__) && PTRDIFF_MAX == INT64_MAX
 #include <immintrin.h>
-#define HAVE_AVX2 1
+#define HAVE_AVX 1
 #endif
+
+#include <limits.h>
 
 #include "base/base.h"
 #include "base/checked.h"
@@ -23,6 +25,12 @@
 /* Blocks between two looks at whether all of them fit; their entries stay in the first cache. */
 #define CHUNK 4096
 
+/*
+ * Lists are read once, from memory or the last cache, and one after another: ask for them so far ahead (bytes; 65,536
+ * displacements from memory take 14 us instead of 21 on a Zen 5, 4 KiB ahead 18).
+ */
+#define AHEAD 8192
+
 /* Entries before they are multiplied lie between the negative of this and this. */
 #define ENTRY_MOST (INT64_C(1) << 30)
 
@@ -33,6 +41,7 @@ struct pass {
 	const ptrdiff_t *displacements;
 	uint64_t count;
 	int32_t *entries;
+	unsigned at_once;
 	unsigned shift; /* by which entries are less than displacements */
 	uint64_t
 		bias; /* added to displacements, those that fit are less than 2^(31 + shift) */
@@ -69,9 +78,15 @@ static void take_all(struct pass *pass, uint64_t begin, uint64_t end)
 	*pass = own;
 }
 
-#ifdef HAVE_AVX2
+#ifdef HAVE_AVX
 
 #define AVX2 __attribute__((target("avx2")))
+
+/* May be behind the list. */
+static inline void ask_ahead(const ptrdiff_t *displacements)
+{
+	__builtin_prefetch((const void *)((uintptr_t)displacements + AHEAD));
+}
 
 /* Four displacements at a time; the figures of a pass as vectors. */
 struct figures {
@@ -153,15 +168,97 @@ AVX2 static uint64_t take_eights(struct pass *pass, uint64_t begin, uint64_t end
 		.shift = _mm_cvtsi32_si128((int)pass->shift),
 	};
 
-	for (; end - begin >= 8; begin += 8)
+	for (; end - begin >= 8; begin += 8) {
+		ask_ahead(pass->displacements + begin);
 		take_eight(&all, pass->displacements + begin, pass->entries + begin);
+	}
 	join_figures(pass, &all);
 	return begin;
 }
 
+/* ---- the same by AVX-512 -------------------------------------------------------------- */
+
+#define AVX512 __attribute__((target("avx512f")))
+
+struct wide_figures {
+	__m512i first, bias, step, before; /* the displacements before the next eight */
+	__m128i shift;
+	__m512i outside, bits, touching;
+	__m256i lowest, highest;
+};
+
+AVX512 static inline __m512i load_eight(const ptrdiff_t *displacements)
+{
+	return _mm512_loadu_si512((const void *)displacements);
+}
+
+AVX512 static inline void take_wide(struct wide_figures *all,
+				    const ptrdiff_t *displacements, int32_t *entries)
+{
+	const __m512i values = load_eight(displacements);
+	const __m512i disps = _mm512_sub_epi64(values, all->first);
+	const __m512i steps =
+		_mm512_sub_epi64(values, _mm512_alignr_epi64(values, all->before, 7));
+	const __m256i eight = _mm512_cvtepi64_epi32(_mm512_srl_epi64(disps, all->shift));
+
+	all->outside = _mm512_or_si512(all->outside, _mm512_add_epi64(disps, all->bias));
+	all->bits = _mm512_or_si512(all->bits, disps);
+	all->touching = _mm512_mask_add_epi64(all->touching,
+					      _mm512_cmpeq_epi64_mask(steps, all->step),
+					      all->touching, _mm512_set1_epi64(1));
+	all->lowest = _mm256_min_epi32(all->lowest, eight);
+	all->highest = _mm256_max_epi32(all->highest, eight);
+	all->before = values;
+	_mm256_storeu_si256((__m256i *)(void *)entries, eight);
+}
+
+AVX512 static void join_wide(struct pass *pass, const struct wide_figures *all)
+{
+	const struct figures halves[] = {
+		{ .outside = _mm512_castsi512_si256(all->outside),
+		  .bits = _mm512_castsi512_si256(all->bits),
+		  .touching = _mm512_castsi512_si256(all->touching),
+		  .lowest = all->lowest,
+		  .highest = all->highest },
+		{ .outside = _mm512_extracti64x4_epi64(all->outside, 1),
+		  .bits = _mm512_extracti64x4_epi64(all->bits, 1),
+		  .touching = _mm512_extracti64x4_epi64(all->touching, 1),
+		  .lowest = all->lowest,
+		  .highest = all->highest },
+	};
+
+	join_figures(pass, &halves[0]);
+	join_figures(pass, &halves[1]);
+}
+
+/* Block @begin is not the first one. */
+AVX512 static uint64_t take_wide_eights(struct pass *pass, uint64_t begin, uint64_t end)
+{
+	struct wide_figures all = {
+		.first = _mm512_set1_epi64(pass->displacements[0]),
+		.bias = _mm512_set1_epi64((long long)pass->bias),
+		.step = _mm512_set1_epi64((long long)pass->step),
+		.before = _mm512_set1_epi64(pass->displacements[begin - 1]),
+		.shift = _mm_cvtsi32_si128((int)pass->shift),
+	};
+
+	for (; end - begin >= 8; begin += 8) {
+		ask_ahead(pass->displacements + begin);
+		take_wide(&all, pass->displacements + begin, pass->entries + begin);
+	}
+	join_wide(pass, &all);
+	return begin;
+}
+
+/* ---- which ----------------------------------------------------------------------------- */
+
 static uint64_t take_most(struct pass *pass, uint64_t begin, uint64_t end)
 {
-	return __builtin_cpu_supports("avx2") ? take_eights(pass, begin, end) : begin;
+	if (pass->at_once >= 8 && __builtin_cpu_supports("avx512f"))
+		return take_wide_eights(pass, begin, end);
+	if (pass->at_once >= 4 && __builtin_cpu_supports("avx2"))
+		return take_eights(pass, begin, end);
+	return begin;
 }
 
 #else
@@ -336,6 +433,7 @@ static bool fill(struct dtc_program *program, const struct dtc_equal_blocks *blo
 	struct pass pass = { .displacements = blocks->displacements,
 			     .count = blocks->count,
 			     .entries = (int32_t *)(table + 1),
+			     .at_once = blocks->at_once ? blocks->at_once : UINT_MAX,
 			     .step = step };
 	struct scaling scaling = scale_by(blocks->unit, zeros);
 

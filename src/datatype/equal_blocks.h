@@ -17,6 +17,8 @@ struct dtc_equal_blocks {
 	int64_t unit;
 	int64_t disp;
 	uint64_t bytes;
+	unsigned
+		at_once; /* displacements that instructions take at most, for tests; 0: any number */
 };
 
 struct dtc_equal_list {

@@ -35,10 +35,7 @@ int dtconv_type_query(const struct dtconv_type *type, struct dtconv_type_attr *a
 	};
 
 	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			type->context, DTCONV_ERR_INVAL,
-			"dtconv_type_query: attr.struct_size is 0, not sizeof(struct "
-			"dtconv_type_attr)");
+		return DTC_FAIL_STRUCT_SIZE(type->context, "dtconv_type_query", "attr", "dtconv_type_attr");
 	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
 	return 0;
 }

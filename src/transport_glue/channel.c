@@ -16,7 +16,7 @@
 #include "datatype/type.h"
 #include "engine.h"
 
-_Static_assert(offsetof(struct dtc_message, mail) == 0, "a mail is its message");
+_Static_assert(offsetof(struct dtc_message, item) == 0, "an item is its message");
 _Static_assert(DTCONV_CHANNEL_MESSAGES == DTC_WIRE_SLOTS, "a message is in a slot");
 
 /* ---- lists ----------------------------------------------------------------------------- */
@@ -595,9 +595,9 @@ int dtc_channel_arm(void *arg)
 
 /* ---- the calls ------------------------------------------------------------------------- */
 
-static void open_send(struct dtc_mail *mail)
+static void handle_send(struct dtc_item *item)
 {
-	struct dtc_message *message = (struct dtc_message *)mail;
+	struct dtc_message *message = (struct dtc_message *)item;
 	struct dtconv_channel *channel = message->channel;
 
 	if (is_over(channel)) {
@@ -608,9 +608,9 @@ static void open_send(struct dtc_mail *mail)
 	announce_queued(channel);
 }
 
-static void open_recv(struct dtc_mail *mail)
+static void handle_recv(struct dtc_item *item)
 {
-	struct dtc_message *message = (struct dtc_message *)mail;
+	struct dtc_message *message = (struct dtc_message *)item;
 	struct dtconv_channel *channel = message->channel;
 	struct dtc_place *place = channel->first;
 
@@ -678,14 +678,14 @@ static int begin(struct dtconv_channel *channel, const struct call *call)
 	message->tag = call->tag;
 	message->done = call->done;
 	message->arg = call->arg;
-	message->mail.open = call->direction == DTC_PACK ? open_send : open_recv;
+	message->item.handle = call->direction == DTC_PACK ? handle_send : handle_recv;
 	int status = init_convertor(message, call);
 	if (status) {
 		free_message(message);
 		return status;
 	}
 	atomic_fetch_add(&channel->operations, 1);
-	dtc_engine_post(channel->engine, &message->mail);
+	dtc_engine_post(channel->engine, &message->item);
 	return 0;
 }
 
@@ -735,10 +735,10 @@ void dtc_channel_drop(struct dtconv_channel *channel)
 	lost(channel, DTCONV_ERR_CANCELED);
 }
 
-static void open_closing(struct dtc_mail *mail)
+static void handle_closing(struct dtc_item *item)
 {
 	struct dtconv_channel *channel =
-		(struct dtconv_channel *)((char *)mail -
+		(struct dtconv_channel *)((char *)item -
 					  offsetof(struct dtconv_channel, closing));
 
 	dtc_channel_drop(channel);
@@ -751,7 +751,7 @@ int dtconv_channel_close(struct dtconv_channel *channel)
 		return DTCONV_ERR_INVAL;
 	if (atomic_exchange(&channel->is_closing, true))
 		return 0;
-	channel->closing.open = open_closing;
+	channel->closing.handle = handle_closing;
 	atomic_fetch_add(&channel->operations, 1);
 	dtc_engine_post(channel->engine, &channel->closing);
 	return 0;

@@ -16,7 +16,7 @@
 #include <dtconv/channel.h>
 
 #include "convertor/convertor.h"
-#include "mail.h"
+#include "item_queue.h"
 #include "sock.h"
 #include "transport.h"
 
@@ -25,7 +25,7 @@
 
 /* A message that the application sends or receives. */
 struct dtc_message {
-	struct dtc_mail mail; /* first: it is the message */
+	struct dtc_item item; /* first: it is the message */
 	struct dtc_message *next;
 	struct dtconv_channel *channel;
 	struct dtconv_convertor convertor; /* in place; without a type: none yet */
@@ -87,7 +87,7 @@ struct dtconv_channel {
 	_Atomic int status; /* of the end */
 	_Atomic size_t operations, waiting;
 	_Atomic uint64_t sent, received;
-	struct dtc_mail closing;
+	struct dtc_item closing;
 	_Atomic bool is_closing;
 	/* All else is of the thread that makes progress. */
 	size_t eager_bytes;

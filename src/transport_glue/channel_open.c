@@ -30,10 +30,8 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 	*params = (struct dtconv_channel_params){ .struct_size = sizeof(*params),
 						  .device = given ? 0 : -1 };
 	if (given && given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_channel_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params",
+					    "dtconv_channel_params");
 	if (given)
 		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (!params->kind)
@@ -199,10 +197,8 @@ int dtconv_channel_query(struct dtconv_channel *channel, struct dtconv_channel_a
 	if (!channel || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(channel->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_channel_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(channel->context, __func__, "attr",
+					    "dtconv_channel_attr");
 	int status = dtconv_pool_query(channel->pool, &pool);
 	if (status)
 		return status;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine: one thread at a time polls sources, opens mail, and steps operations that need it. Threads that sleep
+ * The engine: one thread at a time polls sources, handles posted items, and steps operations that need it. Threads that sleep
  * do so on an epoll descriptor with an eventfd, a timer and the descriptors of the sources.
  *
- * No wake-up is lost: arm announces the sleeper and then looks for work, and whoever posts work then looks for a
- * sleeper; both in sequentially consistent order, so one of them sees the other.
+ * No wake-up is lost: arm announces the sleeper and then looks for work; a thread that posts work looks for a
+ * sleeper after that; both in sequentially consistent order, so one of them sees the other.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@
 
 #define SPIN_US 50
 
-/* How often sleepers look at copies in flight: neither a copy nor a device that fails wakes anybody. */
+/* How often copies in flight are polled while threads sleep: neither a copy nor a failed device signals the descriptor. */
 #define POLL_NS UINT64_C(200000)
 
 /* How often fragments are offered again that the network has refused, if it does not wake the engine. */
@@ -46,7 +46,7 @@ struct record {
 
 struct dtconv_engine {
 	struct dtconv_context *context;
-	struct dtc_inbox inbox;
+	struct dtc_item_queue queue;
 	_Atomic bool busy;         /* a thread makes progress or arms */
 	_Atomic pthread_t busy_thread; /* which one makes progress; 0: none */
 	_Atomic bool armed;        /* a thread sleeps, or is going to */
@@ -87,9 +87,9 @@ static void wake_sleeper(struct dtconv_engine *engine)
 		ring(engine);
 }
 
-void dtc_engine_post(struct dtconv_engine *engine, struct dtc_mail *mail)
+void dtc_engine_post(struct dtconv_engine *engine, struct dtc_item *item)
 {
-	dtc_inbox_push(&engine->inbox, mail);
+	dtc_item_queue_push(&engine->queue, item);
 	wake_sleeper(engine);
 }
 
@@ -112,7 +112,7 @@ bool dtc_operation_post(struct dtc_operation *operation)
 			return true;
 	} while (!atomic_compare_exchange_weak(&operation->control, &control,
 					       control | DTC_OPERATION_POSTED));
-	dtc_engine_post(operation->engine, &operation->mail);
+	dtc_engine_post(operation->engine, &operation->item);
 	return true;
 }
 
@@ -141,16 +141,16 @@ void dtc_operation_activate(struct dtc_operation *operation)
 		append_active(operation->engine, operation);
 }
 
-static void open_posted(struct dtc_mail *mail)
+static void handle_posted(struct dtc_item *item)
 {
-	struct dtc_operation *operation = (struct dtc_operation *)mail;
+	struct dtc_operation *operation = (struct dtc_operation *)item;
 
 	/* First of all: who posts it after this has it stepped once more. */
 	atomic_fetch_and(&operation->control, ~(uint32_t)DTC_OPERATION_POSTED);
 	dtc_operation_activate(operation);
 }
 
-_Static_assert(offsetof(struct dtc_operation, mail) == 0, "a mail is its operation");
+_Static_assert(offsetof(struct dtc_operation, item) == 0, "an item is its operation");
 
 /* ---- deadlines ------------------------------------------------------------------------- */
 
@@ -200,15 +200,15 @@ static void expire(struct dtconv_engine *engine)
 	}
 }
 
-/* The first mail of an operation. */
-static void open_started(struct dtc_mail *mail)
+/* The first item of an operation. */
+static void handle_started(struct dtc_item *item)
 {
-	struct dtc_operation *operation = (struct dtc_operation *)mail;
+	struct dtc_operation *operation = (struct dtc_operation *)item;
 
 	if (operation->deadline)
 		insert_deadline(operation->engine, operation);
-	mail->open = open_posted;
-	open_posted(mail);
+	item->handle = handle_posted;
+	handle_posted(item);
 }
 
 void dtc_operation_start(struct dtc_operation *operation, unsigned timeout_ms)
@@ -216,7 +216,7 @@ void dtc_operation_start(struct dtc_operation *operation, unsigned timeout_ms)
 	struct dtconv_engine *engine = operation->engine;
 	uint64_t timeout = timeout_ms ? timeout_ms : engine->timeout_ms;
 
-	operation->mail.open = open_started;
+	operation->item.handle = handle_started;
 	operation->is_active = false;
 	operation->need = DTC_NEED_NOTHING;
 	operation->deadline = timeout ? dtc_now_ns() + timeout * 1000000 : 0;
@@ -225,20 +225,20 @@ void dtc_operation_start(struct dtc_operation *operation, unsigned timeout_ms)
 	atomic_store(&operation->asked, 0);
 	atomic_fetch_add(&engine->operations, 1);
 	atomic_store(&operation->control, DTC_OPERATION_LIVE | DTC_OPERATION_POSTED);
-	dtc_engine_post(engine, &operation->mail);
+	dtc_engine_post(engine, &operation->item);
 }
 
 /* ---- progress -------------------------------------------------------------------------- */
 
-static void open_mail(struct dtconv_engine *engine)
+static void handle_items(struct dtconv_engine *engine)
 {
-	struct dtc_mail *mail = dtc_inbox_take(&engine->inbox);
+	struct dtc_item *item = dtc_item_queue_take(&engine->queue);
 
-	while (mail) {
-		struct dtc_mail *next = mail->next;
+	while (item) {
+		struct dtc_item *next = item->next;
 
-		mail->open(mail);
-		mail = next;
+		item->handle(item);
+		item = next;
 	}
 }
 
@@ -329,8 +329,8 @@ int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *
 		return 0;
 	atomic_store_explicit(&engine->busy_thread, pthread_self(), memory_order_relaxed);
 	poll_sources(engine, &work);
-	if (!dtc_inbox_is_empty(&engine->inbox))
-		open_mail(engine);
+	if (!dtc_item_queue_is_empty(&engine->queue))
+		handle_items(engine);
 	if (engine->earliest)
 		expire(engine);
 	step_active(engine, &work);
@@ -358,7 +358,7 @@ int dtconv_engine_fd(const struct dtconv_engine *engine)
 	return engine ? engine->epoll : DTCONV_ERR_INVAL;
 }
 
-/* When to look again although nobody has rung; UINT64_MAX: never. 0: there is something to do now. */
+/* When to poll again without a wake-up; UINT64_MAX: never. 0: there is something to do now. */
 static uint64_t next_look(struct dtconv_engine *engine)
 {
 	uint64_t now = dtc_now_ns(), look = UINT64_MAX;
@@ -416,14 +416,14 @@ static int arm(struct dtconv_engine *engine)
 
 	bool was_rung = read(engine->event, &rung, sizeof(rung)) > 0;
 	bool others = atomic_exchange(&engine->armed, true);
-	uint64_t look = dtc_inbox_is_empty(&engine->inbox) && !arm_sources(engine)
+	uint64_t look = dtc_item_queue_is_empty(&engine->queue) && !arm_sources(engine)
 				? next_look(engine)
 				: 0;
 	if (look) {
 		set_timer(engine, look);
 		return was_rung ? DTCONV_ERR_AGAIN : 0;
 	}
-	/* Others may sleep on the same descriptor: they must wake, because nobody will ring for them now. */
+	/* Other threads may sleep on the same descriptor: they have to wake now, because no wake-up follows. */
 	atomic_store(&engine->armed, false);
 	if (was_rung || others)
 		ring(engine);
@@ -612,10 +612,7 @@ static int read_params(struct dtconv_context *context,
 {
 	*params = (struct dtconv_engine_params){ .struct_size = sizeof(*params) };
 	if (given && given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_engine_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_engine_params");
 	if (given)
 		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (params->flags & ~(unsigned)DTCONV_ENGINE_THREAD)

@@ -7,8 +7,8 @@
 
 #include "operation.h"
 
-/* Post a mail, and wake the engine if it sleeps. Any thread. */
-void dtc_engine_post(struct dtconv_engine *engine, struct dtc_mail *mail);
+/* Post an item, and wake the engine if it sleeps. Any thread. */
+void dtc_engine_post(struct dtconv_engine *engine, struct dtc_item *item);
 
 /*
  * Make an operation live, with a timeout in milliseconds (0: the engine's), and post it. All else of it has been set
@@ -22,7 +22,7 @@ bool dtc_operation_post(struct dtc_operation *operation);
 /* Ask it to end with that status. Any thread; false if it is done. */
 bool dtc_operation_ask(struct dtc_operation *operation, int status);
 
-/* The same in the thread that makes progress, from the function of a mail. */
+/* The same in the thread that makes progress, from the function of an item. */
 void dtc_operation_activate(struct dtc_operation *operation);
 
 /*

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mail.h"
+#include "item_queue.h"
 
 struct dtc_slab;
 struct dtconv_fragment;
@@ -20,7 +20,7 @@ enum dtc_fragment_state {
 	DTC_FRAGMENT_FREE,
 	DTC_FRAGMENT_HELD, /* by the caller, or by an operation that fills it */
 	DTC_FRAGMENT_OUT,  /* with the network, which will call dtconv_fragment_sent */
-	DTC_FRAGMENT_HOME, /* it has called; the engine has not seen it yet */
+	DTC_FRAGMENT_SENT, /* dtconv_fragment_sent was called; the engine has not handled it yet */
 	DTC_FRAGMENT_ABANDONED /* a lost device may still write to it */
 };
 
@@ -29,11 +29,11 @@ struct dtconv_fragment {
 		next;   /* in the free list: index + 1 of the next one, 0 at the end */
 	uint32_t index; /* in the pool */
 	_Atomic uint32_t state;
-	int status; /* with which it came home */
+	int status; /* with which it was sent */
 	struct dtc_slab *slab;
 	char *address;
 	/* Of the operation that sends it. */
-	struct dtc_mail mail;
+	struct dtc_item item;
 	void *owner;
 	struct dtconv_fragment
 		*following; /* in the operation's list of fragments that are ready */

@@ -3,7 +3,7 @@
  * What sends and receives have in common: how other threads reach an operation, its place in the engine, its status
  * and its end.
  *
- * Only the thread that makes progress changes an operation. Others post it, once at a time, or mails that are
+ * Only the thread that makes progress changes an operation. Others post it, once at a time, or items that are
  * counted in its control word. An operation retires when nothing is posted and nothing is counted; from then on its
  * owner may free it.
  */
@@ -15,12 +15,12 @@
 
 #include <dtconv/flow.h>
 
-#include "mail.h"
+#include "item_queue.h"
 
 struct dtc_operation;
 
-/* Bits of the control word; above them the number of mails that are about the operation. */
-enum { DTC_OPERATION_LIVE = 1, DTC_OPERATION_POSTED = 2, DTC_OPERATION_MAIL = 4 };
+/* Bits of the control word; above them the number of items that are about the operation. */
+enum { DTC_OPERATION_LIVE = 1, DTC_OPERATION_POSTED = 2, DTC_OPERATION_ITEM = 4 };
 
 /* What an engine may spend in one call of progress, and what it has done. */
 struct dtc_work {
@@ -30,7 +30,7 @@ struct dtc_work {
 
 /* What an operation needs next. */
 enum dtc_need {
-	DTC_NEED_NOTHING, /* a mail will come */
+	DTC_NEED_NOTHING, /* an item will come */
 	DTC_NEED_POLL,    /* copies are in flight, or a resource was missing */
 	DTC_NEED_OFFER,   /* the network has refused a fragment */
 	DTC_NEED_MORE,    /* the budget was used up */
@@ -45,7 +45,7 @@ struct dtc_operation_ops {
 };
 
 struct dtc_operation {
-	struct dtc_mail mail;
+	struct dtc_item item;
 	const struct dtc_operation_ops *ops;
 	struct dtconv_engine *engine;
 	struct dtconv_context *context;
@@ -86,8 +86,8 @@ static inline void dtc_operation_listen(struct dtc_operation *operation)
 		dtc_operation_fail(operation, asked);
 }
 
-/* Count a mail, unless the operation is done. */
-static inline bool dtc_operation_count_mail(struct dtc_operation *operation)
+/* Count an item, unless the operation is done. */
+static inline bool dtc_operation_count_item(struct dtc_operation *operation)
 {
 	uint32_t control = atomic_load(&operation->control);
 
@@ -95,13 +95,13 @@ static inline bool dtc_operation_count_mail(struct dtc_operation *operation)
 		if (!(control & DTC_OPERATION_LIVE))
 			return false;
 	while (!atomic_compare_exchange_weak(&operation->control, &control,
-					     control + DTC_OPERATION_MAIL));
+					     control + DTC_OPERATION_ITEM));
 	return true;
 }
 
-static inline void dtc_operation_uncount_mail(struct dtc_operation *operation)
+static inline void dtc_operation_uncount_item(struct dtc_operation *operation)
 {
-	atomic_fetch_sub(&operation->control, (uint32_t)DTC_OPERATION_MAIL);
+	atomic_fetch_sub(&operation->control, (uint32_t)DTC_OPERATION_ITEM);
 }
 
 #endif

@@ -119,10 +119,7 @@ static int read_reach(const struct dtconv_convertor *convertor,
 	struct dtconv_context *context = convertor->type->context;
 
 	if (given->struct_size == 0)
-		return DTC_FAIL(
-			context, DTCONV_ERR_INVAL,
-			"%s: reach.struct_size is 0, not sizeof(struct dtconv_reach)",
-			caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "reach", "dtconv_reach");
 	*reach = (struct dtconv_reach){ .struct_size = sizeof(*reach) };
 	memcpy(reach, given, DTC_MIN(given->struct_size, sizeof(*reach)));
 	if (reach->flags & ~7u)
@@ -140,10 +137,7 @@ int dtconv_path(struct dtconv_convertor *convertor, const struct dtconv_reach *g
 	if (!convertor || !given || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			convertor->type->context, DTCONV_ERR_INVAL,
-			"%s: attr.struct_size is 0, not sizeof(struct dtconv_path_attr)",
-			__func__);
+		return DTC_FAIL_STRUCT_SIZE(convertor->type->context, __func__, "attr", "dtconv_path_attr");
 	int status = read_reach(convertor, given, __func__, &reach);
 	if (status)
 		return status;

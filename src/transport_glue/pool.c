@@ -101,7 +101,7 @@ static void wake_first(struct dtconv_pool *pool)
 }
 
 /*
- * After fragments have become free. Who joins the queue looks at the list once more after that, and this looks at
+ * After fragments have become free. A waiter looks at the free list after it has joined the queue, and this looks at
  * the queue after fragments were pushed: one of them sees the other.
  */
 static void notify(struct dtconv_pool *pool)
@@ -280,10 +280,7 @@ int dtconv_fragment_query(const struct dtconv_fragment *fragment,
 	const struct dtc_slab_plan *plan = slab->plan;
 
 	if (attr->struct_size == 0)
-		return DTC_FAIL(plan->context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct "
-				"dtconv_fragment_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(plan->context, __func__, "attr", "dtconv_fragment_attr");
 	const struct dtconv_fragment_attr now = {
 		.struct_size = attr->struct_size,
 		.address = fragment->address,
@@ -596,9 +593,7 @@ static int read_params(struct dtconv_context *context,
 	*params = (struct dtconv_pool_params){ .struct_size = sizeof(*params),
 					       .device = given ? 0 : -1 };
 	if (given && given->struct_size == 0)
-		return bad_param(
-			context, caller,
-			"params.struct_size is 0, not sizeof(struct dtconv_pool_params)");
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_pool_params");
 	if (given)
 		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (!params->kind)
@@ -761,10 +756,7 @@ int dtconv_pool_query(struct dtconv_pool *pool, struct dtconv_pool_attr *attr)
 	if (!pool || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(
-			pool->plan.context, DTCONV_ERR_INVAL,
-			"%s: attr.struct_size is 0, not sizeof(struct dtconv_pool_attr)",
-			__func__);
+		return DTC_FAIL_STRUCT_SIZE(pool->plan.context, __func__, "attr", "dtconv_pool_attr");
 	struct dtconv_pool_attr now = { .struct_size = attr->struct_size,
 					.kind = pool->plan.kind,
 					.fragment_bytes = pool->plan.fragment_bytes,

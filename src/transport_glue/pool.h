@@ -12,7 +12,7 @@
 
 #include "fragment.h"
 
-/* Somebody who may have to wait for a fragment. Initially all zero but for the function. */
+/* An operation that may have to wait for a fragment. Initially all zero but for the function. */
 struct dtc_pool_waiter {
 	struct dtc_pool_waiter *next;
 	bool is_queued; /* under the pool's lock */
@@ -21,13 +21,13 @@ struct dtc_pool_waiter {
 };
 
 /*
- * Take a fragment unless somebody waits who came earlier. If false, the waiter is in the queue until it gets a
+ * Take a fragment unless another one has been waiting for longer. If false, the waiter is in the queue until it gets a
  * fragment or leaves.
  */
 bool dtc_pool_take(struct dtconv_pool *pool, struct dtc_pool_waiter *waiter,
 		   struct dtconv_fragment **fragment);
 
-/* Leave the queue, if in it. After that nobody wakes the waiter. */
+/* Leave the queue, if in it. After that the waiter is not woken. */
 void dtc_pool_leave(struct dtconv_pool *pool, struct dtc_pool_waiter *waiter);
 
 /*

@@ -18,7 +18,7 @@
 
 /* A part that was delivered. */
 struct arrival {
-	struct dtc_mail mail;
+	struct dtc_item item;
 	struct dtconv_recv *recv;
 	struct arrival *next;
 	const char *bytes;
@@ -52,7 +52,7 @@ static struct dtconv_recv *recv_of(struct dtc_operation *operation)
 
 _Static_assert(offsetof(struct dtconv_recv, operation) == 0,
 	       "an operation is its receive");
-_Static_assert(offsetof(struct arrival, mail) == 0, "a mail is its arrival");
+_Static_assert(offsetof(struct arrival, item) == 0, "an item is its arrival");
 
 static void clear(struct arrivals *arrivals)
 {
@@ -156,7 +156,7 @@ static void release(struct dtconv_recv *recv, struct arrival *arrival,
 		work->budget--;
 		function(arg, status);
 	}
-	dtc_operation_uncount_mail(&recv->operation);
+	dtc_operation_uncount_item(&recv->operation);
 }
 
 static void release_finished(struct dtconv_recv *recv, struct dtc_work *work)
@@ -224,9 +224,9 @@ static const struct dtc_operation_ops recv_ops = { .step = step,
 
 /* ---- deliveries ------------------------------------------------------------------------ */
 
-static void open_arrival(struct dtc_mail *mail)
+static void handle_arrival(struct dtc_item *item)
 {
-	struct arrival *arrival = (struct arrival *)mail;
+	struct arrival *arrival = (struct arrival *)item;
 	struct dtconv_recv *recv = arrival->recv;
 
 	append(&recv->waiting, arrival);
@@ -241,7 +241,7 @@ int dtconv_recv_deliver(struct dtconv_recv *recv, uint64_t offset, const void *b
 	struct dtc_operation *operation = &recv->operation;
 
 	/* No error text: a network cannot know whether the receive has been cancelled. */
-	if (!dtc_operation_count_mail(operation))
+	if (!dtc_operation_count_item(operation))
 		return DTCONV_ERR_STATE;
 	struct dtconv_engine *engine = operation->engine;
 	struct arrival *arrival = dtc_engine_take_record(engine);
@@ -250,11 +250,11 @@ int dtconv_recv_deliver(struct dtconv_recv *recv, uint64_t offset, const void *b
 				      "%s: cannot allocate the record of an arrival",
 				      __func__);
 
-		dtc_operation_uncount_mail(operation);
+		dtc_operation_uncount_item(operation);
 		(void)dtc_operation_post(operation);
 		return status;
 	}
-	*arrival = (struct arrival){ .mail = { .open = open_arrival },
+	*arrival = (struct arrival){ .item = { .handle = handle_arrival },
 				     .recv = recv,
 				     .bytes = bytes,
 				     .offset = offset,
@@ -265,7 +265,7 @@ int dtconv_recv_deliver(struct dtconv_recv *recv, uint64_t offset, const void *b
 				     .is_waiting = true,
 				     .release = release_fn,
 				     .arg = arg };
-	dtc_engine_post(engine, &arrival->mail);
+	dtc_engine_post(engine, &arrival->item);
 	return 0;
 }
 
@@ -279,10 +279,7 @@ static int read_params(struct dtconv_context *context,
 	if (!given)
 		return 0;
 	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_recv_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_recv_params");
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (params->flags & ~(unsigned)DTCONV_RECV_BYTES)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
@@ -335,6 +332,9 @@ static int take_recv(struct dtconv_engine *engine, struct dtconv_recv *recycled,
 	if (!*recv)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate a receive", caller);
+	/* That of one that is done is empty. */
+	if (!recycled)
+		dtc_window_clear(&(*recv)->window);
 	return 0;
 }
 
@@ -367,7 +367,6 @@ int dtconv_recv_start(struct dtconv_engine *engine,
 	clear(&recv->waiting);
 	clear(&recv->finished);
 	dtc_arrived_clear(&recv->arrived);
-	dtc_window_clear(&recv->window);
 	*made = recv;
 	dtc_operation_start(operation, params.timeout_ms);
 	return 0;
@@ -377,7 +376,7 @@ int dtconv_recv_fail(struct dtconv_recv *recv, int status)
 {
 	if (!recv || status >= 0)
 		return DTCONV_ERR_INVAL;
-	/* No error text: whoever cancels cannot know. */
+	/* No error text: the caller cannot know. */
 	return dtc_operation_ask(&recv->operation, status) ? 0 : DTCONV_ERR_STATE;
 }
 

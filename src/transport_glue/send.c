@@ -16,7 +16,6 @@
 #include "slab.h"
 #include "window.h"
 
-#define DEPTH    4
 #define CUT_UNIT 128
 
 struct dtconv_send {
@@ -104,13 +103,13 @@ static void offer_all(struct dtconv_send *send, struct dtc_work *work)
 		offer(send, work);
 }
 
-/* ---- home ------------------------------------------------------------------------------ */
+/* ---- sent ------------------------------------------------------------------------------ */
 
-static void come_home(struct dtc_mail *mail)
+static void handle_sent(struct dtc_item *item)
 {
 	struct dtconv_fragment *fragment =
-		(struct dtconv_fragment *)((char *)mail -
-					   offsetof(struct dtconv_fragment, mail));
+		(struct dtconv_fragment *)((char *)item -
+					   offsetof(struct dtconv_fragment, item));
 	struct dtconv_send *send = fragment->owner;
 	struct dtc_operation *operation = &send->operation;
 	const int status = fragment->status;
@@ -120,7 +119,7 @@ static void come_home(struct dtc_mail *mail)
 		dtc_operation_fail(operation, status < 0 ? status : DTCONV_ERR_INVAL);
 	else
 		operation->moved += fragment->bytes;
-	dtc_pool_return(fragment, DTC_FRAGMENT_HOME, false);
+	dtc_pool_return(fragment, DTC_FRAGMENT_SENT, false);
 	dtc_operation_activate(operation);
 }
 
@@ -128,7 +127,7 @@ void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
 {
 	if (!fragment)
 		return;
-	if (!dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HOME)) {
+	if (!dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_SENT)) {
 		DTC_LOG(fragment->slab->plan->context, DTCONV_LOG_ERROR,
 			"%s: fragment %u is not with the network: it was reported before, or emit "
 			"has not taken it",
@@ -137,13 +136,15 @@ void dtconv_fragment_sent(struct dtconv_fragment *fragment, int status)
 	}
 	struct dtconv_send *send = fragment->owner;
 	fragment->status = status;
-	dtc_engine_post(send->operation.engine, &fragment->mail);
+	dtc_engine_post(send->operation.engine, &fragment->item);
 }
 
 /* ---- flights --------------------------------------------------------------------------- */
 
-static void land(struct dtconv_send *send, struct dtc_work *work)
+/* Whether flights have ended. */
+static bool land(struct dtconv_send *send, struct dtc_work *work)
 {
+	const size_t done = work->done;
 	struct dtc_slot *slot;
 	int status;
 
@@ -159,11 +160,12 @@ static void land(struct dtconv_send *send, struct dtc_work *work)
 		fragment->bytes = slot->flight.moved;
 		append_ready(send, fragment);
 	}
+	return work->done != done;
 }
 
 static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
 {
-	fragment->mail.open = come_home;
+	fragment->item.handle = handle_sent;
 	fragment->owner = send;
 	fragment->offset = send->launched;
 }
@@ -222,18 +224,22 @@ static enum dtc_need need_of(const struct dtconv_send *send, enum launch last)
 	return send->out || last == NO_FRAGMENT ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
 }
 
-/* One fragment after the other: on the host a flight ends at once, and its fragment is sent before the next. */
+/*
+ * A device gets all flights that the window allows. On the host a flight ends at once: then the other operations and
+ * the network have their turn before the next, while the fragment is still in the cache.
+ */
 static enum dtc_need step(struct dtc_operation *operation, struct dtc_work *work)
 {
 	struct dtconv_send *send = send_of(operation);
 	enum launch last = LAUNCHED;
+	bool has_ended = false;
 
 	send->is_refused = false;
-	land(send, work);
+	(void)land(send, work);
 	offer_all(send, work);
-	while (is_open(send) && work->budget && last == LAUNCHED) {
+	while (is_open(send) && work->budget && last == LAUNCHED && !has_ended) {
 		last = launch(send);
-		land(send, work);
+		has_ended = land(send, work);
 		offer_all(send, work);
 	}
 	if (operation->status)
@@ -266,10 +272,7 @@ static int read_params(struct dtconv_context *context,
 		       struct dtconv_send_params *params)
 {
 	if (given->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.struct_size is 0, not sizeof(struct "
-				"dtconv_send_params)",
-				caller);
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_send_params");
 	*params = (struct dtconv_send_params){ .struct_size = sizeof(*params) };
 	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
 	if (!params->pool || !params->emit)
@@ -309,8 +312,9 @@ static size_t cut_of(const struct dtconv_send_params *params,
 		     const struct dtconv_convertor *convertor)
 {
 	const size_t room = dtc_pool_fragment_bytes(params->pool);
-	const size_t most = params->fragment_bytes ? DTC_MIN(params->fragment_bytes, room)
-						   : room;
+	const uint64_t tuned = convertor->type->context->tuning.fragment_bytes;
+	const uint64_t asked = params->fragment_bytes ? params->fragment_bytes : tuned;
+	const size_t most = (size_t)DTC_MIN(asked, (uint64_t)room);
 	const size_t unit = dtc_flight_granularity(convertor);
 
 	if (unit < most / CUT_UNIT)
@@ -334,6 +338,9 @@ static int take_send(struct dtconv_engine *engine, struct dtconv_send *recycled,
 	if (!*send)
 		return DTC_FAIL(context, DTCONV_ERR_NOMEM, "%s: cannot allocate a send",
 				caller);
+	/* That of one that is done is empty. */
+	if (!recycled)
+		dtc_window_clear(&(*send)->window);
 	return 0;
 }
 
@@ -365,13 +372,13 @@ int dtconv_send_start(struct dtconv_engine *engine,
 	send->pool = params.pool;
 	send->emit = params.emit;
 	send->fragment_bytes = cut_of(&params, convertor);
-	send->depth = params.depth ? params.depth : DEPTH;
+	send->depth = params.depth ? params.depth
+				   : (unsigned)operation->context->tuning.fragment_depth;
 	send->is_ordered = params.flags & DTCONV_SEND_ORDERED;
 	send->launched = 0;
 	send->out = send->ready_count = 0;
 	send->ready = NULL;
 	send->ready_end = &send->ready;
-	dtc_window_clear(&send->window);
 	*made = send;
 	dtc_operation_start(operation, params.timeout_ms);
 	return 0;
@@ -381,7 +388,7 @@ int dtconv_send_cancel(struct dtconv_send *send)
 {
 	if (!send)
 		return DTCONV_ERR_INVAL;
-	/* No error text: whoever cancels cannot know. */
+	/* No error text: the caller cannot know. */
 	return dtc_operation_ask(&send->operation, DTCONV_ERR_CANCELED)
 		       ? 0
 		       : DTCONV_ERR_STATE;

@@ -85,7 +85,7 @@ static inline struct dtc_slot *dtc_window_land(struct dtc_window *window, bool a
 	return slot;
 }
 
-/* Whether a flight has ended that nobody has taken out. */
+/* Whether a flight has ended that was not taken out yet. */
 static inline bool dtc_window_has_landed(struct dtc_window *window)
 {
 	for (struct dtc_slot *slot = window->first; slot; slot = slot->next)

@@ -173,6 +173,10 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_prepare(NULL, -1, type, 1, NULL));
 	REFUSED(dtconv_copy(NULL, 1, data, type, 1, packed, &number));
 	REFUSED(dtconv_copy(type, 1, data, NULL, 1, packed, &number));
+	REFUSED(dtconv_copy_with(NULL, 1, data, type, 1, packed, NULL, &number));
+	REFUSED(dtconv_copy_with(type, 1, data, NULL, 1, packed, NULL, &number));
+	REFUSED(dtconv_copy_at(NULL, 1, data, type, 1, packed, 0, 1, NULL, &number));
+	REFUSED(dtconv_copy_at(type, 1, data, NULL, 1, packed, 0, 1, NULL, &number));
 	REFUSED(dtconv_convertor_create_pack(NULL, 1, data, &other));
 	REFUSED(dtconv_convertor_create_pack(type, 1, data, NULL));
 	REFUSED(dtconv_convertor_create_unpack(NULL, 1, data, &other));
@@ -222,6 +226,12 @@ START_TEST(moves_need_a_type_and_a_convertor)
 	REFUSED(dtconv_convertor_start(NULL, packed, 4, NULL, NULL));
 	REFUSED(dtconv_convertor_test(NULL, &number));
 	REFUSED(dtconv_convertor_wait(NULL, &number));
+	REFUSED(dtconv_convertor_test_any(NULL, 1, &number, NULL));
+	REFUSED(dtconv_convertor_test_any(&convertor, 1, NULL, NULL));
+	REFUSED(dtconv_convertor_test_some(NULL, 1, &number, NULL, NULL, &number));
+	REFUSED(dtconv_convertor_test_some(&convertor, 1, NULL, NULL, NULL, &number));
+	REFUSED(dtconv_convertor_test_some(&convertor, 1, &number, NULL, NULL, NULL));
+	REFUSED(dtconv_convertor_test_all(NULL, 1, NULL, NULL));
 }
 END_TEST
 
@@ -233,6 +243,7 @@ START_TEST(copiers_need_types_and_somewhere_to_put_the_copier)
 	REFUSED(dtconv_copier_create(type, 1, data, NULL, 1, packed, NULL, &copier));
 	REFUSED(dtconv_copier_create(type, 1, data, type, 1, packed, NULL, NULL));
 	REFUSED(dtconv_copier_start(NULL, NULL, NULL));
+	REFUSED(dtconv_copier_start_at(NULL, 0, 1, NULL, NULL));
 	REFUSED(dtconv_copier_test(NULL, &number));
 	REFUSED(dtconv_copier_wait(NULL, &number));
 }

@@ -333,6 +333,31 @@ static int copy_columns(struct dtconv_type *columns, const void *from,
 	return status;
 }
 
+/* One rank's update of a window in the same memory, in parts. */
+static int accumulate_columns(struct dtconv_type *columns, const void *from,
+			      struct dtconv_type *rows, void *window, size_t bytes)
+{
+	/* [copier_operation] */
+	const struct dtconv_copier_params params = { .struct_size = sizeof(params),
+						     .op = DTCONV_OP_SUM };
+	const size_t part = 1000; /* any: it may cut elements */
+	struct dtconv_copier *copier;
+	int status =
+		dtconv_copier_create(columns, 1, from, rows, 1, window, &params, &copier);
+
+	if (status)
+		return status;
+	for (size_t at = 0; !status && at < bytes; at += part) {
+		status = dtconv_copier_start_at(copier, at, part, NULL, NULL);
+		/* ... progress of other work ... */
+		if (!status)
+			status = dtconv_copier_wait(copier, NULL);
+	}
+	dtconv_copier_destroy(copier);
+	/* [copier_operation] */
+	return status;
+}
+
 START_TEST(copiers)
 {
 	static double copied[400];
@@ -345,6 +370,12 @@ START_TEST(copiers)
 	ck_assert_int_eq(dtconv_type_commit(rows), 0);
 	ck_assert_int_eq(copy_columns(columns, &matrix[0][3], rows, copied), 0);
 	ck_assert(copied[397] == matrix[99][4] && copied[398] == 0);
+	for (int row = 0; row < 100; row++)
+		copied[4 * row] = copied[4 * row + 1] = 1000;
+	ck_assert_int_eq(accumulate_columns(columns, &matrix[0][3], rows, copied, 1600),
+			 0);
+	ck_assert(copied[0] == 1000 + matrix[0][3] && copied[398] == 0);
+	ck_assert(copied[397] == 1000 + matrix[99][4]);
 	dtconv_type_unref(rows);
 	dtconv_type_unref(columns);
 }

@@ -38,6 +38,11 @@ static void move_everything(struct stage *stage, struct dtconv_convertor *packs,
 			       stage->count, stage->target, &moved));
 	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
 	fixture_ok(dtconv_copier_wait(copier, &moved));
+	fixture_ok(dtconv_copy_at(stage->type, stage->count, stage->source, stage->type,
+				  stage->count, stage->target, stage->bytes / 2,
+				  stage->bytes / 3, NULL, &moved));
+	fixture_ok(dtconv_copier_start_at(copier, stage->bytes / 3, 5, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, &moved));
 	for (size_t at = 0; at < stage->bytes; at += 5) {
 		fixture_ok(dtconv_convertor_seek(packs, stage->bytes - at));
 		fixture_ok(dtconv_convertor_seek(unpacks, stage->bytes - at));
@@ -170,6 +175,8 @@ START_TEST(create_and_clone_without_memory_are_refused)
 {
 	struct dtconv_context *context = limited_context();
 	struct dtconv_convertor *convertor = NULL, *untouched = NULL;
+	const struct dtconv_copier_params sum = { .struct_size = sizeof(sum),
+						  .op = DTCONV_OP_SUM };
 	struct dtconv_copier *copier = NULL;
 	struct dtconv_type *type = NULL;
 	int data[6] = { 1, 2, 3, 4, 5, 6 }, other[6];
@@ -184,6 +191,16 @@ START_TEST(create_and_clone_without_memory_are_refused)
 	fixture_status(dtconv_copier_create(type, 1, data, type, 1, other, NULL, &copier),
 		       DTCONV_ERR_NOMEM);
 	ck_assert_ptr_null(copier);
+	/* With an operation the second allocation is that of its state. */
+	allowance = 1;
+	fixture_status(dtconv_copier_create(type, 1, data, type, 1, other, &sum, &copier),
+		       DTCONV_ERR_NOMEM);
+	ck_assert_ptr_null(copier);
+	allowance = 0;
+	fixture_status(dtconv_copy_with(type, 1, data, type, 1, other, &sum, &moved),
+		       DTCONV_ERR_NOMEM);
+	ck_assert_uint_eq(moved, 0);
+	fixture_ok(dtconv_copy_at(type, 1, data, type, 1, other, 1, 6, NULL, &moved));
 	allowance = -1;
 	fixture_ok(dtconv_convertor_create_pack(type, 1, data, &convertor));
 	allowance = 0;
@@ -197,7 +214,46 @@ START_TEST(create_and_clone_without_memory_are_refused)
 }
 END_TEST
 
-/* ---- with a representation ------------------------------------------------------------ */
+/* ---- with a representation or an operation --------------------------------------------- */
+
+/* Types of which a window of 2 KiB would cut an element, or a couple; the last one in a long instance of unlike ones. */
+static const struct {
+	const char *text;
+	enum dtconv_op op;
+} windows[] = {
+	{ "vector(300, 1, 2, long)", DTCONV_OP_SUM },
+	{ "vector(300, 2, 3, double_int)", DTCONV_OP_MINLOC },
+	{ "struct([7,301,300], [0,16,2500], [short,double,int])", DTCONV_OP_SUM },
+};
+
+#define WINDOWS (int)(sizeof(windows) / sizeof(windows[0]))
+
+/* Neither ranges nor the windows on the way keep bytes of elements that they cut. */
+START_TEST(copies_that_combine_do_not_allocate)
+{
+	const struct dtconv_copier_params params = { .struct_size = sizeof(params),
+						     .op = windows[_i].op };
+	struct dtconv_type *type = fixture_type(windows[_i].text);
+	static _Alignas(16) unsigned char source[16384], target[16384];
+	const size_t bytes = fixture_attr(type).size;
+	struct dtconv_copier *copier;
+	size_t moved;
+
+	fixture_ok(
+		dtconv_copier_create(type, 1, source, type, 1, target, &params, &copier));
+	size_t before = fixture_allocations();
+	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, &moved));
+	ck_assert_uint_eq(moved, bytes);
+	for (size_t at = 0; at < bytes; at += 37) {
+		fixture_ok(dtconv_copier_start_at(copier, at, 37, NULL, NULL));
+		fixture_ok(dtconv_copier_wait(copier, &moved));
+	}
+	ck_assert_uint_eq(fixture_allocations(), before);
+	dtconv_copier_destroy(copier);
+	dtconv_type_unref(type);
+}
+END_TEST
 
 /* Packing never needs memory; unpacking only for elements that are cut. */
 START_TEST(whole_elements_do_not_allocate)
@@ -369,6 +425,7 @@ int main(void)
 	tcase_add_loop_test(none, deep_nests_do_not_allocate_either, 1, 10);
 	tcase_add_test(none, rebind_to_a_deeper_type_does_not_allocate);
 	tcase_add_test(none, whole_elements_do_not_allocate);
+	tcase_add_loop_test(none, copies_that_combine_do_not_allocate, 0, WINDOWS);
 	tcase_add_test(failing, every_allocation_of_a_typed_convertor_may_fail);
 	tcase_add_test(failing, create_and_clone_without_memory_are_refused);
 	tcase_add_loop_test(failing, every_allocation_of_a_batch_may_fail, 0, 2);

@@ -8,60 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/copy_case.h"
 #include "support/fixture.h"
 #include "support/layouts.h"
-#include "support/ref_typemap.h"
-
-/* Places for so many elements: random order in memory, random gaps, nothing shared. */
-static void scatter(const struct ref_typemap *typemap, struct choices *choices,
-		    ptrdiff_t displacements[])
-{
-	size_t *order = calloc(typemap->count + 1, sizeof(order[0]));
-	ptrdiff_t at = choose_between(choices, -64, 64);
-
-	ck_assert_ptr_nonnull(order);
-	for (size_t i = 0; i < typemap->count; i++) {
-		size_t other = choose(choices, i + 1);
-
-		order[i] = order[other];
-		order[other] = i;
-	}
-	for (size_t i = 0; i < typemap->count; i++) {
-		displacements[order[i]] = at;
-		at += typemap->entries[order[i]].size + (ptrdiff_t)choose(choices, 9);
-	}
-	free(order);
-}
-
-/* A struct with the signature of `type`, its elements anywhere. */
-static struct dtconv_type *scattered(const struct dtconv_type *type,
-				     struct choices *choices)
-{
-	struct ref_typemap typemap = { .count = 0 };
-	struct dtconv_type **types, *made = NULL;
-	ptrdiff_t *displacements;
-	size_t *lengths;
-
-	ck_assert(!ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &typemap));
-	types = calloc(typemap.count + 1, sizeof(types[0]));
-	displacements = calloc(typemap.count + 1, sizeof(displacements[0]));
-	lengths = calloc(typemap.count + 1, sizeof(lengths[0]));
-	ck_assert(types && displacements && lengths);
-	scatter(&typemap, choices, displacements);
-	for (size_t i = 0; i < typemap.count; i++) {
-		lengths[i] = 1;
-		types[i] = dtconv_type_predefined(
-			fixture_context,
-			(enum dtconv_predefined)typemap.entries[i].basic);
-	}
-	fixture_ok(dtconv_type_create_struct(fixture_context, typemap.count, lengths,
-					     displacements, types, &made));
-	free(types);
-	free(displacements);
-	free(lengths);
-	ref_typemap_free(&typemap);
-	return made;
-}
 
 /* Copies and looks at every byte of the target; the streams must be the same bytes. */
 static void copy_and_compare(const struct stage *from, struct stage *to, int expected)
@@ -99,7 +48,7 @@ START_TEST(to_any_layout_of_the_same_signature)
 
 	fixture_open(&from, layouts[_i].text, 2);
 	for (int round = 0; round < 5; round++) {
-		struct dtconv_type *type = scattered(from.type, &choices);
+		struct dtconv_type *type = copy_scattered(from.type, &choices);
 
 		copy_counts(&from, type);
 		dtconv_type_unref(type);
@@ -114,7 +63,8 @@ START_TEST(from_a_dense_stream_to_a_layout_and_back)
 	struct choices choices = fixture_choices(77);
 	const char *text =
 		"vector(3001, 3, 5, struct([1, 1], [0, 8], [short, double_int]))";
-	struct dtconv_type *type = fixture_type(text), *other = scattered(type, &choices);
+	struct dtconv_type *type = fixture_type(text),
+			   *other = copy_scattered(type, &choices);
 	struct stage from, to;
 
 	/* Larger than any buffer on the way, and never cut at an element's end. */

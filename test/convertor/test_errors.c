@@ -138,9 +138,9 @@ START_TEST(queries_of_a_context_need_an_index_that_exists)
 		"dtconv_context_query_device: ordinal (argument 2) is 1000, there are 0 "
 		"devices");
 	threshold.struct_size = sizeof(threshold);
-	refused(dtconv_context_query_threshold(fixture_context, 11, NULL, &threshold),
+	refused(dtconv_context_query_threshold(fixture_context, 13, NULL, &threshold),
 		DTCONV_ERR_INVAL,
-		"dtconv_context_query_threshold: index (argument 2) is 11, there are 11 "
+		"dtconv_context_query_threshold: index (argument 2) is 13, there are 13 "
 		"thresholds");
 }
 END_TEST

@@ -310,17 +310,6 @@ END_TEST
 
 /* ---- faults -------------------------------------------------------------------------------- */
 
-/* So many first calls of each entry point fail. */
-#define CALLS 6
-
-static struct dtconv_type *parse(struct dtconv_context *context, const char *text)
-{
-	struct dtconv_type *type;
-
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	return type;
-}
-
 static bool inject(const char *entry, unsigned nth, int pair)
 {
 	struct dtconv_context *context;
@@ -332,17 +321,15 @@ static bool inject(const char *entry, unsigned nth, int pair)
 	CUstream stream = gpu_stream();
 	const struct dtconv_copier_params params = in_stream(stream);
 	fixture_ok(dtconv_context_create(NULL, &context));
-	struct dtconv_type *from = parse(context, pairs[pair].from),
-			   *to = parse(context, pairs[pair].to);
+	struct dtconv_type *from = fixture_type_in(context, pairs[pair].from),
+			   *to = fixture_type_in(context, pairs[pair].to);
 	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
 	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
 	open_memory(&scene, ARENA_DEVICE, ARENA_DEVICE);
 	make_copier(&scene, &params);
-	unsigned before = gpu.standin->fired();
-	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	gpu_refuse(entry, nth);
 	int status = run(&scene, &moved);
-	bool fired = gpu.standin->fired() != before;
-	gpu.standin->inject_clear();
+	bool fired = gpu_was_refused();
 	ck_assert(status <= 0);
 	ck_assert_uint_eq(moved, status ? 0 : scene.from.bytes);
 	if (run(&scene, &moved))
@@ -365,9 +352,7 @@ static bool inject(const char *entry, unsigned nth, int pair)
 START_TEST(a_refused_call_fails_its_copy_and_no_later_one)
 {
 	for (int pair = 0; pair < PAIRS; pair++)
-		for (unsigned nth = 1; nth <= CALLS; nth++)
-			if (!inject(gpu_entries[_i], nth, pair))
-				break;
+		gpu_refuse_calls(gpu_entries[_i], inject, pair);
 }
 END_TEST
 
@@ -385,14 +370,7 @@ int main(void)
 	tcase_add_test(copies, a_copier_is_destroyed_when_its_work_has_ended);
 	tcase_add_loop_test(copies, a_captured_copier_replays, 0, PAIRS);
 	tcase_add_loop_test(copies, the_log_says_which_way_a_copy_takes, 0, WAYS);
-	if (!gpu_is_real()) {
-		TCase *faults = tcase_create("faults");
-
-		tcase_set_timeout(faults, 60);
-		tcase_add_loop_test(faults,
-				    a_refused_call_fails_its_copy_and_no_later_one, 0,
-				    gpu_entry_count);
-		suite_add_tcase(suite, faults);
-	}
+	tcase_add_loop_test(gpu_faults(suite), a_refused_call_fails_its_copy_and_no_later_one,
+			    0, gpu_refusals());
 	return fixture_run(suite);
 }

@@ -332,17 +332,6 @@ END_TEST
 
 /* ---- faults -------------------------------------------------------------------------------- */
 
-/* So many first calls of each entry point fail. */
-#define CALLS 6
-
-static struct dtconv_type *parse(struct dtconv_context *context, const char *text)
-{
-	struct dtconv_type *type;
-
-	fixture_ok(dtconv_type_parse(context, text, strlen(text), &type));
-	return type;
-}
-
 static bool inject(const char *entry, unsigned nth, int pair)
 {
 	struct dtconv_context *context;
@@ -352,16 +341,14 @@ static bool inject(const char *entry, unsigned nth, int pair)
 
 	gpu_open();
 	fixture_ok(dtconv_context_create(NULL, &context));
-	struct dtconv_type *from = parse(context, layouts[pairs[pair].from]),
-			   *to = parse(context, layouts[pairs[pair].to]);
+	struct dtconv_type *from = fixture_type_in(context, layouts[pairs[pair].from]),
+			   *to = fixture_type_in(context, layouts[pairs[pair].to]);
 	ck_assert(!stage_open(&scene.from, from, 1, 0, 0, 1));
 	ck_assert(!stage_open(&scene.to, to, 1, 0, 0, 2));
 	open_scene(&scene, ARENA_DEVICE, ARENA_DEVICE);
-	unsigned before = gpu.standin->fired();
-	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+	gpu_refuse(entry, nth);
 	int status = copy(&scene, &moved);
-	bool fired = gpu.standin->fired() != before;
-	gpu.standin->inject_clear();
+	bool fired = gpu_was_refused();
 	ck_assert(status <= 0);
 	ck_assert_uint_le(moved, scene.from.bytes);
 	ck_assert(status || moved == scene.from.bytes);
@@ -382,9 +369,7 @@ static bool inject(const char *entry, unsigned nth, int pair)
 START_TEST(a_refused_call_fails_its_copy_and_no_later_one)
 {
 	for (int pair = 0; pair < PAIRS; pair++)
-		for (unsigned nth = 1; nth <= CALLS; nth++)
-			if (!inject(gpu_entries[_i], nth, pair))
-				break;
+		gpu_refuse_calls(gpu_entries[_i], inject, pair);
 }
 END_TEST
 
@@ -403,14 +388,7 @@ int main(void)
 	tcase_add_test(copies, a_forbidden_backend_does_not_copy);
 	tcase_add_test(copies, a_copy_is_counted);
 	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
-	if (!gpu_is_real()) {
-		TCase *faults = tcase_create("faults");
-
-		tcase_set_timeout(faults, 60);
-		tcase_add_loop_test(faults,
-				    a_refused_call_fails_its_copy_and_no_later_one, 0,
-				    gpu_entry_count);
-		suite_add_tcase(suite, faults);
-	}
+	tcase_add_loop_test(gpu_faults(suite), a_refused_call_fails_its_copy_and_no_later_one,
+			    0, gpu_refusals());
 	return fixture_run(suite);
 }

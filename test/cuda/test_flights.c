@@ -438,9 +438,9 @@ START_TEST(elements_without_staging_buffers_are_combined_once)
 {
 	const struct dtconv_convertor_params params = { .struct_size = sizeof(params),
 							.op = DTCONV_OP_BXOR };
-	struct dtconv_type *type = fixture_type("contiguous(100000, int)");
+	struct dtconv_type *type;
 	const size_t bytes = 400000;
-	unsigned char *packed = malloc(bytes), *got = malloc(bytes);
+	unsigned char *packed, *got;
 	struct spin_releaser releaser;
 	struct occupied occupied;
 	struct dtconv_flight flight;
@@ -449,6 +449,9 @@ START_TEST(elements_without_staging_buffers_are_combined_once)
 
 	if (!gpu.standin)
 		return;
+	type = fixture_type("contiguous(100000, int)");
+	packed = malloc(bytes);
+	got = malloc(bytes);
 	occupy(&occupied);
 	arena_open(&user, ARENA_DEVICE, bytes);
 	memset(packed, 0x5a, bytes);
@@ -569,16 +572,10 @@ START_TEST(flights_go_on_though_nobody_asks)
 	put_user(&scene, scene.tc.source);
 	memset(scene.packed.memory, 0, scene.tc.bytes);
 	launch(&flights, &scene, 1, scene.packs, &choices);
-	for (int i = 0; i < 20000; i++) {
-		volatile unsigned char *packed = scene.packed.memory;
-		size_t right = 0;
-
-		while (right < scene.tc.bytes && packed[right] == scene.tc.wire[right])
-			right++;
-		if (right == scene.tc.bytes)
-			break;
+	CUstream lane = dtc_cuda_of(fixture_context)->contexts->lanes[DTC_CUDA_LANE_PACK];
+	for (int i = 0; i < 20000 && gpu.StreamQuery(lane) == CUDA_ERROR_NOT_READY; i++)
 		gpu_nap(1);
-	}
+	MUST(StreamQuery(lane));
 	must_be_packed(&scene);
 	land(&flights, &choices);
 	scene_close(&scene);

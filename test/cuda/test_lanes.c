@@ -308,7 +308,7 @@ START_TEST(one_stream_in_order_has_one_lane)
 	fixture_ok(dtconv_pack(type, 1, memory.memory, packed, 800, NULL));
 	MUST(MemsetD8((CUdeviceptr)(uintptr_t)packed, 0, 2 * sizeof(numbers)));
 	for (size_t i = 1; i < DTC_CUDA_LANES; i++)
-		ck_assert_ptr_eq(lane_of(context, i), lane_of(context, 0));
+		ck_assert_ptr_eq(lane_of(context, (enum dtc_cuda_lane)i), lane_of(context, 0));
 	fixture_ok(dtconv_convertor_create_pack(type, 1, memory.memory, &packs));
 	fixture_ok(dtconv_convertor_create_unpack(type, 1, target, &unpacks));
 	spin_begin(&spin, lane_of(context, DTC_CUDA_LANE_PACK));

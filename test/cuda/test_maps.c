@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy_backends/cuda/device/map.h"
+#include "datatype/type.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
@@ -168,6 +170,45 @@ START_TEST(addresses_decide_the_units)
 		ck_assert_uint_eq(fixture_counters().images_made, steps[i].made);
 		ck_assert_uint_eq(fixture_counters().launches_mapped, steps[i].mapped);
 	}
+	close_scene(&scene);
+}
+END_TEST
+
+static uint32_t find_filled(const struct dtconv_type *type, uint32_t unit, bool filled)
+{
+	struct dtc_cuda_context *device = dtc_cuda_of(fixture_context)->contexts;
+	const struct dtc_cuda_map_request request = { .layout = dtc_type_layout(type),
+						      .unit = unit,
+						      .order = DTC_GPU_MAP_PACKED,
+						      .filled = filled,
+						      .caller = "a test" };
+	struct dtc_gpu_map map;
+
+	ck_assert_int_eq(dtc_cuda_map_find(device, &request, &map), 0);
+	ck_assert_uint_eq(map.unit, unit);
+	return map.filled;
+}
+
+/* Every second double, forwards or backwards: half of each sector. The first job that asks counts, no shorter one. */
+START_TEST(sectors_are_counted_when_a_job_asks)
+{
+	static const char *const texts[] = {
+		"indexed_block(1, [0,2,4,6,9,11,13,15,16,18,20,22], double)",
+		"indexed_block(1, [22,20,18,16,15,13,11,9,6,4,2,0], double)",
+	};
+	struct scene scene;
+
+	open_scene(&scene, texts[_i], 1);
+	pack(&scene);
+	ck_assert_uint_eq(find_filled(scene.stage.type, 8, false), 0);
+	const size_t before = fixture_allocations();
+	ck_assert_uint_eq(find_filled(scene.stage.type, 8, false), 0);
+	ck_assert_uint_eq(fixture_allocations(), before);
+	ck_assert_uint_eq(find_filled(scene.stage.type, 8, true), 50);
+	const size_t counted = fixture_allocations();
+	ck_assert_uint_gt(counted, before);
+	ck_assert_uint_eq(find_filled(scene.stage.type, 8, true), 50);
+	ck_assert_uint_eq(fixture_allocations(), counted);
 	close_scene(&scene);
 }
 END_TEST
@@ -459,6 +500,7 @@ int main(void)
 
 	tcase_add_test(maps, a_map_is_made_once_and_found_again);
 	tcase_add_test(maps, addresses_decide_the_units);
+	tcase_add_loop_test(maps, sectors_are_counted_when_a_job_asks, 0, 2);
 	tcase_add_loop_test(maps, long_streams_are_unpacked_in_the_order_of_addresses, 0,
 			    4);
 	tcase_add_test(maps, fragments_of_a_sorted_stream_find_their_bytes);

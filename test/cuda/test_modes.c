@@ -144,11 +144,13 @@ static const struct {
 	  "[vector(60,1,5,int),vector(70,2,6,int),vector(80,1,6,int),vector(60,2,7,int),"
 	  "vector(70,1,7,int),vector(60,2,8,int)])",
 	  1, ARENA_DEVICE, ARENA_DEVICE, true },
+	{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 100, ARENA_DEVICE,
+	  ARENA_DEVICE, true },
 	/* Too much, memory that wanders, a class that is always launched. */
 	{ "contiguous(140000, byte)", 1, ARENA_DEVICE, ARENA_DEVICE, false },
 	{ "contiguous(40000, byte)", 1, ARENA_DEVICE, ARENA_PINNED, false },
 	{ VECTOR, 2, ARENA_MANAGED, ARENA_DEVICE, false },
-	{ "resized(struct([1,1],[0,8],[int,int64]), 0, 24)", 100, ARENA_DEVICE,
+	{ "resized(struct([1,1],[0,8],[short,int64]), 0, 24)", 100, ARENA_DEVICE,
 	  ARENA_DEVICE, false },
 };
 

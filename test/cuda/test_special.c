@@ -210,7 +210,7 @@ static const char matrix[] = "contiguous(200, resized(vector(200, 1, 200, double
 
 /* Of one that does not, and small: 12 and 8 bytes out of 48. */
 static const char few_records[] =
-	"contiguous(500, resized(hindexed([12, 8], [0, 20], byte), 0, 48))";
+	"contiguous(500, resized(hindexed([13, 8], [0, 21], byte), 0, 48))";
 
 static const char *const texts[] = {
 	few_records,
@@ -219,7 +219,7 @@ static const char *const texts[] = {
 	"hvector(40, 128, 257, byte)",
 	"contiguous(500, resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24))",
 	"indexed_block(1, [0, 3, 5, 11, 40, 41, 43, 50, 77, 90], double)",
-	"contiguous(100, resized(indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], double), 0, 800))",
+	"contiguous(100, resized(indexed([1, 5, 2, 9, 30], [0, 3, 20, 40, 60], short), 0, 200))",
 	"contiguous(40, resized(vector(40, 1, 40, double), 0, 8))",
 };
 

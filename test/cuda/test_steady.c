@@ -423,8 +423,16 @@ END_TEST
 struct copying {
 	struct dtconv_type *from, *to;
 	struct arena source, target;
-	struct dtconv_copier *copier;
+	struct dtconv_copier *copier, *combiner;
 };
+
+static void combine_started_once(void *arg)
+{
+	const struct copying *copying = arg;
+
+	fixture_ok(dtconv_copier_start_at(copying->combiner, 12, 1000, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copying->combiner, NULL));
+}
 
 static void copy_started_once(void *arg)
 {
@@ -447,12 +455,17 @@ START_TEST(copies_come_to_a_steady_state)
 	enum arena_kind source = places[_i / PLACES].kind,
 			target = places[_i % PLACES].kind;
 	static const char *const sizes[] = { "200", "20000" };
+	const struct dtconv_copier_params max = { .struct_size = sizeof(max),
+						  .op = DTCONV_OP_MAX };
 	char name[120], text[80];
 
 	for (int size = 0; size < 2; size++) {
 		struct copying copying;
 		const struct round round = { name, copy_once, &copying, false };
 		const struct round started = { name, copy_started_once, &copying, false };
+		/* From a device to the host in pieces, through a buffer. */
+		const struct round combined = { name, combine_started_once, &copying,
+						target == ARENA_HOST };
 
 		snprintf(text, sizeof(text), "vector(%s, 6, 9, double)", sizes[size]);
 		copying.from = fixture_type(text);
@@ -466,9 +479,14 @@ START_TEST(copies_come_to_a_steady_state)
 		fixture_ok(dtconv_copier_create(copying.from, 1, copying.source.memory,
 						copying.to, 1, copying.target.memory,
 						NULL, &copying.copier));
+		fixture_ok(dtconv_copier_create(copying.from, 1, copying.source.memory,
+						copying.to, 1, copying.target.memory,
+						&max, &copying.combiner));
 		must_be_steady(&round);
 		must_be_steady(&started);
+		must_be_steady(&combined);
 		dtconv_copier_destroy(copying.copier);
+		dtconv_copier_destroy(copying.combiner);
 		arena_close(&copying.source);
 		arena_close(&copying.target);
 		dtconv_type_unref(copying.from);

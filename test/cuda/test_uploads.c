@@ -356,6 +356,124 @@ static void choose_launches(void)
 	fixture_flags = 0;
 }
 
+/* ---- the library's own stream ------------------------------------------------------------ */
+
+static struct dtc_cuda_context *device_context(void)
+{
+	return dtc_cuda_of(fixture_context)->contexts;
+}
+
+static const struct dtc_cuda_uploads *uploads(void)
+{
+	return device_context()->parts[DTC_CUDA_PART_upload];
+}
+
+/* The stream of the last piece. */
+static CUstream last_stream(void)
+{
+	return uploads()
+		->streams[dtc_cuda_upload_last(device_context()) % DTC_CUDA_UPLOADS];
+}
+
+static size_t stream_waits(void)
+{
+	return gpu.standin ? gpu.standin->calls("cuStreamWaitEvent") : 0;
+}
+
+static void start_alone(struct message *message)
+{
+	dtconv_convertor_destroy(message->convertor);
+	message->convertor = fixture_packer(message->type, 1, user.memory, NULL);
+	fixture_ok(dtconv_convertor_start(message->convertor, message->packed.memory,
+					  message->count * sizeof(uint64_t), NULL, NULL));
+}
+
+/* One message after another: each table goes before its job, into memory that the caches hold. */
+START_TEST(a_job_alone_takes_its_table_along)
+{
+	struct choices choices = fixture_choices(22);
+	struct message message;
+
+	warm_up(&choices);
+	message_open(&message, 20000, &choices);
+	const size_t waits = stream_waits();
+	for (int i = 0; i < 40; i++) {
+		one_round(&message, &choices, NULL);
+		ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
+		ck_assert_uint_lt(uploads()->filled % DTC_CUDA_UPLOAD_RING_BYTES, 100000);
+	}
+	ck_assert_uint_eq(stream_waits(), waits);
+	message_close(&message);
+}
+END_TEST
+
+/* Copies must not wait for the work of other jobs, and pieces end in their order. */
+START_TEST(tables_of_several_jobs_have_their_stream)
+{
+	struct choices choices = fixture_choices(23);
+	CUstream stream = gpu_stream();
+	struct message first, second, third;
+
+	warm_up(&choices);
+	message_open(&first, 3000, &choices);
+	message_open(&second, 4000, &choices);
+	message_open(&third, 5000, &choices);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 3000);
+	start_alone(&first);
+	ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
+	const uint64_t number = dtc_cuda_upload_last(device_context());
+	const size_t waits = stream_waits();
+	start_alone(&second);
+	ck_assert(last_stream() == uploads()->stream);
+	/* The second piece waits for the first one, and its job for it. */
+	if (gpu.standin && uploads()->ended < number)
+		ck_assert_uint_eq(stream_waits(), waits + 2);
+	start(&third, stream);
+	ck_assert(last_stream() == uploads()->stream);
+	finish(&third);
+	finish(&second);
+	finish(&first);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20);
+	check(&first, "the first of three");
+	check(&second, "the second of three");
+	check(&third, "the third of three");
+	message_close(&first);
+	message_close(&second);
+	message_close(&third);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* Jobs of one list, which is on its way in the library's own stream. */
+START_TEST(other_streams_wait_for_a_table_in_ours)
+{
+	struct choices choices = fixture_choices(24 + (uint64_t)_i);
+	CUstream stream = gpu_stream();
+	struct message message;
+
+	warm_up(&choices);
+	message_open(&message, 6000, &choices);
+	struct message second = message;
+	arena_open(&second.packed, ARENA_DEVICE, message.packed.bytes);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 3000);
+	start_alone(&message);
+	start(&second, stream);
+	finish(&second);
+	check(&second, "in a stream");
+	finish(&message);
+	check(&message, "in the library's stream");
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20);
+	dtconv_convertor_destroy(second.convertor);
+	arena_close(&second.packed);
+	message_close(&message);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
 /* ---- graphs ------------------------------------------------------------------------------ */
 
 static CUgraphExec capture(struct message *message, CUstream stream)
@@ -406,11 +524,6 @@ START_TEST(graphs_keep_their_tables)
 END_TEST
 
 /* ---- the arena --------------------------------------------------------------------------- */
-
-static struct dtc_cuda_context *device_context(void)
-{
-	return dtc_cuda_of(fixture_context)->contexts;
-}
 
 static CUdeviceptr take(size_t bytes)
 {
@@ -694,6 +807,9 @@ int main(void)
 	tcase_add_test(tcase, a_blocked_stream_keeps_nobody_from_its_table);
 	tcase_add_loop_test(tcase, jobs_wait_for_slow_uploads, 0, 3);
 	tcase_add_test(tcase, a_batch_waits_for_its_part_table);
+	tcase_add_test(tcase, a_job_alone_takes_its_table_along);
+	tcase_add_test(tcase, tables_of_several_jobs_have_their_stream);
+	tcase_add_loop_test(tcase, other_streams_wait_for_a_table_in_ours, 0, 4);
 	tcase_add_loop_test(tcase, graphs_keep_their_tables, 0, 2);
 	tcase_add_test(tcase, memory_waits_for_jobs_in_flight);
 	tcase_add_test(tcase, pieces_are_apart);

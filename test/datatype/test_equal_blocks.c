@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datatype/equal_blocks.h"
 #include "datatype/layout.h"
 #include "datatype/type.h"
 #include "support/random_type.h"
@@ -266,6 +267,54 @@ START_TEST(both_ways_agree)
 }
 END_TEST
 
+/* The program of the list by instructions for so many displacements at a time; NULL: the general way. */
+static struct dtc_program *program_by(unsigned at_once)
+{
+	const struct dtc_equal_blocks blocks = { .context = t_context,
+						 .count = list.count,
+						 .displacements = list.displacements,
+						 .unit = 8,
+						 .bytes = 8 * list.length,
+						 .at_once = at_once };
+	struct dtc_equal_list made;
+	size_t bytes;
+
+	ck_assert(dtc_equal_blocks_list(&blocks, &made, &bytes));
+	return made.program;
+}
+
+static bool is_same_program(const struct dtc_program *one,
+			    const struct dtc_program *other)
+{
+	if (!one || !other)
+		return one == other;
+	return one->table_bytes == other->table_bytes &&
+	       !memcmp(one->ops, other->ops, sizeof(one->ops[0]) + one->table_bytes);
+}
+
+START_TEST(all_instructions_agree)
+{
+	for (uint64_t round = 0; round < 300; round++) {
+		list.seed = random_seed((uint64_t)_i << 40 | round);
+		struct random_stream random = { list.seed };
+
+		list.old = t_parse("double");
+		make_list(&random, (enum order)_i, INDEXED_BLOCK);
+		struct dtc_program *one = program_by(1);
+		struct dtc_program *four = program_by(4);
+		struct dtc_program *eight = program_by(8);
+		ck_assert_msg(is_same_program(one, four), "by four, seed %#llx",
+			      (unsigned long long)list.seed);
+		ck_assert_msg(is_same_program(one, eight), "by eight, seed %#llx",
+			      (unsigned long long)list.seed);
+		dtc_program_unref(one);
+		dtc_program_unref(four);
+		dtc_program_unref(eight);
+		dtconv_type_unref(list.old);
+	}
+}
+END_TEST
+
 /* ---- where the quick way ends ------------------------------------------------------------ */
 
 static void fill(size_t count, size_t length, const char *old)
@@ -459,6 +508,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, both_ways_agree, 0, ORDERS);
+	tcase_add_loop_test(tcase, all_instructions_agree, 0, ORDERS);
 	tcase_add_test(tcase, nine_blocks_are_a_list);
 	tcase_add_test(tcase, the_power_of_two_is_foretold_wrongly);
 #if PTRDIFF_MAX > INT32_MAX

@@ -36,8 +36,8 @@ static struct dtc_gpu_copy_job job_of(const struct pair *pair)
 	return (struct dtc_gpu_copy_job){
 		.source = end_of(&pair->source, &pair->from, pair->from.source),
 		.target = end_of(&pair->target, &pair->to, pair->to.target),
-		.bytes = pair->from.bytes < pair->to.bytes ? pair->from.bytes
-							   : pair->to.bytes,
+		.end = pair->from.bytes < pair->to.bytes ? pair->from.bytes
+							 : pair->to.bytes,
 	};
 }
 
@@ -85,14 +85,17 @@ static void drop_maps(struct dtc_gpu_copy_job *job)
 	free((void *)(uintptr_t)job->target.map.memory);
 }
 
-/* Plan, run and judge. False if no kernel copies so. */
-static bool copy(struct pair *pair, struct dtc_gpu_launch *launch)
+/* Plan, run and judge a stretch. False if no kernel copies so. */
+static bool copy_stretch(struct pair *pair, uint64_t begin, uint64_t end,
+			 struct dtc_gpu_launch *launch)
 {
 	struct dtc_gpu_copy_job job = job_of(pair);
 	const char *reason = NULL;
 
 	stage_blank(&pair->to);
-	if (!job.bytes)
+	job.begin = begin;
+	job.end = end;
+	if (begin >= end)
 		return false;
 	int status = plan(pair, &job, launch, &reason);
 	if (status) {
@@ -100,12 +103,41 @@ static bool copy(struct pair *pair, struct dtc_gpu_launch *launch)
 		ck_assert_ptr_nonnull(reason);
 	} else {
 		gpu_launch(launch);
-		memcpy(pair->to.stream, pair->from.stream, job.bytes);
-		stage_deliver(&pair->to, 0, job.bytes);
+		memcpy(pair->to.stream, pair->from.stream, end);
+		stage_deliver(&pair->to, begin, end - begin);
 		fixture_arrived(&pair->to);
 	}
 	drop_maps(&job);
 	return !status;
+}
+
+/* The same for the whole stream. */
+static bool copy(struct pair *pair, struct dtc_gpu_launch *launch)
+{
+	return copy_stretch(pair, 0, job_of(pair).end, launch);
+}
+
+/* Stretches that begin and end at multiples of 1 to 16 bytes. How many of them a kernel copies. */
+static int copy_stretches(struct pair *pair, struct choices *choices, int rounds)
+{
+	const uint64_t bytes = job_of(pair).end;
+	int launched = 0;
+
+	for (int round = 0; round < rounds; round++) {
+		const uint64_t word = UINT64_C(1) << choose(choices, 5);
+		uint64_t begin = choose(choices, bytes / word + 1) * word;
+		uint64_t end = choose(choices, bytes / word + 1) * word;
+		static struct dtc_gpu_launch launch;
+
+		if (end < begin) {
+			uint64_t kept = begin;
+
+			begin = end;
+			end = kept;
+		}
+		launched += copy_stretch(pair, begin, end, &launch);
+	}
+	return launched;
 }
 
 static void open_programs(struct pair *pair)
@@ -149,6 +181,7 @@ START_TEST(random_types_are_copied_to_themselves)
 		ck_assert(!stage_open(&pair.to, type, count, 0, choose(&choices, 64), 2));
 		open_programs(&pair);
 		copy(&pair, &launch);
+		copy_stretches(&pair, &choices, 8);
 		close_programs(&pair);
 		stage_close(&pair.to);
 		stage_close(&pair.from);
@@ -159,6 +192,7 @@ END_TEST
 
 START_TEST(every_layout_is_copied_to_every_other)
 {
+	struct choices choices = fixture_choices(0x73747265 + (uint64_t)_i);
 	struct dtc_gpu_launch launch;
 	struct pair pair;
 
@@ -167,6 +201,7 @@ START_TEST(every_layout_is_copied_to_every_other)
 			continue;
 		open_pair(&pair, layouts[_i].text, 3, layouts[i].text, 2);
 		copy(&pair, &launch);
+		copy_stretches(&pair, &choices, 8);
 		close_pair(&pair);
 	}
 }
@@ -229,10 +264,12 @@ static const struct {
 
 START_TEST(each_kernel_has_its_pairs)
 {
+	struct choices choices = fixture_choices(0x63686f73 + (uint64_t)_i);
 	struct dtc_gpu_launch launch;
 	struct pair pair;
 
 	open_pair(&pair, chosen[_i].source, 1, chosen[_i].target, 1);
+	ck_assert_int_gt(copy_stretches(&pair, &choices, 40), 0);
 	ck_assert(copy(&pair, &launch));
 	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), chosen[_i].kernel);
 	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_COPY);
@@ -291,6 +328,7 @@ static struct dtconv_type *large_table(void)
 
 START_TEST(large_tables_of_equal_blocks_are_listed)
 {
+	struct choices choices = fixture_choices(0x6c697374);
 	struct dtconv_type *table = large_table();
 	struct dtconv_type *rows = fixture_type("vector(300000, 1, 2, float)");
 	struct dtc_gpu_launch launch;
@@ -303,6 +341,7 @@ START_TEST(large_tables_of_equal_blocks_are_listed)
 		ck_assert(copy(&pair, &launch));
 		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
 				 "dtc_gpu_copy_units_4");
+		ck_assert_int_gt(copy_stretches(&pair, &choices, 8), 0);
 		close_programs(&pair);
 		stage_close(&pair.from);
 		stage_close(&pair.to);
@@ -353,7 +392,7 @@ START_TEST(huge_copies_are_planned)
 	const struct dtc_gpu_copy_job job = {
 		.source = { .layout = from.layout, .count = 1, .user = 4096 },
 		.target = { .layout = to.layout, .count = 1, .user = 8192 },
-		.bytes = UINT64_C(1) << 37,
+		.end = UINT64_C(1) << 37,
 	};
 	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason), 0);
 	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_copy_units_16");
@@ -383,6 +422,7 @@ START_TEST(random_types_are_copied_at_random_alignments)
 				choose(&choices, 64), 2)) {
 			open_programs(&pair);
 			copy(&pair, &launch);
+			copy_stretches(&pair, &choices, 8);
 			close_programs(&pair);
 			stage_close(&pair.to);
 		}

@@ -78,9 +78,54 @@ void gpu_must_be_clean(const char *faults)
 	char text[2000];
 
 	gpu_close();
+	if (!gpu.standin)
+		return;
 	size_t leaks = gpu.standin->leaks(text, sizeof(text));
 	ck_assert_msg(!leaks, "%s: left behind: %s", faults, text);
 	gpu.standin->reset();
+}
+
+/* ---- refused calls of the stand-in ------------------------------------------------------- */
+
+/* So many first calls of each entry point. */
+#define REFUSED_CALLS 6
+
+/* Before gpu_refuse. */
+static unsigned fired;
+
+void gpu_refuse(const char *entry, unsigned nth)
+{
+	fired = gpu.standin->fired();
+	gpu.standin->inject(entry, nth, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+bool gpu_was_refused(void)
+{
+	bool refused = gpu.standin->fired() != fired;
+
+	gpu.standin->inject_clear();
+	return refused;
+}
+
+void gpu_refuse_calls(const char *entry, gpu_attempt_fn *attempt, int arg)
+{
+	for (unsigned nth = 1; nth <= REFUSED_CALLS; nth++)
+		if (!attempt(entry, nth, arg))
+			break;
+}
+
+TCase *gpu_faults(Suite *suite)
+{
+	TCase *faults = tcase_create("faults");
+
+	tcase_set_timeout(faults, 60);
+	suite_add_tcase(suite, faults);
+	return faults;
+}
+
+int gpu_refusals(void)
+{
+	return gpu_is_real() ? 0 : gpu_entry_count;
 }
 
 /* ---- the driver ------------------------------------------------------------------------ */

@@ -139,6 +139,20 @@ extern const int gpu_entry_count;
 /* Fails the running case if a job of the context, none of which is in flight, has kept its flag. */
 void gpu_must_be_idle(struct dtconv_context *context, const char *when);
 
+/* ---- refused calls of the stand-in ------------------------------------------------------- */
+
+/* The @nth call of an entry point from now on fails, until gpu_was_refused(), which answers whether there was one. */
+void gpu_refuse(const char *entry, unsigned nth);
+bool gpu_was_refused(void);
+
+/* Have @attempt refuse the first calls of an entry point, one after another, as long as it answers that there was one. */
+typedef bool gpu_attempt_fn(const char *entry, unsigned nth, int arg);
+void gpu_refuse_calls(const char *entry, gpu_attempt_fn *attempt, int arg);
+
+/* A case of the suite for a test of each entry point, and how many there are: 0 if the driver is real. */
+TCase *gpu_faults(Suite *suite);
+int gpu_refusals(void);
+
 /* Gives the device back. On the stand-in nothing may be left behind by what @faults says; faults end. */
 void gpu_must_be_clean(const char *faults);
 

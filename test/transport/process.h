@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Number of open file descriptors. */
 static inline size_t process_files(void)
@@ -24,19 +25,24 @@ static inline size_t process_files(void)
 	return count;
 }
 
-/* Whether the address is mapped. */
+/* Whether the address is mapped. Allocates nothing, which might be put there. */
 static inline int process_has_mapped(const void *address)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
+	static char text[1 << 20];
 	unsigned long low, high, at = (unsigned long)address;
-	char line[512];
-	int found = 0;
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), found = 0;
+	size_t length = 0;
+	ssize_t got;
 
-	while (maps && !found && fgets(line, sizeof(line), maps))
+	while ((got = read(maps, text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)got;
+	text[length] = 0;
+	close(maps);
+	for (const char *line = text; line && !found; line = strchr(line, '\n')) {
+		line += *line == '\n';
 		found = sscanf(line, "%lx-%lx", &low, &high) == 2 && low <= at &&
 			at < high;
-	if (maps)
-		fclose(maps);
+	}
 	return found;
 }
 

@@ -658,6 +658,20 @@ static void run_epoch(uint64_t epoch, size_t operations, size_t faults)
 	     "file descriptors are left: %zu before, %zu after", files, process_files());
 }
 
+#ifdef SOAK_DEVICE
+/* Seeds that have found something: a fragment with more parts than the whole type. */
+static const uint64_t found[] = { 101903 };
+
+static void replay_found(void)
+{
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		soak.seed = found[i];
+		soak.on_device = true;
+		run_epoch(0, EPOCH, EPOCH / 100);
+	}
+}
+#endif
+
 static uint64_t number_of(int argc, char **argv, const char *name, uint64_t normal)
 {
 	for (int i = 1; i + 1 < argc; i++)
@@ -695,10 +709,14 @@ int main(int argc, char **argv)
 #else
 		must(!always, "this build has no device");
 #endif
-		run_epoch(epoch, some, some_faults);
+		run_epoch(epoch, (size_t)some, (size_t)some_faults);
 		left -= some;
 		left_faults -= some_faults;
 	}
+#ifdef SOAK_DEVICE
+	if (argc == 1 && !gpu_is_real())
+		replay_found();
+#endif
 	printf("soak: %" PRIu64 " operations, %" PRIu64 " faults, %" PRIu64
 	       " failed, %" PRIu64 " fragments, %" PRIu64 " parts\n",
 	       soak.counts.operations, soak.counts.faults, soak.counts.failed,

@@ -36,7 +36,8 @@ START_TEST(gaps_are_those_of_an_array)
 		for (int i = 0; i < 200; i++) {
 			uint64_t low = choose(&choices, BYTES);
 			uint64_t high =
-				low + choose(&choices, DTC_MIN(most, BYTES - low) + 1);
+				low +
+				choose(&choices, DTC_MIN(most, BYTES - (size_t)low) + 1);
 			struct dtc_range gap, expected;
 			bool found = dtc_arrived_find_gap(&arrived, low, high, &gap);
 
@@ -48,9 +49,9 @@ START_TEST(gaps_are_those_of_an_array)
 			/* Part of it is a gap, too. */
 			if (chance(&choices, 3))
 				gap.high = gap.low + 1 +
-					   choose(&choices, gap.high - gap.low);
+					   choose(&choices, (size_t)(gap.high - gap.low));
 			ck_assert(dtc_arrived_add(fixture_context, &arrived, &gap));
-			memset(flags + gap.low, true, gap.high - gap.low);
+			memset(flags + gap.low, true, (size_t)(gap.high - gap.low));
 		}
 	}
 	dtc_arrived_free(fixture_context, &arrived);

@@ -583,11 +583,11 @@ START_TEST(shorter_structures_of_older_callers_are_respected)
 END_TEST
 
 /* In a process of its own: limits stay. */
-static void limit(int resource, rlim_t value)
+static void refuse_descriptors(void)
 {
-	const struct rlimit limit = { value, value };
+	const struct rlimit none = { 0, 0 };
 
-	ck_assert_int_eq(setrlimit(resource, &limit), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 }
 
 START_TEST(a_system_without_memory_is_an_error)
@@ -597,10 +597,13 @@ START_TEST(a_system_without_memory_is_an_error)
 
 	if (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no"))
 		return;
+	/* A machine of 32 bits may have as much as can be asked for. */
+	if (!_i && sizeof(size_t) < 8)
+		return;
 	params.flags = _i ? DTCONV_POOL_SHARED : 0;
 	struct dtconv_pool *before = open_pool(&params);
 	if (_i)
-		limit(RLIMIT_NOFILE, 0);
+		refuse_descriptors();
 	else
 		params.slab_bytes = (size_t)PTRDIFF_MAX / 4096 * 4096 - ((size_t)1 << 20);
 	params.fragment_bytes = params.slab_bytes;

@@ -174,9 +174,7 @@ int dtconv_memory_query(struct dtconv_context *context, const void *address,
 	if (!context || !attr)
 		return DTCONV_ERR_INVAL;
 	if (attr->struct_size == 0)
-		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: attr.struct_size is 0, not sizeof(struct dtconv_memory_attr)",
-				__func__);
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "attr", "dtconv_memory_attr");
 	dtc_memory_query(context, address, &memory);
 	int status = memory.kind ? 0 : dtc_memory_refused(context, __func__);
 	if (status)

@@ -23,7 +23,7 @@ DTC_GPU_FN uint64_t dtc_gpu_mapped_word(const struct dtc_gpu_copy_side *side,
 
 /* From the addresses of blocks to those of words, of which @left exist. */
 DTC_GPU_FN void dtc_gpu_enter_blocks(const struct dtc_gpu_copy_side *side, uint32_t word,
-				     uint32_t words, uint64_t left,
+				     uint32_t words, uint32_t left,
 				     struct dtc_gpu_copy_words *at)
 {
 	if (side->form == DTC_GPU_MAPPED) {
@@ -44,6 +44,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side,
 				       uint32_t word, uint32_t words, uint32_t unit,
 				       uint32_t left, struct dtc_gpu_copy_words *at)
 {
+	unit += (uint32_t)side->first;
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++) {
 		struct dtc_gpu_row_unit row =
@@ -58,7 +59,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_rows(const struct dtc_gpu_copy_side *side,
 /* Any loops, and tables of equal blocks. */
 DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side,
 					uint32_t word, uint32_t words, uint64_t first,
-					uint32_t thread, uint64_t left,
+					uint32_t thread, uint32_t left,
 					struct dtc_gpu_copy_words *at)
 {
 	const int form = side->form == DTC_GPU_LISTED ? DTC_GPU_LISTED : DTC_GPU_PLAIN;
@@ -66,7 +67,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side,
 	struct dtc_gpu_place place[4];
 	uint32_t ahead[4];
 
-	dtc_gpu_split(&side->nest, first, form, &start);
+	dtc_gpu_split(&side->nest, side->first + first, form, &start);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < words; k++)
 		ahead[k] = thread + (k * DTC_GPU_BLOCK < left ? k * DTC_GPU_BLOCK : 0);
@@ -85,7 +86,7 @@ DTC_GPU_FN void dtc_gpu_find_copy_units(const struct dtc_gpu_copy_side *side,
 /* All words are loaded before any is stored. */
 DTC_GPU_FN void dtc_gpu_copy_all(const struct dtc_gpu_copy_words *source,
 				 const struct dtc_gpu_copy_words *target, uint32_t word,
-				 uint32_t words, uint64_t left)
+				 uint32_t words, uint32_t left)
 {
 	struct dtc_gpu_bytes16 value[4];
 
@@ -118,7 +119,7 @@ DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p,
 					struct dtc_gpu_at at)
 {
 	uint64_t first = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
-	uint64_t left = p->units > first + at.thread ? p->units - first - at.thread : 0;
+	uint32_t left = dtc_gpu_words_left(first + at.thread, p->units);
 	struct dtc_gpu_copy_words source, target;
 
 	if (!left)

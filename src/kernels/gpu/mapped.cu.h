@@ -32,14 +32,6 @@ DTC_GPU_FN struct dtc_gpu_mapped_start dtc_gpu_start_mapped(
 	return start;
 }
 
-/* How many words there are from @position on, as far as a block can go. */
-DTC_GPU_FN uint32_t dtc_gpu_mapped_left(uint64_t position, uint64_t end)
-{
-	uint64_t left = end > position ? end - position : 0;
-
-	return left > 0xffffffffu ? 0xffffffffu : (uint32_t)left;
-}
-
 /* Stores to the sectors of these words are about to follow. */
 DTC_GPU_FN void dtc_gpu_expect_mapped(const uint64_t user[], uint32_t words,
 				      uint32_t left)
@@ -57,7 +49,7 @@ DTC_GPU_FN void dtc_gpu_move_mapped_words(const struct dtc_gpu_mapped_params *p,
 {
 	uint64_t position = p->begin + (uint64_t)at.block * (words * DTC_GPU_BLOCK);
 	struct dtc_gpu_mapped_start start = dtc_gpu_start_mapped(p, position, at.thread);
-	uint32_t left = dtc_gpu_mapped_left(position + at.thread, p->end);
+	uint32_t left = dtc_gpu_words_left(position + at.thread, p->end);
 	uint32_t period[8], disp[8];
 	uint64_t user[8];
 
@@ -90,7 +82,7 @@ DTC_GPU_FN void dtc_gpu_move_sorted_words(const struct dtc_gpu_mapped_params *p,
 {
 	uint64_t position = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
 	struct dtc_gpu_mapped_start start = dtc_gpu_start_mapped(p, position, at.thread);
-	uint32_t left = dtc_gpu_mapped_left(position + at.thread, p->positions);
+	uint32_t left = dtc_gpu_words_left(position + at.thread, p->positions);
 	struct dtc_gpu_bytes16 value[4];
 	uint64_t user[4], packed[4];
 	uint32_t live[4];

@@ -200,6 +200,7 @@ struct dtc_gpu_rows_params {
 struct dtc_gpu_copy_side {
 	struct dtc_gpu_nest nest;
 	uint64_t disps;
+	uint64_t first; /* number of the first word that is copied */
 	uint32_t form; /* as above */
 	uint16_t wide; /* of a table: see struct dtc_gpu_table_params */
 	uint16_t shift;
@@ -207,7 +208,7 @@ struct dtc_gpu_copy_side {
 
 struct dtc_gpu_copy_params {
 	struct dtc_gpu_done done;
-	uint64_t units; /* words of the stream */
+	uint64_t units; /* words that are copied */
 	uint32_t words; /* of a thread: one of the two numbers above */
 	uint32_t reserved;
 	struct dtc_gpu_copy_side source, target;

@@ -58,38 +58,37 @@ DTC_GPU_FN struct dtc_gpu_staged_tile dtc_gpu_staged_tile_at(
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* The last run that begins at packed byte @at of a period or before. */
-DTC_GPU_FN const struct dtc_gpu_staged_run *dtc_gpu_staged_run_at(
-	const struct dtc_gpu_staged_params *p, uint32_t at)
+/* Of @n entries of so many words each, in the order of their first words: the last one that begins at @at or before. */
+DTC_GPU_FN uint32_t dtc_gpu_staged_entry_at(const uint32_t *entries, uint32_t words,
+					    uint32_t n, uint32_t at)
 {
 	uint32_t low = 0;
-	uint32_t n = p->run_count;
 
 	DTC_GPU_NO_UNROLL
 	while (n > 1) {
 		uint32_t half = n / 2;
 
-		low += p->runs[low + half].packed <= at ? half : 0;
+		low += entries[(low + half) * words] <= at ? half : 0;
 		n -= half;
 	}
-	return &p->runs[low];
+	return low;
+}
+
+/* The last run that begins at packed byte @at of a period or before. */
+DTC_GPU_FN const struct dtc_gpu_staged_run *dtc_gpu_staged_run_at(
+	const struct dtc_gpu_staged_params *p, uint32_t at)
+{
+	return &p->runs[dtc_gpu_staged_entry_at(
+		(const uint32_t *)p->runs, sizeof(p->runs[0]) / 4, p->run_count, at)];
 }
 
 /* The segment that begins at compressed displacement @at or before. */
 DTC_GPU_FN const struct dtc_gpu_staged_segment *dtc_gpu_staged_segment_at(
 	const struct dtc_gpu_staged_params *p, uint32_t at)
 {
-	uint32_t low = 0;
-	uint32_t n = p->segment_count;
-
-	DTC_GPU_NO_UNROLL
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		low += p->segments[low + half].begin <= at ? half : 0;
-		n -= half;
-	}
-	return &p->segments[low];
+	return &p->segments[dtc_gpu_staged_entry_at((const uint32_t *)p->segments,
+						    sizeof(p->segments[0]) / 4,
+						    p->segment_count, at)];
 }
 
 /* The compressed displacement of packed byte @at of a period, and the user's. */

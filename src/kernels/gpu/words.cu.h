@@ -80,6 +80,14 @@ DTC_GPU_FN void dtc_gpu_unit_addresses(const struct dtc_gpu_levels *levels, uint
 		address[k] = place[k].address + (uint64_t)place[k].index * unit + disp[k];
 }
 
+/* How many words there are from @position on, as far as a block can go. */
+DTC_GPU_FN uint32_t dtc_gpu_words_left(uint64_t position, uint64_t end)
+{
+	uint64_t left = end > position ? end - position : 0;
+
+	return left > 0xffffffffu ? 0xffffffffu : (uint32_t)left;
+}
+
 /* Bytes of the stretch outside whole words, at either end: threads below 32 move one each. */
 DTC_GPU_FN uint64_t dtc_gpu_edge(const struct dtc_gpu_nest *nest, uint32_t word, uint32_t thread,
 				 uint32_t *live)

@@ -78,6 +78,7 @@ struct dtc_gpu_job {
 	uint64_t image; /* device's address of the program's image, or 0: only classes without tables */
 	bool local;     /* user memory is the device's own */
 	bool near;      /* the same, and the stream is longer than the device's caches */
+	bool one_block; /* the resident kernel may move it, which is one thread block */
 	enum dtc_gpu_map_state map_state;
 	struct dtc_gpu_map map; /* if it is answered */
 };
@@ -134,9 +135,10 @@ struct dtc_gpu_parts {
 int dtc_gpu_plan(const struct dtc_gpu_job *job, const struct dtc_gpu_parts *parts,
 		 struct dtc_gpu_launch *launch, uint32_t *needed);
 
-/* Of the map that a job asks for: its unit, and its order. */
+/* Of the map that a job asks for: its unit, its order, and whether the share of sectors is to be known. */
 uint32_t dtc_gpu_job_map_unit(const struct dtc_gpu_job *job);
 enum dtc_gpu_map_order dtc_gpu_job_map_order(const struct dtc_gpu_job *job);
+bool dtc_gpu_job_map_filled(const struct dtc_gpu_job *job);
 
 /* Plan many jobs of one direction as one launch. */
 int dtc_gpu_plan_many(const struct dtc_gpu_job jobs[], size_t job_count,

@@ -79,13 +79,15 @@ static uint32_t form_of(const struct side *side)
 
 /* Its packed side is nowhere, so it is aligned to anything. */
 static void open_side(struct side *side, const struct dtc_gpu_copy_end *end,
-		      uint64_t bytes, enum dtc_direction direction)
+		      const struct dtc_gpu_copy_job *job, enum dtc_direction direction)
 {
 	side->end = end;
 	side->job = (struct dtc_gpu_job){ .layout = end->layout,
 					  .count = end->count,
 					  .user = end->user,
-					  .end = bytes,
+					  .packed = job->begin,
+					  .begin = job->begin,
+					  .end = job->end,
 					  .direction = direction };
 	dtc_gpu_shape_of_job(&side->job, &side->shape);
 	side->table = equal_blocks(side);
@@ -174,13 +176,25 @@ static uint64_t block_of(const struct side *side)
 
 static uint64_t bits_of(const struct side *side)
 {
-	uint64_t bits = side->end->user | block_of(side);
+	uint64_t bits = side->end->user | block_of(side) | side->job.begin |
+			side->job.end;
 
 	if (side->form == DTC_GPU_MAPPED)
 		return bits;
 	if (side->form == DTC_GPU_LISTED)
 		bits |= UINT64_C(1) << side->table->disp_shift;
 	return bits | dtc_gpu_shape_bits(&side->shape);
+}
+
+/* The stretch in the stream that the side's words are numbered in. */
+static uint64_t begin_of(const struct side *side)
+{
+	return side->form == DTC_GPU_MAPPED ? side->job.begin : side->shape.begin;
+}
+
+static uint64_t end_of(const struct side *side)
+{
+	return side->form == DTC_GPU_MAPPED ? side->job.end : side->shape.end;
 }
 
 /* ---- whether ------------------------------------------------------------------------------------ */
@@ -284,7 +298,8 @@ static bool make_side(const struct side *side, uint32_t word,
 		map_words(side, made);
 	else if (!number_words(side, word, made, reason))
 		return false;
-	return dtc_gpu_set_width(&made->nest, side->job.end / word, reason);
+	made->first = begin_of(side) / word;
+	return dtc_gpu_set_width(&made->nest, end_of(side) / word, reason);
 }
 
 static bool is_compact(const struct dtc_gpu_copy_side *side)
@@ -351,8 +366,8 @@ static int plan(const struct side *source, const struct side *target,
 	if (!make_side(source, word, &params->source, reason) ||
 	    !make_side(target, word, &params->target, reason))
 		return DTCONV_ERR_UNSUPPORTED;
-	assert(source->job.end % word == 0);
-	return set_launch(launch, source->job.end, word, reason);
+	assert((source->job.begin | source->job.end) % word == 0);
+	return set_launch(launch, source->job.end - source->job.begin, word, reason);
 }
 
 int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
@@ -360,8 +375,8 @@ int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch 
 {
 	struct side source, target;
 
-	open_side(&source, &job->source, job->bytes, DTC_PACK);
-	open_side(&target, &job->target, job->bytes, DTC_UNPACK);
+	open_side(&source, &job->source, job, DTC_PACK);
+	open_side(&target, &job->target, job, DTC_UNPACK);
 	*reason = "a layout is too irregular for the kernels";
 	if (source.form == NO_FORM || target.form == NO_FORM)
 		return DTCONV_ERR_UNSUPPORTED;

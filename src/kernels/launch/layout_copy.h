@@ -18,10 +18,10 @@ struct dtc_gpu_copy_end {
 	struct dtc_gpu_map map;
 };
 
-/* The first @bytes of both packed streams, which are equal. */
+/* Bytes [begin, end) of both packed streams, which are equal. */
 struct dtc_gpu_copy_job {
 	struct dtc_gpu_copy_end source, target;
-	uint64_t bytes; /* more than 0, and whole elements of both sides */
+	uint64_t begin, end; /* begin before end */
 };
 
 /* What the device needs of a side. */

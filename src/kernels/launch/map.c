@@ -78,19 +78,38 @@ uint32_t dtc_gpu_map_unit(const struct dtc_layout *layout)
 
 /* ---- runs --------------------------------------------------------------------------------------- */
 
-/* Called for each run of a period, in packed order. */
+/* Called for each run of a period, in packed order. A constant, so that the loops below have it inline. */
 typedef void (*take_fn)(void *taker, int64_t disp, uint64_t bytes);
 
-static void take_table(const struct dtc_table *table, int64_t disp, take_fn take,
+#define INLINE static inline __attribute__((always_inline))
+
+/* Equal blocks with narrow displacements, the lists that are new with every message. */
+INLINE void take_equal(const struct dtc_table *table, int64_t disp, take_fn take,
 		       void *taker)
 {
+	const int32_t *entries = (const int32_t *)(table + 1);
+	const uint64_t count = table->count, bytes = table->uniform;
+	const unsigned shift = table->disp_shift;
+
+	for (uint64_t i = 0; i < count; i++)
+		take(taker, disp + (int64_t)((uint64_t)(int64_t)entries[i] << shift),
+		     bytes);
+}
+
+INLINE void take_table(const struct dtc_table *table, int64_t disp, take_fn take,
+		       void *taker)
+{
+	if (table->uniform && !table->disp_wide) {
+		take_equal(table, disp, take, taker);
+		return;
+	}
 	for (uint64_t i = 0; i < table->count; i++)
 		take(taker, disp + dtc_table_disp(table, i),
 		     dtc_table_prefix(table, i + 1) - dtc_table_prefix(table, i));
 }
 
 /* The runs of a whole operation. */
-static void take_piece(const struct dtc_layout *layout, const struct dtc_piece *piece,
+INLINE void take_piece(const struct dtc_layout *layout, const struct dtc_piece *piece,
 		       take_fn take, void *taker)
 {
 	const struct dtc_op *op = piece->op;
@@ -108,7 +127,7 @@ static void take_piece(const struct dtc_layout *layout, const struct dtc_piece *
 		take(taker, disp + (int64_t)i * op->stride, op->unit_bytes);
 }
 
-static void take_runs(const struct dtc_layout *layout, take_fn take, void *taker)
+INLINE void take_runs(const struct dtc_layout *layout, take_fn take, void *taker)
 {
 	uint64_t left = dtc_gpu_map_period(layout);
 	struct dtc_cursor cursor;
@@ -124,39 +143,47 @@ static void take_runs(const struct dtc_layout *layout, take_fn take, void *taker
 /* ---- the form ----------------------------------------------------------------------------------- */
 
 struct survey {
-	struct dtc_gpu_map_form *form;
+	uint32_t unit;
+	bool begun, ascends;
 	int64_t end; /* of the last run */
-	bool begun;
+	int64_t lowest, highest;
 };
 
-static void survey_run(void *taker, int64_t disp, uint64_t bytes)
+INLINE void survey_run(void *taker, int64_t disp, uint64_t bytes)
 {
 	struct survey *survey = taker;
-	struct dtc_gpu_map_form *form = survey->form;
-	int64_t last = disp + (int64_t)(bytes - form->unit);
+	int64_t last = disp + (int64_t)(bytes - survey->unit);
 
 	if (!survey->begun) {
-		form->lowest = disp;
-		form->highest = last;
+		survey->lowest = disp;
+		survey->highest = last;
 	}
-	form->ascends &= !survey->begun || disp >= survey->end;
-	form->lowest = DTC_MIN(form->lowest, disp);
-	form->highest = DTC_MAX(form->highest, last);
+	survey->ascends &= !survey->begun || disp >= survey->end;
+	survey->lowest = DTC_MIN(survey->lowest, disp);
+	survey->highest = DTC_MAX(survey->highest, last);
 	survey->end = disp + (int64_t)bytes;
 	survey->begun = true;
 }
 
+static void survey_runs(const struct dtc_layout *layout, struct dtc_gpu_map_form *form)
+{
+	struct survey survey = { .unit = form->unit, .ascends = true };
+
+	take_runs(layout, survey_run, &survey);
+	form->lowest = survey.lowest;
+	form->highest = survey.highest;
+	form->ascends = survey.ascends;
+}
+
 bool dtc_gpu_map_of_layout(const struct dtc_layout *layout, struct dtc_gpu_map_form *form)
 {
-	struct survey survey = { form, 0, false };
-
 	*form = (struct dtc_gpu_map_form){ .ascends = true };
 	set_period(layout, form);
 	form->unit = dtc_gpu_map_unit(layout);
 	form->count = dtc_gpu_map_period(layout) / form->unit;
 	if (form->count > DTC_GPU_MAP_UNITS_MOST)
 		return false;
-	take_runs(layout, survey_run, &survey);
+	survey_runs(layout, form);
 	form->apart = dtc_magnitude(form->stride) >=
 		      (uint64_t)form->highest - (uint64_t)form->lowest + form->unit;
 	return dtc_gpu_map_fits(form, form->unit);
@@ -174,14 +201,15 @@ bool dtc_gpu_map_fits(const struct dtc_gpu_map_form *form, uint32_t unit)
 
 struct writer {
 	int32_t *to;
-	uint32_t unit;
+	unsigned
+		shift; /* a unit is 2^shift bytes, and displacements are multiples of it */
 };
 
-static void write_run(void *taker, int64_t disp, uint64_t bytes)
+INLINE void write_run(void *taker, int64_t disp, uint64_t bytes)
 {
 	struct writer *writer = taker;
-	int32_t first = (int32_t)(disp / (int64_t)writer->unit);
-	uint32_t count = (uint32_t)(bytes / writer->unit);
+	int32_t first = (int32_t)(disp >> writer->shift);
+	uint32_t count = (uint32_t)(bytes >> writer->shift);
 
 	for (uint32_t i = 0; i < count; i++)
 		*writer->to++ = first + (int32_t)i;
@@ -189,7 +217,7 @@ static void write_run(void *taker, int64_t disp, uint64_t bytes)
 
 void dtc_gpu_map_write(const struct dtc_layout *layout, uint32_t unit, int32_t disps[])
 {
-	struct writer writer = { disps, unit };
+	struct writer writer = { disps, (unsigned)__builtin_ctz(unit) };
 
 	take_runs(layout, write_run, &writer);
 }

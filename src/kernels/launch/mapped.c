@@ -158,6 +158,11 @@ enum dtc_gpu_map_order dtc_gpu_job_map_order(const struct dtc_gpu_job *job)
 	return periods > 1 ? DTC_GPU_MAP_SORTED_PERIODS : DTC_GPU_MAP_SORTED;
 }
 
+bool dtc_gpu_job_map_filled(const struct dtc_gpu_job *job)
+{
+	return job->end - job->begin >= LONG_BYTES;
+}
+
 /* ---- planning ----------------------------------------------------------------------------------- */
 
 /* Words of a thread where they are more than one, and what is asked for. */
@@ -168,7 +173,7 @@ static uint32_t many_of(const struct dtc_gpu_job *job, bool *expects)
 	bool half = map->filled >= HALF_FULL, full = map->filled >= ALMOST_FULL;
 
 	*expects = false;
-	if (job->end - job->begin < LONG_BYTES)
+	if (!dtc_gpu_job_map_filled(job))
 		return 1;
 	if (job->direction == DTC_PACK)
 		return map->filled >= enough ? DTC_GPU_MAPPED_PACKED(map->unit) : 1;

@@ -205,6 +205,15 @@ static bool is_plain(const struct dtc_gpu_nest *nest)
 	       (nest->begin | nest->end) % nest->word == 0;
 }
 
+static uint32_t rows_words(const struct dtc_gpu_shape *shape, uint32_t word)
+{
+	uint64_t bytes = shape->end - shape->begin;
+	bool is_short = bytes < SHORT_STREAM && !shape->one_block;
+
+	return is_short || bytes > LONG_STREAM ? DTC_GPU_ROWS_FEW(word)
+					       : DTC_GPU_ROWS_WORDS(word);
+}
+
 uint64_t dtc_gpu_make_rows(const struct dtc_gpu_shape *shape, enum dtc_direction direction,
 			   struct dtc_gpu_rows_params *rows)
 {
@@ -217,9 +226,7 @@ uint64_t dtc_gpu_make_rows(const struct dtc_gpu_shape *shape, enum dtc_direction
 		      &rows->nest, &reason) ||
 	    !is_plain(&rows->nest))
 		return 0;
-	rows->words = bytes < SHORT_STREAM || bytes > LONG_STREAM
-			      ? DTC_GPU_ROWS_FEW(word)
-			      : DTC_GPU_ROWS_WORDS(word);
+	rows->words = rows_words(shape, word);
 	return dtc_divide_up(bytes / word, (uint64_t)rows->words * DTC_GPU_BLOCK);
 }
 

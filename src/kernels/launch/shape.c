@@ -175,6 +175,7 @@ void dtc_gpu_shape_of_job(const struct dtc_gpu_job *job, struct dtc_gpu_shape *s
 	shape->begin = job->begin;
 	shape->end = job->end;
 	shape->expects = job->near && job->direction == DTC_UNPACK;
+	shape->one_block = job->one_block;
 	push_loop(shape, job->count, job->layout->extent);
 	unfold(shape, program->ops, program->op_count);
 	finish(shape);
@@ -193,6 +194,7 @@ bool dtc_gpu_shape_of_op(const struct dtc_gpu_shape *leaf, const struct dtc_op *
 	shape->begin = DTC_MAX(leaf->begin, op->bytes_before) - op->bytes_before;
 	shape->end = DTC_MIN(leaf->end, op_end) - op->bytes_before;
 	shape->expects = leaf->expects;
+	shape->one_block = leaf->one_block;
 	unfold(shape, op, op->body + 1);
 	finish(shape);
 	return true;

@@ -30,6 +30,7 @@ struct dtc_gpu_shape {
 	uint64_t begin;  /* of the stretch, in that stream */
 	uint64_t end;
 	bool expects; /* it is unpacked to memory of the launching device */
+	bool one_block; /* one thread block may move all of it */
 };
 
 /* The shape of all that a job moves; @job->begin < @job->end. */

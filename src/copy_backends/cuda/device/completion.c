@@ -144,6 +144,16 @@ uint64_t dtc_cuda_flags_oldest_job(const struct dtc_cuda_context *context)
 	return oldest;
 }
 
+bool dtc_cuda_flag_is_only(const struct dtc_event *event)
+{
+	const struct dtc_cuda_context *context = event->owner;
+	const uint64_t number =
+		atomic_load(&dtc_cuda_flags_of(context)->numbers[event->slot]);
+
+	return dtc_cuda_flags_started_jobs(context) == number &&
+	       dtc_cuda_flags_oldest_job(context) == number;
+}
+
 CUresult dtc_cuda_flag_write(const struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;

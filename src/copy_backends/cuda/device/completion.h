@@ -53,6 +53,9 @@ uint64_t dtc_cuda_flags_started_jobs(const struct dtc_cuda_context *context);
  */
 uint64_t dtc_cuda_flags_oldest_job(const struct dtc_cuda_context *context);
 
+/* Whether the event's job is the only one in flight, and none has begun after it. */
+bool dtc_cuda_flag_is_only(const struct dtc_event *event);
+
 /* Have the stream write the event's flag after all that it has been given. */
 CUresult dtc_cuda_flag_write(const struct dtc_event *event);
 

@@ -62,26 +62,30 @@ void dtc_cuda_image_hang_in(const struct dtc_layout *layout,
 CUresult dtc_cuda_image_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
 			       const void *bytes, size_t length)
 {
+	const struct dtc_cuda_table table = { .source = bytes, .bytes = length };
 	uint64_t number = 0;
-	CUresult result = dtc_cuda_upload_copy(context, memory, bytes, length, &number);
+	CUresult result = dtc_cuda_upload(context, memory, &table, NULL, &number);
 
 	return result ? result : dtc_cuda_upload_wait(context, number);
 }
 
 CUresult dtc_cuda_image_begin(struct dtc_cuda_context *context, const void *bytes,
-			      size_t length, CUdeviceptr *memory, uint64_t *upload)
+			      size_t length, const struct dtc_cuda_reader *reader,
+			      CUdeviceptr *memory, uint64_t *upload)
 {
+	const struct dtc_cuda_table table = { .source = bytes, .bytes = length };
 	CUresult result = dtc_cuda_arena_take(context, length, memory);
 
 	return result ? result
-		      : dtc_cuda_upload_copy(context, *memory, bytes, length, upload);
+		      : dtc_cuda_upload(context, *memory, &table, reader, upload);
 }
 
 CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,
 			      size_t length, CUdeviceptr *memory)
 {
 	uint64_t upload = 0;
-	CUresult result = dtc_cuda_image_begin(context, bytes, length, memory, &upload);
+	CUresult result =
+		dtc_cuda_image_begin(context, bytes, length, NULL, memory, &upload);
 
 	return result ? result : dtc_cuda_upload_wait(context, upload);
 }
@@ -93,44 +97,49 @@ static void write_image(const void *source, void *to)
 
 /* By way of the host's memory, because the ring is too short. */
 static int upload_long(struct image *image, const struct dtc_program *program,
-		       size_t bytes, const char *caller, CUresult *result)
+		       const struct dtc_cuda_reader *reader, const char *caller,
+		       CUresult *result)
 {
 	struct dtc_cuda_context *context = image->context;
 	struct dtconv_context *owner = context->cuda->context;
+	const size_t bytes = dtc_gpu_image_bytes(program);
 	void *scratch = dtc_alloc(owner, bytes);
+	const struct dtc_cuda_table table = { .source = scratch, .bytes = bytes };
 
 	if (!scratch)
 		return DTC_FAIL(owner, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate %zu bytes for a layout program",
 				caller, bytes);
 	dtc_gpu_image_write(program, scratch);
-	*result = dtc_cuda_upload_copy(context, image->memory, scratch, bytes,
-				       &image->upload);
+	*result = dtc_cuda_upload(context, image->memory, &table, reader, &image->upload);
 	dtc_free(owner, scratch);
 	return 0;
 }
 
 /* Take memory and begin the upload. */
 static int fill(struct image *image, const struct dtc_program *program,
-		const char *caller)
+		const struct dtc_cuda_reader *reader, const char *caller)
 {
 	struct dtc_cuda_context *context = image->context;
-	size_t bytes = dtc_gpu_image_bytes(program);
+	const struct dtc_cuda_table table = { .write = write_image,
+					      .source = program,
+					      .bytes = dtc_gpu_image_bytes(program) };
 	int status = 0;
 
-	CUresult result = dtc_cuda_arena_take(context, bytes, &image->memory);
-	if (!result && bytes <= DTC_CUDA_UPLOAD_WHOLE_BYTES)
-		result = dtc_cuda_upload_write(context, image->memory, write_image,
-					       program, bytes, &image->upload);
+	CUresult result = dtc_cuda_arena_take(context, table.bytes, &image->memory);
+	if (!result && table.bytes <= DTC_CUDA_UPLOAD_WHOLE_BYTES)
+		result = dtc_cuda_upload(context, image->memory, &table, reader,
+					 &image->upload);
 	else if (!result)
-		status = upload_long(image, program, bytes, caller, &result);
+		status = upload_long(image, program, reader, caller, &result);
 	return result ? dtc_cuda_fail(context, result,
 				      "copying a layout program to the device", caller)
 		      : status;
 }
 
 static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		const char *caller, const struct image **made)
+		const struct dtc_cuda_reader *reader, const char *caller,
+		const struct image **made)
 {
 	struct dtconv_context *owner = context->cuda->context;
 	struct image *image = dtc_alloc(owner, sizeof(*image));
@@ -140,7 +149,7 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 				"%s: cannot allocate %zu bytes for a layout program",
 				caller, sizeof(*image));
 	*image = (struct image){ .base = { .release = release }, .context = context };
-	int status = fill(image, layout->program, caller);
+	int status = fill(image, layout->program, reader, caller);
 	if (status) {
 		release(&image->base);
 		return status;
@@ -158,7 +167,7 @@ int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context
 	const struct image *image = find(layout, context);
 	const bool found = image;
 
-	int status = found ? 0 : make(layout, context, caller, &image);
+	int status = found ? 0 : make(layout, context, reader, caller, &image);
 	if (status)
 		return status;
 	dtc_context_count(owner, found ? DTC_COUNT_IMAGES_FOUND : DTC_COUNT_IMAGES_MADE,

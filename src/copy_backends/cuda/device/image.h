@@ -20,11 +20,12 @@ int dtc_cuda_image_find(const struct dtc_layout *layout, struct dtc_cuda_context
 /* ---- for others that keep something with a layout ---------------------------------------- */
 
 /*
- * Put bytes into new memory of the device, which is in @memory also after a failure, and begin their upload; order
- * readers behind it by dtc_cuda_upload_order.
+ * Put bytes into new memory of the device, which is in @memory also after a failure, and begin their upload as
+ * dtc_cuda_upload does; order readers behind it by dtc_cuda_upload_order.
  */
 CUresult dtc_cuda_image_begin(struct dtc_cuda_context *context, const void *bytes,
-			      size_t length, CUdeviceptr *memory, uint64_t *upload);
+			      size_t length, const struct dtc_cuda_reader *reader,
+			      CUdeviceptr *memory, uint64_t *upload);
 
 /* The same, and wait on the host until the bytes are there: any work may read them. */
 CUresult dtc_cuda_image_place(struct dtc_cuda_context *context, const void *bytes,

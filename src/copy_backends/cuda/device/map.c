@@ -6,6 +6,7 @@
 
 #include "map.h"
 
+#include "arena.h"
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
@@ -18,9 +19,14 @@ struct kept {
 	uint32_t unit; /* that the map was made for, even if there is none */
 	/* In packed order: how often it was handed out although a sorted one was asked for. */
 	_Atomic uint32_t substituted;
+	_Atomic uint32_t
+		filled; /* of a map in packed order, once a job has asked for it */
 	uint64_t upload;
 	struct dtc_gpu_map map;
 };
+
+/* What @filled is before. */
+#define UNCOUNTED UINT32_MAX
 
 /* Up to so many units are sorted at once, more at that request: a list may be used once only. */
 #define SORTED_AT_ONCE (UINT64_C(1) << 14)
@@ -74,6 +80,16 @@ static struct kept *find(const struct dtc_layout *layout,
 
 /* ---- making ---------------------------------------------------------------------------- */
 
+static struct dtconv_context *owner_of(const struct kept *kept)
+{
+	return kept->context->cuda->context;
+}
+
+static uint32_t units_of(const struct kept *kept)
+{
+	return (uint32_t)dtc_gpu_map_units(&kept->map.form, kept->unit);
+}
+
 /* The arrays of a map on the host; the last two are for sorting. */
 struct arrays {
 	uint32_t count;
@@ -81,9 +97,17 @@ struct arrays {
 	struct dtc_gpu_sorted_unit *sorted, *scratch;
 };
 
-static bool allocate(struct dtconv_context *owner, bool for_sorting,
-		     struct arrays *arrays)
+static void close_arrays(const struct kept *kept, const struct arrays *arrays)
 {
+	dtc_free(owner_of(kept), arrays->disps);
+	dtc_free(owner_of(kept), arrays->sorted);
+	dtc_free(owner_of(kept), arrays->scratch);
+}
+
+static bool allocate(const struct kept *kept, bool for_sorting, struct arrays *arrays)
+{
+	struct dtconv_context *owner = owner_of(kept);
+
 	arrays->disps = dtc_alloc(owner, arrays->count * sizeof(*arrays->disps));
 	if (!for_sorting)
 		return arrays->disps;
@@ -92,96 +116,138 @@ static bool allocate(struct dtconv_context *owner, bool for_sorting,
 	return arrays->disps && arrays->sorted && arrays->scratch;
 }
 
-static void deallocate(struct dtconv_context *owner, const struct arrays *arrays)
+/* The displacements in packed order, with room to sort them. */
+static int open_arrays(const struct dtc_cuda_map_request *request,
+		       const struct kept *kept, bool for_sorting, struct arrays *arrays)
 {
-	dtc_free(owner, arrays->disps);
-	dtc_free(owner, arrays->sorted);
-	dtc_free(owner, arrays->scratch);
+	*arrays = (struct arrays){ .count = units_of(kept) };
+	if (!allocate(kept, for_sorting, arrays)) {
+		close_arrays(kept, arrays);
+		return DTC_FAIL(owner_of(kept), DTCONV_ERR_NOMEM,
+				"%s: cannot allocate a map of %u units for a layout",
+				request->caller, arrays->count);
+	}
+	dtc_gpu_map_write(request->layout, kept->unit, arrays->disps);
+	return 0;
 }
 
-/* Sort, if there is memory for it, and count sectors. False: two units have one address. */
-static bool survey_order(struct kept *kept, const struct arrays *arrays)
+/* False: two units have one address. */
+static bool sort(const struct kept *kept, const struct arrays *arrays, uint32_t *filled)
 {
-	struct dtc_gpu_map *map = &kept->map;
-	bool distinct = true;
+	const size_t step = sizeof(*arrays->sorted) / sizeof(arrays->sorted->disp);
+	bool distinct = dtc_gpu_map_sort(arrays->disps, arrays->count, arrays->sorted,
+					 arrays->scratch);
 
-	if (map->form.ascends)
-		map->filled =
-			dtc_gpu_map_filled(arrays->disps, 1, arrays->count, map->unit);
-	if (!arrays->sorted)
-		return distinct;
-	distinct = dtc_gpu_map_sort(arrays->disps, arrays->count, arrays->sorted,
-				    arrays->scratch);
-	map->filled =
-		dtc_gpu_map_filled(&arrays->sorted->disp,
-				   sizeof(*arrays->sorted) / sizeof(arrays->sorted->disp),
-				   arrays->count, map->unit);
+	*filled = dtc_gpu_map_filled(&arrays->sorted->disp, step, arrays->count,
+				     kept->unit);
 	return distinct;
 }
 
-/* Write the map and put it on the device; one that cannot be sorted is left out. */
-static CUresult place(const struct dtc_layout *layout, struct kept *kept,
-		      const struct arrays *arrays)
-{
-	const void *bytes = arrays->disps;
-	size_t length = arrays->count * sizeof(*arrays->disps);
-	CUdeviceptr memory = 0;
+/* What is uploaded, in packed order. */
+struct source {
+	const struct dtc_layout *layout;
+	uint32_t unit;
+};
 
-	dtc_gpu_map_write(layout, kept->unit, arrays->disps);
-	bool distinct = survey_order(kept, arrays);
-	if (kept->sorts) {
-		if (!distinct)
-			return CUDA_SUCCESS;
-		kept->map.sorted = true;
-		bytes = arrays->sorted;
-		length = arrays->count * sizeof(*arrays->sorted);
-	}
-	CUresult result = dtc_cuda_image_begin(kept->context, bytes, length, &memory,
-					       &kept->upload);
-	kept->map.memory = memory;
-	return result;
+static void write_map(const void *from, void *to)
+{
+	const struct source *source = from;
+
+	dtc_gpu_map_write(source->layout, source->unit, to);
 }
 
-static int fill(const struct dtc_layout *layout, struct kept *kept, const char *caller)
+static CUresult begin_upload(const struct dtc_cuda_map_request *request,
+			     struct kept *kept, const struct dtc_cuda_table *table)
 {
-	struct dtconv_context *owner = kept->context->cuda->context;
-	const struct dtc_gpu_map_form *form = &kept->map.form;
-	uint64_t count = dtc_gpu_map_units(form, kept->unit);
-	struct arrays arrays = { .count = (uint32_t)count };
-	CUresult result = CUDA_SUCCESS;
-	int status = 0;
+	CUdeviceptr memory = 0;
+	CUresult result = dtc_cuda_arena_take(kept->context, table->bytes, &memory);
 
-	if (allocate(owner, kept->sorts || (!form->ascends && count <= COUNTED_MOST),
-		     &arrays))
-		result = place(layout, kept, &arrays);
-	else
-		status = DTC_FAIL(owner, DTCONV_ERR_NOMEM,
-				  "%s: cannot allocate a map of %u units for a layout",
-				  caller, arrays.count);
-	deallocate(owner, &arrays);
-	if (result)
-		status = dtc_cuda_fail(kept->context, result,
-				       "copying a layout's map to the device", caller);
-	return status;
+	kept->map.memory = memory;
+	return result ? result
+		      : dtc_cuda_upload(kept->context, memory, table, request->reader,
+					&kept->upload);
+}
+
+/* Through an array, because the ring is too short. */
+static int upload_long(const struct dtc_cuda_map_request *request, struct kept *kept,
+		       CUresult *result)
+{
+	struct arrays arrays;
+	int status = open_arrays(request, kept, false, &arrays);
+
+	if (status)
+		return status;
+	const struct dtc_cuda_table table = {
+		.source = arrays.disps, .bytes = arrays.count * sizeof(*arrays.disps)
+	};
+	*result = begin_upload(request, kept, &table);
+	close_arrays(kept, &arrays);
+	return 0;
+}
+
+static int upload_packed(const struct dtc_cuda_map_request *request, struct kept *kept,
+			 CUresult *result)
+{
+	const struct source source = { request->layout, kept->unit };
+	const struct dtc_cuda_table table = { .write = write_map,
+					      .source = &source,
+					      .bytes = units_of(kept) * sizeof(int32_t) };
+
+	if (table.bytes > DTC_CUDA_UPLOAD_WHOLE_BYTES)
+		return upload_long(request, kept, result);
+	*result = begin_upload(request, kept, &table);
+	return 0;
+}
+
+/* A map that cannot be sorted is left out. */
+static int upload_sorted(const struct dtc_cuda_map_request *request, struct kept *kept,
+			 CUresult *result)
+{
+	struct arrays arrays;
+	int status = open_arrays(request, kept, true, &arrays);
+
+	if (status)
+		return status;
+	const struct dtc_cuda_table table = {
+		.source = arrays.sorted, .bytes = arrays.count * sizeof(*arrays.sorted)
+	};
+	kept->map.sorted = sort(kept, &arrays, &kept->map.filled);
+	if (kept->map.sorted)
+		*result = begin_upload(request, kept, &table);
+	close_arrays(kept, &arrays);
+	return 0;
+}
+
+static int fill(const struct dtc_cuda_map_request *request, struct kept *kept)
+{
+	CUresult result = CUDA_SUCCESS;
+	int status = kept->sorts ? upload_sorted(request, kept, &result)
+				 : upload_packed(request, kept, &result);
+
+	return result ? dtc_cuda_fail(kept->context, result,
+				      "copying a layout's map to the device",
+				      request->caller)
+		      : status;
 }
 
 /* Whether there can be a map at all; its form is in @kept in any case. */
-static bool survey(const struct dtc_layout *layout, struct kept *kept, uint32_t unit)
+static bool survey(const struct dtc_cuda_map_request *request, struct kept *kept)
 {
-	const struct kept *other = any_kept(layout, kept->context);
+	const struct kept *other = any_kept(request->layout, kept->context);
 	struct dtc_gpu_map_form *form = &kept->map.form;
 	bool fits = true;
 
 	if (other)
 		*form = other->map.form;
 	else
-		fits = dtc_gpu_map_of_layout(layout, form);
-	kept->unit = DTC_MIN(unit, form->unit);
+		fits = dtc_gpu_map_of_layout(request->layout, form);
+	kept->unit = DTC_MIN(request->unit, form->unit);
 	return fits && dtc_gpu_map_fits(form, kept->unit);
 }
 
-static int make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		uint32_t unit, bool sorts, const char *caller, struct kept **made)
+static int make(struct dtc_cuda_context *context,
+		const struct dtc_cuda_map_request *request, bool sorts,
+		struct kept **made)
 {
 	struct dtconv_context *owner = context->cuda->context;
 	struct kept *kept = dtc_alloc_zeroed(owner, sizeof(*kept));
@@ -190,33 +256,75 @@ static int make(const struct dtc_layout *layout, struct dtc_cuda_context *contex
 	if (!kept)
 		return DTC_FAIL(owner, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate what is kept of a layout's map",
-				caller);
+				request->caller);
 	kept->base.release = release;
 	kept->context = context;
 	kept->sorts = sorts;
-	if (survey(layout, kept, unit)) {
+	atomic_init(&kept->filled, UNCOUNTED);
+	if (survey(request, kept)) {
 		kept->map.unit = kept->unit;
-		status = fill(layout, kept, caller);
+		status = fill(request, kept);
 	}
 	if (status) {
 		release(&kept->base);
 		return status;
 	}
 	*made = kept;
-	dtc_cuda_image_hang_in(layout, &kept->base);
+	dtc_cuda_image_hang_in(request->layout, &kept->base);
 	if (kept->map.memory)
 		dtc_context_count(owner, DTC_COUNT_IMAGES_MADE, 1);
 	return 0;
 }
 
+/* ---- sectors --------------------------------------------------------------------------- */
+
+static int count_filled(const struct dtc_cuda_map_request *request,
+			const struct kept *kept, uint32_t *filled)
+{
+	const bool ascends = kept->map.form.ascends;
+	struct arrays arrays;
+
+	*filled = 0;
+	if (!ascends && units_of(kept) > COUNTED_MOST)
+		return 0;
+	int status = open_arrays(request, kept, !ascends, &arrays);
+	if (status)
+		return status;
+	if (ascends)
+		*filled = dtc_gpu_map_filled(arrays.disps, 1, arrays.count, kept->unit);
+	else
+		sort(kept, &arrays, filled);
+	close_arrays(kept, &arrays);
+	return 0;
+}
+
+/* A list may be used once only, and short jobs need no count: the first job that does counts. */
+static int find_filled(const struct dtc_cuda_map_request *request, struct kept *kept,
+		       uint32_t *filled)
+{
+	int status = 0;
+
+	if (!request->filled || kept->sorts || !kept->map.memory)
+		return 0;
+	*filled = atomic_load_explicit(&kept->filled, memory_order_relaxed);
+	if (*filled == UNCOUNTED) {
+		status = count_filled(request, kept, filled);
+		if (!status)
+			atomic_store_explicit(&kept->filled, *filled,
+					      memory_order_relaxed);
+	}
+	return status;
+}
+
 /* ---- for jobs -------------------------------------------------------------------------- */
 
-static int find_or_make(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-			uint32_t unit, bool sorts, const char *caller, struct kept **kept)
+static int find_or_make(struct dtc_cuda_context *context,
+			const struct dtc_cuda_map_request *request, bool sorts,
+			struct kept **kept)
 {
-	*kept = find(layout, context, unit, sorts);
+	*kept = find(request->layout, context, request->unit, sorts);
 	if (!*kept)
-		return make(layout, context, unit, sorts, caller, kept);
+		return make(context, request, sorts, kept);
 	if ((*kept)->map.memory)
 		dtc_context_count(context->cuda->context, DTC_COUNT_IMAGES_FOUND, 1);
 	return 0;
@@ -237,35 +345,34 @@ static bool is_sorted_wanted(struct kept *packed, enum dtc_gpu_map_order order)
 }
 
 /* The map of those that the job uses. */
-static int choose(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		  uint32_t unit, enum dtc_gpu_map_order order, const char *caller,
-		  struct kept **chosen)
+static int choose(struct dtc_cuda_context *context,
+		  const struct dtc_cuda_map_request *request, struct kept **chosen)
 {
 	struct kept *sorted;
-	int status = find_or_make(layout, context, unit, false, caller, chosen);
+	int status = find_or_make(context, request, false, chosen);
 
-	if (status || !is_sorted_wanted(*chosen, order))
+	if (status || !is_sorted_wanted(*chosen, request->order))
 		return status;
-	status = find_or_make(layout, context, unit, true, caller, &sorted);
+	status = find_or_make(context, request, true, &sorted);
 	if (!status && sorted->map.memory)
 		*chosen = sorted;
 	return status;
 }
 
-int dtc_cuda_map_find(const struct dtc_layout *layout, struct dtc_cuda_context *context,
-		      uint32_t unit, enum dtc_gpu_map_order order,
-		      const struct dtc_cuda_reader *reader, const char *caller,
-		      struct dtc_gpu_map *map)
+int dtc_cuda_map_find(struct dtc_cuda_context *context,
+		      const struct dtc_cuda_map_request *request, struct dtc_gpu_map *map)
 {
 	struct kept *kept;
-	int status = choose(layout, context, unit, order, caller, &kept);
+	int status = choose(context, request, &kept);
 
 	if (status)
 		return status;
-	CUresult result = dtc_cuda_upload_order(context, kept->upload, reader);
-	if (result)
-		return dtc_cuda_fail(context, result, "waiting for a layout's map",
-				     caller);
 	*map = kept->map;
-	return 0;
+	status = find_filled(request, kept, &map->filled);
+	if (status)
+		return status;
+	CUresult result = dtc_cuda_upload_order(context, kept->upload, request->reader);
+	return result ? dtc_cuda_fail(context, result, "waiting for a layout's map",
+				      request->caller)
+		      : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The upload ring. Its stream is a queue: pieces end in the order of their numbers, and their room in the ring is used
- * again in that order.
+ * The upload ring. Pieces end in the order of their numbers, also where they are in two streams, and their room in the
+ * ring is used again in that order.
  */
 #include "config.h"
 
@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "completion.h"
 #include "pinned.h"
 
 /* Pieces begin at such addresses. */
@@ -167,16 +168,25 @@ static bool has_room(const struct dtc_cuda_uploads *uploads, uint64_t end)
 		       DTC_CUDA_UPLOADS;
 }
 
-/* The room of pieces whose end could not be marked is free when the stream is idle. */
-static CUresult drain(struct dtc_cuda_context *context)
+static CUresult drain_stream(struct dtc_cuda_context *context, CUstream stream)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	struct dtc_cuda_uploads *uploads = uploads_of(context);
 	CUresult result;
 
 	do
-		result = driver->StreamQuery(uploads->stream);
+		result = driver->StreamQuery(stream);
 	while (result == CUDA_ERROR_NOT_READY && dtc_cuda_context_is_alive(context));
+	return result;
+}
+
+/* The room of pieces whose end could not be marked is free when their streams are idle. */
+static CUresult drain(struct dtc_cuda_context *context)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	CUresult result = drain_stream(context, uploads->stream);
+
+	for (int lane = 0; !result && lane < DTC_CUDA_LANES; lane++)
+		result = drain_stream(context, context->lanes[lane]);
 	if (!result)
 		uploads->emptied = uploads->filled;
 	return result;
@@ -200,78 +210,114 @@ static CUresult await_room(struct dtc_cuda_context *context, uint64_t end)
 
 /* ---- uploading -------------------------------------------------------------------------- */
 
+static size_t whole_room(size_t bytes)
+{
+	return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+/*
+ * If nothing is in flight, begin at the start of the ring: the host's caches hold it since the last upload. (The ring is
+ * larger than many second caches.)
+ */
+static void begin_anew(struct dtc_cuda_uploads *uploads)
+{
+	if (uploads->emptied != uploads->filled ||
+	    uploads->filled % DTC_CUDA_UPLOAD_RING_BYTES == 0)
+		return;
+	uploads->filled += left_in_round(uploads->filled);
+	uploads->emptied = uploads->filled;
+}
+
+/* The stream for a piece. In another stream than the piece before, it begins after that one has ended. */
+static CUresult choose_stream(struct dtc_cuda_context *context,
+			      const struct dtc_cuda_reader *reader, CUstream *stream)
+{
+	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	const uint64_t last = atomic_load(&uploads->begun);
+	const bool ended = has_ended(uploads, last);
+	const CUstream before = uploads->streams[last % DTC_CUDA_UPLOADS];
+	const bool idle = reader && reader->own && dtc_cuda_flag_is_only(reader->own);
+
+	*stream = idle && (ended || before == reader->stream) ? reader->stream
+							      : uploads->stream;
+	if (ended || before == *stream)
+		return CUDA_SUCCESS;
+	return context->cuda->driver.StreamWaitEvent(*stream, *end_of(uploads, last), 0);
+}
+
 /* The lock is held. */
 static CUresult send(struct dtc_cuda_context *context, CUdeviceptr memory, uint64_t place,
-		     size_t bytes, uint64_t *number)
+		     size_t bytes, const struct dtc_cuda_reader *reader, uint64_t *number)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
 	struct dtc_cuda_uploads *uploads = uploads_of(context);
 	const char *from = uploads->ring + place % DTC_CUDA_UPLOAD_RING_BYTES;
 	const uint64_t next = atomic_load(&uploads->begun) + 1;
+	CUstream stream;
 
-	CUresult result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)from, bytes,
-					      uploads->stream);
+	CUresult result = choose_stream(context, reader, &stream);
+	if (!result)
+		result = driver->MemcpyAsync(memory, (CUdeviceptr)(uintptr_t)from, bytes,
+					     stream);
 	if (result)
 		return result;
-	/* Also if the end cannot be marked: the copy is under way, and the next end is behind it. */
-	uploads->filled = place + bytes;
-	result = driver->EventRecord(*end_of(uploads, next), uploads->stream);
-	if (result)
+	uploads->filled = place + whole_room(bytes);
+	result = driver->EventRecord(*end_of(uploads, next), stream);
+	if (result) {
+		/* No later piece could be ordered behind the copy, which is under way. */
+		drain_stream(context, stream);
 		return result;
+	}
 	uploads->filled_by[next % DTC_CUDA_UPLOADS] = uploads->filled;
+	uploads->streams[next % DTC_CUDA_UPLOADS] = stream;
 	atomic_store(&uploads->begun, next);
 	*number = next;
 	return CUDA_SUCCESS;
 }
 
 /* The lock is held. */
-static CUresult write_piece(struct dtc_cuda_context *context, CUdeviceptr memory,
-			    dtc_cuda_upload_write_fn *write, const void *source,
-			    size_t bytes, uint64_t *number)
+static CUresult upload_piece(struct dtc_cuda_context *context, CUdeviceptr memory,
+			     const struct dtc_cuda_table *piece,
+			     const struct dtc_cuda_reader *reader, uint64_t *number)
 {
 	struct dtc_cuda_uploads *uploads = uploads_of(context);
-	const size_t room = (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 
 	CUresult result = make(context);
+	if (!result)
+		result = look(context);
 	if (result)
 		return result;
-	const uint64_t place = place_of(uploads, room);
-	result = await_room(context, place + room);
+	begin_anew(uploads);
+	const uint64_t place = place_of(uploads, whole_room(piece->bytes));
+	result = await_room(context, place + whole_room(piece->bytes));
 	if (result)
 		return result;
 	char *to = uploads->ring + place % DTC_CUDA_UPLOAD_RING_BYTES;
-	if (write)
-		write(source, to);
+	if (piece->write)
+		piece->write(piece->source, to);
 	else
-		memcpy(to, source, bytes);
-	result = send(context, memory, place, bytes, number);
-	uploads->filled = (uploads->filled + ALIGNED - 1) / ALIGNED * ALIGNED;
-	return result;
+		memcpy(to, piece->source, piece->bytes);
+	return send(context, memory, place, piece->bytes, reader, number);
 }
 
-CUresult dtc_cuda_upload_write(struct dtc_cuda_context *context, CUdeviceptr memory,
-			       dtc_cuda_upload_write_fn *write, const void *source,
-			       size_t bytes, uint64_t *number)
+CUresult dtc_cuda_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
+			 const struct dtc_cuda_table *table,
+			 const struct dtc_cuda_reader *reader, uint64_t *number)
 {
 	struct dtc_cuda_uploads *uploads = uploads_of(context);
-
-	pthread_mutex_lock(&uploads->lock);
-	CUresult result = write_piece(context, memory, write, source, bytes, number);
-	pthread_mutex_unlock(&uploads->lock);
-	return result;
-}
-
-CUresult dtc_cuda_upload_copy(struct dtc_cuda_context *context, CUdeviceptr memory,
-			      const void *source, size_t bytes, uint64_t *number)
-{
-	struct dtc_cuda_uploads *uploads = uploads_of(context);
+	const size_t most = table->write ? DTC_CUDA_UPLOAD_WHOLE_BYTES : PIECE_BYTES;
 	CUresult result = CUDA_SUCCESS;
 
 	pthread_mutex_lock(&uploads->lock);
-	for (size_t at = 0; !result && at < bytes; at += PIECE_BYTES)
-		result = write_piece(context, memory + at, NULL,
-				     (const char *)source + at,
-				     DTC_MIN(bytes - at, PIECE_BYTES), number);
+	for (size_t at = 0; !result && at < table->bytes; at += most) {
+		const struct dtc_cuda_table piece = {
+			.write = table->write,
+			.source = (const char *)table->source + at,
+			.bytes = DTC_MIN(table->bytes - at, most)
+		};
+
+		result = upload_piece(context, memory + at, &piece, reader, number);
+	}
 	pthread_mutex_unlock(&uploads->lock);
 	return result;
 }
@@ -300,9 +346,12 @@ CUresult dtc_cuda_upload_order(struct dtc_cuda_context *context, uint64_t number
 	if (!reader || reader->captured)
 		return dtc_cuda_upload_wait(context, number);
 	pthread_mutex_lock(&uploads->lock);
-	CUresult result = look(context);
+	CUresult result = uploads->streams[number % DTC_CUDA_UPLOADS] == reader->stream
+				  ? CUDA_SUCCESS
+				  : look(context);
 	/* The event is still this piece's: it is recorded anew only when the piece has ended. */
-	if (!result && !has_ended(uploads, number))
+	if (!result && !has_ended(uploads, number) &&
+	    uploads->streams[number % DTC_CUDA_UPLOADS] != reader->stream)
 		result = context->cuda->driver.StreamWaitEvent(
 			reader->stream, *end_of(uploads, number), 0);
 	pthread_mutex_unlock(&uploads->lock);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Uploads of tables: through a ring of pinned memory, in a stream of their own, so that no upload waits for work that
- * was enqueued before and no job waits on the host for an upload. Each upload has a number, and
- * readers of the table order their stream behind it.
+ * Uploads of tables: through a ring of pinned memory, so that no job waits on the host for an upload. They have a stream
+ * of their own, so that no upload waits for work that was enqueued before; the upload for a reader whose stream is idle
+ * goes there, which needs no order between streams. Each upload has a number, and readers of the table order their
+ * stream behind it.
  */
 #ifndef DTC_CUDA_UPLOAD_H
 #define DTC_CUDA_UPLOAD_H
@@ -26,6 +27,7 @@ struct dtc_cuda_uploads {
 	/* Pieces by their numbers, modulo their number; the first is 1. */
 	CUevent ends[DTC_CUDA_UPLOADS];
 	uint64_t filled_by[DTC_CUDA_UPLOADS]; /* the ring's position behind the piece */
+	CUstream streams[DTC_CUDA_UPLOADS];
 	_Atomic uint64_t begun, ended;
 };
 
@@ -33,26 +35,28 @@ struct dtc_cuda_uploads {
 struct dtc_cuda_reader {
 	CUstream stream;
 	bool captured; /* for a graph, which would repeat what it waits for */
+	const struct dtc_event *own; /* of a job in the context's own stream, else NULL */
 };
 
-/* Write a table of the source into memory. */
-typedef void dtc_cuda_upload_write_fn(const void *source, void *to);
+/* Bytes to upload: @write puts at most DTC_CUDA_UPLOAD_WHOLE_BYTES into the ring; NULL: any number are at @source. */
+struct dtc_cuda_table {
+	void (*write)(const void *source, void *to);
+	const void *source;
+	size_t bytes;
+};
 
 /*
- * Have @write put @bytes of a table, at most DTC_CUDA_UPLOAD_WHOLE_BYTES, into the ring, and copy them to the device's
- * @memory, which nothing reads yet. Waits for earlier uploads if the ring is full. @number is the upload's.
+ * Put a table into the ring and copy it to the device's @memory, which nothing reads yet. The source may change after
+ * the call. Waits for earlier uploads if the ring is full. @number is the upload's. The @reader is the first one, or
+ * NULL; it, too, is ordered by dtc_cuda_upload_order.
  */
-CUresult dtc_cuda_upload_write(struct dtc_cuda_context *context, CUdeviceptr memory,
-			       dtc_cuda_upload_write_fn *write, const void *source,
-			       size_t bytes, uint64_t *number);
-
-/* The same for any number of bytes that are there already. They may change after the call. */
-CUresult dtc_cuda_upload_copy(struct dtc_cuda_context *context, CUdeviceptr memory,
-			      const void *source, size_t bytes, uint64_t *number);
+CUresult dtc_cuda_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
+			 const struct dtc_cuda_table *table,
+			 const struct dtc_cuda_reader *reader, uint64_t *number);
 
 /*
- * Order the reader behind an upload. Without a driver call if it is known to have ended. Without a reader, and for a
- * graph, whose nodes must not wait for work outside, it waits on the host.
+ * Order the reader behind an upload and all before it. Without a driver call if it is known to have ended or is in the
+ * reader's stream. Without a reader, and for a graph, whose nodes must not wait for work outside, it waits on the host.
  */
 CUresult dtc_cuda_upload_order(struct dtc_cuda_context *context, uint64_t number,
 			       const struct dtc_cuda_reader *reader);

@@ -268,14 +268,14 @@ static int plan(const struct dtc_cuda_submission *submission, struct kept *kept,
 /* ---- submitting ------------------------------------------------------------------------ */
 
 /* The parts, where they are not on the device yet. */
-static CUresult copy_parts(struct kept *kept)
+static CUresult copy_parts(struct kept *kept, const struct dtc_cuda_reader *reader)
 {
 	CUresult result = 0;
 
 	if (kept->copied || !kept->part_count)
 		return 0;
 	result = dtc_cuda_part_table_copy(kept->context, kept->room, kept->part_count,
-					  &kept->upload);
+					  reader, &kept->upload);
 	kept->copied = !result;
 	return result;
 }
@@ -285,7 +285,7 @@ static CUresult upload_tables(const struct dtc_cuda_submission *submission,
 			      struct kept *kept)
 {
 	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
-	CUresult result = copy_parts(kept);
+	CUresult result = copy_parts(kept, &reader);
 
 	return result ? result
 		      : dtc_cuda_upload_order(kept->context, kept->upload, &reader);

@@ -15,6 +15,7 @@
 #include "graphs.h"
 #include "kernel_module.h"
 #include "part_list.h"
+#include "resident.h"
 #include "special_kernels.h"
 
 /* Sectors of shorter streams are mostly in the last cache, and asking for them costs 5 to 15 %. */
@@ -31,6 +32,15 @@ bool dtc_cuda_is_near(const struct dtc_cuda_context *context,
 		      const struct dtc_memory *memory, uint64_t bytes)
 {
 	return bytes >= LONG_BYTES && dtc_cuda_is_local(context, memory);
+}
+
+static bool is_for_one_block(const struct dtc_job *job)
+{
+	if (!job->context->devices.resident)
+		return false;
+	const struct dtc_question question = dtc_question_of(job);
+
+	return dtc_cuda_resident_may(&question);
 }
 
 static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
@@ -50,6 +60,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.local = dtc_cuda_is_local(submission->context, &job->user_memory),
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
+		.one_block = is_for_one_block(job),
 		.map_state = DTC_GPU_MAP_OPEN,
 	};
 }
@@ -57,9 +68,14 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 static int find_map(struct dtc_gpu_job *job, struct dtc_cuda_context *context,
 		    const struct dtc_cuda_reader *reader, const char *caller)
 {
-	int status = dtc_cuda_map_find(job->layout, context, dtc_gpu_job_map_unit(job),
-				       dtc_gpu_job_map_order(job), reader, caller,
-				       &job->map);
+	const struct dtc_cuda_map_request request = { .layout = job->layout,
+						      .unit = dtc_gpu_job_map_unit(job),
+						      .order = dtc_gpu_job_map_order(job),
+						      .filled =
+							      dtc_gpu_job_map_filled(job),
+						      .reader = reader,
+						      .caller = caller };
+	int status = dtc_cuda_map_find(context, &request, &job->map);
 
 	if (!status)
 		job->map_state = DTC_GPU_MAP_ANSWERED;

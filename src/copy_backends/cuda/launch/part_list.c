@@ -71,7 +71,8 @@ static int list_parts(struct kept *kept, const struct dtc_gpu_job *model,
 }
 
 static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *context,
-		uint32_t capacity, const char *caller, struct dtc_gpu_launch *launch)
+		uint32_t capacity, const struct dtc_cuda_reader *reader,
+		const char *caller, struct dtc_gpu_launch *launch)
 {
 	struct dtconv_context *owner = context->cuda->context;
 	size_t bytes = capacity * sizeof(struct dtc_gpu_part);
@@ -90,7 +91,7 @@ static int make(const struct dtc_gpu_job *model, struct dtc_cuda_context *contex
 	int status = list_parts(kept, model, capacity, 0, launch);
 	if (!status) {
 		CUresult result = dtc_cuda_image_begin(context, kept->parts, bytes,
-						       &device, &kept->upload);
+						       reader, &device, &kept->upload);
 
 		kept->sequence.device = device;
 		if (result)
@@ -171,8 +172,11 @@ int dtc_cuda_part_list_plan(struct dtc_gpu_job *job, struct dtc_cuda_context *co
 		return walk(job, context, reader, caller, launch);
 	if (!kept) {
 		status = count_parts(&model, context, reader, caller, launch, &needed);
+		/* The whole needs no list, but the fragment's cut makes more parts of it than a launch takes. */
+		if (!status && !needed)
+			return walk(job, context, reader, caller, launch);
 		if (!status)
-			status = make(&model, context, needed, caller, launch);
+			status = make(&model, context, needed, reader, caller, launch);
 		if (status)
 			return status;
 		kept = find(&model, context, &others);

@@ -46,10 +46,12 @@ struct dtc_gpu_parts dtc_cuda_part_table_of(const struct dtc_cuda_part_table *ro
 
 CUresult dtc_cuda_part_table_copy(struct dtc_cuda_context *context,
 				  const struct dtc_cuda_part_table *room, uint32_t count,
-				  uint64_t *upload)
+				  const struct dtc_cuda_reader *reader, uint64_t *upload)
 {
-	return dtc_cuda_upload_copy(context, room->device, room->parts,
-				    count * sizeof(room->parts[0]), upload);
+	const struct dtc_cuda_table table = { .source = room->parts,
+					      .bytes = count * sizeof(room->parts[0]) };
+
+	return dtc_cuda_upload(context, room->device, &table, reader, upload);
 }
 
 void dtc_cuda_part_table_drop(struct dtc_cuda_context *context,

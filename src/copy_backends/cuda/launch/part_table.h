@@ -6,7 +6,7 @@
 #ifndef DTC_CUDA_PART_TABLE_H
 #define DTC_CUDA_PART_TABLE_H
 
-#include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/upload.h"
 #include "kernels/launch/launch.h"
 
 struct dtc_cuda_part_table;
@@ -18,10 +18,10 @@ CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, uint32_t c
 /* What the planner is told of it. */
 struct dtc_gpu_parts dtc_cuda_part_table_of(const struct dtc_cuda_part_table *room);
 
-/* Begin the upload of the first @count parts; no job in flight reads the table. See upload.h for @upload. */
+/* Begin the upload of the first @count parts; no job in flight reads the table. See upload.h for @reader and @upload. */
 CUresult dtc_cuda_part_table_copy(struct dtc_cuda_context *context,
 				  const struct dtc_cuda_part_table *room, uint32_t count,
-				  uint64_t *upload);
+				  const struct dtc_cuda_reader *reader, uint64_t *upload);
 
 /* NULL is allowed. */
 void dtc_cuda_part_table_drop(struct dtc_cuda_context *context,

@@ -96,10 +96,10 @@ static int take_flag(struct dtc_cuda_submission *submission,
 		submission->event->backend = backend;
 		return 0;
 	}
-	return DTC_FAIL(job->context, DTCONV_ERR_AGAIN,
-			"%s: %d jobs are in flight in one device context, which is the "
-			"limit; wait for one first",
-			job->caller, DTC_CUDA_FLAGS);
+	return DTC_RETRY(job->context,
+			 "%s: %d jobs are in flight in one device context, which is the "
+			 "limit; wait for one first",
+			 job->caller, DTC_CUDA_FLAGS);
 }
 
 /* What holds while the calling thread is in the driver for the job. */
@@ -156,7 +156,10 @@ struct dtc_cuda_reader dtc_cuda_submission_reader(
 	const struct dtc_cuda_submission *submission)
 {
 	return (struct dtc_cuda_reader){ .stream = submission->stream,
-					 .captured = submission->capturing };
+					 .captured = submission->capturing,
+					 .own = submission->job->on_stream
+							? NULL
+							: submission->event };
 }
 
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)

@@ -68,6 +68,7 @@ static int imagine(const struct dtc_question *question, struct dtc_gpu_launch *l
 				   .end = question->bytes,
 				   .direction = question->direction,
 				   .image = ALIGNED,
+				   .one_block = dtc_cuda_resident_may(question),
 				   .map_state = DTC_GPU_MAP_OPEN };
 	int status = dtc_gpu_plan(&job, NULL, launch, parts);
 

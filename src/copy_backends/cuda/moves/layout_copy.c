@@ -74,9 +74,13 @@ static int find_need(const struct dtc_cuda_submission *submission,
 					     caller, &image);
 		end->image = image;
 	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
-		status = dtc_cuda_map_find(end->layout, submission->context, word,
-					   DTC_GPU_MAP_PACKED, &reader, caller,
-					   &end->map);
+		const struct dtc_cuda_map_request request = { .layout = end->layout,
+							      .unit = word,
+							      .order = DTC_GPU_MAP_PACKED,
+							      .reader = &reader,
+							      .caller = caller };
+
+		status = dtc_cuda_map_find(submission->context, &request, &end->map);
 		end->has_map = true;
 	}
 	return status;
@@ -87,9 +91,11 @@ static int plan_launch(const struct dtc_cuda_submission *submission,
 		       const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
 		       const char **reason)
 {
+	const uint64_t begin = copy->source.cursor->position;
 	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
 					.target = end_of(&copy->target),
-					.bytes = copy->bytes };
+					.begin = begin,
+					.end = begin + copy->bytes };
 	struct dtc_gpu_copy_needs needs;
 	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
 
@@ -133,9 +139,11 @@ static int launch_copy(struct dtc_cuda_submission *submission,
 	CUresult result = dtc_cuda_launch(submission, launch, flag);
 
 	if (!result) {
+		const uint64_t end = copy->source.cursor->position + copy->bytes;
+
 		log_way(copy, "one launch", dtc_gpu_kernel_label(launch->kernel));
-		dtc_cursor_seek(copy->source.cursor, copy->bytes);
-		dtc_cursor_seek(copy->target.cursor, copy->bytes);
+		dtc_cursor_seek(copy->source.cursor, end);
+		dtc_cursor_seek(copy->target.cursor, end);
 	}
 	return dtc_cuda_submission_end(submission, result, "cuLaunchKernel", !flag);
 }

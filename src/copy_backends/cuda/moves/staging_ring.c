@@ -116,10 +116,10 @@ int dtc_cuda_staging_take(struct dtc_cuda_context *context, bool no_wait,
 	staging->taken = true;
 	pthread_mutex_unlock(&staging->lock);
 	if (refused)
-		return DTC_FAIL(context->cuda->context, DTCONV_ERR_AGAIN,
-				"%s: another job uses the staging buffers of device %d; "
-				"call again when one has ended",
-				caller, context->device);
+		return DTC_RETRY(context->cuda->context,
+				 "%s: another job uses the staging buffers of device %d; "
+				 "call again when one has ended",
+				 caller, context->device);
 	int status = make_stages(context, caller);
 	if (status)
 		dtc_cuda_staging_release(context);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The flow between buffers on a device: copies that are in flight for long, cancelled meanwhile, lost with their
+ * context, or without a free event.
+ */
+#include "config.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dtconv/dtconv.h>
+
+#include "loopback.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+
+#define BLOCKS    5000
+#define USER      ((size_t)BLOCKS * 16)
+#define STREAM    ((size_t)BLOCKS * 8)
+#define FRAGMENTS 6
+
+struct message {
+	struct dtconv_engine *engine;
+	struct dtconv_pool *pool;
+	struct dtconv_type *type;
+	struct loopback link;
+	struct arena from, to;
+	CUstream stream;
+	struct dtconv_convertor *packs, *unpacks;
+	struct dtconv_send *send;
+	struct dtconv_recv *recv;
+	int sent, received, send_status, recv_status;
+};
+
+static struct message it;
+static unsigned char bytes[USER], blank[USER], seen[USER];
+
+static void see_sent(void *arg, int status, size_t moved)
+{
+	(void)arg;
+	(void)moved;
+	it.sent++;
+	it.send_status = status;
+}
+
+static void see_received(void *arg, int status, size_t moved)
+{
+	(void)arg;
+	(void)moved;
+	it.received++;
+	it.recv_status = status;
+}
+
+static void open_message(enum dtconv_memory_kind pool_kind, bool in_stream)
+{
+	const struct dtconv_pool_params pool_params = { .struct_size =
+								sizeof(pool_params),
+							.kind = pool_kind,
+							.fragment_bytes = 4096,
+							.slab_bytes = FRAGMENTS * 4096 };
+	const struct loopback_faults faults = { .delay = 3, .duplicate = 4, .split = 3 };
+	const struct dtconv_source source = { -1, loopback_poll, NULL, &it.link };
+	unsigned number;
+
+	memset(&it, 0, sizeof(it));
+	for (size_t i = 0; i < USER; i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 251);
+	memset(blank, 0xee, USER);
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &it.engine));
+	fixture_ok(dtconv_pool_create(fixture_context, &pool_params, &it.pool));
+	it.type = fixture_type("vector(5000, 1, 2, double)");
+	arena_open(&it.from, ARENA_DEVICE, USER);
+	arena_open(&it.to, ARENA_DEVICE, USER);
+	arena_write(&it.from, 0, bytes, USER);
+	arena_write(&it.to, 0, blank, USER);
+	it.stream = gpu_stream();
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+	const struct dtconv_convertor_params streamed = fixture_in_stream(it.stream);
+	it.packs = fixture_packer(it.type, 1, it.from.memory,
+				  in_stream ? &streamed : &params);
+	it.unpacks = fixture_unpacker(it.type, 1, it.to.memory, &params);
+	loopback_open(&it.link, &faults, 1);
+	it.link.bytes = STREAM;
+	fixture_ok(dtconv_engine_attach(it.engine, &source, &number));
+}
+
+static void start(void)
+{
+	const struct dtconv_recv_params to = { .struct_size = sizeof(to),
+					       .done = see_received };
+	const struct dtconv_send_params from = { .struct_size = sizeof(from),
+						 .pool = it.pool,
+						 .emit = loopback_emit,
+						 .arg = &it.link,
+						 .done = see_sent,
+						 .depth = FRAGMENTS };
+
+	fixture_ok(dtconv_recv_start(it.engine, &to, it.unpacks, &it.recv));
+	it.link.recv = it.recv;
+	fixture_ok(dtconv_send_start(it.engine, &from, it.packs, &it.send));
+}
+
+static struct dtconv_pool_attr attr_of_pool(void)
+{
+	struct dtconv_pool_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_pool_query(it.pool, &attr));
+	ck_assert_uint_eq(attr.free + attr.out + attr.abandoned, attr.fragments);
+	return attr;
+}
+
+static void progress(void)
+{
+	fixture_ok(dtconv_engine_progress(it.engine, 0, NULL));
+}
+
+/* Sleeps until the engine has something to do, or its timer looks at the device. */
+static void sleep_a_while(void)
+{
+	struct pollfd file = { .fd = dtconv_engine_fd(it.engine), .events = POLLIN };
+
+	if (!dtconv_engine_arm(it.engine))
+		ck_assert_int_eq(poll(&file, 1, 20000), 1);
+}
+
+static void drive(void)
+{
+	int quiet = 0;
+
+	while (!it.sent || !it.received || !loopback_is_idle(&it.link)) {
+		progress();
+		sleep_a_while();
+		quiet = it.sent && loopback_is_idle(&it.link) ? quiet + 1 : 0;
+		if (quiet > 3 && !it.received && it.send_status)
+			(void)dtconv_recv_fail(it.recv, DTCONV_ERR_PEER);
+	}
+	ck_assert_int_eq(it.sent, 1);
+	ck_assert_int_eq(it.received, 1);
+	ck_assert_uint_eq(attr_of_pool().out, 0);
+}
+
+static void check_bytes(void)
+{
+	ck_assert_int_eq(it.send_status, 0);
+	ck_assert_int_eq(it.recv_status, 0);
+	arena_read(&it.to, 0, seen, USER);
+	for (size_t i = 0; i < USER; i++)
+		ck_assert_uint_eq(seen[i], i % 16 < 8 && i < USER - 8 ? bytes[i] : 0xee);
+}
+
+static void close_message(void)
+{
+	fixture_ok(dtconv_send_destroy(it.send));
+	fixture_ok(dtconv_recv_destroy(it.recv));
+	ck_assert(loopback_close(&it.link));
+	fixture_ok(dtconv_engine_destroy(it.engine));
+	fixture_ok(dtconv_pool_destroy(it.pool));
+	dtconv_convertor_destroy(it.packs);
+	dtconv_convertor_destroy(it.unpacks);
+	dtconv_type_unref(it.type);
+}
+
+static void close_arenas(void)
+{
+	MUST(StreamDestroy(it.stream));
+	arena_close(&it.from);
+	arena_close(&it.to);
+}
+
+static const enum dtconv_memory_kind kinds[] = { DTCONV_MEMORY_PINNED,
+						 DTCONV_MEMORY_DEVICE,
+						 DTCONV_MEMORY_HOST };
+
+START_TEST(device_buffers_go_through_every_kind_of_pool)
+{
+	open_message(kinds[_i], false);
+	start();
+	drive();
+	check_bytes();
+	close_message();
+	close_arenas();
+}
+END_TEST
+
+/* The caller's stream is busy: nothing is emitted before it, and the thread sleeps. */
+START_TEST(a_send_in_a_stream_waits_for_the_stream)
+{
+	struct spin spin;
+
+	open_message(kinds[_i], true);
+	spin_begin(&spin, it.stream);
+	start();
+	for (int i = 0; i < 5; i++) {
+		progress();
+		sleep_a_while();
+	}
+	ck_assert_uint_eq(it.link.emitted, 0);
+	ck_assert_uint_eq(attr_of_pool().out, FRAGMENTS);
+	spin_release(&spin);
+	drive();
+	check_bytes();
+	spin_end(&spin);
+	close_message();
+	close_arenas();
+}
+END_TEST
+
+START_TEST(a_cancelled_send_waits_for_the_device)
+{
+	struct spin spin;
+
+	open_message(DTCONV_MEMORY_PINNED, true);
+	spin_begin(&spin, it.stream);
+	start();
+	progress();
+	fixture_ok(dtconv_send_cancel(it.send));
+	for (int i = 0; i < 5; i++) {
+		progress();
+		sleep_a_while();
+	}
+	/* The device may still write to them. */
+	ck_assert_int_eq(it.sent, 0);
+	ck_assert_uint_eq(attr_of_pool().out, FRAGMENTS);
+	spin_release(&spin);
+	drive();
+	ck_assert_int_eq(it.send_status, DTCONV_ERR_CANCELED);
+	ck_assert_uint_eq(it.link.emitted, 0);
+	ck_assert_uint_eq(attr_of_pool().free, FRAGMENTS);
+	spin_end(&spin);
+	close_message();
+	close_arenas();
+}
+END_TEST
+
+/* The context breaks while copies are in flight: each operation ends once, and their fragments are not used again. */
+START_TEST(a_lost_context_abandons_what_it_may_write)
+{
+	struct spin spin;
+	CUcontext current;
+
+	if (!gpu.standin)
+		return;
+	open_message(DTCONV_MEMORY_PINNED, true);
+	MUST(CtxGetCurrent(&current));
+	spin_begin(&spin, it.stream);
+	start();
+	progress();
+	ck_assert_uint_eq(attr_of_pool().out, FRAGMENTS);
+	gpu.standin->poison(current, CUDA_ERROR_LAUNCH_FAILED);
+	spin_release(&spin);
+	drive();
+	ck_assert_int_eq(it.send_status, DTCONV_ERR_BACKEND);
+	ck_assert_int_eq(it.recv_status, DTCONV_ERR_PEER);
+	ck_assert_uint_eq(attr_of_pool().abandoned, FRAGMENTS);
+	ck_assert_uint_eq(attr_of_pool().free, 0);
+	close_message();
+}
+END_TEST
+
+/* All 8192 events of the device context are in use: the send goes on when one is free. */
+START_TEST(a_send_waits_for_a_free_event)
+{
+	enum { MOST = 8400 };
+	struct dtconv_flight *flights = calloc(MOST, sizeof(*flights));
+	struct spin spin;
+	size_t count = 0;
+
+	open_message(DTCONV_MEMORY_PINNED, false);
+	struct dtconv_convertor_params params = fixture_in_stream(it.stream);
+	struct arena packed;
+	arena_open(&packed, ARENA_DEVICE, 4096);
+	struct dtconv_convertor *other =
+		fixture_packer(it.type, 1, it.from.memory, &params);
+	spin_begin(&spin, it.stream);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_QUEUED, 100000);
+	while (count < MOST &&
+	       !dtconv_flight_start(other, &flights[count], 0, packed.memory, 64))
+		count++;
+	ck_assert_uint_lt(count, MOST);
+	start();
+	for (int i = 0; i < 5; i++) {
+		progress();
+		sleep_a_while();
+	}
+	ck_assert_uint_eq(it.link.emitted, 0);
+	ck_assert_uint_eq(attr_of_pool().out, 0);
+	ck_assert_int_eq(it.sent + it.received, 0);
+	spin_release(&spin);
+	for (size_t i = 0; i < count; i++)
+		fixture_ok(dtconv_flight_wait(&flights[i], NULL));
+	drive();
+	check_bytes();
+	spin_end(&spin);
+	dtconv_convertor_destroy(other);
+	arena_close(&packed);
+	free(flights);
+	close_message();
+	close_arenas();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("flow_device");
+	TCase *tcase = gpu_case(suite, "flow", 60);
+
+	gpu_find();
+	tcase_add_loop_test(tcase, device_buffers_go_through_every_kind_of_pool, 0, 3);
+	tcase_add_loop_test(tcase, a_send_in_a_stream_waits_for_the_stream, 0, 2);
+	tcase_add_test(tcase, a_cancelled_send_waits_for_the_device);
+	tcase_add_test(tcase, a_send_waits_for_a_free_event);
+	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
+	return fixture_run(suite);
+}
