@@ -19,6 +19,7 @@ extern "C" {
 struct dtconv_channel;
 struct dtconv_engine;
 struct dtconv_listener;
+struct dtconv_transport;
 struct dtconv_type;
 
 /**
@@ -82,6 +83,9 @@ struct dtconv_channel_params {
 	int device;
 	size_t fragment_bytes; /**< capacity of a staging fragment; default: 262144 */
 	size_t fragments; /**< number of staging fragments, at most DTCONV_CHANNEL_FRAGMENTS_MAX; default: 16 */
+	/** what carries the messages, from a library of its own, for example libdtconv-verbs; must
+	 * outlive the channels; default: shared memory */
+	const struct dtconv_transport *transport;
 };
 
 /** How far a channel is. */

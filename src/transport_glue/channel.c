@@ -133,7 +133,7 @@ static void post(struct dtconv_channel *channel, enum dtc_wire_kind kind, uint32
 						.status = status };
 
 	/* Fails only if the connection has ended. */
-	(void)channel->ops->post(channel->transport, &header, NULL);
+	(void)channel->transport->post(channel->connection, &header, NULL);
 }
 
 /*
@@ -166,7 +166,7 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 						.slot = message->slot,
 						.offset = offset,
 						.length = bytes };
-	int status = channel->ops->post(channel->transport, &header, fragment);
+	int status = channel->transport->post(channel->connection, &header, fragment);
 
 	(void)flags;
 	if (!status)
@@ -233,7 +233,7 @@ static void announce(struct dtconv_channel *channel, struct dtc_message *message
 						.tag = message->tag,
 						.hash = message->hash,
 						.length = message->bytes };
-	(void)channel->ops->post(channel->transport, &header, NULL);
+	(void)channel->transport->post(channel->connection, &header, NULL);
 }
 
 static void announce_queued(struct dtconv_channel *channel)
@@ -579,7 +579,7 @@ static void lost(void *user, int status)
 size_t dtc_channel_poll(void *arg, size_t budget)
 {
 	struct dtconv_channel *channel = arg;
-	size_t happened = channel->ops->poll(channel->transport, budget);
+	size_t happened = channel->transport->poll(channel->connection, budget);
 
 	return happened + run_finished(channel);
 }
@@ -590,7 +590,7 @@ int dtc_channel_arm(void *arg)
 
 	if (channel->finished.first)
 		return DTCONV_ERR_AGAIN;
-	return channel->ops->arm(channel->transport);
+	return channel->transport->arm(channel->connection);
 }
 
 /* ---- the calls ------------------------------------------------------------------------- */
@@ -731,7 +731,7 @@ void dtc_channel_drop(struct dtconv_channel *channel)
 {
 	if (is_over(channel))
 		return;
-	channel->ops->hang_up(channel->transport, DTCONV_ERR_CANCELED);
+	channel->transport->hang_up(channel->connection, DTCONV_ERR_CANCELED);
 	lost(channel, DTCONV_ERR_CANCELED);
 }
 

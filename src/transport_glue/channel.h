@@ -78,8 +78,8 @@ struct dtconv_channel {
 	struct dtconv_context *context;
 	struct dtconv_engine *engine;
 	struct dtconv_pool *pool;
-	const struct dtc_transport_ops *ops;
-	void *transport;
+	const struct dtconv_transport *transport;
+	void *connection; /* NULL: not open yet */
 	struct dtc_transport_user user;
 	struct dtc_sock_peer peer;
 	unsigned source;
@@ -90,6 +90,7 @@ struct dtconv_channel {
 	struct dtc_item closing;
 	_Atomic bool is_closing;
 	/* All else is of the thread that makes progress. */
+	size_t fragments; /* that it sends from; the transport has the others of the pool */
 	size_t eager_bytes;
 	unsigned eager, eager_max; /* fragments of messages that are not answered */
 	struct dtc_messages queued, posted, finished;
@@ -116,11 +117,17 @@ int dtc_channel_arm(void *channel);
 /* End it, in the thread that makes progress or while none does. Messages are finished by the next poll. */
 void dtc_channel_drop(struct dtconv_channel *channel);
 
+/* Where the peer is. */
+struct dtc_channel_link {
+	int socket;           /* connected; -1: none */
+	const void *endpoint; /* of a transport that has no socket */
+};
+
 /*
- * Create a channel over a connected socket, which is the channel's from then on, also if this fails. @params has been
- * read by dtc_channel_read_params.
+ * Create a channel. The socket is the channel's from then on, also if this fails. @params has been read by
+ * dtc_channel_read_params.
  */
-int dtc_channel_create(struct dtconv_engine *engine, int fd,
+int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_link *link,
 		       const struct dtconv_channel_params *params, const char *caller,
 		       struct dtconv_channel **channel);
 

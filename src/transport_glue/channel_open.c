@@ -34,6 +34,8 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 					    "dtconv_channel_params");
 	if (given)
 		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	if (!params->transport)
+		params->transport = &dtc_transport_shm;
 	if (!params->kind)
 		params->kind = DTCONV_MEMORY_PINNED;
 	if (!params->fragment_bytes)
@@ -58,21 +60,27 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 static int create_pool(struct dtconv_channel *channel,
 		       const struct dtconv_channel_params *params, const char *caller)
 {
+	const struct dtconv_transport *transport = channel->transport;
 	struct dtconv_pool_params pool = { .struct_size = sizeof(pool),
 					   .kind = params->kind,
 					   .device = params->device,
-					   .fragment_bytes = params->fragment_bytes,
-					   .flags = DTCONV_POOL_SHARED };
+					   .fragment_bytes = params->fragment_bytes };
+	const size_t fragments =
+		params->fragments * (transport->flags & DTC_TRANSPORT_RECEIVES ? 2 : 1);
 	/* Fragments begin at multiples of 256. */
-	const size_t most = (size_t)(DTC_WIRE_SLAB_MAX / 2) / params->fragments;
+	const size_t most = (size_t)(DTC_WIRE_SLAB_MAX / 2) / fragments;
 
-	if (params->fragment_bytes >
-	    DTC_MIN(most, SIZE_MAX / 2 / params->fragments) - 256)
+	if (params->fragment_bytes > DTC_MIN(most, SIZE_MAX / 2 / fragments) - 256)
 		return DTC_FAIL(channel->context, DTCONV_ERR_LIMIT,
 				"%s: params.fragment_bytes %zu x params.fragments %zu "
 				"exceeds the limit of staging memory",
 				caller, params->fragment_bytes, params->fragments);
-	pool.slab_bytes = (params->fragment_bytes + 255) / 256 * 256 * params->fragments;
+	if (transport->flags & DTC_TRANSPORT_SHARED)
+		pool.flags = DTCONV_POOL_SHARED;
+	if (transport->registrars)
+		pool.registrars =
+			transport->registrars(channel->connection, &pool.registrar_count);
+	pool.slab_bytes = (params->fragment_bytes + 255) / 256 * 256 * fragments;
 	pool.limit_bytes = 1;
 	return dtconv_pool_create(channel->context, &pool, &channel->pool);
 }
@@ -85,15 +93,18 @@ static void free_channel(struct dtconv_channel *channel)
 		(void)dtconv_send_destroy(channel->sends[--channel->send_count]);
 	while (channel->recv_count)
 		(void)dtconv_recv_destroy(channel->recvs[--channel->recv_count]);
-	if (channel->transport)
-		channel->ops->close(channel->transport);
+	if (channel->connection)
+		channel->transport->close(channel->connection);
 	(void)dtconv_pool_destroy(channel->pool);
+	if (channel->connection)
+		channel->transport->free(channel->connection);
 	dtc_free(channel->context, channel);
 }
 
 static int attach(struct dtconv_channel *channel)
 {
-	const struct dtconv_source source = { .fd = channel->ops->fd(channel->transport),
+	const struct dtconv_source source = { .fd = channel->transport->fd(
+						      channel->connection),
 					      .poll = dtc_channel_poll,
 					      .arm = dtc_channel_arm,
 					      .arg = channel };
@@ -101,53 +112,90 @@ static int attach(struct dtconv_channel *channel)
 	return dtconv_engine_attach(channel->engine, &source, &channel->source);
 }
 
-static int open_transport(struct dtconv_channel *channel, int fd, const char *caller)
+/* Whether the transport can use the link. */
+static int check_link(struct dtconv_channel *channel, const struct dtc_channel_link *link,
+		      const struct dtconv_channel_params *params, const char *caller)
+{
+	const struct dtconv_transport *transport = channel->transport;
+
+	if (transport->abi != DTC_TRANSPORT_ABI)
+		return DTC_FAIL(channel->context, DTCONV_ERR_UNSUPPORTED,
+				"%s: the library of params.transport was built for "
+				"another version of libdtconv (interface %u, not %d)",
+				caller, transport->abi, DTC_TRANSPORT_ABI);
+	if (link->socket < 0)
+		return 0;
+	return dtc_sock_check(channel->context, link->socket,
+			      params->flags & DTCONV_CHANNEL_ANY_USER, caller,
+			      &channel->peer);
+}
+
+static int open_connection(struct dtconv_channel *channel,
+			   const struct dtc_channel_link *link,
+			   const struct dtconv_channel_params *params, const char *caller)
 {
 	channel->user = dtc_channel_user;
 	channel->user.user = channel;
-	const struct dtc_transport_params params = { .context = channel->context,
-						     .pool = channel->pool,
-						     .user = &channel->user,
-						     .socket = fd,
-						     .caller = caller };
+	const struct dtc_transport_params open = { .context = channel->context,
+						   .transport = channel->transport,
+						   .user = &channel->user,
+						   .socket = link->socket,
+						   .endpoint = link->endpoint,
+						   .fragment_bytes =
+							   params->fragment_bytes,
+						   .fragments = params->fragments,
+						   .caller = caller };
 
-	return channel->ops->open(&params, &channel->transport);
+	return channel->transport->open(&open, &channel->connection);
 }
 
-int dtc_channel_create(struct dtconv_engine *engine, int fd,
+int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_link *link,
 		       const struct dtconv_channel_params *params, const char *caller,
 		       struct dtconv_channel **channel)
 {
 	struct dtconv_context *context = dtc_engine_context(engine);
 	struct dtconv_channel *made = dtc_alloc_zeroed(context, sizeof(*made));
+	int status = made ? 0
+			  : DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				     "%s: cannot allocate a channel", caller);
 
-	if (!made) {
-		close(fd);
-		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
-				"%s: cannot allocate a channel", caller);
+	if (!status) {
+		made->context = context;
+		made->engine = engine;
+		made->transport = params->transport;
+		made->fragments = params->fragments;
+		made->eager_bytes = params->fragment_bytes / 2;
+		made->eager_max = (unsigned)params->fragments / 2;
+		dtc_channel_init(made);
+		status = check_link(made, link, params, caller);
 	}
-	made->context = context;
-	made->engine = engine;
-	made->ops = &dtc_transport_shm;
-	made->eager_bytes = params->fragment_bytes / 2;
-	made->eager_max = (unsigned)params->fragments / 2;
-	dtc_channel_init(made);
-	int status = dtc_sock_check(context, fd, params->flags & DTCONV_CHANNEL_ANY_USER,
-				    caller, &made->peer);
+	if (!status)
+		status = open_connection(made, link, params, caller);
+	if (status && link->socket >= 0)
+		close(link->socket);
 	if (!status)
 		status = create_pool(made, params, caller);
 	if (!status)
-		status = open_transport(made, fd, caller);
-	if (status)
-		close(fd);
-	else
+		status = made->transport->start(made->connection, made->pool, caller);
+	if (!status)
 		status = attach(made);
-	if (status) {
+	if (!status)
+		*channel = made;
+	else if (made)
 		free_channel(made);
-		return status;
-	}
-	*channel = made;
-	return 0;
+	return status;
+}
+
+int dtc_channel_open_with(struct dtconv_engine *engine,
+			  const struct dtconv_channel_params *given, const void *endpoint,
+			  const char *caller, struct dtconv_channel **channel)
+{
+	const struct dtc_channel_link link = { .socket = -1, .endpoint = endpoint };
+	struct dtconv_channel_params params;
+	int status = dtc_channel_read_params(engine, given, caller, &params);
+
+	return status ? status
+		      : dtc_channel_create(engine, &link, &params, caller, channel);
 }
 
 /* The caller's descriptor stays as it is if this fails, so the channel gets another one. */
@@ -165,7 +213,8 @@ int dtconv_channel_open(struct dtconv_engine *engine, int fd,
 	int own = dtc_sock_duplicate(dtc_engine_context(engine), fd, __func__);
 	if (own < 0)
 		return own;
-	status = dtc_channel_create(engine, own, &params, __func__, channel);
+	const struct dtc_channel_link link = { .socket = own };
+	status = dtc_channel_create(engine, &link, &params, __func__, channel);
 	if (!status)
 		close(fd);
 	return status;
@@ -184,8 +233,10 @@ int dtconv_channel_connect(struct dtconv_engine *engine, const char *address,
 	if (!status)
 		status = dtc_sock_connect(dtc_engine_context(engine), address, __func__,
 					  &fd);
-	return status ? status
-		      : dtc_channel_create(engine, fd, &params, __func__, channel);
+	if (status)
+		return status;
+	const struct dtc_channel_link link = { .socket = fd };
+	return dtc_channel_create(engine, &link, &params, __func__, channel);
 }
 
 /* ---- queries and the end --------------------------------------------------------------- */
@@ -209,14 +260,14 @@ int dtconv_channel_query(struct dtconv_channel *channel, struct dtconv_channel_a
 		.status = atomic_load(&channel->status),
 		.peer_process = channel->peer.pid,
 		.peer_user = channel->peer.uid,
-		.fragments = pool.fragments,
+		.fragments = channel->fragments,
 		.free = pool.free,
 		.operations = atomic_load(&channel->operations),
 		.waiting = atomic_load(&channel->waiting),
 		.sent = atomic_load(&channel->sent),
 		.received = atomic_load(&channel->received),
 		.peer_is_pinned = state != DTCONV_CHANNEL_CONNECTING &&
-				  channel->ops->is_pinned(channel->transport)
+				  channel->transport->is_pinned(channel->connection)
 	};
 	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
 	return 0;

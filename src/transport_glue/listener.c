@@ -146,7 +146,9 @@ int dtconv_channel_accept(struct dtconv_listener *listener,
 
 	if (fd < 0)
 		return DTCONV_ERR_AGAIN;
-	return dtc_channel_create(listener->engine, fd, &listener->params, __func__,
+	const struct dtc_channel_link link = { .socket = fd };
+
+	return dtc_channel_create(listener->engine, &link, &listener->params, __func__,
 				  channel);
 }
 

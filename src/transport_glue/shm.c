@@ -109,9 +109,9 @@ static void flush(struct shm *shm)
 }
 
 /* The end of a socket makes it readable for ever, so nobody may sleep on it any more. */
-static void hang_up(void *transport, int status)
+static void hang_up(void *connection, int status)
 {
-	struct shm *shm = transport;
+	struct shm *shm = connection;
 
 	if (shm->state == ENDED)
 		return;
@@ -172,10 +172,10 @@ static bool push(struct shm *shm, const struct dtc_wire_header *header)
 	return true;
 }
 
-static int post(void *transport, const struct dtc_wire_header *header,
+static int post(void *connection, const struct dtc_wire_header *header,
 		struct dtconv_fragment *fragment)
 {
-	struct shm *shm = transport;
+	struct shm *shm = connection;
 	struct dtc_wire_header posted = *header;
 
 	if (shm->state != READY)
@@ -322,6 +322,11 @@ static void take_hello(struct shm *shm, const struct dtc_wire_packet *packet,
 		break_protocol(shm, "its first packet comes twice or lacks descriptors");
 		return;
 	}
+	if (packet->transport != DTC_WIRE_SHM) {
+		end(shm, DTC_FAIL(shm->context, DTCONV_ERR_UNSUPPORTED,
+				  "channel: the peer uses another transport than shm"));
+		return;
+	}
 	shm->hello = *packet;
 	shm->entries = packet->entries;
 	int status = map_peer(shm, files);
@@ -357,6 +362,8 @@ static void take_packet(struct shm *shm, const unsigned char *bytes,
 		take_hello(shm, &packet, files);
 	else if (packet.kind == DTC_WIRE_BYE)
 		depart(shm, packet.status);
+	else if (packet.kind == DTC_WIRE_ADDRESS)
+		break_protocol(shm, "shared memory has no address");
 }
 
 static void read_socket(struct shm *shm)
@@ -413,9 +420,9 @@ static bool wake_up(struct shm *shm)
 	return true;
 }
 
-static size_t poll(void *transport, size_t budget)
+static size_t poll(void *connection, size_t budget)
 {
-	struct shm *shm = transport;
+	struct shm *shm = connection;
 	size_t happened = 0;
 
 	if (shm->state == ENDED)
@@ -434,9 +441,9 @@ static size_t poll(void *transport, size_t budget)
 	return happened;
 }
 
-static int arm(void *transport)
+static int arm(void *connection)
 {
-	struct shm *shm = transport;
+	struct shm *shm = connection;
 
 	if (shm->state == ENDED || shm->state == GREETING)
 		return 0;
@@ -451,24 +458,22 @@ static int arm(void *transport)
 	return DTCONV_ERR_AGAIN;
 }
 
-static int file_of(const void *transport)
+static int file_of(const void *connection)
 {
-	return ((const struct shm *)transport)->watch;
+	return ((const struct shm *)connection)->watch;
 }
 
-static bool is_pinned(const void *transport)
+static bool is_pinned(const void *connection)
 {
-	return ((const struct shm *)transport)->slab.is_pinned;
+	return ((const struct shm *)connection)->slab.is_pinned;
 }
 
 /* ---- opening and closing --------------------------------------------------------------- */
 
-static void close_shm(void *transport)
+static void close_shm(void *connection)
 {
-	struct shm *shm = transport;
+	struct shm *shm = connection;
 
-	if (!shm)
-		return;
 	assert(!shm->here);
 	dtc_shm_unmap(&shm->slab);
 	dtc_shm_unmap(&shm->ring);
@@ -477,18 +482,24 @@ static void close_shm(void *transport)
 	dtc_free(shm->context, shm->out);
 	if (shm->watch >= 0)
 		close(shm->watch);
-	if (shm->socket >= 0)
-		close(shm->socket);
+	close(shm->socket);
+}
+
+static void free_shm(void *connection)
+{
+	struct shm *shm = connection;
+
 	dtc_free(shm->context, shm);
 }
 
 /* The pool has one slab. */
-static void greet(struct shm *shm, struct dtconv_pool *pool, int ring, const char *caller)
+static void greet(struct shm *shm, const struct dtc_slab *slab, int ring,
+		  const char *caller)
 {
-	const struct dtc_slab *slab = dtc_pool_first_slab(pool);
 	const struct dtc_wire_packet hello = {
 		.kind = DTC_WIRE_HELLO,
 		.version = DTC_WIRE_VERSION,
+		.transport = DTC_WIRE_SHM,
 		.entries = ENTRIES,
 		.fragments = (uint32_t)slab->plan->fragments,
 		.fragment_bytes = slab->plan->fragment_bytes,
@@ -518,34 +529,32 @@ static int watch(struct shm *shm, const char *caller)
 			strerror(errno));
 }
 
-static int prepare(struct shm *shm, const struct dtc_transport_params *params)
+static int start(void *connection, struct dtconv_pool *pool, const char *caller)
 {
-	const struct dtc_slab *slab = dtc_pool_first_slab(params->pool);
+	const struct dtc_slab *slab = dtc_pool_first_slab(pool);
+	struct shm *shm = connection;
 	int ring;
 
 	shm->is_pinned_pool = slab->plan->kind == DTCONV_MEMORY_PINNED;
 	shm->device = atomic_load(&slab->is_pinned) ? slab->memory.device
 						    : slab->plan->device;
 	shm->fragments = slab->plan->fragments;
-	shm->out =
-		dtc_alloc_zeroed(params->context, shm->fragments * sizeof(shm->out[0]));
+	shm->out = dtc_alloc_zeroed(shm->context, shm->fragments * sizeof(shm->out[0]));
 	if (!shm->out)
-		return DTC_FAIL(params->context, DTCONV_ERR_NOMEM,
-				"%s: cannot allocate the list of fragments",
-				params->caller);
-	shm->socket = params->socket;
-	int status = watch(shm, params->caller);
+		return DTC_FAIL(shm->context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate the list of fragments", caller);
+	int status = watch(shm, caller);
 	if (!status)
-		status = dtc_shm_make_ring(params->context, ENTRIES, params->caller,
-					   &shm->own, &ring);
+		status = dtc_shm_make_ring(shm->context, ENTRIES, caller, &shm->own,
+					   &ring);
 	if (status)
 		return status;
-	greet(shm, params->pool, ring, params->caller);
+	greet(shm, slab, ring, caller);
 	close(ring);
 	return 0;
 }
 
-static int open_shm(const struct dtc_transport_params *params, void **transport)
+static int open_shm(const struct dtc_transport_params *params, void **connection)
 {
 	struct shm *shm = dtc_alloc_zeroed(params->context, sizeof(*shm));
 
@@ -554,23 +563,23 @@ static int open_shm(const struct dtc_transport_params *params, void **transport)
 				"%s: cannot allocate a connection", params->caller);
 	shm->context = params->context;
 	shm->user = params->user;
-	shm->socket = shm->watch = -1;
-	int status = prepare(shm, params);
-	if (status) {
-		shm->socket = -1;
-		close_shm(shm);
-		return status;
-	}
-	*transport = shm;
+	shm->socket = params->socket;
+	shm->watch = -1;
+	*connection = shm;
 	return 0;
 }
 
-const struct dtc_transport_ops dtc_transport_shm = { .name = "shm",
-						     .open = open_shm,
-						     .post = post,
-						     .poll = poll,
-						     .arm = arm,
-						     .fd = file_of,
-						     .hang_up = hang_up,
-						     .is_pinned = is_pinned,
-						     .close = close_shm };
+const struct dtconv_transport dtc_transport_shm = { .abi = DTC_TRANSPORT_ABI,
+						    .flags = DTC_TRANSPORT_FILES |
+							     DTC_TRANSPORT_SHARED,
+						    .name = "shm",
+						    .open = open_shm,
+						    .start = start,
+						    .post = post,
+						    .poll = poll,
+						    .arm = arm,
+						    .fd = file_of,
+						    .hang_up = hang_up,
+						    .is_pinned = is_pinned,
+						    .close = close_shm,
+						    .free = free_shm };

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/base.h"
+
 struct dtconv_context;
 
 /* Descriptors that a packet may carry. */
@@ -36,7 +38,8 @@ int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
 int dtc_sock_duplicate(struct dtconv_context *context, int fd, const char *caller);
 
 /* False if it could not be sent: the peer is gone, or its queue is full. */
-bool dtc_sock_send(int fd, const void *packet, const struct dtc_sock_files *files);
+DTC_PRIVATE_API bool dtc_sock_send(int fd, const void *packet,
+				   const struct dtc_sock_files *files);
 
 enum dtc_sock_news {
 	DTC_SOCK_NOTHING,
@@ -46,12 +49,13 @@ enum dtc_sock_news {
 };
 
 /* Receive a packet of DTC_WIRE_PACKET_BYTES. The caller owns the descriptors. */
-enum dtc_sock_news dtc_sock_receive(int fd, void *packet, struct dtc_sock_files *files);
+DTC_PRIVATE_API enum dtc_sock_news dtc_sock_receive(int fd, void *packet,
+						    struct dtc_sock_files *files);
 
 /* The same, but the packet and its descriptors stay in the socket. */
 enum dtc_sock_news dtc_sock_peek(int fd, void *packet);
 
-void dtc_sock_close_files(struct dtc_sock_files *files);
+DTC_PRIVATE_API void dtc_sock_close_files(struct dtc_sock_files *files);
 
 /* @address: a path, or a name that begins with '@' and is in no file system. */
 int dtc_sock_listen(struct dtconv_context *context, const char *address,

@@ -118,14 +118,29 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 
 /* ---- packets --------------------------------------------------------------------------- */
 
-/* Word 0: magic, version, kind. 1: status, entries. 2: fragments. 3 to 5: bytes. 6, 7: 0. */
+#define PACKET_WORDS (DTC_WIRE_PACKET_BYTES / 8)
+
+_Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7");
+
+/*
+ * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes.
+ * 6, 7: 0. Of ADDRESS 1: address_offset, address_bytes. 2 to 7: the piece.
+ */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 {
 	put(bytes, 0,
 	    PACKET_MAGIC | (uint64_t)(uint16_t)packet->version << 32 |
 		    (uint64_t)packet->kind << 48);
+	if (packet->kind == DTC_WIRE_ADDRESS) {
+		put(bytes, 1,
+		    packet->address_offset | (uint64_t)packet->address_bytes << 32);
+		memcpy((char *)bytes + 16, packet->address, sizeof(packet->address));
+		return;
+	}
 	put(bytes, 1, (uint32_t)packet->status | (uint64_t)packet->entries << 32);
-	put(bytes, 2, packet->fragments);
+	put(bytes, 2,
+	    packet->fragments | (uint64_t)packet->transport << 32 |
+		    (uint64_t)packet->address_bytes << 40);
 	put(bytes, 3, packet->fragment_bytes);
 	put(bytes, 4, packet->stride);
 	put(bytes, 5, packet->slab_bytes);
@@ -133,53 +148,95 @@ void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 	put(bytes, 7, 0);
 }
 
-static bool is_hello(const struct dtc_wire_packet *packet)
+static bool is_shm(const struct dtc_wire_packet *packet)
 {
 	return packet->entries >= DTC_WIRE_ENTRIES_MIN &&
 	       packet->entries <= DTC_WIRE_ENTRIES_MAX &&
-	       !(packet->entries & (packet->entries - 1)) && packet->fragments &&
-	       packet->fragments <= DTC_WIRE_FRAGMENTS_MAX && packet->fragment_bytes &&
+	       !(packet->entries & (packet->entries - 1)) &&
 	       packet->fragment_bytes <= packet->stride &&
 	       packet->slab_bytes <= DTC_WIRE_SLAB_MAX &&
 	       packet->slab_bytes <= SIZE_MAX &&
-	       packet->stride <= packet->slab_bytes / packet->fragments;
+	       packet->stride <= packet->slab_bytes / packet->fragments &&
+	       !packet->address_bytes;
+}
+
+static bool is_hello(const struct dtc_wire_packet *packet)
+{
+	if (!packet->fragments || packet->fragments > DTC_WIRE_FRAGMENTS_MAX ||
+	    !packet->fragment_bytes || packet->fragment_bytes > DTC_WIRE_SLAB_MAX ||
+	    packet->fragment_bytes > SIZE_MAX)
+		return false;
+	if (packet->transport == DTC_WIRE_SHM)
+		return is_shm(packet);
+	return packet->transport && !packet->entries && !packet->stride &&
+	       !packet->slab_bytes && packet->address_bytes <= DTC_WIRE_ADDRESS_MAX;
+}
+
+/* A piece is full, or it is the last and its tail is 0. */
+static bool is_piece(const struct dtc_wire_packet *packet)
+{
+	const uint32_t offset = packet->address_offset;
+
+	if (packet->address_bytes > DTC_WIRE_ADDRESS_MAX ||
+	    offset >= packet->address_bytes || offset % DTC_WIRE_ADDRESS_PIECE)
+		return false;
+	for (size_t i = packet->address_bytes - offset; i < sizeof(packet->address); i++)
+		if (packet->address[i])
+			return false;
+	return true;
 }
 
 static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_t words[])
 {
 	switch (packet->kind) {
 	case DTC_WIRE_HELLO:
-		return !packet->status && words[2] <= UINT32_MAX && !words[6] &&
-		       !words[7] && is_hello(packet);
+		return !packet->status && !words[6] && !words[7] && is_hello(packet);
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
 		return !words[1];
+	case DTC_WIRE_ADDRESS:
+		return is_piece(packet);
 	}
 	return false;
 }
 
+static void take_members(const void *bytes, const uint64_t words[],
+			 struct dtc_wire_packet *packet)
+{
+	if (packet->kind == DTC_WIRE_ADDRESS) {
+		packet->address_offset = (uint32_t)words[1];
+		packet->address_bytes = (uint32_t)(words[1] >> 32);
+		memcpy(packet->address, (const char *)bytes + 16,
+		       sizeof(packet->address));
+		return;
+	}
+	packet->status = (int32_t)(uint32_t)words[1];
+	packet->entries = (uint32_t)(words[1] >> 32);
+	packet->fragments = (uint32_t)words[2];
+	packet->transport = (enum dtc_wire_transport)(words[2] >> 32 & 0xff);
+	packet->address_bytes = (uint32_t)(words[2] >> 40);
+	packet->fragment_bytes = words[3];
+	packet->stride = words[4];
+	packet->slab_bytes = words[5];
+}
+
 int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packet *packet)
 {
-	uint64_t words[DTC_WIRE_PACKET_BYTES / 8];
+	uint64_t words[PACKET_WORDS];
 
 	if (length < DTC_WIRE_PACKET_BYTES)
 		return DTCONV_ERR_FORMAT;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < PACKET_WORDS; i++)
 		words[i] = take(bytes, i);
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);
-	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_BELL)
+	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ADDRESS)
 		return DTCONV_ERR_FORMAT;
 	*packet = (struct dtc_wire_packet){ .kind = (enum dtc_wire_packet_kind)kind,
-					    .version = (uint16_t)(words[0] >> 32),
-					    .status = (int32_t)(uint32_t)words[1],
-					    .entries = (uint32_t)(words[1] >> 32),
-					    .fragments = (uint32_t)words[2],
-					    .fragment_bytes = words[3],
-					    .stride = words[4],
-					    .slab_bytes = words[5] };
+					    .version = (uint16_t)(words[0] >> 32) };
+	take_members(bytes, words, packet);
 	if (packet->version != DTC_WIRE_VERSION && packet->kind != DTC_WIRE_BYE)
 		return DTCONV_ERR_UNSUPPORTED;
 	return fits_packet_kind(packet, words) ? 0 : DTCONV_ERR_FORMAT;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
+
 /* Changes with every change of the format. Experimental: no version talks to another. */
 #define DTC_WIRE_VERSION 1
 
@@ -44,11 +46,12 @@ struct dtc_wire_header {
 };
 
 /* Write it into DTC_WIRE_HEADER_BYTES. Members that the kind does not have are left out. */
-void dtc_wire_write_header(const struct dtc_wire_header *header, void *bytes);
+DTC_PRIVATE_API void dtc_wire_write_header(const struct dtc_wire_header *header,
+					   void *bytes);
 
 /* DTCONV_ERR_FORMAT if it is none of this version; no error text. */
-int dtc_wire_read_header(const void *bytes, size_t length,
-			 struct dtc_wire_header *header);
+DTC_PRIVATE_API int dtc_wire_read_header(const void *bytes, size_t length,
+					 struct dtc_wire_header *header);
 
 /* ---- packets --------------------------------------------------------------------------- */
 
@@ -61,27 +64,46 @@ int dtc_wire_read_header(const void *bytes, size_t length,
 #define DTC_WIRE_SLAB_MAX      (UINT64_C(1) << 40)
 
 enum dtc_wire_packet_kind {
-	DTC_WIRE_HELLO = 1, /* the first: what memory follows, as descriptors */
+	DTC_WIRE_HELLO = 1, /* the first: the transport, and what it has in memory */
 	DTC_WIRE_BYE,       /* the last: why the connection ends; in all versions */
-	DTC_WIRE_BELL       /* look at the ring */
+	DTC_WIRE_BELL,      /* shm: look at the ring */
+	DTC_WIRE_ADDRESS    /* after HELLO: a piece of the transport's address */
 };
+
+enum dtc_wire_transport {
+	DTC_WIRE_SHM = 1,
+	DTC_WIRE_VERBS,
+	DTC_WIRE_UCX,
+	DTC_WIRE_OTHER = 255 /* of no library: the tests' */
+};
+
+/* Bytes of an address in a packet, and in all. */
+#define DTC_WIRE_ADDRESS_PIECE 48
+#define DTC_WIRE_ADDRESS_MAX   4096
 
 struct dtc_wire_packet {
 	enum dtc_wire_packet_kind kind;
 	unsigned version;
-	int status;         /* BYE: negative */
-	uint32_t entries;   /* HELLO: of the ring; a power of two */
-	uint32_t fragments; /* HELLO: in the slab */
-	uint64_t fragment_bytes, stride, slab_bytes;
+	int status; /* BYE: negative */
+	/* HELLO. All but shm have no ring, and no memory that the peer maps. */
+	enum dtc_wire_transport transport;
+	uint32_t entries;   /* shm: of the ring; a power of two */
+	uint32_t fragments; /* that this process sends from */
+	uint64_t fragment_bytes;
+	uint64_t stride, slab_bytes; /* shm */
+	/* HELLO: of the address that follows. ADDRESS: of this piece, which is as long as it can be. */
+	uint32_t address_bytes, address_offset;
+	unsigned char address[DTC_WIRE_ADDRESS_PIECE];
 };
 
-void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes);
+DTC_PRIVATE_API void dtc_wire_write_packet(const struct dtc_wire_packet *packet,
+					   void *bytes);
 
 /*
  * DTCONV_ERR_FORMAT if it is no packet; DTCONV_ERR_UNSUPPORTED if it is one of another version, which is then filled
  * in. No error text.
  */
-int dtc_wire_read_packet(const void *bytes, size_t length,
-			 struct dtc_wire_packet *packet);
+DTC_PRIVATE_API int dtc_wire_read_packet(const void *bytes, size_t length,
+					 struct dtc_wire_packet *packet);
 
 #endif

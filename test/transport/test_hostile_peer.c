@@ -38,6 +38,7 @@ static struct dtc_wire_packet honest_hello(void)
 {
 	return (struct dtc_wire_packet){ .kind = DTC_WIRE_HELLO,
 					 .version = DTC_WIRE_VERSION,
+					 .transport = DTC_WIRE_SHM,
 					 .entries = ENTRIES,
 					 .fragments = FRAGMENTS,
 					 .fragment_bytes = BYTES,
@@ -289,6 +290,7 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 		ended = begun = 0;
 		send_hello(&hello, 2);
 		progress(2);
+		ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 		/* What the honest side has posted counts as taken. */
 		fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
 				       dtc_shm_ring_bytes(liar.hello.entries), false,
