@@ -382,6 +382,12 @@ static void read_socket(struct shm *shm)
 		case DTC_SOCK_BAD:
 			break_protocol(shm, "a packet has the wrong length");
 			break;
+		case DTC_SOCK_NO_FILES:
+			end(shm,
+			    DTC_FAIL(shm->context, DTCONV_ERR_LIMIT,
+				     "channel: this process has no file descriptor left "
+				     "for the peer's memory"));
+			break;
 		case DTC_SOCK_END:
 			depart(shm, DTCONV_ERR_PEER);
 			break;
