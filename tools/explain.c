@@ -15,10 +15,15 @@
 
 #include "bench/gpu/start.h"
 
+/* What the library allows: dtconv_send_params.depth, and 1 GiB as for the threshold. */
+#define MOST_DEPTH    16
+#define MOST_FRAGMENT ((size_t)1 << 30)
+
 struct settings {
 	const char *expression, *target;
 	enum dtconv_memory_kind user, packed; /* DTCONV_MEMORY_UNKNOWN: any */
 	size_t count, target_count;
+	struct explain_options options; /* of the flow */
 	bool has_target_count, all, json, help;
 };
 
@@ -30,22 +35,27 @@ static void print_help(void)
 	     "packed memory. First, a table for packing and one for unpacking: for each pair\n"
 	     "of memory kinds the backend that the planner chooses, and its estimated cost.\n"
 	     "Then, for the pairs that you ask for, all candidates with their costs, the\n"
-	     "choice, and why others cannot run. Last, the length of the packed stream in\n"
-	     "other representations, and the operations that unpacking supports.\n"
+	     "choice, and why others cannot run. Then what the flow would do with a message:\n"
+	     "whether it has to be staged, its fragments, and how many are in use at a time.\n"
+	     "Last, the length of the packed stream in other representations, and the\n"
+	     "operations that unpacking supports.\n"
 	     "Initialises the CUDA driver. Without a device it covers host memory only;\n"
 	     "--from, --to and --all then show what a machine with a device would choose.\n"
 	     "\n"
-	     "  --from KIND  details of the pairs with the user's buffer in this kind of memory\n"
-	     "  --to KIND    details of the pairs with packed memory of this kind\n"
-	     "  --all        details of all pairs\n"
-	     "  --count N    instances of the layout (default 1): costs depend on it\n"
+	     "  --from KIND   details of the pairs with the user's buffer in this kind of memory\n"
+	     "  --to KIND     details of the pairs with packed memory of this kind\n"
+	     "  --all         details of all pairs\n"
+	     "  --count N     instances of the layout (default 1): costs depend on it\n"
 	     "  --target EXPR\n"
-	     "               instead, how the layout would be copied to this one: by one\n"
-	     "               kernel or in which steps, and why; memory --from to memory --to\n"
+	     "                instead, how the layout would be copied to this one: by one\n"
+	     "                kernel or in which steps, and why; memory --from to memory --to\n"
 	     "  --target-count N\n"
-	     "               instances of the target (default: as many as --count)\n"
-	     "  --json       print one JSON object instead\n"
-	     "  --help       this text\n"
+	     "                instances of the target (default: as many as --count)\n"
+	     "  --fragment N  most bytes of a fragment, as an attribute of the send\n"
+	     "  --depth N     most fragments in use at a time, 1 to 16, as an attribute\n"
+	     "  --pool N      bytes of the pool's fragments (default 262144)\n"
+	     "  --json        print one JSON object instead\n"
+	     "  --help        this text\n"
 	     "\n"
 	     "KIND is host, pinned, managed or device. EXPR is a layout in text form, '-' for\n"
 	     "standard input, or '@FILE' (see 'dtconv --help').\n"
@@ -237,6 +247,9 @@ static int print_text(const struct explain *explain)
 		puts("for the reasons, use --from KIND, --to KIND or --all");
 	if (status)
 		return status;
+	status = explain_print_flow(explain);
+	if (status)
+		return status;
 	explain_representations(explain->type, explain->count);
 	explain_operations(explain->type);
 	return 0;
@@ -250,6 +263,9 @@ static const struct option options[] = { { "from", required_argument, NULL, 'f' 
 					 { "count", required_argument, NULL, 'c' },
 					 { "target", required_argument, NULL, 'T' },
 					 { "target-count", required_argument, NULL, 'C' },
+					 { "fragment", required_argument, NULL, 'F' },
+					 { "depth", required_argument, NULL, 'D' },
+					 { "pool", required_argument, NULL, 'P' },
 					 { "json", no_argument, NULL, 'j' },
 					 { "help", no_argument, NULL, 'h' },
 					 { NULL, 0, NULL, 0 } };
@@ -277,6 +293,18 @@ static int read_count(const char *option, size_t *count)
 			  optarg);
 }
 
+/* A number from 1 to @most. */
+static int read_option(const char *option, const char *text, size_t most, size_t *value)
+{
+	if (!tool_read_size(text, value))
+		return tool_usage("explain", "%s is '%.40s', but must be an integer",
+				  option, text);
+	if (!*value || *value > most)
+		return tool_usage("explain", "%s is %zu, but must be from 1 to %zu",
+				  option, *value, most);
+	return TOOL_OK;
+}
+
 static int take_option(struct settings *settings, int option, char **argv)
 {
 	switch (option) {
@@ -296,6 +324,15 @@ static int take_option(struct settings *settings, int option, char **argv)
 	case 'T':
 		settings->target = optarg;
 		return TOOL_OK;
+	case 'F':
+		return read_option("--fragment", optarg, MOST_FRAGMENT,
+				   &settings->options.fragment);
+	case 'D':
+		return read_option("--depth", optarg, MOST_DEPTH,
+				   &settings->options.depth);
+	case 'P':
+		return read_option("--pool", optarg, MOST_FRAGMENT,
+				   &settings->options.pool);
 	case 'c':
 		return read_count("--count", &settings->count);
 	case 'C':
@@ -353,7 +390,8 @@ static int explain_type(const struct settings *settings, struct dtconv_context *
 				   .target_count = settings->target_count,
 				   .user = settings->user,
 				   .packed = settings->packed,
-				   .all = settings->all };
+				   .all = settings->all,
+				   .options = settings->options };
 	char why[200];
 	int status = measure(&explain);
 

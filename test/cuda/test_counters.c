@@ -82,6 +82,18 @@ START_TEST(jobs_and_bytes_are_counted_by_backend)
 }
 END_TEST
 
+/* Copies by rows are for memory of one allocation; of mapped memory each row is a copy. */
+START_TEST(rows_of_mapped_memory_go_by_a_kernel)
+{
+	const char *text = "vector(1000, 512, 1024, double)";
+
+	pack(text, 1, ARENA_DEVICE, ARENA_PINNED);
+	ck_assert_uint_eq(backend("cuda_copy").jobs, 1);
+	pack(text, 1, ARENA_VMM, ARENA_PINNED);
+	ck_assert_uint_eq(backend("cuda_copy").jobs, 1);
+}
+END_TEST
+
 #define MEMBER(name) offsetof(struct dtconv_counters, launches_##name)
 
 /* So many launches, all of them of the class that is counted there, and no other way was taken. */
@@ -635,6 +647,7 @@ int main(void)
 	TCase *counting = fixture_case(suite, "counters", 30);
 
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
+	tcase_add_test(counting, rows_of_mapped_memory_go_by_a_kernel);
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
 	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);
