@@ -20,6 +20,7 @@
 #include "copy_backends/cuda/driver/compiler.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/moves/copy_threads.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 
@@ -138,6 +139,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.copy_backend = &dtc_cuda_kernel_backend,
 	.submit_copy = dtc_cuda_submit_copy,
 	.is_captured = dtc_cuda_is_captured,
+	.cancel_alarms = dtc_cuda_alarms_cancel,
 	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,
 	.query_device = dtc_cuda_query_device,

@@ -61,6 +61,8 @@ struct dtc_vendor_ops {
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
+	/* See dtc_alarms_cancel. */
+	void (*cancel_alarms)(struct dtconv_context *context, const void *arg);
 	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */
 	int (*prepare)(const struct dtc_preparation *preparation);
 	/* The number of devices that this process can use; if 0, @why is the reason. */
