@@ -100,8 +100,11 @@ static void open_context(void)
 	exchange_must(!dtconv_engine_create(it.party.context, NULL, &it.party.engine),
 		      "engine");
 	exchange_must(!dtconv_pool_create(it.party.context, &small, &pool), "pool");
+	it.registered = registrations() - 1;
 	exchange_must(!dtconv_pool_destroy(pool), "pool's end");
-	it.registered = registrations();
+	/* The worker unregisters it. */
+	while (gpu.standin && registrations() != it.registered)
+		sched_yield();
 }
 
 static void open_channel(int socket)
@@ -254,8 +257,6 @@ static void close_process(void)
 		      "all fragments");
 	exchange_must(!dtconv_channel_destroy(channel), "destroy");
 	exchange_must(!dtconv_engine_destroy(it.party.engine), "engine's end");
-	if (it.part->fault != DEVICE)
-		exchange_must(process_mappings() == 0, "no mapping");
 	for (int m = 0; it.part->fault != DEVICE && m < MESSAGES; m++) {
 		arena_close(&it.from[m]);
 		arena_close(&it.to[m]);
@@ -263,8 +264,10 @@ static void close_process(void)
 	dtconv_type_unref(it.blocks);
 	dtconv_type_unref(it.bytes);
 	dtconv_context_destroy(it.party.context);
-	if (it.part->fault != DEVICE)
-		gpu_must_be_clean("a channel");
+	if (it.part->fault == DEVICE)
+		return;
+	exchange_must(process_mappings() == 0, "no mapping");
+	gpu_must_be_clean("a channel");
 }
 
 static void run(int socket, unsigned side, const struct part parts[2])
