@@ -563,6 +563,54 @@ START_TEST(strangers_stall_nobody)
 }
 END_TEST
 
+/* Only root can become somebody else. */
+START_TEST(processes_of_other_users_are_turned_away)
+{
+	const uid_t other = 65534;
+	const struct dtconv_channel_params anybody = {
+		.struct_size = sizeof(anybody),
+		.kind = DTCONV_MEMORY_HOST,
+		.flags = _i ? DTCONV_CHANNEL_ANY_USER : 0
+	};
+	struct dtconv_listener *listener;
+	struct dtconv_channel *channel = NULL;
+	char address[64];
+
+	if (geteuid())
+		return;
+	snprintf(address, sizeof(address), "@dtconv-user-%d", (int)getpid());
+	make_engines();
+	fixture_ok(
+		dtconv_channel_listen(parties[0].engine, address, &anybody, &listener));
+	ck_assert(!seteuid(other));
+	/* The one who connects looks as well: the socket was made by root. */
+	const int status = dtconv_channel_connect(parties[1].engine, address, &anybody,
+						  &parties[1].channel);
+	const int stranger = _i ? -1 : call_at(address);
+	ck_assert(!seteuid(0));
+	fixture_status(status, _i ? 0 : DTCONV_ERR_PEER);
+	(void)party_progress(&parties[0]);
+	ck_assert_int_eq(dtconv_channel_accept(listener, &channel),
+			 _i ? 0 : DTCONV_ERR_AGAIN);
+	if (_i) {
+		parties[0].channel = channel;
+		ck_assert_int_eq(party_query(&parties[0]).peer_user, other);
+		party_close(&parties[1]);
+	} else {
+		char byte;
+
+		ck_assert_int_eq(recv(stranger, &byte, 1, MSG_DONTWAIT), 0);
+		close(stranger);
+		fixture_ok(dtconv_engine_destroy(parties[1].engine));
+	}
+	fixture_ok(dtconv_listener_destroy(listener));
+	if (_i)
+		party_close(&parties[0]);
+	else
+		fixture_ok(dtconv_engine_destroy(parties[0].engine));
+}
+END_TEST
+
 START_TEST(bad_addresses_are_refused)
 {
 	char longest[200];
@@ -615,6 +663,7 @@ int main(void)
 	tcase_add_test(ends, callbacks_may_call_everything_but_destroy);
 	tcase_add_test(ends, bad_arguments_are_refused);
 	tcase_add_loop_test(listeners, strangers_stall_nobody, 0, 2);
+	tcase_add_loop_test(listeners, processes_of_other_users_are_turned_away, 0, 2);
 	tcase_add_test(listeners, bad_addresses_are_refused);
 	return fixture_run(suite);
 }
