@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -611,6 +612,44 @@ START_TEST(processes_of_other_users_are_turned_away)
 }
 END_TEST
 
+/* Whoever can name a file can open it, and a program that is started gets what is not closed on exec. */
+START_TEST(nothing_is_inherited_or_has_a_name)
+{
+	struct dtconv_listener *listener;
+	char address[64], link[64], target[256];
+	size_t files = 0;
+
+	snprintf(address, sizeof(address), "@dtconv-exec-%d", (int)getpid());
+	make_engines();
+	fixture_ok(dtconv_channel_listen(parties[0].engine, address, small(), &listener));
+	fixture_ok(dtconv_channel_connect(parties[1].engine, address, small(),
+					  &parties[1].channel));
+	(void)party_progress(&parties[0]);
+	fixture_ok(dtconv_channel_accept(listener, &parties[0].channel));
+	for (int i = 0; i < 10; i++)
+		progress_both();
+	/* Check's own are not of these kinds. */
+	for (int fd = 3; fd < 200; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		const ssize_t length = readlink(link, target, sizeof(target) - 1);
+		if (length < 0)
+			continue;
+		target[length] = 0;
+		if (strncmp(target, "/memfd:", 7) && strncmp(target, "socket:", 7) &&
+		    strncmp(target, "anon_inode:", 11))
+			continue;
+		ck_assert_msg(fcntl(fd, F_GETFD) & FD_CLOEXEC, "%s", target);
+		files++;
+	}
+	/* Two engines' three, two channels' three, a listener's three. */
+	ck_assert_uint_ge(files, 15);
+	ck_assert_uint_eq(process_mappings(), 8);
+	fixture_ok(dtconv_listener_destroy(listener));
+	party_close(&parties[1]);
+	party_close(&parties[0]);
+}
+END_TEST
+
 START_TEST(bad_addresses_are_refused)
 {
 	char longest[200];
@@ -664,6 +703,7 @@ int main(void)
 	tcase_add_test(ends, bad_arguments_are_refused);
 	tcase_add_loop_test(listeners, strangers_stall_nobody, 0, 2);
 	tcase_add_loop_test(listeners, processes_of_other_users_are_turned_away, 0, 2);
+	tcase_add_test(listeners, nothing_is_inherited_or_has_a_name);
 	tcase_add_test(listeners, bad_addresses_are_refused);
 	return fixture_run(suite);
 }
