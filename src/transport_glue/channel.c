@@ -8,6 +8,7 @@
 #include "channel.h"
 
 #include <inttypes.h>
+#include <sys/socket.h>
 
 #include "base/base.h"
 #include "base/context.h"
@@ -236,16 +237,9 @@ static bool may_be_eager(const struct dtconv_channel *channel,
 	       channel->eager < channel->eager_max;
 }
 
+/* Also one that cannot be sent: its receive is told so when it answers, and does not take the next message for it. */
 static void announce(struct dtconv_channel *channel, struct dtc_message *message)
 {
-	message->is_eager = may_be_eager(channel, message);
-	int status = message->is_eager ? start_send(message) : 0;
-
-	if (status) {
-		finish(message, status);
-		return;
-	}
-	channel->eager += message->is_eager;
 	message->slot = channel->free_slots[--channel->free_count];
 	channel->sending[message->slot] = message;
 	const struct dtc_wire_header header = { .kind = DTC_WIRE_MESSAGE,
@@ -254,6 +248,11 @@ static void announce(struct dtconv_channel *channel, struct dtc_message *message
 						.hash = message->hash,
 						.length = message->bytes };
 	(void)channel->transport->post(channel->connection, &header, NULL);
+	if (!may_be_eager(channel, message))
+		return;
+	message->status = start_send(message);
+	message->is_eager = message->is_started;
+	channel->eager += message->is_eager;
 }
 
 static void announce_queued(struct dtconv_channel *channel)
@@ -288,7 +287,7 @@ static bool take_answer(struct dtconv_channel *channel,
 	channel->eager -= message->is_eager;
 	if (header->kind == DTC_WIRE_REFUSE)
 		refuse(message, header->status);
-	else if (message->bytes && !message->is_started)
+	else if (message->bytes && !message->is_started && !message->status)
 		message->status = start_send(message);
 	settle(message);
 	return true;
@@ -596,10 +595,43 @@ static void lost(void *user, int status)
 	}
 }
 
+static void hang_up(struct dtconv_channel *channel, int status)
+{
+	if (channel->is_started)
+		channel->transport->hang_up(channel->connection, status);
+	else
+		(void)shutdown(channel->socket, SHUT_RDWR);
+}
+
+/* The peer has not shown yet that it knows the secret. */
+static size_t poll_gate(struct dtconv_channel *channel)
+{
+	int status = is_over(channel) ? DTCONV_INPROGRESS
+				      : dtc_gate_step(&channel->gate, channel->socket,
+						      &channel->secret);
+
+	if (status == DTCONV_INPROGRESS)
+		return 0;
+	if (status)
+		status =
+			DTC_FAIL(channel->context, status,
+				 "channel: the process that listens is gone, or does not "
+				 "know the secret");
+	else
+		status = dtc_channel_start(channel, "channel");
+	if (status) {
+		hang_up(channel, status);
+		lost(channel, status);
+	}
+	return 1;
+}
+
 size_t dtc_channel_poll(void *arg, size_t budget)
 {
 	struct dtconv_channel *channel = arg;
-	size_t happened = channel->transport->poll(channel->connection, budget);
+	size_t happened = channel->is_started
+				  ? channel->transport->poll(channel->connection, budget)
+				  : poll_gate(channel);
 
 	return happened + run_finished(channel);
 }
@@ -610,7 +642,7 @@ int dtc_channel_arm(void *arg)
 
 	if (channel->finished.first)
 		return DTCONV_ERR_AGAIN;
-	return channel->transport->arm(channel->connection);
+	return channel->is_started ? channel->transport->arm(channel->connection) : 0;
 }
 
 /* ---- the calls ------------------------------------------------------------------------- */
@@ -751,7 +783,7 @@ void dtc_channel_drop(struct dtconv_channel *channel)
 {
 	if (is_over(channel))
 		return;
-	channel->transport->hang_up(channel->connection, DTCONV_ERR_CANCELED);
+	hang_up(channel, DTCONV_ERR_CANCELED);
 	lost(channel, DTCONV_ERR_CANCELED);
 }
 

@@ -70,9 +70,9 @@ static void must(bool holds, const char *what)
 	if (holds)
 		return;
 	fprintf(stderr,
-		"channel_soak: seed %llu, fault %d at end %u: this does not hold: %s\n",
+		"channel_soak: seed %llu, fault %d of end %u, end %u: this does not hold: %s\n",
 		(unsigned long long)end.session->seed, (int)end.session->fault,
-		end.session->side, what);
+		end.session->side, end.side, what);
 	abort();
 }
 
@@ -239,7 +239,8 @@ static size_t check_end(void)
 		struct exchange_item *item = &exchange->items[i];
 
 		must(item->calls == 1, "one callback");
-		must(!item->status || is_expected(item->status), "a status that fits");
+		must(!item->status || is_expected(item->status),
+		     dtconv_strerror(item->status));
 		failed += item->status != 0;
 	}
 	exchange_check_right(exchange);
