@@ -24,6 +24,7 @@
  * | @ref flight "flight" | a fragment of a convertor's stream in flight, beside others |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref copier "copier" | copies from one layout to another, started and tested |
+ * | @ref channel "channel" | messages to another process of the machine |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
  * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are
@@ -53,6 +54,7 @@
  */
 
 #include <dtconv/batch.h>
+#include <dtconv/channel.h>
 #include <dtconv/context.h>
 #include <dtconv/convertor.h>
 #include <dtconv/copier.h>

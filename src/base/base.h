@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dtconv/status.h>
+
+/* Exported for the transports that are shared objects of their own, and for nobody else: transport.h. */
+#define DTC_PRIVATE_API DTCONV_API
+
 #define DTC_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define DTC_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define DTC_NOINLINE __attribute__((noinline))

@@ -12,6 +12,7 @@
 
 #include <dtconv/context.h>
 
+#include "base.h"
 #include "thread_settings.h"
 #include "thresholds.h"
 
@@ -140,9 +141,9 @@ struct dtconv_context {
  * Memory for the library's own objects: uninitialised, aligned for any type; NULL if there is
  * none.
  */
-void *dtc_alloc(struct dtconv_context *context, size_t bytes);
-void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
-void dtc_free(struct dtconv_context *context, void *memory);
+DTC_PRIVATE_API void *dtc_alloc(struct dtconv_context *context, size_t bytes);
+DTC_PRIVATE_API void *dtc_alloc_zeroed(struct dtconv_context *context, size_t bytes);
+DTC_PRIVATE_API void dtc_free(struct dtconv_context *context, void *memory);
 
 static inline void dtc_context_count(struct dtconv_context *context, enum dtc_counter counter,
 				     uint64_t amount)

@@ -10,6 +10,8 @@
 
 #include <dtconv/context.h>
 
+#include "base.h"
+
 /* Record the sentence as the calling thread's error text, log it, and return @status. */
 #ifndef __clang_analyzer__
 #define DTC_FAIL(context, status, ...) \
@@ -36,20 +38,20 @@
 			dtc_log_write(context, __FILE__, __LINE__, level, __VA_ARGS__); \
 	} while (0)
 
-bool dtc_log_enabled(const struct dtconv_context *context, enum dtconv_log_level level);
+DTC_PRIVATE_API bool dtc_log_enabled(const struct dtconv_context *context,
+				     enum dtconv_log_level level);
 
-__attribute__((format(printf, 5, 6))) int dtc_log_fail(struct dtconv_context *context,
-						       const char *file, int line, int status,
-						       const char *format, ...);
+__attribute__((format(printf, 5, 6))) DTC_PRIVATE_API int dtc_log_fail(
+	struct dtconv_context *context, const char *file, int line, int status,
+	const char *format, ...);
 
-__attribute__((format(printf, 4, 5))) int dtc_log_retry(struct dtconv_context *context,
-							const char *file, int line,
-							const char *format, ...);
+__attribute__((format(printf, 4, 5))) DTC_PRIVATE_API int dtc_log_retry(
+	struct dtconv_context *context, const char *file, int line, const char *format,
+	...);
 
-__attribute__((format(printf, 5, 6))) void dtc_log_write(const struct dtconv_context *context,
-							 const char *file, int line,
-							 enum dtconv_log_level level,
-							 const char *format, ...);
+__attribute__((format(printf, 5, 6))) DTC_PRIVATE_API void dtc_log_write(
+	const struct dtconv_context *context, const char *file, int line,
+	enum dtconv_log_level level, const char *format, ...);
 
 /* Parse the name of a level, as in DTCONV_LOG; false if it is none. */
 bool dtc_log_parse_level(const char *name, enum dtconv_log_level *level);

@@ -300,6 +300,89 @@ uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t 
 	return elements;
 }
 
+/* ---- hashes of beginnings -------------------------------------------------------------- */
+
+static struct dtc_signature_hash hash_run(const struct dtc_signature_node *run,
+					  uint64_t elements)
+{
+	const struct dtc_signature_hash one = { .value = (uint64_t)run->basic + 1,
+						.weight = HASH_BASE };
+
+	return hash_repeat(one, elements);
+}
+
+/* A loop whose body is being hashed. */
+struct open_loop {
+	const struct dtc_signature_node *end;
+	uint64_t count;
+	struct dtc_signature_hash before;
+};
+
+/* Nodes, each with all of its iterations. */
+static struct dtc_signature_hash hash_nodes(const struct dtc_signature_node *node,
+					    const struct dtc_signature_node *end)
+{
+	struct open_loop loops[DTC_SIGNATURE_DEPTH];
+	struct dtc_signature_hash hash = hash_of_nothing;
+	size_t depth = 0;
+
+	while (node < end || depth) {
+		if (depth && node == loops[depth - 1].end) {
+			const struct open_loop *loop = &loops[--depth];
+
+			hash = concatenate(loop->before, hash_repeat(hash, loop->count));
+		} else if (node->is_loop) {
+			loops[depth++] = (struct open_loop){ .end = node + 1 + node->body,
+							     .count = node->count,
+							     .before = hash };
+			hash = hash_of_nothing;
+			node++;
+		} else {
+			hash = concatenate(hash, hash_run(node, node->count));
+			node++;
+		}
+	}
+	return hash;
+}
+
+/* The first @elements of one signature, which has at least so many. */
+static struct dtc_signature_hash hash_elements(const struct dtc_signature *signature,
+					       uint64_t elements)
+{
+	const struct dtc_signature_node *node = signature->nodes;
+	struct dtc_signature_hash hash = hash_of_nothing;
+
+	while (elements) {
+		const uint64_t trip = node->element_count / node->count;
+		const uint64_t trips = DTC_MIN(node->count, elements / trip);
+		const struct dtc_signature_hash once =
+			node->is_loop ? hash_nodes(node + 1, node + 1 + node->body)
+				      : hash_run(node, 1);
+
+		hash = concatenate(hash, hash_repeat(once, trips));
+		elements -= trips * trip;
+		node += trips == node->count ? node->body + 1 : 1;
+	}
+	return hash;
+}
+
+bool dtc_signature_hash_start(const struct dtc_signature *signature, uint64_t count,
+			      uint64_t bytes, uint64_t *hash)
+{
+	const uint64_t whole = signature->byte_count ? bytes / signature->byte_count
+						     : count;
+	const uint64_t rest = bytes - whole * signature->byte_count;
+	struct dtc_signature_hash all = hash_repeat(signature->hash, whole);
+	bool cut = false;
+
+	if (rest)
+		all = concatenate(all, hash_elements(signature,
+						     dtc_signature_elements(signature,
+									    rest, &cut)));
+	*hash = all.value;
+	return !cut;
+}
+
 /* ---- couples ------------------------------------------------------------------------- */
 
 /*

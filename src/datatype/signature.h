@@ -92,6 +92,13 @@ uint64_t dtc_signature_elements(const struct dtc_signature *signature, uint64_t 
 				bool *cut);
 
 /*
+ * The hash of the elements in the first @bytes bytes of @count packed signatures, which is at most their size. False
+ * if the last element is incomplete.
+ */
+bool dtc_signature_hash_start(const struct dtc_signature *signature, uint64_t count,
+			      uint64_t bytes, uint64_t *hash);
+
+/*
  * Whether the signature consists of couples of one value type and one index type, and of which.
  */
 bool dtc_signature_couples(const struct dtc_signature *signature,

@@ -25,6 +25,12 @@ bool dtc_operation_ask(struct dtc_operation *operation, int status);
 /* The same in the thread that makes progress, from the function of an item. */
 void dtc_operation_activate(struct dtc_operation *operation);
 
+/*
+ * Wait until no thread makes progress, so that a source that was detached is not being polled. False if the calling
+ * thread makes progress itself, as in every callback.
+ */
+bool dtc_engine_settle(struct dtconv_engine *engine);
+
 struct dtconv_context *dtc_engine_context(const struct dtconv_engine *engine);
 
 /* Records for arrivals, which the engine keeps for later ones. NULL if the allocator has no memory. */

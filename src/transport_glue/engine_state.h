@@ -27,6 +27,7 @@ struct dtconv_engine {
 	struct dtconv_context *context;
 	struct dtc_item_queue queue;
 	_Atomic bool busy;         /* a thread makes progress or arms */
+	_Atomic pthread_t busy_thread; /* which one makes progress; 0: none */
 	_Atomic bool armed;        /* a thread sleeps, or is going to */
 	_Atomic size_t operations; /* that are live */
 	int epoll, event, timer;

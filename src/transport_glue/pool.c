@@ -213,6 +213,11 @@ int dtconv_pool_destroy(struct dtconv_pool *pool)
 
 /* ---- queries --------------------------------------------------------------------------- */
 
+const struct dtc_slab *dtc_pool_first_slab(const struct dtconv_pool *pool)
+{
+	return atomic_load(&pool->slabs[0]);
+}
+
 struct dtconv_context *dtc_pool_context(const struct dtconv_pool *pool)
 {
 	return pool->plan.context;

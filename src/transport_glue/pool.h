@@ -37,6 +37,9 @@ void dtc_pool_leave(struct dtconv_pool *pool, struct dtc_pool_waiter *waiter);
 void dtc_pool_return(struct dtconv_fragment *fragment, enum dtc_fragment_state from,
 		     bool failed);
 
+/* Its first slab, which stays as long as the pool is not shrunk. */
+const struct dtc_slab *dtc_pool_first_slab(const struct dtconv_pool *pool);
+
 struct dtconv_context *dtc_pool_context(const struct dtconv_pool *pool);
 
 size_t dtc_pool_fragment_bytes(const struct dtconv_pool *pool);

@@ -4,7 +4,10 @@
  */
 #include "config.h"
 
+#include <sched.h>
+
 #include "base/base.h"
+#include "engine.h"
 #include "engine_state.h"
 
 void dtc_engine_append_active(struct dtconv_engine *engine,
@@ -99,14 +102,26 @@ int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *
 	if (atomic_load_explicit(&engine->busy, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&engine->busy, true, memory_order_acquire))
 		return 0;
+	atomic_store_explicit(&engine->busy_thread, pthread_self(), memory_order_relaxed);
 	dtc_engine_poll_sources(engine, &work);
 	if (!dtc_item_queue_is_empty(&engine->queue))
 		handle_items(engine);
 	if (engine->earliest)
 		dtc_engine_expire(engine);
 	step_active(engine, &work);
+	atomic_store_explicit(&engine->busy_thread, (pthread_t)0, memory_order_relaxed);
 	atomic_store(&engine->busy, false);
 	if (worked)
 		*worked = work.done;
 	return 0;
+}
+
+bool dtc_engine_settle(struct dtconv_engine *engine)
+{
+	while (atomic_load(&engine->busy)) {
+		if (pthread_equal(atomic_load(&engine->busy_thread), pthread_self()))
+			return false;
+		sched_yield();
+	}
+	return true;
 }

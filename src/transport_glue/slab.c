@@ -39,10 +39,14 @@ static int make_file(struct dtc_slab *slab, const char *caller)
 {
 	struct dtconv_slab *what = &slab->what;
 
-	what->fd = memfd_create("dtconv-pool", MFD_CLOEXEC);
+	what->fd = memfd_create("dtconv-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (what->fd < 0)
 		return no_memory(slab, caller, "create the memfd of");
 	int error = posix_fallocate(what->fd, 0, (off_t)slab->plan->bytes);
+	/* Nobody can make it shorter: other processes may map it without fear of SIGBUS. */
+	if (!error &&
+	    fcntl(what->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		error = errno;
 	if (!error)
 		return 0;
 	close(what->fd);

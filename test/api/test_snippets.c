@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <dtconv/dtconv.h>
 
@@ -642,6 +643,50 @@ static int exchange(struct dtconv_context *context, struct dtconv_convertor *pac
 	return status ? status : sent ? sent : received;
 }
 
+/* ---- channels ---------------------------------------------------------------------------- */
+
+/* One process of the two; the other one receives. */
+static int send_columns(struct dtconv_engine *engine, int socket,
+			struct dtconv_type *columns, struct dtconv_channel **channel,
+			int *sent)
+{
+	/* [channel] */
+	int status = dtconv_channel_open(engine, socket, NULL, channel);
+
+	if (!status)
+		status = dtconv_channel_send(*channel, 7, columns, 1, matrix, done, sent);
+	/* The other process:
+	 * dtconv_channel_recv(channel, 7, its_type, its_count, its_buffer, done, &received) */
+	/* [channel] */
+	return status;
+}
+
+START_TEST(channel)
+{
+	struct dtconv_type *columns = make_columns();
+	struct dtconv_engine *engine;
+	struct dtconv_channel *from = NULL, *to = NULL;
+	int sent = DTCONV_INPROGRESS, received = DTCONV_INPROGRESS, sockets[2];
+	static double other[100][5];
+
+	ck_assert(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
+	ck_assert_int_eq(dtconv_engine_create(common, NULL, &engine), 0);
+	ck_assert_int_eq(send_columns(engine, sockets[0], columns, &from, &sent), 0);
+	ck_assert_int_eq(dtconv_channel_open(engine, sockets[1], NULL, &to), 0);
+	ck_assert_int_eq(dtconv_channel_recv(to, 7, columns, 1, other, done, &received),
+			 0);
+	while (sent == DTCONV_INPROGRESS || received == DTCONV_INPROGRESS)
+		ck_assert_int_eq(dtconv_engine_progress(engine, 0, NULL), 0);
+	ck_assert_int_eq(sent, 0);
+	ck_assert_int_eq(received, 0);
+	ck_assert(other[99][1] == matrix[99][1] && other[99][2] == 0);
+	ck_assert_int_eq(dtconv_channel_destroy(from), 0);
+	ck_assert_int_eq(dtconv_channel_destroy(to), 0);
+	ck_assert_int_eq(dtconv_engine_destroy(engine), 0);
+	dtconv_type_unref(columns);
+}
+END_TEST
+
 /* ---- paths ------------------------------------------------------------------------------ */
 
 static const char *choose_protocol(struct dtconv_convertor *convertor)
@@ -722,5 +767,6 @@ int main(void)
 	tcase_add_test(tcase, pool);
 	tcase_add_test(tcase, flow);
 	tcase_add_test(tcase, path);
+	tcase_add_test(tcase, channel);
 	return suite_run(suite);
 }

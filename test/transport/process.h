@@ -46,4 +46,18 @@ static inline int process_has_mapped(const void *address)
 	return found;
 }
 
+/* Number of mappings of memfds. */
+static inline size_t process_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	size_t count = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		count += strstr(line, "/memfd:dtconv") != NULL;
+	if (maps)
+		fclose(maps);
+	return count;
+}
+
 #endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of a channel, for those who open it and for its messages.
+ *
+ * A message of the sender takes a slot, of which both sides have a table, and announces itself there. The receiver
+ * answers when a receive takes it. Then the sender's fragments come, a short message's single one already before. The
+ * slot is free again when the message has ended at both sides. So what a peer can make this process store is
+ * bounded: a slot each, and fragments that are in the peer's own memory.
+ */
+#ifndef DTC_CHANNEL_H
+#define DTC_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <dtconv/channel.h>
+
+#include "convertor/convertor.h"
+#include "item_queue.h"
+#include "sock.h"
+#include "transport.h"
+
+/* Finished operations of the flow that a channel keeps for later messages. */
+#define DTC_CHANNEL_SPARES 16
+
+/* A message that the application sends or receives. */
+struct dtc_message {
+	struct dtc_item item; /* first: it is the message */
+	struct dtc_message *next;
+	struct dtconv_channel *channel;
+	struct dtconv_convertor convertor; /* in place; without a type: none yet */
+	struct dtconv_send *send;
+	struct dtconv_recv *recv;
+	uint64_t tag;
+	uint64_t hash; /* sent: of its signature */
+	size_t bytes;  /* sent: its length; received: the room for it */
+	size_t moved;
+	int status; /* the first that was not 0 */
+	dtconv_done_fn done;
+	void *arg;
+	/* Sent. */
+	uint32_t slot;
+	size_t posted;   /* bytes in fragments that the transport has taken */
+	bool is_eager;   /* its fragment did not wait for the answer */
+	bool is_started; /* the flow sends it */
+	bool is_ended;   /* the flow has done so */
+	bool is_answered, is_refused;
+	/* Received, once it is matched and until all has arrived. */
+	struct dtc_place *place;
+};
+
+struct dtc_messages {
+	struct dtc_message *first, **last;
+};
+
+enum dtc_place_state {
+	DTC_PLACE_FREE,
+	DTC_PLACE_WAITING, /* no receive takes it yet */
+	DTC_PLACE_MATCHED,
+	DTC_PLACE_REFUSED
+};
+
+/* A message of the peer's. */
+struct dtc_place {
+	enum dtc_place_state state;
+	struct dtc_place *next; /* of those that wait */
+	uint64_t tag, hash, bytes, arrived;
+	struct dtc_message *message; /* MATCHED; NULL: its receive has failed */
+	int status;                  /* REFUSED, or of the receive that has failed */
+	/* WAITING: its fragment, if it has come. */
+	const void *held;
+	size_t held_bytes;
+	dtconv_release_fn release;
+	void *release_arg;
+};
+
+struct dtconv_channel {
+	struct dtconv_context *context;
+	struct dtconv_engine *engine;
+	struct dtconv_pool *pool;
+	const struct dtconv_transport *transport;
+	void *connection; /* NULL: not open yet */
+	struct dtc_transport_user user;
+	struct dtc_sock_peer peer;
+	unsigned source;
+	_Atomic int state;  /* enum dtconv_channel_state */
+	_Atomic int status; /* of the end */
+	_Atomic size_t operations, waiting;
+	_Atomic uint64_t sent, received;
+	struct dtc_item closing;
+	_Atomic bool is_closing;
+	/* All else is of the thread that makes progress. */
+	size_t fragments; /* that it sends from; the transport has the others of the pool */
+	size_t eager_bytes;
+	unsigned eager, eager_max; /* fragments of messages that are not answered */
+	struct dtc_messages queued, posted, finished;
+	struct dtc_message *sending[DTC_WIRE_SLOTS];
+	uint16_t free_slots[DTC_WIRE_SLOTS];
+	size_t free_count;
+	struct dtc_place places[DTC_WIRE_SLOTS];
+	struct dtc_place *first, **last; /* WAITING, in the order in which they came */
+	struct dtconv_send *sends[DTC_CHANNEL_SPARES];
+	struct dtconv_recv *recvs[DTC_CHANNEL_SPARES];
+	size_t send_count, recv_count;
+};
+
+/* Its members, before the transport is opened. */
+void dtc_channel_init(struct dtconv_channel *channel);
+
+/* The upcalls of its transport; the user is filled in. */
+extern const struct dtc_transport_user dtc_channel_user;
+
+/* A dtconv_source's functions. */
+size_t dtc_channel_poll(void *channel, size_t budget);
+int dtc_channel_arm(void *channel);
+
+/* End it, in the thread that makes progress or while none does. Messages are finished by the next poll. */
+void dtc_channel_drop(struct dtconv_channel *channel);
+
+/* Where the peer is. */
+struct dtc_channel_link {
+	int socket;           /* connected; -1: none */
+	const void *endpoint; /* of a transport that has no socket */
+};
+
+/*
+ * Create a channel. The socket is the channel's from then on, also if this fails. @params has been read by
+ * dtc_channel_read_params.
+ */
+int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_link *link,
+		       const struct dtconv_channel_params *params, const char *caller,
+		       struct dtconv_channel **channel);
+
+int dtc_channel_read_params(struct dtconv_engine *engine,
+			    const struct dtconv_channel_params *given, const char *caller,
+			    struct dtconv_channel_params *params);
+
+#endif

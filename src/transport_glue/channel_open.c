@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Opening, querying and destroying channels. A channel has a pool of its own, so that what one peer can see was
+ * packed for that peer.
+ */
+#include "config.h"
+
+#include "channel.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "engine.h"
+#include "pool.h"
+
+#define FRAGMENT_BYTES ((size_t)256 << 10)
+#define FRAGMENTS      16
+
+/* ---- parameters ------------------------------------------------------------------------ */
+
+int dtc_channel_read_params(struct dtconv_engine *engine,
+			    const struct dtconv_channel_params *given, const char *caller,
+			    struct dtconv_channel_params *params)
+{
+	struct dtconv_context *context = dtc_engine_context(engine);
+
+	*params = (struct dtconv_channel_params){ .struct_size = sizeof(*params),
+						  .device = given ? 0 : -1 };
+	if (given && given->struct_size == 0)
+		return DTC_FAIL_STRUCT_SIZE(context, caller, "params",
+					    "dtconv_channel_params");
+	if (given)
+		memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	if (!params->transport)
+		params->transport = &dtc_transport_shm;
+	if (!params->kind)
+		params->kind = DTCONV_MEMORY_PINNED;
+	if (!params->fragment_bytes)
+		params->fragment_bytes = FRAGMENT_BYTES;
+	if (!params->fragments)
+		params->fragments = FRAGMENTS;
+	if (params->flags & ~(unsigned)DTCONV_CHANNEL_ANY_USER)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.flags has unknown bits: 0x%x", caller,
+				params->flags);
+	if (params->kind != DTCONV_MEMORY_PINNED && params->kind != DTCONV_MEMORY_HOST)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: params.kind is neither PINNED nor HOST", caller);
+	if (params->fragments > DTCONV_CHANNEL_FRAGMENTS_MAX)
+		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
+				"%s: params.fragments is %zu, the most is %d", caller,
+				params->fragments, DTCONV_CHANNEL_FRAGMENTS_MAX);
+	return 0;
+}
+
+/* One slab, which never grows or shrinks. */
+static int create_pool(struct dtconv_channel *channel,
+		       const struct dtconv_channel_params *params, const char *caller)
+{
+	const struct dtconv_transport *transport = channel->transport;
+	struct dtconv_pool_params pool = { .struct_size = sizeof(pool),
+					   .kind = params->kind,
+					   .device = params->device,
+					   .fragment_bytes = params->fragment_bytes };
+	const size_t fragments =
+		params->fragments * (transport->flags & DTC_TRANSPORT_RECEIVES ? 2 : 1);
+	/* Fragments begin at multiples of 256. */
+	const size_t most = (size_t)(DTC_WIRE_SLAB_MAX / 2) / fragments;
+
+	if (params->fragment_bytes > DTC_MIN(most, SIZE_MAX / 2 / fragments) - 256)
+		return DTC_FAIL(channel->context, DTCONV_ERR_LIMIT,
+				"%s: params.fragment_bytes %zu x params.fragments %zu "
+				"exceeds the limit of staging memory",
+				caller, params->fragment_bytes, params->fragments);
+	if (transport->flags & DTC_TRANSPORT_SHARED)
+		pool.flags = DTCONV_POOL_SHARED;
+	if (transport->registrars)
+		pool.registrars =
+			transport->registrars(channel->connection, &pool.registrar_count);
+	pool.slab_bytes = (params->fragment_bytes + 255) / 256 * 256 * fragments;
+	pool.limit_bytes = 1;
+	return dtconv_pool_create(channel->context, &pool, &channel->pool);
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+static void free_channel(struct dtconv_channel *channel)
+{
+	while (channel->send_count)
+		(void)dtconv_send_destroy(channel->sends[--channel->send_count]);
+	while (channel->recv_count)
+		(void)dtconv_recv_destroy(channel->recvs[--channel->recv_count]);
+	if (channel->connection)
+		channel->transport->close(channel->connection);
+	(void)dtconv_pool_destroy(channel->pool);
+	if (channel->connection)
+		channel->transport->free(channel->connection);
+	dtc_free(channel->context, channel);
+}
+
+static int attach(struct dtconv_channel *channel)
+{
+	const struct dtconv_source source = { .fd = channel->transport->fd(
+						      channel->connection),
+					      .poll = dtc_channel_poll,
+					      .arm = dtc_channel_arm,
+					      .arg = channel };
+
+	return dtconv_engine_attach(channel->engine, &source, &channel->source);
+}
+
+/* Whether the transport can use the link. */
+static int check_link(struct dtconv_channel *channel, const struct dtc_channel_link *link,
+		      const struct dtconv_channel_params *params, const char *caller)
+{
+	const struct dtconv_transport *transport = channel->transport;
+
+	if (transport->abi != DTC_TRANSPORT_ABI)
+		return DTC_FAIL(channel->context, DTCONV_ERR_UNSUPPORTED,
+				"%s: the library of params.transport was built for "
+				"another version of libdtconv (interface %u, not %d)",
+				caller, transport->abi, DTC_TRANSPORT_ABI);
+	if (link->socket < 0)
+		return 0;
+	return dtc_sock_check(channel->context, link->socket,
+			      params->flags & DTCONV_CHANNEL_ANY_USER, caller,
+			      &channel->peer);
+}
+
+static int open_connection(struct dtconv_channel *channel,
+			   const struct dtc_channel_link *link,
+			   const struct dtconv_channel_params *params, const char *caller)
+{
+	channel->user = dtc_channel_user;
+	channel->user.user = channel;
+	const struct dtc_transport_params open = { .context = channel->context,
+						   .transport = channel->transport,
+						   .user = &channel->user,
+						   .socket = link->socket,
+						   .endpoint = link->endpoint,
+						   .fragment_bytes =
+							   params->fragment_bytes,
+						   .fragments = params->fragments,
+						   .caller = caller };
+
+	return channel->transport->open(&open, &channel->connection);
+}
+
+int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_link *link,
+		       const struct dtconv_channel_params *params, const char *caller,
+		       struct dtconv_channel **channel)
+{
+	struct dtconv_context *context = dtc_engine_context(engine);
+	struct dtconv_channel *made = dtc_alloc_zeroed(context, sizeof(*made));
+	int status = made ? 0
+			  : DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				     "%s: cannot allocate a channel", caller);
+
+	if (!status) {
+		made->context = context;
+		made->engine = engine;
+		made->transport = params->transport;
+		made->fragments = params->fragments;
+		made->eager_bytes = params->fragment_bytes / 2;
+		made->eager_max = (unsigned)params->fragments / 2;
+		dtc_channel_init(made);
+		status = check_link(made, link, params, caller);
+	}
+	if (!status)
+		status = open_connection(made, link, params, caller);
+	if (status && link->socket >= 0)
+		close(link->socket);
+	if (!status)
+		status = create_pool(made, params, caller);
+	if (!status)
+		status = made->transport->start(made->connection, made->pool, caller);
+	if (!status)
+		status = attach(made);
+	if (!status)
+		*channel = made;
+	else if (made)
+		free_channel(made);
+	return status;
+}
+
+int dtc_channel_open_with(struct dtconv_engine *engine,
+			  const struct dtconv_channel_params *given, const void *endpoint,
+			  const char *caller, struct dtconv_channel **channel)
+{
+	const struct dtc_channel_link link = { .socket = -1, .endpoint = endpoint };
+	struct dtconv_channel_params params;
+	int status = dtc_channel_read_params(engine, given, caller, &params);
+
+	return status ? status
+		      : dtc_channel_create(engine, &link, &params, caller, channel);
+}
+
+/* The caller's descriptor stays as it is if this fails, so the channel gets another one. */
+int dtconv_channel_open(struct dtconv_engine *engine, int fd,
+			const struct dtconv_channel_params *given,
+			struct dtconv_channel **channel)
+{
+	struct dtconv_channel_params params;
+
+	if (!engine || !channel)
+		return DTCONV_ERR_INVAL;
+	int status = dtc_channel_read_params(engine, given, __func__, &params);
+	if (status)
+		return status;
+	int own = dtc_sock_duplicate(dtc_engine_context(engine), fd, __func__);
+	if (own < 0)
+		return own;
+	const struct dtc_channel_link link = { .socket = own };
+	status = dtc_channel_create(engine, &link, &params, __func__, channel);
+	if (!status)
+		close(fd);
+	return status;
+}
+
+int dtconv_channel_connect(struct dtconv_engine *engine, const char *address,
+			   const struct dtconv_channel_params *given,
+			   struct dtconv_channel **channel)
+{
+	struct dtconv_channel_params params;
+	int fd;
+
+	if (!engine || !address || !channel)
+		return DTCONV_ERR_INVAL;
+	int status = dtc_channel_read_params(engine, given, __func__, &params);
+	if (!status)
+		status = dtc_sock_connect(dtc_engine_context(engine), address, __func__,
+					  &fd);
+	if (status)
+		return status;
+	const struct dtc_channel_link link = { .socket = fd };
+	return dtc_channel_create(engine, &link, &params, __func__, channel);
+}
+
+/* ---- queries and the end --------------------------------------------------------------- */
+
+int dtconv_channel_query(struct dtconv_channel *channel, struct dtconv_channel_attr *attr)
+{
+	struct dtconv_pool_attr pool = { .struct_size = sizeof(pool) };
+
+	if (!channel || !attr)
+		return DTCONV_ERR_INVAL;
+	if (attr->struct_size == 0)
+		return DTC_FAIL_STRUCT_SIZE(channel->context, __func__, "attr",
+					    "dtconv_channel_attr");
+	int status = dtconv_pool_query(channel->pool, &pool);
+	if (status)
+		return status;
+	const int state = atomic_load(&channel->state);
+	const struct dtconv_channel_attr now = {
+		.struct_size = attr->struct_size,
+		.state = (enum dtconv_channel_state)state,
+		.status = atomic_load(&channel->status),
+		.peer_process = channel->peer.pid,
+		.peer_user = channel->peer.uid,
+		.fragments = channel->fragments,
+		.free = pool.free,
+		.operations = atomic_load(&channel->operations),
+		.waiting = atomic_load(&channel->waiting),
+		.sent = atomic_load(&channel->sent),
+		.received = atomic_load(&channel->received),
+		.peer_is_pinned = state != DTCONV_CHANNEL_CONNECTING &&
+				  channel->transport->is_pinned(channel->connection)
+	};
+	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
+	return 0;
+}
+
+int dtconv_channel_destroy(struct dtconv_channel *channel)
+{
+	if (!channel)
+		return 0;
+	const size_t operations = atomic_load(&channel->operations);
+
+	if (operations)
+		return DTC_FAIL(channel->context, DTCONV_ERR_STATE,
+				"%s: %zu operations are not complete", __func__,
+				operations);
+	if (!dtc_engine_settle(channel->engine))
+		return DTC_FAIL(channel->context, DTCONV_ERR_STATE,
+				"%s: called from a callback of the engine", __func__);
+	(void)dtconv_engine_detach(channel->engine, channel->source);
+	/* Whoever had begun to poll it has ended. */
+	(void)dtc_engine_settle(channel->engine);
+	dtc_channel_drop(channel);
+	free_channel(channel);
+	return 0;
+}

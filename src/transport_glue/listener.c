@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Listeners. Who connects is asked for his user at once, and waits until his first packet lies in the socket. Only
+ * then does the application see him, and memory is made and mapped for him.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "channel.h"
+#include "engine.h"
+
+/* Connections that are not accepted; the oldest one makes room. */
+#define GUESTS_MAX 16
+
+struct dtconv_listener {
+	struct dtconv_context *context;
+	struct dtconv_engine *engine;
+	struct dtconv_channel_params params;
+	char *address;
+	int fd, watch; /* watch: an epoll descriptor of all of them */
+	int spare; /* given up for who comes when the process has no descriptor left; -1: none */
+	unsigned source;
+	pthread_mutex_t lock;
+	size_t count;
+	int guests[GUESTS_MAX]; /* the oldest first */
+};
+
+/* ---- guests ---------------------------------------------------------------------------- */
+
+static void forget(struct dtconv_listener *listener, size_t i)
+{
+	listener->count--;
+	memmove(&listener->guests[i], &listener->guests[i + 1],
+		(listener->count - i) * sizeof(listener->guests[0]));
+}
+
+static void turn_away(struct dtconv_listener *listener, size_t i)
+{
+	close(listener->guests[i]);
+	forget(listener, i);
+}
+
+/* Tell a guest why, if he understands. */
+static void say_goodbye(int fd, int status)
+{
+	const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BYE,
+						.version = DTC_WIRE_VERSION,
+						.status = status };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+
+	dtc_wire_write_packet(&packet, bytes);
+	(void)dtc_sock_send(fd, bytes, NULL);
+}
+
+/*
+ * What lies in a guest's socket. Anything but the first packet of a channel is the end of him; the packet itself stays
+ * in the socket with its descriptors.
+ */
+static enum dtc_sock_news look_at(const struct dtconv_listener *listener, int fd)
+{
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+	struct dtc_wire_packet packet;
+	enum dtc_sock_news news = dtc_sock_peek(fd, bytes);
+
+	if (news != DTC_SOCK_PACKET)
+		return news == DTC_SOCK_NOTHING ? news : DTC_SOCK_END;
+	int status = dtc_wire_read_packet(bytes, sizeof(bytes), &packet);
+	if (!status && packet.kind == DTC_WIRE_HELLO)
+		return DTC_SOCK_PACKET;
+	if (status == DTCONV_ERR_UNSUPPORTED)
+		DTC_LOG(listener->context, DTCONV_LOG_WARN,
+			"channel: a process that connected speaks version %u, this library "
+			"version %d",
+			packet.version, DTC_WIRE_VERSION);
+	say_goodbye(fd, status ? status : DTCONV_ERR_FORMAT);
+	return DTC_SOCK_END;
+}
+
+static void let_in(struct dtconv_listener *listener, int fd)
+{
+	const bool any_user = listener->params.flags & DTCONV_CHANNEL_ANY_USER;
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	struct dtc_sock_peer peer;
+
+	if (dtc_sock_check(listener->context, fd, any_user, "dtconv_channel_listen",
+			   &peer) ||
+	    epoll_ctl(listener->watch, EPOLL_CTL_ADD, fd, &event)) {
+		close(fd);
+		return;
+	}
+	if (listener->count == GUESTS_MAX)
+		turn_away(listener, 0);
+	listener->guests[listener->count++] = fd;
+}
+
+static int take_spare(const struct dtconv_listener *listener)
+{
+	return fcntl(listener->watch, F_DUPFD_CLOEXEC, 0);
+}
+
+static int accept_one(const struct dtconv_listener *listener)
+{
+	return accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Who cannot be let in would wait for ever, and the listening socket be readable for ever. */
+static bool refuse_one(struct dtconv_listener *listener)
+{
+	const int error = errno;
+
+	if (listener->spare < 0)
+		listener->spare = take_spare(listener);
+	if ((error != EMFILE && error != ENFILE) || listener->spare < 0)
+		return false;
+	close(listener->spare);
+	const int fd = accept_one(listener);
+	if (fd >= 0) {
+		DTC_LOG(listener->context, DTCONV_LOG_WARN,
+			"channel: a process that connected is turned away, because "
+			"this process has no file descriptor left");
+		say_goodbye(fd, DTCONV_ERR_LIMIT);
+		close(fd);
+	}
+	listener->spare = take_spare(listener);
+	return fd >= 0;
+}
+
+static size_t poll_guests(void *arg, size_t budget)
+{
+	struct dtconv_listener *listener = arg;
+	size_t happened = 0;
+	int fd;
+
+	pthread_mutex_lock(&listener->lock);
+	for (; happened < budget; happened++) {
+		if ((fd = accept_one(listener)) >= 0)
+			let_in(listener, fd);
+		else if (!refuse_one(listener))
+			break;
+	}
+	for (size_t i = listener->count; i--;)
+		if (look_at(listener, listener->guests[i]) == DTC_SOCK_END)
+			turn_away(listener, i);
+	pthread_mutex_unlock(&listener->lock);
+	return happened;
+}
+
+/* The oldest guest that has spoken; negative: none. */
+static int take_guest(struct dtconv_listener *listener)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&listener->lock);
+	for (size_t i = 0; fd < 0 && i < listener->count; i++) {
+		if (look_at(listener, listener->guests[i]) != DTC_SOCK_PACKET)
+			continue;
+		fd = listener->guests[i];
+		(void)epoll_ctl(listener->watch, EPOLL_CTL_DEL, fd, NULL);
+		forget(listener, i);
+	}
+	pthread_mutex_unlock(&listener->lock);
+	return fd;
+}
+
+int dtconv_channel_accept(struct dtconv_listener *listener,
+			  struct dtconv_channel **channel)
+{
+	if (!listener || !channel)
+		return DTCONV_ERR_INVAL;
+	int fd = take_guest(listener);
+
+	if (fd < 0)
+		return DTCONV_ERR_AGAIN;
+	const struct dtc_channel_link link = { .socket = fd };
+
+	return dtc_channel_create(listener->engine, &link, &listener->params, __func__,
+				  channel);
+}
+
+/* ---- creating and destroying ----------------------------------------------------------- */
+
+static void free_listener(struct dtconv_listener *listener)
+{
+	while (listener->count)
+		turn_away(listener, listener->count - 1);
+	if (listener->watch >= 0)
+		close(listener->watch);
+	if (listener->spare >= 0)
+		close(listener->spare);
+	if (listener->fd >= 0) {
+		close(listener->fd);
+		dtc_sock_remove(listener->address);
+	}
+	pthread_mutex_destroy(&listener->lock);
+	dtc_free(listener->context, listener->address);
+	dtc_free(listener->context, listener);
+}
+
+static int watch(struct dtconv_listener *listener, const char *caller)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	const struct dtconv_source source = { .fd = listener->watch,
+					      .poll = poll_guests,
+					      .arg = listener };
+
+	listener->spare = listener->watch < 0 ? -1 : take_spare(listener);
+	if (listener->spare < 0 ||
+	    epoll_ctl(listener->watch, EPOLL_CTL_ADD, listener->fd, &event))
+		return DTC_FAIL(listener->context, DTCONV_ERR_AGAIN,
+				"%s: cannot watch the listening socket: %s", caller,
+				strerror(errno));
+	return dtconv_engine_attach(listener->engine, &source, &listener->source);
+}
+
+int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
+			  const struct dtconv_channel_params *given,
+			  struct dtconv_listener **listener)
+{
+	struct dtconv_channel_params params;
+
+	if (!engine || !address || !listener)
+		return DTCONV_ERR_INVAL;
+	struct dtconv_context *context = dtc_engine_context(engine);
+	int status = dtc_channel_read_params(engine, given, __func__, &params);
+	if (status)
+		return status;
+	struct dtconv_listener *made = dtc_alloc_zeroed(context, sizeof(*made));
+	char *copy = made ? dtc_alloc(context, strlen(address) + 1) : NULL;
+	if (!copy) {
+		dtc_free(context, made);
+		return DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				"%s: cannot allocate a listener", __func__);
+	}
+	made->context = context;
+	made->engine = engine;
+	made->params = params;
+	made->address = strcpy(copy, address);
+	made->fd = made->spare = -1;
+	made->watch = epoll_create1(EPOLL_CLOEXEC);
+	pthread_mutex_init(&made->lock, NULL);
+	int fd;
+	status = dtc_sock_listen(context, address, __func__, &fd);
+	if (!status) {
+		made->fd = fd;
+		status = watch(made, __func__);
+	}
+	if (status) {
+		free_listener(made);
+		return status;
+	}
+	*listener = made;
+	return 0;
+}
+
+int dtconv_listener_destroy(struct dtconv_listener *listener)
+{
+	if (!listener)
+		return 0;
+	if (!dtc_engine_settle(listener->engine))
+		return DTC_FAIL(listener->context, DTCONV_ERR_STATE,
+				"%s: called from a callback of the engine", __func__);
+	(void)dtconv_engine_detach(listener->engine, listener->source);
+	(void)dtc_engine_settle(listener->engine);
+	free_listener(listener);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The Unix sockets of channels: packets with file descriptors, and who the other process is. Nothing blocks, and
+ * every descriptor is closed on exec.
+ */
+#ifndef DTC_SOCK_H
+#define DTC_SOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+
+struct dtconv_context;
+
+/* Descriptors that a packet may carry. */
+#define DTC_SOCK_FILES 2
+
+struct dtc_sock_files {
+	int fds[DTC_SOCK_FILES];
+	size_t count;
+};
+
+struct dtc_sock_peer {
+	pid_t pid;
+	uid_t uid;
+};
+
+/*
+ * Who is at the other end. DTCONV_ERR_INVAL if it is no connected Unix socket of packets, DTCONV_ERR_PEER if it is a
+ * process of another user and @any_user is not set.
+ */
+int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
+		   const char *caller, struct dtc_sock_peer *peer);
+
+/* Another descriptor of a socket; negative: a status. */
+int dtc_sock_duplicate(struct dtconv_context *context, int fd, const char *caller);
+
+/* False if it could not be sent: the peer is gone, or its queue is full. */
+DTC_PRIVATE_API bool dtc_sock_send(int fd, const void *packet,
+				   const struct dtc_sock_files *files);
+
+enum dtc_sock_news {
+	DTC_SOCK_NOTHING,
+	DTC_SOCK_PACKET,
+	DTC_SOCK_BAD, /* of a wrong length, or with too many descriptors; they are closed */
+	DTC_SOCK_NO_FILES, /* this process could not take its descriptors: it has too many */
+	DTC_SOCK_END
+};
+
+/* Receive a packet of DTC_WIRE_PACKET_BYTES. The caller owns the descriptors. */
+DTC_PRIVATE_API enum dtc_sock_news dtc_sock_receive(int fd, void *packet,
+						    struct dtc_sock_files *files);
+
+/* The same, but the packet and its descriptors stay in the socket. */
+enum dtc_sock_news dtc_sock_peek(int fd, void *packet);
+
+DTC_PRIVATE_API void dtc_sock_close_files(struct dtc_sock_files *files);
+
+/* @address: a path, or a name that begins with '@' and is in no file system. */
+int dtc_sock_listen(struct dtconv_context *context, const char *address,
+		    const char *caller, int *fd);
+int dtc_sock_connect(struct dtconv_context *context, const char *address,
+		     const char *caller, int *fd);
+
+/* Remove the path of an address, if it is one. */
+void dtc_sock_remove(const char *address);
+
+#endif

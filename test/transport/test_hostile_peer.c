@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer that lies: wrong packets, memory that it could take away, and headers of every kind in every state. The
+ * channel ends with a status or goes on; everything ends once and comes back. What the peer can see are the bytes of
+ * its messages.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "exchange.h"
+#include "process.h"
+#include "support/fixture.h"
+#include "transport_glue/shm_memory.h"
+#include "transport_glue/sock.h"
+
+#define ENTRIES    1024
+#define FRAGMENTS  4
+#define BYTES      256
+#define SLAB_BYTES ((size_t)FRAGMENTS * BYTES)
+
+/* A liar's end of the socket. */
+struct liar {
+	int socket, ring_file, slab_file;
+	struct dtc_shm_mapping ring, slab;
+	/* The honest side's memory, as every peer gets it. */
+	struct dtc_wire_packet hello;
+	struct dtc_sock_files files;
+};
+
+static struct party party;
+static struct liar liar;
+
+static struct dtc_wire_packet honest_hello(void)
+{
+	return (struct dtc_wire_packet){ .kind = DTC_WIRE_HELLO,
+					 .version = DTC_WIRE_VERSION,
+					 .transport = DTC_WIRE_SHM,
+					 .entries = ENTRIES,
+					 .fragments = FRAGMENTS,
+					 .fragment_bytes = BYTES,
+					 .stride = BYTES,
+					 .slab_bytes = SLAB_BYTES };
+}
+
+static int make_file(size_t bytes, unsigned seals)
+{
+	int fd = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	ck_assert(!ftruncate(fd, (off_t)bytes));
+	ck_assert(!seals || !fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+static void open_liar(void)
+{
+	const struct party_memory memory = { FRAGMENTS, BYTES };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+	int sockets[2];
+
+	memset(&liar, 0, sizeof(liar));
+	party_sockets(sockets);
+	party_open(&party, fixture_context, sockets[0], memory);
+	liar.socket = sockets[1];
+	ck_assert_int_eq(dtc_sock_receive(liar.socket, bytes, &liar.files),
+			 DTC_SOCK_PACKET);
+	ck_assert_int_eq(dtc_wire_read_packet(bytes, sizeof(bytes), &liar.hello), 0);
+	ck_assert_uint_eq(liar.files.count, 2);
+	fixture_ok(dtc_shm_make_ring(fixture_context, ENTRIES, "liar", &liar.ring,
+				     &liar.ring_file));
+	liar.slab_file = make_file(SLAB_BYTES, F_SEAL_SHRINK);
+}
+
+static void send_hello(const struct dtc_wire_packet *hello, size_t files)
+{
+	const struct dtc_sock_files sent = { .fds = { liar.ring_file, liar.slab_file },
+					     .count = files };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+
+	dtc_wire_write_packet(hello, bytes);
+	ck_assert(dtc_sock_send(liar.socket, bytes, &sent));
+}
+
+static void close_liar(void)
+{
+	party_close(&party);
+	dtc_shm_unmap(&liar.ring);
+	dtc_shm_unmap(&liar.slab);
+	close(liar.ring_file);
+	close(liar.slab_file);
+	dtc_sock_close_files(&liar.files);
+	close(liar.socket);
+}
+
+static struct dtc_shm_ring *ring_of(void)
+{
+	return liar.ring.base;
+}
+
+static void progress(int times)
+{
+	while (times--)
+		(void)party_progress(&party);
+}
+
+static void expect_end(int status)
+{
+	progress(4);
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_ENDED);
+	ck_assert_int_eq(party_query(&party).status, status);
+}
+
+/* ---- packets ------------------------------------------------------------------------------------ */
+
+START_TEST(a_wrong_first_packet_ends_the_channel)
+{
+	struct dtc_wire_packet hello = honest_hello();
+	size_t files = 2;
+	int status = DTCONV_ERR_FORMAT;
+
+	open_liar();
+	switch (_i) {
+	case 0:
+		files = 1;
+		break;
+	case 1:
+		files = 0;
+		break;
+	case 2:
+		hello.version++;
+		status = DTCONV_ERR_UNSUPPORTED;
+		break;
+	case 3:
+		hello.fragments = 0;
+		break;
+	case 4:
+		hello.fragments++;
+		break;
+	case 5:
+		hello.stride = UINT64_MAX;
+		break;
+	case 6:
+		hello.fragment_bytes = BYTES + 1;
+		break;
+	case 7:
+		hello.entries = ENTRIES + 1;
+		break;
+	case 8: /* longer than the file */
+		hello.entries = 2 * ENTRIES;
+		break;
+	case 9:
+		hello.slab_bytes = SLAB_BYTES + 4096;
+		break;
+	case 10: /* may be made shorter */
+		close(liar.slab_file);
+		liar.slab_file = make_file(SLAB_BYTES, 0);
+		break;
+	case 11: /* no file of memory at all */
+		close(liar.slab_file);
+		liar.slab_file = dup(liar.socket);
+		break;
+	default:
+		hello.kind = DTC_WIRE_BYE;
+		hello.status = DTCONV_ERR_LIMIT;
+		files = 0;
+		status = DTCONV_ERR_PEER;
+	}
+	const size_t mappings = process_mappings();
+	send_hello(&hello, files);
+	expect_end(status);
+	if (_i < 8)
+		ck_assert_uint_eq(process_mappings(), mappings);
+	close_liar();
+}
+END_TEST
+
+START_TEST(two_first_packets_end_the_channel)
+{
+	const struct dtc_wire_packet hello = honest_hello();
+
+	open_liar();
+	send_hello(&hello, 2);
+	progress(2);
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
+	const struct dtc_shm_ring *ring = ring_of();
+	ck_assert_uint_eq(atomic_load(&ring->popped), 0);
+	send_hello(&hello, 2);
+	progress(100);
+	expect_end(DTCONV_ERR_FORMAT);
+	close_liar();
+}
+END_TEST
+
+/* Nobody but its owner can write to a ring or make a file shorter. */
+START_TEST(memory_that_is_given_away_is_sealed)
+{
+	struct dtc_shm_mapping mapping = { 0 };
+
+	open_liar();
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(ftruncate(liar.files.fds[i], 0), -1);
+	ck_assert_ptr_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      liar.files.fds[0], 0),
+			 MAP_FAILED);
+	fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
+			       dtc_shm_ring_bytes(liar.hello.entries), false, &mapping));
+	dtc_shm_unmap(&mapping);
+	close_liar();
+}
+END_TEST
+
+/* ---- headers -------------------------------------------------------------------------------------- */
+
+static void push_words(const uint64_t words[])
+{
+	struct dtc_shm_ring *ring = ring_of();
+	const uint64_t pushed = atomic_load(&ring->pushed);
+
+	for (size_t i = 0; i < DTC_WIRE_HEADER_WORDS; i++)
+		atomic_store(&ring->entries[pushed % ENTRIES].words[i], words[i]);
+	atomic_store(&ring->pushed, pushed + 1);
+}
+
+/* Mostly small numbers: what is nearly right goes deepest. */
+static uint64_t number(struct choices *choices)
+{
+	static const uint64_t special[] = {
+		0, 1, BYTES, BYTES + 1, FRAGMENTS, UINT64_MAX, INT64_MAX, 1ull << 32
+	};
+
+	return chance(choices, 3) ? special[choose(choices, 8)] : choose(choices, 9) * 4;
+}
+
+static void push_random(struct choices *choices)
+{
+	const struct dtc_wire_header header = {
+		.kind = (enum dtc_wire_kind)(1 + choose(choices, 6)),
+		.slot = (uint32_t)choose(choices, chance(choices, 10) ? 300 : 3),
+		.tag = choose(choices, 3),
+		.hash = number(choices),
+		.offset = chance(choices, 2) ? 0 : number(choices),
+		.length = number(choices),
+		.status = chance(choices, 2) ? 0 : -(int)choose(choices, 20),
+		.fragment = (uint32_t)choose(choices, chance(choices, 8) ? 1u << 31 : 5)
+	};
+	uint64_t words[DTC_WIRE_HEADER_WORDS];
+
+	dtc_wire_write_header(&header, words);
+	if (chance(choices, 12))
+		words[choose(choices, DTC_WIRE_HEADER_WORDS)] ^= UINT64_C(1)
+								 << choose(choices, 64);
+	push_words(words);
+}
+
+static size_t ended, begun;
+
+static void count_end(void *arg, int status, size_t moved)
+{
+	(void)arg, (void)status, (void)moved;
+	ended++;
+}
+
+static void begin_random(struct choices *choices)
+{
+	static char buffer[2048];
+	struct dtconv_type *byte = dtconv_type_predefined(fixture_context, DTCONV_BYTE);
+	const uint64_t tag = choose(choices, 3);
+	const size_t count = choose(choices, chance(choices, 2) ? 64 : 2048);
+
+	int status = chance(choices, 2)
+			     ? dtconv_channel_send(party.channel, tag, byte, count,
+						   buffer, count_end, NULL)
+			     : dtconv_channel_recv(party.channel, tag, byte, count,
+						   buffer, count_end, NULL);
+	begun += !status;
+}
+
+/* Each case is some hundred conversations; a conversation ends with the first header that is wrong. */
+START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
+{
+	struct choices choices = fixture_choices((uint64_t)_i);
+	const struct dtc_wire_packet hello = honest_hello();
+	const size_t files = process_files();
+
+	for (int round = 0; round < (fixture_everything() ? 3000 : 150); round++) {
+		open_liar();
+		ended = begun = 0;
+		send_hello(&hello, 2);
+		progress(2);
+		ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
+		/* What the honest side has posted counts as taken. */
+		fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
+				       dtc_shm_ring_bytes(liar.hello.entries), false,
+				       &liar.slab));
+		for (int i = 0; i < 40; i++) {
+			if (chance(&choices, 4))
+				begin_random(&choices);
+			push_random(&choices);
+			const struct dtc_shm_ring *theirs = liar.slab.base;
+			if (!chance(&choices, 30))
+				atomic_store(&ring_of()->popped,
+					     atomic_load(&theirs->pushed));
+			else
+				atomic_store(&ring_of()->popped, number(&choices));
+			if (chance(&choices, 200))
+				atomic_store(&ring_of()->pushed, number(&choices));
+			progress(1);
+		}
+		close_liar();
+		ck_assert_uint_eq(ended, begun);
+	}
+	ck_assert_uint_eq(process_files(), files);
+	ck_assert_uint_eq(process_mappings(), 0);
+}
+END_TEST
+
+/* ---- what a peer sees -------------------------------------------------------------------------------- */
+
+/* The gaps of a type and what lies around its buffer never leave. */
+START_TEST(a_peer_sees_packed_bytes_only)
+{
+	enum { SECRET = 0xa5, ROWS = 40 };
+	static unsigned char rows[ROWS][32];
+	const struct dtc_wire_packet hello = honest_hello();
+	struct dtconv_type *column = fixture_type("vector(40, 8, 32, byte)");
+
+	memset(rows, SECRET, sizeof(rows));
+	for (int i = 0; i < ROWS; i++)
+		memset(rows[i], 1, 8);
+	open_liar();
+	send_hello(&hello, 2);
+	ended = 0;
+	fixture_ok(
+		dtconv_channel_send(party.channel, 1, column, 1, rows, count_end, NULL));
+	/* A long message goes when it is asked for. */
+	const struct dtc_wire_header go = { .kind = DTC_WIRE_GO };
+	uint64_t words[DTC_WIRE_HEADER_WORDS];
+	progress(5);
+	dtc_wire_write_header(&go, words);
+	push_words(words);
+	progress(20);
+	fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[1],
+			       (size_t)liar.hello.slab_bytes, false, &liar.slab));
+	const unsigned char *seen = liar.slab.base;
+	size_t packed = 0;
+	for (size_t i = 0; i < liar.hello.slab_bytes; i++) {
+		ck_assert_int_le(seen[i], 1);
+		packed += seen[i];
+	}
+	ck_assert_uint_eq(packed, ROWS * 8);
+	close_liar();
+	ck_assert_uint_eq(ended, 1);
+	dtconv_type_unref(column);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hostile peer");
+	TCase *packets = fixture_case(suite, "packets", 60);
+	TCase *headers = fixture_case(suite, "headers", 300);
+
+	tcase_add_loop_test(packets, a_wrong_first_packet_ends_the_channel, 0, 13);
+	tcase_add_test(packets, two_first_packets_end_the_channel);
+	tcase_add_test(packets, memory_that_is_given_away_is_sealed);
+	tcase_add_loop_test(headers, headers_of_any_kind_in_any_state_do_no_harm, 0, 4);
+	tcase_add_test(headers, a_peer_sees_packed_bytes_only);
+	return fixture_run(suite);
+}
