@@ -597,7 +597,8 @@ static void read_socket(struct connection *c)
 			take_packet(c, bytes);
 			break;
 		case DTC_SOCK_BAD:
-			break_protocol(c, "a packet has the wrong length");
+		case DTC_SOCK_NO_FILES:
+			break_protocol(c, "a packet has the wrong length or descriptors");
 			break;
 		case DTC_SOCK_END:
 			depart(c, DTCONV_ERR_PEER);
@@ -608,43 +609,39 @@ static void read_socket(struct connection *c)
 
 /* ---- polling and sleeping -------------------------------------------------------------- */
 
-/* If the peer has said why, or has ended, then what the adapter reports is the consequence. */
-static void read_last_packets(struct connection *c)
+/* If the peer has said why, or has ended, then its adapter's silence is the consequence. */
+static void read_last_packet(struct connection *c)
 {
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
-	struct dtc_wire_packet packet;
-	enum dtc_sock_news news;
+	struct dtc_wire_packet packet = { .status = DTCONV_ERR_PEER };
+	const enum dtc_sock_news news = dtc_sock_receive(c->socket, bytes, &files);
 
-	while ((news = dtc_sock_receive(c->socket, bytes, &files)) == DTC_SOCK_PACKET) {
-		dtc_sock_close_files(&files);
-		if (dtc_wire_read_packet(bytes, sizeof(bytes), &packet) ||
-		    packet.kind != DTC_WIRE_BYE)
-			continue;
-		c->status = packet.status;
-		c->why[0] = 0;
+	dtc_sock_close_files(&files);
+	if (news == DTC_SOCK_PACKET &&
+	    (dtc_wire_read_packet(bytes, sizeof(bytes), &packet) ||
+	     packet.kind != DTC_WIRE_BYE || packet.status == DTCONV_ERR_PEER))
 		return;
-	}
-	if (news != DTC_SOCK_END)
+	if (news != DTC_SOCK_PACKET && news != DTC_SOCK_END)
 		return;
-	c->status = DTCONV_ERR_PEER;
+	c->status = packet.status;
 	c->why[0] = 0;
 }
 
 /* The reason of an end that no sentence has told yet. */
 static void end_gone(struct connection *c)
 {
-	if (c->why[0])
-		read_last_packets(c);
-	const bool is_network = c->why[0];
-	const char *what = is_network ? c->why
+	if (c->why[0] && c->status == DTCONV_ERR_PEER)
+		read_last_packet(c);
+	const bool is_own = c->why[0];
+	const char *what = is_own ? c->why
 			   : c->status == DTCONV_ERR_FORMAT
 				   ? "one side broke the protocol"
 			   : c->status == DTCONV_ERR_CANCELED ? "it closed the channel"
 			   : c->status == DTCONV_ERR_PEER
-				   ? "its process has ended or dropped the socket"
+				   ? "its process has ended or lost the connection"
 				   : dtconv_strerror(c->status);
-	int status = is_network || c->status == DTCONV_ERR_FORMAT ||
+	int status = is_own || c->status == DTCONV_ERR_FORMAT ||
 				     c->status == DTCONV_ERR_UNSUPPORTED
 			     ? c->status
 			     : DTCONV_ERR_PEER;

@@ -221,9 +221,13 @@ static bool settle_send(struct pair *pair)
 		return false;
 	const struct request *request = at(&pair->sends, 0);
 	if (request->message == FABRIC_NONE) {
-		if (request->status)
-			end_send(pair, request->status);
-		return request->status;
+		const int status = request->status ? request->status
+				   : process.is_impatient && !fabric_is_up()
+					   ? IBV_WC_RETRY_EXC_ERR
+					   : 0;
+		if (status)
+			end_send(pair, status);
+		return status;
 	}
 	const struct message *message = fabric_message(request->message);
 	if (message->state == MESSAGE_ANSWERED)

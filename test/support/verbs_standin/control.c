@@ -145,6 +145,21 @@ static size_t calls(enum verbs_call call)
 	return read_locked(&process.calls[call]);
 }
 
+static void reset(void)
+{
+	pthread_mutex_lock(&process.lock);
+	for (size_t i = 0; i < VERBS_CALLS; i++) {
+		process.refusals[i] = (struct plan){ 0 };
+		process.calls[i] = 0;
+	}
+	process.send = process.receive = (struct plan){ 0 };
+	process.order = 0;
+	process.is_impatient = false;
+	process.adapter = (struct verbs_adapter){ 0 };
+	pthread_mutex_unlock(&process.lock);
+	fabric_set_link(true);
+}
+
 /* The round that is under way may have begun before. */
 static void settle(void)
 {
@@ -171,6 +186,7 @@ __attribute__((visibility("default"))) const struct verbs_standin *verbs_standin
 						      .live = live,
 						      .faults = faults,
 						      .calls = calls,
+						      .reset = reset,
 						      .settle = settle };
 
 	return &control;

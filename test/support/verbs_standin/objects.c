@@ -114,8 +114,7 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *which)
 	context->ops.req_notify_cq = arm_queue;
 	context->ops.post_send = post_sends;
 	context->ops.post_recv = post_receives;
-	context->async_fd = eventfd(0, EFD_CLOEXEC);
-	context->cmd_fd = -1;
+	context->async_fd = context->cmd_fd = -1;
 	start_adapter();
 	return context;
 }
@@ -123,7 +122,6 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *which)
 EXPORT int ibv_close_device(struct ibv_context *context)
 {
 	stop_adapter();
-	close(context->async_fd);
 	pthread_mutex_lock(&process.lock);
 	unmake(context);
 	pthread_mutex_unlock(&process.lock);
@@ -280,7 +278,14 @@ EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *cont
 		return NULL;
 	bell->base.context = context;
 	bell->base.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
-	return &bell->base;
+	if (bell->base.fd >= 0)
+		return &bell->base;
+	const int error = errno;
+	pthread_mutex_lock(&process.lock);
+	unmake(bell);
+	pthread_mutex_unlock(&process.lock);
+	errno = error;
+	return NULL;
 }
 
 EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
