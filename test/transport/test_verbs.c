@@ -221,9 +221,8 @@ static void exchange_messages(uint64_t seed, size_t count,
 		exchange_open(&exchanges[side], context, side, seed, count);
 		exchange_start(&exchanges[side], &ends[side].party);
 	}
-	for (int i = 0; !exchange_is_done(&exchanges[0]) ||
-			!exchange_is_done(&exchanges[1]);
-	     i++) {
+	for (int i = 0;
+	     !exchange_is_done(&exchanges[0]) || !exchange_is_done(&exchanges[1]); i++) {
 		ck_assert_int_lt(i, PATIENCE);
 		progress_both();
 	}
@@ -374,9 +373,9 @@ START_TEST(every_status_is_a_sentence)
 		ck_assert_str_ne(failure.name, "unknown");
 		ck_assert_uint_gt(strlen(failure.sentence), 10);
 		for (int other = 1; other < status; other++)
-			ck_assert_str_ne(failure.sentence,
-					 dtc_verbs_failure((enum ibv_wc_status)other)
-						 .sentence);
+			ck_assert_str_ne(
+				failure.sentence,
+				dtc_verbs_failure((enum ibv_wc_status)other).sentence);
 	}
 	ck_assert_str_eq(dtc_verbs_failure((enum ibv_wc_status)200).name, "unknown");
 	ck_assert_str_eq(dtc_verbs_failure(IBV_WC_SUCCESS).name, "unknown");
@@ -609,7 +608,8 @@ static int open_with(const struct dtconv_verbs_params *params)
 	return status;
 }
 
-static void expect(const struct dtconv_verbs_params *params, int status, const char *words)
+static void expect(const struct dtconv_verbs_params *params, int status,
+		   const char *words)
 {
 	ck_assert_int_eq(open_with(params), status);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), words));
@@ -630,7 +630,8 @@ START_TEST(bad_options_are_refused)
 	expect(&(struct dtconv_verbs_params){ 0 }, DTCONV_ERR_INVAL, "struct_size");
 	expect(WITH(.flags = 2), DTCONV_ERR_INVAL, "0x2");
 	expect(WITH(.port = 256), DTCONV_ERR_INVAL, "256");
-	expect(WITH(.flags = DTCONV_VERBS_GID, .gid_index = 256), DTCONV_ERR_INVAL, "256");
+	expect(WITH(.flags = DTCONV_VERBS_GID, .gid_index = 256), DTCONV_ERR_INVAL,
+	       "256");
 	expect(WITH(.timeout = 32), DTCONV_ERR_INVAL, "32");
 	expect(WITH(.service_level = 16), DTCONV_ERR_INVAL, "16");
 	expect(WITH(.traffic_class = 256), DTCONV_ERR_INVAL, "256");
@@ -714,9 +715,8 @@ static int open_channel(struct dtconv_engine *engine, struct dtconv_verbs *verbs
 						      .kind = DTCONV_MEMORY_HOST,
 						      .fragment_bytes = fragment_bytes,
 						      .fragments = 1,
-						      .transport =
-							      dtconv_verbs_transport(
-								      verbs) };
+						      .transport = dtconv_verbs_transport(
+							      verbs) };
 	struct dtconv_channel *channel;
 	int sockets[2];
 
@@ -791,10 +791,9 @@ static void expect_ended(int first, int second)
 
 START_TEST(both_ends_need_the_same_fragments)
 {
-	static const struct party_memory others[] = { { 3, 256 },
-						      { 1, 256 },
-						      { 2, 512 },
-						      { 2, 128 } };
+	static const struct party_memory others[] = {
+		{ 3, 256 }, { 1, 256 }, { 2, 512 }, { 2, 128 }
+	};
 	int sockets[2];
 
 	reset();
@@ -880,8 +879,8 @@ START_TEST(an_address_without_a_meaning_is_refused)
 	static const struct {
 		size_t at;
 		unsigned char value;
-	} wrong[] = { { 0, 2 },  { 0, 0 },  { 1, 2 },  { 2, 0 },   { 2, 6 }, { 3, 1 },
-		      { 6, 1 },  { 7, 1 },  { 24, 1 }, { 24, 0 }, { 27, 1 }, { 31, 1 },
+	} wrong[] = { { 0, 2 },  { 0, 0 },  { 1, 2 },  { 2, 0 },   { 2, 6 },  { 3, 1 },
+		      { 6, 1 },  { 7, 1 },  { 24, 1 }, { 24, 0 },  { 27, 1 }, { 31, 1 },
 		      { 35, 1 }, { 39, 1 }, { 40, 1 }, { 47, 255 } };
 	const struct dtc_verbs_address written = an_address();
 	unsigned char bytes[DTC_VERBS_ADDRESS_BYTES];

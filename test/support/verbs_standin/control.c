@@ -155,6 +155,7 @@ static void reset(void)
 	process.send = process.receive = (struct plan){ 0 };
 	process.order = 0;
 	process.is_impatient = false;
+	process.faults = 0;
 	process.adapter = (struct verbs_adapter){ 0 };
 	pthread_mutex_unlock(&process.lock);
 	fabric_set_link(true);

@@ -206,6 +206,8 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
 
 	if (!region)
 		return NULL;
+	if (access & ~(unsigned)IBV_ACCESS_LOCAL_WRITE)
+		fatal("a region to which the peer has access");
 	if (iova != (uintptr_t)address)
 		fatal("a region whose addresses differ from the program's");
 	region->base = (struct ibv_mr){
@@ -519,6 +521,8 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 			    mask == (steps[i].mask | IBV_QP_STATE);
 	if (!is_right)
 		return EINVAL;
+	if (attr->qp_access_flags && mask & IBV_QP_ACCESS_FLAGS)
+		fatal("a queue pair through which the peer has access to memory");
 	pthread_mutex_lock(&process.lock);
 	qp->state = attr->qp_state;
 	if (attr->qp_state == IBV_QPS_RTR)

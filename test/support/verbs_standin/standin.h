@@ -60,7 +60,7 @@ struct verbs_standin {
 	/* Messages that found no receive, keys that were wrong, requests beyond a queue's depth: in this process. */
 	size_t (*faults)(void);
 	size_t (*calls)(enum verbs_call call);
-	/* Take back all of the above. */
+	/* Take back all of the above, and forget calls and faults. */
 	void (*reset)(void);
 	/* Wait until this process's adapter has nothing to do. */
 	void (*settle)(void);
