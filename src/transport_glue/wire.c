@@ -194,7 +194,8 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
-		return !words[1];
+		return !(words[1] | words[2] | words[3] | words[4] | words[5] | words[6] |
+			 words[7]);
 	case DTC_WIRE_ADDRESS:
 		return is_piece(packet);
 	}
