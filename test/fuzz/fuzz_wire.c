@@ -145,11 +145,14 @@ static void read_greeting(const uint8_t *bytes, size_t length)
 	for (; length >= DTC_WIRE_PACKET_BYTES; length -= DTC_WIRE_PACKET_BYTES) {
 		if (read_packet(bytes, length, &packet))
 			return;
+		const size_t before = greeting.bytes;
 		const int status = dtc_greeting_take(&greeting, &packet);
 		if (status && status != DTCONV_INPROGRESS && status != DTCONV_ERR_FORMAT)
 			fuzz_fail("a packet is taken with status %d", status);
 		if (status < 0)
 			return;
+		if (packet.kind == DTC_WIRE_ADDRESS && packet.address_offset != before)
+			fuzz_fail("a piece of an address is taken out of order");
 		check_greeting(&greeting, status);
 		bytes += DTC_WIRE_PACKET_BYTES;
 	}
