@@ -56,7 +56,10 @@ AS_CASE([$have_NVTX],
 	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],
 	[dtc_text="nvtx3/nvToolsExt.h was not found: no ranges"])
 AS_ECHO(["  NVTX           $dtc_text"])
-DTC_SAY_VENDOR([VERBS], [verbs         ])
+AS_IF([test -n "$VERBS_LIBS"], [dtc_text="libdtconv-verbs: channels over InfiniBand and RoCE"],
+	[test "$have_VERBS" = off], [dtc_text="not looked for"],
+	[dtc_text="not found: no libdtconv-verbs (Debian: apt-get install libibverbs-dev)"])
+AS_ECHO(["  verbs          $dtc_text"])
 DTC_SAY_VENDOR([UCX],   [UCX           ])
 DTC_SAY_PEER([OPENMPI_MPICC], [Open MPI      ])
 DTC_SAY_PEER([MPICH_MPICC],   [MPICH         ])

@@ -212,8 +212,27 @@ AS_IF([test -z "$NVRTC" || test "$FATBINARY" = no], [FATBINARY=], [
 AC_SUBST([FATBINARY_HAS_MODES])
 ])
 
+# libdtconv-verbs is built where programs can be linked with a libibverbs of rdma-core 33 or later.
 AC_DEFUN([DTC_WITH_VERBS], [
 DTC_WITH_VENDOR([verbs], [VERBS], [InfiniBand verbs], [infiniband/verbs.h], [compiler])
+VERBS_LIBS=
+AS_IF([test "$have_VERBS" = yes && test "$enable_embedded" != yes], [
+	AC_MSG_CHECKING([for libibverbs of rdma-core 33 or later])
+	dtc_save_CPPFLAGS=$CPPFLAGS dtc_save_LIBS=$LIBS
+	CPPFLAGS="$CPPFLAGS $VERBS_CPPFLAGS"
+	VERBS_LIBS=-libverbs
+	AS_CASE([$with_verbs], [yes|maybe], [], [VERBS_LIBS="-L$with_verbs/lib -libverbs"])
+	LIBS="$VERBS_LIBS $LIBS"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <infiniband/verbs.h>]],
+		[[struct ibv_gid_entry entry;
+		return ibv_query_gid_ex((struct ibv_context *)0, 1, 0, &entry, 0);]])],
+		[AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no]); VERBS_LIBS=])
+	CPPFLAGS=$dtc_save_CPPFLAGS LIBS=$dtc_save_LIBS
+	AS_IF([test -z "$VERBS_LIBS" && test "$with_verbs" != maybe],
+		[AC_MSG_ERROR([--with-verbs=$with_verbs: no program can be linked with its libibverbs])])
+])
+AC_SUBST([VERBS_LIBS])
+AM_CONDITIONAL([VERBS_LIBRARY], [test -n "$VERBS_LIBS"])
 ])
 
 AC_DEFUN([DTC_WITH_UCX], [
