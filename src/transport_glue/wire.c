@@ -194,6 +194,7 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
+	case DTC_WIRE_ACCEPT:
 		return !words[1];
 	case DTC_WIRE_ADDRESS:
 		return is_piece(packet);
@@ -232,7 +233,7 @@ int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packe
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);
-	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ADDRESS)
+	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ACCEPT)
 		return DTCONV_ERR_FORMAT;
 	*packet = (struct dtc_wire_packet){ .kind = (enum dtc_wire_packet_kind)kind,
 					    .version = (uint16_t)(words[0] >> 32) };

@@ -67,13 +67,15 @@ enum dtc_wire_packet_kind {
 	DTC_WIRE_HELLO = 1, /* the first: the transport, and what it has in memory */
 	DTC_WIRE_BYE,       /* the last: why the connection ends; in all versions */
 	DTC_WIRE_BELL,      /* shm: look at the ring */
-	DTC_WIRE_ADDRESS    /* after HELLO: a piece of the transport's address */
+	DTC_WIRE_ADDRESS,   /* after HELLO: a piece of the transport's address */
+	DTC_WIRE_ACCEPT /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
 };
 
 enum dtc_wire_transport {
 	DTC_WIRE_SHM = 1,
 	DTC_WIRE_VERBS,
 	DTC_WIRE_UCX,
+	DTC_WIRE_MPI,
 	DTC_WIRE_OTHER = 255 /* of no library: the tests' */
 };
 
