@@ -161,26 +161,32 @@ static void print_row(const struct results *rs, size_t from, const char *op)
 	putchar('\n');
 }
 
+static void run_row(struct session *s, const char *layout, size_t bytes)
+{
+	size_t from = s->results.count;
+
+	run_add(s, way_in_turn, "dtconv-turns", &route);
+	run_add(s, way_at_once, "dtconv-duplex", &route);
+	run_layout(s, run_find_layout(layout), bytes, 1u << RUN_WALL);
+	run_drop_engines(s);
+	print_row(&s->results, from, "pack");
+	print_row(&s->results, from, "unpack");
+}
+
 void question_duplex(struct session *s)
 {
 	static const char *const layouts[] = { "contig", "vec64" };
-	static const size_t sizes[] = { (size_t)1 << 20, (size_t)16 << 20,
-					(size_t)64 << 20 };
+	static const enum bench_size order[] = { BENCH_SIZE_1M, BENCH_SIZE_16M,
+						 BENCH_SIZE_64M };
+	unsigned sizes = s->options->sizes;
 
 	s->rows_left = 6;
 	printf("\n%-10s %10s %-6s %11s %10s %7s\n", "duplex, us", "bytes", "first",
 	       "in turn", "at once", "ratio");
-	for (size_t i = 0; i < 6; i++) {
-		size_t from = s->results.count;
-
-		run_add(s, way_in_turn, "dtconv-turns", &route);
-		run_add(s, way_at_once, "dtconv-duplex", &route);
-		run_layout(s, run_find_layout(layouts[i / 3]), sizes[i % 3],
-			   1u << RUN_WALL);
-		run_drop_engines(s);
-		print_row(&s->results, from, "pack");
-		print_row(&s->results, from, "unpack");
-	}
+	for (size_t i = 0; i < 6; i++)
+		if (bench_matches(s->layouts, layouts[i / 3]) &&
+		    (!sizes || sizes & order[i % 3]))
+			run_row(s, layouts[i / 3], bench_size_bytes(order[i % 3]));
 	printf("(a pack into pinned memory and an unpack from it; aim from 16 MiB on: at "
 	       "once 1.6 x as fast)\n");
 }

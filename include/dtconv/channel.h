@@ -47,7 +47,8 @@ struct dtconv_type;
  * **The end.** If the peer closes its channel, its process ends, or it breaks the protocol,
  * the channel ends: operations end with DTCONV_ERR_PEER (DTCONV_ERR_FORMAT for the
  * protocol) when devices no longer use their memory. Messages that no receive has taken are
- * dropped. The end is noticed by the socket, not by a timeout; a child of the peer that holds
+ * dropped. If a device context is lost while its device writes to all staging fragments, the
+ * channel ends with DTCONV_ERR_BACKEND. The end is noticed by the socket, not by a timeout; a child of the peer that holds
  * the socket open keeps it alive.
  *
  * **Security.** A peer sees the bytes of the messages that are sent to it, and nothing else:

@@ -124,6 +124,7 @@ static void spare_recv(struct dtconv_channel *channel, struct dtc_message *messa
 /* ---- sending --------------------------------------------------------------------------- */
 
 static void announce_queued(struct dtconv_channel *channel);
+static void lost(void *user, int status);
 
 static void post(struct dtconv_channel *channel, enum dtc_wire_kind kind, uint32_t slot,
 		 int status)
@@ -174,6 +175,23 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 	return status;
 }
 
+/* A device context that was lost has taken the last fragment: nothing can be sent any more. */
+static void end_without_fragments(struct dtconv_channel *channel)
+{
+	struct dtconv_pool_attr pool = { .struct_size = sizeof(pool) };
+
+	if (is_over(channel) || dtconv_pool_query(channel->pool, &pool) ||
+	    pool.abandoned < channel->fragments)
+		return;
+	const int status =
+		DTC_FAIL(channel->context, DTCONV_ERR_BACKEND,
+			 "channel: a device context was lost while it wrote to "
+			 "each of the %zu staging fragments",
+			 channel->fragments);
+	channel->transport->hang_up(channel->connection, status);
+	lost(channel, status);
+}
+
 static void sent(void *arg, int status, size_t moved)
 {
 	struct dtc_message *message = arg;
@@ -185,6 +203,8 @@ static void sent(void *arg, int status, size_t moved)
 	if (!message->status)
 		message->status = status;
 	settle(message);
+	if (status)
+		end_without_fragments(channel);
 	(void)run_finished(channel);
 }
 

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,6 +28,7 @@ struct dtconv_listener {
 	struct dtconv_channel_params params;
 	char *address;
 	int fd, watch; /* watch: an epoll descriptor of all of them */
+	int spare; /* given up for who comes when the process has no descriptor left; -1: none */
 	unsigned source;
 	pthread_mutex_t lock;
 	size_t count;
@@ -101,6 +103,38 @@ static void let_in(struct dtconv_listener *listener, int fd)
 	listener->guests[listener->count++] = fd;
 }
 
+static int take_spare(const struct dtconv_listener *listener)
+{
+	return fcntl(listener->watch, F_DUPFD_CLOEXEC, 0);
+}
+
+static int accept_one(const struct dtconv_listener *listener)
+{
+	return accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Who cannot be let in would wait for ever, and the listening socket be readable for ever. */
+static bool refuse_one(struct dtconv_listener *listener)
+{
+	const int error = errno;
+
+	if (listener->spare < 0)
+		listener->spare = take_spare(listener);
+	if ((error != EMFILE && error != ENFILE) || listener->spare < 0)
+		return false;
+	close(listener->spare);
+	const int fd = accept_one(listener);
+	if (fd >= 0) {
+		DTC_LOG(listener->context, DTCONV_LOG_WARN,
+			"channel: a process that connected is turned away, because "
+			"this process has no file descriptor left");
+		say_goodbye(fd, DTCONV_ERR_LIMIT);
+		close(fd);
+	}
+	listener->spare = take_spare(listener);
+	return fd >= 0;
+}
+
 static size_t poll_guests(void *arg, size_t budget)
 {
 	struct dtconv_listener *listener = arg;
@@ -108,10 +142,11 @@ static size_t poll_guests(void *arg, size_t budget)
 	int fd;
 
 	pthread_mutex_lock(&listener->lock);
-	while (happened < budget && (fd = accept4(listener->fd, NULL, NULL,
-						  SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		let_in(listener, fd);
-		happened++;
+	for (; happened < budget; happened++) {
+		if ((fd = accept_one(listener)) >= 0)
+			let_in(listener, fd);
+		else if (!refuse_one(listener))
+			break;
 	}
 	for (size_t i = listener->count; i--;)
 		if (look_at(listener, listener->guests[i]) == DTC_SOCK_END)
@@ -160,6 +195,8 @@ static void free_listener(struct dtconv_listener *listener)
 		turn_away(listener, listener->count - 1);
 	if (listener->watch >= 0)
 		close(listener->watch);
+	if (listener->spare >= 0)
+		close(listener->spare);
 	if (listener->fd >= 0) {
 		close(listener->fd);
 		dtc_sock_remove(listener->address);
@@ -176,7 +213,8 @@ static int watch(struct dtconv_listener *listener, const char *caller)
 					      .poll = poll_guests,
 					      .arg = listener };
 
-	if (listener->watch < 0 ||
+	listener->spare = listener->watch < 0 ? -1 : take_spare(listener);
+	if (listener->spare < 0 ||
 	    epoll_ctl(listener->watch, EPOLL_CTL_ADD, listener->fd, &event))
 		return DTC_FAIL(listener->context, DTCONV_ERR_AGAIN,
 				"%s: cannot watch the listening socket: %s", caller,
@@ -207,7 +245,7 @@ int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
 	made->engine = engine;
 	made->params = params;
 	made->address = strcpy(copy, address);
-	made->fd = -1;
+	made->fd = made->spare = -1;
 	made->watch = epoll_create1(EPOLL_CLOEXEC);
 	pthread_mutex_init(&made->lock, NULL);
 	int fd;

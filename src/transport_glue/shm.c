@@ -318,13 +318,13 @@ static int map_peer(struct shm *shm, const struct dtc_sock_files *files)
 static void take_hello(struct shm *shm, const struct dtc_wire_packet *packet,
 		       const struct dtc_sock_files *files)
 {
-	if (shm->state != GREETING || files->count != DTC_SOCK_FILES) {
-		break_protocol(shm, "its first packet comes twice or lacks descriptors");
-		return;
-	}
 	if (packet->transport != DTC_WIRE_SHM) {
 		end(shm, DTC_FAIL(shm->context, DTCONV_ERR_UNSUPPORTED,
 				  "channel: the peer uses another transport than shm"));
+		return;
+	}
+	if (shm->state != GREETING || files->count != DTC_SOCK_FILES) {
+		break_protocol(shm, "its first packet comes twice or lacks descriptors");
 		return;
 	}
 	shm->hello = *packet;
@@ -381,6 +381,12 @@ static void read_socket(struct shm *shm)
 			break;
 		case DTC_SOCK_BAD:
 			break_protocol(shm, "a packet has the wrong length");
+			break;
+		case DTC_SOCK_NO_FILES:
+			end(shm,
+			    DTC_FAIL(shm->context, DTCONV_ERR_LIMIT,
+				     "channel: this process has no file descriptor left "
+				     "for the peer's memory"));
 			break;
 		case DTC_SOCK_END:
 			depart(shm, DTCONV_ERR_PEER);

@@ -161,7 +161,7 @@ enum dtc_sock_news dtc_sock_receive(int fd, void *packet, struct dtc_sock_files 
 	if (taken >= 0)
 		take_files(&message, files);
 	if (news == DTC_SOCK_PACKET && message.msg_flags & MSG_CTRUNC)
-		news = DTC_SOCK_BAD;
+		news = files->count < DTC_SOCK_FILES ? DTC_SOCK_NO_FILES : DTC_SOCK_BAD;
 	if (news != DTC_SOCK_PACKET)
 		dtc_sock_close_files(files);
 	return news;

@@ -45,6 +45,7 @@ enum dtc_sock_news {
 	DTC_SOCK_NOTHING,
 	DTC_SOCK_PACKET,
 	DTC_SOCK_BAD, /* of a wrong length, or with too many descriptors; they are closed */
+	DTC_SOCK_NO_FILES, /* this process could not take its descriptors: it has too many */
 	DTC_SOCK_END
 };
 

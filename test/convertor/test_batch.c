@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/seen.h"
 #include "support/type_choices.h"
 
 #define ENTRIES 40
@@ -186,19 +187,6 @@ START_TEST(a_stream_that_is_too_long_is_told)
 END_TEST
 
 /* ---- started batches --------------------------------------------------------------------- */
-
-struct seen {
-	int calls;
-	int status;
-	size_t moved;
-};
-
-static void see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	*seen = (struct seen){ seen->calls + 1, status, moved };
-}
 
 START_TEST(a_started_batch_ends_once)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/seen.h"
 
 static const char *const layouts[] = {
 	"contiguous(300, double)",
@@ -17,22 +18,6 @@ static const char *const layouts[] = {
 };
 
 #define LAYOUTS (int)(sizeof(layouts) / sizeof(layouts[0]))
-
-/* What the callback saw. */
-struct seen {
-	int calls;
-	int status;
-	size_t moved;
-};
-
-static void see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	seen->calls++;
-	seen->status = status;
-	seen->moved = moved;
-}
 
 static int test_until_done(struct dtconv_copier *copier, size_t *moved)
 {

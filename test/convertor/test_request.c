@@ -10,22 +10,7 @@
 
 #include "support/fixture.h"
 #include "support/layouts.h"
-
-/* What the callback saw. */
-struct seen {
-	int calls;
-	int status;
-	size_t moved;
-};
-
-static void see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	seen->calls++;
-	seen->status = status;
-	seen->moved = moved;
-}
+#include "support/seen.h"
 
 static int in_flight(const struct dtconv_convertor *convertor)
 {

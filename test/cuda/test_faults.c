@@ -16,6 +16,7 @@
 #include "support/allocators.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/layouts.h"
 
 /* Jobs that go by kernels, with and without a copy of the program, by copies, and in stages. */
 static const struct {
@@ -30,23 +31,14 @@ static const struct {
 	{ "contiguous(3000, double)", 1, ARENA_DEVICE, ARENA_DEVICE, NULL },
 	{ "vector(20000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST, NULL },
 	{ "vector(20000, 3, 5, double)", 1, ARENA_HOST, ARENA_DEVICE, NULL },
-	{ "vector(60000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST, NULL }, /* with helpers */
+	{ "vector(60000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_HOST,
+	  NULL }, /* with helpers */
 	{ "vector(30000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_PINNED, "cuda_relay" },
-	{ "vector(200, 3, 5, double)", 3, ARENA_VMM, ARENA_ASYNC, NULL }, /* nobody's context */
-	{ "struct([1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"
-	  "[0,600,1200,1800,2400,3000,3600,4200,4800,5400,6000,6600,7200,7800,8400,9000,9600,10200,10800,11400,12000,12600,13200,13800,14400,15000,15600,16200],"
-	  "[vector(9, 1, 5, int),vector(10, 2, 6, int),vector(11, 3, 7, int),"
-	  "vector(12, 1, 8, int),vector(13, 2, 5, int),vector(9, 3, 6, int),"
-	  "vector(10, 1, 7, int),vector(11, 2, 8, int),vector(12, 3, 5, int),"
-	  "vector(13, 1, 6, int),vector(9, 2, 7, int),vector(10, 3, 8, int),"
-	  "vector(11, 1, 5, int),vector(12, 2, 6, int),vector(13, 3, 7, int),"
-	  "vector(9, 1, 8, int),vector(10, 2, 5, int),vector(11, 3, 6, int),"
-	  "vector(12, 1, 7, int),vector(13, 2, 8, int),vector(9, 3, 5, int),"
-	  "vector(10, 1, 6, int),vector(11, 2, 7, int),vector(12, 3, 8, int),"
-	  "vector(13, 1, 5, int),vector(9, 2, 6, int),vector(10, 3, 7, int),"
-	  "vector(11, 1, 8, int)])",
-	  1, ARENA_DEVICE, ARENA_DEVICE, NULL }, /* more parts than travel with a launch */
-	{ "vector(2000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_DEVICE, NULL }, /* several blocks */
+	{ "vector(200, 3, 5, double)", 3, ARENA_VMM, ARENA_ASYNC,
+	  NULL }, /* nobody's context */
+	{ LAYOUT_MANY_PARTS, 1, ARENA_DEVICE, ARENA_DEVICE, NULL },
+	{ "vector(2000, 3, 5, double)", 1, ARENA_DEVICE, ARENA_DEVICE,
+	  NULL }, /* several blocks */
 };
 
 #define JOBS (int)(sizeof(jobs) / sizeof(jobs[0]))

@@ -15,6 +15,7 @@
 
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/layouts.h"
 
 /* ---- what is counted --------------------------------------------------------------------- */
 
@@ -101,18 +102,7 @@ static const char *const texts[] = {
 	"vector(200, 3, 5, double)",
 	"indexed([1,2,1,3,1,2,1,2,1,5],[0,9,20,30,40,50,60,70,80,90],double)",
 	"vector(60000, 3, 5, double)", /* long enough for copy threads and the relay */
-	"struct([1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"
-	"[0,600,1200,1800,2400,3000,3600,4200,4800,5400,6000,6600,7200,7800,8400,9000,9600,10200,10800,11400,12000,12600,13200,13800,14400,15000,15600,16200],"
-	"[vector(9, 1, 5, int),vector(10, 2, 6, int),vector(11, 3, 7, int),"
-	"vector(12, 1, 8, int),vector(13, 2, 5, int),vector(9, 3, 6, int),"
-	"vector(10, 1, 7, int),vector(11, 2, 8, int),vector(12, 3, 5, int),"
-	"vector(13, 1, 6, int),vector(9, 2, 7, int),vector(10, 3, 8, int),"
-	"vector(11, 1, 5, int),vector(12, 2, 6, int),vector(13, 3, 7, int),"
-	"vector(9, 1, 8, int),vector(10, 2, 5, int),vector(11, 3, 6, int),"
-	"vector(12, 1, 7, int),vector(13, 2, 8, int),vector(9, 3, 5, int),"
-	"vector(10, 1, 6, int),vector(11, 2, 7, int),vector(12, 3, 8, int),"
-	"vector(13, 1, 5, int),vector(9, 2, 6, int),vector(10, 3, 7, int),"
-	"vector(11, 1, 8, int)])", /* more parts than travel with a launch */
+	LAYOUT_MANY_PARTS,
 };
 
 #define TEXTS (int)(sizeof(texts) / sizeof(texts[0]))

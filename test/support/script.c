@@ -18,6 +18,7 @@
 #include <dtconv/type.h>
 
 #include "support/choices.h"
+#include "support/seen.h"
 #include "support/stage.h"
 
 #define PLAYERS 4
@@ -236,22 +237,6 @@ static int play_move(struct script *script)
 	return player->packs ? play_pack(script, player) : play_unpack(script, player);
 }
 
-/* What a callback saw; it must run once. */
-struct completion {
-	int calls;
-	int status;
-	size_t moved;
-};
-
-static void complete(void *arg, int status, size_t moved)
-{
-	struct completion *completion = arg;
-
-	completion->calls++;
-	completion->status = status;
-	completion->moved = moved;
-}
-
 /* Everything but query, test and wait is refused while an operation is in flight. */
 static int expect_refusals(struct script *script, struct player *player)
 {
@@ -292,7 +277,7 @@ static int finish_started(struct script *script, struct player *player, size_t *
 static int play_start(struct script *script)
 {
 	struct player *player = choose_player(script);
-	struct completion completion = { .calls = 0 };
+	struct seen seen = { .calls = 0 };
 	size_t bytes = choose_length(script, remaining(script, player));
 	size_t expected = smaller(bytes, remaining(script, player));
 	size_t position = player->position;
@@ -304,8 +289,8 @@ static int play_start(struct script *script)
 	if (player->packs)
 		stage_guard(script->packed, script->packed_bytes);
 	if (expect_status(script, "start",
-			  dtconv_convertor_start(player->convertor, packed, bytes,
-						 complete, &completion),
+			  dtconv_convertor_start(player->convertor, packed, bytes, see,
+						 &seen),
 			  0) ||
 	    expect_refusals(script, player))
 		return -1;
@@ -313,12 +298,11 @@ static int play_start(struct script *script)
 			  surplus) ||
 	    expect_moved(script, "start", position, moved, expected))
 		return -1;
-	if (completion.calls != 1 || completion.status != surplus ||
-	    completion.moved != moved)
+	if (seen.calls != 1 || seen.status != surplus || seen.moved != moved)
 		return fail(
 			script,
 			"the callback ran %d times, last with status %d and %zu bytes",
-			completion.calls, completion.status, completion.moved);
+			seen.calls, seen.status, seen.moved);
 	player->position += expected;
 	if (player->packs)
 		return expect_packed(script, "start", shift, position, moved);

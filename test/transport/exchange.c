@@ -27,6 +27,8 @@ void exchange_must(bool holds, const char *what)
 
 /* ---- an end of a channel ----------------------------------------------------------------- */
 
+const struct dtconv_transport *exchange_transport;
+
 void party_sockets(int sockets[2])
 {
 	MUST(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
@@ -39,7 +41,8 @@ void party_open(struct party *party, struct dtconv_context *context, int socket,
 						      .kind = DTCONV_MEMORY_HOST,
 						      .fragments = memory.fragments,
 						      .fragment_bytes =
-							      memory.fragment_bytes };
+							      memory.fragment_bytes,
+						      .transport = exchange_transport };
 
 	party->context = context;
 	MUST(!dtconv_engine_create(context, NULL, &party->engine));

@@ -30,6 +30,9 @@ struct party_memory {
 	size_t fragments, fragment_bytes;
 };
 
+/* What channels are made over; NULL: shared memory. */
+extern const struct dtconv_transport *exchange_transport;
+
 /* An engine and a channel over a socket, with staging memory that is not a device's. */
 void party_open(struct party *party, struct dtconv_context *context, int socket,
 		struct party_memory memory);

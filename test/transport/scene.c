@@ -9,15 +9,6 @@
 /* More than any of these messages needs. */
 #define PATIENCE 1000000
 
-void scene_see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	seen->calls++;
-	seen->status = status;
-	seen->moved = moved;
-}
-
 static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 		size_t bytes, unsigned flags)
 {
@@ -30,7 +21,7 @@ static void see_sent(void *arg, int status, size_t moved)
 {
 	struct scene *scene = arg;
 
-	scene_see(&scene->sent, status, moved);
+	see(&scene->sent, status, moved);
 }
 
 void scene_open(struct scene *scene, const char *text, size_t count,
@@ -66,7 +57,7 @@ void scene_open(struct scene *scene, const char *text, size_t count,
 					     .arg = scene };
 	scene->recv_params =
 		(struct dtconv_recv_params){ .struct_size = sizeof(scene->recv_params),
-					     .done = scene_see,
+					     .done = see,
 					     .arg = &scene->received };
 }
 

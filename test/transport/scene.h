@@ -8,11 +8,7 @@
 
 #include "loopback.h"
 #include "support/fixture.h"
-
-struct seen {
-	int calls, status;
-	size_t moved;
-};
+#include "support/seen.h"
 
 struct scene {
 	struct dtconv_engine *engine;
@@ -31,9 +27,6 @@ struct scene {
 struct scene_pool {
 	size_t fragments, fragment_bytes;
 };
-
-/* A done function with a struct seen. */
-void scene_see(void *arg, int status, size_t moved);
 
 /* Everything but the operations. */
 void scene_open(struct scene *scene, const char *text, size_t count,
