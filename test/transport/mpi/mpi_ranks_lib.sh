@@ -28,5 +28,16 @@ run_jobs() {
 			jobs=$((jobs + 1))
 		done
 	done
+	if [ -x "$folder/ranks_device-$1" ]; then
+		timeout "$seconds" "$mpiexec" -n 2 "$folder/ranks_device-$1" > "$said" 2>&1 < /dev/null || {
+			tail -n 30 "$said"
+			die "buffers on devices fail over $1"
+		}
+	fi
+	"$mpiexec" -n 2 "${builddir:-.}/examples/two_processes_$1" > "$said" 2>&1 < /dev/null &&
+		grep -q '^20000 numbers went there and back$' "$said" || {
+		cat "$said"
+		die "the example fails as two processes"
+	}
 	echo "PASS: channels over $1 in $jobs jobs"
 }
