@@ -2,6 +2,7 @@
 /*
  * Channels over MPI between buffers on devices, in a job of two processes: every pairing of memory, and drivers that
  * refuse to register what is sent from or what arrives. Whatever is wrong aborts the process with a sentence.
+ * Without mpiexec it starts the job.
  */
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include <dtconv/dtconv.h>
 #include <dtconv/mpi.h>
 
+#include "launch.h"
 #include "support/gpu.h"
 #include "transport/exchange.h"
 
@@ -117,6 +119,10 @@ static void pass(bool is_from_device, bool is_to_device, int refused)
 
 int main(int argc, char **argv)
 {
+	if (!launch_is_job()) {
+		gpu_find();
+		return launch(argv[0], "2", NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
 	REQUIRE(!MPI_Init(&argc, &argv));
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
 	gpu_open_in_program();

@@ -3,7 +3,8 @@
  * Channels over MPI, in a job of one, two or four processes. All of them run the same cases in the same order. Whatever
  * is wrong aborts the process with a sentence, and MPI ends the job.
  *
- * usage: ranks [LEVEL [CASE...]]    LEVEL: single, funneled, serialized or multiple
+ * Without an argument it starts jobs of itself. With one it is a process of a job:
+ * usage: test_ranks-MPI [LEVEL [CASE...]]    LEVEL: single, funneled, serialized or multiple
  */
 #include "config.h"
 
@@ -18,6 +19,7 @@
 #include <dtconv/mpi.h>
 
 #include "faults.h"
+#include "launch.h"
 #include "support/allocators.h"
 #include "support/choices.h"
 #include "transport/exchange.h"
@@ -881,8 +883,24 @@ static void create_without_mpi(void)
 	close_context();
 }
 
+/* Two processes in each thread level, and one and four. */
+static int run_jobs(const char *program)
+{
+	static const char *const levels[] = { "single", "funneled", "serialized",
+					      "multiple" };
+
+	for (size_t i = 0; i < 4; i++)
+		if (launch(program, "2", levels[i]))
+			return EXIT_FAILURE;
+	return launch(program, "1", levels[0]) || launch(program, "4", levels[0])
+		       ? EXIT_FAILURE
+		       : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
+	if (!launch_is_job() && argc == 1)
+		return run_jobs(argv[0]);
 	create_without_mpi();
 	MUST(!MPI_Init_thread(&argc, &argv, level_of(argc > 1 ? argv[1] : "single"),
 			      &job.level));
