@@ -202,10 +202,19 @@ uint32_t dtc_landing_clear(struct dtc_fragment_table *table, struct dtc_landing 
 	return (uint32_t)(landing - table->landings);
 }
 
-bool dtc_landings_are_pinned(const struct dtc_fragment_table *table)
+static bool is_pinned(struct dtconv_pool *pool)
 {
 	struct dtconv_pool_attr attr = { .struct_size = sizeof(attr) };
 
-	return table->pool && !dtconv_pool_query(table->pool, &attr) &&
-	       attr.pinned_slabs == attr.slabs;
+	return pool && !dtconv_pool_query(pool, &attr) && attr.pinned_slabs == attr.slabs;
+}
+
+bool dtc_fragments_are_pinned(const struct dtc_fragment_table *table)
+{
+	return is_pinned(table->plan->pool);
+}
+
+bool dtc_landings_are_pinned(const struct dtc_fragment_table *table)
+{
+	return is_pinned(table->pool);
 }

@@ -98,7 +98,8 @@ struct dtc_landing *dtc_landing_fill(struct dtc_fragment_table *table, uint32_t 
 /* Its bytes are no longer needed. Its number. */
 uint32_t dtc_landing_clear(struct dtc_fragment_table *table, struct dtc_landing *landing);
 
-/* Whether devices read landings directly. */
+/* Whether devices read own fragments directly, and landings. */
+bool dtc_fragments_are_pinned(const struct dtc_fragment_table *table);
 bool dtc_landings_are_pinned(const struct dtc_fragment_table *table);
 
 #endif

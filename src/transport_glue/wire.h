@@ -86,7 +86,8 @@ enum dtc_wire_transport {
 struct dtc_wire_packet {
 	enum dtc_wire_packet_kind kind;
 	unsigned version;
-	int status; /* BYE: negative */
+	int status;      /* BYE: negative */
+	uint64_t posted; /* BYE: headers before it, where the network does not keep their order with the socket's */
 	/* HELLO. All but shm have no ring, and no memory that the peer maps. */
 	enum dtc_wire_transport transport;
 	uint32_t entries;   /* shm: of the ring; a power of two */
