@@ -223,7 +223,8 @@ static int post(void *arg, const struct dtc_wire_header *header,
 	}
 	put_number(envelope->bytes, connection->posted);
 	dtc_wire_write_header(&posted, envelope->bytes + 8);
-	if (send_envelope(connection, envelope, fragment, (size_t)header->length))
+	if (send_envelope(connection, envelope, fragment,
+			  fragment ? (size_t)header->length : 0))
 		return 0;
 	if (fragment)
 		dtc_departure_undo(&connection->table, posted.fragment);
@@ -436,7 +437,7 @@ static void send_packet(const struct connection *connection,
 	(void)dtc_sock_send(connection->socket, bytes, NULL);
 }
 
-static int connect_peer(struct connection *connection)
+static bool connect_peer(struct connection *connection)
 {
 	const struct dtc_greeting *greeting = &connection->greeting;
 	const ucp_ep_params_t params = {
@@ -450,9 +451,9 @@ static int connect_peer(struct connection *connection)
 	ucs_status_t status =
 		ucp_ep_create(connection->worker, &params, &connection->ep);
 
-	return status == UCS_OK ? 0
-				: dtc_ucx_fail(connection->context, status, "channel",
-					       "ucp_ep_create");
+	if (status != UCS_OK)
+		fail(connection, "the peer cannot be reached", status);
+	return status == UCS_OK;
 }
 
 /* Memory for what the peer sends. */
@@ -498,11 +499,9 @@ static void take_greeting(struct connection *connection)
 	}
 	connection->wants_rendezvous = greeting->address[0] & WANTS_RENDEZVOUS;
 	int status = make_room(connection);
-	if (!status)
-		status = connect_peer(connection);
 	if (status)
-		go(connection, status, "this process cannot receive what the peer sends");
-	else
+		go(connection, status, "there is no memory for what the peer sends");
+	else if (connect_peer(connection))
 		send_packet(connection, DTC_WIRE_ACCEPT, 0);
 }
 
@@ -562,6 +561,7 @@ static void read_socket(struct connection *connection)
 			take_packet(connection, bytes);
 			break;
 		case DTC_SOCK_BAD:
+		case DTC_SOCK_NO_FILES: /* a packet without them would do */
 			break_protocol(connection, "a packet has the wrong length");
 			break;
 		case DTC_SOCK_END:

@@ -6,6 +6,8 @@
 
 #include "ucx.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -21,13 +23,30 @@ int dtc_ucx_fail(struct dtconv_context *context, ucs_status_t status, const char
 			"%s: %s failed: %s", caller, call, ucs_status_string(status));
 }
 
-/* Options that the caller gives go before the environment's. */
+/* Whether shared memory is among the transports; UCX warns of options of those that are not. */
+static bool has_shared_memory(const struct dtconv_ucx_params *params)
+{
+	static const char *const names[] = { "all", "sm", "shm", "mm", "posix", "sysv" };
+	const char *given = params->transports ? params->transports : getenv("UCX_TLS");
+	bool is_named = !given;
+
+	for (size_t i = 0; given && i < sizeof(names) / sizeof(names[0]); i++)
+		is_named |= strstr(given, names[i]) != NULL;
+	return is_named;
+}
+
+/*
+ * Options that the caller gives go before the environment's. Shared memory notices that its peer is gone only if it is
+ * told to.
+ */
 static ucs_status_t configure(ucp_config_t *config,
 			      const struct dtconv_ucx_params *params)
 {
 	ucs_status_t status = UCS_OK;
 
-	if (params->transports)
+	if (has_shared_memory(params))
+		status = ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
+	if (status == UCS_OK && params->transports)
 		status = ucp_config_modify(config, "TLS", params->transports);
 	if (status == UCS_OK && params->devices)
 		status = ucp_config_modify(config, "NET_DEVICES", params->devices);

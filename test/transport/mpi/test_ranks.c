@@ -268,11 +268,12 @@ static void exchange_all(int round, unsigned late)
 
 		if (peer == job.rank)
 			continue;
-		parties[peer] =
-			(struct party){ job.context, job.engine,
-					connect_with(peer,
-						     fragments[(round + job.rank) % 3],
-						     sizes[(round / 3 + peer) % 3]) };
+		parties[peer] = (struct party){
+			.context = job.context,
+			.engine = job.engine,
+			.channel = connect_with(peer, fragments[(round + job.rank) % 3],
+						sizes[(round / 3 + peer) % 3])
+		};
 		exchange_open(&exchanges[peer], job.context, job.rank > peer, seed, 24);
 		exchange_start(&exchanges[peer], &parties[peer]);
 	}
