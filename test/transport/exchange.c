@@ -42,7 +42,6 @@ void party_open(struct party *party, struct dtconv_context *context, int socket,
 						.fragments = memory.fragments,
 						.fragment_bytes = memory.fragment_bytes };
 
-
 	party->context = context;
 	party->bed = bed_open(context);
 	params.transport = exchange_transport ? exchange_transport

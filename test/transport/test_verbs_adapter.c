@@ -48,8 +48,7 @@ static void open_end(struct end *end)
 	end->bell = ibv_create_comp_channel(end->verbs->device);
 	ck_assert_ptr_nonnull(end->bell);
 	ck_assert(!fcntl(end->bell->fd, F_SETFL, O_NONBLOCK));
-	end->queue =
-		ibv_create_cq(end->verbs->device, 4 * DEPTH, NULL, end->bell, 0);
+	end->queue = ibv_create_cq(end->verbs->device, 4 * DEPTH, NULL, end->bell, 0);
 	ck_assert_ptr_nonnull(end->queue);
 	end->region = ibv_reg_mr(end->verbs->domain, end->memory, sizeof(end->memory),
 				 IBV_ACCESS_LOCAL_WRITE);
@@ -114,8 +113,7 @@ static struct ibv_wc completion_of(struct end *end)
 static void post_receives(struct end *end, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		ck_assert(
-			!dtc_verbs_post_receive(&end->lane, i, payload(end, i, BYTES)));
+		ck_assert(!dtc_verbs_post_receive(&end->lane, i, payload(end, i, BYTES)));
 }
 
 /* The rest is flushed, in order. */
@@ -142,8 +140,8 @@ START_TEST(messages_arrive_in_order_and_whole)
 		memset(payload_at(&ends[0], DEPTH + i), (int)i + 1, BYTES);
 		memset(dtc_verbs_send_block(&ends[0].lane, i), (int)i + 65,
 		       DTC_VERBS_BLOCK_BYTES);
-		ck_assert(!dtc_verbs_post_send(
-			&ends[0].lane, i, payload(&ends[0], DEPTH + i, lengths[i])));
+		ck_assert(!dtc_verbs_post_send(&ends[0].lane, i,
+					       payload(&ends[0], DEPTH + i, lengths[i])));
 	}
 	for (uint32_t i = 0; i < 6; i++) {
 		const struct ibv_wc sent = completion_of(&ends[0]);
