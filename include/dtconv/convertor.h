@@ -642,8 +642,14 @@ DTCONV_API int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 				      struct dtconv_convertor **clone);
 
 /**
- * Destroy a convertor. Waits for an operation in flight; its callback is not called.
+ * Destroy a convertor. Waits for an operation and for flights in flight; no callback is
+ * called.
+ *
  * @param convertor the convertor, or NULL. Storage of the caller's may be used again.
+ *
+ * While a send or a receive that is not done uses the convertor, this does not wait: the
+ * convertor lives until the operation is done. Storage of the caller's must stay until then,
+ * and the log says so.
  */
 DTCONV_API void dtconv_convertor_destroy(struct dtconv_convertor *convertor);
 
