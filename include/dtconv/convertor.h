@@ -768,7 +768,8 @@ DTCONV_API int dtconv_convertor_unpack_iov(struct dtconv_convertor *convertor,
  * @param iov_count [out] number of entries written; 0 at the end of the stream.
  * @param moved     [out] number of bytes that they cover.
  * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_UNSUPPORTED if the
- *         convertor has a representation, an operation or a checksum.
+ *         convertor has a representation, an operation or a checksum, or if dtconv_path()
+ *         has answered that the buffer must be staged.
  *
  * Nothing is copied. Neighbouring blocks are merged. The first block begins and the last
  * one ends wherever the position and the limits say, also inside an element. Does not

@@ -52,6 +52,7 @@ int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
 	place->in_place = false;
 	place->request = (struct dtc_request){ .in_flight = false };
 	place->flights = 0;
+	place->must_stage = NULL;
 	place->in_flight = NULL;
 	atomic_init(&place->holds, 1);
 	place->typed = NULL;
@@ -128,6 +129,7 @@ static DTC_NOINLINE int rebind(struct dtconv_convertor *convertor, struct dtconv
 	convertor->count = count;
 	convertor->user = buffer;
 	convertor->direction = direction;
+	convertor->must_stage = NULL;
 	convertor->mover = dtc_convertor_mover(convertor);
 	return 0;
 }
@@ -143,6 +145,7 @@ static inline bool rebind_buffer(struct dtconv_convertor *convertor,
 	convertor->cursor.begun = false;
 	convertor->user = buffer;
 	convertor->direction = direction;
+	convertor->must_stage = NULL;
 	return true;
 }
 
@@ -185,6 +188,7 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	if (copy) {
 		copy->request = (struct dtc_request){ .in_flight = false };
 		copy->flights = 0;
+		copy->must_stage = convertor->must_stage;
 		copy->in_flight = NULL;
 		atomic_init(&copy->holds, 1);
 		copy->in_place = false;

@@ -48,6 +48,8 @@ struct dtconv_convertor {
 	struct dtc_typed *typed; /* NULL: bytes are moved unchanged */
 	struct dtc_checksum checksum; /* of all bytes but those in flight */
 	struct dtc_placement placement;
+	/* Why dtconv_path said last that the buffer must be staged, or NULL. */
+	const char *must_stage;
 	struct dtc_row row;
 	/* Of the native stream; if typed, only its layout is used. */
 	struct dtc_cursor cursor;
