@@ -642,8 +642,14 @@ DTCONV_API int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 				      struct dtconv_convertor **clone);
 
 /**
- * Destroy a convertor. Waits for an operation in flight; its callback is not called.
+ * Destroy a convertor. Waits for an operation and for flights in flight; no callback is
+ * called.
+ *
  * @param convertor the convertor, or NULL. Storage of the caller's may be used again.
+ *
+ * While a send or a receive that is not done uses the convertor, this does not wait: the
+ * convertor lives until the operation is done. Storage of the caller's must stay until then,
+ * and the log says so.
  */
 DTCONV_API void dtconv_convertor_destroy(struct dtconv_convertor *convertor);
 
@@ -762,7 +768,8 @@ DTCONV_API int dtconv_convertor_unpack_iov(struct dtconv_convertor *convertor,
  * @param iov_count [out] number of entries written; 0 at the end of the stream.
  * @param moved     [out] number of bytes that they cover.
  * @return 0; DTCONV_ERR_STATE if an operation is in flight; DTCONV_ERR_UNSUPPORTED if the
- *         convertor has a representation, an operation or a checksum.
+ *         convertor has a representation, an operation or a checksum, or if dtconv_path()
+ *         has answered that the buffer must be staged.
  *
  * Nothing is copied. Neighbouring blocks are merged. The first block begins and the last
  * one ends wherever the position and the limits say, also inside an element. Does not

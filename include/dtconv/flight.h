@@ -36,7 +36,7 @@ extern "C" {
  * - Two flights must not move the same bytes of the stream at the same time, except when
  *   both pack.
  * - While flights are in flight, other calls of the convertor but query return
- *   DTCONV_ERR_STATE. All flights have to end before the convertor is destroyed.
+ *   DTCONV_ERR_STATE. dtconv_convertor_destroy() waits for them; they keep their status.
  * - The convertor's position is behind the flight that was started last.
  * - A convertor belongs to one thread at a time, and its flights with it. Flights of
  *   different convertors are independent.

@@ -79,6 +79,10 @@ struct dtconv_path_attr {
  * order of a stream, because a network is not; if it has more runs than max_iov, or they are
  * shorter than least_run. Does not block; does not allocate. Looks at no more than max_iov
  * runs.
+ *
+ * After an answer of STAGE dtconv_convertor_iov() returns DTCONV_ERR_UNSUPPORTED with the
+ * reason, until another answer, dtconv_convertor_configure() or a rebind: a network must not
+ * get addresses that it cannot use.
  */
 DTCONV_API int dtconv_path(struct dtconv_convertor *convertor,
 			   const struct dtconv_reach *reach,

@@ -23,13 +23,17 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 			"%s: an operation is in flight; test or wait for it first", caller);
 }
 
-const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor)
+static const struct dtc_mover *idle_mover(const struct dtconv_convertor *convertor)
 {
 	if (convertor->count != 1 || convertor->typed || convertor->checksum.on ||
-	    !dtc_convertor_is_idle(convertor) ||
 	    (convertor->placement.forbidden & DTC_HOST_BIT))
 		return NULL;
 	return convertor->cursor.layout->mover;
+}
+
+const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor)
+{
+	return dtc_convertor_is_idle(convertor) ? idle_mover(convertor) : NULL;
 }
 
 int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
@@ -48,6 +52,9 @@ int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
 	place->in_place = false;
 	place->request = (struct dtc_request){ .in_flight = false };
 	place->flights = 0;
+	place->must_stage = NULL;
+	place->in_flight = NULL;
+	atomic_init(&place->holds, 1);
 	place->typed = NULL;
 	place->checksum = (struct dtc_checksum){ .on = false };
 	place->placement = (struct dtc_placement){ .user = DTCONV_MEMORY_UNKNOWN };
@@ -122,6 +129,7 @@ static DTC_NOINLINE int rebind(struct dtconv_convertor *convertor, struct dtconv
 	convertor->count = count;
 	convertor->user = buffer;
 	convertor->direction = direction;
+	convertor->must_stage = NULL;
 	convertor->mover = dtc_convertor_mover(convertor);
 	return 0;
 }
@@ -137,6 +145,7 @@ static inline bool rebind_buffer(struct dtconv_convertor *convertor,
 	convertor->cursor.begun = false;
 	convertor->user = buffer;
 	convertor->direction = direction;
+	convertor->must_stage = NULL;
 	return true;
 }
 
@@ -179,6 +188,9 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	if (copy) {
 		copy->request = (struct dtc_request){ .in_flight = false };
 		copy->flights = 0;
+		copy->must_stage = convertor->must_stage;
+		copy->in_flight = NULL;
+		atomic_init(&copy->holds, 1);
 		copy->in_place = false;
 		copy->typed = NULL;
 		copy->type = dtconv_type_ref(convertor->type);
@@ -202,18 +214,47 @@ int dtconv_convertor_clone(const struct dtconv_convertor *convertor,
 	return 0;
 }
 
-void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
+/* Wait for what devices still move. Those flights keep their status, which is all that is asked of them later. */
+static void end_flights(struct dtconv_convertor *convertor)
 {
-	if (!convertor)
-		return;
+	for (struct dtc_flight *flight = convertor->in_flight; flight;
+	     flight = flight->next) {
+		int moved = dtc_device_wait(&flight->event);
+		int summed = dtc_device_wait(&flight->checksum.event);
+
+		flight->status = moved ? moved : summed;
+		if (flight->status)
+			flight->moved = 0;
+	}
+}
+
+static void free_convertor(struct dtconv_convertor *convertor)
+{
 	struct dtconv_type *type = convertor->type;
 
-	if (convertor->request.in_flight) {
-		(void)dtc_device_wait(&convertor->request.flight.event);
-		(void)dtc_device_wait(&convertor->request.flight.checksum.event);
-	}
+	end_flights(convertor);
 	dtc_typed_destroy(convertor->typed);
 	if (!convertor->in_place)
 		dtc_free(type->context, convertor);
 	dtconv_type_unref(type);
+}
+
+void dtc_convertor_release(struct dtconv_convertor *convertor)
+{
+	convertor->mover = idle_mover(convertor);
+	if (atomic_fetch_sub(&convertor->holds, 1) == 1)
+		free_convertor(convertor);
+}
+
+void dtconv_convertor_destroy(struct dtconv_convertor *convertor)
+{
+	if (!convertor)
+		return;
+	if (convertor->in_place && atomic_load(&convertor->holds) > 1)
+		DTC_LOG(convertor->type->context, DTCONV_LOG_ERROR,
+			"%s: an operation that is not done uses the convertor; its storage must stay "
+			"until it is",
+			__func__);
+	if (atomic_fetch_sub(&convertor->holds, 1) == 1)
+		free_convertor(convertor);
 }

@@ -6,6 +6,8 @@
 #ifndef DTC_CONVERTOR_H
 #define DTC_CONVERTOR_H
 
+#include <stdatomic.h>
+
 #include <dtconv/convertor.h>
 
 #include "convertor/checksum.h"
@@ -46,10 +48,14 @@ struct dtconv_convertor {
 	struct dtc_typed *typed; /* NULL: bytes are moved unchanged */
 	struct dtc_checksum checksum; /* of all bytes but those in flight */
 	struct dtc_placement placement;
+	/* Why dtconv_path said last that the buffer must be staged, or NULL. */
+	const char *must_stage;
 	struct dtc_row row;
 	/* Of the native stream; if typed, only its layout is used. */
 	struct dtc_cursor cursor;
 	size_t flights; /* in flight, the request's among them */
+	struct dtc_flight *in_flight; /* those of a device */
+	_Atomic unsigned holds;       /* of its owner, and of an operation of the flow */
 	struct dtc_request request;
 };
 
@@ -76,11 +82,24 @@ int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
 		       size_t count, char *buffer, enum dtc_direction direction,
 		       const char *caller, const char *argument);
 
-/* Whether neither a request nor a flight is in flight. */
+/* Whether neither a request nor a flight is in flight, and no operation of the flow uses it. */
 static inline bool dtc_convertor_is_idle(const struct dtconv_convertor *convertor)
 {
-	return !convertor->request.in_flight && !convertor->flights;
+	return !convertor->request.in_flight && !convertor->flights &&
+	       atomic_load_explicit(&convertor->holds, memory_order_relaxed) == 1;
 }
+
+/*
+ * An operation of the flow uses a convertor that is idle. Until it releases it the convertor is not idle, and its memory
+ * stays even if the owner destroys it.
+ */
+static inline void dtc_convertor_hold(struct dtconv_convertor *convertor)
+{
+	convertor->mover = NULL;
+	atomic_store_explicit(&convertor->holds, 2, memory_order_relaxed);
+}
+
+void dtc_convertor_release(struct dtconv_convertor *convertor);
 
 /* Fail with STATE if it is not idle. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);

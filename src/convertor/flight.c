@@ -14,10 +14,29 @@
 #include "base/log.h"
 #include "position.h"
 
+static void link_flight(struct dtconv_convertor *convertor, struct dtc_flight *flight)
+{
+	flight->next = convertor->in_flight;
+	flight->place = &convertor->in_flight;
+	if (flight->next)
+		flight->next->place = &flight->next;
+	convertor->in_flight = flight;
+}
+
+static void unlink_flight(struct dtc_flight *flight)
+{
+	if (!flight->place)
+		return;
+	*flight->place = flight->next;
+	if (flight->next)
+		flight->next->place = flight->place;
+}
+
 static int land(struct dtc_flight *flight, int status)
 {
 	struct dtconv_convertor *convertor = flight->convertor;
 
+	unlink_flight(flight);
 	dtc_advance_end(convertor, flight, status);
 	if (status)
 		flight->moved = 0;
@@ -43,6 +62,7 @@ int dtc_flight_launch(struct dtconv_convertor *convertor, struct dtc_flight *fli
 
 	flight->convertor = convertor;
 	flight->position = position;
+	flight->place = NULL;
 	convertor->flights++;
 	convertor->mover = NULL;
 	dtc_convertor_go_to(convertor, position);
@@ -54,6 +74,7 @@ int dtc_flight_launch(struct dtconv_convertor *convertor, struct dtc_flight *fli
 	flight->status = DTCONV_INPROGRESS;
 	if (!flight->event.backend && !flight->checksum.event.backend)
 		return land(flight, 0);
+	link_flight(convertor, flight);
 	return 0;
 }
 

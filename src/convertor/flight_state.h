@@ -20,6 +20,8 @@ struct dtc_flight {
 	int status;             /* DTCONV_INPROGRESS, or how it ended */
 	struct dtc_event event; /* without a backend it has completed */
 	struct dtc_pending_checksum checksum;
+	/* In the convertor's list while it is in flight. */
+	struct dtc_flight *next, **place;
 };
 
 #endif

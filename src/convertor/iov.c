@@ -62,6 +62,12 @@ int dtconv_convertor_iov(struct dtconv_convertor *convertor, struct iovec iov[],
 			"checksum, which an iov (plain addresses and lengths) cannot "
 			"express",
 			__func__);
+	if (convertor->must_stage)
+		return DTC_FAIL(
+			convertor->type->context, DTCONV_ERR_UNSUPPORTED,
+			"%s: dtconv_path answered that the buffer must be staged, because %s; "
+			"pack it, or ask for a network that reaches it",
+			__func__, convertor->must_stage);
 	dtc_runs_init(&runs, cursor, max_iov ? max_bytes : 0);
 	while (dtc_runs_next(&runs, &run) && collect(&collection, run.disp, run.bytes))
 		;

@@ -144,6 +144,7 @@ int dtc_convertor_configure(struct dtconv_convertor *convertor,
 	convertor->typed = typed;
 	convertor->checksum.on = all.flags & DTCONV_CONVERTOR_CRC32C;
 	convertor->placement = dtc_convertor_params_placement(&all);
+	convertor->must_stage = NULL;
 	dtc_checksum_reset(&convertor->checksum);
 	dtc_cursor_seek(&convertor->cursor, 0);
 	convertor->mover = dtc_convertor_mover(convertor);

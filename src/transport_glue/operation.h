@@ -59,6 +59,7 @@ struct dtc_operation {
 	_Atomic int asked; /* the status with which another thread wants it to end */
 	struct dtc_operation *next; /* in the engine's list of active ones */
 	bool is_active;
+	bool holds_convertor;
 	enum dtc_need need;
 	struct dtc_operation *earlier, *later; /* by deadline */
 	uint64_t deadline;                     /* 0: none */

@@ -152,6 +152,7 @@ int dtconv_path(struct dtconv_convertor *convertor, const struct dtconv_reach *g
 					.why = why_not(convertor, &memory) };
 	if (!now.why)
 		choose(convertor, &reach, &memory, &cursor, &now);
+	convertor->must_stage = now.why;
 	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
 	return 0;
 }

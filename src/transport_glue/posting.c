@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "convertor/convertor.h"
 #include "engine.h"
 #include "engine_state.h"
 
@@ -83,6 +84,8 @@ void dtc_operation_start(struct dtc_operation *operation, unsigned timeout_ms)
 	operation->status = 0;
 	operation->moved = 0;
 	atomic_store(&operation->asked, 0);
+	operation->holds_convertor = true;
+	dtc_convertor_hold(operation->convertor);
 	atomic_fetch_add(&engine->operations, 1);
 	atomic_store(&operation->control, DTC_OPERATION_LIVE | DTC_OPERATION_POSTED);
 	dtc_engine_post(engine, &operation->item);

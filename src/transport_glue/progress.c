@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "base/base.h"
+#include "convertor/convertor.h"
 #include "engine.h"
 #include "engine_state.h"
 
@@ -45,6 +46,10 @@ static void retire(struct dtc_operation *operation, struct dtc_work *work)
 	uint32_t live = DTC_OPERATION_LIVE;
 
 	dtc_engine_remove_deadline(engine, operation);
+	/* First: once the operation is not live, its owner may use the convertor. */
+	if (operation->holds_convertor)
+		dtc_convertor_release(operation->convertor);
+	operation->holds_convertor = false;
 	if (!atomic_compare_exchange_strong(&operation->control, &live, 0))
 		return;
 	atomic_fetch_sub(&engine->operations, 1);

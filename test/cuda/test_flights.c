@@ -293,6 +293,60 @@ START_TEST(a_flight_that_fails_takes_back_its_own_bytes)
 }
 END_TEST
 
+/* Destroying the convertor waits for its flights, which keep their status. Some have ended before. */
+START_TEST(a_convertor_is_destroyed_when_its_flights_have_ended)
+{
+	enum { MANY = 6, BYTES = 8192 };
+	struct dtconv_type *type = fixture_type("vector(6144, 1, 2, double)");
+	struct dtconv_flight flights[MANY];
+	struct spin_releaser releaser;
+	struct arena user, packed;
+	struct spin spin;
+
+	if (!gpu.standin)
+		return;
+	CUstream stream = gpu_stream();
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
+	unsigned char *bytes = calloc(2, MANY * BYTES), *got = calloc(1, MANY * BYTES);
+	for (size_t i = 0; i < 2 * MANY * BYTES; i++)
+		bytes[i] = (unsigned char)(i * 5 + i / 253);
+	arena_open(&user, ARENA_DEVICE, 2 * MANY * BYTES);
+	arena_open(&packed, ARENA_PINNED, MANY * BYTES);
+	arena_write(&user, 0, bytes, 2 * MANY * BYTES);
+	struct dtconv_convertor *packs = fixture_packer(type, 1, user.memory, &params);
+	for (size_t i = 0; i < MANY; i++) {
+		fixture_ok(dtconv_flight_start(packs, &flights[i], i * BYTES,
+					       packed.memory + i * BYTES, BYTES));
+		if (i == 2) {
+			/* In the middle, at the end and at the beginning of those in flight. */
+			fixture_ok(dtconv_flight_wait(&flights[1], NULL));
+			fixture_ok(dtconv_flight_wait(&flights[0], NULL));
+			fixture_ok(dtconv_flight_wait(&flights[2], NULL));
+			spin_begin(&spin, stream);
+		}
+	}
+	releaser_begin(&releaser, &spin, "cuEventQuery", 1);
+	dtconv_convertor_destroy(packs);
+	ck_assert(releaser_end(&releaser));
+	for (size_t i = 0; i < MANY; i++) {
+		size_t moved = 0;
+
+		ck_assert_int_eq(dtconv_flight_test(&flights[i], &moved), 0);
+		ck_assert_uint_eq(moved, BYTES);
+	}
+	arena_read(&packed, 0, got, MANY * BYTES);
+	for (size_t i = 0; i < MANY * BYTES; i++)
+		ck_assert_uint_eq(got[i], bytes[i / 8 * 16 + i % 8]);
+	spin_end(&spin);
+	MUST(StreamDestroy(stream));
+	dtconv_type_unref(type);
+	arena_close(&user);
+	arena_close(&packed);
+	free(bytes);
+	free(got);
+}
+END_TEST
+
 /* ---- no room ------------------------------------------------------------------------------ */
 
 /* Long enough for the thread that continues started jobs. */
@@ -592,6 +646,7 @@ int main(void)
 	tcase_add_loop_test(many, starts_wait_for_no_flight, 0, KINDS);
 	tcase_add_test(many, flights_go_on_though_nobody_asks);
 	TCase *failures = fixture_case(suite, "failures", 60);
+	tcase_add_test(failures, a_convertor_is_destroyed_when_its_flights_have_ended);
 	tcase_add_loop_test(failures, a_flight_that_fails_takes_back_its_own_bytes, 0, 4);
 	tcase_add_test(failures, a_refused_launch_is_one_flights_error);
 	TCase *room = fixture_case(suite, "no room", 60);

@@ -319,6 +319,36 @@ START_TEST(a_send_waits_for_a_free_event)
 }
 END_TEST
 
+/* ---- convertors ------------------------------------------------------------------------- */
+
+/* A convertor that is destroyed lives until the operation is done, and is nobody else's until then. */
+START_TEST(a_convertor_in_use_is_neither_bound_nor_freed)
+{
+	struct spin spin;
+
+	open_message(DTCONV_MEMORY_PINNED, true);
+	spin_begin(&spin, it.stream);
+	start();
+	for (int i = 0; i < 2; i++) {
+		fixture_status(dtconv_convertor_rebind_pack(it.packs, it.type, 1,
+							    it.from.memory),
+			       DTCONV_ERR_STATE);
+		fixture_status(dtconv_convertor_seek(it.packs, 0), DTCONV_ERR_STATE);
+		progress();
+	}
+	dtconv_convertor_destroy(it.packs);
+	dtconv_convertor_destroy(it.unpacks);
+	it.packs = it.unpacks = NULL;
+	progress();
+	spin_release(&spin);
+	drive();
+	check_bytes();
+	spin_end(&spin);
+	close_message();
+	close_arenas();
+}
+END_TEST
+
 /* ---- sleeping -------------------------------------------------------------------------- */
 
 /*
@@ -463,6 +493,7 @@ int main(void)
 	tcase_add_test(tcase, a_cancelled_send_waits_for_the_device);
 	tcase_add_test(tcase, a_send_waits_for_a_free_event);
 	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
+	tcase_add_test(tcase, a_convertor_in_use_is_neither_bound_nor_freed);
 	tcase_add_test(tcase, a_sleeper_wakes_when_a_copy_ends);
 	tcase_add_test(tcase, the_backstop_wakes_after_a_device_error);
 	tcase_add_test(tcase, an_engine_is_destroyed_before_its_alarm_rings);

@@ -95,6 +95,47 @@ START_TEST(streams_that_are_converted_or_summed_are_staged)
 }
 END_TEST
 
+static int list_addresses(struct dtconv_convertor *convertor)
+{
+	struct iovec iov[20];
+	size_t count, moved;
+
+	fixture_seek(convertor, 0);
+	return dtconv_convertor_iov(convertor, iov, 20, SIZE_MAX, &count, &moved);
+}
+
+/* Until another answer, other options or another buffer; it holds for clones too. */
+START_TEST(who_ignores_that_a_buffer_must_be_staged_gets_no_addresses)
+{
+	const struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+	struct dtconv_convertor *clone;
+	struct stage stage;
+
+	fixture_open(&stage, "vector(4, 1, 2, int)", 1);
+	struct dtconv_convertor *convertor = fixture_pack(&stage);
+	fixture_ok(list_addresses(convertor));
+	for (int way = 0; way < 4; way++) {
+		ck_assert_int_eq(ask(convertor, DTCONV_REACH_HOST, 2, 0).path,
+				 DTCONV_PATH_STAGE);
+		fixture_status(list_addresses(convertor), DTCONV_ERR_UNSUPPORTED);
+		ck_assert_ptr_nonnull(strstr(fixture_error(), "more runs than"));
+		fixture_ok(dtconv_convertor_clone(convertor, &clone));
+		fixture_status(list_addresses(clone), DTCONV_ERR_UNSUPPORTED);
+		dtconv_convertor_destroy(clone);
+		if (way == 0)
+			(void)ask(convertor, DTCONV_REACH_HOST, 9, 0);
+		else if (way == 1)
+			fixture_ok(dtconv_convertor_configure(convertor, &params));
+		else
+			fixture_ok(dtconv_convertor_rebind_pack(
+				convertor, stage.type, (size_t)way - 1, stage.source));
+		fixture_ok(list_addresses(convertor));
+	}
+	dtconv_convertor_destroy(convertor);
+	fixture_close(&stage);
+}
+END_TEST
+
 START_TEST(bad_arguments_are_refused)
 {
 	struct dtconv_reach reach = { .struct_size = sizeof(reach) };
@@ -132,6 +173,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, paths_are_what_the_iovec_is, 0, layout_count);
 	tcase_add_loop_test(tcase, streams_that_are_converted_or_summed_are_staged, 0, 3);
+	tcase_add_test(tcase, who_ignores_that_a_buffer_must_be_staged_gets_no_addresses);
 	tcase_add_test(tcase, bad_arguments_are_refused);
 	return fixture_run(suite);
 }
