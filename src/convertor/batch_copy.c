@@ -62,14 +62,11 @@ static int create_copy(const struct dtconv_batch *batch,
 	if (!made)
 		return DTC_FAIL(batch->context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate a copy", caller);
-	*made = (struct dtc_copy){ .source = { .type = given->source_type,
-					       .type_name = "copy.source_type",
-					       .data = (char *)(uintptr_t)given->source },
-				   .target = { .type = given->target_type,
-					       .type_name = "copy.target_type",
-					       .data = given->target },
-				   .started = true,
-				   .caller = caller };
+	dtc_copy_set_end(&made->source, given->source_type, "copy.source_type",
+			 given->source);
+	dtc_copy_set_end(&made->target, given->target_type, "copy.target_type",
+			 given->target);
+	dtc_copy_init(made, true, caller);
 	dtconv_type_ref(given->source_type);
 	dtconv_type_ref(given->target_type);
 	int status = configure(batch, given, made);

@@ -49,14 +49,9 @@ int dtconv_copier_create(struct dtconv_type *source_type, size_t source_count,
 	dtconv_type_ref(target_type);
 	made->source_type = source_type;
 	made->target_type = target_type;
-	made->copy = (struct dtc_copy){ .source = { .type = source_type,
-						    .type_name = DTC_COPY_SOURCE_TYPE,
-						    .data = (char *)(uintptr_t)source },
-					.target = { .type = target_type,
-						    .type_name = DTC_COPY_TARGET_TYPE,
-						    .data = target },
-					.started = true,
-					.caller = __func__ };
+	dtc_copy_set_end(&made->copy.source, source_type, DTC_COPY_SOURCE_TYPE, source);
+	dtc_copy_set_end(&made->copy.target, target_type, DTC_COPY_TARGET_TYPE, target);
+	dtc_copy_init(&made->copy, true, __func__);
 	int status = dtc_copy_configure(&made->copy, source_count, target_count, params);
 	if (status) {
 		dtconv_copier_destroy(made);

@@ -26,8 +26,12 @@
 #include "packed_stream.h"
 #include "typed_device.h"
 
-/* Bytes packed between two layouts at a time: they stay in the first-level cache. */
-#define COPY_BYTES 2048
+/*
+ * Bytes packed between two layouts at a time. They stay in the first-level cache, and fit into a stack frame. Each piece
+ * begins two walks, so shorter ones take longer (262128 bytes of vector(10922, 3, 5, double) to
+ * vector(16383, 2, 3, double) on an AMD EPYC, in us: 17.1 by 2048 bytes, 12.0 by 4096, 9.4 by 7680, 8.9 by 16384).
+ */
+#define COPY_BYTES 7680
 
 static struct dtconv_context *context_of(const struct dtc_copy *copy)
 {
@@ -329,7 +333,7 @@ static bool borrow(const struct dtc_copy *copy, const struct memories *memories,
 /* Pack into a small buffer and unpack from it, until either side ends. */
 static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 {
-	char buffer[COPY_BYTES];
+	_Alignas(64) char buffer[COPY_BYTES];
 	size_t packed, unpacked;
 	int status = 0;
 
@@ -345,6 +349,54 @@ static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 						       DTCONV_MEMORY_HOST, packed,
 						       DTC_UNPACK);
 		status = move_now(copy, &unpack, &unpacked);
+		*copied += unpacked;
+	}
+	return status;
+}
+
+/* Bytes through the host backend, which counts a job. */
+static int move_on_host(struct dtc_copy_end *end, char *packed, size_t bytes,
+			enum dtc_direction direction, size_t *moved)
+{
+	int status = dtc_host_move_bytes(&end->cursor, end->data, packed, bytes,
+					 direction, moved);
+
+	dtc_count_job(end->type->context, DTC_HOST_INDEX, *moved);
+	return status;
+}
+
+static int combine_on_host(struct dtc_copy *copy, char *packed, size_t bytes,
+			   size_t *moved)
+{
+	const struct dtc_typed_move move = { .cursor = &copy->target.cursor,
+					     .user = copy->target.data,
+					     .packed = packed,
+					     .bytes = bytes,
+					     .caller = copy->caller };
+	int status = dtc_typed_unpack(copy->typed, &move, moved);
+
+	dtc_count_job(context_of(copy), DTC_HOST_INDEX, *moved);
+	return status;
+}
+
+/* The same between ordinary host memories, whose kinds nobody has to find out. */
+static DTC_NOINLINE int copy_ordinary(struct dtc_copy *copy, size_t *copied)
+{
+	_Alignas(64) char buffer[COPY_BYTES];
+	size_t packed, unpacked;
+	int status = 0;
+
+	while (!status && left(copy)) {
+		status = move_on_host(&copy->source, buffer,
+				      next_bytes(copy, sizeof(buffer)), DTC_PACK,
+				      &packed);
+		if (status)
+			break;
+		if (DTC_UNLIKELY(copy->typed))
+			status = combine_on_host(copy, buffer, packed, &unpacked);
+		else
+			status = move_on_host(&copy->target, buffer, packed, DTC_UNPACK,
+					      &unpacked);
 		*copied += unpacked;
 	}
 	return status;
@@ -407,7 +459,9 @@ static int start_all(struct dtc_copy *copy, struct dtc_event *event, size_t *cop
 	if (dtc_copy_is_row(target) && !copy->typed)
 		return start_hop_to_row(copy, source, target, DTC_PACK, event, copied);
 	if (DTC_LIKELY(dtc_copy_is_ordinary(copy)))
-		return copy_through(copy, copied);
+		return DTC_LIKELY(!dtc_is_host_forbidden(context_of(copy), 0))
+			       ? copy_ordinary(copy, copied)
+			       : copy_through(copy, copied);
 	return start_with_device(copy, event, copied);
 }
 
@@ -579,17 +633,14 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 {
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
-	struct dtc_copy copy = { .source = { .type = source_type,
-					     .type_name = DTC_COPY_SOURCE_TYPE,
-					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type,
-					     .type_name = DTC_COPY_TARGET_TYPE,
-					     .data = target },
-				 .caller = __func__ };
+	struct dtc_copy copy;
 	size_t copied = 0;
 
 	if (moved)
 		*moved = 0;
+	dtc_copy_set_end(&copy.source, source_type, DTC_COPY_SOURCE_TYPE, source);
+	dtc_copy_set_end(&copy.target, target_type, DTC_COPY_TARGET_TYPE, target);
+	dtc_copy_init(&copy, false, __func__);
 	int status = dtc_copy_check(&copy, source_count, target_count);
 	if (status)
 		return status;

@@ -35,6 +35,25 @@ struct dtc_copy {
 	const char *caller;
 };
 
+/* Members are set one by one: clearing both cursors, of 2 KiB each, would take longer than many copies. */
+static inline void dtc_copy_set_end(struct dtc_copy_end *end,
+				    const struct dtconv_type *type, const char *type_name,
+				    const void *data)
+{
+	end->type = type;
+	end->type_name = type_name;
+	end->data = (char *)(uintptr_t)data;
+}
+
+/* The rest, but the cursors and the range, which dtc_copy_check sets. */
+static inline void dtc_copy_init(struct dtc_copy *copy, bool started, const char *caller)
+{
+	copy->typed = NULL;
+	copy->placement = (struct dtc_placement){ .on_stream = false };
+	copy->started = started;
+	copy->caller = caller;
+}
+
 /*
  * Put both cursors at position 0, compare the signatures and select the whole stream, before anything is copied. Fails
  * with INVAL, STATE, OVERFLOW or SIGNATURE.

@@ -190,7 +190,7 @@ static void explain_two_steps(struct dtc_text *text,
 {
 	dtc_text_printf(text, "  two steps, through %s, because %s\n",
 			e->way == DTCONV_COPY_SCRATCH ? "scratch memory of the device"
-						      : "a buffer of 2 KiB",
+						      : "a buffer of the host",
 			e->reason);
 	explain_step(text, "to pack", e->pack_backend, e->pack_ns);
 	explain_step(text, "to unpack", e->unpack_backend, e->unpack_ns);
@@ -242,13 +242,11 @@ static int begin(struct ask *ask, const struct dtconv_type *source_type,
 {
 	struct dtconv_context *context = source_type->context;
 
-	*ask = (struct ask){ .copy = { .source = { .type = source_type,
-						   .type_name = DTC_COPY_SOURCE_TYPE },
-				       .target = { .type = target_type,
-						   .type_name = DTC_COPY_TARGET_TYPE },
-				       .caller = caller },
-			     .source_kind = known(source_kind),
-			     .target_kind = known(target_kind) };
+	dtc_copy_set_end(&ask->copy.source, source_type, DTC_COPY_SOURCE_TYPE, NULL);
+	dtc_copy_set_end(&ask->copy.target, target_type, DTC_COPY_TARGET_TYPE, NULL);
+	dtc_copy_init(&ask->copy, false, caller);
+	ask->source_kind = known(source_kind);
+	ask->target_kind = known(target_kind);
 	if (!dtconv_memory_kind_name(source_kind) ||
 	    !dtconv_memory_kind_name(target_kind))
 		return DTC_FAIL(

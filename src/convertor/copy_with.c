@@ -108,17 +108,14 @@ static int copy_range(struct dtconv_type *source_type, size_t source_count,
 {
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
-	struct dtc_copy copy = { .source = { .type = source_type,
-					     .type_name = DTC_COPY_SOURCE_TYPE,
-					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type,
-					     .type_name = DTC_COPY_TARGET_TYPE,
-					     .data = target },
-				 .caller = caller };
+	struct dtc_copy copy;
 	size_t copied = 0;
 
 	if (moved)
 		*moved = 0;
+	dtc_copy_set_end(&copy.source, source_type, DTC_COPY_SOURCE_TYPE, source);
+	dtc_copy_set_end(&copy.target, target_type, DTC_COPY_TARGET_TYPE, target);
+	dtc_copy_init(&copy, false, caller);
 	int status = dtc_copy_configure(&copy, source_count, target_count, params);
 	if (!status)
 		status = dtc_copy_select(&copy, position, bytes);

@@ -487,7 +487,14 @@ START_TEST(a_copy_that_is_too_long_is_told)
 	fixture_ok(dtconv_batch_query(batch, &attr));
 	ck_assert_uint_eq(attr.failed, 1);
 	ck_assert_uint_eq(attr.bytes, 16);
+	const struct dtconv_counters before = fixture_counters();
 	fixture_status(dtconv_batch_run(batch, &moved), DTCONV_ERR_TRUNCATE);
+	/* A copy is a pack and an unpack, as of dtconv_copy. */
+	const struct dtconv_counters after = fixture_counters();
+	ck_assert_uint_eq(after.pack_calls - before.pack_calls, 1);
+	ck_assert_uint_eq(after.unpack_calls - before.unpack_calls, 1);
+	ck_assert_uint_eq(after.pack_bytes - before.pack_bytes, 16);
+	ck_assert_uint_eq(after.unpack_bytes - before.unpack_bytes, 16);
 	ck_assert_str_eq(fixture_error(),
 			 "dtconv_batch_run: entry 0: the source packs to 24 bytes, but "
 			 "the target has room for 16");

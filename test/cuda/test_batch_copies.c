@@ -514,6 +514,39 @@ START_TEST(captured_copies_replay)
 }
 END_TEST
 
+/* Two steps go through scratch memory, which a graph cannot keep; the others are captured. */
+START_TEST(a_copy_in_two_steps_is_not_captured)
+{
+	CUstream stream = gpu_stream();
+	const struct dtconv_batch_params params = in_stream(stream);
+	struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+	struct scene scene;
+	CUgraph graph;
+
+	new_scene(&scene);
+	add_pairs(&scene, fixture_context, 2);
+	add_pair(&scene, fixture_context,
+		 "contiguous(60, resized(vector(50, 1, 60, double), 0, 8))",
+		 "vector(3000, 1, 2, double)", 1);
+	make_batch(&scene, fixture_context, &params);
+	run(&scene);
+	fill(&scene);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	ck_assert_int_eq(dtconv_batch_run(scene.batch, NULL), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "being captured"));
+	MUST(StreamEndCapture(stream, &graph));
+	for (size_t i = 0; i < scene.count; i++) {
+		fixture_ok(dtconv_batch_query_entry(scene.batch, i, &entry));
+		ck_assert_int_eq(entry.status, i == 2 ? DTCONV_ERR_UNSUPPORTED : 0);
+		ck_assert_uint_eq(entry.moved, i == 2 ? 0 : scene.pieces[i].bytes);
+	}
+	MUST(GraphDestroy(graph));
+	run(&scene);
+	close_scene(&scene);
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
 /* ---- access -------------------------------------------------------------------------------- */
 
 /* The last entry's target may only be read; as a source that is enough. */
@@ -628,6 +661,7 @@ int main(void)
 	tcase_add_test(copies, a_copy_with_an_operation_goes_alone);
 	tcase_add_loop_test(copies, copies_go_in_the_order_of_the_stream, 0, COUNTS);
 	tcase_add_loop_test(copies, captured_copies_replay, 0, COUNTS);
+	tcase_add_test(copies, a_copy_in_two_steps_is_not_captured);
 	tcase_add_loop_test(copies, the_access_to_every_side_is_checked, 0, 2);
 	tcase_add_loop_test(gpu_faults(suite),
 			    a_refused_call_fails_its_copies_and_no_later_run, 0,
