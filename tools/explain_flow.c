@@ -7,6 +7,7 @@
 
 #include "explain.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@
 
 /* ---- the path ---------------------------------------------------------------------------- */
 
-/* The runs do not depend on the address, which is never accessed. */
+/* The runs do not depend on the address, which is never accessed. The convertor only counts a reference to the type. */
 static int find_path(const struct explain *explain, struct explain_flow *flow)
 {
 	static char nowhere[64];
@@ -34,8 +35,9 @@ static int find_path(const struct explain *explain, struct explain_flow *flow)
 					    .max_iov = EXPLAIN_MOST_RUNS };
 	struct dtconv_path_attr attr = { .struct_size = sizeof(attr) };
 	struct dtconv_convertor *convertor;
-	int status = dtconv_convertor_create_pack((struct dtconv_type *)explain->type,
-						  explain->count, nowhere, &convertor);
+	int status = dtconv_convertor_create_pack(
+		(struct dtconv_type *)(uintptr_t)explain->type, explain->count, nowhere,
+		&convertor);
 
 	if (status)
 		return status;
