@@ -138,6 +138,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.copy_backend = &dtc_cuda_kernel_backend,
 	.submit_copy = dtc_cuda_submit_copy,
 	.foresee_copy = dtc_cuda_foresee_copy,
+	.estimate_copy = dtc_cuda_layout_copy_ns,
 	.is_captured = dtc_cuda_is_captured,
 	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,

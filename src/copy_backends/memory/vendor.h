@@ -15,6 +15,7 @@ struct dtc_copy_job;
 struct dtc_event;
 struct dtc_job;
 struct dtc_preparation;
+struct dtc_question;
 struct dtc_scratch;
 struct dtc_slab_memory;
 struct dtc_stretch;
@@ -62,6 +63,9 @@ struct dtc_vendor_ops {
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
 	/* Which kernel would copy a stretch between layouts in one launch; NULL, and the reason, if none would. */
 	const char *(*foresee_copy)(const struct dtc_stretch *copy, const char **reason);
+	/* Estimated nanoseconds of that launch, whose sides are a pack and an unpack inside the device. */
+	double (*estimate_copy)(const struct dtc_question *source,
+				const struct dtc_question *target);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
 	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */
