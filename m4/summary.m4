@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # DTC_SUMMARY: what configure found, and what that enables; nothing is claimed that no source uses.
 
-# DTC_SAY_VENDOR(VAR, LABEL): one line on a library that is only detected so far.
-AC_DEFUN([DTC_SAY_VENDOR], [
-AS_CASE([$have_$1],
-	[yes], [dtc_text="found, nothing uses it yet"],
-	[off], [dtc_text="not looked for"],
-	[dtc_text="not found, nothing needs it yet"])
-AS_ECHO(["  $2 $dtc_text"])
-])
-
-# DTC_SAY_PEER(VAR, LABEL): one line on a bench peer.
-AC_DEFUN([DTC_SAY_PEER], [
-AS_IF([test -n "$$1"], [dtc_text="$$1, a peer of dtconv bench"],
+# DTC_SAY_MPI(VAR, LIBRARY, LABEL): one line on an MPI.
+AC_DEFUN([DTC_SAY_MPI], [
+AS_IF([test "$have_$1" = yes], [dtc_text="$$1_MPICC: $2, and a peer of dtconv bench"],
+	[test -n "$$1_MPICC"], [dtc_text="$$1_MPICC, a peer of dtconv bench; $2 cannot be linked"],
 	[test "$with_mpi" = no], [dtc_text="not looked for"],
-	[dtc_text="not found, no such peer in dtconv bench"])
-AS_ECHO(["  $2 $dtc_text"])
+	[dtc_text="not found: no $2, no such peer in dtconv bench"])
+AS_ECHO(["  $3 $dtc_text"])
 ])
 
 AC_DEFUN([DTC_SUMMARY], [
@@ -56,10 +48,16 @@ AS_CASE([$have_NVTX],
 	[yes], [dtc_text="jobs on devices are ranges, where a tool listens"],
 	[dtc_text="nvtx3/nvToolsExt.h was not found: no ranges"])
 AS_ECHO(["  NVTX           $dtc_text"])
-DTC_SAY_VENDOR([VERBS], [verbs         ])
-DTC_SAY_VENDOR([UCX],   [UCX           ])
-DTC_SAY_PEER([OPENMPI_MPICC], [Open MPI      ])
-DTC_SAY_PEER([MPICH_MPICC],   [MPICH         ])
+AS_IF([test -n "$VERBS_LIBS"], [dtc_text="libdtconv-verbs: channels over InfiniBand and RoCE"],
+	[test "$have_VERBS" = off], [dtc_text="not looked for"],
+	[dtc_text="not found: no libdtconv-verbs (Debian: apt-get install libibverbs-dev)"])
+AS_ECHO(["  verbs          $dtc_text"])
+AS_IF([test -n "$UCX_LIBS"], [dtc_text="libdtconv-ucx: channels over the networks of UCX"],
+	[test "$have_UCX" = off], [dtc_text="not looked for"],
+	[dtc_text="not found: no libdtconv-ucx (Debian: apt-get install libucx-dev)"])
+AS_ECHO(["  UCX            $dtc_text"])
+DTC_SAY_MPI([OPENMPI], [libdtconv-openmpi], [Open MPI      ])
+DTC_SAY_MPI([MPICH],   [libdtconv-mpich],   [MPICH         ])
 AS_ECHO(["  make check     $dtc_tests
   make doc       $dtc_doc
 "])

@@ -212,10 +212,52 @@ AS_IF([test -z "$NVRTC" || test "$FATBINARY" = no], [FATBINARY=], [
 AC_SUBST([FATBINARY_HAS_MODES])
 ])
 
+# libdtconv-verbs is built where programs can be linked with a libibverbs of rdma-core 33 or later.
 AC_DEFUN([DTC_WITH_VERBS], [
 DTC_WITH_VENDOR([verbs], [VERBS], [InfiniBand verbs], [infiniband/verbs.h], [compiler])
+VERBS_LIBS=
+AS_IF([test "$have_VERBS" = yes && test "$enable_embedded" != yes], [
+	AC_MSG_CHECKING([for libibverbs of rdma-core 33 or later])
+	dtc_save_CPPFLAGS=$CPPFLAGS dtc_save_LIBS=$LIBS
+	CPPFLAGS="$CPPFLAGS $VERBS_CPPFLAGS"
+	VERBS_LIBS=-libverbs
+	AS_CASE([$with_verbs], [yes|maybe], [], [VERBS_LIBS="-L$with_verbs/lib -libverbs"])
+	LIBS="$VERBS_LIBS $LIBS"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <infiniband/verbs.h>]],
+		[[struct ibv_gid_entry entry;
+		return ibv_query_gid_ex((struct ibv_context *)0, 1, 0, &entry, 0);]])],
+		[AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no]); VERBS_LIBS=])
+	CPPFLAGS=$dtc_save_CPPFLAGS LIBS=$dtc_save_LIBS
+	AS_IF([test -z "$VERBS_LIBS" && test "$with_verbs" != maybe],
+		[AC_MSG_ERROR([--with-verbs=$with_verbs: no program can be linked with its libibverbs])])
+])
+AC_SUBST([VERBS_LIBS])
+AM_CONDITIONAL([VERBS_LIBRARY], [test -n "$VERBS_LIBS"])
 ])
 
+# libdtconv-ucx is built where programs can be linked with a UCX of 1.13 or later.
 AC_DEFUN([DTC_WITH_UCX], [
 DTC_WITH_VENDOR([ucx], [UCX], [UCX], [ucp/api/ucp.h], [compiler])
+UCX_LIBS=
+AS_IF([test "$have_UCX" = yes && test "$enable_embedded" != yes], [
+	AC_MSG_CHECKING([for UCX 1.13 or later])
+	dtc_save_CPPFLAGS=$CPPFLAGS dtc_save_LIBS=$LIBS
+	CPPFLAGS="$CPPFLAGS $UCX_CPPFLAGS"
+	UCX_LIBS="-lucp -lucs"
+	AS_CASE([$with_ucx], [yes|maybe], [], [UCX_LIBS="-L$with_ucx/lib -lucp -lucs"])
+	LIBS="$UCX_LIBS $LIBS"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <ucp/api/ucp.h>
+#if UCP_API_VERSION < UCP_VERSION(1, 13)
+#error too old
+#endif]],
+		[[ucp_worker_h worker = 0;
+		ucp_request_param_t param = { UCP_OP_ATTR_FIELD_MEMH };
+		return ucp_am_recv_data_nbx(worker, 0, 0, 0, &param) != 0;]])],
+		[AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no]); UCX_LIBS=])
+	CPPFLAGS=$dtc_save_CPPFLAGS LIBS=$dtc_save_LIBS
+	AS_IF([test -z "$UCX_LIBS" && test "$with_ucx" != maybe],
+		[AC_MSG_ERROR([--with-ucx=$with_ucx: no program can be linked with a UCX of 1.13 or later])])
+])
+AC_SUBST([UCX_LIBS])
+AM_CONDITIONAL([UCX_LIBRARY], [test -n "$UCX_LIBS"])
 ])

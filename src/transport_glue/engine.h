@@ -5,6 +5,7 @@
 #ifndef DTC_ENGINE_H
 #define DTC_ENGINE_H
 
+#include "base/base.h"
 #include "operation.h"
 
 /* Post an item, and wake the engine if it sleeps. Any thread. */
@@ -29,9 +30,10 @@ void dtc_operation_activate(struct dtc_operation *operation);
  * Wait until no thread makes progress, so that a source that was detached is not being polled. False if the calling
  * thread makes progress itself, as in every callback.
  */
-bool dtc_engine_settle(struct dtconv_engine *engine);
+DTC_PRIVATE_API bool dtc_engine_settle(struct dtconv_engine *engine);
 
-struct dtconv_context *dtc_engine_context(const struct dtconv_engine *engine);
+DTC_PRIVATE_API struct dtconv_context *dtc_engine_context(
+	const struct dtconv_engine *engine);
 
 /* Records for arrivals, which the engine keeps for later ones. NULL if the allocator has no memory. */
 #define DTC_RECORD_BYTES 128

@@ -123,8 +123,9 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7");
 
 /*
- * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes.
- * 6, 7: 0. From ADDRESS on 1: address_offset, address_bytes, or 0. 2 to 7: the piece or number.
+ * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes (of
+ * BYE 3: posted). 6, 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
+ * number.
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 {
@@ -141,7 +142,8 @@ void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 	put(bytes, 2,
 	    packet->fragments | (uint64_t)packet->transport << 32 |
 		    (uint64_t)packet->address_bytes << 40);
-	put(bytes, 3, packet->fragment_bytes);
+	put(bytes, 3,
+	    packet->kind == DTC_WIRE_BYE ? packet->posted : packet->fragment_bytes);
 	put(bytes, 4, packet->stride);
 	put(bytes, 5, packet->slab_bytes);
 	put(bytes, 6, 0);
@@ -200,6 +202,7 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
+	case DTC_WIRE_ACCEPT:
 		return !(words[1] | words[2] | words[3] | words[4] | words[5] | words[6] |
 			 words[7]);
 	case DTC_WIRE_ADDRESS:
@@ -226,7 +229,10 @@ static void take_members(const void *bytes, const uint64_t words[],
 	packet->fragments = (uint32_t)words[2];
 	packet->transport = (enum dtc_wire_transport)(words[2] >> 32 & 0xff);
 	packet->address_bytes = (uint32_t)(words[2] >> 40);
-	packet->fragment_bytes = words[3];
+	if (packet->kind == DTC_WIRE_BYE)
+		packet->posted = words[3];
+	else
+		packet->fragment_bytes = words[3];
 	packet->stride = words[4];
 	packet->slab_bytes = words[5];
 }
@@ -242,7 +248,7 @@ int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packe
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);
-	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_PROOF)
+	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ACCEPT)
 		return DTCONV_ERR_FORMAT;
 	*packet = (struct dtc_wire_packet){ .kind = (enum dtc_wire_packet_kind)kind,
 					    .version = (uint16_t)(words[0] >> 32) };

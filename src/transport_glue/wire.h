@@ -69,13 +69,15 @@ enum dtc_wire_packet_kind {
 	DTC_WIRE_BELL,      /* shm: look at the ring */
 	DTC_WIRE_ADDRESS,   /* after HELLO: a piece of the transport's address */
 	DTC_WIRE_CHALLENGE, /* over TCP, before HELLO: a random number */
-	DTC_WIRE_PROOF      /* that its sender knows the secret */
+	DTC_WIRE_PROOF,     /* that its sender knows the secret */
+	DTC_WIRE_ACCEPT     /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
 };
 
 enum dtc_wire_transport {
 	DTC_WIRE_SHM = 1,
 	DTC_WIRE_VERBS,
 	DTC_WIRE_UCX,
+	DTC_WIRE_MPI,
 	DTC_WIRE_OTHER = 255 /* of no library: the tests' */
 };
 
@@ -86,7 +88,8 @@ enum dtc_wire_transport {
 struct dtc_wire_packet {
 	enum dtc_wire_packet_kind kind;
 	unsigned version;
-	int status; /* BYE: negative */
+	int status;      /* BYE: negative */
+	uint64_t posted; /* BYE: headers before it, where the network does not keep their order with the socket's */
 	/* HELLO. All but shm have no ring, and no memory that the peer maps. */
 	enum dtc_wire_transport transport;
 	uint32_t entries;   /* shm: of the ring; a power of two */

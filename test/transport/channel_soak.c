@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random messages between pairs of processes over shared memory, with faults: a process is killed, leaves its channel,
+ * Random messages between pairs of processes over the program's bed, with faults: a process is killed, leaves its channel,
  * stops taking anything, runs out of memory, is too late, has a driver that refuses to register memory or a device that
  * fails. Every operation ends once at the process that is left, what has arrived is right, and nothing is left over.
  *
@@ -145,7 +145,7 @@ static void open_end(int socket)
 						     .timeout_ms = is_here(FAULT_TIMEOUT)
 									   ? 1
 									   : 0 };
-	const struct dtconv_channel_params channel = {
+	struct dtconv_channel_params channel = {
 		.struct_size = sizeof(channel),
 		.kind = end.session->on_device ? DTCONV_MEMORY_PINNED
 					       : DTCONV_MEMORY_HOST,
@@ -159,6 +159,10 @@ static void open_end(int socket)
 	must(!dtconv_context_create(&params, &end.party.context), "context");
 	must(!dtconv_engine_create(end.party.context, &engine, &end.party.engine),
 	     "engine");
+	if (end.side)
+		bed_swap();
+	end.party.bed = bed_open(end.party.context);
+	channel.transport = bed_transport(end.party.bed);
 	must(!dtconv_channel_open(end.party.engine, socket, &channel, &end.party.channel),
 	     "channel");
 	exchange_open(&end.exchange, end.party.context, end.side, end.session->seed,
@@ -259,6 +263,7 @@ static size_t close_end(void)
 	must(attr.free == attr.fragments || is_here(FAULT_DEVICE), "all fragments");
 	must(!dtconv_channel_destroy(end.party.channel), "destroy");
 	must(!dtconv_engine_destroy(end.party.engine), "engine's end");
+	bed_close(end.party.bed);
 	exchange_close(&end.exchange);
 	dtconv_context_destroy(end.party.context);
 	must(!atomic_load(&end.ration.live), "no memory");

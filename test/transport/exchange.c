@@ -37,14 +37,15 @@ void party_sockets(int sockets[2])
 void party_open(struct party *party, struct dtconv_context *context, int socket,
 		struct party_memory memory)
 {
-	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
-						      .kind = DTCONV_MEMORY_HOST,
-						      .fragments = memory.fragments,
-						      .fragment_bytes =
-							      memory.fragment_bytes,
-						      .transport = exchange_transport };
+	struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						.kind = DTCONV_MEMORY_HOST,
+						.fragments = memory.fragments,
+						.fragment_bytes = memory.fragment_bytes };
 
 	party->context = context;
+	party->bed = bed_open(context);
+	params.transport = exchange_transport ? exchange_transport
+					      : bed_transport(party->bed);
 	MUST(!dtconv_engine_create(context, NULL, &party->engine));
 	MUST(!dtconv_channel_open(party->engine, socket, &params, &party->channel));
 }
@@ -54,6 +55,8 @@ size_t party_progress(struct party *party)
 	size_t worked;
 
 	MUST(!dtconv_engine_progress(party->engine, 0, &worked));
+	if (!worked)
+		bed_pause();
 	return worked;
 }
 
@@ -62,7 +65,10 @@ void party_sleep(struct party *party)
 {
 	struct pollfd file = { .fd = dtconv_engine_fd(party->engine), .events = POLLIN };
 
-	if (party_progress(party) || dtconv_engine_arm(party->engine))
+	size_t worked;
+
+	MUST(!dtconv_engine_progress(party->engine, 0, &worked));
+	if (worked || dtconv_engine_arm(party->engine))
 		return;
 	(void)poll(&file, 1, -1);
 }
@@ -85,6 +91,8 @@ void party_close(struct party *party)
 	MUST(attr.free == attr.fragments && !attr.waiting);
 	MUST(!dtconv_channel_destroy(party->channel));
 	MUST(!dtconv_engine_destroy(party->engine));
+	bed_close(party->bed);
+	party->bed = NULL;
 }
 
 /* ---- messages ----------------------------------------------------------------------------- */

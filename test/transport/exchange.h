@@ -13,6 +13,7 @@
 
 #include <dtconv/dtconv.h>
 
+#include "bed.h"
 #include "support/stage.h"
 
 /* Abort with a sentence unless it holds. */
@@ -24,6 +25,7 @@ struct party {
 	struct dtconv_context *context;
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
+	struct bed *bed;
 };
 
 struct party_memory {

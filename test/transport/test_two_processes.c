@@ -28,6 +28,7 @@ static void run_child(int socket, const struct plan *plan)
 	static struct exchange exchange;
 	struct party party;
 
+	bed_swap();
 	exchange_open(&exchange, fixture_context, 1, plan->seed, MESSAGES);
 	party_open(&party, fixture_context, socket, plan->memory);
 	exchange_start(&exchange, &party);

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is UCX's own in channels over it: calls that fail, messages that come in any order, eager data that is kept
+ * until it has been unpacked, peers that lie, and processes without memory. That channels over UCX are channels is
+ * shown by the tests of channels, which are compiled for it too.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dtconv/ucx.h>
+
+#include "exchange.h"
+#include "process.h"
+#include "support/fixture.h"
+#include "ucx_faults.h"
+
+/* More than any of these tests needs. */
+#define PATIENCE 1000000
+
+#define INTS 3000
+
+static struct party parties[2];
+
+struct seen {
+	int calls, status;
+	size_t moved;
+	size_t released; /* eager data when it was called */
+};
+
+static void see(void *arg, int status, size_t moved)
+{
+	struct seen *seen = arg;
+
+	seen->calls++;
+	seen->status = status;
+	seen->moved = moved;
+	seen->released = ucx_faults.released;
+}
+
+static int ints[INTS], places[INTS];
+
+static struct dtconv_type *int_type(void)
+{
+	return dtconv_type_predefined(fixture_context, DTCONV_INT);
+}
+
+static void progress_both(void)
+{
+	(void)party_progress(&parties[0]);
+	(void)party_progress(&parties[1]);
+}
+
+static void open_pair(size_t fragments, size_t bytes)
+{
+	const struct party_memory memory = { fragments, bytes };
+	int sockets[2];
+
+	for (int i = 0; i < INTS; i++) {
+		ints[i] = i + 1;
+		places[i] = 0;
+	}
+	party_sockets(sockets);
+	party_open(&parties[0], fixture_context, sockets[0], memory);
+	party_open(&parties[1], fixture_context, sockets[1], memory);
+}
+
+static void close_pair(void)
+{
+	const size_t before = ucx_faults.workers;
+
+	party_close(&parties[0]);
+	party_close(&parties[1]);
+	ck_assert_uint_eq(before, 2);
+	ck_assert_uint_eq(ucx_faults.workers, 0);
+	ck_assert_uint_eq(ucx_faults.mapped, 0);
+}
+
+static void wait_for(const struct seen *seen)
+{
+	for (int i = 0; !seen->calls; i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		progress_both();
+	}
+}
+
+/* A message each way; what its four ends say. */
+static void pass_both_ways(int statuses[4])
+{
+	struct seen seen[4] = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		struct dtconv_channel *channel = parties[i % 2].channel;
+
+		statuses[i] = i < 2 ? dtconv_channel_send(channel, 1, int_type(), INTS,
+							  ints, see, &seen[i])
+				    : dtconv_channel_recv(channel, 1, int_type(), INTS,
+							  places, see, &seen[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		if (statuses[i])
+			continue;
+		wait_for(&seen[i]);
+		statuses[i] = seen[i].status;
+	}
+}
+
+static void begin(void)
+{
+	ucx_faults = (struct ucx_faults){ 0 };
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+START_TEST(wrong_arguments_are_refused)
+{
+	struct dtconv_ucx_params params = { 0 };
+	struct dtconv_ucx *ucx = NULL;
+	struct dtconv_engine *engine;
+	struct dtconv_channel *channel;
+	int sockets[2];
+
+	begin();
+	fixture_status(dtconv_ucx_open(NULL, NULL, &ucx), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_ucx_open(fixture_context, NULL, NULL), DTCONV_ERR_INVAL);
+	fixture_status(dtconv_ucx_open(fixture_context, &params, &ucx), DTCONV_ERR_INVAL);
+	params.struct_size = sizeof(params);
+	params.transports = "no_such_transport";
+	fixture_status(dtconv_ucx_open(fixture_context, &params, &ucx),
+		       DTCONV_ERR_BACKEND);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "ucp_init failed"));
+	ck_assert_ptr_null(ucx);
+	ck_assert_ptr_null(dtconv_ucx_transport(NULL));
+	fixture_ok(dtconv_ucx_close(NULL));
+	params.transports = "sm,self";
+	fixture_ok(dtconv_ucx_open(fixture_context, &params, &ucx));
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
+	const struct dtconv_channel_params with = {
+		.struct_size = sizeof(with), .transport = dtconv_ucx_transport(ucx)
+	};
+	party_sockets(sockets);
+	fixture_ok(dtconv_channel_open(engine, sockets[0], &with, &channel));
+	fixture_status(dtconv_ucx_close(ucx), DTCONV_ERR_STATE);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "1 channels"));
+	fixture_ok(dtconv_channel_destroy(channel));
+	close(sockets[1]);
+	fixture_ok(dtconv_engine_destroy(engine));
+	fixture_ok(dtconv_ucx_close(ucx));
+}
+END_TEST
+
+/* ---- calls of UCX that fail ------------------------------------------------------------------ */
+
+/* Before a channel is there: nothing of it is left, and the socket is the caller's. */
+START_TEST(opening_fails_with_each_call)
+{
+	static const int expected[] = { DTCONV_ERR_BACKEND, DTCONV_ERR_NOMEM,
+					DTCONV_ERR_BACKEND, DTCONV_ERR_BACKEND,
+					DTCONV_ERR_BACKEND, DTCONV_ERR_BACKEND };
+	const enum ucx_call call = (enum ucx_call)_i;
+	const struct dtconv_ucx_params params = { .struct_size = sizeof(params),
+						  .transports = "sm,self" };
+	struct dtconv_ucx *ucx = NULL;
+	struct dtconv_engine *engine;
+	struct dtconv_channel *channel = NULL;
+	int sockets[2];
+
+	begin();
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
+	party_sockets(sockets);
+	ucx_faults.fail_at[call] = 1;
+	int status = dtconv_ucx_open(fixture_context, &params, &ucx);
+	if (call == UCX_INIT) {
+		ck_assert_int_eq(status, expected[call]);
+		fixture_ok(dtconv_ucx_open(fixture_context, &params, &ucx));
+	}
+	const struct dtconv_channel_params with = {
+		.struct_size = sizeof(with), .transport = dtconv_ucx_transport(ucx)
+	};
+	const size_t files = process_files();
+	if (call != UCX_INIT)
+		fixture_status(dtconv_channel_open(engine, sockets[0], &with, &channel),
+			       expected[call]);
+	ck_assert_ptr_null(channel);
+	ck_assert_uint_eq(process_files(), files);
+	ck_assert_uint_eq(ucx_faults.workers, 0);
+	ck_assert_uint_eq(ucx_faults.mapped, 0);
+	/* The same socket again. */
+	fixture_ok(dtconv_channel_open(engine, sockets[0], &with, &channel));
+	fixture_ok(dtconv_channel_destroy(channel));
+	close(sockets[1]);
+	fixture_ok(dtconv_ucx_close(ucx));
+	fixture_ok(dtconv_engine_destroy(engine));
+}
+END_TEST
+
+static void fail_after(enum ucx_call call, unsigned number, bool *has_failed)
+{
+	int statuses[4];
+
+	begin();
+	open_pair(2, 1024);
+	ucx_faults.fail_at[call] = number + ucx_faults.calls[call];
+	pass_both_ways(statuses);
+	*has_failed = ucx_faults.calls[call] >= ucx_faults.fail_at[call];
+	for (int i = 0; i < 4; i++)
+		ck_assert(!statuses[i] ||
+			  (*has_failed && (statuses[i] == DTCONV_ERR_PEER ||
+					   statuses[i] == DTCONV_ERR_BACKEND)));
+	if (*has_failed) {
+		for (int i = 0; i < 100; i++)
+			progress_both();
+		ck_assert_int_eq(party_query(&parties[0]).state, DTCONV_CHANNEL_ENDED);
+		ck_assert_int_eq(party_query(&parties[1]).state, DTCONV_CHANNEL_ENDED);
+	}
+	close_pair();
+}
+
+START_TEST(a_call_that_fails_ends_the_channel)
+{
+	static const enum ucx_call calls[] = { UCX_MAP, UCX_EP_CREATE, UCX_SEND };
+	bool has_failed = true;
+	unsigned number;
+
+	for (number = 1; has_failed && number < 40; number++)
+		fail_after(calls[_i], number, &has_failed);
+	ck_assert_uint_gt(number, 2);
+	ck_assert(!has_failed || number == 40);
+}
+END_TEST
+
+/* ---- no memory ------------------------------------------------------------------------------- */
+
+static struct {
+	size_t left; /* allocations until the one that fails; 0: none does */
+	size_t live;
+	bool has_failed;
+} ration;
+
+static void *alloc_ration(void *arg, size_t bytes)
+{
+	(void)arg;
+	if (ration.left && !--ration.left) {
+		ration.has_failed = true;
+		return NULL;
+	}
+	ration.live++;
+	return malloc(bytes);
+}
+
+static void free_ration(void *arg, void *memory)
+{
+	(void)arg;
+	ration.live--;
+	free(memory);
+}
+
+/* One end of a pair has a context of its own, whose nth allocation fails while the channel opens. */
+static void open_starved(size_t number)
+{
+	const struct dtconv_context_params hungry = {
+		.struct_size = sizeof(hungry),
+		.allocator = { alloc_ration, free_ration, NULL }
+	};
+	const struct dtconv_ucx_params tls = { .struct_size = sizeof(tls),
+					       .transports = "sm,self" };
+	const struct party_memory memory = { 2, 1024 };
+	struct dtconv_context *context;
+	struct dtconv_engine *engine;
+	struct dtconv_channel *channel = NULL;
+	struct dtconv_ucx *ucx = NULL;
+	int sockets[2];
+
+	begin();
+	party_sockets(sockets);
+	party_open(&parties[0], fixture_context, sockets[0], memory);
+	fixture_ok(dtconv_context_create(&hungry, &context));
+	fixture_ok(dtconv_engine_create(context, NULL, &engine));
+	ration.left = number;
+	ration.has_failed = false;
+	int status = dtconv_ucx_open(context, &tls, &ucx);
+	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						      .kind = DTCONV_MEMORY_HOST,
+						      .fragments = 2,
+						      .fragment_bytes = 1024,
+						      .transport =
+							      dtconv_ucx_transport(ucx) };
+	if (!status)
+		status = dtconv_channel_open(engine, sockets[1], &params, &channel);
+	ck_assert(!status || status == DTCONV_ERR_NOMEM);
+	if (status)
+		close(sockets[1]);
+	struct dtconv_channel_attr attr = { .struct_size = sizeof(attr) };
+	for (int i = 0; i < 200; i++) {
+		(void)party_progress(&parties[0]);
+		fixture_ok(dtconv_engine_progress(engine, 0, NULL));
+	}
+	ration.left = 0;
+	if (channel)
+		fixture_ok(dtconv_channel_query(channel, &attr));
+	if (ration.has_failed && channel)
+		ck_assert_int_eq(attr.status, DTCONV_ERR_NOMEM);
+	if (!ration.has_failed)
+		ck_assert_int_eq(attr.state, DTCONV_CHANNEL_OPEN);
+	fixture_ok(dtconv_channel_destroy(channel));
+	fixture_ok(dtconv_ucx_close(ucx));
+	fixture_ok(dtconv_engine_destroy(engine));
+	dtconv_context_destroy(context);
+	ck_assert_uint_eq(ration.live, 0);
+	for (int i = 0; party_query(&parties[0]).state != DTCONV_CHANNEL_ENDED; i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		(void)party_progress(&parties[0]);
+	}
+	ck_assert_int_eq(party_query(&parties[0]).status, DTCONV_ERR_PEER);
+	party_close(&parties[0]);
+	ck_assert_uint_eq(ucx_faults.workers, 0);
+	ck_assert_uint_eq(ucx_faults.mapped, 0);
+}
+
+START_TEST(without_memory_a_channel_ends_and_nothing_is_lost)
+{
+	size_t failures = 0;
+
+	do
+		open_starved(++failures);
+	while (ration.has_failed);
+	ck_assert_uint_gt(failures, 12);
+}
+END_TEST
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Sizes that go eagerly, and by rendezvous where UCX thinks so. */
+START_TEST(messages_may_arrive_in_any_order)
+{
+	static struct exchange ends[2];
+	static const size_t sizes[] = { 64, 1000, 65536 };
+	struct choices choices = fixture_choices((uint64_t)_i);
+
+	begin();
+	ucx_faults.swaps = true;
+	open_pair((size_t)_i % 4 + 1, sizes[_i % 3]);
+	for (unsigned side = 0; side < 2; side++) {
+		exchange_open(&ends[side], fixture_context, side, choices.state, 24);
+		exchange_start(&ends[side], &parties[side]);
+	}
+	for (int i = 0; !exchange_is_done(&ends[0]) || !exchange_is_done(&ends[1]); i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		progress_both();
+	}
+	for (unsigned side = 0; side < 2; side++) {
+		exchange_check(&ends[side], 0);
+		exchange_close(&ends[side]);
+	}
+	ck_assert_uint_gt(ucx_faults.swapped, 10);
+	ucx_faults.swaps = false;
+	close_pair();
+}
+END_TEST
+
+/* ---- eager data ------------------------------------------------------------------------------ */
+
+/* Kept while nobody receives it, and released before the receive is done. */
+START_TEST(eager_data_is_kept_until_it_is_unpacked)
+{
+	struct seen sent = { 0 }, received = { 0 };
+
+	begin();
+	open_pair(4, 1024);
+	fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), 10, ints, see,
+				       &sent));
+	for (int i = 0; !party_query(&parties[1]).waiting; i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		progress_both();
+	}
+	for (int i = 0; i < 50; i++)
+		progress_both();
+	ck_assert_uint_eq(ucx_faults.released, 0);
+	ck_assert_uint_eq(party_query(&parties[0]).free, 3);
+	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), 10, places, see,
+				       &received));
+	wait_for(&received);
+	wait_for(&sent);
+	ck_assert_int_eq(received.status, 0);
+	ck_assert_int_eq(sent.status, 0);
+	ck_assert_uint_eq(ucx_faults.released, 1);
+	ck_assert_uint_eq(received.released, 1);
+	ck_assert_uint_eq(ucx_faults.calls[UCX_RECEIVE], 0);
+	ck_assert_mem_eq(places, ints, 10 * sizeof(int));
+	close_pair();
+}
+END_TEST
+
+/* Also if the channel ends first. */
+START_TEST(eager_data_that_nobody_takes_is_released)
+{
+	struct seen sent = { 0 };
+
+	begin();
+	open_pair(4, 1024);
+	fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), 10, ints, see,
+				       &sent));
+	for (int i = 0; !party_query(&parties[1]).waiting; i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		progress_both();
+	}
+	fixture_ok(dtconv_channel_close(parties[_i].channel));
+	wait_for(&sent);
+	ck_assert_int_eq(sent.status, _i ? DTCONV_ERR_PEER : DTCONV_ERR_CANCELED);
+	close_pair();
+	ck_assert_uint_le(ucx_faults.released, 1);
+}
+END_TEST
+
+/* ---- lies ------------------------------------------------------------------------------------ */
+
+START_TEST(a_peer_that_breaks_the_protocol_ends_the_channel)
+{
+	int statuses[4];
+
+	begin();
+	ucx_faults.lie = (enum ucx_lie)_i;
+	open_pair(4, 1024);
+	pass_both_ways(statuses);
+	ck_assert(ucx_faults.has_lied);
+	for (int i = 0; i < 2; i++) {
+		for (int n = 0; party_query(&parties[i]).state != DTCONV_CHANNEL_ENDED;
+		     n++) {
+			ck_assert_int_lt(n, PATIENCE);
+			progress_both();
+		}
+		ck_assert_int_eq(party_query(&parties[i]).status, DTCONV_ERR_FORMAT);
+	}
+	close_pair();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("channels over UCX");
+	TCase *open = fixture_case(suite, "open", 60);
+	TCase *fail = fixture_case(suite, "fail", 120);
+	TCase *data = fixture_case(suite, "data", 120);
+
+	tcase_add_test(open, wrong_arguments_are_refused);
+	tcase_add_loop_test(open, opening_fails_with_each_call, UCX_INIT,
+			    UCX_ADDRESS + 1);
+	tcase_add_loop_test(fail, a_call_that_fails_ends_the_channel, 0, 3);
+	tcase_add_test(fail, without_memory_a_channel_ends_and_nothing_is_lost);
+	tcase_add_loop_test(fail, a_peer_that_breaks_the_protocol_ends_the_channel, 1,
+			    UCX_LIES);
+	tcase_add_loop_test(data, messages_may_arrive_in_any_order, 0, 12);
+	tcase_add_test(data, eager_data_is_kept_until_it_is_unpacked);
+	tcase_add_loop_test(data, eager_data_that_nobody_takes_is_released, 0, 2);
+	return fixture_run(suite);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Channels over UCX between buffers on a device. Where the receiver's staging memory is registered with the device,
+ * fragments go by rendezvous into that memory; where it is not, UCX may send them eagerly.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <dtconv/ucx.h>
+
+#include "exchange.h"
+#include "support/fixture.h"
+#include "support/gpu.h"
+#include "ucx_faults.h"
+
+/* More than any of these tests needs. */
+#define PATIENCE 1000000
+
+/* Of 8 bytes each, with 8 between two. */
+#define BLOCKS 3000
+#define USER   ((size_t)BLOCKS * 16)
+
+static struct party parties[2];
+
+struct seen {
+	int calls, status;
+};
+
+static void see(void *arg, int status, size_t moved)
+{
+	struct seen *seen = arg;
+
+	(void)moved;
+	seen->calls++;
+	seen->status = status;
+}
+
+static void open_end(struct party *party, int socket)
+{
+	const struct dtconv_ucx_params ucx = { .struct_size = sizeof(ucx),
+					       .transports = BED_UCX };
+
+	party->context = fixture_context;
+	fixture_ok(dtconv_ucx_open(fixture_context, &ucx,
+				   (struct dtconv_ucx **)(void *)&party->bed));
+	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						      .fragments = 3,
+						      .fragment_bytes = 4096,
+						      .transport =
+							      bed_transport(party->bed) };
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &party->engine));
+	fixture_ok(dtconv_channel_open(party->engine, socket, &params, &party->channel));
+}
+
+static void progress_both(void)
+{
+	(void)party_progress(&parties[0]);
+	(void)party_progress(&parties[1]);
+}
+
+/* Which ends are on the device, and whether the driver registers what end 1 has. */
+static void pass(bool is_from_device, bool is_to_device, bool is_registered)
+{
+	static unsigned char bytes[USER], seen_bytes[USER];
+	struct dtconv_type *type = fixture_type("vector(3000, 1, 2, double)");
+	struct seen sent = { 0 }, received = { 0 };
+	struct arena from, to;
+	int sockets[2];
+
+	for (size_t i = 0; i < USER; i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 251);
+	arena_open(&from, is_from_device ? ARENA_DEVICE : ARENA_HOST, USER);
+	arena_open(&to, is_to_device ? ARENA_DEVICE : ARENA_HOST, USER);
+	arena_write(&from, 0, bytes, USER);
+	memset(seen_bytes, 0, USER);
+	arena_write(&to, 0, seen_bytes, USER);
+	ucx_faults = (struct ucx_faults){ 0 };
+	party_sockets(sockets);
+	open_end(&parties[0], sockets[0]);
+	if (!is_registered)
+		gpu.standin->inject("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	open_end(&parties[1], sockets[1]);
+	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, type, 1, to.memory, see,
+				       &received));
+	fixture_ok(dtconv_channel_send(parties[0].channel, 1, type, 1, from.memory, see,
+				       &sent));
+	for (int i = 0; !sent.calls || !received.calls; i++) {
+		ck_assert_int_lt(i, PATIENCE);
+		progress_both();
+	}
+	ck_assert_int_eq(sent.status, 0);
+	ck_assert_int_eq(received.status, 0);
+	if (is_registered) {
+		ck_assert(party_query(&parties[1]).peer_is_pinned);
+		ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], BLOCKS * 8 / 4096);
+		ck_assert_uint_eq(ucx_faults.released, 0);
+	} else {
+		ck_assert_uint_ge(ucx_faults.released, 1);
+	}
+	arena_read(&to, 0, seen_bytes, USER);
+	for (size_t i = 0; i < USER; i++)
+		ck_assert_uint_eq(seen_bytes[i], i % 16 < 8 ? bytes[i] : 0);
+	party_close(&parties[0]);
+	party_close(&parties[1]);
+	arena_close(&from);
+	arena_close(&to);
+	dtconv_type_unref(type);
+}
+
+START_TEST(fragments_go_into_memory_that_the_device_reads)
+{
+	pass(_i & 1, _i & 2, true);
+}
+END_TEST
+
+START_TEST(fragments_may_come_eagerly_where_the_device_reads_none)
+{
+	if (gpu.standin)
+		pass(_i & 1, _i & 2, false);
+}
+END_TEST
+
+int main(void)
+{
+	gpu_open_in_program();
+	Suite *suite = suite_create("channels over UCX and devices");
+	TCase *device = gpu_case(suite, "device", 120);
+
+	tcase_add_loop_test(device, fragments_go_into_memory_that_the_device_reads, 0, 4);
+	tcase_add_loop_test(device,
+			    fragments_may_come_eagerly_where_the_device_reads_none, 0, 4);
+	int failed = fixture_run(suite);
+	gpu_close();
+	return failed;
+}
