@@ -344,7 +344,8 @@ START_TEST(bad_calls_are_refused)
 					   "tcp:::1:80",
 					   "tcp:[::1:80",
 					   "tcp:127.0.0.1:",
-					   "tcp:127.0.0.1:+80" };
+					   "tcp:127.0.0.1:+80",
+					   "tcp:127.0.0.1:80x" };
 	struct dtconv_channel_params params = right();
 	struct dtconv_listener *other = NULL;
 
