@@ -520,7 +520,7 @@ START_TEST(strangers_stall_nobody)
 			 DTCONV_ERR_STATE);
 	ck_assert_int_eq(dtconv_channel_accept(listener, &parties[0].channel),
 			 DTCONV_ERR_AGAIN);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 30; i++) {
 		strangers[i] = call_at(address);
 		if (i % 3 == 1)
 			ck_assert_int_eq(send(strangers[i], &byte, 1, 0), 1);
@@ -530,7 +530,7 @@ START_TEST(strangers_stall_nobody)
 	fixture_ok(dtconv_channel_connect(parties[1].engine, address, small(),
 					  &parties[1].channel));
 	(void)party_progress(&parties[0]);
-	for (int i = 20; i < 30; i++) {
+	for (int i = 30; i < 40; i++) {
 		strangers[i] = call_at(address);
 		(void)party_progress(&parties[0]);
 	}
@@ -556,7 +556,7 @@ START_TEST(strangers_stall_nobody)
 	ck_assert_ptr_null(none);
 	if (!_i)
 		ck_assert_int_eq(access(address, F_OK), -1);
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 40; i++)
 		close(strangers[i]);
 	party_close(&parties[1]);
 	party_close(&parties[0]);
