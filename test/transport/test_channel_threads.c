@@ -22,6 +22,7 @@
 struct end {
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
+	struct bed *bed;
 };
 
 static struct end ends[2];
@@ -78,17 +79,17 @@ static void open_engine(struct end *end)
 
 	fixture_ok(dtconv_engine_create(fixture_context, &params, &end->engine));
 	end->channel = NULL;
+	end->bed = bed_open(fixture_context);
 }
 
-static const struct dtconv_channel_params *memory(void)
+static struct dtconv_channel_params params_of(const struct end *end)
 {
-	static const struct dtconv_channel_params params = { .struct_size =
-								     sizeof(params),
-							     .kind = DTCONV_MEMORY_HOST,
-							     .fragments = 3,
-							     .fragment_bytes = 512 };
-
-	return &params;
+	return (struct dtconv_channel_params){ .struct_size = sizeof(
+						       struct dtconv_channel_params),
+					       .kind = DTCONV_MEMORY_HOST,
+					       .fragments = 3,
+					       .fragment_bytes = 512,
+					       .transport = bed_transport(end->bed) };
 }
 
 static void open_ends(void)
@@ -99,7 +100,8 @@ static void open_ends(void)
 	party_sockets(sockets);
 	for (int i = 0; i < 2; i++) {
 		open_engine(&ends[i]);
-		fixture_ok(dtconv_channel_open(ends[i].engine, sockets[i], memory(),
+		const struct dtconv_channel_params params = params_of(&ends[i]);
+		fixture_ok(dtconv_channel_open(ends[i].engine, sockets[i], &params,
 					       &ends[i].channel));
 	}
 }
@@ -116,6 +118,7 @@ static void close_end(struct end *end)
 	ck_assert_uint_eq(attr.free, attr.fragments);
 	fixture_ok(dtconv_channel_destroy(end->channel));
 	fixture_ok(dtconv_engine_destroy(end->engine));
+	bed_close(end->bed);
 }
 
 static void close_ends(void)
@@ -240,8 +243,10 @@ START_TEST(a_listener_accepts_while_its_engine_has_a_thread)
 	column = fixture_type("hvector(350, 1, 8, int)");
 	open_engine(&ends[0]);
 	open_engine(&ends[1]);
-	fixture_ok(dtconv_channel_listen(ends[0].engine, address, memory(), &listener));
-	fixture_ok(dtconv_channel_connect(ends[1].engine, address, memory(),
+	const struct dtconv_channel_params first = params_of(&ends[0]),
+					   second = params_of(&ends[1]);
+	fixture_ok(dtconv_channel_listen(ends[0].engine, address, &first, &listener));
+	fixture_ok(dtconv_channel_connect(ends[1].engine, address, &second,
 					  &ends[1].channel));
 	do {
 		sched_yield();

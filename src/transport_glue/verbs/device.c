@@ -206,7 +206,9 @@ static int find_device(struct dtconv_verbs *verbs, const char *caller)
 	errno = 0;
 	struct ibv_device **list = ibv_get_device_list(&count);
 	if (!list)
-		return tell_why(verbs, 0, true, errno ? errno : EIO, caller);
+		return DTC_FAIL(verbs->context, dtc_verbs_status(errno),
+				"%s: this system lists no RDMA adapters: %s", caller,
+				strerror(errno));
 	for (int i = 0; i < count && !verbs->device; i++) {
 		if (name && strcmp(name, ibv_get_device_name(list[i])))
 			continue;
