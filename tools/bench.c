@@ -24,6 +24,7 @@
 #define QUICK_SECONDS   9
 #define ALL_SECONDS     1500
 #define GPU_SECONDS     200
+#define PIPELINE_SECONDS 60
 
 struct settings {
 	struct bench_options options;
@@ -59,6 +60,10 @@ static void print_help(void)
 	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions;\n"
 	     "                     typed: converted, combined and checksummed streams;\n"
 	     "                     threads: one thread against --threads, 256 KiB to 64 MiB\n"
+	     "  --pipeline         messages by the flow, through fragments and a network that takes\n"
+	     "                     no time, beside the copies that they consist of: on the host\n"
+	     "                     and on the first CUDA device, about 60 s\n"
+	     "                     --sizes: 64k, 1m, 16m, 64m, 256m or all (default 1m,16m,64m)\n"
 	     "  --list             name the rows, measure nothing\n"
 	     "  --gpu[=LIST]       memory of the first CUDA device instead of the host's: layouts\n"
 	     "                     in device memory beside the device's copies; staging,\n"
@@ -88,15 +93,17 @@ static void print_help(void)
 	     "Output:\n"
 	     "  --json FILE        one JSON object a line: layout, expr, op, src, dst, bytes,\n"
 	     "                     engine, ns (median), ns_p10, ns_p90, check\n"
+	     "  --trace FILE       with --pipeline: what happens to each fragment of a message of each\n"
+	     "                     row, and when, for chrome://tracing or Perfetto\n"
 	     "  --resume           continue FILE: skip the rows that are in it already\n"
 	     "  --plot FILE        an SVG picture of the ratios to the hand loop, to memcpy if no\n"
 	     "                     layout has one, or to the device copy\n"
 	     "  --from FILE        measure nothing: plot the results that --json wrote to FILE\n"
 	     "  --help             this text\n"
-	     "  For --json or --plot, FILE '-' is standard output, and the table goes to standard\n"
-	     "  error. Tables fit the terminal (COLUMNS); written to a file they have all columns.\n"
-	     "  The last lines are the verdict. The self-test before the table times two copies of\n"
-	     "  dtconv: unless they agree, the ratios are marked as not proven.\n"
+	     "  For --json, --plot or --trace, FILE '-' is standard output, and the table goes to\n"
+	     "  standard error. Tables fit the terminal (COLUMNS); written to a file they have all\n"
+	     "  columns. The last lines are the verdict. The self-test before the table times two\n"
+	     "  copies of dtconv: unless they agree, the ratios are marked as not proven.\n"
 	     "\n"
 	     "Exit status: 0; 1 if any result failed its check; 2 for a wrong command line.\n"
 	     "\n"
@@ -105,6 +112,7 @@ static void print_help(void)
 	     "  dtconv bench 'vector(1000, 2, 5, double)' --count 10\n"
 	     "  dtconv bench --sizes all --json all.json --resume --plot all.svg\n"
 	     "  dtconv bench --gpu --json gpu.json --plot gpu.svg\n"
+	     "  dtconv bench --pipeline --json flow.json --trace flow.trace\n"
 	     "  dtconv bench --quick --json - | python3 -m json.tool --json-lines\n"
 	     "  dtconv bench --gpu=layouts --sizes 256m --layouts 'vec*'\n"
 	     "  bench/compare base.json new.json     (in the source tree)");
@@ -119,6 +127,9 @@ struct word {
 
 /* All that there are for the memory in question. */
 #define SIZES_ALL (1u << 31)
+
+/* Of messages. */
+#define PIPELINE_SIZES ((unsigned)BENCH_SIZES_GPU | (unsigned)BENCH_SIZE_64M)
 
 static const struct word size_words[] = {
 	{ "app", BENCH_SIZE_APP },   { "16k", BENCH_SIZE_16K },
@@ -307,6 +318,8 @@ enum option_key {
 	KEY_PEER,
 	KEY_MODE,
 	KEY_GPU,
+	KEY_PIPELINE,
+	KEY_TRACE,
 	KEY_LIST,
 	KEY_QUICK,
 	KEY_SECONDS,
@@ -331,6 +344,8 @@ static const struct option long_options[] = {
 	{ "peer", required_argument, NULL, KEY_PEER },
 	{ "mode", required_argument, NULL, KEY_MODE },
 	{ "gpu", optional_argument, NULL, KEY_GPU },
+	{ "pipeline", no_argument, NULL, KEY_PIPELINE },
+	{ "trace", required_argument, NULL, KEY_TRACE },
 	{ "list", no_argument, NULL, KEY_LIST },
 	{ "quick", no_argument, NULL, KEY_QUICK },
 	{ "seconds", required_argument, NULL, KEY_SECONDS },
@@ -404,6 +419,12 @@ static int take_option(struct settings *s, int key, char **argv)
 	case 'h':
 		s->help = true;
 		break;
+	case KEY_PIPELINE:
+		o->pipeline = true;
+		break;
+	case KEY_TRACE:
+		o->trace = optarg;
+		break;
 	case KEY_LIST:
 		s->list = true;
 		break;
@@ -443,6 +464,8 @@ static void choose_seconds(struct settings *s)
 		s->options.seconds = (double)s->seconds;
 	else if (s->quick)
 		s->options.seconds = QUICK_SECONDS;
+	else if (s->options.pipeline)
+		s->options.seconds = PIPELINE_SECONDS;
 	else if (s->options.gpu)
 		s->options.seconds = GPU_SECONDS;
 	else if (s->options.sizes & ~(unsigned)BENCH_SIZE_APP)
@@ -457,7 +480,7 @@ static void choose_sizes(struct settings *s)
 	unsigned host = BENCH_SIZE_APP | BENCH_SIZES_TO_64M;
 
 	if (o->sizes & SIZES_ALL)
-		o->sizes = o->gpu ? BENCH_SIZES_GPU : host;
+		o->sizes = o->pipeline ? PIPELINE_SIZES : o->gpu ? BENCH_SIZES_GPU : host;
 }
 
 static void choose_threads(struct settings *s)
@@ -472,12 +495,38 @@ static void choose_threads(struct settings *s)
 		o->threads = processors < MOST_THREADS ? (size_t)processors : MOST_THREADS;
 }
 
+/* Messages have a table of their own, which says nothing of engines elsewhere. */
+static int check_pipeline(const struct settings *s)
+{
+	const struct bench_options *o = &s->options;
+
+	if (o->trace && !o->pipeline)
+		return tool_usage(NAME, "--trace needs --pipeline");
+	if (!o->pipeline)
+		return TOOL_OK;
+	if (o->gpu || o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
+	    o->plot || o->expr_count)
+		return tool_usage(
+			NAME, "--pipeline cannot be combined with --gpu, --mode, --peer, "
+			      "--resume, --plot or EXPR");
+	if (o->sizes & ~PIPELINE_SIZES)
+		return tool_usage(
+			NAME, "--sizes of messages are 64k, 1m, 16m, 64m, 256m or all");
+	if (output_is_standard(o->json) && output_is_standard(o->trace))
+		return tool_usage(NAME,
+				  "--json and --trace cannot both write to standard "
+				  "output ('-')");
+	return TOOL_OK;
+}
+
 /* Options for the host only, or for a device only. */
 static int check_gpu(const struct settings *s)
 {
 	const struct bench_options *o = &s->options;
 	unsigned here = o->gpu ? BENCH_SIZES_GPU : BENCH_SIZE_APP | BENCH_SIZES_TO_1G;
 
+	if (o->pipeline)
+		return TOOL_OK;
 	if (o->sizes & ~here)
 		return tool_usage(NAME, "--sizes %s are %s",
 				  o->gpu ? "of device memory" : "of host memory",
@@ -495,8 +544,10 @@ static int check_gpu(const struct settings *s)
 static int check_settings(const struct settings *s)
 {
 	const struct bench_options *o = &s->options;
-	int status = check_gpu(s);
+	int status = check_pipeline(s);
 
+	if (!status)
+		status = check_gpu(s);
 	if (status)
 		return status;
 	if (o->from && (!o->plot || o->json || o->expr_count))
@@ -569,7 +620,8 @@ static int set_output_aside(struct bench_options *o)
 {
 	int output;
 
-	if (!output_is_standard(o->json) && !output_is_standard(o->plot))
+	if (!output_is_standard(o->json) && !output_is_standard(o->plot) &&
+	    !output_is_standard(o->trace))
 		return TOOL_OK;
 	output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	o->output = output < 0 ? NULL : fdopen(output, "w");

@@ -15,10 +15,15 @@
 
 #include "bench/gpu/start.h"
 
+/* What the library allows: dtconv_send_params.depth, and 1 GiB as for the threshold. */
+#define MOST_DEPTH    16
+#define MOST_FRAGMENT ((size_t)1 << 30)
+
 struct settings {
 	const char *expression;
 	enum dtconv_memory_kind user, packed; /* DTCONV_MEMORY_UNKNOWN: any */
 	size_t count;
+	struct explain_options options; /* of the flow */
 	bool all, json, help;
 };
 
@@ -30,17 +35,22 @@ static void print_help(void)
 	     "packed memory. First, a table for packing and one for unpacking: for each pair\n"
 	     "of memory kinds the backend that the planner chooses, and its estimated cost.\n"
 	     "Then, for the pairs that you ask for, all candidates with their costs, the\n"
-	     "choice, and why others cannot run. Last, the length of the packed stream in\n"
-	     "other representations, and the operations that unpacking supports.\n"
+	     "choice, and why others cannot run. Then what the flow would do with a message:\n"
+	     "whether it has to be staged, its fragments, and how many are in use at a time.\n"
+	     "Last, the length of the packed stream in other representations, and the\n"
+	     "operations that unpacking supports.\n"
 	     "Initialises the CUDA driver. Without a device it covers host memory only;\n"
 	     "--from, --to and --all then show what a machine with a device would choose.\n"
 	     "\n"
-	     "  --from KIND  details of the pairs with the user's buffer in this kind of memory\n"
-	     "  --to KIND    details of the pairs with packed memory of this kind\n"
-	     "  --all        details of all pairs\n"
-	     "  --count N    instances of the layout (default 1): costs depend on it\n"
-	     "  --json       print one JSON object instead\n"
-	     "  --help       this text\n"
+	     "  --from KIND   details of the pairs with the user's buffer in this kind of memory\n"
+	     "  --to KIND     details of the pairs with packed memory of this kind\n"
+	     "  --all         details of all pairs\n"
+	     "  --count N     instances of the layout (default 1): costs depend on it\n"
+	     "  --fragment N  most bytes of a fragment, as an attribute of the send\n"
+	     "  --depth N     most fragments in use at a time, 1 to 16, as an attribute\n"
+	     "  --pool N      bytes of the pool's fragments (default 262144)\n"
+	     "  --json        print one JSON object instead\n"
+	     "  --help        this text\n"
 	     "\n"
 	     "KIND is host, pinned, managed or device. EXPR is a layout in text form, '-' for\n"
 	     "standard input, or '@FILE' (see 'dtconv --help').\n"
@@ -219,6 +229,9 @@ static int print_text(const struct explain *explain)
 		puts("for the reasons, use --from KIND, --to KIND or --all");
 	if (status)
 		return status;
+	status = explain_print_flow(explain);
+	if (status)
+		return status;
 	explain_representations(explain->type, explain->count);
 	explain_operations(explain->type);
 	return 0;
@@ -230,6 +243,9 @@ static const struct option options[] = { { "from", required_argument, NULL, 'f' 
 					 { "to", required_argument, NULL, 't' },
 					 { "all", no_argument, NULL, 'a' },
 					 { "count", required_argument, NULL, 'c' },
+					 { "fragment", required_argument, NULL, 'F' },
+					 { "depth", required_argument, NULL, 'D' },
+					 { "pool", required_argument, NULL, 'P' },
 					 { "json", no_argument, NULL, 'j' },
 					 { "help", no_argument, NULL, 'h' },
 					 { NULL, 0, NULL, 0 } };
@@ -249,6 +265,18 @@ static int read_kind(const char *option, const char *word, enum dtconv_memory_ki
 			  option, word);
 }
 
+/* A number from 1 to @most. */
+static int read_option(const char *option, const char *text, size_t most, size_t *value)
+{
+	if (!tool_read_size(text, value))
+		return tool_usage("explain", "%s is '%.40s', but must be an integer",
+				  option, text);
+	if (!*value || *value > most)
+		return tool_usage("explain", "%s is %zu, but must be from 1 to %zu",
+				  option, *value, most);
+	return TOOL_OK;
+}
+
 static int take_option(struct settings *settings, int option, char **argv)
 {
 	switch (option) {
@@ -265,6 +293,15 @@ static int take_option(struct settings *settings, int option, char **argv)
 	case 'h':
 		settings->help = true;
 		return TOOL_OK;
+	case 'F':
+		return read_option("--fragment", optarg, MOST_FRAGMENT,
+				   &settings->options.fragment);
+	case 'D':
+		return read_option("--depth", optarg, MOST_DEPTH,
+				   &settings->options.depth);
+	case 'P':
+		return read_option("--pool", optarg, MOST_FRAGMENT,
+				   &settings->options.pool);
 	case 'c':
 		if (tool_read_size(optarg, &settings->count))
 			return TOOL_OK;
@@ -308,7 +345,8 @@ static int explain_type(const struct settings *settings, struct dtconv_context *
 				   .count = settings->count,
 				   .user = settings->user,
 				   .packed = settings->packed,
-				   .all = settings->all };
+				   .all = settings->all,
+				   .options = settings->options };
 	char why[200];
 	int status = measure(&explain);
 

@@ -10,6 +10,11 @@
 
 #include <dtconv/dtconv.h>
 
+/* What the options of a send and its pool say; 0: nothing. */
+struct explain_options {
+	size_t fragment, depth, pool;
+};
+
 /* A question to the planner, and what this machine can answer. */
 struct explain {
 	struct dtconv_context *context;
@@ -19,9 +24,31 @@ struct explain {
 	const char *shape; /* of the layout, as dtconv_explain names it */
 	enum dtconv_memory_kind user, packed; /* asked for; DTCONV_MEMORY_UNKNOWN: any */
 	bool all;                             /* pairs are asked for */
+	struct explain_options options;       /* of the flow */
 	const char *no_devices;               /* why there are none, or NULL */
 	bool has_devices; /* there are some, or what they would do is asked for and can be told */
 };
+
+/* What the flow does with a message, and where its numbers come from: default, tuned, attribute or pool. */
+struct explain_flow {
+	enum dtconv_path path;
+	size_t runs;           /* ROW and IOV */
+	const char *why;       /* STAGE */
+	size_t fragment_bytes; /* at most */
+	const char *fragment_from;
+	size_t depth; /* most fragments in use at a time */
+	const char *depth_from;
+	size_t fragments; /* of this message */
+};
+
+/* The runs that a network is assumed to gather. */
+#define EXPLAIN_MOST_RUNS 64
+
+/* Ask the library; its status. */
+int explain_plan_flow(const struct explain *explain, struct explain_flow *flow);
+
+/* Print that as lines; the library's status. */
+int explain_print_flow(const struct explain *explain);
 
 /* What the planner chooses for a pair of memory kinds in one direction. */
 struct explain_choice {

@@ -108,6 +108,29 @@ static int write_pairs(struct tool_json *json, const struct explain *explain)
 	return status;
 }
 
+static int write_flow(struct tool_json *json, const struct explain *explain)
+{
+	struct explain_flow flow;
+	int status = explain_plan_flow(explain, &flow);
+
+	if (status)
+		return status;
+	tool_json_open_object(json, "flow");
+	tool_json_string(json, "path", dtconv_path_name(flow.path));
+	tool_json_string(json, "why_staged", flow.why);
+	if (flow.runs)
+		tool_json_whole(json, "runs", flow.runs);
+	else
+		tool_json_null(json, "runs");
+	tool_json_whole(json, "fragment_bytes", flow.fragment_bytes);
+	tool_json_string(json, "fragment_bytes_from", flow.fragment_from);
+	tool_json_whole(json, "fragments", flow.fragments);
+	tool_json_whole(json, "fragment_depth", flow.depth);
+	tool_json_string(json, "fragment_depth_from", flow.depth_from);
+	tool_json_close_object(json);
+	return 0;
+}
+
 static void write_representations(struct tool_json *json, const struct explain *explain)
 {
 	struct dtconv_representation representation;
@@ -142,6 +165,8 @@ int explain_print_json(const struct explain *explain)
 	tool_json_string(&json, "shape", explain->shape);
 	tool_json_string(&json, "no_devices", explain->no_devices);
 	int status = write_pairs(&json, explain);
+	if (!status)
+		status = write_flow(&json, explain);
 	write_representations(&json, explain);
 	write_operations(&json, explain->type);
 	tool_json_close_object(&json);

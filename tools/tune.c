@@ -28,13 +28,14 @@ static void print_help(void)
 	     "       dtconv tune --reset [--output FILE]\n"
 	     "\n"
 	     "Measures the target size from which non-temporal stores are faster on this\n"
-	     "machine and, if there is a CUDA driver, the costs of launches and copies of its\n"
-	     "devices. Writes the results to a file that the library reads when a context is\n"
-	     "created. Where a difference is within the spread, the default stays. Run nothing\n"
-	     "else meanwhile, neither on the host nor on the devices.\n"
+	     "machine, the best size and number of fragments of messages and, if there is a\n"
+	     "CUDA driver, the costs of launches and copies of its devices. Writes the\n"
+	     "results to a file that the library reads when a context is created. Where a\n"
+	     "difference is within the spread, the default stays. Run nothing else meanwhile,\n"
+	     "neither on the host nor on the devices.\n"
 	     "\n"
-	     "  --seconds N    seconds to measure the host (default 10); each kind of device\n"
-	     "                 takes one or two more\n"
+	     "  --seconds N    seconds to measure the host (default 10); messages take a fifth of\n"
+	     "                 that more, and each kind of device one or two seconds\n"
 	     "  --quick        measure the host for two seconds\n"
 	     "  --print        print the file's contents, write nothing\n"
 	     "  --output FILE  write FILE instead of the file that the library reads\n"
@@ -242,6 +243,8 @@ static void format_file(struct tune_results *results)
 		 "%s\n",
 		 dtconv_version(), results->machine, line);
 	size_t length = strlen(results->file);
+	tune_format_flow(&results->flow, results->file + length, capacity - length);
+	length = strlen(results->file);
 	tune_format_devices(&results->devices, results->file + length, capacity - length);
 }
 
@@ -276,6 +279,11 @@ static int measure(const struct settings *settings, const struct place *place,
 		print_table(report, &results->host);
 		print_decision(report, results->decision);
 	}
+	status = tune_measure_flow(seconds_of(settings) / 5, &results->flow);
+	if (status)
+		return status;
+	if (!settings->json)
+		tune_print_flow(report, &results->flow);
 	tune_measure_devices(&results->devices);
 	if (!settings->json)
 		tune_print_devices(report, &results->devices);

@@ -97,6 +97,44 @@ void tune_format_devices(const struct tune_devices *devices, char *text, size_t 
 /* The lines of one device; answers their length, or 0 if they do not fit. */
 size_t tune_format_device(const struct gpu_figures *figures, char *text, size_t capacity);
 
+/* ---- the flow ------------------------------------------------------------------------ */
+
+/* Messages of 1 and 16 MiB, by each fragment size and then by each depth. */
+#define TUNE_MESSAGES     2
+#define TUNE_FLOW_CHOICES 7
+
+/* Values of one threshold, and what messages took with each: nanoseconds, a round in each element. */
+struct tune_contest {
+	size_t count, normal; /* values; which of them is the default */
+	size_t rounds;
+	size_t values[TUNE_FLOW_CHOICES];
+	double ns[TUNE_FLOW_CHOICES][TUNE_MESSAGES][TUNE_MAX_ROUNDS];
+};
+
+/*
+ * The value to choose: the default, unless others are faster in three of four rounds, for messages of both sizes
+ * together. Of those, the smallest one that is within 2 % of the fastest.
+ */
+size_t tune_choose(const struct tune_contest *contest);
+
+/* How much faster a value is than the default: the median over the rounds. */
+double tune_flow_gain(const struct tune_contest *contest, size_t value);
+
+struct tune_flow {
+	const char *where; /* "device" or "host" */
+	char why[200];     /* why not on a device; or empty */
+	struct tune_contest fragments, depths;
+	size_t fragment, depth; /* chosen, as indices */
+};
+
+/* Measure for so many seconds. Returns an exit status, and has printed why if it is not TOOL_OK. */
+int tune_measure_flow(double seconds, struct tune_flow *flow);
+
+void tune_print_flow(FILE *out, const struct tune_flow *flow);
+
+/* Two lines of the file. */
+void tune_format_flow(const struct tune_flow *flow, char *text, size_t capacity);
+
 /* ---- telling ------------------------------------------------------------------------- */
 
 /* All that is measured, and the file that it becomes. */
@@ -104,8 +142,9 @@ struct tune_results {
 	char machine[256];
 	struct tune_measurements host;
 	struct tune_decision decision;
+	struct tune_flow flow;
 	struct tune_devices devices;
-	char file[512 + TUNE_DEVICES_BYTES];
+	char file[640 + TUNE_DEVICES_BYTES];
 };
 
 /* Gigabytes a second that a way moves. */

@@ -7,6 +7,7 @@
 
 #include "tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,49 @@ static double quantile(const double *numbers, size_t count, double part)
 double tune_median(const double *numbers, size_t count)
 {
 	return quantile(numbers, count, 0.5);
+}
+
+/* Geometric mean over the sizes of messages, so that both count alike. */
+static double message_ns(const struct tune_contest *contest, size_t value, size_t round)
+{
+	double product = 1;
+
+	for (size_t i = 0; i < TUNE_MESSAGES; i++)
+		product *= contest->ns[value][i][round];
+	return sqrt(product);
+}
+
+/* Of the default's time over the value's, the value that a part of the rounds do not exceed. */
+static double gain_of(const struct tune_contest *contest, size_t value, double part)
+{
+	double quotients[TUNE_MAX_ROUNDS];
+
+	for (size_t i = 0; i < contest->rounds; i++)
+		quotients[i] = message_ns(contest, contest->normal, i) /
+			       message_ns(contest, value, i);
+	return quantile(quotients, contest->rounds, part);
+}
+
+double tune_flow_gain(const struct tune_contest *contest, size_t value)
+{
+	return gain_of(contest, value, 0.5);
+}
+
+/* Less than this part is no reason for more memory. */
+#define AS_FAST 0.98
+
+size_t tune_choose(const struct tune_contest *contest)
+{
+	double best = 1;
+
+	for (size_t i = 0; i < contest->count; i++)
+		if (gain_of(contest, i, 0.25) > 1 && tune_flow_gain(contest, i) > best)
+			best = tune_flow_gain(contest, i);
+	for (size_t i = 0; i < contest->count && best > 1; i++)
+		if (gain_of(contest, i, 0.25) > 1 &&
+		    tune_flow_gain(contest, i) >= AS_FAST * best)
+			return i;
+	return contest->normal;
 }
 
 double tune_rate(const double *times, const struct tune_measurements *measurements,

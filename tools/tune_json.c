@@ -51,6 +51,44 @@ static void write_decision(struct tool_json *json, struct tune_decision decision
 		tool_json_null(json, "stream_bytes");
 }
 
+static void write_contest(struct tool_json *json, const char *list, const char *name,
+			  const struct tune_contest *contest)
+{
+	tool_json_open_array(json, list);
+	for (size_t i = 0; i < contest->count; i++) {
+		tool_json_open_object(json, NULL);
+		tool_json_whole(json, name, contest->values[i]);
+		for (size_t k = 0; k < TUNE_MESSAGES; k++)
+			tool_json_number(json, k ? "ns_16m" : "ns_1m",
+					 tune_median(contest->ns[i][k], contest->rounds));
+		tool_json_number(json, "gain", tune_flow_gain(contest, i));
+		tool_json_close_object(json);
+	}
+	tool_json_close_array(json);
+}
+
+/* null: the default stays. */
+static void write_choice(struct tool_json *json, const char *name,
+			 const struct tune_contest *contest, size_t chosen)
+{
+	if (chosen == contest->normal)
+		tool_json_null(json, name);
+	else
+		tool_json_whole(json, name, contest->values[chosen]);
+}
+
+static void write_flow(struct tool_json *json, const struct tune_flow *flow)
+{
+	tool_json_open_object(json, "flow");
+	tool_json_string(json, "where", flow->where);
+	tool_json_whole(json, "rounds", flow->fragments.rounds);
+	write_contest(json, "fragments", "fragment_bytes", &flow->fragments);
+	write_contest(json, "depths", "fragment_depth", &flow->depths);
+	tool_json_close_object(json);
+	write_choice(json, "fragment_bytes", &flow->fragments, flow->fragment);
+	write_choice(json, "fragment_depth", &flow->depths, flow->depth);
+}
+
 static void write_device(struct tool_json *json, const struct gpu_figures *figures)
 {
 	tool_json_open_object(json, NULL);
@@ -81,6 +119,7 @@ void tune_print_json(const struct tune_results *results, const char *path)
 		write_size(&json, &results->host, i);
 	tool_json_close_array(&json);
 	write_decision(&json, results->decision);
+	write_flow(&json, &results->flow);
 	tool_json_string(&json, "no_devices", devices->why[0] ? devices->why : NULL);
 	tool_json_open_array(&json, "devices");
 	for (size_t i = 0; i < devices->count; i++)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "bench/gpu/ends.h"
 #include "bench/gpu/figures.h"
 #include "bench/gpu/start.h"
 #include "bench/harness/session.h"
@@ -50,6 +51,26 @@ int gpu_start(char *why, size_t room)
 {
 	snprintf(why, room, "%s", WITHOUT_CUDA);
 	return -1;
+}
+
+bool gpu_session_find_memory(struct session *s, struct end_memory *memory, char *why,
+			     size_t room)
+{
+	(void)s, (void)memory;
+	snprintf(why, room, "%s", WITHOUT_CUDA);
+	return false;
+}
+
+struct gpu *gpu_ends_open(struct end_memory *memory, char *why, size_t room)
+{
+	(void)memory;
+	snprintf(why, room, "%s", WITHOUT_CUDA);
+	return NULL;
+}
+
+void gpu_ends_close(struct gpu *gpu)
+{
+	(void)gpu;
 }
 
 int gpu_session_list(const struct session *s)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/commit.h"
+#include "bench/gpu/ends.h"
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/path.h"
 #include "bench/gpu/run.h"
@@ -50,22 +51,41 @@ static void write_device(FILE *json, const struct gpu *gpu)
 	fputs("}\n", json);
 }
 
-static int open_device(struct session *s)
+static bool find_device(struct session *s, char *why, size_t room)
 {
 	s->gpu = calloc(1, sizeof(*s->gpu));
 	if (!s->gpu) {
-		fprintf(stderr, "dtconv bench: no memory\n");
-		return 1;
+		snprintf(why, room, "no memory");
+		return false;
 	}
-	if (!gpu_open(s->gpu)) {
-		printf("device: %s, driver of CUDA %d.%d\n", s->gpu->name,
-		       s->gpu->version / 1000, s->gpu->version % 1000 / 10);
-		if (s->json)
-			write_device(s->json, s->gpu);
+	if (gpu_open(s->gpu)) {
+		snprintf(why, room, "%s", s->gpu->problem);
+		return false;
+	}
+	printf("device: %s, driver of CUDA %d.%d\n", s->gpu->name, s->gpu->version / 1000,
+	       s->gpu->version % 1000 / 10);
+	if (s->json)
+		write_device(s->json, s->gpu);
+	return true;
+}
+
+static int open_device(struct session *s)
+{
+	char why[sizeof(s->gpu->problem)];
+
+	if (find_device(s, why, sizeof(why)))
 		return 0;
-	}
-	fprintf(stderr, "dtconv bench: --gpu: %s\n", s->gpu->problem);
+	fprintf(stderr, "dtconv bench: --gpu: %s\n", why);
 	return 1;
+}
+
+bool gpu_session_find_memory(struct session *s, struct end_memory *memory, char *why,
+			     size_t room)
+{
+	if (!find_device(s, why, room))
+		return false;
+	*memory = gpu_end_memory(s->gpu);
+	return true;
 }
 
 int gpu_session_run(struct session *s)

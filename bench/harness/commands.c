@@ -21,6 +21,7 @@
 #include "bench/harness/selftest.h"
 #include "bench/harness/session.h"
 #include "bench/harness/table.h"
+#include "bench/pipeline/pipeline.h"
 
 /* ---- setting up ---------------------------------------------------------------------- */
 
@@ -238,6 +239,14 @@ static int run_gpu(struct session *s)
 	return status ? status : summary_failures(&s->results) ? 1 : 0;
 }
 
+static int run_pipeline(struct session *s)
+{
+	bench_time_processor(s->options->processor_time);
+	int status = pipeline_check(s->options) || open_json(s) ? 2 : pipeline_run(s);
+
+	return status ? status : summary_failures(&s->results) ? 1 : 0;
+}
+
 static int run(struct session *s)
 {
 	char machine[512];
@@ -245,6 +254,8 @@ static int run(struct session *s)
 
 	if (open_session(s))
 		return 1;
+	if (s->options->pipeline)
+		return run_pipeline(s);
 	if (s->options->gpu)
 		return run_gpu(s);
 	status = choose_rows(s);
@@ -341,8 +352,8 @@ int bench_session_list(const struct bench_options *options)
 	struct session *s = new_session(options);
 	int status;
 
-	if (s && options->gpu) {
-		status = gpu_session_list(s);
+	if (s && (options->gpu || options->pipeline)) {
+		status = options->gpu ? gpu_session_list(s) : pipeline_list(s);
 		free(s);
 		return status;
 	}

@@ -53,6 +53,9 @@ struct bench_peer_option {
 
 struct bench_options {
 	enum bench_mode mode;
+	bool pipeline; /* measure the flow, on the host and on a device */
+	const char
+		*trace; /* with pipeline: a file for a trace of each message; or NULL */
 	unsigned gpu;        /* enum bench_gpu_question bits; 0: measure the host */
 	const char *layouts; /* comma-separated patterns, NULL: all */
 	const char *engines; /* the same for engines */

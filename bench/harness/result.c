@@ -95,6 +95,8 @@ void result_write(FILE *file, const struct result *r)
 		fprintf(file, "\"aim\":%.2f,", r->aim);
 	if (r->fragment)
 		fprintf(file, "\"fragment\":%zu,", r->fragment);
+	if (r->planned)
+		fputs("\"planned\":1,", file);
 	if (r->held)
 		fprintf(file, "\"held\":%zu,", r->held);
 	fputs("\"check\":", file);
@@ -173,6 +175,8 @@ static void take_number(struct result *r, const char *key, double value)
 		r->aim = value;
 	else if (!strcmp(key, "fragment"))
 		r->fragment = (size_t)value;
+	else if (!strcmp(key, "planned"))
+		r->planned = value > 0;
 	else if (!strcmp(key, "ns"))
 		r->ns = value;
 	else if (!strcmp(key, "ns_p10"))

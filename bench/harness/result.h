@@ -33,6 +33,7 @@ struct result {
 	 */
 	char backend[16], kernel[120], reason[120];
 	size_t fragment; /* fragment length, in modes that cut the stream */
+	bool planned;    /* the library has chosen that length */
 };
 
 struct results {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many packs and unpacks in one call: the faces of a halo, the messages of a time step.
+ * Many packs, unpacks and copies in one call: the faces of a halo, the messages of a time step.
  */
 #ifndef DTCONV_BATCH_H
 #define DTCONV_BATCH_H
@@ -9,6 +9,7 @@
 
 #include <dtconv/convertor.h>
 #include <dtconv/memory.h>
+#include <dtconv/operation.h>
 #include <dtconv/status.h>
 
 #ifdef __cplusplus
@@ -21,7 +22,7 @@ struct dtconv_type;
 
 /**
  * @defgroup batch Batches
- * @brief Pack and unpack many buffers in one call, with one GPU launch per device and
+ * @brief Pack, unpack and copy many buffers in one call, with one GPU launch per device and
  * direction.
  *
  * @snippet test_snippets.c batch
@@ -39,6 +40,9 @@ struct dtconv_type;
  * - Packed memory of the entries may be anywhere, also back to back.
  * - Entries are moved in no particular order: no entry may read or write what another
  *   entry writes.
+ * - Copies from one layout to another are entries, too: dtconv_batch_add_copy(). The copies
+ *   of one device share one launch, except those of 256 KiB and more: they get launches of
+ *   their own in the same submission.
  * - If an entry fails, the others still complete, except those in the same launch.
  *   dtconv_batch_query_entry() returns the status of each.
  * - Buffers, streams and errors follow the rules of @ref convertor "convertors" and @ref
@@ -137,6 +141,67 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
 					 const struct dtconv_batch_entry *entry);
 
 /**
+ * A copy of a batch, from one layout to another. Zero-initialise, set struct_size, then the
+ * rest.
+ */
+struct dtconv_batch_copy {
+	size_t struct_size;              /**< sizeof(struct dtconv_batch_copy) */
+	struct dtconv_type *source_type; /**< a committed type of the batch's context */
+	size_t source_count;             /**< number of instances at @p source */
+	const void *source;              /**< the data to read; displacement 0 is here */
+	struct dtconv_type *target_type; /**< a committed type of the batch's context */
+	size_t target_count;             /**< number of instances at @p target */
+	void *target; /**< the data to write or to combine with; displacement 0 is here */
+	/** what is done with each element of the target; DTCONV_OP_REPLACE, the default: store */
+	enum dtconv_op op;
+	dtconv_op_fn op_fn; /**< the function for DTCONV_OP_USER, else NULL */
+	void *op_arg;       /**< passed to op_fn */
+};
+
+/**
+ * Append a copy from one layout to another to a batch, behind its other entries.
+ *
+ * @param batch the batch, not in flight.
+ * @param copy  [in] the copy, whose members are those of dtconv_copy_with(); its types are
+ *              referenced.
+ * @param index [out] index of the new entry; may be NULL.
+ * @return 0; DTCONV_ERR_INVAL if struct_size is 0, a type is NULL or of another context, or
+ *         as dtconv_copier_create() for the operation; DTCONV_ERR_STATE if a type is not
+ *         committed or the batch is in flight; DTCONV_ERR_OVERFLOW;
+ *         DTCONV_ERR_SIGNATURE if the signatures differ; DTCONV_ERR_UNSUPPORTED;
+ *         DTCONV_ERR_NOMEM. On failure the batch is unchanged.
+ *
+ * The entry is moved in the batch's stream if it has one, and as dtconv_copy() moves it. A
+ * copy shares a launch with others if one device can access both sides and one kernel can
+ * copy between the layouts; a copy with a contiguous side shares one with packs or unpacks.
+ * Other copies are submitted one by one: between two devices, with an operation, and those
+ * that dtconv_copy() does in two steps, for which dtconv_batch_start() waits.
+ * dtconv_explain_copy() says which they are.
+ *
+ * In the results, a copy's stream is the source's. If it is longer than the target's, what
+ * fits is copied, and the entry has the status DTCONV_ERR_TRUNCATE.
+ *
+ * Does not block; allocates.
+ */
+DTCONV_API int dtconv_batch_add_copy(struct dtconv_batch *batch,
+				     const struct dtconv_batch_copy *copy, size_t *index);
+
+/**
+ * Replace one entry of a batch, of any kind, by a copy from one layout to another.
+ * dtconv_batch_rebind_entry() replaces a copy by a pack or unpack.
+ *
+ * @param batch the batch, not in flight.
+ * @param index of the entry, from 0.
+ * @param copy  [in] as for dtconv_batch_add_copy().
+ * @return as dtconv_batch_add_copy(); DTCONV_ERR_INVAL also if there is no such entry. On
+ *         failure the old entry stays.
+ *
+ * Does not block; allocates.
+ */
+DTCONV_API int dtconv_batch_rebind_copy(struct dtconv_batch *batch, size_t index,
+					const struct dtconv_batch_copy *copy);
+
+/**
  * Start to move all entries, in the background where a device does the work.
  *
  * @param batch the batch, not in flight.
@@ -150,6 +215,7 @@ DTCONV_API int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t inde
  * - moves between a device and ordinary host memory (with a stream, pinned and managed
  *   memory count as a device's);
  * - moves between two devices without access to each other;
+ * - copies that take two steps;
  * - entries whose memory changes kind from stretch to stretch;
  * - some of the entries, if more than 64 cannot share a launch with others;
  * - the first job in a device context: @ref device_blocking "Blocking calls".

@@ -68,6 +68,9 @@ struct dtconv_type;
 /** The most fragments of a channel. */
 #define DTCONV_CHANNEL_FRAGMENTS_MAX 1024
 
+/** The least number of bytes of a secret. */
+#define DTCONV_CHANNEL_SECRET_MIN 16
+
 /** Flags of struct dtconv_channel_params. */
 enum dtconv_channel_flags {
 	DTCONV_CHANNEL_ANY_USER = 1 /**< the peer's process may be another user's */
@@ -87,6 +90,10 @@ struct dtconv_channel_params {
 	/** what carries the messages, from a library of its own, for example libdtconv-verbs; must
 	 * outlive the channels; default: shared memory */
 	const struct dtconv_transport *transport;
+	/** over TCP: bytes that only the two processes know, copied; at least
+	 * DTCONV_CHANNEL_SECRET_MIN */
+	const void *secret;
+	size_t secret_bytes; /**< their number */
 };
 
 /** How far a channel is. */
@@ -139,12 +146,18 @@ DTCONV_API int dtconv_channel_connect(struct dtconv_engine *engine, const char *
  *
  * @param engine   the engine that makes progress with it; must outlive the listener.
  * @param address  [in] a path, or `@` and a name that is in no file system; 2 to 107
- *                 characters. A path is created, and removed with the listener.
+ *                 characters. A path is created, and removed with the listener. For a
+ *                 transport between machines also `tcp:ADDRESS:PORT` with an IPv4 address or an
+ *                 IPv6 address in brackets, as numbers.
  * @param params   [in] options of the channels, copied; NULL for the defaults.
  * @param listener [out] the new listener, owned by the caller.
  * @return 0; DTCONV_ERR_INVAL if an option has an undefined value or the system refuses the
  *         address; DTCONV_ERR_STATE if the address is in use; DTCONV_ERR_NOMEM;
  *         DTCONV_ERR_AGAIN and DTCONV_ERR_LIMIT as in dtconv_channel_open().
+ *
+ * Over TCP the listener is bound to that address only, and params.secret is needed: each
+ * process shows the other that it knows the secret, which is not sent, before anything else is
+ * told. What follows is not encrypted.
  *
  * Processes of other users are turned away at once. One that connects gets nothing until it
  * has introduced itself, and stalls nobody: of those that are silent only the latest stay
@@ -226,8 +239,8 @@ struct dtconv_channel_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_channel_attr), set by the caller */
 	enum dtconv_channel_state state;
 	int status; /**< why it has ended; 0 before that */
-	long peer_process; /**< ID of the process that connected or listened, or that made the socket pair */
-	long peer_user;   /**< its user ID */
+	long peer_process; /**< ID of the process that connected or listened, or that made the socket pair; -1 over TCP */
+	long peer_user;    /**< its user ID; -1 over TCP */
 	size_t fragments; /**< of this process */
 	size_t free;      /**< of those, not in use */
 	size_t operations; /**< sends and receives that are not complete, and a close that is not */

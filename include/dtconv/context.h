@@ -35,12 +35,13 @@ struct dtconv_context;
 
 /** Log levels. Each includes those before it. */
 enum dtconv_log_level {
-	DTCONV_LOG_NONE = 0,  /**< no log */
-	DTCONV_LOG_ERROR = 1, /**< a call failed; the same text as dtconv_context_error() */
+	DTCONV_LOG_NONE = 0, /**< no log */
+	DTCONV_LOG_ERROR =
+		1, /**< a call failed; the same text as dtconv_context_error() */
 	DTCONV_LOG_WARN = 2,  /**< a slow path is taken, or a setting is invalid */
 	DTCONV_LOG_INFO = 3,  /**< once per context: what was found */
 	DTCONV_LOG_DEBUG = 4, /**< per commit of a derived type, and per plan */
-	DTCONV_LOG_TRACE = 5  /**< per fragment; compiled out unless --enable-debug */
+	DTCONV_LOG_TRACE = 5  /**< per fragment of the flow: each copy that starts */
 };
 
 /**

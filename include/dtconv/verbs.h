@@ -40,7 +40,7 @@ struct dtconv_verbs;
  * - The channel's socket carries the addresses of the queue pairs and shows when the other
  *   process is gone. Data never passes through it.
  * - A message is lost only with the connection: adapters resend what is not acknowledged,
- *   7 times, each after params.timeout.
+ *   6 times, each after params.timeout.
  *
  * Functions may be called by any thread.
  * @{

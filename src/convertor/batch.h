@@ -9,6 +9,7 @@
 #include <dtconv/batch.h>
 
 #include "base/base.h"
+#include "convertor/copy.h"
 #include "copy_backends/backend.h"
 #include "datatype/type.h"
 
@@ -21,8 +22,13 @@ enum dtc_batch_path {
 struct dtc_batch_group;
 
 struct dtc_batch_item {
-	struct dtconv_batch_entry entry; /* with a reference to its type */
-	size_t size;                     /* of the whole stream */
+	/*
+	 * With a reference to its type. A copy with a contiguous side is the pack or unpack of the other side; of other
+	 * copies only the bytes count, and the type is NULL.
+	 */
+	struct dtconv_batch_entry entry;
+	struct dtc_copy *copy; /* of a copy, with references to its types; else NULL */
+	size_t size;           /* of the whole stream */
 	enum dtc_batch_path path;
 	struct dtc_batch_group *group;
 	struct dtc_stretch stretch; /* if the path is a group */
@@ -32,11 +38,12 @@ struct dtc_batch_item {
 	struct dtc_event event;
 };
 
-/* Entries of one direction in memory of one device. */
+/* Entries of one direction, or copies between layouts, in memory of one device. */
 struct dtc_batch_group {
 	struct dtc_batch_group *next;
 	const struct dtc_backend_ops *backend;
 	bool used;
+	bool alone; /* this time its entries are submitted one by one */
 	int device;
 	void *owner; /* the vendor's context that allocated the memory */
 	struct dtc_batch_job job;
@@ -67,6 +74,12 @@ _Static_assert((int)DTCONV_BATCH_UNPACK == (int)DTC_UNPACK, "directions differ")
 static inline enum dtc_direction dtc_batch_direction(const struct dtc_batch_item *item)
 {
 	return (enum dtc_direction)item->entry.direction;
+}
+
+/* Whether it is a copy that is no pack or unpack. */
+static inline bool dtc_batch_is_between(const struct dtc_batch_item *item)
+{
+	return !item->entry.type;
 }
 
 static inline size_t dtc_batch_bytes(const struct dtc_batch_item *item)

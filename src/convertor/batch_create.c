@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "batch_query.h"
+#include "batch_create.h"
 
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "batch_move.h"
 #include "batch_plan.h"
+#include "batch_query.h"
 #include "packed_stream.h"
 
 /* ---- checking -------------------------------------------------------------------------- */
@@ -96,17 +97,32 @@ static void bind(struct dtc_batch_item *item, const struct dtconv_batch_entry *e
 	dtconv_type_ref(entry->type);
 }
 
-/* The entries are about to change. */
-static void drop_plan(struct dtconv_batch *batch)
+void dtc_batch_drop_plan(struct dtconv_batch *batch)
 {
 	dtc_batch_reset_groups(batch);
 	batch->planned = false;
 }
 
+void dtc_batch_copy_destroy(struct dtconv_context *context, struct dtc_copy *copy)
+{
+	dtc_typed_destroy(copy->typed);
+	dtconv_type_unref((struct dtconv_type *)copy->source.type);
+	dtconv_type_unref((struct dtconv_type *)copy->target.type);
+	dtc_free(context, copy);
+}
+
+void dtc_batch_unbind(struct dtconv_batch *batch, struct dtc_batch_item *item)
+{
+	if (item->copy)
+		dtc_batch_copy_destroy(batch->context, item->copy);
+	else
+		dtconv_type_unref(item->entry.type);
+}
+
 static void unbind_all(struct dtconv_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
-		dtconv_type_unref(batch->items[i].entry.type);
+		dtc_batch_unbind(batch, &batch->items[i]);
 	batch->count = 0;
 }
 
@@ -116,7 +132,7 @@ static void bind_all(struct dtconv_batch *batch,
 {
 	for (size_t i = 0; i < count; i++)
 		dtconv_type_ref(entries[i].type);
-	drop_plan(batch);
+	dtc_batch_drop_plan(batch);
 	unbind_all(batch);
 	for (size_t i = 0; i < count; i++) {
 		bind(&batch->items[i], &entries[i]);
@@ -125,8 +141,7 @@ static void bind_all(struct dtconv_batch *batch,
 	batch->count = batch->failed = count;
 }
 
-/* Make room for more entries; bound entries stay. */
-static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
+int dtc_batch_grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 {
 	struct dtc_batch_item *items = NULL;
 	const struct dtc_stretch **stretches = NULL;
@@ -146,7 +161,7 @@ static int grow(struct dtconv_batch *batch, size_t capacity, const char *caller)
 	}
 	if (batch->count)
 		memcpy(items, batch->items, batch->count * sizeof(*items));
-	drop_plan(batch);
+	dtc_batch_drop_plan(batch);
 	dtc_free(batch->context, batch->items);
 	dtc_free(batch->context, (void *)batch->stretches);
 	batch->items = items;
@@ -161,7 +176,7 @@ static int rebind(struct dtconv_batch *batch, const struct dtconv_batch_entry en
 	int status = check_entries(batch->context, entries, 0, count, caller);
 
 	if (!status)
-		status = grow(batch, count, caller);
+		status = dtc_batch_grow(batch, count, caller);
 	if (!status)
 		bind_all(batch, entries, count);
 	return status;
@@ -190,10 +205,10 @@ int dtconv_batch_rebind_entry(struct dtconv_batch *batch, size_t index,
 		status = check_entries(batch->context, entry, index, 1, __func__);
 	if (status)
 		return status;
-	struct dtconv_type *old = batch->items[index].entry.type;
-	drop_plan(batch);
+	struct dtc_batch_item old = batch->items[index];
+	dtc_batch_drop_plan(batch);
 	bind(&batch->items[index], entry);
-	dtconv_type_unref(old);
+	dtc_batch_unbind(batch, &old);
 	return 0;
 }
 
@@ -239,7 +254,7 @@ static int create(struct dtconv_context *context,
 	made->context = context;
 	made->on_stream = params.flags & DTCONV_BATCH_STREAM;
 	made->stream = params.stream;
-	status = grow(made, params.capacity, caller);
+	status = dtc_batch_grow(made, params.capacity, caller);
 	if (!status)
 		status = rebind(made, entries, count, caller);
 	if (status) {

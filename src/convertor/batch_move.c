@@ -42,6 +42,7 @@ static void start_groups(struct dtconv_batch *batch, bool started, const char *c
 		group->job.started = started;
 		group->status = group->backend->submit_batch(&group->job, &group->event);
 		group->job.changed = group->status != 0;
+		group->alone = group->status == DTCONV_ERR_LIMIT;
 		if (!group->status)
 			dtc_count_batch(group->backend, &group->job);
 	}
@@ -65,15 +66,28 @@ static void wait_for_singles(struct dtconv_batch *batch)
 				   dtc_device_wait(&batch->items[i].event));
 }
 
-static void start_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
-			 const char *caller)
+static int start_move(const struct dtconv_batch *batch, struct dtc_batch_item *item,
+		      const char *caller)
 {
 	struct dtc_cursor cursor;
 	const struct dtc_move move = dtc_batch_item_move(batch, item, &cursor, caller);
 
+	return dtc_device_start(&move, &item->event, &item->moved);
+}
+
+static int start_copy(struct dtc_batch_item *item, const char *caller)
+{
+	item->copy->caller = caller;
+	return dtc_copy_start(item->copy, &item->event, &item->moved);
+}
+
+static void start_single(struct dtconv_batch *batch, struct dtc_batch_item *item,
+			 const char *caller)
+{
 	if (batch->singles == MOST_SINGLES)
 		wait_for_singles(batch);
-	item->status = dtc_device_start(&move, &item->event, &item->moved);
+	item->status = dtc_batch_is_between(item) ? start_copy(item, caller)
+						  : start_move(batch, item, caller);
 	if (item->event.backend)
 		batch->singles++;
 }
@@ -97,20 +111,29 @@ static void move_on_host(const struct dtconv_batch *batch, struct dtc_batch_item
 	item->status = dtc_host_move(&move, &item->moved);
 }
 
+/* The path of this start: a group that was not submitted is no path. */
+static enum dtc_batch_path path_now(const struct dtc_batch_item *item)
+{
+	return item->path == DTC_BATCH_IN_GROUP && item->group->alone ? DTC_BATCH_SINGLE
+								      : item->path;
+}
+
 static void start_items(struct dtconv_batch *batch, enum dtc_batch_path path,
 			const char *caller)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		struct dtc_batch_item *item = &batch->items[i];
 
-		if (item->path != path)
+		if (path_now(item) != path)
 			continue;
 		item->status = 0;
 		item->moved = 0;
 		item->event.backend = NULL;
 		if (path == DTC_BATCH_SINGLE)
 			start_single(batch, item, caller);
-		else if (path == DTC_BATCH_ON_HOST)
+		else if (dtc_batch_is_between(item))
+			item->status = start_copy(item, caller);
+		else
 			move_on_host(batch, item, caller);
 	}
 }
@@ -185,6 +208,8 @@ void dtc_batch_wait_all(struct dtconv_batch *batch)
 
 static bool is_surplus(const struct dtc_batch_item *item)
 {
+	if (item->copy)
+		return item->copy->truncated;
 	return item->entry.direction == DTCONV_BATCH_PACK
 		       ? item->entry.bytes < item->size
 		       : item->entry.bytes > item->size;
@@ -193,11 +218,14 @@ static bool is_surplus(const struct dtc_batch_item *item)
 /* Set the status of an entry that is no longer in flight. */
 static void settle(const struct dtconv_batch *batch, struct dtc_batch_item *item)
 {
-	if (item->path == DTC_BATCH_IN_GROUP) {
+	if (path_now(item) == DTC_BATCH_IN_GROUP) {
 		item->status = item->group->status;
 		item->moved = item->status ? 0 : dtc_batch_bytes(item);
 	}
-	dtc_count_call(batch->context, dtc_batch_direction(item), item->moved);
+	if (item->copy || item->entry.direction == DTCONV_BATCH_PACK)
+		dtc_count_call(batch->context, DTC_PACK, item->moved);
+	if (item->copy || item->entry.direction == DTCONV_BATCH_UNPACK)
+		dtc_count_call(batch->context, DTC_UNPACK, item->moved);
 	if (!item->status && is_surplus(item))
 		item->status = DTCONV_ERR_TRUNCATE;
 }
@@ -211,6 +239,13 @@ static int report_first(const struct dtconv_batch *batch, const char *caller)
 
 	if (item->status != DTCONV_ERR_TRUNCATE)
 		return item->status;
+	if (item->copy)
+		return DTC_FAIL(batch->context, DTCONV_ERR_TRUNCATE,
+				"%s: entry %zu: the source packs to %zu bytes, but the "
+				"target has room for %zu",
+				caller, batch->failed,
+				(size_t)item->copy->source.cursor.size,
+				(size_t)item->copy->target.cursor.size);
 	return DTC_FAIL(batch->context, DTCONV_ERR_TRUNCATE,
 			"%s: entry %zu: bytes is %zu, but the packed stream has %zu",
 			caller, batch->failed, item->entry.bytes, item->size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans a batch. A group is made of entries of one direction whose memory belongs to one device and one
- * context; a group is one submission.
+ * Plans a batch. A group is made of entries of one direction, or of copies between layouts, whose memory belongs to one
+ * device and one context; a group is one submission.
  */
 #include "config.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/context.h"
+#include "copy_backends/layout_copy.h"
 #include "copy_backends/plan.h"
 #include "device_move.h"
 
@@ -55,6 +56,7 @@ static bool is_group_of(const struct dtc_batch_group *group,
 {
 	return group->used && group->backend == backend &&
 	       group->job.direction == dtc_batch_direction(item) &&
+	       group->job.between_layouts == dtc_batch_is_between(item) &&
 	       group->device == device_of(&item->stretch) &&
 	       group->owner == owner_of(&item->stretch);
 }
@@ -94,12 +96,14 @@ static struct dtc_batch_group *find_group(struct dtconv_batch *batch,
 	group->used = true;
 	group->device = device_of(&item->stretch);
 	group->owner = owner_of(&item->stretch);
-	group->job = (struct dtc_batch_job){ .direction = dtc_batch_direction(item),
-					     .context = batch->context,
-					     .on_stream = batch->on_stream,
-					     .stream = batch->stream,
-					     .changed = true,
-					     .kept = group->job.kept };
+	group->job =
+		(struct dtc_batch_job){ .direction = dtc_batch_direction(item),
+					.between_layouts = dtc_batch_is_between(item),
+					.context = batch->context,
+					.on_stream = batch->on_stream,
+					.stream = batch->stream,
+					.changed = true,
+					.kept = group->job.kept };
 	return group;
 }
 
@@ -161,8 +165,27 @@ static enum dtc_batch_path path_of_kinds(struct dtconv_batch *batch,
 	return item->group ? DTC_BATCH_IN_GROUP : DTC_BATCH_SINGLE;
 }
 
-static enum dtc_batch_path path_of(struct dtconv_batch *batch,
-				   struct dtc_batch_item *item)
+/* Copies between two devices, in two steps or with an operation go alone. */
+static enum dtc_batch_path path_of_copy(struct dtconv_batch *batch,
+					struct dtc_batch_item *item)
+{
+	struct dtc_stretch *stretch = &item->stretch;
+
+	if (!item->copy->end || dtc_copy_is_ordinary(item->copy))
+		return DTC_BATCH_ON_HOST;
+	if (!dtc_copy_describe(item->copy, stretch) ||
+	    dtc_memory_is_between(&stretch->user_memory, &stretch->packed_memory))
+		return DTC_BATCH_SINGLE;
+	const struct dtc_backend_ops *backend =
+		dtc_layout_copy_together(batch->context, stretch);
+	if (!backend)
+		return DTC_BATCH_SINGLE;
+	item->group = find_group(batch, item, backend);
+	return item->group ? DTC_BATCH_IN_GROUP : DTC_BATCH_SINGLE;
+}
+
+static enum dtc_batch_path path_of_move(struct dtconv_batch *batch,
+					struct dtc_batch_item *item)
 {
 	struct dtc_stretch *stretch = &item->stretch;
 	struct dtc_cursor cursor;
@@ -203,7 +226,9 @@ static void list_stretches(struct dtconv_batch *batch)
 void dtc_batch_make_plan(struct dtconv_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++)
-		batch->items[i].path = path_of(batch, &batch->items[i]);
+		batch->items[i].path = dtc_batch_is_between(&batch->items[i])
+					       ? path_of_copy(batch, &batch->items[i])
+					       : path_of_move(batch, &batch->items[i]);
 	list_stretches(batch);
 	batch->planned = true;
 }

@@ -47,6 +47,12 @@ int dtconv_batch_query(const struct dtconv_batch *batch, struct dtconv_batch_att
 	return 0;
 }
 
+/* Of the stream that the entry reads or writes as a whole; of a copy, the source's. */
+static size_t length_of(const struct dtc_batch_item *item)
+{
+	return item->copy ? (size_t)item->copy->source.cursor.size : item->size;
+}
+
 int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
 			     struct dtconv_batch_entry_attr *attr)
 {
@@ -64,7 +70,7 @@ int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index,
 	const struct dtconv_batch_entry_attr all = { .struct_size = attr->struct_size,
 						     .status = item->status,
 						     .moved = item->moved,
-						     .bytes = item->size };
+						     .bytes = length_of(item) };
 	memcpy(attr, &all, DTC_MIN(attr->struct_size, sizeof(all)));
 	return 0;
 }

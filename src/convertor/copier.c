@@ -50,8 +50,11 @@ int dtconv_copier_create(struct dtconv_type *source_type, size_t source_count,
 	made->source_type = source_type;
 	made->target_type = target_type;
 	made->copy = (struct dtc_copy){ .source = { .type = source_type,
+						    .type_name = DTC_COPY_SOURCE_TYPE,
 						    .data = (char *)(uintptr_t)source },
-					.target = { .type = target_type, .data = target },
+					.target = { .type = target_type,
+						    .type_name = DTC_COPY_TARGET_TYPE,
+						    .data = target },
 					.started = true,
 					.caller = __func__ };
 	int status = dtc_copy_configure(&made->copy, source_count, target_count, params);

@@ -34,7 +34,7 @@ static struct dtconv_context *context_of(const struct dtc_copy *copy)
 	return copy->source.type->context;
 }
 
-static bool is_ordinary(const struct dtc_copy *copy)
+bool dtc_copy_is_ordinary(const struct dtc_copy *copy)
 {
 	return dtc_memory_is_ordinary(context_of(copy), copy->source.data,
 				      copy->target.data);
@@ -406,7 +406,7 @@ static int start_all(struct dtc_copy *copy, struct dtc_event *event, size_t *cop
 		return start_hop_to_row(copy, target, source, DTC_UNPACK, event, copied);
 	if (dtc_copy_is_row(target) && !copy->typed)
 		return start_hop_to_row(copy, source, target, DTC_PACK, event, copied);
-	if (DTC_LIKELY(is_ordinary(copy)))
+	if (DTC_LIKELY(dtc_copy_is_ordinary(copy)))
 		return copy_through(copy, copied);
 	return start_with_device(copy, event, copied);
 }
@@ -421,6 +421,26 @@ static void go_to(struct dtc_copy *copy, uint64_t position)
 		dtc_typed_seek(copy->typed, position);
 	else if (copy->target.cursor.position != position)
 		dtc_cursor_seek(&copy->target.cursor, position);
+}
+
+bool dtc_copy_describe(struct dtc_copy *copy, struct dtc_stretch *stretch)
+{
+	struct memories memories;
+
+	if (copy->typed)
+		return false;
+	go_to(copy, copy->position);
+	find_memories(copy, &memories);
+	*stretch = (struct dtc_stretch){ .layout = copy->source.cursor.layout,
+					 .count = copy->source.cursor.count,
+					 .target = copy->target.cursor.layout,
+					 .target_count = copy->target.cursor.count,
+					 .bytes = memories.bytes,
+					 .user = copy->source.data,
+					 .packed = copy->target.data,
+					 .user_memory = memories.source,
+					 .packed_memory = memories.target };
+	return memories.bytes == left(copy) && is_for_device(copy, &memories);
 }
 
 /*
@@ -512,16 +532,15 @@ int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_cou
 	struct dtc_copy_end *source = &copy->source, *target = &copy->target;
 
 	if (source->type->context != target->type->context)
-		return DTC_FAIL(
-			source->type->context, DTCONV_ERR_INVAL,
-			"%s: target_type (argument 4) was made in another context",
-			copy->caller);
+		return DTC_FAIL(source->type->context, DTCONV_ERR_INVAL,
+				"%s: %s was made in another context", copy->caller,
+				target->type_name);
 	int status = dtc_packed_stream_begin(&source->cursor, source->type, source_count,
-					     copy->caller, "source_type (argument 1)");
+					     copy->caller, source->type_name);
 	if (!status)
 		status = dtc_packed_stream_begin(&target->cursor, target->type,
 						 target_count, copy->caller,
-						 "target_type (argument 4)");
+						 target->type_name);
 	if (status)
 		return status;
 	select_range(copy, 0, source->cursor.size);
@@ -561,8 +580,11 @@ int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
 	struct dtc_copy copy = { .source = { .type = source_type,
+					     .type_name = DTC_COPY_SOURCE_TYPE,
 					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type, .data = target },
+				 .target = { .type = target_type,
+					     .type_name = DTC_COPY_TARGET_TYPE,
+					     .data = target },
 				 .caller = __func__ };
 	size_t copied = 0;
 

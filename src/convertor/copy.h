@@ -14,9 +14,14 @@
 
 struct dtc_copy_end {
 	const struct dtconv_type *type;
+	const char *type_name; /* the caller's argument, for error texts */
 	struct dtc_cursor cursor;
 	char *data; /* displacement 0 */
 };
+
+/* The names of the types in calls that take them as their first and fourth argument. */
+#define DTC_COPY_SOURCE_TYPE "source_type (argument 1)"
+#define DTC_COPY_TARGET_TYPE "target_type (argument 4)"
 
 struct dtc_copy {
 	struct dtc_copy_end source, target;
@@ -32,7 +37,7 @@ struct dtc_copy {
 
 /*
  * Put both cursors at position 0, compare the signatures and select the whole stream, before anything is copied. Fails
- * with INVAL, STATE, OVERFLOW or SIGNATURE. The types are arguments 1 and 4 of the caller.
+ * with INVAL, STATE, OVERFLOW or SIGNATURE.
  */
 int dtc_copy_check(struct dtc_copy *copy, size_t source_count, size_t target_count);
 
@@ -57,6 +62,15 @@ int dtc_copy_run(struct dtc_copy *copy, size_t *copied);
 
 /* Count a copy that has ended with @status. Fails with TRUNCATE if the target had room for less. */
 int dtc_copy_end(const struct dtc_copy *copy, int status, size_t copied);
+
+/*
+ * Describe a checked copy whose sides are both not contiguous as one stretch. False if a device cannot copy it, or not
+ * in one piece: it has an operation, memory of several kinds, or memory that is closed to devices.
+ */
+bool dtc_copy_describe(struct dtc_copy *copy, struct dtc_stretch *stretch);
+
+/* Whether no device may see either side. */
+bool dtc_copy_is_ordinary(const struct dtc_copy *copy);
 
 /* Whether a side is contiguous: then it is the other side's packed stream. */
 bool dtc_copy_is_row(const struct dtc_copy_end *end);

@@ -109,8 +109,11 @@ static int copy_range(struct dtconv_type *source_type, size_t source_count,
 	if (!source_type || !target_type)
 		return DTCONV_ERR_INVAL;
 	struct dtc_copy copy = { .source = { .type = source_type,
+					     .type_name = DTC_COPY_SOURCE_TYPE,
 					     .data = (char *)(uintptr_t)source },
-				 .target = { .type = target_type, .data = target },
+				 .target = { .type = target_type,
+					     .type_name = DTC_COPY_TARGET_TYPE,
+					     .data = target },
 				 .caller = caller };
 	size_t copied = 0;
 

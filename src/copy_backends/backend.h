@@ -56,10 +56,15 @@ struct dtc_event {
 	uint32_t answer;
 };
 
-/* The first @bytes of a stream, in one kind of memory on each side. */
+/*
+ * The first @bytes of a stream, in one kind of memory on each side. From one layout to another, the user's side is the
+ * source, the packed side the target's displacement 0.
+ */
 struct dtc_stretch {
 	const struct dtc_layout *layout;
-	uint64_t count; /* of instances */
+	uint64_t count;                  /* of instances */
+	const struct dtc_layout *target; /* if it is a copy between layouts */
+	uint64_t target_count;
 	uint64_t bytes; /* more than 0 */
 	char *user;     /* displacement 0 */
 	char *packed;
@@ -67,11 +72,12 @@ struct dtc_stretch {
 	struct dtc_memory packed_memory;
 };
 
-/* Stretches of one direction that one submission moves. */
+/* Stretches of one direction, or copies between layouts, that one submission moves. */
 struct dtc_batch_job {
 	const struct dtc_stretch *const *stretches;
 	size_t count;
 	enum dtc_direction direction;
+	bool between_layouts; /* all are copies, and the direction is to pack */
 	struct dtconv_context *context;
 	bool on_stream;
 	void *stream;
@@ -146,7 +152,7 @@ struct dtc_backend_ops {
 	int (*submit)(const struct dtc_job *job, struct dtc_event *event);
 	/*
 	 * Optional. Start several stretches in one submission; the event completes when all of them have.
-	 * forget frees what the backend keeps, when nothing of it is in flight.
+	 * Fails with LIMIT, without an error text, if it cannot copy between such layouts together. forget frees what the backend keeps, when nothing of it is in flight.
 	 */
 	int (*submit_batch)(struct dtc_batch_job *job, struct dtc_event *event);
 	void (*forget)(void *kept);

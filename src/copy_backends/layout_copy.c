@@ -31,6 +31,24 @@ int dtc_layout_copy_submit(const struct dtc_copy_job *job, struct dtc_event *eve
 	return DTCONV_ERR_LIMIT;
 }
 
+const struct dtc_backend_ops *dtc_layout_copy_together(struct dtconv_context *context,
+						       const struct dtc_stretch *copy)
+{
+	const char *reason;
+
+	for (size_t i = 0; dtc_vendors[i]; i++) {
+		const struct dtc_backend_ops *backend = dtc_vendors[i]->copy_backend;
+
+		if (dtc_vendors[i]->find_driver(context) <= 0)
+			continue;
+		if (dtc_is_forbidden(context->forbidden, dtc_backend_index_of(backend)) ||
+		    !dtc_vendors[i]->foresee_copy(copy, &reason))
+			return NULL;
+		return backend;
+	}
+	return NULL;
+}
+
 bool dtc_stream_is_captured(struct dtconv_context *context, void *stream)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)

@@ -31,6 +31,13 @@ struct dtc_copy_job {
  */
 int dtc_layout_copy_submit(const struct dtc_copy_job *job, struct dtc_event *event);
 
+/*
+ * The backend that copies such a stretch together with others in one submission. NULL if none does: no kernel for these
+ * layouts, or a backend that is not allowed.
+ */
+const struct dtc_backend_ops *dtc_layout_copy_together(struct dtconv_context *context,
+						       const struct dtc_stretch *copy);
+
 /* Whether the stream of a device is being captured, so that nothing in it is done when a call returns. */
 bool dtc_stream_is_captured(struct dtconv_context *context, void *stream);
 

@@ -8,6 +8,7 @@
 #include "channel.h"
 
 #include <inttypes.h>
+#include <sys/socket.h>
 
 #include "base/base.h"
 #include "base/context.h"
@@ -596,10 +597,43 @@ static void lost(void *user, int status)
 	}
 }
 
+static void hang_up(struct dtconv_channel *channel, int status)
+{
+	if (channel->is_started)
+		channel->transport->hang_up(channel->connection, status);
+	else
+		(void)shutdown(channel->socket, SHUT_RDWR);
+}
+
+/* The peer has not shown yet that it knows the secret. */
+static size_t poll_gate(struct dtconv_channel *channel)
+{
+	int status = is_over(channel) ? DTCONV_INPROGRESS
+				      : dtc_gate_step(&channel->gate, channel->socket,
+						      &channel->secret);
+
+	if (status == DTCONV_INPROGRESS)
+		return 0;
+	if (status)
+		status =
+			DTC_FAIL(channel->context, status,
+				 "channel: the process that listens is gone, or does not "
+				 "know the secret");
+	else
+		status = dtc_channel_start(channel, "channel");
+	if (status) {
+		hang_up(channel, status);
+		lost(channel, status);
+	}
+	return 1;
+}
+
 size_t dtc_channel_poll(void *arg, size_t budget)
 {
 	struct dtconv_channel *channel = arg;
-	size_t happened = channel->transport->poll(channel->connection, budget);
+	size_t happened = channel->is_started
+				  ? channel->transport->poll(channel->connection, budget)
+				  : poll_gate(channel);
 
 	return happened + run_finished(channel);
 }
@@ -610,7 +644,7 @@ int dtc_channel_arm(void *arg)
 
 	if (channel->finished.first)
 		return DTCONV_ERR_AGAIN;
-	return channel->transport->arm(channel->connection);
+	return channel->is_started ? channel->transport->arm(channel->connection) : 0;
 }
 
 /* ---- the calls ------------------------------------------------------------------------- */
@@ -751,7 +785,7 @@ void dtc_channel_drop(struct dtconv_channel *channel)
 {
 	if (is_over(channel))
 		return;
-	channel->transport->hang_up(channel->connection, DTCONV_ERR_CANCELED);
+	hang_up(channel, DTCONV_ERR_CANCELED);
 	lost(channel, DTCONV_ERR_CANCELED);
 }
 

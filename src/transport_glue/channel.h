@@ -16,6 +16,7 @@
 #include <dtconv/channel.h>
 
 #include "convertor/convertor.h"
+#include "gate.h"
 #include "item_queue.h"
 #include "sock.h"
 #include "transport.h"
@@ -80,6 +81,12 @@ struct dtconv_channel {
 	struct dtconv_pool *pool;
 	const struct dtconv_transport *transport;
 	void *connection; /* NULL: not open yet */
+	bool is_tcp;
+	bool is_started; /* the transport */
+	/* Until then, over TCP: the socket, which is the transport's, and a descriptor for both. */
+	int socket, watch;
+	struct dtc_gate gate;
+	struct dtc_secret secret;
 	struct dtc_transport_user user;
 	struct dtc_sock_peer peer;
 	unsigned source;
@@ -119,7 +126,9 @@ void dtc_channel_drop(struct dtconv_channel *channel);
 
 /* Where the peer is. */
 struct dtc_channel_link {
-	int socket;           /* connected; -1: none */
+	int socket;           /* connected, over TCP perhaps not yet; -1: none */
+	bool is_tcp;          /* there is an address of it */
+	bool is_proven;       /* over TCP: the peer has shown that it knows the secret */
 	const void *endpoint; /* of a transport that has no socket */
 };
 
@@ -130,6 +139,13 @@ struct dtc_channel_link {
 int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_link *link,
 		       const struct dtconv_channel_params *params, const char *caller,
 		       struct dtconv_channel **channel);
+
+/* Whether a channel over TCP can be made: the transport needs no Unix socket, and there is a secret. */
+int dtc_channel_check_tcp(struct dtconv_context *context,
+			  const struct dtconv_channel_params *params, const char *caller);
+
+/* Begin with the transport, when the peer is known. On failure the channel has not started. */
+int dtc_channel_start(struct dtconv_channel *channel, const char *caller);
 
 int dtc_channel_read_params(struct dtconv_engine *engine,
 			    const struct dtconv_channel_params *given, const char *caller,

@@ -7,7 +7,9 @@
 
 #include "channel.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -56,6 +58,22 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 	return 0;
 }
 
+int dtc_channel_check_tcp(struct dtconv_context *context,
+			  const struct dtconv_channel_params *params, const char *caller)
+{
+	if (params->transport->flags & DTC_TRANSPORT_FILES)
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: address (argument 2) is of TCP, but %s needs a Unix "
+				"socket",
+				caller, params->transport->name);
+	if (!params->secret || params->secret_bytes < DTCONV_CHANNEL_SECRET_MIN)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: a channel over TCP needs params.secret of at least "
+				"%d bytes, the same at both ends",
+				caller, DTCONV_CHANNEL_SECRET_MIN);
+	return 0;
+}
+
 /* One slab, which never grows or shrinks. */
 static int create_pool(struct dtconv_channel *channel,
 		       const struct dtconv_channel_params *params, const char *caller)
@@ -98,18 +116,63 @@ static void free_channel(struct dtconv_channel *channel)
 	(void)dtconv_pool_destroy(channel->pool);
 	if (channel->connection)
 		channel->transport->free(channel->connection);
+	if (channel->watch >= 0)
+		close(channel->watch);
+	explicit_bzero(&channel->secret, sizeof(channel->secret));
 	dtc_free(channel->context, channel);
+}
+
+static int watch(const struct dtconv_channel *channel, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(channel->watch, EPOLL_CTL_ADD, fd, &event);
 }
 
 static int attach(struct dtconv_channel *channel)
 {
-	const struct dtconv_source source = { .fd = channel->transport->fd(
-						      channel->connection),
-					      .poll = dtc_channel_poll,
-					      .arm = dtc_channel_arm,
-					      .arg = channel };
+	const struct dtconv_source source = {
+		.fd = channel->watch >= 0 ? channel->watch
+					  : channel->transport->fd(channel->connection),
+		.poll = dtc_channel_poll,
+		.arm = dtc_channel_arm,
+		.arg = channel
+	};
 
 	return dtconv_engine_attach(channel->engine, &source, &channel->source);
+}
+
+/* Over TCP: ask the process that listens for a proof first. What is attached is a descriptor that stays. */
+static int open_gate(struct dtconv_channel *channel,
+		     const struct dtconv_channel_params *params, const char *caller)
+{
+	dtc_hmac_key(params->secret, params->secret_bytes, channel->secret.key);
+	channel->watch = epoll_create1(EPOLL_CLOEXEC);
+	if (channel->watch >= 0 && !watch(channel, channel->socket) &&
+	    dtc_gate_init(&channel->gate, channel->socket, false))
+		return 0;
+	return DTC_FAIL(channel->context, DTCONV_ERR_AGAIN,
+			"%s: cannot watch the socket of a channel: %s", caller,
+			strerror(errno));
+}
+
+int dtc_channel_start(struct dtconv_channel *channel, const char *caller)
+{
+	int status =
+		channel->transport->start(channel->connection, channel->pool, caller);
+
+	if (status)
+		return status;
+	channel->is_started = true;
+	if (channel->watch < 0)
+		return 0;
+	(void)epoll_ctl(channel->watch, EPOLL_CTL_DEL, channel->socket, NULL);
+	const int fd = channel->transport->fd(channel->connection);
+	if (fd < 0 || !watch(channel, fd))
+		return 0;
+	return DTC_FAIL(channel->context, DTCONV_ERR_AGAIN,
+			"%s: cannot watch the connection of a channel: %s", caller,
+			strerror(errno));
 }
 
 /* Whether the transport can use the link. */
@@ -123,8 +186,12 @@ static int check_link(struct dtconv_channel *channel, const struct dtc_channel_l
 				"%s: the library of params.transport was built for "
 				"another version of libdtconv (interface %u, not %d)",
 				caller, transport->abi, DTC_TRANSPORT_ABI);
+	channel->peer = (struct dtc_sock_peer){ .pid = -1, .uid = (uid_t)-1 };
 	if (link->socket < 0)
 		return 0;
+	/* Only who has an address connects or listens over TCP: then it is clear who proves himself first. */
+	if (channel->is_tcp)
+		return dtc_channel_check_tcp(channel->context, params, caller);
 	return dtc_sock_check(channel->context, link->socket,
 			      params->flags & DTCONV_CHANNEL_ANY_USER, caller,
 			      &channel->peer);
@@ -166,6 +233,9 @@ int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_li
 		made->fragments = params->fragments;
 		made->eager_bytes = params->fragment_bytes / 2;
 		made->eager_max = (unsigned)params->fragments / 2;
+		made->watch = -1;
+		made->socket = link->socket;
+		made->is_tcp = link->is_tcp;
 		dtc_channel_init(made);
 		status = check_link(made, link, params, caller);
 	}
@@ -176,7 +246,9 @@ int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_li
 	if (!status)
 		status = create_pool(made, params, caller);
 	if (!status)
-		status = made->transport->start(made->connection, made->pool, caller);
+		status = link->is_tcp && !link->is_proven
+				 ? open_gate(made, params, caller)
+				 : dtc_channel_start(made, caller);
 	if (!status)
 		status = attach(made);
 	if (!status)
@@ -230,12 +302,16 @@ int dtconv_channel_connect(struct dtconv_engine *engine, const char *address,
 	if (!engine || !address || !channel)
 		return DTCONV_ERR_INVAL;
 	int status = dtc_channel_read_params(engine, given, __func__, &params);
+	if (!status && dtc_sock_names_tcp(address))
+		status = dtc_channel_check_tcp(dtc_engine_context(engine), &params,
+					       __func__);
 	if (!status)
 		status = dtc_sock_connect(dtc_engine_context(engine), address, __func__,
 					  &fd);
 	if (status)
 		return status;
-	const struct dtc_channel_link link = { .socket = fd };
+	const struct dtc_channel_link link = { .socket = fd,
+					       .is_tcp = dtc_sock_names_tcp(address) };
 	return dtc_channel_create(engine, &link, &params, __func__, channel);
 }
 
@@ -259,14 +335,16 @@ int dtconv_channel_query(struct dtconv_channel *channel, struct dtconv_channel_a
 		.state = (enum dtconv_channel_state)state,
 		.status = atomic_load(&channel->status),
 		.peer_process = channel->peer.pid,
-		.peer_user = channel->peer.uid,
+		.peer_user = channel->peer.pid < 0 ? -1 : (long)channel->peer.uid,
 		.fragments = channel->fragments,
-		.free = pool.free,
+		/* Before the start the transport's are in the pool as well. */
+		.free = DTC_MIN(pool.free, channel->fragments),
 		.operations = atomic_load(&channel->operations),
 		.waiting = atomic_load(&channel->waiting),
 		.sent = atomic_load(&channel->sent),
 		.received = atomic_load(&channel->received),
 		.peer_is_pinned = state != DTCONV_CHANNEL_CONNECTING &&
+				  channel->is_started &&
 				  channel->transport->is_pinned(channel->connection)
 	};
 	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));

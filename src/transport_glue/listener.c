@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listeners. Who connects is asked for his user at once, and waits until his first packet lies in the socket. Only
- * then does the application see him, and memory is made and mapped for him.
+ * Listeners. Who connects is asked for his user at once, over TCP for a proof that he knows the secret, and waits until
+ * his first packet lies in the socket. Only then does the application see him, and memory is made and mapped for him.
  */
 #include "config.h"
 
@@ -18,9 +18,15 @@
 #include "base/log.h"
 #include "channel.h"
 #include "engine.h"
+#include "gate.h"
 
 /* Connections that are not accepted; the oldest one makes room. */
 #define GUESTS_MAX 16
+
+struct guest {
+	int fd;
+	struct dtc_gate gate; /* over TCP */
+};
 
 struct dtconv_listener {
 	struct dtconv_context *context;
@@ -32,7 +38,9 @@ struct dtconv_listener {
 	unsigned source;
 	pthread_mutex_t lock;
 	size_t count;
-	int guests[GUESTS_MAX]; /* the oldest first */
+	bool is_tcp;
+	struct dtc_secret secret;
+	struct guest guests[GUESTS_MAX]; /* the oldest first */
 };
 
 /* ---- guests ---------------------------------------------------------------------------- */
@@ -46,7 +54,7 @@ static void forget(struct dtconv_listener *listener, size_t i)
 
 static void turn_away(struct dtconv_listener *listener, size_t i)
 {
-	close(listener->guests[i]);
+	close(listener->guests[i].fd);
 	forget(listener, i);
 }
 
@@ -62,16 +70,37 @@ static void say_goodbye(int fd, int status)
 	(void)dtc_sock_send(fd, bytes, NULL);
 }
 
+/* Whether a guest has shown over TCP that he knows the secret. */
+static enum dtc_sock_news look_at_proof(const struct dtconv_listener *listener,
+					struct guest *guest)
+{
+	const int status = dtc_gate_step(&guest->gate, guest->fd, &listener->secret);
+
+	if (status == DTCONV_INPROGRESS)
+		return DTC_SOCK_NOTHING;
+	if (!status)
+		return DTC_SOCK_PACKET;
+	DTC_LOG(listener->context, DTCONV_LOG_WARN,
+		"channel: a process that connected has not shown that it knows the secret");
+	say_goodbye(guest->fd, status);
+	return DTC_SOCK_END;
+}
+
 /*
  * What lies in a guest's socket. Anything but the first packet of a channel is the end of him; the packet itself stays
  * in the socket with its descriptors.
  */
-static enum dtc_sock_news look_at(const struct dtconv_listener *listener, int fd)
+static enum dtc_sock_news look_at(const struct dtconv_listener *listener,
+				  struct guest *guest)
 {
+	const int fd = guest->fd;
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_wire_packet packet;
-	enum dtc_sock_news news = dtc_sock_peek(fd, bytes);
+	enum dtc_sock_news news = listener->is_tcp ? look_at_proof(listener, guest)
+						   : DTC_SOCK_PACKET;
 
+	if (news == DTC_SOCK_PACKET)
+		news = dtc_sock_peek(fd, bytes);
 	if (news != DTC_SOCK_PACKET)
 		return news == DTC_SOCK_NOTHING ? news : DTC_SOCK_END;
 	int status = dtc_wire_read_packet(bytes, sizeof(bytes), &packet);
@@ -86,21 +115,32 @@ static enum dtc_sock_news look_at(const struct dtconv_listener *listener, int fd
 	return DTC_SOCK_END;
 }
 
-static void let_in(struct dtconv_listener *listener, int fd)
+/* Of what can be asked before he has spoken. */
+static bool may_come_in(const struct dtconv_listener *listener, struct guest *guest)
 {
 	const bool any_user = listener->params.flags & DTCONV_CHANNEL_ANY_USER;
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	struct dtc_sock_peer peer;
 
-	if (dtc_sock_check(listener->context, fd, any_user, "dtconv_channel_listen",
-			   &peer) ||
+	if (!listener->is_tcp)
+		return !dtc_sock_check(listener->context, guest->fd, any_user,
+				       "dtconv_channel_listen", &peer);
+	dtc_sock_tune(guest->fd);
+	return dtc_gate_init(&guest->gate, guest->fd, true);
+}
+
+static void let_in(struct dtconv_listener *listener, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	struct guest guest = { .fd = fd };
+
+	if (!may_come_in(listener, &guest) ||
 	    epoll_ctl(listener->watch, EPOLL_CTL_ADD, fd, &event)) {
 		close(fd);
 		return;
 	}
 	if (listener->count == GUESTS_MAX)
 		turn_away(listener, 0);
-	listener->guests[listener->count++] = fd;
+	listener->guests[listener->count++] = guest;
 }
 
 static int take_spare(const struct dtconv_listener *listener)
@@ -149,7 +189,7 @@ static size_t poll_guests(void *arg, size_t budget)
 			break;
 	}
 	for (size_t i = listener->count; i--;)
-		if (look_at(listener, listener->guests[i]) == DTC_SOCK_END)
+		if (look_at(listener, &listener->guests[i]) == DTC_SOCK_END)
 			turn_away(listener, i);
 	pthread_mutex_unlock(&listener->lock);
 	return happened;
@@ -162,9 +202,9 @@ static int take_guest(struct dtconv_listener *listener)
 
 	pthread_mutex_lock(&listener->lock);
 	for (size_t i = 0; fd < 0 && i < listener->count; i++) {
-		if (look_at(listener, listener->guests[i]) != DTC_SOCK_PACKET)
+		if (look_at(listener, &listener->guests[i]) != DTC_SOCK_PACKET)
 			continue;
-		fd = listener->guests[i];
+		fd = listener->guests[i].fd;
 		(void)epoll_ctl(listener->watch, EPOLL_CTL_DEL, fd, NULL);
 		forget(listener, i);
 	}
@@ -181,7 +221,9 @@ int dtconv_channel_accept(struct dtconv_listener *listener,
 
 	if (fd < 0)
 		return DTCONV_ERR_AGAIN;
-	const struct dtc_channel_link link = { .socket = fd };
+	const struct dtc_channel_link link = { .socket = fd,
+					       .is_tcp = listener->is_tcp,
+					       .is_proven = true };
 
 	return dtc_channel_create(listener->engine, &link, &listener->params, __func__,
 				  channel);
@@ -202,6 +244,7 @@ static void free_listener(struct dtconv_listener *listener)
 		dtc_sock_remove(listener->address);
 	}
 	pthread_mutex_destroy(&listener->lock);
+	explicit_bzero(&listener->secret, sizeof(listener->secret));
 	dtc_free(listener->context, listener->address);
 	dtc_free(listener->context, listener);
 }
@@ -232,6 +275,8 @@ int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
 		return DTCONV_ERR_INVAL;
 	struct dtconv_context *context = dtc_engine_context(engine);
 	int status = dtc_channel_read_params(engine, given, __func__, &params);
+	if (!status && dtc_sock_names_tcp(address))
+		status = dtc_channel_check_tcp(context, &params, __func__);
 	if (status)
 		return status;
 	struct dtconv_listener *made = dtc_alloc_zeroed(context, sizeof(*made));
@@ -244,8 +289,13 @@ int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
 	made->context = context;
 	made->engine = engine;
 	made->params = params;
+	/* The caller's may not live as long. */
+	made->params.secret = made->secret.key;
 	made->address = strcpy(copy, address);
 	made->fd = made->spare = -1;
+	made->is_tcp = dtc_sock_names_tcp(address);
+	if (made->is_tcp)
+		dtc_hmac_key(params.secret, params.secret_bytes, made->secret.key);
 	made->watch = epoll_create1(EPOLL_CLOEXEC);
 	pthread_mutex_init(&made->lock, NULL);
 	int fd;

@@ -102,6 +102,10 @@ static bool launch(struct dtconv_recv *recv, struct arrival *arrival,
 {
 	struct dtc_operation *operation = &recv->operation;
 	char *bytes = (char *)(uintptr_t)arrival->bytes + (gap->low - arrival->offset);
+
+	DTC_LOG(operation->context, DTCONV_LOG_TRACE,
+		"dtconv_recv_deliver: copies %zu bytes at offset %zu",
+		(size_t)(gap->high - gap->low), (size_t)gap->low);
 	int status = dtc_window_launch(&recv->window, operation->convertor,
 				       (size_t)gap->low, bytes,
 				       (size_t)(gap->high - gap->low), arrival,

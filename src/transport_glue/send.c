@@ -182,6 +182,9 @@ static enum launch launch(struct dtconv_send *send)
 	if (!dtc_pool_take(send->pool, &send->waiter, &fragment))
 		return NO_FRAGMENT;
 	prepare(send, fragment);
+	DTC_LOG(operation->context, DTCONV_LOG_TRACE,
+		"dtconv_send_start: copies %zu bytes at offset %zu", bytes,
+		send->launched);
 	int status = dtc_window_launch(&send->window, operation->convertor,
 				       send->launched, fragment->address, bytes, fragment,
 				       "dtconv_send_start");

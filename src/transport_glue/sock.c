@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Unix sockets of type SOCK_SEQPACKET: a packet arrives whole or not at all, with its descriptors, and the end of the
- * other process shows as the end of the socket.
+ * other process shows as the end of the socket. Of a TCP socket a packet is taken when all of it has come.
  */
 #include "config.h"
 
 #include "sock.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,15 +27,18 @@
 
 /* ---- the peer -------------------------------------------------------------------------- */
 
+static int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t bytes = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &bytes) ? -1 : value;
+}
+
 static bool is_packet_socket(int fd)
 {
-	int type = 0, domain = 0;
-	socklen_t bytes = sizeof(type);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) &&
-	       type == SOCK_SEQPACKET &&
-	       !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) &&
-	       domain == AF_UNIX;
+	return option(fd, SOL_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
+	       option(fd, SOL_SOCKET, SO_DOMAIN) == AF_UNIX;
 }
 
 int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
@@ -136,6 +144,18 @@ static ssize_t receive(int fd, struct msghdr *message, int flags)
 	return taken;
 }
 
+/* A stream has the beginning of a packet, of which more will come unless it has ended. */
+static bool is_part_of_packet(int fd)
+{
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+	struct pollfd file = { .fd = fd, .events = POLLRDHUP };
+
+	if (option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM)
+		return false;
+	const ssize_t there = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	return there > 0 && there < DTC_WIRE_PACKET_BYTES && poll(&file, 1, 0) == 0;
+}
+
 static enum dtc_sock_news judge(ssize_t taken, const struct msghdr *message)
 {
 	if (taken < 0)
@@ -156,6 +176,8 @@ enum dtc_sock_news dtc_sock_receive(int fd, void *packet, struct dtc_sock_files 
 				  .msg_controllen = sizeof(control) };
 
 	files->count = 0;
+	if (is_part_of_packet(fd))
+		return DTC_SOCK_NOTHING;
 	const ssize_t taken = receive(fd, &message, 0);
 	enum dtc_sock_news news = judge(taken, &message);
 	if (taken >= 0)
@@ -172,33 +194,117 @@ enum dtc_sock_news dtc_sock_peek(int fd, void *packet)
 	struct iovec bytes = { packet, DTC_WIRE_PACKET_BYTES };
 	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
 
+	if (is_part_of_packet(fd))
+		return DTC_SOCK_NOTHING;
 	return judge(receive(fd, &message, MSG_PEEK), &message);
 }
 
 /* ---- addresses ------------------------------------------------------------------------- */
 
+#define TCP_PREFIX "tcp:"
+
+/* A machine that has vanished is noticed after half a minute. */
+#define IDLE_S        15
+#define PROBE_S       5
+#define PROBES        3
+#define UNANSWERED_MS (1000 * (IDLE_S + PROBE_S * PROBES))
+
+union name {
+	struct sockaddr any;
+	struct sockaddr_un local;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+bool dtc_sock_names_tcp(const char *address)
+{
+	return !strncmp(address, TCP_PREFIX, strlen(TCP_PREFIX));
+}
+
+static bool read_port(const char *text, in_port_t *port)
+{
+	char *end;
+	const unsigned long value = strtoul(text, &end, 10);
+
+	*port = htons((uint16_t)value);
+	return *text >= '0' && *text <= '9' && !*end && value <= UINT16_MAX;
+}
+
+/* ADDRESS:PORT; names of machines are not looked up. */
+static bool read_tcp(const char *text, union name *name, socklen_t *bytes)
+{
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 2];
+	in_port_t port;
+
+	if (!colon || (size_t)(colon - text) >= sizeof(host) ||
+	    !read_port(colon + 1, &port))
+		return false;
+	memcpy(host, text, (size_t)(colon - text));
+	host[colon - text] = 0;
+	char *bracket = strchr(host, ']');
+	*name = (union name){ .v6 = { .sin6_family = AF_INET6, .sin6_port = port } };
+	*bytes = sizeof(name->v6);
+	if (*host == '[' && bracket && !bracket[1]) {
+		*bracket = 0;
+		return inet_pton(AF_INET6, host + 1, &name->v6.sin6_addr) == 1;
+	}
+	*name = (union name){ .v4 = { .sin_family = AF_INET, .sin_port = port } };
+	*bytes = sizeof(name->v4);
+	return inet_pton(AF_INET, host, &name->v4.sin_addr) == 1;
+}
+
 static int name_address(struct dtconv_context *context, const char *address,
-			const char *caller, struct sockaddr_un *name, socklen_t *bytes)
+			const char *caller, union name *name, socklen_t *bytes)
 {
 	const size_t length = strlen(address);
 
-	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (length < 2 || length >= sizeof(name->sun_path))
+	if (dtc_sock_names_tcp(address)) {
+		if (read_tcp(address + strlen(TCP_PREFIX), name, bytes))
+			return 0;
+		return DTC_FAIL(
+			context, DTCONV_ERR_INVAL,
+			"%s: address (argument 2) %s is not tcp:ADDRESS:PORT with "
+			"the numbers of an IPv4 or, in brackets, IPv6 address",
+			caller, address);
+	}
+	*name = (union name){ .local = { .sun_family = AF_UNIX } };
+	if (length < 2 || length >= sizeof(name->local.sun_path))
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: address (argument 2) has %zu characters; 2 to %zu "
 				"are possible",
-				caller, length, sizeof(name->sun_path) - 1);
-	memcpy(name->sun_path, address, length);
+				caller, length, sizeof(name->local.sun_path) - 1);
+	memcpy(name->local.sun_path, address, length);
 	if (*address == '@')
-		name->sun_path[0] = 0;
+		name->local.sun_path[0] = 0;
 	*bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length +
 			     (*address != '@'));
 	return 0;
 }
 
-static int make_socket(struct dtconv_context *context, const char *caller, int *fd)
+static void set_option(int fd, int level, int name, int value)
 {
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Each makes a connection better; it works without. */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+void dtc_sock_tune(int fd)
+{
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_RCVLOWAT, DTC_WIRE_PACKET_BYTES);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, PROBE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNANSWERED_MS);
+}
+
+static int make_socket(struct dtconv_context *context, const union name *name,
+		       const char *caller, int *fd)
+{
+	const int type = name->any.sa_family == AF_UNIX ? SOCK_SEQPACKET : SOCK_STREAM;
+
+	*fd = socket(name->any.sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd >= 0)
 		return 0;
 	return DTC_FAIL(context, DTCONV_ERR_AGAIN, "%s: cannot create a socket: %s",
@@ -208,15 +314,18 @@ static int make_socket(struct dtconv_context *context, const char *caller, int *
 int dtc_sock_listen(struct dtconv_context *context, const char *address,
 		    const char *caller, int *fd)
 {
-	struct sockaddr_un name;
+	union name name;
 	socklen_t bytes;
 	int status = name_address(context, address, caller, &name, &bytes);
 
 	if (!status)
-		status = make_socket(context, caller, fd);
+		status = make_socket(context, &name, caller, fd);
 	if (status)
 		return status;
-	if (!bind(*fd, (struct sockaddr *)&name, bytes)) {
+	/* A port whose last connections have not timed out is no longer in use. */
+	if (name.any.sa_family != AF_UNIX)
+		set_option(*fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (!bind(*fd, &name.any, bytes)) {
 		if (!listen(*fd, BACKLOG))
 			return 0;
 		dtc_sock_remove(address);
@@ -232,15 +341,17 @@ int dtc_sock_listen(struct dtconv_context *context, const char *address,
 int dtc_sock_connect(struct dtconv_context *context, const char *address,
 		     const char *caller, int *fd)
 {
-	struct sockaddr_un name;
+	union name name;
 	socklen_t bytes;
 	int status = name_address(context, address, caller, &name, &bytes);
 
 	if (!status)
-		status = make_socket(context, caller, fd);
+		status = make_socket(context, &name, caller, fd);
 	if (status)
 		return status;
-	if (!connect(*fd, (struct sockaddr *)&name, bytes))
+	if (name.any.sa_family != AF_UNIX)
+		dtc_sock_tune(*fd);
+	if (!connect(*fd, &name.any, bytes) || errno == EINPROGRESS)
 		return 0;
 	status = DTC_FAIL(context, errno == EAGAIN ? DTCONV_ERR_AGAIN : DTCONV_ERR_PEER,
 			  "%s: cannot connect to %s (argument 2): %s", caller, address,
@@ -251,6 +362,6 @@ int dtc_sock_connect(struct dtconv_context *context, const char *address,
 
 void dtc_sock_remove(const char *address)
 {
-	if (*address != '@')
+	if (*address != '@' && !dtc_sock_names_tcp(address))
 		(void)unlink(address);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The Unix sockets of channels: packets with file descriptors, and who the other process is. Nothing blocks, and
- * every descriptor is closed on exec.
+ * The sockets of channels: Unix sockets for packets with file descriptors, which tell who the other process is, and TCP
+ * for packets alone. Nothing blocks, and every descriptor is closed on exec.
  */
 #ifndef DTC_SOCK_H
 #define DTC_SOCK_H
@@ -23,13 +23,13 @@ struct dtc_sock_files {
 };
 
 struct dtc_sock_peer {
-	pid_t pid;
+	pid_t pid; /* -1: unknown */
 	uid_t uid;
 };
 
 /*
- * Who is at the other end. DTCONV_ERR_INVAL if it is no connected Unix socket of packets, DTCONV_ERR_PEER if it is a
- * process of another user and @any_user is not set.
+ * Who is at the other end of a Unix socket. DTCONV_ERR_INVAL if it is no connected Unix socket of packets,
+ * DTCONV_ERR_PEER if it is a process of another user and @any_user is not set.
  */
 int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
 		   const char *caller, struct dtc_sock_peer *peer);
@@ -58,11 +58,20 @@ enum dtc_sock_news dtc_sock_peek(int fd, void *packet);
 
 DTC_PRIVATE_API void dtc_sock_close_files(struct dtc_sock_files *files);
 
-/* @address: a path, or a name that begins with '@' and is in no file system. */
+/* Of a connected TCP socket: no delays, notice of machines that vanish, and no wake-up for a part of a packet. */
+void dtc_sock_tune(int fd);
+
+/*
+ * @address: a path, a name that begins with '@' and is in no file system, or tcp:ADDRESS:PORT with a number of IPv4 or,
+ * in brackets, IPv6. Over TCP connecting goes on when this returns.
+ */
 int dtc_sock_listen(struct dtconv_context *context, const char *address,
 		    const char *caller, int *fd);
 int dtc_sock_connect(struct dtconv_context *context, const char *address,
 		     const char *caller, int *fd);
+
+/* Whether an address is one of TCP. */
+bool dtc_sock_names_tcp(const char *address);
 
 /* Remove the path of an address, if it is one. */
 void dtc_sock_remove(const char *address);

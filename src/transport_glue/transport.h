@@ -52,7 +52,11 @@ struct dtc_transport_params {
 	struct dtconv_context *context;
 	const struct dtconv_transport *transport; /* a member of its options */
 	const struct dtc_transport_user *user;
-	/* Connected, does not block; the transport's from a successful open on. -1: there is an endpoint. */
+	/*
+	 * Does not block; the transport's from a successful open on. -1: there is an endpoint. Nothing may be read or
+	 * written before start; over TCP it is not connected before that. A TCP socket is readable when 64 bytes have come
+	 * (SO_RCVLOWAT): a transport that exchanges other things on it than packets of wire.h changes that.
+	 */
 	int socket;
 	/* Of dtc_channel_open_with(); valid during the call. */
 	const void *endpoint;
@@ -62,7 +66,7 @@ struct dtc_transport_params {
 };
 
 enum dtc_transport_flags {
-	/* The socket has to carry descriptors: a Unix socket. Others may be of any kind that dtc_sock.h can read. */
+	/* The socket has to carry descriptors, so it is a Unix socket. For others it may be one of TCP. */
 	DTC_TRANSPORT_FILES = 1,
 	/*
 	 * The pool has as many fragments again, for what arrives. The transport takes them by dtconv_pool_get() in start
@@ -84,7 +88,8 @@ struct dtconv_transport {
 	const struct dtconv_registrar *(*registrars)(void *connection, size_t *count);
 	/*
 	 * The pool is this connection's alone and has one slab, which neither grows nor shrinks. May block. After a
-	 * failure close follows.
+	 * failure close follows. Called by the function that opens the channel, or by progress when the peer has shown over
+	 * TCP that it knows the secret.
 	 */
 	int (*start)(void *connection, struct dtconv_pool *pool, const char *caller);
 	/*
@@ -110,7 +115,7 @@ struct dtconv_transport {
 	void (*hang_up)(void *connection, int status);
 	/* Whether devices read what arrives directly. */
 	bool (*is_pinned)(const void *connection);
-	/* May block. Also after a start that failed or was not called. */
+	/* May block. Also without a start, or after one that failed. */
 	void (*close)(void *connection);
 	void (*free)(void *connection);
 };

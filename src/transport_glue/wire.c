@@ -123,15 +123,15 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7");
 
 /*
- * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes (of BYE 3: posted).
- * 6, 7: 0. Of ADDRESS 1: address_offset, address_bytes. 2 to 7: the piece.
+ * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3: fragment_bytes, or
+ * posted of BYE. 4, 5: bytes. 6, 7: 0. From ADDRESS on 1: address_offset, address_bytes, or 0. 2 to 7: the piece or number.
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 {
 	put(bytes, 0,
 	    PACKET_MAGIC | (uint64_t)(uint16_t)packet->version << 32 |
 		    (uint64_t)packet->kind << 48);
-	if (packet->kind == DTC_WIRE_ADDRESS) {
+	if (packet->kind >= DTC_WIRE_ADDRESS) {
 		put(bytes, 1,
 		    packet->address_offset | (uint64_t)packet->address_bytes << 32);
 		memcpy((char *)bytes + 16, packet->address, sizeof(packet->address));
@@ -187,6 +187,12 @@ static bool is_piece(const struct dtc_wire_packet *packet)
 	return true;
 }
 
+/* 32 bytes. */
+static bool is_number(const uint64_t words[])
+{
+	return !(words[1] | words[6] | words[7]);
+}
+
 static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_t words[])
 {
 	switch (packet->kind) {
@@ -196,9 +202,13 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
 	case DTC_WIRE_ACCEPT:
-		return !words[1];
+		return !(words[1] | words[2] | words[3] | words[4] | words[5] | words[6] |
+			 words[7]);
 	case DTC_WIRE_ADDRESS:
 		return is_piece(packet);
+	case DTC_WIRE_CHALLENGE:
+	case DTC_WIRE_PROOF:
+		return is_number(words);
 	}
 	return false;
 }
@@ -206,7 +216,7 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 static void take_members(const void *bytes, const uint64_t words[],
 			 struct dtc_wire_packet *packet)
 {
-	if (packet->kind == DTC_WIRE_ADDRESS) {
+	if (packet->kind >= DTC_WIRE_ADDRESS) {
 		packet->address_offset = (uint32_t)words[1];
 		packet->address_bytes = (uint32_t)(words[1] >> 32);
 		memcpy(packet->address, (const char *)bytes + 16,
@@ -237,7 +247,7 @@ int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packe
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);
-	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ACCEPT)
+	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_PROOF)
 		return DTCONV_ERR_FORMAT;
 	*packet = (struct dtc_wire_packet){ .kind = (enum dtc_wire_packet_kind)kind,
 					    .version = (uint16_t)(words[0] >> 32) };

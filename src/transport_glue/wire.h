@@ -67,8 +67,10 @@ enum dtc_wire_packet_kind {
 	DTC_WIRE_HELLO = 1, /* the first: the transport, and what it has in memory */
 	DTC_WIRE_BYE,       /* the last: why the connection ends; in all versions */
 	DTC_WIRE_BELL,      /* shm: look at the ring */
+	DTC_WIRE_ACCEPT,    /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
 	DTC_WIRE_ADDRESS,   /* after HELLO: a piece of the transport's address */
-	DTC_WIRE_ACCEPT /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
+	DTC_WIRE_CHALLENGE, /* over TCP, before HELLO: a random number */
+	DTC_WIRE_PROOF      /* that its sender knows the secret */
 };
 
 enum dtc_wire_transport {
@@ -96,7 +98,7 @@ struct dtc_wire_packet {
 	uint64_t stride, slab_bytes; /* shm */
 	/* HELLO: of the address that follows. ADDRESS: of this piece, which is as long as it can be. */
 	uint32_t address_bytes, address_offset;
-	unsigned char address[DTC_WIRE_ADDRESS_PIECE];
+	unsigned char address[DTC_WIRE_ADDRESS_PIECE]; /* CHALLENGE and PROOF: 32 bytes */
 };
 
 DTC_PRIVATE_API void dtc_wire_write_packet(const struct dtc_wire_packet *packet,

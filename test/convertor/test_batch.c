@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Batches of host memory: every entry moves as the oracle says, whatever the others do, and the list
- * of entries is checked, replaced and asked for.
+ * Batches of host memory: every entry, copies between layouts too, moves as the oracle says, whatever the others do, and
+ * the list of entries is checked, replaced and asked for.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/copy_case.h"
 #include "support/fixture.h"
 #include "support/seen.h"
 #include "support/type_choices.h"
@@ -268,6 +269,357 @@ START_TEST(room_is_made_ahead)
 }
 END_TEST
 
+/* ---- copies ------------------------------------------------------------------------------ */
+
+/* A copy between two stages of one signature, one of which may have less room. */
+struct pair {
+	struct stage from, to;
+	size_t bytes;
+};
+
+static struct dtconv_type *other_type(struct dtconv_type *type, struct choices *choices)
+{
+	switch (choose(choices, 3)) {
+	case 0:
+		return copy_dense(type);
+	case 1:
+		return copy_scattered(type, choices);
+	default:
+		return dtconv_type_ref(type);
+	}
+}
+
+static bool open_pair(struct pair *pair, struct choices *choices)
+{
+	struct dtconv_type *type =
+		type_choose(fixture_context, choices, &type_bounds_small);
+	struct dtconv_type *other = other_type(type, choices);
+	bool swap = chance(choices, 2);
+	bool made = !stage_open(&pair->from, swap ? other : type, 1 + choose(choices, 5),
+				choose(choices, 64), 0, 1);
+
+	if (made && stage_open(&pair->to, swap ? type : other, 1 + choose(choices, 5), 0,
+			       choose(choices, 64), 2)) {
+		stage_close(&pair->from);
+		made = false;
+	}
+	if (!made) {
+		dtconv_type_unref(type);
+		dtconv_type_unref(other);
+		return false;
+	}
+	stage_blank(&pair->to);
+	pair->bytes = pair->from.bytes < pair->to.bytes ? pair->from.bytes
+							: pair->to.bytes;
+	return true;
+}
+
+static void close_pair(struct pair *pair)
+{
+	struct dtconv_type *from = pair->from.type, *to = pair->to.type;
+
+	stage_close(&pair->from);
+	stage_close(&pair->to);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+
+static struct dtconv_batch_copy copy_of(const struct pair *pair)
+{
+	return (struct dtconv_batch_copy){ .struct_size =
+						   sizeof(struct dtconv_batch_copy),
+					   .source_type = pair->from.type,
+					   .source_count = pair->from.count,
+					   .source = pair->from.source,
+					   .target_type = pair->to.type,
+					   .target_count = pair->to.count,
+					   .target = pair->to.target };
+}
+
+static void check_pair(const struct dtconv_batch *batch, size_t index, struct pair *pair)
+{
+	struct dtconv_batch_entry_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_batch_query_entry(batch, index, &attr));
+	ck_assert_uint_eq(attr.moved, pair->bytes);
+	ck_assert_uint_eq(attr.bytes, pair->from.bytes);
+	ck_assert_int_eq(attr.status,
+			 pair->bytes < pair->from.bytes ? DTCONV_ERR_TRUNCATE : 0);
+	memcpy(pair->to.stream, pair->from.stream, pair->bytes);
+	stage_deliver(&pair->to, 0, pair->bytes);
+	fixture_arrived(&pair->to);
+	stage_blank(&pair->to);
+}
+
+#define PAIRS 20
+
+/* Behind packs and unpacks, and then in the place of them. */
+START_TEST(copies_are_entries_as_the_oracle_says)
+{
+	struct choices choices = fixture_choices(0x636f7069 + (uint64_t)_i);
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	static struct pair pairs[PAIRS];
+	struct scene scene;
+	size_t count = 0, bytes = 0, index, first = SIZE_MAX, moved;
+
+	open_scene(&scene, &choices);
+	for (int tries = 0; tries < PAIRS; tries++)
+		count += open_pair(&pairs[count], &choices);
+	for (size_t i = 0; i < count; i++) {
+		const struct dtconv_batch_copy copy = copy_of(&pairs[i]);
+
+		fixture_ok(dtconv_batch_add_copy(scene.batch, &copy, &index));
+		ck_assert_uint_eq(index, scene.count + i);
+		bytes += pairs[i].bytes;
+		if (first == SIZE_MAX && pairs[i].bytes < pairs[i].from.bytes)
+			first = index;
+	}
+	fixture_ok(dtconv_batch_query(scene.batch, &attr));
+	ck_assert_uint_eq(attr.count, scene.count + count);
+	ck_assert_uint_eq(attr.bytes, scene.offsets[scene.count] + bytes);
+	for (int round = 0; round < 2; round++) {
+		int status = dtconv_batch_run(scene.batch, &moved);
+
+		ck_assert_int_eq(status, first == SIZE_MAX ? 0 : DTCONV_ERR_TRUNCATE);
+		ck_assert_uint_eq(moved, scene.offsets[scene.count] + bytes);
+		fixture_ok(dtconv_batch_query(scene.batch, &attr));
+		ck_assert_uint_eq(attr.failed,
+				  first == SIZE_MAX ? scene.count + count : first);
+		for (size_t i = 0; i < count; i++)
+			check_pair(scene.batch, scene.count + i, &pairs[i]);
+	}
+	for (size_t i = 0; i < scene.count; i++)
+		check_entry(&scene, i, scene.stages[i].bytes);
+	/* A copy in the place of a pack, and a pack in the place of a copy. */
+	if (count) {
+		const struct dtconv_batch_copy copy = copy_of(&pairs[0]);
+
+		set_entry(&scene, 0, true);
+		fixture_ok(dtconv_batch_rebind_copy(scene.batch, 0, &copy));
+		fixture_ok(dtconv_batch_rebind_entry(scene.batch, scene.count,
+						     &scene.entries[0]));
+		(void)dtconv_batch_run(scene.batch, &moved);
+		ck_assert_uint_eq(moved, scene.offsets[scene.count] + bytes);
+		check_pair(scene.batch, 0, &pairs[0]);
+		ck_assert(!memcmp(scene.entries[0].packed, scene.stages[0].stream,
+				  scene.stages[0].bytes));
+	}
+	close_scene(&scene);
+	for (size_t i = 0; i < count; i++)
+		close_pair(&pairs[i]);
+}
+END_TEST
+
+/* The elements of one are added, those of the other stored; nothing else of the batch knows of it. */
+START_TEST(a_copy_may_have_an_operation)
+{
+	struct dtconv_type *from = fixture_type("vector(3, 1, 2, double)"),
+			   *to = fixture_type("vector(3, 1, 3, double)");
+	double source[6] = { 1, 2, 3, 4, 5, 6 };
+	double sum[9] = { 10, 0, 0, 20, 0, 0, 30 },
+	       stored[9] = { 10, 0, 0, 20, 0, 0, 30 };
+	struct dtconv_batch_copy copy = { .struct_size = sizeof(copy),
+					  .source_type = from,
+					  .source_count = 1,
+					  .source = source,
+					  .target_type = to,
+					  .target_count = 1,
+					  .target = sum,
+					  .op = DTCONV_OP_SUM };
+	struct dtconv_batch *batch;
+	size_t moved;
+
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	fixture_ok(dtconv_batch_add_copy(batch, &copy, NULL));
+	/* An older caller's struct ends before the operation. */
+	copy.struct_size = offsetof(struct dtconv_batch_copy, op);
+	copy.target = stored;
+	fixture_ok(dtconv_batch_add_copy(batch, &copy, NULL));
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	fixture_ok(dtconv_batch_run(batch, &moved));
+	ck_assert_uint_eq(moved, 48);
+	ck_assert(sum[0] == 11 && sum[3] == 23 && sum[6] == 35 && sum[1] == 0);
+	ck_assert(stored[0] == 1 && stored[3] == 3 && stored[6] == 5 && stored[1] == 0);
+	fixture_ok(dtconv_batch_run(batch, &moved));
+	ck_assert(sum[0] == 12 && sum[3] == 26 && sum[6] == 40);
+	dtconv_batch_destroy(batch);
+}
+END_TEST
+
+static struct dtconv_batch_copy doubles(struct dtconv_type *from, const void *source,
+					struct dtconv_type *to, void *target)
+{
+	return (struct dtconv_batch_copy){ .struct_size =
+						   sizeof(struct dtconv_batch_copy),
+					   .source_type = from,
+					   .source_count = 1,
+					   .source = source,
+					   .target_type = to,
+					   .target_count = 1,
+					   .target = target };
+}
+
+/* Contiguous on neither side, on one, on both. */
+static const struct {
+	const char *from, *to;
+} longer[] = {
+	{ "vector(3, 1, 2, double)", "vector(2, 1, 3, double)" },
+	{ "contiguous(3, double)", "vector(2, 1, 3, double)" },
+	{ "vector(3, 1, 2, double)", "contiguous(2, double)" },
+	{ "contiguous(3, double)", "contiguous(2, double)" },
+};
+
+START_TEST(a_copy_that_is_too_long_is_told)
+{
+	struct dtconv_type *from = fixture_type(longer[_i].from),
+			   *to = fixture_type(longer[_i].to);
+	double source[6] = { 1, 2, 3, 4, 5, 6 }, target[6] = { 0 };
+	struct dtconv_batch_copy copy = doubles(to, source, to, target + 3);
+	struct dtconv_batch_entry_attr entry = { .struct_size = sizeof(entry) };
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_batch *batch;
+	size_t moved, index;
+
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	copy = doubles(from, source, to, target);
+	fixture_ok(dtconv_batch_add_copy(batch, &copy, &index));
+	fixture_ok(dtconv_batch_query(batch, &attr));
+	ck_assert_uint_eq(attr.failed, 1);
+	ck_assert_uint_eq(attr.bytes, 16);
+	fixture_status(dtconv_batch_run(batch, &moved), DTCONV_ERR_TRUNCATE);
+	ck_assert_str_eq(fixture_error(),
+			 "dtconv_batch_run: entry 0: the source packs to 24 bytes, but "
+			 "the target has room for 16");
+	ck_assert_uint_eq(moved, 16);
+	fixture_ok(dtconv_batch_query_entry(batch, index, &entry));
+	ck_assert_int_eq(entry.status, DTCONV_ERR_TRUNCATE);
+	ck_assert_uint_eq(entry.moved, 16);
+	ck_assert_uint_eq(entry.bytes, 24);
+	ck_assert(target[0] == 1);
+	/* The other way round the source is shorter. */
+	copy = doubles(to, source, from, target);
+	fixture_ok(dtconv_batch_rebind_copy(batch, 0, &copy));
+	fixture_ok(dtconv_batch_run(batch, &moved));
+	ck_assert_uint_eq(moved, 16);
+	fixture_ok(dtconv_batch_query_entry(batch, 0, &entry));
+	ck_assert_uint_eq(entry.bytes, 16);
+	/* And nothing at all. */
+	copy.source_count = 0;
+	fixture_ok(dtconv_batch_rebind_copy(batch, 0, &copy));
+	fixture_ok(dtconv_batch_run(batch, &moved));
+	ck_assert_uint_eq(moved, 0);
+	dtconv_batch_destroy(batch);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+END_TEST
+
+/* The same for both calls; the batch stays as it was. */
+static void refuse_copy(struct dtconv_batch_copy copy, int status, const char *words)
+{
+	struct dtconv_type *type = dtconv_type_predefined(fixture_context, DTCONV_INT);
+	int user = 1, packed = 0;
+	const struct dtconv_batch_entry entry = {
+		type, 1, &user, &packed, sizeof(int), DTCONV_BATCH_PACK, 0, 0
+	};
+	struct dtconv_batch_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_batch *batch;
+	size_t index = 99;
+
+	fixture_ok(dtconv_batch_create(fixture_context, &entry, 1, NULL, &batch));
+	fixture_status(dtconv_batch_add_copy(batch, &copy, &index), status);
+	ck_assert_msg(strstr(fixture_error(), words) != NULL, "%s", fixture_error());
+	ck_assert_uint_eq(index, 99);
+	fixture_status(dtconv_batch_rebind_copy(batch, 0, &copy), status);
+	ck_assert_msg(strstr(fixture_error(), words) != NULL, "%s", fixture_error());
+	fixture_ok(dtconv_batch_run(batch, NULL));
+	ck_assert_int_eq(packed, 1);
+	fixture_ok(dtconv_batch_query(batch, &attr));
+	ck_assert_uint_eq(attr.count, 1);
+	dtconv_batch_destroy(batch);
+}
+
+START_TEST(bad_copies_are_refused)
+{
+	struct dtconv_type *type = fixture_type("double"), *other = fixture_type("int");
+	double source[4] = { 0 }, target[4];
+	struct dtconv_batch_copy good = doubles(type, source, type, target), copy;
+	struct dtconv_context *context;
+	struct dtconv_type *open;
+	struct dtconv_batch *batch;
+
+	fixture_ok(dtconv_context_create(NULL, &context));
+	fixture_ok(dtconv_type_create_contiguous(2, type, &open));
+	copy = good, copy.struct_size = 0;
+	refuse_copy(copy, DTCONV_ERR_INVAL, "struct_size");
+	copy = good, copy.source_type = NULL;
+	refuse_copy(copy, DTCONV_ERR_INVAL, "copy.source_type is NULL");
+	copy = good, copy.target_type = NULL;
+	refuse_copy(copy, DTCONV_ERR_INVAL, "copy.target_type is NULL");
+	copy = good, copy.source_type = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	refuse_copy(copy, DTCONV_ERR_INVAL, "copy.source_type was made in another");
+	copy = good, copy.target_type = dtconv_type_predefined(context, DTCONV_DOUBLE);
+	refuse_copy(copy, DTCONV_ERR_INVAL, "copy.target_type was made in another");
+	copy = good, copy.source_type = open;
+	refuse_copy(copy, DTCONV_ERR_STATE, "copy.source_type");
+	copy = good, copy.target_type = open;
+	refuse_copy(copy, DTCONV_ERR_STATE, "copy.target_type");
+	copy = good, copy.target_type = other;
+	refuse_copy(copy, DTCONV_ERR_SIGNATURE, "signature");
+	copy = good, copy.source_count = SIZE_MAX / 4;
+	refuse_copy(copy, DTCONV_ERR_OVERFLOW, "overflow");
+	copy = good, copy.op = DTCONV_OP_BAND;
+	refuse_copy(copy, DTCONV_ERR_INVAL, "band is not defined on double");
+	copy = good, copy.op = DTCONV_OP_USER;
+	refuse_copy(copy, DTCONV_ERR_INVAL, "op_fn is NULL");
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	fixture_status(dtconv_batch_rebind_copy(batch, 0, &good), DTCONV_ERR_INVAL);
+	fixture_ok(dtconv_batch_start(batch, NULL, NULL));
+	fixture_status(dtconv_batch_add_copy(batch, &good, NULL), DTCONV_ERR_STATE);
+	fixture_status(dtconv_batch_rebind_copy(batch, 0, &good), DTCONV_ERR_STATE);
+	fixture_ok(dtconv_batch_wait(batch, NULL));
+	dtconv_batch_destroy(batch);
+	dtconv_type_unref(open);
+	dtconv_type_unref(type);
+	dtconv_type_unref(other);
+	dtconv_context_destroy(context);
+}
+END_TEST
+
+/* Appending grows the list by more than one; starting allocates nothing. */
+START_TEST(copies_are_started_without_an_allocation)
+{
+	struct dtconv_type *type = fixture_type("vector(3, 1, 2, double)"),
+			   *to = fixture_type("vector(3, 1, 3, double)");
+	double source[6] = { 1, 2, 3, 4, 5, 6 };
+	static double targets[100][9];
+	struct dtconv_batch *batch;
+	size_t index;
+
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	size_t before = fixture_allocations();
+	for (size_t i = 0; i < 100; i++) {
+		const struct dtconv_batch_copy copy =
+			doubles(type, source, to, targets[i]);
+
+		fixture_ok(dtconv_batch_add_copy(batch, &copy, &index));
+		ck_assert_uint_eq(index, i);
+	}
+	/* A copy each, and both lists at 8, 16, 32, 64 and 128, the last four in exchange for others. */
+	ck_assert_uint_eq(fixture_allocations() - before, 100 + 5 * 2 + 4 * 2);
+	before = fixture_allocations();
+	for (int round = 0; round < 3; round++)
+		fixture_ok(dtconv_batch_run(batch, NULL));
+	ck_assert_uint_eq(fixture_allocations(), before);
+	for (size_t i = 0; i < 100; i++)
+		ck_assert(targets[i][0] == 1 && targets[i][3] == 3 && targets[i][6] == 5);
+	dtconv_batch_destroy(batch);
+	dtconv_type_unref(type);
+	dtconv_type_unref(to);
+}
+END_TEST
+
 /* ---- errors -------------------------------------------------------------------------------- */
 
 static void refuse(struct dtconv_batch_entry second, int status, const char *word)
@@ -381,6 +733,7 @@ int main(void)
 {
 	Suite *suite = suite_create("batch");
 	TCase *moves = fixture_case(suite, "moves", 60);
+	TCase *copies = fixture_case(suite, "copies", 60);
 	TCase *errors = fixture_case(suite, "errors", 20);
 
 	tcase_add_loop_test(moves, every_entry_moves_as_the_oracle_says, 0, 20);
@@ -389,6 +742,11 @@ int main(void)
 	tcase_add_loop_test(moves, a_started_batch_ends_once, 0, 2);
 	tcase_add_test(moves, moving_and_binding_again_allocate_nothing);
 	tcase_add_test(moves, room_is_made_ahead);
+	tcase_add_loop_test(copies, copies_are_entries_as_the_oracle_says, 0, 20);
+	tcase_add_test(copies, a_copy_may_have_an_operation);
+	tcase_add_loop_test(copies, a_copy_that_is_too_long_is_told, 0, 4);
+	tcase_add_test(copies, copies_are_started_without_an_allocation);
+	tcase_add_test(copies, bad_copies_are_refused);
 	tcase_add_loop_test(errors, the_processor_may_be_forbidden_and_is_counted, 0, 2);
 	tcase_add_test(errors, bad_entries_are_refused_and_named);
 	tcase_add_test(errors, bad_parameters_are_refused);

@@ -11,6 +11,7 @@
 
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/listener.h"
 
 /* Pairs of one signature each, and whether one launch copies between them. */
 static const struct {
@@ -256,17 +257,6 @@ END_TEST
 
 /* ---- the way ------------------------------------------------------------------------------- */
 
-/* The last line of the log about a copy's way. */
-static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
-		   const char *text)
-{
-	char *last = arg;
-
-	(void)level, (void)file, (void)line;
-	if (strstr(text, "dtconv_copy: ") && strstr(text, " memory: "))
-		snprintf(last, 300, "%s", text);
-}
-
 static const struct {
 	const char *from, *to, *words;
 } ways[] = {
@@ -285,26 +275,22 @@ static const struct {
 
 START_TEST(the_log_says_which_way_a_copy_takes)
 {
-	char last[300] = "";
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .log = listen,
-						      .log_arg = last,
-						      .log_level = DTCONV_LOG_DEBUG };
-	struct dtconv_context *context;
+	struct listener listener;
 	struct arena source, target;
 
-	fixture_ok(dtconv_context_create(&params, &context));
-	struct dtconv_type *from = fixture_type_in(context, ways[_i].from),
-			   *to = fixture_type_in(context, ways[_i].to);
+	listener_open(&listener, DTCONV_LOG_DEBUG, " memory: ");
+	struct dtconv_type *from = fixture_type_in(listener.context, ways[_i].from),
+			   *to = fixture_type_in(listener.context, ways[_i].to);
 	arena_open(&source, ARENA_DEVICE, 10000);
 	arena_open(&target, ARENA_DEVICE, 10000);
 	fixture_ok(dtconv_copy(from, 1, source.memory, to, 1, target.memory, NULL));
-	ck_assert_msg(strstr(last, ways[_i].words) != NULL, "%s", last);
+	ck_assert_uint_eq(listener.lines, 1);
+	ck_assert_msg(strstr(listener.text, ways[_i].words) != NULL, "%s", listener.text);
 	arena_close(&source);
 	arena_close(&target);
 	dtconv_type_unref(from);
 	dtconv_type_unref(to);
-	dtconv_context_destroy(context);
+	dtconv_context_destroy(listener.context);
 }
 END_TEST
 

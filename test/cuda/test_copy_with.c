@@ -12,6 +12,7 @@
 #include "support/copy_case.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/listener.h"
 #include "support/type_choices.h"
 
 /* ---- a case in arenas --------------------------------------------------------------------- */
@@ -561,41 +562,25 @@ END_TEST
 
 /* ---- the way ------------------------------------------------------------------------------ */
 
-static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
-		   const char *text)
-{
-	char *last = arg;
-
-	(void)level, (void)file, (void)line;
-	if (strstr(text, "dtconv_copy_with: ") && strstr(text, "packed, and unpacked"))
-		snprintf(last, 300, "%s", text);
-}
-
 START_TEST(the_log_says_that_a_copy_is_unpacked)
 {
-	char last[300] = "";
-	const struct dtconv_context_params context_params = {
-		.struct_size = sizeof(context_params),
-		.log = listen,
-		.log_arg = last,
-		.log_level = DTCONV_LOG_DEBUG
-	};
 	const struct dtconv_copier_params params = with(DTCONV_OP_MAX);
-	struct dtconv_context *context;
+	struct listener listener;
 	struct arena source, target;
 
-	fixture_ok(dtconv_context_create(&context_params, &context));
-	struct dtconv_type *type = fixture_type_in(context, "vector(100, 3, 5, double)");
+	listener_open(&listener, DTCONV_LOG_DEBUG, "packed, and unpacked");
+	struct dtconv_type *type =
+		fixture_type_in(listener.context, "vector(100, 3, 5, double)");
 	arena_open(&source, ARENA_DEVICE, 5000);
 	arena_open(&target, ARENA_DEVICE, 5000);
 	fixture_ok(dtconv_copy_with(type, 1, source.memory, type, 1, target.memory,
 				    &params, NULL));
-	ck_assert_str_eq(last,
+	ck_assert_str_eq(listener.text,
 			 "dtconv_copy_with: 2400 bytes: packed, and unpacked with max");
 	arena_close(&source);
 	arena_close(&target);
 	dtconv_type_unref(type);
-	dtconv_context_destroy(context);
+	dtconv_context_destroy(listener.context);
 }
 END_TEST
 

@@ -11,6 +11,7 @@
 
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/listener.h"
 
 static struct dtconv_backend_counters backend(const char *name)
 {
@@ -78,6 +79,18 @@ START_TEST(jobs_and_bytes_are_counted_by_backend)
 			      "%s has done %d jobs after one of %s", cases[i].name, (int)now.jobs,
 			      cases[_i].name);
 	}
+}
+END_TEST
+
+/* Copies by rows are for memory of one allocation; of mapped memory each row is a copy. */
+START_TEST(rows_of_mapped_memory_go_by_a_kernel)
+{
+	const char *text = "vector(1000, 512, 1024, double)";
+
+	pack(text, 1, ARENA_DEVICE, ARENA_PINNED);
+	ck_assert_uint_eq(backend("cuda_copy").jobs, 1);
+	pack(text, 1, ARENA_VMM, ARENA_PINNED);
+	ck_assert_uint_eq(backend("cuda_copy").jobs, 1);
 }
 END_TEST
 
@@ -504,38 +517,6 @@ END_TEST
 
 /* ---- telling --------------------------------------------------------------------------- */
 
-/* A context that keeps the last line with some words in it, and how many there were. */
-struct listener {
-	struct dtconv_context *context;
-	const char *words;
-	size_t lines;
-	char text[1024];
-};
-
-static void listen(void *arg, enum dtconv_log_level level, const char *file, int line,
-		   const char *text)
-{
-	struct listener *listener = arg;
-
-	(void)level, (void)file, (void)line;
-	if (!strstr(text, listener->words))
-		return;
-	listener->lines++;
-	snprintf(listener->text, sizeof(listener->text), "%s", text);
-}
-
-static void listener_open(struct listener *listener, enum dtconv_log_level level,
-			  const char *words)
-{
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .log = listen,
-						      .log_arg = listener,
-						      .log_level = level };
-
-	*listener = (struct listener){ .words = words };
-	fixture_ok(dtconv_context_create(&params, &listener->context));
-}
-
 /* Packs device memory twice with those backends. */
 static void pack_twice(struct listener *listener, const char *text, const char *backends)
 {
@@ -666,6 +647,7 @@ int main(void)
 	TCase *counting = fixture_case(suite, "counters", 30);
 
 	tcase_add_loop_test(counting, jobs_and_bytes_are_counted_by_backend, 0, 4);
+	tcase_add_test(counting, rows_of_mapped_memory_go_by_a_kernel);
 	tcase_add_loop_test(counting, launches_are_counted_by_class, 0, CLASSES);
 	tcase_add_loop_test(counting, launches_of_typed_kernels_are_counted_apart, 0, 2);
 	tcase_add_test(counting, a_batch_is_one_launch_and_a_job_for_each_entry);

@@ -1412,6 +1412,52 @@ START_TEST(copies_from_one_device_to_another)
 }
 END_TEST
 
+/* Two copies inside each device share a launch; those to the other device go alone, as dtconv_copy moves them. */
+START_TEST(copies_of_a_batch_over_two_devices)
+{
+	struct scene from[8], to[8];
+	struct dtconv_batch *batch;
+
+	if (!open_devices((enum access)_i))
+		return;
+	fixture_ok(dtconv_batch_create(fixture_context, NULL, 0, NULL, &batch));
+	for (int i = 0; i < 8; i++) {
+		open_scene(&from[i], "vector(20, 3, 5, double)", i % 2, i % 2);
+		open_scene(&to[i], "vector(30, 2, 7, double)", i / 2 % 2, i / 2 % 2);
+		const struct dtconv_batch_copy copy = {
+			.struct_size = sizeof(copy),
+			.source_type = from[i].stage.type,
+			.source_count = 2,
+			.source = source_of(&from[i]),
+			.target_type = to[i].stage.type,
+			.target_count = 2,
+			.target = target_of(&to[i]),
+		};
+		fixture_ok(dtconv_batch_add_copy(batch, &copy, NULL));
+	}
+	for (int round = 0; round < 2; round++) {
+		uint64_t before = fixture_counters().launches_copy;
+
+		fixture_ok(dtconv_batch_run(batch, NULL));
+		ck_assert_uint_eq(fixture_counters().launches_copy - before,
+				  _i >= ACCESS_GIVEN ? 2 + 4 : 2);
+		for (int i = 0; i < 8; i++) {
+			memcpy(to[i].stage.stream, from[i].stage.stream,
+			       from[i].stage.bytes);
+			check_unpacked(&to[i]);
+			fill_arenas(&to[i]);
+		}
+	}
+	dtconv_batch_destroy(batch);
+	for (int i = 0; i < 8; i++) {
+		close_scene(&from[i]);
+		close_scene(&to[i]);
+	}
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* One way only: the device that reaches copies, be it the source's or the target's. */
 START_TEST(the_device_that_reaches_the_other_copies)
 {
@@ -1743,6 +1789,7 @@ int main(void)
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, 0, ACCESSES);
+	tcase_add_loop_test(many, copies_of_a_batch_over_two_devices, 0, ACCESSES);
 	tcase_add_loop_test(many, the_device_that_reaches_the_other_copies, 0, 4);
 	tcase_add_loop_test(many, copiers_in_streams_of_any_device, 0, ACCESSES);
 	tcase_add_loop_test(many, numbers_from_another_device, 0, ACCESSES);

@@ -17,6 +17,7 @@
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "support/layouts.h"
+#include "support/listener.h"
 
 /* Jobs that go by kernels, with and without a copy of the program, by copies, and in stages. */
 static const struct {
@@ -830,28 +831,6 @@ END_TEST
 
 /* ---- versions -------------------------------------------------------------------------- */
 
-/* How often the log said that device memory cannot be reached. */
-static void hear(void *arg, enum dtconv_log_level level, const char *file, int line,
-		 const char *text)
-{
-	(void)level, (void)file, (void)line;
-	*(size_t *)arg += strstr(text, "device memory is not supported") != NULL;
-}
-
-static struct dtconv_context *open_version(long version, size_t *complaints)
-{
-	const struct dtconv_context_params params = { .struct_size = sizeof(params),
-						      .log = hear,
-						      .log_arg = complaints,
-						      .log_level = DTCONV_LOG_WARN };
-	struct dtconv_context *context;
-
-	gpu_open();
-	gpu.standin->set(STANDIN_VERSION, version);
-	fixture_ok(dtconv_context_create(&params, &context));
-	return context;
-}
-
 START_TEST(drivers_from_12_0_on_are_driven)
 {
 	static const long versions[] = { 12000, 12020, 12080, 13000 };
@@ -888,20 +867,22 @@ static void try_version(struct dtconv_context *context, const struct arena *from
 START_TEST(older_drivers_are_named_and_left_alone)
 {
 	static const long versions[] = { 11080, 11070 };
-	size_t complaints = 0;
-	struct dtconv_context *context = open_version(versions[_i], &complaints);
 	struct arena host, target, device;
+	struct listener listener;
 
+	gpu_open();
+	gpu.standin->set(STANDIN_VERSION, versions[_i]);
+	listener_open(&listener, DTCONV_LOG_WARN, "device memory is not supported");
 	arena_open(&host, ARENA_HOST, 800);
 	arena_open(&target, ARENA_HOST, 800);
 	arena_open(&device, ARENA_DEVICE, 800);
 	memset(host.memory, 1, 800);
 	size_t launched = gpu.standin->calls("cuLaunchKernel");
-	try_version(context, &device, &host);
-	ck_assert_uint_ge(complaints, 1);
-	try_version(context, &host, &target);
+	try_version(listener.context, &device, &host);
+	ck_assert_uint_ge(listener.lines, 1);
+	try_version(listener.context, &host, &target);
 	ck_assert_uint_eq(gpu.standin->calls("cuLaunchKernel"), launched);
-	dtconv_context_destroy(context);
+	dtconv_context_destroy(listener.context);
 	arena_close(&host);
 	arena_close(&target);
 	arena_close(&device);

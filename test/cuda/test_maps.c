@@ -189,12 +189,13 @@ static uint32_t find_filled(const struct dtconv_type *type, uint32_t unit, bool 
 	return map.filled;
 }
 
-/* Every second double, forwards or backwards: half of each sector. The first job that asks counts, no shorter one. */
+/* Every second double, in any order: half of each sector. The first job that asks counts, no shorter one. */
 START_TEST(sectors_are_counted_when_a_job_asks)
 {
 	static const char *const texts[] = {
 		"indexed_block(1, [0,2,4,6,9,11,13,15,16,18,20,22], double)",
 		"indexed_block(1, [22,20,18,16,15,13,11,9,6,4,2,0], double)",
+		"indexed_block(1, [0,22,2,20,4,18,6,16,9,15,11,13], double)",
 	};
 	struct scene scene;
 
@@ -210,6 +211,31 @@ START_TEST(sectors_are_counted_when_a_job_asks)
 	ck_assert_uint_eq(find_filled(scene.stage.type, 8, true), 50);
 	ck_assert_uint_eq(fixture_allocations(), counted);
 	close_scene(&scene);
+}
+END_TEST
+
+/* What the driver is asked for by one pack of a new type. */
+static size_t allocations_of_a_new_map(void)
+{
+	size_t before = gpu.standin->calls("cuMemAlloc");
+	struct scene scene;
+
+	open_gather(&scene, 70000, false, 1);
+	pack(&scene);
+	ck_assert_uint_gt(fixture_counters().launches_mapped, 0);
+	close_scene(&scene);
+	return gpu.standin->calls("cuMemAlloc") - before;
+}
+
+/* A map goes with its type, and its memory serves the next one: all of them need many chunks. */
+START_TEST(memory_of_maps_is_used_again)
+{
+	if (!gpu.standin)
+		return;
+	allocations_of_a_new_map();
+	size_t usual = allocations_of_a_new_map();
+	for (int round = 0; round < 40; round++)
+		ck_assert_uint_eq(allocations_of_a_new_map(), usual);
 }
 END_TEST
 
@@ -500,7 +526,8 @@ int main(void)
 
 	tcase_add_test(maps, a_map_is_made_once_and_found_again);
 	tcase_add_test(maps, addresses_decide_the_units);
-	tcase_add_loop_test(maps, sectors_are_counted_when_a_job_asks, 0, 2);
+	tcase_add_loop_test(maps, sectors_are_counted_when_a_job_asks, 0, 3);
+	tcase_add_test(maps, memory_of_maps_is_used_again);
 	tcase_add_loop_test(maps, long_streams_are_unpacked_in_the_order_of_addresses, 0,
 			    4);
 	tcase_add_test(maps, fragments_of_a_sorted_stream_find_their_bytes);

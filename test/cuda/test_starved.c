@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "copy_backends/cuda/device/arena.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
@@ -377,6 +378,34 @@ START_TEST(whatever_there_is_is_given_back_without_memory)
 }
 END_TEST
 
+/* What is idle beyond the arena's limit is freed by the caller if the worker cannot be told. */
+START_TEST(idle_memory_is_freed_without_memory)
+{
+	static struct scene scene;
+	CUdeviceptr first, second;
+	size_t deed = 0;
+
+	while (deeds[deed].deed != pack)
+		deed++;
+	gpu_open();
+	open_scene(&scene, deed, false);
+	ck_assert_int_eq(attempt(&scene, deed), 0);
+	struct dtc_cuda_context *device = dtc_cuda_of(scene.place.context)->contexts;
+	ck_assert_int_eq(dtc_cuda_arena_take(device, DTC_CUDA_ARENA_IDLE_BYTES, &first),
+			 0);
+	ck_assert_int_eq(dtc_cuda_arena_take(device, DTC_CUDA_ARENA_IDLE_BYTES, &second),
+			 0);
+	atomic_store(&allocator.closed, true);
+	dtc_cuda_arena_put(device, first);
+	size_t before = gpu.standin->calls("cuMemFree");
+	dtc_cuda_arena_put(device, second);
+	ck_assert_uint_eq(gpu.standin->calls("cuMemFree"), before + 1);
+	atomic_store(&allocator.closed, false);
+	close_scene(&scene);
+	gpu_must_be_clean("idle memory");
+}
+END_TEST
+
 /* The worker makes it when it comes to that. */
 #define TRIES 2000
 
@@ -432,6 +461,7 @@ int main(void)
 			    DEEDS);
 	tcase_add_loop_test(tcase, whatever_there_is_is_given_back_without_memory, 0,
 			    DEEDS);
+	tcase_add_test(tcase, idle_memory_is_freed_without_memory);
 	tcase_add_test(tcase, a_graph_that_could_not_be_asked_for_comes_later);
 	suite_add_tcase(suite, tcase);
 	return fixture_run(suite);

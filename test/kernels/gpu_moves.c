@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "datatype/type.h"
+#include "kernels/launch/classes.h"
 #include "support/gpu_shim.h"
 
 /* Allocations of a device are aligned so, and programs go to such addresses. */
@@ -168,6 +169,23 @@ void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 	if (launch->class == DTC_GPU_CLASS_MAPPED && launch->grid)
 		use_many_words(launch);
 	*parts = room.host;
+}
+
+bool gpu_plan_by_map(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_job answered = *job;
+
+	if (gpu_maps == GPU_MAPS_OFF || job->begin == job->end ||
+	    dtc_gpu_job_map_unit(job) < 4)
+		return false;
+	answer_map(&answered);
+	if (!answered.map.unit)
+		return false;
+	memset(launch, 0, sizeof(*launch));
+	launch->bytes = job->end - job->begin;
+	launch->grid = (uint32_t)dtc_gpu_plan_mapped(&answered, launch);
+	use_many_words(launch);
+	return true;
 }
 
 static bool plan_no_other(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch)

@@ -44,6 +44,9 @@ void gpu_plan(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch,
 extern bool (*gpu_plan_first)(const struct dtc_gpu_job *job,
 			      struct dtc_gpu_launch *launch);
 
+/* One of these: by a map wherever there can be one, used as gpu_maps says, whatever the planner prefers. */
+bool gpu_plan_by_map(const struct dtc_gpu_job *job, struct dtc_gpu_launch *launch);
+
 /* Plan and run. */
 void gpu_move(const struct dtc_gpu_job *job);
 

@@ -85,6 +85,21 @@ static void drop_maps(struct dtc_gpu_copy_job *job)
 	free((void *)(uintptr_t)job->target.map.memory);
 }
 
+/* What is foretold without a map or a program is what is planned with them. */
+static void must_foresee(const struct dtc_gpu_copy_job *job, int status,
+			 const struct dtc_gpu_launch *launch, const char *reason)
+{
+	static struct dtc_gpu_launch foreseen;
+	const char *why = NULL;
+
+	ck_assert_int_eq(dtc_gpu_foresee_copy(job, &foreseen, &why), status);
+	if (status)
+		ck_assert_str_eq(why, reason);
+	else
+		ck_assert_str_eq(dtc_gpu_kernel_name(foreseen.kernel),
+				 dtc_gpu_kernel_name(launch->kernel));
+}
+
 /* Plan, run and judge a stretch. False if no kernel copies so. */
 static bool copy_stretch(struct pair *pair, uint64_t begin, uint64_t end,
 			 struct dtc_gpu_launch *launch)
@@ -97,7 +112,9 @@ static bool copy_stretch(struct pair *pair, uint64_t begin, uint64_t end,
 	job.end = end;
 	if (begin >= end)
 		return false;
+	const struct dtc_gpu_copy_job asked = job;
 	int status = plan(pair, &job, launch, &reason);
+	must_foresee(&asked, status, launch, reason);
 	if (status) {
 		ck_assert_int_eq(status, DTCONV_ERR_UNSUPPORTED);
 		ck_assert_ptr_nonnull(reason);
@@ -433,6 +450,122 @@ START_TEST(random_types_are_copied_at_random_alignments)
 }
 END_TEST
 
+/* ---- many in one launch ------------------------------------------------------------------ */
+
+#define TOGETHER 40
+
+/* A pair that is planned as a part of a launch. */
+struct member {
+	struct pair pair;
+	struct dtc_gpu_copy_job job;
+};
+
+/* Open a pair of random types, and plan it. False, and nothing is open, if no kernel copies so. */
+static bool open_member(struct member *member, struct choices *choices,
+			struct dtc_gpu_copy_part *part)
+{
+	struct dtconv_type *from =
+		type_choose(fixture_context, choices, &type_bounds_small);
+	struct dtconv_type *to =
+		chance(choices, 2)
+			? dtconv_type_ref(from)
+			: type_choose(fixture_context, choices, &type_bounds_small);
+	struct pair *pair = &member->pair;
+	struct dtc_gpu_launch launch;
+	const char *reason;
+
+	if (stage_open(&pair->from, from, 1 + choose(choices, 60), choose(choices, 64), 0,
+		       1))
+		goto no_source;
+	if (stage_open(&pair->to, to, 1 + choose(choices, 60), 0, choose(choices, 64), 2))
+		goto no_target;
+	open_programs(pair);
+	stage_blank(&pair->to);
+	member->job = job_of(pair);
+	if (member->job.end && !plan(pair, &member->job, &launch, &reason)) {
+		*part = dtc_gpu_copy_part_of(&launch);
+		return true;
+	}
+	drop_maps(&member->job);
+	close_programs(pair);
+	stage_close(&pair->to);
+no_target:
+	stage_close(&pair->from);
+no_source:
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	return false;
+}
+
+static void close_member(struct member *member)
+{
+	struct dtconv_type *from = member->pair.from.type, *to = member->pair.to.type;
+
+	drop_maps(&member->job);
+	close_programs(&member->pair);
+	stage_close(&member->pair.to);
+	stage_close(&member->pair.from);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+
+static void must_have_arrived(struct member *member)
+{
+	struct stage *from = &member->pair.from, *to = &member->pair.to;
+
+	memcpy(to->stream, from->stream, member->job.end);
+	stage_deliver(to, 0, member->job.end);
+	fixture_arrived(to);
+}
+
+/* As many as travel with a launch, and more. */
+START_TEST(many_copies_are_one_launch)
+{
+	struct choices choices = fixture_choices(0x6d616e79 + (uint64_t)_i);
+	static struct member members[TOGETHER];
+	static struct dtc_gpu_copy_part parts[TOGETHER];
+	static struct dtc_gpu_launch launch;
+	size_t most = 1 + choose(&choices, _i % 2 ? TOGETHER : DTC_GPU_INLINE_COPIES);
+	size_t count = 0, bytes = 0;
+
+	for (size_t tries = 0; count < most && tries < 10 * most; tries++)
+		count += open_member(&members[count], &choices, &parts[count]);
+	if (!count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		bytes += members[i].job.end;
+	ck_assert_int_eq(dtc_gpu_plan_copies(parts, count, (uintptr_t)parts, &launch), 0);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_many_copies");
+	ck_assert_int_eq(launch.class, DTC_GPU_CLASS_COPY);
+	ck_assert_uint_eq(launch.bytes, bytes);
+	ck_assert_uint_eq(launch.params.copies.parts != 0, count > DTC_GPU_INLINE_COPIES);
+	gpu_launch(&launch);
+	for (size_t i = 0; i < count; i++) {
+		must_have_arrived(&members[i]);
+		close_member(&members[i]);
+	}
+}
+END_TEST
+
+/* Nothing is run: the last part begins behind the largest grid. */
+START_TEST(too_many_tiles_are_refused)
+{
+	const uint64_t tile = (uint64_t)DTC_GPU_COPY_WORDS * DTC_GPU_BLOCK;
+	struct dtc_gpu_copy_part parts[2] = {
+		{ .word = 4, .units = (DTC_GPU_GRID_MOST - UINT64_C(1)) * tile },
+		{ .word = 4, .units = 1 },
+	};
+	static struct dtc_gpu_launch launch;
+
+	ck_assert_int_eq(dtc_gpu_plan_copies(parts, 2, 0, &launch), 0);
+	ck_assert_uint_eq(launch.grid, DTC_GPU_GRID_MOST);
+	ck_assert_uint_eq(parts[1].first_tile, DTC_GPU_GRID_MOST - 1);
+	parts[0].units++;
+	ck_assert_int_eq(dtc_gpu_plan_copies(parts, 2, 0, &launch),
+			 DTCONV_ERR_UNSUPPORTED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gpu copies");
@@ -446,8 +579,11 @@ int main(void)
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
 	tcase_add_test(named, a_map_that_is_too_large_is_refused);
 	tcase_add_test(named, huge_copies_are_planned);
+	tcase_add_test(named, too_many_tiles_are_refused);
 	tcase_add_loop_test(random, random_types_are_copied_to_themselves, 0,
 			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);
+	tcase_add_loop_test(random, many_copies_are_one_launch, 0,
+			    fixture_everything() ? 2000 : 100);
 	tcase_add_loop_test(random, random_types_are_copied_at_random_alignments, 0,
 			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);
 	return fixture_run(suite);

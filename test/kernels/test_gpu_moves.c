@@ -84,6 +84,7 @@ int main(void)
 	TCase *named = fixture_case(suite, "layouts", 60);
 	TCase *random = fixture_case(suite, "random", 60);
 
+	gpu_plan_first = gpu_plan_by_map;
 	tcase_add_loop_test(named, every_layout_moves_at_every_alignment, 0,
 			    layout_count * GPU_MAPS);
 	tcase_add_loop_test(named, every_cut_of_a_layout_is_the_same_stream, 0,

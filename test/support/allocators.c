@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counting allocators. That of bytes stores the size in front of each block.
+ * Counting and refusing allocators. That of bytes stores the size in front of each block.
  */
 #include "config.h"
 
@@ -61,4 +61,32 @@ static void free_bytes(void *arg, void *memory)
 struct dtconv_allocator allocator_of_bytes(struct byte_count *count)
 {
 	return (struct dtconv_allocator){ alloc_bytes, free_bytes, count };
+}
+
+static void *alloc_ration(void *arg, size_t bytes)
+{
+	struct ration *ration = arg;
+	const long left = atomic_fetch_sub(&ration->left, 1);
+
+	if (left == 0 || (left < 0 && ration->for_ever && ration->refused)) {
+		atomic_fetch_add(&ration->refused, 1);
+		return NULL;
+	}
+	void *memory = malloc(bytes);
+	if (memory)
+		atomic_fetch_add(&ration->live, 1);
+	return memory;
+}
+
+static void free_ration(void *arg, void *memory)
+{
+	struct ration *ration = arg;
+
+	atomic_fetch_sub(&ration->live, 1);
+	free(memory);
+}
+
+struct dtconv_allocator allocator_of_rations(struct ration *ration)
+{
+	return (struct dtconv_allocator){ alloc_ration, free_ration, ration };
 }

@@ -120,6 +120,84 @@ START_TEST(the_threshold_is_where_the_gain_begins)
 }
 END_TEST
 
+/* ---- messages ---------------------------------------------------------------------------- */
+
+static struct tune_contest contest;
+
+/* Each value takes 100 ns, by messages of both sizes; the third one is the default. */
+static void setup_contest(void)
+{
+	memset(&contest, 0, sizeof(contest));
+	contest.count = TUNE_FLOW_CHOICES;
+	contest.normal = 2;
+	contest.rounds = ROUNDS;
+	for (size_t i = 0; i < TUNE_FLOW_CHOICES; i++)
+		for (size_t k = 0; k < TUNE_MESSAGES; k++)
+			for (size_t r = 0; r < ROUNDS; r++)
+				contest.ns[i][k][r] = 100;
+}
+
+static void set_message(size_t value, size_t message, double nanoseconds)
+{
+	for (size_t r = 0; r < ROUNDS; r++)
+		contest.ns[value][message][r] = nanoseconds;
+}
+
+START_TEST(the_default_stays_unless_another_is_faster)
+{
+	ck_assert_uint_eq(tune_choose(&contest), 2);
+	set_message(0, 0, 120);
+	set_message(5, 1, 110);
+	ck_assert_uint_eq(tune_choose(&contest), 2);
+	set_message(3, 1, 80);
+	ck_assert_uint_eq(tune_choose(&contest), 3);
+	set_message(5, 1, 50);
+	ck_assert_uint_eq(tune_choose(&contest), 5);
+}
+END_TEST
+
+START_TEST(both_messages_count_alike)
+{
+	set_message(4, 0, 50);
+	set_message(4, 1, 220);
+	ck_assert_uint_eq(tune_choose(&contest), 2);
+	ck_assert(tune_flow_gain(&contest, 4) < 1);
+	set_message(4, 1, 180);
+	ck_assert_uint_eq(tune_choose(&contest), 4);
+	ck_assert(tune_flow_gain(&contest, 4) > 1.05 &&
+		  tune_flow_gain(&contest, 4) < 1.06);
+}
+END_TEST
+
+START_TEST(of_values_that_are_as_fast_the_smallest)
+{
+	set_message(6, 0, 80);
+	set_message(4, 0, 81);
+	set_message(3, 0, 90);
+	ck_assert_uint_eq(tune_choose(&contest), 4);
+	set_message(1, 0, 80.5);
+	ck_assert_uint_eq(tune_choose(&contest), 1);
+}
+END_TEST
+
+START_TEST(a_value_is_faster_in_three_rounds_of_four)
+{
+	set_message(5, 0, 50);
+	for (size_t r = 0; r < ROUNDS / 2; r++)
+		contest.ns[5][1][r] = 1000;
+	ck_assert_uint_eq(tune_choose(&contest), 2);
+	for (size_t r = ROUNDS / 8; r < ROUNDS; r++)
+		contest.ns[5][1][r] = 100;
+	ck_assert_uint_eq(tune_choose(&contest), 5);
+	/* A smaller one with the same median. */
+	set_message(0, 0, 50);
+	for (size_t r = 0; r < 3 * ROUNDS / 8; r++)
+		contest.ns[0][1][r] = 1000;
+	ck_assert(tune_flow_gain(&contest, 0) > 1.4);
+	ck_assert_uint_eq(tune_choose(&contest), 5);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("tune");
@@ -134,6 +212,13 @@ int main(void)
 	tcase_add_test(gains, three_rounds_of_four_decide);
 	tcase_add_test(gains, a_slow_round_is_slow_for_both);
 	tcase_add_test(gains, directions_count_together);
+	TCase *messages = tcase_create("messages");
+	tcase_add_checked_fixture(messages, setup_contest, NULL);
+	suite_add_tcase(suite, messages);
+	tcase_add_test(messages, the_default_stays_unless_another_is_faster);
+	tcase_add_test(messages, both_messages_count_alike);
+	tcase_add_test(messages, of_values_that_are_as_fast_the_smallest);
+	tcase_add_test(messages, a_value_is_faster_in_three_rounds_of_four);
 	tcase_add_loop_test(decisions, the_threshold_is_where_the_gain_begins, 0, 10);
 	return fixture_run(suite);
 }

@@ -21,6 +21,8 @@ void bed_close(struct bed *bed);
 
 /* This process is the other end: called in children. */
 void bed_swap(void);
+/* Whether an end maps its peer's memory. */
+bool bed_maps_peer(void);
 /* Nothing has happened: let the network work. */
 void bed_pause(void);
 

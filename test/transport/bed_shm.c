@@ -29,6 +29,11 @@ void bed_swap(void)
 {
 }
 
+bool bed_maps_peer(void)
+{
+	return true;
+}
+
 void bed_pause(void)
 {
 }

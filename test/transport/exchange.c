@@ -239,13 +239,11 @@ bool exchange_is_done(const struct exchange *exchange)
 	return true;
 }
 
-void exchange_check(const struct exchange *exchange, int failure)
+void exchange_check_right(const struct exchange *exchange)
 {
 	for (size_t i = 0; i < exchange->count; i++) {
 		const struct exchange_item *item = &exchange->items[i];
 
-		MUST(item->calls == 1);
-		MUST(!item->status || item->status == failure);
 		if (item->status)
 			continue;
 		MUST(item->moved == item->source.bytes);
@@ -254,4 +252,15 @@ void exchange_check(const struct exchange *exchange, int failure)
 		stage_deliver((struct stage *)(uintptr_t)&item->target, 0, item->moved);
 		MUST(stage_first_wrong(&item->target) == STAGE_RIGHT);
 	}
+}
+
+void exchange_check(const struct exchange *exchange, int failure)
+{
+	for (size_t i = 0; i < exchange->count; i++) {
+		const struct exchange_item *item = &exchange->items[i];
+
+		MUST(item->calls == 1);
+		MUST(!item->status || item->status == failure);
+	}
+	exchange_check_right(exchange);
 }

@@ -87,4 +87,7 @@ bool exchange_is_done(const struct exchange *exchange);
 /* Every message has ended once, and what has arrived is right. With a status, messages may have failed with it. */
 void exchange_check(const struct exchange *exchange, int failure);
 
+/* What was received with success is right. */
+void exchange_check_right(const struct exchange *exchange);
+
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies through a Unix socket of packets: a packet is a header, and the fragment's bytes behind it. The peer has as
- * many receive fragments as this process has to send from, so that what arrives always finds one.
+ * Copies through a Unix socket of packets: a packet is a header, and the fragment's bytes behind it. Over TCP the same
+ * is a stream. The peer has as many receive fragments as this process has to send from, so that what arrives always
+ * finds one.
  */
 #include "config.h"
 
 #include "socket_transport.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -51,6 +54,7 @@ struct connection {
 	struct dtconv_registrar registrar;
 	enum state state;
 	bool is_broken; /* found by post; poll reports it */
+	bool is_stream;
 	int socket, watch;
 	size_t fragments, fragment_bytes;
 	struct dtconv_fragment *out[DTC_WIRE_FRAGMENTS_MAX];
@@ -65,6 +69,25 @@ static size_t live;
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+/* What a stream did not take at once. The peer reads, so this does not wait for long. */
+static int send_rest(struct connection *connection, const char *bytes, size_t length)
+{
+	struct pollfd file = { .fd = connection->socket, .events = POLLOUT };
+
+	while (length) {
+		const ssize_t sent = send(connection->socket, bytes, length,
+					  MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return DTCONV_ERR_PEER;
+		if (sent < 0)
+			(void)poll(&file, 1, -1);
+		bytes += sent < 0 ? 0 : sent;
+		length -= sent < 0 ? 0 : (size_t)sent;
+	}
+	return 0;
+}
+
 /* 0, AGAIN or PEER. */
 static int send_bytes(struct connection *connection, const void *header,
 		      const void *bytes, size_t length)
@@ -73,8 +96,18 @@ static int send_bytes(struct connection *connection, const void *header,
 				 { (void *)(uintptr_t)bytes, length } };
 	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 
-	if (sendmsg(connection->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-		return 0;
+	const ssize_t sent =
+		sendmsg(connection->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent >= DTC_WIRE_HEADER_BYTES)
+		return send_rest(connection,
+				 (const char *)bytes + (sent - DTC_WIRE_HEADER_BYTES),
+				 length - ((size_t)sent - DTC_WIRE_HEADER_BYTES));
+	if (sent >= 0)
+		return send_rest(connection, (const char *)header + sent,
+				 DTC_WIRE_HEADER_BYTES - (size_t)sent) ||
+				       send_rest(connection, bytes, length)
+			       ? DTCONV_ERR_PEER
+			       : 0;
 	return errno == EAGAIN || errno == EWOULDBLOCK ? DTCONV_ERR_AGAIN
 						       : DTCONV_ERR_PEER;
 }
@@ -217,6 +250,32 @@ static struct place *find_place(struct connection *connection)
 	return NULL;
 }
 
+/* Bytes of the next header and its fragment, when all of them have come over TCP; 0 before that. */
+static size_t next_of_stream(const struct connection *connection)
+{
+	unsigned char bytes[DTC_WIRE_HEADER_BYTES];
+	struct dtc_wire_header header;
+	size_t length = sizeof(bytes);
+	int there = 0;
+
+	if (ioctl(connection->socket, FIONREAD, &there) ||
+	    (size_t)there < sizeof(bytes) ||
+	    recv(connection->socket, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT) !=
+		    sizeof(bytes))
+		return 0;
+	if (!dtc_wire_read_header(bytes, sizeof(bytes), &header) &&
+	    header.kind == DTC_WIRE_DATA && header.length <= connection->fragment_bytes)
+		length += (size_t)header.length;
+	return (size_t)there < length ? 0 : length;
+}
+
+static bool has_left(const struct connection *connection)
+{
+	struct pollfd file = { .fd = connection->socket, .events = POLLRDHUP };
+
+	return poll(&file, 1, 0) > 0;
+}
+
 /* One packet; false if there is none. */
 static bool receive(struct connection *connection)
 {
@@ -227,6 +286,13 @@ static bool receive(struct connection *connection)
 	if (place)
 		parts[1] = (struct iovec){ dtconv_fragment_address(place->fragment),
 					   connection->fragment_bytes };
+	if (connection->is_stream) {
+		const size_t length = next_of_stream(connection);
+
+		if (!length && !has_left(connection))
+			return false;
+		parts[1].iov_len = length ? length - sizeof(header) : 0;
+	}
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 	const ssize_t got = recvmsg(connection->socket, &message, MSG_DONTWAIT);
 
@@ -270,6 +336,11 @@ static bool greet(struct connection *connection)
 	if (status < 0) {
 		end(connection, status, "the peer has not introduced itself");
 	} else if (!status) {
+		const int least = 1;
+
+		/* From now on what comes is no packet of 64 bytes. */
+		(void)setsockopt(connection->socket, SOL_SOCKET, SO_RCVLOWAT, &least,
+				 sizeof(least));
 		connection->state = READY;
 		connection->user->ready(connection->user->user);
 	}
@@ -278,7 +349,7 @@ static bool greet(struct connection *connection)
 
 /* ---- polling --------------------------------------------------------------------------------- */
 
-static size_t poll(void *arg, size_t budget)
+static size_t poll_socket(void *arg, size_t budget)
 {
 	struct connection *connection = arg;
 	size_t happened = 0;
@@ -335,6 +406,15 @@ static void unregister_slab(void *arg, const struct dtconv_slab *slab, void *han
 	live -= handle == slab->base;
 }
 
+static bool is_stream(int socket)
+{
+	int type = 0;
+	socklen_t bytes = sizeof(type);
+
+	return !getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &bytes) &&
+	       type == SOCK_STREAM;
+}
+
 static int open_socket(const struct dtc_transport_params *params, void **made)
 {
 	const struct transport *transport = (const struct transport *)params->transport;
@@ -353,6 +433,7 @@ static int open_socket(const struct dtc_transport_params *params, void **made)
 	connection->transport = transport;
 	connection->socket = params->socket;
 	connection->watch = -1;
+	connection->is_stream = is_stream(params->socket);
 	connection->fragments = params->fragments;
 	connection->fragment_bytes = params->fragment_bytes;
 	connection->registrar = (struct dtconv_registrar){ .name = "socket",
@@ -433,7 +514,7 @@ const struct dtconv_transport *socket_transport(enum socket_fault fault)
 						 .registrars = registrars,
 						 .start = start,
 						 .post = post,
-						 .poll = poll,
+						 .poll = poll_socket,
 						 .arm = arm,
 						 .fd = file_of,
 						 .hang_up = hang_up,

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -563,6 +564,92 @@ START_TEST(strangers_stall_nobody)
 }
 END_TEST
 
+/* Only root can become somebody else. */
+START_TEST(processes_of_other_users_are_turned_away)
+{
+	const uid_t other = 65534;
+	const struct dtconv_channel_params anybody = {
+		.struct_size = sizeof(anybody),
+		.kind = DTCONV_MEMORY_HOST,
+		.flags = _i ? DTCONV_CHANNEL_ANY_USER : 0
+	};
+	struct dtconv_listener *listener;
+	struct dtconv_channel *channel = NULL;
+	char address[64];
+
+	if (geteuid())
+		return;
+	snprintf(address, sizeof(address), "@dtconv-user-%d", (int)getpid());
+	make_engines();
+	fixture_ok(
+		dtconv_channel_listen(parties[0].engine, address, &anybody, &listener));
+	ck_assert(!seteuid(other));
+	/* The one who connects looks as well: the socket was made by root. */
+	const int status = dtconv_channel_connect(parties[1].engine, address, &anybody,
+						  &parties[1].channel);
+	const int stranger = _i ? -1 : call_at(address);
+	ck_assert(!seteuid(0));
+	fixture_status(status, _i ? 0 : DTCONV_ERR_PEER);
+	(void)party_progress(&parties[0]);
+	ck_assert_int_eq(dtconv_channel_accept(listener, &channel),
+			 _i ? 0 : DTCONV_ERR_AGAIN);
+	if (_i) {
+		parties[0].channel = channel;
+		ck_assert_int_eq(party_query(&parties[0]).peer_user, other);
+		party_close(&parties[1]);
+	} else {
+		char byte;
+
+		ck_assert_int_eq(recv(stranger, &byte, 1, MSG_DONTWAIT), 0);
+		close(stranger);
+		fixture_ok(dtconv_engine_destroy(parties[1].engine));
+	}
+	fixture_ok(dtconv_listener_destroy(listener));
+	if (_i)
+		party_close(&parties[0]);
+	else
+		fixture_ok(dtconv_engine_destroy(parties[0].engine));
+}
+END_TEST
+
+/* Whoever can name a file can open it, and a program that is started gets what is not closed on exec. */
+START_TEST(nothing_is_inherited_or_has_a_name)
+{
+	struct dtconv_listener *listener;
+	char address[64], link[64], target[256];
+	size_t files = 0;
+
+	snprintf(address, sizeof(address), "@dtconv-exec-%d", (int)getpid());
+	make_engines();
+	fixture_ok(dtconv_channel_listen(parties[0].engine, address, small(), &listener));
+	fixture_ok(dtconv_channel_connect(parties[1].engine, address, small(),
+					  &parties[1].channel));
+	(void)party_progress(&parties[0]);
+	fixture_ok(dtconv_channel_accept(listener, &parties[0].channel));
+	for (int i = 0; i < 10; i++)
+		progress_both();
+	/* Check's own are not of these kinds. */
+	for (int fd = 3; fd < 200; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		const ssize_t length = readlink(link, target, sizeof(target) - 1);
+		if (length < 0)
+			continue;
+		target[length] = 0;
+		if (strncmp(target, "/memfd:", 7) && strncmp(target, "socket:", 7) &&
+		    strncmp(target, "anon_inode:", 11))
+			continue;
+		ck_assert_msg(fcntl(fd, F_GETFD) & FD_CLOEXEC, "%s", target);
+		files++;
+	}
+	/* Two engines' three, two channels' three, a listener's three. */
+	ck_assert_uint_ge(files, 15);
+	ck_assert_uint_eq(process_mappings(), 8);
+	fixture_ok(dtconv_listener_destroy(listener));
+	party_close(&parties[1]);
+	party_close(&parties[0]);
+}
+END_TEST
+
 START_TEST(bad_addresses_are_refused)
 {
 	char longest[200];
@@ -615,6 +702,8 @@ int main(void)
 	tcase_add_test(ends, callbacks_may_call_everything_but_destroy);
 	tcase_add_test(ends, bad_arguments_are_refused);
 	tcase_add_loop_test(listeners, strangers_stall_nobody, 0, 2);
+	tcase_add_loop_test(listeners, processes_of_other_users_are_turned_away, 0, 2);
+	tcase_add_test(listeners, nothing_is_inherited_or_has_a_name);
 	tcase_add_test(listeners, bad_addresses_are_refused);
 	return fixture_run(suite);
 }

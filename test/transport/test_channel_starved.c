@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,42 +14,11 @@
 
 #include "exchange.h"
 #include "process.h"
+#include "support/allocators.h"
 #include "support/fixture.h"
 
 /* More than any of these tests needs. */
 #define ROUNDS 2000
-
-/* ---- an allocator that refuses ---------------------------------------------------------------- */
-
-struct ration {
-	atomic_long
-		left;  /* allocations until the one that is refused; negative: none is */
-	bool for_ever; /* all that follow as well */
-	atomic_size_t live, refused;
-};
-
-static void *alloc_ration(void *arg, size_t bytes)
-{
-	struct ration *ration = arg;
-	const long left = atomic_fetch_sub(&ration->left, 1);
-
-	if (left == 0 || (left < 0 && ration->for_ever && ration->refused)) {
-		atomic_fetch_add(&ration->refused, 1);
-		return NULL;
-	}
-	void *memory = malloc(bytes);
-	if (memory)
-		atomic_fetch_add(&ration->live, 1);
-	return memory;
-}
-
-static void free_ration(void *arg, void *memory)
-{
-	struct ration *ration = arg;
-
-	atomic_fetch_sub(&ration->live, 1);
-	free(memory);
-}
 
 /* ---- two ends and some messages ---------------------------------------------------------------- */
 
@@ -86,7 +54,7 @@ static void open_context(struct end *end, struct ration *ration)
 {
 	const struct dtconv_context_params params = {
 		.struct_size = sizeof(params),
-		.allocator = { alloc_ration, free_ration, ration }
+		.allocator = allocator_of_rations(ration)
 	};
 
 	memset(end, 0, sizeof(*end));

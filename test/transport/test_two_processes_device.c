@@ -80,6 +80,16 @@ static size_t registrations(void)
 			   : 0;
 }
 
+/* Over a network there is no slab of the peer's to register. */
+static enum fault fault_of(const struct part *part)
+{
+	if (bed_maps_peer())
+		return part->fault;
+	return part->fault == PEER_SLAB    ? NO_FAULT
+	       : part->fault == BOTH_SLABS ? OWN_SLAB
+					   : part->fault;
+}
+
 static void refuse_registrations(enum fault fault)
 {
 	if (fault == OWN_SLAB || fault == BOTH_SLABS)
@@ -106,11 +116,13 @@ static void open_context(void)
 
 static void open_channel(int socket)
 {
-	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
-						      .fragments = FRAGMENTS,
-						      .fragment_bytes = 4096 };
+	struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						.fragments = FRAGMENTS,
+						.fragment_bytes = 4096 };
 
-	refuse_registrations(it.part->fault);
+	it.party.bed = bed_open(it.party.context);
+	params.transport = bed_transport(it.party.bed);
+	refuse_registrations(fault_of(it.part));
 	exchange_must(!dtconv_channel_open(it.party.engine, socket, &params,
 					   &it.party.channel),
 		      "open");
@@ -228,16 +240,21 @@ static void check(bool device_fails)
 
 static void check_registrations(void)
 {
-	const bool peers = it.part->fault != PEER_SLAB && it.part->fault != BOTH_SLABS;
-	const bool own = it.part->fault != OWN_SLAB && it.part->fault != BOTH_SLABS;
+	const enum fault fault = fault_of(it.part);
+	const bool peers = fault != PEER_SLAB && fault != BOTH_SLABS;
+	const bool own = fault != OWN_SLAB && fault != BOTH_SLABS;
 
-	if (it.part->fault == DEVICE)
+	if (fault == DEVICE)
 		return;
-	exchange_must(party_query(&it.party).peer_is_pinned == peers, "peer's slab");
+	/* Over a network, what arrives lies in the own slab. */
+	exchange_must(party_query(&it.party).peer_is_pinned ==
+			      (bed_maps_peer() ? peers : own),
+		      "the slab of what arrives");
 	/* Where one is refused, the library registers buffers of its own. */
-	exchange_must(!gpu.standin || it.part->fault != NO_FAULT ||
-			      registrations() == it.registered + 2,
-		      "both slabs");
+	exchange_must(!gpu.standin || fault != NO_FAULT ||
+			      registrations() ==
+				      it.registered + 1 + (size_t)bed_maps_peer(),
+		      "all slabs");
 	exchange_must(!gpu.standin || gpu.standin->fired() == !peers + (unsigned)!own,
 		      "the refusals");
 }
@@ -254,6 +271,7 @@ static void close_process(void)
 		      "all fragments");
 	exchange_must(!dtconv_channel_destroy(channel), "destroy");
 	exchange_must(!dtconv_engine_destroy(it.party.engine), "engine's end");
+	bed_close(it.party.bed);
 	if (it.part->fault != DEVICE)
 		exchange_must(process_mappings() == 0, "no mapping");
 	for (int m = 0; it.part->fault != DEVICE && m < MESSAGES; m++) {
@@ -270,6 +288,8 @@ static void close_process(void)
 static void run(int socket, unsigned side, const struct part parts[2])
 {
 	memset(&it, 0, sizeof(it));
+	if (side)
+		bed_swap();
 	it.side = side;
 	it.part = &parts[side];
 	gpu_open();

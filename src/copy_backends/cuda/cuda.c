@@ -137,6 +137,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.submit_checksum = dtc_cuda_submit_checksum,
 	.copy_backend = &dtc_cuda_kernel_backend,
 	.submit_copy = dtc_cuda_submit_copy,
+	.foresee_copy = dtc_cuda_foresee_copy,
 	.is_captured = dtc_cuda_is_captured,
 	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,

@@ -17,6 +17,7 @@ struct dtc_job;
 struct dtc_preparation;
 struct dtc_scratch;
 struct dtc_slab_memory;
+struct dtc_stretch;
 struct dtc_memory;
 struct dtc_text;
 struct dtc_typed_job;
@@ -59,6 +60,8 @@ struct dtc_vendor_ops {
 	const struct dtc_backend_ops *copy_backend;
 	/* Start a copy between layouts in the vendor's memory; see dtc_layout_copy_submit. */
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
+	/* Which kernel would copy a stretch between layouts in one launch; NULL, and the reason, if none would. */
+	const char *(*foresee_copy)(const struct dtc_stretch *copy, const char **reason);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
 	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */

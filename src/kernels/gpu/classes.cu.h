@@ -19,6 +19,7 @@
 #include "kernels/gpu/rows.cu.h"
 #include "kernels/gpu/mapped.cu.h"
 #include "kernels/gpu/layout_copy.cu.h"
+#include "kernels/gpu/many_copies.cu.h"
 #include "kernels/gpu/periodic.cu.h"
 #include "kernels/gpu/staged.cu.h"
 #include "kernels/gpu/table.cu.h"

@@ -48,6 +48,7 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_rows_params    6
 #define DTC_GPU_RESIDENT_dtc_gpu_mapped_params  8
 #define DTC_GPU_RESIDENT_dtc_gpu_copy_params    5
+#define DTC_GPU_RESIDENT_dtc_gpu_copies_params  3
 #define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
 #define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4
@@ -66,6 +67,7 @@
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
 #define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_copies_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_staged_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \

@@ -114,19 +114,29 @@ DTC_GPU_FN void dtc_gpu_copy_some_rows(const struct dtc_gpu_copy_params *p, uint
 	dtc_gpu_copy_all(&source, &target, word, words, left);
 }
 
-DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p,
-					uint32_t word, uint32_t words,
-					struct dtc_gpu_at at)
+/* Tile @tile of a copy of @units words. */
+DTC_GPU_FN void dtc_gpu_copy_tile(const struct dtc_gpu_copy_side *from,
+				  const struct dtc_gpu_copy_side *to, uint64_t units,
+				  uint32_t word, uint32_t words, uint32_t tile,
+				  uint32_t thread)
 {
-	uint64_t first = (uint64_t)at.block * (words * DTC_GPU_BLOCK);
-	uint32_t left = dtc_gpu_words_left(first + at.thread, p->units);
+	uint64_t first = (uint64_t)tile * (words * DTC_GPU_BLOCK);
+	uint32_t left = dtc_gpu_words_left(first + thread, units);
 	struct dtc_gpu_copy_words source, target;
 
 	if (!left)
 		return;
-	dtc_gpu_find_copy_units(&p->source, word, words, first, at.thread, left, &source);
-	dtc_gpu_find_copy_units(&p->target, word, words, first, at.thread, left, &target);
+	dtc_gpu_find_copy_units(from, word, words, first, thread, left, &source);
+	dtc_gpu_find_copy_units(to, word, words, first, thread, left, &target);
 	dtc_gpu_copy_all(&source, &target, word, words, left);
+}
+
+DTC_GPU_FN void dtc_gpu_copy_some_units(const struct dtc_gpu_copy_params *p,
+					uint32_t word, uint32_t words,
+					struct dtc_gpu_at at)
+{
+	dtc_gpu_copy_tile(&p->source, &p->target, p->units, word, words, at.block,
+			  at.thread);
 }
 
 #define DTC_GPU_COPY(name, move, word)                                          \

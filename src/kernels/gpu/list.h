@@ -113,6 +113,8 @@ DTC_GPU_ENTRY3(many_pack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_f
 	       dtc_gpu_many_pack_phase)
 DTC_GPU_ENTRY3(many_unpack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_fetch,
 	       dtc_gpu_many_unpack_phase)
+DTC_GPU_ENTRY3(many_copies, dtc_gpu_copies_params, dtc_gpu_copies_find,
+	       dtc_gpu_copies_fetch, dtc_gpu_copies_phase)
 #ifndef DTC_GPU_MOVING
 #include "kernels/gpu/typed_list.h"
 #endif

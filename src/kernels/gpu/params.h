@@ -214,6 +214,28 @@ struct dtc_gpu_copy_params {
 	struct dtc_gpu_copy_side source, target;
 };
 
+/* One of many copies in a launch; a thread copies DTC_GPU_COPY_WORDS words. */
+struct dtc_gpu_copy_part {
+	uint32_t first_tile; /* of the launch's tiles */
+	uint32_t word;       /* bytes */
+	uint64_t units;      /* words that are copied */
+	struct dtc_gpu_copy_side source, target;
+};
+
+/* Parts passed in the launch's parameters; more are read from device memory. */
+#define DTC_GPU_INLINE_COPIES 11
+
+/* Shared by the threads of a block: a part and its number. */
+#define DTC_GPU_COPIES_SHARED_BYTES (sizeof(struct dtc_gpu_copy_part) + 8)
+
+struct dtc_gpu_copies_params {
+	struct dtc_gpu_done done;
+	uint64_t parts; /* address of the parts; 0: they are in the parameters */
+	uint32_t part_count;
+	uint32_t reserved;
+	struct dtc_gpu_copy_part inline_parts[DTC_GPU_INLINE_COPIES];
+};
+
 /* A period: its runs, in packed order. Level 0 of the nest is the period's units. */
 #define DTC_GPU_RUNS 128
 

@@ -89,6 +89,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_strided_params strided;
 	struct dtc_gpu_rows_params rows;
 	struct dtc_gpu_copy_params copy;
+	struct dtc_gpu_copies_params copies;
 	struct dtc_gpu_periodic_params periodic;
 	struct dtc_gpu_mapped_params mapped;
 	struct dtc_gpu_staged_params staged;

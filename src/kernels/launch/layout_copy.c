@@ -383,3 +383,101 @@ int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch 
 	go_along_memory(&source, &target);
 	return plan(&source, &target, launch, needs, reason);
 }
+
+/* ---- in advance --------------------------------------------------------------------------------- */
+
+/* Somewhere in the device's memory. */
+#define ANYWHERE 16
+
+static void pretend(struct dtc_gpu_copy_end *end, enum dtc_gpu_copy_need need,
+		    uint32_t word)
+{
+	struct dtc_gpu_map *map = &end->map;
+
+	if (need == DTC_GPU_COPY_NEEDS_IMAGE)
+		end->image = ANYWHERE;
+	end->has_map = need == DTC_GPU_COPY_NEEDS_MAP;
+	if (!end->has_map || !dtc_gpu_map_of_layout(end->layout, &map->form) ||
+	    !dtc_gpu_map_fits(&map->form, word))
+		return;
+	map->unit = word;
+	map->memory = ANYWHERE;
+}
+
+int dtc_gpu_foresee_copy(const struct dtc_gpu_copy_job *job,
+			 struct dtc_gpu_launch *launch, const char **reason)
+{
+	struct dtc_gpu_copy_job answered = *job;
+	struct dtc_gpu_copy_needs needs;
+	int status = dtc_gpu_plan_copy(job, launch, &needs, reason);
+
+	if (status != DTCONV_ERR_AGAIN)
+		return status;
+	pretend(&answered.source, needs.source, launch->word);
+	pretend(&answered.target, needs.target, launch->word);
+	return dtc_gpu_plan_copy(&answered, launch, &needs, reason);
+}
+
+/* ---- many copies in one launch ------------------------------------------------------------------ */
+
+_Static_assert(sizeof(struct dtc_gpu_copies_params) <= DTC_GPU_PARAMS_BYTES, "too long");
+_Static_assert(sizeof(struct dtc_gpu_copy_part) % 8 == 0 &&
+		       sizeof(struct dtc_gpu_copy_part) / 8 <= DTC_GPU_BLOCK,
+	       "a block's threads fetch a part, 8 bytes each");
+
+struct dtc_gpu_copy_part dtc_gpu_copy_part_of(const struct dtc_gpu_launch *launch)
+{
+	const struct dtc_gpu_copy_params *params = &launch->params.copy;
+
+	return (struct dtc_gpu_copy_part){ .word = launch->word,
+					   .units = params->units,
+					   .source = params->source,
+					   .target = params->target };
+}
+
+/* Their tiles, one part behind the other; the number of all. */
+static uint64_t number_tiles(struct dtc_gpu_copy_part parts[], size_t count)
+{
+	const uint64_t tile = (uint64_t)DTC_GPU_COPY_WORDS * DTC_GPU_BLOCK;
+	uint64_t tiles = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		parts[i].first_tile = (uint32_t)tiles;
+		tiles += dtc_divide_up(parts[i].units, tile);
+	}
+	return tiles;
+}
+
+static uint64_t bytes_of_parts(const struct dtc_gpu_copy_part parts[], size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += parts[i].units * parts[i].word;
+	return bytes;
+}
+
+int dtc_gpu_plan_copies(struct dtc_gpu_copy_part parts[], size_t count, uint64_t device,
+			struct dtc_gpu_launch *launch)
+{
+	struct dtc_gpu_copies_params *params = &launch->params.copies;
+	uint64_t tiles = number_tiles(parts, count);
+
+	if (tiles > DTC_GPU_GRID_MOST || count > UINT32_MAX)
+		return DTCONV_ERR_UNSUPPORTED;
+	memset(launch, 0, offsetof(struct dtc_gpu_launch, params));
+	*params = (struct dtc_gpu_copies_params){ .part_count = (uint32_t)count };
+	if (count <= DTC_GPU_INLINE_COPIES)
+		memcpy(params->inline_parts, parts, count * sizeof(parts[0]));
+	else
+		params->parts = device;
+	launch->class = DTC_GPU_CLASS_COPY;
+	launch->kernel = DTC_GPU_many_copies;
+	launch->grid = (uint32_t)tiles;
+	launch->shared_bytes = DTC_GPU_COPIES_SHARED_BYTES;
+	launch->params_bytes = sizeof(*params);
+	launch->word = 1;
+	launch->bytes = bytes_of_parts(parts, count);
+	launch->run_bytes = launch->bytes / count;
+	return 0;
+}

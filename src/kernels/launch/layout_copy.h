@@ -43,4 +43,22 @@ struct dtc_gpu_copy_needs {
 int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
 		      struct dtc_gpu_copy_needs *needs, const char **reason);
 
+/*
+ * The same as if the device had all that is needed, so AGAIN is not an answer: which kernel would copy, or why none
+ * does. The launch is not complete.
+ */
+int dtc_gpu_foresee_copy(const struct dtc_gpu_copy_job *job,
+			 struct dtc_gpu_launch *launch, const char **reason);
+
+/* A planned copy as a part of a launch of many, which the last function sets the first tile of. */
+struct dtc_gpu_copy_part dtc_gpu_copy_part_of(const struct dtc_gpu_launch *launch);
+
+/*
+ * Plan many copies as one launch. Up to DTC_GPU_INLINE_COPIES parts travel with it; of more, which must be copied to
+ * the device before it, @device is the address. @parts get their first tiles. Fails with DTCONV_ERR_UNSUPPORTED if they
+ * have more tiles than one launch can have.
+ */
+int dtc_gpu_plan_copies(struct dtc_gpu_copy_part parts[], size_t count, uint64_t device,
+			struct dtc_gpu_launch *launch);
+
 #endif

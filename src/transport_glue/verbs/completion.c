@@ -18,7 +18,7 @@ static const struct dtc_verbs_failure failures[] = {
 	    "the peer sent more than a receive takes, or a request was longer than the port "
 	    "allows"),
 	ROW(LOC_QP_OP_ERR, DTCONV_ERR_BACKEND,
-	    "the adapter found the queue pair inconsistent"),
+	    "a request does not fit its queue pair, or its memory is not registered"),
 	ROW(LOC_EEC_OP_ERR, DTCONV_ERR_BACKEND,
 	    "the adapter found an end-to-end context inconsistent"),
 	ROW(LOC_PROT_ERR, DTCONV_ERR_BACKEND,
@@ -36,7 +36,7 @@ static const struct dtc_verbs_failure failures[] = {
 	    "the peer's adapter denies access to its memory"),
 	ROW(REM_OP_ERR, DTCONV_ERR_PEER, "the peer's adapter could not carry it out"),
 	ROW(RETRY_EXC_ERR, DTCONV_ERR_PEER,
-	    "the peer's adapter did not answer in 8 attempts: a cable, a port or the other "
+	    "the peer's adapter did not answer in 7 attempts: a cable, a port or the other "
 	    "machine is down, or params.timeout is too short"),
 	ROW(RNR_RETRY_EXC_ERR, DTCONV_ERR_PEER,
 	    "the peer's queue pair had no receive in 7 attempts"),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Batches: many stretches in one submission. One launch moves all of them, except that large ones whose shape has a
- * faster kernel get their own. A batch is planned when its stretches change and launched unchanged after that.
+ * faster kernel, and large copies between layouts, get their own. A batch is planned when its stretches change and
+ * launched unchanged after that.
  */
 #include "config.h"
 
@@ -14,7 +15,9 @@
 #include "copies.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/peer_access.h"
+#include "copy_plan.h"
 #include "kernel_module.h"
+#include "kernels/launch/layout_copy.h"
 #include "launch.h"
 #include "part_table.h"
 #include "submission.h"
@@ -27,16 +30,16 @@ struct kept {
 	struct dtc_cuda_context *context; /* what follows is made for; NULL: nothing is */
 	struct dtconv_context *owner;
 	bool planned;
-	bool copied;              /* the parts are on the device */
-	size_t capacity;          /* of both arrays */
-	struct dtc_gpu_job *jobs; /* those that go together, then nothing of interest */
+	bool copied;     /* the parts are on the device */
+	size_t capacity; /* of both arrays */
+	void *listed; /* what goes together: struct dtc_gpu_job, or struct dtc_gpu_copy_part */
 	struct dtc_gpu_launch **launches;
 	size_t launch_count;
 	size_t launch_made; /* launches that have memory */
 	struct dtc_cuda_part_table *room;
-	uint32_t room_capacity;
-	uint32_t part_count; /* in the room */
-	uint64_t upload;     /* the last one of what the launches read */
+	size_t room_bytes;
+	size_t part_bytes; /* in the room */
+	uint64_t upload;   /* the last one of what the launches read */
 };
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -52,21 +55,23 @@ static int make_arrays(struct kept *kept, const struct dtc_batch_job *many)
 {
 	if (kept->capacity >= many->count)
 		return 0;
-	struct dtc_gpu_job *jobs = dtc_alloc(many->context, many->count * sizeof(*jobs));
+	const size_t each =
+		DTC_MAX(sizeof(struct dtc_gpu_job), sizeof(struct dtc_gpu_copy_part));
+	void *listed = dtc_alloc(many->context, many->count * each);
 	struct dtc_gpu_launch **launches = dtc_alloc_zeroed(
 		many->context, many->count * sizeof(struct dtc_gpu_launch *));
 
-	if (!jobs || !launches) {
-		dtc_free(many->context, jobs);
+	if (!listed || !launches) {
+		dtc_free(many->context, listed);
 		dtc_free(many->context, (void *)launches);
 		return fail_memory(many);
 	}
 	if (kept->launch_made)
 		memcpy((void *)launches, (void *)kept->launches,
 		       kept->launch_made * sizeof(struct dtc_gpu_launch *));
-	dtc_free(many->context, kept->jobs);
+	dtc_free(many->context, kept->listed);
 	dtc_free(many->context, (void *)kept->launches);
-	kept->jobs = jobs;
+	kept->listed = listed;
 	kept->launches = launches;
 	kept->capacity = many->count;
 	return 0;
@@ -92,20 +97,20 @@ static void drop_room(struct kept *kept)
 	if (kept->room)
 		dtc_cuda_part_table_drop(kept->context, kept->room);
 	kept->room = NULL;
-	kept->room_capacity = 0;
-	kept->part_count = 0;
+	kept->room_bytes = 0;
+	kept->part_bytes = 0;
 }
 
-static int make_room(struct kept *kept, const struct dtc_batch_job *many, uint32_t needed)
+static int make_room(struct kept *kept, const struct dtc_batch_job *many, size_t needed)
 {
-	if (kept->room_capacity >= needed)
+	if (kept->room_bytes >= needed)
 		return 0;
 	drop_room(kept);
 	CUresult result = dtc_cuda_part_table_create(kept->context, needed, &kept->room);
 	if (result)
 		return dtc_cuda_fail(kept->context, result, "allocating a part table",
 				     many->caller);
-	kept->room_capacity = needed;
+	kept->room_bytes = needed;
 	return 0;
 }
 
@@ -118,7 +123,7 @@ void dtc_cuda_batch_forget(void *memory)
 	for (size_t i = 0; i < kept->launch_made; i++)
 		dtc_free(owner, kept->launches[i]);
 	dtc_free(owner, (void *)kept->launches);
-	dtc_free(owner, kept->jobs);
+	dtc_free(owner, kept->listed);
 	dtc_free(owner, kept);
 }
 
@@ -176,17 +181,18 @@ static int find_program(const struct dtc_cuda_submission *submission,
 	return status;
 }
 
-/* Launches of their own for those that deserve it; the others stay listed in @kept->jobs. */
+/* Launches of their own for those that deserve it; the others stay listed. */
 static int sort_jobs(const struct dtc_cuda_submission *submission, struct kept *kept,
 		     const struct dtc_batch_job *many, size_t *together)
 {
 	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
+	struct dtc_gpu_job *jobs = kept->listed;
 	struct dtc_gpu_launch *launch = NULL;
 	int status = 0;
 
 	*together = 0;
 	for (size_t i = 0; !status && i < many->count; i++) {
-		struct dtc_gpu_job *job = &kept->jobs[*together];
+		struct dtc_gpu_job *job = &jobs[*together];
 
 		*job = describe(kept, many, many->stretches[i]);
 		status = make_launch(kept, many, &launch);
@@ -214,19 +220,112 @@ static int plan_together(struct kept *kept, const struct dtc_batch_job *many,
 	int status = make_launch(kept, many, &launch);
 	if (status)
 		return status;
-	status = dtc_gpu_plan_many(kept->jobs, count, NULL, launch, &needed);
+	status = dtc_gpu_plan_many(kept->listed, count, NULL, launch, &needed);
 	if (status == DTCONV_ERR_LIMIT) {
-		status = make_room(kept, many, needed);
+		status = make_room(kept, many, needed * sizeof(struct dtc_gpu_part));
 		if (status)
 			return status;
 		const struct dtc_gpu_parts parts = dtc_cuda_part_table_of(kept->room);
-		status = dtc_gpu_plan_many(kept->jobs, count, &parts, launch, &needed);
-		kept->part_count = needed;
+		status = dtc_gpu_plan_many(kept->listed, count, &parts, launch, &needed);
+		kept->part_bytes = needed * sizeof(struct dtc_gpu_part);
 	}
 	if (!status)
 		kept->launch_count++;
 	return status;
 }
+
+static int plan_moves(const struct dtc_cuda_submission *submission, struct kept *kept,
+		      const struct dtc_batch_job *many)
+{
+	size_t together = 0;
+	int status = sort_jobs(submission, kept, many, &together);
+
+	return status || !together ? status : plan_together(kept, many, together);
+}
+
+/* ---- planning copies between layouts ----------------------------------------------------- */
+
+/* A stretch as a copy, whose cursors are put at its beginning. */
+static struct dtc_copy_job copy_of_stretch(const struct dtc_batch_job *many,
+					   const struct dtc_stretch *stretch,
+					   struct dtc_cursor *source,
+					   struct dtc_cursor *target)
+{
+	dtc_cursor_init(source, stretch->layout, stretch->count);
+	dtc_cursor_init(target, stretch->target, stretch->target_count);
+	return (struct dtc_copy_job){
+		.source = { source, stretch->user, stretch->user_memory },
+		.target = { target, stretch->packed, stretch->packed_memory },
+		.bytes = stretch->bytes,
+		.context = many->context,
+		.on_stream = many->on_stream,
+		.started = many->started,
+		.stream = many->stream,
+		.caller = many->caller,
+	};
+}
+
+/* Large ones get launches of their own; the others stay listed. */
+static int sort_copies(const struct dtc_cuda_submission *submission, struct kept *kept,
+		       const struct dtc_batch_job *many, size_t *together)
+{
+	struct dtc_gpu_copy_part *parts = kept->listed;
+	struct dtc_gpu_launch *launch = NULL;
+	struct dtc_cursor source, target;
+	const char *reason;
+
+	*together = 0;
+	for (size_t i = 0; i < many->count; i++) {
+		const struct dtc_copy_job copy =
+			copy_of_stretch(many, many->stretches[i], &source, &target);
+		int status = make_launch(kept, many, &launch);
+
+		if (!status)
+			status = dtc_cuda_copy_plan(submission, &copy, launch, &reason);
+		if (status)
+			return status;
+		if (has_launch_bytes(many, copy.bytes))
+			kept->launch_count++;
+		else
+			parts[(*together)++] = dtc_gpu_copy_part_of(launch);
+	}
+	return 0;
+}
+
+static int plan_copies_together(struct kept *kept, const struct dtc_batch_job *many,
+				size_t count)
+{
+	struct dtc_gpu_copy_part *parts = kept->listed;
+	const size_t bytes = count > DTC_GPU_INLINE_COPIES ? count * sizeof(parts[0]) : 0;
+	struct dtc_gpu_launch *launch = NULL;
+	CUdeviceptr device = 0;
+	int status = make_launch(kept, many, &launch);
+
+	if (!status && bytes)
+		status = make_room(kept, many, bytes);
+	if (status)
+		return status;
+	if (bytes)
+		device = dtc_cuda_part_table_device(kept->room);
+	if (dtc_gpu_plan_copies(parts, count, (uint64_t)device, launch))
+		return DTCONV_ERR_LIMIT;
+	if (bytes)
+		memcpy(dtc_cuda_part_table_memory(kept->room), parts, bytes);
+	kept->part_bytes = bytes;
+	kept->launch_count++;
+	return 0;
+}
+
+static int plan_copies(const struct dtc_cuda_submission *submission, struct kept *kept,
+		       const struct dtc_batch_job *many)
+{
+	size_t together = 0;
+	int status = sort_copies(submission, kept, many, &together);
+
+	return status || !together ? status : plan_copies_together(kept, many, together);
+}
+
+/* ---- planning a batch -------------------------------------------------------------------- */
 
 static int check_access(const struct dtc_cuda_submission *submission,
 			const struct dtc_batch_job *many)
@@ -245,21 +344,18 @@ static int check_access(const struct dtc_cuda_submission *submission,
 static int plan(const struct dtc_cuda_submission *submission, struct kept *kept,
 		const struct dtc_batch_job *many)
 {
-	size_t together = 0;
-
 	if (kept->context != submission->context)
 		drop_room(kept);
 	kept->context = submission->context;
 	kept->planned = kept->copied = false;
 	kept->launch_count = 0;
-	kept->part_count = 0;
+	kept->part_bytes = 0;
 	int status = check_access(submission, many);
 	if (!status)
 		status = make_arrays(kept, many);
 	if (!status)
-		status = sort_jobs(submission, kept, many, &together);
-	if (!status && together)
-		status = plan_together(kept, many, together);
+		status = many->between_layouts ? plan_copies(submission, kept, many)
+					       : plan_moves(submission, kept, many);
 	kept->planned = !status;
 	kept->upload = dtc_cuda_upload_last(kept->context);
 	return status;
@@ -272,9 +368,9 @@ static CUresult copy_parts(struct kept *kept, const struct dtc_cuda_reader *read
 {
 	CUresult result = 0;
 
-	if (kept->copied || !kept->part_count)
+	if (kept->copied || !kept->part_bytes)
 		return 0;
-	result = dtc_cuda_part_table_copy(kept->context, kept->room, kept->part_count,
+	result = dtc_cuda_part_table_copy(kept->context, kept->room, kept->part_bytes,
 					  reader, &kept->upload);
 	kept->copied = !result;
 	return result;
@@ -326,24 +422,39 @@ static struct dtc_job job_of_stretch(const struct dtc_job *all,
 	return job;
 }
 
+static bool reaches(const struct dtc_cuda_submission *submission,
+		    const struct dtc_stretch *stretch)
+{
+	struct dtc_cursor cursor;
+	const struct dtc_job job = job_of_stretch(submission->job, stretch, &cursor);
+
+	return dtc_cuda_can_access(submission->context, &job, &cursor, job.bytes);
+}
+
+static bool reaches_copy(const struct dtc_cuda_submission *submission,
+			 const struct dtc_batch_job *many,
+			 const struct dtc_stretch *stretch)
+{
+	struct dtc_cursor source, target;
+	const struct dtc_copy_job copy = copy_of_stretch(many, stretch, &source, &target);
+
+	return dtc_cuda_copy_can_access(submission, &copy);
+}
+
 /* Whether kernels may touch all that is moved. */
 static bool reaches_all(const struct dtc_cuda_submission *submission,
 			const struct dtc_batch_job *many)
 {
 	bool reached = true;
 
-	for (size_t i = 0; reached && i < many->count; i++) {
-		struct dtc_cursor cursor;
-		const struct dtc_job job =
-			job_of_stretch(submission->job, many->stretches[i], &cursor);
-
-		reached = dtc_cuda_can_access(submission->context, &job, &cursor,
-					      job.bytes);
-	}
+	for (size_t i = 0; reached && i < many->count; i++)
+		reached = many->between_layouts
+				  ? reaches_copy(submission, many, many->stretches[i])
+				  : reaches(submission, many->stretches[i]);
 	return reached;
 }
 
-/* Without kernels: every stretch by the driver's copies. */
+/* Without kernels: every stretch by the driver's copies; the caller packs and unpacks copies between layouts. */
 static int copy_all(struct dtc_cuda_submission *submission,
 		    const struct dtc_batch_job *many, enum dtc_counter counter,
 		    const char *reason)
@@ -351,6 +462,10 @@ static int copy_all(struct dtc_cuda_submission *submission,
 	const struct dtc_job *first = submission->job;
 	CUresult result = 0;
 
+	if (many->between_layouts) {
+		dtc_cuda_submission_drop(submission);
+		return DTCONV_ERR_LIMIT;
+	}
 	dtc_context_count(many->context, counter, many->count);
 	for (size_t i = 0; !result && i < many->count; i++) {
 		struct dtc_cursor cursor;
@@ -409,6 +524,7 @@ static struct dtc_job job_of(const struct dtc_batch_job *many)
 				 .on_stream = many->on_stream,
 				 .stream = many->stream,
 				 .started = many->started,
+				 .between_layouts = many->between_layouts,
 				 .caller = many->caller };
 }
 

@@ -11,21 +11,20 @@
 #include "copy_backends/cuda/device/upload.h"
 
 struct dtc_cuda_part_table {
-	uint32_t capacity;
+	size_t bytes;
 	CUdeviceptr device;
-	struct dtc_gpu_part parts[];
+	uint64_t memory[];
 };
 
-CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, uint32_t capacity,
+CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, size_t bytes,
 				    struct dtc_cuda_part_table **room)
 {
-	const size_t bytes = (size_t)capacity * sizeof(struct dtc_gpu_part);
 	struct dtc_cuda_part_table *made =
 		dtc_alloc(context->cuda->context, sizeof(*made) + bytes);
 
 	if (!made)
 		return DTC_CUDA_NO_HOST_MEMORY;
-	*made = (struct dtc_cuda_part_table){ .capacity = capacity };
+	*made = (struct dtc_cuda_part_table){ .bytes = bytes };
 	CUresult result = dtc_cuda_arena_take(context, bytes, &made->device);
 	if (result)
 		dtc_free(context->cuda->context, made);
@@ -34,22 +33,31 @@ CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, uint32_t c
 	return result;
 }
 
-struct dtc_gpu_parts dtc_cuda_part_table_of(const struct dtc_cuda_part_table *room)
+struct dtc_gpu_parts dtc_cuda_part_table_of(struct dtc_cuda_part_table *room)
 {
-	/* The planner writes there. */
-	return (struct dtc_gpu_parts){
-		.host = (struct dtc_gpu_part *)(uintptr_t)room->parts,
-		.capacity = room->capacity,
-		.device = room->device
-	};
+	struct dtc_gpu_part *parts = dtc_cuda_part_table_memory(room);
+
+	return (struct dtc_gpu_parts){ .host = parts,
+				       .capacity =
+					       (uint32_t)(room->bytes / sizeof(*parts)),
+				       .device = room->device };
+}
+
+void *dtc_cuda_part_table_memory(struct dtc_cuda_part_table *room)
+{
+	return room->memory;
+}
+
+CUdeviceptr dtc_cuda_part_table_device(const struct dtc_cuda_part_table *room)
+{
+	return room->device;
 }
 
 CUresult dtc_cuda_part_table_copy(struct dtc_cuda_context *context,
-				  const struct dtc_cuda_part_table *room, uint32_t count,
+				  const struct dtc_cuda_part_table *room, size_t bytes,
 				  const struct dtc_cuda_reader *reader, uint64_t *upload)
 {
-	const struct dtc_cuda_table table = { .source = room->parts,
-					      .bytes = count * sizeof(room->parts[0]) };
+	const struct dtc_cuda_table table = { .source = room->memory, .bytes = bytes };
 
 	return dtc_cuda_upload(context, room->device, &table, reader, upload);
 }

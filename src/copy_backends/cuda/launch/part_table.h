@@ -11,16 +11,20 @@
 
 struct dtc_cuda_part_table;
 
-/* Room for so many parts, of which @parts tells the kernels' planner. @room is left alone on failure. */
-CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, uint32_t capacity,
+/* Room for parts of @bytes bytes in all. @room is left alone on failure. */
+CUresult dtc_cuda_part_table_create(struct dtc_cuda_context *context, size_t bytes,
 				    struct dtc_cuda_part_table **room);
 
-/* What the planner is told of it. */
-struct dtc_gpu_parts dtc_cuda_part_table_of(const struct dtc_cuda_part_table *room);
+/* For the planner of packs and unpacks, which writes the parts. */
+struct dtc_gpu_parts dtc_cuda_part_table_of(struct dtc_cuda_part_table *room);
 
-/* Begin the upload of the first @count parts; no job in flight reads the table. See upload.h for @reader and @upload. */
+/* Host memory for the parts, and where they are on the device once they are copied. */
+void *dtc_cuda_part_table_memory(struct dtc_cuda_part_table *room);
+CUdeviceptr dtc_cuda_part_table_device(const struct dtc_cuda_part_table *room);
+
+/* Begin the upload of the first @bytes; no job in flight reads the table. See upload.h for @reader and @upload. */
 CUresult dtc_cuda_part_table_copy(struct dtc_cuda_context *context,
-				  const struct dtc_cuda_part_table *room, uint32_t count,
+				  const struct dtc_cuda_part_table *room, size_t bytes,
 				  const struct dtc_cuda_reader *reader, uint64_t *upload);
 
 /* NULL is allowed. */

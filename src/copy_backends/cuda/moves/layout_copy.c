@@ -9,10 +9,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "copy_backends/cuda/device/image.h"
-#include "copy_backends/cuda/device/map.h"
-#include "copy_backends/cuda/device/peer_access.h"
-#include "copy_backends/cuda/launch/kernel_module.h"
+#include "copy_backends/cuda/launch/copy_plan.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
 #include "kernels/launch/layout_copy.h"
@@ -34,92 +31,6 @@ static struct dtc_job job_of(const struct dtc_copy_job *copy)
 				 .stream = copy->stream,
 				 .between_layouts = true,
 				 .caller = copy->caller };
-}
-
-/* ---- planning ---------------------------------------------------------------------------- */
-
-static bool can_access_side(const struct dtc_cuda_submission *submission,
-			    const struct dtc_copy_side *side, uint64_t bytes)
-{
-	const struct dtc_job alone = { .user = side->user,
-				       .bytes = bytes,
-				       .context = submission->job->context,
-				       .user_memory = side->memory,
-				       .packed_memory = dtc_memory_host(),
-				       .caller = submission->job->caller };
-
-	return dtc_cuda_can_access(submission->context, &alone, side->cursor, bytes);
-}
-
-static struct dtc_gpu_copy_end end_of(const struct dtc_copy_side *side)
-{
-	return (struct dtc_gpu_copy_end){
-		.layout = side->cursor->layout,
-		.count = side->cursor->count,
-		.user = (uint64_t)(uintptr_t)side->user + (uint64_t)side->memory.shift,
-	};
-}
-
-static int find_need(const struct dtc_cuda_submission *submission,
-		     struct dtc_gpu_copy_end *end, enum dtc_gpu_copy_need need,
-		     uint32_t word)
-{
-	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
-	const char *caller = submission->job->caller;
-	CUdeviceptr image = 0;
-	int status = 0;
-
-	if (need == DTC_GPU_COPY_NEEDS_IMAGE) {
-		status = dtc_cuda_image_find(end->layout, submission->context, &reader,
-					     caller, &image);
-		end->image = image;
-	} else if (need == DTC_GPU_COPY_NEEDS_MAP) {
-		const struct dtc_cuda_map_request request = { .layout = end->layout,
-							      .unit = word,
-							      .order = DTC_GPU_MAP_PACKED,
-							      .reader = &reader,
-							      .caller = caller };
-
-		status = dtc_cuda_map_find(submission->context, &request, &end->map);
-		end->has_map = true;
-	}
-	return status;
-}
-
-/* Layouts that are no nests have more on the device than their data. */
-static int plan_launch(const struct dtc_cuda_submission *submission,
-		       const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
-		       const char **reason)
-{
-	const uint64_t begin = copy->source.cursor->position;
-	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
-					.target = end_of(&copy->target),
-					.begin = begin,
-					.end = begin + copy->bytes };
-	struct dtc_gpu_copy_needs needs;
-	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
-
-	if (status != DTCONV_ERR_AGAIN)
-		return status;
-	status = find_need(submission, &gpu.source, needs.source, launch->word);
-	if (!status)
-		status = find_need(submission, &gpu.target, needs.target, launch->word);
-	return status ? status : dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
-}
-
-static int plan(const struct dtc_cuda_submission *submission,
-		const struct dtc_copy_job *copy, struct dtc_gpu_launch *launch,
-		const char **reason)
-{
-	*reason = "the kernels are not loaded";
-	if (!dtc_cuda_kernels_are_loaded(submission->context))
-		return DTCONV_ERR_LIMIT;
-	*reason = "the device has no access to one side";
-	if (!can_access_side(submission, &copy->source, copy->bytes) ||
-	    !can_access_side(submission, &copy->target, copy->bytes))
-		return DTCONV_ERR_LIMIT;
-	int status = plan_launch(submission, copy, launch, reason);
-	return status == DTCONV_ERR_UNSUPPORTED ? DTCONV_ERR_LIMIT : status;
 }
 
 /* ---- submitting -------------------------------------------------------------------------- */
@@ -159,7 +70,7 @@ static int submit_in(const struct dtc_job *job, const struct dtc_copy_job *copy,
 					       event);
 	if (status)
 		return status;
-	status = plan(&submission, copy, &launch, reason);
+	status = dtc_cuda_copy_plan(&submission, copy, &launch, reason);
 	if (!status)
 		return launch_copy(&submission, copy, &launch);
 	dtc_cuda_submission_drop(&submission);
@@ -181,6 +92,26 @@ int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *even
 	if (status == DTCONV_ERR_LIMIT)
 		log_way(copy, "packed and unpacked", reason);
 	return status;
+}
+
+const char *dtc_cuda_foresee_copy(const struct dtc_stretch *copy, const char **reason)
+{
+	const struct dtc_gpu_copy_job job = {
+		.source = { .layout = copy->layout,
+			    .count = copy->count,
+			    .user = (uint64_t)(uintptr_t)copy->user +
+				    (uint64_t)copy->user_memory.shift },
+		.target = { .layout = copy->target,
+			    .count = copy->target_count,
+			    .user = (uint64_t)(uintptr_t)copy->packed +
+				    (uint64_t)copy->packed_memory.shift },
+		.end = copy->bytes,
+	};
+	struct dtc_gpu_launch launch;
+
+	return dtc_gpu_foresee_copy(&job, &launch, reason)
+		       ? NULL
+		       : dtc_gpu_kernel_label(launch.kernel);
 }
 
 bool dtc_cuda_is_captured(struct dtconv_context *context, void *stream)

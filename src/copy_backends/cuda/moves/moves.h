@@ -26,6 +26,7 @@ int dtc_cuda_submit_checksum(const struct dtc_job *job, struct dtc_event *moving
 
 /* layout_copy.c */
 int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *event);
+const char *dtc_cuda_foresee_copy(const struct dtc_stretch *copy, const char **reason);
 bool dtc_cuda_is_captured(struct dtconv_context *context, void *stream);
 
 /* prepare.c */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any bytes as what a peer of a channel may send: headers, packets, and the packets with which a connection begins. What
+ * is accepted is within the bounds that the rest relies on, and is written as the same bytes again. Nothing is read
+ * past the length that was given: each input lies in memory of its own.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <dtconv/status.h>
+
+#include "fuzz/fuzz.h"
+#include "transport_glue/greeting.h"
+#include "transport_glue/wire.h"
+
+/* The first byte of an input; the others have magic and version written over what they begin with. */
+enum mode { HEADER, HEADER_WITH_MAGIC, PACKET, PACKET_WITH_MAGIC, GREETING, MODES };
+
+static bool is_status(int status)
+{
+	return status <= 0 && status >= DTCONV_ERR_LIMIT;
+}
+
+/* ---- headers -------------------------------------------------------------------------------- */
+
+static void check_header(const struct dtc_wire_header *header)
+{
+	if (header->kind < DTC_WIRE_MESSAGE || header->kind > DTC_WIRE_RETURN)
+		fuzz_fail("kind %d is accepted", (int)header->kind);
+	if (header->slot >= DTC_WIRE_SLOTS)
+		fuzz_fail("slot %u is accepted", header->slot);
+	if (!is_status(header->status))
+		fuzz_fail("status %d is accepted", header->status);
+	if (header->kind == DTC_WIRE_REFUSE && !header->status)
+		fuzz_fail("a refusal without a reason is accepted");
+	if (header->length > SIZE_MAX)
+		fuzz_fail("a length beyond size_t is accepted");
+	if (header->kind == DTC_WIRE_DATA &&
+	    (!header->length || header->offset + header->length < header->offset))
+		fuzz_fail("offset %llu and length %llu are accepted",
+			  (unsigned long long)header->offset,
+			  (unsigned long long)header->length);
+}
+
+static void read_header(const uint8_t *bytes, size_t length)
+{
+	unsigned char again[DTC_WIRE_HEADER_BYTES];
+	struct dtc_wire_header header;
+	const int status = dtc_wire_read_header(bytes, length, &header);
+
+	if (status && status != DTCONV_ERR_FORMAT)
+		fuzz_fail("a header is refused with status %d", status);
+	if (status)
+		return;
+	if (length < DTC_WIRE_HEADER_BYTES)
+		fuzz_fail("a header of %zu bytes is accepted", length);
+	check_header(&header);
+	dtc_wire_write_header(&header, again);
+	if (memcmp(bytes, again, sizeof(again)))
+		fuzz_fail("a header of kind %d is accepted, and written differently",
+			  (int)header.kind);
+}
+
+/* ---- packets -------------------------------------------------------------------------------- */
+
+static void check_hello(const struct dtc_wire_packet *packet)
+{
+	if (!packet->fragments || packet->fragments > DTC_WIRE_FRAGMENTS_MAX ||
+	    !packet->fragment_bytes || packet->fragment_bytes > SIZE_MAX ||
+	    packet->address_bytes > DTC_WIRE_ADDRESS_MAX)
+		fuzz_fail("a first packet beyond its bounds is accepted");
+	if (packet->transport != DTC_WIRE_SHM)
+		return;
+	if (packet->entries < DTC_WIRE_ENTRIES_MIN ||
+	    packet->entries > DTC_WIRE_ENTRIES_MAX ||
+	    packet->entries & (packet->entries - 1))
+		fuzz_fail("a ring of %u entries is accepted", packet->entries);
+	/* Of any fragment: fits, without overflow. */
+	if (packet->slab_bytes > DTC_WIRE_SLAB_MAX ||
+	    packet->stride > packet->slab_bytes ||
+	    (packet->fragments - 1) * packet->stride + packet->fragment_bytes >
+		    packet->slab_bytes)
+		fuzz_fail("a fragment outside of its slab is accepted");
+}
+
+static void check_packet(const struct dtc_wire_packet *packet)
+{
+	if (packet->kind == DTC_WIRE_HELLO)
+		check_hello(packet);
+	if (packet->kind == DTC_WIRE_BYE && (!is_status(packet->status) || !packet->status))
+		fuzz_fail("an end with status %d is accepted", packet->status);
+	if (packet->kind == DTC_WIRE_ADDRESS &&
+	    (packet->address_bytes > DTC_WIRE_ADDRESS_MAX ||
+	     packet->address_offset >= packet->address_bytes))
+		fuzz_fail("a piece outside of its address is accepted");
+}
+
+static int read_packet(const uint8_t *bytes, size_t length,
+		       struct dtc_wire_packet *packet)
+{
+	unsigned char again[DTC_WIRE_PACKET_BYTES];
+	const int status = dtc_wire_read_packet(bytes, length, packet);
+
+	if (status == DTCONV_ERR_UNSUPPORTED) {
+		if (packet->version == DTC_WIRE_VERSION)
+			fuzz_fail("this version is not supported");
+		return status;
+	}
+	if (status && status != DTCONV_ERR_FORMAT)
+		fuzz_fail("a packet is refused with status %d", status);
+	if (status)
+		return status;
+	if (length < DTC_WIRE_PACKET_BYTES)
+		fuzz_fail("a packet of %zu bytes is accepted", length);
+	check_packet(packet);
+	dtc_wire_write_packet(packet, again);
+	/* The end is read in any version, so its other words are not looked at. */
+	if (packet->kind != DTC_WIRE_BYE && memcmp(bytes, again, sizeof(again)))
+		fuzz_fail("a packet of kind %d is accepted, and written differently",
+			  (int)packet->kind);
+	return 0;
+}
+
+/* ---- the beginning of a connection ----------------------------------------------------------- */
+
+static void check_greeting(const struct dtc_greeting *greeting, int status)
+{
+	if (greeting->bytes > greeting->hello.address_bytes ||
+	    greeting->bytes > sizeof(greeting->address))
+		fuzz_fail("%zu bytes of an address of %u", greeting->bytes,
+			  greeting->hello.address_bytes);
+	if (!status && (!greeting->is_begun ||
+			greeting->bytes != greeting->hello.address_bytes))
+		fuzz_fail("an address is complete before it is");
+}
+
+static void read_greeting(const uint8_t *bytes, size_t length)
+{
+	static struct dtc_greeting greeting;
+	struct dtc_wire_packet packet;
+
+	greeting = (struct dtc_greeting){ .is_begun = false };
+	for (; length >= DTC_WIRE_PACKET_BYTES; length -= DTC_WIRE_PACKET_BYTES) {
+		if (read_packet(bytes, length, &packet))
+			return;
+		const size_t before = greeting.bytes;
+		const int status = dtc_greeting_take(&greeting, &packet);
+		if (status && status != DTCONV_INPROGRESS && status != DTCONV_ERR_FORMAT)
+			fuzz_fail("a packet is taken with status %d", status);
+		if (status < 0)
+			return;
+		if (packet.kind == DTC_WIRE_ADDRESS && packet.address_offset != before)
+			fuzz_fail("a piece of an address is taken out of order");
+		check_greeting(&greeting, status);
+		bytes += DTC_WIRE_PACKET_BYTES;
+	}
+}
+
+/* ---- the target ------------------------------------------------------------------------------ */
+
+/* Magic and version of a header or a packet; its kind stays. */
+static void write_magic(uint8_t *bytes, size_t length, bool is_packet)
+{
+	static const struct dtc_wire_header header = { .kind = DTC_WIRE_GO };
+	static const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BELL,
+						       .version = DTC_WIRE_VERSION };
+	unsigned char right[DTC_WIRE_PACKET_BYTES];
+
+	if (is_packet)
+		dtc_wire_write_packet(&packet, right);
+	else
+		dtc_wire_write_header(&header, right);
+	memcpy(bytes, right, length < 3 ? length : is_packet && length >= 6 ? 6 : 3);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dtc_wire_packet packet;
+
+	if (!size || size > 1 + 100 * DTC_WIRE_PACKET_BYTES)
+		return 0;
+	const enum mode mode = (enum mode)(data[0] % MODES);
+	const size_t length = size - 1;
+	uint8_t *bytes = malloc(length ? length : 1);
+
+	if (!bytes)
+		fuzz_fail("no memory");
+	memcpy(bytes, data + 1, length);
+	if (mode == HEADER_WITH_MAGIC || mode == PACKET_WITH_MAGIC)
+		write_magic(bytes, length, mode == PACKET_WITH_MAGIC);
+	for (size_t at = 0; mode == GREETING && at < length; at += DTC_WIRE_PACKET_BYTES)
+		write_magic(bytes + at, length - at, true);
+	if (mode == HEADER || mode == HEADER_WITH_MAGIC)
+		read_header(bytes, length);
+	else if (mode == GREETING)
+		read_greeting(bytes, length);
+	else
+		(void)read_packet(bytes, length, &packet);
+	free(bytes);
+	return 0;
+}
