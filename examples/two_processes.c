@@ -47,7 +47,8 @@ static void exchange(int socket, struct dtconv_type *type, void *out, void *in)
 {
 	int sent = DTCONV_INPROGRESS, received = DTCONV_INPROGRESS;
 	const int is_child = out == in;
-	struct dtconv_channel_params params = { .struct_size = sizeof(params), .device = -1 };
+	struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						.device = -1 };
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
 

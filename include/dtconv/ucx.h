@@ -78,8 +78,8 @@ DTCONV_API int dtconv_ucx_open(struct dtconv_context *context,
  * @param ucx the object.
  * @return the transport, which is a part of the object; NULL if @p ucx is NULL.
  */
-DTCONV_API const struct dtconv_transport *
-dtconv_ucx_transport(const struct dtconv_ucx *ucx);
+DTCONV_API const struct dtconv_transport *dtconv_ucx_transport(
+	const struct dtconv_ucx *ucx);
 
 /**
  * Close UCX.
