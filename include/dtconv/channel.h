@@ -237,7 +237,7 @@ DTCONV_API int dtconv_channel_recv(struct dtconv_channel *channel, uint64_t tag,
 /** Numbers of a channel. */
 struct dtconv_channel_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_channel_attr), set by the caller */
-	enum dtconv_channel_state state;
+	enum dtconv_channel_state state; /**< how far it is */
 	int status; /**< why it has ended; 0 before that */
 	long peer_process; /**< ID of the process that connected or listened, or that made the socket pair; -1 over TCP */
 	long peer_user;    /**< its user ID; -1 over TCP */

@@ -85,8 +85,9 @@ DTCONV_API const struct dtconv_transport *dtconv_ucx_transport(
  * Close UCX.
  *
  * @param ucx the object, or NULL.
- * @return 0; DTCONV_ERR_STATE if channels over it, or listeners for such, are not destroyed
- *         (nothing happened). Listeners without a channel are not noticed.
+ * @return 0; DTCONV_ERR_STATE if channels over it are not destroyed (nothing happened).
+ *
+ * Listeners whose options name it must be destroyed first. Blocks while UCX closes networks.
  */
 DTCONV_API int dtconv_ucx_close(struct dtconv_ucx *ucx);
 
