@@ -66,7 +66,8 @@ static bool change_header(unsigned char *bytes, int *length)
 static bool change_packet(unsigned char *bytes, int *length)
 {
 	struct dtc_wire_packet packet;
-	const struct dtc_wire_header message = { .kind = DTC_WIRE_MESSAGE };
+	const struct dtc_wire_header message = { .kind = DTC_WIRE_MESSAGE,
+						    .slot = 200 };
 
 	if (*length != DTC_WIRE_PACKET_BYTES ||
 	    dtc_wire_read_packet(bytes, DTC_WIRE_PACKET_BYTES, &packet))
