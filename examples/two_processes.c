@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,24 +75,26 @@ static void exchange(int socket, struct dtconv_type *type, void *out, void *in)
 #endif
 }
 
-/* As many doubles, but one by one, the later the further apart. */
+/* As many doubles, but one by one, the later the further apart. Each is compared with the one that was sent. */
 static int run_child(int socket)
 {
 	enum { COUNT = ROWS * SENT_COLUMNS };
 	static ptrdiff_t places[COUNT];
+	static double buffer[3 * COUNT], right[3 * COUNT];
 	struct dtconv_type *irregular;
 
-	for (ptrdiff_t i = 0; i < COUNT; i++)
+	for (ptrdiff_t i = 0; i < COUNT; i++) {
 		places[i] = 2 * i + i / 100;
-	double *buffer = calloc(3 * COUNT, sizeof(*buffer));
+		right[places[i]] =
+			(double)(i / SENT_COLUMNS * COLUMNS + i % SENT_COLUMNS);
+	}
 	check(dtconv_type_create_indexed_block(
 		COUNT, 1, places, dtconv_type_predefined(context, DTCONV_DOUBLE),
 		&irregular));
 	check(dtconv_type_commit(irregular));
 	exchange(socket, irregular, buffer, buffer);
 	dtconv_type_unref(irregular);
-	free(buffer);
-	return EXIT_SUCCESS;
+	return memcmp(buffer, right, sizeof(right)) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static double from[ROWS][COLUMNS], to[ROWS][COLUMNS];

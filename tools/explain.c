@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dtconv explain: for each pair of memory kinds, which path would move a layout, and why. This
+ * dtconv explain: for each pair of memory kinds, which path would move a layout, or copy it to another one, and why. This
  * file reads the command line; the library's planner gives the explanations.
  */
 #include "config.h"
@@ -20,11 +20,11 @@
 #define MOST_FRAGMENT ((size_t)1 << 30)
 
 struct settings {
-	const char *expression;
+	const char *expression, *target;
 	enum dtconv_memory_kind user, packed; /* DTCONV_MEMORY_UNKNOWN: any */
-	size_t count;
+	size_t count, target_count;
 	struct explain_options options; /* of the flow */
-	bool all, json, help;
+	bool has_target_count, all, json, help;
 };
 
 static void print_help(void)
@@ -46,6 +46,11 @@ static void print_help(void)
 	     "  --to KIND     details of the pairs with packed memory of this kind\n"
 	     "  --all         details of all pairs\n"
 	     "  --count N     instances of the layout (default 1): costs depend on it\n"
+	     "  --target EXPR\n"
+	     "                instead, how the layout would be copied to this one: by one\n"
+	     "                kernel or in which steps, and why; memory --from to memory --to\n"
+	     "  --target-count N\n"
+	     "                instances of the target (default: as many as --count)\n"
 	     "  --fragment N  most bytes of a fragment, as an attribute of the send\n"
 	     "  --depth N     most fragments in use at a time, 1 to 16, as an attribute\n"
 	     "  --pool N      bytes of the pool's fragments (default 262144)\n"
@@ -61,7 +66,9 @@ static void print_help(void)
 	     "  dtconv explain --from device --to pinned 'contiguous(1000, double)'\n"
 	     "      why a message out of a device is moved as it is\n"
 	     "  dtconv explain --count 4096 'struct([1,1], [0,8], [int,double])'\n"
-	     "      an array of structs");
+	     "      an array of structs\n"
+	     "  dtconv explain --target 'vector(500, 4, 8, double)' 'vector(1000, 2, 5, double)'\n"
+	     "      copies from one layout to another");
 }
 
 /* ---- the planner ------------------------------------------------------------------- */
@@ -208,6 +215,22 @@ static void explain_operations(const struct dtconv_type *type)
 	putchar('\n');
 }
 
+static void print_no_devices(const struct explain *explain)
+{
+	if (explain->no_devices && explain->has_devices)
+		printf("backends that need a device cannot run here: %s\n",
+		       explain->no_devices);
+	else if (explain->no_devices)
+		printf("pinned, managed and device memory are omitted: %s\n",
+		       explain->no_devices);
+}
+
+static int print_copies(const struct explain *explain)
+{
+	print_no_devices(explain);
+	return explain_print_copies(explain);
+}
+
 static int print_text(const struct explain *explain)
 {
 	/* Of host memory alone the details are as short as a table. */
@@ -215,12 +238,7 @@ static int print_text(const struct explain *explain)
 			   !explain->has_devices;
 	int status = 0;
 
-	if (explain->no_devices && explain->has_devices)
-		printf("backends that need a device cannot run here: %s\n",
-		       explain->no_devices);
-	else if (explain->no_devices)
-		printf("pinned, managed and device memory are omitted: %s\n",
-		       explain->no_devices);
+	print_no_devices(explain);
 	if (explain->has_devices)
 		status = explain_print_matrix(explain);
 	if (!status && has_details)
@@ -243,6 +261,8 @@ static const struct option options[] = { { "from", required_argument, NULL, 'f' 
 					 { "to", required_argument, NULL, 't' },
 					 { "all", no_argument, NULL, 'a' },
 					 { "count", required_argument, NULL, 'c' },
+					 { "target", required_argument, NULL, 'T' },
+					 { "target-count", required_argument, NULL, 'C' },
 					 { "fragment", required_argument, NULL, 'F' },
 					 { "depth", required_argument, NULL, 'D' },
 					 { "pool", required_argument, NULL, 'P' },
@@ -263,6 +283,14 @@ static int read_kind(const char *option, const char *word, enum dtconv_memory_ki
 	return tool_usage("explain",
 			  "%s is '%.40s', but must be host, pinned, managed or device",
 			  option, word);
+}
+
+static int read_count(const char *option, size_t *count)
+{
+	if (tool_read_size(optarg, count))
+		return TOOL_OK;
+	return tool_usage("explain", "%s is '%.40s', but must be an integer", option,
+			  optarg);
 }
 
 /* A number from 1 to @most. */
@@ -293,6 +321,9 @@ static int take_option(struct settings *settings, int option, char **argv)
 	case 'h':
 		settings->help = true;
 		return TOOL_OK;
+	case 'T':
+		settings->target = optarg;
+		return TOOL_OK;
 	case 'F':
 		return read_option("--fragment", optarg, MOST_FRAGMENT,
 				   &settings->options.fragment);
@@ -303,10 +334,10 @@ static int take_option(struct settings *settings, int option, char **argv)
 		return read_option("--pool", optarg, MOST_FRAGMENT,
 				   &settings->options.pool);
 	case 'c':
-		if (tool_read_size(optarg, &settings->count))
-			return TOOL_OK;
-		return tool_usage("explain", "--count is '%.40s', but must be an integer",
-				  optarg);
+		return read_count("--count", &settings->count);
+	case 'C':
+		settings->has_target_count = true;
+		return read_count("--target-count", &settings->target_count);
 	default:
 		return tool_bad_option("explain", option, argv, options);
 	}
@@ -331,18 +362,32 @@ static int read_settings(int argc, char **argv, struct settings *settings)
 						     ? "EXPR is missing"
 						     : "there is more than one EXPR; "
 						       "put it in quotes");
+	if (settings->has_target_count && !settings->target)
+		return tool_usage("explain", "--target-count needs --target");
+	if (!settings->has_target_count)
+		settings->target_count = settings->count;
 	settings->expression = argv[optind];
 	return TOOL_OK;
 }
 
 /* ---- the command ------------------------------------------------------------------- */
 
+static int print(const struct explain *explain, bool json)
+{
+	if (explain->target)
+		return json ? explain_print_copies_json(explain) : print_copies(explain);
+	return json ? explain_print_json(explain) : print_text(explain);
+}
+
+/* @target is NULL if no copy is asked for. */
 static int explain_type(const struct settings *settings, struct dtconv_context *context,
-			const struct dtconv_type *type)
+			const struct dtconv_type *type, const struct dtconv_type *target)
 {
 	struct explain explain = { .context = context,
 				   .type = type,
 				   .count = settings->count,
+				   .target = target,
+				   .target_count = settings->target_count,
 				   .user = settings->user,
 				   .packed = settings->packed,
 				   .all = settings->all,
@@ -353,8 +398,7 @@ static int explain_type(const struct settings *settings, struct dtconv_context *
 	if (!status)
 		status = find_devices(&explain, why, sizeof(why));
 	if (!status)
-		status = settings->json ? explain_print_json(&explain)
-					: print_text(&explain);
+		status = print(&explain, settings->json);
 	return status ? tool_library_failed("explain", context, status) : TOOL_OK;
 }
 
@@ -362,7 +406,7 @@ int cmd_explain(int argc, char **argv)
 {
 	struct settings settings = { .count = 1 };
 	struct dtconv_context *context;
-	struct dtconv_type *type;
+	struct dtconv_type *type, *target = NULL;
 	int exit_status = read_settings(argc, argv, &settings);
 
 	if (exit_status)
@@ -376,7 +420,12 @@ int cmd_explain(int argc, char **argv)
 		return exit_status;
 	exit_status = tool_read_type("explain", context, settings.expression, &type);
 	if (exit_status == TOOL_OK) {
-		exit_status = explain_type(&settings, context, type);
+		if (settings.target)
+			exit_status = tool_read_type("explain", context, settings.target,
+						     &target);
+		if (exit_status == TOOL_OK)
+			exit_status = explain_type(&settings, context, type, target);
+		dtconv_type_unref(target);
 		dtconv_type_unref(type);
 	}
 	dtconv_context_destroy(context);

@@ -20,6 +20,8 @@ struct explain {
 	struct dtconv_context *context;
 	const struct dtconv_type *type;
 	size_t count;
+	const struct dtconv_type *target; /* of a copy that is asked for, or NULL */
+	size_t target_count;
 	size_t bytes;      /* packed */
 	const char *shape; /* of the layout, as dtconv_explain names it */
 	enum dtconv_memory_kind user, packed; /* asked for; DTCONV_MEMORY_UNKNOWN: any */
@@ -74,5 +76,9 @@ int explain_print_matrix(const struct explain *explain);
 
 /* Print everything as one JSON object; returns a status of the library. */
 int explain_print_json(const struct explain *explain);
+
+/* Print how the layout would be copied to the target's; returns a status of the library. */
+int explain_print_copies(const struct explain *explain);
+int explain_print_copies_json(const struct explain *explain);
 
 #endif

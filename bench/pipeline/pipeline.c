@@ -34,8 +34,17 @@ struct side {
 	bool is_there;
 };
 
+/* The contestants of the row in work. */
+struct field {
+	struct engine engines[MOST_CONTESTANTS];
+	struct contest_turns turns[MOST_CONTESTANTS];
+	struct timing timings[MOST_CONTESTANTS];
+	size_t count;
+};
+
 struct run {
 	struct session *s;
+	struct field field;
 	struct side sides[2]; /* of the host, of the device */
 	struct end_host host;
 	size_t allocations; /* of the host's context */
@@ -140,6 +149,16 @@ static void record(struct run *run, const struct pipeline_row *row, size_t bytes
 	session_record(run->s, &r);
 }
 
+/* Of one of the contestants. */
+static void record_engine(struct run *run, const struct pipeline_row *row, size_t bytes,
+			  size_t fragment, char *expr, size_t index)
+{
+	const struct engine *e = &run->field.engines[index];
+
+	record(run, row, bytes, fragment, expr, e->name, e->problem,
+	       e->problem[0] ? NULL : &run->field.timings[index]);
+}
+
 static void record_failure(struct run *run, const struct pipeline_row *row,
 			   struct dtconv_context *context, int status)
 {
@@ -159,36 +178,29 @@ static double budget_of(const struct session *s)
 }
 
 /* Verify engines, then time those that passed. */
-static void compete(struct run *run, struct engine **engines, size_t count,
-		    int (*verify)(struct engine *), struct timing *timings)
+static void compete(struct run *run, int (*verify)(struct engine *))
 {
+	struct field *field = &run->field;
 	struct engine *good[MOST_CONTESTANTS];
 	struct timing times[MOST_CONTESTANTS];
 	size_t passed = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (!verify(engines[i]))
-			good[passed++] = engines[i];
+	for (size_t i = 0; i < field->count; i++)
+		if (!verify(&field->engines[i]))
+			good[passed++] = &field->engines[i];
 	if (passed)
 		rounds_time(good, passed, BENCH_PACK, budget_of(run->s),
 			    run->s->options->seed, times);
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < passed; k++)
-			if (good[k] == engines[i])
-				timings[i] = times[k];
+	for (size_t i = 0; i < passed; i++)
+		field->timings[good[i] - field->engines] = times[i];
 }
 
 /* ---- a row of messages ------------------------------------------------------------------- */
 
-struct field {
-	struct engine engines[MOST_CONTESTANTS];
-	struct contest_turns turns[MOST_CONTESTANTS];
-	struct engine *list[MOST_CONTESTANTS];
-	size_t count;
-};
-
-static void choose(struct run *run, struct contest *contest, struct field *field)
+static void choose(struct run *run, struct contest *contest)
 {
+	struct field *field = &run->field;
+
 	for (const struct contestant *c = contest_field(contest); c->name; c++) {
 		struct contest_turns *turns = &field->turns[field->count];
 
@@ -199,9 +211,7 @@ static void choose(struct run *run, struct contest *contest, struct field *field
 			.contestant = c,
 			.allocations = contest->on_device ? NULL : &run->allocations
 		};
-		contest_engine(&field->engines[field->count], turns);
-		field->list[field->count] = &field->engines[field->count];
-		field->count++;
+		contest_engine(&field->engines[field->count++], turns);
 	}
 }
 
@@ -218,20 +228,16 @@ static void check_allocations(struct field *field)
 static void measure_messages(struct run *run, const struct pipeline_row *row,
 			     struct contest *contest)
 {
-	struct timing timings[MOST_CONTESTANTS] = { { .ns = 0 } };
-	struct field field = { .count = 0 };
+	struct field *field = &run->field;
 
-	choose(run, contest, &field);
-	compete(run, field.list, field.count, contest_verify, timings);
+	memset(field, 0, sizeof(*field));
+	choose(run, contest);
+	compete(run, contest_verify);
 	if (row->kind == CONTEST_SMALL)
-		check_allocations(&field);
-	for (size_t i = 0; i < field.count; i++) {
-		const bool failed = field.engines[i].problem[0];
-
-		record(run, row, contest->c->bytes, contest->fragment,
-		       session_expr(contest->c->type), field.engines[i].name,
-		       field.engines[i].problem, failed ? NULL : &timings[i]);
-	}
+		check_allocations(field);
+	for (size_t i = 0; i < field->count; i++)
+		record_engine(run, row, contest->c->bytes, contest->fragment,
+			      session_expr(contest->c->type), i);
 }
 
 static int make_case(struct run *run, struct dtconv_context *context,
@@ -274,24 +280,23 @@ static void measure_lists(struct run *run, const struct pipeline_row *row,
 	static void (*const makers[])(struct engine *, struct lists *) = {
 		lists_engine_flow, lists_engine_alone, lists_engine_beside
 	};
-	struct timing timings[MOST_CONTESTANTS] = { { .ns = 0 } };
-	struct engine engines[3], *list[3];
-	size_t count = 0;
+	struct field *field = &run->field;
 	char expr[80];
 
+	memset(field, 0, sizeof(*field));
 	for (size_t i = 0; i < 3; i++) {
-		makers[i](&engines[count], lists);
-		list[count] = &engines[count];
-		count += bench_matches(run->s->options->engines, engines[count].name);
+		struct engine *e = &field->engines[field->count];
+
+		makers[i](e, lists);
+		field->count += bench_matches(run->s->options->engines, e->name);
 	}
-	compete(run, list, count, lists_verify, timings);
+	compete(run, lists_verify);
 	snprintf(expr, sizeof(expr), "hindexed_block(%zu, [%d new ones], byte)",
 		 lists->block, LISTS_BLOCKS);
-	for (size_t i = 0; i < count; i++)
-		record(run, row, row->bytes,
-		       exchange_planned(lists->context, row->fragment), strdup(expr),
-		       engines[i].name, engines[i].problem,
-		       engines[i].problem[0] ? NULL : &timings[i]);
+	for (size_t i = 0; i < field->count; i++)
+		record_engine(run, row, row->bytes,
+			      exchange_planned(lists->context, row->fragment),
+			      strdup(expr), i);
 }
 
 static void do_lists(struct run *run, const struct pipeline_row *row)
@@ -495,22 +500,37 @@ int pipeline_check(const struct bench_options *options)
 	return has_row(options, count) && has_engine(options) ? 0 : 2;
 }
 
-int pipeline_run(struct session *s)
+static int run_all(struct run *run)
 {
-	struct run run = { .s = s, .start_ns = bench_now() };
 	size_t count;
-	struct pipeline_row *rows = make_rows(s->options, &count);
+	struct pipeline_row *rows = make_rows(run->s->options, &count);
 	int status = 2;
 
-	if (!open_trace(&run)) {
-		print_machine(s);
-		status = open_sides(&run) ? 1 : 0;
+	if (!open_trace(run)) {
+		print_machine(run->s);
+		status = open_sides(run) ? 1 : 0;
 		if (!status)
-			do_rows(&run, rows, count);
-		close_trace(&run);
+			do_rows(run, rows, count);
+		close_trace(run);
 	}
-	close_sides(&run);
+	close_sides(run);
 	free(rows);
+	return status;
+}
+
+int pipeline_run(struct session *s)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int status = 1;
+
+	if (run) {
+		run->s = s;
+		run->start_ns = bench_now();
+		status = run_all(run);
+	} else {
+		fprintf(stderr, "dtconv bench: no memory\n");
+	}
+	free(run);
 	if (status)
 		return status;
 	if (s->left_out)

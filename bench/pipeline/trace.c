@@ -76,6 +76,12 @@ static bool read_copy(const char *text, const char *function, size_t *offset)
 		      offset) == 2;
 }
 
+static void note_copy(struct trace *t, enum trace_event event, size_t offset)
+{
+	if (t->packets)
+		trace_note(t, event, offset);
+}
+
 void trace_log(void *arg, enum dtconv_log_level level, const char *file, int line,
 	       const char *text)
 {
@@ -83,12 +89,11 @@ void trace_log(void *arg, enum dtconv_log_level level, const char *file, int lin
 	size_t offset;
 
 	(void)level, (void)file, (void)line;
-	if (!t->packets)
-		return;
+	/* Other threads of the library log other lines: the trace is looked at for these only. */
 	if (read_copy(text, "dtconv_send_start", &offset))
-		trace_note(t, TRACE_COPY, offset);
+		note_copy(t, TRACE_COPY, offset);
 	else if (read_copy(text, "dtconv_recv_deliver", &offset))
-		trace_note(t, TRACE_UNPACK, offset);
+		note_copy(t, TRACE_UNPACK, offset);
 }
 
 static bool is_whole(const struct trace_packet *packet)

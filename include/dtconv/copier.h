@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include <dtconv/convertor.h>
+#include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/status.h>
 
@@ -238,6 +239,101 @@ DTCONV_API int dtconv_copy_at(struct dtconv_type *source_type, size_t source_cou
 			      size_t target_count, void *target, size_t position,
 			      size_t bytes, const struct dtconv_copier_params *params,
 			      size_t *moved);
+
+/** How a copy from one layout to another would be done. */
+enum dtconv_copy_way {
+	DTCONV_COPY_NOTHING, /**< there is nothing to copy */
+	DTCONV_COPY_PACK,    /**< one step: packed into the target, which is contiguous */
+	DTCONV_COPY_UNPACK, /**< one step: unpacked from the source, which is contiguous */
+	DTCONV_COPY_LAUNCH, /**< one step: one kernel reads and stores each word in its place */
+	DTCONV_COPY_SCRATCH, /**< two steps, through scratch memory of a device */
+	DTCONV_COPY_BUFFER   /**< two steps, through a small buffer of the host */
+};
+
+/**
+ * What would be done for a copy between two layouts in two kinds of memory.
+ *
+ * Texts belong to the library and are valid as long as the context. All are for people,
+ * except the names of backends.
+ */
+struct dtconv_copy_explanation {
+	size_t struct_size; /**< sizeof(struct dtconv_copy_explanation), set by the caller */
+	enum dtconv_copy_way way; /**< how it would be copied */
+	size_t bytes;             /**< number of packed bytes that would be copied */
+	double ns;          /**< estimated nanoseconds in all; 0 if no backend can copy */
+	const char *kernel; /**< of DTCONV_COPY_LAUNCH: the kernel; else NULL */
+	/**
+	 * of DTCONV_COPY_LAUNCH: 1 if it shares its launch with other copies of a batch, 0 if it
+	 * has one of its own there; see dtconv_batch_add_copy()
+	 */
+	int shares_launch;
+	/** why one launch cannot copy, or should not; NULL if it does or is not needed */
+	const char *reason;
+	/** backend that packs; NULL if nothing is packed or no backend can */
+	const char *pack_backend;
+	const char *unpack_backend; /**< the same for unpacking */
+	double pack_ns;             /**< estimated nanoseconds to pack; else 0 */
+	double unpack_ns;           /**< the same for unpacking */
+	/**
+	 * Why it cannot be done in this process now; NULL if it can. A device is missing, and the
+	 * estimates are those of a device with the default thresholds.
+	 */
+	const char *missing;
+};
+
+/**
+ * Read how dtconv_copy() would copy: the data behind dtconv_explain_copy().
+ *
+ * @param source_type  a committed type.
+ * @param source_count number of instances of the source.
+ * @param source_kind  where the source would be; DTCONV_MEMORY_UNKNOWN counts as host
+ *                     memory.
+ * @param target_type  a committed type of the same context.
+ * @param target_count number of instances of the target.
+ * @param target_kind  where the target would be; DTCONV_MEMORY_UNKNOWN counts as host
+ *                     memory.
+ * @param explanation  [in,out] struct_size set by the caller, the rest filled in.
+ * @return 0; DTCONV_ERR_INVAL if a memory kind is undefined or struct_size is 0; otherwise
+ *         as dtconv_copy() for its types.
+ *
+ * It is about a copy without a stream and without an operation, between buffers that are
+ * aligned as allocations are, in memory of one device. Does not block. Callable from any
+ * thread.
+ */
+DTCONV_API int dtconv_explain_copy_way(const struct dtconv_type *source_type,
+				       size_t source_count,
+				       enum dtconv_memory_kind source_kind,
+				       const struct dtconv_type *target_type,
+				       size_t target_count,
+				       enum dtconv_memory_kind target_kind,
+				       struct dtconv_copy_explanation *explanation);
+
+/**
+ * Explain, as text, how dtconv_copy() would copy and why: by one kernel, or in which two
+ * steps, and at what estimated cost.
+ *
+ * @param source_type  a committed type.
+ * @param source_count number of instances of the source.
+ * @param source_kind  where the source would be.
+ * @param target_type  a committed type of the same context.
+ * @param target_count number of instances of the target.
+ * @param target_kind  where the target would be.
+ * @param text         [out] receives at most @p capacity - 1 characters and a NUL; may be
+ *                     NULL if capacity is 0.
+ * @param capacity     size of @p text in bytes.
+ * @param length       [out] length of the whole text without the NUL, also if it did not
+ *                     fit.
+ * @return as dtconv_explain_copy_way(); DTCONV_ERR_TRUNCATE.
+ *
+ * About the same copy as dtconv_explain_copy_way(). Does not block.
+ */
+DTCONV_API int dtconv_explain_copy(const struct dtconv_type *source_type,
+				   size_t source_count,
+				   enum dtconv_memory_kind source_kind,
+				   const struct dtconv_type *target_type,
+				   size_t target_count,
+				   enum dtconv_memory_kind target_kind, char *text,
+				   size_t capacity, size_t *length);
 
 /** @} */
 

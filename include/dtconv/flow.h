@@ -127,9 +127,10 @@ DTCONV_API int dtconv_engine_fd(const struct dtconv_engine *engine);
  *         (no error text): there is something to do; call dtconv_engine_progress() and then
  *         this again.
  *
- * The descriptor may also become readable for no reason. Device copies in flight are
- * polled every 0.2 ms, because a failed device does not signal the descriptor. Does not
- * block.
+ * The descriptor may also become readable for no reason. With device copies in flight it
+ * becomes readable every 10 ms, because a failed device does not signal it; with copies
+ * whose end the driver cannot signal, every 0.2 ms. Blocks only while the driver's queue
+ * is full.
  */
 DTCONV_API int dtconv_engine_arm(struct dtconv_engine *engine);
 

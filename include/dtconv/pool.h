@@ -41,8 +41,8 @@ struct dtconv_pool;
  * - If a device context is lost, its device may still write to a fragment. Such fragments
  *   are *abandoned*: never used again, never unmapped, and counted.
  *
- * Fragments may be taken and given back by any thread, without a lock. Create, prepare,
- * grow, shrink and destroy block; any threads may call them, destroy excepted, while traffic
+ * Fragments may be taken and given back by any thread, without a lock. Create, prepare and
+ * grow block, shrink and destroy only as long as the registrars do; any threads may call them, destroy excepted, while traffic
  * runs. A pool belongs to a context and must be destroyed before it.
  * @{
  */
@@ -217,8 +217,10 @@ DTCONV_API int dtconv_pool_grow(struct dtconv_pool *pool, size_t bytes);
  * @param bytes number of bytes to remove, rounded down to slabs.
  * @return 0; DTCONV_ERR_AGAIN if fewer slabs are wholly free (those were removed).
  *
- * Blocks until the device is idle, because drivers unregister memory only then; traffic goes
- * on meanwhile. Callable from any thread.
+ * The registrars unregister before this returns. The device driver unregisters only when the
+ * device is idle, so a thread of the library calls it and unmaps the memory then; until that
+ * the bytes are in dtconv_pool_attr.releasing_bytes. Traffic goes on meanwhile. Callable from
+ * any thread.
  */
 DTCONV_API int dtconv_pool_shrink(struct dtconv_pool *pool, size_t bytes);
 
@@ -235,6 +237,7 @@ struct dtconv_pool_attr {
 	size_t out;                   /**< fragments that operations or callers own */
 	size_t abandoned;             /**< fragments that a lost device may still write */
 	size_t abandoned_bytes; /**< bytes of slabs that could not be unmapped, removed slabs included */
+	size_t releasing_bytes; /**< bytes of removed slabs that the driver has not unregistered yet */
 };
 
 /**
@@ -256,7 +259,8 @@ DTCONV_API int dtconv_pool_query(struct dtconv_pool *pool, struct dtconv_pool_at
  * @return 0; DTCONV_ERR_STATE if fragments are out or operations wait for one (nothing
  *         happened).
  *
- * Blocks until the device is idle. No other call of the pool may run.
+ * Memory is given back as by dtconv_pool_shrink(), at the latest when the context is
+ * destroyed. No other call of the pool may run.
  */
 DTCONV_API int dtconv_pool_destroy(struct dtconv_pool *pool);
 

@@ -73,6 +73,14 @@ int dtc_flight_wait(struct dtc_flight *flight)
 	return land(flight, dtc_advance_wait(flight));
 }
 
+/* The checksum is behind the move, in the same stream. */
+bool dtc_flight_set_alarm(const struct dtc_flight *flight, const struct dtc_alarm *alarm)
+{
+	const struct dtc_event *move = &flight->event, *sum = &flight->checksum.event;
+
+	return dtc_event_set_alarm(sum->backend ? sum : move, alarm);
+}
+
 size_t dtc_flight_granularity(const struct dtconv_convertor *convertor)
 {
 	return convertor->typed

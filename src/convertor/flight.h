@@ -11,6 +11,7 @@
 #define DTC_FLIGHT_H
 
 #include "convertor/flight_state.h"
+#include "copy_backends/alarm.h"
 
 /*
  * Start to move @bytes bytes of the stream at @position into or from @packed, as the convertor's direction says; less
@@ -33,6 +34,9 @@ int dtc_flight_launch(struct dtconv_convertor *convertor, struct dtc_flight *fli
 int dtc_flight_test(struct dtc_flight *flight);
 
 int dtc_flight_wait(struct dtc_flight *flight);
+
+/* Have the alarm rung when the flight, which is in progress, may have ended; see dtc_event_set_alarm. */
+bool dtc_flight_set_alarm(const struct dtc_flight *flight, const struct dtc_alarm *alarm);
 
 /*
  * Cuts of the stream at multiples of this divide no unit: 1 for native streams, the size of an element if all have the

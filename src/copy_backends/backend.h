@@ -131,6 +131,7 @@ static inline bool dtc_question_has_ordinary(const struct dtc_question *question
 	       question->packed_kind == DTCONV_MEMORY_HOST;
 }
 
+struct dtc_alarm;
 struct dtc_text;
 struct dtc_vendor_ops;
 
@@ -161,6 +162,8 @@ struct dtc_backend_ops {
 	 * event after anything but DTCONV_INPROGRESS.
 	 */
 	int (*test)(struct dtc_event *event);
+	/* Optional: see dtc_event_set_alarm. Not for jobs that the host has to move on while they are in flight. */
+	bool (*set_alarm)(const struct dtc_event *event, const struct dtc_alarm *alarm);
 };
 
 extern const struct dtc_backend_ops dtc_host_backend;

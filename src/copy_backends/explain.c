@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "datatype/type.h"
-#include "memory/vendor.h"
 #include "plan.h"
 
 /* ---- in advance ------------------------------------------------------------------------ */
@@ -60,20 +59,6 @@ static struct dtc_question turned(const struct dtc_question *question)
 
 	other.direction = DTC_UNPACK;
 	return other;
-}
-
-/* Estimate costs as on a machine that has the device. */
-static const char *why_missing(const struct dtc_question *question,
-			       const struct dtc_backend_ops *backend)
-{
-	const char *why = NULL;
-
-	if (!backend->vendor)
-		return NULL;
-	if (question->context->devices.none)
-		return "DTCONV_CONTEXT_HOST_MEMORY is set";
-	backend->vendor->count_devices(question->context, &why);
-	return why;
 }
 
 static void describe_method(const struct dtc_question *question,
@@ -122,7 +107,7 @@ static void rate(const struct dtc_question *question, int index, struct chosen c
 		return;
 	explanation->pack_ns = backend->estimate(question);
 	explanation->unpack_ns = backend->estimate(&unpack);
-	explanation->missing = why_missing(question, backend);
+	explanation->missing = dtc_plan_why_missing(question, backend);
 	describe_method(question, backend, explanation->pack_method);
 	describe_method(&unpack, backend, explanation->unpack_method);
 }
@@ -186,9 +171,10 @@ static void explain_candidates(struct dtc_text *text, const struct dtc_question 
 	const char *left_out = NULL;
 
 	for (int i = 0; dtc_backends[i]; i++) {
-		const char *missing = dtc_question_is_ordinary(question)
-					      ? why_missing(question, dtc_backends[i])
-					      : NULL;
+		const char *missing =
+			dtc_question_is_ordinary(question)
+				? dtc_plan_why_missing(question, dtc_backends[i])
+				: NULL;
 
 		if (missing)
 			left_out = missing;

@@ -31,6 +31,21 @@ struct dtc_copy_job {
  */
 int dtc_layout_copy_submit(const struct dtc_copy_job *job, struct dtc_event *event);
 
+/* Copies of so many bytes get a launch of their own in a batch. */
+#define DTC_LAYOUT_COPY_ALONE (UINT64_C(256) << 10)
+
+/* What is known of one launch in advance. */
+struct dtc_copy_foresight {
+	const char *kernel;  /* NULL: none copies so */
+	const char *reason;  /* why not */
+	double ns;           /* estimated */
+	const char *missing; /* why it cannot run in this process, or NULL */
+};
+
+/* @source is the pack of one side, @target the unpack of the other, both inside a device. */
+struct dtc_copy_foresight dtc_layout_copy_foresee(const struct dtc_question *source,
+						  const struct dtc_question *target);
+
 /*
  * The backend that copies such a stretch together with others in one submission. NULL if none does: no kernel for these
  * layouts, or a backend that is not allowed.

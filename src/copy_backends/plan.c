@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/log.h"
 #include "counters.h"
+#include "memory/vendor.h"
 #include "plan_log.h"
 
 int dtc_plan_choose_index(const struct dtc_question *question)
@@ -54,6 +55,19 @@ const struct dtc_backend_ops *dtc_plan_choose_together(
 		    dtc_backends[i]->can(question, &reason))
 			return dtc_backends[i];
 	return best;
+}
+
+const char *dtc_plan_why_missing(const struct dtc_question *question,
+				 const struct dtc_backend_ops *backend)
+{
+	const char *why = NULL;
+
+	if (!backend->vendor)
+		return NULL;
+	if (question->context->devices.none)
+		return "DTCONV_CONTEXT_HOST_MEMORY is set";
+	backend->vendor->count_devices(question->context, &why);
+	return why;
 }
 
 int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *question,

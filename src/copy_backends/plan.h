@@ -17,6 +17,10 @@ const struct dtc_backend_ops *dtc_plan_choose(const struct dtc_question *questio
 const struct dtc_backend_ops *dtc_plan_choose_together(
 	const struct dtc_question *question);
 
+/* Why a backend that supports the job cannot run in this process; NULL if it can. Costs are those of a machine that can. */
+const char *dtc_plan_why_missing(const struct dtc_question *question,
+				 const struct dtc_backend_ops *backend);
+
 /* Fail with UNSUPPORTED and say why no allowed backend supports the job. */
 int dtc_plan_refuse(struct dtconv_context *context, const struct dtc_question *question,
 		    const char *caller);

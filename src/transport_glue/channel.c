@@ -237,16 +237,9 @@ static bool may_be_eager(const struct dtconv_channel *channel,
 	       channel->eager < channel->eager_max;
 }
 
+/* Also one that cannot be sent: its receive is told so when it answers, and does not take the next message for it. */
 static void announce(struct dtconv_channel *channel, struct dtc_message *message)
 {
-	message->is_eager = may_be_eager(channel, message);
-	int status = message->is_eager ? start_send(message) : 0;
-
-	if (status) {
-		finish(message, status);
-		return;
-	}
-	channel->eager += message->is_eager;
 	message->slot = channel->free_slots[--channel->free_count];
 	channel->sending[message->slot] = message;
 	const struct dtc_wire_header header = { .kind = DTC_WIRE_MESSAGE,
@@ -255,6 +248,11 @@ static void announce(struct dtconv_channel *channel, struct dtc_message *message
 						.hash = message->hash,
 						.length = message->bytes };
 	(void)channel->transport->post(channel->connection, &header, NULL);
+	if (!may_be_eager(channel, message))
+		return;
+	message->status = start_send(message);
+	message->is_eager = message->is_started;
+	channel->eager += message->is_eager;
 }
 
 static void announce_queued(struct dtconv_channel *channel)
@@ -289,7 +287,7 @@ static bool take_answer(struct dtconv_channel *channel,
 	channel->eager -= message->is_eager;
 	if (header->kind == DTC_WIRE_REFUSE)
 		refuse(message, header->status);
-	else if (message->bytes && !message->is_started)
+	else if (message->bytes && !message->is_started && !message->status)
 		message->status = start_send(message);
 	settle(message);
 	return true;

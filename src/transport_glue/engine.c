@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "copy_backends/alarm.h"
 #include "engine_state.h"
 
 #define SPIN_US 50
@@ -49,6 +50,7 @@ static void close_file(int fd)
 static void destroy(struct dtconv_engine *engine)
 {
 	dtc_engine_end_thread(engine);
+	dtc_alarms_cancel(engine->context, engine);
 	dtc_engine_free_records(engine);
 	close_file(engine->timer);
 	close_file(engine->event);

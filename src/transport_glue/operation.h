@@ -17,6 +17,7 @@
 
 #include "item_queue.h"
 
+struct dtc_alarm;
 struct dtc_operation;
 
 /* Bits of the control word; above them the number of items that are about the operation. */
@@ -31,7 +32,8 @@ struct dtc_work {
 /* What an operation needs next. */
 enum dtc_need {
 	DTC_NEED_NOTHING, /* an item will come */
-	DTC_NEED_POLL,    /* copies are in flight, or a resource was missing */
+	DTC_NEED_FLIGHT,  /* a copy in flight will end */
+	DTC_NEED_POLL,    /* a resource was missing */
 	DTC_NEED_OFFER,   /* the network has refused a fragment */
 	DTC_NEED_MORE,    /* the budget was used up */
 	DTC_NEED_RETIRE   /* nothing: all of it is done */
@@ -42,6 +44,9 @@ struct dtc_operation_ops {
 	enum dtc_need (*step)(struct dtc_operation *operation, struct dtc_work *work);
 	/* Whether a copy in flight has completed. */
 	bool (*has_landed)(struct dtc_operation *operation);
+	/* Have the alarm rung when one completes; false if that is not possible. */
+	bool (*set_alarm)(const struct dtc_operation *operation,
+			  const struct dtc_alarm *alarm);
 };
 
 struct dtc_operation {

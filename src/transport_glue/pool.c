@@ -129,6 +129,11 @@ static struct dtconv_pool *allocate_pool(const struct dtc_slab_plan *plan, size_
 	if (!pool)
 		return NULL;
 	pool->plan = *plan;
+	pool->plan.ledger = dtc_slab_ledger_create(context);
+	if (!pool->plan.ledger) {
+		dtc_free(context, pool);
+		return NULL;
+	}
 	pool->plan.pool = pool;
 	pool->plan.registrars = pool->registrars;
 	pool->limit = limit;
@@ -148,12 +153,7 @@ static void destroy(struct dtconv_pool *pool)
 			dtc_pool_close_slab(pool, slab);
 		dtc_free(context, slab);
 	}
-	size_t abandoned = atomic_load(&pool->abandoned_bytes);
-	if (abandoned)
-		DTC_LOG(context, DTCONV_LOG_WARN,
-			"pool: %zu bytes stay mapped, because the device context that may write "
-			"to them was lost",
-			abandoned);
+	dtc_slab_ledger_unref(pool->plan.ledger);
 	pthread_mutex_destroy(&pool->lock);
 	dtc_free(context, pool);
 }
@@ -256,7 +256,8 @@ int dtconv_pool_query(struct dtconv_pool *pool, struct dtconv_pool_attr *attr)
 	now.fragments = now.slabs * pool->plan.fragments;
 	now.out = atomic_load(&pool->out);
 	now.free = now.fragments - DTC_MIN(now.fragments, now.out + now.abandoned);
-	now.abandoned_bytes = atomic_load(&pool->abandoned_bytes);
+	now.abandoned_bytes = atomic_load(&pool->plan.ledger->abandoned_bytes);
+	now.releasing_bytes = atomic_load(&pool->plan.ledger->releasing_bytes);
 	memcpy(attr, &now, DTC_MIN(attr->struct_size, sizeof(now)));
 	return 0;
 }

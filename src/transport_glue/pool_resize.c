@@ -217,8 +217,7 @@ static void put_rest(struct dtconv_pool *pool, uint32_t at)
 
 void dtc_pool_close_slab(struct dtconv_pool *pool, struct dtc_slab *slab)
 {
-	if (!dtc_slab_close(slab))
-		atomic_fetch_add(&pool->abandoned_bytes, pool->plan.bytes);
+	dtc_slab_close(slab);
 	atomic_fetch_sub(&pool->count, 1);
 }
 

@@ -21,7 +21,6 @@ struct dtconv_pool {
 	/* Changes in the upper half, index + 1 of the first free fragment in the lower. */
 	_Atomic uint64_t free;
 	_Atomic size_t out;
-	_Atomic size_t abandoned_bytes;
 	_Atomic bool changing; /* a thread grows or shrinks */
 	bool warned;           /* of a refused registration; of the changing thread */
 	_Atomic size_t waiting;

@@ -199,8 +199,10 @@ static enum dtc_need need_of(const struct dtconv_recv *recv, enum unpacked last)
 {
 	if (recv->finished.first || (recv->waiting.first && last == ALL_OF_IT))
 		return DTC_NEED_MORE;
-	if (recv->window.in_flight || recv->waiting.first)
+	if (recv->waiting.first && last == NO_RESOURCE)
 		return DTC_NEED_POLL;
+	if (recv->window.in_flight)
+		return DTC_NEED_FLIGHT;
 	return is_complete(recv) ? DTC_NEED_RETIRE : DTC_NEED_NOTHING;
 }
 
@@ -223,8 +225,16 @@ static bool has_landed(struct dtc_operation *operation)
 	return dtc_window_has_landed(&recv_of(operation)->window);
 }
 
+static bool set_alarm(const struct dtc_operation *operation,
+		      const struct dtc_alarm *alarm)
+{
+	return dtc_window_set_alarm(&((const struct dtconv_recv *)operation)->window,
+				    alarm);
+}
+
 static const struct dtc_operation_ops recv_ops = { .step = step,
-						   .has_landed = has_landed };
+						   .has_landed = has_landed,
+						   .set_alarm = set_alarm };
 
 /* ---- deliveries ------------------------------------------------------------------------ */
 

@@ -212,7 +212,7 @@ static enum dtc_need drain(struct dtconv_send *send)
 	while (send->ready)
 		dtc_pool_return(take_ready(send), DTC_FRAGMENT_HELD, false);
 	if (send->window.in_flight)
-		return DTC_NEED_POLL;
+		return DTC_NEED_FLIGHT;
 	return send->out ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
 }
 
@@ -220,8 +220,10 @@ static enum dtc_need need_of(const struct dtconv_send *send, enum launch last)
 {
 	if (is_open(send) && last == LAUNCHED)
 		return DTC_NEED_MORE;
-	if (send->window.in_flight || last == NO_RESOURCE)
+	if (last == NO_RESOURCE)
 		return DTC_NEED_POLL;
+	if (send->window.in_flight)
+		return DTC_NEED_FLIGHT;
 	if (send->ready)
 		return send->is_refused ? DTC_NEED_OFFER : DTC_NEED_MORE;
 	return send->out || last == NO_FRAGMENT ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
@@ -255,8 +257,16 @@ static bool has_landed(struct dtc_operation *operation)
 	return dtc_window_has_landed(&send_of(operation)->window);
 }
 
+static bool set_alarm(const struct dtc_operation *operation,
+		      const struct dtc_alarm *alarm)
+{
+	return dtc_window_set_alarm(&((const struct dtconv_send *)operation)->window,
+				    alarm);
+}
+
 static const struct dtc_operation_ops send_ops = { .step = step,
-						   .has_landed = has_landed };
+						   .has_landed = has_landed,
+						   .set_alarm = set_alarm };
 
 /* A fragment may be free. Called under the pool's lock. */
 static void wake(struct dtc_pool_waiter *waiter)

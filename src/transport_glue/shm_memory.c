@@ -124,7 +124,11 @@ void dtc_shm_pin(struct dtconv_context *context, struct dtc_shm_mapping *mapping
 /* Memory that a device may still read stays mapped. */
 void dtc_shm_unmap(struct dtc_shm_mapping *mapping)
 {
-	if (mapping->base && dtc_slab_memory_unpin(&mapping->slab))
-		munmap(mapping->base, mapping->bytes);
+	if (!mapping->base)
+		return;
+	/* Of memory that is not pinned nothing has been noted. */
+	mapping->slab.base = mapping->base;
+	mapping->slab.bytes = mapping->bytes;
+	dtc_slab_memory_release(&mapping->slab, NULL);
 	mapping->base = NULL;
 }

@@ -225,21 +225,18 @@ static void unregister_slab(struct dtc_slab *slab)
 	}
 }
 
-/* Memory that a device may still write stays mapped; the file descriptor is not needed for that. */
-static bool unmap_slab(struct dtc_slab *slab)
+/* The memory is unmapped when the driver has unregistered it; the file descriptor is not needed for that. */
+static void unmap_slab(struct dtc_slab *slab)
 {
-	bool released = slab->plan->kind == DTCONV_MEMORY_DEVICE
-				? dtc_slab_memory_free(&slab->memory)
-				: dtc_slab_memory_unpin(&slab->memory);
-
-	if (released && slab->plan->kind != DTCONV_MEMORY_DEVICE)
-		munmap(slab->what.base, slab->what.bytes);
+	/* Of host memory that is not pinned nothing has been noted. */
+	slab->memory.base = slab->what.base;
+	slab->memory.bytes = slab->what.bytes;
+	dtc_slab_memory_release(&slab->memory, slab->plan->ledger);
 	if (slab->what.fd >= 0)
 		close(slab->what.fd);
 	atomic_store(&slab->is_pinned, false);
 	slab->what.fd = -1;
 	slab->what.base = NULL;
-	return released;
 }
 
 /* ---- all of it ------------------------------------------------------------------------- */
@@ -272,7 +269,7 @@ int dtc_slab_open(struct dtc_slab *slab, const char *caller, const char **refusa
 		(void)dtc_slab_pin(slab, plan->device, caller, refusal);
 	status = register_slab(slab, caller);
 	if (status) {
-		(void)dtc_slab_close(slab);
+		dtc_slab_close(slab);
 		return status;
 	}
 	for (size_t i = 0; i < plan->fragments; i++) {
@@ -283,8 +280,8 @@ int dtc_slab_open(struct dtc_slab *slab, const char *caller, const char **refusa
 	return 0;
 }
 
-bool dtc_slab_close(struct dtc_slab *slab)
+void dtc_slab_close(struct dtc_slab *slab)
 {
 	unregister_slab(slab);
-	return unmap_slab(slab);
+	unmap_slab(slab);
 }

@@ -15,6 +15,7 @@
 struct dtc_slab_plan {
 	struct dtconv_context *context;
 	struct dtconv_pool *pool;
+	struct dtc_slab_ledger *ledger; /* a reference of the pool's */
 	enum dtconv_memory_kind kind;
 	int device;
 	unsigned flags;
@@ -51,11 +52,8 @@ struct dtc_slab *dtc_slab_create(const struct dtc_slab_plan *plan, size_t number
  */
 int dtc_slab_open(struct dtc_slab *slab, const char *caller, const char **refusal);
 
-/*
- * Undo all of it; no fragment is in use. False if the device context was lost, so that the memory stays mapped for
- * ever.
- */
-bool dtc_slab_close(struct dtc_slab *slab);
+/* Undo all of it; no fragment is in use. The driver may unregister and unmap it later; the plan's ledger counts that. */
+void dtc_slab_close(struct dtc_slab *slab);
 
 /* Pin a slab that is ordinary memory. As dtc_slab_memory_pin(). */
 int dtc_slab_pin(struct dtc_slab *slab, int device, const char *caller,

@@ -13,10 +13,14 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "copy_backends/alarm.h"
 #include "engine_state.h"
 
-/* How often copies in flight are polled while threads sleep: neither a copy nor a failed device signals the descriptor. */
+/* How often flights are polled while threads sleep that cannot ring an alarm, and missing resources. */
 #define POLL_NS UINT64_C(200000)
+
+/* How often flights are polled that will ring an alarm: those of a failed device never do. */
+#define BACKSTOP_NS UINT64_C(10000000)
 
 /* How often fragments are offered again that the network has refused, if it does not wake the engine. */
 #define OFFER_NS UINT64_C(10000000)
@@ -54,6 +58,38 @@ int dtc_engine_watch(const struct dtconv_engine *engine, int fd)
 	return epoll_ctl(engine->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Whether an operation can go on now. */
+static bool has_work(const struct dtconv_engine *engine)
+{
+	for (struct dtc_operation *operation = engine->active; operation;
+	     operation = operation->next)
+		if (operation->need == DTC_NEED_MORE ||
+		    operation->need == DTC_NEED_RETIRE ||
+		    operation->ops->has_landed(operation))
+			return true;
+	return false;
+}
+
+/* An alarm: a flight has ended. */
+static void wake(void *arg)
+{
+	dtc_engine_wake_sleeper(arg);
+}
+
+/* How long an operation can wait until it is polled. A flight that has ended since the last look rings at once. */
+static uint64_t patience_of(struct dtconv_engine *engine,
+			    const struct dtc_operation *operation)
+{
+	const struct dtc_alarm alarm = { .ring = wake, .arg = engine };
+
+	if (operation->need == DTC_NEED_OFFER)
+		return OFFER_NS;
+	if (operation->need == DTC_NEED_FLIGHT &&
+	    operation->ops->set_alarm(operation, &alarm))
+		return BACKSTOP_NS;
+	return POLL_NS;
+}
+
 /* When to poll again without a wake-up; UINT64_MAX: never. 0: there is something to do now. */
 static uint64_t next_look(struct dtconv_engine *engine)
 {
@@ -61,17 +97,11 @@ static uint64_t next_look(struct dtconv_engine *engine)
 
 	if (engine->earliest)
 		look = engine->earliest->deadline;
-	if (look <= now)
+	if (look <= now || has_work(engine))
 		return 0;
-	for (struct dtc_operation *operation = engine->active; operation;
-	     operation = operation->next) {
-		if (operation->need == DTC_NEED_MORE ||
-		    operation->need == DTC_NEED_RETIRE ||
-		    operation->ops->has_landed(operation))
-			return 0;
-		look = DTC_MIN(look, now + (operation->need == DTC_NEED_OFFER ? OFFER_NS
-									      : POLL_NS));
-	}
+	for (const struct dtc_operation *operation = engine->active; operation;
+	     operation = operation->next)
+		look = DTC_MIN(look, now + patience_of(engine, operation));
 	for (size_t i = 0; i < DTCONV_ENGINE_SOURCES_MAX; i++)
 		if (atomic_load(&engine->sources[i].state) == DTC_SOURCE_LIVE &&
 		    engine->sources[i].what.fd < 0)

@@ -85,6 +85,17 @@ static inline struct dtc_slot *dtc_window_land(struct dtc_window *window, bool a
 	return slot;
 }
 
+/* Have the alarm rung when flights end; false if one of them cannot ring it, or none is in flight. */
+static inline bool dtc_window_set_alarm(const struct dtc_window *window,
+					const struct dtc_alarm *alarm)
+{
+	bool is_set = window->first;
+
+	for (const struct dtc_slot *slot = window->first; slot; slot = slot->next)
+		is_set &= dtc_flight_set_alarm(&slot->flight, alarm);
+	return is_set;
+}
+
 /* Whether a flight has ended that was not taken out yet. */
 static inline bool dtc_window_has_landed(struct dtc_window *window)
 {

@@ -123,8 +123,9 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7");
 
 /*
- * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3: fragment_bytes, or
- * posted of BYE. 4, 5: bytes. 6, 7: 0. From ADDRESS on 1: address_offset, address_bytes, or 0. 2 to 7: the piece or number.
+ * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes (of
+ * BYE 3: posted). 6, 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
+ * number.
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 {
@@ -247,7 +248,7 @@ int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packe
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);
-	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_PROOF)
+	if (kind < DTC_WIRE_HELLO || kind > DTC_WIRE_ACCEPT)
 		return DTCONV_ERR_FORMAT;
 	*packet = (struct dtc_wire_packet){ .kind = (enum dtc_wire_packet_kind)kind,
 					    .version = (uint16_t)(words[0] >> 32) };

@@ -67,10 +67,10 @@ enum dtc_wire_packet_kind {
 	DTC_WIRE_HELLO = 1, /* the first: the transport, and what it has in memory */
 	DTC_WIRE_BYE,       /* the last: why the connection ends; in all versions */
 	DTC_WIRE_BELL,      /* shm: look at the ring */
-	DTC_WIRE_ACCEPT, /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
 	DTC_WIRE_ADDRESS,   /* after HELLO: a piece of the transport's address */
 	DTC_WIRE_CHALLENGE, /* over TCP, before HELLO: a random number */
-	DTC_WIRE_PROOF      /* that its sender knows the secret */
+	DTC_WIRE_PROOF,     /* that its sender knows the secret */
+	DTC_WIRE_ACCEPT     /* mpi, ucx: after the peer's HELLO: there is memory for what it sends */
 };
 
 enum dtc_wire_transport {
@@ -88,9 +88,8 @@ enum dtc_wire_transport {
 struct dtc_wire_packet {
 	enum dtc_wire_packet_kind kind;
 	unsigned version;
-	int status; /* BYE: negative */
-	uint64_t
-		posted; /* BYE: headers before it, where the network does not keep their order with the socket's */
+	int status;      /* BYE: negative */
+	uint64_t posted; /* BYE: headers before it, where the network does not keep their order with the socket's */
 	/* HELLO. All but shm have no ring, and no memory that the peer maps. */
 	enum dtc_wire_transport transport;
 	uint32_t entries;   /* shm: of the ring; a power of two */

@@ -133,6 +133,20 @@ START_TEST(queries_need_an_object_and_an_output)
 	REFUSED(dtconv_explain(NULL, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64,
 			       &number));
 	REFUSED(dtconv_explain(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST, data, 64, NULL));
+	REFUSED(dtconv_explain_copy(NULL, 1, DTCONV_MEMORY_HOST, type, 1,
+				    DTCONV_MEMORY_HOST, data, 64, &number));
+	REFUSED(dtconv_explain_copy(type, 1, DTCONV_MEMORY_HOST, NULL, 1,
+				    DTCONV_MEMORY_HOST, data, 64, &number));
+	REFUSED(dtconv_explain_copy(type, 1, DTCONV_MEMORY_HOST, type, 1,
+				    DTCONV_MEMORY_HOST, data, 64, NULL));
+	REFUSED(dtconv_explain_copy_way(NULL, 1, DTCONV_MEMORY_HOST, type, 1,
+					DTCONV_MEMORY_HOST,
+					&(struct dtconv_copy_explanation){ 0 }));
+	REFUSED(dtconv_explain_copy_way(type, 1, DTCONV_MEMORY_HOST, NULL, 1,
+					DTCONV_MEMORY_HOST,
+					&(struct dtconv_copy_explanation){ 0 }));
+	REFUSED(dtconv_explain_copy_way(type, 1, DTCONV_MEMORY_HOST, type, 1,
+					DTCONV_MEMORY_HOST, NULL));
 	REFUSED(dtconv_explain_backend(NULL, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
 				       "host", &explanation));
 	REFUSED(dtconv_explain_backend(type, 1, DTCONV_MEMORY_HOST, DTCONV_MEMORY_HOST,
@@ -277,6 +291,10 @@ START_TEST(batches_need_a_context_and_entries)
 	REFUSED(dtconv_batch_create(NULL, &entry, 1, NULL, &none));
 	REFUSED(dtconv_batch_create(context, NULL, 1, NULL, &none));
 	REFUSED(dtconv_batch_create(context, &entry, 1, NULL, NULL));
+	REFUSED(dtconv_batch_add_copy(NULL, &(struct dtconv_batch_copy){ 0 }, NULL));
+	REFUSED(dtconv_batch_add_copy(batch, NULL, NULL));
+	REFUSED(dtconv_batch_rebind_copy(NULL, 0, &(struct dtconv_batch_copy){ 0 }));
+	REFUSED(dtconv_batch_rebind_copy(batch, 0, NULL));
 	REFUSED(dtconv_batch_rebind(NULL, &entry, 1));
 	REFUSED(dtconv_batch_rebind(batch, NULL, 1));
 	REFUSED(dtconv_batch_rebind_entry(NULL, 0, &entry));

@@ -200,6 +200,90 @@ START_TEST(copies_are_the_hosts_jobs)
 }
 END_TEST
 
+/* ---- in advance ------------------------------------------------------------------------- */
+
+static const struct {
+	const char *from, *to;
+	enum dtconv_copy_way way;
+} ways[] = {
+	{ "vector(4, 1, 2, int)", "vector(2, 2, 3, int)", DTCONV_COPY_BUFFER },
+	{ "vector(4, 1, 2, int)", "contiguous(4, int)", DTCONV_COPY_PACK },
+	{ "contiguous(4, int)", "vector(4, 1, 2, int)", DTCONV_COPY_UNPACK },
+	{ "contiguous(4, int)", "contiguous(3, int)", DTCONV_COPY_UNPACK },
+};
+
+#define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
+
+START_TEST(a_copy_is_explained_in_advance)
+{
+	struct dtconv_type *from = fixture_type(ways[_i].from),
+			   *to = fixture_type(ways[_i].to);
+	struct dtconv_copy_explanation e = { .struct_size = sizeof(e) };
+	const enum dtconv_memory_kind host = DTCONV_MEMORY_HOST;
+	char text[1000], again[1000];
+	size_t length, whole;
+
+	fixture_ok(
+		dtconv_explain_copy_way(from, 1, host, to, 1, DTCONV_MEMORY_UNKNOWN, &e));
+	ck_assert_int_eq(e.way, ways[_i].way);
+	ck_assert_uint_eq(e.bytes, _i < 3 ? 16 : 12);
+	ck_assert_uint_eq(e.struct_size, sizeof(e));
+	ck_assert(e.ns == e.pack_ns + e.unpack_ns && e.ns > 0);
+	ck_assert_int_eq(e.pack_backend != NULL, e.way != DTCONV_COPY_UNPACK);
+	ck_assert_int_eq(e.unpack_backend != NULL, e.way != DTCONV_COPY_PACK);
+	ck_assert_int_eq(e.reason != NULL, e.way == DTCONV_COPY_BUFFER);
+	ck_assert(!e.kernel && !e.missing && !e.shares_launch);
+	fixture_ok(dtconv_explain_copy(from, 1, host, to, 1, host, text, sizeof(text),
+				       &length));
+	ck_assert_uint_eq(strlen(text), length);
+	ck_assert_int_eq(dtconv_explain_copy(from, 1, host, to, 1, host, again, 20,
+					     &whole),
+			 DTCONV_ERR_TRUNCATE);
+	ck_assert_uint_eq(whole, length);
+	ck_assert(strlen(again) == 19 && !strncmp(text, again, 19));
+	fixture_ok(dtconv_explain_copy_way(from, 0, host, to, 1, host, &e));
+	ck_assert_int_eq(e.way, DTCONV_COPY_NOTHING);
+	ck_assert(e.bytes == 0 && e.ns == 0 && !e.pack_backend && !e.unpack_backend);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+}
+END_TEST
+
+/* A copy that fails is not explained. What an older caller's struct does not have is not written. */
+START_TEST(wrong_copies_are_not_explained)
+{
+	const enum dtconv_memory_kind host = DTCONV_MEMORY_HOST;
+	struct dtconv_type *type = fixture_type("int"), *other = fixture_type("float");
+	struct dtconv_copy_explanation e = { .struct_size = 0 };
+	struct dtconv_type *open;
+	char text[10];
+	size_t length = 77;
+
+	fixture_ok(dtconv_type_create_contiguous(2, type, &open));
+	fixture_status(dtconv_explain_copy_way(type, 1, host, type, 1, host, &e),
+		       DTCONV_ERR_INVAL);
+	e.struct_size = sizeof(e);
+#define REFUSED(status, ...)                                              \
+	fixture_status(dtconv_explain_copy_way(__VA_ARGS__, &e), status); \
+	fixture_status(dtconv_explain_copy(__VA_ARGS__, text, 10, &length), status)
+	REFUSED(DTCONV_ERR_SIGNATURE, type, 1, host, other, 1, host);
+	REFUSED(DTCONV_ERR_STATE, open, 1, host, type, 1, host);
+	REFUSED(DTCONV_ERR_STATE, type, 1, host, open, 1, host);
+	REFUSED(DTCONV_ERR_OVERFLOW, type, SIZE_MAX / 2, host, type, 1, host);
+	REFUSED(DTCONV_ERR_INVAL, type, 1, (enum dtconv_memory_kind)5, type, 1, host);
+	REFUSED(DTCONV_ERR_INVAL, type, 1, host, type, 1, (enum dtconv_memory_kind)5);
+	ck_assert_uint_eq(length, 77);
+	e.struct_size = offsetof(struct dtconv_copy_explanation, ns);
+	e.ns = 123;
+	fixture_ok(dtconv_explain_copy_way(type, 1, host, type, 1, host, &e));
+	ck_assert_int_eq(e.way, DTCONV_COPY_UNPACK);
+	ck_assert(e.ns == 123);
+	dtconv_type_unref(open);
+	dtconv_type_unref(type);
+	dtconv_type_unref(other);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("copy");
@@ -211,6 +295,8 @@ int main(void)
 	tcase_add_loop_test(layout, copies_are_the_hosts_jobs, 0, 2);
 	tcase_add_loop_test(signature, the_signatures_decide, 0,
 			    (int)(sizeof(relations) / sizeof(relations[0])));
+	tcase_add_loop_test(signature, a_copy_is_explained_in_advance, 0, WAYS);
+	tcase_add_test(signature, wrong_copies_are_not_explained);
 	tcase_add_test(signature, uncommitted_types_and_endless_streams_are_refused);
 	return fixture_run(suite);
 }

@@ -330,6 +330,69 @@ START_TEST(a_copy_is_counted)
 }
 END_TEST
 
+/* ---- in advance ---------------------------------------------------------------------------- */
+
+/* One arena of each kind that a question knows. */
+static const struct {
+	enum dtconv_memory_kind kind;
+	enum arena_kind arena;
+} kinds[] = {
+	{ DTCONV_MEMORY_HOST, ARENA_HOST },
+	{ DTCONV_MEMORY_PINNED, ARENA_PINNED },
+	{ DTCONV_MEMORY_MANAGED, ARENA_MANAGED },
+	{ DTCONV_MEMORY_DEVICE, ARENA_DEVICE },
+};
+
+#define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
+
+/* Jobs of a backend since the last call of reset. */
+static uint64_t jobs_of(const char *backend)
+{
+	struct dtconv_backend_counters counters = { .struct_size = sizeof(counters) };
+
+	if (!backend)
+		return 0;
+	fixture_ok(dtconv_context_query_backend(fixture_context, backend, &counters));
+	return counters.jobs;
+}
+
+/* What is explained is what is done: launches of the copy kernel, and jobs of both steps' backends. */
+static void must_do_as_explained(struct scene *scene, int source, int target)
+{
+	struct dtconv_copy_explanation e = { .struct_size = sizeof(e) };
+	const struct stage *from = &scene->from, *to = &scene->to;
+	const uint64_t launches = fixture_counters().launches_copy;
+
+	fixture_ok(dtconv_explain_copy_way(from->type, 1, kinds[source].kind, to->type, 1,
+					   kinds[target].kind, &e));
+	const uint64_t packs = jobs_of(e.pack_backend),
+		       unpacks = jobs_of(e.unpack_backend);
+	copy_and_check(scene, kinds[source].arena, kinds[target].arena);
+	ck_assert_uint_eq(fixture_counters().launches_copy - launches,
+			  e.way == DTCONV_COPY_LAUNCH);
+	ck_assert(!e.pack_backend || jobs_of(e.pack_backend) > packs);
+	ck_assert(!e.unpack_backend || jobs_of(e.unpack_backend) > unpacks);
+	ck_assert_ptr_null(e.missing);
+	ck_assert(e.ns > 0);
+	ck_assert_uint_eq(e.bytes, scene->to.bytes);
+	ck_assert(e.way != DTCONV_COPY_LAUNCH || (e.kernel && !e.reason));
+	ck_assert(e.way < DTCONV_COPY_SCRATCH ||
+		  (e.reason && e.pack_backend && e.unpack_backend && !e.kernel));
+}
+
+START_TEST(a_copy_is_done_as_it_is_explained)
+{
+	struct scene scene;
+
+	fixture_open(&scene.from, layouts[_i / LAYOUTS], 1);
+	fixture_open(&scene.to, layouts[_i % LAYOUTS], 1);
+	for (int i = 0; i < KINDS * KINDS; i++)
+		must_do_as_explained(&scene, i / KINDS, i % KINDS);
+	fixture_close(&scene.from);
+	fixture_close(&scene.to);
+}
+END_TEST
+
 /* ---- faults -------------------------------------------------------------------------------- */
 
 static bool inject(const char *entry, unsigned nth, int pair)
@@ -387,6 +450,8 @@ int main(void)
 	tcase_add_loop_test(copies, memory_of_two_kinds_is_copied_in_parts, 0, 4);
 	tcase_add_test(copies, a_forbidden_backend_does_not_copy);
 	tcase_add_test(copies, a_copy_is_counted);
+	tcase_add_loop_test(copies, a_copy_is_done_as_it_is_explained, 0,
+			    LAYOUTS * LAYOUTS);
 	tcase_add_loop_test(copies, long_streams_are_copied, 0, LONG_SOURCES);
 	tcase_add_loop_test(gpu_faults(suite), a_refused_call_fails_its_copy_and_no_later_one,
 			    0, gpu_refusals());

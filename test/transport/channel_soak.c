@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random messages between pairs of processes over shared memory, with faults: a process is killed, leaves its channel,
+ * Random messages between pairs of processes over the program's bed, with faults: a process is killed, leaves its channel,
  * stops taking anything, runs out of memory, is too late, has a driver that refuses to register memory or a device that
  * fails. Every operation ends once at the process that is left, what has arrived is right, and nothing is left over.
  *
@@ -70,9 +70,9 @@ static void must(bool holds, const char *what)
 	if (holds)
 		return;
 	fprintf(stderr,
-		"channel_soak: seed %llu, fault %d at end %u: this does not hold: %s\n",
+		"channel_soak: seed %llu, fault %d of end %u, end %u: this does not hold: %s\n",
 		(unsigned long long)end.session->seed, (int)end.session->fault,
-		end.session->side, what);
+		end.session->side, end.side, what);
 	abort();
 }
 
@@ -145,7 +145,7 @@ static void open_end(int socket)
 						     .timeout_ms = is_here(FAULT_TIMEOUT)
 									   ? 1
 									   : 0 };
-	const struct dtconv_channel_params channel = {
+	struct dtconv_channel_params channel = {
 		.struct_size = sizeof(channel),
 		.kind = end.session->on_device ? DTCONV_MEMORY_PINNED
 					       : DTCONV_MEMORY_HOST,
@@ -159,6 +159,10 @@ static void open_end(int socket)
 	must(!dtconv_context_create(&params, &end.party.context), "context");
 	must(!dtconv_engine_create(end.party.context, &engine, &end.party.engine),
 	     "engine");
+	if (end.side)
+		bed_swap();
+	end.party.bed = bed_open(end.party.context);
+	channel.transport = bed_transport(end.party.bed);
 	must(!dtconv_channel_open(end.party.engine, socket, &channel, &end.party.channel),
 	     "channel");
 	exchange_open(&end.exchange, end.party.context, end.side, end.session->seed,
@@ -239,7 +243,8 @@ static size_t check_end(void)
 		struct exchange_item *item = &exchange->items[i];
 
 		must(item->calls == 1, "one callback");
-		must(!item->status || is_expected(item->status), "a status that fits");
+		must(!item->status || is_expected(item->status),
+		     dtconv_strerror(item->status));
 		failed += item->status != 0;
 	}
 	exchange_check_right(exchange);
@@ -258,6 +263,7 @@ static size_t close_end(void)
 	must(attr.free == attr.fragments || is_here(FAULT_DEVICE), "all fragments");
 	must(!dtconv_channel_destroy(end.party.channel), "destroy");
 	must(!dtconv_engine_destroy(end.party.engine), "engine's end");
+	bed_close(end.party.bed);
 	exchange_close(&end.exchange);
 	dtconv_context_destroy(end.party.context);
 	must(!atomic_load(&end.ration.live), "no memory");

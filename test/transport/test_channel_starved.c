@@ -127,6 +127,22 @@ static void close_channel(struct end *end)
 	fixture_ok(dtconv_channel_destroy(end->channel));
 }
 
+/* What has begun at both ends has ended at both, although no channel was closed. */
+static void check_pairs(void)
+{
+	for (int i = 0; i < 2; i++)
+		for (int m = 0; m < MESSAGES; m++) {
+			const struct message *sent = &ends[i].sends[m];
+			const struct message *received = &ends[!i].recvs[m];
+
+			if (!sent->is_begun || !received->is_begun)
+				continue;
+			ck_assert_int_eq(sent->calls, 1);
+			ck_assert_int_eq(received->calls, 1);
+			ck_assert_int_eq(!sent->status, !received->status);
+		}
+}
+
 /* Once or never, and right if it is a success. */
 static void check(const struct end *end)
 {
@@ -183,6 +199,7 @@ static bool starve(long number, bool for_ever)
 	const bool was_refused = rations[0].refused;
 	if (!was_refused)
 		ck_assert_uint_eq(count_successes(), 2 * MESSAGES);
+	check_pairs();
 	rations[0].for_ever = false;
 	atomic_store(&rations[0].left, -1);
 	close_channel(&ends[0]);

@@ -6,14 +6,17 @@
 #include "config.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <dtconv/dtconv.h>
 
+#include "base/clock.h"
 #include "loopback.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "transport_glue/engine_state.h"
 
 #define BLOCKS    5000
 #define USER      ((size_t)BLOCKS * 16)
@@ -25,6 +28,7 @@ struct message {
 	struct dtconv_pool *pool;
 	struct dtconv_type *type;
 	struct loopback link;
+	unsigned source; /* number of the link in the engine */
 	struct arena from, to;
 	CUstream stream;
 	struct dtconv_convertor *packs, *unpacks;
@@ -52,6 +56,13 @@ static void see_received(void *arg, int status, size_t moved)
 	it.recv_status = status;
 }
 
+static void attach_link(void)
+{
+	const struct dtconv_source source = { -1, loopback_poll, NULL, &it.link };
+
+	fixture_ok(dtconv_engine_attach(it.engine, &source, &it.source));
+}
+
 static void open_message(enum dtconv_memory_kind pool_kind, bool in_stream)
 {
 	const struct dtconv_pool_params pool_params = { .struct_size =
@@ -60,9 +71,6 @@ static void open_message(enum dtconv_memory_kind pool_kind, bool in_stream)
 							.fragment_bytes = 4096,
 							.slab_bytes = FRAGMENTS * 4096 };
 	const struct loopback_faults faults = { .delay = 3, .duplicate = 4, .split = 3 };
-	const struct dtconv_source source = { -1, loopback_poll, NULL, &it.link };
-	unsigned number;
-
 	memset(&it, 0, sizeof(it));
 	for (size_t i = 0; i < USER; i++)
 		bytes[i] = (unsigned char)(i * 7 + i / 251);
@@ -82,7 +90,7 @@ static void open_message(enum dtconv_memory_kind pool_kind, bool in_stream)
 	it.unpacks = fixture_unpacker(it.type, 1, it.to.memory, &params);
 	loopback_open(&it.link, &faults, 1);
 	it.link.bytes = STREAM;
-	fixture_ok(dtconv_engine_attach(it.engine, &source, &number));
+	attach_link();
 }
 
 static void start(void)
@@ -149,16 +157,26 @@ static void check_bytes(void)
 		ck_assert_uint_eq(seen[i], i % 16 < 8 && i < USER - 8 ? bytes[i] : 0xee);
 }
 
-static void close_message(void)
+static void close_engine(void)
 {
 	fixture_ok(dtconv_send_destroy(it.send));
 	fixture_ok(dtconv_recv_destroy(it.recv));
 	ck_assert(loopback_close(&it.link));
 	fixture_ok(dtconv_engine_destroy(it.engine));
+}
+
+static void close_buffers(void)
+{
 	fixture_ok(dtconv_pool_destroy(it.pool));
 	dtconv_convertor_destroy(it.packs);
 	dtconv_convertor_destroy(it.unpacks);
 	dtconv_type_unref(it.type);
+}
+
+static void close_message(void)
+{
+	close_engine();
+	close_buffers();
 }
 
 static void close_arenas(void)
@@ -301,6 +319,139 @@ START_TEST(a_send_waits_for_a_free_event)
 }
 END_TEST
 
+/* ---- sleeping -------------------------------------------------------------------------- */
+
+/*
+ * A send whose kernels wait in a stream of the library's, because one of the caller's runs: the stand-in runs one at a
+ * time. Without the link, which has no descriptor, nothing is polled but flights.
+ */
+static void open_blocked(struct spin *spin)
+{
+	const struct dtconv_convertor_params params = fixture_by("cuda_kernel");
+
+	open_message(DTCONV_MEMORY_PINNED, false);
+	fixture_ok(dtconv_engine_detach(it.engine, it.source));
+	dtconv_convertor_destroy(it.packs);
+	it.packs = fixture_packer(it.type, 1, it.from.memory, &params);
+	fixture_ok(dtconv_prepare(fixture_context, 0, it.type, 1, &params));
+	gpu.standin->set(STANDIN_SPIN_KERNELS, 1);
+	spin_begin(spin, it.stream);
+	start();
+}
+
+static void arm(void)
+{
+	progress();
+	for (int i = 0; dtconv_engine_arm(it.engine); i++) {
+		ck_assert_int_lt(i, 1000);
+		progress();
+	}
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd file = { .fd = fd, .events = POLLIN };
+
+	return poll(&file, 1, timeout_ms);
+}
+
+/* While the copies run only the backstop wakes the thread, every 10 ms; then the alarm does. One is enough for all. */
+START_TEST(a_sleeper_wakes_when_a_copy_ends)
+{
+	struct spin spin;
+
+	if (!gpu.standin)
+		return;
+	open_blocked(&spin);
+	const uint64_t begun = dtc_now_ns();
+	for (int i = 0; i < 3; i++) {
+		arm();
+		ck_assert(is_readable(dtconv_engine_fd(it.engine), 20000));
+	}
+	ck_assert_uint_ge(dtc_now_ns() - begun, 30000000);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchHostFunc"), 1);
+	arm();
+	ck_assert(!is_readable(it.engine->event, 0));
+	spin_release(&spin);
+	ck_assert(is_readable(it.engine->event, 20000));
+	attach_link();
+	drive();
+	check_bytes();
+	spin_end(&spin);
+	close_message();
+	close_arenas();
+}
+END_TEST
+
+START_TEST(the_backstop_wakes_after_a_device_error)
+{
+	struct spin spin;
+	CUcontext current;
+
+	if (!gpu.standin)
+		return;
+	open_blocked(&spin);
+	arm();
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchHostFunc"), 1);
+	MUST(CtxGetCurrent(&current));
+	gpu.standin->poison(current, CUDA_ERROR_LAUNCH_FAILED);
+	ck_assert(is_readable(dtconv_engine_fd(it.engine), 20000));
+	ck_assert(!is_readable(it.engine->event, 0));
+	attach_link();
+	drive();
+	ck_assert_int_eq(it.send_status, DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(attr_of_pool().abandoned, FRAGMENTS);
+	close_message();
+}
+END_TEST
+
+/* An alarm waits for all that the stream has been given, so it may outlive the operation, and with it the engine. */
+START_TEST(an_engine_is_destroyed_before_its_alarm_rings)
+{
+	const struct dtconv_convertor_params params = fixture_by("cuda_kernel");
+	const struct dtconv_convertor_params copies = fixture_by("cuda_copy");
+	struct dtconv_flight behind;
+	struct arena packed;
+	struct spin spin;
+
+	if (!gpu.standin)
+		return;
+	open_message(DTCONV_MEMORY_PINNED, false);
+	fixture_ok(dtconv_engine_detach(it.engine, it.source));
+	dtconv_convertor_destroy(it.packs);
+	dtconv_convertor_destroy(it.unpacks);
+	it.packs = fixture_packer(it.type, 1, it.from.memory, &copies);
+	it.unpacks = fixture_unpacker(it.type, 1, it.to.memory, &copies);
+	arena_open(&packed, ARENA_PINNED, STREAM);
+	struct dtconv_convertor *other =
+		fixture_packer(it.type, 1, it.from.memory, &params);
+	fixture_ok(dtconv_prepare(fixture_context, 0, it.type, 1, &params));
+	gpu.standin->set(STANDIN_SPIN_KERNELS, 1);
+	spin_begin(&spin, it.stream);
+	/* The send's copies are the driver's, which the kernel does not hold up; but they take their time. */
+	gpu.standin->set(STANDIN_DELAY_US, 200000);
+	start();
+	progress();
+	fixture_ok(dtconv_flight_start(other, &behind, 0, packed.memory, STREAM));
+	(void)dtconv_engine_arm(it.engine);
+	gpu.standin->set(STANDIN_DELAY_US, 1);
+	/* What it has not launched yet would be behind the other flight. */
+	fixture_ok(dtconv_send_cancel(it.send));
+	attach_link();
+	drive();
+	close_engine();
+	spin_release(&spin);
+	fixture_ok(dtconv_flight_wait(&behind, NULL));
+	while (gpu.standin->pending())
+		sched_yield();
+	spin_end(&spin);
+	dtconv_convertor_destroy(other);
+	close_buffers();
+	arena_close(&packed);
+	close_arenas();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flow_device");
@@ -312,5 +463,8 @@ int main(void)
 	tcase_add_test(tcase, a_cancelled_send_waits_for_the_device);
 	tcase_add_test(tcase, a_send_waits_for_a_free_event);
 	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
+	tcase_add_test(tcase, a_sleeper_wakes_when_a_copy_ends);
+	tcase_add_test(tcase, the_backstop_wakes_after_a_device_error);
+	tcase_add_test(tcase, an_engine_is_destroyed_before_its_alarm_rings);
 	return fixture_run(suite);
 }

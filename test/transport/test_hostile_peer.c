@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "datatype/signature.h"
+#include "datatype/type.h"
 #include "exchange.h"
 #include "process.h"
 #include "support/fixture.h"
@@ -317,6 +319,145 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 }
 END_TEST
 
+/* ---- steps that do not fit ------------------------------------------------------------------------- */
+
+#define INTS 200 /* of the honest side's messages: more than a fragment has */
+
+static int numbers[INTS], places[INTS];
+
+static void push_header(struct dtc_wire_header header)
+{
+	uint64_t words[DTC_WIRE_HEADER_WORDS];
+
+	dtc_wire_write_header(&header, words);
+	push_words(words);
+	progress(3);
+}
+
+static void push_message(uint64_t tag, uint64_t length)
+{
+	const struct dtconv_type *number =
+		dtconv_type_predefined(fixture_context, DTCONV_INT);
+	struct dtc_wire_header header = { .kind = DTC_WIRE_MESSAGE,
+					  .tag = tag,
+					  .length = length };
+
+	ck_assert(dtc_signature_hash_start(number->signature, INTS, (size_t)length,
+					   &header.hash));
+	push_header(header);
+}
+
+static void push_data(uint64_t offset, uint64_t length, uint32_t fragment)
+{
+	push_header((struct dtc_wire_header){ .kind = DTC_WIRE_DATA,
+					      .offset = offset,
+					      .length = length,
+					      .fragment = fragment });
+}
+
+static void push_kind(enum dtc_wire_kind kind, int status)
+{
+	push_header((struct dtc_wire_header){ .kind = kind, .status = status });
+}
+
+/* What is honest until the last step. Slot 0, and receives with tag 1. */
+static void take_steps(int which)
+{
+	switch (which) {
+	case 0: /* bytes again */
+		push_message(1, 3 * BYTES);
+		push_data(0, BYTES, 0);
+		push_data(0, BYTES, 1);
+		break;
+	case 1: /* bytes in front of others */
+		push_message(1, 3 * BYTES);
+		push_data(BYTES, BYTES, 0);
+		break;
+	case 2: /* more than there are */
+		push_message(1, BYTES);
+		push_data(0, BYTES / 2, 0);
+		push_data(BYTES / 2, BYTES, 1);
+		break;
+	case 3: /* of no message */
+		push_data(0, BYTES, 0);
+		break;
+	case 4: /* a part of a message that nobody has asked for */
+		push_message(2, BYTES);
+		push_data(0, BYTES / 2, 0);
+		break;
+	case 5: /* the slot is in use */
+		push_message(2, BYTES);
+		push_message(2, BYTES);
+		break;
+	case 6: /* the same, received */
+		push_message(1, BYTES);
+		push_message(2, BYTES);
+		break;
+	case 7: /* the fragment has not come back: its message waits */
+		push_message(2, BYTES);
+		push_data(0, BYTES, 0);
+		push_header((struct dtc_wire_header){
+			.kind = DTC_WIRE_MESSAGE, .slot = 1, .tag = 2, .length = BYTES });
+		push_header((struct dtc_wire_header){
+			.kind = DTC_WIRE_DATA, .slot = 1, .length = BYTES });
+		break;
+	case 8: /* there are not so many */
+		push_message(1, BYTES);
+		push_data(0, BYTES, FRAGMENTS);
+		break;
+	case 9: /* longer than a fragment */
+		push_message(1, 3 * BYTES);
+		push_data(0, BYTES + 1, 0);
+		break;
+	case 10: /* the end of nothing */
+		push_kind(DTC_WIRE_END, DTCONV_ERR_NOMEM);
+		break;
+	case 11: /* the end of what nobody has asked for */
+		push_message(2, BYTES);
+		push_kind(DTC_WIRE_END, DTCONV_ERR_NOMEM);
+		break;
+	case 12: /* an answer twice */
+		push_kind(DTC_WIRE_GO, 0);
+		push_kind(DTC_WIRE_GO, 0);
+		break;
+	case 13: /* two answers */
+		push_kind(DTC_WIRE_GO, 0);
+		push_kind(DTC_WIRE_REFUSE, DTCONV_ERR_TRUNCATE);
+		break;
+	case 14: /* an answer to nothing */
+		push_header((struct dtc_wire_header){ .kind = DTC_WIRE_GO, .slot = 1 });
+		break;
+	case 15: /* a fragment that it does not have */
+		push_kind(DTC_WIRE_RETURN, 0);
+		break;
+	default: /* the same, and there is none of that number */
+		push_header((struct dtc_wire_header){ .kind = DTC_WIRE_RETURN,
+						      .fragment = UINT32_MAX });
+	}
+}
+
+START_TEST(a_step_that_does_not_fit_ends_the_channel)
+{
+	const struct dtc_wire_packet hello = honest_hello();
+	struct dtconv_type *number = dtconv_type_predefined(fixture_context, DTCONV_INT);
+
+	open_liar();
+	send_hello(&hello, 2);
+	progress(2);
+	ended = 0;
+	fixture_ok(dtconv_channel_recv(party.channel, 1, number, INTS, places, count_end,
+				       NULL));
+	fixture_ok(dtconv_channel_send(party.channel, 1, number, INTS, numbers, count_end,
+				       NULL));
+	progress(5);
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
+	take_steps(_i);
+	expect_end(DTCONV_ERR_FORMAT);
+	close_liar();
+	ck_assert_uint_eq(ended, 2);
+}
+END_TEST
+
 /* ---- what a peer sees -------------------------------------------------------------------------------- */
 
 /* The gaps of a type and what lies around its buffer never leave. */
@@ -367,6 +508,7 @@ int main(void)
 	tcase_add_test(packets, two_first_packets_end_the_channel);
 	tcase_add_test(packets, memory_that_is_given_away_is_sealed);
 	tcase_add_loop_test(headers, headers_of_any_kind_in_any_state_do_no_harm, 0, 4);
+	tcase_add_loop_test(headers, a_step_that_does_not_fit_ends_the_channel, 0, 17);
 	tcase_add_test(headers, a_peer_sees_packed_bytes_only);
 	return fixture_run(suite);
 }

@@ -35,6 +35,7 @@ static struct {
 	uint64_t number; /* of the next message */
 	uint32_t sends[DTC_VERBS_LANES];
 	size_t received, packed; /* fragments, and bytes of them */
+	uint32_t departure;      /* what the honest side calls the last of them */
 } liar;
 
 /* Blocks of both lanes, then a payload for each data receive, then one to send. */
@@ -287,6 +288,12 @@ static void take_all(void)
 			const unsigned char *bytes =
 				(void *)(uintptr_t)payload(index, 0).addr;
 
+			struct dtc_wire_header header;
+
+			fixture_ok(dtc_wire_read_header(
+				dtc_verbs_receive_block(&liar.lanes[1], index),
+				DTC_WIRE_HEADER_BYTES, &header));
+			liar.departure = header.fragment;
 			liar.received++;
 			for (size_t i = 0;
 			     i < completion.byte_len - DTC_VERBS_BLOCK_BYTES; i++) {
@@ -481,6 +488,78 @@ START_TEST(a_message_waits_for_the_one_before_it)
 }
 END_TEST
 
+/* ---- fragments ---------------------------------------------------------------------------------- */
+
+static unsigned char ones[BYTES];
+
+static void send_ones(size_t count)
+{
+	struct dtconv_type *byte = dtconv_type_predefined(fixture_context, DTCONV_BYTE);
+
+	memset(ones, 1, sizeof(ones));
+	ended = 0;
+	fixture_ok(dtconv_channel_send(party.channel, 1, byte, count, ones, count_end,
+				       NULL));
+}
+
+static void open_and_greet(void)
+{
+	setup();
+	open_liar();
+	greet();
+	progress(4);
+}
+
+/* The peer has the bytes and returns them; the adapter has not said yet that it no longer reads the fragment. */
+START_TEST(a_fragment_is_free_when_the_adapter_is_done_with_it)
+{
+	const struct dtc_wire_header go = { .kind = DTC_WIRE_GO };
+	struct dtc_wire_header back = { .kind = DTC_WIRE_RETURN };
+
+	open_and_greet();
+	standin->hold(1);
+	/* A short message, which goes at once. */
+	send_ones(100);
+	progress(6);
+	take_all();
+	ck_assert_uint_eq(liar.received, 1);
+	const size_t free = party_query(&party).free;
+	ck_assert_uint_eq(free, FRAGMENTS - 1);
+	/* One of the numbers is right. */
+	post_header(&go, DTC_VERBS_CONTROL, 0, 0);
+	back.fragment = liar.departure;
+	post_header(&back, DTC_VERBS_CONTROL, 1, 0);
+	progress(10);
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
+	ck_assert_uint_eq(party_query(&party).free, free);
+	ck_assert_uint_eq(ended, 0);
+	standin->hold(0);
+	progress(10);
+	ck_assert_uint_eq(ended, 1);
+	ck_assert_uint_eq(party_query(&party).free, FRAGMENTS);
+	close_liar();
+}
+END_TEST
+
+/* What was posted and not sent when a channel is closed stays here. */
+START_TEST(nothing_is_sent_after_the_end)
+{
+	open_and_greet();
+	standin->set_link(0);
+	send_ones(100);
+	progress(6);
+	fixture_ok(dtconv_channel_close(party.channel));
+	progress(6);
+	ck_assert_uint_eq(ended, 1);
+	standin->set_link(1);
+	progress(6);
+	standin->settle();
+	take_all();
+	ck_assert_uint_eq(liar.received, 0);
+	close_liar();
+}
+END_TEST
+
 /* ---- what a peer sees --------------------------------------------------------------------------- */
 
 /* The gaps of a type and what lies around its buffer never leave, nor what was sent before. */
@@ -524,6 +603,8 @@ int main(void)
 	tcase_add_loop_test(messages, messages_of_any_kind_in_any_state_do_no_harm, 0, 4);
 	tcase_add_loop_test(messages, each_lie_ends_the_channel, 0, 9);
 	tcase_add_test(messages, a_message_waits_for_the_one_before_it);
+	tcase_add_test(messages, a_fragment_is_free_when_the_adapter_is_done_with_it);
+	tcase_add_test(messages, nothing_is_sent_after_the_end);
 	tcase_add_test(messages, a_peer_sees_packed_bytes_only);
 	return fixture_run(suite);
 }

@@ -663,7 +663,7 @@ START_TEST(a_refused_allocation_undoes_everything)
 		ck_assert_uint_eq(atomic_load(&it.diary.live), 0);
 		ck_assert_uint_eq(process_files(), files);
 	}
-	ck_assert_uint_eq(refusals_seen, 3);
+	ck_assert_uint_eq(refusals_seen, 4);
 	dtconv_context_destroy(context);
 }
 END_TEST

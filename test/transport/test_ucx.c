@@ -463,6 +463,51 @@ START_TEST(a_message_wakes_the_sleeper)
 }
 END_TEST
 
+/* The last packet comes over the socket, and may be read before what was sent earlier: more than a poll takes. */
+START_TEST(what_was_sent_before_the_last_packet_arrives)
+{
+	enum { MESSAGES = 100 };
+	static struct seen sent[MESSAGES], received[MESSAGES];
+
+	begin();
+	open_pair(2 * MESSAGES, 64);
+	for (int n = 0; party_query(&parties[0]).state != DTCONV_CHANNEL_OPEN ||
+			party_query(&parties[1]).state != DTCONV_CHANNEL_OPEN;
+	     n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		progress_both();
+	}
+	for (int i = 0; i < MESSAGES; i++) {
+		sent[i] = received[i] = (struct seen){ 0 };
+		fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), 1,
+					       places + i, see, &received[i]));
+		fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), 1,
+					       ints + i, see, &sent[i]));
+	}
+	/* Receives are there, all is sent, and the last packet. */
+	for (int i = 0; i < 20; i++)
+		(void)party_progress(&parties[1]);
+	for (int i = 0; i < 50; i++)
+		(void)party_progress(&parties[0]);
+	fixture_ok(dtconv_channel_close(parties[0].channel));
+	(void)party_progress(&parties[0]);
+	/* So that the next poll begins with the socket. */
+	(void)dtconv_engine_arm(parties[1].engine);
+	for (int n = 0; party_query(&parties[1]).state != DTCONV_CHANNEL_ENDED; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		for (int i = 0; i < 10; i++)
+			(void)party_progress(&parties[1]);
+		(void)party_progress(&parties[0]);
+	}
+	for (int i = 0; i < MESSAGES; i++) {
+		wait_for(&received[i]);
+		ck_assert_int_eq(received[i].status, 0);
+	}
+	ck_assert_mem_eq(places, ints, MESSAGES * sizeof(int));
+	close_pair();
+}
+END_TEST
+
 /* UCX itself does not notice it. */
 START_TEST(the_end_of_the_socket_ends_the_channel)
 {
@@ -531,6 +576,7 @@ int main(void)
 	tcase_add_test(data, eager_data_is_kept_until_it_is_unpacked);
 	tcase_add_loop_test(data, eager_data_that_nobody_takes_is_released, 0, 2);
 	tcase_add_test(data, a_message_wakes_the_sleeper);
+	tcase_add_test(data, what_was_sent_before_the_last_packet_arrives);
 	tcase_add_test(data, the_end_of_the_socket_ends_the_channel);
 	return fixture_run(suite);
 }

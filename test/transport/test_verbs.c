@@ -279,6 +279,43 @@ START_TEST(messages_survive_a_link_that_comes_back)
 }
 END_TEST
 
+/* More than there are receives of either kind. */
+START_TEST(receives_last_for_ever)
+{
+	enum { BATCH = 100, BATCHES = 12 };
+	static struct told sent[BATCH], received[BATCH];
+
+	reset();
+	ck_assert(open_ends(2, 256));
+	for (int batch = 0; batch < BATCHES; batch++) {
+		for (int i = 0; i < BATCH; i++) {
+			recv_ints(1, 8, &received[i]);
+			send_ints(0, (size_t)i % 9, &sent[i]);
+		}
+		for (int i = 0; i < BATCH; i++) {
+			wait_for(&sent[i]);
+			wait_for(&received[i]);
+			ck_assert_int_eq(sent[i].status, 0);
+			ck_assert_int_eq(received[i].status, 0);
+		}
+	}
+	close_ends();
+}
+END_TEST
+
+/* Else it would send while the peer's adapter cannot receive, and wait for a timeout. */
+START_TEST(a_channel_opens_when_both_ends_are_connected)
+{
+	reset();
+	ck_assert(open_ends(2, 256));
+	for (int i = 0; i < 10; i++)
+		(void)party_progress(&ends[0].party);
+	ck_assert_int_eq(party_query(&ends[0].party).state, DTCONV_CHANNEL_CONNECTING);
+	expect_open();
+	close_ends();
+}
+END_TEST
+
 START_TEST(a_link_that_stays_down_ends_both_channels)
 {
 	struct told sent, received;
@@ -432,6 +469,9 @@ START_TEST(the_peers_own_word_comes_first)
 	ck_assert(open_ends(2, 256));
 	expect_open();
 	recv_ints(0, 16, &received);
+	/* So that it does not look at the socket first, as one does that has slept. */
+	for (int i = 0; i < 3; i++)
+		(void)party_progress(&ends[0].party);
 	close_end(&ends[1]);
 	ends[1].party.channel = NULL;
 	send_ints(0, 16, &sent);
@@ -912,6 +952,8 @@ int main(void)
 	tcase_add_loop_test(order, requests_complete_in_any_order, 0,
 			    fixture_everything() ? 400 : 24);
 	tcase_add_loop_test(order, messages_survive_a_link_that_comes_back, 0, 6);
+	tcase_add_test(order, receives_last_for_ever);
+	tcase_add_test(order, a_channel_opens_when_both_ends_are_connected);
 	tcase_add_test(order, a_link_that_stays_down_ends_both_channels);
 	tcase_add_test(order, what_is_complete_at_one_end_is_so_at_the_other);
 	tcase_add_loop_test(order, closing_waits_for_nobody_who_is_gone, 0, 2);

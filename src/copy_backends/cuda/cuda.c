@@ -20,6 +20,7 @@
 #include "copy_backends/cuda/driver/compiler.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/moves/copy_threads.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 
@@ -128,9 +129,9 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.reaches = dtc_cuda_can_access_memory,
 	.acquire_scratch = dtc_cuda_scratch_borrow,
 	.pin_slab = dtc_cuda_slab_pin,
-	.unpin_slab = dtc_cuda_slab_unpin,
 	.allocate_slab = dtc_cuda_slab_allocate,
-	.free_slab = dtc_cuda_slab_free,
+	.undo_slab = dtc_cuda_slab_undo,
+	.hand_over = dtc_cuda_slab_hand_over,
 	.is_slab_lost = dtc_cuda_slab_is_lost,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
@@ -138,7 +139,9 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.copy_backend = &dtc_cuda_kernel_backend,
 	.submit_copy = dtc_cuda_submit_copy,
 	.foresee_copy = dtc_cuda_foresee_copy,
+	.estimate_copy = dtc_cuda_layout_copy_ns,
 	.is_captured = dtc_cuda_is_captured,
+	.cancel_alarms = dtc_cuda_alarms_cancel,
 	.prepare = dtc_cuda_prepare,
 	.count_devices = dtc_cuda_count_devices,
 	.query_device = dtc_cuda_query_device,

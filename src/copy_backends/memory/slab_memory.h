@@ -6,6 +6,7 @@
 #ifndef DTC_SLAB_MEMORY_H
 #define DTC_SLAB_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,6 +19,8 @@ struct dtc_slab_memory {
 	int device; /* ordinal; negative: that of the calling thread's device context; filled in */
 	const char *caller;
 	const char *why; /* in the driver's words, if it refused; a constant string */
+	struct dtconv_context *context;
+	bool is_allocated;                   /* by the vendor: memory of a device */
 	const struct dtc_vendor_ops *vendor; /* that did it; NULL: nobody */
 	void *owner;                         /* the vendor's own */
 };
@@ -28,16 +31,30 @@ struct dtc_slab_memory {
  */
 int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *memory);
 
-/*
- * Undo it. Blocks until the device is idle. False: the device context is gone or the driver refused, so the memory
- * may still be written; do not unmap it. True for memory that nobody has pinned.
- */
-bool dtc_slab_memory_unpin(struct dtc_slab_memory *memory);
-
-/* Allocate memory of a device; statuses as above. Freeing returns false if the device context is gone. */
+/* Allocate memory of a device; statuses as above. */
 int dtc_slab_memory_allocate(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory);
-bool dtc_slab_memory_free(struct dtc_slab_memory *memory);
+
+/* What has become of memory that was given back, for an owner that may be gone before it is known. */
+struct dtc_slab_ledger {
+	struct dtconv_context *context;
+	_Atomic size_t references;
+	_Atomic size_t releasing_bytes; /* not unregistered yet */
+	_Atomic size_t
+		abandoned_bytes; /* stay mapped, because a device may still write to them */
+};
+
+/* With one reference; NULL if the allocator has no memory. */
+struct dtc_slab_ledger *dtc_slab_ledger_create(struct dtconv_context *context);
+void dtc_slab_ledger_unref(struct dtc_slab_ledger *ledger);
+
+/*
+ * Give back what was pinned or allocated, and unmap host memory then, also such that nobody has pinned. The driver
+ * blocks until the device is idle, so a thread of the vendor calls it, and this does not block. If the device context
+ * is gone or the driver refuses, the memory stays mapped and is abandoned. @ledger may be NULL.
+ */
+void dtc_slab_memory_release(struct dtc_slab_memory *memory,
+			     struct dtc_slab_ledger *ledger);
 
 /* Whether the device context is gone, so that nothing is known of what the device still writes. */
 bool dtc_slab_memory_is_lost(const struct dtc_slab_memory *memory);

@@ -15,6 +15,7 @@ struct dtc_copy_job;
 struct dtc_event;
 struct dtc_job;
 struct dtc_preparation;
+struct dtc_question;
 struct dtc_scratch;
 struct dtc_slab_memory;
 struct dtc_stretch;
@@ -42,12 +43,18 @@ struct dtc_vendor_ops {
 	bool (*acquire_scratch)(struct dtconv_context *context,
 				const struct dtc_memory *near,
 				struct dtc_scratch *scratch);
-	/* See slab_memory.h. The functions that undo something make no call in a context that is gone. */
+	/* See slab_memory.h. */
 	int (*pin_slab)(struct dtconv_context *context, struct dtc_slab_memory *memory);
-	bool (*unpin_slab)(struct dtc_slab_memory *memory);
 	int (*allocate_slab)(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory);
-	bool (*free_slab)(struct dtc_slab_memory *memory);
+	/*
+	 * Undo either; may block until the device is idle. False: the device context is gone, and no call was made in
+	 * it, or the driver refused.
+	 */
+	bool (*undo_slab)(struct dtc_slab_memory *memory);
+	/* Have a thread of the vendor's run @run, and free @owned after it; false if that is not possible. */
+	bool (*hand_over)(const struct dtc_slab_memory *memory, void (*run)(void *owned),
+			  void *owned);
 	bool (*is_slab_lost)(const struct dtc_slab_memory *memory);
 	/* The backend that counts such typed jobs, and whose prohibition applies to them. */
 	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
@@ -62,8 +69,13 @@ struct dtc_vendor_ops {
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
 	/* Which kernel would copy a stretch between layouts in one launch; NULL, and the reason, if none would. */
 	const char *(*foresee_copy)(const struct dtc_stretch *copy, const char **reason);
+	/* Estimated nanoseconds of that launch, whose sides are a pack and an unpack inside the device. */
+	double (*estimate_copy)(const struct dtc_question *source,
+				const struct dtc_question *target);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
+	/* See dtc_alarms_cancel. */
+	void (*cancel_alarms)(struct dtconv_context *context, const void *arg);
 	/* Make ready what such jobs need; see dtc_prepare. The driver has been found. */
 	int (*prepare)(const struct dtc_preparation *preparation);
 	/* The number of devices that this process can use; if 0, @why is the reason. */

@@ -217,7 +217,7 @@ static bool send_next(struct pair *pair)
 /* What has become of the oldest send. */
 static bool settle_send(struct pair *pair)
 {
-	if (!pair->sends.count)
+	if (!pair->sends.count || process.is_held)
 		return false;
 	const struct request *request = at(&pair->sends, 0);
 	if (request->message == FABRIC_NONE) {

@@ -107,6 +107,14 @@ static void set_link(int is_up)
 	fabric_set_link(is_up);
 }
 
+static void hold(int is_held)
+{
+	pthread_mutex_lock(&process.lock);
+	process.is_held = is_held;
+	pthread_mutex_unlock(&process.lock);
+	fabric_ring();
+}
+
 static void lose_patience(void)
 {
 	pthread_mutex_lock(&process.lock);
@@ -154,7 +162,7 @@ static void reset(void)
 	}
 	process.send = process.receive = (struct plan){ 0 };
 	process.order = 0;
-	process.is_impatient = false;
+	process.is_impatient = process.is_held = false;
 	process.faults = 0;
 	process.adapter = (struct verbs_adapter){ 0 };
 	pthread_mutex_unlock(&process.lock);
@@ -182,6 +190,7 @@ __attribute__((visibility("default"))) const struct verbs_standin *verbs_standin
 						      .fail_receive = fail_receive,
 						      .shuffle = shuffle,
 						      .set_link = set_link,
+						      .hold = hold,
 						      .lose_patience = lose_patience,
 						      .set_adapter = set_adapter,
 						      .live = live,

@@ -78,7 +78,7 @@ struct process {
 	struct plan refusals[VERBS_CALLS];
 	struct plan send, receive;
 	uint64_t order; /* state of the shuffle; 0: none */
-	bool is_impatient;
+	bool is_impatient, is_held;
 	struct verbs_adapter adapter;
 	size_t opened; /* contexts */
 	bool is_stopping;

@@ -52,6 +52,8 @@ struct verbs_standin {
 	void (*shuffle)(uint64_t seed);
 	/* Nothing moves while the link is down. All processes. */
 	void (*set_link)(int is_up);
+	/* Sends of this process arrive, but do not complete. */
+	void (*hold)(int is_held);
 	/* Sends of this process that nobody answers fail as if all retries were used up. */
 	void (*lose_patience)(void);
 	void (*set_adapter)(const struct verbs_adapter *adapter);

@@ -23,6 +23,7 @@ struct dtc_cuda_context;
 	X(graphs)            \
 	X(kernel_module)     \
 	X(upload)            \
+	X(alarms)            \
 	X(lanes)             \
 	X(completion)        \
 	X(arena)             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slabs: host memory registered with cuMemHostRegister, or device memory of cuMemAlloc. All of it is called by
- * threads that may block, so driver calls are made in place and not by the worker.
+ * Slabs: host memory registered with cuMemHostRegister, or device memory of cuMemAlloc. They are made by threads that
+ * may block, so these driver calls are made in place; the worker makes those that give them back.
  */
 #include "config.h"
 
@@ -9,6 +9,7 @@
 
 #include "contexts.h"
 #include "copy_backends/memory/slab_memory.h"
+#include "worker.h"
 
 static int current_device(const struct dtc_cuda *cuda)
 {
@@ -109,26 +110,9 @@ static int make_slab(struct dtconv_context *context, make_fn *make,
 	return 0;
 }
 
-static bool undo_slab(make_fn *undo, struct dtc_slab_memory *memory)
-{
-	struct dtc_cuda_context *context = memory->owner;
-	const struct dtc_cuda_driver *driver = &context->cuda->driver;
-	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
-	bool undone = dtc_cuda_context_is_alive(context) &&
-		      !call_in(context, undo, memory);
-
-	dtc_cuda_unrelax(driver, mode);
-	return undone;
-}
-
 int dtc_cuda_slab_pin(struct dtconv_context *context, struct dtc_slab_memory *memory)
 {
 	return make_slab(context, register_memory, memory);
-}
-
-bool dtc_cuda_slab_unpin(struct dtc_slab_memory *memory)
-{
-	return undo_slab(unregister_memory, memory);
 }
 
 int dtc_cuda_slab_allocate(struct dtconv_context *context, struct dtc_slab_memory *memory)
@@ -136,9 +120,25 @@ int dtc_cuda_slab_allocate(struct dtconv_context *context, struct dtc_slab_memor
 	return make_slab(context, allocate_memory, memory);
 }
 
-bool dtc_cuda_slab_free(struct dtc_slab_memory *memory)
+bool dtc_cuda_slab_undo(struct dtc_slab_memory *memory)
 {
-	return undo_slab(free_memory, memory);
+	struct dtc_cuda_context *context = memory->owner;
+	const struct dtc_cuda_driver *driver = &context->cuda->driver;
+	CUstreamCaptureMode mode = dtc_cuda_relax(driver);
+	make_fn *undo = memory->is_allocated ? free_memory : unregister_memory;
+	bool undone = dtc_cuda_context_is_alive(context) &&
+		      !call_in(context, undo, memory);
+
+	dtc_cuda_unrelax(driver, mode);
+	return undone;
+}
+
+bool dtc_cuda_slab_hand_over(const struct dtc_slab_memory *memory,
+			     void (*run)(void *owned), void *owned)
+{
+	const struct dtc_cuda_context *context = memory->owner;
+
+	return dtc_cuda_worker_hand_over(context->cuda, run, owned);
 }
 
 bool dtc_cuda_slab_is_lost(const struct dtc_slab_memory *memory)

@@ -42,6 +42,12 @@ static void run_call(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *cal
 	driver->CtxPopCurrent(&popped);
 }
 
+static void free_call(struct dtc_cuda *cuda, struct dtc_cuda_deferred_call *call)
+{
+	dtc_free(cuda->context, call->owned);
+	dtc_free(cuda->context, call);
+}
+
 static void *work(void *arg)
 {
 	struct dtc_cuda *cuda = arg;
@@ -49,8 +55,11 @@ static void *work(void *arg)
 
 	dtc_cuda_relax(&cuda->driver);
 	while ((call = next_call(cuda->worker))) {
-		run_call(call->context, call->run, call->memory);
-		dtc_free(cuda->context, call);
+		if (call->run_owned)
+			call->run_owned(call->owned);
+		else
+			run_call(call->context, call->run, call->memory);
+		free_call(cuda, call);
 	}
 	return NULL;
 }
@@ -75,7 +84,7 @@ void dtc_cuda_worker_forget(struct dtc_cuda *cuda)
 		struct dtc_cuda_deferred_call *call = worker->first;
 
 		worker->first = call->next;
-		dtc_free(cuda->context, call);
+		free_call(cuda, call);
 	}
 }
 
@@ -112,24 +121,38 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda)
 	worker->running = false;
 }
 
-bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
-			   CUdeviceptr memory)
+static bool queue(struct dtc_cuda *cuda, const struct dtc_cuda_deferred_call *what)
 {
-	struct dtc_cuda *cuda = context->cuda;
 	struct dtc_cuda_worker *worker = cuda->worker;
 	struct dtc_cuda_deferred_call *call = dtc_alloc(cuda->context, sizeof(*call));
 
 	if (!call)
 		return false;
-	*call = (struct dtc_cuda_deferred_call){ .context = context,
-						 .run = run,
-						 .memory = memory };
+	*call = *what;
 	pthread_mutex_lock(&worker->lock);
 	*worker->last = call;
 	worker->last = &call->next;
 	pthread_cond_signal(&worker->work);
 	pthread_mutex_unlock(&worker->lock);
 	return true;
+}
+
+bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			   CUdeviceptr memory)
+{
+	const struct dtc_cuda_deferred_call call = { .context = context,
+						     .run = run,
+						     .memory = memory };
+
+	return queue(context->cuda, &call);
+}
+
+bool dtc_cuda_worker_hand_over(struct dtc_cuda *cuda, void (*run)(void *owned),
+			       void *owned)
+{
+	const struct dtc_cuda_deferred_call call = { .run_owned = run, .owned = owned };
+
+	return queue(cuda, &call);
 }
 
 void dtc_cuda_worker_run_here(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,

@@ -15,6 +15,8 @@ struct dtc_cuda_deferred_call {
 	struct dtc_cuda_context *context;
 	dtc_cuda_deferred_fn *run;
 	CUdeviceptr memory;
+	void (*run_owned)(void *owned); /* instead, if not NULL */
+	void *owned;
 };
 
 struct dtc_cuda_worker {
@@ -38,6 +40,13 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda);
 /* Have @run called in the worker, its context current; false if the allocator gives no memory for that. */
 bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
 			   CUdeviceptr memory);
+
+/*
+ * Have @run called in the worker, whatever has become of the device contexts; @owned is freed after it, and without it in
+ * a forked child. False if the allocator gives no memory for that.
+ */
+bool dtc_cuda_worker_hand_over(struct dtc_cuda *cuda, void (*run)(void *owned),
+			       void *owned);
 
 /* Call it in the calling thread; may block until the device is idle. */
 void dtc_cuda_worker_run_here(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,

@@ -63,6 +63,7 @@ struct dtconv_context;
 	X(ModuleGetFunction, 2000)                \
 	X(ModuleUnload, 2000)                     \
 	X(LaunchKernel, 4000)                     \
+	X(LaunchHostFunc, 10000)                  \
 	X(GraphCreate, 10000)                     \
 	X(GraphAddKernelNode, 12000)              \
 	X(GraphInstantiateWithFlags, 11040)       \

@@ -23,7 +23,7 @@
 #include "submission.h"
 
 /* Stretches from so many bytes on are worth a launch of their own, if that is what their shape asks for. */
-#define LAUNCH_BYTES (UINT64_C(256) << 10)
+#define LAUNCH_BYTES DTC_LAYOUT_COPY_ALONE
 
 /* What is kept from one submission to the next. */
 struct kept {

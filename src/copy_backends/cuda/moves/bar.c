@@ -22,6 +22,7 @@
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/device/memory_kinds.h"
 #include "copy_backends/cuda/driver/gdrcopy.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "datatype/runs.h"
@@ -316,4 +317,5 @@ const struct dtc_backend_ops dtc_cuda_bar_backend = {
 	.estimate = estimate,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
+	.set_alarm = dtc_cuda_event_set_alarm,
 };

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/launch/copies.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/launch/submission.h"
@@ -153,4 +154,5 @@ const struct dtc_backend_ops dtc_cuda_copy_backend = {
 	.detail = detail,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
+	.set_alarm = dtc_cuda_event_set_alarm,
 };

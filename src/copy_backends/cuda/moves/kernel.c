@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "copy_backends/cuda/device/peer_access.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/launch/batch.h"
 #include "copy_backends/cuda/launch/copies.h"
 #include "copy_backends/cuda/launch/event.h"
@@ -201,4 +202,5 @@ const struct dtc_backend_ops dtc_cuda_kernel_backend = {
 	.submit_batch = submit_batch,
 	.forget = dtc_cuda_batch_forget,
 	.test = dtc_cuda_event_test,
+	.set_alarm = dtc_cuda_event_set_alarm,
 };

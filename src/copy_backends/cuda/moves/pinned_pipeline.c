@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/launch/alarms.h"
 #include "copy_backends/cuda/launch/event.h"
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
@@ -498,4 +499,5 @@ const struct dtc_backend_ops dtc_cuda_pipeline_backend = {
 	.estimate = estimate,
 	.submit = submit,
 	.test = dtc_cuda_event_test,
+	.set_alarm = dtc_cuda_event_set_alarm,
 };

@@ -283,6 +283,14 @@ double dtc_cuda_kernel_rate(const struct dtc_question *question)
 	return inside_rate(question);
 }
 
+double dtc_cuda_layout_copy_ns(const struct dtc_question *source,
+			       const struct dtc_question *target)
+{
+	double rate = DTC_MIN(dtc_cuda_kernel_rate(source), dtc_cuda_kernel_rate(target));
+
+	return dtc_cuda_launch_ns(source) + (double)source->bytes / rate;
+}
+
 /* ---- through pinned pieces --------------------------------------------------------------- */
 
 /*

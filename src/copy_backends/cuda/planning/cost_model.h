@@ -65,6 +65,10 @@ double dtc_cuda_pipeline_ns(const struct dtc_question *question, uint64_t pieces
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
+/* One launch from one layout to another: no faster than it would be packed, or unpacked. */
+double dtc_cuda_layout_copy_ns(const struct dtc_question *source,
+			       const struct dtc_question *target);
+
 /* Between devices of which neither has access to the other: packed by one, and copied. */
 double dtc_cuda_via_device_ns(const struct dtc_question *question);
 
