@@ -84,7 +84,8 @@ struct connection {
 	unsigned quiet, last_polls;
 	ucp_worker_h worker;
 	ucp_ep_h ep;
-	bool wants_rendezvous; /* the peer */
+	bool is_greeted, is_accepted; /* by the peer */
+	bool wants_rendezvous;        /* the peer */
 	struct dtconv_registrar registrar;
 	struct dtc_greeting greeting;
 	struct dtc_fragment_table table;
@@ -493,26 +494,39 @@ static void take_greeting(struct connection *connection)
 	const struct dtc_greeting *greeting = &connection->greeting;
 
 	if (connection->state != GREETING || greeting->bytes < 2 ||
-	    greeting->hello.transport != DTC_WIRE_UCX) {
+	    greeting->hello.transport != DTC_WIRE_UCX)
 		break_protocol(connection, "its first packet comes twice, or is another "
 					   "transport's");
-		return;
-	}
-	connection->wants_rendezvous = greeting->address[0] & WANTS_RENDEZVOUS;
-	int status = make_room(connection);
-	if (status)
-		go(connection, status, "there is no memory for what the peer sends");
-	else if (connect_peer(connection))
-		send_packet(connection, DTC_WIRE_ACCEPT, 0);
+	connection->is_greeted = true;
 }
 
 static void take_accept(struct connection *connection)
 {
-	if (connection->state != GREETING || !connection->ep) {
+	if (connection->state != GREETING || !connection->is_greeted ||
+	    connection->is_accepted)
 		break_protocol(connection,
 			       "it accepts twice, or before its first packet");
+	connection->is_accepted = true;
+}
+
+/* A peer that is gone already is not connected: UCX 1.13 does not stand it over TCP. */
+static void meet_peer(struct connection *connection)
+{
+	if (connection->state != GREETING || !connection->is_greeted ||
+	    connection->is_cut || connection->has_heard_bye)
 		return;
+	if (!connection->ep) {
+		connection->wants_rendezvous = connection->greeting.address[0] &
+					       WANTS_RENDEZVOUS;
+		int status = make_room(connection);
+		if (status)
+			go(connection, status,
+			   "there is no memory for what the peer sends");
+		else if (connect_peer(connection))
+			send_packet(connection, DTC_WIRE_ACCEPT, 0);
 	}
+	if (connection->state != GREETING || !connection->is_accepted)
+		return;
 	connection->state = READY;
 	connection->user->ready(connection->user->user);
 }
@@ -549,7 +563,7 @@ static void cut(struct connection *connection)
 	(void)epoll_ctl(connection->watch, EPOLL_CTL_DEL, connection->socket, NULL);
 }
 
-static void read_socket(struct connection *connection)
+static void read_packets(struct connection *connection)
 {
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
@@ -571,6 +585,12 @@ static void read_socket(struct connection *connection)
 			break;
 		}
 	}
+}
+
+static void read_socket(struct connection *connection)
+{
+	read_packets(connection);
+	meet_peer(connection);
 }
 
 /* ---- polling --------------------------------------------------------------------------- */
