@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two processes: columns of a matrix go to another process, which stores them at irregular places and sends them back.
- * doc/two-processes.md explains it.
+ * doc/two-processes.md explains it. With -DOVER_UCX they go over UCX: doc/channels-over-ucx.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <dtconv/dtconv.h>
+#ifdef OVER_UCX
+#include <dtconv/ucx.h>
+#endif
 
 enum { ROWS = 2000, COLUMNS = 64, SENT_COLUMNS = 10, THERE = 1, BACK = 2 };
 
@@ -45,11 +48,18 @@ static void exchange(int socket, struct dtconv_type *type, void *out, void *in)
 {
 	int sent = DTCONV_INPROGRESS, received = DTCONV_INPROGRESS;
 	const int is_child = out == in;
+	struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						.device = -1 };
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
 
+#ifdef OVER_UCX
+	struct dtconv_ucx *ucx;
+	check(dtconv_ucx_open(context, NULL, &ucx));
+	params.transport = dtconv_ucx_transport(ucx);
+#endif
 	check(dtconv_engine_create(context, NULL, &engine));
-	check(dtconv_channel_open(engine, socket, NULL, &channel));
+	check(dtconv_channel_open(engine, socket, &params, &channel));
 	check(dtconv_channel_recv(channel, is_child ? THERE : BACK, type, 1, in, done,
 				  &received));
 	if (is_child)
@@ -60,6 +70,9 @@ static void exchange(int socket, struct dtconv_type *type, void *out, void *in)
 	wait_for(engine, &received);
 	check(dtconv_channel_destroy(channel));
 	check(dtconv_engine_destroy(engine));
+#ifdef OVER_UCX
+	check(dtconv_ucx_close(ucx));
+#endif
 }
 
 /* As many doubles, but one by one, the later the further apart. Each is compared with the one that was sent. */

@@ -78,15 +78,16 @@ DTCONV_API int dtconv_ucx_open(struct dtconv_context *context,
  * @param ucx the object.
  * @return the transport, which is a part of the object; NULL if @p ucx is NULL.
  */
-DTCONV_API const struct dtconv_transport *
-dtconv_ucx_transport(const struct dtconv_ucx *ucx);
+DTCONV_API const struct dtconv_transport *dtconv_ucx_transport(
+	const struct dtconv_ucx *ucx);
 
 /**
  * Close UCX.
  *
  * @param ucx the object, or NULL.
- * @return 0; DTCONV_ERR_STATE if channels over it, or listeners for such, are not destroyed
- *         (nothing happened). Listeners without a channel are not noticed.
+ * @return 0; DTCONV_ERR_STATE if channels over it are not destroyed (nothing happened).
+ *
+ * Listeners whose options name it must be destroyed first. Blocks while UCX closes networks.
  */
 DTCONV_API int dtconv_ucx_close(struct dtconv_ucx *ucx);
 

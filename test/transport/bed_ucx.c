@@ -48,6 +48,11 @@ void bed_swap(void)
 {
 }
 
+bool bed_maps_peer(void)
+{
+	return false;
+}
+
 /* The kernel, or the other process, has something to do. */
 void bed_pause(void)
 {

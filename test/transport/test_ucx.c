@@ -6,9 +6,11 @@
  */
 #include "config.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <dtconv/ucx.h>
@@ -415,6 +417,124 @@ START_TEST(eager_data_that_nobody_takes_is_released)
 }
 END_TEST
 
+/* ---- sleeping and the end ---------------------------------------------------------------------- */
+
+/* Until nothing is left to do, and nothing wakes it. */
+static struct pollfd fall_asleep(struct party *party)
+{
+	struct pollfd file = { .fd = dtconv_engine_fd(party->engine), .events = POLLIN };
+
+	for (int n = 0; party_progress(party) || dtconv_engine_arm(party->engine) ||
+			poll(&file, 1, 0);
+	     n++)
+		ck_assert_int_lt(n, 20000);
+	return file;
+}
+
+START_TEST(a_message_wakes_the_sleeper)
+{
+	struct seen sent, received;
+
+	begin();
+	open_pair(4, 1024);
+	for (int n = 0; party_query(&parties[0]).state != DTCONV_CHANNEL_OPEN ||
+			party_query(&parties[1]).state != DTCONV_CHANNEL_OPEN;
+	     n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		progress_both();
+	}
+	for (int i = 0; i < 20; i++) {
+		memset(&sent, 0, sizeof(sent));
+		memset(&received, 0, sizeof(received));
+		fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), 10,
+					       places, see, &received));
+		struct pollfd file = fall_asleep(&parties[1]);
+		fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), 10,
+					       ints, see, &sent));
+		for (int n = 0; poll(&file, 1, 0) == 0; n++) {
+			ck_assert_int_lt(n, 20000);
+			(void)party_progress(&parties[0]);
+		}
+		wait_for(&received);
+		wait_for(&sent);
+		ck_assert_int_eq(received.status, 0);
+	}
+	close_pair();
+}
+END_TEST
+
+/* The last packet comes over the socket, and may be read before what was sent earlier: more than a poll takes. */
+START_TEST(what_was_sent_before_the_last_packet_arrives)
+{
+	enum { MESSAGES = 100 };
+	static struct seen sent[MESSAGES], received[MESSAGES];
+
+	begin();
+	open_pair(2 * MESSAGES, 64);
+	for (int n = 0; party_query(&parties[0]).state != DTCONV_CHANNEL_OPEN ||
+			party_query(&parties[1]).state != DTCONV_CHANNEL_OPEN;
+	     n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		progress_both();
+	}
+	for (int i = 0; i < MESSAGES; i++) {
+		sent[i] = received[i] = (struct seen){ 0 };
+		fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), 1,
+					       places + i, see, &received[i]));
+		fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), 1,
+					       ints + i, see, &sent[i]));
+	}
+	/* Receives are there, all is sent, and the last packet. */
+	for (int i = 0; i < 20; i++)
+		(void)party_progress(&parties[1]);
+	for (int i = 0; i < 50; i++)
+		(void)party_progress(&parties[0]);
+	fixture_ok(dtconv_channel_close(parties[0].channel));
+	(void)party_progress(&parties[0]);
+	/* So that the next poll begins with the socket. */
+	(void)dtconv_engine_arm(parties[1].engine);
+	for (int n = 0; party_query(&parties[1]).state != DTCONV_CHANNEL_ENDED; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		for (int i = 0; i < 10; i++)
+			(void)party_progress(&parties[1]);
+		(void)party_progress(&parties[0]);
+	}
+	for (int i = 0; i < MESSAGES; i++) {
+		wait_for(&received[i]);
+		ck_assert_int_eq(received[i].status, 0);
+	}
+	ck_assert_mem_eq(places, ints, MESSAGES * sizeof(int));
+	close_pair();
+}
+END_TEST
+
+/* UCX itself does not notice it. */
+START_TEST(the_end_of_the_socket_ends_the_channel)
+{
+	int statuses[4], end;
+	socklen_t length = sizeof(end);
+
+	begin();
+	open_pair(4, 1024);
+	pass_both_ways(statuses);
+	/* The last of the two sockets. */
+	for (end = 1023; getsockopt(end, SOL_SOCKET, SO_TYPE, &statuses[3], &length) ||
+			 statuses[3] != SOCK_SEQPACKET;
+	     end--)
+		ck_assert_int_gt(end, 3);
+	ck_assert_int_eq(shutdown(end, SHUT_RDWR), 0);
+	for (int i = 0; i < 2; i++) {
+		for (int n = 0; party_query(&parties[i]).state != DTCONV_CHANNEL_ENDED;
+		     n++) {
+			ck_assert_int_lt(n, PATIENCE);
+			(void)party_progress(&parties[i]);
+		}
+		ck_assert_int_eq(party_query(&parties[i]).status, DTCONV_ERR_PEER);
+	}
+	close_pair();
+}
+END_TEST
+
 /* ---- lies ------------------------------------------------------------------------------------ */
 
 START_TEST(a_peer_that_breaks_the_protocol_ends_the_channel)
@@ -455,5 +575,8 @@ int main(void)
 	tcase_add_loop_test(data, messages_may_arrive_in_any_order, 0, 12);
 	tcase_add_test(data, eager_data_is_kept_until_it_is_unpacked);
 	tcase_add_loop_test(data, eager_data_that_nobody_takes_is_released, 0, 2);
+	tcase_add_test(data, a_message_wakes_the_sleeper);
+	tcase_add_test(data, what_was_sent_before_the_last_packet_arrives);
+	tcase_add_test(data, the_end_of_the_socket_ends_the_channel);
 	return fixture_run(suite);
 }

@@ -405,8 +405,10 @@ static bool take_next(struct dtc_mpi_link *link)
 		return take_fragment(link);
 	if (oldest->request == MPI_REQUEST_NULL)
 		return false;
-	if (failed(link, MPI_Test(&oldest->request, &is_done, &status), "MPI_Test"))
+	if (failed(link, MPI_Test(&oldest->request, &is_done, &status), "MPI_Test")) {
 		link->is_deaf = true;
+		return false;
+	}
 	if (!is_done)
 		return false;
 	(void)MPI_Get_count(&status, MPI_BYTE, &length);

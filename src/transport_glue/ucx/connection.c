@@ -76,15 +76,16 @@ struct connection {
 	struct dtconv_ucx *ucx;
 	const struct dtc_transport_user *user;
 	enum state state;
-	int status;       /* GONE: why; ENDED: what the peer is told */
-	char reason[192]; /* GONE */
+	int status;        /* GONE: why; ENDED: what the peer is told */
+	char reason[192];  /* GONE */
 	int socket, watch; /* watch: an epoll descriptor of the socket and the worker */
 	bool is_cut;       /* the socket has ended */
 	bool is_armed;
 	unsigned quiet, last_polls;
 	ucp_worker_h worker;
 	ucp_ep_h ep;
-	bool wants_rendezvous; /* the peer */
+	bool is_greeted, is_accepted; /* by the peer */
+	bool wants_rendezvous;        /* the peer */
 	struct dtconv_registrar registrar;
 	struct dtc_greeting greeting;
 	struct dtc_fragment_table table;
@@ -306,9 +307,10 @@ static bool keep_fragment(struct connection *connection, struct arrival *arrival
 
 	if (bytes != header->length ||
 	    !dtc_landing_is_free(&connection->table, header->fragment, bytes)) {
-		break_protocol(connection, "a fragment is too long, has not the length that "
-					   "its header says, or comes twice before it is "
-					   "returned");
+		break_protocol(connection,
+			       "a fragment is too long, has not the length that "
+			       "its header says, or comes twice before it is "
+			       "returned");
 		return false;
 	}
 	arrival->landing = dtc_landing_fill(&connection->table, header->fragment);
@@ -329,8 +331,9 @@ static ucs_status_t see_message(void *arg, const void *bytes, size_t length, voi
 	if (connection->state >= GONE)
 		return UCS_OK;
 	if (!connection->arrivals || length != MESSAGE_BYTES) {
-		break_protocol(connection, "a message comes before the first packet, or has "
-					   "the wrong length");
+		break_protocol(connection,
+			       "a message comes before the first packet, or has "
+			       "the wrong length");
 		return UCS_OK;
 	}
 	const uint64_t number = get_number(bytes);
@@ -339,15 +342,16 @@ static ucs_status_t see_message(void *arg, const void *bytes, size_t length, voi
 	if (number - connection->taken >= connection->arrivals_max || arrival->is_here ||
 	    dtc_wire_read_header((const unsigned char *)bytes + 8, DTC_WIRE_HEADER_BYTES,
 				 &arrival->header)) {
-		break_protocol(connection, "a header has no meaning, or the wrong number");
+		break_protocol(connection,
+			       "a header has no meaning, or the wrong number");
 		return UCS_OK;
 	}
 	arrival->landing = NULL;
 	if (arrival->header.kind == DTC_WIRE_DATA)
 		return keep_fragment(connection, arrival, data, data_bytes,
-				     param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) ?
-			       UCS_INPROGRESS :
-			       UCS_OK;
+				     param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+			       ? UCS_INPROGRESS
+			       : UCS_OK;
 	arrival->is_here = arrival->is_whole = true;
 	return UCS_OK;
 }
@@ -380,11 +384,10 @@ static void take_return(struct connection *connection,
 /* Take the next message. False if it has not arrived. */
 static bool take_next(struct connection *connection)
 {
-	struct arrival *next =
-		connection->arrivals
-			? &connection->arrivals[connection->taken %
-						connection->arrivals_max]
-			: NULL;
+	struct arrival *next = connection->arrivals
+				       ? &connection->arrivals[connection->taken %
+							       connection->arrivals_max]
+				       : NULL;
 
 	if (!next || !next->is_here || !next->is_whole)
 		return false;
@@ -448,8 +451,7 @@ static bool connect_peer(struct connection *connection)
 		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
 		.err_handler = { .cb = see_failure, .arg = connection }
 	};
-	ucs_status_t status =
-		ucp_ep_create(connection->worker, &params, &connection->ep);
+	ucs_status_t status = ucp_ep_create(connection->worker, &params, &connection->ep);
 
 	if (status != UCS_OK)
 		fail(connection, "the peer cannot be reached", status);
@@ -465,8 +467,8 @@ static int make_room(struct connection *connection)
 
 	connection->held = dtc_alloc_zeroed(
 		connection->context, hello->fragments * sizeof(connection->held[0]));
-	connection->arrivals = dtc_alloc_zeroed(
-		connection->context, count * sizeof(connection->arrivals[0]));
+	connection->arrivals = dtc_alloc_zeroed(connection->context,
+						count * sizeof(connection->arrivals[0]));
 	connection->envelopes = dtc_alloc_zeroed(
 		connection->context, count * sizeof(connection->envelopes[0]));
 	if (!connection->held || !connection->arrivals || !connection->envelopes)
@@ -492,25 +494,39 @@ static void take_greeting(struct connection *connection)
 	const struct dtc_greeting *greeting = &connection->greeting;
 
 	if (connection->state != GREETING || greeting->bytes < 2 ||
-	    greeting->hello.transport != DTC_WIRE_UCX) {
+	    greeting->hello.transport != DTC_WIRE_UCX)
 		break_protocol(connection, "its first packet comes twice, or is another "
 					   "transport's");
-		return;
-	}
-	connection->wants_rendezvous = greeting->address[0] & WANTS_RENDEZVOUS;
-	int status = make_room(connection);
-	if (status)
-		go(connection, status, "there is no memory for what the peer sends");
-	else if (connect_peer(connection))
-		send_packet(connection, DTC_WIRE_ACCEPT, 0);
+	connection->is_greeted = true;
 }
 
 static void take_accept(struct connection *connection)
 {
-	if (connection->state != GREETING || !connection->ep) {
-		break_protocol(connection, "it accepts twice, or before its first packet");
+	if (connection->state != GREETING || !connection->is_greeted ||
+	    connection->is_accepted)
+		break_protocol(connection,
+			       "it accepts twice, or before its first packet");
+	connection->is_accepted = true;
+}
+
+/* A peer that is gone already is not connected: UCX 1.13 does not stand it over TCP. */
+static void meet_peer(struct connection *connection)
+{
+	if (connection->state != GREETING || !connection->is_greeted ||
+	    connection->is_cut || connection->has_heard_bye)
 		return;
+	if (!connection->ep) {
+		connection->wants_rendezvous = connection->greeting.address[0] &
+					       WANTS_RENDEZVOUS;
+		int status = make_room(connection);
+		if (status)
+			go(connection, status,
+			   "there is no memory for what the peer sends");
+		else if (connect_peer(connection))
+			send_packet(connection, DTC_WIRE_ACCEPT, 0);
 	}
+	if (connection->state != GREETING || !connection->is_accepted)
+		return;
 	connection->state = READY;
 	connection->user->ready(connection->user->user);
 }
@@ -547,7 +563,7 @@ static void cut(struct connection *connection)
 	(void)epoll_ctl(connection->watch, EPOLL_CTL_DEL, connection->socket, NULL);
 }
 
-static void read_socket(struct connection *connection)
+static void read_packets(struct connection *connection)
 {
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
@@ -569,6 +585,12 @@ static void read_socket(struct connection *connection)
 			break;
 		}
 	}
+}
+
+static void read_socket(struct connection *connection)
+{
+	read_packets(connection);
+	meet_peer(connection);
 }
 
 /* ---- polling --------------------------------------------------------------------------- */
@@ -663,10 +685,9 @@ static int arm(void *arg)
 {
 	struct connection *connection = arg;
 	const struct arrival *next =
-		connection->arrivals
-			? &connection->arrivals[connection->taken %
-						connection->arrivals_max]
-			: NULL;
+		connection->arrivals ? &connection->arrivals[connection->taken %
+							     connection->arrivals_max]
+				     : NULL;
 
 	connection->is_armed = true;
 	if (connection->state == GONE ||
@@ -692,14 +713,13 @@ static bool is_pinned(const void *arg)
 static int register_slab(void *arg, const struct dtconv_slab *slab, void **handle)
 {
 	struct connection *connection = arg;
-	const ucp_mem_map_params_t params = {
-		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-			      UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-			      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-		.address = slab->base,
-		.length = slab->bytes,
-		.memory_type = UCS_MEMORY_TYPE_HOST
-	};
+	const ucp_mem_map_params_t params = { .field_mask =
+						      UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+						      UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+						      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+					      .address = slab->base,
+					      .length = slab->bytes,
+					      .memory_type = UCS_MEMORY_TYPE_HOST };
 	ucp_mem_h memory;
 	ucs_status_t status = ucp_mem_map(connection->ucx->ucp, &params, &memory);
 
@@ -738,13 +758,11 @@ static int make_worker(struct connection *connection, int *fd, const char *calle
 {
 	const ucp_worker_params_t params = { .field_mask =
 						     UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-					     .thread_mode =
-						     UCS_THREAD_MODE_SERIALIZED };
+					     .thread_mode = UCS_THREAD_MODE_SERIALIZED };
 	const ucp_am_handler_param_t handler = {
-		.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
-			      UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-			      UCP_AM_HANDLER_PARAM_FIELD_CB |
-			      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+		.field_mask =
+			UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+			UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
 		.id = MESSAGE_ID,
 		.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA,
 		.cb = see_message,
@@ -833,18 +851,18 @@ static int greet(struct connection *connection, const char *caller)
 				    "ucp_worker_get_address");
 	const bool fits = length < sizeof(bytes);
 	if (fits) {
-		bytes[0] = dtc_fragments_are_pinned(&connection->table) ?
-				   WANTS_RENDEZVOUS :
-				   0;
+		bytes[0] = dtc_fragments_are_pinned(&connection->table) ? WANTS_RENDEZVOUS
+									: 0;
 		memcpy(bytes + 1, address, length);
 	}
 	ucp_worker_release_address(connection->worker, address);
 	if (!fits)
-		return DTC_FAIL(connection->context, DTCONV_ERR_LIMIT,
-				"%s: the address of a UCX worker has %zu bytes, the most "
-				"are %d; fewer networks (UCX_TLS, UCX_NET_DEVICES) make it "
-				"shorter",
-				caller, length, DTC_WIRE_ADDRESS_MAX - 1);
+		return DTC_FAIL(
+			connection->context, DTCONV_ERR_LIMIT,
+			"%s: the address of a UCX worker has %zu bytes, the most "
+			"are %d; fewer networks (UCX_TLS, UCX_NET_DEVICES) make it "
+			"shorter",
+			caller, length, DTC_WIRE_ADDRESS_MAX - 1);
 	/* A peer that is gone already is found by the first poll. */
 	(void)dtc_greeting_send(connection->socket, &hello, bytes, length + 1);
 	return 0;
@@ -907,7 +925,8 @@ static void close_connection(void *arg)
 	if (connection->ep)
 		part(connection);
 	force_close(connection);
-	for (int i = 0; i < LAST_POLLS && (connection->sending || connection->receiving); i++)
+	for (int i = 0; i < LAST_POLLS && (connection->sending || connection->receiving);
+	     i++)
 		(void)ucp_worker_progress(connection->worker);
 	forget_arrivals(connection);
 	if (connection->watch >= 0)

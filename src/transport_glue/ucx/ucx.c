@@ -18,8 +18,8 @@ int dtc_ucx_fail(struct dtconv_context *context, ucs_status_t status, const char
 		 const char *call)
 {
 	return DTC_FAIL(context,
-			status == UCS_ERR_NO_MEMORY ? DTCONV_ERR_NOMEM :
-						      DTCONV_ERR_BACKEND,
+			status == UCS_ERR_NO_MEMORY ? DTCONV_ERR_NOMEM
+						    : DTCONV_ERR_BACKEND,
 			"%s: %s failed: %s", caller, call, ucs_status_string(status));
 }
 
@@ -69,8 +69,8 @@ static ucs_status_t init_ucp(const struct dtconv_ucx_params *params, ucp_context
 	return status;
 }
 
-int dtconv_ucx_open(struct dtconv_context *context,
-		    const struct dtconv_ucx_params *given, struct dtconv_ucx **ucx)
+int dtconv_ucx_open(struct dtconv_context *context, const struct dtconv_ucx_params *given,
+		    struct dtconv_ucx **ucx)
 {
 	struct dtconv_ucx_params params = { .struct_size = sizeof(params) };
 

@@ -14,7 +14,8 @@
 #include "transport_glue/transport.h"
 
 struct dtconv_ucx {
-	struct dtconv_transport transport; /* first: it is the object that channels name */
+	struct dtconv_transport
+		transport; /* first: it is the object that channels name */
 	struct dtconv_context *context;
 	ucp_context_h ucp;
 	_Atomic size_t connections;

@@ -66,7 +66,8 @@ static bool change_header(unsigned char *bytes, int *length)
 static bool change_packet(unsigned char *bytes, int *length)
 {
 	struct dtc_wire_packet packet;
-	const struct dtc_wire_header go = { .kind = DTC_WIRE_GO };
+	const struct dtc_wire_header message = { .kind = DTC_WIRE_MESSAGE,
+						    .slot = 200 };
 
 	if (*length != DTC_WIRE_PACKET_BYTES ||
 	    dtc_wire_read_packet(bytes, DTC_WIRE_PACKET_BYTES, &packet))
@@ -93,7 +94,7 @@ static bool change_packet(unsigned char *bytes, int *length)
 	else
 		return false;
 	if (faults.lie == LIE_EARLY)
-		dtc_wire_write_header(&go, bytes);
+		dtc_wire_write_header(&message, bytes);
 	else
 		dtc_wire_write_packet(&packet, bytes);
 	return true;
@@ -155,6 +156,13 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	faults.requests -= *request != MPI_REQUEST_NULL;
 	return PMPI_Wait(request, status);
+}
+
+int MPI_Recv(void *bytes, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+	     MPI_Status *status)
+{
+	faults.received++;
+	return PMPI_Recv(bytes, count, type, rank, tag, comm, status);
 }
 
 int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *is_set)

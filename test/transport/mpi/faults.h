@@ -40,6 +40,7 @@ struct faults {
 	bool has_lied;
 	int tag_bound; /* MPI_TAG_UB; 0: MPI's own */
 	long requests; /* begun and not ended */
+	long received; /* by calls that block */
 };
 
 extern struct faults faults;

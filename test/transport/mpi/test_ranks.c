@@ -485,6 +485,34 @@ static void a_channel_that_only_one_end_has_made_ends(void)
 		     (!i && seen[i].status == DTCONV_ERR_PEER));
 		close_channel(channels[i]);
 	}
+	faults.received = 0;
+	close_job();
+	/* The first and the last packet of two channels. */
+	MUST(faults.received == (job.rank == 1 ? 4 : 0));
+}
+
+/* The peer makes no progress meanwhile. */
+static void a_link_stays_until_the_peer_has_ended_too(void)
+{
+	int token = 0;
+
+	open_job(NULL);
+	struct dtconv_channel *channel = connect_pair(2, 256);
+	if (channel)
+		pass_ints(channel, 1, 10);
+	if (job.rank == 0) {
+		OK(dtconv_channel_destroy(channel));
+		for (int i = 0; i < 1000; i++)
+			(void)progress();
+		MUST(attr_of_mpi().leaving == 1 && !attr_of_mpi().channels);
+		MUST(!MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+		UNTIL(!attr_of_mpi().leaving);
+	} else if (job.rank == 1) {
+		MUST(!MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+			       MPI_STATUS_IGNORE));
+		UNTIL(attr_of(channel).state == DTCONV_CHANNEL_ENDED);
+		OK(dtconv_channel_destroy(channel));
+	}
 	close_job();
 }
 
@@ -544,6 +572,32 @@ static void a_call_of_mpi_that_fails_ends_the_channel(void)
 		}
 		MUST(job.rank || failures > 5);
 	}
+}
+
+/* Then there is nothing to wait for. */
+static void the_last_word_may_be_lost(void)
+{
+	int token = 0;
+
+	open_job(NULL);
+	struct dtconv_channel *channel = connect_pair(2, 256);
+	if (channel)
+		pass_ints(channel, 1, 10);
+	meet();
+	if (job.rank == 1) {
+		MUST(!MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+			       MPI_STATUS_IGNORE));
+	} else if (job.rank == 0) {
+		/* The next that ends is the receive of it. */
+		faults.fail_at[FAULT_TEST] = 1;
+		MUST(!MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+		UNTIL(attr_of(channel).state == DTCONV_CHANNEL_ENDED);
+		must_be(attr_of(channel).status, DTCONV_ERR_PEER, "a lost packet");
+		MUST(!faults.fail_at[FAULT_TEST]);
+	}
+	if (channel)
+		close_channel(channel);
+	close_job();
 }
 
 /* ---- lies -------------------------------------------------------------------------------- */
@@ -828,7 +882,9 @@ static const struct {
 	CASE(closing_ends_everything_once, 2),
 	CASE(a_timeout_ends_a_message_at_both_ends, 2),
 	CASE(a_channel_that_only_one_end_has_made_ends, 2),
+	CASE(a_link_stays_until_the_peer_has_ended_too, 2),
 	CASE(a_call_of_mpi_that_fails_ends_the_channel, 2),
+	CASE(the_last_word_may_be_lost, 2),
 	CASE(a_peer_that_breaks_the_protocol_ends_the_channel, 2),
 	CASE(without_memory_a_channel_ends_and_nothing_is_lost, 2),
 	CASE(if_one_process_has_no_memory_none_gets_an_object, 2),
