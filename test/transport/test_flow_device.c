@@ -369,6 +369,12 @@ static void open_blocked(struct spin *spin)
 	start();
 }
 
+/* For cases that share the process. */
+static void run_many_kernels(void)
+{
+	gpu.standin->set(STANDIN_SPIN_KERNELS, 128);
+}
+
 static void arm(void)
 {
 	progress();
@@ -393,13 +399,14 @@ START_TEST(a_sleeper_wakes_when_a_copy_ends)
 	if (!gpu.standin)
 		return;
 	open_blocked(&spin);
+	const size_t before = gpu.standin->calls("cuLaunchHostFunc");
 	const uint64_t begun = dtc_now_ns();
 	for (int i = 0; i < 3; i++) {
 		arm();
 		ck_assert(is_readable(dtconv_engine_fd(it.engine), 20000));
 	}
 	ck_assert_uint_ge(dtc_now_ns() - begun, 30000000);
-	ck_assert_uint_eq(gpu.standin->calls("cuLaunchHostFunc"), 1);
+	ck_assert_uint_eq(gpu.standin->calls("cuLaunchHostFunc"), before + 1);
 	arm();
 	ck_assert(!is_readable(it.engine->event, 0));
 	spin_release(&spin);
@@ -408,6 +415,7 @@ START_TEST(a_sleeper_wakes_when_a_copy_ends)
 	drive();
 	check_bytes();
 	spin_end(&spin);
+	run_many_kernels();
 	close_message();
 	close_arenas();
 }
@@ -418,7 +426,8 @@ START_TEST(the_backstop_wakes_after_a_device_error)
 	struct spin spin;
 	CUcontext current;
 
-	if (!gpu.standin)
+	/* A process with a broken context has no device for the cases that follow. */
+	if (!gpu.standin || (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no")))
 		return;
 	open_blocked(&spin);
 	arm();
@@ -464,7 +473,7 @@ START_TEST(an_engine_is_destroyed_before_its_alarm_rings)
 	progress();
 	fixture_ok(dtconv_flight_start(other, &behind, 0, packed.memory, STREAM));
 	(void)dtconv_engine_arm(it.engine);
-	gpu.standin->set(STANDIN_DELAY_US, 1);
+	gpu.standin->set(STANDIN_DELAY_US, 20);
 	/* What it has not launched yet would be behind the other flight. */
 	fixture_ok(dtconv_send_cancel(it.send));
 	attach_link();
@@ -475,6 +484,7 @@ START_TEST(an_engine_is_destroyed_before_its_alarm_rings)
 	while (gpu.standin->pending())
 		sched_yield();
 	spin_end(&spin);
+	run_many_kernels();
 	dtconv_convertor_destroy(other);
 	close_buffers();
 	arena_close(&packed);
@@ -492,10 +502,10 @@ int main(void)
 	tcase_add_loop_test(tcase, a_send_in_a_stream_waits_for_the_stream, 0, 2);
 	tcase_add_test(tcase, a_cancelled_send_waits_for_the_device);
 	tcase_add_test(tcase, a_send_waits_for_a_free_event);
-	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
 	tcase_add_test(tcase, a_convertor_in_use_is_neither_bound_nor_freed);
 	tcase_add_test(tcase, a_sleeper_wakes_when_a_copy_ends);
 	tcase_add_test(tcase, the_backstop_wakes_after_a_device_error);
 	tcase_add_test(tcase, an_engine_is_destroyed_before_its_alarm_rings);
+	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
 	return fixture_run(suite);
 }
