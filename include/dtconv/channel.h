@@ -132,7 +132,7 @@ DTCONV_API int dtconv_channel_open(struct dtconv_engine *engine, int fd,
  * @param address [in] as in dtconv_channel_listen().
  * @param params  [in] options, copied; NULL for the defaults.
  * @param channel [out] the new channel, owned by the caller.
- * @return as dtconv_channel_open(); DTCONV_ERR_PEER also if nobody listens there,
+ * @return as dtconv_channel_open(); DTCONV_ERR_PEER also if no process listens there,
  *         DTCONV_ERR_AGAIN also if too many wait to be accepted.
  *
  * The user of the process that listens is checked as well. Blocks as dtconv_channel_open().
@@ -159,9 +159,9 @@ DTCONV_API int dtconv_channel_connect(struct dtconv_engine *engine, const char *
  * process shows the other that it knows the secret, which is not sent, before anything else is
  * told. What follows is not encrypted.
  *
- * Processes of other users are turned away at once. One that connects gets nothing until it
- * has introduced itself, and stalls nobody: of those that are silent only the latest stay
- * connected. Does not block.
+ * Connections of other users are refused at once. Nothing is mapped or registered for a process
+ * that has not sent its first packet, and it does not block other connections: of those, only
+ * the latest stay connected. Does not block.
  */
 DTCONV_API int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
 				     const struct dtconv_channel_params *params,
@@ -172,8 +172,8 @@ DTCONV_API int dtconv_channel_listen(struct dtconv_engine *engine, const char *a
  *
  * @param listener the listener.
  * @param channel  [out] the new channel, owned by the caller.
- * @return 0; DTCONV_ERR_AGAIN if nobody has connected (no error text): make progress and try
- *         again; otherwise as dtconv_channel_open(), and the process is turned away.
+ * @return 0; DTCONV_ERR_AGAIN if no process has connected (no error text): make progress and try
+ *         again; otherwise as dtconv_channel_open(), and the connection is refused.
  *
  * Blocks as dtconv_channel_open().
  */

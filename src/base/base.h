@@ -11,7 +11,7 @@
 
 #include <dtconv/status.h>
 
-/* Exported for the transports that are shared objects of their own, and for nobody else: transport.h. */
+/* Exported only for the transports that are shared objects of their own: transport.h. */
 #define DTC_PRIVATE_API DTCONV_API
 
 #define DTC_LIKELY(condition) __builtin_expect(!!(condition), 1)

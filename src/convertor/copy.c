@@ -379,7 +379,7 @@ static int combine_on_host(struct dtc_copy *copy, char *packed, size_t bytes,
 	return status;
 }
 
-/* The same between ordinary host memories, whose kinds nobody has to find out. */
+/* The same between ordinary host memories, which need no classification. */
 static DTC_NOINLINE int copy_ordinary(struct dtc_copy *copy, size_t *copied)
 {
 	_Alignas(64) char buffer[COPY_BYTES];

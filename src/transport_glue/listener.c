@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listeners. Who connects is asked for his user at once, over TCP for a proof that he knows the secret, and waits until
- * his first packet lies in the socket. Only then does the application see him, and memory is made and mapped for him.
+ * Listeners. A connection is checked for its user at once, over TCP for a proof of the secret, and is pending until its
+ * first packet has arrived. Only then can it be accepted, and memory is allocated and mapped for it.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 #include "gate.h"
 
 /* Connections that are not accepted; the oldest one makes room. */
-#define GUESTS_MAX 16
+#define PENDING_MAX 16
 
-struct guest {
+struct pending {
 	int fd;
 	struct dtc_gate gate; /* over TCP */
 };
@@ -34,32 +34,32 @@ struct dtconv_listener {
 	struct dtconv_channel_params params;
 	char *address;
 	int fd, watch; /* watch: an epoll descriptor of all of them */
-	int spare; /* given up for who comes when the process has no descriptor left; -1: none */
+	int spare; /* closed to refuse a connection when no other descriptor is left; -1: none */
 	unsigned source;
 	pthread_mutex_t lock;
 	size_t count;
 	bool is_tcp;
 	struct dtc_secret secret;
-	struct guest guests[GUESTS_MAX]; /* the oldest first */
+	struct pending pending[PENDING_MAX]; /* the oldest first */
 };
 
-/* ---- guests ---------------------------------------------------------------------------- */
+/* ---- pending connections ---------------------------------------------------------------- */
 
 static void forget(struct dtconv_listener *listener, size_t i)
 {
 	listener->count--;
-	memmove(&listener->guests[i], &listener->guests[i + 1],
-		(listener->count - i) * sizeof(listener->guests[0]));
+	memmove(&listener->pending[i], &listener->pending[i + 1],
+		(listener->count - i) * sizeof(listener->pending[0]));
 }
 
-static void turn_away(struct dtconv_listener *listener, size_t i)
+static void refuse(struct dtconv_listener *listener, size_t i)
 {
-	close(listener->guests[i].fd);
+	close(listener->pending[i].fd);
 	forget(listener, i);
 }
 
-/* Tell a guest why, if he understands. */
-static void say_goodbye(int fd, int status)
+/* Tell the other process why. */
+static void send_bye(int fd, int status)
 {
 	const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BYE,
 						.version = DTC_WIRE_VERSION,
@@ -70,11 +70,11 @@ static void say_goodbye(int fd, int status)
 	(void)dtc_sock_send(fd, bytes, NULL);
 }
 
-/* Whether a guest has shown over TCP that he knows the secret. */
+/* Whether the other process has proved over TCP that it knows the secret. */
 static enum dtc_sock_news look_at_proof(const struct dtconv_listener *listener,
-					struct guest *guest)
+					struct pending *pending)
 {
-	const int status = dtc_gate_step(&guest->gate, guest->fd, &listener->secret);
+	const int status = dtc_gate_step(&pending->gate, pending->fd, &listener->secret);
 
 	if (status == DTCONV_INPROGRESS)
 		return DTC_SOCK_NOTHING;
@@ -82,21 +82,21 @@ static enum dtc_sock_news look_at_proof(const struct dtconv_listener *listener,
 		return DTC_SOCK_PACKET;
 	DTC_LOG(listener->context, DTCONV_LOG_WARN,
 		"channel: a process that connected has not shown that it knows the secret");
-	say_goodbye(guest->fd, status);
+	send_bye(pending->fd, status);
 	return DTC_SOCK_END;
 }
 
 /*
- * What lies in a guest's socket. Anything but the first packet of a channel is the end of him; the packet itself stays
- * in the socket with its descriptors.
+ * What lies in the socket of a pending connection. Anything but the first packet of a channel ends it; the packet
+ * itself stays in the socket with its descriptors.
  */
 static enum dtc_sock_news look_at(const struct dtconv_listener *listener,
-				  struct guest *guest)
+				  struct pending *pending)
 {
-	const int fd = guest->fd;
+	const int fd = pending->fd;
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_wire_packet packet;
-	enum dtc_sock_news news = listener->is_tcp ? look_at_proof(listener, guest)
+	enum dtc_sock_news news = listener->is_tcp ? look_at_proof(listener, pending)
 						   : DTC_SOCK_PACKET;
 
 	if (news == DTC_SOCK_PACKET)
@@ -111,36 +111,36 @@ static enum dtc_sock_news look_at(const struct dtconv_listener *listener,
 			"channel: a process that connected speaks version %u, this library "
 			"version %d",
 			packet.version, DTC_WIRE_VERSION);
-	say_goodbye(fd, status ? status : DTCONV_ERR_FORMAT);
+	send_bye(fd, status ? status : DTCONV_ERR_FORMAT);
 	return DTC_SOCK_END;
 }
 
-/* Of what can be asked before he has spoken. */
-static bool may_come_in(const struct dtconv_listener *listener, struct guest *guest)
+/* By what is known before its first packet. */
+static bool is_admissible(const struct dtconv_listener *listener, struct pending *pending)
 {
 	const bool any_user = listener->params.flags & DTCONV_CHANNEL_ANY_USER;
 	struct dtc_sock_peer peer;
 
 	if (!listener->is_tcp)
-		return !dtc_sock_check(listener->context, guest->fd, any_user,
+		return !dtc_sock_check(listener->context, pending->fd, any_user,
 				       "dtconv_channel_listen", &peer);
-	dtc_sock_tune(guest->fd);
-	return dtc_gate_init(&guest->gate, guest->fd, true);
+	dtc_sock_tune(pending->fd);
+	return dtc_gate_init(&pending->gate, pending->fd, true);
 }
 
-static void let_in(struct dtconv_listener *listener, int fd)
+static void admit(struct dtconv_listener *listener, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	struct guest guest = { .fd = fd };
+	struct pending pending = { .fd = fd };
 
-	if (!may_come_in(listener, &guest) ||
+	if (!is_admissible(listener, &pending) ||
 	    epoll_ctl(listener->watch, EPOLL_CTL_ADD, fd, &event)) {
 		close(fd);
 		return;
 	}
-	if (listener->count == GUESTS_MAX)
-		turn_away(listener, 0);
-	listener->guests[listener->count++] = guest;
+	if (listener->count == PENDING_MAX)
+		refuse(listener, 0);
+	listener->pending[listener->count++] = pending;
 }
 
 static int take_spare(const struct dtconv_listener *listener)
@@ -153,8 +153,8 @@ static int accept_one(const struct dtconv_listener *listener)
 	return accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* Who cannot be let in would wait for ever, and the listening socket be readable for ever. */
-static bool refuse_one(struct dtconv_listener *listener)
+/* Without a descriptor a connection cannot be accepted: it would wait for ever, and the listening socket stay readable. */
+static bool refuse_unaccepted(struct dtconv_listener *listener)
 {
 	const int error = errno;
 
@@ -166,16 +166,16 @@ static bool refuse_one(struct dtconv_listener *listener)
 	const int fd = accept_one(listener);
 	if (fd >= 0) {
 		DTC_LOG(listener->context, DTCONV_LOG_WARN,
-			"channel: a process that connected is turned away, because "
+			"channel: a process that connected is refused, because "
 			"this process has no file descriptor left");
-		say_goodbye(fd, DTCONV_ERR_LIMIT);
+		send_bye(fd, DTCONV_ERR_LIMIT);
 		close(fd);
 	}
 	listener->spare = take_spare(listener);
 	return fd >= 0;
 }
 
-static size_t poll_guests(void *arg, size_t budget)
+static size_t poll_pending(void *arg, size_t budget)
 {
 	struct dtconv_listener *listener = arg;
 	size_t happened = 0;
@@ -184,27 +184,27 @@ static size_t poll_guests(void *arg, size_t budget)
 	pthread_mutex_lock(&listener->lock);
 	for (; happened < budget; happened++) {
 		if ((fd = accept_one(listener)) >= 0)
-			let_in(listener, fd);
-		else if (!refuse_one(listener))
+			admit(listener, fd);
+		else if (!refuse_unaccepted(listener))
 			break;
 	}
 	for (size_t i = listener->count; i--;)
-		if (look_at(listener, &listener->guests[i]) == DTC_SOCK_END)
-			turn_away(listener, i);
+		if (look_at(listener, &listener->pending[i]) == DTC_SOCK_END)
+			refuse(listener, i);
 	pthread_mutex_unlock(&listener->lock);
 	return happened;
 }
 
-/* The oldest guest that has spoken; negative: none. */
-static int take_guest(struct dtconv_listener *listener)
+/* The oldest one whose first packet has arrived; negative: none. */
+static int take_ready(struct dtconv_listener *listener)
 {
 	int fd = -1;
 
 	pthread_mutex_lock(&listener->lock);
 	for (size_t i = 0; fd < 0 && i < listener->count; i++) {
-		if (look_at(listener, &listener->guests[i]) != DTC_SOCK_PACKET)
+		if (look_at(listener, &listener->pending[i]) != DTC_SOCK_PACKET)
 			continue;
-		fd = listener->guests[i].fd;
+		fd = listener->pending[i].fd;
 		(void)epoll_ctl(listener->watch, EPOLL_CTL_DEL, fd, NULL);
 		forget(listener, i);
 	}
@@ -217,7 +217,7 @@ int dtconv_channel_accept(struct dtconv_listener *listener,
 {
 	if (!listener || !channel)
 		return DTCONV_ERR_INVAL;
-	int fd = take_guest(listener);
+	int fd = take_ready(listener);
 
 	if (fd < 0)
 		return DTCONV_ERR_AGAIN;
@@ -234,7 +234,7 @@ int dtconv_channel_accept(struct dtconv_listener *listener,
 static void free_listener(struct dtconv_listener *listener)
 {
 	while (listener->count)
-		turn_away(listener, listener->count - 1);
+		refuse(listener, listener->count - 1);
 	if (listener->watch >= 0)
 		close(listener->watch);
 	if (listener->spare >= 0)
@@ -253,7 +253,7 @@ static int watch(struct dtconv_listener *listener, const char *caller)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	const struct dtconv_source source = { .fd = listener->watch,
-					      .poll = poll_guests,
+					      .poll = poll_pending,
 					      .arg = listener };
 
 	listener->spare = listener->watch < 0 ? -1 : take_spare(listener);
@@ -289,7 +289,7 @@ int dtconv_channel_listen(struct dtconv_engine *engine, const char *address,
 	made->context = context;
 	made->engine = engine;
 	made->params = params;
-	/* The caller's may not live as long. */
+	/* The caller's is valid for this call only. */
 	made->params.secret = made->secret.key;
 	made->address = strcpy(copy, address);
 	made->fd = made->spare = -1;

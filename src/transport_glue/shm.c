@@ -108,7 +108,7 @@ static void flush(struct shm *shm)
 	}
 }
 
-/* The end of a socket makes it readable for ever, so nobody may sleep on it any more. */
+/* A socket at its end is always readable, so no thread may sleep on it any more. */
 static void hang_up(void *connection, int status)
 {
 	struct shm *shm = connection;

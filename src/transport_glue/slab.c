@@ -43,7 +43,7 @@ static int make_file(struct dtc_slab *slab, const char *caller)
 	if (what->fd < 0)
 		return no_memory(slab, caller, "create the memfd of");
 	int error = posix_fallocate(what->fd, 0, (off_t)slab->plan->bytes);
-	/* Nobody can make it shorter: other processes may map it without fear of SIGBUS. */
+	/* Sealed against shrinking: other processes may map it without risk of SIGBUS. */
 	if (!error &&
 	    fcntl(what->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		error = errno;

@@ -256,6 +256,19 @@ static bool is_file_status(int status)
 /* From where on there are few: from the start, or when the channels are open. */
 enum since { SINCE_START, SINCE_OPEN };
 
+/* What both ends had is given back. */
+static void close_both(const struct ration rations[2], size_t files)
+{
+	for (int i = 0; i < 2; i++)
+		close_channel(&ends[i]);
+	for (int i = 0; i < 2; i++) {
+		check(&ends[i]);
+		close_context(&ends[i], &rations[i]);
+	}
+	ck_assert_uint_eq(process_files(), files);
+	ck_assert_uint_eq(process_mappings(), 0);
+}
+
 /* Two ends of a socket pair. Whether all was well. */
 static bool open_with_files(size_t allowed, enum since since)
 {
@@ -295,14 +308,7 @@ static bool open_with_files(size_t allowed, enum since since)
 		ck_assert(attr.status == DTCONV_ERR_LIMIT ||
 			  attr.status == DTCONV_ERR_PEER);
 	}
-	for (int i = 0; i < 2; i++)
-		close_channel(&ends[i]);
-	for (int i = 0; i < 2; i++) {
-		check(&ends[i]);
-		close_context(&ends[i], &rations[i]);
-	}
-	ck_assert_uint_eq(process_files(), files);
-	ck_assert_uint_eq(process_mappings(), 0);
+	close_both(rations, files);
 	return successes == 2 * MESSAGES;
 }
 
@@ -358,14 +364,7 @@ static bool listen_with_files(size_t allowed, enum since since)
 		ck_assert_int_eq(attr.state, DTCONV_CHANNEL_ENDED);
 	}
 	fixture_ok(dtconv_listener_destroy(listener));
-	for (int i = 0; i < 2; i++)
-		close_channel(&ends[i]);
-	for (int i = 0; i < 2; i++) {
-		check(&ends[i]);
-		close_context(&ends[i], &rations[i]);
-	}
-	ck_assert_uint_eq(process_files(), files);
-	ck_assert_uint_eq(process_mappings(), 0);
+	close_both(rations, files);
 	return successes == 2 * MESSAGES;
 }
 

@@ -15,6 +15,7 @@
 #include "datatype/type.h"
 #include "exchange.h"
 #include "process.h"
+#include "random_header.h"
 #include "support/fixture.h"
 #include "transport_glue/shm_memory.h"
 #include "transport_glue/sock.h"
@@ -226,28 +227,9 @@ static void push_words(const uint64_t words[])
 	atomic_store(&ring->pushed, pushed + 1);
 }
 
-/* Mostly small numbers: what is nearly right goes deepest. */
-static uint64_t number(struct choices *choices)
-{
-	static const uint64_t special[] = {
-		0, 1, BYTES, BYTES + 1, FRAGMENTS, UINT64_MAX, INT64_MAX, 1ull << 32
-	};
-
-	return chance(choices, 3) ? special[choose(choices, 8)] : choose(choices, 9) * 4;
-}
-
 static void push_random(struct choices *choices)
 {
-	const struct dtc_wire_header header = {
-		.kind = (enum dtc_wire_kind)(1 + choose(choices, 6)),
-		.slot = (uint32_t)choose(choices, chance(choices, 10) ? 300 : 3),
-		.tag = choose(choices, 3),
-		.hash = number(choices),
-		.offset = chance(choices, 2) ? 0 : number(choices),
-		.length = number(choices),
-		.status = chance(choices, 2) ? 0 : -(int)choose(choices, 20),
-		.fragment = (uint32_t)choose(choices, chance(choices, 8) ? 1u << 31 : 5)
-	};
+	const struct dtc_wire_header header = random_header(choices, BYTES, FRAGMENTS);
 	uint64_t words[DTC_WIRE_HEADER_WORDS];
 
 	dtc_wire_write_header(&header, words);
@@ -306,9 +288,11 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 				atomic_store(&ring_of()->popped,
 					     atomic_load(&theirs->pushed));
 			else
-				atomic_store(&ring_of()->popped, number(&choices));
+				atomic_store(&ring_of()->popped,
+					     random_number(&choices, BYTES, FRAGMENTS));
 			if (chance(&choices, 200))
-				atomic_store(&ring_of()->pushed, number(&choices));
+				atomic_store(&ring_of()->pushed,
+					     random_number(&choices, BYTES, FRAGMENTS));
 			progress(1);
 		}
 		close_liar();

@@ -12,6 +12,7 @@
 #include "bed_verbs.h"
 #include "exchange.h"
 #include "process.h"
+#include "random_header.h"
 #include "support/fixture.h"
 #include "transport_glue/greeting.h"
 #include "transport_glue/sock.h"
@@ -306,28 +307,9 @@ static void take_all(void)
 	}
 }
 
-/* Mostly small numbers: what is nearly right goes deepest. */
-static uint64_t number_of(struct choices *choices)
-{
-	static const uint64_t special[] = {
-		0, 1, BYTES, BYTES + 1, FRAGMENTS, UINT64_MAX, INT64_MAX, 1ull << 32
-	};
-
-	return chance(choices, 3) ? special[choose(choices, 8)] : choose(choices, 9) * 4;
-}
-
 static void post_random(struct choices *choices)
 {
-	const struct dtc_wire_header header = {
-		.kind = (enum dtc_wire_kind)(1 + choose(choices, 6)),
-		.slot = (uint32_t)choose(choices, chance(choices, 10) ? 300 : 3),
-		.tag = choose(choices, 3),
-		.hash = number_of(choices),
-		.offset = chance(choices, 2) ? 0 : number_of(choices),
-		.length = number_of(choices),
-		.status = chance(choices, 2) ? 0 : -(int)choose(choices, 20),
-		.fragment = (uint32_t)choose(choices, chance(choices, 8) ? 1u << 31 : 5)
-	};
+	const struct dtc_wire_header header = random_header(choices, BYTES, FRAGMENTS);
 	enum dtc_verbs_lane_name lane = header.kind == DTC_WIRE_DATA ? DTC_VERBS_DATA
 								     : DTC_VERBS_CONTROL;
 	uint64_t words[DTC_WIRE_HEADER_WORDS], number = liar.number++;
@@ -343,7 +325,7 @@ static void post_random(struct choices *choices)
 	if (chance(choices, 20))
 		bytes = (uint32_t)choose(choices, 2 * BYTES);
 	if (chance(choices, 30))
-		number = number_of(choices);
+		number = random_number(choices, BYTES, FRAGMENTS);
 	post(lane, words, number, bytes);
 }
 

@@ -21,7 +21,7 @@ struct dtc_slab_memory {
 	const char *why; /* in the driver's words, if it refused; a constant string */
 	struct dtconv_context *context;
 	bool is_allocated;                   /* by the vendor: memory of a device */
-	const struct dtc_vendor_ops *vendor; /* that did it; NULL: nobody */
+	const struct dtc_vendor_ops *vendor; /* that did it; NULL: none */
 	void *owner;                         /* the vendor's own */
 };
 
@@ -49,7 +49,7 @@ struct dtc_slab_ledger *dtc_slab_ledger_create(struct dtconv_context *context);
 void dtc_slab_ledger_unref(struct dtc_slab_ledger *ledger);
 
 /*
- * Give back what was pinned or allocated, and unmap host memory then, also such that nobody has pinned. The driver
+ * Give back what was pinned or allocated, and then unmap host memory, pinned or not. The driver
  * blocks until the device is idle, so a thread of the vendor calls it, and this does not block. If the device context
  * is gone or the driver refuses, the memory stays mapped and is abandoned. @ledger may be NULL.
  */

@@ -250,7 +250,7 @@ int dtconv_mpi_query(struct dtconv_mpi *mpi, struct dtconv_mpi_attr *attr)
 
 /*
  * All processes have destroyed their channels and tell each other how many they made. Links that only one side made
- * are no longer waited for, and what they have sent is received. If MPI fails, nobody is waited for. False if it has
+ * are no longer waited for, and what they have sent is received. If MPI fails, it does not wait. False if it has
  * failed, now or before.
  */
 static bool compare_links(struct dtconv_mpi *mpi)

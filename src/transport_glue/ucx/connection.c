@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "transport_glue/fragment_table.h"
@@ -43,6 +44,9 @@
 
 /* So often UCX is asked for what a peer has sent that is gone, and a closing process waits for the peer's last word. */
 #define LAST_POLLS 2000
+
+/* A peer that does not take what was sent before the connection ended is stuck. */
+#define STUCK_NS 100000000
 
 enum state {
 	GREETING, /* the peer has not introduced itself, or has no memory for what this process sends */
@@ -82,6 +86,7 @@ struct connection {
 	bool is_cut;       /* the socket has ended */
 	bool is_armed;
 	unsigned quiet, last_polls;
+	uint64_t ended_ns; /* ENDED: since then */
 	ucp_worker_h worker;
 	ucp_ep_h ep;
 	bool is_greeted, is_accepted; /* by the peer */
@@ -261,6 +266,8 @@ static void return_fragment(void *arg, int status)
 	(void)post(connection, &header, NULL);
 }
 
+static void drop_arrivals(struct connection *connection);
+
 /* A ucp_am_recv_data_nbx_callback_t. */
 static void see_received(void *request, ucs_status_t status, size_t length, void *arg)
 {
@@ -272,10 +279,10 @@ static void see_received(void *request, ucs_status_t status, size_t length, void
 	connection->receiving--;
 	if (status != UCS_OK)
 		fail(connection, "a fragment could not be received", status);
-	/* After a failure nobody takes it. */
+	/* After a failure it is not matched. */
 	arrival->is_whole = true;
 	if (connection->state == ENDED)
-		(void)clear_landing(connection, arrival->landing);
+		drop_arrivals(connection);
 }
 
 static void receive(struct connection *connection, struct arrival *arrival, void *data)
@@ -405,7 +412,7 @@ static bool take_next(struct connection *connection)
 	return true;
 }
 
-/* What nobody takes any more. Fragments that UCX still receives are cleared when it has. */
+/* Arrivals that are no longer matched. Fragments that UCX still receives are cleared when it has. */
 static void drop_arrivals(struct connection *connection)
 {
 	for (size_t i = 0; connection->arrivals && i < connection->arrivals_max; i++) {
@@ -556,7 +563,7 @@ static void take_packet(struct connection *connection, const unsigned char *byte
 	}
 }
 
-/* The end of a socket makes it readable for ever, so nobody may sleep on it any more. */
+/* A socket at its end is always readable, so no thread may sleep on it any more. */
 static void cut(struct connection *connection)
 {
 	connection->is_cut = true;
@@ -603,6 +610,7 @@ static void hang_up(void *arg, int status)
 		return;
 	connection->state = ENDED;
 	connection->status = status;
+	connection->ended_ns = dtc_now_ns();
 	if (!connection->is_cut)
 		send_packet(connection, DTC_WIRE_BYE, status);
 	drop_arrivals(connection);
@@ -655,6 +663,13 @@ static bool progress(struct connection *connection)
 
 static void force_close(struct connection *connection);
 
+/* Whether UCX still sends fragments of a connection that has ended, to a peer that is gone or stuck. */
+static bool is_waiting_in_vain(const struct connection *connection)
+{
+	return connection->state == ENDED && connection->table.out &&
+	       (connection->is_cut || dtc_now_ns() - connection->ended_ns > STUCK_NS);
+}
+
 static size_t poll(void *arg, size_t budget)
 {
 	struct connection *connection = arg;
@@ -675,8 +690,7 @@ static size_t poll(void *arg, size_t budget)
 		end(connection);
 		happened++;
 	}
-	/* Then UCX need not wait for the peer. */
-	if (connection->state == ENDED && connection->is_cut && connection->table.out)
+	if (is_waiting_in_vain(connection))
 		force_close(connection);
 	return happened;
 }
@@ -691,6 +705,7 @@ static int arm(void *arg)
 
 	connection->is_armed = true;
 	if (connection->state == GONE ||
+	    (connection->state == ENDED && connection->table.out) ||
 	    (connection->state != ENDED &&
 	     (connection->is_cut || connection->has_heard_bye)) ||
 	    (connection->state == READY && next->is_here && next->is_whole))

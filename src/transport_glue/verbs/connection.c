@@ -8,7 +8,7 @@
  * shows when the other process is gone, which an adapter finds out much later.
  *
  * The other process may be malicious. Its adapter can place messages only where receives were posted; a message is
- * checked for its length and read when nobody but this process can change it any more.
+ * checked for its length and read when only this process can still change it.
  */
 #include "config.h"
 
@@ -650,7 +650,7 @@ static void end_gone(struct connection *c)
 			"channel: the connection to the peer has ended: %s", what));
 }
 
-/* An event that nobody reads keeps the descriptor readable. */
+/* An unread event keeps the descriptor readable. */
 static void take_event(struct connection *c)
 {
 	struct ibv_cq *queue;
