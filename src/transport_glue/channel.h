@@ -151,4 +151,84 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 			    const struct dtconv_channel_params *given, const char *caller,
 			    struct dtconv_channel_params *params);
 
+/* ---- lists ----------------------------------------------------------------------------- */
+
+static inline void dtc_messages_clear(struct dtc_messages *messages)
+{
+	messages->first = NULL;
+	messages->last = &messages->first;
+}
+
+static inline void dtc_messages_append(struct dtc_messages *messages,
+				       struct dtc_message *message)
+{
+	message->next = NULL;
+	*messages->last = message;
+	messages->last = &message->next;
+}
+
+static inline struct dtc_message *dtc_messages_take_at(struct dtc_messages *messages,
+						       struct dtc_message **place)
+{
+	struct dtc_message *message = *place;
+
+	*place = message->next;
+	if (messages->last == &message->next)
+		messages->last = place;
+	return message;
+}
+
+static inline struct dtc_message *dtc_messages_take_first(struct dtc_messages *messages)
+{
+	return dtc_messages_take_at(messages, &messages->first);
+}
+
+/* ---- messages -------------------------------------------------------------------------- */
+
+bool dtc_channel_is_over(const struct dtconv_channel *channel);
+
+/* Its callback is called when this thread is where callbacks may be called. */
+void dtc_message_finish(struct dtc_message *message, int status);
+void dtc_message_free(struct dtc_message *message);
+
+/* Call the callbacks of finished messages; their number. */
+size_t dtc_channel_run_finished(struct dtconv_channel *channel);
+
+/* Post a header without a fragment. */
+void dtc_channel_post(struct dtconv_channel *channel, enum dtc_wire_kind kind,
+		      uint32_t slot, int status);
+
+/* ---- sending --------------------------------------------------------------------------- */
+
+/* Functions of an item: the message joins those that wait for a slot, or a receive those that wait for a message. */
+void dtc_channel_handle_send(struct dtc_item *item);
+void dtc_channel_handle_recv(struct dtc_item *item);
+
+/* Announce messages as long as there are slots. */
+void dtc_channel_announce(struct dtconv_channel *channel);
+
+/* Headers of the peer. False: it does not fit the state of its message. */
+bool dtc_channel_take_answer(struct dtconv_channel *channel,
+			     const struct dtc_wire_header *header);
+
+/* The connection has ended. */
+void dtc_message_lose_sent(struct dtc_message *message, int status);
+
+/* A device context that was lost has taken the last fragment: nothing can be sent any more. */
+void dtc_channel_end_without_fragments(struct dtconv_channel *channel);
+
+/* ---- receiving ------------------------------------------------------------------------- */
+
+/* As above. */
+bool dtc_channel_take_message(struct dtconv_channel *channel,
+			      const struct dtc_wire_header *header);
+bool dtc_channel_take_data(struct dtconv_channel *channel,
+			   const struct dtc_wire_header *header, const void *bytes,
+			   dtconv_release_fn release, void *arg);
+bool dtc_channel_take_end(struct dtconv_channel *channel,
+			  const struct dtc_wire_header *header);
+
+void dtc_channel_lose_place(struct dtconv_channel *channel, struct dtc_place *place,
+			    int status);
+
 #endif
