@@ -333,7 +333,7 @@ static void *start_many(void *arg)
 	return NULL;
 }
 
-static atomic_int sleepers_end;
+static atomic_int sleepers_end, sleepers_awake;
 
 static void *sleep_and_progress(void *arg)
 {
@@ -343,7 +343,18 @@ static void *sleep_and_progress(void *arg)
 		progress(engine);
 		sleep_on(engine);
 	}
+	atomic_fetch_sub(&sleepers_awake, 1);
 	return NULL;
+}
+
+/* One sleeper may clear what was to wake another that is not asleep yet, hence again until all have ended. */
+static void end_sleepers(struct dtconv_engine *engine)
+{
+	atomic_store(&sleepers_end, 1);
+	while (atomic_load(&sleepers_awake)) {
+		dtconv_engine_wake(engine);
+		sched_yield();
+	}
 }
 
 /* Nobody who sleeps misses what others post: otherwise the case does not end. Sleepers: 0 is the engine's thread. */
@@ -355,6 +366,7 @@ START_TEST(no_wake_up_is_lost)
 	pthread_t sleepers[3];
 
 	atomic_store(&sleepers_end, 0);
+	atomic_store(&sleepers_awake, _i);
 	for (int i = 0; i < _i; i++)
 		pthread_create(&sleepers[i], NULL, sleep_and_progress, engine);
 	for (int i = 0; i < SENDERS; i++) {
@@ -363,13 +375,9 @@ START_TEST(no_wake_up_is_lost)
 	}
 	for (int i = 0; i < SENDERS; i++)
 		pthread_join(starters[i].thread, NULL);
-	atomic_store(&sleepers_end, 1);
+	end_sleepers(engine);
 	for (int i = 0; i < _i; i++)
-		dtconv_engine_wake(engine);
-	for (int i = 0; i < _i; i++) {
-		dtconv_engine_wake(engine);
 		pthread_join(sleepers[i], NULL);
-	}
 	fixture_ok(dtconv_engine_destroy(engine));
 	dtconv_type_unref(type);
 }

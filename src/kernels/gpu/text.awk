@@ -1,6 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One text of the GPU kernels' sources: awk -v folder=src -v file=kernels/gpu/kernels.cu.h -f gpu_text.awk
-# What a file includes comes in its place, once; lists of kernels as often as they are asked for.
+# What a file includes comes in its place, once; lists of kernels as often as they are asked for. The library holds the
+# text, so comments, indentation and empty lines are left out: a third of it.
+
+# bare LINE: without comments and indentation. A comment may start on an earlier line.
+function bare(line,   start, end) {
+	while (in_comment || (start = index(line, "/*"))) {
+		if (!in_comment) {
+			in_comment = 1
+			kept = substr(line, 1, start - 1)
+			line = substr(line, start + 2)
+		}
+		if (!(end = index(line, "*/")))
+			break
+		in_comment = 0
+		line = kept substr(line, end + 2)
+		kept = ""
+	}
+	if (in_comment) {
+		line = kept
+		kept = ""
+	}
+	gsub(/^[ \t]+|[ \t]+$/, "", line)
+	return line
+}
+
 function put(name,   path, line, inner, status) {
 	if (name in seen && name !~ /gpu\/(resident_|typed_)?list\.h$/)
 		return
@@ -8,7 +32,8 @@ function put(name,   path, line, inner, status) {
 	path = folder "/" name
 	while ((status = (getline line < path)) > 0) {
 		if (line !~ /^#include "/) {
-			print line
+			if ((line = bare(line)) != "")
+				print line
 			continue
 		}
 		inner = line
