@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One text of the GPU kernels' sources: awk -v folder=src -v file=kernels/gpu/kernels.cu.h -f gpu_text.awk
 # What a file includes comes in its place, once; lists of kernels as often as they are asked for. The library holds the
-# text, so comments, indentation and empty lines are left out: a third of it.
+# text, so comments, indentation and empty lines are left out, a third of it, but for the licence at its head.
 
 # bare LINE: without comments and indentation. A comment may start on an earlier line.
 function bare(line,   start, end) {
@@ -48,4 +48,7 @@ function put(name,   path, line, inner, status) {
 	}
 }
 
-BEGIN { put(file) }
+BEGIN {
+	print "/* SPDX-License-Identifier: BSD-3-Clause */"
+	put(file)
+}
