@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "copy_backends/cuda/device/completion.h"
+#include "copy_backends/cuda/moves/pinned_pipeline.h"
 #include "copy_backends/cuda/moves/staging_ring.h"
 #include "support/choices.h"
 #include "support/fixture.h"
@@ -22,6 +23,7 @@ struct scene {
 	struct arena user, packed;
 	struct dtconv_convertor *packs, *unpacks;
 	struct dtconv_representation external;
+	const char *backends; /* NULL: any */
 	size_t unit;
 };
 
@@ -36,6 +38,7 @@ static struct dtconv_convertor *convertor_of(const struct scene *scene, bool pac
 {
 	struct dtconv_convertor_params params = typed_case_params(&scene->tc);
 
+	params.backends = scene->backends;
 	params.flags = DTCONV_CONVERTOR_CRC32C;
 	if (stream)
 		params.flags |= DTCONV_CONVERTOR_STREAM;
@@ -46,16 +49,19 @@ static struct dtconv_convertor *convertor_of(const struct scene *scene, bool pac
 					&params);
 }
 
-static const struct kind {
+struct kind {
 	const char *text;
 	size_t count;
 	bool external;
 	enum dtconv_op op;
-} kinds[] = {
-	{ "vector(70, 3, 5, double)", 20, false, DTCONV_OP_REPLACE },
-	{ "vector(70, 3, 5, double)", 20, true, DTCONV_OP_REPLACE },
-	{ "vector(70, 3, 5, int)", 20, false, DTCONV_OP_SUM },
-	{ "struct([1, 1], [0, 8], [int, double])", 900, true, DTCONV_OP_REPLACE },
+	const char *backends;
+};
+
+static const struct kind kinds[] = {
+	{ "vector(70, 3, 5, double)", 20, false, DTCONV_OP_REPLACE, NULL },
+	{ "vector(70, 3, 5, double)", 20, true, DTCONV_OP_REPLACE, NULL },
+	{ "vector(70, 3, 5, int)", 20, false, DTCONV_OP_SUM, NULL },
+	{ "struct([1, 1], [0, 8], [int, double])", 900, true, DTCONV_OP_REPLACE, NULL },
 };
 
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
@@ -65,7 +71,7 @@ static void scene_open(struct scene *scene, const struct kind *kind,
 {
 	struct dtconv_type *type = fixture_type(kind->text);
 
-	*scene = (struct scene){ .unit = 1 };
+	*scene = (struct scene){ .unit = 1, .backends = kind->backends };
 	fixture_ok(dtconv_representation_find("external32", &scene->external));
 	ck_assert(typed_case_open(&scene->tc, type, kind->count,
 				  kind->external ? &scene->external : NULL, kind->op,
@@ -203,6 +209,107 @@ START_TEST(many_flights_end_in_any_order)
 }
 END_TEST
 
+static size_t calls_of(const char *entry)
+{
+	return gpu.standin ? gpu.standin->calls(entry) : 0;
+}
+
+/*
+ * Kernels and copies of both directions follow each other in the pieces of two pipelines, more flights than there are
+ * pieces. Each is one piece, and no written word delays the next.
+ */
+START_TEST(flights_follow_each_other_through_pipelines)
+{
+	static const struct kind kind = { "vector(800, 3, 5, double)", 7, false,
+					  DTCONV_OP_REPLACE, "cuda_relay" };
+	struct choices choices = fixture_choices(80 + (uint64_t)_i);
+	static struct flights flights[2];
+	struct scene out, in;
+
+	scene_open(&out, &kind, ARENA_PINNED, NULL, &choices);
+	scene_open(&in, &kind, ARENA_PINNED, NULL, &choices);
+	for (int pass = 0; pass < 3; pass++) {
+		put_user(&out, out.tc.source);
+		memset(out.packed.memory, 0, out.tc.bytes);
+		put_user(&in, in.tc.target);
+		put_packed(&in);
+		const size_t copies = calls_of("cuMemcpyAsync");
+		const size_t words = calls_of("cuStreamWriteValue64");
+		launch(&flights[0], &out, 1, out.packs, &choices);
+		launch(&flights[1], &in, 1, in.unpacks, &choices);
+		land(&flights[_i & 1], &choices);
+		land(&flights[!(_i & 1)], &choices);
+		/* Until the kernels are loaded nothing is relayed. */
+		if (gpu.standin && pass > 0) {
+			ck_assert_uint_eq(calls_of("cuMemcpyAsync") - copies,
+					  2 * FLIGHTS);
+			ck_assert_uint_eq(calls_of("cuStreamWriteValue64"), words);
+		}
+		must_be_packed(&out);
+		must_be_unpacked(&in);
+		must_sum_to(out.packs, dtconv_crc32c(0, out.tc.wire, out.tc.bytes));
+		must_sum_to(in.unpacks, dtconv_crc32c(0, in.tc.wire, in.tc.bytes));
+		dtconv_convertor_destroy(out.packs);
+		dtconv_convertor_destroy(in.unpacks);
+		out.packs = convertor_of(&out, true, NULL);
+		in.unpacks = convertor_of(&in, false, NULL);
+	}
+	scene_close(&out);
+	scene_close(&in);
+}
+END_TEST
+
+/* A flight that is done, once the kernels are loaded, by the pipeline. */
+static const struct dtc_cuda_pipeline *warm_pipeline(const struct scene *scene)
+{
+	const struct dtc_cuda_pipeline *pipeline = NULL;
+	struct dtconv_flight flight;
+
+	for (int i = 0; i < 1000 && !(pipeline && pipeline->used); i++) {
+		fixture_ok(dtconv_flight_start(scene->packs, &flight, 0,
+					       scene->packed.memory, 4096));
+		fixture_ok(dtconv_flight_wait(&flight, NULL));
+		pipeline = dtc_cuda_pipeline_of(dtc_cuda_of(fixture_context)->contexts,
+						DTC_PACK);
+	}
+	ck_assert(pipeline->used);
+	return pipeline;
+}
+
+/* The copy of one is held up; the next has a piece and a stream of its own. */
+START_TEST(a_packed_flight_overtakes_one_whose_copy_waits)
+{
+	static const struct kind kind = { "vector(800, 3, 5, double)", 7, false,
+					  DTCONV_OP_REPLACE, "cuda_relay" };
+	struct choices choices = fixture_choices(90);
+	struct dtconv_flight flights[2];
+	struct scene scene;
+	struct spin spin;
+
+	if (!gpu.standin)
+		return;
+	scene_open(&scene, &kind, ARENA_PINNED, NULL, &choices);
+	put_user(&scene, scene.tc.source);
+	const size_t half = scene.tc.bytes / 2;
+	const struct dtc_cuda_pipeline *pipeline = warm_pipeline(&scene);
+	spin_begin(&spin, pipeline->copies[pipeline->count % DTC_CUDA_COPY_STREAMS]);
+	for (size_t i = 0; i < 2; i++)
+		fixture_ok(dtconv_flight_start(scene.packs, &flights[i], i * half,
+					       scene.packed.memory + i * half, half));
+	int status = DTCONV_INPROGRESS;
+	for (int i = 0; i < 20000 && status == DTCONV_INPROGRESS; i++) {
+		status = dtconv_flight_test(&flights[1], NULL);
+		gpu_nap(1);
+	}
+	const int held = dtconv_flight_test(&flights[0], NULL);
+	spin_end(&spin);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(held, DTCONV_INPROGRESS);
+	fixture_ok(dtconv_flight_wait(&flights[0], NULL));
+	scene_close(&scene);
+}
+END_TEST
+
 /* Fragments of whole units are all in flight at once: the starts wait for none of them. */
 START_TEST(starts_wait_for_no_flight)
 {
@@ -297,7 +404,6 @@ END_TEST
 START_TEST(a_convertor_is_destroyed_when_its_flights_have_ended)
 {
 	enum { MANY = 6, BYTES = 8192 };
-	struct dtconv_type *type = fixture_type("vector(6144, 1, 2, double)");
 	struct dtconv_flight flights[MANY];
 	struct spin_releaser releaser;
 	struct arena user, packed;
@@ -305,6 +411,7 @@ START_TEST(a_convertor_is_destroyed_when_its_flights_have_ended)
 
 	if (!gpu.standin)
 		return;
+	struct dtconv_type *type = fixture_type("vector(6144, 1, 2, double)");
 	CUstream stream = gpu_stream();
 	const struct dtconv_convertor_params params = fixture_in_stream(stream);
 	unsigned char *bytes = calloc(2, MANY * BYTES), *got = calloc(1, MANY * BYTES);
@@ -643,6 +750,8 @@ int main(void)
 	TCase *many = fixture_case(suite, "many", 120);
 
 	tcase_add_loop_test(many, many_flights_end_in_any_order, 0, 8 * KINDS);
+	tcase_add_loop_test(many, flights_follow_each_other_through_pipelines, 0, 4);
+	tcase_add_test(many, a_packed_flight_overtakes_one_whose_copy_waits);
 	tcase_add_loop_test(many, starts_wait_for_no_flight, 0, KINDS);
 	tcase_add_test(many, flights_go_on_though_nobody_asks);
 	TCase *failures = fixture_case(suite, "failures", 60);

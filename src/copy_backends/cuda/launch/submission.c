@@ -194,12 +194,20 @@ void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission)
 	leave(submission);
 }
 
-/* A stream of the caller's has other work to do than to tell the host of a job that nobody waits for. */
+/* Moves of so many bytes started in a lane take longer than the driver's answer about an event. */
+#define RECORDED_BYTES (UINT64_C(64) << 10)
+
+/*
+ * A written word delays the next job of the stream, and one that nobody waits for at once need not be noticed at once.
+ */
+bool dtc_cuda_job_is_recorded(const struct dtc_job *job)
+{
+	return job->started && (job->on_stream || job->bytes >= RECORDED_BYTES);
+}
+
 static CUresult mark_end(struct dtc_cuda_submission *submission, const char **call)
 {
-	const struct dtc_job *job = submission->job;
-
-	if (job->started && job->on_stream)
+	if (dtc_cuda_job_is_recorded(submission->job))
 		return dtc_cuda_flag_record(submission->event, call);
 	*call = "cuStreamWriteValue64";
 	return dtc_cuda_flag_write(submission->event);

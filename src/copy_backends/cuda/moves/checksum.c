@@ -15,12 +15,25 @@
 #include "kernels/launch/checksum.h"
 #include "moves.h"
 
+/* The stream that the move ended in, if that is one of the library's and not its lane. */
+static CUstream stream_behind(const struct dtc_cuda_submission *submission,
+			      const struct dtc_event *moving)
+{
+	const bool is_own = moving->backend && moving->recorded &&
+			    moving->owner == submission->context &&
+			    !submission->job->on_stream;
+
+	return is_own ? moving->stream : submission->stream;
+}
+
 /* Two streams have no order between them. */
-static int follow(const struct dtc_cuda_submission *submission, struct dtc_event *moving)
+static int follow(struct dtc_cuda_submission *submission, struct dtc_event *moving)
 {
 	const struct dtc_backend_ops *backend = moving->backend;
 	int status;
 
+	submission->stream = stream_behind(submission, moving);
+	submission->event->stream = submission->stream;
 	if (!backend || moving->stream == submission->stream)
 		return 0;
 	do

@@ -29,11 +29,13 @@ struct dtc_cuda_pipeline {
 	CUevent full
 		[DTC_CUDA_PIPELINE_PIECES]; /* the first half of a piece's way is done */
 	CUevent empty[DTC_CUDA_PIPELINE_PIECES]; /* the second */
-	CUevent begun; /* what was in the caller's stream before the job */
+	CUevent begun;  /* what was in the caller's stream before the job */
+	uint64_t count; /* of the pieces that jobs had so far */
 	/* The last job's stream and flag. */
 	CUstream stream;
 	uint32_t slot;
 	uint64_t value;
+	bool recorded; /* by the slot's event, not by its word */
 };
 
 static inline struct dtc_cuda_pipeline *dtc_cuda_pipeline_of(

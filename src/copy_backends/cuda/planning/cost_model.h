@@ -63,6 +63,9 @@ double dtc_cuda_staged_ns(const struct dtc_question *question);
 double dtc_cuda_pipeline_ns(const struct dtc_question *question, uint64_t pieces,
 			    uint64_t alone_bytes);
 
+/* The same in a job that others like it precede and follow: what a piece costs the host. */
+#define DTC_CUDA_PIPELINE_LOOSE_NS 700.0
+
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
 
 /* One launch from one layout to another: no faster than it would be packed, or unpacked. */
