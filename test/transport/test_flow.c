@@ -885,6 +885,50 @@ START_TEST(bad_arguments_are_refused)
 }
 END_TEST
 
+/* What an older program's structures lack is 0, whatever is behind them. */
+START_TEST(structures_of_older_programs_are_read)
+{
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
+	scene.send_params.struct_size = offsetof(struct dtconv_send_params, flags);
+	scene.send_params.flags = 8;
+	scene.send_params.depth = 99;
+	scene.recv_params.struct_size = offsetof(struct dtconv_recv_params, flags);
+	scene.recv_params.flags = 8;
+	scene.recv_params.bytes = 1;
+	scene_start(&scene);
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	scene_close(&scene);
+}
+END_TEST
+
+/* What a newer program's structures have in addition is not read. */
+START_TEST(structures_of_newer_programs_are_read)
+{
+	struct {
+		struct dtconv_send_params send;
+		unsigned char more[64];
+	} newer;
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
+	memset(&newer, 0xff, sizeof(newer));
+	newer.send = scene.send_params;
+	newer.send.struct_size = sizeof(newer);
+	scene.recv_params.struct_size = sizeof(scene.recv_params) + 64;
+	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
+				     &scene.recv));
+	scene.link.recv = scene.recv;
+	fixture_ok(
+		dtconv_send_start(scene.engine, &newer.send, scene.packs, &scene.send));
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	scene_close(&scene);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flow");
@@ -919,5 +963,7 @@ int main(void)
 	tcase_add_test(tcase, a_small_message_is_emitted_at_once_and_allocates_nothing);
 	tcase = fixture_case(suite, "refusals", 10);
 	tcase_add_test(tcase, bad_arguments_are_refused);
+	tcase_add_test(tcase, structures_of_older_programs_are_read);
+	tcase_add_test(tcase, structures_of_newer_programs_are_read);
 	return fixture_run(suite);
 }
