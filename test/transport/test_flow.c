@@ -113,6 +113,22 @@ START_TEST(fragments_are_cut_as_asked)
 }
 END_TEST
 
+/* What one fragment holds is one fragment, also if a cut would be elsewhere. */
+START_TEST(a_message_that_fits_is_not_cut)
+{
+	const char *text = _i ? "contiguous(1001, byte)" : "contiguous(1000, byte)";
+	struct scene scene;
+
+	scene_open(&scene, text, 1, (struct scene_pool){ 4, 4096 }, NULL, 1);
+	scene.send_params.fragment_bytes = 1000;
+	scene_start(&scene);
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	ck_assert_uint_eq(scene.link.emitted, _i ? 2 : 1);
+	scene_close(&scene);
+}
+END_TEST
+
 /* A represented stream is cut between numbers where fragments are long enough. */
 START_TEST(represented_streams_arrive)
 {
@@ -940,6 +956,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_network_that_delivers_all_is_enough, 2 * HARMLESS,
 			    (int)(POOLS * HARMLESS));
 	tcase_add_loop_test(tcase, fragments_are_cut_as_asked, 0, 2);
+	tcase_add_loop_test(tcase, a_message_that_fits_is_not_cut, 0, 2);
 	tcase_add_test(tcase, represented_streams_arrive);
 	tcase_add_test(tcase, an_operation_adds_each_byte_once);
 	tcase_add_test(tcase, an_empty_message_is_done_at_once);
