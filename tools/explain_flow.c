@@ -14,9 +14,6 @@
 /* dtconv_send_params.fragment_bytes: cuts are aligned to so many bytes. */
 #define CUT_UNIT 128
 
-/* Of a pool whose options say nothing: dtconv_pool_params.fragment_bytes. */
-#define POOL_FRAGMENT ((size_t)256 << 10)
-
 #define NUMBER(number)  #number
 #define AS_TEXT(number) NUMBER(number)
 #define MANY_RUNS       "the layout has more than " AS_TEXT(EXPLAIN_MOST_RUNS) " runs"
@@ -80,15 +77,18 @@ static size_t choose(const struct explain *explain, const char *name, size_t att
 static void cut(const struct explain *explain, struct explain_flow *flow)
 {
 	const struct explain_options *o = &explain->options;
-	const size_t pool = o->pool ? o->pool : POOL_FRAGMENT;
 	size_t bytes =
 		choose(explain, "fragment_bytes", o->fragment, &flow->fragment_from);
+	const char *from;
+	const size_t pool = choose(explain, "fragment_bytes", o->pool, &from);
 
 	if (bytes > pool) {
 		bytes = pool;
 		flow->fragment_from = "pool";
 	}
-	flow->fragment_bytes = bytes > CUT_UNIT ? bytes - bytes % CUT_UNIT : bytes;
+	flow->fragment_bytes = bytes;
+	if (explain->bytes > bytes && bytes > CUT_UNIT)
+		flow->fragment_bytes -= bytes % CUT_UNIT;
 	flow->fragments = explain->bytes / flow->fragment_bytes +
 			  (explain->bytes % flow->fragment_bytes != 0);
 	flow->depth = choose(explain, "fragment_depth", o->depth, &flow->depth_from);

@@ -111,19 +111,19 @@ static int make_other(struct session *s, const struct row *row, size_t bytes,
 
 /* ---- one row --------------------------------------------------------------------------- */
 
-static void record(struct session *s, const struct row *row,
+static void record(struct session *s, const char *name, const char *op,
 		   const struct layout_copy *copy, const struct engine *e,
 		   const struct timing *t)
 {
 	struct result r = { .bytes = copy->bytes,
 			    .count = 1,
 			    .expr = session_expr(copy->source.c.type),
-			    .op = OP,
 			    .src = "device",
 			    .dst = "device",
 			    .clock = "wall" };
 
-	snprintf(r.layout, sizeof(r.layout), "%s", row->name);
+	snprintf(r.layout, sizeof(r.layout), "%s", name);
+	snprintf(r.op, sizeof(r.op), "%s", op);
 	memcpy(r.engine, e->name, sizeof(r.engine));
 	snprintf(r.check, sizeof(r.check), "%s", e->problem[0] ? e->problem : "ok");
 	if (t) {
@@ -148,7 +148,7 @@ struct field {
 };
 
 /* PyTorch looks at its own bytes when it is prepared. */
-static void add_to_field(struct session *s, const struct row *row,
+static void add_to_field(struct session *s, const char *name, const char *op,
 			 struct layout_copy *copy, struct engine *e, struct field *field)
 {
 	bool prepared, right;
@@ -161,7 +161,7 @@ static void add_to_field(struct session *s, const struct row *row,
 	if (right)
 		field->good[field->count++] = e;
 	else if (!e->absent)
-		record(s, row, copy, e, NULL);
+		record(s, name, op, copy, e, NULL);
 }
 
 static double budget_of(const struct session *s)
@@ -171,19 +171,20 @@ static double budget_of(const struct session *s)
 	return share < MOST_BUDGET ? share : MOST_BUDGET;
 }
 
-static void measure(struct session *s, const struct row *row, struct layout_copy *copy)
+void layout_copy_measure(struct session *s, const char *name, const char *op,
+			 struct layout_copy *copy)
 {
 	struct field field = { .count = 0 };
 	struct timing timings[MOST_ENGINES];
 
 	for (size_t i = 0; i < s->engine_count; i++)
 		if (!s->engines[i].absent && takes_part(&s->engines[i], copy))
-			add_to_field(s, row, copy, &s->engines[i], &field);
+			add_to_field(s, name, op, copy, &s->engines[i], &field);
 	if (field.count)
 		rounds_time(field.good, field.count, BENCH_PACK, budget_of(s),
 			    s->options->seed, timings);
 	for (size_t i = 0; i < field.count; i++)
-		record(s, row, copy, field.good[i], &timings[i]);
+		record(s, name, op, copy, field.good[i], &timings[i]);
 	for (size_t i = 0; i < field.prepared_count; i++)
 		engine_release(field.prepared[i]);
 }
@@ -202,7 +203,7 @@ static void run_row(struct session *s, const struct row *row, size_t bytes)
 	if (status)
 		printf("%s, %zu bytes: %s\n", row->name, bytes, why);
 	else
-		measure(s, row, &copy);
+		layout_copy_measure(s, row->name, OP, &copy);
 	layout_copy_close(&copy);
 	s->gpu->problem[0] = '\0';
 	if (s->rows_left)
@@ -220,6 +221,8 @@ static double ratio(const struct results *rs, const struct result *r, const char
 
 static void print_copies(const struct results *rs, size_t from)
 {
+	if (from == rs->count)
+		return;
 	printf("\n%-22s %10s %8s %8s", "copy", "bytes", "us", "GB/s");
 	for (size_t k = 0; k < CONTESTANTS; k++)
 		printf(" %12s", contestants[k]);
@@ -271,7 +274,7 @@ void question_copy(struct session *s)
 	size_t from = s->results.count;
 
 	add_engines(s);
-	s->rows_left = 2 * ROWS;
+	s->rows_left = 2 * ROWS + 1;
 	for (size_t k = 0; k < 4; k++)
 		for (size_t i = 0; i < ROWS; i++) {
 			if (!(sizes & order[k]) || is_slow(s, &rows[i], order[k]) ||
@@ -285,4 +288,17 @@ void question_copy(struct session *s)
 	session_progress_end(s);
 	print_copies(&s->results, from);
 	print_absent(s);
+	run_drop_engines(s);
+	/* It has a size of its own. */
+	if (!s->options->sizes && bench_matches(s->layouts, COPY_HALO_NAME))
+		copy_halo_run(s);
+}
+
+void list_copy(const struct session *s)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (bench_matches(s->layouts, rows[i].name))
+			printf("%s\n", rows[i].name);
+	if (bench_matches(s->layouts, COPY_HALO_NAME))
+		printf("%s\n", COPY_HALO_NAME);
 }

@@ -8,6 +8,8 @@
 #include "bench/gpu/way.h"
 #include "bench/layouts/layout.h"
 
+struct session;
+
 /* Memory of one side: guard, arrays, guard; displacement 0 is at @zero bytes. */
 struct copy_side {
 	struct bench_case c;
@@ -40,6 +42,25 @@ void layout_copy_close(struct layout_copy *copy);
 
 /* Let a prepared contestant copy once; bytes, gaps and guards of both sides must then be right. */
 int layout_copy_verify(struct layout_copy *copy, struct engine *engine);
+
+/* One way has queued its work on the bench's stream: await its completion, or tell the driver's problem. */
+int layout_copy_await(struct engine *engine, struct way *way, bool queued);
+
+/*
+ * Prepare the contestants of the session that can do this copy, verify them, time those that are right, and record all as
+ * results of @op.
+ */
+void layout_copy_measure(struct session *session, const char *name, const char *op,
+			 struct layout_copy *copy);
+
+/* The best plain kernel for a copy; NULL with a sentence in the engine's problem. */
+struct fused *fused_open(struct engine *engine, const struct layout_copy *copy);
+bool fused_queue(struct gpu *gpu, struct fused *fused);
+void fused_close(struct gpu *gpu, struct fused *fused);
+
+/* The halo of a box into another box; prints its table. */
+#define COPY_HALO_NAME "halo128"
+void copy_halo_run(struct session *session);
 
 /* The contestants, ways whose field @copying is set before they are prepared. */
 void way_copying(struct engine *engine, const char *name, struct gpu *gpu,

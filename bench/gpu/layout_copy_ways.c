@@ -22,7 +22,7 @@ struct fused {
 	struct plain_kernel best;
 };
 
-static int flagged(struct engine *e, struct way *w, bool queued)
+int layout_copy_await(struct engine *e, struct way *w, bool queued)
 {
 	uint64_t value = *w->gpu->flag + 1;
 
@@ -120,27 +120,24 @@ void way_copying_twice(struct engine *e, const char *name, struct gpu *gpu,
 
 /* ---- a plain kernel -------------------------------------------------------------------- */
 
-static void release_fused(struct way *w)
+void fused_close(struct gpu *gpu, struct fused *fused)
 {
-	struct fused *fused = w->fused;
-
 	if (!fused)
 		return;
 	for (int side = 0; side < 2; side++) {
 		pattern_release(&fused->patterns[side]);
 		if (fused->tables[side])
-			GPU_CALL(w->gpu, MemFree(fused->tables[side]));
+			GPU_CALL(gpu, MemFree(fused->tables[side]));
 	}
 	if (fused->module)
-		GPU_CALL(w->gpu, ModuleUnload(fused->module));
+		GPU_CALL(gpu, ModuleUnload(fused->module));
 	free(fused);
-	w->fused = NULL;
 }
 
-static bool find_patterns(struct engine *e, struct way *w)
+static bool find_patterns(struct engine *e, const struct layout_copy *copy,
+			  struct fused *fused)
 {
-	const struct copy_side *sides[] = { &w->copying->source, &w->copying->target };
-	struct fused *fused = w->fused;
+	const struct copy_side *sides[] = { &copy->source, &copy->target };
 	const char *why;
 
 	for (int side = 0; side < 2; side++) {
@@ -156,10 +153,8 @@ static bool find_patterns(struct engine *e, struct way *w)
 	return true;
 }
 
-static bool compile(struct engine *e, struct way *w)
+static bool compile(struct engine *e, const struct layout_copy *copy, struct fused *fused)
 {
-	const struct layout_copy *copy = w->copying;
-	struct fused *fused = w->fused;
 	size_t most = copy->source.region_bytes > copy->target.region_bytes
 			      ? copy->source.region_bytes
 			      : copy->target.region_bytes;
@@ -172,28 +167,28 @@ static bool compile(struct engine *e, struct way *w)
 
 	if (!text) {
 		engine_problem(e, "no memory for the text of a kernel");
-	} else if (!plain_arch(w->gpu, &arch)) {
-		plain_refused(e, w->gpu);
+	} else if (!plain_arch(copy->gpu, &arch)) {
+		plain_refused(e, copy->gpu);
 	} else {
 		snprintf(arch_option, sizeof(arch_option), "--gpu-architecture=sm_%d",
 			 arch);
-		done = plain_load(e, w->gpu, text, options, 1, &fused->module);
+		done = plain_load(e, copy->gpu, text, options, 1, &fused->module);
 	}
 	free(text);
 	return done;
 }
 
-static bool upload_table(struct engine *e, struct way *w, int side)
+static bool upload_table(struct engine *e, struct gpu *gpu, struct fused *fused, int side)
 {
-	const struct pattern *p = &w->fused->patterns[side];
+	const struct pattern *p = &fused->patterns[side];
 	struct roof_table table;
 	bool done;
 
 	if (p->kind == PATTERN_GRID)
 		return true;
 	table = roof_make_places(p);
-	done = table.memory && plain_upload(e, w->gpu, table.memory, table.bytes,
-					    &w->fused->tables[side]);
+	done = table.memory &&
+	       plain_upload(e, gpu, table.memory, table.bytes, &fused->tables[side]);
 	if (!table.memory)
 		engine_problem(e, "cannot allocate a table of displacements");
 	free(table.memory);
@@ -208,9 +203,8 @@ static void give(struct fused *fused, void *arguments[4])
 	}
 }
 
-static bool choose(struct engine *e, struct way *w)
+static bool choose(struct engine *e, struct gpu *gpu, struct fused *fused)
 {
-	struct fused *fused = w->fused;
 	uint64_t words = pattern_words(&fused->patterns[0]);
 	void *arguments[4];
 	double best = 0;
@@ -221,35 +215,54 @@ static bool choose(struct engine *e, struct way *w)
 		char name[16];
 
 		snprintf(name, sizeof(name), "copy_%u", unroll);
-		if (!GPU_CALL(w->gpu, ModuleGetFunction(&function, fused->module, name)))
+		if (!GPU_CALL(gpu, ModuleGetFunction(&function, fused->module, name)))
 			break;
-		plain_try(w->gpu, function, (words + unroll - 1) / unroll, arguments,
+		plain_try(gpu, function, (words + unroll - 1) / unroll, arguments,
 			  &fused->best, &best);
 	}
-	return best > 0 || plain_refused(e, w->gpu);
+	return best > 0 || plain_refused(e, gpu);
+}
+
+struct fused *fused_open(struct engine *e, const struct layout_copy *copy)
+{
+	struct fused *fused = calloc(1, sizeof(*fused));
+
+	if (!fused) {
+		engine_problem(e, "no memory");
+		return NULL;
+	}
+	if (find_patterns(e, copy, fused) && compile(e, copy, fused) &&
+	    upload_table(e, copy->gpu, fused, 0) &&
+	    upload_table(e, copy->gpu, fused, 1) && choose(e, copy->gpu, fused))
+		return fused;
+	fused_close(copy->gpu, fused);
+	return NULL;
+}
+
+bool fused_queue(struct gpu *gpu, struct fused *fused)
+{
+	void *arguments[4];
+
+	give(fused, arguments);
+	return plain_queue(gpu, &fused->best, arguments);
+}
+
+static void release_fused(struct way *w)
+{
+	fused_close(w->gpu, w->fused);
+	w->fused = NULL;
 }
 
 static int prepare_fused(struct engine *e, struct way *w)
 {
-	w->fused = calloc(1, sizeof(*w->fused));
-	if (!w->fused) {
-		engine_problem(e, "no memory");
-		return -1;
-	}
-	if (find_patterns(e, w) && compile(e, w) && upload_table(e, w, 0) &&
-	    upload_table(e, w, 1) && choose(e, w))
-		return 0;
-	release_fused(w);
-	return -1;
+	w->fused = fused_open(e, w->copying);
+	return w->fused ? 0 : -1;
 }
 
 static int copy_fused(struct engine *e, struct way *w, enum bench_op op)
 {
-	void *arguments[4];
-
 	(void)op;
-	give(w->fused, arguments);
-	return flagged(e, w, plain_queue(w->gpu, &w->fused->best, arguments));
+	return layout_copy_await(e, w, fused_queue(w->gpu, w->fused));
 }
 
 void way_copying_fused(struct engine *e, const char *name, struct gpu *gpu,
@@ -278,7 +291,8 @@ static int copy_2d(struct engine *e, struct way *w, enum bench_op op)
 				     .Height = copy->bytes / copy->block };
 
 	(void)op;
-	return flagged(e, w, GPU_CALL(w->gpu, Memcpy2DAsync(&rows, w->gpu->stream)));
+	return layout_copy_await(e, w,
+				 GPU_CALL(w->gpu, Memcpy2DAsync(&rows, w->gpu->stream)));
 }
 
 void way_copying_2d(struct engine *e, const char *name, struct gpu *gpu,
@@ -294,10 +308,11 @@ static int copy_raw(struct engine *e, struct way *w, enum bench_op op)
 	const struct layout_copy *copy = w->copying;
 
 	(void)op;
-	return flagged(e, w,
-		       GPU_CALL(w->gpu, MemcpyAsync(gpu_address(copy->target.device),
-						    gpu_address(copy->source.device),
-						    copy->bytes, w->gpu->stream)));
+	return layout_copy_await(e, w,
+				 GPU_CALL(w->gpu,
+					  MemcpyAsync(gpu_address(copy->target.device),
+						      gpu_address(copy->source.device),
+						      copy->bytes, w->gpu->stream)));
 }
 
 void way_copying_raw(struct engine *e, const char *name, struct gpu *gpu,

@@ -124,12 +124,21 @@ void gpu_session_close(struct session *s)
 	s->gpu = NULL;
 }
 
+/* Its rows, if it has names for them. */
+static void list_question(const struct session *s, const struct question *question)
+{
+	if (question->bits == BENCH_GPU_COPY)
+		list_copy(s);
+	else
+		printf("%s\n", question->name);
+}
+
 int gpu_session_list(const struct session *s)
 {
 	for (size_t i = 0; i < QUESTIONS; i++)
 		if (s->options->gpu & questions[i].bits &&
 		    !(questions[i].bits & BENCH_GPU_LAYOUTS))
-			printf("%s\n", questions[i].name);
+			list_question(s, &questions[i]);
 	if (!(s->options->gpu & (BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF)))
 		return 0;
 	for (const struct bench_layout *l = bench_layouts_gpu; l->name; l++)

@@ -10,6 +10,7 @@
 #include "bench/harness/engine.h"
 
 struct bar;
+struct copy_halo;
 struct fresh;
 struct fresh_kernels;
 struct fused;
@@ -66,6 +67,7 @@ struct way {
 	struct dtconv_type *own_type;
 	struct bar *bar;     /* of bar.c */
 	struct halo *pieces; /* of halo.c */
+	struct copy_halo *faces; /* of copy_halo.c */
 	struct roof *roof;   /* of roof.c */
 	struct torch *torch; /* of torch.c */
 	struct fused *fused; /* of layout_copy_ways.c */

@@ -236,7 +236,7 @@ struct dtconv_send_params {
 	unsigned flags; /**< of enum dtconv_send_flags */
 	/**
 	 * most bytes of a fragment; default: threshold fragment_bytes, and in any case the pool's.
-	 * Rounded down so that cuts are aligned.
+	 * Rounded down so that cuts are aligned, unless one fragment holds the message.
 	 */
 	size_t fragment_bytes;
 	unsigned

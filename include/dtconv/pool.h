@@ -96,7 +96,11 @@ struct dtconv_pool_params {
 	/** ordinal of the device that slabs are registered with or allocated on; negative: the
 	 * device of the calling thread's current device context */
 	int device;
-	size_t fragment_bytes; /**< capacity of a fragment; default: 262144 */
+	/**
+	 * capacity of a fragment; default: threshold fragment_bytes, rounded up to 256, but no more than
+	 * slab_bytes or 262144, whichever is larger
+	 */
+	size_t fragment_bytes;
 	size_t slab_bytes; /**< least size of a slab, at least a fragment; default: 64 MiB, or start_bytes if that is less */
 	size_t start_bytes; /**< least size to begin with, rounded up to slabs; default: one slab */
 	size_t limit_bytes; /**< largest size, rounded down to slabs, but at least one; default: 1024 slabs */
@@ -247,8 +251,8 @@ struct dtconv_pool_attr {
  * @param attr [in,out] struct_size set by the caller, the rest filled in.
  * @return 0; DTCONV_ERR_INVAL if struct_size is 0.
  *
- * Waits while another thread grows or shrinks the pool. Callable from any thread. Numbers of
- * fragments are exact when no thread takes or gives back any.
+ * Does not block. Callable from any thread. Numbers are exact when no thread grows or shrinks
+ * the pool, and takes or gives back fragments.
  */
 DTCONV_API int dtconv_pool_query(struct dtconv_pool *pool, struct dtconv_pool_attr *attr);
 

@@ -23,7 +23,8 @@ int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const cha
 			"%s: an operation is in flight; test or wait for it first", caller);
 }
 
-static const struct dtc_mover *idle_mover(const struct dtconv_convertor *convertor)
+const struct dtc_mover *dtc_convertor_stream_mover(
+	const struct dtconv_convertor *convertor)
 {
 	if (convertor->count != 1 || convertor->typed || convertor->checksum.on ||
 	    (convertor->placement.forbidden & DTC_HOST_BIT))
@@ -33,7 +34,8 @@ static const struct dtc_mover *idle_mover(const struct dtconv_convertor *convert
 
 const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor)
 {
-	return dtc_convertor_is_idle(convertor) ? idle_mover(convertor) : NULL;
+	return dtc_convertor_is_idle(convertor) ? dtc_convertor_stream_mover(convertor)
+						: NULL;
 }
 
 int dtc_convertor_init(struct dtconv_convertor *place, struct dtconv_type *type,
@@ -241,7 +243,7 @@ static void free_convertor(struct dtconv_convertor *convertor)
 
 void dtc_convertor_release(struct dtconv_convertor *convertor)
 {
-	convertor->mover = idle_mover(convertor);
+	convertor->mover = dtc_convertor_stream_mover(convertor);
 	if (atomic_fetch_sub(&convertor->holds, 1) == 1)
 		free_convertor(convertor);
 }

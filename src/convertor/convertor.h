@@ -104,6 +104,13 @@ void dtc_convertor_release(struct dtconv_convertor *convertor);
 /* Fail with STATE if it is not idle. */
 int dtc_convertor_check_idle(const struct dtconv_convertor *convertor, const char *caller);
 
+/*
+ * The layout's mover, if the stream is one instance and the parameters ask for nothing but moving bytes by the host. NULL
+ * otherwise.
+ */
+const struct dtc_mover *dtc_convertor_stream_mover(
+	const struct dtconv_convertor *convertor);
+
 /* What the member `mover` should be in the present state of the convertor. */
 const struct dtc_mover *dtc_convertor_mover(const struct dtconv_convertor *convertor);
 

@@ -34,6 +34,7 @@ struct dtconv_engine {
 	bool is_timer_set;
 	unsigned spin_us, timeout_ms;
 	struct dtc_source sources[DTCONV_ENGINE_SOURCES_MAX];
+	_Atomic unsigned source_end; /* no place from here on has ever been taken */
 	/* Operations to step: a list with its end. */
 	struct dtc_operation *active, **active_end;
 	struct dtc_operation *earliest, *latest; /* deadlines */

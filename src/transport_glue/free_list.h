@@ -12,7 +12,8 @@
 static inline struct dtconv_fragment *dtc_free_list_at(struct dtconv_pool *pool,
 						       uint32_t index)
 {
-	const size_t each = pool->plan.fragments;
+	/* Fits: a division of 32 bits is faster. */
+	const uint32_t each = (uint32_t)pool->plan.fragments;
 
 	return &atomic_load(&pool->slabs[index / each])->fragments[index % each];
 }

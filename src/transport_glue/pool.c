@@ -19,7 +19,7 @@
 
 #define SLABS_MAX      1024
 #define ALIGNMENT      256
-#define FRAGMENT_BYTES ((size_t)256 << 10)
+#define FRAGMENT_BYTES ((size_t)256 << 10) /* without a tuning file */
 #define SLAB_BYTES     ((size_t)64 << 20)
 
 /* ---- creating -------------------------------------------------------------------------- */
@@ -83,6 +83,18 @@ static int read_params(struct dtconv_context *context,
 	return check_params(context, params, caller);
 }
 
+/*
+ * What a send packs into a fragment. A tuning file does not make slabs larger than the caller asks for, or than they are
+ * without one.
+ */
+static size_t default_fragment(const struct dtconv_context *context, size_t slab_bytes)
+{
+	const size_t tuned = (size_t)context->tuning.fragment_bytes;
+	const size_t most = DTC_MAX(slab_bytes, FRAGMENT_BYTES);
+
+	return DTC_MIN(tuned + (ALIGNMENT - tuned % ALIGNMENT) % ALIGNMENT, most);
+}
+
 /* A multiple of @unit that is at least @bytes; false if there is none. */
 static bool round_up(size_t bytes, size_t unit, size_t *rounded)
 {
@@ -96,12 +108,14 @@ static int plan_sizes(struct dtc_slab_plan *plan, struct dtconv_pool_params *par
 
 	if (plan->flags & DTCONV_POOL_HUGE)
 		page = DTC_MAX(page, (size_t)2 << 20);
-	plan->fragment_bytes = params->fragment_bytes ? params->fragment_bytes
-						      : FRAGMENT_BYTES;
 	if (!params->slab_bytes)
 		params->slab_bytes = params->start_bytes
 					     ? DTC_MIN(params->start_bytes, SLAB_BYTES)
 					     : SLAB_BYTES;
+	plan->fragment_bytes =
+		params->fragment_bytes
+			? params->fragment_bytes
+			: default_fragment(plan->context, params->slab_bytes);
 	if (!round_up(plan->fragment_bytes, ALIGNMENT, &plan->stride) ||
 	    !round_up(DTC_MAX(params->slab_bytes, plan->stride), page, &plan->bytes) ||
 	    plan->bytes > PTRDIFF_MAX - page)

@@ -105,7 +105,7 @@ int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *
 	if (worked)
 		*worked = 0;
 	if (atomic_load_explicit(&engine->busy, memory_order_relaxed) ||
-	    atomic_exchange_explicit(&engine->busy, true, memory_order_acquire))
+	    atomic_exchange(&engine->busy, true))
 		return 0;
 	atomic_store_explicit(&engine->busy_thread, pthread_self(), memory_order_relaxed);
 	dtc_engine_poll_sources(engine, &work);

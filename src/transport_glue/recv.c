@@ -285,16 +285,19 @@ int dtconv_recv_deliver(struct dtconv_recv *recv, uint64_t offset, const void *b
 
 /* ---- starting and ending --------------------------------------------------------------- */
 
-static int read_params(struct dtconv_context *context,
-		       const struct dtconv_recv_params *given, const char *caller,
-		       struct dtconv_recv_params *params)
+/* Those of a shorter structure, the others 0; also if there is none. */
+static const struct dtconv_recv_params *extend_params(
+	const struct dtconv_recv_params *given, struct dtconv_recv_params *room)
 {
-	*params = (struct dtconv_recv_params){ .struct_size = sizeof(*params) };
-	if (!given)
-		return 0;
-	if (given->struct_size == 0)
-		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_recv_params");
-	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	*room = (struct dtconv_recv_params){ .struct_size = sizeof(*room) };
+	if (given)
+		memcpy(room, given, given->struct_size);
+	return room;
+}
+
+static int check_params(struct dtconv_context *context,
+			const struct dtconv_recv_params *params, const char *caller)
+{
 	if (params->flags & ~(unsigned)DTCONV_RECV_BYTES)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.flags has unknown bits: 0x%x", caller,
@@ -307,12 +310,10 @@ static int read_params(struct dtconv_context *context,
 	return 0;
 }
 
-static int check_convertor(const struct dtconv_engine *engine,
+static int check_convertor(struct dtconv_context *context,
 			   const struct dtconv_convertor *convertor,
 			   const struct dtconv_recv_params *params, const char *caller)
 {
-	struct dtconv_context *context = dtc_engine_context(engine);
-
 	if (convertor->type->context != context)
 		return DTC_FAIL(
 			context, DTCONV_ERR_INVAL,
@@ -330,11 +331,9 @@ static int check_convertor(const struct dtconv_engine *engine,
 	return dtc_convertor_check_idle(convertor, caller);
 }
 
-static int take_recv(struct dtconv_engine *engine, struct dtconv_recv *recycled,
+static int take_recv(struct dtconv_context *context, struct dtconv_recv *recycled,
 		     const char *caller, struct dtconv_recv **recv)
 {
-	struct dtconv_context *context = dtc_engine_context(engine);
-
 	if (recycled && dtc_operation_is_live(&recycled->operation))
 		return DTC_FAIL(context, DTCONV_ERR_STATE,
 				"%s: the receive (argument 4) is not done", caller);
@@ -356,33 +355,40 @@ int dtconv_recv_start(struct dtconv_engine *engine,
 		      const struct dtconv_recv_params *given,
 		      struct dtconv_convertor *convertor, struct dtconv_recv **made)
 {
-	struct dtconv_recv_params params;
+	struct dtconv_recv_params room;
 	struct dtconv_recv *recv;
 
 	if (!engine || !convertor || !made)
 		return DTCONV_ERR_INVAL;
-	int status = read_params(dtc_engine_context(engine), given, __func__, &params);
+	struct dtconv_context *context = dtc_engine_context(engine);
+	if (given && given->struct_size == 0)
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "params",
+					    "dtconv_recv_params");
+	const struct dtconv_recv_params *params =
+		given && given->struct_size >= sizeof(room) ? given
+							    : extend_params(given, &room);
+	int status = check_params(context, params, __func__);
 	if (!status)
-		status = check_convertor(engine, convertor, &params, __func__);
+		status = check_convertor(context, convertor, params, __func__);
 	if (!status)
-		status = take_recv(engine, *made, __func__, &recv);
+		status = take_recv(context, *made, __func__, &recv);
 	if (status)
 		return status;
 	struct dtc_operation *operation = &recv->operation;
 	operation->ops = &recv_ops;
 	operation->engine = engine;
-	operation->context = dtc_engine_context(engine);
+	operation->context = context;
 	operation->convertor = convertor;
-	operation->bytes = params.flags & DTCONV_RECV_BYTES
-				   ? params.bytes
+	operation->bytes = params->flags & DTCONV_RECV_BYTES
+				   ? params->bytes
 				   : dtc_convertor_size(convertor);
-	operation->done = params.done;
-	operation->arg = params.arg;
+	operation->done = params->done;
+	operation->arg = params->arg;
 	clear(&recv->waiting);
 	clear(&recv->finished);
 	dtc_arrived_clear(&recv->arrived);
 	*made = recv;
-	dtc_operation_start(operation, params.timeout_ms);
+	dtc_operation_start(operation, params->timeout_ms);
 	return 0;
 }
 

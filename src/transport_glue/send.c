@@ -280,14 +280,18 @@ static void wake(struct dtc_pool_waiter *waiter)
 
 /* ---- starting -------------------------------------------------------------------------- */
 
-static int read_params(struct dtconv_context *context,
-		       const struct dtconv_send_params *given, const char *caller,
-		       struct dtconv_send_params *params)
+/* Those of a shorter structure, the others 0. */
+static const struct dtconv_send_params *extend_params(
+	const struct dtconv_send_params *given, struct dtconv_send_params *room)
 {
-	if (given->struct_size == 0)
-		return DTC_FAIL_STRUCT_SIZE(context, caller, "params", "dtconv_send_params");
-	*params = (struct dtconv_send_params){ .struct_size = sizeof(*params) };
-	memcpy(params, given, DTC_MIN(given->struct_size, sizeof(*params)));
+	*room = (struct dtconv_send_params){ .struct_size = sizeof(*room) };
+	memcpy(room, given, given->struct_size);
+	return room;
+}
+
+static int check_params(struct dtconv_context *context,
+			const struct dtconv_send_params *params, const char *caller)
+{
 	if (!params->pool || !params->emit)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL, "%s: params.%s is NULL",
 				caller, params->pool ? "emit" : "pool");
@@ -302,12 +306,9 @@ static int read_params(struct dtconv_context *context,
 	return 0;
 }
 
-static int check_objects(const struct dtconv_engine *engine,
-			 const struct dtconv_pool *pool,
+static int check_objects(struct dtconv_context *context, const struct dtconv_pool *pool,
 			 const struct dtconv_convertor *convertor, const char *caller)
 {
-	struct dtconv_context *context = dtc_engine_context(engine);
-
 	if (dtc_pool_context(pool) != context || convertor->type->context != context)
 		return DTC_FAIL(
 			context, DTCONV_ERR_INVAL,
@@ -320,7 +321,10 @@ static int check_objects(const struct dtconv_engine *engine,
 	return dtc_convertor_check_idle(convertor, caller);
 }
 
-/* Cuts between words, and between the units of a stream that is converted, where fragments are long enough. */
+/*
+ * Cuts between words, and between the units of a stream that is converted, where fragments are long enough. A stream
+ * that one fragment holds is not cut.
+ */
 static size_t cut_of(const struct dtconv_send_params *params,
 		     const struct dtconv_convertor *convertor)
 {
@@ -328,18 +332,18 @@ static size_t cut_of(const struct dtconv_send_params *params,
 	const uint64_t tuned = convertor->type->context->tuning.fragment_bytes;
 	const uint64_t asked = params->fragment_bytes ? params->fragment_bytes : tuned;
 	const size_t most = (size_t)DTC_MIN(asked, (uint64_t)room);
-	const size_t unit = dtc_flight_granularity(convertor);
 
+	if (dtc_convertor_size(convertor) <= most)
+		return most;
+	const size_t unit = dtc_flight_granularity(convertor);
 	if (unit < most / CUT_UNIT)
 		return most - most % (unit * CUT_UNIT);
 	return unit < most ? most - most % unit : most;
 }
 
-static int take_send(struct dtconv_engine *engine, struct dtconv_send *recycled,
+static int take_send(struct dtconv_context *context, struct dtconv_send *recycled,
 		     const char *caller, struct dtconv_send **send)
 {
-	struct dtconv_context *context = dtc_engine_context(engine);
-
 	if (recycled && dtc_operation_is_live(&recycled->operation))
 		return DTC_FAIL(context, DTCONV_ERR_STATE,
 				"%s: the send (argument 4) is not done", caller);
@@ -361,39 +365,45 @@ int dtconv_send_start(struct dtconv_engine *engine,
 		      const struct dtconv_send_params *given,
 		      struct dtconv_convertor *convertor, struct dtconv_send **made)
 {
-	struct dtconv_send_params params;
+	struct dtconv_send_params room;
 	struct dtconv_send *send;
 
 	if (!engine || !given || !convertor || !made)
 		return DTCONV_ERR_INVAL;
-	int status = read_params(dtc_engine_context(engine), given, __func__, &params);
+	struct dtconv_context *context = dtc_engine_context(engine);
+	if (given->struct_size == 0)
+		return DTC_FAIL_STRUCT_SIZE(context, __func__, "params",
+					    "dtconv_send_params");
+	const struct dtconv_send_params *params =
+		given->struct_size < sizeof(room) ? extend_params(given, &room) : given;
+	int status = check_params(context, params, __func__);
 	if (!status)
-		status = check_objects(engine, params.pool, convertor, __func__);
+		status = check_objects(context, params->pool, convertor, __func__);
 	if (!status)
-		status = take_send(engine, *made, __func__, &send);
+		status = take_send(context, *made, __func__, &send);
 	if (status)
 		return status;
 	struct dtc_operation *operation = &send->operation;
 	operation->ops = &send_ops;
 	operation->engine = engine;
-	operation->context = dtc_engine_context(engine);
+	operation->context = context;
 	operation->convertor = convertor;
 	operation->bytes = dtc_convertor_size(convertor);
-	operation->done = params.done;
-	operation->arg = params.arg;
+	operation->done = params->done;
+	operation->arg = params->arg;
 	send->waiter.wake = wake;
-	send->pool = params.pool;
-	send->emit = params.emit;
-	send->fragment_bytes = cut_of(&params, convertor);
-	send->depth = params.depth ? params.depth
-				   : (unsigned)operation->context->tuning.fragment_depth;
-	send->is_ordered = params.flags & DTCONV_SEND_ORDERED;
+	send->pool = params->pool;
+	send->emit = params->emit;
+	send->fragment_bytes = cut_of(params, convertor);
+	send->depth = params->depth ? params->depth
+				    : (unsigned)context->tuning.fragment_depth;
+	send->is_ordered = params->flags & DTCONV_SEND_ORDERED;
 	send->launched = 0;
 	send->out = send->ready_count = 0;
 	send->ready = NULL;
 	send->ready_end = &send->ready;
 	*made = send;
-	dtc_operation_start(operation, params.timeout_ms);
+	dtc_operation_start(operation, params->timeout_ms);
 	return 0;
 }
 

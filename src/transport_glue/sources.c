@@ -13,13 +13,18 @@
 #include "engine.h"
 #include "engine_state.h"
 
+/*
+ * A source that was detached is not polled after dtc_engine_settle(): this thread announced its progress before it reads
+ * a state, the other one changed the state before it looks for progress, all in sequentially consistent order.
+ */
 void dtc_engine_poll_sources(struct dtconv_engine *engine, struct dtc_work *work)
 {
-	for (size_t i = 0; i < DTCONV_ENGINE_SOURCES_MAX && work->budget; i++) {
+	const unsigned end = atomic_load(&engine->source_end);
+
+	for (unsigned i = 0; i < end && work->budget; i++) {
 		struct dtc_source *source = &engine->sources[i];
 
-		if (atomic_load_explicit(&source->state, memory_order_acquire) !=
-		    DTC_SOURCE_LIVE)
+		if (atomic_load(&source->state) != DTC_SOURCE_LIVE)
 			continue;
 		size_t happened = source->what.poll(source->what.arg, work->budget);
 		work->budget -= DTC_MIN(happened, work->budget);
@@ -37,6 +42,15 @@ int dtc_engine_arm_sources(struct dtconv_engine *engine)
 			return DTCONV_ERR_AGAIN;
 	}
 	return 0;
+}
+
+static void extend_sources(struct dtconv_engine *engine, unsigned end)
+{
+	unsigned before = atomic_load(&engine->source_end);
+
+	while (before < end &&
+	       !atomic_compare_exchange_weak(&engine->source_end, &before, end))
+		;
 }
 
 static struct dtc_source *take_source(struct dtconv_engine *engine, unsigned *number)
@@ -74,7 +88,8 @@ int dtconv_engine_attach(struct dtconv_engine *engine, const struct dtconv_sourc
 				__func__, source->fd, strerror(errno));
 	}
 	place->what = *source;
-	atomic_store_explicit(&place->state, DTC_SOURCE_LIVE, memory_order_release);
+	atomic_store(&place->state, DTC_SOURCE_LIVE);
+	extend_sources(engine, taken + 1);
 	*number = taken;
 	dtc_engine_ring(engine);
 	return 0;

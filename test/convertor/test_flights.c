@@ -103,6 +103,45 @@ START_TEST(fragments_fly_in_any_order)
 }
 END_TEST
 
+/* One instance in one flight, which needs no cursor; before and after it fragments, which need it. */
+START_TEST(whole_streams_fly_between_fragments)
+{
+	struct choices choices = fixture_choices(32);
+	struct dtconv_convertor *packs, *unpacks;
+	struct stage stage;
+	size_t bytes;
+
+	fixture_open(&stage, layouts[_i].text, 1);
+	unsigned char *packed = malloc(stage.bytes + 1);
+	struct pieces parts = cut(stage.bytes, 40, 1, &choices);
+	struct pieces whole = cut(stage.bytes, 1, stage.bytes + 1, &choices);
+	packs = fixture_pack(&stage);
+	unpacks = fixture_unpack(&stage);
+	for (int round = 0; round < 4 && stage.bytes; round++) {
+		const struct pieces *pieces = round % 2 ? &parts : &whole;
+
+		memset(packed, 0x55, stage.bytes + 1);
+		for (size_t i = 0; i < pieces->count; i++)
+			fly(packs, pieces, i, packed, &bytes);
+		ck_assert(!memcmp(packed, stage.stream, stage.bytes));
+		ck_assert_uint_eq(packed[stage.bytes], 0x55);
+		stage_blank(&stage);
+		for (size_t i = 0; i < pieces->count; i++) {
+			size_t from = fly(unpacks, pieces, i, packed, &bytes);
+
+			stage_deliver(&stage, from, bytes);
+			fixture_arrived(&stage);
+		}
+	}
+	drop(&parts);
+	drop(&whole);
+	dtconv_convertor_destroy(packs);
+	dtconv_convertor_destroy(unpacks);
+	free(packed);
+	fixture_close(&stage);
+}
+END_TEST
+
 /* Types with one size of elements, with several, and of couples. */
 static const struct {
 	const char *text;
@@ -351,6 +390,8 @@ int main(void)
 	Suite *suite = suite_create("flights");
 	TCase *streams = fixture_case(suite, "streams", 60);
 
+	tcase_add_loop_test(streams, whole_streams_fly_between_fragments, 0,
+			    layout_count);
 	tcase_add_loop_test(streams, fragments_fly_in_any_order, 0, layout_count);
 	tcase_add_loop_test(streams, elements_are_converted_and_combined_in_any_order, 0,
 			    TYPED);

@@ -253,6 +253,24 @@ START_TEST(a_started_pack_stops_at_the_end)
 }
 END_TEST
 
+/* With room for the whole stream, from its middle on. */
+START_TEST(a_started_pack_moves_the_rest)
+{
+	struct scene scene;
+	size_t moved = 0;
+
+	open_scene(&scene, true);
+	memset(scene.packed, 0, sizeof(scene.packed));
+	fixture_seek(scene.convertor, 4);
+	fixture_ok(dtconv_convertor_start(scene.convertor, scene.packed, 40, NULL, NULL));
+	fixture_ok(dtconv_convertor_wait(scene.convertor, &moved));
+	ck_assert_uint_eq(moved, 12);
+	ck_assert(!memcmp(scene.packed, scene.stage.stream + 4, 12));
+	ck_assert_uint_eq(scene.packed[12], 0);
+	close_scene(&scene);
+}
+END_TEST
+
 START_TEST(a_started_unpack_of_too_much_is_truncated)
 {
 	struct scene scene;
@@ -290,6 +308,7 @@ int main(void)
 	tcase_add_loop_test(states, a_type_may_be_released_in_flight, 0, 2);
 	tcase_add_test(states, an_empty_operation_is_in_flight_too);
 	tcase_add_test(states, a_started_pack_stops_at_the_end);
+	tcase_add_test(states, a_started_pack_moves_the_rest);
 	tcase_add_loop_test(states, a_started_unpack_of_too_much_is_truncated, 0, 2);
 	return fixture_run(suite);
 }

@@ -113,6 +113,22 @@ START_TEST(fragments_are_cut_as_asked)
 }
 END_TEST
 
+/* What one fragment holds is one fragment, also if a cut would be elsewhere. */
+START_TEST(a_message_that_fits_is_not_cut)
+{
+	const char *text = _i ? "contiguous(1001, byte)" : "contiguous(1000, byte)";
+	struct scene scene;
+
+	scene_open(&scene, text, 1, (struct scene_pool){ 4, 4096 }, NULL, 1);
+	scene.send_params.fragment_bytes = 1000;
+	scene_start(&scene);
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	ck_assert_uint_eq(scene.link.emitted, _i ? 2 : 1);
+	scene_close(&scene);
+}
+END_TEST
+
 /* A represented stream is cut between numbers where fragments are long enough. */
 START_TEST(represented_streams_arrive)
 {
@@ -885,6 +901,50 @@ START_TEST(bad_arguments_are_refused)
 }
 END_TEST
 
+/* What an older program's structures lack is 0, whatever is behind them. */
+START_TEST(structures_of_older_programs_are_read)
+{
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
+	scene.send_params.struct_size = offsetof(struct dtconv_send_params, flags);
+	scene.send_params.flags = 8;
+	scene.send_params.depth = 99;
+	scene.recv_params.struct_size = offsetof(struct dtconv_recv_params, flags);
+	scene.recv_params.flags = 8;
+	scene.recv_params.bytes = 1;
+	scene_start(&scene);
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	scene_close(&scene);
+}
+END_TEST
+
+/* What a newer program's structures have in addition is not read. */
+START_TEST(structures_of_newer_programs_are_read)
+{
+	struct {
+		struct dtconv_send_params send;
+		unsigned char more[64];
+	} newer;
+	struct scene scene;
+
+	scene_open(&scene, long_text, 1, pools[3], NULL, 1);
+	memset(&newer, 0xff, sizeof(newer));
+	newer.send = scene.send_params;
+	newer.send.struct_size = sizeof(newer);
+	scene.recv_params.struct_size = sizeof(scene.recv_params) + 64;
+	fixture_ok(dtconv_recv_start(scene.engine, &scene.recv_params, scene.unpacks,
+				     &scene.recv));
+	scene.link.recv = scene.recv;
+	fixture_ok(
+		dtconv_send_start(scene.engine, &newer.send, scene.packs, &scene.send));
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	scene_close(&scene);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flow");
@@ -896,6 +956,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_network_that_delivers_all_is_enough, 2 * HARMLESS,
 			    (int)(POOLS * HARMLESS));
 	tcase_add_loop_test(tcase, fragments_are_cut_as_asked, 0, 2);
+	tcase_add_loop_test(tcase, a_message_that_fits_is_not_cut, 0, 2);
 	tcase_add_test(tcase, represented_streams_arrive);
 	tcase_add_test(tcase, an_operation_adds_each_byte_once);
 	tcase_add_test(tcase, an_empty_message_is_done_at_once);
@@ -919,5 +980,7 @@ int main(void)
 	tcase_add_test(tcase, a_small_message_is_emitted_at_once_and_allocates_nothing);
 	tcase = fixture_case(suite, "refusals", 10);
 	tcase_add_test(tcase, bad_arguments_are_refused);
+	tcase_add_test(tcase, structures_of_older_programs_are_read);
+	tcase_add_test(tcase, structures_of_newer_programs_are_read);
 	return fixture_run(suite);
 }

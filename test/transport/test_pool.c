@@ -444,6 +444,53 @@ START_TEST(a_registrar_may_call_the_pool)
 }
 END_TEST
 
+/* ---- sizes ----------------------------------------------------------------------------- */
+
+/* What a tuning file says, and what is asked for; the fragments and slabs that follow. */
+static const struct {
+	const char *tuning;
+	size_t fragment_bytes, slab_bytes, start_bytes;
+	size_t fragment, fragments;
+} sizes[] = {
+	{ "", 0, 1 << 20, 0, 262144, 4 },
+	{ "fragment_bytes 65536", 0, 1 << 20, 0, 65536, 16 },
+	{ "fragment_bytes 524288", 0, 1 << 20, 0, 524288, 2 },
+	{ "fragment_bytes 524288", 0, 0, 1 << 20, 524288, 2 },
+	/* What is asked for counts. */
+	{ "fragment_bytes 524288", 1000, 1 << 20, 0, 1000, 1024 },
+	/* Fragments begin at multiples of 256: no room is lost between them. */
+	{ "fragment_bytes 65537", 0, 65792 * 4, 0, 65792, 4 },
+	/* Slabs do not grow for large ones. */
+	{ "fragment_bytes 1073741824", 0, 1 << 20, 0, 1 << 20, 1 },
+	{ "fragment_bytes 1073741824", 0, 0, 1 << 20, 1 << 20, 1 },
+	{ "fragment_bytes 1073741824", 0, 4096, 0, 262144, 1 },
+};
+
+START_TEST(fragments_have_the_tuned_size)
+{
+	struct dtconv_pool_params params = { .struct_size = sizeof(params),
+					     .kind = DTCONV_MEMORY_HOST,
+					     .fragment_bytes = sizes[_i].fragment_bytes,
+					     .slab_bytes = sizes[_i].slab_bytes,
+					     .start_bytes = sizes[_i].start_bytes };
+	char path[] = "/tmp/test_pool.XXXXXX";
+	const int file = mkstemp(path);
+	struct dtconv_context *context;
+	struct dtconv_pool *pool;
+
+	ck_assert_int_ge(dprintf(file, "%s\n", sizes[_i].tuning), 1);
+	setenv("DTCONV_TUNING", path, 1);
+	fixture_ok(dtconv_context_create(NULL, &context));
+	unlink(path);
+	close(file);
+	fixture_ok(dtconv_pool_create(context, &params, &pool));
+	ck_assert_uint_eq(attr_of(pool).fragment_bytes, sizes[_i].fragment);
+	ck_assert_uint_eq(attr_of(pool).fragments, sizes[_i].fragments);
+	fixture_ok(dtconv_pool_destroy(pool));
+	dtconv_context_destroy(context);
+}
+END_TEST
+
 /* ---- refusals -------------------------------------------------------------------------- */
 
 struct refusal {
@@ -690,6 +737,9 @@ int main(void)
 			    1 << REGISTRARS);
 	tcase_add_test(tcase, a_growth_that_fails_late_keeps_the_slabs_before);
 	tcase_add_test(tcase, a_registrar_may_call_the_pool);
+	tcase = fixture_case(suite, "sizes", 10);
+	tcase_add_loop_test(tcase, fragments_have_the_tuned_size, 0,
+			    (int)(sizeof(sizes) / sizeof(sizes[0])));
 	tcase = fixture_case(suite, "refusals", 10);
 	tcase_add_loop_test(tcase, bad_options_are_refused_with_a_sentence, 0,
 			    (int)(sizeof(refusals) / sizeof(refusals[0])));
