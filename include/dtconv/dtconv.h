@@ -24,6 +24,7 @@
  * | @ref flight "flight" | a fragment of a convertor's stream in flight, beside others |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref copier "copier" | copies from one layout to another, started and tested |
+ * | @ref reshard "reshard" | plans the messages between two distributions of an array |
  * | @ref channel "channel" | messages to another process of the machine |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
@@ -65,6 +66,7 @@
 #include <dtconv/path.h>
 #include <dtconv/pool.h>
 #include <dtconv/representation.h>
+#include <dtconv/reshard.h>
 #include <dtconv/status.h>
 #include <dtconv/type.h>
 #include <dtconv/version.h>
