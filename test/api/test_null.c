@@ -313,8 +313,38 @@ START_TEST(batches_need_a_context_and_entries)
 }
 END_TEST
 
+START_TEST(resharding_needs_placements_and_outputs)
+{
+	const struct dtconv_reshard_params params = { .struct_size = sizeof(params),
+						      .rank_count = 1,
+						      .element = type };
+	struct dtconv_reshard_plan_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_reshard_message message = { .struct_size = sizeof(message) };
+	struct dtconv_reshard *reshard, *none;
+	struct dtconv_reshard_plan *plan;
+
+	ck_assert_int_eq(dtconv_reshard_create(&params, &reshard), 0);
+	ck_assert_int_eq(dtconv_reshard_plan_create(reshard, 0, &plan), 0);
+	REFUSED(dtconv_reshard_create(NULL, &none));
+	REFUSED(dtconv_reshard_create(&params, NULL));
+	REFUSED(dtconv_reshard_check(NULL));
+	REFUSED(dtconv_reshard_plan_create(NULL, 0, &plan));
+	REFUSED(dtconv_reshard_plan_create(reshard, 0, NULL));
+	REFUSED(dtconv_reshard_plan_query(NULL, &attr));
+	REFUSED(dtconv_reshard_plan_query(plan, NULL));
+	REFUSED(dtconv_reshard_plan_query_send(NULL, 0, &message));
+	REFUSED(dtconv_reshard_plan_query_send(plan, 0, NULL));
+	REFUSED(dtconv_reshard_plan_query_recv(NULL, 0, &message));
+	REFUSED(dtconv_reshard_plan_query_recv(plan, 0, NULL));
+	dtconv_reshard_plan_destroy(plan);
+	dtconv_reshard_destroy(reshard);
+}
+END_TEST
+
 START_TEST(releasing_nothing_does_nothing)
 {
+	dtconv_reshard_destroy(NULL);
+	dtconv_reshard_plan_destroy(NULL);
 	dtconv_batch_destroy(NULL);
 	dtconv_copier_destroy(NULL);
 	dtconv_type_unref(NULL);
@@ -336,6 +366,7 @@ int main(void)
 	tcase_add_test(tcase, copiers_need_types_and_somewhere_to_put_the_copier);
 	tcase_add_test(tcase, flights_need_all_objects);
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
+	tcase_add_test(tcase, resharding_needs_placements_and_outputs);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

@@ -745,6 +745,63 @@ START_TEST(pool)
 }
 END_TEST
 
+/* ---- resharding ---------------------------------------------------------------------------- */
+
+static int send_message(const struct dtconv_reshard_message *message, const void *buffer)
+{
+	char packed[4000];
+
+	return dtconv_pack(message->type, 1, buffer, packed, sizeof(packed), NULL);
+}
+
+static int reshard_rows(struct dtconv_context *context, const void *rows)
+{
+	/* [reshard] */
+	/* 100 x 5 doubles: two ranks have rows, and are to have columns */
+	static const size_t all[] = { 100, 5 },
+			    lower[][2] = { { 0, 0 }, { 50, 0 }, { 0, 3 } };
+	static const size_t half[] = { 50, 5 }, left[] = { 100, 3 }, right[] = { 100, 2 };
+	const struct dtconv_reshard_box
+		have[] = { { .rank = 0, .lower = lower[0], .sizes = half },
+			   { .rank = 1, .lower = lower[1], .sizes = half } },
+		want[] = { { .rank = 0, .lower = lower[0], .sizes = left },
+			   { .rank = 1, .lower = lower[2], .sizes = right } };
+	const struct dtconv_reshard_params params = {
+		.struct_size = sizeof(params),
+		.rank_count = 2,
+		.ndims = 2,
+		.sizes = all,
+		.element = dtconv_type_predefined(context, DTCONV_DOUBLE),
+		.source = { 2, have },
+		.target = { 2, want },
+	};
+	struct dtconv_reshard_plan_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_reshard_message message = { .struct_size = sizeof(message) };
+	struct dtconv_reshard *reshard = NULL;
+	struct dtconv_reshard_plan *plan = NULL;
+	int status = dtconv_reshard_create(&params, &reshard);
+
+	if (!status)
+		status = dtconv_reshard_plan_create(reshard, 0, &plan); /* of rank 0 */
+	if (!status)
+		status = dtconv_reshard_plan_query(plan, &attr);
+	for (size_t i = 0; !status && i < attr.send_count; i++) {
+		status = dtconv_reshard_plan_query_send(plan, i, &message);
+		if (!status)
+			status = send_message(&message, rows); /* to message.peer */
+	}
+	dtconv_reshard_plan_destroy(plan);
+	dtconv_reshard_destroy(reshard);
+	/* [reshard] */
+	return status;
+}
+
+START_TEST(resharding)
+{
+	ck_assert_int_eq(reshard_rows(common, matrix), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snippets");
@@ -768,5 +825,6 @@ int main(void)
 	tcase_add_test(tcase, flow);
 	tcase_add_test(tcase, path);
 	tcase_add_test(tcase, channel);
+	tcase_add_test(tcase, resharding);
 	return suite_run(suite);
 }

@@ -338,6 +338,34 @@ START_TEST(alike_pieces_are_one_list_of_blocks)
 }
 END_TEST
 
+/* The source is stored by columns: what it sends is one run, and the receiver strides. */
+START_TEST(a_sender_reads_in_the_order_of_its_memory)
+{
+	static const size_t all[] = { 4, 6 }, zero[] = { 0, 0 }, columns[] = { 1, 0 };
+	const struct dtconv_reshard_box have = { .lower = zero,
+						 .sizes = all,
+						 .order = columns },
+					want = { .lower = zero, .sizes = all };
+	const struct dtconv_reshard_params params = { .struct_size = sizeof(params),
+						      .rank_count = 1,
+						      .ndims = 2,
+						      .sizes = all,
+						      .element = t_predefined(DTCONV_INT),
+						      .source = { 1, &have },
+						      .target = { 1, &want } };
+	struct dtconv_reshard *reshard = create(&params);
+	struct dtconv_reshard_plan *plan = plan_of(reshard, 0);
+	char *program = t_program(send_at(plan, 0).type);
+	ck_assert_str_eq(program, "run 96 bytes @0\n");
+	free(program);
+	program = t_program(recv_at(plan, 0).type);
+	ck_assert(strstr(program, "run 96") == NULL);
+	free(program);
+	dtconv_reshard_plan_destroy(plan);
+	dtconv_reshard_destroy(reshard);
+}
+END_TEST
+
 /* From rows to columns: each rank exchanges one element with each other one. */
 START_TEST(thousands_of_ranks_exchange_with_all_others)
 {
@@ -832,6 +860,7 @@ int main(void)
 	tcase_add_test(senders, a_sender_may_hold_an_element_twice);
 	tcase_add_test(senders, a_source_may_have_stride_zero);
 	tcase_add_test(senders, alike_pieces_are_one_list_of_blocks);
+	tcase_add_test(senders, a_sender_reads_in_the_order_of_its_memory);
 	tcase_add_test(ranks, thousands_of_ranks_exchange_with_all_others);
 	tcase_add_test(ranks, neighbours_alone_exchange);
 	tcase_add_test(ranks, equal_boxes_of_thousands_of_ranks_are_one);
