@@ -24,6 +24,7 @@
  * | @ref flight "flight" | a fragment of a convertor's stream in flight, beside others |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref copier "copier" | copies from one layout to another, started and tested |
+ * | @ref pages "list of pages" | packs and unpacks pages of a pool by their numbers, without a type |
  * | @ref reshard "reshard" | plans the messages between two distributions of an array |
  * | @ref channel "channel" | messages to another process of the machine |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
@@ -63,6 +64,7 @@
 #include <dtconv/flow.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
+#include <dtconv/pages.h>
 #include <dtconv/path.h>
 #include <dtconv/pool.h>
 #include <dtconv/representation.h>

@@ -341,6 +341,21 @@ START_TEST(resharding_needs_placements_and_outputs)
 }
 END_TEST
 
+START_TEST(lists_of_pages_need_a_context_and_a_list)
+{
+	const struct dtconv_pages pages = { .struct_size = sizeof(pages),
+					    .page_bytes = 8 };
+
+	REFUSED(dtconv_pages_pack(NULL, &pages, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pages_pack(context, NULL, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pages_unpack(NULL, &pages, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pages_unpack(context, NULL, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pages_query_bytes(NULL, &pages, &number));
+	REFUSED(dtconv_pages_query_bytes(context, NULL, &number));
+	REFUSED(dtconv_pages_query_bytes(context, &pages, NULL));
+}
+END_TEST
+
 START_TEST(releasing_nothing_does_nothing)
 {
 	dtconv_reshard_destroy(NULL);
@@ -367,6 +382,7 @@ int main(void)
 	tcase_add_test(tcase, flights_need_all_objects);
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, resharding_needs_placements_and_outputs);
+	tcase_add_test(tcase, lists_of_pages_need_a_context_and_a_list);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

@@ -802,6 +802,43 @@ START_TEST(resharding)
 }
 END_TEST
 
+/* ---- lists of pages -------------------------------------------------------------------------- */
+
+static int pack_sequence(struct dtconv_context *context, const void *cache, size_t tokens,
+			 void *packed, size_t capacity, size_t *bytes)
+{
+	/* [pages] */
+	/* a pool [layers][keys, values][pages][16 tokens of 128 bytes]; the sequence has three pages */
+	static const int32_t table[] = { 7, 2, 5 };
+	const size_t page_bytes = 16 * 128, pool_pages = 10;
+	const struct dtconv_pages pages = {
+		.struct_size = sizeof(pages),
+		.table = table,
+		.count = 3,
+		.pool_pages = pool_pages,
+		.page_bytes = page_bytes,
+		.layer_count = 4,
+		.layer_stride = (ptrdiff_t)(2 * pool_pages * page_bytes),
+		.part_count = 2,
+		.part_stride = (ptrdiff_t)(pool_pages * page_bytes),
+		.bytes = tokens * 128, /* the last page may be used in part */
+	};
+
+	return dtconv_pages_pack(context, &pages, cache, 0, packed, capacity, bytes);
+	/* [pages] */
+}
+
+START_TEST(lists_of_pages)
+{
+	static char cache[4 * 2 * 10 * 2048], packed[65536];
+	size_t bytes;
+
+	ck_assert_int_eq(pack_sequence(common, cache, 40, packed, sizeof(packed), &bytes),
+			 0);
+	ck_assert_uint_eq(bytes, (size_t)4 * 2 * 40 * 128);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snippets");
@@ -826,5 +863,6 @@ int main(void)
 	tcase_add_test(tcase, path);
 	tcase_add_test(tcase, channel);
 	tcase_add_test(tcase, resharding);
+	tcase_add_test(tcase, lists_of_pages);
 	return suite_run(suite);
 }

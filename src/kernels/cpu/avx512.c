@@ -6,6 +6,7 @@
 
 #include "grid.h"
 #include "nest.h"
+#include "page_list.h"
 #include "pattern.h"
 #include "sets.h"
 #include "stream.h"
@@ -17,6 +18,7 @@ const struct dtc_cpu_kernels dtc_cpu_avx512 = {
 	.grid = dtc_copy_grid,
 	.transpose = dtc_transpose,
 	.table = dtc_move_table,
+	.pages = dtc_move_pages,
 	.run = dtc_copy_alone,
 	.nest = dtc_nest_of,
 	.block = { pack_block, unpack_block },

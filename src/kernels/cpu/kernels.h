@@ -86,6 +86,20 @@ struct dtc_entries {
 	enum dtc_stream stream;
 };
 
+/* Whole blocks of a pool, selected by their numbers; consecutive on the packed side. */
+struct dtc_page_list {
+	const void *numbers; /* of 64 bits if @wide, else 32; at any alignment */
+	bool wide;
+	bool prefetch; /* the blocks are not in the nearer caches */
+	uint64_t count;
+	size_t stride; /* bytes from a number's block to the next number's */
+	size_t block;
+	char *packed;
+	char *user; /* the block of number 0 */
+	enum dtc_direction direction;
+	enum dtc_stream stream;
+};
+
 /*
  * @outer x @inner blocks of @block bytes. On the user's side the first is at @disp, with these
  * strides; on the packed side they are consecutive.
@@ -135,6 +149,7 @@ struct dtc_cpu_kernels {
 	 */
 	void (*transpose)(const struct dtc_grid *grid);
 	void (*table)(const struct dtc_entries *entries);
+	void (*pages)(const struct dtc_page_list *list);
 	/* Copy one run. */
 	void (*run)(char *to, const char *from, size_t bytes);
 	/* Return the function for nests of that block. */
