@@ -61,8 +61,9 @@ static void stream_pages(const struct dtc_page_list *given)
 
 	for (uint64_t i = 0; i < list.count; i++, packed += list.block) {
 		char *page = page_of(&list, i);
-		const char *next = unpack ? packed + list.block
-					  : page_of(&list, DTC_MIN(i + 1, list.count - 1));
+		const char *next =
+			unpack ? packed + list.block
+			       : page_of(&list, DTC_MIN(i + 1, list.count - 1));
 
 		dtc_stream_run(unpack ? page : packed, unpack ? packed : page, list.block,
 			       next);
