@@ -87,7 +87,7 @@ static void offer(struct dtconv_send *send, struct dtc_work *work)
 	int status = send->emit(operation->arg, fragment, fragment->offset,
 				fragment->bytes, flags_of(send, fragment));
 	if (!status ||
-	    !dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HELD)) {
+	    !dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_KEPT)) {
 		(void)take_ready(send);
 		send->out++;
 		work->done++;
@@ -156,7 +156,7 @@ static bool land(struct dtconv_send *send, struct dtc_work *work)
 		work->done++;
 		if (status) {
 			dtc_operation_fail(&send->operation, status);
-			dtc_pool_return(fragment, DTC_FRAGMENT_HELD, true);
+			dtc_pool_return(fragment, DTC_FRAGMENT_KEPT, true);
 			continue;
 		}
 		fragment->bytes = slot->flight.moved;
@@ -212,7 +212,7 @@ static enum launch launch(struct dtconv_send *send)
 	}
 	if (status != DTCONV_ERR_AGAIN)
 		dtc_operation_fail(operation, status);
-	dtc_pool_return(fragment, DTC_FRAGMENT_HELD, status != DTCONV_ERR_AGAIN);
+	dtc_pool_return(fragment, DTC_FRAGMENT_KEPT, status != DTCONV_ERR_AGAIN);
 	return NO_RESOURCE;
 }
 
@@ -228,7 +228,7 @@ static enum dtc_need drain(struct dtconv_send *send)
 {
 	dtc_pool_leave(send->pool, &send->waiter);
 	while (send->ready)
-		dtc_pool_return(take_ready(send), DTC_FRAGMENT_HELD, false);
+		dtc_pool_return(take_ready(send), DTC_FRAGMENT_KEPT, false);
 	if (send->window.in_flight)
 		return DTC_NEED_FLIGHT;
 	return send->out ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
