@@ -327,7 +327,7 @@ static void take_hello(struct dtc_mpi_link *link, const struct dtc_wire_packet *
 						 (size_t)hello->fragment_bytes, NULL,
 						 link);
 	if (status) {
-		go(link, status, "there is no memory for what the peer sends");
+		go(link, status, dtc_fragment_table_reason(status));
 		return;
 	}
 	for (size_t i = 0; i < hello->fragments; i++)
