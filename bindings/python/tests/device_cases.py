@@ -6,9 +6,12 @@ objects with ``__cuda_array_interface__`` or ``__dlpack__``.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
+import sys
+import types
 import weakref
 
 import numpy as np
@@ -112,6 +115,13 @@ def test_a_struct_in_device_memory():
     assert out.tobytes() == packed_bytes(array)
 
 
+def test_padding_that_the_array_interface_describes_is_not_packed():
+    dtype = np.dtype([("a", "i1"), ("b", "f8"), ("c", "i2")], align=True)
+    array = np.frombuffer(bytearray(range(240)), dtype)[::3]
+    assert dtconv.layout(DeviceArray(array)).size == 11 * len(array)
+    assert dtconv.pack(DeviceArray(array), np.zeros(11 * len(array), np.uint8)).tobytes() == packed_bytes(array)
+
+
 def test_copies_jobs_and_batches():
     matrix = np.arange(60.0).reshape(6, 10)
     source, target = DeviceArray(matrix[:, 2:5]), DeviceArray(np.zeros((3, 6)))
@@ -212,21 +222,54 @@ def test_info_names_the_devices():
     assert info.devices[0].compute >= (7, 0) and info.devices[0].name in str(info)
 
 
+class Tensor:
+    """A device array that DLPack describes, as PyTorch gives its own."""
+
+    def __init__(self, array):
+        self.array, self.on_device, self.stream = array, DeviceArray(array), None
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream=None):
+        self.stream = stream
+        capsule = self.array.__dlpack__()
+        tensor = dtconv._dlpack.DLTensor.from_address(dtconv._dlpack._pointer(capsule, b"dltensor"))
+        tensor.data, tensor.device_type = self.on_device.__cuda_array_interface__["data"][0], 2
+        return capsule
+
+
 def test_a_device_array_that_dlpack_describes():
-    """As PyTorch gives its tensors: the capsule describes device memory."""
-    array = np.arange(24.0).reshape(4, 6)[:, ::2]
-    on_device = DeviceArray(array)
+    """A producer whose stream is not known makes its data ready for the legacy default stream."""
+    tensor = Tensor(np.arange(24.0).reshape(4, 6)[:, ::2])
+    assert dtconv.pack(tensor, np.zeros(12)).tolist() == tensor.array.ravel().tolist()
+    assert tensor.stream == 1
 
-    class Tensor:
-        def __dlpack_device__(self):
-            return 2, 0
 
-        def __dlpack__(self, stream=None):
-            assert stream == -1, "the package orders its calls itself"
-            capsule = array.__dlpack__()
-            tensor = dtconv._dlpack.DLTensor.from_address(dtconv._dlpack._pointer(capsule, b"dltensor"))
-            tensor.data = on_device.__cuda_array_interface__["data"][0]
-            tensor.device_type = 2
-            return capsule
+def test_tensors_are_used_in_their_librarys_current_stream(monkeypatch):
+    """A package in the place of PyTorch: its current stream orders the call, its device is made current for it, new packed
+    memory is its own. A class that is derived from its tensors counts as one."""
+    used, stream = [], ctypes.c_void_p()
+    must("cuStreamCreate", ctypes.byref(stream), 1)
 
-    assert dtconv.pack(Tensor(), np.zeros(12)).tolist() == array.ravel().tolist()
+    class Base(Tensor):
+        device = "cuda:0"
+
+    Base.__module__ = "torch._tensor"
+    torch = types.SimpleNamespace(
+        uint8="bytes", empty=lambda size, dtype, device: DeviceArray(np.zeros(size, np.uint8)),
+        cuda=types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=current[0]),
+                                   device=lambda index: used.append(index) or contextlib.nullcontext()))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    class Derived(Base):
+        pass
+
+    for current in ([stream.value], [0]):
+        tensor = Derived(np.arange(6.0)[::2])
+        out = np.zeros(3)
+        assert dtconv.pack(tensor, out).tolist() == [0, 2, 4] and tensor.stream == -1
+    assert used == [0], "only a default stream needs its device"
+    current = [0]
+    assert dtconv.pack(Derived(np.arange(6.0)[::2])).fetch().view(float).tolist() == [0, 2, 4]
+    must("cuStreamDestroy_v2", stream)

@@ -101,6 +101,12 @@ def test_buffers_that_are_no_arrays():
         assert dtconv.pack(b"1234", mapped)[:5] == b"1234\0"
 
 
+def test_masked_arrays_are_refused_unless_nothing_is_masked():
+    assert dtconv.pack(np.ma.array([1.0, 2.0])).view(float).tolist() == [1, 2]
+    with pytest.raises(dtconv.UnsupportedError, match="mask"):
+        dtconv.pack(np.ma.array([1.0, 2.0], mask=[True, False]))
+
+
 def test_a_scalar_is_one_element():
     assert dtconv.pack(np.array(7, np.int16)).tobytes() == np.int16(7).tobytes()
 

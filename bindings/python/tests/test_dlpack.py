@@ -27,7 +27,8 @@ class Producer:
         try:
             capsule = self.array.__dlpack__(**options)
         except TypeError:
-            options.pop("max_version")
+            # numpy before version 2.1.
+            options.pop("max_version", None)
             capsule = self.array.__dlpack__(**options)
         if self.change:
             self.change(tensor_of(capsule))
@@ -47,6 +48,10 @@ def tensor_of(capsule):
 def test_strided_tensors_of_any_type(versions, dtype):
     array = np.frombuffer(bytearray(i % 251 % (2 if dtype == "?" else 251) for i in range(6 * 8 * 16)), dtype)
     array = array[:48].reshape(6, 8)[::2, ::-3].T
+    try:
+        array.__dlpack__()
+    except TypeError as reason:
+        pytest.skip(f"numpy says: {reason}")
     producer = Producer(array, versions)
     assert dtconv.pack(producer).tobytes() == array.tobytes()
     assert dtconv.layout(producer).signature == dtconv.layout(array).signature

@@ -100,6 +100,13 @@ def test_an_entry_that_fails_does_not_stop_the_others():
     assert second.error is None and out.tolist() == [1] * 4
 
 
+def test_results_are_those_of_a_run():
+    batch = dtconv.Batch()
+    batch.pack(np.ones(4), np.zeros(4))
+    with pytest.raises(dtconv.StateError, match="has not been run"):
+        batch.results()
+
+
 def test_a_batch_with_a_wrong_copy_says_so_and_can_be_mended():
     batch = dtconv.Batch()
     batch.copy(np.ones(4), np.zeros(4, np.int64))
@@ -177,7 +184,7 @@ def test_a_pool_gives_fragments_and_takes_them_back():
         assert np.asarray(first)[:32].view(float).tolist() == [0, 1, 2, 3]
     assert pool.free == 1
     with pytest.raises(dtconv.StateError, match="given back"):
-        np.asarray(first)
+        dtconv.pack(np.arange(4.0), first)
     view = np.asarray(second)[16:]
     del second
     gc.collect()

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import errors
 from ._elements import ElementType
+from ._structs import STREAM_LEGACY
 
 CPU, CUDA, CUDA_PINNED, CUDA_MANAGED = 1, 2, 3, 13
 READ_ONLY = 1
@@ -49,10 +50,13 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 
 
-def capsule_of(array: Any) -> object:
-    """The producer's capsule, without any synchronisation: calls of this package name the stream themselves."""
+def capsule_of(array: Any, is_ordered: bool) -> object:
+    """The producer's capsule. Where the call names the producer's own current stream, there is nothing to wait for;
+    otherwise the producer is told that the legacy default stream comes next."""
     device_type, _ = array.__dlpack_device__()
-    stream: dict[str, Any] = {"stream": -1} if device_type in (CUDA, CUDA_MANAGED) else {}
+    stream: dict[str, Any] = {}
+    if device_type in (CUDA, CUDA_MANAGED):
+        stream = {"stream": -1 if is_ordered else STREAM_LEGACY}
     try:
         return array.__dlpack__(max_version=VERSION, **stream)
     except TypeError:
@@ -60,9 +64,9 @@ def capsule_of(array: Any) -> object:
         return array.__dlpack__(**stream)
 
 
-def read(array: Any) -> Tensor:
-    """Describe an object that has ``__dlpack__``."""
-    capsule = capsule_of(array)
+def read(array: Any, is_ordered: bool) -> Tensor:
+    """Describe an object that has ``__dlpack__``. ``is_ordered``: see ``capsule_of``."""
+    capsule = capsule_of(array, is_ordered)
     writable = True
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = DLManagedTensorVersioned.from_address(_pointer(capsule, b"dltensor_versioned"))

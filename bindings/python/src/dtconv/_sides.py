@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from . import errors
-from ._streams import device_of, owner_of
-from ._views import View, as_layout, view_of
+from ._streams import device_of
+from ._views import View, as_layout, package_of, view_of
 from .layouts import Layout
 
 
@@ -84,10 +84,11 @@ def new_packed(like: View, size: int) -> Any:
     """New packed memory where an array is: bytes of numpy, PyTorch or CuPy."""
     if like.device is None:
         return np.empty(size, np.uint8)
-    package, module = owner_of(like), sys.modules.get(owner_of(like))
+    package = package_of(like.owner)
+    module = sys.modules.get(package)
     if package == "torch" and module is not None:
         return module.empty(size, dtype=module.uint8, device=like.owner.device)
     if package == "cupy" and module is not None:
         with device_of(like):
             return module.empty(size, dtype=module.uint8)
-    raise errors.InvalidError(f"packed memory of {package} cannot be made here; pass out=")
+    raise errors.InvalidError(f"there is no packed memory for a {type(like.owner).__name__} on a device; pass out=")

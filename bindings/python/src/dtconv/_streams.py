@@ -8,7 +8,7 @@ from typing import Any, ContextManager, Optional
 
 from . import errors
 from ._structs import STREAM_LEGACY
-from ._views import View
+from ._views import View, package_of
 
 _DEFAULT_STREAMS = (1, 2)
 """The legacy and the per-thread default stream, which belong to the device context that is current."""
@@ -26,16 +26,12 @@ def handle_of(stream: Any) -> int:
     return stream or STREAM_LEGACY
 
 
-def owner_of(view: View) -> str:
-    """The package that an array's type comes from."""
-    return type(view.owner).__module__.partition(".")[0]
-
-
 def current_stream(view: View) -> Optional[int]:
     """The current stream of an array's owner; None for memory of the CPU."""
     if view.device is None:
         return None
-    package, module = owner_of(view), sys.modules.get(owner_of(view))
+    package = package_of(view.owner)
+    module = sys.modules.get(package)
     if package == "torch" and module is not None:
         return handle_of(module.cuda.current_stream(view.device))
     if package == "cupy" and module is not None:
@@ -46,7 +42,8 @@ def current_stream(view: View) -> Optional[int]:
 
 def device_of(view: View) -> ContextManager[Any]:
     """Makes an array's device current, where its owner says which it is and how."""
-    package, module = owner_of(view), sys.modules.get(owner_of(view))
+    package = package_of(view.owner)
+    module = sys.modules.get(package)
     if view.device is None or view.device < 0 or module is None:
         return contextlib.nullcontext()
     if package == "torch":

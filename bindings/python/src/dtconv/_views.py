@@ -17,6 +17,7 @@ from ._elements import ElementType, element_text
 from .layouts import Layout, parse
 
 CACHED_LAYOUTS = 4096
+MASK = "the array has a mask; use its data and its mask as two arrays"
 
 
 class View(NamedTuple):
@@ -160,15 +161,28 @@ def as_layout(what: Any) -> Layout:
 
 # ---- arrays ----------------------------------------------------------------------------------
 
+STREAM_OWNERS = ("torch", "cupy")
+"""Packages whose current stream this package asks for."""
+
+
+def package_of(array: Any) -> str:
+    """The package that the type of an array, or a type that it is derived from, comes from: one of STREAM_OWNERS, if
+    there is one."""
+    packages = [base.__module__.partition(".")[0] for base in type(array).__mro__]
+    return next((package for package in packages if package in STREAM_OWNERS), packages[0])
+
+
 def view_of(array: Any) -> View:
     """Describe any array."""
     if isinstance(array, np.ndarray):
+        if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask:
+            raise errors.UnsupportedError(MASK)
         return _numpy_view(array, array)
     if isinstance(array, np.generic):
         # A scalar cannot be stored to: numpy makes an array of a copy.
         return _numpy_view(np.asarray(array), array)._replace(writable=False)
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
-        tensor = _dlpack.read(array)
+        tensor = _dlpack.read(array, package_of(array) in STREAM_OWNERS)
         return View(*tensor[:7], None, array, tensor.capsule)
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
@@ -191,10 +205,13 @@ def _numpy_view(array: np.ndarray[Any, Any], owner: Any) -> View:
 def _cuda_view(array: Any, interface: dict[str, Any]) -> View:
     """What ``__cuda_array_interface__`` describes."""
     if interface.get("mask") is not None:
-        raise errors.UnsupportedError("the array has a mask; pack its data and its mask one by one")
+        raise errors.UnsupportedError(MASK)
     shape = tuple(interface["shape"])
-    element = np.dtype([tuple(field) for field in interface["descr"]]
-                       if interface["typestr"][1] == "V" and interface.get("descr") else interface["typestr"])
+    element = np.dtype(interface["typestr"])
+    fields = interface.get("descr") or []
+    if any(field[0] for field in fields):
+        # A struct; fields without a name are padding.
+        element = np.lib.format.descr_to_dtype(fields)
     strides = interface.get("strides")
     strides = _dlpack.contiguous_strides(shape, element.itemsize) if strides is None else tuple(strides)
     address, read_only = interface["data"]

@@ -96,6 +96,8 @@ class Batch:
 
     def results(self) -> list[Result]:
         """How each entry has ended in the last run."""
+        if self._handle is None:
+            raise errors.StateError("the batch has not been run since it was changed")
         run, results = runtime(), []
         for index in range(len(self._entries)):
             attr = batch_entry_attr()
