@@ -54,6 +54,15 @@ def test_a_structured_dtype_keeps_its_extent_and_leaves_its_padding_out():
     assert layout.signature == "int8, 3 x double, 4 x byte"
 
 
+@pytest.mark.parametrize("dtype, signature", [
+    (np.dtype("f8").newbyteorder(), "8 x byte"), ("S3", "3 x byte"), ("U2", "8 x byte"), ("V5", "5 x byte"),
+    ("?", "c_bool"), ("M8[s]", "int64"), ("g", "long_double"), ("F", "c_float_complex"), ("f2", "float16"),
+    (np.uint16, "uint16"), ((np.int32, (2, 3)), "6 x int32"),
+])
+def test_basic_types_of_a_dtype(dtype, signature):
+    assert dtconv.layout(np.dtype(dtype)).signature == signature
+
+
 def test_explain_names_a_backend_and_the_program_draws():
     layout = dtconv.vector(4, 2, 5, "double")
     assert "host" in layout.explain()
