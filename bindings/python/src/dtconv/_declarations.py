@@ -67,6 +67,8 @@ int dtconv_pack_on_stream(struct dtconv_type *type, size_t count, const void *bu
     capacity, void *stream, size_t *moved);
 int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *buffer, const void *packed, size_t bytes, const
     struct dtconv_convertor_params *params, size_t *moved);
+int dtconv_copy(struct dtconv_type *source_type, size_t source_count, const void *source, struct dtconv_type
+    *target_type, size_t target_count, void *target, size_t *moved);
 int dtconv_copy_with(struct dtconv_type *source_type, size_t source_count, const void *source, struct
     dtconv_type *target_type, size_t target_count, void *target, const struct dtconv_copier_params *params, size_t
     *moved);

@@ -111,6 +111,10 @@ def copy(source: Any, target: Any, *, source_layout: Any = None, source_count: i
     arrays may not overlap. Blocks until done, without the interpreter's lock.
     """
     run = runtime()
+    if type(source) is ndarray and type(target) is ndarray and source_layout is None and target_layout is None \
+            and stream is None and op == "replace" and source_count == 1 and target_count == 1 \
+            and target.flags.writeable and 0 not in target.strides:
+        return _copy_numpy(source, target)
     from_side = side_of(source, source_layout, source_count)
     to_side = side_of(target, target_layout, target_count, written="target")
     chosen_stream = _streams.common_stream([from_side.view, to_side.view], stream)
@@ -118,6 +122,17 @@ def copy(source: Any, target: Any, *, source_layout: Any = None, source_count: i
     with _streams.ready([from_side.view, to_side.view], chosen_stream):
         run.check(run.lib.dtconv_copy_with(*copy_arguments(from_side, to_side), ctypes.byref(params),
                                            ctypes.byref(moved)))
+    return moved.value
+
+
+def _copy_numpy(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> int:
+    """The frequent case."""
+    run, moved = runtime(), ctypes.c_size_t()
+    status = run.lib.dtconv_copy(strided(source.shape, source.strides, source.dtype)._handle, 1, address_of(source),
+                                 strided(target.shape, target.strides, target.dtype)._handle, 1, address_of(target),
+                                 ctypes.byref(moved))
+    if status:
+        raise run.failure(status)
     return moved.value
 
 
