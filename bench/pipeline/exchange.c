@@ -84,7 +84,8 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 /* Deliver a whole message in fragments, which are no pool's. */
 static void deliver_all(struct exchange *x)
 {
-	const size_t most = exchange_planned(x->context, x->fragment);
+	const size_t most = x->fragment ? exchange_planned(x->context, x->fragment)
+				       : POOL_ROOM;
 
 	for (size_t at = 0; at < x->bytes && !x->status; at += most) {
 		size_t left = x->bytes - at;

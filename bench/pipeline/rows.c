@@ -40,7 +40,7 @@ static const enum bench_size sizes[] = { BENCH_SIZE_64K, BENCH_SIZE_1M, BENCH_SI
 
 /* 0: as planned. */
 static const size_t host_fragments[] = { 16 << 10, 64 << 10, 256 << 10, 1 << 20 };
-static const size_t device_fragments[] = { 0, 64 << 10, 256 << 10, 1 << 20 };
+static const size_t device_fragments[] = { 0, 64 << 10, 1 << 20 };
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
