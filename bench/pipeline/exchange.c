@@ -14,6 +14,9 @@
 /* As many as a send can have in use at a time. */
 #define POOL_FRAGMENTS 16
 
+/* Where the library plans the fragments: room for those behind copies in flight. */
+#define POOL_ROOM ((size_t)2 << 20)
+
 /* Fragments are cut between so many bytes: dtconv_send_params.fragment_bytes. */
 #define CUT_UNIT 128
 
@@ -81,7 +84,8 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 /* Deliver a whole message in fragments, which are no pool's. */
 static void deliver_all(struct exchange *x)
 {
-	const size_t most = exchange_planned(x->context, x->fragment);
+	const size_t most = x->fragment ? exchange_planned(x->context, x->fragment)
+				       : POOL_ROOM;
 
 	for (size_t at = 0; at < x->bytes && !x->status; at += most) {
 		size_t left = x->bytes - at;
@@ -179,7 +183,9 @@ size_t exchange_planned(struct dtconv_context *context, size_t fragment)
 
 int exchange_open(struct exchange *x, const struct exchange_params *params)
 {
-	const size_t fragment = exchange_planned(params->context, params->fragment);
+	const size_t fragment =
+		params->fragment ? exchange_planned(params->context, params->fragment)
+				 : POOL_ROOM;
 	const struct dtconv_pool_params pool = { .struct_size = sizeof(pool),
 						 .kind = params->pool_kind,
 						 .fragment_bytes = fragment,

@@ -35,16 +35,17 @@ void trace_close(struct trace *t)
 void trace_clear(struct trace *t)
 {
 	for (size_t i = 0; i < t->packet_count; i++)
-		t->packets[i] =
-			(struct trace_packet){ .trace = t, .offset = i * t->fragment };
+		t->packets[i] = (struct trace_packet){ .trace = t };
 	t->slot_count = 0;
 }
 
 struct trace_packet *trace_packet(struct trace *t, size_t offset)
 {
 	size_t index = offset / t->fragment;
+	struct trace_packet *packet = &t->packets[index < t->packet_count ? index : 0];
 
-	return &t->packets[index < t->packet_count ? index : 0];
+	packet->offset = offset;
+	return packet;
 }
 
 void trace_note(struct trace *t, enum trace_event event, size_t offset)
@@ -66,34 +67,36 @@ void trace_note_fragment(struct trace *t, struct dtconv_fragment *fragment, size
 }
 
 /* The line of a copy begins with the function that it is for: "FUNCTION: copies BYTES bytes at offset OFFSET". */
-static bool read_copy(const char *text, const char *function, size_t *offset)
+static bool read_copy(const char *text, const char *function, size_t *bytes,
+		      size_t *offset)
 {
 	const size_t length = strlen(function);
-	size_t bytes;
 
 	return !strncmp(text, function, length) &&
-	       sscanf(text + length, ": copies %zu bytes at offset %zu", &bytes,
+	       sscanf(text + length, ": copies %zu bytes at offset %zu", bytes,
 		      offset) == 2;
 }
 
-static void note_copy(struct trace *t, enum trace_event event, size_t offset)
+static void note_copy(struct trace *t, enum trace_event event, size_t bytes, size_t offset)
 {
-	if (t->packets)
-		trace_note(t, event, offset);
+	if (!t->packets)
+		return;
+	trace_note(t, event, offset);
+	trace_packet(t, offset)->bytes = bytes;
 }
 
 void trace_log(void *arg, enum dtconv_log_level level, const char *file, int line,
 	       const char *text)
 {
 	struct trace *t = arg;
-	size_t offset;
+	size_t bytes, offset;
 
 	(void)level, (void)file, (void)line;
 	/* Other threads of the library log other lines: the trace is looked at for these only. */
-	if (read_copy(text, "dtconv_send_start", &offset))
-		note_copy(t, TRACE_COPY, offset);
-	else if (read_copy(text, "dtconv_recv_deliver", &offset))
-		note_copy(t, TRACE_UNPACK, offset);
+	if (read_copy(text, "dtconv_send_start", &bytes, &offset))
+		note_copy(t, TRACE_COPY, bytes, offset);
+	else if (read_copy(text, "dtconv_recv_deliver", &bytes, &offset))
+		note_copy(t, TRACE_UNPACK, bytes, offset);
 }
 
 static bool is_whole(const struct trace_packet *packet)
@@ -101,13 +104,19 @@ static bool is_whole(const struct trace_packet *packet)
 	for (int event = 0; event < TRACE_EVENTS; event++)
 		if (packet->ns[event] <= (event ? packet->ns[event - 1] - 1 : 0))
 			return false;
-	return packet->fragment;
+	return packet->fragment && packet->bytes;
+}
+
+/* The packet of the bytes from @offset on. */
+static const struct trace_packet *at(const struct trace *t, size_t offset)
+{
+	return &t->packets[offset / t->fragment];
 }
 
 bool trace_is_whole(const struct trace *t)
 {
-	for (size_t i = 0; i < t->packet_count; i++)
-		if (!is_whole(&t->packets[i]))
+	for (size_t offset = 0; offset < t->bytes; offset += at(t, offset)->bytes)
+		if (!is_whole(at(t, offset)) || at(t, offset)->offset != offset)
 			return false;
 	return true;
 }
@@ -131,12 +140,9 @@ static void write_name(FILE *file, const char *what, unsigned process, unsigned 
 	fputs("}}", file);
 }
 
-static void write_packet(const struct trace *t, FILE *file, unsigned process,
-			 double start_ns, const struct trace_packet *packet)
+static void write_packet(FILE *file, unsigned process, double start_ns,
+			 const struct trace_packet *packet)
 {
-	const size_t left = t->bytes - packet->offset;
-	const size_t bytes = left < t->fragment ? left : t->fragment;
-
 	for (int event = 0; event + 1 < TRACE_EVENTS; event++)
 		fprintf(file,
 			",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"fragment\",\"pid\":%u,\"tid\":%u,"
@@ -144,7 +150,7 @@ static void write_packet(const struct trace *t, FILE *file, unsigned process,
 			spans[event], process, packet->slot,
 			(packet->ns[event] - start_ns) / 1e3,
 			(packet->ns[event + 1] - packet->ns[event]) / 1e3, packet->offset,
-			bytes);
+			packet->bytes);
 }
 
 void trace_write(const struct trace *t, FILE *file, unsigned number, const char *name,
@@ -160,6 +166,6 @@ void trace_write(const struct trace *t, FILE *file, unsigned number, const char 
 		fputs(",\n", file);
 		write_name(file, "thread_name", number, slot, text);
 	}
-	for (size_t i = 0; i < t->packet_count; i++)
-		write_packet(t, file, number, start_ns, &t->packets[i]);
+	for (size_t offset = 0; offset < t->bytes; offset += at(t, offset)->bytes)
+		write_packet(file, number, start_ns, at(t, offset));
 }

@@ -24,7 +24,7 @@ enum trace_event {
 struct trace_packet {
 	struct trace *trace;
 	struct dtconv_fragment *fragment;
-	size_t offset;
+	size_t offset, bytes;
 	unsigned slot; /* fragments of the pool, numbered as they are first used */
 	double ns[TRACE_EVENTS]; /* 0: has not happened */
 };
@@ -33,9 +33,9 @@ struct trace_packet {
 
 /* Of one message. */
 struct trace {
-	size_t bytes, fragment; /* of the message; of a fragment, at most */
+	size_t bytes, fragment; /* of the message; of an inner fragment, at least */
 	struct trace_packet *packets;
-	size_t packet_count;
+	size_t packet_count; /* the most there can be */
 	const struct dtconv_fragment *slots[TRACE_SLOTS];
 	unsigned slot_count;
 };

@@ -14,7 +14,13 @@
 #include "item_queue.h"
 #include "operation.h"
 
-enum dtc_source_state { DTC_SOURCE_FREE, DTC_SOURCE_CHANGING, DTC_SOURCE_LIVE };
+enum dtc_source_state {
+	DTC_SOURCE_FREE,
+	DTC_SOURCE_CHANGING, /* being attached */
+	DTC_SOURCE_LIVE,
+	DTC_SOURCE_CALLED, /* the thread that makes progress or arms calls its functions */
+	DTC_SOURCE_ENDING /* the same, and it was detached: that thread frees its place */
+};
 
 struct dtc_record;
 
@@ -27,7 +33,7 @@ struct dtconv_engine {
 	struct dtconv_context *context;
 	struct dtc_item_queue queue;
 	_Atomic bool busy;         /* a thread makes progress or arms */
-	_Atomic pthread_t busy_thread; /* which one makes progress; 0: none */
+	_Atomic pthread_t busy_thread; /* which one; 0: none */
 	_Atomic bool armed;        /* a thread sleeps, or is going to */
 	_Atomic size_t operations; /* that are live */
 	int epoll, event, timer;
@@ -80,6 +86,9 @@ void dtc_engine_poll_sources(struct dtconv_engine *engine, struct dtc_work *work
 
 /* DTCONV_ERR_AGAIN if one of them has work. */
 int dtc_engine_arm_sources(struct dtconv_engine *engine);
+
+/* Whether one of them has no descriptor. Of a thread that arms. */
+bool dtc_engine_has_blind_source(struct dtconv_engine *engine);
 
 /* ---- the engine's thread, and its records ---------------------------------------------- */
 

@@ -18,8 +18,9 @@ struct dtconv_fragment;
 
 enum dtc_fragment_state {
 	DTC_FRAGMENT_FREE,
-	DTC_FRAGMENT_HELD, /* by the caller, or by an operation that fills it */
-	DTC_FRAGMENT_OUT,  /* with the network, which will call dtconv_fragment_sent */
+	DTC_FRAGMENT_HELD, /* by the caller */
+	DTC_FRAGMENT_KEPT, /* by an operation that fills it, or until the network takes it */
+	DTC_FRAGMENT_OUT, /* with the network, which will call dtconv_fragment_sent */
 	DTC_FRAGMENT_SENT, /* dtconv_fragment_sent was called; the engine has not handled it yet */
 	DTC_FRAGMENT_ABANDONED /* a lost device may still write to it */
 };

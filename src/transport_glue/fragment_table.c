@@ -6,12 +6,18 @@
 
 #include "fragment_table.h"
 
+#include <inttypes.h>
+
 #include <dtconv/flow.h>
 
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "slab.h"
+
+/* Allocated for the peer's fragments at most: so much, or so many times the own. */
+#define LANDING_BYTES  (UINT64_C(1) << 30)
+#define LANDING_FACTOR 64
 
 /* ---- opening and closing --------------------------------------------------------------- */
 
@@ -66,6 +72,22 @@ static void take_landings(struct dtc_fragment_table *table, void *connection)
 	}
 }
 
+/* What the peer announces is allocated here, so it is bounded by what this process allocates for itself. */
+static int check_landing(const struct dtc_fragment_table *table, size_t count,
+			 uint64_t bytes)
+{
+	const uint64_t own =
+		(uint64_t)table->plan->fragment_bytes * table->plan->fragments;
+	const uint64_t most = DTC_MAX(LANDING_BYTES, own * LANDING_FACTOR);
+
+	if (bytes * count <= most && bytes * count <= SIZE_MAX / 2)
+		return 0;
+	return DTC_FAIL(table->context, DTCONV_ERR_LIMIT,
+			"channel: the peer sends from %zu fragments of %" PRIu64
+			" bytes, for which at most %" PRIu64 " bytes are allocated",
+			count, bytes, most);
+}
+
 int dtc_fragment_table_land(struct dtc_fragment_table *table, size_t count, size_t bytes,
 			    const struct dtconv_registrar *registrar, void *connection)
 {
@@ -81,19 +103,29 @@ int dtc_fragment_table_land(struct dtc_fragment_table *table, size_t count, size
 		.registrar_count = registrar ? 1 : 0
 	};
 
+	int status = check_landing(table, count, bytes);
+	if (status)
+		return status;
 	table->landings =
 		dtc_alloc_zeroed(table->context, count * sizeof(table->landings[0]));
 	if (!table->landings)
 		return DTC_FAIL(table->context, DTCONV_ERR_NOMEM,
 				"channel: cannot allocate the list of the peer's "
 				"fragments");
-	int status = dtconv_pool_create(table->context, &params, &table->pool);
+	status = dtconv_pool_create(table->context, &params, &table->pool);
 	if (status)
 		return status;
 	table->landing_count = count;
 	table->landing_bytes = bytes;
 	take_landings(table, connection);
 	return 0;
+}
+
+const char *dtc_fragment_table_reason(int status)
+{
+	return status == DTCONV_ERR_LIMIT
+		       ? "its staging memory is more than is allocated for a peer"
+		       : "there is no memory for what the peer sends";
 }
 
 void dtc_fragment_table_close(struct dtc_fragment_table *table)

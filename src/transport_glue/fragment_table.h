@@ -64,13 +64,17 @@ struct dtc_wire_packet dtc_fragment_table_hello(const struct dtc_fragment_table 
 
 /*
  * Allocate so many landings of @bytes each, in memory like that of the own fragments, with a registrar or NULL.
- * @connection is what landings name. After a failure the table has none.
+ * @connection is what landings name. DTCONV_ERR_LIMIT if a peer may not have so much. After a failure the table has
+ * none.
  */
 int dtc_fragment_table_land(struct dtc_fragment_table *table, size_t count, size_t bytes,
 			    const struct dtconv_registrar *registrar, void *connection);
 
 /* Nothing is out or full. Also of a table that is all zero. */
 void dtc_fragment_table_close(struct dtc_fragment_table *table);
+
+/* Why it failed, of a peer. */
+const char *dtc_fragment_table_reason(int status);
 
 /* The peer has this fragment from now on, and the network reads it. Its number. */
 uint32_t dtc_departure_post(struct dtc_fragment_table *table,

@@ -20,11 +20,12 @@
 #include "engine.h"
 #include "gate.h"
 
-/* Connections that are not accepted; the oldest one makes room. */
+/* Connections that are not accepted; one that is silent makes room. */
 #define PENDING_MAX 16
 
 struct pending {
 	int fd;
+	bool is_ready;        /* its first packet has arrived */
 	struct dtc_gate gate; /* over TCP */
 };
 
@@ -115,6 +116,28 @@ static enum dtc_sock_news look_at(const struct dtconv_listener *listener,
 	return DTC_SOCK_END;
 }
 
+/* Refuse those that have ended or break the protocol. */
+static void look_at_all(struct dtconv_listener *listener)
+{
+	for (size_t i = listener->count; i--;) {
+		const enum dtc_sock_news news = look_at(listener, &listener->pending[i]);
+
+		listener->pending[i].is_ready = news == DTC_SOCK_PACKET;
+		if (news == DTC_SOCK_END)
+			refuse(listener, i);
+	}
+}
+
+/* The oldest that is silent, so that strangers displace none that only waits to be accepted; else the oldest. */
+static void make_room(struct dtconv_listener *listener)
+{
+	size_t i = 0;
+
+	while (i < PENDING_MAX && listener->pending[i].is_ready)
+		i++;
+	refuse(listener, i % PENDING_MAX);
+}
+
 /* By what is known before its first packet. */
 static bool is_admissible(const struct dtconv_listener *listener, struct pending *pending)
 {
@@ -139,7 +162,9 @@ static void admit(struct dtconv_listener *listener, int fd)
 		return;
 	}
 	if (listener->count == PENDING_MAX)
-		refuse(listener, 0);
+		look_at_all(listener);
+	if (listener->count == PENDING_MAX)
+		make_room(listener);
 	listener->pending[listener->count++] = pending;
 }
 
@@ -188,9 +213,7 @@ static size_t poll_pending(void *arg, size_t budget)
 		else if (!refuse_unaccepted(listener))
 			break;
 	}
-	for (size_t i = listener->count; i--;)
-		if (look_at(listener, &listener->pending[i]) == DTC_SOCK_END)
-			refuse(listener, i);
+	look_at_all(listener);
 	pthread_mutex_unlock(&listener->lock);
 	return happened;
 }

@@ -21,7 +21,7 @@ struct dtc_pool_waiter {
 };
 
 /*
- * Take a fragment unless another one has been waiting for longer. If false, the waiter is in the queue until it gets a
+ * Take a fragment, which is KEPT then, unless another one has been waiting for longer. If false, the waiter is in the queue until it gets a
  * fragment or leaves.
  */
 bool dtc_pool_take(struct dtconv_pool *pool, struct dtc_pool_waiter *waiter,

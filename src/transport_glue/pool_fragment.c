@@ -16,7 +16,8 @@ int dtconv_pool_get(struct dtconv_pool *pool, struct dtconv_fragment **fragment)
 {
 	if (!pool || !fragment)
 		return DTCONV_ERR_INVAL;
-	struct dtconv_fragment *taken = dtc_pool_hold(pool, dtc_free_list_pop(pool));
+	struct dtconv_fragment *taken =
+		dtc_pool_hold(pool, dtc_free_list_pop(pool), DTC_FRAGMENT_HELD);
 
 	if (!taken)
 		return DTCONV_ERR_AGAIN;

@@ -89,6 +89,6 @@ bool dtc_pool_take(struct dtconv_pool *pool, struct dtc_pool_waiter *waiter,
 		taken = dtc_free_list_pop(pool);
 	if (!taken)
 		taken = take_in_turn(pool, waiter);
-	*fragment = dtc_pool_hold(pool, taken);
+	*fragment = dtc_pool_hold(pool, taken, DTC_FRAGMENT_KEPT);
 	return taken;
 }

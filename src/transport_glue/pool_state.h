@@ -40,14 +40,15 @@ int dtc_pool_add_slabs(struct dtconv_pool *pool, size_t bytes, const char *calle
 /* Undo a slab, whose fragments are all free or abandoned. */
 void dtc_pool_close_slab(struct dtconv_pool *pool, struct dtc_slab *slab);
 
-/* Account for a fragment that was taken from the free list. NULL stays NULL. */
+/* Account for a fragment that was taken from the free list, which is in @state now. NULL stays NULL. */
 static inline struct dtconv_fragment *dtc_pool_hold(struct dtconv_pool *pool,
-						    struct dtconv_fragment *fragment)
+						    struct dtconv_fragment *fragment,
+						    enum dtc_fragment_state state)
 {
 	if (!fragment)
 		return NULL;
 	atomic_fetch_add_explicit(&pool->out, 1, memory_order_relaxed);
-	atomic_store_explicit(&fragment->state, DTC_FRAGMENT_HELD, memory_order_relaxed);
+	atomic_store_explicit(&fragment->state, state, memory_order_relaxed);
 	return fragment;
 }
 

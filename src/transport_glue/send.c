@@ -24,6 +24,8 @@ struct dtconv_send {
 	struct dtconv_pool *pool;
 	dtconv_emit_fn emit;
 	size_t fragment_bytes;
+	size_t grown_bytes; /* the most while copies are in flight */
+	size_t cut;         /* what inner fragments are a multiple of */
 	size_t launched; /* bytes of the stream that flights fill or have filled */
 	unsigned depth;
 	unsigned out; /* fragments that the network has */
@@ -85,7 +87,7 @@ static void offer(struct dtconv_send *send, struct dtc_work *work)
 	int status = send->emit(operation->arg, fragment, fragment->offset,
 				fragment->bytes, flags_of(send, fragment));
 	if (!status ||
-	    !dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_HELD)) {
+	    !dtc_fragment_turn(fragment, DTC_FRAGMENT_OUT, DTC_FRAGMENT_KEPT)) {
 		(void)take_ready(send);
 		send->out++;
 		work->done++;
@@ -154,7 +156,7 @@ static bool land(struct dtconv_send *send, struct dtc_work *work)
 		work->done++;
 		if (status) {
 			dtc_operation_fail(&send->operation, status);
-			dtc_pool_return(fragment, DTC_FRAGMENT_HELD, true);
+			dtc_pool_return(fragment, DTC_FRAGMENT_KEPT, true);
 			continue;
 		}
 		fragment->bytes = slot->flight.moved;
@@ -170,13 +172,29 @@ static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
 	fragment->offset = send->launched;
 }
 
+/*
+ * Behind copies that are in flight, which are a device's, longer fragments cost less: each copy of a device takes
+ * microseconds besides its bytes. The first fragments and the last ones stay short, because nothing overlaps with them.
+ */
+static size_t next_bytes(const struct dtconv_send *send)
+{
+	const size_t left = send->operation.bytes - send->launched;
+	size_t bytes = send->fragment_bytes;
+
+	if (send->window.in_flight) {
+		bytes = DTC_MIN(send->launched, left) / 2;
+		bytes = DTC_MIN(bytes - bytes % send->cut, send->grown_bytes);
+		bytes = DTC_MAX(bytes, send->fragment_bytes);
+	}
+	return DTC_MIN(bytes, left);
+}
+
 enum launch { LAUNCHED, NO_FRAGMENT, NO_RESOURCE };
 
 static enum launch launch(struct dtconv_send *send)
 {
 	struct dtc_operation *operation = &send->operation;
-	const size_t bytes =
-		DTC_MIN(send->fragment_bytes, operation->bytes - send->launched);
+	const size_t bytes = next_bytes(send);
 	struct dtconv_fragment *fragment;
 
 	if (!dtc_pool_take(send->pool, &send->waiter, &fragment))
@@ -194,7 +212,7 @@ static enum launch launch(struct dtconv_send *send)
 	}
 	if (status != DTCONV_ERR_AGAIN)
 		dtc_operation_fail(operation, status);
-	dtc_pool_return(fragment, DTC_FRAGMENT_HELD, status != DTCONV_ERR_AGAIN);
+	dtc_pool_return(fragment, DTC_FRAGMENT_KEPT, status != DTCONV_ERR_AGAIN);
 	return NO_RESOURCE;
 }
 
@@ -210,7 +228,7 @@ static enum dtc_need drain(struct dtconv_send *send)
 {
 	dtc_pool_leave(send->pool, &send->waiter);
 	while (send->ready)
-		dtc_pool_return(take_ready(send), DTC_FRAGMENT_HELD, false);
+		dtc_pool_return(take_ready(send), DTC_FRAGMENT_KEPT, false);
 	if (send->window.in_flight)
 		return DTC_NEED_FLIGHT;
 	return send->out ? DTC_NEED_NOTHING : DTC_NEED_RETIRE;
@@ -322,23 +340,29 @@ static int check_objects(struct dtconv_context *context, const struct dtconv_poo
 }
 
 /*
- * Cuts between words, and between the units of a stream that is converted, where fragments are long enough. A stream
- * that one fragment holds is not cut.
+ * Cuts between words, and between the units of a stream that is converted, where fragments are long enough. A message
+ * of one fragment is not cut.
  */
-static size_t cut_of(const struct dtconv_send_params *params,
-		     const struct dtconv_convertor *convertor)
+static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params *params,
+		      const struct dtconv_convertor *convertor)
 {
 	const size_t room = dtc_pool_fragment_bytes(params->pool);
 	const uint64_t tuned = convertor->type->context->tuning.fragment_bytes;
 	const uint64_t asked = params->fragment_bytes ? params->fragment_bytes : tuned;
 	const size_t most = (size_t)DTC_MIN(asked, (uint64_t)room);
 
+	send->cut = 1;
+	send->fragment_bytes = send->grown_bytes = most;
 	if (dtc_convertor_size(convertor) <= most)
-		return most;
+		return;
 	const size_t unit = dtc_flight_granularity(convertor);
 	if (unit < most / CUT_UNIT)
-		return most - most % (unit * CUT_UNIT);
-	return unit < most ? most - most % unit : most;
+		send->cut = unit * CUT_UNIT;
+	else if (unit < most)
+		send->cut = unit;
+	send->fragment_bytes -= most % send->cut;
+	send->grown_bytes = params->fragment_bytes ? send->fragment_bytes
+						   : room - room % send->cut;
 }
 
 static int take_send(struct dtconv_context *context, struct dtconv_send *recycled,
@@ -394,7 +418,7 @@ int dtconv_send_start(struct dtconv_engine *engine,
 	send->waiter.wake = wake;
 	send->pool = params->pool;
 	send->emit = params->emit;
-	send->fragment_bytes = cut_of(params, convertor);
+	plan_cuts(send, params, convertor);
 	send->depth = params->depth ? params->depth
 				    : (unsigned)context->tuning.fragment_depth;
 	send->is_ordered = params->flags & DTCONV_SEND_ORDERED;

@@ -371,7 +371,8 @@ static void read_socket(struct shm *shm)
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
 
-	while (shm->state == GREETING || shm->state == READY) {
+	for (int i = 0;
+	     i < DTC_SOCK_BATCH && (shm->state == GREETING || shm->state == READY); i++) {
 		switch (dtc_sock_receive(shm->socket, bytes, &files)) {
 		case DTC_SOCK_NOTHING:
 			return;

@@ -23,6 +23,9 @@
 /* From linux/fcntl.h, since Linux 5.1. */
 #define SEAL_FUTURE_WRITE 0x10
 
+/* Of st_blocks. */
+#define BLOCK_BYTES 512
+
 static int no_ring(struct dtconv_context *context, const char *caller, int error)
 {
 	return DTC_FAIL(context,
@@ -68,7 +71,10 @@ int dtc_shm_make_ring(struct dtconv_context *context, size_t entries, const char
 	return 0;
 }
 
-/* A memfd of ordinary pages that cannot become shorter. */
+/*
+ * A memfd of ordinary pages that cannot become shorter and has them all: reading a hole would allocate, in this
+ * process's name, what its owner has announced.
+ */
 static bool is_safe(int fd, size_t bytes)
 {
 	const int seals = fcntl(fd, F_GET_SEALS);
@@ -78,7 +84,8 @@ static bool is_safe(int fd, size_t bytes)
 	return seals >= 0 && seals & F_SEAL_SHRINK && !fstatfs(fd, &system) &&
 	       system.f_type == TMPFS_MAGIC && !fstat(fd, &file) &&
 	       S_ISREG(file.st_mode) && file.st_size >= 0 &&
-	       (uint64_t)file.st_size >= bytes;
+	       (uint64_t)file.st_size >= bytes &&
+	       (uint64_t)file.st_blocks * BLOCK_BYTES >= bytes;
 }
 
 int dtc_shm_map(struct dtconv_context *context, int fd, size_t bytes, bool is_writable,
@@ -90,7 +97,7 @@ int dtc_shm_map(struct dtconv_context *context, int fd, size_t bytes, bool is_wr
 		return DTC_FAIL(
 			context, DTCONV_ERR_FORMAT,
 			"channel: the peer's shared memory is no memfd of %zu bytes "
-			"that is sealed against shrinking",
+			"that are all allocated and sealed against shrinking",
 			bytes);
 	void *base = mmap(NULL, bytes, access, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)

@@ -102,10 +102,8 @@ static uint64_t next_look(struct dtconv_engine *engine)
 	for (const struct dtc_operation *operation = engine->active; operation;
 	     operation = operation->next)
 		look = DTC_MIN(look, now + patience_of(engine, operation));
-	for (size_t i = 0; i < DTCONV_ENGINE_SOURCES_MAX; i++)
-		if (atomic_load(&engine->sources[i].state) == DTC_SOURCE_LIVE &&
-		    engine->sources[i].what.fd < 0)
-			look = DTC_MIN(look, now + POLL_NS);
+	if (dtc_engine_has_blind_source(engine))
+		look = DTC_MIN(look, now + POLL_NS);
 	return look;
 }
 
@@ -149,9 +147,12 @@ int dtconv_engine_arm(struct dtconv_engine *engine)
 {
 	if (!engine)
 		return DTCONV_ERR_INVAL;
-	if (atomic_exchange_explicit(&engine->busy, true, memory_order_acquire))
+	if (atomic_exchange(&engine->busy, true))
 		return DTCONV_ERR_AGAIN;
+	/* Sources are called: what they call must find that it is in a callback. */
+	atomic_store_explicit(&engine->busy_thread, pthread_self(), memory_order_relaxed);
 	int status = arm(engine);
+	atomic_store_explicit(&engine->busy_thread, (pthread_t)0, memory_order_relaxed);
 	atomic_store(&engine->busy, false);
 	return status;
 }

@@ -49,6 +49,9 @@ enum dtc_sock_news {
 	DTC_SOCK_END
 };
 
+/* Packets that a poll of a connection reads at most, so that a peer that floods its socket delays no other channel. */
+#define DTC_SOCK_BATCH 32
+
 /* Receive a packet of DTC_WIRE_PACKET_BYTES. The caller owns the descriptors. */
 DTC_PRIVATE_API enum dtc_sock_news dtc_sock_receive(int fd, void *packet,
 						    struct dtc_sock_files *files);

@@ -14,9 +14,28 @@
 #include "engine_state.h"
 
 /*
- * A source that was detached is not polled after dtc_engine_settle(): this thread announced its progress before it reads
- * a state, the other one changed the state before it looks for progress, all in sequentially consistent order.
+ * Keep a source while its functions are called: its place is not another's before that ends, also if it is detached
+ * meanwhile. False if there is none. Only a thread that makes progress or arms does this, so there is one at a time.
+ *
+ * A source that was detached is not called after dtc_engine_settle(): this thread announced itself before it changes a
+ * state, the other one changed the state before it looks for progress, all in sequentially consistent order.
  */
+static bool hold(struct dtc_source *source)
+{
+	int state = atomic_load(&source->state);
+
+	return state == DTC_SOURCE_LIVE &&
+	       atomic_compare_exchange_strong(&source->state, &state, DTC_SOURCE_CALLED);
+}
+
+static void let_go(struct dtc_source *source)
+{
+	int state = DTC_SOURCE_CALLED;
+
+	if (!atomic_compare_exchange_strong(&source->state, &state, DTC_SOURCE_LIVE))
+		atomic_store(&source->state, DTC_SOURCE_FREE);
+}
+
 void dtc_engine_poll_sources(struct dtconv_engine *engine, struct dtc_work *work)
 {
 	const unsigned end = atomic_load(&engine->source_end);
@@ -24,9 +43,10 @@ void dtc_engine_poll_sources(struct dtconv_engine *engine, struct dtc_work *work
 	for (unsigned i = 0; i < end && work->budget; i++) {
 		struct dtc_source *source = &engine->sources[i];
 
-		if (atomic_load(&source->state) != DTC_SOURCE_LIVE)
+		if (!hold(source))
 			continue;
 		size_t happened = source->what.poll(source->what.arg, work->budget);
+		let_go(source);
 		work->budget -= DTC_MIN(happened, work->budget);
 		work->done += happened;
 	}
@@ -35,13 +55,31 @@ void dtc_engine_poll_sources(struct dtconv_engine *engine, struct dtc_work *work
 int dtc_engine_arm_sources(struct dtconv_engine *engine)
 {
 	for (size_t i = 0; i < DTCONV_ENGINE_SOURCES_MAX; i++) {
-		const struct dtc_source *source = &engine->sources[i];
+		struct dtc_source *source = &engine->sources[i];
 
-		if (atomic_load(&source->state) == DTC_SOURCE_LIVE && source->what.arm &&
-		    source->what.arm(source->what.arg))
+		if (!hold(source))
+			continue;
+		int status = source->what.arm ? source->what.arm(source->what.arg) : 0;
+		let_go(source);
+		if (status)
 			return DTCONV_ERR_AGAIN;
 	}
 	return 0;
+}
+
+bool dtc_engine_has_blind_source(struct dtconv_engine *engine)
+{
+	bool is_blind = false;
+
+	for (size_t i = 0; i < DTCONV_ENGINE_SOURCES_MAX && !is_blind; i++) {
+		struct dtc_source *source = &engine->sources[i];
+
+		if (!hold(source))
+			continue;
+		is_blind = source->what.fd < 0;
+		let_go(source);
+	}
+	return is_blind;
 }
 
 static void extend_sources(struct dtconv_engine *engine, unsigned end)
@@ -95,21 +133,34 @@ int dtconv_engine_attach(struct dtconv_engine *engine, const struct dtconv_sourc
 	return 0;
 }
 
+static bool is_attached(int state)
+{
+	return state == DTC_SOURCE_LIVE || state == DTC_SOURCE_CALLED;
+}
+
+/* After this its place, and a descriptor with its number, may be another's. */
+static void detach(struct dtconv_engine *engine, struct dtc_source *source)
+{
+	int state = atomic_load(&source->state);
+
+	if (source->what.fd >= 0)
+		(void)epoll_ctl(engine->epoll, EPOLL_CTL_DEL, source->what.fd, NULL);
+	while (is_attached(state) &&
+	       !atomic_compare_exchange_weak(
+		       &source->state, &state,
+		       state == DTC_SOURCE_LIVE ? DTC_SOURCE_FREE : DTC_SOURCE_ENDING))
+		;
+}
+
 int dtconv_engine_detach(struct dtconv_engine *engine, unsigned number)
 {
-	int expected = DTC_SOURCE_LIVE;
-
 	if (!engine)
 		return DTCONV_ERR_INVAL;
 	if (number >= DTCONV_ENGINE_SOURCES_MAX ||
-	    !atomic_compare_exchange_strong(&engine->sources[number].state, &expected,
-					    DTC_SOURCE_CHANGING))
+	    !is_attached(atomic_load(&engine->sources[number].state)))
 		return DTC_FAIL(engine->context, DTCONV_ERR_INVAL,
 				"%s: number (argument 2) is %u, no source of the engine",
 				__func__, number);
-	struct dtc_source *source = &engine->sources[number];
-	if (source->what.fd >= 0)
-		(void)epoll_ctl(engine->epoll, EPOLL_CTL_DEL, source->what.fd, NULL);
-	atomic_store(&source->state, DTC_SOURCE_FREE);
+	detach(engine, &engine->sources[number]);
 	return 0;
 }

@@ -216,14 +216,19 @@ END_TEST
 
 /* ---- with a representation or an operation --------------------------------------------- */
 
-/* Types of which a window of 2 KiB would cut an element, or a couple; the last one in a long instance of unlike ones. */
+/*
+ * Ranges of 37 bytes cut elements and couples of all; windows of 7680 bytes would cut an element of the last two, whose
+ * instances of unlike elements are shorter and longer than a window.
+ */
 static const struct {
 	const char *text;
+	size_t count;
 	enum dtconv_op op;
 } windows[] = {
-	{ "vector(300, 1, 2, long)", DTCONV_OP_SUM },
-	{ "vector(300, 2, 3, double_int)", DTCONV_OP_MINLOC },
-	{ "struct([7,301,300], [0,16,2500], [short,double,int])", DTCONV_OP_SUM },
+	{ "vector(300, 1, 2, long)", 1, DTCONV_OP_SUM },
+	{ "vector(300, 2, 3, double_int)", 1, DTCONV_OP_MINLOC },
+	{ "struct([3,1], [0,8], [short,double])", 700, DTCONV_OP_SUM },
+	{ "struct([7,601,900], [0,16,4900], [short,double,int])", 1, DTCONV_OP_SUM },
 };
 
 #define WINDOWS (int)(sizeof(windows) / sizeof(windows[0]))
@@ -235,12 +240,12 @@ START_TEST(copies_that_combine_do_not_allocate)
 						     .op = windows[_i].op };
 	struct dtconv_type *type = fixture_type(windows[_i].text);
 	static _Alignas(16) unsigned char source[16384], target[16384];
-	const size_t bytes = fixture_attr(type).size;
+	const size_t count = windows[_i].count, bytes = count * fixture_attr(type).size;
 	struct dtconv_copier *copier;
 	size_t moved;
 
-	fixture_ok(
-		dtconv_copier_create(type, 1, source, type, 1, target, &params, &copier));
+	fixture_ok(dtconv_copier_create(type, count, source, type, count, target, &params,
+					&copier));
 	size_t before = fixture_allocations();
 	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
 	fixture_ok(dtconv_copier_wait(copier, &moved));

@@ -87,6 +87,17 @@ static void side_end(struct side *side)
 	fixture_arrived(&side->stage);
 }
 
+/* It does not wait for the lane that is held up. */
+static void side_end_meanwhile(struct side *side)
+{
+	for (int naps = 0; dtconv_flight_test(&side->flight, NULL) == DTCONV_INPROGRESS;
+	     naps++) {
+		ck_assert_int_lt(naps, 20000);
+		gpu_nap(1);
+	}
+	side_end(side);
+}
+
 /* The first job makes what is made once. */
 static void side_warm_up(struct side *side)
 {
@@ -130,7 +141,7 @@ START_TEST(packs_and_unpacks_overlap)
 	size_t copies = gpu.standin->calls("cuMemcpyAsync");
 	for (int i = 0; i < 3; i++) {
 		side_start(&free);
-		side_end(&free);
+		side_end_meanwhile(&free);
 	}
 	/* The other direction's ring is not this one's. */
 	ck_assert(_i < 2 || gpu.standin->calls("cuMemcpyAsync") > copies);

@@ -474,6 +474,49 @@ START_TEST(other_streams_wait_for_a_table_in_ours)
 }
 END_TEST
 
+/* ---- the ring ---------------------------------------------------------------------------- */
+
+#define LONG_LISTS 12
+
+/* The last piece, which has at least so many bytes, lies in the ring as a whole. */
+static void expect_whole_piece(uint64_t before, size_t bytes)
+{
+	const uint64_t end = uploads()->filled;
+
+	ck_assert_uint_ge(end - before, bytes);
+	ck_assert_uint_eq((end - bytes) / DTC_CUDA_UPLOAD_RING_BYTES,
+			  (end - 1) / DTC_CUDA_UPLOAD_RING_BYTES);
+}
+
+/* Tables of more bytes than the ring has, all in flight: none is written over, none begins where it would be cut. */
+START_TEST(tables_in_flight_go_round_the_ring)
+{
+	struct choices choices = fixture_choices(28);
+	CUstream stream = gpu_stream();
+	struct message messages[LONG_LISTS];
+
+	warm_up(&choices);
+	for (size_t i = 0; i < LONG_LISTS; i++)
+		message_open(&messages[i], 150000 + 1000 * i, &choices);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20000);
+	for (size_t i = 0; i < LONG_LISTS; i++) {
+		const uint64_t before = uploads()->filled;
+
+		start(&messages[i], stream);
+		expect_whole_piece(before, messages[i].count * sizeof(int32_t));
+	}
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20);
+	for (size_t i = 0; i < LONG_LISTS; i++) {
+		finish(&messages[i]);
+		check(&messages[i], "round the ring");
+		message_close(&messages[i]);
+	}
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
 /* ---- graphs ------------------------------------------------------------------------------ */
 
 static CUgraphExec capture(struct message *message, CUstream stream)
@@ -489,7 +532,10 @@ static CUgraphExec capture(struct message *message, CUstream stream)
 	return exec;
 }
 
-/* With the upload begun by the captured job, or under way because another one has begun it. */
+/*
+ * With the upload begun by the captured job, or under way because another one has begun it. A graph may be launched at
+ * once, so its table is there.
+ */
 START_TEST(graphs_keep_their_tables)
 {
 	struct choices choices = fixture_choices(5);
@@ -500,13 +546,16 @@ START_TEST(graphs_keep_their_tables)
 	message_open(&message, 5000, &choices);
 	if (gpu.standin)
 		gpu.standin->set(STANDIN_DELAY_US, 3000);
-	if (_i) {
-		start(&message, other);
-		finish(&message);
-	}
+	struct message early = message;
+	if (_i)
+		start(&early, other);
 	CUgraphExec exec = capture(&message, stream);
+	ck_assert_uint_eq(uploads()->ended, dtc_cuda_upload_last(device_context()));
 	if (gpu.standin)
 		gpu.standin->set(STANDIN_DELAY_US, 20);
+	if (_i)
+		finish(&early);
+	dtconv_convertor_destroy(early.convertor);
 	for (int replay = 0; replay < 3; replay++) {
 		MUST(MemsetD8((CUdeviceptr)(uintptr_t)message.packed.memory, 0,
 			      message.packed.bytes));
@@ -810,6 +859,7 @@ int main(void)
 	tcase_add_test(tcase, a_job_alone_takes_its_table_along);
 	tcase_add_test(tcase, tables_of_several_jobs_have_their_stream);
 	tcase_add_loop_test(tcase, other_streams_wait_for_a_table_in_ours, 0, 4);
+	tcase_add_test(tcase, tables_in_flight_go_round_the_ring);
 	tcase_add_loop_test(tcase, graphs_keep_their_tables, 0, 2);
 	tcase_add_test(tcase, memory_waits_for_jobs_in_flight);
 	tcase_add_test(tcase, pieces_are_apart);

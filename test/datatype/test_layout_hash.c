@@ -175,6 +175,7 @@ struct pair {
 static const struct pair pairs[] = {
 	{ "int", 6, "contiguous(8, contiguous(3, byte))", 1 },
 	{ "int", 0, "resized(contiguous(0, double), 3, 9)", 5 },
+	{ "int", 0, "int", 3 },
 	{ "double", 1, "double_int", 1 },
 	{ "hvector(4, 1, 8, int)", 1, "resized(int, 0, 8)", 4 },
 	{ "hvector(4, 1, 8, int)", 2, "resized(int, 0, 8)", 8 },

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as what a peer of a channel may send: headers, packets, and the packets with which a connection begins. What
- * is accepted is within the bounds that the rest relies on, and is written as the same bytes again. Nothing is read
- * past the length that was given: each input lies in memory of its own.
+ * Any bytes as what a peer of a channel may send: headers, packets, the packets with which a connection begins, and what
+ * comes over a socket before the peer has proved that it knows the secret. What is accepted is within the bounds that
+ * the rest relies on, and is written as the same bytes again; no gate opens. Nothing is read past the length that was
+ * given: each input lies in memory of its own.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <dtconv/status.h>
 
 #include "fuzz/fuzz.h"
+#include "transport_glue/gate.h"
 #include "transport_glue/greeting.h"
 #include "transport_glue/wire.h"
 
 /* The first byte of an input; the others have magic and version written over what they begin with. */
-enum mode { HEADER, HEADER_WITH_MAGIC, PACKET, PACKET_WITH_MAGIC, GREETING, MODES };
+enum mode { HEADER, HEADER_WITH_MAGIC, PACKET, PACKET_WITH_MAGIC, GREETING, GATE, MODES };
 
 static bool is_status(int status)
 {
@@ -158,6 +162,50 @@ static void read_greeting(const uint8_t *bytes, size_t length)
 	}
 }
 
+/* ---- proofs ---------------------------------------------------------------------------------- */
+
+/* A stream is sent as a whole, packets are one by one. */
+static void send_all(int socket, const uint8_t *bytes, size_t length, bool is_stream)
+{
+	while (length) {
+		const size_t piece = is_stream || length < DTC_WIRE_PACKET_BYTES
+					     ? length
+					     : DTC_WIRE_PACKET_BYTES;
+
+		if (send(socket, bytes, piece, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+		    (ssize_t)piece)
+			return;
+		bytes += piece;
+		length -= piece;
+	}
+}
+
+static void pass_gate(const uint8_t *bytes, size_t length, bool listens, bool is_stream)
+{
+	static const struct dtc_secret secret = { .key = "of this test" };
+	struct dtc_gate gate;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, is_stream ? SOCK_STREAM : SOCK_SEQPACKET, 0, sockets))
+		fuzz_fail("there are no sockets");
+	if (!dtc_gate_init(&gate, sockets[0], listens))
+		fuzz_fail("there are no random numbers");
+	send_all(sockets[1], bytes, length, is_stream);
+	int status = dtc_gate_step(&gate, sockets[0], &secret);
+	if (status == DTCONV_INPROGRESS) {
+		/* Then it can only wait for more, which does not come. */
+		(void)shutdown(sockets[1], SHUT_WR);
+		status = dtc_gate_step(&gate, sockets[0], &secret);
+	}
+	if (status != DTCONV_ERR_PEER && status != DTCONV_ERR_FORMAT &&
+	    status != DTCONV_ERR_UNSUPPORTED)
+		fuzz_fail("a gate ends with status %d", status);
+	if (gate.is_open)
+		fuzz_fail("a gate is open");
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
 /* ---- the target ------------------------------------------------------------------------------ */
 
 /* Magic and version of a header or a packet; its kind stays. */
@@ -190,12 +238,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(bytes, data + 1, length);
 	if (mode == HEADER_WITH_MAGIC || mode == PACKET_WITH_MAGIC)
 		write_magic(bytes, length, mode == PACKET_WITH_MAGIC);
-	for (size_t at = 0; mode == GREETING && at < length; at += DTC_WIRE_PACKET_BYTES)
+	for (size_t at = 0; mode >= GREETING && at < length; at += DTC_WIRE_PACKET_BYTES)
 		write_magic(bytes + at, length - at, true);
 	if (mode == HEADER || mode == HEADER_WITH_MAGIC)
 		read_header(bytes, length);
 	else if (mode == GREETING)
 		read_greeting(bytes, length);
+	else if (mode == GATE)
+		pass_gate(bytes, length, data[0] / MODES & 1, data[0] / MODES & 2);
 	else
 		(void)read_packet(bytes, length, &packet);
 	free(bytes);

@@ -17,6 +17,7 @@
 
 struct dtconv_context *fixture_context;
 unsigned fixture_flags;
+void (*fixture_behind)(void);
 
 static struct block_count blocks; /* of the case's context */
 
@@ -55,6 +56,8 @@ static void setup(void)
 /* Every case must give back its types, and the context all of its memory. */
 static void teardown(void)
 {
+	if (fixture_behind)
+		fixture_behind();
 	ck_assert_uint_eq(fixture_counters().types_live, 0);
 	dtconv_context_destroy(fixture_context);
 	fixture_context = NULL;

@@ -27,6 +27,9 @@ extern struct dtconv_context *fixture_context;
 /* Flags that it is made with, more than those for counters; set before the suite runs. */
 extern unsigned fixture_flags;
 
+/* Called behind each case, before its context is destroyed and also if it has failed; NULL: nothing is. */
+extern void (*fixture_behind)(void);
+
 /* How often the context's allocator has been called, to allocate or to free. */
 size_t fixture_allocations(void);
 

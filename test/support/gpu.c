@@ -488,10 +488,43 @@ void spin_launch(CUfunction kernel, uint64_t *word, CUstream stream)
 	       &(struct standin_spin_params){ (uint64_t)(uintptr_t)word });
 }
 
+#define SPINS 64
+
+/* Spins that run, by their words. */
+static uint64_t *spinning[SPINS];
+static pthread_mutex_t spinning_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The first place of @old becomes that of @new; of NULL, a free one. */
+static void exchange_spin(uint64_t *old, uint64_t *new)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&spinning_lock);
+	while (i < SPINS && spinning[i] != old)
+		i++;
+	if (i < SPINS)
+		spinning[i] = new;
+	pthread_mutex_unlock(&spinning_lock);
+}
+
+/* Those of a case that has failed: whoever cleans up behind it, and the next case, would wait for ever. */
+static void release_spins(void)
+{
+	pthread_mutex_lock(&spinning_lock);
+	for (size_t i = 0; i < SPINS; i++) {
+		if (spinning[i])
+			__atomic_store_n(spinning[i], 1, __ATOMIC_RELEASE);
+		spinning[i] = NULL;
+	}
+	pthread_mutex_unlock(&spinning_lock);
+}
+
 void spin_begin(struct spin *spin, CUstream stream)
 {
 	spin->word = mapped_word();
 	spin->stream = stream;
+	fixture_behind = release_spins;
+	exchange_spin(NULL, spin->word);
 	spin_launch(spin_load(), spin->word, stream);
 }
 
@@ -503,6 +536,7 @@ void spin_release(struct spin *spin)
 void spin_end(struct spin *spin)
 {
 	spin_release(spin);
+	exchange_spin(spin->word, NULL);
 	MUST(StreamSynchronize(spin->stream));
 	MUST(MemFreeHost(spin->word));
 }

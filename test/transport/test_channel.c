@@ -565,6 +565,43 @@ START_TEST(strangers_stall_nobody)
 END_TEST
 
 /* Only root can become somebody else. */
+/* A channel that waits to be accepted is not displaced by those who are silent. */
+START_TEST(strangers_displace_no_channel)
+{
+	struct dtconv_listener *listener;
+	char address[100];
+	int strangers[40];
+	struct seen sent, received;
+
+	snprintf(address, sizeof(address), "@dtconv-displace-%ld", (long)getpid());
+	make_engines();
+	fixture_ok(dtconv_channel_listen(parties[0].engine, address, small(), &listener));
+	fixture_ok(dtconv_channel_connect(parties[1].engine, address, small(),
+					  &parties[1].channel));
+	/* One at a time, or all before the listener looks. */
+	for (int i = 0; i < 40; i++) {
+		strangers[i] = call_at(address);
+		if (!_i)
+			(void)party_progress(&parties[0]);
+	}
+	for (int i = 0; i < 40; i++)
+		(void)party_progress(&parties[0]);
+	fixture_ok(dtconv_channel_accept(listener, &parties[0].channel));
+	fill();
+	send_ints(0, 1, 0, 1000, &sent);
+	recv_ints(1, 1, 0, 1000, &received);
+	wait_for(&sent);
+	wait_for(&received);
+	expect(&sent, 0, 4000);
+	expect(&received, 0, 4000);
+	fixture_ok(dtconv_listener_destroy(listener));
+	for (int i = 0; i < 40; i++)
+		close(strangers[i]);
+	party_close(&parties[1]);
+	party_close(&parties[0]);
+}
+END_TEST
+
 START_TEST(processes_of_other_users_are_turned_away)
 {
 	const uid_t other = 65534;
@@ -702,6 +739,7 @@ int main(void)
 	tcase_add_test(ends, callbacks_may_call_everything_but_destroy);
 	tcase_add_test(ends, bad_arguments_are_refused);
 	tcase_add_loop_test(listeners, strangers_stall_nobody, 0, 2);
+	tcase_add_loop_test(listeners, strangers_displace_no_channel, 0, 2);
 	tcase_add_loop_test(listeners, processes_of_other_users_are_turned_away, 0, 2);
 	tcase_add_test(listeners, nothing_is_inherited_or_has_a_name);
 	tcase_add_test(listeners, bad_addresses_are_refused);

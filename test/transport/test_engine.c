@@ -18,6 +18,7 @@
 #include "loopback.h"
 #include "process.h"
 #include "support/fixture.h"
+#include "transport_glue/engine.h"
 
 static struct dtconv_engine *open_engine(unsigned flags)
 {
@@ -227,6 +228,155 @@ START_TEST(sources_are_polled_and_wake_the_engine)
 }
 END_TEST
 
+/* A source that replaces itself by another while it is called, in poll (0) or in arm (1). */
+struct replaced {
+	struct dtconv_engine *engine;
+	struct dtconv_source other;
+	unsigned number, other_number;
+	bool in_arm;
+	int replaced;
+};
+
+static void replace(struct replaced *it)
+{
+	if (it->replaced++)
+		return;
+	fixture_ok(dtconv_engine_detach(it->engine, it->number));
+	fixture_status(dtconv_engine_detach(it->engine, it->number), DTCONV_ERR_INVAL);
+	fixture_ok(dtconv_engine_attach(it->engine, &it->other, &it->other_number));
+}
+
+static size_t poll_replaced(void *arg, size_t budget)
+{
+	struct replaced *it = arg;
+
+	(void)budget;
+	if (!it->in_arm)
+		replace(it);
+	return 0;
+}
+
+static int arm_replaced(void *arg)
+{
+	struct replaced *it = arg;
+
+	if (it->in_arm)
+		replace(it);
+	return 0;
+}
+
+/* Until it returns, its place is its own: a thread may still have to read the functions there. */
+START_TEST(the_place_of_a_source_that_is_called_is_not_reused)
+{
+	struct dtconv_engine *engine = open_engine(0);
+	struct fake_source fake = { .fd = -1 };
+	struct replaced it = { .engine = engine,
+			       .other = { -1, poll_fake, arm_fake, &fake },
+			       .in_arm = _i };
+	const struct dtconv_source source = { -1, poll_replaced, arm_replaced, &it };
+	unsigned third;
+
+	fixture_ok(dtconv_engine_attach(engine, &source, &it.number));
+	progress(engine);
+	(void)dtconv_engine_arm(engine);
+	ck_assert_int_eq(it.replaced, 1);
+	ck_assert_uint_ne(it.other_number, it.number);
+	/* Now it is free. */
+	fixture_ok(dtconv_engine_attach(engine, &source, &third));
+	ck_assert_uint_eq(third, it.number);
+	progress(engine);
+	ck_assert_int_gt(fake.polls, 0);
+	fixture_ok(dtconv_engine_detach(engine, it.other_number));
+	fixture_ok(dtconv_engine_detach(engine, third));
+	fixture_ok(dtconv_engine_destroy(engine));
+}
+END_TEST
+
+/* Sources of two kinds, each of which knows its own argument. */
+struct kind {
+	atomic_int polls, wrong;
+	struct kind *self;
+};
+
+static struct kind kinds[2] = { { .self = &kinds[0] }, { .self = &kinds[1] } };
+
+static size_t poll_first(void *arg, size_t budget)
+{
+	(void)budget;
+	atomic_fetch_add(&kinds[0].polls, 1);
+	atomic_fetch_add(&kinds[0].wrong, arg != kinds[0].self);
+	return 0;
+}
+
+static size_t poll_second(void *arg, size_t budget)
+{
+	(void)budget;
+	atomic_fetch_add(&kinds[1].polls, 1);
+	atomic_fetch_add(&kinds[1].wrong, arg != kinds[1].self);
+	return 0;
+}
+
+#define REPLACEMENTS 20000
+
+/* One thread polls, another one attaches and detaches: no function gets the argument of another. */
+START_TEST(sources_are_replaced_while_a_thread_polls)
+{
+	struct dtconv_engine *engine = open_engine(DTCONV_ENGINE_THREAD);
+
+	for (int i = 0; i < REPLACEMENTS; i++) {
+		const struct dtconv_source source = { -1,
+						      i % 2 ? poll_second : poll_first,
+						      NULL, &kinds[i % 2] };
+		unsigned number;
+
+		fixture_ok(dtconv_engine_attach(engine, &source, &number));
+		if (i % 100 == 0)
+			sched_yield();
+		fixture_ok(dtconv_engine_detach(engine, number));
+	}
+	fixture_ok(dtconv_engine_destroy(engine));
+	ck_assert_int_eq(atomic_load(&kinds[0].wrong), 0);
+	ck_assert_int_eq(atomic_load(&kinds[1].wrong), 0);
+}
+END_TEST
+
+static struct dtconv_engine *settling;
+static int settled[2];
+
+static size_t settle_in_poll(void *arg, size_t budget)
+{
+	(void)arg;
+	(void)budget;
+	settled[0] += dtc_engine_settle(settling) ? 100 : 1;
+	return 0;
+}
+
+static int settle_in_arm(void *arg)
+{
+	(void)arg;
+	settled[1] += dtc_engine_settle(settling) ? 100 : 1;
+	return 0;
+}
+
+/* What channels and listeners wait for before they are destroyed would never come in a callback. */
+START_TEST(a_callback_does_not_wait_for_its_own_end)
+{
+	const struct dtconv_source source = { -1, settle_in_poll, settle_in_arm, NULL };
+	unsigned number;
+
+	settling = open_engine(0);
+	fixture_ok(dtconv_engine_attach(settling, &source, &number));
+	progress(settling);
+	(void)dtconv_engine_arm(settling);
+	(void)dtconv_engine_arm(settling);
+	ck_assert_int_eq(settled[0], 1);
+	ck_assert_int_gt(settled[1], 0);
+	ck_assert_int_lt(settled[1], 100);
+	ck_assert(dtc_engine_settle(settling));
+	fixture_ok(dtconv_engine_destroy(settling));
+}
+END_TEST
+
 START_TEST(a_source_without_a_descriptor_is_polled_by_the_timer)
 {
 	struct dtconv_engine *engine = open_engine(DTCONV_ENGINE_THREAD);
@@ -290,15 +440,28 @@ END_TEST
 
 START_TEST(a_system_without_descriptors_is_an_error)
 {
-	const struct rlimit limit = { 0, 0 };
+	const size_t files = process_files();
+	struct rlimit limit, before;
 	struct dtconv_engine *engine = NULL;
 
 	if (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no"))
 		return;
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	fixture_status(dtconv_engine_create(fixture_context, NULL, &engine),
-		       DTCONV_ERR_AGAIN);
-	ck_assert_ptr_null(engine);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	/* The next descriptor: those below are taken. */
+	const int next = dup(0);
+	close(next);
+	for (int free_ones = 0; free_ones < 3; free_ones++) {
+		limit.rlim_cur = (rlim_t)(next + free_ones);
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		fixture_status(dtconv_engine_create(fixture_context, NULL, &engine),
+			       DTCONV_ERR_AGAIN);
+		ck_assert_ptr_null(engine);
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+		ck_assert_uint_eq(process_files(), files);
+	}
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
+	fixture_ok(dtconv_engine_destroy(engine));
 }
 END_TEST
 
@@ -923,6 +1086,10 @@ int main(void)
 	tcase_add_test(tcase, a_sleeper_is_not_forgotten_for_another);
 	tcase = fixture_case(suite, "sources", 20);
 	tcase_add_test(tcase, sources_are_polled_and_wake_the_engine);
+	tcase_add_loop_test(tcase, the_place_of_a_source_that_is_called_is_not_reused, 0,
+			    2);
+	tcase_add_test(tcase, sources_are_replaced_while_a_thread_polls);
+	tcase_add_test(tcase, a_callback_does_not_wait_for_its_own_end);
 	tcase_add_test(tcase, a_source_without_a_descriptor_is_polled_by_the_timer);
 	tcase_add_test(tcase, bad_arguments_are_refused);
 	tcase_add_test(tcase, a_system_without_descriptors_is_an_error);

@@ -469,6 +469,53 @@ START_TEST(a_second_report_is_ignored)
 }
 END_TEST
 
+/* Refuses the first offer, and remembers the fragment. */
+struct refusing {
+	struct scene *scene;
+	struct dtconv_fragment *refused;
+};
+
+static int refuse_once(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
+		       size_t bytes, unsigned flags)
+{
+	struct refusing *refusing = arg;
+
+	if (refusing->refused)
+		return loopback_emit(&refusing->scene->link, fragment, offset, bytes,
+				     flags);
+	refusing->refused = fragment;
+	return DTCONV_ERR_AGAIN;
+}
+
+static void see_refusing(void *arg, int status, size_t moved)
+{
+	see(&((struct refusing *)arg)->scene->sent, status, moved);
+}
+
+/* It stays the send's: giving it back would hand its bytes to another owner. */
+START_TEST(a_refused_fragment_is_not_the_networks_to_give_back)
+{
+	struct dtconv_fragment *mine = NULL;
+	struct scene scene;
+	struct refusing refusing = { .scene = &scene };
+
+	scene_open(&scene, "contiguous(100, int)", 1, (struct scene_pool){ 1, 1000 },
+		   NULL, 1);
+	scene.send_params.emit = refuse_once;
+	scene.send_params.done = see_refusing;
+	scene.send_params.arg = &refusing;
+	scene_start(&scene);
+	while (!refusing.refused)
+		scene_progress(&scene);
+	dtconv_fragment_put(refusing.refused);
+	ck_assert_int_eq(dtconv_pool_get(scene.pool, &mine), DTCONV_ERR_AGAIN);
+	dtconv_fragment_sent(refusing.refused, 0);
+	scene_drive(&scene);
+	scene_check(&scene, 0, 0);
+	scene_close(&scene);
+}
+END_TEST
+
 /* A network that takes a fragment, reports it, and answers that it has not taken it. */
 static int report_and_refuse(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 			     size_t bytes, unsigned flags)
@@ -969,6 +1016,7 @@ int main(void)
 	tcase_add_test(tcase, a_timeout_ends_those_who_have_nothing_out);
 	tcase_add_test(tcase, refused_fragments_fill_the_window_and_come_back);
 	tcase_add_test(tcase, a_second_report_is_ignored);
+	tcase_add_test(tcase, a_refused_fragment_is_not_the_networks_to_give_back);
 	tcase_add_loop_test(tcase, a_report_outweighs_the_answer_of_emit, 0, 2);
 	tcase_add_loop_test(tcase, parts_of_a_receive_are_released_with_its_status, 0, 2);
 	tcase_add_test(tcase, a_part_with_two_gaps_is_released_once);

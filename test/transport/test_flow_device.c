@@ -492,6 +492,118 @@ START_TEST(an_engine_is_destroyed_before_its_alarm_rings)
 }
 END_TEST
 
+/* ---- long messages ------------------------------------------------------------------------ */
+
+#define LONG  ((size_t)8 << 20)
+#define ROOM  ((size_t)1 << 20)
+#define SHORT ((size_t)256 << 10) /* threshold fragment_bytes */
+
+/* Fragments in the order in which they are emitted, and whether the message is done. */
+struct cuts {
+	size_t ends[64];
+	size_t count, longest;
+	bool done;
+};
+
+static int note_cut(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
+		    size_t length, unsigned flags)
+{
+	struct cuts *cuts = arg;
+
+	(void)flags;
+	ck_assert_uint_eq(offset, cuts->count ? cuts->ends[cuts->count - 1] : 0);
+	ck_assert_uint_lt(cuts->count, 64);
+	cuts->ends[cuts->count++] = offset + length;
+	cuts->longest = length > cuts->longest ? length : cuts->longest;
+	dtconv_fragment_sent(fragment, 0);
+	return 0;
+}
+
+static void note_done(void *arg, int status, size_t moved)
+{
+	struct cuts *cuts = arg;
+
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(moved, LONG);
+	cuts->done = true;
+}
+
+/* With a stream, copies are in flight until the window is full. */
+static void send_long(void *memory, enum dtconv_memory_kind pool, size_t fragment,
+		      CUstream stream, struct cuts *cuts)
+{
+	const struct dtconv_convertor_params streamed = fixture_in_stream(stream);
+	struct spin spin;
+
+	const struct dtconv_pool_params pool_params = {
+		.struct_size = sizeof(pool_params),
+		.kind = pool,
+		.fragment_bytes = ROOM,
+		.slab_bytes = 8 * ROOM
+	};
+	struct dtconv_send_params params = { .struct_size = sizeof(params),
+					     .emit = note_cut,
+					     .done = note_done,
+					     .arg = cuts,
+					     .flags = DTCONV_SEND_ORDERED,
+					     .fragment_bytes = fragment };
+	struct dtconv_type *type =
+		dtconv_type_predefined(fixture_context, DTCONV_DOUBLE);
+	struct dtconv_engine *engine;
+	struct dtconv_send *send = NULL;
+
+	memset(cuts, 0, sizeof(*cuts));
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
+	fixture_ok(dtconv_pool_create(fixture_context, &pool_params, &params.pool));
+	struct dtconv_convertor *packs =
+		fixture_packer(type, LONG / 8, memory, stream ? &streamed : NULL);
+	if (stream)
+		spin_begin(&spin, stream);
+	fixture_ok(dtconv_send_start(engine, &params, packs, &send));
+	for (int i = 0; i < 10; i++)
+		fixture_ok(dtconv_engine_progress(engine, 0, NULL));
+	if (stream)
+		spin_end(&spin);
+	while (!cuts->done)
+		fixture_ok(dtconv_engine_progress(engine, 0, NULL));
+	ck_assert_uint_eq(cuts->ends[cuts->count - 1], LONG);
+	fixture_ok(dtconv_send_destroy(send));
+	dtconv_convertor_destroy(packs);
+	fixture_ok(dtconv_pool_destroy(params.pool));
+	fixture_ok(dtconv_engine_destroy(engine));
+}
+
+/* Only behind copies that are in flight, and not the first and the last one. */
+START_TEST(fragments_of_a_device_grow_up_to_the_pools)
+{
+	struct arena user;
+	struct cuts cuts;
+
+	arena_open(&user, ARENA_DEVICE, LONG);
+	CUstream stream = gpu_stream();
+	send_long(user.memory, DTCONV_MEMORY_PINNED, 0, stream, &cuts);
+	ck_assert_uint_eq(cuts.ends[0], SHORT);
+	ck_assert_uint_le(LONG - cuts.ends[cuts.count - 2], SHORT);
+	ck_assert_uint_gt(cuts.longest, SHORT);
+	ck_assert_uint_le(cuts.longest, ROOM);
+	send_long(user.memory, DTCONV_MEMORY_PINNED, 2 * SHORT, stream, &cuts);
+	ck_assert_uint_eq(cuts.longest, 2 * SHORT);
+	MUST(StreamDestroy(stream));
+	arena_close(&user);
+}
+END_TEST
+
+START_TEST(fragments_of_the_host_stay_in_its_caches)
+{
+	unsigned char *memory = calloc(1, LONG);
+	struct cuts cuts;
+
+	send_long(memory, DTCONV_MEMORY_HOST, 0, NULL, &cuts);
+	ck_assert_uint_eq(cuts.longest, SHORT);
+	free(memory);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("flow_device");
@@ -507,5 +619,8 @@ int main(void)
 	tcase_add_test(tcase, the_backstop_wakes_after_a_device_error);
 	tcase_add_test(tcase, an_engine_is_destroyed_before_its_alarm_rings);
 	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
+	TCase *longs = gpu_case(suite, "long", 60);
+	tcase_add_test(longs, fragments_of_a_device_grow_up_to_the_pools);
+	tcase_add_test(longs, fragments_of_the_host_stay_in_its_caches);
 	return fixture_run(suite);
 }

@@ -53,7 +53,7 @@ static int make_file(size_t bytes, unsigned seals)
 {
 	int fd = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	ck_assert(!ftruncate(fd, (off_t)bytes));
+	ck_assert(!bytes || !posix_fallocate(fd, 0, (off_t)bytes));
 	ck_assert(!seals || !fcntl(fd, F_ADD_SEALS, seals));
 	return fd;
 }
@@ -154,14 +154,21 @@ START_TEST(a_wrong_first_packet_ends_the_channel)
 	case 8: /* longer than the file */
 		hello.entries = 2 * ENTRIES;
 		break;
-	case 9:
+	case 9: /* the same, with pages behind its end */
 		hello.slab_bytes = SLAB_BYTES + 4096;
+		ck_assert(!fallocate(liar.slab_file, FALLOC_FL_KEEP_SIZE, 0, 8192));
 		break;
 	case 10: /* may be made shorter */
 		close(liar.slab_file);
 		liar.slab_file = make_file(SLAB_BYTES, 0);
 		break;
-	case 11: /* no file of memory at all */
+	case 11: /* has no pages */
+		close(liar.slab_file);
+		liar.slab_file = make_file(0, 0);
+		ck_assert(!ftruncate(liar.slab_file, SLAB_BYTES));
+		ck_assert(!fcntl(liar.slab_file, F_ADD_SEALS, F_SEAL_SHRINK));
+		break;
+	case 12: /* no file of memory at all */
 		close(liar.slab_file);
 		liar.slab_file = dup(liar.socket);
 		break;
@@ -211,6 +218,46 @@ START_TEST(memory_that_is_given_away_is_sealed)
 	fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
 			       dtc_shm_ring_bytes(liar.hello.entries), false, &mapping));
 	dtc_shm_unmap(&mapping);
+	close_liar();
+}
+END_TEST
+
+static void send_bell(size_t *sent)
+{
+	const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BELL,
+						.version = DTC_WIRE_VERSION };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+
+	dtc_wire_write_packet(&packet, bytes);
+	*sent = 0;
+	while (dtc_sock_send(liar.socket, bytes, NULL))
+		++*sent;
+}
+
+/* A poll takes a bounded number of them, and the channel goes on. */
+START_TEST(a_flood_of_packets_does_not_hold_a_poll)
+{
+	const struct dtc_wire_packet hello = honest_hello();
+	size_t sent, again = 0;
+
+	open_liar();
+	send_hello(&hello, 2);
+	progress(2);
+	send_bell(&sent);
+	ck_assert_uint_gt(sent, 2 * DTC_SOCK_BATCH);
+	for (int i = 0; !again; i++) {
+		ck_assert_int_lt(i, 1000);
+		progress(1);
+		send_bell(&again);
+	}
+	ck_assert_uint_le(again, DTC_SOCK_BATCH);
+	/* All of them are taken in the end. */
+	for (int i = 0; again != sent; i++) {
+		ck_assert_int_lt(i, 100);
+		progress(1000);
+		send_bell(&again);
+	}
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 	close_liar();
 }
 END_TEST
@@ -442,6 +489,35 @@ START_TEST(a_step_that_does_not_fit_ends_the_channel)
 }
 END_TEST
 
+/* Pages that the peer takes away are zeros then, and no signal. */
+START_TEST(a_fragment_whose_pages_are_gone_is_zeros)
+{
+	const struct dtc_wire_packet hello = honest_hello();
+	struct dtconv_type *number = dtconv_type_predefined(fixture_context, DTCONV_INT);
+
+	open_liar();
+	send_hello(&hello, 2);
+	progress(2);
+	ended = 0;
+	memset(places, 1, sizeof(places));
+	fixture_ok(dtconv_channel_recv(party.channel, 1, number, INTS, places, count_end,
+				       NULL));
+	ck_assert(!fallocate(liar.slab_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			     0, SLAB_BYTES));
+	push_message(1, BYTES);
+	push_data(0, BYTES, 0);
+	progress(10);
+	ck_assert_uint_eq(ended, 1);
+	for (size_t i = 0; i < BYTES / sizeof(int); i++)
+		ck_assert_int_eq(places[i], 0);
+	/* Of its ring a process takes none away. */
+	ck_assert_int_eq(fallocate(liar.files.fds[0],
+				   FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096),
+			 -1);
+	close_liar();
+}
+END_TEST
+
 /* ---- what a peer sees -------------------------------------------------------------------------------- */
 
 /* The gaps of a type and what lies around its buffer never leave. */
@@ -488,11 +564,13 @@ int main(void)
 	TCase *packets = fixture_case(suite, "packets", 60);
 	TCase *headers = fixture_case(suite, "headers", 300);
 
-	tcase_add_loop_test(packets, a_wrong_first_packet_ends_the_channel, 0, 13);
+	tcase_add_loop_test(packets, a_wrong_first_packet_ends_the_channel, 0, 14);
 	tcase_add_test(packets, two_first_packets_end_the_channel);
 	tcase_add_test(packets, memory_that_is_given_away_is_sealed);
+	tcase_add_test(packets, a_flood_of_packets_does_not_hold_a_poll);
 	tcase_add_loop_test(headers, headers_of_any_kind_in_any_state_do_no_harm, 0, 4);
 	tcase_add_loop_test(headers, a_step_that_does_not_fit_ends_the_channel, 0, 17);
+	tcase_add_test(headers, a_fragment_whose_pages_are_gone_is_zeros);
 	tcase_add_test(headers, a_peer_sees_packed_bytes_only);
 	return fixture_run(suite);
 }

@@ -397,6 +397,39 @@ static void post_header(const struct dtc_wire_header *header,
 	post(lane, words, number, bytes);
 }
 
+static size_t fill_socket(void)
+{
+	const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BELL,
+						.version = DTC_WIRE_VERSION };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+	size_t sent = 0;
+
+	dtc_wire_write_packet(&packet, bytes);
+	while (dtc_sock_send(liar.socket, bytes, NULL))
+		sent++;
+	return sent;
+}
+
+START_TEST(a_flood_of_packets_does_not_hold_a_poll)
+{
+	size_t again = 0;
+
+	setup();
+	open_liar();
+	greet();
+	progress(4);
+	ck_assert_uint_gt(fill_socket(), 2 * DTC_SOCK_BATCH);
+	for (int i = 0; !again; i++) {
+		ck_assert_int_lt(i, 1000);
+		progress(1);
+		again = fill_socket();
+	}
+	ck_assert_uint_le(again, DTC_SOCK_BATCH);
+	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
+	close_liar();
+}
+END_TEST
+
 START_TEST(each_lie_ends_the_channel)
 {
 	const struct dtc_wire_header message = { .kind = DTC_WIRE_MESSAGE, .length = 64 };
@@ -584,6 +617,7 @@ int main(void)
 	tcase_add_loop_test(packets, a_wrong_first_packet_ends_the_channel, 0, 9);
 	tcase_add_loop_test(packets, packets_in_a_wrong_order_end_the_channel, 0, 3);
 	tcase_add_loop_test(messages, messages_of_any_kind_in_any_state_do_no_harm, 0, 4);
+	tcase_add_test(messages, a_flood_of_packets_does_not_hold_a_poll);
 	tcase_add_loop_test(messages, each_lie_ends_the_channel, 0, 9);
 	tcase_add_test(messages, a_message_waits_for_the_one_before_it);
 	tcase_add_test(messages, a_fragment_is_free_when_the_adapter_is_done_with_it);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <dtconv/ucx.h>
@@ -18,6 +19,8 @@
 #include "exchange.h"
 #include "process.h"
 #include "support/fixture.h"
+#include "transport_glue/greeting.h"
+#include "transport_glue/sock.h"
 #include "ucx_faults.h"
 
 /* More than any of these tests needs. */
@@ -535,6 +538,103 @@ START_TEST(the_end_of_the_socket_ends_the_channel)
 }
 END_TEST
 
+/* ---- ends beside what is under way -------------------------------------------------------------- */
+
+static bool are_open(void)
+{
+	return party_query(&parties[0]).state == DTCONV_CHANNEL_OPEN &&
+	       party_query(&parties[1]).state == DTCONV_CHANNEL_OPEN;
+}
+
+/* Fragments of any length go by rendezvous, in which both processes take part. */
+static void open_pair_for_rendezvous(void)
+{
+	begin();
+	ck_assert_int_eq(setenv("UCX_RNDV_THRESH", "0", 1), 0);
+	open_pair(2, 4096);
+	ck_assert_int_eq(unsetenv("UCX_RNDV_THRESH"), 0);
+	for (int n = 0; !are_open(); n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		progress_both();
+	}
+}
+
+/* UCX reports a receive when the channel has ended already, here or because the peer has closed it. */
+START_TEST(a_receive_may_end_after_its_channel)
+{
+	struct seen sent = { 0 }, received = { 0 };
+
+	open_pair_for_rendezvous();
+	ucx_faults.holds = true;
+	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), INTS, places,
+				       see, &received));
+	fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), INTS, ints, see,
+				       &sent));
+	for (int n = 0; !ucx_faults.held; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		progress_both();
+	}
+	ck_assert_int_eq(received.calls, 0);
+	fixture_ok(dtconv_channel_close(parties[_i].channel));
+	/* An end that waits for a message whose bytes are held is told by the end of the socket only. */
+	if (!_i)
+		fixture_ok(dtconv_channel_close(parties[1].channel));
+	wait_for(&received);
+	ck_assert_int_eq(received.status, DTCONV_ERR_CANCELED);
+	ck_assert_int_eq(party_query(&parties[1]).state, DTCONV_CHANNEL_ENDED);
+	ucx_faults.holds = false;
+	ucx_report_receives();
+	ck_assert_uint_eq(ucx_faults.held, 0);
+	wait_for(&sent);
+	close_pair();
+}
+END_TEST
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* It keeps its socket and makes no progress. All fragments come back, also to a process that sleeps. */
+START_TEST(a_stuck_peer_keeps_no_fragments)
+{
+	struct pollfd file = { .events = POLLIN };
+	struct seen sent = { 0 }, received = { 0 };
+
+	open_pair_for_rendezvous();
+	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, int_type(), INTS, places,
+				       see, &received));
+	fixture_ok(dtconv_channel_send(parties[0].channel, 1, int_type(), INTS, ints, see,
+				       &sent));
+	for (int n = 0; party_query(&parties[0]).free; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		(void)party_progress(&parties[n % 2 && party_query(&parties[0]).free]);
+	}
+	fixture_ok(dtconv_channel_close(parties[0].channel));
+	file.fd = dtconv_engine_fd(parties[0].engine);
+	const double end = seconds() + 30;
+	while (!sent.calls || party_query(&parties[0]).free < 2) {
+		size_t worked;
+
+		ck_assert(seconds() < end);
+		fixture_ok(dtconv_engine_progress(parties[0].engine, 0, &worked));
+		if (!worked && !dtconv_engine_arm(parties[0].engine))
+			ck_assert_int_eq(poll(&file, 1, 10000), 1);
+	}
+	ck_assert_int_eq(sent.status, DTCONV_ERR_CANCELED);
+	ck_assert_int_eq(received.calls, 0);
+	for (int n = 0; !received.calls; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		(void)party_progress(&parties[1]);
+	}
+	ck_assert_int_eq(received.status, DTCONV_ERR_PEER);
+	close_pair();
+}
+END_TEST
+
 /* ---- lies ------------------------------------------------------------------------------------ */
 
 START_TEST(a_peer_that_breaks_the_protocol_ends_the_channel)
@@ -558,6 +658,87 @@ START_TEST(a_peer_that_breaks_the_protocol_ends_the_channel)
 }
 END_TEST
 
+/* ---- peers that are no library ------------------------------------------------------------------ */
+
+static const struct dtc_wire_packet honest_hello = { .transport = DTC_WIRE_UCX,
+						     .fragments = 2,
+						     .fragment_bytes = 1024 };
+
+/* One end; the other is this test's. */
+static int open_one(void)
+{
+	const struct party_memory memory = { 2, 1024 };
+	int sockets[2];
+
+	begin();
+	party_sockets(sockets);
+	party_open(&parties[0], fixture_context, sockets[0], memory);
+	return sockets[1];
+}
+
+static void close_one(int socket)
+{
+	party_close(&parties[0]);
+	close(socket);
+	ck_assert_uint_eq(ucx_faults.workers, 0);
+	ck_assert_uint_eq(ucx_faults.mapped, 0);
+}
+
+static void expect_end(int status)
+{
+	for (int n = 0; party_query(&parties[0]).state != DTCONV_CHANNEL_ENDED; n++) {
+		ck_assert_int_lt(n, PATIENCE);
+		(void)party_progress(&parties[0]);
+	}
+	ck_assert_int_eq(party_query(&parties[0]).status, status);
+}
+
+/* Memory for its fragments is allocated here. */
+START_TEST(a_peer_may_not_have_memory_without_bounds)
+{
+	static const struct {
+		uint32_t fragments;
+		uint64_t bytes;
+	} cases[] = { { DTC_WIRE_FRAGMENTS_MAX, DTC_WIRE_SLAB_MAX },
+		      { 1, DTC_WIRE_SLAB_MAX },
+		      { DTC_WIRE_FRAGMENTS_MAX, (UINT64_C(1) << 20) + 1 } };
+	struct dtc_wire_packet hello = honest_hello;
+	const char address[] = "nothing is done with it";
+	const int socket = open_one();
+
+	hello.fragments = cases[_i].fragments;
+	hello.fragment_bytes = cases[_i].bytes;
+	ck_assert(dtc_greeting_send(socket, &hello, address, sizeof(address)));
+	expect_end(DTCONV_ERR_LIMIT);
+	close_one(socket);
+}
+END_TEST
+
+static size_t fill_socket(int socket)
+{
+	const struct dtc_wire_packet packet = { .kind = DTC_WIRE_BELL,
+						.version = DTC_WIRE_VERSION };
+	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
+	size_t sent = 0;
+
+	dtc_wire_write_packet(&packet, bytes);
+	while (dtc_sock_send(socket, bytes, NULL))
+		sent++;
+	return sent;
+}
+
+START_TEST(a_flood_of_packets_does_not_hold_a_poll)
+{
+	const int socket = open_one();
+
+	ck_assert_uint_gt(fill_socket(socket), 2 * DTC_SOCK_BATCH);
+	(void)party_progress(&parties[0]);
+	ck_assert_uint_le(fill_socket(socket), DTC_SOCK_BATCH);
+	expect_end(DTCONV_ERR_FORMAT);
+	close_one(socket);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("channels over UCX");
@@ -578,5 +759,9 @@ int main(void)
 	tcase_add_test(data, a_message_wakes_the_sleeper);
 	tcase_add_test(data, what_was_sent_before_the_last_packet_arrives);
 	tcase_add_test(data, the_end_of_the_socket_ends_the_channel);
+	tcase_add_loop_test(fail, a_receive_may_end_after_its_channel, 0, 2);
+	tcase_add_test(fail, a_stuck_peer_keeps_no_fragments);
+	tcase_add_loop_test(fail, a_peer_may_not_have_memory_without_bounds, 0, 3);
+	tcase_add_test(fail, a_flood_of_packets_does_not_hold_a_poll);
 	return fixture_run(suite);
 }

@@ -126,6 +126,56 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void *header,
 
 /* ---- receiving ----------------------------------------------------------------------------- */
 
+/* A receive of the transport that is reported later. */
+struct hold {
+	ucp_am_recv_data_nbx_callback_t report; /* NULL: the place is free */
+	void *arg, *request;                    /* request: NULL until it has ended */
+	ucs_status_t status;
+	size_t length;
+};
+
+#define HOLDS 64
+static struct hold holds[HOLDS];
+
+static void hold(void *request, ucs_status_t status, size_t length, void *arg)
+{
+	struct hold *hold = arg;
+
+	hold->request = request;
+	hold->status = status;
+	hold->length = length;
+	ucx_faults.held++;
+}
+
+/* Parameters with which a receive is held, whatever its length. */
+static bool hold_receive(ucp_request_param_t *param)
+{
+	for (int i = 0; i < HOLDS; i++) {
+		if (holds[i].report)
+			continue;
+		holds[i] = (struct hold){ .report = param->cb.recv_am,
+					  .arg = param->user_data };
+		param->op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+		param->cb.recv_am = hold;
+		param->user_data = &holds[i];
+		return true;
+	}
+	return false;
+}
+
+void ucx_report_receives(void)
+{
+	for (int i = 0; i < HOLDS; i++) {
+		const struct hold ended = holds[i];
+
+		if (!ended.request)
+			continue;
+		holds[i] = (struct hold){ 0 };
+		ucx_faults.held--;
+		ended.report(ended.request, ended.status, ended.length, ended.arg);
+	}
+}
+
 ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void *data, void *buffer,
 				      size_t count, const ucp_request_param_t *param)
 {
@@ -134,7 +184,10 @@ ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void *data, void *buf
 		ucx_faults.released--;
 		return UCS_STATUS_PTR(UCS_ERR_IO_ERROR);
 	}
-	return UCX(ucp_am_recv_data_nbx)(worker, data, buffer, count, param);
+	ucp_request_param_t changed = *param;
+	if (ucx_faults.holds && !hold_receive(&changed))
+		return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
+	return UCX(ucp_am_recv_data_nbx)(worker, data, buffer, count, &changed);
 }
 
 void ucp_am_data_release(ucp_worker_h worker, void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCX with faults on purpose: the program's own ucp_* functions stand before those of UCX. They fail once, lie to the
- * peer, exchange messages, and count.
+ * peer, exchange messages, report receives late, and count.
  */
 #ifndef TEST_TRANSPORT_UCX_FAULTS_H
 #define TEST_TRANSPORT_UCX_FAULTS_H
@@ -45,10 +45,15 @@ struct ucx_faults {
 	bool has_lied;
 	bool swaps; /* every second message is delivered after the next one, or when nothing else happens */
 	size_t swapped;
+	bool holds;  /* receives that end are reported by ucx_report_receives() */
+	size_t held; /* of those that have ended */
 	size_t released;        /* eager data */
 	size_t mapped, workers; /* now */
 };
 
 extern struct ucx_faults ucx_faults;
+
+/* Report the receives that have ended and are held. */
+void ucx_report_receives(void);
 
 #endif

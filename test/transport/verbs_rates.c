@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of all sizes between two processes over verbs, compared byte by byte, and how fast they went. By hand and in
- * the guest: on real adapters, whose link it can have cut.
+ * the guest: on real adapters, whose link it can have cut. With BED_UCX the same over UCX.
  * usage: verbs_rates [--device N] [--down COMMAND --up COMMAND [--lost]] [--seconds N]
  *        --device: buffers are in the memory of CUDA device N, and staging memory is registered with it
  *        --down, --up: shell commands that cut the link and bring it back while messages are under way
@@ -20,9 +20,14 @@
 #include <unistd.h>
 
 #include <dtconv/dtconv.h>
+
+#ifdef BED_UCX
+#include "bed.h"
+#else
 #include <dtconv/verbs.h>
 
 #include "bed_verbs.h"
+#endif
 #include "exchange.h"
 
 #define MUST(holds) exchange_must(holds, #holds)
@@ -52,7 +57,7 @@ struct seen {
 struct end {
 	struct dtconv_context *context;
 	struct dtconv_engine *engine;
-	struct dtconv_verbs *verbs;
+	void *network;
 	struct dtconv_channel *channel;
 	uint64_t *buffer; /* on the device; NULL: words */
 };
@@ -137,11 +142,41 @@ static void download(const struct end *end, size_t count)
 		MUST(!cuda.from(words, (uintptr_t)end->buffer, count * sizeof(words[0])));
 }
 
-static void open_end(struct end *end, int socket, const struct options *options)
+#ifdef BED_UCX
+static const struct dtconv_transport *open_network(struct end *end,
+						   const struct options *options)
+{
+	(void)options;
+	end->network = bed_open(end->context);
+	return bed_transport(end->network);
+}
+
+static void close_network(struct end *end)
+{
+	bed_close(end->network);
+}
+#else
+static const struct dtconv_transport *open_network(struct end *end,
+						   const struct options *options)
 {
 	struct dtconv_verbs_params params = { .struct_size = sizeof(params),
 					      .device = bed_adapter(),
 					      .timeout = options->is_lost ? 12 : 18 };
+	struct dtconv_verbs *verbs;
+
+	MUST(!dtconv_verbs_open(end->context, &params, &verbs));
+	end->network = verbs;
+	return dtconv_verbs_transport(verbs);
+}
+
+static void close_network(struct end *end)
+{
+	MUST(!dtconv_verbs_close(end->network));
+}
+#endif
+
+static void open_end(struct end *end, int socket, const struct options *options)
+{
 	struct dtconv_channel_params channel = { .struct_size = sizeof(channel),
 						 .kind = DTCONV_MEMORY_HOST,
 						 .fragments = FRAGMENTS,
@@ -155,8 +190,7 @@ static void open_end(struct end *end, int socket, const struct options *options)
 	}
 	MUST(!dtconv_context_create(NULL, &end->context));
 	MUST(!dtconv_engine_create(end->context, NULL, &end->engine));
-	MUST(!dtconv_verbs_open(end->context, &params, &end->verbs));
-	channel.transport = dtconv_verbs_transport(end->verbs);
+	channel.transport = open_network(end, options);
 	MUST(!dtconv_channel_open(end->engine, socket, &channel, &end->channel));
 }
 
@@ -172,7 +206,7 @@ static void close_end(struct end *end)
 	MUST(attr.free == attr.fragments);
 	MUST(!dtconv_channel_destroy(end->channel));
 	MUST(!dtconv_engine_destroy(end->engine));
-	MUST(!dtconv_verbs_close(end->verbs));
+	close_network(end);
 	dtconv_context_destroy(end->context);
 }
 

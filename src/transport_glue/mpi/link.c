@@ -136,6 +136,7 @@ static bool send_envelope(struct dtc_mpi_link *link, struct envelope *envelope, 
 			     &envelope->request),
 		   "MPI_Isend"))
 		return false;
+	atomic_fetch_add(&link->mpi->unreceived, 1);
 	link->said++;
 	take_sent(link);
 	return true;
@@ -170,8 +171,10 @@ static bool send_fragment(struct dtc_mpi_link *link, struct dtconv_fragment *fra
 		    MPI_Isend(fragment->address, (int)bytes, MPI_BYTE, link->rank,
 			      link->first_tag + (int)number, link->mpi->comm,
 			      &link->leaving[number]),
-		    "MPI_Isend"))
+		    "MPI_Isend")) {
+		atomic_fetch_add(&link->mpi->unreceived, 1);
 		return true;
+	}
 	dtc_departure_undo(&link->table, number);
 	return false;
 }
@@ -274,6 +277,7 @@ static bool take_fragment(struct dtc_mpi_link *link)
 	if (!is_done)
 		return false;
 	link->waits_for_data = false;
+	atomic_fetch_sub(&link->mpi->unreceived, 1);
 	(void)MPI_Get_count(&status, MPI_BYTE, &bytes);
 	if (link->state == ENDED)
 		return true;
@@ -327,7 +331,7 @@ static void take_hello(struct dtc_mpi_link *link, const struct dtc_wire_packet *
 						 (size_t)hello->fragment_bytes, NULL,
 						 link);
 	if (status) {
-		go(link, status, "there is no memory for what the peer sends");
+		go(link, status, dtc_fragment_table_reason(status));
 		return;
 	}
 	for (size_t i = 0; i < hello->fragments; i++)
@@ -411,6 +415,7 @@ static bool take_next(struct dtc_mpi_link *link)
 	}
 	if (!is_done)
 		return false;
+	atomic_fetch_sub(&link->mpi->unreceived, 1);
 	(void)MPI_Get_count(&status, MPI_BYTE, &length);
 	memcpy(bytes, oldest->bytes, sizeof(bytes));
 	link->heard++;
@@ -629,20 +634,27 @@ static bool has_ended(const struct dtc_mpi_link *link)
 	return link->said == link->taken && link->has_said_bye && link->has_heard_bye;
 }
 
-static void cancel(MPI_Request *request)
+/* Unless it has received something. */
+static void cancel(struct dtc_mpi_link *link, MPI_Request *request)
 {
+	int is_cancelled = 1;
+	MPI_Status status;
+
 	if (*request == MPI_REQUEST_NULL)
 		return;
 	(void)MPI_Cancel(request);
-	(void)MPI_Wait(request, MPI_STATUS_IGNORE);
+	if (MPI_Wait(request, &status) == MPI_SUCCESS)
+		(void)MPI_Test_cancelled(&status, &is_cancelled);
+	if (!is_cancelled)
+		atomic_fetch_sub(&link->mpi->unreceived, 1);
 }
 
 static void cancel_receives(struct dtc_mpi_link *link)
 {
 	for (size_t i = 0; i < INBOX; i++)
-		cancel(&link->inbox[i].request);
+		cancel(link, &link->inbox[i].request);
 	for (size_t i = 0; i < link->table.landing_count; i++)
-		cancel(&link->landing[i]);
+		cancel(link, &link->landing[i]);
 }
 
 /* The list is taken as a whole, because MPI is not called with a lock held. */
@@ -702,9 +714,10 @@ void dtc_mpi_receive_unanswered(struct dtconv_mpi *mpi, int rank, int number)
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 
 	for (int i = 0; i < 2; i++)
-		(void)MPI_Recv(bytes, sizeof(bytes), MPI_BYTE, rank,
-			       number * DTC_MPI_TAGS + DTC_MPI_TAG_HEADERS, mpi->comm,
-			       MPI_STATUS_IGNORE);
+		if (MPI_Recv(bytes, sizeof(bytes), MPI_BYTE, rank,
+			     number * DTC_MPI_TAGS + DTC_MPI_TAG_HEADERS, mpi->comm,
+			     MPI_STATUS_IGNORE) == MPI_SUCCESS)
+			atomic_fetch_sub(&mpi->unreceived, 1);
 }
 
 const struct dtconv_transport dtc_mpi_transport = { .abi = DTC_TRANSPORT_ABI,

@@ -15,6 +15,7 @@
 #include <dtconv/mpi.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "transport_glue/transport.h"
@@ -37,6 +38,8 @@ struct dtconv_mpi {
 	pthread_t thread; /* that has created it */
 	size_t links_max; /* to one process, in all */
 	pthread_mutex_t lock;
+	atomic_long
+		unreceived; /* messages that this process has sent, less those that it has received */
 	size_t channels; /* open ones */
 	int *linked;     /* by rank: links so far; and then room for the peers' */
 	struct dtc_mpi_link *leaving; /* of destroyed channels */

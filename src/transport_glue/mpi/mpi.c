@@ -268,6 +268,19 @@ static bool compare_links(struct dtconv_mpi *mpi)
 	return is_all_heard && !error;
 }
 
+/*
+ * Whether all that was sent has been received, by all processes: a fragment for whose landing was no room, or whose
+ * header was lost, stays in MPI. If MPI fails, it has not.
+ */
+static bool is_all_received(struct dtconv_mpi *mpi, bool is_whole)
+{
+	const long here[2] = { atomic_load(&mpi->unreceived), !is_whole };
+	long all[2] = { 0, 1 };
+
+	return !MPI_Allreduce(here, all, 2, MPI_LONG, MPI_SUM, mpi->comm) && !all[0] &&
+	       !all[1];
+}
+
 int dtconv_mpi_destroy(struct dtconv_mpi *mpi)
 {
 	if (!mpi)
@@ -293,7 +306,7 @@ int dtconv_mpi_destroy(struct dtconv_mpi *mpi)
 		if (!dtc_mpi_poll_leaving(mpi))
 			(void)sched_yield();
 	/* A later communicator of the same number must not get messages of this one. */
-	if (is_whole)
+	if (is_all_received(mpi, is_whole))
 		(void)MPI_Comm_free(&mpi->comm);
 	free_mpi(mpi);
 	return 0;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -527,8 +528,7 @@ static void meet_peer(struct connection *connection)
 					       WANTS_RENDEZVOUS;
 		int status = make_room(connection);
 		if (status)
-			go(connection, status,
-			   "there is no memory for what the peer sends");
+			go(connection, status, dtc_fragment_table_reason(status));
 		else if (connect_peer(connection))
 			send_packet(connection, DTC_WIRE_ACCEPT, 0);
 	}
@@ -575,7 +575,7 @@ static void read_packets(struct connection *connection)
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
 
-	while (!connection->is_cut) {
+	for (int i = 0; i < DTC_SOCK_BATCH && !connection->is_cut; i++) {
 		switch (dtc_sock_receive(connection->socket, bytes, &files)) {
 		case DTC_SOCK_NOTHING:
 			return;
@@ -690,8 +690,11 @@ static size_t poll(void *arg, size_t budget)
 		end(connection);
 		happened++;
 	}
-	if (is_waiting_in_vain(connection))
+	if (connection->ep && is_waiting_in_vain(connection)) {
 		force_close(connection);
+		/* A stuck peer that goes on waits no longer for what was not sent. */
+		(void)shutdown(connection->socket, SHUT_RDWR);
+	}
 	return happened;
 }
 

@@ -588,7 +588,8 @@ static void read_socket(struct connection *c)
 	unsigned char bytes[DTC_WIRE_PACKET_BYTES];
 	struct dtc_sock_files files;
 
-	while (c->state == GREETING || c->state == READY) {
+	for (int i = 0; i < DTC_SOCK_BATCH && (c->state == GREETING || c->state == READY);
+	     i++) {
 		switch (dtc_sock_receive(c->socket, bytes, &files)) {
 		case DTC_SOCK_NOTHING:
 			return;

@@ -28,7 +28,7 @@ static void set_environment(void)
 					     "OMPI_MCA_mpi_yield_when_idle" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		setenv(names[i], "1", 1);
+		setenv(names[i], "1", 0);
 	/* MPI libraries keep memory until the process ends, which is no leak of ours. */
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 0);
 }

@@ -36,8 +36,8 @@ struct dtc_cuda_reader dtc_cuda_submission_reader(
 int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult result,
 			    const char *call, bool flag);
 
-/* Whether the job's end is marked by an event of the driver's instead of a word. */
-bool dtc_cuda_job_is_recorded(const struct dtc_job *job);
+/* Whether the end of a started job of so many bytes is marked by an event of the driver's instead of a word. */
+bool dtc_cuda_ends_by_event(bool on_stream, uint64_t bytes);
 
 /* The work has failed half-way and the sentence is set: drain the stream as end does. */
 void dtc_cuda_submission_abandon(struct dtc_cuda_submission *submission);

@@ -213,15 +213,23 @@ static struct dtc_question question_of(const struct dtc_cuda_context *context,
 	};
 }
 
-/* The pipeline's pieces are device memory, which only a type that goes this way takes. */
+/*
+ * The pipeline's pieces are device memory, which only a type that goes this way takes, packed or unpacked, waited for or
+ * started.
+ */
 static bool is_piped(const struct dtc_cuda_context *context,
 		     const struct dtc_preparation *preparation)
 {
-	const struct dtc_question pack = question_of(context, preparation, DTC_PACK);
-	const struct dtc_question unpack = question_of(context, preparation, DTC_UNPACK);
+	for (int started = 0; started < 2; started++)
+		for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
+			struct dtc_question question = question_of(
+				context, preparation, (enum dtc_direction)direction);
 
-	return dtc_plan_choose(&pack) == &dtc_cuda_pipeline_backend ||
-	       dtc_plan_choose(&unpack) == &dtc_cuda_pipeline_backend;
+			question.started = started;
+			if (dtc_plan_choose(&question) == &dtc_cuda_pipeline_backend)
+				return true;
+		}
+	return false;
 }
 
 /* Threads that copy come with jobs that are long enough for them. */
@@ -242,7 +250,10 @@ static int prepare_staging(struct dtc_cuda_context *context,
 static int prepare_events(struct dtc_cuda_context *context,
 			  const struct dtc_preparation *preparation)
 {
-	if (!preparation->on_stream)
+	const struct dtc_layout *layout = preparation->layout;
+	uint64_t bytes = layout ? layout->size * preparation->count : UINT64_MAX;
+
+	if (!dtc_cuda_ends_by_event(preparation->on_stream, bytes))
 		return 0;
 	return dtc_cuda_flag_prepare(
 		context, has_ordinary(preparation) ? DTC_CUDA_STAGING_SLOTS + 1 : 1,
