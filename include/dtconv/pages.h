@@ -25,8 +25,8 @@ struct dtconv_context;
  *
  * The packed stream is, for each layer and in it for each part, the pages in the order of
  * the table, one after another. It does not depend on the size of the pages: two ends that
- * divide the same bytes into pages of different sizes have the same stream. [Lists of
- * pages](page-lists.md) has the layouts of common pools.
+ * divide the same bytes into pages of different sizes have the same stream. @ref page_lists
+ * "Lists of pages" has the layouts of common pools.
  *
  * - Nothing is created or allocated. The structure and the table are read during the call
  *   only, and the table must not change meanwhile.

@@ -51,7 +51,7 @@ struct dtconv_type;
  * - Target boxes of one rank must not overlap, and their elements must not share bytes.
  * - A dtconv_reshard and its plans are immutable: any number of threads may use them.
  *
- * [Resharding](resharding.md) explains the plan by a picture.
+ * @ref resharding "Resharding" explains the plan by a picture.
  * @{
  */
 

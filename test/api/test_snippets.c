@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -808,7 +808,7 @@ static int pack_sequence(struct dtconv_context *context, const void *cache, size
 			 void *packed, size_t capacity, size_t *bytes)
 {
 	/* [pages] */
-	/* a pool [layers][keys, values][pages][16 tokens of 128 bytes]; the sequence has three pages */
+	/* a pool of ten pages of 16 tokens, keys apart from values in each layer; the sequence has three pages */
 	static const int32_t table[] = { 7, 2, 5 };
 	const size_t page_bytes = 16 * 128, pool_pages = 10;
 	const struct dtconv_pages pages = {
