@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 

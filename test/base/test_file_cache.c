@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

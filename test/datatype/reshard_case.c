@@ -6,7 +6,7 @@
 
 #include "reshard_case.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "kernels/moves.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include <check.h>
+#include "support/marks.h"
 
 #include "support/fat_binary.h"
 

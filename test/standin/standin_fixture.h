@@ -6,7 +6,7 @@
 #ifndef TEST_STANDIN_FIXTURE_H
 #define TEST_STANDIN_FIXTURE_H
 
-#include <check.h>
+#include "support/marks.h"
 #include <cuda.h>
 #include <stdbool.h>
 #include <stddef.h>

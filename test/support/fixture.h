@@ -7,7 +7,7 @@
 #ifndef TEST_SUPPORT_FIXTURE_H
 #define TEST_SUPPORT_FIXTURE_H
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdbool.h>
 #include <stddef.h>
 

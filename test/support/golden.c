@@ -6,7 +6,7 @@
 
 #include "support/golden.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

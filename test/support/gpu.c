@@ -6,7 +6,7 @@
 
 #include "support/gpu.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
@@ -50,6 +50,13 @@ CUstream gpu_stream(void)
 
 	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	return stream;
+}
+
+bool gpu_may_lose_context(void)
+{
+	const char *fork = getenv("CK_FORK");
+
+	return gpu.standin && !(fork && !strcmp(fork, "no"));
 }
 
 void gpu_nap(long milliseconds)

@@ -5,7 +5,7 @@
 #ifndef TEST_SUPPORT_STATUS_H
 #define TEST_SUPPORT_STATUS_H
 
-#include <check.h>
+#include "support/marks.h"
 
 #include <dtconv/dtconv.h>
 

@@ -5,7 +5,7 @@
 #ifndef TEST_SUPPORT_SUITE_H
 #define TEST_SUPPORT_SUITE_H
 
-#include <check.h>
+#include "support/marks.h"
 
 /* Run a suite and release it. Returns what main returns: a failure also if no test was chosen. */
 int suite_run(Suite *suite);

@@ -6,7 +6,7 @@
 #ifndef TEST_SUPPORT_T_H
 #define TEST_SUPPORT_T_H
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

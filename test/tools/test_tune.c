@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include <check.h>
+#include "support/marks.h"
 #include <string.h>
 
 #include "support/fixture.h"

@@ -5,7 +5,7 @@
 #ifndef TEST_TRANSPORT_REGISTRAR_H
 #define TEST_TRANSPORT_REGISTRAR_H
 
-#include <check.h>
+#include "support/marks.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

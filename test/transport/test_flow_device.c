@@ -257,7 +257,7 @@ START_TEST(a_lost_context_abandons_what_it_may_write)
 	struct spin spin;
 	CUcontext current;
 
-	if (!gpu.standin)
+	if (!gpu_may_lose_context())
 		return;
 	open_message(DTCONV_MEMORY_PINNED, true);
 	MUST(CtxGetCurrent(&current));
@@ -426,8 +426,7 @@ START_TEST(the_backstop_wakes_after_a_device_error)
 	struct spin spin;
 	CUcontext current;
 
-	/* A process with a broken context has no device for the cases that follow. */
-	if (!gpu.standin || (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no")))
+	if (!gpu_may_lose_context())
 		return;
 	open_blocked(&spin);
 	arm();
