@@ -179,7 +179,7 @@ ENTRY(cuEventSynchronize, UNSAFE_IN_CAPTURE, (CUevent event), (event))
 	struct standin_ticket *ticket = event->ticket;
 	ticket->references++;
 	while (!ticket->done && !context->error && context->active)
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 	standin_ticket_put(ticket);
 	return standin_usable(context);
 }

@@ -248,6 +248,8 @@ struct standin_op {
 	uint64_t due_ns;   /* 0: not yet at the head of its stream */
 	bool is_kernel;
 	bool is_wait_value;
+	bool is_host_call;
+	bool is_waited_for; /* by who submits it, and does it if nobody has */
 	bool running;                         /* with the mutex released */
 	bool started;                         /* on a thread of its own */
 	bool finished;                        /* there */
@@ -288,6 +290,8 @@ void standin_submit_plain(CUstream stream, struct standin_op *op);
 struct standin_op *standin_op_copy(const struct standin_op *op);
 void standin_op_free(struct standin_op *op);
 /* Until everything submitted to it so far is done. */
+/* Until anything has changed: does a piece of work if there is one. Called with the mutex. */
+void standin_await_change(void);
 CUresult standin_wait_stream(CUstream stream);
 CUresult standin_wait_context(CUcontext context);
 void standin_wait_device(int device);

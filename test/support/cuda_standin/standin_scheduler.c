@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that does the work of all streams. The work of a stream is done in order; the
- * order among streams and the delays are drawn from a seed. Waiting work is polled, so it
- * delays no other stream, unless the hardware would.
+ * The thread that does the work of all streams, and the callers that wait, who do it meanwhile: waking
+ * another thread takes longer than most of it. The work of a stream is done in order; the order among
+ * streams and the delays are drawn from a seed. Waiting work is polled, so it delays no other stream,
+ * unless the hardware would.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,18 @@
 
 #include "support/cuda_standin/standin_internal.h"
 
-#define POLL_NS 30000
+#define NAP_NS 30000
+/* Each delay is a nap at least, so that of short ones, which only stir the order, one in so many is drawn. */
+#define SHORT_US 100
+#define ONE_IN   8
 
 CUstream standin_streams;
 
 static pthread_t worker;
 static bool worker_runs;
 static bool worker_stops;
+static bool worker_sleeps;
+static bool someone_works;
 static pthread_cond_t work_arrived = PTHREAD_COND_INITIALIZER;
 static uint64_t last_sequence;
 
@@ -41,6 +47,7 @@ struct standin_op *standin_op_copy(const struct standin_op *op)
 	copy->ready = op->ready;
 	copy->is_kernel = op->is_kernel;
 	copy->is_wait_value = op->is_wait_value;
+	copy->is_host_call = op->is_host_call;
 	return copy;
 }
 
@@ -102,14 +109,21 @@ static bool hardware_refuses(const struct standin_op *op)
 	       spins >= standin_get(STANDIN_SPIN_KERNELS);
 }
 
+static bool is_delayed(long longest_us)
+{
+	if (standin_get(STANDIN_SYNCHRONOUS) || !longest_us)
+		return false;
+	return longest_us > SHORT_US || standin_random() % ONE_IN == 0;
+}
+
 static void set_due(struct standin_op *op)
 {
-	const uint64_t longest = 1000 * (uint64_t)standin_get(STANDIN_DELAY_US);
+	const long longest_us = standin_get(STANDIN_DELAY_US);
 	if (op->due_ns)
 		return;
 	op->due_ns = standin_now_ns();
-	if (!standin_get(STANDIN_SYNCHRONOUS) && longest)
-		op->due_ns += standin_random() % longest;
+	if (is_delayed(longest_us))
+		op->due_ns += standin_random() % (1000 * (uint64_t)longest_us);
 }
 
 static bool can_run(struct standin_op *op)
@@ -156,27 +170,35 @@ static void complete(CUstream stream)
 	pthread_cond_broadcast(&standin_changed);
 }
 
+/* One piece of work at a time. Whoever waits for this one's end is woken. */
 static void run_head(CUstream stream)
 {
 	struct standin_op *op = stream->first;
+	someone_works = true;
 	if (!op->finished)
 		op->run(op);
+	someone_works = false;
 	if (!op->started || op->finished)
 		complete(stream);
+	else
+		pthread_cond_broadcast(&standin_changed);
 }
 
-static void sleep_for_work(bool waiting)
+static void nap(void)
 {
-	if (!waiting) {
-		pthread_cond_wait(&work_arrived, &standin_mutex);
-		return;
-	}
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += POLL_NS;
+	until.tv_nsec += NAP_NS;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&work_arrived, &standin_mutex, &until);
+}
+
+static void sleep_for_work(void)
+{
+	worker_sleeps = true;
+	pthread_cond_wait(&work_arrived, &standin_mutex);
+	worker_sleeps = false;
 }
 
 static void *work(void *unused)
@@ -184,11 +206,17 @@ static void *work(void *unused)
 	pthread_mutex_lock(&standin_mutex);
 	while (!worker_stops) {
 		bool waiting;
+		if (someone_works) {
+			pthread_cond_wait(&standin_changed, &standin_mutex);
+			continue;
+		}
 		CUstream stream = choose_stream(&waiting);
 		if (stream)
 			run_head(stream);
+		else if (waiting)
+			nap();
 		else
-			sleep_for_work(waiting);
+			sleep_for_work();
 	}
 	pthread_mutex_unlock(&standin_mutex);
 	return unused;
@@ -199,10 +227,25 @@ static void start_worker(void)
 	if (!worker_runs && pthread_create(&worker, NULL, work, NULL))
 		standin_crash("pthread_create", "no thread for the work");
 	worker_runs = true;
-	pthread_cond_signal(&work_arrived);
+	if (worker_sleeps)
+		pthread_cond_signal(&work_arrived);
 }
 
 /* ---- Submission and waiting ---- */
+
+/* Host functions are left to the worker, for they do not run on a thread of the application's. */
+void standin_await_change(void)
+{
+	bool waiting;
+	CUstream stream = standin_in_callback || someone_works ? NULL
+							       : choose_stream(&waiting);
+	if (stream && !stream->first->is_host_call) {
+		run_head(stream);
+		return;
+	}
+	start_worker();
+	pthread_cond_wait(&standin_changed, &standin_mutex);
+}
 
 static bool still_there(CUstream stream, uint64_t sequence)
 {
@@ -223,7 +266,7 @@ static void wait_if_synchronous(CUstream stream, uint64_t sequence)
 	if (!standin_get(STANDIN_SYNCHRONOUS) || standin_in_callback)
 		return;
 	while (still_there(stream, sequence) && !is_stuck(stream))
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 }
 
 /* A stream takes only so much: between 1000 and 2000 copies, seen on an H200. */
@@ -231,7 +274,7 @@ static void wait_for_room(CUstream stream)
 {
 	while (stream->count >= (size_t)standin_get(STANDIN_QUEUED) &&
 	       !stream->context->error && !standin_in_callback)
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 }
 
 void standin_submit_plain(CUstream stream, struct standin_op *op)
@@ -247,7 +290,8 @@ void standin_submit_plain(CUstream stream, struct standin_op *op)
 		stream->first = op;
 	stream->last = op;
 	const uint64_t sequence = op->sequence;
-	start_worker();
+	if (!op->is_waited_for)
+		start_worker();
 	wait_if_synchronous(stream, sequence);
 }
 
@@ -268,7 +312,7 @@ CUresult standin_wait_stream(CUstream stream)
 	const uint64_t sequence = last_sequence;
 	CUcontext context = stream->context;
 	while (still_there(stream, sequence))
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 	return context->error;
 }
 
@@ -286,7 +330,7 @@ CUresult standin_wait_context(CUcontext context)
 {
 	const uint64_t sequence = last_sequence;
 	while (any_left(context, 0, sequence))
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 	return context->error;
 }
 
@@ -294,7 +338,7 @@ void standin_wait_device(int device)
 {
 	const uint64_t sequence = last_sequence;
 	while (any_left(NULL, device, sequence))
-		pthread_cond_wait(&standin_changed, &standin_mutex);
+		standin_await_change();
 }
 
 static bool is_under_way(const struct standin_op *op)
@@ -344,6 +388,8 @@ void standin_scheduler_reset(void)
 void standin_scheduler_forked(void)
 {
 	worker_runs = false;
+	worker_sleeps = false;
+	someone_works = false;
 	pthread_cond_init(&work_arrived, NULL);
 	pthread_cond_init(&standin_changed, NULL);
 }

@@ -188,5 +188,7 @@ STREAM_ENTRY(cuLaunchHostFunc, _ptsz, 0, (CUstream handle, CUhostFn function, vo
 	if (result || !function)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	const struct host_call call = { function, arg };
-	return standin_submit(stream, standin_op(&call, sizeof call, run_host_call));
+	struct standin_op *op = standin_op(&call, sizeof call, run_host_call);
+	op->is_host_call = true;
+	return standin_submit(stream, op);
 }
