@@ -44,12 +44,24 @@ static int make_folders(const char *path)
 	return 0;
 }
 
+/* A folder is not replaced; errno says so. */
+static bool is_folder(const char *path)
+{
+	struct stat found;
+
+	if (lstat(path, &found) || !S_ISDIR(found.st_mode))
+		return false;
+	errno = EISDIR;
+	return true;
+}
+
 int tune_check_place(const char *path, bool make)
 {
 	char folder[TUNE_PATH_MAX];
 
 	folder_of(path, folder, sizeof(folder));
-	if ((make && make_folders(path)) || access(folder, W_OK | X_OK))
+	if ((make && make_folders(path)) || access(folder, W_OK | X_OK) ||
+	    is_folder(path))
 		return cannot_write(TOOL_USAGE, path);
 	return TOOL_OK;
 }
