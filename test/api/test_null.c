@@ -5,11 +5,11 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <stdlib.h>
 
 #include <dtconv/dtconv.h>
 
+#include "support/marks.h"
 #include "support/suite.h"
 
 static struct dtconv_context *context;

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include <dtconv/dtconv.h>
 
+#include "support/marks.h"
 #include "support/suite.h"
 
 static struct dtconv_context *common;

@@ -5,12 +5,12 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <dtconv/version.h>
 
+#include "support/marks.h"
 #include "support/suite.h"
 
 START_TEST(library_matches_headers)

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "support/allocators.h"
 #include "support/fixture.h"
+#include "support/marks.h"
 
 /* ---- a log that remembers ---------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include "base/file_cache.h"
 #include "base/sha256.h"
 #include "support/fixture.h"
+#include "support/marks.h"
 
 /* ---- a program with more rights than its user ---------------------------------------------- */
 

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,6 +21,7 @@
 #include "base/machine.h"
 #include "base/tuning.h"
 #include "support/fixture.h"
+#include "support/marks.h"
 
 #define DEFAULT dtc_stream_bytes_by_cache(dtc_machine_last_cache())
 

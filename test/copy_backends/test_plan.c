@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "support/fixture.h"
 #ifdef HAVE_CUDA
 #include "copy_backends/cuda/planning/cost_model.h"
+#include "support/marks.h"
 #endif
 
 static const char *explain(const struct dtconv_type *type, size_t count,

@@ -6,10 +6,10 @@
 
 #include "reshard_case.h"
 
-#include "support/marks.h"
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/marks.h"
 #include "support/random_type.h"
 #include "support/t.h"
 

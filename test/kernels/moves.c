@@ -7,13 +7,13 @@
 
 #include "kernels/moves.h"
 
-#include "support/marks.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "support/marks.h"
 #include "support/ref_buffer.h"
 
 /* Bytes around a side that are looked at, too. */

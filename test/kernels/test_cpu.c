@@ -5,12 +5,12 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <string.h>
 
 #include "base/base.h"
 #include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
+#include "support/marks.h"
 
 START_TEST(the_first_set_runs_everywhere)
 {

@@ -9,9 +9,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "support/marks.h"
-
 #include "support/fat_binary.h"
+#include "support/marks.h"
 
 #define LZ4  "liblz4.so.1"
 #define ZSTD "libzstd.so.1"

@@ -6,13 +6,13 @@
 #ifndef TEST_STANDIN_FIXTURE_H
 #define TEST_STANDIN_FIXTURE_H
 
-#include "support/marks.h"
 #include <cuda.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "support/cuda_standin/standin.h"
+#include "support/marks.h"
 
 /* How the stand-in is steered. */
 extern const struct standin *standin;

@@ -7,13 +7,13 @@
 #ifndef TEST_SUPPORT_FIXTURE_H
 #define TEST_SUPPORT_FIXTURE_H
 
-#include "support/marks.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <dtconv/dtconv.h>
 
 #include "support/choices.h"
+#include "support/marks.h"
 #include "support/stage.h"
 #include "support/status.h"
 #include "support/typed_case.h"

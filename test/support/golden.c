@@ -6,10 +6,11 @@
 
 #include "support/golden.h"
 
-#include "support/marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/marks.h"
 
 /* A whole file, or NULL; free it. */
 static char *read_file(const char *path, size_t *length)

@@ -6,7 +6,6 @@
 
 #include "support/gpu.h"
 
-#include "support/marks.h"
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 
 #include "copy_backends/cuda/device/completion.h"
 #include "support/fixture.h"
+#include "support/marks.h"
 #include "support/standin_load.h"
 
 struct gpu_driver gpu;
@@ -50,13 +50,6 @@ CUstream gpu_stream(void)
 
 	MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	return stream;
-}
-
-bool gpu_may_lose_context(void)
-{
-	const char *fork = getenv("CK_FORK");
-
-	return gpu.standin && !(fork && !strcmp(fork, "no"));
 }
 
 void gpu_nap(long milliseconds)

@@ -7,7 +7,6 @@
 #ifndef TEST_SUPPORT_GPU_H
 #define TEST_SUPPORT_GPU_H
 
-#include "support/marks.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <cudaTypedefs.h>
 
 #include "support/cuda_standin/standin.h"
+#include "support/marks.h"
 
 struct dtconv_context;
 
@@ -129,9 +129,6 @@ TCase *gpu_case(Suite *suite, const char *name, double seconds);
 
 /* A stream that the default streams do not wait for. */
 CUstream gpu_stream(void);
-
-/* Whether a case may break the primary context: only on the stand-in, and only where it has a process of its own. */
-bool gpu_may_lose_context(void);
 
 void gpu_nap(long milliseconds);
 

@@ -5,9 +5,9 @@
 #ifndef TEST_SUPPORT_STATUS_H
 #define TEST_SUPPORT_STATUS_H
 
-#include "support/marks.h"
-
 #include <dtconv/dtconv.h>
+
+#include "support/marks.h"
 
 /** Assert that a call answers a status. @error is evaluated only if it does not. */
 #define status_must_be(call, expected, error)                      \

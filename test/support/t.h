@@ -6,13 +6,13 @@
 #ifndef TEST_SUPPORT_T_H
 #define TEST_SUPPORT_T_H
 
-#include "support/marks.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <dtconv/dtconv.h>
 
+#include "support/marks.h"
 #include "support/ref_typemap.h"
 #include "support/status.h"
 

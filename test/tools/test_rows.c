@@ -5,11 +5,11 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/marks.h"
 #include "tools/grid.h"
 
 /* ---- rows from descriptions ------------------------------------------------------------ */

@@ -4,10 +4,10 @@
  */
 #include "config.h"
 
-#include "support/marks.h"
 #include <string.h>
 
 #include "support/fixture.h"
+#include "support/marks.h"
 #include "tools/tune.h"
 
 #define ROUNDS 16

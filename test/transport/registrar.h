@@ -5,13 +5,14 @@
 #ifndef TEST_TRANSPORT_REGISTRAR_H
 #define TEST_TRANSPORT_REGISTRAR_H
 
-#include "support/marks.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <dtconv/pool.h>
+
+#include "support/marks.h"
 
 #define REGISTRARS 3
 

@@ -22,7 +22,7 @@
 	X(MEMORY_MIB, 8192) /* of each device */                                         \
 	X(INIT_RESULT, 0)   /* what cuInit answers */                                    \
 	X(SEED, 1)          /* of delays and of the order of completions */              \
-	X(DELAY_US, 20) /* the longest wait for no reason; up to 100 of one piece in eight */ \
+	X(DELAY_US, 20) /* longest random delay; up to 100, of one operation in eight */ \
 	X(SYNCHRONOUS, 0)    /* work that can run has run when its call returns */       \
 	X(WAIT_STREAMS, 8)   /* that many streams in wait-values stop others' kernels */ \
 	X(SPIN_KERNELS, 128) /* that many kernels run at once */                         \

@@ -186,7 +186,7 @@ static CUresult submit_box(const struct box *box, enum direction way, bool waits
 	struct standin_op *op = stream->capture ? standin_op(box, sizeof *box, run_copy)
 						: copy_op(box, &waits);
 	const bool captured = stream->capture;
-	op->is_waited_for = waits && !captured;
+	op->is_synchronous = waits && !captured;
 	result = standin_submit(stream, op);
 	return result || !waits || captured ? result : standin_wait_stream(stream);
 }

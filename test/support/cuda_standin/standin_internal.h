@@ -249,7 +249,7 @@ struct standin_op {
 	bool is_kernel;
 	bool is_wait_value;
 	bool is_host_call;
-	bool is_waited_for; /* by who submits it, and does it if nobody has */
+	bool is_synchronous; /* the submitter waits for it, and may run it */
 	bool running;                         /* with the mutex released */
 	bool started;                         /* on a thread of its own */
 	bool finished;                        /* there */
@@ -289,9 +289,9 @@ CUresult standin_submit(CUstream stream, struct standin_op *op);
 void standin_submit_plain(CUstream stream, struct standin_op *op);
 struct standin_op *standin_op_copy(const struct standin_op *op);
 void standin_op_free(struct standin_op *op);
-/* Until everything submitted to it so far is done. */
-/* Until anything has changed: does a piece of work if there is one. Called with the mutex. */
+/* Runs one operation, or sleeps until something has changed. Called with the mutex held. */
 void standin_await_change(void);
+/* Until everything submitted to it so far is done. */
 CUresult standin_wait_stream(CUstream stream);
 CUresult standin_wait_context(CUcontext context);
 void standin_wait_device(int device);

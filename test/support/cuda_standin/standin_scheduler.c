@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that does the work of all streams, and the callers that wait, who do it meanwhile: waking
- * another thread takes longer than most of it. The work of a stream is done in order; the order among
- * streams and the delays are drawn from a seed. Waiting work is polled, so it delays no other stream,
- * unless the hardware would.
+ * Runs the operations of all streams: on a worker thread, and on threads that wait, because waking the worker
+ * takes longer than most operations. Each stream runs in order; the order among streams and the delays are drawn
+ * from a seed. Operations that are not ready are polled and delay no other stream, unless the hardware would.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "support/cuda_standin/standin_internal.h"
 
 #define NAP_NS 30000
-/* Each delay is a nap at least, so that of short ones, which only stir the order, one in so many is drawn. */
+/* A delay costs a nap. Short ones only vary the order among streams, so one operation in ONE_IN has one. */
 #define SHORT_US 100
 #define ONE_IN   8
 
@@ -22,7 +21,7 @@ static pthread_t worker;
 static bool worker_runs;
 static bool worker_stops;
 static bool worker_sleeps;
-static bool someone_works;
+static bool operation_runs;
 static pthread_cond_t work_arrived = PTHREAD_COND_INITIALIZER;
 static uint64_t last_sequence;
 
@@ -170,14 +169,14 @@ static void complete(CUstream stream)
 	pthread_cond_broadcast(&standin_changed);
 }
 
-/* One piece of work at a time. Whoever waits for this one's end is woken. */
+/* Runs the operation at the head of a stream and wakes all waiters. Operations run one at a time. */
 static void run_head(CUstream stream)
 {
 	struct standin_op *op = stream->first;
-	someone_works = true;
+	operation_runs = true;
 	if (!op->finished)
 		op->run(op);
-	someone_works = false;
+	operation_runs = false;
 	if (!op->started || op->finished)
 		complete(stream);
 	else
@@ -206,7 +205,7 @@ static void *work(void *unused)
 	pthread_mutex_lock(&standin_mutex);
 	while (!worker_stops) {
 		bool waiting;
-		if (someone_works) {
+		if (operation_runs) {
 			pthread_cond_wait(&standin_changed, &standin_mutex);
 			continue;
 		}
@@ -233,12 +232,12 @@ static void start_worker(void)
 
 /* ---- Submission and waiting ---- */
 
-/* Host functions are left to the worker, for they do not run on a thread of the application's. */
+/* Only the worker runs host functions, because a driver never runs them on the application's threads. */
 void standin_await_change(void)
 {
 	bool waiting;
-	CUstream stream = standin_in_callback || someone_works ? NULL
-							       : choose_stream(&waiting);
+	CUstream stream = standin_in_callback || operation_runs ? NULL
+								: choose_stream(&waiting);
 	if (stream && !stream->first->is_host_call) {
 		run_head(stream);
 		return;
@@ -290,7 +289,7 @@ void standin_submit_plain(CUstream stream, struct standin_op *op)
 		stream->first = op;
 	stream->last = op;
 	const uint64_t sequence = op->sequence;
-	if (!op->is_waited_for)
+	if (!op->is_synchronous)
 		start_worker();
 	wait_if_synchronous(stream, sequence);
 }
@@ -389,7 +388,7 @@ void standin_scheduler_forked(void)
 {
 	worker_runs = false;
 	worker_sleeps = false;
-	someone_works = false;
+	operation_runs = false;
 	pthread_cond_init(&work_arrived, NULL);
 	pthread_cond_init(&standin_changed, NULL);
 }
