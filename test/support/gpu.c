@@ -296,17 +296,24 @@ static void close_vmm(struct arena *arena)
 		MUST(MemAddressFree(start, arena->reserved));
 }
 
+/*
+ * Kernels may load all of an aligned 16-byte word that holds a byte of the layout. compute-sanitizer knows how long an
+ * allocation is, and reports such a load beyond its end.
+ */
+#define WIDEST_LOAD 16u
+
 static CUdeviceptr open_device(struct arena *arena)
 {
+	const size_t bytes = (arena->bytes + WIDEST_LOAD - 1) / WIDEST_LOAD * WIDEST_LOAD;
 	CUdeviceptr memory = 0;
 
 	if (arena->kind == ARENA_MANAGED)
-		MUST(MemAllocManaged(&memory, arena->bytes, CU_MEM_ATTACH_GLOBAL));
+		MUST(MemAllocManaged(&memory, bytes, CU_MEM_ATTACH_GLOBAL));
 	else if (arena->kind == ARENA_ASYNC) {
-		MUST(MemAllocAsync(&memory, arena->bytes, NULL));
+		MUST(MemAllocAsync(&memory, bytes, NULL));
 		MUST(StreamSynchronize(NULL));
 	} else
-		MUST(MemAlloc(&memory, arena->bytes));
+		MUST(MemAlloc(&memory, bytes));
 	return memory;
 }
 
