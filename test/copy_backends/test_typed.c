@@ -1098,8 +1098,8 @@ START_TEST(an_operation_waits_for_its_stream)
 	params.stream = stream;
 	arena_open(&user, ARENA_DEVICE, 16000);
 	arena_open(&packed, ARENA_DEVICE, 8000);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, 16000));
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)packed.memory, 0, 8000));
+	gpu_clear(user.memory, 16000);
+	gpu_clear(packed.memory, 8000);
 	arena_write(&packed, 7992, &one, sizeof(one));
 	dtconv_convertor_create_unpack(type, 1, user.memory, &convertor);
 	fixture_ok(dtconv_convertor_configure(convertor, &params));

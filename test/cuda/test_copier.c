@@ -171,7 +171,7 @@ START_TEST(scratch_memory_is_used_in_the_order_of_the_stream)
 	fill(&scene);
 	arena_open(&kept, ARENA_DEVICE, bytes);
 	arena_write(&kept, 0, scene.from.source_memory, bytes);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0, bytes));
+	gpu_clear(scene.source.memory, bytes);
 	spin_begin(&spin, stream);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
 			 (CUdeviceptr)(uintptr_t)kept.memory, bytes, stream));

@@ -427,7 +427,7 @@ START_TEST(a_source_with_gaps_is_combined_in_the_order_of_its_stream)
 	check(&scene, scene.cc.tc.bytes);
 	arena_open(&kept, ARENA_DEVICE, bytes);
 	arena_write(&kept, 0, scene.cc.from.source_memory, bytes);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0, bytes));
+	gpu_clear(scene.source.memory, bytes);
 	spin_begin(&spin, stream);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.source.memory,
 			 (CUdeviceptr)(uintptr_t)kept.memory, bytes, stream));

@@ -448,8 +448,7 @@ START_TEST(a_stream_is_waited_for_where_another_device_works)
 	move(&scene, true, scene.stage.bytes, NULL); /* loads the kernels */
 	struct arena staging = memory_on(0, scene.stage.memory_bytes);
 	arena_write(&staging, 0, scene.stage.source_memory, scene.stage.memory_bytes);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.source.memory, 0,
-		      scene.stage.memory_bytes));
+	gpu_clear(scene.source.memory, scene.stage.memory_bytes);
 	CUstream stream = gpu_stream();
 	params.stream = stream;
 	spin_begin(&spin, stream);
@@ -630,6 +629,36 @@ START_TEST(the_library_opens_what_it_may)
 }
 END_TEST
 
+static CUresult enabled_by_another_thread(CUcontext peer, unsigned flags)
+{
+	CUresult result = gpu.CtxEnablePeerAccess(peer, flags);
+
+	return result ? result : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+/* Between the question and the call another thread enables access. */
+START_TEST(access_that_another_thread_enables_first_is_used)
+{
+	struct scene scene;
+
+	if (!open_devices(ACCESS_TAKEN))
+		return;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 0);
+	move(&scene, true, scene.stage.bytes, NULL); /* opens the driver */
+	close_scene(&scene);
+	dtc_cuda_of(fixture_context)->driver.CtxEnablePeerAccess =
+		enabled_by_another_thread;
+	open_scene(&scene, "vector(2000, 1, 3, double)", 0, 1);
+	uint64_t before = launches(), copied = fixture_counters().fallbacks_limits;
+	move_both(&scene, scene.stage.bytes, NULL);
+	ck_assert_uint_eq(launches(), before + 2);
+	ck_assert_uint_eq(fixture_counters().fallbacks_limits, copied);
+	close_scene(&scene);
+	check_alive();
+	close_devices();
+}
+END_TEST
+
 /* Memory of one device, with a context of the other current: its own device moves it, by kernels. */
 START_TEST(the_current_context_may_be_another_devices)
 {
@@ -686,7 +715,7 @@ START_TEST(long_streams_between_closed_devices)
 	arena_write(&user, 0, from, LONG_SPAN);
 	fixture_ok(dtconv_pack(type, 1, user.memory, packed.memory, LONG_BYTES, &moved));
 	ck_assert_uint_eq(moved, LONG_BYTES);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)user.memory, 0, LONG_SPAN));
+	gpu_clear(user.memory, LONG_SPAN);
 	fixture_ok(
 		dtconv_unpack(type, 1, user.memory, packed.memory, LONG_BYTES, &moved));
 	fixture_ok(dtconv_pack(type, 1, user.memory, got, LONG_BYTES, NULL));
@@ -1796,6 +1825,7 @@ int main(void)
 	tcase_add_test(access, access_is_asked_for_each_job);
 	tcase_add_loop_test(access, one_device_reaches_the_other, 0, 4);
 	tcase_add_test(access, the_library_opens_what_it_may);
+	tcase_add_test(access, access_that_another_thread_enables_first_is_used);
 	tcase_add_loop_test(access, the_current_context_may_be_another_devices, 0, 2);
 	tcase_add_loop_test(access, mapped_memory_of_another_device, 0, 3);
 	tcase_add_test(access, each_mapping_of_a_row_has_its_own_access);

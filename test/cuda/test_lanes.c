@@ -317,7 +317,7 @@ START_TEST(one_stream_in_order_has_one_lane)
 	unsigned char *packed = memory.memory + sizeof(numbers);
 	unsigned char *target = memory.memory + 2 * sizeof(numbers);
 	fixture_ok(dtconv_pack(type, 1, memory.memory, packed, 800, NULL));
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)packed, 0, 2 * sizeof(numbers)));
+	gpu_clear(packed, 2 * sizeof(numbers));
 	for (size_t i = 1; i < DTC_CUDA_LANES; i++)
 		ck_assert_ptr_eq(lane_of(context, (enum dtc_cuda_lane)i), lane_of(context, 0));
 	fixture_ok(dtconv_convertor_create_pack(type, 1, memory.memory, &packs));

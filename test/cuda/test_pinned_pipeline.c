@@ -130,7 +130,7 @@ START_TEST(an_unpack_reads_what_its_stream_has_written)
 	open_job(&job, two_pieces, false);
 	arena_open(&staging, ARENA_DEVICE, job.bytes);
 	arena_write(&staging, 0, job.stream, job.bytes);
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span));
+	gpu_clear(job.user.memory, job.span);
 	spin_begin(&spin, job.order);
 	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)job.packed.memory,
 			 (CUdeviceptr)(uintptr_t)staging.memory, job.bytes, job.order));

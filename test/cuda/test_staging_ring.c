@@ -108,7 +108,7 @@ START_TEST(the_host_fills_no_stage_that_the_device_still_reads)
 
 	open_job(&job, (size_t)_i);
 	must_pack(&job); /* makes what is made once */
-	MUST(MemsetD8((CUdeviceptr)(uintptr_t)job.user.memory, 0, job.span));
+	gpu_clear(job.user.memory, job.span);
 	spin_begin(&spin, stream_of(&job, DTC_CUDA_LANE_UNPACK));
 	releaser_begin(&releaser, &spin, "cuLaunchKernel", DTC_CUDA_STAGING_SLOTS);
 	fixture_ok(dtconv_unpack_with(job.type, 1, job.user.memory, job.stream, job.bytes,

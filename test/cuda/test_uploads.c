@@ -557,8 +557,7 @@ START_TEST(graphs_keep_their_tables)
 		finish(&early);
 	dtconv_convertor_destroy(early.convertor);
 	for (int replay = 0; replay < 3; replay++) {
-		MUST(MemsetD8((CUdeviceptr)(uintptr_t)message.packed.memory, 0,
-			      message.packed.bytes));
+		gpu_clear(message.packed.memory, message.packed.bytes);
 		for (int i = 0; i < 60; i++)
 			warm_up(&choices);
 		MUST(GraphLaunch(exec, stream));

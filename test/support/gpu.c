@@ -336,6 +336,8 @@ static void open_host(struct arena *arena)
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes)
 {
 	*arena = (struct arena){ .kind = kind, .bytes = bytes ? bytes : 1 };
+	if (kind > ARENA_PINNED)
+		MUST(CtxGetCurrent(&arena->owner));
 	if (kind == ARENA_VMM || kind == ARENA_HOST_NUMA)
 		open_vmm(arena);
 	else if (kind <= ARENA_PINNED)
@@ -371,17 +373,35 @@ static void copy(void *to, const void *from, size_t bytes)
 	MUST(StreamSynchronize(NULL));
 }
 
+/* The driver may write another device's memory in a stream of that device. */
+static void await_owner(const struct arena *arena)
+{
+	CUcontext current;
+
+	MUST(CtxGetCurrent(&current));
+	if (!arena->owner || arena->owner == current)
+		return;
+	MUST(CtxSetCurrent(arena->owner));
+	MUST(StreamSynchronize(NULL));
+	MUST(CtxSetCurrent(current));
+}
+
 void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes)
 {
 	copy(arena->memory + offset, from, bytes);
-	/* Short copies from ordinary memory may return before all of it is there. */
 	if (arena->kind > ARENA_PINNED)
-		MUST(StreamSynchronize(NULL));
+		await_owner(arena);
 }
 
 void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes)
 {
 	copy(to, arena->memory + offset, bytes);
+}
+
+void gpu_clear(void *memory, size_t bytes)
+{
+	MUST(MemsetD8((CUdeviceptr)(uintptr_t)memory, 0, bytes));
+	MUST(StreamSynchronize(NULL));
 }
 
 /* ---- kernels --------------------------------------------------------------------------- */

@@ -177,6 +177,7 @@ struct arena {
 	unsigned char *memory;
 	size_t bytes;
 	size_t reserved; /* VMM: bytes of the range */
+	CUcontext owner; /* in which memory of a device was opened */
 };
 
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes);
@@ -185,6 +186,12 @@ void arena_close(struct arena *arena);
 uintptr_t arena_base(const struct arena *arena);
 void arena_write(const struct arena *arena, size_t offset, const void *from, size_t bytes);
 void arena_read(const struct arena *arena, size_t offset, void *to, size_t bytes);
+
+/*
+ * Zeros in device memory of the current context, which are there on return. cuMemset alone returns earlier, and the
+ * library's streams do not wait for the default stream.
+ */
+void gpu_clear(void *memory, size_t bytes);
 
 /* ---- kernels of the application -------------------------------------------------------- */
 

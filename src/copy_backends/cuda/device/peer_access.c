@@ -38,11 +38,18 @@ static bool ask(const struct dtc_cuda_context *context, uintptr_t address)
 }
 
 /* With the application's leave. Pools and mappings have no owner: they are opened one by one. */
-static bool open_peer(const struct dtc_cuda_context *context,
-		      const struct dtc_memory *memory)
+static bool may_open(const struct dtc_cuda_context *context,
+		     const struct dtc_memory *memory)
 {
-	return context->cuda->context->devices.opens_peers && memory->owner &&
-	       !context->cuda->driver.CtxEnablePeerAccess(memory->owner, 0);
+	return context->cuda->context->devices.opens_peers && memory->owner;
+}
+
+/* Another thread may have opened it since it was asked for, so the driver's answer to the call does not count. */
+static bool open_peer(const struct dtc_cuda_context *context,
+		      const struct dtc_memory *memory, uintptr_t address)
+{
+	context->cuda->driver.CtxEnablePeerAccess(memory->owner, 0);
+	return ask(context, address);
 }
 
 static bool is_open(const struct dtc_cuda_context *context,
@@ -56,7 +63,7 @@ static bool is_open(const struct dtc_cuda_context *context,
 	if (driver->CtxPushCurrent(context->handle))
 		return false;
 	bool open = ask(context, address) ||
-		    (open_peer(context, memory) && ask(context, address));
+		    (may_open(context, memory) && open_peer(context, memory, address));
 	driver->CtxPopCurrent(&popped);
 	return open;
 }
