@@ -213,7 +213,7 @@ static int copy_plain(struct engine *e, struct way *w, enum bench_op op)
 	(void)op;
 	for (size_t i = 0; i < PIECES && queued; i++)
 		queued = fused_queue(w->gpu, w->faces->kernels[i]);
-	return layout_copy_await(e, w, queued);
+	return plain_await(e, w->gpu, queued);
 }
 
 static void way_plain(struct engine *e, const char *name, struct gpu *gpu,

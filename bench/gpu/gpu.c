@@ -161,6 +161,28 @@ static bool open_peer(struct gpu *gpu, int devices)
 	       reach(gpu, gpu->context, gpu->peer_context);
 }
 
+/* What work is queued and timed with, in the current context. */
+static bool open_work(struct gpu *gpu)
+{
+	return GPU_CALL(gpu, StreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING)) &&
+	       GPU_CALL(gpu, EventCreate(&gpu->begin, CU_EVENT_DEFAULT)) &&
+	       GPU_CALL(gpu, EventCreate(&gpu->end, CU_EVENT_DEFAULT)) && open_flag(gpu);
+}
+
+static void close_work(struct gpu *gpu)
+{
+	if (gpu->module)
+		GPU_CALL(gpu, ModuleUnload(gpu->module));
+	if (gpu->flag)
+		GPU_CALL(gpu, MemFreeHost(gpu->flag));
+	if (gpu->begin)
+		GPU_CALL(gpu, EventDestroy(gpu->begin));
+	if (gpu->end)
+		GPU_CALL(gpu, EventDestroy(gpu->end));
+	if (gpu->stream)
+		GPU_CALL(gpu, StreamDestroy(gpu->stream));
+}
+
 static bool open_device(struct gpu *gpu)
 {
 	int devices = 0;
@@ -176,14 +198,13 @@ static bool open_device(struct gpu *gpu)
 	       GPU_CALL(gpu, DriverGetVersion(&gpu->version)) &&
 	       GPU_CALL(gpu, DevicePrimaryCtxRetain(&gpu->context, gpu->device)) &&
 	       open_peer(gpu, devices) && GPU_CALL(gpu, CtxSetCurrent(gpu->context)) &&
-	       GPU_CALL(gpu, StreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING)) &&
-	       GPU_CALL(gpu, EventCreate(&gpu->begin, CU_EVENT_DEFAULT)) &&
-	       GPU_CALL(gpu, EventCreate(&gpu->end, CU_EVENT_DEFAULT)) && open_flag(gpu);
+	       open_work(gpu);
 }
 
 int gpu_open(struct gpu *gpu)
 {
 	memset(gpu, 0, sizeof(*gpu));
+	gpu->first = gpu;
 	if (gpu_driver_open(&gpu->driver, gpu->problem, sizeof(gpu->problem)))
 		return -1;
 	return open_device(gpu) ? 0 : -1;
@@ -192,6 +213,7 @@ int gpu_open(struct gpu *gpu)
 int gpu_open_alone(struct gpu *gpu, int ordinal)
 {
 	memset(gpu, 0, sizeof(*gpu));
+	gpu->first = gpu;
 	if (gpu_driver_open(&gpu->driver, gpu->problem, sizeof(gpu->problem)))
 		return -1;
 	if (GPU_CALL(gpu, DeviceGet(&gpu->device, ordinal)) &&
@@ -200,6 +222,53 @@ int gpu_open_alone(struct gpu *gpu, int ordinal)
 	    GPU_CALL(gpu, CtxSetCurrent(gpu->context)))
 		return 0;
 	return -1;
+}
+
+/* ---- the other device ------------------------------------------------------------------ */
+
+bool gpu_enter(struct gpu *gpu)
+{
+	return GPU_CALL(gpu, CtxSetCurrent(gpu->context));
+}
+
+void gpu_leave(struct gpu *gpu)
+{
+	GPU_CALL(gpu, CtxSetCurrent(gpu->first->context));
+}
+
+static void close_other(struct gpu *gpu)
+{
+	if (!gpu->other)
+		return;
+	gpu_enter(gpu->other);
+	close_work(gpu->other);
+	gpu_leave(gpu->other);
+	free(gpu->other);
+	gpu->other = NULL;
+}
+
+struct gpu *gpu_other(struct gpu *gpu)
+{
+	struct gpu *other = gpu->other;
+
+	if (other)
+		return other;
+	other = gpu->other = calloc(1, sizeof(*other));
+	if (!other) {
+		snprintf(gpu->problem, sizeof(gpu->problem), "no memory");
+		return NULL;
+	}
+	other->driver = gpu->driver;
+	other->device = gpu->peer;
+	other->context = gpu->peer_context;
+	other->first = gpu;
+	bool opened = gpu_enter(other) && open_work(other);
+	gpu_leave(other);
+	if (opened)
+		return other;
+	memcpy(gpu->problem, other->problem, sizeof(gpu->problem));
+	close_other(gpu);
+	return NULL;
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -296,16 +365,8 @@ void gpu_close(struct gpu *gpu)
 	for (int place = 0; place < PLACES; place++)
 		for (int role = 0; role < ROLES; role++)
 			give_back(gpu, (enum gpu_place)place, &gpu->blocks[place][role]);
-	if (gpu->module)
-		GPU_CALL(gpu, ModuleUnload(gpu->module));
-	if (gpu->flag)
-		GPU_CALL(gpu, MemFreeHost(gpu->flag));
-	if (gpu->begin)
-		GPU_CALL(gpu, EventDestroy(gpu->begin));
-	if (gpu->end)
-		GPU_CALL(gpu, EventDestroy(gpu->end));
-	if (gpu->stream)
-		GPU_CALL(gpu, StreamDestroy(gpu->stream));
+	close_other(gpu);
+	close_work(gpu);
 	if (gpu->peer_context)
 		GPU_CALL(gpu, DevicePrimaryCtxRelease(gpu->peer));
 	if (gpu->context)

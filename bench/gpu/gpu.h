@@ -53,6 +53,7 @@ struct gpu {
 	CUfunction store_flag, await_flag;
 	uint64_t *flag; /* mapped host memory */
 	struct gpu_block blocks[PLACES][ROLES];
+	struct gpu *first, *other; /* first: itself, unless it is the other of one */
 	char name[96];
 	int version;           /* of the driver: 13000 is 13.0 */
 	char peer_absent[160]; /* why there is no peer; empty: there is one */
@@ -63,6 +64,14 @@ struct gpu {
 int gpu_open(struct gpu *gpu);
 /* Open any device, without events and kernels: its name, its context and its memory. */
 int gpu_open_alone(struct gpu *gpu, int ordinal);
+/*
+ * The peer as a device of its own, with a context, a stream, events and a flag; closed with the first one, whose blocks of
+ * memory serve both. NULL with an error text in `gpu->problem`.
+ */
+struct gpu *gpu_other(struct gpu *gpu);
+/* Calls between the two use the device's context: loading, allocating, creating. All others use the first device's. */
+bool gpu_enter(struct gpu *gpu);
+void gpu_leave(struct gpu *gpu);
 /* Call it even if opening failed. */
 void gpu_close(struct gpu *gpu);
 

@@ -43,9 +43,6 @@ void layout_copy_close(struct layout_copy *copy);
 /* Let a prepared contestant copy once; bytes, gaps and guards of both sides must then be right. */
 int layout_copy_verify(struct layout_copy *copy, struct engine *engine);
 
-/* One way has queued its work on the bench's stream: await its completion, or tell the driver's problem. */
-int layout_copy_await(struct engine *engine, struct way *way, bool queued);
-
 /*
  * Prepare the contestants of the session that can do this copy, verify them, time those that are right, and record all as
  * results of @op.

@@ -22,18 +22,6 @@ struct fused {
 	struct plain_kernel best;
 };
 
-int layout_copy_await(struct engine *e, struct way *w, bool queued)
-{
-	uint64_t value = *w->gpu->flag + 1;
-
-	if (!queued || !gpu_store_flag(w->gpu, value)) {
-		plain_refused(e, w->gpu);
-		return -1;
-	}
-	gpu_wait_flag(w->gpu, value);
-	return 0;
-}
-
 /* ---- dtconv ---------------------------------------------------------------------------- */
 
 static int copy_once(struct engine *e, struct way *w, enum bench_op op)
@@ -262,7 +250,7 @@ static int prepare_fused(struct engine *e, struct way *w)
 static int copy_fused(struct engine *e, struct way *w, enum bench_op op)
 {
 	(void)op;
-	return layout_copy_await(e, w, fused_queue(w->gpu, w->fused));
+	return plain_await(e, w->gpu, fused_queue(w->gpu, w->fused));
 }
 
 void way_copying_fused(struct engine *e, const char *name, struct gpu *gpu,
@@ -291,8 +279,8 @@ static int copy_2d(struct engine *e, struct way *w, enum bench_op op)
 				     .Height = copy->bytes / copy->block };
 
 	(void)op;
-	return layout_copy_await(e, w,
-				 GPU_CALL(w->gpu, Memcpy2DAsync(&rows, w->gpu->stream)));
+	return plain_await(e, w->gpu,
+			   GPU_CALL(w->gpu, Memcpy2DAsync(&rows, w->gpu->stream)));
 }
 
 void way_copying_2d(struct engine *e, const char *name, struct gpu *gpu,
@@ -308,11 +296,10 @@ static int copy_raw(struct engine *e, struct way *w, enum bench_op op)
 	const struct layout_copy *copy = w->copying;
 
 	(void)op;
-	return layout_copy_await(e, w,
-				 GPU_CALL(w->gpu,
-					  MemcpyAsync(gpu_address(copy->target.device),
-						      gpu_address(copy->source.device),
-						      copy->bytes, w->gpu->stream)));
+	return plain_await(e, w->gpu,
+			   GPU_CALL(w->gpu, MemcpyAsync(gpu_address(copy->target.device),
+							gpu_address(copy->source.device),
+							copy->bytes, w->gpu->stream)));
 }
 
 void way_copying_raw(struct engine *e, const char *name, struct gpu *gpu,

@@ -78,6 +78,18 @@ bool plain_queue(struct gpu *gpu, const struct plain_kernel *kernel, void **argu
 					  arguments, NULL));
 }
 
+int plain_await(struct engine *e, struct gpu *gpu, bool queued)
+{
+	uint64_t value = *gpu->flag + 1;
+
+	if (!queued || !gpu_store_flag(gpu, value)) {
+		plain_refused(e, gpu);
+		return -1;
+	}
+	gpu_wait_flag(gpu, value);
+	return 0;
+}
+
 /* Nanoseconds, the best of a few; 0 if the launch fails. */
 static double time_kernel(struct gpu *gpu, const struct plain_kernel *kernel,
 			  void **arguments)

@@ -40,6 +40,12 @@ bool plain_refused(struct engine *engine, struct gpu *gpu);
 bool plain_queue(struct gpu *gpu, const struct plain_kernel *kernel, void **arguments);
 
 /*
+ * Work was @queued on the device's stream, or refused: await its completion by a flag that a kernel behind it stores, or
+ * tell the driver's problem. Returns 0 or -1.
+ */
+int plain_await(struct engine *engine, struct gpu *gpu, bool queued);
+
+/*
  * Try a function with each number of threads a block, for @threads in all, and keep the fastest in @best, which is
  * so far of @best_ns nanoseconds; 0: there is none yet. Returns whether it is kept.
  */

@@ -9,6 +9,7 @@
 
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/path.h"
+#include "bench/gpu/plain.h"
 #include "bench/gpu/run.h"
 #include "bench/harness/columns.h"
 
@@ -668,8 +669,8 @@ void question_small(struct session *s)
 
 static void print_peer(const struct results *rs, size_t from)
 {
-	printf("\n%-11s %10s %-7s %14s %14s   aim N1\n", "peer", "bytes", "packed",
-	       "dtconv GB/s", "x copy");
+	printf("\n%-11s %10s %-7s %14s %14s %14s   aim N1\n", "peer", "bytes", "packed",
+	       "dtconv GB/s", "x copy", "x plain");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 
@@ -679,30 +680,58 @@ static void print_peer(const struct results *rs, size_t from)
 		printf(" %10zu %-7s", r->bytes, !strcmp(r->op, "pack") ? r->dst : r->src);
 		print_number(speed_of(rs, r, "pack", "dtconv"), 7, 1);
 		print_number(speed_of(rs, r, "unpack", "dtconv"), 6, 1);
-		print_number(over(rs, r, "pack", "dtconv", "copy"), 7, 2);
-		print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
+		print_ratios(rs, r, "copy", 2);
+		print_ratios(rs, r, "plain", 2);
 		printf("   0.95\n");
 	}
-	printf("(packed memory on the peer, or the user's; the aim is for packing into the peer)\n");
+	printf("(packed memory on the peer, or the user's; copy: a peer copy of as many bytes, which the aim is for;\n"
+	       " plain: the best of plain kernels on the device of the user's memory, as dtconv's is)\n");
+}
+
+/* The best plain kernel by the device of the user's memory, which is the one that dtconv has move. */
+static void add_plain(struct session *s, struct gpu *by, const struct route *route)
+{
+	struct engine *e = run_add(s, way_roof, "plain", route);
+
+	if (!e || e->absent)
+		return;
+	plain_need_compiler(e);
+	way_of(e)->by = by;
+}
+
+#define PEER_SIZES 3
+
+/* Ends with a 0. */
+static void choose_peer_sizes(const struct session *s, size_t *sizes)
+{
+	static const enum bench_size order[PEER_SIZES] = { BENCH_SIZE_1M, BENCH_SIZE_16M,
+							   BENCH_SIZE_256M };
+
+	for (size_t i = 0; i < PEER_SIZES; i++)
+		if (!s->options->sizes || s->options->sizes & order[i])
+			*sizes++ = bench_size_bytes(order[i]);
+	*sizes = 0;
 }
 
 void question_peer(struct session *s)
 {
 	static const char *const layouts[] = { "contig",      "vec8", "vec64", "vec4k",
 					       "irregular64", "box",  NULL };
-	static const size_t sizes[] = { MIB(1), MIB(16), MIB(256), 0 };
-	size_t from = s->results.count;
+	size_t from = s->results.count, sizes[PEER_SIZES + 1];
+	struct gpu *other = run_other_device(s, "peer");
 
-	if (s->gpu->peer_absent[0]) {
-		printf("\npeer: absent (%s)\n", s->gpu->peer_absent);
+	if (!other)
 		return;
-	}
-	s->rows_left = 6 * 3;
+	choose_peer_sizes(s, sizes);
+	s->rows_left = 6 * PEER_SIZES;
 	run_add(s, way_dtconv, "dtconv", &to_peer);
 	run_add(s, way_copy, "copy", &to_peer);
+	add_plain(s, s->gpu, &to_peer);
 	run_add(s, way_dtconv, "dtconv", &from_peer);
 	run_add(s, way_copy, "copy", &from_peer);
+	add_plain(s, other, &from_peer);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);
 	print_peer(&s->results, from);
+	print_absent(s);
 }

@@ -58,10 +58,10 @@ static bool compile(struct engine *e, struct way *w)
 	struct roof_options options;
 	int arch;
 
-	if (!plain_arch(w->gpu, &arch))
-		return plain_refused(e, w->gpu);
+	if (!plain_arch(w->by, &arch))
+		return plain_refused(e, w->by);
 	roof_set_options(&options, &roof->pattern, is_far(w, e->arena), arch);
-	return plain_load(e, w->gpu, roof_source, options.list, options.count,
+	return plain_load(e, w->by, roof_source, options.list, options.count,
 			  &roof->module);
 }
 
@@ -70,7 +70,7 @@ static bool compile(struct engine *e, struct way *w)
 static bool upload(struct engine *e, struct way *w, enum roof_reads which,
 		   struct roof_table table)
 {
-	bool done = table.memory && plain_upload(e, w->gpu, table.memory, table.bytes,
+	bool done = table.memory && plain_upload(e, w->by, table.memory, table.bytes,
 						 &w->roof->tables[which]);
 
 	free(table.memory);
@@ -128,11 +128,11 @@ static void try_variant(struct way *w, enum bench_op op, const struct variant *v
 
 	snprintf(name, sizeof(name), "%s_%s", bench_op_name(op), v->name);
 	/* Not every pattern has every entry. */
-	if (w->gpu->driver.ModuleGetFunction(&function, roof->module, name))
+	if (w->by->driver.ModuleGetFunction(&function, roof->module, name))
 		return;
 	give(w, v, &given);
-	if (plain_try(w->gpu, function, threads_needed(&roof->pattern, v),
-		      given.arguments, &roof->best[op].kernel, best))
+	if (plain_try(w->by, function, threads_needed(&roof->pattern, v), given.arguments,
+		      &roof->best[op].kernel, best))
 		roof->best[op].variant = v;
 }
 
@@ -144,7 +144,7 @@ static bool choose(struct engine *e, struct way *w)
 		for (size_t i = 0; i < VARIANTS; i++)
 			try_variant(w, (enum bench_op)op, &variants[i], &best);
 		if (best <= 0)
-			return plain_refused(e, w->gpu);
+			return plain_refused(e, w->by);
 	}
 	return true;
 }
@@ -155,12 +155,14 @@ static void release(struct way *w)
 {
 	struct roof *roof = w->roof;
 
+	gpu_enter(w->by);
 	pattern_release(&roof->pattern);
 	for (int i = 0; i < ROOF_TABLES; i++)
 		if (roof->tables[i])
-			GPU_CALL(w->gpu, MemFree(roof->tables[i]));
+			GPU_CALL(w->by, MemFree(roof->tables[i]));
 	if (roof->module)
-		GPU_CALL(w->gpu, ModuleUnload(roof->module));
+		GPU_CALL(w->by, ModuleUnload(roof->module));
+	gpu_leave(w->by);
 	memset(roof, 0, sizeof(*roof));
 }
 
@@ -176,32 +178,34 @@ static bool find_pattern(struct engine *e, struct way *w)
 
 static int prepare(struct engine *e, struct way *w)
 {
-	if (find_pattern(e, w) && compile(e, w) && upload_tables(e, w) && choose(e, w))
+	bool ready = (gpu_enter(w->by) || plain_refused(e, w->by)) &&
+		     find_pattern(e, w) && compile(e, w) && upload_tables(e, w) &&
+		     choose(e, w);
+
+	gpu_leave(w->by);
+	if (ready)
 		return 0;
 	release(w);
 	return -1;
 }
 
-static int queue(struct engine *e, struct way *w, enum bench_op op)
+static bool launch(struct way *w, enum bench_op op)
 {
 	const struct choice *best = &w->roof->best[op];
 	struct given given;
 
 	give(w, best->variant, &given);
-	return plain_queue(w->gpu, &best->kernel, given.arguments) ||
-			       plain_refused(e, w->gpu)
-		       ? 0
-		       : -1;
+	return plain_queue(w->by, &best->kernel, given.arguments);
+}
+
+static int queue(struct engine *e, struct way *w, enum bench_op op)
+{
+	return launch(w, op) || plain_refused(e, w->by) ? 0 : -1;
 }
 
 static int once(struct engine *e, struct way *w, enum bench_op op)
 {
-	if (queue(e, w, op))
-		return -1;
-	return GPU_CALL(w->gpu, StreamSynchronize(w->gpu->stream)) ||
-			       plain_refused(e, w->gpu)
-		       ? 0
-		       : -1;
+	return plain_await(e, w->by, launch(w, op));
 }
 
 static void end(struct way *w)

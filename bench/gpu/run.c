@@ -31,6 +31,18 @@ struct engine *run_add(struct session *s, way_maker make, const char *name,
 	return e;
 }
 
+struct gpu *run_other_device(struct session *s, const char *question)
+{
+	struct gpu *gpu = s->gpu;
+	struct gpu *other = gpu->peer_absent[0] ? NULL : gpu_other(gpu);
+
+	if (!other)
+		printf("\n%s: absent (%s)\n", question,
+		       gpu->peer_absent[0] ? gpu->peer_absent : gpu->problem);
+	gpu->problem[0] = '\0';
+	return other;
+}
+
 void run_drop_engines(struct session *s)
 {
 	for (size_t i = 0; i < s->engine_count; i++)

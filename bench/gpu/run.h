@@ -16,6 +16,8 @@ typedef void (*way_maker)(struct engine *engine, const char *name, struct gpu *g
 /* One more engine of the question, if the options want it; NULL if not. */
 struct engine *run_add(struct session *session, way_maker make, const char *name,
 		       const struct route *route);
+/* The peer, for a question that needs it; NULL: the question is answered, with the reason. */
+struct gpu *run_other_device(struct session *session, const char *question);
 /* The question is over. */
 void run_drop_engines(struct session *session);
 

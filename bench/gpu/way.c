@@ -197,7 +197,7 @@ struct way *way_new(struct engine *e, const char *name, struct gpu *gpu,
 		return NULL;
 	}
 	w->ops = ops;
-	w->gpu = gpu;
+	w->gpu = w->by = gpu;
 	w->user_place = route->user;
 	w->packed_place = route->packed;
 	w->fragment = route->fragment;
