@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that sends and receives: a pack of device memory into pinned memory and an unpack out of it, at once and
- * one after the other. Each direction of the bus has a stream of its own in the library, so both should be busy.
+ * A process that sends and receives: a pack of device memory into pinned memory, or a peer's, and an unpack out of it, at
+ * once and one after the other. Each direction has a stream of its own in the library, so both should be busy.
  */
 #include "config.h"
 
+#include "bench/gpu/plain.h"
 #include "bench/gpu/run.h"
 
 #include <stdio.h>
@@ -14,8 +15,6 @@
 #include <dtconv/dtconv.h>
 
 #include "bench/harness/arena.h"
-
-static const struct route route = { PLACE_DEVICE, PLACE_PINNED, 0 };
 
 /* ---- the ways ---------------------------------------------------------------------------- */
 
@@ -27,14 +26,22 @@ static void release(struct way *w)
 	}
 }
 
+/* Memory of two devices has to be asked whose it is. */
+static struct dtconv_convertor_params hints_for(const struct way *w)
+{
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+
+	if (w->packed_place != PLACE_PINNED)
+		return params;
+	params.user_memory = DTCONV_MEMORY_DEVICE;
+	params.packed_memory = DTCONV_MEMORY_PINNED;
+	return params;
+}
+
 /* Of the row's operation in the row's memory, and of the other one in memory of its own. */
 static int create(struct engine *e, struct way *w, enum bench_op op, unsigned char *user)
 {
-	const struct dtconv_convertor_params params = {
-		.struct_size = sizeof(params),
-		.user_memory = DTCONV_MEMORY_DEVICE,
-		.packed_memory = DTCONV_MEMORY_PINNED
-	};
+	const struct dtconv_convertor_params params = hints_for(w);
 	const struct bench_case *c = e->c;
 	struct dtconv_convertor **convertor = &w->convertors[op];
 	int status = op == BENCH_PACK ? dtconv_convertor_create_pack(c->type, c->count,
@@ -57,9 +64,9 @@ static bool other_memory(const struct engine *e, const struct way *w,
 {
 	const struct arena *a = e->arena;
 	unsigned char *region =
-		gpu_memory(w->gpu, PLACE_DEVICE, ROLE_OTHER_USER, a->region_bytes);
+		gpu_memory(w->gpu, w->user_place, ROLE_OTHER_USER, a->region_bytes);
 
-	*packed = gpu_memory(w->gpu, PLACE_PINNED, ROLE_OTHER_PACKED, a->packed_bytes);
+	*packed = gpu_memory(w->gpu, w->packed_place, ROLE_OTHER_PACKED, a->packed_bytes);
 	*user = region ? region + (a->user - a->region) : NULL;
 	return region && *packed;
 }
@@ -133,6 +140,50 @@ static void way_in_turn(struct engine *e, const char *name, struct gpu *gpu,
 	way_new(e, name, gpu, &ops, r);
 }
 
+/* ---- copies both ways ---------------------------------------------------------------------- */
+
+static bool queue_bytes(struct gpu *by, const void *to, const void *from, size_t bytes)
+{
+	return GPU_CALL(by, MemcpyAsync(gpu_address(to), gpu_address(from), bytes,
+					by->stream));
+}
+
+static bool is_done(struct gpu *by)
+{
+	return GPU_CALL(by, StreamSynchronize(by->stream));
+}
+
+/* Each by the device whose memory it reads. The row's operation comes first. */
+static int copy_both(struct engine *e, struct way *w, enum bench_op op)
+{
+	const size_t bytes = e->c->bytes;
+	struct gpu *own = w->by, *theirs = own->first == own ? own->other : own->first;
+	bool packs = op == BENCH_PACK;
+	unsigned char *user, *packed;
+
+	if (!other_memory(e, w, &user, &packed)) {
+		engine_problem(e, "%s", w->gpu->problem);
+		return -1;
+	}
+	if ((packs ? queue_bytes(own, w->packed, w->flat, bytes) &&
+			     queue_bytes(theirs, user, packed, bytes)
+		   : queue_bytes(theirs, w->flat, w->packed, bytes) &&
+			     queue_bytes(own, packed, user, bytes)) &&
+	    is_done(own) && is_done(theirs))
+		return 0;
+	plain_refused(e, own->problem[0] ? own : theirs);
+	return -1;
+}
+
+static void way_copy_both(struct engine *e, const char *name, struct gpu *gpu,
+			  const struct route *r)
+{
+	static const struct way_ops ops = { .once = copy_both };
+
+	way_new(e, name, gpu, &ops, r);
+	e->raw = true;
+}
+
 /* ---- the question ------------------------------------------------------------------------ */
 
 static double us_of(const struct results *rs, size_t from, const char *op,
@@ -147,6 +198,11 @@ static double us_of(const struct results *rs, size_t from, const char *op,
 	return 0;
 }
 
+static void print_name(const struct results *rs, size_t from, const char *op)
+{
+	printf("%-10s %10zu %-6s", rs->list[from].layout, rs->list[from].bytes, op);
+}
+
 static void print_row(const struct results *rs, size_t from, const char *op)
 {
 	double turns = us_of(rs, from, op, "dtconv-turns");
@@ -154,7 +210,7 @@ static void print_row(const struct results *rs, size_t from, const char *op)
 
 	if (from == rs->count)
 		return;
-	printf("%-10s %10zu %-6s", rs->list[from].layout, rs->list[from].bytes, op);
+	print_name(rs, from, op);
 	print_number(turns, 11, 1);
 	print_number(together, 11, 1);
 	print_number(together > 0 ? turns / together : 0, 8, 2);
@@ -163,6 +219,7 @@ static void print_row(const struct results *rs, size_t from, const char *op)
 
 static void run_row(struct session *s, const char *layout, size_t bytes)
 {
+	static const struct route route = { PLACE_DEVICE, PLACE_PINNED, 0 };
 	size_t from = s->results.count;
 
 	run_add(s, way_in_turn, "dtconv-turns", &route);
@@ -189,4 +246,58 @@ void question_duplex(struct session *s)
 			run_row(s, layouts[i / 3], bench_size_bytes(order[i % 3]));
 	printf("(a pack into pinned memory and an unpack from it; aim from 16 MiB on: at "
 	       "once 1.6 x as fast)\n");
+}
+
+/* ---- the same between two devices ---------------------------------------------------------- */
+
+static void print_peers(const struct results *rs, size_t from, const char *op,
+			const char *packed)
+{
+	double together = us_of(rs, from, op, "dtconv-duplex");
+	double turns = us_of(rs, from, op, "dtconv-turns");
+	double copies = us_of(rs, from, op, "copy-duplex");
+
+	if (from == rs->count)
+		return;
+	print_name(rs, from, op);
+	printf(" %-7s", packed);
+	print_number(turns, 9, 1);
+	print_number(together, 9, 1);
+	print_number(copies, 9, 1);
+	print_number(together > 0 ? turns / together : 0, 8, 2);
+	print_number(together > 0 ? copies / together : 0, 8, 2);
+	printf("   0.95\n");
+}
+
+static void run_peers(struct session *s, const char *layout, size_t bytes,
+		      const struct route *route)
+{
+	size_t from = s->results.count;
+
+	run_add(s, way_in_turn, "dtconv-turns", route);
+	run_add(s, way_at_once, "dtconv-duplex", route);
+	struct engine *copies = run_add(s, way_copy_both, "copy-duplex", route);
+	if (copies && !copies->absent && route->user == PLACE_PEER)
+		way_of(copies)->by = gpu_other(s->gpu);
+	run_layout(s, run_find_layout(layout), bytes, 1u << RUN_WALL);
+	run_drop_engines(s);
+	print_peers(&s->results, from, "pack", gpu_place_name(route->packed));
+	print_peers(&s->results, from, "unpack", gpu_place_name(route->packed));
+}
+
+void duplex_between_devices(struct session *s, const size_t *sizes)
+{
+	static const char *const layouts[] = { "contig", "vec64" };
+	static const struct route routes[] = { { PLACE_DEVICE, PLACE_PEER, 0 },
+					       { PLACE_PEER, PLACE_DEVICE, 0 } };
+
+	s->rows_left = 2 * 2 * 3;
+	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %7s %7s   aim N1\n", "peer, us",
+	       "bytes", "first", "packed", "in turn", "at once", "copies", "x turn",
+	       "x copies");
+	for (; *sizes; sizes++)
+		for (size_t i = 0; i < 4; i++)
+			if (bench_matches(s->layouts, layouts[i / 2]))
+				run_peers(s, layouts[i / 2], *sizes, &routes[i % 2]);
+	printf("(a pack into the peer and an unpack from it; copies: peer copies both ways at once)\n");
 }

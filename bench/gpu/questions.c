@@ -667,10 +667,13 @@ void question_small(struct session *s)
 
 /* ---- a second device ------------------------------------------------------------------- */
 
+/* Its kernel runs on the device of packed memory, because the stream is that device's. */
+#define OTHER "dtconv-other"
+
 static void print_peer(const struct results *rs, size_t from)
 {
-	printf("\n%-11s %10s %-7s %14s %14s %14s   aim N1\n", "peer", "bytes", "packed",
-	       "dtconv GB/s", "x copy", "x plain");
+	printf("\n%-11s %10s %-7s %14s %14s %14s   aim N1 %14s\n", "peer", "bytes",
+	       "packed", "dtconv GB/s", "x copy", "x plain", "other GB/s");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 
@@ -682,10 +685,14 @@ static void print_peer(const struct results *rs, size_t from)
 		print_number(speed_of(rs, r, "unpack", "dtconv"), 6, 1);
 		print_ratios(rs, r, "copy", 2);
 		print_ratios(rs, r, "plain", 2);
-		printf("   0.95\n");
+		printf("   0.95  ");
+		print_number(speed_of(rs, r, "pack", OTHER), 8, 1);
+		print_number(speed_of(rs, r, "unpack", OTHER), 6, 1);
+		putchar('\n');
 	}
 	printf("(packed memory on the peer, or the user's; copy: a peer copy of as many bytes, which the aim is for;\n"
-	       " plain: the best of plain kernels on the device of the user's memory, as dtconv's is)\n");
+	       " plain: the best of plain kernels on the device of the user's memory, as dtconv's is; other: dtconv in a\n"
+	       " stream of the other device)\n");
 }
 
 /* The best plain kernel by the device of the user's memory, which is the one that dtconv has move. */
@@ -697,6 +704,19 @@ static void add_plain(struct session *s, struct gpu *by, const struct route *rou
 		return;
 	plain_need_compiler(e);
 	way_of(e)->by = by;
+}
+
+static void add_peers(struct session *s, struct gpu *user, struct gpu *packed,
+		      const struct route *route)
+{
+	struct engine *e;
+
+	run_add(s, way_dtconv, "dtconv", route);
+	run_add(s, way_copy, "copy", route);
+	add_plain(s, user, route);
+	e = run_add(s, way_started, OTHER, route);
+	if (e && !e->absent)
+		way_of(e)->by = packed;
 }
 
 #define PEER_SIZES 3
@@ -724,14 +744,12 @@ void question_peer(struct session *s)
 		return;
 	choose_peer_sizes(s, sizes);
 	s->rows_left = 6 * PEER_SIZES;
-	run_add(s, way_dtconv, "dtconv", &to_peer);
-	run_add(s, way_copy, "copy", &to_peer);
-	add_plain(s, s->gpu, &to_peer);
-	run_add(s, way_dtconv, "dtconv", &from_peer);
-	run_add(s, way_copy, "copy", &from_peer);
-	add_plain(s, other, &from_peer);
+	add_peers(s, s->gpu, other, &to_peer);
+	add_peers(s, other, s->gpu, &from_peer);
 	run_some(s, layouts, sizes, WALL);
 	session_progress_end(s);
 	print_peer(&s->results, from);
 	print_absent(s);
+	run_drop_engines(s);
+	duplex_between_devices(s, sizes);
 }

@@ -52,6 +52,9 @@ void question_typed(struct session *session);
 void question_duplex(struct session *session);
 void question_special(struct session *session);
 
+/* duplex.c, for the question peer: both directions between two devices at once. The sizes end with a 0. */
+void duplex_between_devices(struct session *session, const size_t *sizes);
+
 /* questions.c: a number of a column, or a dash where there is none. */
 void print_number(double value, int width, int decimals);
 /* Engines that are not on this machine, and why. */

@@ -45,7 +45,7 @@ struct way_ops {
 struct way {
 	const struct way_ops *ops;
 	struct gpu *gpu;
-	struct gpu *by; /* the device whose plain kernels move; gpu, or its other */
+	struct gpu *by; /* the device whose kernels and streams move: gpu, or its other */
 	enum gpu_place user_place, packed_place;
 	unsigned char *user, *packed, *flat, *staging; /* of the row in work */
 	size_t most_bytes; /* larger rows are skipped; 0: no limit */

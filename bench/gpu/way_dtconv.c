@@ -61,7 +61,7 @@ static int prepare_convertors(struct engine *e, struct way *w)
 	params.flags |= DTCONV_CONVERTOR_STREAM;
 	params.user_memory = kind_of(w->user_place);
 	params.packed_memory = kind_of(w->packed_place);
-	params.stream = w->gpu->stream;
+	params.stream = w->by->stream;
 
 	for (int op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++) {
 		status = create(e, w, (enum bench_op)op);
