@@ -98,6 +98,8 @@ static void place_parts(struct copy_halo *halo)
 		struct layout_copy *part = &halo->parts[i];
 
 		part->gpu = halo->whole.gpu;
+		part->by = halo->whole.by;
+		part->to = halo->whole.to;
 		part->bytes = part->source.c.bytes;
 		place(&part->source, &halo->whole.source);
 		place(&part->target, &halo->whole.target);
@@ -186,7 +188,7 @@ static void way_batch(struct engine *e, const char *name, struct gpu *gpu,
 static void release_plain(struct way *w)
 {
 	for (size_t i = 0; i < PIECES; i++) {
-		fused_close(w->gpu, w->faces->kernels[i]);
+		fused_close(w->faces->kernels[i]);
 		w->faces->kernels[i] = NULL;
 	}
 }
@@ -212,7 +214,7 @@ static int copy_plain(struct engine *e, struct way *w, enum bench_op op)
 
 	(void)op;
 	for (size_t i = 0; i < PIECES && queued; i++)
-		queued = fused_queue(w->gpu, w->faces->kernels[i]);
+		queued = fused_queue(w->faces->kernels[i]);
 	return plain_await(e, w->gpu, queued);
 }
 

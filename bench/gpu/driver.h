@@ -43,6 +43,7 @@
 	X(StreamCreate, 2000)               \
 	X(StreamDestroy, 4000)              \
 	X(StreamSynchronize, 2000)          \
+	X(StreamWaitEvent, 3020)            \
 	X(StreamBeginCapture, 10010)        \
 	X(StreamEndCapture, 10000)          \
 	X(GraphInstantiateWithFlags, 11040) \

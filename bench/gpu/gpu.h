@@ -69,6 +69,11 @@ int gpu_open_alone(struct gpu *gpu, int ordinal);
  * memory serve both. NULL with an error text in `gpu->problem`.
  */
 struct gpu *gpu_other(struct gpu *gpu);
+/* The device that a place is of, or that reaches it; NULL as above. */
+static inline struct gpu *gpu_at(struct gpu *gpu, enum gpu_place place)
+{
+	return place == PLACE_PEER ? gpu_other(gpu) : gpu;
+}
 /* Calls between the two use the device's context: loading, allocating, creating. All others use the first device's. */
 bool gpu_enter(struct gpu *gpu);
 void gpu_leave(struct gpu *gpu);

@@ -16,7 +16,7 @@
 
 /* A pair of layouts takes this much time at a size. */
 #define MOST_BUDGET 50e6
-#define OP          "copy"
+#define OP          LAYOUT_COPY_OP
 
 /*
  * Strided blocks by their numbers; others by a layout of the table, or by the text of @packed bytes, and the text of the
@@ -24,6 +24,7 @@
  */
 struct row {
 	const char *name;
+	bool large; /* measured at 256 MiB over a link, too */
 	size_t block, pitches[2];
 	const char *layout, *source, *target;
 	size_t packed;
@@ -32,9 +33,15 @@ struct row {
 static const struct row rows[] = {
 	{ .name = "8of16_8of24", .block = 8, .pitches = { 16, 24 } },
 	{ .name = "16of32_16of48", .block = 16, .pitches = { 32, 48 } },
-	{ .name = "64of128_64of192", .block = 64, .pitches = { 128, 192 } },
+	{ .name = "64of128_64of192",
+	  .large = true,
+	  .block = 64,
+	  .pitches = { 128, 192 } },
 	{ .name = "256of512_256of768", .block = 256, .pitches = { 512, 768 } },
-	{ .name = "1kof2k_1kof3k", .block = 1024, .pitches = { 2048, 3072 } },
+	{ .name = "1kof2k_1kof3k",
+	  .large = true,
+	  .block = 1024,
+	  .pitches = { 2048, 3072 } },
 	{ .name = "4kof8k_4kof12k", .block = 4096, .pitches = { 8192, 12288 } },
 	{ .name = "128of256_128of257", .block = 128, .pitches = { 256, 257 } },
 	{ .name = "gather8_sorted_8of24",
@@ -46,6 +53,7 @@ static const struct row rows[] = {
 	  .target = "vector(%zu, 1, 3, double)",
 	  .packed = 8 },
 	{ .name = "20of48_20of40",
+	  .large = true,
 	  .source =
 		  "contiguous(%zu, resized(struct([3,2], [0,20], [float,float]), 0, 48))",
 	  .target =
@@ -118,10 +126,10 @@ static void record(struct session *s, const char *name, const char *op,
 	struct result r = { .bytes = copy->bytes,
 			    .count = 1,
 			    .expr = session_expr(copy->source.c.type),
-			    .src = "device",
-			    .dst = "device",
 			    .clock = "wall" };
 
+	snprintf(r.src, sizeof(r.src), "%s", gpu_place_name(copy->source.place));
+	snprintf(r.dst, sizeof(r.dst), "%s", gpu_place_name(copy->target.place));
 	snprintf(r.layout, sizeof(r.layout), "%s", name);
 	snprintf(r.op, sizeof(r.op), "%s", op);
 	memcpy(r.engine, e->name, sizeof(r.engine));
@@ -189,9 +197,10 @@ void layout_copy_measure(struct session *s, const char *name, const char *op,
 		engine_release(field.prepared[i]);
 }
 
-static void run_row(struct session *s, const struct row *row, size_t bytes)
+static void run_row(struct session *s, const struct row *row, enum gpu_place from,
+		    enum gpu_place to, size_t bytes)
 {
-	struct layout_copy copy = { .block = 0 };
+	struct layout_copy copy = { .source.place = from, .target.place = to };
 	char why[WHY_ROOM] = "";
 	int status = row->block ? make_strided(s, row, bytes, &copy, why)
 				: make_other(s, row, bytes, &copy, why);
@@ -258,34 +267,51 @@ static void add_engines(struct session *s)
 	run_add(s, way_copying_raw, "copy", &on_device);
 }
 
-/* A row whose list takes the oracle half a minute has to be asked for by its size. */
-static bool is_slow(const struct session *s, const struct row *row, enum bench_size size)
+/* The oracle takes half a minute for its list of 256 MiB. */
+static bool is_slow(const struct row *row)
 {
-	return !s->options->sizes && size == BENCH_SIZE_256M && row->layout &&
-	       !strcmp(row->layout, "gather8_random");
+	return row->layout && !strcmp(row->layout, "gather8_random");
+}
+
+static bool is_wanted(const struct session *s, const struct row *row,
+		      enum bench_size size, bool crosses)
+{
+	if (!bench_matches(s->layouts, row->name))
+		return false;
+	if (s->options->sizes || size != BENCH_SIZE_256M)
+		return true;
+	return crosses ? row->large : !is_slow(row);
+}
+
+void layout_copy_run_rows(struct session *s, enum gpu_place from, enum gpu_place to,
+			  unsigned sizes)
+{
+	static const enum bench_size order[] = { BENCH_SIZE_64K, BENCH_SIZE_1M,
+						 BENCH_SIZE_16M, BENCH_SIZE_256M };
+
+	for (size_t k = 0; k < 4; k++)
+		for (size_t i = 0; i < ROWS; i++) {
+			if (!(sizes & order[k]) ||
+			    !is_wanted(s, &rows[i], order[k], from != to))
+				continue;
+			if (bench_now() > s->deadline)
+				s->left_out++;
+			else
+				run_row(s, &rows[i], from, to,
+					bench_size_bytes(order[k]));
+		}
+	session_progress_end(s);
 }
 
 void question_copy(struct session *s)
 {
-	static const enum bench_size order[] = { BENCH_SIZE_64K, BENCH_SIZE_1M,
-						 BENCH_SIZE_16M, BENCH_SIZE_256M };
 	unsigned sizes = s->options->sizes ? s->options->sizes
 					   : BENCH_SIZE_16M | BENCH_SIZE_256M;
 	size_t from = s->results.count;
 
 	add_engines(s);
 	s->rows_left = 2 * ROWS + 1;
-	for (size_t k = 0; k < 4; k++)
-		for (size_t i = 0; i < ROWS; i++) {
-			if (!(sizes & order[k]) || is_slow(s, &rows[i], order[k]) ||
-			    !bench_matches(s->layouts, rows[i].name))
-				continue;
-			if (bench_now() > s->deadline)
-				s->left_out++;
-			else
-				run_row(s, &rows[i], bench_size_bytes(order[k]));
-		}
-	session_progress_end(s);
+	layout_copy_run_rows(s, PLACE_DEVICE, PLACE_DEVICE, sizes);
 	print_copies(&s->results, from);
 	print_absent(s);
 	run_drop_engines(s);
@@ -294,11 +320,21 @@ void question_copy(struct session *s)
 		copy_halo_run(s);
 }
 
-void list_copy(const struct session *s)
+size_t layout_copy_rows(void)
+{
+	return ROWS;
+}
+
+void layout_copy_list(const struct session *s)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		if (bench_matches(s->layouts, rows[i].name))
 			printf("%s\n", rows[i].name);
+}
+
+void list_copy(const struct session *s)
+{
+	layout_copy_list(s);
 	if (bench_matches(s->layouts, COPY_HALO_NAME))
 		printf("%s\n", COPY_HALO_NAME);
 }

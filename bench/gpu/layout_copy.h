@@ -13,6 +13,7 @@ struct session;
 /* Memory of one side: guard, arrays, guard; displacement 0 is at @zero bytes. */
 struct copy_side {
 	struct bench_case c;
+	enum gpu_place place;
 	size_t region_bytes, zero;
 	unsigned char *host;   /* what the device's memory holds before a copy */
 	unsigned char *device; /* the region there */
@@ -20,9 +21,11 @@ struct copy_side {
 
 struct layout_copy {
 	struct gpu *gpu;
+	struct gpu *by, *to; /* the devices of the source and the target */
 	struct copy_side source, target;
 	unsigned char *expected;  /* what the target's region holds afterwards */
-	unsigned char *packed;    /* on the device, as long as the packed stream */
+	unsigned char *packed;    /* on the source's device: room for the packed stream */
+	unsigned char *delivered; /* the same on the target's, if that is another one */
 	size_t bytes;             /* packed */
 	size_t block, pitches[2]; /* of strided blocks on both sides; block 0: others */
 };
@@ -33,8 +36,8 @@ static inline unsigned char *copy_zero(const struct copy_side *side)
 }
 
 /*
- * Find memory for both sides, whose cases are made and committed, and fill it. Returns 0, or -1 with a
- * sentence in @why; to be closed in either event.
+ * Find memory for both sides, whose cases are made and committed and whose places are chosen, and fill it. Returns 0, or
+ * -1 with a sentence in @why; to be closed in either event.
  */
 int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, char *why,
 		     size_t room);
@@ -50,10 +53,21 @@ int layout_copy_verify(struct layout_copy *copy, struct engine *engine);
 void layout_copy_measure(struct session *session, const char *name, const char *op,
 			 struct layout_copy *copy);
 
-/* The best plain kernel for a copy; NULL with a sentence in the engine's problem. */
+/*
+ * The rows that the options want, between two places, at a set of sizes (bits of enum bench_size). At 256 MiB long
+ * lists, and over a link all but some rows, have to be asked for by their size.
+ */
+void layout_copy_run_rows(struct session *session, enum gpu_place from, enum gpu_place to,
+			  unsigned sizes);
+#define LAYOUT_COPY_OP "copy"
+/* How many rows there are a size, and their names. */
+size_t layout_copy_rows(void);
+void layout_copy_list(const struct session *session);
+
+/* The best plain kernel for a copy on the source's device; NULL with a sentence in the engine's problem. */
 struct fused *fused_open(struct engine *engine, const struct layout_copy *copy);
-bool fused_queue(struct gpu *gpu, struct fused *fused);
-void fused_close(struct gpu *gpu, struct fused *fused);
+bool fused_queue(struct fused *fused);
+void fused_close(struct fused *fused);
 
 /* The halo of a box into another box; prints its table. */
 #define COPY_HALO_NAME "halo128"
@@ -65,6 +79,10 @@ void way_copying(struct engine *engine, const char *name, struct gpu *gpu,
 void way_copying_twice(
 	struct engine *engine, const char *name, struct gpu *gpu,
 	const struct route *route); /* packed, then unpacked, in one stream */
+void way_copying_hops(
+	struct engine *engine, const char *name, struct gpu *gpu,
+	const struct route
+		*route); /* packed, copied to the target's device, unpacked there */
 void way_copying_fused(struct engine *engine, const char *name, struct gpu *gpu,
 		       const struct route *route); /* the best plain kernel */
 void way_copying_2d(struct engine *engine, const char *name, struct gpu *gpu,

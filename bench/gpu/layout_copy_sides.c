@@ -26,7 +26,7 @@ static bool place_side(struct copy_side *side, struct gpu *gpu, enum gpu_role ro
 	side->region_bytes =
 		(side->zero + c->arena_bytes + ARENA_GUARD + LINE - 1) / LINE * LINE;
 	side->host = malloc(side->region_bytes);
-	side->device = gpu_memory(gpu, PLACE_DEVICE, role, side->region_bytes);
+	side->device = gpu_memory(gpu, side->place, role, side->region_bytes);
 	if (!side->host || !side->device)
 		return false;
 	pattern_fill(side->host, side->region_bytes, seed);
@@ -56,18 +56,31 @@ static int expect(struct layout_copy *copy)
 	return status;
 }
 
+/* Between the two kernels of a pack and an unpack. */
+static bool place_packed(struct layout_copy *copy)
+{
+	struct gpu *gpu = copy->gpu;
+
+	copy->packed = gpu_memory(gpu, copy->source.place, ROLE_PACKED, copy->bytes);
+	if (copy->by != copy->to)
+		copy->delivered = gpu_memory(gpu, copy->target.place, ROLE_OTHER_PACKED,
+					     copy->bytes);
+	return copy->packed && (copy->by == copy->to || copy->delivered);
+}
+
 int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, char *why,
 		     size_t room)
 {
 	copy->gpu = gpu;
+	copy->by = gpu_at(gpu, copy->source.place);
+	copy->to = gpu_at(gpu, copy->target.place);
 	copy->bytes = copy->source.c.bytes;
 	snprintf(why, room, "no memory for both sides");
-	if (!place_side(&copy->source, gpu, ROLE_USER, seed) ||
+	if (!copy->by || !copy->to || !place_side(&copy->source, gpu, ROLE_USER, seed) ||
 	    !place_side(&copy->target, gpu, ROLE_FLAT, ~seed))
 		return -1;
-	copy->packed = gpu_memory(gpu, PLACE_DEVICE, ROLE_PACKED, copy->bytes);
 	copy->expected = malloc(copy->target.region_bytes);
-	if (!copy->packed || !copy->expected || expect(copy))
+	if (!place_packed(copy) || !copy->expected || expect(copy))
 		return -1;
 	snprintf(why, room, "%s", gpu->problem);
 	return gpu_copy(gpu, copy->source.device, copy->source.host,

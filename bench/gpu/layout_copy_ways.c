@@ -15,6 +15,7 @@
 
 /* The kernel, its module and tables; the pointers that it is given. */
 struct fused {
+	struct gpu *by;
 	struct pattern patterns[2];
 	CUmodule module;
 	CUdeviceptr tables[2]; /* 0: none */
@@ -58,13 +59,11 @@ static int prepare_twice(struct engine *e, struct way *w)
 {
 	const struct copy_side *source = &w->copying->source,
 			       *target = &w->copying->target;
-	const struct dtconv_convertor_params params = {
-		.struct_size = sizeof(params),
-		.flags = DTCONV_CONVERTOR_STREAM,
-		.user_memory = DTCONV_MEMORY_DEVICE,
-		.packed_memory = DTCONV_MEMORY_DEVICE,
-		.stream = w->gpu->stream
-	};
+	struct gpu *const devices[] = { w->copying->by, w->copying->to };
+	struct dtconv_convertor_params params = { .struct_size = sizeof(params),
+						  .flags = DTCONV_CONVERTOR_STREAM,
+						  .user_memory = DTCONV_MEMORY_DEVICE,
+						  .packed_memory = DTCONV_MEMORY_DEVICE };
 	int status = dtconv_convertor_create_pack(source->c.type, source->c.count,
 						  copy_zero(source),
 						  &w->convertors[BENCH_PACK]);
@@ -73,27 +72,39 @@ static int prepare_twice(struct engine *e, struct way *w)
 		status = dtconv_convertor_create_unpack(target->c.type, target->c.count,
 							copy_zero(target),
 							&w->convertors[BENCH_UNPACK]);
-	for (int op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++)
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++) {
+		params.stream = devices[op]->stream;
 		status = dtconv_convertor_configure(w->convertors[op], &params);
+	}
 	if (status)
 		release_twice(w);
 	return way_problem(e, e->context, status);
 }
 
-static int copy_twice(struct engine *e, struct way *w, enum bench_op op)
+static int start(struct way *w, enum bench_op op, void *packed)
 {
-	int status = 0;
+	int status = dtconv_convertor_seek(w->convertors[op], 0);
 
-	for (op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++) {
-		status = dtconv_convertor_seek(w->convertors[op], 0);
-		if (!status)
-			status = dtconv_convertor_start(w->convertors[op],
-							w->copying->packed,
-							w->copying->bytes, NULL, NULL);
-	}
-	for (op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++)
+	return status ? status
+		      : dtconv_convertor_start(w->convertors[op], packed,
+					       w->copying->bytes, NULL, NULL);
+}
+
+static int await_both(struct engine *e, struct way *w, int status)
+{
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK && !status; op++)
 		status = dtconv_convertor_wait(w->convertors[op], NULL);
 	return way_problem(e, e->context, status);
+}
+
+static int copy_twice(struct engine *e, struct way *w, enum bench_op op)
+{
+	int status = start(w, BENCH_PACK, w->copying->packed);
+
+	(void)op;
+	if (!status)
+		status = start(w, BENCH_UNPACK, w->copying->packed);
+	return await_both(e, w, status);
 }
 
 void way_copying_twice(struct engine *e, const char *name, struct gpu *gpu,
@@ -106,12 +117,52 @@ void way_copying_twice(struct engine *e, const char *name, struct gpu *gpu,
 	way_new(e, name, gpu, &ops, route);
 }
 
+/* Behind the pack, and the unpack behind it. */
+static bool queue_hop(const struct layout_copy *copy)
+{
+	struct gpu *by = copy->by;
+
+	return GPU_CALL(by, MemcpyAsync(gpu_address(copy->delivered),
+					gpu_address(copy->packed), copy->bytes,
+					by->stream)) &&
+	       GPU_CALL(by, EventRecord(by->end, by->stream)) &&
+	       GPU_CALL(by, StreamWaitEvent(copy->to->stream, by->end, 0));
+}
+
+static int copy_hops(struct engine *e, struct way *w, enum bench_op op)
+{
+	const struct layout_copy *copy = w->copying;
+	int status = start(w, BENCH_PACK, copy->packed);
+
+	(void)op;
+	if (!status && !queue_hop(copy)) {
+		plain_refused(e, copy->by);
+		return -1;
+	}
+	if (!status)
+		status = start(w, BENCH_UNPACK, copy->delivered);
+	return await_both(e, w, status);
+}
+
+void way_copying_hops(struct engine *e, const char *name, struct gpu *gpu,
+		      const struct route *route)
+{
+	static const struct way_ops ops = { .prepare = prepare_twice,
+					    .once = copy_hops,
+					    .release = release_twice };
+
+	way_new(e, name, gpu, &ops, route);
+}
+
 /* ---- a plain kernel -------------------------------------------------------------------- */
 
-void fused_close(struct gpu *gpu, struct fused *fused)
+void fused_close(struct fused *fused)
 {
 	if (!fused)
 		return;
+	struct gpu *gpu = fused->by;
+
+	gpu_enter(gpu);
 	for (int side = 0; side < 2; side++) {
 		pattern_release(&fused->patterns[side]);
 		if (fused->tables[side])
@@ -119,6 +170,7 @@ void fused_close(struct gpu *gpu, struct fused *fused)
 	}
 	if (fused->module)
 		GPU_CALL(gpu, ModuleUnload(fused->module));
+	gpu_leave(gpu);
 	free(fused);
 }
 
@@ -155,12 +207,12 @@ static bool compile(struct engine *e, const struct layout_copy *copy, struct fus
 
 	if (!text) {
 		engine_problem(e, "no memory for the text of a kernel");
-	} else if (!plain_arch(copy->gpu, &arch)) {
-		plain_refused(e, copy->gpu);
+	} else if (!plain_arch(copy->by, &arch)) {
+		plain_refused(e, copy->by);
 	} else {
 		snprintf(arch_option, sizeof(arch_option), "--gpu-architecture=sm_%d",
 			 arch);
-		done = plain_load(e, copy->gpu, text, options, 1, &fused->module);
+		done = plain_load(e, copy->by, text, options, 1, &fused->module);
 	}
 	free(text);
 	return done;
@@ -219,25 +271,29 @@ struct fused *fused_open(struct engine *e, const struct layout_copy *copy)
 		engine_problem(e, "no memory");
 		return NULL;
 	}
-	if (find_patterns(e, copy, fused) && compile(e, copy, fused) &&
-	    upload_table(e, copy->gpu, fused, 0) &&
-	    upload_table(e, copy->gpu, fused, 1) && choose(e, copy->gpu, fused))
+	struct gpu *by = fused->by = copy->by;
+	bool ready = (gpu_enter(by) || plain_refused(e, by)) &&
+		     find_patterns(e, copy, fused) && compile(e, copy, fused) &&
+		     upload_table(e, by, fused, 0) && upload_table(e, by, fused, 1) &&
+		     choose(e, by, fused);
+	gpu_leave(by);
+	if (ready)
 		return fused;
-	fused_close(copy->gpu, fused);
+	fused_close(fused);
 	return NULL;
 }
 
-bool fused_queue(struct gpu *gpu, struct fused *fused)
+bool fused_queue(struct fused *fused)
 {
 	void *arguments[4];
 
 	give(fused, arguments);
-	return plain_queue(gpu, &fused->best, arguments);
+	return plain_queue(fused->by, &fused->best, arguments);
 }
 
 static void release_fused(struct way *w)
 {
-	fused_close(w->gpu, w->fused);
+	fused_close(w->fused);
 	w->fused = NULL;
 }
 
@@ -250,7 +306,7 @@ static int prepare_fused(struct engine *e, struct way *w)
 static int copy_fused(struct engine *e, struct way *w, enum bench_op op)
 {
 	(void)op;
-	return plain_await(e, w->gpu, fused_queue(w->gpu, w->fused));
+	return plain_await(e, w->fused->by, fused_queue(w->fused));
 }
 
 void way_copying_fused(struct engine *e, const char *name, struct gpu *gpu,
@@ -294,12 +350,13 @@ void way_copying_2d(struct engine *e, const char *name, struct gpu *gpu,
 static int copy_raw(struct engine *e, struct way *w, enum bench_op op)
 {
 	const struct layout_copy *copy = w->copying;
+	struct gpu *by = copy->by;
 
 	(void)op;
-	return plain_await(e, w->gpu,
-			   GPU_CALL(w->gpu, MemcpyAsync(gpu_address(copy->target.device),
-							gpu_address(copy->source.device),
-							copy->bytes, w->gpu->stream)));
+	return plain_await(e, by,
+			   GPU_CALL(by, MemcpyAsync(gpu_address(copy->target.device),
+						    gpu_address(copy->source.device),
+						    copy->bytes, by->stream)));
 }
 
 void way_copying_raw(struct engine *e, const char *name, struct gpu *gpu,

@@ -46,6 +46,8 @@ void question_small(struct session *session);
 void question_halo(struct session *session);
 void question_copy(struct session *session);
 void list_copy(const struct session *session); /* its rows */
+void question_link(struct session *session);
+void list_link(const struct session *session);
 void question_fresh(struct session *session);
 void question_peer(struct session *session);
 void question_typed(struct session *session);

@@ -27,6 +27,7 @@ static const struct question {
 	{ BENCH_GPU_LAYOUTS | BENCH_GPU_ROOF, "layouts", question_layouts },
 	{ BENCH_GPU_HALO, "halo", question_halo },
 	{ BENCH_GPU_COPY, "copy", question_copy },
+	{ BENCH_GPU_LINK, "link", question_link },
 	{ BENCH_GPU_FRESH, "fresh", question_fresh },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
@@ -129,6 +130,8 @@ static void list_question(const struct session *s, const struct question *questi
 {
 	if (question->bits == BENCH_GPU_COPY)
 		list_copy(s);
+	else if (question->bits == BENCH_GPU_LINK)
+		list_link(s);
 	else
 		printf("%s\n", question->name);
 }
