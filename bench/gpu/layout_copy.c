@@ -123,7 +123,7 @@ static void record(struct session *s, const char *name, const char *op,
 		   const struct layout_copy *copy, const struct engine *e,
 		   const struct timing *t)
 {
-	struct result r = { .bytes = copy->bytes,
+	struct result r = { .bytes = copy->bytes + (copy->back ? copy->back->bytes : 0),
 			    .count = 1,
 			    .expr = session_expr(copy->source.c.type),
 			    .clock = "wall" };

@@ -28,6 +28,8 @@ struct layout_copy {
 	unsigned char *delivered; /* the same on the target's, if that is another one */
 	size_t bytes;             /* packed */
 	size_t block, pitches[2]; /* of strided blocks on both sides; block 0: others */
+	struct layout_copy *back; /* made at the same time; or NULL */
+	bool borrows;             /* its sides' memory is that of @back */
 };
 
 static inline unsigned char *copy_zero(const struct copy_side *side)
@@ -41,9 +43,17 @@ static inline unsigned char *copy_zero(const struct copy_side *side)
  */
 int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, char *why,
 		     size_t room);
+/*
+ * The way back of an open copy, to be made at the same time: from the memory of its target to that of its source. The cases
+ * of both are made, and touch different bytes. As above; to be closed before the other one.
+ */
+int layout_copy_open_back(struct layout_copy *copy, struct layout_copy *back, char *why,
+			  size_t room);
+/* The place of a side whose case is made, without memory of its own. */
+void layout_copy_share(struct copy_side *side, const struct copy_side *whole);
 void layout_copy_close(struct layout_copy *copy);
 
-/* Let a prepared contestant copy once; bytes, gaps and guards of both sides must then be right. */
+/* Let a prepared contestant copy once, both ways if there is one back; all bytes of both sides must then be right. */
 int layout_copy_verify(struct layout_copy *copy, struct engine *engine);
 
 /*
@@ -69,9 +79,11 @@ struct fused *fused_open(struct engine *engine, const struct layout_copy *copy);
 bool fused_queue(struct fused *fused);
 void fused_close(struct fused *fused);
 
-/* The halo of a box into another box; prints its table. */
+/* The halo of a box into another box of the device, or those of two boxes on two devices into each other; prints its table. */
 #define COPY_HALO_NAME "halo128"
+#define LINK_HALO_NAME "halo256"
 void copy_halo_run(struct session *session);
+void link_halo_run(struct session *session);
 
 /* The contestants, ways whose field @copying is set before they are prepared. */
 void way_copying(struct engine *engine, const char *name, struct gpu *gpu,

@@ -89,10 +89,40 @@ int layout_copy_open(struct layout_copy *copy, struct gpu *gpu, uint64_t seed, c
 		       : -1;
 }
 
+void layout_copy_share(struct copy_side *side, const struct copy_side *whole)
+{
+	side->place = whole->place;
+	side->region_bytes = whole->region_bytes;
+	side->zero = whole->zero;
+	side->host = whole->host;
+	side->device = whole->device;
+}
+
+int layout_copy_open_back(struct layout_copy *copy, struct layout_copy *back, char *why,
+			  size_t room)
+{
+	back->gpu = copy->gpu;
+	back->by = copy->to;
+	back->to = copy->by;
+	back->bytes = back->source.c.bytes;
+	back->borrows = true;
+	layout_copy_share(&back->source, &copy->target);
+	layout_copy_share(&back->target, &copy->source);
+	back->expected = malloc(back->target.region_bytes);
+	snprintf(why, room, "no memory for the way back");
+	if (!back->expected || expect(back))
+		return -1;
+	copy->back = back;
+	back->back = copy;
+	return 0;
+}
+
 void layout_copy_close(struct layout_copy *copy)
 {
-	free(copy->source.host);
-	free(copy->target.host);
+	if (!copy->borrows) {
+		free(copy->source.host);
+		free(copy->target.host);
+	}
 	free(copy->expected);
 	bench_case_release(&copy->source.c);
 	bench_case_release(&copy->target.c);
@@ -115,12 +145,28 @@ static int judge(struct layout_copy *copy, struct engine *e, unsigned char *room
 	if (!is_same(copy->gpu, target->device, e->raw ? source->host : copy->expected,
 		     room, bytes))
 		engine_problem(e, "wrong bytes in the target or its gaps");
-	else if (!is_same(copy->gpu, source->device, source->host, room,
-			  source->region_bytes))
+	else if (!copy->back && !is_same(copy->gpu, source->device, source->host, room,
+					 source->region_bytes))
 		engine_problem(e, "changed the source");
 	else
 		return 0;
 	return -1;
+}
+
+/* The source of a copy with a way back is judged as the target of that. */
+static int run_and_judge(struct layout_copy *copy, struct engine *e, unsigned char *room)
+{
+	double ns;
+
+	if (engine_run(e, BENCH_PACK, 0, 1, &ns) || judge(copy, e, room))
+		return -1;
+	return copy->back ? judge(copy->back, e, room) : 0;
+}
+
+static bool renew_target(struct layout_copy *copy)
+{
+	return gpu_copy(copy->gpu, copy->target.device, copy->target.host,
+			copy->target.region_bytes);
 }
 
 int layout_copy_verify(struct layout_copy *copy, struct engine *e)
@@ -129,17 +175,14 @@ int layout_copy_verify(struct layout_copy *copy, struct engine *e)
 			       ? copy->source.region_bytes
 			       : copy->target.region_bytes;
 	unsigned char *room = malloc(bytes);
-	double ns;
 	int failed = -1;
 
 	if (!room)
 		engine_problem(e, "no memory to compare in");
-	else if (!gpu_copy(copy->gpu, copy->target.device, copy->target.host,
-			   copy->target.region_bytes))
+	else if (!renew_target(copy) || (copy->back && !renew_target(copy->back)))
 		engine_problem(e, "%s", copy->gpu->problem);
 	else
-		failed = engine_run(e, BENCH_PACK, 0, 1, &ns) || judge(copy, e, room) ? -1
-										      : 0;
+		failed = run_and_judge(copy, e, room);
 	free(room);
 	return failed;
 }

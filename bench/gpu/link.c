@@ -80,9 +80,14 @@ void question_link(struct session *s)
 	for (size_t i = 0; i < 2; i++)
 		run_direction(s, &directions[i], sizes);
 	print_link(&s->results, from);
+	/* They have a size of their own. */
+	if (!s->options->sizes && bench_matches(s->layouts, LINK_HALO_NAME))
+		link_halo_run(s);
 }
 
 void list_link(const struct session *s)
 {
 	layout_copy_list(s);
+	if (bench_matches(s->layouts, LINK_HALO_NAME))
+		printf("%s\n", LINK_HALO_NAME);
 }
