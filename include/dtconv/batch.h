@@ -174,8 +174,9 @@ struct dtconv_batch_copy {
  * The entry is moved in the batch's stream if it has one, and as dtconv_copy() moves it. A
  * copy shares a launch with others if one device can access both sides and one kernel can
  * copy between the layouts; a copy with a contiguous side shares one with packs or unpacks.
- * Other copies are submitted one by one: between two devices, with an operation, and those
- * that dtconv_copy() does in two steps, for which dtconv_batch_start() waits.
+ * Between two devices that is the source's device, if it has access to the target.
+ * Other copies are submitted one by one: to a device without that access, with an operation,
+ * and those that dtconv_copy() does in two steps, for which dtconv_batch_start() waits.
  * dtconv_explain_copy() says which they are.
  *
  * In the results, a copy's stream is the source's. If it is longer than the target's, what

@@ -165,7 +165,7 @@ static enum dtc_batch_path path_of_kinds(struct dtconv_batch *batch,
 	return item->group ? DTC_BATCH_IN_GROUP : DTC_BATCH_SINGLE;
 }
 
-/* Copies between two devices, in two steps or with an operation go alone. */
+/* Copies to a device that the source's has no access to, in two steps or with an operation go alone. */
 static enum dtc_batch_path path_of_copy(struct dtconv_batch *batch,
 					struct dtc_batch_item *item)
 {
@@ -174,7 +174,9 @@ static enum dtc_batch_path path_of_copy(struct dtconv_batch *batch,
 	if (!item->copy->end || dtc_copy_is_ordinary(item->copy))
 		return DTC_BATCH_ON_HOST;
 	if (!dtc_copy_describe(item->copy, stretch) ||
-	    dtc_memory_is_between(&stretch->user_memory, &stretch->packed_memory))
+	    (dtc_memory_is_between(&stretch->user_memory, &stretch->packed_memory) &&
+	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
+				 &stretch->packed_memory)))
 		return DTC_BATCH_SINGLE;
 	const struct dtc_backend_ops *backend =
 		dtc_layout_copy_together(batch->context, stretch);

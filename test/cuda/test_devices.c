@@ -1451,7 +1451,7 @@ START_TEST(copies_from_one_device_to_another)
 }
 END_TEST
 
-/* Two copies inside each device share a launch; those to the other device go alone, as dtconv_copy moves them. */
+/* The copies from each device share a launch. Those to a device that it does not reach go alone. */
 START_TEST(copies_of_a_batch_over_two_devices)
 {
 	struct scene from[8], to[8];
@@ -1474,18 +1474,23 @@ START_TEST(copies_of_a_batch_over_two_devices)
 		};
 		fixture_ok(dtconv_batch_add_copy(batch, &copy, NULL));
 	}
-	for (int round = 0; round < 2; round++) {
-		uint64_t before = fixture_counters().launches_copy;
+	for (int round = 0; round < 3; round++) {
+		uint64_t before = launches(), copies = fixture_counters().launches_copy;
 
 		fixture_ok(dtconv_batch_run(batch, NULL));
-		ck_assert_uint_eq(fixture_counters().launches_copy - before,
-				  _i >= ACCESS_GIVEN ? 2 + 4 : 2);
+		ck_assert(_i == ACCESS_GIVEN && round == 2
+				  ? fixture_counters().launches_copy > copies
+				  : fixture_counters().launches_copy == copies + 2);
+		ck_assert(_i < ACCESS_GIVEN || round == 2 || launches() == before + 2);
 		for (int i = 0; i < 8; i++) {
 			memcpy(to[i].stage.stream, from[i].stage.stream,
 			       from[i].stage.bytes);
 			check_unpacked(&to[i]);
 			fill_arenas(&to[i]);
 		}
+		/* What was opened is closed again: the batch notices. */
+		if (_i == ACCESS_GIVEN && round == 1)
+			MUST(CtxDisablePeerAccess(contexts[1]));
 	}
 	dtconv_batch_destroy(batch);
 	for (int i = 0; i < 8; i++) {

@@ -302,9 +302,14 @@ static void close_vmm(struct arena *arena)
  */
 #define WIDEST_LOAD 16u
 
+static size_t allocated_bytes(const struct arena *arena)
+{
+	return (arena->bytes + WIDEST_LOAD - 1) / WIDEST_LOAD * WIDEST_LOAD;
+}
+
 static CUdeviceptr open_device(struct arena *arena)
 {
-	const size_t bytes = (arena->bytes + WIDEST_LOAD - 1) / WIDEST_LOAD * WIDEST_LOAD;
+	const size_t bytes = allocated_bytes(arena);
 	CUdeviceptr memory = 0;
 
 	if (arena->kind == ARENA_MANAGED)
@@ -322,14 +327,16 @@ static void open_host(struct arena *arena)
 	void *memory;
 
 	if (arena->kind == ARENA_PINNED) {
-		MUST(MemHostAlloc(&memory, arena->bytes, CU_MEMHOSTALLOC_PORTABLE));
+		MUST(MemHostAlloc(&memory, allocated_bytes(arena),
+				  CU_MEMHOSTALLOC_PORTABLE));
 	} else {
 		memory = aligned_alloc(4096, (arena->bytes + 4095) / 4096 * 4096);
 		if (!memory)
 			gpu_must(CUDA_ERROR_OUT_OF_MEMORY, "aligned_alloc");
 	}
 	if (arena->kind == ARENA_REGISTERED)
-		MUST(MemHostRegister(memory, arena->bytes, CU_MEMHOSTREGISTER_PORTABLE));
+		MUST(MemHostRegister(memory, allocated_bytes(arena),
+				     CU_MEMHOSTREGISTER_PORTABLE));
 	arena->memory = memory;
 }
 
