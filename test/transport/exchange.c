@@ -137,7 +137,7 @@ static bool make_item(struct exchange_item *item, struct dtconv_context *context
 	if (random_type(context, seed, &limits, &item->type))
 		return false;
 	item->count = choose(choices, 4);
-	item->tag = choose(choices, EXCHANGE_TAGS) << 62 | 7;
+	item->tag = (uint64_t)choose(choices, EXCHANGE_TAGS) << 62 | 7;
 	make_target(item, choices);
 	bool is_open = !stage_open(&item->source, item->type, item->count,
 				   choose(choices, 64), 0, seed);
