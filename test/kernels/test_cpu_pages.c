@@ -139,6 +139,35 @@ static void move_by_pattern(const struct dtc_cpu_kernels *cpu, char *blocks, siz
 		move_by_grid(cpu, blocks, bytes, direction);
 }
 
+/* By numbers of 32 or 64 bits, past the caches or not. */
+static struct {
+	bool wide, streamed;
+} list_kind;
+
+static void move_by_list(const struct dtc_cpu_kernels *cpu, char *blocks, size_t bytes,
+			 enum dtc_direction direction)
+{
+	uint64_t wide[BLOCKS];
+	uint32_t narrow[BLOCKS];
+	struct dtc_page_list list = { .numbers = narrow,
+				      .wide = list_kind.wide,
+				      .count = BLOCKS,
+				      .stride = 2 * (size_t)page,
+				      .block = bytes,
+				      .packed = (char *)dense,
+				      .user = blocks,
+				      .direction = direction };
+
+	for (uint32_t i = 0; i < BLOCKS; i++)
+		wide[i] = narrow[i] = i;
+	if (list.wide)
+		list.numbers = wide;
+	if (list_kind.streamed)
+		list.stream = direction == DTC_PACK ? DTC_STREAM_PACKED : DTC_STREAM_USER;
+	cpu->pages(&list);
+	dtc_end_stream(list.stream);
+}
+
 typedef void (*move_fn)(const struct dtc_cpu_kernels *cpu, char *blocks, size_t bytes,
 			enum dtc_direction direction);
 
@@ -187,6 +216,16 @@ START_TEST(tables_touch_no_byte_beside_a_block)
 	for (size_t i = 0; dtc_cpu_sets[i]; i++)
 		if (dtc_cpu_runs(dtc_cpu_sets[i]))
 			check_lengths(dtc_cpu_sets[i], move_by_table);
+}
+END_TEST
+
+START_TEST(lists_touch_no_byte_beside_a_page)
+{
+	list_kind.wide = _i % 2;
+	list_kind.streamed = _i / 2;
+	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+		if (dtc_cpu_runs(dtc_cpu_sets[i]))
+			check_lengths(dtc_cpu_sets[i], move_by_list);
 }
 END_TEST
 
@@ -338,6 +377,7 @@ int main(void)
 	tcase_add_checked_fixture(pages, setup, teardown);
 	tcase_add_test(pages, grids_touch_no_byte_beside_a_block);
 	tcase_add_test(pages, tables_touch_no_byte_beside_a_block);
+	tcase_add_loop_test(pages, lists_touch_no_byte_beside_a_page, 0, 4);
 	tcase_add_test(pages, patterns_touch_no_byte_beside_a_run);
 	tcase_add_test(pages, patterns_touch_no_page_without_a_run);
 	tcase_add_test(pages, transpositions_touch_no_byte_beside_a_row);
