@@ -118,11 +118,30 @@ static void check_entries(const char *log, int arch)
 	}
 }
 
+/* What the images were compiled from; to be freed. */
+static char *read_text(void)
+{
+	FILE *file = fopen(GPU_TEXT, "r");
+
+	ck_assert_msg(file != NULL, "cannot open %s", GPU_TEXT);
+	ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+	const size_t bytes = (size_t)ftell(file);
+	char *text = calloc(bytes + 1, 1);
+	ck_assert_ptr_nonnull(text);
+	rewind(file);
+	ck_assert_uint_eq(fread(text, 1, bytes, file), bytes);
+	fclose(file);
+	return text;
+}
+
 static void check_arch(int arch)
 {
 	int (*destroy)(void **program);
 	void *program = NULL;
-	char *log = compile(arch, dtc_gpu_source(), false, &program);
+	char *text = read_text();
+	char *log = compile(arch, text, false, &program);
+
+	free(text);
 
 	find("nvrtcDestroyProgram", &destroy);
 	/* A message of Check has an end. */

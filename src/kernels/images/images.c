@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which of the compiled images a device runs, and the source text they were compiled from.
+ * Which of the compiled images a device runs, and the source text of specialised kernels.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@ __asm__(".pushsection .rodata\n"
 	".hidden dtc_gpu_text\n"
 	".globl dtc_gpu_text\n"
 	"dtc_gpu_text:\n"
-	".incbin \"src/kernels/gpu/text.cu\"\n"
+	".incbin \"src/kernels/gpu/special_text.cu\"\n"
 	".byte 0\n"
 	".popsection\n");
 extern const char dtc_gpu_text[] __attribute__((visibility("hidden")));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The GPU kernels as they were compiled with the library, and their source for compiling them again.
+ * The GPU kernels as they were compiled with the library, and the source of those that are compiled for a shape.
  */
 #ifndef DTC_KERNELS_GPU_IMAGES_H
 #define DTC_KERNELS_GPU_IMAGES_H
@@ -40,7 +40,10 @@ const struct dtc_gpu_image *dtc_gpu_image_for(uint32_t arch);
 const struct dtc_gpu_image *dtc_gpu_typed_for(uint32_t arch);
 const struct dtc_gpu_image *dtc_gpu_resident_for(uint32_t arch);
 
-/* The kernels' source, in one text that includes nothing; ends with a zero. */
+/*
+ * The source of the classes that have specialised kernels, in one text that includes nothing; ends with a zero. What
+ * dtc_gpu_special_write writes comes before it.
+ */
 const char *dtc_gpu_source(void);
 
 #endif
