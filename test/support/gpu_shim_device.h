@@ -300,6 +300,14 @@ static inline uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 	return before;
 }
 
+static inline void dtc_gpu_lower(uint64_t address, uint64_t value)
+{
+	uint64_t *word = shim_memory(address, 8);
+
+	if (*word > value)
+		*word = value;
+}
+
 static inline void dtc_gpu_xor(uint64_t address, uint32_t value)
 {
 	dtc_gpu_store4(address, dtc_gpu_load4(address) ^ value);

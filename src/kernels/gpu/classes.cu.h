@@ -12,6 +12,7 @@
 #include "kernels/gpu/layout_copy.cu.h"
 #include "kernels/gpu/many_copies.cu.h"
 #include "kernels/gpu/staged.cu.h"
+#include "kernels/gpu/pages.cu.h"
 #include "kernels/gpu/general.cu.h"
 #include "kernels/gpu/many.cu.h"
 

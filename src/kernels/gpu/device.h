@@ -358,6 +358,12 @@ DTC_GPU_FN uint32_t dtc_gpu_count_up(uint64_t counter, uint32_t limit)
 	return atomicInc((unsigned int *)counter, limit);
 }
 
+/* Lower a 64-bit word that all blocks share to @value. */
+DTC_GPU_FN void dtc_gpu_lower(uint64_t address, uint64_t value)
+{
+	atomicMin((unsigned long long *)address, (unsigned long long)value);
+}
+
 /* XOR @value into a word that all blocks share. */
 DTC_GPU_FN void dtc_gpu_xor(uint64_t address, uint32_t value)
 {

@@ -44,6 +44,7 @@
 #define DTC_GPU_RESIDENT_dtc_gpu_copy_params    5
 #define DTC_GPU_RESIDENT_dtc_gpu_copies_params  3
 #define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
+#define DTC_GPU_RESIDENT_dtc_gpu_pages_params   4
 #define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4
 #define DTC_GPU_RESIDENT_dtc_gpu_units_params   4

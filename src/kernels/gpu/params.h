@@ -343,6 +343,52 @@ struct dtc_gpu_table_params {
 	uint32_t shift;
 };
 
+/*
+ * A digit of a number: from 0 to @count - 1, which is below 2^30. Numbers of any size are divided by @by, those below 2^31
+ * as an index by the count of a level above.
+ */
+struct dtc_gpu_digit {
+	struct dtc_gpu_divisor by;
+	uint32_t count;
+	uint32_t magic;
+	uint32_t shift;
+	uint32_t reserved;
+};
+
+/* The most pieces of a thread of a list of pages, DTC_GPU_BLOCK apart. */
+#define DTC_GPU_PAGE_PIECES 4u
+
+/*
+ * Pages of a pool by their numbers, in planes: the parts of the layers. The stream is one plane after another. Units are
+ * the pieces of all pages of all planes.
+ */
+struct dtc_gpu_pages_params {
+	struct dtc_gpu_done done;
+	uint64_t pool;   /* address of page 0 in the first plane */
+	uint64_t packed; /* packed address of byte 0 of the stream */
+	uint64_t table;
+	uint64_t fault; /* address of a word that is lowered to the entry of a number out of range, or 0 */
+	uint64_t limit; /* numbers are below it */
+	uint64_t stride; /* pool bytes from a number to the next */
+	int64_t layer_stride;
+	int64_t part_stride;
+	uint64_t page_bytes;
+	uint64_t plane_bytes;
+	uint64_t begin; /* of the stretch, in bytes of the stream */
+	uint64_t end;
+	uint64_t first; /* units that the stretch touches: [first, last) */
+	uint64_t last;
+	struct dtc_gpu_digit pieces;  /* of a page */
+	struct dtc_gpu_digit entries; /* of a plane */
+	struct dtc_gpu_digit parts;   /* of a layer */
+	uint32_t each;                /* pieces of a thread */
+	uint32_t wide;                /* 1: 64-bit numbers */
+	uint32_t direction;
+	uint32_t aligned; /* 1: pages are whole aligned words on both sides */
+	uint32_t ragged;  /* 1: but the stretch begins or ends inside such a word */
+	uint32_t reserved;
+};
+
 /* A unit of a map, where those are in the order of the user's addresses. */
 struct dtc_gpu_sorted_unit {
 	int32_t disp;   /* in units */

@@ -94,6 +94,7 @@ union dtc_gpu_params {
 	struct dtc_gpu_mapped_params mapped;
 	struct dtc_gpu_staged_params staged;
 	struct dtc_gpu_table_params table;
+	struct dtc_gpu_pages_params pages;
 	struct dtc_gpu_indexed_params indexed;
 	struct dtc_gpu_transpose_params transpose;
 	struct dtc_gpu_general_params general;

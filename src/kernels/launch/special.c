@@ -83,9 +83,12 @@ _Static_assert(sizeof(struct dtc_gpu_table_params) !=
 bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 			struct dtc_gpu_special *special)
 {
-	/* Staged bytes are found in a map, whatever the shape: constants would save nothing. */
+	/*
+	 * Staged bytes are found in a map, whatever the shape, and lists of pages are another shape each time: constants
+	 * would save nothing.
+	 */
 	if (!launch->grid || !dtc_gpu_is_special_class(launch->class) ||
-	    dtc_gpu_is_staged(launch->kernel))
+	    dtc_gpu_is_staged(launch->kernel) || launch->kernel == DTC_GPU_pages)
 		return false;
 	special->kernel = launch->kernel;
 	special->class = launch->class;
