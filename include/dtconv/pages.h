@@ -6,6 +6,7 @@
 #define DTCONV_PAGES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <dtconv/memory.h>
 #include <dtconv/status.h>
@@ -28,14 +29,30 @@ struct dtconv_context;
  * divide the same bytes into pages of different sizes have the same stream. @ref page_lists
  * "Lists of pages" has the layouts of common pools.
  *
- * - Nothing is created or allocated. The structure and the table are read during the call
- *   only, and the table must not change meanwhile.
- * - Page numbers are checked before anything is moved.
+ * - Nothing is created, and in the steady state nothing is allocated. The structure is read
+ *   during the call only. A table must not change while it is read: during the call if it is
+ *   host memory; until the list has been moved if a device reads it.
  * - A table may list a page twice to pack. If it does so to unpack, the page's contents are
  *   undefined: bytes of any of its places in the stream.
  * - Packed memory must not overlap the pool.
- * - Calls block until done, and may come from any thread.
- * - Device memory and streams are not supported yet.
+ * - Calls block until done, except with DTCONV_PAGES_STREAM, and may come from any thread.
+ *
+ * A device moves the list, in one launch for all layers and parts, if the table, the pool or
+ * packed memory is a device's, or if the list is ordered by a stream (or, in a context with
+ * DTCONV_CONTEXT_DEFAULT_STREAM, by the default stream) and some of its memory is pinned or managed:
+ *
+ * - The pool and packed memory must then be memory that this device can access: its own,
+ *   pinned, managed, or that of a peer with access. The table may also be ordinary host memory,
+ *   at any alignment: the call copies the entries that it needs to the device.
+ * - The whole pool must be accessible to the device. The library asks for one page of it.
+ * - A table that the device reads is aligned to its numbers, and is not copied to the host.
+ *
+ * Numbers out of range are never used as addresses:
+ *
+ * - Those of a table in ordinary host memory, and all that the host moves by, are checked
+ *   before anything is moved.
+ * - A device checks the numbers that it reads while it moves. It leaves out pages whose number
+ *   is out of range and moves the others, so the target is undefined if the call fails so.
  * @{
  */
 
@@ -49,7 +66,7 @@ enum dtconv_page_number {
 struct dtconv_pages {
 	size_t struct_size; /**< sizeof(struct dtconv_pages) */
 	const void *
-		table; /**< [in] page numbers, at any alignment; may be NULL if count is 0 */
+		table; /**< [in] page numbers, in host memory at any alignment; may be NULL if count is 0 */
 	size_t count;                   /**< number of pages in the table */
 	enum dtconv_page_number number; /**< their type */
 	size_t pool_pages; /**< number of pages in the pool; numbers are below it */
@@ -73,11 +90,23 @@ struct dtconv_pages {
 	enum dtconv_memory_kind table_memory;
 	enum dtconv_memory_kind pool_memory;   /**< hint: where the pool is */
 	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is */
+	/**
+	 * [in,out] with DTCONV_PAGES_STREAM, or NULL: a word in pinned, managed or device memory, set
+	 * to -1 by the caller. If the device finds numbers out of range, it stores the position of the
+	 * first one in the table. If NULL, their pages are left out and nobody is told
+	 */
+	int64_t *fault;
 };
 
 /** Flags of struct dtconv_pages. */
 enum dtconv_pages_flags {
-	/** Work in the order of the stream. Not supported yet: DTCONV_ERR_UNSUPPORTED. */
+	/**
+	 * Move in the order of pages.stream. The call queues the work and returns; the stream says
+	 * when it is done. Numbers that the device finds out of range are reported in pages.fault.
+	 * The stream may be captured, unless the table is ordinary host memory: each launch of the
+	 * graph reads the table. A list in ordinary host memory alone is moved before the call
+	 * returns.
+	 */
 	DTCONV_PAGES_STREAM = 1
 };
 
@@ -89,9 +118,9 @@ enum dtconv_pages_flags {
  * @param bytes   [out] length of the whole stream: layers x parts x pages.bytes.
  * @return 0; DTCONV_ERR_INVAL if pages.struct_size or page_bytes is 0, page_stride is less than
  *         page_bytes, pages.bytes exceeds count x page_bytes, the table is NULL, or a flag,
- *         a number's type or a memory kind is undefined, or a stream is given without its flag;
- *         DTCONV_ERR_OVERFLOW if the length exceeds size_t or a displacement ptrdiff_t;
- *         DTCONV_ERR_UNSUPPORTED as in dtconv_pages_pack().
+ *         a number's type or a memory kind is undefined, a stream or a fault word is given
+ *         without their flag, or pages.fault is not aligned to 8 bytes; DTCONV_ERR_OVERFLOW if
+ *         the length exceeds size_t or a displacement ptrdiff_t.
  *
  * Does not block. Callable from any thread.
  */
@@ -110,14 +139,19 @@ DTCONV_API int dtconv_pages_query_bytes(struct dtconv_context *context,
  *                 the stream.
  * @param moved    [out] number of bytes written, valid even if the call fails; may be NULL.
  * @return 0; DTCONV_ERR_INVAL if a number that is needed is not below pages.pool_pages (the
- *         error text has its position, and nothing is written), or @p position is past the
- *         end; the errors of dtconv_pages_query_bytes(); DTCONV_ERR_UNSUPPORTED with
- *         DTCONV_PAGES_STREAM, if the table, the pool or @p packed is memory of a device, or
- *         if the host backend is forbidden; DTCONV_ERR_BACKEND if a device's driver refuses
- *         to say whose memory it is.
+ *         error text has its position), if @p position is past the end, if a table that a
+ *         device reads is not aligned, or if a device lacks access to mapped memory; the errors
+ *         of dtconv_pages_query_bytes(); DTCONV_ERR_UNSUPPORTED if a device is to move the list
+ *         and cannot access the pool, @p packed or pages.fault, if the list is too long for one
+ *         launch, if the stream is captured and the table is ordinary host memory, or if the
+ *         backend that is needed is forbidden (host or cuda_kernel); DTCONV_ERR_AGAIN if too
+ *         many jobs are in flight, or if the device is busy and has not loaded its kernels;
+ *         DTCONV_ERR_STATE if no context of the device is current and none can be found;
+ *         DTCONV_ERR_NOMEM if the allocator has no memory for what the first list on a device
+ *         needs; DTCONV_ERR_BACKEND if a device's driver fails.
  *
- * Reads only the table's entries that this part of the stream needs. Splits large moves among
- * the context's threads.
+ * Reads only the table's entries that this part of the stream needs. The host splits large
+ * moves among the context's threads.
  */
 DTCONV_API int dtconv_pages_pack(struct dtconv_context *context,
 				 const struct dtconv_pages *pages, const void *pool,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages: moves a part of the stream that a table of page numbers describes, in host memory. There is no type
- * and no cursor; a position is a plane (one part of one layer), and a byte in it.
+ * Lists of pages: reads and checks a list, and moves a part of its stream in host memory. There is no type and no cursor;
+ * a position is a plane (one part of one layer), and a byte in it. pages_device.c moves what a device can access.
  */
 #include "config.h"
 
-#include <dtconv/pages.h>
+#include "paging.h"
 
 #include <string.h>
 
@@ -17,7 +17,6 @@
 #include "convertor/host_move.h"
 #include "convertor/parallel.h"
 #include "copy_backends/backend_set.h"
-#include "copy_backends/memory/memory.h"
 #include "copy_backends/plan.h"
 #include "kernels/cpu/kernels.h"
 
@@ -31,23 +30,9 @@
 /* Slices for each thread: a slow thread leaves its share to the others. */
 #define SLICES_A_THREAD 4
 
-/* A list without defaults, and one call's part of its stream. */
-struct paging {
-	struct dtconv_context *context;
-	const char *caller;
-	struct dtconv_pages pages;
-	size_t total; /* length of the whole stream */
-	char *pool;
-	char *packed; /* the byte at @position */
-	size_t position, bytes;
-	enum dtc_direction direction;
-	enum dtc_stream stream;
-	bool prefetch;
-};
-
 /* ---- the list -------------------------------------------------------------------------- */
 
-static int read_pages(const struct dtconv_pages *given, struct paging *paging)
+static int read_pages(const struct dtconv_pages *given, struct dtc_paging *paging)
 {
 	struct dtconv_pages *pages = &paging->pages;
 
@@ -64,14 +49,14 @@ static int read_pages(const struct dtconv_pages *given, struct paging *paging)
 	return 0;
 }
 
-static int invalid(const struct paging *paging, const char *member, size_t value,
+static int invalid(const struct dtc_paging *paging, const char *member, size_t value,
 		   const char *rule)
 {
 	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL, "%s: pages.%s is %zu, %s",
 			paging->caller, member, value, rule);
 }
 
-static int check_values(const struct paging *paging)
+static int check_values(const struct dtc_paging *paging)
 {
 	const struct dtconv_pages *pages = &paging->pages;
 
@@ -87,42 +72,48 @@ static int check_values(const struct paging *paging)
 		return invalid(paging, "count", pages->count, "but pages.table is NULL");
 	if (pages->flags & ~(unsigned)DTCONV_PAGES_STREAM)
 		return invalid(paging, "flags", pages->flags, "which has unknown bits");
-	if (pages->stream && !(pages->flags & DTCONV_PAGES_STREAM))
-		return invalid(
-			paging, "flags", pages->flags,
-			"but pages.stream is set, which needs DTCONV_PAGES_STREAM");
 	return 0;
 }
 
-static int unsupported(const struct paging *paging, const char *what)
+static int check_stream(const struct dtc_paging *paging)
 {
-	return DTC_FAIL(paging->context, DTCONV_ERR_UNSUPPORTED,
-			"%s: %s: lists of pages are moved in host memory only; use "
-			"dtconv_type_create_hindexed_block",
-			paging->caller, what);
+	const struct dtconv_pages *pages = &paging->pages;
+	const bool ordered = pages->flags & DTCONV_PAGES_STREAM;
+
+	if (pages->stream && !ordered)
+		return invalid(
+			paging, "flags", pages->flags,
+			"but pages.stream is set, which needs DTCONV_PAGES_STREAM");
+	if (pages->fault && !ordered)
+		return invalid(paging, "flags", pages->flags,
+			       "but pages.fault is set, which needs DTCONV_PAGES_STREAM");
+	if ((uintptr_t)pages->fault % sizeof(*pages->fault))
+		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
+				"%s: pages.fault is %p, which is not aligned to %zu "
+				"bytes",
+				paging->caller, (void *)pages->fault,
+				sizeof(*pages->fault));
+	return 0;
 }
 
-static int check_hint(const struct paging *paging, const char *member,
+static int check_hint(const struct dtc_paging *paging, const char *member,
 		      enum dtconv_memory_kind kind)
 {
 	if ((unsigned)kind > DTCONV_MEMORY_DEVICE)
 		return invalid(paging, member, (size_t)kind,
 			       "not a value of enum dtconv_memory_kind");
-	return kind == DTCONV_MEMORY_DEVICE ? unsupported(paging, member) : 0;
+	return 0;
 }
 
-static int check_support(const struct paging *paging)
+static int check_hints(const struct dtc_paging *paging)
 {
 	const struct dtconv_pages *pages = &paging->pages;
 	int status = check_hint(paging, "table_memory", pages->table_memory);
 
 	if (!status)
 		status = check_hint(paging, "pool_memory", pages->pool_memory);
-	if (!status)
-		status = check_hint(paging, "packed_memory", pages->packed_memory);
-	if (!status && (pages->flags & DTCONV_PAGES_STREAM))
-		status = unsupported(paging, "DTCONV_PAGES_STREAM");
-	return status;
+	return status ? status
+		      : check_hint(paging, "packed_memory", pages->packed_memory);
 }
 
 /* ---- its size -------------------------------------------------------------------------- */
@@ -148,7 +139,7 @@ static bool displacements_overflow(const struct dtconv_pages *pages)
 	       extend(1, (ptrdiff_t)pages->page_bytes, &low, &high);
 }
 
-static int measure(struct paging *paging)
+static int measure(struct dtc_paging *paging)
 {
 	struct dtconv_pages *pages = &paging->pages;
 	size_t most, planes;
@@ -181,15 +172,17 @@ static int measure(struct paging *paging)
 
 /* The list without defaults, and the length of its stream. */
 static int prepare(struct dtconv_context *context, const char *caller,
-		   const struct dtconv_pages *given, struct paging *paging)
+		   const struct dtconv_pages *given, struct dtc_paging *paging)
 {
-	*paging = (struct paging){ .context = context, .caller = caller };
+	*paging = (struct dtc_paging){ .context = context, .caller = caller };
 	int status = read_pages(given, paging);
 
 	if (!status)
 		status = check_values(paging);
 	if (!status)
-		status = check_support(paging);
+		status = check_stream(paging);
+	if (!status)
+		status = check_hints(paging);
 	return status ? status : measure(paging);
 }
 
@@ -232,56 +225,48 @@ static size_t find_bad(const struct dtconv_pages *pages, size_t i, size_t end)
 	return i;
 }
 
-static int bad_number(const struct paging *paging, size_t i)
+int dtc_paging_refuse_number(const struct dtc_paging *paging, size_t i, int64_t number)
 {
-	const uint64_t number = number_at(&paging->pages, i);
-	const int64_t value = paging->pages.number == DTCONV_PAGE_NUMBER_64
-				      ? (int64_t)number
-				      : (int32_t)(uint32_t)number;
-
 	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
 			"%s: pages.table[%zu] is %lld, but the pool has %zu pages",
-			paging->caller, i, (long long)value, paging->pages.pool_pages);
+			paging->caller, i, (long long)number, paging->pages.pool_pages);
 }
 
-/* Check the entries that the part of the stream needs. */
-static int check_table(const struct paging *paging)
+void dtc_paging_entries(const struct dtc_paging *paging, size_t *first, size_t *end)
 {
 	const struct dtconv_pages *pages = &paging->pages;
 	const size_t at = paging->position % pages->bytes;
-	size_t first = 0, end = pages->bytes;
+	size_t last = pages->bytes;
 
+	*first = 0;
 	if (paging->bytes <= pages->bytes - at) {
-		first = at / pages->page_bytes;
-		end = at + paging->bytes;
+		*first = at / pages->page_bytes;
+		last = at + paging->bytes;
 	}
-	end = (size_t)dtc_divide_up(end, pages->page_bytes);
-	const size_t bad = find_bad(pages, first, end);
-	return bad == end ? 0 : bad_number(paging, bad);
+	*end = (size_t)dtc_divide_up(last, pages->page_bytes);
 }
 
-/* ---- memory ---------------------------------------------------------------------------- */
-
-static int check_memory(const struct paging *paging, const char *what,
-			const void *address, enum dtconv_memory_kind hint)
+int dtc_paging_check_table(const struct dtc_paging *paging)
 {
-	struct dtc_memory memory;
+	const bool wide = paging->pages.number == DTCONV_PAGE_NUMBER_64;
+	size_t first, end;
 
-	if (hint != DTCONV_MEMORY_UNKNOWN)
+	dtc_paging_entries(paging, &first, &end);
+	const size_t bad = find_bad(&paging->pages, first, end);
+	if (bad == end)
 		return 0;
-	dtc_memory_query(paging->context, address, &memory);
-	if (memory.kind == DTCONV_MEMORY_DEVICE)
-		return unsupported(paging, what);
-	if (memory.kind != DTCONV_MEMORY_UNKNOWN)
-		return 0;
-	int status = dtc_memory_refused(paging->context, paging->caller);
-	return status ? status
-		      : DTC_FAIL(paging->context, DTCONV_ERR_BACKEND,
-				 "%s: a device's driver does not say what memory %s is",
-				 paging->caller, what);
+	const uint64_t number = number_at(&paging->pages, bad);
+	return dtc_paging_refuse_number(
+		paging, bad, wide ? (int64_t)number : (int32_t)(uint32_t)number);
 }
 
-static char *plane_of(const struct paging *paging, size_t plane)
+uint64_t dtc_paging_first_number(const struct dtc_paging *paging)
+{
+	return number_at(&paging->pages, paging->position % paging->pages.bytes /
+						 paging->pages.page_bytes);
+}
+
+static char *plane_of(const struct dtc_paging *paging, size_t plane)
 {
 	const struct dtconv_pages *pages = &paging->pages;
 	const ptrdiff_t layer = (ptrdiff_t)(plane / pages->part_count);
@@ -292,37 +277,17 @@ static char *plane_of(const struct paging *paging, size_t plane)
 			(uintptr_t)(part * pages->part_stride));
 }
 
-static int check_table_memory(const struct paging *paging)
+char *dtc_paging_page(const struct dtc_paging *paging, uint64_t number)
 {
-	if (dtc_memory_is_ordinary(paging->context, paging->pages.table,
-				   paging->pages.table))
-		return 0;
-	return check_memory(paging, "pages.table", paging->pages.table,
-			    paging->pages.table_memory);
-}
-
-/* The pool is asked for where the part of the stream begins. */
-static int check_data_memory(const struct paging *paging)
-{
-	const struct dtconv_pages *pages = &paging->pages;
-	const size_t entry = paging->position % pages->bytes / pages->page_bytes;
-	const char *page =
-		(const char *)((uintptr_t)plane_of(paging,
-						   paging->position / pages->bytes) +
-			       (uintptr_t)(number_at(pages, entry) * pages->page_stride));
-
-	if (dtc_memory_is_ordinary(paging->context, page, paging->packed))
-		return 0;
-	int status = check_memory(paging, "pool", page, pages->pool_memory);
-	return status ? status
-		      : check_memory(paging, "packed", paging->packed,
-				     pages->packed_memory);
+	return (char *)((uintptr_t)plane_of(paging,
+					    paging->position / paging->pages.bytes) +
+			(uintptr_t)(number * paging->pages.page_stride));
 }
 
 /* ---- moving ---------------------------------------------------------------------------- */
 
 /* Bytes [inside, inside + bytes) of one page. */
-static void move_piece(const struct paging *paging, char *plane, size_t entry,
+static void move_piece(const struct dtc_paging *paging, char *plane, size_t entry,
 		       size_t inside, char *packed, size_t bytes)
 {
 	char *page = (char *)((uintptr_t)plane +
@@ -336,7 +301,7 @@ static void move_piece(const struct paging *paging, char *plane, size_t entry,
 		paging->context->cpu->run(page, packed, bytes);
 }
 
-static void move_whole(const struct paging *paging, char *plane, size_t entry,
+static void move_whole(const struct dtc_paging *paging, char *plane, size_t entry,
 		       size_t count, char *packed)
 {
 	const struct dtconv_pages *pages = &paging->pages;
@@ -358,7 +323,7 @@ static void move_whole(const struct paging *paging, char *plane, size_t entry,
 }
 
 /* Bytes [at, at + bytes) of one plane. */
-static void move_in_plane(const struct paging *paging, char *plane, size_t at,
+static void move_in_plane(const struct dtc_paging *paging, char *plane, size_t at,
 			  char *packed, size_t bytes)
 {
 	const size_t page_bytes = paging->pages.page_bytes;
@@ -381,7 +346,7 @@ static void move_in_plane(const struct paging *paging, char *plane, size_t at,
 }
 
 /* Bytes [first, end) of the call's part. */
-static void move_part(const struct paging *paging, size_t first, size_t end)
+static void move_part(const struct dtc_paging *paging, size_t first, size_t end)
 {
 	const size_t plane_bytes = paging->pages.bytes;
 
@@ -400,7 +365,7 @@ static void move_part(const struct paging *paging, size_t first, size_t end)
 /* ---- several threads ------------------------------------------------------------------- */
 
 struct slices {
-	const struct paging *paging;
+	const struct dtc_paging *paging;
 	size_t bytes;
 };
 
@@ -414,7 +379,7 @@ static void move_slice(void *arg, size_t index)
 }
 
 /* False, with nothing moved, if one thread is the better choice. Slices are cut between pages. */
-static bool move_in_threads(const struct paging *paging)
+static bool move_in_threads(const struct dtc_paging *paging)
 {
 	const struct dtc_threads *threads = &paging->context->threads;
 	const size_t page_bytes = paging->pages.page_bytes;
@@ -441,7 +406,7 @@ static bool move_in_threads(const struct paging *paging)
 /* ---- one call -------------------------------------------------------------------------- */
 
 /* How the move treats the caches, as the host backend does for tables. */
-static void choose_stores(struct paging *paging)
+static void choose_stores(struct dtc_paging *paging)
 {
 	const uint64_t least = paging->context->tuning.stream_bytes;
 	const size_t target = paging->direction == DTC_PACK ? paging->bytes
@@ -455,18 +420,10 @@ static void choose_stores(struct paging *paging)
 							       : DTC_STREAM_USER;
 }
 
-static int move_checked(struct paging *paging)
+int dtc_paging_move_on_host(struct dtc_paging *paging)
 {
-	int status = check_table_memory(paging);
-
-	if (!status)
-		status = check_table(paging);
-	if (!status)
-		status = check_data_memory(paging);
-	if (!status && dtc_is_host_forbidden(paging->context, 0))
-		status = dtc_plan_refuse_host(paging->context, 0, paging->caller);
-	if (status)
-		return status;
+	if (dtc_is_host_forbidden(paging->context, 0))
+		return dtc_plan_refuse_host(paging->context, 0, paging->caller);
 	choose_stores(paging);
 	if (!dtc_parallel_is_worth(paging->context, paging->bytes) ||
 	    !move_in_threads(paging))
@@ -475,8 +432,28 @@ static int move_checked(struct paging *paging)
 	return 0;
 }
 
+/* Whether nobody needs to be asked for memory. */
+static bool is_plain(const struct dtc_paging *paging)
+{
+	const struct dtconv_pages *pages = &paging->pages;
+
+	return pages->table_memory <= DTCONV_MEMORY_HOST &&
+	       pages->pool_memory <= DTCONV_MEMORY_HOST &&
+	       pages->packed_memory <= DTCONV_MEMORY_HOST &&
+	       dtc_memory_is_ordinary(paging->context, pages->table, pages->table) &&
+	       dtc_memory_is_ordinary(paging->context, paging->pool, paging->packed);
+}
+
+static int move_bytes(struct dtc_paging *paging)
+{
+	if (!is_plain(paging))
+		return dtc_paging_move_anywhere(paging);
+	int status = dtc_paging_check_table(paging);
+	return status ? status : dtc_paging_move_on_host(paging);
+}
+
 /* The part of the stream that the call moves. */
-static int set_part(struct paging *paging, size_t position, size_t bytes)
+static int set_part(struct dtc_paging *paging, size_t position, size_t bytes)
 {
 	if (position > paging->total)
 		return DTC_FAIL(
@@ -495,12 +472,12 @@ static int set_part(struct paging *paging, size_t position, size_t bytes)
 	return 0;
 }
 
-static int move(struct paging *paging, size_t position, size_t bytes, size_t *moved)
+static int move(struct dtc_paging *paging, size_t position, size_t bytes, size_t *moved)
 {
 	int status = set_part(paging, position, bytes);
 
 	if (!status && paging->bytes)
-		status = move_checked(paging);
+		status = move_bytes(paging);
 	if (moved)
 		*moved = status ? 0 : paging->bytes;
 	return status;
@@ -511,7 +488,7 @@ static int move_pages(struct dtconv_context *context, const char *caller,
 		      char *packed, size_t bytes, enum dtc_direction direction,
 		      size_t *moved)
 {
-	struct paging paging;
+	struct dtc_paging paging;
 
 	if (moved)
 		*moved = 0;
@@ -545,7 +522,7 @@ int dtconv_pages_unpack(struct dtconv_context *context, const struct dtconv_page
 int dtconv_pages_query_bytes(struct dtconv_context *context,
 			     const struct dtconv_pages *pages, size_t *bytes)
 {
-	struct paging paging;
+	struct dtc_paging paging;
 
 	if (!context || !pages || !bytes)
 		return DTCONV_ERR_INVAL;

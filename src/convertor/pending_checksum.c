@@ -16,11 +16,11 @@
 void dtc_pending_checksum_finish(struct dtc_pending_checksum *pending)
 {
 	if (pending->bytes)
-		dtc_checksum_add_remainder(&pending->sum, pending->position,
-					   dtc_gpu_checksum_of(pending->packed,
-							       pending->bytes,
-							       pending->event.answer),
-					   pending->bytes);
+		dtc_checksum_add_remainder(
+			&pending->sum, pending->position,
+			dtc_gpu_checksum_of(pending->packed, pending->bytes,
+					    (uint32_t)pending->event.answer),
+			pending->bytes);
 	pending->bytes = 0;
 }
 

@@ -33,6 +33,7 @@ struct dtc_job {
 	bool awaited;   /* all work that it is ordered behind has completed */
 	bool started;   /* the caller does not wait for it immediately */
 	bool no_wait;   /* fails with AGAIN where it would wait for another job */
+	bool unattended; /* nobody asks for its end, and nothing is kept for it: the stream's order is all */
 	void *stream;
 	/* Backends that the caller does not allow, see backend_set.h. */
 	uint32_t forbidden;
@@ -52,8 +53,8 @@ struct dtc_event {
 	uint64_t looked_ns;
 	uint32_t slot;
 	bool recorded; /* the driver's event signals completion */
-	/* The result of a completed checksum; see copy_backends/checksum.h. */
-	uint32_t answer;
+	/* The result of a completed checksum or list of pages; see copy_backends/checksum.h and pages.h. */
+	uint64_t answer;
 };
 
 /*

@@ -463,15 +463,48 @@ START_TEST(lists_that_overflow_are_refused)
 }
 END_TEST
 
-START_TEST(devices_and_streams_are_not_supported_yet)
+/* No work of a device is concerned: the call moves at once. */
+START_TEST(a_stream_orders_nothing_in_host_memory)
 {
+	int64_t fault = -1;
+	size_t moved;
+
 	good_list();
 	pages.flags = DTCONV_PAGES_STREAM;
-	refuse(DTCONV_ERR_UNSUPPORTED,
-	       "DTCONV_PAGES_STREAM: lists of pages are moved in host");
+	pages.fault = &fault;
+	t_ok(dtconv_pages_pack(t_context, &pages, pool, 0, expected, POOL, &moved));
+	ck_assert_uint_eq(moved, 1600);
+	ck_assert_mem_eq(expected, pool, 1600);
+	narrow[7] = 120;
+	refuse(DTCONV_ERR_INVAL, "pages.table[7] is 120");
+	ck_assert_int_eq(fault, -1);
+}
+END_TEST
+
+START_TEST(memory_of_a_device_needs_a_driver)
+{
 	good_list();
 	pages.table_memory = DTCONV_MEMORY_DEVICE;
-	refuse(DTCONV_ERR_UNSUPPORTED, "table_memory: lists of pages are moved in host");
+	refuse(DTCONV_ERR_BACKEND, "does not say what memory pages.table is");
+	good_list();
+	pages.pool_memory = DTCONV_MEMORY_MANAGED;
+	refuse(DTCONV_ERR_BACKEND, "does not say what memory pool is");
+	good_list();
+	pages.packed_memory = DTCONV_MEMORY_PINNED;
+	refuse(DTCONV_ERR_BACKEND, "does not say what memory packed is");
+}
+END_TEST
+
+START_TEST(words_for_faults_belong_to_streams)
+{
+	int64_t faults[2];
+
+	good_list();
+	pages.fault = faults;
+	refuse(DTCONV_ERR_INVAL, "pages.fault is set, which needs DTCONV_PAGES_STREAM");
+	pages.flags = DTCONV_PAGES_STREAM;
+	pages.fault = (int64_t *)(void *)((char *)faults + 4);
+	refuse(DTCONV_ERR_INVAL, "which is not aligned to 8 bytes");
 }
 END_TEST
 
@@ -510,7 +543,9 @@ int main(void)
 	tcase_add_test(errors, only_numbers_that_are_needed_are_checked);
 	tcase_add_test(errors, wrong_lists_are_refused);
 	tcase_add_test(errors, lists_that_overflow_are_refused);
-	tcase_add_test(errors, devices_and_streams_are_not_supported_yet);
+	tcase_add_test(errors, a_stream_orders_nothing_in_host_memory);
+	tcase_add_test(errors, memory_of_a_device_needs_a_driver);
+	tcase_add_test(errors, words_for_faults_belong_to_streams);
 	tcase_add_test(errors, positions_are_checked);
 	return t_run(suite);
 }

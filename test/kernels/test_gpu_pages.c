@@ -99,7 +99,7 @@ static void choose_numbers(struct choices *choices, size_t count)
 
 static void choose_list(struct choices *choices)
 {
-	static const size_t sizes[] = { 1,  2,	3,   8,	  16,	48,   64,
+	static const size_t sizes[] = { 1,  2,   3,   8,    16,   48,   64,
 					80, 100, 576, 1000, 1024, 4096, 16384 };
 	const bool aligned = chance(choices, 2);
 	const size_t grain = aligned ? 16 : 1;
@@ -205,8 +205,10 @@ END_TEST
 
 static void spoil(struct choices *choices, size_t entry)
 {
-	const int64_t bad[] = { -1, (int64_t)list.pool_pages, INT32_MIN, INT32_MAX,
-				INT64_MIN, INT64_MAX, INT64_C(1) << 32 };
+	const int64_t bad[] = {
+		-1,        (int64_t)list.pool_pages, INT32_MIN, INT32_MAX, INT64_MIN,
+		INT64_MAX, INT64_C(1) << 32
+	};
 
 	wide[entry] = bad[choose(choices, DTC_ARRAY_LENGTH(bad))];
 	narrow[entry] = (int32_t)bad[choose(choices, 4)];
@@ -405,7 +407,9 @@ START_TEST(grids_fill_the_device)
 	static const struct {
 		uint64_t bytes;
 		uint32_t blocks;
-	} cases[] = { { 16384, 1 }, { 16400, 5 }, { (4 << 20) - 16, 1024 }, { 4 << 20, 256 } };
+	} cases[] = {
+		{ 16384, 1 }, { 16400, 5 }, { (4 << 20) - 16, 1024 }, { 4 << 20, 256 }
+	};
 	static struct dtc_gpu_launch planned;
 
 	list = (struct dtc_gpu_pages_job){ .pool_pages = 1,
@@ -429,7 +433,8 @@ int main(void)
 	TCase *lists = fixture_case(suite, "lists", 60);
 
 	tcase_add_test(lists, random_lists_move_every_byte);
-	tcase_add_test(lists, numbers_out_of_range_are_left_out_and_the_first_is_reported);
+	tcase_add_test(lists,
+		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
 	tcase_add_test(lists, without_a_word_for_faults_bad_pages_are_left_out);
 	TCase *large = fixture_case(suite, "large", 60);

@@ -140,6 +140,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.submit_copy = dtc_cuda_submit_copy,
 	.foresee_copy = dtc_cuda_foresee_copy,
 	.estimate_copy = dtc_cuda_layout_copy_ns,
+	.submit_pages = dtc_cuda_submit_pages,
 	.is_captured = dtc_cuda_is_captured,
 	.cancel_alarms = dtc_cuda_alarms_cancel,
 	.prepare = dtc_cuda_prepare,

@@ -20,6 +20,7 @@ struct dtc_scratch;
 struct dtc_slab_memory;
 struct dtc_stretch;
 struct dtc_memory;
+struct dtc_pages_job;
 struct dtc_text;
 struct dtc_typed_job;
 
@@ -63,7 +64,7 @@ struct dtc_vendor_ops {
 	/* Start a checksum in the vendor's memory; see dtc_checksum_submit. */
 	int (*submit_checksum)(const struct dtc_job *job, struct dtc_event *moving,
 			       struct dtc_event *event);
-	/* The backend that counts copies between layouts, and whose prohibition applies to them. */
+	/* The backend that counts copies between layouts and lists of pages, and whose prohibition applies to them. */
 	const struct dtc_backend_ops *copy_backend;
 	/* Start a copy between layouts in the vendor's memory; see dtc_layout_copy_submit. */
 	int (*submit_copy)(const struct dtc_copy_job *job, struct dtc_event *event);
@@ -72,6 +73,8 @@ struct dtc_vendor_ops {
 	/* Estimated nanoseconds of that launch, whose sides are a pack and an unpack inside the device. */
 	double (*estimate_copy)(const struct dtc_question *source,
 				const struct dtc_question *target);
+	/* Start a list of pages in the vendor's memory; see dtc_pages_submit. */
+	int (*submit_pages)(const struct dtc_pages_job *job, struct dtc_event *event);
 	/* See dtc_stream_is_captured. */
 	bool (*is_captured)(struct dtconv_context *context, void *stream);
 	/* See dtc_alarms_cancel. */

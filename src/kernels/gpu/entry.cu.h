@@ -8,7 +8,7 @@
 /* A specialised kernel uses the shape's numbers instead of its parameters; both are equal. */
 #ifdef DTC_GPU_SHAPE
 #define DTC_GPU_PARAMS given
-#define DTC_GPU_TAKE() \
+#define DTC_GPU_TAKE()  \
 	auto p = given; \
 	DTC_GPU_SHAPE
 #else
@@ -16,24 +16,24 @@
 #define DTC_GPU_TAKE()
 #endif
 
-#define DTC_GPU_AT()                                \
-	DTC_GPU_TAKE()                              \
-	struct dtc_gpu_at at;                       \
-	extern __shared__ uint4 dtc_gpu_shared[];   \
-	at.thread = threadIdx.x;                    \
-	at.block = blockIdx.x;                      \
+#define DTC_GPU_AT()                              \
+	DTC_GPU_TAKE()                            \
+	struct dtc_gpu_at at;                     \
+	extern __shared__ uint4 dtc_gpu_shared[]; \
+	at.thread = threadIdx.x;                  \
+	at.block = blockIdx.x;                    \
 	at.blocks = gridDim.x
 
-#define DTC_GPU_END()                               \
-	if (p.done.flag) {                          \
-		__syncthreads();                    \
-		dtc_gpu_finish(&p.done, at);        \
+#define DTC_GPU_END()                        \
+	if (p.done.flag) {                   \
+		__syncthreads();             \
+		dtc_gpu_finish(&p.done, at); \
 	}
 
 /*
  * Enough blocks in flight to keep the memory busy. @resident limits the registers per thread.
  */
-#define DTC_GPU_KERNEL(name, params, resident)                               \
+#define DTC_GPU_KERNEL(name, params, resident)                                \
 	extern "C" __global__ void __launch_bounds__(DTC_GPU_BLOCK, resident) \
 		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
 
@@ -61,9 +61,9 @@
 #define DTC_GPU_RESIDENT2_dtc_gpu_cells_params     3
 
 /* Where their threads meet between phases. Words of a table of unlike runs are each warp's own. */
-#define DTC_GPU_MEET_dtc_gpu_many_params  __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_many_params   __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_copies_params __syncthreads()
-#define DTC_GPU_MEET_dtc_gpu_crc_params   __syncthreads()
+#define DTC_GPU_MEET_dtc_gpu_crc_params    __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_staged_params __syncthreads()
 #define DTC_GPU_MEET_dtc_gpu_indexed_params \
 	do {                                \
@@ -73,12 +73,12 @@
 			__syncthreads();    \
 	} while (0)
 
-#define DTC_GPU_ENTRY1(name, params, a)             \
+#define DTC_GPU_ENTRY1(name, params, a)                         \
 	DTC_GPU_KERNEL(name, params, DTC_GPU_RESIDENT_##params) \
-	{                                           \
-		DTC_GPU_AT();                       \
-		a(&p, dtc_gpu_shared, at);          \
-		DTC_GPU_END();                      \
+	{                                                       \
+		DTC_GPU_AT();                                   \
+		a(&p, dtc_gpu_shared, at);                      \
+		DTC_GPU_END();                                  \
 	}
 
 #define DTC_GPU_ENTRY2(name, params, a, b)                       \

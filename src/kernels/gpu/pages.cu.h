@@ -35,8 +35,8 @@ DTC_GPU_FN uint32_t dtc_gpu_carry(const struct dtc_gpu_digit *digit, uint32_t *l
 	return higher;
 }
 
-DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_at(const struct dtc_gpu_pages_params *p,
-							 uint64_t number)
+DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_at(
+	const struct dtc_gpu_pages_params *p, uint64_t number)
 {
 	struct dtc_gpu_page_unit unit;
 
@@ -47,9 +47,9 @@ DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_at(const struct dtc_gpu_pa
 	return unit;
 }
 
-DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_ahead(const struct dtc_gpu_pages_params *p,
-							    struct dtc_gpu_page_unit unit,
-							    uint32_t ahead)
+DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_ahead(
+	const struct dtc_gpu_pages_params *p, struct dtc_gpu_page_unit unit,
+	uint32_t ahead)
 {
 	unit.index += ahead;
 	unit.entry += dtc_gpu_carry(&p->pieces, &unit.index);
@@ -66,14 +66,16 @@ DTC_GPU_FN uint64_t dtc_gpu_plane_position(const struct dtc_gpu_pages_params *p,
 }
 
 /* Negative numbers are large ones without a sign. */
-DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_pages_params *p, uint32_t entry)
+DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_pages_params *p,
+					uint32_t entry)
 {
 	return p->wide ? dtc_gpu_load8(p->table + (uint64_t)entry * 8)
 		       : dtc_gpu_load4(p->table + (uint64_t)entry * 4);
 }
 
 DTC_GPU_FN uint64_t dtc_gpu_page_address(const struct dtc_gpu_pages_params *p,
-					 const struct dtc_gpu_page_unit *unit, uint64_t number)
+					 const struct dtc_gpu_page_unit *unit,
+					 uint64_t number)
 {
 	return p->pool + number * p->stride + unit->layer * (uint64_t)p->layer_stride +
 	       unit->part * (uint64_t)p->part_stride;
@@ -129,7 +131,8 @@ DTC_GPU_FN void dtc_gpu_move_page_words(const struct dtc_gpu_pages_params *p,
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
 		if (moved >> k & 1)
-			dtc_gpu_store16(p->direction == DTC_GPU_PACK ? packed[k] : user[k],
+			dtc_gpu_store16(p->direction == DTC_GPU_PACK ? packed[k]
+								     : user[k],
 					&value[k]);
 }
 
@@ -140,7 +143,8 @@ DTC_GPU_FN void dtc_gpu_move_page_words(const struct dtc_gpu_pages_params *p,
  * are parts of words.
  */
 DTC_GPU_FN void dtc_gpu_move_page_piece(const struct dtc_gpu_pages_params *p,
-					const struct dtc_gpu_page_unit *unit, uint64_t page)
+					const struct dtc_gpu_page_unit *unit,
+					uint64_t page)
 {
 	uint64_t plane = dtc_gpu_plane_position(p, unit);
 	uint64_t position = plane + unit->entry * p->page_bytes;

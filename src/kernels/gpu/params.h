@@ -367,8 +367,9 @@ struct dtc_gpu_pages_params {
 	uint64_t pool;   /* address of page 0 in the first plane */
 	uint64_t packed; /* packed address of byte 0 of the stream */
 	uint64_t table;
-	uint64_t fault; /* address of a word that is lowered to the entry of a number out of range, or 0 */
-	uint64_t limit; /* numbers are below it */
+	uint64_t
+		fault; /* address of a word that is lowered to the entry of a number out of range, or 0 */
+	uint64_t limit;  /* numbers are below it */
 	uint64_t stride; /* pool bytes from a number to the next */
 	int64_t layer_stride;
 	int64_t part_stride;

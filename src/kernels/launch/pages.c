@@ -122,9 +122,8 @@ int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job, struct dtc_gpu_launc
 	};
 	set_units(job, params);
 	params->each = choose_pieces(params->last - params->first);
-	const uint64_t blocks =
-		dtc_divide_up(params->last - params->first,
-			      (uint64_t)params->each * DTC_GPU_BLOCK);
+	const uint64_t blocks = dtc_divide_up(params->last - params->first,
+					      (uint64_t)params->each * DTC_GPU_BLOCK);
 	if (blocks > DTC_GPU_GRID_MOST)
 		return DTCONV_ERR_UNSUPPORTED;
 	launch->kernel = DTC_GPU_pages;

@@ -18,8 +18,11 @@
 
 /*
  * Words of pinned memory that the device writes when a job is done. As many for faults follow: the same value there
- * says that a number did not fit into a narrower type. As many for checksums follow those.
+ * says that a number did not fit into a narrower type. As many for answers follow those: checksums, and entries of
+ * lists of pages.
  */
+#define DTC_CUDA_ANSWERS (2 * DTC_CUDA_FLAGS)
+
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */

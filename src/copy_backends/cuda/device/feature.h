@@ -29,7 +29,8 @@ struct dtc_cuda_context;
 	X(arena)             \
 	X(scratch)           \
 	X(staging)           \
-	X(bar_mappings)
+	X(bar_mappings)      \
+	X(pages)
 
 #define DTC_CUDA_PART(name) DTC_CUDA_PART_##name,
 

@@ -120,17 +120,27 @@ static bool is_one(const struct dtc_memory *memory)
 	return memory->base && !memory->several;
 }
 
+bool dtc_cuda_can_access_range(struct dtc_cuda_context *context,
+			       const struct dtc_memory *memory, const void *start,
+			       uint64_t bytes)
+{
+	const uintptr_t first = (uintptr_t)start;
+	struct opened none = { 0, 0 };
+
+	if (is_near(context, memory))
+		return true;
+	return is_one(memory)
+		       ? is_open(context, memory, memory->base)
+		       : is_open_range(context, first, first + (uintptr_t)bytes, &none);
+}
+
 bool dtc_cuda_can_access(struct dtc_cuda_context *context, const struct dtc_job *job,
 			 const struct dtc_cursor *cursor, uint64_t bytes)
 {
-	const struct dtc_memory *user = &job->user_memory, *packed = &job->packed_memory;
-	const uintptr_t first = (uintptr_t)job->packed;
-	struct opened none = { 0, 0 };
+	const struct dtc_memory *user = &job->user_memory;
 
-	if (!is_near(context, packed) &&
-	    !(is_one(packed) ? is_open(context, packed, packed->base)
-			     : is_open_range(context, first,
-					     first + (uintptr_t)job->bytes, &none)))
+	if (!dtc_cuda_can_access_range(context, &job->packed_memory, job->packed,
+				       job->bytes))
 		return false;
 	if (is_near(context, user))
 		return true;

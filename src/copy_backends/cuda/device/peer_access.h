@@ -16,6 +16,11 @@
 bool dtc_cuda_can_access(struct dtc_cuda_context *context, const struct dtc_job *job,
 			 const struct dtc_cursor *cursor, uint64_t bytes);
 
+/* The same for @bytes bytes at @start. */
+bool dtc_cuda_can_access_range(struct dtc_cuda_context *context,
+			       const struct dtc_memory *memory, const void *start,
+			       uint64_t bytes);
+
 /* The same before there is a job: see dtc_memory_reaches. */
 bool dtc_cuda_can_access_memory(struct dtconv_context *context,
 				const struct dtc_memory *user,

@@ -35,8 +35,8 @@ static void read_answer(struct dtc_event *event)
 {
 	const struct dtc_cuda_context *context = event->owner;
 
-	event->answer = (uint32_t)atomic_load_explicit(
-		&dtc_cuda_flags_of(context)->words[2 * DTC_CUDA_FLAGS + event->slot],
+	event->answer = atomic_load_explicit(
+		&dtc_cuda_flags_of(context)->words[DTC_CUDA_ANSWERS + event->slot],
 		memory_order_relaxed);
 }
 

@@ -164,7 +164,7 @@ CUresult dtc_cuda_launch(const struct dtc_cuda_submission *submission,
 			 struct dtc_gpu_launch *launch, bool flag)
 {
 	launch->params.done = (struct dtc_gpu_done){ .flag = 0 };
-	if (flag && !submission->capturing)
+	if (flag && !submission->unmarked)
 		launch->params.done = dtc_cuda_flag_done(submission->event);
 	CUresult result = CUDA_SUCCESS;
 	if (!dtc_cuda_graphs_launch(submission, launch))

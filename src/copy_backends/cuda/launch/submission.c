@@ -90,7 +90,8 @@ static int take_flag(struct dtc_cuda_submission *submission,
 	const struct dtc_job *job = submission->job;
 
 	*submission->event = (struct dtc_event){ .backend = NULL, .caller = job->caller };
-	if (submission->capturing)
+	submission->unmarked = submission->capturing || job->unattended;
+	if (submission->unmarked)
 		return 0;
 	if (dtc_cuda_flag_take(submission->context, submission->stream, submission->event)) {
 		submission->event->backend = backend;
@@ -220,7 +221,7 @@ int dtc_cuda_submission_end(struct dtc_cuda_submission *submission, CUresult res
 {
 	int status = 0;
 
-	if (!result && flag && !submission->capturing)
+	if (!result && flag && !submission->unmarked)
 		result = mark_end(submission, &call);
 	if (result) {
 		status = dtc_cuda_fail(submission->context, result, call,

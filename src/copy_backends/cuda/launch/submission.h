@@ -15,7 +15,8 @@ struct dtc_cuda_submission {
 	struct dtc_cuda_context *context;
 	const struct dtc_cuda_driver *driver;
 	CUstream stream;
-	bool capturing; /* a graph: no flag, the order of the stream is all */
+	bool capturing; /* a graph */
+	bool unmarked; /* a graph or an unattended job: no flag, the order of the stream is all */
 	CUstreamCaptureMode mode;
 };
 

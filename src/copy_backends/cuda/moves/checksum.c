@@ -70,8 +70,8 @@ static int plan(const struct dtc_cuda_submission *submission,
 		.bytes = job->bytes,
 		.counter = flags->counters +
 			   (DTC_CUDA_FLAGS + submission->event->slot) * sizeof(uint64_t),
-		.result = flags->device + (2 * DTC_CUDA_FLAGS + submission->event->slot) *
-						  sizeof(uint64_t),
+		.result = flags->device +
+			  (DTC_CUDA_ANSWERS + submission->event->slot) * sizeof(uint64_t),
 	};
 
 	return dtc_gpu_plan_checksum(&checksum, launch);

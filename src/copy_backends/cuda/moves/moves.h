@@ -29,6 +29,9 @@ int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *even
 const char *dtc_cuda_foresee_copy(const struct dtc_stretch *copy, const char **reason);
 bool dtc_cuda_is_captured(struct dtconv_context *context, void *stream);
 
+/* pages.c */
+int dtc_cuda_submit_pages(const struct dtc_pages_job *job, struct dtc_event *event);
+
 /* prepare.c */
 int dtc_cuda_prepare(const struct dtc_preparation *preparation);
 

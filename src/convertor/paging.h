@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One call's part of the stream of a list of pages, for the host's way and for the device's.
+ */
+#ifndef DTC_PAGING_H
+#define DTC_PAGING_H
+
+#include <dtconv/pages.h>
+
+#include "kernels/cpu/kernels.h"
+
+/* A list without defaults, and one call's part of its stream. */
+struct dtc_paging {
+	struct dtconv_context *context;
+	const char *caller;
+	struct dtconv_pages pages;
+	size_t total; /* length of the whole stream */
+	char *pool;
+	char *packed; /* the byte at @position */
+	size_t position, bytes;
+	enum dtc_direction direction;
+	enum dtc_stream stream;
+	bool prefetch;
+};
+
+/* pages.c */
+
+/* The entries [*first, *end) of the table that the part of the stream needs. */
+void dtc_paging_entries(const struct dtc_paging *paging, size_t *first, size_t *end);
+
+/* Fail with INVAL if one of them is out of range. The host can read the table. */
+int dtc_paging_check_table(const struct dtc_paging *paging);
+
+/* Fail with INVAL for the entry @i, whose number is @number. */
+int dtc_paging_refuse_number(const struct dtc_paging *paging, size_t i, int64_t number);
+
+/* Where the part of the stream begins: page @number of that layer's part. */
+char *dtc_paging_page(const struct dtc_paging *paging, uint64_t number);
+
+/* The number at which the part of the stream begins. The host can read the table. */
+uint64_t dtc_paging_first_number(const struct dtc_paging *paging);
+
+/* Move by the host, which can read and write all of the memory, after the table has been checked. */
+int dtc_paging_move_on_host(struct dtc_paging *paging);
+
+/* pages_device.c */
+
+/* Move in memory of any kinds, which are looked for. */
+int dtc_paging_move_anywhere(struct dtc_paging *paging);
+
+#endif
