@@ -75,7 +75,8 @@ static void print_help(void)
 	     "                     about 200 s. Not in all: special, kernels specialised for a\n"
 	     "                     shape; roof: layouts beside the best of many plain kernels;\n"
 	     "                     duplex: a pack and an unpack over the bus, at once; link: layout\n"
-	     "                     to layout between two devices, by one kernel or in three steps.\n"
+	     "                     to layout between two devices, by one kernel or in three steps;\n"
+	     "                     kv: pages of caches by tables on the device.\n"
 	     "                     --sizes: 64k, 1m, 16m, 256m or all; chosen rows alone:\n"
 	     "                     --gpu=roof --layouts 'WRF_*,gather8_*' --sizes 16m\n"
 	     "\n"
@@ -153,6 +154,7 @@ static const struct word gpu_words[] = {
 	{ "special", BENCH_GPU_SPECIAL },
 	{ "copy", BENCH_GPU_COPY },
 	{ "fresh", BENCH_GPU_FRESH },
+	{ "kv", BENCH_GPU_KV },
 	{ "duplex", BENCH_GPU_DUPLEX },
 	{ "link", BENCH_GPU_LINK },
 	{ "roof", BENCH_GPU_ROOF },

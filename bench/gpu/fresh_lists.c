@@ -30,13 +30,18 @@ static int by_displacement(const void *a, const void *b)
 static void draw(const struct fresh *fresh, uint32_t *pool, uint64_t *state,
 		 ptrdiff_t *list)
 {
-	for (size_t i = 0; i < fresh->blocks; i++) {
-		size_t other = i + bench_random_below(state, fresh->pool - i);
+	const size_t planes = fresh->planes ? fresh->planes : 1;
+	const size_t blocks = fresh->blocks / planes, among = fresh->pool / planes;
+
+	for (size_t i = 0; i < blocks; i++) {
+		size_t other = i + bench_random_below(state, among - i);
 		uint32_t chosen = pool[other];
 
 		pool[other] = pool[i];
 		pool[i] = chosen;
-		list[i] = (ptrdiff_t)(chosen * fresh->block);
+		for (size_t plane = 0; plane < planes; plane++)
+			list[plane * blocks + i] =
+				(ptrdiff_t)((plane * among + chosen) * fresh->block);
 	}
 	if (fresh->sorted)
 		qsort(list, fresh->blocks, sizeof(*list), by_displacement);
@@ -63,6 +68,30 @@ const ptrdiff_t *fresh_next(struct fresh *fresh)
 	return fresh->lists + fresh->next * fresh->blocks;
 }
 
+/* The numbers of the first plane's pages, of all lists. */
+static bool put_tables(struct fresh *fresh)
+{
+	const size_t pages = fresh_pages(fresh);
+	const size_t bytes = fresh->list_count * pages * sizeof(int32_t);
+	int32_t *numbers = malloc(bytes);
+
+	for (size_t i = 0; numbers && i < fresh->list_count * pages; i++)
+		numbers[i] =
+			(int32_t)((size_t)fresh
+					  ->lists[i / pages * fresh->blocks + i % pages] /
+				  fresh->block);
+	bool put = numbers && GPU_CALL(fresh->gpu, MemAlloc(&fresh->tables, bytes)) &&
+		   gpu_copy(fresh->gpu, (void *)(uintptr_t)fresh->tables, numbers, bytes);
+	free(numbers);
+	return put;
+}
+
+CUdeviceptr fresh_next_table(struct fresh *fresh)
+{
+	fresh_next(fresh);
+	return fresh->tables + fresh->next * fresh_pages(fresh) * sizeof(int32_t);
+}
+
 /* ---- memory ---------------------------------------------------------------------------- */
 
 int fresh_open(struct fresh *fresh, struct gpu *gpu, uint64_t seed)
@@ -79,11 +108,13 @@ int fresh_open(struct fresh *fresh, struct gpu *gpu, uint64_t seed)
 		return -1;
 	fresh->user = fresh->region + ARENA_GUARD;
 	pattern_fill(fresh->host, fresh->region_bytes, seed);
-	return 0;
+	return fresh->planes && !put_tables(fresh) ? -1 : 0;
 }
 
 void fresh_close(struct fresh *fresh)
 {
+	if (fresh->tables)
+		GPU_CALL(fresh->gpu, MemFree(fresh->tables));
 	free(fresh->lists);
 	free(fresh->host);
 	memset(fresh, 0, sizeof(*fresh));

@@ -50,13 +50,84 @@ void way_fresh(struct engine *e, const char *name, struct gpu *gpu,
 	way_new(e, name, gpu, &ops, route);
 }
 
+/* ---- lists of pages -------------------------------------------------------------------- */
+
+static struct dtconv_pages describe_pages(const struct fresh *fresh, CUdeviceptr table)
+{
+	return (struct dtconv_pages){
+		.struct_size = sizeof(struct dtconv_pages),
+		.table = (const void *)(uintptr_t)table,
+		.count = fresh_pages(fresh),
+		.pool_pages = fresh->pool / fresh->planes,
+		.page_bytes = fresh->block,
+		.layer_count = fresh->planes,
+		.layer_stride = (ptrdiff_t)(fresh->pool / fresh->planes * fresh->block)
+	};
+}
+
+static int once_pages(struct engine *e, struct way *w, enum bench_op op)
+{
+	struct fresh *fresh = w->fresh;
+	const struct dtconv_pages pages = describe_pages(fresh, fresh_next_table(fresh));
+	int status = op == BENCH_PACK
+			     ? dtconv_pages_pack(e->context, &pages, fresh->user, 0,
+						 fresh->packed, fresh_bytes(fresh), NULL)
+			     : dtconv_pages_unpack(e->context, &pages, fresh->user, 0,
+						   fresh->packed, fresh_bytes(fresh),
+						   NULL);
+
+	return way_problem(e, e->context, status);
+}
+
+void way_pages(struct engine *e, const char *name, struct gpu *gpu,
+	       const struct route *route)
+{
+	static const struct way_ops ops = { .once = once_pages };
+
+	way_new(e, name, gpu, &ops, route);
+}
+
+/* ---- as many bytes --------------------------------------------------------------------- */
+
+static int once_copy(struct engine *e, struct way *w, enum bench_op op)
+{
+	const struct fresh *fresh = w->fresh;
+	const CUdeviceptr user = gpu_address(fresh->user),
+			  packed = gpu_address(fresh->packed);
+	const uint64_t value = *w->gpu->flag + 1;
+
+	if (!GPU_CALL(w->gpu, MemcpyAsync(op == BENCH_PACK ? packed : user,
+					  op == BENCH_PACK ? user : packed,
+					  fresh_bytes(fresh), w->gpu->stream)) ||
+	    !gpu_store_flag(w->gpu, value)) {
+		plain_refused(e, w->gpu);
+		return -1;
+	}
+	gpu_wait_flag(w->gpu, value);
+	return 0;
+}
+
+void way_pages_copy(struct engine *e, const char *name, struct gpu *gpu,
+		    const struct route *route)
+{
+	static const struct way_ops ops = { .once = once_copy };
+
+	way_new(e, name, gpu, &ops, route);
+	e->raw = true;
+}
+
 /* ---- a plain kernel -------------------------------------------------------------------- */
 
 /* One word a thread, or several at the distance of a block of threads; BLOCK words in a block of the list. */
 const char fresh_source[] =
 	"typedef WORD word;\n"
 	"static __device__ __forceinline__ long long place(unsigned i, const int *list) {\n"
+	"#ifdef PAGES\n"
+	"	unsigned plane = i / (PAGES * BLOCK), in = i % (PAGES * BLOCK);\n"
+	"	return ((long long)plane * POOL + __ldg(list + in / BLOCK)) * BLOCK + in % BLOCK;\n"
+	"#else\n"
 	"	return (long long)__ldg(list + i / BLOCK) + i % BLOCK;\n"
+	"#endif\n"
 	"}\n"
 	"#define ENTRIES(UNROLL) \\\n"
 	"extern \"C\" __global__ void pack_##UNROLL(word *packed, word *user, const int *list) { \\\n"
@@ -79,8 +150,8 @@ const char fresh_source[] =
 
 struct fresh_kernels {
 	CUmodule module;
-	CUdeviceptr list; /* on the device, in words */
-	int32_t *pinned;  /* what is uploaded to it */
+	CUdeviceptr list; /* on the device, in words; pages: the table of the message */
+	int32_t *pinned;  /* what is uploaded to it; pages: nothing is */
 	size_t word;
 	struct plain_kernel best[2]; /* by operation */
 };
@@ -91,7 +162,7 @@ static void release_plain(struct way *w)
 
 	if (!k)
 		return;
-	if (k->list)
+	if (k->pinned && k->list)
 		GPU_CALL(w->gpu, MemFree(k->list));
 	if (k->module)
 		GPU_CALL(w->gpu, ModuleUnload(k->module));
@@ -109,8 +180,9 @@ static bool compile(struct engine *e, struct way *w)
 {
 	struct fresh_kernels *k = w->fresh_kernels;
 	const struct fresh *fresh = w->fresh;
-	char texts[4][48];
-	const char *const options[] = { texts[0], texts[1], texts[2], texts[3] };
+	char texts[6][48];
+	const char *const options[] = { texts[0], texts[1], texts[2],
+					texts[3], texts[4], texts[5] };
 	int arch;
 
 	if (!plain_arch(w->gpu, &arch))
@@ -120,7 +192,11 @@ static bool compile(struct engine *e, struct way *w)
 	snprintf(texts[2], sizeof(texts[2]), "-DWORDS=%zuu",
 		 fresh_bytes(fresh) / k->word);
 	snprintf(texts[3], sizeof(texts[3]), "-DBLOCK=%zuu", fresh->block / k->word);
-	return plain_load(e, w->gpu, fresh_source, options, 4, &k->module);
+	if (!fresh->planes)
+		return plain_load(e, w->gpu, fresh_source, options, 4, &k->module);
+	snprintf(texts[4], sizeof(texts[4]), "-DPAGES=%zuu", fresh_pages(fresh));
+	snprintf(texts[5], sizeof(texts[5]), "-DPOOL=%zuu", fresh->pool / fresh->planes);
+	return plain_load(e, w->gpu, fresh_source, options, 6, &k->module);
 }
 
 static bool find_lists(struct engine *e, struct way *w)
@@ -128,19 +204,29 @@ static bool find_lists(struct engine *e, struct way *w)
 	struct fresh_kernels *k = w->fresh_kernels;
 	size_t bytes = w->fresh->blocks * sizeof(*k->pinned);
 
+	if (w->fresh->planes)
+		return true;
 	k->pinned =
 		(int32_t *)(void *)gpu_memory(w->gpu, PLACE_PINNED, ROLE_PACKED, bytes);
 	return (k->pinned && GPU_CALL(w->gpu, MemAlloc(&k->list, bytes))) ||
 	       plain_refused(e, w->gpu);
 }
 
-/* Displacements become places in words; the copy is in the stream, before the kernel. */
-static bool queue_upload(struct way *w, const ptrdiff_t *list)
+/*
+ * Displacements become places in words; the copy is in the stream, before the kernel. Tables of pages are on the
+ * device already.
+ */
+static bool queue_list(struct way *w)
 {
 	struct fresh_kernels *k = w->fresh_kernels;
 	size_t blocks = w->fresh->blocks;
 	int shift = k->word == 16 ? 4 : 3;
 
+	if (w->fresh->planes) {
+		k->list = fresh_next_table(w->fresh);
+		return true;
+	}
+	const ptrdiff_t *list = fresh_next(w->fresh);
 	for (size_t i = 0; i < blocks; i++)
 		k->pinned[i] = (int32_t)(list[i] >> shift);
 	return GPU_CALL(w->gpu, MemcpyAsync(k->list, gpu_address(k->pinned),
@@ -183,8 +269,8 @@ static int prepare_plain(struct engine *e, struct way *w)
 		return -1;
 	}
 	if (compile(e, w) && find_lists(e, w) &&
-	    (queue_upload(w, fresh_next(w->fresh)) || plain_refused(e, w->gpu)) &&
-	    choose(e, w, BENCH_PACK) && choose(e, w, BENCH_UNPACK))
+	    (queue_list(w) || plain_refused(e, w->gpu)) && choose(e, w, BENCH_PACK) &&
+	    choose(e, w, BENCH_UNPACK))
 		return 0;
 	release_plain(w);
 	return -1;
@@ -196,7 +282,7 @@ static int once_plain(struct engine *e, struct way *w, enum bench_op op)
 	void *arguments[3];
 
 	give(w, arguments);
-	if (!queue_upload(w, fresh_next(w->fresh)) ||
+	if (!queue_list(w) ||
 	    !plain_queue(w->gpu, &w->fresh_kernels->best[op], arguments) ||
 	    !gpu_store_flag(w->gpu, value)) {
 		plain_refused(e, w->gpu);

@@ -49,6 +49,7 @@ void list_copy(const struct session *session); /* its rows */
 void question_link(struct session *session);
 void list_link(const struct session *session);
 void question_fresh(struct session *session);
+void question_kv(struct session *session);
 void question_peer(struct session *session);
 void question_typed(struct session *session);
 void question_duplex(struct session *session);

@@ -29,6 +29,7 @@ static const struct question {
 	{ BENCH_GPU_COPY, "copy", question_copy },
 	{ BENCH_GPU_LINK, "link", question_link },
 	{ BENCH_GPU_FRESH, "fresh", question_fresh },
+	{ BENCH_GPU_KV, "kv", question_kv },
 	{ BENCH_GPU_HOST, "host", question_host },
 	{ BENCH_GPU_CROSSOVER, "crossover", question_crossover },
 	{ BENCH_GPU_STAGING, "staging", question_staging },

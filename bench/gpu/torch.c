@@ -129,8 +129,13 @@ static int prepare(struct engine *e, struct way *w)
 	char line[LINE_ROOM];
 
 	if (fresh) {
-		fprintf(w->torch->to, "fresh %zu %zu %zu %d\n", fresh->block,
-			fresh->blocks, fresh->pool, fresh->sorted);
+		if (fresh->planes)
+			fprintf(w->torch->to, "pages %zu %zu %zu %zu\n", fresh->block,
+				fresh_pages(fresh), fresh->pool / fresh->planes,
+				fresh->planes);
+		else
+			fprintf(w->torch->to, "fresh %zu %zu %zu %d\n", fresh->block,
+				fresh->blocks, fresh->pool, fresh->sorted);
 		return answer(e, w->torch, "ok", line) ? 0 : -1;
 	}
 	fprintf(w->torch->to, "prepare %zu %zu %zu", c->block, c->pitch,

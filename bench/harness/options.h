@@ -38,6 +38,7 @@ enum bench_gpu_question {
 	BENCH_GPU_FRESH = 1u << 11,
 	BENCH_GPU_DUPLEX = 1u << 12,
 	BENCH_GPU_LINK = 1u << 13,
+	BENCH_GPU_KV = 1u << 14,
 	BENCH_GPU_ROOF = 1u << 9 /* with the layouts, which it asks for, too */
 };
 #define BENCH_GPU_ALL (0xffu | BENCH_GPU_COPY | BENCH_GPU_FRESH)

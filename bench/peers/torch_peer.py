@@ -4,7 +4,8 @@
 
 Speaks lines on standard input and output. At once: "ready VERSION" or "absent REASON". Then, for each
 line: "prepare BLOCK PITCH COUNT [PITCH]" (bytes; the second pitch is that of packed blocks, default BLOCK), answered by
-"ok" or "failed REASON"; "fresh BLOCK COUNT POOL SORTED", answered alike, for lists of COUNT new blocks of POOL; "run OP CLOCK WARM
+"ok" or "failed REASON"; "fresh BLOCK COUNT POOL SORTED", answered alike, for lists of COUNT new blocks of POOL; "pages BLOCK
+COUNT POOL PLANES", answered alike, for tables on the device that count in every plane; "run OP CLOCK WARM
 CALLS" (pack or unpack, wall or device), answered by "ns TOTAL" or "failed REASON". Ends with its input.
 """
 import sys
@@ -92,6 +93,42 @@ class Fresh:
             self.user.index_copy_(0, index, self.packed)
 
 
+class Pages:
+    """The pages that a table on the device lists, in every plane of a pool, and as many behind each other."""
+
+    MOST_TABLES = 256
+
+    def __init__(self, torch, block, count, pool, planes):
+        dtype, size = element_of(torch, block)
+        self.torch = torch
+        shape = (planes, pool, block)
+        self.user_bytes = torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda")
+        self.packed_bytes = torch.zeros((planes, count, block), dtype=torch.uint8, device="cuda")
+        self.user, self.packed = self.user_bytes.view(dtype), self.packed_bytes.view(dtype)
+        self.tables = [torch.randperm(pool)[:count].cuda() for _ in range(self.MOST_TABLES)]
+        self.turn = 0
+        self.verify()
+
+    def verify(self):
+        index = self.tables[1]
+        self.move("pack")
+        if not self.torch.equal(self.packed_bytes, self.user_bytes[:, index]):
+            raise RuntimeError("what index_select packed is wrong")
+        expected = self.user_bytes.clone()
+        expected[:, self.tables[2]] = self.packed_bytes.bitwise_xor_(255)
+        self.move("unpack")
+        if not self.torch.equal(expected, self.user_bytes):
+            raise RuntimeError("what index_copy_ unpacked is wrong")
+
+    def move(self, op):
+        self.turn = (self.turn + 1) % len(self.tables)
+        index = self.tables[self.turn]
+        if op == "pack":
+            self.torch.index_select(self.user, 1, index, out=self.packed)
+        else:
+            self.user.index_copy_(1, index, self.packed)
+
+
 class Clock:
     """Moves again and again, by either clock."""
 
@@ -125,6 +162,9 @@ class Clock:
         return self.by_wall(op, calls) if clock == "wall" else self.by_device(op, calls)
 
 
+KINDS = {"prepare": Row, "fresh": Fresh, "pages": Pages}
+
+
 def say(text):
     print(text, flush=True)
 
@@ -134,10 +174,9 @@ def serve(torch):
     for line in sys.stdin:
         words = line.split()
         try:
-            if words[0] in ("prepare", "fresh"):
+            if words[0] in KINDS:
                 clock = None
-                kind = Row if words[0] == "prepare" else Fresh
-                clock = Clock(torch, kind(torch, *(int(word) for word in words[1:])))
+                clock = Clock(torch, KINDS[words[0]](torch, *(int(word) for word in words[1:])))
                 say("ok")
             else:
                 say(f"ns {clock.run(words[1], words[2], int(words[3]), int(words[4])):.0f}")

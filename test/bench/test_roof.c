@@ -349,10 +349,15 @@ END_TEST
 
 START_TEST(kernels_of_fresh_lists_compile)
 {
-	const char *const options[] = { "--gpu-architecture=sm_75", "-DWORD=uint4",
-					"-DWORDS=4096u", "-DBLOCK=32u" };
+	const char *const options[] = { "--gpu-architecture=sm_75",
+					"-DWORD=uint4",
+					"-DWORDS=4096u",
+					"-DBLOCK=32u",
+					"-DPAGES=4u",
+					"-DPOOL=9u" };
 
 	compile_text(fresh_source, options, 4, "unpack_4");
+	compile_text(fresh_source, options, 6, "pack_8");
 }
 END_TEST
 
