@@ -161,7 +161,7 @@ static bool measure_calls(struct probe *probe, double *copy_ns)
 			   .packed = PLACE_PINNED,
 			   .backend = "cuda_copy",
 			   .rounds = MOST_ROUNDS };
-	double many_ns, launch_ns;
+	double many_ns = 0, launch_ns = 0;
 
 	if (!time_job(probe, &job, copy_ns))
 		return false;

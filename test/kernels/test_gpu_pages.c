@@ -279,6 +279,27 @@ START_TEST(without_a_word_for_faults_bad_pages_are_left_out)
 }
 END_TEST
 
+/* A pool may have more pages than numbers of 32 bits can name. */
+START_TEST(negative_numbers_are_out_of_range_in_any_pool)
+{
+	list = (struct dtc_gpu_pages_job){ .pool_pages = UINT32_MAX,
+					   .page_bytes = 64,
+					   .page_stride = 64,
+					   .layer_count = 1,
+					   .part_count = 1,
+					   .plane_bytes = 2 * 64 };
+	base = 0;
+	narrow[0] = 5;
+	narrow[1] = INT32_MIN;
+	fault = UINT64_MAX;
+	memset(packed, GUARD, sizeof(packed));
+	launch(pool, 0, 0, 128, DTC_PACK);
+	ck_assert_uint_eq(fault, 1);
+	ck_assert(!memcmp(packed, pool + 5 * 64, 64));
+	ck_assert_uint_eq(packed[64], GUARD);
+}
+END_TEST
+
 /* ---- large lists ------------------------------------------------------------------------------ */
 
 static unsigned char *reserve(uint64_t bytes)
@@ -436,6 +457,7 @@ int main(void)
 	tcase_add_test(lists,
 		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
+	tcase_add_test(lists, negative_numbers_are_out_of_range_in_any_pool);
 	tcase_add_test(lists, without_a_word_for_faults_bad_pages_are_left_out);
 	TCase *large = fixture_case(suite, "large", 60);
 	tcase_add_test(large, a_stretch_crosses_from_a_long_page_to_the_next);

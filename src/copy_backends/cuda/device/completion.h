@@ -16,13 +16,14 @@
 #define DTC_CUDA_FLAGS      8192
 #define DTC_CUDA_FLAG_BYTES (3 * DTC_CUDA_FLAGS * sizeof(uint64_t))
 
+/* The first word of answers. */
+#define DTC_CUDA_ANSWERS (2 * DTC_CUDA_FLAGS)
+
 /*
  * Words of pinned memory that the device writes when a job is done. As many for faults follow: the same value there
  * says that a number did not fit into a narrower type. As many for answers follow those: checksums, and entries of
  * lists of pages.
  */
-#define DTC_CUDA_ANSWERS (2 * DTC_CUDA_FLAGS)
-
 struct dtc_cuda_flags {
 	_Atomic uint64_t *words; /* one a slot, in host memory that the device sees */
 	CUdeviceptr device;      /* the same words, as the device addresses them */
