@@ -192,10 +192,12 @@ void gpu_find(void)
 	exit(77);
 }
 
+/* The first device's. */
+static CUcontext primary;
+
 void gpu_open(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	CUcontext primary;
 	CUdevice device;
 
 	if (!library) {
@@ -340,11 +342,23 @@ static void open_host(struct arena *arena)
 	arena->memory = memory;
 }
 
+/*
+ * The context of another device, or of the application. Arenas of the first device's make no call that tests refuse.
+ */
+static void find_owner(struct arena *arena)
+{
+	CUcontext current;
+
+	MUST(CtxGetCurrent(&current));
+	if (current != primary)
+		arena->owner = current;
+}
+
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes)
 {
 	*arena = (struct arena){ .kind = kind, .bytes = bytes ? bytes : 1 };
 	if (kind > ARENA_PINNED)
-		MUST(CtxGetCurrent(&arena->owner));
+		find_owner(arena);
 	if (kind == ARENA_VMM || kind == ARENA_HOST_NUMA)
 		open_vmm(arena);
 	else if (kind <= ARENA_PINNED)
@@ -385,8 +399,10 @@ static void await_owner(const struct arena *arena)
 {
 	CUcontext current;
 
+	if (!arena->owner)
+		return;
 	MUST(CtxGetCurrent(&current));
-	if (!arena->owner || arena->owner == current)
+	if (arena->owner == current)
 		return;
 	MUST(CtxSetCurrent(arena->owner));
 	MUST(StreamSynchronize(NULL));
