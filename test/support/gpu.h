@@ -177,7 +177,8 @@ struct arena {
 	unsigned char *memory;
 	size_t bytes;
 	size_t reserved; /* VMM: bytes of the range */
-	CUcontext owner; /* in which memory of a device was opened; NULL: the first device's primary context */
+	/* In which memory of a device was opened; NULL: the first device's primary context. */
+	CUcontext owner;
 };
 
 void arena_open(struct arena *arena, enum arena_kind kind, size_t bytes);
