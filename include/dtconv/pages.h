@@ -93,7 +93,7 @@ struct dtconv_pages {
 	/**
 	 * [in,out] with DTCONV_PAGES_STREAM, or NULL: a word in pinned, managed or device memory, set
 	 * to -1 by the caller. If the device finds numbers out of range, it stores the position of the
-	 * first one in the table. If NULL, their pages are left out and nobody is told
+	 * first one in the table. If NULL, their pages are skipped without notice
 	 */
 	int64_t *fault;
 };

@@ -132,6 +132,15 @@ static bool is_usable(const struct dtc_memory *memory)
 	return memory->kind && !memory->denied;
 }
 
+/* Whether the device of the user's memory, or of a copy's source, has no access to the other side. */
+static bool is_out_of_reach(const struct dtconv_batch *batch,
+			    const struct dtc_stretch *stretch)
+{
+	return dtc_memory_is_between(&stretch->user_memory, &stretch->packed_memory) &&
+	       !dtc_memory_reaches(batch->context, &stretch->user_memory,
+				   &stretch->packed_memory);
+}
+
 static enum dtc_batch_path path_of_kinds(struct dtconv_batch *batch,
 					 struct dtc_batch_item *item)
 {
@@ -156,10 +165,7 @@ static enum dtc_batch_path path_of_kinds(struct dtconv_batch *batch,
 
 	if (backend == &dtc_host_backend)
 		return DTC_BATCH_ON_HOST;
-	if (!backend || !backend->submit_batch ||
-	    (question.is_between &&
-	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
-				 &stretch->packed_memory)))
+	if (!backend || !backend->submit_batch || is_out_of_reach(batch, stretch))
 		return DTC_BATCH_SINGLE;
 	item->group = find_group(batch, item, backend);
 	return item->group ? DTC_BATCH_IN_GROUP : DTC_BATCH_SINGLE;
@@ -173,10 +179,7 @@ static enum dtc_batch_path path_of_copy(struct dtconv_batch *batch,
 
 	if (!item->copy->end || dtc_copy_is_ordinary(item->copy))
 		return DTC_BATCH_ON_HOST;
-	if (!dtc_copy_describe(item->copy, stretch) ||
-	    (dtc_memory_is_between(&stretch->user_memory, &stretch->packed_memory) &&
-	     !dtc_memory_reaches(batch->context, &stretch->user_memory,
-				 &stretch->packed_memory)))
+	if (!dtc_copy_describe(item->copy, stretch) || is_out_of_reach(batch, stretch))
 		return DTC_BATCH_SINGLE;
 	const struct dtc_backend_ops *backend =
 		dtc_layout_copy_together(batch->context, stretch);

@@ -432,7 +432,7 @@ int dtc_paging_move_on_host(struct dtc_paging *paging)
 	return 0;
 }
 
-/* Whether nobody needs to be asked for memory. */
+/* Whether all memory is ordinary host memory, so that no driver is queried. */
 static bool is_plain(const struct dtc_paging *paging)
 {
 	const struct dtconv_pages *pages = &paging->pages;

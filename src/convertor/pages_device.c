@@ -215,7 +215,7 @@ static int move_on_device(const struct dtc_paging *paging, const struct places *
 	return status;
 }
 
-/* Tables in pinned and managed memory are checked by whoever moves. */
+/* Only tables in ordinary host memory have been checked before. */
 static int move_by_host(struct dtc_paging *paging, const struct places *places)
 {
 	int status = places->table.kind == DTCONV_MEMORY_HOST

@@ -33,7 +33,7 @@ struct dtc_job {
 	bool awaited;   /* all work that it is ordered behind has completed */
 	bool started;   /* the caller does not wait for it immediately */
 	bool no_wait;   /* fails with AGAIN where it would wait for another job */
-	bool unattended; /* nobody asks for its end, and nothing is kept for it: the stream's order is all */
+	bool unattended; /* no completion is recorded: only the stream orders what follows */
 	void *stream;
 	/* Backends that the caller does not allow, see backend_set.h. */
 	uint32_t forbidden;

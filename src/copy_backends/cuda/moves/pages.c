@@ -3,8 +3,8 @@
  * Lists of pages by one launch, on a device that can access the pool, the packed memory and the table. A table in host
  * memory is copied to the device first, by the upload ring.
  *
- * Nobody waits for a job in the caller's stream, so it has no completion word. If its table was copied, an event behind it
- * says when the memory of the copy may be used again; later jobs look for it.
+ * A job in the caller's stream is unattended: it has no completion word. If its table was copied, an event behind it says
+ * when the memory of the copy may be used again; later jobs query it.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 
 enum copy_state { COPY_NONE, COPY_TAKEN, COPY_LEFT };
 
-/* A copied table, and the end of the job that nobody waits for. */
+/* A copied table, and the event that marks the end of the job that reads it. */
 struct table_copy {
 	enum copy_state state;
 	CUdeviceptr memory;
@@ -70,7 +70,7 @@ const struct dtc_cuda_feature dtc_cuda_pages_feature = {
 	.free = free_pages,
 };
 
-/* ---- copies of tables that nobody waits for --------------------------------------------- */
+/* ---- copies of tables of unattended jobs ----------------------------------------------- */
 
 static bool is_left(const struct dtc_pages_job *pages)
 {
@@ -327,7 +327,7 @@ static int drop(struct dtc_cuda_submission *submission, int status)
 	return status;
 }
 
-/* The caller gives @memory back, the table's copy; or, if nobody waits for the job, @left does when the job has ended. */
+/* The caller gives @memory back, the table's copy; or, if the job is unattended, @left does when it has ended. */
 static int launch_list(struct dtc_cuda_submission *submission,
 		       const struct dtc_pages_job *pages, CUdeviceptr *memory,
 		       struct table_copy *left)
