@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,9 +83,10 @@ static int run_child(int socket)
 	struct dtconv_type *irregular;
 
 	for (ptrdiff_t i = 0; i < COUNT; i++) {
+		const ptrdiff_t sent = i / SENT_COLUMNS * COLUMNS + i % SENT_COLUMNS;
+
 		places[i] = 2 * i + i / 100;
-		right[places[i]] =
-			(double)(i / SENT_COLUMNS * COLUMNS + i % SENT_COLUMNS);
+		right[places[i]] = (double)sent;
 	}
 	check(dtconv_type_create_indexed_block(
 		COUNT, 1, places, dtconv_type_predefined(context, DTCONV_DOUBLE),
@@ -94,7 +94,10 @@ static int run_child(int socket)
 	check(dtconv_type_commit(irregular));
 	exchange(socket, irregular, buffer, buffer);
 	dtconv_type_unref(irregular);
-	return memcmp(buffer, right, sizeof(right)) ? EXIT_FAILURE : EXIT_SUCCESS;
+	for (int i = 0; i < 3 * COUNT; i++)
+		if (buffer[i] != right[i])
+			return EXIT_FAILURE;
+	return EXIT_SUCCESS;
 }
 
 static double from[ROWS][COLUMNS], to[ROWS][COLUMNS];

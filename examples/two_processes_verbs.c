@@ -96,9 +96,12 @@ static void receive_row(struct dtconv_channel *channel)
 				  dtconv_type_predefined(context, DTCONV_DOUBLE),
 				  ROWS * SENT_COLUMNS, row, done, &status));
 	wait_for(&status);
-	for (int i = 0; i < ROWS * SENT_COLUMNS; i++)
-		if (row[i] != i / SENT_COLUMNS * COLUMNS + i % SENT_COLUMNS)
+	for (int i = 0; i < ROWS * SENT_COLUMNS; i++) {
+		const int sent = i / SENT_COLUMNS * COLUMNS + i % SENT_COLUMNS;
+
+		if (row[i] != sent)
 			exit(EXIT_FAILURE);
+	}
 	printf("%d numbers have arrived\n", ROWS * SENT_COLUMNS);
 }
 

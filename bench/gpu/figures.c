@@ -260,7 +260,7 @@ static bool measure_rates(struct probe *probe, double copy_ns)
 
 static void measure_device(struct probe *probe)
 {
-	double copy_ns;
+	double copy_ns = 0;
 
 	if (dtconv_context_create(NULL, &probe->library)) {
 		fail(probe, "the library cannot create a context");

@@ -145,9 +145,10 @@ size_t dtc_flight_granularity(const struct dtconv_convertor *convertor)
 
 /* ---- for callers -------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(struct dtc_flight) <= sizeof(struct dtconv_flight) &&
-		       _Alignof(struct dtc_flight) <= _Alignof(struct dtconv_flight),
+_Static_assert(sizeof(struct dtc_flight) <= sizeof(struct dtconv_flight),
 	       "a flight fits into the caller's memory");
+_Static_assert(_Alignof(struct dtc_flight) <= _Alignof(struct dtconv_flight),
+	       "the caller's memory is aligned for a flight");
 
 static struct dtc_flight *flight_in(struct dtconv_flight *memory)
 {

@@ -31,6 +31,7 @@ unsigned dtc_build_width(size_t n, const int64_t values[])
 {
 	int64_t lowest = 0, highest = 0;
 
+	assert(values || !n);
 	for (size_t i = 0; i < n; i++) {
 		lowest = DTC_MIN(lowest, values[i]);
 		highest = DTC_MAX(highest, values[i]);

@@ -92,6 +92,7 @@ static struct dtc_iov_span span_of_table(const struct dtc_op *op,
 {
 	struct dtc_iov_span all = span_of_entry(op, table, body, 0);
 
+	assert(samples && "a program with a table has samples");
 	samples[0] = 0;
 	for (uint64_t i = 1; i < table->count; i++) {
 		struct dtc_iov_span span = span_of_entry(op, table, body, i);
@@ -213,6 +214,7 @@ static uint64_t find_repetition(const struct dtc_iov_span *span, int64_t stride,
 		return 0;
 	uint64_t rest = *n - span->entries, each = span->entries - touching;
 
+	assert(each > 0 && "repetitions that touch are one entry");
 	*n = rest % each + touching;
 	return 1 + rest / each;
 }

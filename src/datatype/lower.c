@@ -64,6 +64,7 @@ static void memo_drop(struct memo *memo, struct dtconv_context *context)
 /* The memoised program of a type, borrowed; NULL if there is none. */
 static struct dtc_program *known(const struct memo *memo, const struct dtconv_type *type)
 {
+	assert(type);
 	const struct dtc_layout *layout = dtc_type_layout(type);
 
 	if (layout)

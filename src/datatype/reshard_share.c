@@ -188,6 +188,7 @@ static const struct dtc_shard *choose(const struct dtc_shard *const *holders,
 	for (size_t i = 0; i < count; i++)
 		if (holders[i]->rank == target->rank)
 			return holders[i];
+	assert(count > 0);
 	return holders[target->spread % count];
 }
 

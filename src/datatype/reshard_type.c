@@ -205,7 +205,7 @@ static int add_piece(struct building *building, const struct dtc_piece *piece)
 
 static int finish_message(struct building *building, struct dtconv_type **newtype)
 {
-	struct dtconv_type **types = building->types.items;
+	struct dtconv_type **types;
 	int status = finish_list(building);
 
 	if (status)

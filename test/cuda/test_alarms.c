@@ -13,6 +13,7 @@
 #include "convertor/flight.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/suite.h"
 
 #define BYTES ((size_t)100000 * 8)
 
@@ -205,7 +206,7 @@ START_TEST(a_refused_call_sets_nothing)
 	close_flight();
 	renew_context();
 	/* Cases that share the process have left modules behind. */
-	if (!getenv("CK_FORK") || strcmp(getenv("CK_FORK"), "no"))
+	if (suite_has_processes())
 		gpu_must_be_clean("an alarm");
 }
 END_TEST

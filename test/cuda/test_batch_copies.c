@@ -361,8 +361,11 @@ START_TEST(a_row_is_packed_or_unpacked_with_others)
 	ck_assert_uint_eq(fixture_counters().launches_many, 2);
 	ck_assert_uint_eq(fixture_counters().launches_copy, 0);
 	arena_read(&row, 0, packed, sizeof(packed));
-	for (int i = 0; i < 30; i++)
-		ck_assert(packed[i] == i / 3 * 5 + i % 3);
+	for (int i = 0; i < 30; i++) {
+		const int sent = i / 3 * 5 + i % 3;
+
+		ck_assert(packed[i] == sent);
+	}
 	check_steady(&scene, 2);
 	close_scene(&scene);
 	arena_close(&user);

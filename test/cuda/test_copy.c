@@ -267,7 +267,7 @@ START_TEST(memory_of_two_kinds_is_copied_in_parts)
 	/* And back: the other way round, nothing changes. */
 	fixture_ok(dtconv_copy(triples, 1, other.memory, across, 1, NULL, &moved));
 	arena_read(&second, 0, after, sizeof(before));
-	ck_assert(!memcmp(after, before, sizeof(before)));
+	ck_assert_mem_eq(after, before, sizeof(before));
 	arena_close(&first);
 	arena_close(&second);
 	arena_close(&other);

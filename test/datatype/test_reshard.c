@@ -127,7 +127,7 @@ static size_t wanted_bytes(void)
 
 static void check_case(uint64_t seed)
 {
-	struct dtconv_reshard_plan *plans[CASE_RANKS];
+	struct dtconv_reshard_plan *plans[CASE_RANKS] = { NULL };
 	struct dtconv_reshard *reshard;
 	size_t received = 0;
 

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int suite_run(Suite *suite)
 {
@@ -20,4 +21,11 @@ int suite_run(Suite *suite)
 	if (!run)
 		printf("no test was run: CK_RUN_CASE, CK_RUN_SUITE or tags choose none of this program\n");
 	return run && !failed ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+bool suite_has_processes(void)
+{
+	const char *fork = getenv("CK_FORK");
+
+	return !fork || strcmp(fork, "no") != 0;
 }

@@ -296,18 +296,20 @@ static void measure(unsigned side)
 
 /* ---- the program ------------------------------------------------------------------------------- */
 
+static bool read_value(const char *name, const char *value)
+{
+	if (!strcmp(name, "--cpus"))
+		return sscanf(value, "%d,%d", &options.cpus[0], &options.cpus[1]) == 2;
+	return !strcmp(name, "--messages") &&
+	       sscanf(value, "%u", &options.messages) == 1 && options.messages;
+}
+
 static bool read_options(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--sleep"))
 			options.sleeps = true;
-		else if (!strcmp(argv[i], "--cpus") && i + 1 < argc &&
-			 sscanf(argv[i + 1], "%d,%d", &options.cpus[0],
-				&options.cpus[1]) == 2)
-			i++;
-		else if (!strcmp(argv[i], "--messages") && i + 1 < argc &&
-			 sscanf(argv[i + 1], "%u", &options.messages) == 1 &&
-			 options.messages)
+		else if (i + 1 < argc && read_value(argv[i], argv[i + 1]))
 			i++;
 		else
 			return false;

@@ -16,6 +16,7 @@
 #include "registrar.h"
 #include "support/allocators.h"
 #include "support/fixture.h"
+#include "support/suite.h"
 
 #define MANY 64
 
@@ -642,7 +643,7 @@ START_TEST(a_system_without_memory_is_an_error)
 	struct dtconv_pool_params params = small_pool(2);
 	struct dtconv_pool *pool = NULL;
 
-	if (getenv("CK_FORK") && !strcmp(getenv("CK_FORK"), "no"))
+	if (!suite_has_processes())
 		return;
 	/* A machine of 32 bits may have as much as can be asked for. */
 	if (!_i && sizeof(size_t) < 8)

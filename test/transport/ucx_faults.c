@@ -96,12 +96,11 @@ static bool change(unsigned char *number, unsigned char *bytes)
 		header.fragment += DTC_WIRE_FRAGMENTS_MAX;
 	else if (ucx_faults.lie == UCX_LIE_LENGTH && is_data && header.length > 1)
 		header.length--;
-	else if (ucx_faults.lie == UCX_LIE_MISSING && is_data)
-		header.slot ^= 128;
 	else if (ucx_faults.lie == UCX_LIE_RETURN && header.kind == DTC_WIRE_RETURN)
 		header.fragment ^= 1;
-	else if (ucx_faults.lie == UCX_LIE_SLOT &&
-		 (header.kind == DTC_WIRE_GO || header.kind == DTC_WIRE_REFUSE))
+	else if ((ucx_faults.lie == UCX_LIE_MISSING && is_data) ||
+		 (ucx_faults.lie == UCX_LIE_SLOT &&
+		  (header.kind == DTC_WIRE_GO || header.kind == DTC_WIRE_REFUSE)))
 		header.slot ^= 128;
 	else
 		return false;

@@ -102,9 +102,9 @@ static void *find(void *driver, const char *name)
 
 static uint64_t *open_device(int ordinal, size_t bytes)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *context;
-	uintptr_t memory;
-	int device;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *context = NULL;
+	uintptr_t memory = 0;
+	int device = 0;
 
 	exchange_must(driver, "libcuda.so.1 can be loaded");
 	*(void **)&cuda.init = find(driver, "cuInit");

@@ -711,7 +711,7 @@ static int arm(void *arg)
 	    (connection->state == ENDED && connection->table.out) ||
 	    (connection->state != ENDED &&
 	     (connection->is_cut || connection->has_heard_bye)) ||
-	    (connection->state == READY && next->is_here && next->is_whole))
+	    (connection->state == READY && next && next->is_here && next->is_whole))
 		return DTCONV_ERR_AGAIN;
 	return ucp_worker_arm(connection->worker) == UCS_ERR_BUSY ? DTCONV_ERR_AGAIN : 0;
 }

@@ -49,12 +49,11 @@ static bool change_header(unsigned char *bytes, int *length)
 		header.length--;
 	else if (faults.lie == LIE_LONG && is_data)
 		header.length += 1 << 20;
-	else if (faults.lie == LIE_MISSING && is_data)
-		header.slot ^= 128;
 	else if (faults.lie == LIE_RETURN && header.kind == DTC_WIRE_RETURN)
 		header.fragment ^= 1;
-	else if (faults.lie == LIE_SLOT &&
-		 (header.kind == DTC_WIRE_GO || header.kind == DTC_WIRE_REFUSE))
+	else if ((faults.lie == LIE_MISSING && is_data) ||
+		 (faults.lie == LIE_SLOT &&
+		  (header.kind == DTC_WIRE_GO || header.kind == DTC_WIRE_REFUSE)))
 		header.slot ^= 128;
 	else
 		return false;

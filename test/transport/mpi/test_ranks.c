@@ -264,7 +264,7 @@ static void exchange_all(int round, unsigned late)
 	for (peer = 0; peer < job.size; peer++) {
 		const int low = peer < job.rank ? peer : job.rank;
 		const uint64_t seed =
-			(uint64_t)(round * 1000 + 100 * low + peer + job.rank);
+			(uint64_t)round * 1000 + (uint64_t)(100 * low + peer + job.rank);
 
 		if (peer == job.rank)
 			continue;
@@ -435,7 +435,7 @@ static void a_timeout_ends_a_message_at_both_ends(void)
 {
 	const struct dtconv_engine_params params = { .struct_size = sizeof(params),
 						     .timeout_ms = 1 };
-	struct seen seen;
+	struct seen seen = { 0 };
 
 	open_job(job.rank == 1 ? &params : NULL);
 	struct dtconv_channel *channel = connect_pair(2, 256);

@@ -235,7 +235,7 @@ static CUresult choose_stream(struct dtc_cuda_context *context,
 	struct dtc_cuda_uploads *uploads = uploads_of(context);
 	const uint64_t last = atomic_load(&uploads->begun);
 	const bool ended = has_ended(uploads, last);
-	const CUstream before = uploads->streams[last % DTC_CUDA_UPLOADS];
+	CUstream before = uploads->streams[last % DTC_CUDA_UPLOADS];
 	const bool idle = reader && reader->own && dtc_cuda_flag_is_only(reader->own);
 
 	*stream = idle && (ended || before == reader->stream) ? reader->stream
