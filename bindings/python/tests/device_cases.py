@@ -216,6 +216,43 @@ def test_a_pool_of_device_memory():
     assert dtconv.pack(fragment, np.zeros(512)).tolist() == list(range(512))
 
 
+@pytest.mark.parametrize("is_on_device", [False, True])
+def test_lists_of_pages(rng, is_on_device):
+    cache = rng.integers(0, 256, size=(2, 2, 6, 48), dtype=np.uint8)
+    numbers = rng.permutation(6)[:4].astype(np.int32)
+    table = DeviceArray(numbers) if is_on_device else numbers
+    pages = dtconv.Pages(DeviceArray(cache), page_axis=2, layer_axis=0, part_axis=1)
+    expected = cache[:, :, numbers].tobytes()
+    packed = pages.pack(table, DeviceArray(np.zeros(pages.size(table), np.uint8)))
+    assert packed.fetch().tobytes() == expected
+    target = DeviceArray(np.zeros_like(cache))
+    into = dtconv.Pages(target, page_axis=2, layer_axis=0, part_axis=1)
+    assert into.unpack(packed, table) == len(expected)
+    others = np.setdiff1d(np.arange(6), numbers)
+    fetched = target.fetch()
+    assert (fetched[:, :, numbers] == cache[:, :, numbers]).all() and not fetched[:, :, others].any()
+
+
+def test_lists_of_pages_name_the_first_number_out_of_range():
+    cache = DeviceArray(np.arange(64, dtype=np.uint8).reshape(4, 16))
+    pages, room = dtconv.Pages(cache), DeviceArray(np.zeros(48, np.uint8))
+    wrong = DeviceArray(np.array([1, 4, -1], np.int64))
+    for _ in range(100):  # more than one page of fault words
+        with pytest.raises(dtconv.InvalidError, match=r"table\[1\] is out of range: the pool has 4 pages"):
+            pages.pack(wrong, room)
+    assert room.fetch()[:16].tolist() == list(range(16, 32))
+    fault = DeviceArray(np.array([-1], np.int64))
+    pages.pack(wrong, room, fault=fault)
+    must("cuCtxSynchronize")
+    assert fault.fetch().tolist() == [1]
+    pages.pack(DeviceArray(np.array([0, 3], np.int64)), room, fault=DeviceArray(np.array([-1], np.int64)))
+    must("cuCtxSynchronize")
+    assert room.fetch()[:32].tolist() == [*range(16), *range(48, 64)]
+    for unfit in (np.zeros(2, np.int64), np.zeros(1, np.int32)):
+        with pytest.raises(dtconv.InvalidError, match="fault has to be one int64"):
+            pages.pack(wrong, room, fault=DeviceArray(unfit))
+
+
 def test_info_names_the_devices():
     info = dtconv.info()
     assert info.devices and info.no_devices is None and info.devices[0].bytes > 0

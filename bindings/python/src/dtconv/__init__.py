@@ -28,11 +28,12 @@ from .information import Device, Info, info
 from .jobs import Job, start_copy, start_pack, start_unpack
 from .layouts import Layout
 from .moves import copy, pack, unpack
+from .pages import Pages
 from .pool import Fragment, Pool
 
 __all__ = [
     "AgainError", "BackendError", "Batch", "CanceledError", "Channel", "Device", "Error", "FormatError", "Fragment",
-    "Info", "InvalidError", "Job", "Layout", "LimitError", "Listener", "Message", "NoMemoryError", "Packer", "PeerError",
+    "Info", "InvalidError", "Job", "Layout", "LimitError", "Listener", "Message", "NoMemoryError", "Packer", "Pages", "PeerError",
     "Pool", "RangeError", "Result", "SignatureError", "StateError", "TimedOutError", "TruncateError", "Unpacker",
     "UnsupportedError", "contiguous", "copy", "darray", "fragments", "hindexed", "hindexed_block", "hvector", "indexed",
     "indexed_block", "info", "layout", "pack", "resized", "start_copy", "start_pack", "start_unpack", "struct", "subarray",

@@ -102,6 +102,11 @@ int dtconv_batch_wait(struct dtconv_batch *batch, size_t *moved);
 void dtconv_batch_destroy(struct dtconv_batch *batch);
 int dtconv_batch_query_entry(const struct dtconv_batch *batch, size_t index, struct dtconv_batch_entry_attr
     *attr);
+int dtconv_pages_query_bytes(struct dtconv_context *context, const struct dtconv_pages *pages, size_t *bytes);
+int dtconv_pages_pack(struct dtconv_context *context, const struct dtconv_pages *pages, const void *pool, size_t
+    position, void *packed, size_t capacity, size_t *moved);
+int dtconv_pages_unpack(struct dtconv_context *context, const struct dtconv_pages *pages, void *pool, size_t position,
+    const void *packed, size_t bytes, size_t *moved);
 int dtconv_pool_create(struct dtconv_context *context, const struct dtconv_pool_params *params, struct
     dtconv_pool **pool);
 int dtconv_pool_get(struct dtconv_pool *pool, struct dtconv_fragment **fragment);

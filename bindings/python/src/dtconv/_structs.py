@@ -93,6 +93,15 @@ class batch_entry_attr(Struct):
         ("struct_size", c_size_t), ("status", c_int), ("moved", c_size_t), ("bytes", c_size_t)]
 
 
+class pages(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("table", c_void_p), ("count", c_size_t), ("number", c_int),
+        ("pool_pages", c_size_t), ("page_bytes", c_size_t), ("page_stride", c_size_t), ("offset", c_ssize_t),
+        ("layer_count", c_size_t), ("layer_stride", c_ssize_t), ("part_count", c_size_t), ("part_stride", c_ssize_t),
+        ("bytes", c_size_t), ("flags", c_uint), ("stream", c_void_p), ("table_memory", c_int), ("pool_memory", c_int),
+        ("packed_memory", c_int), ("fault", c_void_p)]
+
+
 class pool_params(Struct):
     _fields_: ClassVar = [
         ("struct_size", c_size_t), ("kind", c_int), ("device", c_int), ("fragment_bytes", c_size_t),
@@ -130,7 +139,7 @@ class channel_attr(Struct):
 
 STRUCTS: tuple[type[Struct], ...] = (
     context_attr, device_attr, type_attr, representation, convertor_params, convertor_attr, copier_params, batch_entry,
-    batch_params, batch_copy, batch_entry_attr, pool_params, pool_attr, fragment_attr, channel_params,
+    batch_params, batch_copy, batch_entry_attr, pages, pool_params, pool_attr, fragment_attr, channel_params,
     channel_attr)
 
 
@@ -196,6 +205,13 @@ class Relation(enum.IntEnum):
     DIFFERENT = 3
 
 
+class PageNumber(enum.IntEnum):
+    """Type of the numbers in a table of pages: enum dtconv_page_number."""
+
+    NUMBER_32 = 0
+    NUMBER_64 = 1
+
+
 class ChannelState(enum.IntEnum):
     """How far a channel is: enum dtconv_channel_state."""
 
@@ -229,6 +245,7 @@ class Constant(enum.IntEnum):
     CONVERTOR_STREAM = 2
     COPIER_STREAM = 1
     BATCH_STREAM = 1
+    PAGES_STREAM = 1
     CHANNEL_ANY_USER = 1
 
 
@@ -236,7 +253,7 @@ ENUMS: tuple[tuple[str, str, type[enum.IntEnum]], ...] = (
     ("status", "", Status), ("memory_kind", "MEMORY_", Memory), ("order", "ORDER_", Order),
     ("distribution", "DISTRIBUTE_", Distribution), ("batch_direction", "BATCH_", Direction),
     ("signature_relation", "SIGNATURE_", Relation), ("channel_state", "CHANNEL_", ChannelState),
-    ("op", "OP_", Operation), ("", "", Constant))
+    ("page_number", "PAGE_", PageNumber), ("op", "OP_", Operation), ("", "", Constant))
 """Each enum with its tag in C, if it is one there, and what its names begin with behind ``DTCONV_``."""
 DEFAULT_DARG = ctypes.c_size_t(-1).value
 """The default block size of darray: DTCONV_DISTRIBUTE_DFLT_DARG."""
