@@ -43,6 +43,7 @@ int dtconv_type_create_darray(size_t size, size_t rank, size_t ndims, const size
 int dtconv_type_create_resized(struct dtconv_type *oldtype, ptrdiff_t lb, ptrdiff_t extent, struct dtconv_type
     **newtype);
 int dtconv_type_commit(struct dtconv_type *type);
+struct dtconv_type *dtconv_type_ref(struct dtconv_type *type);
 void dtconv_type_unref(struct dtconv_type *type);
 int dtconv_type_query(const struct dtconv_type *type, struct dtconv_type_attr *attr);
 int dtconv_type_parse(struct dtconv_context *context, const char *text, size_t length, struct dtconv_type
@@ -107,6 +108,16 @@ int dtconv_pages_pack(struct dtconv_context *context, const struct dtconv_pages 
     position, void *packed, size_t capacity, size_t *moved);
 int dtconv_pages_unpack(struct dtconv_context *context, const struct dtconv_pages *pages, void *pool, size_t position,
     const void *packed, size_t bytes, size_t *moved);
+int dtconv_reshard_create(const struct dtconv_reshard_params *params, struct dtconv_reshard **reshard);
+int dtconv_reshard_check(const struct dtconv_reshard *reshard);
+void dtconv_reshard_destroy(struct dtconv_reshard *reshard);
+int dtconv_reshard_plan_create(const struct dtconv_reshard *reshard, size_t rank, struct dtconv_reshard_plan **plan);
+int dtconv_reshard_plan_query(const struct dtconv_reshard_plan *plan, struct dtconv_reshard_plan_attr *attr);
+int dtconv_reshard_plan_query_send(const struct dtconv_reshard_plan *plan, size_t index, struct
+    dtconv_reshard_message *message);
+int dtconv_reshard_plan_query_recv(const struct dtconv_reshard_plan *plan, size_t index, struct
+    dtconv_reshard_message *message);
+void dtconv_reshard_plan_destroy(struct dtconv_reshard_plan *plan);
 int dtconv_pool_create(struct dtconv_context *context, const struct dtconv_pool_params *params, struct
     dtconv_pool **pool);
 int dtconv_pool_get(struct dtconv_pool *pool, struct dtconv_fragment **fragment);

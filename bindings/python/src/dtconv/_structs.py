@@ -102,6 +102,33 @@ class pages(Struct):
         ("packed_memory", c_int), ("fault", c_void_p)]
 
 
+class reshard_box(Struct):
+    _fields_: ClassVar = [
+        ("rank", c_size_t), ("lower", c_void_p), ("sizes", c_void_p), ("strides", c_void_p), ("order", c_void_p),
+        ("offset", c_ssize_t)]
+
+
+class reshard_placement(Struct):
+    _fields_: ClassVar = [("box_count", c_size_t), ("boxes", c_void_p)]
+
+
+class reshard_params(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("rank_count", c_size_t), ("ndims", c_size_t), ("sizes", c_void_p),
+        ("element", c_void_p), ("source", reshard_placement), ("target", reshard_placement)]
+
+
+class reshard_plan_attr(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("send_count", c_size_t), ("recv_count", c_size_t), ("send_bytes", c_size_t),
+        ("recv_bytes", c_size_t)]
+
+
+class reshard_message(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("peer", c_size_t), ("bytes", c_size_t), ("pieces", c_size_t), ("type", c_void_p)]
+
+
 class pool_params(Struct):
     _fields_: ClassVar = [
         ("struct_size", c_size_t), ("kind", c_int), ("device", c_int), ("fragment_bytes", c_size_t),
@@ -139,8 +166,8 @@ class channel_attr(Struct):
 
 STRUCTS: tuple[type[Struct], ...] = (
     context_attr, device_attr, type_attr, representation, convertor_params, convertor_attr, copier_params, batch_entry,
-    batch_params, batch_copy, batch_entry_attr, pages, pool_params, pool_attr, fragment_attr, channel_params,
-    channel_attr)
+    batch_params, batch_copy, batch_entry_attr, pages, reshard_box, reshard_placement, reshard_params,
+    reshard_plan_attr, reshard_message, pool_params, pool_attr, fragment_attr, channel_params, channel_attr)
 
 
 class Status(enum.IntEnum):
