@@ -383,12 +383,13 @@ static bool move_in_threads(const struct dtc_paging *paging)
 {
 	const struct dtc_threads *threads = &paging->context->threads;
 	const size_t page_bytes = paging->pages.page_bytes;
-	const size_t crew =
+	const size_t thread_count =
 		DTC_MIN(paging->bytes / threads->share_bytes, (size_t)threads->most);
 
-	if (crew < 2)
+	if (thread_count < 2)
 		return false;
-	const size_t most = DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX);
+	const size_t most =
+		DTC_MIN(thread_count * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX);
 	const size_t even = (paging->bytes - 1) / most + 1;
 	const struct slices slices = {
 		.paging = paging,
@@ -396,8 +397,8 @@ static bool move_in_threads(const struct dtc_paging *paging)
 	};
 	const size_t count = (size_t)dtc_divide_up(paging->bytes, slices.bytes);
 
-	if (count < 2 || !dtc_threads_run(paging->context, crew, count, move_slice,
-					  (void *)(uintptr_t)&slices))
+	if (count < 2 || !dtc_threads_run(paging->context, thread_count, count,
+					  move_slice, (void *)(uintptr_t)&slices))
 		return false;
 	dtc_context_count(paging->context, DTC_COUNT_PARALLEL_MOVES, 1);
 	return true;

@@ -21,7 +21,7 @@ struct split {
 	uint64_t first_bytes;
 	uint64_t slice_bytes;
 	size_t slices;
-	size_t crew; /* threads that share them */
+	size_t thread_count; /* threads that share them */
 };
 
 /* ---- where to cut -------------------------------------------------------------------------- */
@@ -97,11 +97,11 @@ static uint64_t slice_begin(const struct split *split, size_t index)
  */
 static size_t slice_of(const struct split *split, size_t task)
 {
-	size_t rank = task % split->crew;
-	size_t rest = split->slices % split->crew;
+	size_t rank = task % split->thread_count;
+	size_t rest = split->slices % split->thread_count;
 
-	return rank * (split->slices / split->crew) + DTC_MIN(rank, rest) +
-	       task / split->crew;
+	return rank * (split->slices / split->thread_count) + DTC_MIN(rank, rest) +
+	       task / split->thread_count;
 }
 
 static void move_slice(void *arg, size_t task)
@@ -128,16 +128,16 @@ bool dtc_parallel_move(struct dtconv_context *context, const struct dtc_job *job
 {
 	const struct dtc_threads *threads = &context->threads;
 	uint64_t shares = job->bytes / threads->share_bytes;
-	size_t crew = (size_t)DTC_MIN(shares, (uint64_t)threads->most);
+	size_t thread_count = (size_t)DTC_MIN(shares, (uint64_t)threads->most);
 	struct split split;
 
-	if (crew < 2)
+	if (thread_count < 2)
 		return false;
-	split.crew = crew;
-	cut(&split, job, DTC_MIN(crew * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
+	split.thread_count = thread_count;
+	cut(&split, job, DTC_MIN(thread_count * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX),
 	    threads->cut_bytes);
 	if (split.slices < 2 ||
-	    !dtc_threads_run(context, crew, split.slices, move_slice, &split))
+	    !dtc_threads_run(context, thread_count, split.slices, move_slice, &split))
 		return false;
 	dtc_cursor_seek(job->cursor, job->cursor->position + job->bytes);
 	dtc_context_count(context, DTC_COUNT_PARALLEL_MOVES, 1);

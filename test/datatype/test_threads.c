@@ -16,7 +16,7 @@
 enum { THREADS = 8 };
 
 /* What all threads of a case share; failures are counted, Check is asked afterwards. */
-struct crew {
+struct shared {
 	pthread_barrier_t start;
 	struct dtconv_type *type;
 	const struct ref_typemap *map;
@@ -26,25 +26,25 @@ struct crew {
 	_Atomic size_t next; /* number of the next thread */
 };
 
-typedef void *(*work_fn)(void *crew);
+typedef void *(*work_fn)(void *shared);
 
-static void run_crew(struct crew *crew, work_fn work)
+static void run_threads(struct shared *shared, work_fn work)
 {
 	pthread_t threads[THREADS];
 
-	ck_assert_int_eq(pthread_barrier_init(&crew->start, NULL, THREADS), 0);
+	ck_assert_int_eq(pthread_barrier_init(&shared->start, NULL, THREADS), 0);
 	for (size_t i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, work, crew), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, work, shared), 0);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	pthread_barrier_destroy(&crew->start);
-	ck_assert_msg(crew->failures == 0, "%zu failures", (size_t)crew->failures);
+	pthread_barrier_destroy(&shared->start);
+	ck_assert_msg(shared->failures == 0, "%zu failures", (size_t)shared->failures);
 }
 
 /* Run the work on one type between the oracle's source and stream. */
 static void run_on(struct dtconv_type *type, work_fn work)
 {
-	struct crew crew = { .type = type };
+	struct shared shared = { .type = type };
 	struct ref_typemap map;
 
 	ck_assert_int_eq(ref_typemap_build(type, DTCONV_PADDING_STRUCT, 0, &map), 0);
@@ -54,24 +54,24 @@ static void run_on(struct dtconv_type *type, work_fn work)
 	ck_assert(memory && stream);
 	for (ptrdiff_t i = 0; i < high - low; i++)
 		memory[i] = (unsigned char)(i * 7 + 3);
-	crew.source = memory - low;
-	crew.map = &map;
-	crew.stream = stream;
-	ref_typemap_pack(&map, 1, crew.source, stream);
-	run_crew(&crew, work);
+	shared.source = memory - low;
+	shared.map = &map;
+	shared.stream = stream;
+	ref_typemap_pack(&map, 1, shared.source, stream);
+	run_threads(&shared, work);
 	free(memory);
 	free(stream);
 	ref_typemap_free(&map);
 }
 
-static bool packs_right(const struct crew *crew)
+static bool packs_right(const struct shared *shared)
 {
-	unsigned char *packed = malloc(crew->map->size + 1);
+	unsigned char *packed = malloc(shared->map->size + 1);
 	size_t moved = 0;
-	int status =
-		dtconv_pack(crew->type, 1, crew->source, packed, crew->map->size, &moved);
-	bool right = status == 0 && moved == crew->map->size &&
-		     memcmp(packed, crew->stream, moved) == 0;
+	int status = dtconv_pack(shared->type, 1, shared->source, packed,
+				 shared->map->size, &moved);
+	bool right = status == 0 && moved == shared->map->size &&
+		     memcmp(packed, shared->stream, moved) == 0;
 
 	free(packed);
 	return right;
@@ -81,11 +81,11 @@ static bool packs_right(const struct crew *crew)
 
 static void *commit_and_pack(void *arg)
 {
-	struct crew *crew = arg;
+	struct shared *shared = arg;
 
-	pthread_barrier_wait(&crew->start);
-	if (dtconv_type_commit(crew->type) || !packs_right(crew))
-		crew->failures++;
+	pthread_barrier_wait(&shared->start);
+	if (dtconv_type_commit(shared->type) || !packs_right(shared))
+		shared->failures++;
 	return NULL;
 }
 
@@ -113,26 +113,26 @@ END_TEST
 
 static void *pack_in_fragments(void *arg)
 {
-	struct crew *crew = arg;
-	struct random_stream random = { 0x51e2 + crew->next++ };
+	struct shared *shared = arg;
+	struct random_stream random = { 0x51e2 + shared->next++ };
 	struct dtconv_convertor *convertor = NULL;
-	unsigned char *packed = calloc(crew->map->size + 1, 1);
+	unsigned char *packed = calloc(shared->map->size + 1, 1);
 	size_t moved = 0;
 
-	pthread_barrier_wait(&crew->start);
-	if (dtconv_convertor_create_pack(crew->type, 1, crew->source, &convertor)) {
-		crew->failures++;
+	pthread_barrier_wait(&shared->start);
+	if (dtconv_convertor_create_pack(shared->type, 1, shared->source, &convertor)) {
+		shared->failures++;
 		free(packed);
 		return NULL;
 	}
 	for (size_t round = 0; round < 300; round++) {
-		size_t at = random_below(&random, crew->map->size + 1);
-		size_t room = random_below(&random, crew->map->size - at + 1);
+		size_t at = random_below(&random, shared->map->size + 1);
+		size_t room = random_below(&random, shared->map->size - at + 1);
 
 		if (dtconv_convertor_seek(convertor, at) ||
 		    dtconv_convertor_pack(convertor, packed, room, &moved) ||
-		    moved != room || memcmp(packed, crew->stream + at, room) != 0)
-			crew->failures++;
+		    moved != room || memcmp(packed, shared->stream + at, room) != 0)
+			shared->failures++;
 	}
 	dtconv_convertor_destroy(convertor);
 	free(packed);
@@ -155,24 +155,24 @@ END_TEST
 
 static void *ask_everything(void *arg)
 {
-	struct crew *crew = arg;
+	struct shared *shared = arg;
 	char text[4096];
 
-	pthread_barrier_wait(&crew->start);
+	pthread_barrier_wait(&shared->start);
 	for (size_t round = 0; round < 300; round++) {
 		struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
 		enum dtconv_signature_relation relation = DTCONV_SIGNATURE_DIFFERENT;
 		size_t length = 0, elements = 0;
 
-		if (dtconv_type_query(crew->type, &attr) ||
-		    attr.size != crew->map->size ||
-		    dtconv_type_query_elements(crew->type, attr.size, &elements) ||
+		if (dtconv_type_query(shared->type, &attr) ||
+		    attr.size != shared->map->size ||
+		    dtconv_type_query_elements(shared->type, attr.size, &elements) ||
 		    elements != attr.element_count ||
-		    dtconv_type_compare_signature(crew->type, 2, crew->type, 2,
+		    dtconv_type_compare_signature(shared->type, 2, shared->type, 2,
 						  &relation) ||
 		    relation != DTCONV_SIGNATURE_EQUAL ||
-		    dtconv_type_format(crew->type, text, sizeof(text), &length) > 0)
-			crew->failures++;
+		    dtconv_type_format(shared->type, text, sizeof(text), &length) > 0)
+			shared->failures++;
 	}
 	return NULL;
 }
@@ -189,17 +189,17 @@ END_TEST
 
 static void *build_on_it(void *arg)
 {
-	struct crew *crew = arg;
+	struct shared *shared = arg;
 
-	pthread_barrier_wait(&crew->start);
+	pthread_barrier_wait(&shared->start);
 	for (size_t round = 0; round < 500; round++) {
 		struct dtconv_type *outer = NULL;
 
-		dtconv_type_ref(crew->type);
-		if (dtconv_type_create_contiguous(2, crew->type, &outer) ||
+		dtconv_type_ref(shared->type);
+		if (dtconv_type_create_contiguous(2, shared->type, &outer) ||
 		    dtconv_type_commit(outer))
-			crew->failures++;
-		dtconv_type_unref(crew->type);
+			shared->failures++;
+		dtconv_type_unref(shared->type);
 		dtconv_type_unref(outer);
 	}
 	return NULL;
@@ -217,22 +217,22 @@ END_TEST
 /* Every thread owns one reference; the last one to let go frees the type, whoever it is. */
 static void *let_go(void *arg)
 {
-	struct crew *crew = arg;
+	struct shared *shared = arg;
 
-	pthread_barrier_wait(&crew->start);
-	dtconv_type_unref(crew->type);
+	pthread_barrier_wait(&shared->start);
+	dtconv_type_unref(shared->type);
 	return NULL;
 }
 
 START_TEST(the_last_of_eight_frees_it)
 {
 	for (size_t round = 0; round < 300; round++) {
-		struct crew crew = { .type = t_parse(
-					     "contiguous(3, vector(3, 1, 2, int))") };
+		struct shared shared = { .type = t_parse(
+						 "contiguous(3, vector(3, 1, 2, int))") };
 
 		for (size_t i = 1; i < THREADS; i++)
-			dtconv_type_ref(crew.type);
-		run_crew(&crew, let_go);
+			dtconv_type_ref(shared.type);
+		run_threads(&shared, let_go);
 	}
 }
 END_TEST
@@ -242,33 +242,33 @@ END_TEST
 /* Each thread fails with a number of its own and must read that one back. */
 static void *fail_alone(void *arg)
 {
-	struct crew *crew = arg;
-	size_t mine = 1000000 + crew->next++;
+	struct shared *shared = arg;
+	size_t mine = 1000000 + shared->next++;
 	char text[256], number[32];
 
 	snprintf(number, sizeof(number), "%zu", mine);
-	pthread_barrier_wait(&crew->start);
+	pthread_barrier_wait(&shared->start);
 	if (dtconv_context_error(t_context, text, sizeof(text)) != 0)
-		crew->failures++;
+		shared->failures++;
 	for (size_t round = 0; round < 300; round++) {
 		const size_t size[] = { 3 }, subsize[] = { mine }, start[] = { 0 };
 		struct dtconv_type *type = NULL;
 		int status = dtconv_type_create_subarray(
-			1, size, subsize, start, DTCONV_ORDER_C, crew->type, &type);
+			1, size, subsize, start, DTCONV_ORDER_C, shared->type, &type);
 		size_t length = dtconv_context_error(t_context, text, sizeof(text));
 
 		if (status != DTCONV_ERR_INVAL || length != strlen(text) ||
 		    !strstr(text, number))
-			crew->failures++;
+			shared->failures++;
 	}
 	return NULL;
 }
 
 START_TEST(each_thread_has_its_own_error)
 {
-	struct crew crew = { .type = t_predefined(DTCONV_INT) };
+	struct shared shared = { .type = t_predefined(DTCONV_INT) };
 
-	run_crew(&crew, fail_alone);
+	run_threads(&shared, fail_alone);
 }
 END_TEST
 
@@ -276,9 +276,9 @@ END_TEST
 
 static void *live_alone(void *arg)
 {
-	struct crew *crew = arg;
+	struct shared *shared = arg;
 
-	pthread_barrier_wait(&crew->start);
+	pthread_barrier_wait(&shared->start);
 	for (size_t round = 0; round < 50; round++) {
 		struct dtconv_context *context = NULL;
 		struct dtconv_type *type = NULL;
@@ -286,7 +286,7 @@ static void *live_alone(void *arg)
 		if (dtconv_context_create(NULL, &context) ||
 		    dtconv_type_parse(context, "vector(3, 1, 2, int)", 20, &type) ||
 		    dtconv_type_commit(type))
-			crew->failures++;
+			shared->failures++;
 		dtconv_type_unref(type);
 		dtconv_context_destroy(context);
 	}
@@ -295,9 +295,9 @@ static void *live_alone(void *arg)
 
 START_TEST(contexts_come_and_go)
 {
-	struct crew crew = { 0 };
+	struct shared shared = { 0 };
 
-	run_crew(&crew, live_alone);
+	run_threads(&shared, live_alone);
 }
 END_TEST
 

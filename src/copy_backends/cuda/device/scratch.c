@@ -80,15 +80,15 @@ static CUresult make(struct dtc_cuda_context *context, struct dtc_cuda_scratch *
 	return result;
 }
 
-static void end(struct dtc_scratch *loan)
+static void end(struct dtc_scratch *borrowed)
 {
-	struct dtc_cuda_scratch *scratch = loan->owner;
+	struct dtc_cuda_scratch *scratch = borrowed->owner;
 
 	pthread_mutex_unlock(&scratch->lock);
 }
 
 static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scratch,
-		 struct dtc_scratch *loan)
+		 struct dtc_scratch *borrowed)
 {
 	pthread_mutex_lock(&scratch->lock);
 	CUresult result = make(context, scratch);
@@ -102,18 +102,18 @@ static bool lend(struct dtc_cuda_context *context, struct dtc_cuda_scratch *scra
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;
 	}
-	*loan = (struct dtc_scratch){ .memory = (char *)(uintptr_t)scratch->memory,
-				      .bytes = DTC_CUDA_SCRATCH_BYTES,
-				      .stream = context->lanes[DTC_CUDA_LANE_COPY],
-				      .owner = scratch,
-				      .end = end };
+	*borrowed = (struct dtc_scratch){ .memory = (char *)(uintptr_t)scratch->memory,
+					  .bytes = DTC_CUDA_SCRATCH_BYTES,
+					  .stream = context->lanes[DTC_CUDA_LANE_COPY],
+					  .owner = scratch,
+					  .end = end };
 	return true;
 }
 
 bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 				 const struct dtc_memory *near,
 				 enum dtc_cuda_scratch_purpose purpose,
-				 struct dtc_scratch *loan)
+				 struct dtc_scratch *borrowed)
 {
 	const struct dtc_job job = { .user_memory = *near,
 				     .packed_memory = *near,
@@ -127,13 +127,14 @@ bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
 	bool scratch = !dtc_cuda_context_choose(cuda, &job, &chosen) &&
 		       chosen->device == near->device &&
-		       lend(chosen, &scratch_of(chosen)[purpose], loan);
+		       lend(chosen, &scratch_of(chosen)[purpose], borrowed);
 	dtc_cuda_unrelax(&cuda->driver, mode);
 	return scratch;
 }
 
 bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
-			     const struct dtc_memory *near, struct dtc_scratch *loan)
+			     const struct dtc_memory *near, struct dtc_scratch *borrowed)
 {
-	return dtc_cuda_scratch_borrow_for(context, near, DTC_CUDA_SCRATCH_COPIES, loan);
+	return dtc_cuda_scratch_borrow_for(context, near, DTC_CUDA_SCRATCH_COPIES,
+					   borrowed);
 }

@@ -27,12 +27,12 @@ struct dtc_cuda_scratch {
 
 /* For copies between layouts; see dtc_scratch_acquire. */
 bool dtc_cuda_scratch_borrow(struct dtconv_context *context,
-			     const struct dtc_memory *near, struct dtc_scratch *loan);
+			     const struct dtc_memory *near, struct dtc_scratch *borrowed);
 
 /* The same for another purpose. */
 bool dtc_cuda_scratch_borrow_for(struct dtconv_context *context,
 				 const struct dtc_memory *near,
 				 enum dtc_cuda_scratch_purpose purpose,
-				 struct dtc_scratch *loan);
+				 struct dtc_scratch *borrowed);
 
 #endif
