@@ -25,7 +25,7 @@ NO_FAULT = -1
 class Move(NamedTuple):
     """One call: the list, its views, and where in the stream its packed bytes are."""
 
-    list: page_list
+    wanted: page_list
     table: View
     packed: View
     position: int
@@ -159,16 +159,16 @@ class Pages:
         stream = _streams.common_stream(views, named_stream)
         if stream is None:
             return self._call(runtime(), function, move)
-        move.list.flags, move.list.stream = Constant.PAGES_STREAM, stream
+        move.wanted.flags, move.wanted.stream = Constant.PAGES_STREAM, stream
         with _streams.ready(views, stream):
             if move.fault is None:
                 return self._move_and_wait(function, move, stream)
-            move.list.fault = move.fault.address
+            move.wanted.fault = move.fault.address
             return self._call(runtime(), function, move)
 
     def _call(self, run: Runtime, function: Any, move: Move) -> int:
         moved = ctypes.c_size_t()
-        run.check(function(run.context, ctypes.byref(move.list), self._view.address, move.position,
+        run.check(function(run.context, ctypes.byref(move.wanted), self._view.address, move.position,
                            move.packed.address, move.packed.nbytes(), ctypes.byref(moved)))
         return moved.value
 
@@ -176,10 +176,10 @@ class Pages:
         """Queue the list, then a copy of its fault word, and wait for that."""
         fragment = _fault_words.get()
         np.asarray(fragment)[:8].view(np.int64)[0] = NO_FAULT
-        move.list.fault = fragment.__array_interface__["data"][0]
+        move.wanted.fault = fragment.__array_interface__["data"][0]
         try:
             moved = self._call(runtime(), function, move)
-            position = _read_word(int(move.list.fault), stream)
+            position = _read_word(int(move.wanted.fault), stream)
         except errors.Error:
             # The device may still write there.
             _fault_words.abandon(fragment)
