@@ -3,9 +3,10 @@
 """KV handoff: two prefill ranks pass the KV cache of a sequence to four decode ranks, which page it differently.
 
 Each rank is a process and has some of the heads, in pages of 16 tokens (prefill) or 64 (decode), at random places. A
-message takes the heads that two ranks share straight from the sender's pages into the receiver's. Every byte is checked.
-doc/python.md is the guide.
+message takes the heads that two ranks share from the sender's pages into the receiver's. Every byte is checked. The messages
+go through channels of the library; with --nixl they go through agents of NIXL. doc/python.md is the guide.
 """
+import functools
 import os
 import socket
 import sys
@@ -60,25 +61,56 @@ def peers_of(own, ranks):
             yield rank, shared
 
 
-def prefill(rank, sockets):
+# ---- ways to the other ranks -----------------------------------------------------------------
+
+def open_channels(name, sockets):
+    """Functions that start a send and a receive, for each peer."""
+    channels = {peer: dtconv.Channel.from_socket(end, kind="host") for peer, end in sockets.items()}
+    return {peer: (channel.start_send, channel.start_recv) for peer, channel in channels.items()}
+
+
+def open_agents(name, sockets):
+    """The same over NIXL. The sockets pass the metadata of the agents."""
+    import dtconv.nixl
+    from nixl._api import nixl_agent, nixl_agent_config
+
+    agent = nixl_agent(name, nixl_agent_config(backends=["UCX"]))
+    bounce = dtconv.nixl.Bounce(agent, peers=len(sockets))
+    for end in sockets.values():
+        end.send(agent.get_agent_metadata())
+    for peer, end in sockets.items():
+        agent.add_remote_agent(end.recv(1 << 20))
+        bounce.connect(peer)
+    return {peer: (functools.partial(bounce.start_send, peer), functools.partial(bounce.start_recv, peer))
+            for peer in sockets}
+
+
+def say_goodbye(sockets):
+    """With NIXL the last notification may be lost if its sender ends at once."""
+    for end in sockets.values():
+        end.send(b"bye")
+        end.recv(3)
+
+
+# ---- ranks -----------------------------------------------------------------------------------
+
+def prefill(rank, ways):
     """Send each decode rank its heads."""
     own = heads_of(rank, PREFILL_RANKS)
     cache, table, token = new_cache(own, PREFILL_PAGE), new_table(rank, PREFILL_PAGE), np.arange(TOKENS)
     cache[:, :, table[token // PREFILL_PAGE], token % PREFILL_PAGE] = contents(own)
-    channels = [(dtconv.Channel.from_socket(sockets[rank, peer][0], kind="host"), heads)
-                for peer, heads in peers_of(own, DECODE_RANKS)]
-    sent = [channel.start_send(cache, layout=shared_heads(cache, table, own, heads)) for channel, heads in channels]
+    sent = [ways[f"decode{peer}"][0](cache, layout=shared_heads(cache, table, own, heads))
+            for peer, heads in peers_of(own, DECODE_RANKS)]
     print(f"prefill {rank}: {sum(message.wait() for message in sent)} bytes to {len(sent)} ranks")
     return True
 
 
-def decode(rank, sockets):
+def decode(rank, ways):
     """Receive from each prefill rank, and look at every byte."""
     own = heads_of(rank, DECODE_RANKS)
     cache, table, token = new_cache(own, DECODE_PAGE), new_table(100 + rank, DECODE_PAGE), np.arange(TOKENS)
-    channels = [(dtconv.Channel.from_socket(sockets[peer, rank][1], kind="host"), heads)
+    received = [ways[f"prefill{peer}"][1](cache, layout=shared_heads(cache, table, own, heads))
                 for peer, heads in peers_of(own, PREFILL_RANKS)]
-    received = [channel.start_recv(cache, layout=shared_heads(cache, table, own, heads)) for channel, heads in channels]
     for message in received:
         message.wait()
     expected = new_cache(own, DECODE_PAGE)
@@ -86,16 +118,34 @@ def decode(rank, sockets):
     return cache.tobytes() == expected.tobytes()
 
 
-def keep_own(sockets, side, rank):
-    """Close the ends of other ranks: a channel notices that its peer is gone when nobody has the peer's end."""
-    for pair, ends in sockets.items():
+# ---- processes -------------------------------------------------------------------------------
+
+def own_ends(sockets, name):
+    """This rank's sockets by peer. The others are closed: a peer that ends is noticed when nobody has its end."""
+    own = {}
+    for names, ends in sockets.items():
         for index, end in enumerate(ends):
-            if index != side or pair[side] != rank:
+            if names[index] == name:
+                own[names[1 - index]] = end
+            else:
                 end.close()
+    return own
+
+
+def run_rank(work, rank, sockets, over_nixl):
+    """What one process does. Returns whether its bytes are right."""
+    name = f"{work.__name__}{rank}"
+    own = own_ends(sockets, name)
+    if not over_nixl:
+        return work(rank, open_channels(name, own))
+    is_right = work(rank, open_agents(name, own))
+    say_goodbye(own)
+    return is_right
 
 
 def main():
-    sockets = {(sender, receiver): socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    over_nixl = sys.argv[1:] == ["--nixl"]
+    sockets = {(f"prefill{sender}", f"decode{receiver}"): socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                for sender in range(PREFILL_RANKS)
                for receiver, _ in peers_of(heads_of(sender, PREFILL_RANKS), DECODE_RANKS)}
     ranks = [(prefill, rank) for rank in range(PREFILL_RANKS)] + [(decode, rank) for rank in range(DECODE_RANKS)]
@@ -105,8 +155,7 @@ def main():
         if process == 0:
             is_right = False
             try:
-                keep_own(sockets, 0 if work is prefill else 1, rank)
-                is_right = work(rank, sockets)
+                is_right = run_rank(work, rank, sockets, over_nixl)
             finally:
                 sys.stdout.flush()
                 os._exit(0 if is_right else 1)

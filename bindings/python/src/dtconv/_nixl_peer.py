@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ``dtconv.nixl`` has under way with one agent, and the notifications that both ends exchange.
+
+A sender offers a message. The receiver lets it go when a receive with the tag is posted. The sender writes fragments to
+the receiver's landings, each with a notification, and the receiver gives the landings back: they are the credits. The
+receiver says when it has unpacked all.
+"""
+from __future__ import annotations
+
+import collections
+import struct
+import time
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+
+from . import errors
+from ._structs import Status
+from .fragments import Packer, Unpacker
+from .pool import Fragment
+
+if TYPE_CHECKING:
+    from .nixl import Bounce, Message
+
+MAGIC = b"dtconv1"
+"""What the notifications of this module begin with."""
+HELLO, OFFER, GO, DATA, CREDIT, DONE, FAILED = range(7)
+HEAD = struct.Struct("<7sB")
+NUMBERS = {OFFER: 3, GO: 1, DATA: 4, DONE: 1, FAILED: 3}
+"""How many numbers follow the head. Those of HELLO and CREDIT are as many as the notification has."""
+PING_SECONDS = 0.5
+"""How long a peer may be silent while something is expected of it."""
+
+
+def encode(kind: int, *numbers: int) -> bytes:
+    """A notification."""
+    return HEAD.pack(MAGIC, kind) + struct.pack(f"<{len(numbers)}Q", *numbers)
+
+
+def decode(text: bytes) -> tuple[int, tuple[int, ...]]:
+    """The kind and the numbers of a notification. Raises FormatError for what this module has not written."""
+    kind = text[HEAD.size - 1] if len(text) >= HEAD.size else -1
+    count, rest = divmod(len(text) - HEAD.size, 8)
+    if not HELLO <= kind <= FAILED or rest or count != NUMBERS.get(kind, count):
+        raise errors.FormatError("a notification of the peer is no message of dtconv.nixl")
+    return kind, struct.unpack_from(f"<{count}Q", text, HEAD.size)
+
+
+class Piece:
+    """The beginning of a fragment, as an array of bytes."""
+
+    def __init__(self, fragment: Fragment, size: int, device: Optional[int]) -> None:
+        self.fragment, self.size = fragment, size
+        interface = {"shape": (size,), "typestr": "|u1", "data": (fragment._attr.address, False), "version": 3}
+        if device is None:
+            self.__array_interface__ = interface
+        else:
+            self.__cuda_array_interface__ = {**interface, "stream": None}
+
+
+class Write(NamedTuple):
+    """A fragment on its way to a peer."""
+
+    handle: Any
+    piece: Piece
+
+
+class Peer:
+    """What is under way with one agent: the landings that it writes to, and ours at its end."""
+
+    def __init__(self, bounce: Bounce, name: str, landings: list[Fragment]) -> None:
+        self.bounce, self.name, self.landings = bounce, name, landings
+        self.failure: Optional[errors.Error] = None
+        self.device = 0
+        self.credits: collections.deque[tuple[int, int]] = collections.deque()
+        """The landings at the peer that are free: number and address."""
+        self.addresses: tuple[int, ...] = ()
+        self.room = 0
+        self.used: list[int] = []
+        """Our landings that can be given back."""
+        self.numbers = 0
+        self.offered: dict[int, Message] = {}
+        self.going: dict[int, Message] = {}
+        self.receiving: dict[int, Message] = {}
+        self.arrived: dict[int, collections.deque[tuple[int, int]]] = collections.defaultdict(collections.deque)
+        """Offers that no receive has taken, by tag: number and size."""
+        self.posted: dict[int, collections.deque[Message]] = collections.defaultdict(collections.deque)
+        self.writes: list[Write] = []
+        self.heard = time.monotonic()
+
+    # ---- what the user starts --------------------------------------------------------------
+
+    def offer(self, message: Message) -> None:
+        """Ask the peer for a receive."""
+        message._number, self.numbers = self.numbers, self.numbers + 1
+        self.offered[message._number] = message
+        self.notify(OFFER, message._number, message._tag, message._size)
+
+    def post(self, message: Message) -> None:
+        """Take the oldest offer with the tag, or wait for one."""
+        offers = self.arrived[message._tag]
+        if offers:
+            self.match(message, *offers.popleft())
+        else:
+            self.posted[message._tag].append(message)
+
+    def give_up(self, message: Message, failure: errors.Error) -> None:
+        """End a message here, and tell the peer if it knows of it."""
+        is_send = isinstance(message._position, Packer)
+        posted = self.posted[message._tag]
+        if message in posted:
+            posted.remove(message)
+        for under_way in (self.offered, self.going, self.receiving):
+            if under_way.get(message._number) is message:
+                del under_way[message._number]
+                self.notify(FAILED, message._number, -failure.status, int(is_send))
+        message._end(failure)
+
+    # ---- what the peer says ----------------------------------------------------------------
+
+    def hear(self, text: bytes) -> None:
+        """Handle a notification."""
+        self.heard = time.monotonic()
+        kind, numbers = decode(text)
+        handlers: dict[int, Callable[..., None]] = {
+            HELLO: self.on_hello, OFFER: self.on_offer, GO: self.on_go, DATA: self.on_data,
+            CREDIT: self.on_credit, DONE: self.on_done, FAILED: self.on_failed}
+        handlers[kind](*numbers)
+
+    def on_hello(self, device: int = 0, room: int = 0, *addresses: int) -> None:
+        """The peer's landings. A hello without any asks whether this process is there."""
+        if addresses and not self.addresses:
+            self.device, self.room, self.addresses = device, min(room, self.bounce.fragment_bytes), addresses
+            self.credits.extend(enumerate(addresses))
+
+    def on_offer(self, number: int, tag: int, size: int) -> None:
+        """A message that the peer wants to send."""
+        receives = self.posted[tag]
+        if receives:
+            self.match(receives.popleft(), number, size)
+        else:
+            self.arrived[tag].append((number, size))
+
+    def match(self, message: Message, number: int, size: int) -> None:
+        """A receive meets an offer."""
+        if size > message._size:
+            self.notify(FAILED, number, -Status.ERR_TRUNCATE, 0)
+            message._end(errors.TruncateError(f"a message of {size} bytes has arrived for {message._size}"))
+            return
+        message._number, message._size = number, size
+        self.receiving[number] = message
+        self.notify(GO, number)
+        self.end_if_whole(message)
+
+    def on_go(self, number: int) -> None:
+        """The peer has a receive for an offer."""
+        message = self.offered.pop(number, None)
+        if message is not None:
+            self.going[number] = message
+
+    def on_data(self, number: int, offset: int, size: int, landing: int) -> None:
+        """A fragment has been written to a landing."""
+        if landing >= len(self.landings) or size > self.bounce.fragment_bytes:
+            raise errors.FormatError("the peer names a landing or a size that it does not have")
+        message = self.receiving.get(number)
+        if message is not None:
+            self.unpack(message, offset, Piece(self.landings[landing], size, self.bounce.device))
+        self.used.append(landing)
+
+    def unpack(self, message: Message, offset: int, piece: Piece) -> None:
+        """Store a fragment in the receive's array."""
+        assert isinstance(message._position, Unpacker)
+        try:
+            if offset + piece.size > message._size:
+                raise errors.FormatError("the peer has sent more than it has offered")
+            message._position.seek(offset)
+            message._position.write(piece)
+        except errors.Error as failure:
+            self.give_up(message, failure)
+            return
+        message._moved += piece.size
+        self.end_if_whole(message)
+
+    def end_if_whole(self, message: Message) -> None:
+        """The receive ends with its last byte."""
+        if message._moved == message._size:
+            del self.receiving[message._number]
+            self.notify(DONE, message._number)
+            message._end()
+
+    def on_credit(self, *landings: int) -> None:
+        """Landings at the peer are free again."""
+        for landing in landings:
+            if landing >= len(self.addresses):
+                raise errors.FormatError("the peer gives back a landing that it does not have")
+            self.credits.append((landing, self.addresses[landing]))
+
+    def on_done(self, number: int) -> None:
+        """The peer has unpacked a message."""
+        message = self.going.pop(number, None)
+        if message is not None:
+            message._end()
+
+    def on_failed(self, number: int, status: int, by_sender: int) -> None:
+        """The peer gives a message up, as its sender or as its receiver."""
+        failure = errors.of_status(-status, "the other process has ended the message")
+        lists = [self.receiving] if by_sender else [self.offered, self.going]
+        for messages in lists:
+            message = messages.pop(number, None)
+            if message is not None:
+                message._end(failure)
+        if by_sender:
+            for offers in self.arrived.values():
+                for offer in [offer for offer in offers if offer[0] == number]:
+                    offers.remove(offer)
+
+    # ---- progress --------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """End writes, start others, give landings back. Returns whether anything happened."""
+        happened = self.end_writes()
+        for message in list(self.going.values()):
+            while message._moved < message._size and self.credits and self.bounce.staging:
+                if not self.write_next(message):
+                    break
+                happened = True
+        if self.used:
+            used, self.used = self.used, []
+            self.notify(CREDIT, *used)
+            happened = True
+        return happened
+
+    def end_writes(self) -> bool:
+        """Take back the staging memory of writes that are done."""
+        before = len(self.writes)
+        self.writes, failed = self.bounce.reap(self.writes)
+        if failed:
+            raise errors.PeerError(f"a write to {self.name} has failed")
+        return len(self.writes) != before
+
+    def write_next(self, message: Message) -> bool:
+        """Pack a fragment and send it on its way; false if packing fails, which ends the message."""
+        assert isinstance(message._position, Packer)
+        size = min(self.room, message._size - message._moved)
+        piece = Piece(self.bounce.staging[-1], size, self.bounce.device)
+        try:
+            message._position.readinto(piece)
+        except errors.Error as failure:
+            self.give_up(message, failure)
+            return False
+        self.bounce.staging.pop()
+        landing, address = self.credits.popleft()
+        note = encode(DATA, message._number, message._moved, size, landing)
+        message._moved += size
+        self.writes.append(Write(self.bounce.write(self, piece, address, note), piece))
+        return True
+
+    def notify(self, kind: int, *numbers: int) -> None:
+        """Send a notification without data."""
+        if self.failure is None:
+            self.bounce.agent.send_notif(self.name, encode(kind, *numbers))
+
+    def ping(self) -> None:
+        """Ask whether a peer that has been silent is still there: NIXL tells only who sends."""
+        if self.under_way() and time.monotonic() - self.heard > PING_SECONDS:
+            self.heard = time.monotonic()
+            self.notify(HELLO)
+
+    def under_way(self) -> list[Message]:
+        """All messages with this peer."""
+        posted = [message for queue in self.posted.values() for message in queue]
+        return [*self.offered.values(), *self.going.values(), *self.receiving.values(), *posted]
+
+    def has_no_writes(self) -> bool:
+        """Whether no staging memory is being read."""
+        return not self.writes
+
+    def give_up_all(self, failure: errors.Error) -> None:
+        """End all messages here, and tell the peer."""
+        for message in self.under_way():
+            self.give_up(message, failure)
+
+    def fail(self, failure: errors.Error) -> None:
+        """Everything with this peer ends. Writes under way still have their staging memory."""
+        self.failure = failure
+        for message in self.under_way():
+            message._end(failure)
+        for messages in (self.offered, self.going, self.receiving, self.posted, self.arrived):
+            messages.clear()
+        self.bounce.orphans += self.writes
+        self.writes = []

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bounce layer over agents of this process; and, where NIXL is installed, over its own, between two processes."""
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dtconv
+import dtconv.nixl
+from conftest import WAIT, packed_bytes, random_dtype, random_view
+from dtconv._nixl_peer import CREDIT, DATA, GO, HELLO, OFFER, encode
+from fake_nixl import FakeAgent
+
+SMALL = 64
+"""Bytes of a fragment, so that most messages have several."""
+
+
+class Pair:
+    """Two connected ends."""
+
+    def __init__(self, seed=0, fragments=3, others=0):
+        self.network = {}
+        self.agents = [FakeAgent(name, self.network, seed) for name in "ab"]
+        self.ends = [dtconv.nixl.Bounce(agent, fragment_bytes=SMALL, fragments=fragments, peers=1 + others)
+                     for agent in self.agents]
+        self.ends[0].connect("b")
+        self.ends[1].connect("a")
+
+    def finish(self, *messages):
+        """Make progress at both ends until all messages have ended. Returns the class of each error, or None."""
+        for _ in range(100000):
+            for end in self.ends:
+                end.progress()
+            if all(message._is_done or message._failure is not None for message in messages):
+                return [type(message._failure) if message._failure is not None else None for message in messages]
+        raise AssertionError("the messages do not end")
+
+
+def writable(rng):
+    while True:
+        view = random_view(rng, random_dtype(rng))
+        if view.size and not view.dtype.hasobject:
+            return view
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_messages_arrive_in_any_layout(rng, case):
+    pair, messages, expected = Pair(seed=case, fragments=int(rng.integers(1, 5))), [], []
+    for _ in range(6):
+        source, tag, way = writable(rng), int(rng.integers(3)), int(rng.integers(2))
+        target = bytearray(dtconv.layout(source).size)
+        starts = [lambda: pair.ends[way].start_send("ba"[way], source, tag),
+                  lambda: pair.ends[1 - way].start_recv("ab"[way], target, tag)]
+        for start in rng.permutation(2):
+            messages.append(starts[start]())
+        expected.append((target, packed_bytes(source)))
+    assert pair.finish(*messages) == [None] * 12
+    assert all(bytes(target) == wanted for target, wanted in expected)
+    for end in pair.ends:
+        end.close()
+    assert not any(agent.registered or agent.writes for agent in pair.agents)
+
+
+def test_a_message_goes_from_one_layout_to_another(rng):
+    pair, source, target = Pair(), rng.random((20, 30)), np.zeros((30, 20))
+    received = pair.ends[1].start_recv("a", target.T)
+    sent = pair.ends[0].start_send("b", source[::-1])
+    assert pair.finish(sent, received) == [None, None] and (target.T == source[::-1]).all()
+    assert sent.wait() == received.wait() == source.nbytes and sent.test()
+
+
+def test_a_receive_may_have_more_room_but_not_less():
+    pair, room = Pair(), np.zeros(40)
+    received, sent = pair.ends[1].start_recv("a", room), pair.ends[0].start_send("b", np.ones(30))
+    assert pair.finish(sent, received) == [None, None]
+    assert received.wait() == 240 and room.tolist() == [1] * 30 + [0] * 10
+    received, sent = pair.ends[1].start_recv("a", room), pair.ends[0].start_send("b", np.ones(41))
+    assert pair.finish(sent, received) == [dtconv.TruncateError] * 2
+    with pytest.raises(dtconv.TruncateError, match="328 bytes has arrived for 320"):
+        received.wait()
+    received, sent = pair.ends[1].start_recv("a", room), pair.ends[0].start_send("b", np.full(40, 3.0))
+    assert pair.finish(sent, received) == [None, None] and room.tolist() == [3] * 40
+
+
+@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("canceled", ["send", "recv"])
+def test_a_canceled_message_ends_at_both_ends_and_others_go_on(steps, canceled):
+    pair, room = Pair(seed=steps), np.zeros(100)
+    both = {"send": pair.ends[0].start_send("b", np.ones(100), 1), "recv": pair.ends[1].start_recv("a", room, 1)}
+    other = pair.ends[0].start_send("b", np.ones(100), 2), pair.ends[1].start_recv("a", np.zeros(100), 2)
+    for _ in range(steps):
+        pair.ends[steps % 2].progress()
+        pair.ends[1 - steps % 2].progress()
+    both[canceled].cancel()
+    assert pair.finish(both[canceled]) in ([None], [dtconv.CanceledError])
+    # An offer that no receive has taken waits for the next one.
+    both["send"].cancel()
+    assert set(pair.finish(*both.values())) <= {None, dtconv.CanceledError}
+    assert pair.finish(*other) == [None, None]
+    again = pair.ends[0].start_send("b", np.full(100, 5.0), 1), pair.ends[1].start_recv("a", room, 1)
+    assert pair.finish(*again) == [None, None] and room.tolist() == [5] * 100
+
+
+def test_a_receive_that_nobody_answers_can_be_canceled():
+    pair = Pair()
+    received = pair.ends[1].start_recv("a", np.zeros(4), 9)
+    with pytest.raises(dtconv.TimedOutError, match="a message with tag 9 was not done after 0.01 s"):
+        received.wait(0.01)
+    received.cancel()
+    with pytest.raises(dtconv.CanceledError):
+        received.test()
+    both = pair.ends[0].start_send("b", np.ones(4), 9), pair.ends[1].start_recv("a", np.zeros(4), 9)
+    assert pair.finish(*both) == [None, None]
+
+
+@pytest.mark.parametrize("fault", ["refuse_writes", "fail_writes"])
+def test_a_write_that_fails_ends_everything_with_that_peer(fault):
+    pair, third = Pair(others=1), None
+    third = dtconv.nixl.Bounce(FakeAgent("c", pair.network), fragment_bytes=SMALL, fragments=3)
+    pair.ends[0].connect("c")
+    third.connect("a")
+    pair.ends.append(third)
+    setattr(pair.agents[0], fault, True)
+    sent = pair.ends[0].start_send("b", np.ones(100))
+    pair.ends[1].start_recv("a", np.zeros(100))
+    assert pair.finish(sent) == [dtconv.PeerError]
+    with pytest.raises(dtconv.PeerError, match="a write to b has failed"):
+        pair.ends[0].start_send("b", np.ones(1))
+    setattr(pair.agents[0], fault, False)
+    both = pair.ends[0].start_send("c", np.ones(10)), third.start_recv("a", np.zeros(10))
+    assert pair.finish(*both) == [None, None]
+
+
+def test_a_peer_that_is_gone_is_noticed_without_sending(monkeypatch):
+    monkeypatch.setattr("dtconv._nixl_peer.PING_SECONDS", 0)
+    pair = Pair()
+    received = pair.ends[1].start_recv("a", np.zeros(4))
+    pair.agents[0].is_gone = True
+    with pytest.raises(dtconv.PeerError, match="a: NIXL_ERR_REMOTE_DISCONNECT"):
+        received.wait(WAIT)
+
+
+@pytest.mark.parametrize("text", [
+    encode(99), encode(OFFER, 1, 2), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
+    encode(DATA, 0, 0, 8, 99), encode(DATA, 0, 0, SMALL + 1, 0), encode(CREDIT, 3)])
+def test_what_breaks_the_protocol_ends_the_peer_only(text):
+    pair = Pair()
+    received = pair.ends[1].start_recv("a", np.zeros(4))
+    pair.ends[1].progress()
+    pair.agents[0].send_notif("b", text)
+    assert pair.finish(received) == [dtconv.FormatError]
+
+
+def test_more_bytes_than_were_offered_end_the_message():
+    pair, room = Pair(), np.zeros(2)
+    received, sent = pair.ends[1].start_recv("a", room), pair.ends[0].start_send("b", np.ones(2))
+    pair.ends[1].progress()
+    pair.agents[0].send_notif("b", encode(DATA, 0, 8, 16, 0))
+    assert pair.finish(received) == [dtconv.FormatError] and not room.any()
+    assert pair.finish(sent) == [dtconv.FormatError]
+
+
+def test_notifications_of_others_stay():
+    pair = Pair()
+    pair.agents[0].send_notif("b", b"mine")
+    both = pair.ends[0].start_send("b", np.ones(4)), pair.ends[1].start_recv("a", np.zeros(4))
+    assert pair.finish(*both) == [None, None]
+    assert pair.agents[1].update_notifs() == {"a": [b"mine"]}
+
+
+def test_closing_cancels_what_is_under_way():
+    pair = Pair()
+    both = pair.ends[0].start_send("b", np.ones(100)), pair.ends[1].start_recv("a", np.zeros(100))
+    for _ in range(3):
+        pair.ends[1].progress()
+        pair.ends[0].progress()
+    with pair.ends[0]:
+        pass
+    assert pair.finish(*both) == [dtconv.CanceledError] * 2
+    with pytest.raises(dtconv.StateError, match="closed"):
+        pair.ends[0].start_send("b", np.ones(1))
+    for wrong in ("b", "c"):
+        with pytest.raises(dtconv.StateError, match="connected"):
+            pair.ends[1].connect("a") if wrong == "b" else pair.ends[1].start_send("c", np.ones(1))
+    with pytest.raises(dtconv.StateError, match="as many peers"):
+        pair.ends[1].connect("c")
+
+
+TWO_PROCESSES = """
+import os, sys
+import numpy as np
+import dtconv, dtconv.nixl
+from nixl._api import nixl_agent, nixl_agent_config
+name, peer = sys.argv[1:3]
+agent = nixl_agent(name, nixl_agent_config(backends=["UCX"]))
+bounce = dtconv.nixl.Bounce(agent, fragment_bytes=1 << 16)
+print(agent.get_agent_metadata().hex(), flush=True)
+agent.add_remote_agent(bytes.fromhex(sys.stdin.readline()))
+bounce.connect(peer)
+numbers = np.arange(200000.0).reshape(400, 500)
+if name == "a":
+    bounce.send(peer, numbers.T, 7, timeout=60)
+    bounce.recv(peer, np.zeros(1), timeout=60)
+    print("never", flush=True)
+else:
+    room = np.zeros((500, 400))
+    bounce.recv(peer, room, 7, timeout=60)
+    print("right" if (room == numbers.T).all() else "wrong", flush=True)
+    bounce.recv(peer, np.zeros(1), timeout=60)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nixl") is None, reason="NIXL is not installed")
+def test_agents_of_nixl_in_two_processes():
+    ends = [subprocess.Popen([sys.executable, "-c", TWO_PROCESSES, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for names in (("a", "b"), ("b", "a"))]
+    try:
+        metadata = [next(line for line in end.stdout if set(line.strip()) <= set("0123456789abcdef")) for end in ends]
+        for end, text in zip(ends, reversed(metadata)):
+            end.stdin.write(text)
+            end.stdin.flush()
+        assert next(line for line in ends[1].stdout if line in ("right\n", "wrong\n")) == "right\n"
+        ends[1].send_signal(signal.SIGKILL)
+        output, problems = ends[0].communicate(timeout=WAIT)
+        assert "never" not in output and "PeerError" in problems, problems
+    finally:
+        for end in ends:
+            end.kill()
+            end.wait()
