@@ -262,7 +262,8 @@ static void check_kinds(const struct scene *scene, const char *what)
 
 START_TEST(memory_of_every_kind)
 {
-	const enum arena_kind pool = _i % ARENA_KINDS, packed = _i / ARENA_KINDS;
+	const enum arena_kind pool = (enum arena_kind)(_i % ARENA_KINDS);
+	const enum arena_kind packed = (enum arena_kind)(_i / ARENA_KINDS);
 	struct choices choices = fixture_choices(1 + (uint64_t)_i);
 	CUstream stream = gpu_stream();
 	struct scene scene;

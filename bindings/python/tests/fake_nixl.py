@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Agents of one process with what ``dtconv.nixl`` calls of NIXL's: writes take a while, end in any order, and may fail."""
+"""Agents of one process with what ``dtconv.nixl`` calls of NIXL's: writes take a while and end in any order.
+
+``refuse_writes`` refuses all writes, ``fail_writes`` lets the next one fail, ``is_gone`` is an agent whose process has ended.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -18,20 +21,23 @@ class FakeAgent:
     def __init__(self, name, network, seed=0):
         self.name, self.network, self.random = name, network, random.Random(seed)
         self.registered, self.notifs, self.writes = [], {}, []
+        self.descriptors = 0
         self.refuse_writes = self.fail_writes = self.is_gone = False
         network[name] = self
 
     def register_memory(self, places, memory):
         assert memory in ("DRAM", "VRAM")
-        self.registered += [(address, size) for address, size, _, _ in places]
-        return self.registered
+        registered = [(address, size) for address, size, _, _ in places]
+        self.registered += registered
+        return registered
 
     def deregister_memory(self, registered):
         assert not self.writes, "memory is unregistered while it is read"
-        self.registered = []
+        self.registered = [place for place in self.registered if place not in registered]
 
     def get_xfer_descs(self, places, memory):
-        return places
+        assert memory in ("DRAM", "VRAM")
+        return [tuple(int(number) for number in place) for place in places]
 
     def _owns(self, places):
         return all(any(first <= address and address + size <= first + length for first, length in self.registered)
@@ -46,7 +52,9 @@ class FakeAgent:
     def transfer(self, write):
         if self.refuse_writes or self.network[write.peer].is_gone:
             return "ERR"
-        write.polls, write.state, write.fails = self.random.randrange(4), "PROC", self.fail_writes
+        self.descriptors += len(write.local)
+        write.state, write.fails, self.fail_writes = "PROC", self.fail_writes, False
+        write.polls = 0 if write.fails else self.random.randrange(4)
         self.writes.append(write)
         return "PROC"
 
@@ -65,7 +73,8 @@ class FakeAgent:
         return write.state
 
     def release_xfer_handle(self, write):
-        self.writes.remove(write)
+        if write.state != "NEW":
+            self.writes.remove(write)
 
     def send_notif(self, peer, note):
         if self.network[peer].is_gone:

@@ -74,6 +74,48 @@ def test_a_message_goes_from_one_layout_to_another(rng):
     assert sent.wait() == received.wait() == source.nbytes and sent.test()
 
 
+def long_runs(rng, array):
+    """A layout that takes a random part of an array of bytes in a few runs, in any order."""
+    cuts = np.unique(rng.integers(0, array.size + 1, size=8))
+    pieces = [(int(first), int(end)) for first, end in zip(cuts, cuts[1:]) if rng.random() < 0.7] or [(0, array.size)]
+    order = rng.permutation(len(pieces))
+    return dtconv.hindexed([pieces[i][1] - pieces[i][0] for i in order], [pieces[i][0] for i in order], "byte")
+
+
+@pytest.mark.parametrize("case", range(30))
+@pytest.mark.parametrize("registered", [(0, 1), (0,), (1,)])
+def test_registered_arrays_with_long_runs_go_by_a_list(rng, case, registered):
+    pair = Pair(seed=case)
+    arrays = rng.integers(1, 256, 4000, np.uint8), np.zeros(4000 + int(rng.integers(0, 500)), np.uint8)
+    for end in pair.ends:
+        end.list_from = 100
+    for index in registered:
+        pair.ends[index].register(arrays[index])
+    pair.ends[1 - registered[0]].register(np.zeros(10))
+    layouts = long_runs(rng, arrays[0]), long_runs(rng, arrays[1])
+    sizes = [layout.size for layout in layouts]
+    if sizes[0] > sizes[1]:
+        layouts = layouts[0], dtconv.contiguous(4000, "byte")
+    by_list = registered == (0, 1) and all(layout.size >= 100 * len(layout.runs()) for layout in layouts)
+    both = (pair.ends[0].start_send("b", arrays[0], layout=layouts[0]),
+            pair.ends[1].start_recv("a", arrays[1], layout=layouts[1]))
+    assert pair.finish(*both) == [None, None]
+    expected = np.zeros_like(arrays[1])
+    dtconv.unpack(dtconv.pack(arrays[0], layout=layouts[0]), expected, layout=layouts[1])
+    assert (arrays[1] == expected).all() and both[1].wait() == layouts[0].size
+    in_fragments = -(-layouts[0].size // SMALL)
+    assert (pair.agents[0].descriptors < in_fragments) == by_list or in_fragments < 20
+    for end in pair.ends:
+        end.close()
+    assert not any(agent.registered or agent.writes for agent in pair.agents)
+
+
+def test_runs_are_the_typemap(rng):
+    layout = dtconv.hindexed([3, 1, 2], [40, 0, -8], "int32")
+    assert layout.runs().tolist() == [[40, 12], [0, 4], [-8, 8]]
+    assert dtconv.contiguous(3, "int32").runs(2).tolist() == [[0, 24]] and dtconv.layout("int").runs(0).shape == (0, 2)
+
+
 def test_a_receive_may_have_more_room_but_not_less():
     pair, room = Pair(), np.zeros(40)
     received, sent = pair.ends[1].start_recv("a", room), pair.ends[0].start_send("b", np.ones(30))
@@ -134,6 +176,7 @@ def test_a_write_that_fails_ends_everything_with_that_peer(fault):
     setattr(pair.agents[0], fault, False)
     both = pair.ends[0].start_send("c", np.ones(10)), third.start_recv("a", np.zeros(10))
     assert pair.finish(*both) == [None, None]
+    assert len(pair.ends[0].staging) == 3
 
 
 def test_a_peer_that_is_gone_is_noticed_without_sending(monkeypatch):
@@ -147,13 +190,16 @@ def test_a_peer_that_is_gone_is_noticed_without_sending(monkeypatch):
 
 @pytest.mark.parametrize("text", [
     encode(99), encode(OFFER, 1, 2), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
-    encode(DATA, 0, 0, 8, 99), encode(DATA, 0, 0, SMALL + 1, 0), encode(CREDIT, 3)])
+    encode(GO, 0, 0, 0, 8), encode(GO, 0, 0, 0, 0, 8, 0, 8), encode(GO, 0, 2, 0, 0, 32), encode(GO, 0, 0, 0, 0, 32),
+    encode(GO, 0, 0, 0, 0, 2**64 - 8, 0, 40), encode(DATA, 0, 0, 8, 99), encode(DATA, 0, 0, SMALL + 1, 0), encode(CREDIT, 3)])
 def test_what_breaks_the_protocol_ends_the_peer_only(text):
-    pair = Pair()
-    received = pair.ends[1].start_recv("a", np.zeros(4))
+    pair, array = Pair(), np.zeros(4)
+    pair.ends[1].register(array)
+    pair.ends[1].list_from = 1
+    received, sent = pair.ends[1].start_recv("a", np.zeros(4)), pair.ends[1].start_send("a", array)
     pair.ends[1].progress()
     pair.agents[0].send_notif("b", text)
-    assert pair.finish(received) == [dtconv.FormatError]
+    assert pair.finish(received, sent) in ([dtconv.FormatError] * 2, [dtconv.PeerError] * 2)
 
 
 def test_more_bytes_than_were_offered_end_the_message():

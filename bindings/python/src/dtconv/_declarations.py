@@ -83,6 +83,9 @@ int dtconv_convertor_seek(struct dtconv_convertor *convertor, size_t position);
 int dtconv_convertor_pack(struct dtconv_convertor *convertor, void *packed, size_t capacity, size_t *moved);
 int dtconv_convertor_unpack(struct dtconv_convertor *convertor, const void *packed, size_t bytes, size_t
     *moved);
+int dtconv_iov_count(const struct dtconv_type *type, size_t count, size_t *iov_count);
+int dtconv_iov(const struct dtconv_type *type, size_t count, const void *buffer, size_t first, struct iovec iov[],
+    size_t max_iov, size_t *iov_count);
 int dtconv_convertor_start(struct dtconv_convertor *convertor, void *packed, size_t bytes, dtconv_done_fn done,
     void *arg);
 int dtconv_convertor_test(struct dtconv_convertor *convertor, size_t *moved);

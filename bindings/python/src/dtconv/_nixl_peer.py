@@ -4,6 +4,9 @@
 A sender offers a message. The receiver lets it go when a receive with the tag is posted. The sender writes fragments to
 the receiver's landings, each with a notification, and the receiver gives the landings back: they are the credits. The
 receiver says when it has unpacked all.
+
+Where both arrays are registered and have long runs, the receiver lists its runs as it lets the message go, and the sender
+writes all by one list of descriptors.
 """
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import collections
 import struct
 import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+
+import numpy as np
 
 from . import errors
 from ._structs import Status
@@ -22,10 +27,10 @@ if TYPE_CHECKING:
 
 MAGIC = b"dtconv1"
 """What the notifications of this module begin with."""
-HELLO, OFFER, GO, DATA, CREDIT, DONE, FAILED = range(7)
+HELLO, OFFER, GO, DATA, WHOLE, CREDIT, DONE, FAILED = range(8)
 HEAD = struct.Struct("<7sB")
-NUMBERS = {OFFER: 3, GO: 1, DATA: 4, DONE: 1, FAILED: 3}
-"""How many numbers follow the head. Those of HELLO and CREDIT are as many as the notification has."""
+NUMBERS = {OFFER: 3, DATA: 4, WHOLE: 1, DONE: 1, FAILED: 3}
+"""How many numbers follow the head. HELLO, GO and CREDIT have any number."""
 PING_SECONDS = 0.5
 """How long a peer may be silent while something is expected of it."""
 
@@ -57,10 +62,50 @@ class Piece:
 
 
 class Write(NamedTuple):
-    """A fragment on its way to a peer."""
+    """A fragment on its way to a peer; without a piece, a whole message from its array."""
 
     handle: Any
-    piece: Piece
+    piece: Optional[Piece]
+
+
+class Runs(NamedTuple):
+    """Where an array that an agent has registered has the bytes of a message, in packed order."""
+
+    memory: int
+    """Index in MEMORIES."""
+    device: int
+    rows: np.ndarray[Any, Any]
+    """Addresses and lengths."""
+
+
+MEMORIES = ("DRAM", "VRAM")
+
+
+def cut(runs: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+    """The runs of the first bytes of a stream."""
+    ends = np.cumsum(runs[:, 1])
+    kept = runs[:int(np.searchsorted(ends, size)) + 1].copy()
+    kept[-1, 1] -= int(ends[len(kept) - 1]) - size
+    return kept
+
+
+def descriptors(addresses: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], device: int) -> np.ndarray[Any, Any]:
+    """Pieces of memory as NIXL takes them."""
+    rows = np.empty((len(addresses), 3), np.uint64)
+    rows[:, 0], rows[:, 1], rows[:, 2] = addresses, lengths, device
+    return rows
+
+
+def common_pieces(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    """Two lists of runs of the same stream, cut where either one has an end: addresses of each, and lengths."""
+    ends = [np.cumsum(runs[:, 1]) for runs in (ours, theirs)]
+    cuts = np.union1d(*ends)
+    starts = np.concatenate(([0], cuts[:-1]))
+    addresses = []
+    for runs, ends_of_runs in zip((ours, theirs), ends):
+        index = np.searchsorted(ends_of_runs, starts, side="right")
+        addresses.append(runs[index, 0] + starts - (ends_of_runs - runs[:, 1])[index])
+    return addresses[0], addresses[1], cuts - starts
 
 
 class Peer:
@@ -122,7 +167,7 @@ class Peer:
         kind, numbers = decode(text)
         handlers: dict[int, Callable[..., None]] = {
             HELLO: self.on_hello, OFFER: self.on_offer, GO: self.on_go, DATA: self.on_data,
-            CREDIT: self.on_credit, DONE: self.on_done, FAILED: self.on_failed}
+            WHOLE: self.on_whole, CREDIT: self.on_credit, DONE: self.on_done, FAILED: self.on_failed}
         handlers[kind](*numbers)
 
     def on_hello(self, device: int = 0, room: int = 0, *addresses: int) -> None:
@@ -147,14 +192,27 @@ class Peer:
             return
         message._number, message._size = number, size
         self.receiving[number] = message
-        self.notify(GO, number)
+        runs = self.bounce.long_runs(message)
+        if runs is None:
+            self.notify(GO, number)
+        else:
+            self.notify(GO, number, runs.memory, runs.device, *runs.rows.ravel().tolist())
         self.end_if_whole(message)
 
-    def on_go(self, number: int) -> None:
-        """The peer has a receive for an offer."""
+    def on_go(self, *numbers: int) -> None:
+        """The peer has a receive for an offer; perhaps it lists the runs of its array."""
+        if not numbers:
+            raise errors.FormatError("the peer lets a message go without a number")
+        number, rows = numbers[0], np.array(numbers[3:], np.uint64).astype(np.int64)
         message = self.offered.pop(number, None)
-        if message is not None:
-            self.going[number] = message
+        if message is None:
+            return
+        self.going[number] = message
+        if len(rows):
+            if len(rows) % 2 or numbers[1] >= len(MEMORIES) or (rows[1::2] <= 0).any() \
+                    or rows[1::2].astype(object).sum() != message._size:
+                raise errors.FormatError("the peer lists runs that are not those of the message")
+            self.write_whole(message, Runs(numbers[1], numbers[2], rows.reshape(-1, 2)))
 
     def on_data(self, number: int, offset: int, size: int, landing: int) -> None:
         """A fragment has been written to a landing."""
@@ -164,6 +222,13 @@ class Peer:
         if message is not None:
             self.unpack(message, offset, Piece(self.landings[landing], size, self.bounce.device))
         self.used.append(landing)
+
+    def on_whole(self, number: int) -> None:
+        """All of a message has been written to its array."""
+        message = self.receiving.get(number)
+        if message is not None:
+            message._moved = message._size
+            self.end_if_whole(message)
 
     def unpack(self, message: Message, offset: int, piece: Piece) -> None:
         """Store a fragment in the receive's array."""
@@ -236,6 +301,18 @@ class Peer:
             raise errors.PeerError(f"a write to {self.name} has failed")
         return len(self.writes) != before
 
+    def write_whole(self, message: Message, theirs: Runs) -> None:
+        """Write a message by one list of descriptors, if its array has long runs too."""
+        ours = self.bounce.long_runs(message)
+        if ours is None:
+            return
+        local, remote, lengths = common_pieces(ours.rows, theirs.rows)
+        handle = self.bounce.write_list(
+            self.name, (descriptors(local, lengths, ours.device), MEMORIES[ours.memory]),
+            (descriptors(remote, lengths, theirs.device), MEMORIES[theirs.memory]), encode(WHOLE, message._number))
+        message._moved = message._size
+        self.writes.append(Write(handle, None))
+
     def write_next(self, message: Message) -> bool:
         """Pack a fragment and send it on its way; false if packing fails, which ends the message."""
         assert isinstance(message._position, Packer)
@@ -246,11 +323,11 @@ class Peer:
         except errors.Error as failure:
             self.give_up(message, failure)
             return False
-        self.bounce.staging.pop()
         landing, address = self.credits.popleft()
         note = encode(DATA, message._number, message._moved, size, landing)
-        message._moved += size
         self.writes.append(Write(self.bounce.write(self, piece, address, note), piece))
+        self.bounce.staging.pop()
+        message._moved += size
         return True
 
     def notify(self, kind: int, *numbers: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable, Optional, Union
 
+import numpy as np
+
 from . import _program
 from ._library import runtime, text_of
 from ._structs import Memory, Relation, type_attr
@@ -88,6 +90,20 @@ class Layout:
         """The normalised program that moves the data, one operation a line."""
         run = runtime()
         return text_of(run, run.lib.dtconv_type_format_program, self._handle)
+
+    def runs(self, count: int = 1) -> np.ndarray[Any, Any]:
+        """The runs of bytes that ``count`` instances take, in packed order: rows of displacement and length."""
+        run, entries = runtime(), self._run_count(count)
+        rows = np.empty((entries, 2), np.int64)
+        written = ctypes.c_size_t()
+        run.check(run.lib.dtconv_iov(self._handle, count, None, 0, rows.ctypes.data, entries, ctypes.byref(written)))
+        return rows[:written.value]
+
+    def _run_count(self, count: int) -> int:
+        """The number of runs, without listing them."""
+        run, entries = runtime(), ctypes.c_size_t()
+        run.check(run.lib.dtconv_iov_count(self._handle, count, ctypes.byref(entries)))
+        return entries.value
 
     def explain(self, user: str = "host", packed: str = "host", count: int = 1) -> str:
         """Which copy backend the library would choose, what each would cost, and why.

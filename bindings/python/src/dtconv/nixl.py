@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+import numpy as np
 
 from . import errors
-from ._nixl_peer import HELLO, MAGIC, Peer, Piece, Write
+from ._nixl_peer import HELLO, MAGIC, MEMORIES, Peer, Piece, Runs, Write, cut
+from ._views import view_of
 from .fragments import Packer, Unpacker
 from .pool import Pool
 
@@ -20,6 +23,19 @@ SPIN_SECONDS, SLEEP_SECONDS = 1e-3, 1e-4
 """How long a wait polls after something has happened, and how long it sleeps then."""
 FRAGMENT_ALIGNMENT = 256
 """Fragments of a pool begin at multiples of this."""
+RUNS_MOST = 4096
+"""Longer lists of runs are not sent to a peer."""
+
+
+class Own(NamedTuple):
+    """An array of the user's that the agent has registered."""
+
+    first: int
+    end: int
+    memory: int
+    device: int
+    registered: Any
+    keep: Any
 
 
 class Message:
@@ -66,6 +82,8 @@ class Bounce:
        that or ``check_remote_xfer_done()``, not ``get_new_notifs()``.
     peers: the most agents that are connected with.
     fragment_bytes, fragments: size of a fragment, and their number: to send with, and to receive with from each peer.
+    list_from: least mean length of the runs of a message, in bytes, for which registered arrays go by a list of
+       descriptors, without staging memory.
     kind, device: of the staging memory: ``"host"``, ``"pinned"`` (registered with the device driver), or ``"device"``,
        memory of the device with this ordinal.
 
@@ -76,8 +94,9 @@ class Bounce:
     """
 
     def __init__(self, agent: Any, *, peers: int = 1, fragment_bytes: int = 1 << 20, fragments: int = 8,
-                 kind: str = "host", device: int = 0) -> None:
-        self.agent, self.fragment_bytes = agent, fragment_bytes
+                 list_from: int = 1 << 16, kind: str = "host", device: int = 0) -> None:
+        self.agent, self.fragment_bytes, self.list_from = agent, fragment_bytes, list_from
+        self._own: list[Own] = []
         self.device = device if kind == "device" else None
         self.orphans: list[Write] = []
         """Writes to peers that have failed."""
@@ -101,6 +120,17 @@ class Bounce:
     def _place(self, address: int, size: int) -> tuple[int, int, int]:
         """A piece of memory as NIXL describes it."""
         return address, size, self.device or 0
+
+    def register(self, x: Any) -> None:
+        """Register an array with the agent, which keeps it alive until ``close``: long runs of messages then go from it, or
+        to it, without staging memory. Do it before the agents exchange their metadata. A receive into it that is canceled
+        may still be written to until both ends have closed."""
+        view = view_of(x)
+        first, end = (view.address + byte for byte in view.span())
+        memory, device = int(view.device is not None), max(view.device or 0, 0)
+        with self._lock:
+            registered = self.agent.register_memory([(first, end - first, device, "")], MEMORIES[memory])
+            self._own.append(Own(first, end, memory, device, registered, view))
 
     def connect(self, peer: str) -> None:
         """Open the way from an agent, whose metadata ours must have. Does not wait for the other side."""
@@ -158,13 +188,33 @@ class Bounce:
                 peer.fail(errors.PeerError(f"{peer.name}: {reason}"))
             return True
 
+    def long_runs(self, message: Message) -> Optional[Runs]:
+        """The runs of a message's array, if they are registered and long enough for a list of descriptors."""
+        if message._position is None or not message._size:
+            return None
+        side = message._position._side
+        count = side.layout._run_count(side.instances)
+        if count > RUNS_MOST or side.size < self.list_from * count:
+            return None
+        rows = cut(side.layout.runs(side.instances) + np.array([side.view.address, 0]), message._size)
+        first, end = int(rows[:, 0].min()), int(rows.sum(axis=1).max())
+        for own in self._own:
+            if own.first <= first and end <= own.end:
+                return Runs(own.memory, own.device, rows)
+        return None
+
     def write(self, peer: Peer, piece: Piece, address: int, note: bytes) -> Any:
-        """Start a write with a notification, and return its handle."""
-        local = self.agent.get_xfer_descs([self._place(piece.fragment._attr.address, piece.size)], self._memory)
-        remote = self.agent.get_xfer_descs([(address, piece.size, peer.device)], self._memory)
-        handle = self.agent.initialize_xfer("WRITE", local, remote, peer.name, note)
+        """Start a write of a fragment with a notification, and return its handle."""
+        return self.write_list(peer.name, ([self._place(piece.fragment._attr.address, piece.size)], self._memory),
+                               ([(address, piece.size, peer.device)], self._memory), note)
+
+    def write_list(self, peer: str, here: tuple[Any, str], there: tuple[Any, str], note: bytes) -> Any:
+        """The same of any places, each with the kind of its memory."""
+        local, remote = self.agent.get_xfer_descs(*here), self.agent.get_xfer_descs(*there)
+        handle = self.agent.initialize_xfer("WRITE", local, remote, peer, note)
         if self.agent.transfer(handle) == "ERR":
-            raise errors.PeerError(f"a write to {peer.name} has failed")
+            self.agent.release_xfer_handle(handle)
+            raise errors.PeerError(f"a write to {peer} has failed")
         return handle
 
     def reap(self, writes: list[Write]) -> tuple[list[Write], bool]:
@@ -177,7 +227,8 @@ class Bounce:
                 continue
             failed |= state != "DONE"
             self.agent.release_xfer_handle(write.handle)
-            self.staging.append(write.piece.fragment)
+            if write.piece is not None:
+                self.staging.append(write.piece.fragment)
         return under_way, failed
 
     def progress(self) -> bool:
@@ -228,8 +279,9 @@ class Bounce:
                     peer.fail(errors.StateError("the bounce layer is closed"))
             self._wait_until(self._has_no_orphans, None, "a write to a peer that has failed")
             if self._registered is not None:
-                self.agent.deregister_memory(self._registered)
-            self._registered = None
+                for registered in (self._registered, *(own.registered for own in self._own)):
+                    self.agent.deregister_memory(registered)
+            self._registered, self._own = None, []
 
     def __enter__(self) -> Bounce:
         return self
