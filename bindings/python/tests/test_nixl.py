@@ -237,6 +237,32 @@ def test_closing_cancels_what_is_under_way():
         pair.ends[1].connect("c")
 
 
+def test_an_agent_that_is_unknown_or_gone_is_not_connected():
+    network = {}
+    end = dtconv.nixl.Bounce(FakeAgent("a", network), fragment_bytes=SMALL)
+    FakeAgent("b", network).is_gone = True
+    for _ in range(2):
+        with pytest.raises(dtconv.PeerError, match="b: NIXL_ERR_REMOTE_DISCONNECT"):
+            end.connect("b")
+    network["b"].is_gone = False
+    end.connect("b")
+
+
+def test_memory_of_a_write_that_does_not_end_stays_registered(monkeypatch):
+    monkeypatch.setattr("dtconv.nixl.CLOSE_SECONDS", 0.01)
+    pair = Pair()
+    pair.agents[0].check_xfer_state = lambda write: "PROC"
+    pair.ends[0].start_send("b", np.ones(4)), pair.ends[1].start_recv("a", np.zeros(4))
+    for end in reversed(pair.ends * 2):
+        end.progress()
+    assert pair.agents[0].writes
+    pair.ends[0].close()
+    assert pair.agents[0].registered
+    del pair.agents[0].check_xfer_state
+    pair.ends[0].close()
+    assert not pair.agents[0].registered and not pair.agents[0].writes
+
+
 TWO_PROCESSES = """
 import os, sys
 import numpy as np

@@ -346,10 +346,6 @@ class Peer:
         posted = [message for queue in self.posted.values() for message in queue]
         return [*self.offered.values(), *self.going.values(), *self.receiving.values(), *posted]
 
-    def has_no_writes(self) -> bool:
-        """Whether no staging memory is being read."""
-        return not self.writes
-
     def give_up_all(self, failure: errors.Error) -> None:
         """End all messages here, and tell the peer."""
         for message in self.under_way():

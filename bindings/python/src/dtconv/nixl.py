@@ -23,8 +23,14 @@ SPIN_SECONDS, SLEEP_SECONDS = 1e-3, 1e-4
 """How long a wait polls after something has happened, and how long it sleeps then."""
 FRAGMENT_ALIGNMENT = 256
 """Fragments of a pool begin at multiples of this."""
+CLOSE_SECONDS = 5.0
+"""How long ``close`` waits for writes under way."""
 RUNS_MOST = 4096
 """Longer lists of runs are not sent to a peer."""
+
+
+_leaked: list[Any] = []
+"""Objects whose memory NIXL may still use."""
 
 
 class Own(NamedTuple):
@@ -110,7 +116,7 @@ class Bounce:
         self.staging = self._fragments[:fragments]
         self._landings = [self._fragments[first:first + fragments] for first in range(fragments, total, fragments)]
         places = [(*self._place(fragment._attr.address, fragment_bytes), "") for fragment in self._fragments]
-        self._registered = agent.register_memory(places, self._memory)
+        self._registered = [agent.register_memory(places, self._memory)]
 
     @property
     def _memory(self) -> str:
@@ -133,7 +139,8 @@ class Bounce:
             self._own.append(Own(first, end, memory, device, registered, view))
 
     def connect(self, peer: str) -> None:
-        """Open the way from an agent, whose metadata ours must have. Does not wait for the other side."""
+        """Open the way from an agent, whose metadata ours must have, else it raises PeerError. Does not wait for the other
+        side."""
         with self._lock:
             if peer in self._peers:
                 raise errors.StateError(f"{peer} is connected already")
@@ -142,6 +149,9 @@ class Bounce:
             ours = Peer(self, peer, self._landings.pop())
             addresses = [fragment._attr.address for fragment in ours.landings]
             self._guarded(ours, ours.notify, HELLO, self.device or 0, self.fragment_bytes, *addresses)
+            if ours.failure is not None:
+                self._landings.append(ours.landings)
+                raise ours.failure
             self._peers[peer] = ours
 
     def send(self, peer: str, x: Any, tag: int = 0, *, layout: Any = None, count: int = 1,
@@ -270,18 +280,21 @@ class Bounce:
         return not self.orphans
 
     def close(self) -> None:
-        """End all messages with CanceledError, wait for writes under way, and unregister the staging memory."""
+        """End all messages with CanceledError, wait some seconds for writes under way, and unregister all memory."""
         with self._lock:
             for peer in self._peers.values():
                 if peer.failure is None:
                     self._guarded(peer, peer.give_up_all, errors.CanceledError("the bounce layer was closed"))
-                    self._wait_until(peer.has_no_writes, None, "a write")
                     peer.fail(errors.StateError("the bounce layer is closed"))
-            self._wait_until(self._has_no_orphans, None, "a write to a peer that has failed")
-            if self._registered is not None:
-                for registered in (self._registered, *(own.registered for own in self._own)):
+            try:
+                self._wait_until(self._has_no_orphans, CLOSE_SECONDS, "a write")
+            except errors.TimedOutError:
+                # NIXL may still read the memory: it stays where it is.
+                _leaked.append(self)
+            else:
+                for registered in (*self._registered, *(own.registered for own in self._own)):
                     self.agent.deregister_memory(registered)
-            self._registered, self._own = None, []
+                self._registered, self._own = [], []
 
     def __enter__(self) -> Bounce:
         return self
