@@ -103,7 +103,7 @@ def main():
     package, folder, compiler = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]
     declarations, structs = module(package, "_declarations"), module(package, "_structs")
     headers = header_text(folder)
-    found = [*differing_prototypes(declarations.DECLARATIONS, headers),
+    found = [*differing_prototypes(declarations.DECLARATIONS + "".join(declarations.NETWORKS.values()), headers),
              *differing_members(structs.STRUCTS, headers), *missing_values(structs.ENUMS, headers)]
     known = [struct for struct in structs.STRUCTS if f"struct dtconv_{struct.__name__}" in headers]
     if not found:

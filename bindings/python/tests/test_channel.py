@@ -204,3 +204,71 @@ fragment, job, packer = pool.get(), dtconv.start_pack(np.zeros((4, 4))[:, 0]), d
     ended = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=WAIT,
                            check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+# ---- networks --------------------------------------------------------------------------------
+
+SECRET = b"known to two processes"
+
+
+def has_network(network):
+    try:
+        dtconv.channel.parameters(network=network)
+    except dtconv.Error:
+        return False
+    return True
+
+
+def free_address():
+    """An address of this machine where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp:127.0.0.1:{probe.getsockname()[1]}"
+
+
+PEER = """
+import sys
+import numpy as np
+import dtconv
+with dtconv.Channel.connect(sys.argv[1], kind="host", network="ucx", secret=sys.argv[2].encode()) as channel:
+    channel.send(np.arange(60000.0).reshape(200, 300).T, 3, timeout=60)
+    channel.recv(np.zeros(1), timeout=60)
+"""
+
+
+def run_peer(at, secret):
+    return subprocess.Popen([sys.executable, "-c", PEER, at, secret.decode()], stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(not has_network("ucx"), reason="there is no libdtconv-ucx, or UCX has no network")
+def test_a_message_over_a_network_between_processes():
+    at, target = free_address(), np.zeros((300, 200))
+    with dtconv.Channel.listen(at, kind="host", network="ucx", secret=SECRET) as listener:
+        peer = run_peer(at, SECRET)
+        with listener.accept(WAIT) as channel:
+            assert channel.recv(target, 3, timeout=WAIT) == 480000
+            assert (target == np.arange(60000.0).reshape(200, 300).T).all()
+            channel.send(np.ones(1), timeout=WAIT)
+        assert peer.wait(WAIT) == 0, peer.stderr.read()
+
+
+@pytest.mark.skipif(not has_network("ucx"), reason="there is no libdtconv-ucx, or UCX has no network")
+def test_a_process_with_another_secret_is_refused():
+    at = free_address()
+    with dtconv.Channel.listen(at, kind="host", network="ucx", secret=SECRET) as listener:
+        peer = run_peer(at, b"x" * 16)
+        while peer.poll() is None:
+            with pytest.raises(dtconv.TimedOutError):
+                listener.accept(0.05)
+        assert "PeerError" in peer.stderr.read()
+
+
+def test_networks_that_are_not_there_are_refused(monkeypatch):
+    with pytest.raises(dtconv.InvalidError, match="there is no network 'carrier pigeons'; there are ucx, verbs"):
+        dtconv.Channel.connect("@x", network="carrier pigeons")
+    monkeypatch.setattr("dtconv._networks._opened", {})
+    monkeypatch.setenv("DTCONV_LIBRARY_UCX", "/nowhere/libdtconv-ucx.so.0")
+    with pytest.raises(dtconv.UnsupportedError, match="the network ucx needs /nowhere/libdtconv-ucx.so.0.*DTCONV_LIBRARY_UCX"):
+        dtconv.Channel.listen("@x", network="ucx")
+    with pytest.raises(dtconv.Error):
+        dtconv.Channel.listen(free_address(), secret=SECRET)

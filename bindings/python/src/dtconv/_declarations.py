@@ -151,6 +151,18 @@ int dtconv_channel_close(struct dtconv_channel *channel);
 int dtconv_channel_destroy(struct dtconv_channel *channel);
 """
 
+NETWORKS = {
+    "ucx": """
+int dtconv_ucx_open(struct dtconv_context *context, const struct dtconv_ucx_params *params, struct dtconv_ucx **ucx);
+const struct dtconv_transport *dtconv_ucx_transport(const struct dtconv_ucx *ucx);
+""",
+    "verbs": """
+int dtconv_verbs_open(struct dtconv_context *context, const struct dtconv_verbs_params *params, struct dtconv_verbs
+    **verbs);
+const struct dtconv_transport *dtconv_verbs_transport(const struct dtconv_verbs *verbs);
+"""}
+"""Libraries of transports, by the name of the network: what is called of each."""
+
 NUMBERS: dict[str, Any] = {
     "int": ctypes.c_int,
     "unsigned": ctypes.c_uint,

@@ -22,18 +22,23 @@ def library_path() -> str:
     return os.environ.get("DTCONV_LIBRARY") or (str(inside) if inside.exists() else SONAME)
 
 
+def prepared(path: str, declarations: str) -> ctypes.CDLL:
+    """A library, with prototypes. ctypes.CDLL releases the interpreter's lock during calls."""
+    library = ctypes.CDLL(path)
+    for prototype in parse(declarations):
+        function = getattr(library, prototype.name)
+        function.restype, function.argtypes = prototype.result, prototype.arguments
+    return library
+
+
 def load() -> ctypes.CDLL:
-    """The library, with prototypes. ctypes.CDLL releases the interpreter's lock during calls."""
+    """libdtconv."""
     path = library_path()
     try:
-        library = ctypes.CDLL(path)
-        for prototype in parse(DECLARATIONS):
-            function = getattr(library, prototype.name)
-            function.restype, function.argtypes = prototype.result, prototype.arguments
+        return prepared(path, DECLARATIONS)
     except (OSError, AttributeError) as reason:
         raise ImportError(f"{path} is not a libdtconv that this package can use: {reason}; "
                           "set DTCONV_LIBRARY to the path of the library") from reason
-    return library
 
 
 class Runtime:

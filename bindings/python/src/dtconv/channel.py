@@ -10,6 +10,7 @@ from typing import Any, Optional
 
 from . import _engine, errors
 from ._library import runtime
+from ._networks import transport_of
 from ._sides import Side, side_of
 from ._structs import ChannelState, Constant, Memory, Status, channel_attr, channel_params
 from .layouts import memory_kind
@@ -60,7 +61,7 @@ def close_all() -> None:
 
 
 class Channel:
-    """A connection to another process of the machine, through shared memory.
+    """A connection to another process: of the machine through shared memory, or over a network.
 
     A message has a tag. A receive takes the oldest message with its tag, and a message the oldest receive. Its basic
     types must be those with which the receive's elements begin; a receive may have room for more. A send has ended when
@@ -70,7 +71,9 @@ class Channel:
     Options of ``connect``, ``listen``, ``pair`` and ``from_socket``: ``kind`` of the staging memory (``"pinned"``:
     registered with the device driver where there is one; ``"host"``), ``device`` (its ordinal, -1: the current one),
     ``fragment_bytes`` and ``fragments`` of the staging memory (0: the library's defaults), and ``any_user``: whether the
-    other process may be another user's.
+    other process may be another user's. ``network``: ``"ucx"`` or ``"verbs"``, whose library of libdtconv has to be
+    installed; None: shared memory. Both ends name the same. ``secret``: at least 16 bytes that only the two processes
+    know; addresses ``tcp:ADDRESS:PORT`` need one.
     """
 
     def __init__(self, engine: _engine.Engine, handle: int) -> None:
@@ -89,7 +92,8 @@ class Channel:
 
     @staticmethod
     def listen(address: str, **options: Any) -> Listener:
-        """Listen at a path, which is created, or at ``@`` and a name that is in no file system."""
+        """Listen at a path, which is created, at ``@`` and a name that is in no file system, or, over a network, at
+        ``tcp:ADDRESS:PORT``."""
         return Listener(address, **options)
 
     @staticmethod
@@ -233,10 +237,11 @@ class Listener:
 
 
 def parameters(kind: str = "pinned", device: int = -1, fragment_bytes: int = 0, fragments: int = 0,
-               any_user: bool = False) -> channel_params:
+               any_user: bool = False, network: Optional[str] = None, secret: bytes = b"") -> channel_params:
     """Options of a channel, as the library takes them."""
     chosen_kind = memory_kind(kind)
     if chosen_kind not in (Memory.PINNED, Memory.HOST):
         raise errors.InvalidError(f"staging memory of kind {kind!r}; it is pinned or host")
     return channel_params(kind=chosen_kind, device=device, fragment_bytes=fragment_bytes, fragments=fragments,
-                          flags=Constant.CHANNEL_ANY_USER if any_user else 0)
+                          flags=Constant.CHANNEL_ANY_USER if any_user else 0, transport=transport_of(network),
+                          secret=ctypes.cast(ctypes.c_char_p(secret), ctypes.c_void_p), secret_bytes=len(secret))
