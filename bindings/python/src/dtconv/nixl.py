@@ -100,7 +100,7 @@ class Bounce:
     """
 
     def __init__(self, agent: Any, *, peers: int = 1, fragment_bytes: int = 1 << 20, fragments: int = 8,
-                 list_from: int = 1 << 16, kind: str = "host", device: int = 0) -> None:
+                 list_from: int = 1 << 14, kind: str = "host", device: int = 0) -> None:
         self.agent, self.fragment_bytes, self.list_from = agent, fragment_bytes, list_from
         self._own: list[Own] = []
         self.device = device if kind == "device" else None
