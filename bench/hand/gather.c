@@ -36,8 +36,8 @@
 			out[s->list[i]] = in[i];                                    \
 	}
 
-ELEMENTS(4, float, )
-/* Copy as integers, because the x87 registers of 32-bit builds change some doubles. */
+/* Copied as integers, because the x87 registers of 32-bit builds change some floating-point numbers. */
+ELEMENTS(4, uint32_t, )
 ELEMENTS(8, uint64_t, HAND_SCALAR)
 
 struct point_float {

@@ -86,9 +86,10 @@ static int create_pool(struct dtconv_channel *channel,
 	const size_t fragments =
 		params->fragments * (transport->flags & DTC_TRANSPORT_RECEIVES ? 2 : 1);
 	/* Fragments begin at multiples of 256. */
-	const size_t most = (size_t)(DTC_WIRE_SLAB_MAX / 2) / fragments;
+	const uint64_t most =
+		DTC_MIN((uint64_t)DTC_WIRE_SLAB_MAX, SIZE_MAX) / 2 / fragments - 256;
 
-	if (params->fragment_bytes > DTC_MIN(most, SIZE_MAX / 2 / fragments) - 256)
+	if (params->fragment_bytes > most)
 		return DTC_FAIL(channel->context, DTCONV_ERR_LIMIT,
 				"%s: params.fragment_bytes %zu x params.fragments %zu "
 				"exceeds the limit of staging memory",
