@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,6 +21,9 @@
 
 /* From linux/fcntl.h, since Linux 5.1. */
 #define SEAL_FUTURE_WRITE 0x10
+
+/* From linux/magic.h: some systems have no headers of the kernel. */
+#define TMPFS_TYPE 0x01021994
 
 /* Of st_blocks. */
 #define BLOCK_BYTES 512
@@ -82,7 +84,7 @@ static bool is_safe(int fd, size_t bytes)
 	struct stat file;
 
 	return seals >= 0 && seals & F_SEAL_SHRINK && !fstatfs(fd, &system) &&
-	       system.f_type == TMPFS_MAGIC && !fstat(fd, &file) &&
+	       system.f_type == TMPFS_TYPE && !fstat(fd, &file) &&
 	       S_ISREG(file.st_mode) && file.st_size >= 0 &&
 	       (uint64_t)file.st_size >= bytes &&
 	       (uint64_t)file.st_blocks * BLOCK_BYTES >= bytes;

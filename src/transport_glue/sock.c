@@ -96,11 +96,11 @@ bool dtc_sock_send(int fd, const void *packet, const struct dtc_sock_files *file
 
 		memset(&control, 0, sizeof(control));
 		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(room);
+		message.msg_controllen = (socklen_t)CMSG_SPACE(room);
 		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 		header->cmsg_level = SOL_SOCKET;
 		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(room);
+		header->cmsg_len = (socklen_t)CMSG_LEN(room);
 		memcpy(CMSG_DATA(header), files->fds, room);
 	}
 	do
@@ -109,11 +109,20 @@ bool dtc_sock_send(int fd, const void *packet, const struct dtc_sock_files *file
 	return sent == DTC_WIRE_PACKET_BYTES;
 }
 
+/* The macro of musl mixes signed and unsigned numbers. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+static struct cmsghdr *next_header(struct msghdr *message, struct cmsghdr *header)
+{
+	return CMSG_NXTHDR(message, header);
+}
+#pragma GCC diagnostic pop
+
 static void take_files(struct msghdr *message, struct dtc_sock_files *files)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
 
-	for (; header; header = CMSG_NXTHDR(message, header)) {
+	for (; header; header = next_header(message, header)) {
 		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
 			continue;
 		const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
