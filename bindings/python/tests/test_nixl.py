@@ -53,14 +53,14 @@ def test_messages_arrive_in_any_layout(rng, case):
     pair, messages, expected = Pair(seed=case, fragments=int(rng.integers(1, 5))), [], []
     for _ in range(6):
         source, tag, way = writable(rng), int(rng.integers(3)), int(rng.integers(2))
-        target = bytearray(dtconv.layout(source).size)
+        target = np.frombuffer(bytearray(source.nbytes), np.uint8).view(source.dtype).reshape(source.shape)
         starts = [lambda: pair.ends[way].start_send("ba"[way], source, tag),
                   lambda: pair.ends[1 - way].start_recv("ab"[way], target, tag)]
         for start in rng.permutation(2):
             messages.append(starts[start]())
         expected.append((target, packed_bytes(source)))
     assert pair.finish(*messages) == [None] * 12
-    assert all(bytes(target) == wanted for target, wanted in expected)
+    assert all(packed_bytes(target) == wanted for target, wanted in expected)
     for end in pair.ends:
         end.close()
     assert not any(agent.registered or agent.writes for agent in pair.agents)
@@ -129,6 +129,15 @@ def test_a_receive_may_have_more_room_but_not_less():
     assert pair.finish(sent, received) == [None, None] and room.tolist() == [3] * 40
 
 
+def test_basic_types_that_differ_are_refused_at_both_ends():
+    pair = Pair()
+    both = pair.ends[0].start_send("b", np.ones(4)), pair.ends[1].start_recv("a", np.zeros(4, int))
+    assert pair.finish(*both) == [dtconv.SignatureError] * 2
+    array = np.zeros(6)
+    both = pair.ends[0].start_send("b", np.ones((2, 2))), pair.ends[1].start_recv("a", array, layout="double", count=4)
+    assert pair.finish(*both) == [None, None] and array.tolist() == [1] * 4 + [0] * 2
+
+
 @pytest.mark.parametrize("steps", range(12))
 @pytest.mark.parametrize("canceled", ["send", "recv"])
 def test_a_canceled_message_ends_at_both_ends_and_others_go_on(steps, canceled):
@@ -189,7 +198,7 @@ def test_a_peer_that_is_gone_is_noticed_without_sending(monkeypatch):
 
 
 @pytest.mark.parametrize("text", [
-    encode(99), encode(OFFER, 1, 2), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
+    encode(99), encode(OFFER, 1, 2, 3), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
     encode(GO, 0, 0, 0, 8), encode(GO, 0, 0, 0, 0, 8, 0, 8), encode(GO, 0, 2, 0, 0, 32), encode(GO, 0, 0, 0, 0, 32),
     encode(GO, 0, 0, 0, 0, 2**64 - 8, 0, 40), encode(DATA, 0, 0, 8, 99), encode(DATA, 0, 0, SMALL + 1, 0), encode(CREDIT, 3)])
 def test_what_breaks_the_protocol_ends_the_peer_only(text):

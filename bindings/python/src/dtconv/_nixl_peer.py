@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 import numpy as np
 
 from . import errors
-from ._structs import Status
 from .fragments import Packer, Unpacker
 from .pool import Fragment
 
@@ -29,7 +28,7 @@ MAGIC = b"dtconv1"
 """What the notifications of this module begin with."""
 HELLO, OFFER, GO, DATA, WHOLE, CREDIT, DONE, FAILED = range(8)
 HEAD = struct.Struct("<7sB")
-NUMBERS = {OFFER: 3, DATA: 4, WHOLE: 1, DONE: 1, FAILED: 3}
+NUMBERS = {OFFER: 4, DATA: 4, WHOLE: 1, DONE: 1, FAILED: 3}
 """How many numbers follow the head. HELLO, GO and CREDIT have any number."""
 PING_SECONDS = 0.5
 """How long a peer may be silent while something is expected of it."""
@@ -125,8 +124,8 @@ class Peer:
         self.offered: dict[int, Message] = {}
         self.going: dict[int, Message] = {}
         self.receiving: dict[int, Message] = {}
-        self.arrived: dict[int, collections.deque[tuple[int, int]]] = collections.defaultdict(collections.deque)
-        """Offers that no receive has taken, by tag: number and size."""
+        self.arrived: dict[int, collections.deque[tuple[int, int, int]]] = collections.defaultdict(collections.deque)
+        """Offers that no receive has taken, by tag: number, size and hash of the signature."""
         self.posted: dict[int, collections.deque[Message]] = collections.defaultdict(collections.deque)
         self.writes: list[Write] = []
         self.heard = time.monotonic()
@@ -137,7 +136,7 @@ class Peer:
         """Ask the peer for a receive."""
         message._number, self.numbers = self.numbers, self.numbers + 1
         self.offered[message._number] = message
-        self.notify(OFFER, message._number, message._tag, message._size)
+        self.notify(OFFER, message._number, message._tag, message._size, message._signature)
 
     def post(self, message: Message) -> None:
         """Take the oldest offer with the tag, or wait for one."""
@@ -176,19 +175,24 @@ class Peer:
             self.device, self.room, self.addresses = device, min(room, self.bounce.fragment_bytes), addresses
             self.credits.extend(enumerate(addresses))
 
-    def on_offer(self, number: int, tag: int, size: int) -> None:
+    def on_offer(self, number: int, tag: int, size: int, signature: int) -> None:
         """A message that the peer wants to send."""
         receives = self.posted[tag]
         if receives:
-            self.match(receives.popleft(), number, size)
+            self.match(receives.popleft(), number, size, signature)
         else:
-            self.arrived[tag].append((number, size))
+            self.arrived[tag].append((number, size, signature))
 
-    def match(self, message: Message, number: int, size: int) -> None:
+    def match(self, message: Message, number: int, size: int, signature: int) -> None:
         """A receive meets an offer."""
+        failure: Optional[errors.Error] = None
         if size > message._size:
-            self.notify(FAILED, number, -Status.ERR_TRUNCATE, 0)
-            message._end(errors.TruncateError(f"a message of {size} bytes has arrived for {message._size}"))
+            failure = errors.TruncateError(f"a message of {size} bytes has arrived for {message._size}")
+        elif size == message._size and signature != message._signature:
+            failure = errors.SignatureError("a message of other basic types has arrived")
+        if failure is not None:
+            self.notify(FAILED, number, -failure.status, 0)
+            message._end(failure)
             return
         message._number, message._size = number, size
         self.receiving[number] = message

@@ -16,6 +16,7 @@ import numpy as np
 from . import errors
 from ._nixl_peer import HELLO, MAGIC, MEMORIES, Peer, Piece, Runs, Write, cut
 from ._views import view_of
+from .constructors import contiguous
 from .fragments import Packer, Unpacker
 from .pool import Pool
 
@@ -53,6 +54,9 @@ class Message:
         self._position: Union[Packer, Unpacker, None] = position
         self._number = -1
         self._moved, self._size = 0, position.size
+        side = position._side
+        whole = side.layout if side.instances == 1 else contiguous(side.instances, side.layout)
+        self._signature = int(whole._attr.signature_hash)
         self._failure: Optional[errors.Error] = None
         self._is_done = False
 
@@ -95,8 +99,8 @@ class Bounce:
 
     Create it before the agents exchange their metadata, which names the memory that it registers. Then call ``connect``
     on both sides, in any order. A message has a tag; a receive takes the oldest message with its tag, and a message the
-    oldest receive. The basic types of both ends have to be the same; only the length is checked. Calls that wait or
-    test make progress, in any thread; nothing moves without them.
+    oldest receive. The basic types of both ends have to be the same, which is checked where the lengths are equal. Calls
+    that wait or test make progress, in any thread; nothing moves without them.
     """
 
     def __init__(self, agent: Any, *, peers: int = 1, fragment_bytes: int = 1 << 20, fragments: int = 8,
