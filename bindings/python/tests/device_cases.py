@@ -248,6 +248,11 @@ def test_lists_of_pages_name_the_first_number_out_of_range():
     pages.pack(DeviceArray(np.array([0, 3], np.int64)), room, fault=DeviceArray(np.array([-1], np.int64)))
     must("cuCtxSynchronize")
     assert room.fetch()[:32].tolist() == [*range(16), *range(48, 64)]
+    pools = len(dtconv.pages._fault_words._pools)
+    for _ in range(100):
+        with pytest.raises(dtconv.UnsupportedError):
+            pages.pack(DeviceArray(np.array([0], np.int64)), np.zeros(16, np.uint8))
+    assert len(dtconv.pages._fault_words._pools) == pools
     for unfit in (np.zeros(2, np.int64), np.zeros(1, np.int32)):
         with pytest.raises(dtconv.InvalidError, match="fault has to be one int64"):
             pages.pack(wrong, room, fault=DeviceArray(unfit))

@@ -198,7 +198,7 @@ def test_a_peer_that_is_gone_is_noticed_without_sending(monkeypatch):
 
 
 @pytest.mark.parametrize("text", [
-    encode(99), encode(OFFER, 1, 2, 3), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
+    encode(99), encode(OFFER, 1, 2, 3), encode(HELLO, 0, 0, 64), encode(HELLO, 0, 0, 0, 8), encode(HELLO, 2, 0, 64, 8), encode(GO), encode(HELLO)[:-1], encode(GO, 1)[:-1],
     encode(GO, 0, 0, 0, 8), encode(GO, 0, 0, 0, 0, 8, 0, 8), encode(GO, 0, 2, 0, 0, 32), encode(GO, 0, 0, 0, 0, 32),
     encode(GO, 0, 0, 0, 0, 2**64 - 8, 0, 40), encode(DATA, 0, 0, 8, 99), encode(DATA, 0, 0, SMALL + 1, 0), encode(CREDIT, 3)])
 def test_what_breaks_the_protocol_ends_the_peer_only(text):
@@ -218,6 +218,32 @@ def test_more_bytes_than_were_offered_end_the_message():
     pair.agents[0].send_notif("b", encode(DATA, 0, 8, 16, 0))
     assert pair.finish(received) == [dtconv.FormatError] and not room.any()
     assert pair.finish(sent) == [dtconv.FormatError]
+
+
+def test_tags_that_no_number_can_be_are_refused_and_nothing_ends():
+    pair = Pair()
+    for tag in (-1, 1 << 64):
+        with pytest.raises(dtconv.InvalidError, match=f"tag is {tag}"):
+            pair.ends[0].start_send("b", np.ones(4), tag)
+        with pytest.raises(dtconv.InvalidError, match=f"tag is {tag}"):
+            pair.ends[0].start_recv("b", np.zeros(4), tag)
+    both = pair.ends[0].start_send("b", np.ones(4), (1 << 64) - 1), pair.ends[1].start_recv("a", np.zeros(4), (1 << 64) - 1)
+    assert pair.finish(*both) == [None, None]
+
+
+def test_nothing_is_kept_of_messages_that_have_ended():
+    pair = Pair()
+    for tag in range(50):
+        starts = [lambda: pair.ends[0].start_send("b", np.ones(4), tag), lambda: pair.ends[1].start_recv("a", np.zeros(4), tag)]
+        messages = []
+        for start in starts if tag % 2 else reversed(starts):
+            messages.append(start())
+            pair.ends[1].progress()
+        assert pair.finish(*messages) == [None, None]
+    for end, peer in zip(pair.ends, "ba"):
+        assert not end._peers[peer].under_way() and not end._peers[peer].arrived
+        end.close()
+        assert end not in dtconv.nixl._open
 
 
 def test_notifications_of_others_stay():

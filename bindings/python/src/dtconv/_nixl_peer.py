@@ -107,13 +107,24 @@ def common_pieces(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> t
     return addresses[0], addresses[1], cuts - starts
 
 
+class Offer(NamedTuple):
+    """A message that a peer wants to send."""
+
+    number: int
+    tag: int
+    size: int
+    signature: int
+    """The hash of its basic types."""
+
+
 class Peer:
     """What is under way with one agent: the landings that it writes to, and ours at its end."""
 
     def __init__(self, bounce: Bounce, name: str, landings: list[Fragment]) -> None:
         self.bounce, self.name, self.landings = bounce, name, landings
         self.failure: Optional[errors.Error] = None
-        self.device = 0
+        self.memory, self.device = 0, 0
+        """Where the peer's landings are: index in MEMORIES, and ordinal of the device."""
         self.credits: collections.deque[tuple[int, int]] = collections.deque()
         """The landings at the peer that are free: number and address."""
         self.addresses: tuple[int, ...] = ()
@@ -124,9 +135,10 @@ class Peer:
         self.offered: dict[int, Message] = {}
         self.going: dict[int, Message] = {}
         self.receiving: dict[int, Message] = {}
-        self.arrived: dict[int, collections.deque[tuple[int, int, int]]] = collections.defaultdict(collections.deque)
-        """Offers that no receive has taken, by tag: number, size and hash of the signature."""
-        self.posted: dict[int, collections.deque[Message]] = collections.defaultdict(collections.deque)
+        self.arrived: list[Offer] = []
+        """Offers that no receive has taken, the oldest first."""
+        self.posted: list[Message] = []
+        """Receives that no offer has met, the oldest first."""
         self.writes: list[Write] = []
         self.heard = time.monotonic()
 
@@ -140,18 +152,18 @@ class Peer:
 
     def post(self, message: Message) -> None:
         """Take the oldest offer with the tag, or wait for one."""
-        offers = self.arrived[message._tag]
-        if offers:
-            self.match(message, *offers.popleft())
+        offer = next((offer for offer in self.arrived if offer.tag == message._tag), None)
+        if offer is None:
+            self.posted.append(message)
         else:
-            self.posted[message._tag].append(message)
+            self.arrived.remove(offer)
+            self.match(message, offer)
 
     def give_up(self, message: Message, failure: errors.Error) -> None:
         """End a message here, and tell the peer if it knows of it."""
         is_send = isinstance(message._position, Packer)
-        posted = self.posted[message._tag]
-        if message in posted:
-            posted.remove(message)
+        if message in self.posted:
+            self.posted.remove(message)
         for under_way in (self.offered, self.going, self.receiving):
             if under_way.get(message._number) is message:
                 del under_way[message._number]
@@ -169,38 +181,44 @@ class Peer:
             WHOLE: self.on_whole, CREDIT: self.on_credit, DONE: self.on_done, FAILED: self.on_failed}
         handlers[kind](*numbers)
 
-    def on_hello(self, device: int = 0, room: int = 0, *addresses: int) -> None:
-        """The peer's landings. A hello without any asks whether this process is there."""
-        if addresses and not self.addresses:
-            self.device, self.room, self.addresses = device, min(room, self.bounce.fragment_bytes), addresses
-            self.credits.extend(enumerate(addresses))
+    def on_hello(self, *numbers: int) -> None:
+        """The peer's landings. A hello without numbers asks whether this process is there."""
+        if not numbers:
+            return
+        if self.addresses or len(numbers) < 4 or numbers[0] >= len(MEMORIES) or not numbers[2]:
+            raise errors.FormatError("the peer describes landings that cannot be, or describes them twice")
+        self.memory, self.device, self.addresses = numbers[0], numbers[1], numbers[3:]
+        self.room = min(numbers[2], self.bounce.fragment_bytes)
+        self.credits.extend(enumerate(self.addresses))
 
-    def on_offer(self, number: int, tag: int, size: int, signature: int) -> None:
+    def on_offer(self, *numbers: int) -> None:
         """A message that the peer wants to send."""
-        receives = self.posted[tag]
-        if receives:
-            self.match(receives.popleft(), number, size, signature)
+        offer = Offer(*numbers)
+        message = next((message for message in self.posted if message._tag == offer.tag), None)
+        if message is None:
+            self.arrived.append(offer)
         else:
-            self.arrived[tag].append((number, size, signature))
+            self.posted.remove(message)
+            self.match(message, offer)
 
-    def match(self, message: Message, number: int, size: int, signature: int) -> None:
+    def match(self, message: Message, offer: Offer) -> None:
         """A receive meets an offer."""
         failure: Optional[errors.Error] = None
-        if size > message._size:
-            failure = errors.TruncateError(f"a message of {size} bytes has arrived for {message._size}")
-        elif size == message._size and signature != message._signature:
+        if offer.size > message._size:
+            failure = errors.TruncateError(f"a message of {offer.size} bytes has arrived for {message._size}")
+        elif offer.size == message._size and offer.signature != message._signature:
             failure = errors.SignatureError("a message of other basic types has arrived")
         if failure is not None:
-            self.notify(FAILED, number, -failure.status, 0)
+            self.notify(FAILED, offer.number, -failure.status, 0)
             message._end(failure)
             return
-        message._number, message._size = number, size
-        self.receiving[number] = message
+        message._number, message._size = offer.number, offer.size
+        self.receiving[offer.number] = message
         runs = self.bounce.long_runs(message)
         if runs is None:
-            self.notify(GO, number)
+            self.notify(GO, offer.number)
         else:
-            self.notify(GO, number, runs.memory, runs.device, *runs.rows.ravel().tolist())
+            self.notify(GO, offer.number, runs.memory, runs.device, *runs.rows.ravel().tolist())
         self.end_if_whole(message)
 
     def on_go(self, *numbers: int) -> None:
@@ -238,7 +256,7 @@ class Peer:
         """Store a fragment in the receive's array."""
         assert isinstance(message._position, Unpacker)
         try:
-            if offset + piece.size > message._size:
+            if max(offset, message._moved) + piece.size > message._size:
                 raise errors.FormatError("the peer has sent more than it has offered")
             message._position.seek(offset)
             message._position.write(piece)
@@ -277,9 +295,7 @@ class Peer:
             if message is not None:
                 message._end(failure)
         if by_sender:
-            for offers in self.arrived.values():
-                for offer in [offer for offer in offers if offer[0] == number]:
-                    offers.remove(offer)
+            self.arrived = [offer for offer in self.arrived if offer.number != number]
 
     # ---- progress --------------------------------------------------------------------------
 
@@ -342,14 +358,13 @@ class Peer:
 
     def ping(self) -> None:
         """Ask whether a peer that has been silent is still there: NIXL tells only who sends."""
-        if self.under_way() and time.monotonic() - self.heard > PING_SECONDS:
+        if time.monotonic() - self.heard > PING_SECONDS and self.under_way():
             self.heard = time.monotonic()
             self.notify(HELLO)
 
     def under_way(self) -> list[Message]:
         """All messages with this peer."""
-        posted = [message for queue in self.posted.values() for message in queue]
-        return [*self.offered.values(), *self.going.values(), *self.receiving.values(), *posted]
+        return [*self.offered.values(), *self.going.values(), *self.receiving.values(), *self.posted]
 
     def give_up_all(self, failure: errors.Error) -> None:
         """End all messages here, and tell the peer."""
@@ -361,7 +376,8 @@ class Peer:
         self.failure = failure
         for message in self.under_way():
             message._end(failure)
-        for messages in (self.offered, self.going, self.receiving, self.posted, self.arrived):
+        for messages in (self.offered, self.going, self.receiving):
             messages.clear()
+        self.posted, self.arrived = [], []
         self.bounce.orphans += self.writes
         self.writes = []

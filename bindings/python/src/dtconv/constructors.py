@@ -31,7 +31,7 @@ def sizes(values: Sequence[int]) -> Any:
 
 
 def displacements_of(values: Sequence[int]) -> Any:
-    """An array of ptrdiff_t. Arrays of numpy with integers take a fiftieth of the time of a list."""
+    """An array of ptrdiff_t. Arrays of numpy with integers take a thirtieth of the time of a list."""
     array_type = ctypes.c_ssize_t * len(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "i":
         return array_type.from_buffer(np.array(values, np.intp))

@@ -7,6 +7,7 @@ module does not import NIXL: it takes the agent.
 """
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any, Callable, NamedTuple, Optional, Union
@@ -30,8 +31,8 @@ RUNS_MOST = 4096
 """Longer lists of runs are not sent to a peer."""
 
 
-_leaked: list[Any] = []
-"""Objects whose memory NIXL may still use."""
+_open: set[Bounce] = set()
+"""Objects whose memory NIXL has: it stays where it is until they are closed."""
 
 
 class Own(NamedTuple):
@@ -63,6 +64,9 @@ class Message:
     def test(self) -> bool:
         """Make progress, and return whether the message has ended. Raises the error with which it has."""
         self._bounce.progress()
+        return self._has_ended()
+
+    def _has_ended(self) -> bool:
         if self._failure is not None:
             raise self._failure
         return self._is_done
@@ -70,7 +74,7 @@ class Message:
     def wait(self, timeout: Optional[float] = None) -> int:
         """Wait until the message has ended, and return its bytes. Raises TimedOutError after ``timeout`` seconds; the
         message goes on then, unless it is canceled."""
-        self._bounce._wait_until(self.test, timeout, f"a message with tag {self._tag}")
+        self._bounce._wait_until(self._has_ended, timeout, f"a message with tag {self._tag}")
         return self._moved
 
     def cancel(self) -> None:
@@ -97,7 +101,7 @@ class Bounce:
     kind, device: of the staging memory: ``"host"``, ``"pinned"`` (registered with the device driver), or ``"device"``,
        memory of the device with this ordinal.
 
-    Create it before the agents exchange their metadata, which names the memory that it registers. Then call ``connect``
+    Close it, or use it with ``with``: until then its memory stays registered. Create it before the agents exchange their metadata, which names the memory that it registers. Then call ``connect``
     on both sides, in any order. A message has a tag; a receive takes the oldest message with its tag, and a message the
     oldest receive. The basic types of both ends have to be the same, which is checked where the lengths are equal. Calls
     that wait or test make progress, in any thread; nothing moves without them.
@@ -121,11 +125,12 @@ class Bounce:
         self._landings = [self._fragments[first:first + fragments] for first in range(fragments, total, fragments)]
         places = [(*self._place(fragment._attr.address, fragment_bytes), "") for fragment in self._fragments]
         self._registered = [agent.register_memory(places, self._memory)]
+        _open.add(self)
 
     @property
     def _memory(self) -> str:
         """The name that NIXL has for the kind of the staging memory."""
-        return "DRAM" if self.device is None else "VRAM"
+        return MEMORIES[self.device is not None]
 
     def _place(self, address: int, size: int) -> tuple[int, int, int]:
         """A piece of memory as NIXL describes it."""
@@ -152,7 +157,8 @@ class Bounce:
                 raise errors.StateError("there are as many peers as this object was made for")
             ours = Peer(self, peer, self._landings.pop())
             addresses = [fragment._attr.address for fragment in ours.landings]
-            self._guarded(ours, ours.notify, HELLO, self.device or 0, self.fragment_bytes, *addresses)
+            self._guarded(ours, ours.notify, HELLO, MEMORIES.index(self._memory), self.device or 0,
+                          self.fragment_bytes, *addresses)
             if ours.failure is not None:
                 self._landings.append(ours.landings)
                 raise ours.failure
@@ -170,20 +176,22 @@ class Bounce:
 
     def start_send(self, peer: str, x: Any, tag: int = 0, *, layout: Any = None, count: int = 1) -> Message:
         """Start to send."""
-        ours = self._peer(peer)
+        ours = self._peer(peer, tag)
         message = Message(self, ours, tag, Packer(x, layout=layout, count=count), x)
         self._guarded(ours, ours.offer, message)
         return message
 
     def start_recv(self, peer: str, into: Any, tag: int = 0, *, layout: Any = None, count: int = 1) -> Message:
         """Start to receive."""
-        ours = self._peer(peer)
+        ours = self._peer(peer, tag)
         message = Message(self, ours, tag, Unpacker(into, layout=layout, count=count), into)
         self._guarded(ours, ours.post, message)
         return message
 
-    def _peer(self, name: str) -> Peer:
-        """A peer that has not failed."""
+    def _peer(self, name: str, tag: int) -> Peer:
+        """A peer that has not failed, for a message with a tag."""
+        if not 0 <= tag < 1 << 64:
+            raise errors.InvalidError(f"tag is {tag}; it has to be a number of 64 bits without a sign")
         if name not in self._peers:
             raise errors.StateError(f"{name} is not connected")
         failure = self._peers[name].failure
@@ -220,7 +228,7 @@ class Bounce:
     def write(self, peer: Peer, piece: Piece, address: int, note: bytes) -> Any:
         """Start a write of a fragment with a notification, and return its handle."""
         return self.write_list(peer.name, ([self._place(piece.fragment._attr.address, piece.size)], self._memory),
-                               ([(address, piece.size, peer.device)], self._memory), note)
+                               ([(address, piece.size, peer.device)], MEMORIES[peer.memory]), note)
 
     def write_list(self, peer: str, here: tuple[Any, str], there: tuple[Any, str], note: bytes) -> Any:
         """The same of any places, each with the kind of its memory."""
@@ -290,15 +298,13 @@ class Bounce:
                 if peer.failure is None:
                     self._guarded(peer, peer.give_up_all, errors.CanceledError("the bounce layer was closed"))
                     peer.fail(errors.StateError("the bounce layer is closed"))
-            try:
+            # If NIXL may still read the memory, it stays registered.
+            with contextlib.suppress(errors.TimedOutError):
                 self._wait_until(self._has_no_orphans, CLOSE_SECONDS, "a write")
-            except errors.TimedOutError:
-                # NIXL may still read the memory: it stays where it is.
-                _leaked.append(self)
-            else:
                 for registered in (*self._registered, *(own.registered for own in self._own)):
                     self.agent.deregister_memory(registered)
                 self._registered, self._own = [], []
+                _open.discard(self)
 
     def __enter__(self) -> Bounce:
         return self

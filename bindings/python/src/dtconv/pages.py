@@ -113,7 +113,7 @@ class Pages:
         Blocks until done, without the interpreter's lock. Raises InvalidError for a page number out of range; pages
         that are in range may have been moved then. With ``fault`` the call returns when the device has the work: keep
         all arrays until the stream has done it. ``fault`` holds the position of the first number out of range then,
-        or -1 if there is none.
+        or -1 if there is none. Arrays in memory of the CPU alone need none: such a call always blocks.
         """
         numbers = _table_view(table)
         wanted = self._list_of(numbers, nbytes)
@@ -143,6 +143,7 @@ class Pages:
         if nbytes is not None and nbytes < 0:
             raise errors.InvalidError(f"nbytes is {nbytes}; it may not be negative")
         if nbytes == 0:
+            # To the library 0 bytes mean all of the pages.
             wanted.count = 0
         wanted.bytes = nbytes or 0
         return wanted
@@ -177,12 +178,17 @@ class Pages:
         fragment = _fault_words.get()
         np.asarray(fragment)[:8].view(np.int64)[0] = NO_FAULT
         move.wanted.fault = fragment.__array_interface__["data"][0]
+        is_queued = False
         try:
             moved = self._call(runtime(), function, move)
+            is_queued = True
             position = _read_word(int(move.wanted.fault), stream)
-        except errors.Error:
-            # The device may still write there.
-            _fault_words.abandon(fragment)
+        except errors.Error as failure:
+            if is_queued or isinstance(failure, errors.BackendError):
+                # The device may still write there.
+                _fault_words.abandon(fragment)
+            else:
+                fragment.put()
             raise
         fragment.put()
         if position != NO_FAULT:
