@@ -26,6 +26,7 @@
  * | @ref copier "copier" | copies from one layout to another, started and tested |
  * | @ref pages "list of pages" | packs and unpacks pages of a pool by their numbers, without a type |
  * | @ref reshard "reshard" | plans the messages between two distributions of an array |
+ * | @ref segment "segment" | device memory that grows without moving, and that other processes map |
  * | @ref channel "channel" | messages to another process of the machine |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
@@ -69,6 +70,7 @@
 #include <dtconv/pool.h>
 #include <dtconv/representation.h>
 #include <dtconv/reshard.h>
+#include <dtconv/segment.h>
 #include <dtconv/status.h>
 #include <dtconv/type.h>
 #include <dtconv/version.h>

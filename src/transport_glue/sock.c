@@ -59,7 +59,7 @@ int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
 		return DTC_FAIL(
 			context, DTCONV_ERR_PEER,
 			"%s: process %ld at the other end is user %ld's, not user "
-			"%ld's; DTCONV_CHANNEL_ANY_USER would allow it",
+			"%ld's; the flag ANY_USER would allow it",
 			caller, (long)who.pid, (long)who.uid, (long)geteuid());
 	*peer = (struct dtc_sock_peer){ .pid = who.pid, .uid = who.uid };
 	return 0;
@@ -84,6 +84,20 @@ union control {
 	char room[CMSG_SPACE(sizeof(int) * DTC_SOCK_FILES)];
 };
 
+void dtc_sock_put_files(struct msghdr *message, void *room, const int *fds, size_t count)
+{
+	const size_t bytes = sizeof(int) * count;
+
+	memset(room, 0, CMSG_SPACE(bytes));
+	message->msg_control = room;
+	message->msg_controllen = (socklen_t)CMSG_SPACE(bytes);
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = (socklen_t)CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(header), fds, bytes);
+}
+
 bool dtc_sock_send(int fd, const void *packet, const struct dtc_sock_files *files)
 {
 	union control control;
@@ -91,18 +105,8 @@ bool dtc_sock_send(int fd, const void *packet, const struct dtc_sock_files *file
 	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
 	ssize_t sent;
 
-	if (files && files->count) {
-		const size_t room = sizeof(int) * files->count;
-
-		memset(&control, 0, sizeof(control));
-		message.msg_control = &control;
-		message.msg_controllen = (socklen_t)CMSG_SPACE(room);
-		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = (socklen_t)CMSG_LEN(room);
-		memcpy(CMSG_DATA(header), files->fds, room);
-	}
+	if (files && files->count)
+		dtc_sock_put_files(&message, &control, files->fds, files->count);
 	do
 		sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
@@ -118,17 +122,18 @@ static struct cmsghdr *next_header(struct msghdr *message, struct cmsghdr *heade
 }
 #pragma GCC diagnostic pop
 
-static void take_files(struct msghdr *message, struct dtc_sock_files *files)
+size_t dtc_sock_take_files(struct msghdr *message, int *fds)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	size_t count = 0;
 
 	for (; header; header = next_header(message, header)) {
 		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
 			continue;
-		const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(files->fds, CMSG_DATA(header), count * sizeof(int));
-		files->count = count;
+		count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(header), count * sizeof(int));
 	}
+	return count;
 }
 
 void dtc_sock_close_files(struct dtc_sock_files *files)
@@ -190,7 +195,7 @@ enum dtc_sock_news dtc_sock_receive(int fd, void *packet, struct dtc_sock_files 
 	const ssize_t taken = receive(fd, &message, 0);
 	enum dtc_sock_news news = judge(taken, &message);
 	if (taken >= 0)
-		take_files(&message, files);
+		files->count = dtc_sock_take_files(&message, files->fds);
 	if (news == DTC_SOCK_PACKET && message.msg_flags & MSG_CTRUNC)
 		news = files->count < DTC_SOCK_FILES ? DTC_SOCK_NO_FILES : DTC_SOCK_BAD;
 	if (news != DTC_SOCK_PACKET)

@@ -13,6 +13,7 @@
 #include "base/base.h"
 
 struct dtconv_context;
+struct msghdr;
 
 /* Descriptors that a packet may carry. */
 #define DTC_SOCK_FILES 2
@@ -36,6 +37,12 @@ int dtc_sock_check(struct dtconv_context *context, int fd, bool any_user,
 
 /* Another descriptor of a socket; negative: a status. */
 int dtc_sock_duplicate(struct dtconv_context *context, int fd, const char *caller);
+
+/* Descriptors of any message: @room has CMSG_SPACE for @count of them, aligned as a header. */
+void dtc_sock_put_files(struct msghdr *message, void *room, const int *fds, size_t count);
+
+/* Those that came with a message; @fds has as many places as its control memory has. */
+size_t dtc_sock_take_files(struct msghdr *message, int *fds);
 
 /* False if it could not be sent: the peer is gone, or its queue is full. */
 DTC_PRIVATE_API bool dtc_sock_send(int fd, const void *packet,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "copy_backends/cuda/device/address_range.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
 #include "copy_backends/cuda/device/memory_kinds.h"
@@ -133,6 +134,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.undo_slab = dtc_cuda_slab_undo,
 	.hand_over = dtc_cuda_slab_hand_over,
 	.is_slab_lost = dtc_cuda_slab_is_lost,
+	.ranges = &dtc_cuda_ranges,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,

@@ -99,6 +99,16 @@ bool dtc_memory_has_driver(struct dtconv_context *context)
 }
 
 /* Set in place: reading a struct back right after storing its members stalls store forwarding. */
+const struct dtc_vendor_ops *dtc_vendor_of(struct dtconv_context *context)
+{
+	if (context->devices.none || !dtc_memory_has_driver(context))
+		return NULL;
+	for (size_t i = 0; dtc_vendors[i]; i++)
+		if (dtc_vendors[i]->find_driver(context) > 0)
+			return dtc_vendors[i];
+	return NULL;
+}
+
 static void set_host(struct dtc_memory *memory)
 {
 	memset(memory, 0, sizeof(*memory));

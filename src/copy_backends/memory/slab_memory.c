@@ -15,20 +15,9 @@
 #include "memory.h"
 #include "vendor.h"
 
-/* The first vendor whose driver is usable. */
-static const struct dtc_vendor_ops *vendor_of(struct dtconv_context *context)
-{
-	if (context->devices.none || !dtc_memory_has_driver(context))
-		return NULL;
-	for (size_t i = 0; dtc_vendors[i]; i++)
-		if (dtc_vendors[i]->find_driver(context) > 0)
-			return dtc_vendors[i];
-	return NULL;
-}
-
 int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *memory)
 {
-	const struct dtc_vendor_ops *vendor = vendor_of(context);
+	const struct dtc_vendor_ops *vendor = dtc_vendor_of(context);
 	int status = vendor ? vendor->pin_slab(context, memory) : DTCONV_ERR_UNSUPPORTED;
 
 	memory->context = context;
@@ -39,7 +28,7 @@ int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *
 int dtc_slab_memory_allocate(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory)
 {
-	const struct dtc_vendor_ops *vendor = vendor_of(context);
+	const struct dtc_vendor_ops *vendor = dtc_vendor_of(context);
 	int status = vendor ? vendor->allocate_slab(context, memory)
 			    : DTCONV_ERR_UNSUPPORTED;
 

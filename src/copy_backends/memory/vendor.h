@@ -15,6 +15,7 @@ struct dtc_copy_job;
 struct dtc_event;
 struct dtc_job;
 struct dtc_preparation;
+struct dtc_range_ops;
 struct dtc_question;
 struct dtc_scratch;
 struct dtc_slab_memory;
@@ -57,6 +58,8 @@ struct dtc_vendor_ops {
 	bool (*hand_over)(const struct dtc_slab_memory *memory, void (*run)(void *owned),
 			  void *owned);
 	bool (*is_slab_lost)(const struct dtc_slab_memory *memory);
+	/* Ranges of addresses; see address_range.h. */
+	const struct dtc_range_ops *ranges;
 	/* The backend that counts such typed jobs, and whose prohibition applies to them. */
 	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
 	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */
@@ -94,5 +97,8 @@ struct dtc_vendor_ops {
 
 /* The vendors of this build; ends with NULL. */
 extern const struct dtc_vendor_ops *const dtc_vendors[];
+
+/* The first vendor whose driver is in the process and usable; NULL: none, or the context is to use none. */
+const struct dtc_vendor_ops *dtc_vendor_of(struct dtconv_context *context);
 
 #endif

@@ -19,6 +19,13 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
  */
 bool dtc_cuda_context_exists(const struct dtc_cuda *cuda, int device);
 
+/*
+ * The context of a device, opened as for a job; negative: of the calling thread's current one. UNSUPPORTED, without an
+ * error text, if there is none yet.
+ */
+int dtc_cuda_context_of_device(struct dtc_cuda *cuda, int device, const char *caller,
+			       struct dtc_cuda_context **chosen);
+
 /* Close all of them, and end the worker. No job is in flight, and nobody else gives the worker work. */
 void dtc_cuda_contexts_close(struct dtc_cuda *cuda);
 

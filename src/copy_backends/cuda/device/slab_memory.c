@@ -11,34 +11,6 @@
 #include "copy_backends/memory/slab_memory.h"
 #include "worker.h"
 
-static int current_device(const struct dtc_cuda *cuda)
-{
-	CUcontext current = NULL;
-	CUdevice device = -1;
-
-	if (cuda->driver.CtxGetCurrent(&current) || !current ||
-	    cuda->driver.CtxGetDevice(&device))
-		return -1;
-	return device;
-}
-
-/* The device context, which must exist already; it is opened as for a job. */
-static int find_context(struct dtc_cuda *cuda, const struct dtc_slab_memory *memory,
-			struct dtc_cuda_context **chosen)
-{
-	int device = memory->device < 0 ? current_device(cuda) : memory->device;
-	const struct dtc_memory there = { .kind = DTCONV_MEMORY_DEVICE,
-					  .device = device };
-	const struct dtc_job job = { .user_memory = there,
-				     .packed_memory = there,
-				     .context = cuda->context,
-				     .caller = memory->caller };
-
-	if (device < 0 || !dtc_cuda_context_exists(cuda, device))
-		return DTCONV_ERR_UNSUPPORTED;
-	return dtc_cuda_context_choose(cuda, &job, chosen);
-}
-
 typedef CUresult make_fn(const struct dtc_cuda_driver *driver,
 			 struct dtc_slab_memory *memory);
 
@@ -93,7 +65,8 @@ static int make_slab(struct dtconv_context *context, make_fn *make,
 	CUstreamCaptureMode mode = dtc_cuda_relax(&cuda->driver);
 	struct dtc_cuda_context *chosen;
 	CUresult result = CUDA_SUCCESS;
-	int status = find_context(cuda, memory, &chosen);
+	int status =
+		dtc_cuda_context_of_device(cuda, memory->device, memory->caller, &chosen);
 
 	if (!status)
 		result = call_in(chosen, make, memory);
