@@ -48,7 +48,8 @@ struct dtconv_type;
  * the channel ends: operations end with DTCONV_ERR_PEER (DTCONV_ERR_FORMAT for the
  * protocol) when devices no longer use their memory. Messages that no receive has taken are
  * dropped. If a device context is lost while its device writes to all staging fragments, the
- * channel ends with DTCONV_ERR_BACKEND. The end is noticed by the socket, not by a timeout; a child of the peer that holds
+ * channel ends with DTCONV_ERR_BACKEND. A process that cannot map the peer's staging memory, because
+ * that is a device's, ends the channel with DTCONV_ERR_UNSUPPORTED or DTCONV_ERR_BACKEND. The end is noticed by the socket, not by a timeout; a child of the peer that holds
  * the socket open keeps it alive.
  *
  * **Security.** A peer sees the bytes of the messages that are sent to it, and nothing else:
@@ -80,8 +81,10 @@ enum dtconv_channel_flags {
 struct dtconv_channel_params {
 	size_t struct_size; /**< sizeof(struct dtconv_channel_params) */
 	unsigned flags;     /**< of enum dtconv_channel_flags */
-	enum dtconv_memory_kind
-		kind; /**< of staging memory: PINNED (default), or HOST: never registered with a device */
+	/** of staging memory: PINNED (default); HOST: never registered with a device; or DEVICE, over
+	 * shared memory: memory of the device, which the peer's device reads, through the link if it is
+	 * another one */
+	enum dtconv_memory_kind kind;
 	/** ordinal of the device that staging memory is registered with, the peer's too; negative:
 	 * the device of the calling thread's current device context */
 	int device;

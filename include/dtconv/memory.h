@@ -51,7 +51,9 @@ DTCONV_API const char *dtconv_memory_kind_name(enum dtconv_memory_kind kind);
 struct dtconv_memory_attr {
 	size_t struct_size; /**< sizeof(struct dtconv_memory_attr), set by the caller */
 	enum dtconv_memory_kind kind; /**< never DTCONV_MEMORY_UNKNOWN */
-	int device;                   /**< ordinal of the device that owns it, or -1 */
+	/** ordinal of the device that owns it; of a mapping that is closed to that device, of one that
+	 * has access; or -1 */
+	int device;
 	void *base;    /**< start of the allocation, or of the mapping in a range with several; NULL for host memory */
 	size_t length; /**< size in bytes from @p base; 0 for host memory */
 };

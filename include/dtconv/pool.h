@@ -54,8 +54,9 @@ struct dtconv_slab {
 	enum dtconv_memory_kind
 		kind; /**< PINNED, DEVICE, or HOST if the device driver has not registered it */
 	int device; /**< ordinal of the device that owns it, or -1 */
-	int fd;     /**< the memfd of a shared slab, else -1; the pool closes it */
-	uint64_t fd_offset; /**< of the slab in the file; 0 */
+	int fd;     /**< the descriptor of a shared slab, else -1; the pool closes it */
+	uint64_t
+		fd_offset; /**< of the slab in the memory that the descriptor stands for; 0 */
 };
 
 /** Registers slabs with something else than the device driver, usually a network. */
@@ -79,10 +80,14 @@ struct dtconv_registrar {
 
 /** Flags of struct dtconv_pool_params. */
 enum dtconv_pool_flags {
-	DTCONV_POOL_SHARED = 1, /**< slabs are memfds, which other processes may map */
-	DTCONV_POOL_HUGE = 2,   /**< ask the system for huge pages */
-	DTCONV_POOL_NUMA = 4,   /**< allocate on params.numa_node */
-	DTCONV_POOL_CLEAN = 8   /**< fill fragments with zeros when they are given back */
+	/**
+	 * slabs have a descriptor, by which other processes map them: memfds; of kind DEVICE
+	 * allocations of the virtual memory management, filled with zeros
+	 */
+	DTCONV_POOL_SHARED = 1,
+	DTCONV_POOL_HUGE = 2, /**< ask the system for huge pages */
+	DTCONV_POOL_NUMA = 4, /**< allocate on params.numa_node */
+	DTCONV_POOL_CLEAN = 8 /**< fill fragments with zeros when they are given back */
 };
 
 /** The most registrars of a pool. */

@@ -48,9 +48,16 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.flags has unknown bits: 0x%x", caller,
 				params->flags);
-	if (params->kind != DTCONV_MEMORY_PINNED && params->kind != DTCONV_MEMORY_HOST)
+	if (params->kind != DTCONV_MEMORY_PINNED && params->kind != DTCONV_MEMORY_HOST &&
+	    params->kind != DTCONV_MEMORY_DEVICE)
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
-				"%s: params.kind is neither PINNED nor HOST", caller);
+				"%s: params.kind is not PINNED, HOST or DEVICE", caller);
+	if (params->kind == DTCONV_MEMORY_DEVICE &&
+	    !(params->transport->flags & DTC_TRANSPORT_SHARED))
+		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
+				"%s: params.kind is DEVICE, but %s cannot carry staging "
+				"memory of devices",
+				caller, params->transport->name);
 	if (params->fragments > DTCONV_CHANNEL_FRAGMENTS_MAX)
 		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
 				"%s: params.fragments is %zu, the most is %d", caller,

@@ -43,10 +43,11 @@ static int check_params(struct dtconv_context *context,
 	    params->kind != DTCONV_MEMORY_DEVICE)
 		return bad_param(context, caller,
 				 "params.kind is not PINNED, HOST or DEVICE");
-	if (params->kind == DTCONV_MEMORY_DEVICE && params->flags)
-		return bad_param(
-			context, caller,
-			"params.flags are for host memory, but params.kind is DEVICE");
+	if (params->kind == DTCONV_MEMORY_DEVICE &&
+	    params->flags & ~(unsigned)DTCONV_POOL_SHARED)
+		return bad_param(context, caller,
+				 "params.kind is DEVICE, and of params.flags only "
+				 "DTCONV_POOL_SHARED is possible with it");
 	if (params->numa_node && !(params->flags & DTCONV_POOL_NUMA))
 		return bad_param(
 			context, caller,
@@ -106,7 +107,8 @@ static int plan_sizes(struct dtc_slab_plan *plan, struct dtconv_pool_params *par
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	if (plan->flags & DTCONV_POOL_HUGE)
+	if (plan->flags & DTCONV_POOL_HUGE ||
+	    (plan->kind == DTCONV_MEMORY_DEVICE && plan->flags & DTCONV_POOL_SHARED))
 		page = DTC_MAX(page, (size_t)2 << 20);
 	if (!params->slab_bytes)
 		params->slab_bytes = params->start_bytes

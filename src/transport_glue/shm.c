@@ -61,7 +61,7 @@ struct shm {
 	struct dtc_shm_mapping own;
 	uint64_t pushed;
 	int device; /* that the slab is registered with; -1: none */
-	bool is_pinned_pool;
+	bool uses_devices;
 	size_t fragments;
 	struct dtconv_fragment **out; /* by number; NULL: not out */
 	/* The peer's. */
@@ -290,6 +290,15 @@ static bool pop(struct shm *shm)
 
 /* ---- the socket ------------------------------------------------------------------------ */
 
+static int map_slab(struct shm *shm, int fd)
+{
+	const size_t bytes = (size_t)shm->hello.slab_bytes;
+
+	if (shm->hello.is_device_slab)
+		return dtc_shm_import(shm->context, fd, bytes, shm->device, &shm->slab);
+	return dtc_shm_map(shm->context, fd, bytes, shm->uses_devices, &shm->slab);
+}
+
 static int map_peer(struct shm *shm, const struct dtc_sock_files *files)
 {
 	const struct dtc_wire_packet *hello = &shm->hello;
@@ -297,9 +306,7 @@ static int map_peer(struct shm *shm, const struct dtc_sock_files *files)
 				 dtc_shm_ring_bytes(hello->entries), false, &shm->ring);
 
 	if (!status)
-		status = dtc_shm_map(shm->context, files->fds[1],
-				     (size_t)hello->slab_bytes, shm->is_pinned_pool,
-				     &shm->slab);
+		status = map_slab(shm, files->fds[1]);
 	if (status)
 		return status;
 	shm->imports = dtc_alloc_zeroed(shm->context,
@@ -310,7 +317,7 @@ static int map_peer(struct shm *shm, const struct dtc_sock_files *files)
 				"fragments");
 	for (size_t i = 0; i < hello->fragments; i++)
 		shm->imports[i].shm = shm;
-	if (shm->is_pinned_pool)
+	if (shm->uses_devices && !hello->is_device_slab)
 		dtc_shm_pin(shm->context, &shm->slab, shm->device);
 	return 0;
 }
@@ -511,7 +518,8 @@ static void greet(struct shm *shm, const struct dtc_slab *slab, int ring,
 		.fragments = (uint32_t)slab->plan->fragments,
 		.fragment_bytes = slab->plan->fragment_bytes,
 		.stride = slab->plan->stride,
-		.slab_bytes = slab->plan->bytes
+		.slab_bytes = slab->plan->bytes,
+		.is_device_slab = slab->plan->kind == DTCONV_MEMORY_DEVICE
 	};
 	const struct dtc_sock_files files = { .fds = { ring, slab->what.fd },
 					      .count = DTC_SOCK_FILES };
@@ -542,9 +550,8 @@ static int start(void *connection, struct dtconv_pool *pool, const char *caller)
 	struct shm *shm = connection;
 	int ring;
 
-	shm->is_pinned_pool = slab->plan->kind == DTCONV_MEMORY_PINNED;
-	shm->device = atomic_load(&slab->is_pinned) ? slab->memory.device
-						    : slab->plan->device;
+	shm->uses_devices = slab->plan->kind != DTCONV_MEMORY_HOST;
+	shm->device = slab->memory.vendor ? slab->memory.device : slab->plan->device;
 	shm->fragments = slab->plan->fragments;
 	shm->out = dtc_alloc_zeroed(shm->context, shm->fragments * sizeof(shm->out[0]));
 	if (!shm->out)

@@ -130,6 +130,28 @@ void dtc_shm_pin(struct dtconv_context *context, struct dtc_shm_mapping *mapping
 			mapping->slab.why ? mapping->slab.why : dtconv_strerror(status));
 }
 
+int dtc_shm_import(struct dtconv_context *context, int fd, size_t bytes, int device,
+		   struct dtc_shm_mapping *mapping)
+{
+	mapping->slab = (struct dtc_slab_memory){ .bytes = bytes,
+						  .device = device,
+						  .caller = "channel" };
+	const int status = dtc_slab_memory_import(context, &mapping->slab, fd);
+
+	if (status)
+		return DTC_FAIL(
+			context, status,
+			"channel: cannot map %zu bytes of the peer's device memory for "
+			"device %d: %s",
+			bytes, device,
+			mapping->slab.why ? mapping->slab.why
+					  : "this process has no context of the device");
+	mapping->base = mapping->slab.base;
+	mapping->bytes = bytes;
+	mapping->is_pinned = true;
+	return 0;
+}
+
 /* Memory that a device may still read stays mapped. */
 void dtc_shm_unmap(struct dtc_shm_mapping *mapping)
 {

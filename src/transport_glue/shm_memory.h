@@ -61,6 +61,10 @@ int dtc_shm_map(struct dtconv_context *context, int fd, size_t bytes, bool is_wr
 void dtc_shm_pin(struct dtconv_context *context, struct dtc_shm_mapping *mapping,
 		 int device);
 
+/* Map the other process's memory of a device, which @device may read. */
+int dtc_shm_import(struct dtconv_context *context, int fd, size_t bytes, int device,
+		   struct dtc_shm_mapping *mapping);
+
 void dtc_shm_unmap(struct dtc_shm_mapping *mapping);
 
 #endif

@@ -141,9 +141,17 @@ static int allocate(struct dtc_slab *slab, const char *caller)
 	slab->memory = (struct dtc_slab_memory){ .bytes = plan->bytes,
 						 .device = plan->device,
 						 .caller = caller };
-	int status = dtc_slab_memory_allocate(plan->context, &slab->memory);
+	int status = plan->flags & DTCONV_POOL_SHARED
+			     ? dtc_slab_memory_share(plan->context, &slab->memory,
+						     &slab->what.fd)
+			     : dtc_slab_memory_allocate(plan->context, &slab->memory);
 	slab->what.base = slab->memory.base;
 	slab->what.device = slab->memory.device;
+	if (status == DTCONV_ERR_UNSUPPORTED && slab->memory.why)
+		return DTC_FAIL(plan->context, status,
+				"%s: device %d cannot share memory with other processes: "
+				"%s",
+				caller, slab->memory.device, slab->memory.why);
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return DTC_FAIL(
 			plan->context, status,

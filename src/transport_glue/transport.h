@@ -27,7 +27,7 @@
 #include "wire.h"
 
 /* Changes with this header and with what DTCONV_PRIVATE exports; also a number in the stanza's name. */
-#define DTC_TRANSPORT_ABI 1
+#define DTC_TRANSPORT_ABI 2
 
 struct dtc_transport_user {
 	/* The peer has introduced itself; headers may be posted from now on. Once. */
@@ -73,7 +73,7 @@ enum dtc_transport_flags {
 	 * and gives them back by dtconv_fragment_put() in close.
 	 */
 	DTC_TRANSPORT_RECEIVES = 2,
-	/* The slab is a memfd. */
+	/* The slab has a descriptor: a memfd, or memory of a device. */
 	DTC_TRANSPORT_SHARED = 4
 };
 

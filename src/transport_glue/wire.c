@@ -124,7 +124,7 @@ _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7")
 
 /*
  * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes (of
- * BYE 3: posted). 6, 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
+ * BYE 3: posted). 6: of HELLO whether the slab is a device's. 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
  * number.
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
@@ -146,7 +146,7 @@ void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 	    packet->kind == DTC_WIRE_BYE ? packet->posted : packet->fragment_bytes);
 	put(bytes, 4, packet->stride);
 	put(bytes, 5, packet->slab_bytes);
-	put(bytes, 6, 0);
+	put(bytes, 6, packet->is_device_slab);
 	put(bytes, 7, 0);
 }
 
@@ -198,7 +198,9 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 {
 	switch (packet->kind) {
 	case DTC_WIRE_HELLO:
-		return !packet->status && !words[6] && !words[7] && is_hello(packet);
+		return !packet->status &&
+		       words[6] <= (packet->transport == DTC_WIRE_SHM) && !words[7] &&
+		       is_hello(packet);
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
@@ -235,6 +237,7 @@ static void take_members(const void *bytes, const uint64_t words[],
 		packet->fragment_bytes = words[3];
 	packet->stride = words[4];
 	packet->slab_bytes = words[5];
+	packet->is_device_slab = words[6] & 1;
 }
 
 int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packet *packet)

@@ -14,7 +14,7 @@
 #include "base/base.h"
 
 /* Changes with every change of the format. Experimental: no version talks to another. */
-#define DTC_WIRE_VERSION 1
+#define DTC_WIRE_VERSION 2
 
 /* ---- headers --------------------------------------------------------------------------- */
 
@@ -96,6 +96,7 @@ struct dtc_wire_packet {
 	uint32_t fragments; /* that this process sends from */
 	uint64_t fragment_bytes;
 	uint64_t stride, slab_bytes; /* shm */
+	bool is_device_slab;         /* shm: memory of a device */
 	/* HELLO: of the address that follows. ADDRESS: of this piece, which is as long as it can be. */
 	uint32_t address_bytes, address_offset;
 	unsigned char address[DTC_WIRE_ADDRESS_PIECE]; /* CHALLENGE and PROOF: 32 bytes */

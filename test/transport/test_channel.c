@@ -405,8 +405,11 @@ START_TEST(bad_arguments_are_refused)
 	ck_assert_int_eq(open_with(&params, -1), DTCONV_ERR_INVAL);
 	ck_assert_int_eq(open_with(&params, dtconv_engine_fd(parties[0].engine)),
 			 DTCONV_ERR_INVAL);
-	params.kind = DTCONV_MEMORY_DEVICE;
+	params.kind = DTCONV_MEMORY_MANAGED;
 	ck_assert_int_eq(open_with(&params, sockets[0]), DTCONV_ERR_INVAL);
+	/* There is none. */
+	params.kind = DTCONV_MEMORY_DEVICE;
+	ck_assert_int_eq(open_with(&params, sockets[0]), DTCONV_ERR_UNSUPPORTED);
 	params.kind = DTCONV_MEMORY_HOST;
 	params.flags = 1u << 20;
 	ck_assert_int_eq(open_with(&params, sockets[0]), DTCONV_ERR_INVAL);

@@ -230,6 +230,76 @@ START_TEST(device_pools_are_device_memory)
 }
 END_TEST
 
+/* By their descriptor, other processes map them; they show nothing of what was there before. */
+START_TEST(device_pools_may_be_shared)
+{
+	struct dtconv_pool_params params = pinned_pool();
+	struct dtconv_fragment *fragment;
+	struct dtconv_pool *pool = NULL;
+	unsigned char byte = 1;
+
+	params.kind = DTCONV_MEMORY_DEVICE;
+	params.flags = DTCONV_POOL_SHARED;
+	const size_t files = process_files();
+	fixture_ok(dtconv_pool_create(fixture_context, &params, &pool));
+	fixture_ok(dtconv_pool_get(pool, &fragment));
+	struct dtconv_fragment_attr attr = { .struct_size = sizeof(attr) };
+	fixture_ok(dtconv_fragment_query(fragment, &attr));
+	ck_assert_int_eq(attr.kind, DTCONV_MEMORY_DEVICE);
+	ck_assert_int_eq(kind_at(attr.address), DTCONV_MEMORY_DEVICE);
+	ck_assert_int_ge(attr.slab_fd, 0);
+	MUST(Memcpy((CUdeviceptr)(uintptr_t)&byte,
+		    (CUdeviceptr)(uintptr_t)attr.address + 4095, 1));
+	ck_assert_int_eq(byte, 0);
+	fixture_ok(dtconv_pool_grow(pool, 1));
+	ck_assert_uint_eq(attr_of(pool).slabs, 2);
+	dtconv_fragment_put(fragment);
+	fixture_ok(dtconv_pool_shrink(pool, 4 << 20));
+	await_releases(pool);
+	ck_assert_uint_eq(attr_of(pool).abandoned_bytes, 0);
+	fixture_ok(dtconv_pool_destroy(pool));
+	ck_assert_uint_eq(atomic_load(&it.diary.live), 0);
+	if (gpu.standin)
+		ck_assert_uint_eq(process_files(), files);
+	params.flags |= DTCONV_POOL_CLEAN;
+	fixture_status(dtconv_pool_create(fixture_context, &params, &pool),
+		       DTCONV_ERR_INVAL);
+}
+END_TEST
+
+/* Case: the call that the driver refuses. */
+START_TEST(a_shared_slab_that_fails_leaves_nothing)
+{
+	static const char *const entries[] = {
+		"cuMemGetAllocationGranularity",
+		"cuMemAddressReserve",
+		"cuMemCreate",
+		"cuMemMap",
+		"cuMemSetAccess",
+		"cuStreamCreateWithPriority",
+		"cuMemsetD8Async",
+		"cuMemExportToShareableHandle",
+	};
+	struct dtconv_pool_params params = pinned_pool();
+	struct dtconv_pool *pool = NULL;
+
+	if (!gpu.standin)
+		return;
+	params.kind = DTCONV_MEMORY_DEVICE;
+	params.flags = DTCONV_POOL_SHARED;
+	fixture_ok(dtconv_pool_create(fixture_context, &params, &pool));
+	fixture_ok(dtconv_pool_destroy(pool));
+	gpu.standin->inject(entries[_i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+	const int status = dtconv_pool_create(fixture_context, &params, &pool);
+	ck_assert_msg(gpu.standin->fired() == 1, "%s was not called", entries[_i]);
+	fixture_status(status, DTCONV_ERR_NOMEM);
+	dtconv_context_destroy(fixture_context);
+	gpu_must_be_clean(entries[_i]);
+	gpu_open();
+	fixture_ok(dtconv_context_create(NULL, &fixture_context));
+}
+END_TEST
+
 /* Memory that could not be unregistered may still be written. */
 START_TEST(memory_that_the_driver_keeps_stays_mapped)
 {
@@ -312,6 +382,8 @@ int main(void)
 			    2 << REGISTRARS);
 	tcase_add_test(tcase, a_refusal_is_said_once);
 	tcase_add_test(tcase, device_pools_are_device_memory);
+	tcase_add_test(tcase, device_pools_may_be_shared);
+	tcase_add_loop_test(tcase, a_shared_slab_that_fails_leaves_nothing, 0, 8);
 	tcase_add_test(tcase, shrinking_and_destroying_do_not_wait_for_the_device);
 	tcase_add_loop_test(tcase, memory_that_the_driver_keeps_stays_mapped, 0, 2);
 	return fixture_run(suite);

@@ -29,12 +29,15 @@ enum fault {
 	OWN_SLAB,  /* the driver refuses to register it */
 	PEER_SLAB, /* that of the peer */
 	BOTH_SLABS,
-	DEVICE /* the device context fails */
+	IMPORT, /* the driver refuses to map the peer's slab, which is a device's */
+	DEVICE  /* the device context fails */
 };
 
 /* One process's part. */
 struct part {
 	bool is_on_device; /* its buffers */
+	bool stages_on_device;
+	int device;
 	enum fault fault;
 	size_t steps; /* DEVICE: so many things happen before it fails */
 	size_t fragments;
@@ -97,6 +100,9 @@ static void refuse_registrations(enum fault fault)
 		gpu.standin->inject("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
 	if (fault == PEER_SLAB || fault == BOTH_SLABS)
 		gpu.standin->inject("cuMemHostRegister", 2, CUDA_ERROR_OUT_OF_MEMORY);
+	if (fault == IMPORT)
+		gpu.standin->inject("cuMemImportFromShareableHandle", 1,
+				    CUDA_ERROR_UNKNOWN);
 }
 
 /* The first pool opens the device context, whose own memory is registered too. */
@@ -122,7 +128,11 @@ static void open_channel(int socket)
 {
 	struct dtconv_channel_params params = { .struct_size = sizeof(params),
 						.fragments = it.part->fragments,
-						.fragment_bytes = 4096 };
+						.fragment_bytes = 4096,
+						.device = it.part->device,
+						.kind = it.part->stages_on_device
+								? DTCONV_MEMORY_DEVICE
+								: DTCONV_MEMORY_PINNED };
 
 	it.party.bed = bed_open(it.party.context);
 	params.transport = bed_transport(it.party.bed);
@@ -250,8 +260,11 @@ static void check(bool device_fails)
 			exchange_must(ends[i]->calls == 1, "one call");
 			exchange_must(!status ? ends[i]->moved == STREAM : device_fails,
 				      "all of it");
+			/* Without a device, the peer's staging memory cannot be mapped. */
 			exchange_must(!status || status == DTCONV_ERR_BACKEND ||
-					      status == DTCONV_ERR_PEER,
+					      status == DTCONV_ERR_PEER ||
+					      (it.part->stages_on_device &&
+					       status == DTCONV_ERR_UNSUPPORTED),
 				      "a status");
 		}
 		if (!it.received[m].status && it.part->fault != DEVICE)
@@ -259,18 +272,20 @@ static void check(bool device_fails)
 	}
 }
 
-static void check_registrations(void)
+static void check_registrations(bool stages_on_device)
 {
 	const enum fault fault = fault_of(it.part);
 	const bool peers = fault != PEER_SLAB && fault != BOTH_SLABS;
 	const bool own = fault != OWN_SLAB && fault != BOTH_SLABS;
 
-	if (fault == DEVICE)
+	if (fault == DEVICE || fault == IMPORT)
 		return;
 	/* Over a network, what arrives lies in the own slab. */
 	exchange_must(party_query(&it.party).peer_is_pinned ==
 			      (bed_maps_peer() ? peers : own),
 		      "the slab of what arrives");
+	if (stages_on_device)
+		return;
 	/* Where one is refused, the library registers buffers of its own. */
 	exchange_must(!gpu.standin || fault != NO_FAULT ||
 			      registrations() ==
@@ -303,7 +318,19 @@ static void close_process(void)
 	if (it.part->fault == DEVICE)
 		return;
 	exchange_must(process_mappings() == 0, "no mapping");
+	if (it.part->device)
+		MUST(DevicePrimaryCtxRelease(it.part->device));
 	gpu_must_be_clean("a channel");
+}
+
+static void use_device(int device)
+{
+	CUcontext context;
+
+	if (!device)
+		return;
+	MUST(DevicePrimaryCtxRetain(&context, device));
+	MUST(CtxSetCurrent(context));
 }
 
 static void run(int socket, unsigned side, const struct part parts[2])
@@ -314,14 +341,15 @@ static void run(int socket, unsigned side, const struct part parts[2])
 	it.side = side;
 	it.part = &parts[side];
 	gpu_open();
+	use_device(it.part->device);
 	open_context();
 	open_buffers();
 	open_channel(socket);
 	start();
 	drive();
 	finish();
-	check(parts[0].fault == DEVICE || parts[1].fault == DEVICE);
-	check_registrations();
+	check(parts[0].fault >= IMPORT || parts[1].fault >= IMPORT);
+	check_registrations(parts[0].stages_on_device || parts[1].stages_on_device);
 	close_process();
 }
 
@@ -345,6 +373,21 @@ static void run_both(struct part parts[2], size_t fragments)
 }
 
 /* ---- the tests ------------------------------------------------------------------------------- */
+
+/* Asked in a process of its own: one that is forked from one with a driver has none. */
+static bool has_device(int device)
+{
+	int status, devices = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		gpu_open();
+		MUST(DeviceGetCount(&devices));
+		_exit(device < devices);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status);
+}
 
 START_TEST(buffers_are_on_a_device_at_either_end_or_both)
 {
@@ -381,6 +424,45 @@ START_TEST(a_device_fails_at_any_stage)
 }
 END_TEST
 
+/* Case: which buffers, and which staging memory, are on a device; and the second process's device. */
+START_TEST(staging_memory_may_be_a_device_s)
+{
+	struct part parts[2] = {
+		{ .is_on_device = _i & 1, .stages_on_device = _i & 4 },
+		{ .is_on_device = _i & 2,
+		  .stages_on_device = !(_i & 4) || _i & 8,
+		  .device = _i >> 4 },
+	};
+
+	if (bed_maps_peer() && has_device(parts[1].device))
+		run_both(parts, 3);
+}
+END_TEST
+
+/* Both ends end, with a status and everything given back; the process that cannot map says why. */
+START_TEST(a_refused_mapping_of_a_device_s_slab_ends_the_channel)
+{
+	struct part parts[2] = { { .is_on_device = true, .stages_on_device = true },
+				 { .is_on_device = true, .stages_on_device = true } };
+
+	parts[_i].fault = IMPORT;
+	if (bed_maps_peer() && !gpu_is_real())
+		run_both(parts, 3);
+}
+END_TEST
+
+START_TEST(a_device_with_staging_memory_fails_at_any_stage)
+{
+	struct part parts[2] = { { .is_on_device = true, .stages_on_device = true },
+				 { .is_on_device = true, .stages_on_device = true } };
+
+	parts[_i % 2].fault = DEVICE;
+	parts[_i % 2].steps = (size_t)_i * 3;
+	if (bed_maps_peer() && !gpu_is_real())
+		run_both(parts, 3);
+}
+END_TEST
+
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1);
@@ -392,5 +474,10 @@ int main(void)
 	tcase_add_loop_test(whole, buffers_are_on_a_device_at_either_end_or_both, 0, 4);
 	tcase_add_loop_test(faults, drivers_may_refuse_either_slab_at_either_end, 0, 32);
 	tcase_add_loop_test(faults, a_device_fails_at_any_stage, 0, 24);
+	tcase_add_loop_test(whole, staging_memory_may_be_a_device_s, 0, 32);
+	tcase_add_loop_test(faults, a_refused_mapping_of_a_device_s_slab_ends_the_channel,
+			    0, 2);
+	tcase_add_loop_test(faults, a_device_with_staging_memory_fails_at_any_stage, 0,
+			    16);
 	return fixture_run(suite);
 }

@@ -64,13 +64,37 @@ struct dtc_range_ops {
 	int (*unmap)(struct dtc_range *range, const struct dtc_mapping *mapping);
 	int (*set_access)(struct dtc_range *range, const struct dtc_mapping *mapping,
 			  int device, enum dtc_range_access access);
+	/* Fill memory that its own device has access to with zeros, and wait for that. */
+	int (*clear)(struct dtc_range *range, const struct dtc_mapping *mapping);
 	int (*export_dma_buf)(struct dtc_range *range, size_t offset, size_t bytes,
 			      int *fd);
 	/* Wait until the device is idle. False: its context is lost, and nothing is known of what it still accesses. */
 	bool (*await)(struct dtc_range *range);
 };
 
+/* Memory of its own, or another process's, at addresses of its own. */
+struct dtc_shared_memory {
+	struct dtc_range range;
+	struct dtc_mapping mapping;
+};
+
 /* Reserve addresses, of the vendor whose driver is in the process. UNSUPPORTED if there is none. */
 int dtc_range_reserve(struct dtconv_context *context, struct dtc_range *range);
+
+/*
+ * Create @bytes bytes of device @device, which has access to them, and fill them with zeros; *@fd is a descriptor for other
+ * processes, owned by the caller. Statuses as above; on failure range.why is the reason, or NULL.
+ */
+int dtc_shared_memory_create(struct dtconv_context *context,
+			     struct dtc_shared_memory *memory, size_t bytes, int device,
+			     const char *caller, int *fd);
+
+/* Map another process's memory of @bytes bytes, which @device may read. @fd stays the caller's. */
+int dtc_shared_memory_import(struct dtconv_context *context,
+			     struct dtc_shared_memory *memory, size_t bytes, int device,
+			     const char *caller, int fd);
+
+/* Undo either, once the device is idle. False: it may still access the memory, which stays. */
+bool dtc_shared_memory_undo(struct dtc_shared_memory *memory);
 
 #endif

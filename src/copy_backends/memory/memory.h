@@ -15,7 +15,8 @@ struct dtconv_context;
 
 struct dtc_memory {
 	enum dtconv_memory_kind kind;
-	int device;          /* ordinal of the device that owns it, or -1 */
+	/* Ordinal of the device that owns it; that has access, if that one has not; or -1. */
+	int device;
 	void *owner;         /* the vendor's context that allocated it, or NULL */
 	uintptr_t base, end; /* of the allocation or mapping; both 0 if unknown */
 	intptr_t shift;      /* added to the process's address gives the device's */

@@ -38,6 +38,42 @@ int dtc_slab_memory_allocate(struct dtconv_context *context,
 	return status;
 }
 
+/* A range has been opened for it. */
+static void note_shared(struct dtconv_context *context, struct dtc_slab_memory *memory,
+			int status)
+{
+	const struct dtc_range *range = &memory->shared.range;
+
+	memory->context = context;
+	memory->vendor = status ? NULL : dtc_vendor_of(context);
+	memory->why = range->why;
+	memory->is_allocated = memory->is_shared = !status;
+	memory->base = status ? NULL : range->base;
+	memory->owner = range->owner;
+	if (!status)
+		memory->device = range->device;
+}
+
+int dtc_slab_memory_share(struct dtconv_context *context, struct dtc_slab_memory *memory,
+			  int *fd)
+{
+	int status = dtc_shared_memory_create(context, &memory->shared, memory->bytes,
+					      memory->device, memory->caller, fd);
+
+	note_shared(context, memory, status);
+	return status;
+}
+
+int dtc_slab_memory_import(struct dtconv_context *context, struct dtc_slab_memory *memory,
+			   int fd)
+{
+	int status = dtc_shared_memory_import(context, &memory->shared, memory->bytes,
+					      memory->device, memory->caller, fd);
+
+	note_shared(context, memory, status);
+	return status;
+}
+
 /* ---- giving back ----------------------------------------------------------------------- */
 
 struct dtc_slab_ledger *dtc_slab_ledger_create(struct dtconv_context *context)
@@ -74,11 +110,17 @@ static void abandon(const struct release *release)
 		bytes);
 }
 
+static bool undo(struct dtc_slab_memory *memory)
+{
+	return memory->is_shared ? dtc_shared_memory_undo(&memory->shared)
+				 : memory->vendor->undo_slab(memory);
+}
+
 static void run(void *owned)
 {
 	struct release *release = owned;
 	struct dtc_slab_memory *memory = &release->memory;
-	const bool undone = !memory->vendor || memory->vendor->undo_slab(memory);
+	const bool undone = !memory->vendor || undo(memory);
 
 	if (!undone)
 		abandon(release);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "address_range.h"
+
 struct dtc_vendor_ops;
 struct dtconv_context;
 
@@ -23,6 +25,8 @@ struct dtc_slab_memory {
 	bool is_allocated;                   /* by the vendor: memory of a device */
 	const struct dtc_vendor_ops *vendor; /* that did it; NULL: none */
 	void *owner;                         /* the vendor's own */
+	bool is_shared; /* with other processes: memory of a device */
+	struct dtc_shared_memory shared;
 };
 
 /*
@@ -34,6 +38,14 @@ int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *
 /* Allocate memory of a device; statuses as above. */
 int dtc_slab_memory_allocate(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory);
+
+/* Allocate memory of a device that other processes can map by @fd, which the caller owns; statuses as above. */
+int dtc_slab_memory_share(struct dtconv_context *context, struct dtc_slab_memory *memory,
+			  int *fd);
+
+/* Map what another process has shared, @memory->bytes bytes; statuses as above. @fd stays the caller's. */
+int dtc_slab_memory_import(struct dtconv_context *context, struct dtc_slab_memory *memory,
+			   int fd);
 
 /* What has become of memory that was given back, for an owner that may be gone before it is known. */
 struct dtc_slab_ledger {

@@ -7,6 +7,8 @@
 
 #include "address_range.h"
 
+#include <sched.h>
+
 #include "contexts.h"
 #include "copy_backends/memory/address_range.h"
 
@@ -155,6 +157,43 @@ static int set_access(struct dtc_range *range, const struct dtc_mapping *mapping
 						    mapping->bytes, &description, 1));
 }
 
+/* In a stream of its own: nothing of the application is waited for. */
+static CUresult clear_in_stream(const struct dtc_cuda_driver *driver, CUdeviceptr from,
+				size_t bytes)
+{
+	CUstream stream;
+	CUresult result =
+		driver->StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
+
+	if (result)
+		return result;
+	result = driver->MemsetD8Async(from, 0, bytes, stream);
+	while (!result) {
+		result = driver->StreamQuery(stream);
+		if (result != CUDA_ERROR_NOT_READY)
+			break;
+		result = CUDA_SUCCESS;
+		sched_yield();
+	}
+	driver->StreamDestroy(stream);
+	return result;
+}
+
+static int clear(struct dtc_range *range, const struct dtc_mapping *mapping)
+{
+	const struct dtc_cuda_context *context = range->owner;
+	const struct dtc_cuda_driver *driver = driver_of(range);
+	CUresult result = driver->CtxPushCurrent(context->handle);
+	CUcontext popped;
+
+	if (result)
+		return judge(range, result);
+	result = clear_in_stream(driver, address_of(range, mapping->offset),
+				 mapping->bytes);
+	driver->CtxPopCurrent(&popped);
+	return judge(range, result);
+}
+
 /* ---- addresses -------------------------------------------------------------------------- */
 
 static CUresult find_granularity(struct dtc_range *range)
@@ -263,6 +302,7 @@ const struct dtc_range_ops dtc_cuda_ranges = {
 	.map = map,
 	.unmap = unmap,
 	.set_access = set_access,
+	.clear = clear,
 	.export_dma_buf = export_dma_buf,
 	.await = await,
 };

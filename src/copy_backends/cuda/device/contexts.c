@@ -397,7 +397,8 @@ int dtc_cuda_context_of_device(struct dtc_cuda *cuda, int device, const char *ca
 
 	if (there.device < 0 || !dtc_cuda_context_exists(cuda, there.device))
 		return DTCONV_ERR_UNSUPPORTED;
-	return dtc_cuda_context_choose(cuda, &job, chosen);
+	const int status = dtc_cuda_context_choose(cuda, &job, chosen);
+	return status == DTCONV_ERR_STATE ? DTCONV_ERR_UNSUPPORTED : status;
 }
 
 /* ---- closing --------------------------------------------------------------------------- */

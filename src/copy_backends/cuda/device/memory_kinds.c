@@ -186,21 +186,25 @@ static unsigned long long access_of(const struct dtc_cuda *cuda, int ordinal,
 		       : access;
 }
 
-/* Whether no device may touch the mapping. */
-static bool is_denied(const struct dtc_cuda *cuda, CUdeviceptr mapping)
+/* A device that may touch the mapping, that of the current context if it may; -1: none may. */
+static int find_accessor(const struct dtc_cuda *cuda, CUdeviceptr mapping)
 {
+	CUdevice current;
 	int devices = 0;
 
+	if (!cuda->driver.CtxGetDevice(&current) && access_of(cuda, current, mapping))
+		return current;
 	if (cuda->driver.DeviceGetCount(&devices))
-		return false;
+		return 0;
 	while (devices > 0 && !access_of(cuda, devices - 1, mapping))
 		devices--;
-	return devices == 0;
+	return devices - 1;
 }
 
 /*
  * Each mapping has its own access; memory without any must not meet a kernel. Mostly its own device has
- * it; what another process has exported may be opened to another one only.
+ * it. What another process has exported may be opened to another device only, which then counts as its own: contexts of
+ * the one that has the memory cannot touch it.
  */
 static void set_access(const struct dtc_cuda *cuda, const void *address,
 		       struct dtc_memory *memory)
@@ -210,8 +214,16 @@ static void set_access(const struct dtc_cuda *cuda, const void *address,
 	if (!memory->mapped)
 		return;
 	unsigned long long access = access_of(cuda, memory->device, mapping);
+	if (!access) {
+		const int accessor = find_accessor(cuda, mapping);
+
+		memory->denied = accessor < 0;
+		if (memory->denied)
+			return;
+		memory->device = accessor;
+		access = access_of(cuda, accessor, mapping);
+	}
 	memory->read_only = access == CU_MEM_ACCESS_FLAGS_PROT_READ;
-	memory->denied = !access && is_denied(cuda, mapping);
 }
 
 /*
