@@ -581,6 +581,36 @@ static int use_pool(struct dtconv_context *context)
 	/* [pool] */
 }
 
+/* ---- segments -------------------------------------------------------------------------- */
+
+/* What two processes do; here without a device. */
+static int share(struct dtconv_context *context, int socket)
+{
+	/* [segment] */
+	/* the owner */
+	struct dtconv_segment_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_segment *segment;
+	int status = dtconv_segment_create(context, NULL, &segment);
+
+	if (status)
+		return status;
+	status = dtconv_segment_grow(segment, (size_t)1 << 30);
+	if (!status)
+		status = dtconv_segment_query(segment, &attr);
+	/* attr.base is device memory now, and stays there when the segment grows */
+	if (!status)
+		status = dtconv_segment_send(segment, socket);
+	(void)dtconv_segment_destroy(segment);
+	return status;
+	/* [segment] */
+}
+
+START_TEST(segments)
+{
+	ck_assert_int_eq(share(common, -1), DTCONV_ERR_UNSUPPORTED);
+}
+END_TEST
+
 /* ---- the flow -------------------------------------------------------------------------- */
 
 /* A network that takes one packet: what is sent arrives at the receive. */
@@ -859,6 +889,7 @@ int main(void)
 	tcase_add_test(tcase, elements);
 	tcase_add_test(tcase, streams);
 	tcase_add_test(tcase, pool);
+	tcase_add_test(tcase, segments);
 	tcase_add_test(tcase, flow);
 	tcase_add_test(tcase, path);
 	tcase_add_test(tcase, channel);

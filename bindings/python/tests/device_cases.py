@@ -10,6 +10,8 @@ import contextlib
 import ctypes
 import gc
 import os
+import socket
+import subprocess
 import sys
 import types
 import weakref
@@ -214,6 +216,88 @@ def test_a_pool_of_device_memory():
     assert fragment.__cuda_array_interface__["shape"] == (4096,) and not hasattr(fragment, "__array_interface__")
     dtconv.pack(np.arange(512.0), fragment)
     assert dtconv.pack(fragment, np.zeros(512)).tolist() == list(range(512))
+
+
+def read_segment(segment, shape, dtype=np.uint8, offset=0):
+    array = segment.array(shape, dtype, offset)
+    return dtconv.pack(array, np.zeros(shape, dtype))
+
+
+def test_a_segment_grows_in_place():
+    with dtconv.Segment(device=0, reserve=16 << 20) as segment:
+        base, granule = segment.base, segment.granularity
+        assert (segment.size, segment.device, segment.compressed) == (granule, 0, False) and segment.reserve >= 16 << 20
+        dtconv.pack(np.arange(1000.0), segment.array(1000, float, granule - 8000))
+        segment.grow(granule + 1)
+        assert segment.base == base and segment.size == 3 * granule
+        dtconv.pack(np.arange(1000.0), segment.array((10, 100), float, granule))
+        assert read_segment(segment, 2000, float, granule - 8000).tolist() == 2 * list(range(1000))
+        segment.shrink(2 * granule)
+        assert segment.size == granule
+        with pytest.raises(dtconv.LimitError, match="that are reserved"):
+            segment.grow(64 << 20)
+        array = segment.array(8)
+        segment.set_access(0, "read_write")
+        with pytest.raises(dtconv.InvalidError, match="there is no access 'all'; there are none, read, read_write"):
+            segment.set_access(0, "all")
+        for wrong in ((granule + 1, np.uint8, 0), (1, np.uint8, granule), (1, np.uint8, -1), (-1, np.uint8, 0)):
+            with pytest.raises(dtconv.InvalidError):
+                segment.array(*wrong)
+        os.close(segment.dma_buf(0, granule))
+    with pytest.raises(dtconv.StateError, match="the segment is closed"):
+        dtconv.pack(np.zeros(8, np.uint8), array)
+
+
+def test_an_alias_of_a_segment():
+    segment = dtconv.Segment(device=0)
+    alias = segment.alias()
+    dtconv.pack(np.arange(100, dtype=np.uint8), segment.array(100))
+    assert alias.base != segment.base
+    segment.close()
+    assert read_segment(alias, 100).tolist() == list(range(100))
+    with pytest.raises(dtconv.StateError, match="is an alias"):
+        alias.grow(1)
+
+
+RECEIVER = """
+import socket, sys
+import numpy as np
+import device_cases, dtconv
+device_cases.must("cuInit", 0)
+handle = device_cases.ctypes.c_void_p()
+device_cases.must("cuDevicePrimaryCtxRetain", device_cases.ctypes.byref(handle), 0)
+device_cases.must("cuCtxSetCurrent", handle)
+end = socket.socket(fileno=int(sys.argv[1]))
+segment = dtconv.Segment.receive(end, device=0)
+got = dtconv.pack(segment.array(1000, float), np.zeros(1000))
+dtconv.pack(got[::-1], segment.array(1000, float))
+end.send(b"1")
+base = segment.base
+segment.update(end)
+assert segment.base == base and segment.size == 2 * segment.granularity
+dtconv.pack(np.full(8, 7, np.uint8), segment.array(8, np.uint8, segment.size - 8))
+segment.close()
+end.send(b"2")
+"""
+
+
+def test_another_process_maps_a_segment():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(60)
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with dtconv.Segment(device=0) as segment, subprocess.Popen(
+            [sys.executable, "-c", RECEIVER, str(theirs.fileno())], pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])}) as other:
+        theirs.close()
+        dtconv.pack(np.arange(1000.0), segment.array(1000, float))
+        segment.send(ours)
+        assert ours.recv(1) == b"1"
+        assert read_segment(segment, 1000, float).tolist() == list(range(999, -1, -1))
+        segment.grow(1)
+        segment.send(ours)
+        assert ours.recv(1) == b"2" and other.wait(60) == 0
+        assert read_segment(segment, 8, np.uint8, segment.size - 8).tolist() == [7] * 8
+    ours.close()
 
 
 @pytest.mark.parametrize("is_on_device", [False, True])

@@ -31,12 +31,13 @@ from .moves import copy, pack, unpack
 from .pages import Pages
 from .pool import Fragment, Pool
 from .reshard import Box, Reshard, ReshardMessage, ReshardPlan
+from .segment import Segment, SegmentArray
 
 __all__ = [
     "AgainError", "BackendError", "Batch", "Box", "CanceledError", "Channel", "Device", "Error", "FormatError",
     "Fragment", "Info", "InvalidError", "Job", "Layout", "LimitError", "Listener", "Message", "NoMemoryError",
     "Packer", "Pages", "PeerError", "Pool", "RangeError", "Reshard", "ReshardMessage", "ReshardPlan", "Result",
-    "SignatureError", "StateError", "TimedOutError", "TruncateError", "Unpacker", "UnsupportedError", "contiguous",
+    "Segment", "SegmentArray", "SignatureError", "StateError", "TimedOutError", "TruncateError", "Unpacker", "UnsupportedError", "contiguous",
     "copy", "darray", "fragments", "hindexed", "hindexed_block", "hvector", "indexed", "indexed_block", "info",
     "layout", "pack", "resized", "start_copy", "start_pack", "start_unpack", "struct", "subarray", "unpack",
     "vector",

@@ -128,6 +128,18 @@ int dtconv_pool_query(struct dtconv_pool *pool, struct dtconv_pool_attr *attr);
 int dtconv_pool_destroy(struct dtconv_pool *pool);
 void dtconv_fragment_put(struct dtconv_fragment *fragment);
 int dtconv_fragment_query(const struct dtconv_fragment *fragment, struct dtconv_fragment_attr *attr);
+int dtconv_segment_create(struct dtconv_context *context, const struct dtconv_segment_params *params, struct
+    dtconv_segment **segment);
+int dtconv_segment_grow(struct dtconv_segment *segment, size_t bytes);
+int dtconv_segment_shrink(struct dtconv_segment *segment, size_t bytes);
+int dtconv_segment_set_access(struct dtconv_segment *segment, int device, enum dtconv_segment_access access);
+int dtconv_segment_alias(struct dtconv_segment *segment, struct dtconv_segment **alias);
+int dtconv_segment_send(struct dtconv_segment *segment, int fd);
+int dtconv_segment_receive(struct dtconv_context *context, int fd, const struct dtconv_segment_params *params, struct
+    dtconv_segment **segment);
+int dtconv_segment_dma_buf(struct dtconv_segment *segment, size_t offset, size_t bytes, int *fd);
+int dtconv_segment_query(struct dtconv_segment *segment, struct dtconv_segment_attr *attr);
+int dtconv_segment_destroy(struct dtconv_segment *segment);
 int dtconv_engine_create(struct dtconv_context *context, const struct dtconv_engine_params *params, struct
     dtconv_engine **engine);
 int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *worked);

@@ -150,6 +150,19 @@ class fragment_attr(Struct):
         ("handle_count", c_size_t)]
 
 
+class segment_params(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("device", c_int), ("flags", c_uint), ("start_bytes", c_size_t),
+        ("reserve_bytes", c_size_t)]
+
+
+class segment_attr(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("base", c_void_p), ("bytes", c_size_t), ("reserve_bytes", c_size_t),
+        ("granularity", c_size_t), ("mappings", c_size_t), ("device", c_int), ("user_device", c_int),
+        ("received", c_int), ("shareable", c_int), ("compressed", c_int)]
+
+
 class channel_params(Struct):
     _fields_: ClassVar = [
         ("struct_size", c_size_t), ("flags", c_uint), ("kind", c_int), ("device", c_int),
@@ -167,7 +180,8 @@ class channel_attr(Struct):
 STRUCTS: tuple[type[Struct], ...] = (
     context_attr, device_attr, type_attr, representation, convertor_params, convertor_attr, copier_params, batch_entry,
     batch_params, batch_copy, batch_entry_attr, pages, reshard_box, reshard_placement, reshard_params,
-    reshard_plan_attr, reshard_message, pool_params, pool_attr, fragment_attr, channel_params, channel_attr)
+    reshard_plan_attr, reshard_message, pool_params, pool_attr, fragment_attr, segment_params, segment_attr,
+    channel_params, channel_attr)
 
 
 class Status(enum.IntEnum):
@@ -239,6 +253,14 @@ class PageNumber(enum.IntEnum):
     NUMBER_64 = 1
 
 
+class SegmentAccess(enum.IntEnum):
+    """What a device may do with a segment: enum dtconv_segment_access."""
+
+    NONE = 0
+    READ = 1
+    READ_WRITE = 2
+
+
 class ChannelState(enum.IntEnum):
     """How far a channel is: enum dtconv_channel_state."""
 
@@ -273,6 +295,8 @@ class Constant(enum.IntEnum):
     COPIER_STREAM = 1
     BATCH_STREAM = 1
     PAGES_STREAM = 1
+    SEGMENT_COMPRESSIBLE = 1
+    SEGMENT_ANY_USER = 2
     CHANNEL_ANY_USER = 1
 
 
@@ -280,7 +304,8 @@ ENUMS: tuple[tuple[str, str, type[enum.IntEnum]], ...] = (
     ("status", "", Status), ("memory_kind", "MEMORY_", Memory), ("order", "ORDER_", Order),
     ("distribution", "DISTRIBUTE_", Distribution), ("batch_direction", "BATCH_", Direction),
     ("signature_relation", "SIGNATURE_", Relation), ("channel_state", "CHANNEL_", ChannelState),
-    ("page_number", "PAGE_", PageNumber), ("op", "OP_", Operation), ("", "", Constant))
+    ("page_number", "PAGE_", PageNumber), ("segment_access", "SEGMENT_", SegmentAccess),
+    ("op", "OP_", Operation), ("", "", Constant))
 """Each enum with its tag in C, if it is one there, and what its names begin with behind ``DTCONV_``."""
 DEFAULT_DARG = ctypes.c_size_t(-1).value
 """The default block size of darray: DTCONV_DISTRIBUTE_DFLT_DARG."""
