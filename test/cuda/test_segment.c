@@ -272,9 +272,13 @@ START_TEST(access_is_granted_to_one_device_at_a_time)
 		ck_assert_uint_eq(access_of(base, 1), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 		ck_assert_uint_eq(access_of(base + GRANULE, 1),
 				  CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		fixture_ok(dtconv_segment_set_access(segment, 1, DTCONV_SEGMENT_READ));
+		fixture_ok(dtconv_segment_grow(segment, 1));
+		ck_assert_uint_eq(access_of(base + 2 * GRANULE, 1),
+				  CU_MEM_ACCESS_FLAGS_PROT_READ);
 		fixture_ok(dtconv_segment_set_access(segment, 1, DTCONV_SEGMENT_NONE));
 		fixture_ok(dtconv_segment_grow(segment, 1));
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < 4; i++)
 			ck_assert_uint_eq(access_of(base + i * GRANULE, 1),
 					  CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	}
