@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a channel between two processes costs, in host memory: the time of a short message one way, and the rate of
- * long ones from a vector to a vector against the slower of packing and unpacking alone, in the same run. It tests
- * nothing.
+ * What a channel between two processes costs: the time of a short message one way, and the rate of long ones from a
+ * vector to a vector against the slower of packing and unpacking alone, in the same run. It tests nothing.
  *
- * usage: channel_rates [--cpus A,B] [--sleep] [--messages N]
+ * usage: channel_rates [--cpus A,B] [--sleep] [--messages N] [--devices A,B] [--staging pinned|device] [--fragment BYTES]
  * --cpus: where the two processes run; the same one twice is possible. --sleep: they sleep when they have nothing to
- * do; otherwise they poll, and yield while the other one has to run.
+ * do; otherwise they poll, and yield while the other one has to run. --devices: where the sender's and the receiver's
+ * buffers are, -1: in host memory. --staging: where staging memory is, if buffers are on devices. --fragment: bytes of
+ * one.
  */
 #include "config.h"
 
@@ -26,6 +27,9 @@
 #include <dtconv/dtconv.h>
 
 #include "base/clock.h"
+#ifdef RATES_DEVICE
+#include "support/gpu.h"
+#endif
 
 #define REPEATS 11
 #define MOST    ((size_t)64 << 20)
@@ -34,12 +38,16 @@ static struct options {
 	int cpus[2]; /* negative: any */
 	bool sleeps;
 	unsigned messages; /* of a measurement of short ones */
-} options = { { -1, -1 }, false, 20000 };
+	int devices[2];    /* of the buffers; negative: the host */
+	enum dtconv_memory_kind staging;
+	size_t fragment_bytes;
+} options = { { -1, -1 }, false, 20000, { -1, -1 }, DTCONV_MEMORY_PINNED, 0 };
 
 static struct {
 	struct dtconv_context *context;
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
+	int device; /* of the buffers; negative: the host */
 	char *from, *to;
 	unsigned under_way;
 } it;
@@ -83,15 +91,64 @@ static char *map(size_t bytes, int value)
 	return memory;
 }
 
-static void open_process(int socket, int cpu, size_t fragment_bytes)
+/* A buffer of this process. */
+static char *allocate(size_t bytes, int value)
 {
-	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
-						      .kind = DTCONV_MEMORY_HOST,
-						      .fragment_bytes = fragment_bytes };
+#ifdef RATES_DEVICE
+	if (it.device >= 0) {
+		CUdeviceptr memory;
 
-	run_on(cpu);
-	it.from = map(2 * MOST, 1);
-	it.to = map(2 * MOST, 2);
+		if (gpu.MemAlloc(&memory, bytes) ||
+		    gpu.MemsetD8(memory, (unsigned char)value, bytes) ||
+		    gpu.CtxSynchronize())
+			must(DTCONV_ERR_BACKEND);
+		return (char *)(uintptr_t)memory;
+	}
+#endif
+	return map(bytes, value);
+}
+
+static void release(char *memory, size_t bytes)
+{
+#ifdef RATES_DEVICE
+	if (it.device >= 0) {
+		(void)gpu.MemFree((CUdeviceptr)(uintptr_t)memory);
+		return;
+	}
+#endif
+	munmap(memory, bytes);
+}
+
+/* After the fork, because a driver does not outlive one. A process of host buffers may have to read a device's. */
+static void open_device(unsigned side)
+{
+	it.device = options.devices[side];
+#ifdef RATES_DEVICE
+	const int used = it.device >= 0 ? it.device : options.devices[!side];
+	CUcontext context;
+
+	if (used < 0)
+		return;
+	gpu_open_in_program();
+	if (gpu.DevicePrimaryCtxRetain(&context, used) || gpu.CtxSetCurrent(context))
+		must(DTCONV_ERR_BACKEND);
+#endif
+}
+
+static void open_process(int socket, unsigned side)
+{
+	const bool has_devices = options.devices[0] >= 0 || options.devices[1] >= 0;
+	const struct dtconv_channel_params params = {
+		.struct_size = sizeof(params),
+		.kind = has_devices ? options.staging : DTCONV_MEMORY_HOST,
+		.device = has_devices ? -1 : 0,
+		.fragment_bytes = options.fragment_bytes,
+	};
+
+	run_on(options.cpus[side]);
+	open_device(side);
+	it.from = allocate(2 * MOST, 1);
+	it.to = allocate(2 * MOST, 2);
 	must(dtconv_context_create(NULL, &it.context));
 	must(dtconv_engine_create(it.context, NULL, &it.engine));
 	must(dtconv_channel_open(it.engine, socket, &params, &it.channel));
@@ -109,8 +166,8 @@ static void close_process(void)
 	must(dtconv_channel_destroy(it.channel));
 	must(dtconv_engine_destroy(it.engine));
 	dtconv_context_destroy(it.context);
-	munmap(it.from, 2 * MOST);
-	munmap(it.to, 2 * MOST);
+	release(it.from, 2 * MOST);
+	release(it.to, 2 * MOST);
 }
 
 static void done(void *arg, int status, size_t moved)
@@ -234,7 +291,7 @@ struct alone {
 
 static double rate_of(struct dtconv_type *type, size_t count, size_t bytes, bool packs)
 {
-	char *packed = map(MOST, 3);
+	char *packed = allocate(MOST, 3);
 	double ns[REPEATS];
 	size_t moved;
 
@@ -245,7 +302,7 @@ static double rate_of(struct dtconv_type *type, size_t count, size_t bytes, bool
 			   : dtconv_unpack(type, count, it.to, packed, bytes, &moved));
 		ns[i] = (double)(dtc_now_ns() - begin);
 	}
-	munmap(packed, MOST);
+	release(packed, MOST);
 	return (double)bytes / median(ns);
 }
 
@@ -300,6 +357,17 @@ static bool read_value(const char *name, const char *value)
 {
 	if (!strcmp(name, "--cpus"))
 		return sscanf(value, "%d,%d", &options.cpus[0], &options.cpus[1]) == 2;
+	if (!strcmp(name, "--fragment"))
+		return sscanf(value, "%zu", &options.fragment_bytes) == 1;
+#ifdef RATES_DEVICE
+	if (!strcmp(name, "--devices"))
+		return sscanf(value, "%d,%d", &options.devices[0], &options.devices[1]) == 2;
+	if (!strcmp(name, "--staging")) {
+		options.staging = !strcmp(value, "device") ? DTCONV_MEMORY_DEVICE
+							   : DTCONV_MEMORY_PINNED;
+		return !strcmp(value, "device") || !strcmp(value, "pinned");
+	}
+#endif
 	return !strcmp(name, "--messages") &&
 	       sscanf(value, "%u", &options.messages) == 1 && options.messages;
 }
@@ -323,7 +391,8 @@ int main(int argc, char **argv)
 
 	if (!read_options(argc, argv)) {
 		fprintf(stderr,
-			"usage: channel_rates [--cpus A,B] [--sleep] [--messages N]\n");
+			"usage: channel_rates [--cpus A,B] [--sleep] [--messages N] [--devices A,B] "
+			"[--staging pinned|device] [--fragment BYTES]\n");
 		return 2;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
@@ -337,7 +406,7 @@ int main(int argc, char **argv)
 	/* If the parent fails, so does the child. */
 	if (side)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	open_process(sockets[side], options.cpus[side], 0);
+	open_process(sockets[side], side);
 	measure(side);
 	if (side)
 		_exit(0);
