@@ -292,12 +292,12 @@ static void check_user(int socket, unsigned char *theirs, unsigned char *bytes)
 	fixture_close(&stage);
 }
 
-/* The stand-in shares mappings between processes and nothing else; devices need not reach each other. */
+/* The stand-in shares no pools between processes; devices need not reach each other. */
 static bool is_possible(enum way way, int device)
 {
 	int devices = 0, reaches = 1;
 
-	if (gpu.standin && way != WAY_MAPPING)
+	if (gpu.standin && way == WAY_POOL)
 		return false;
 	MUST(DeviceGetCount(&devices));
 	if (device < devices && device)

@@ -150,6 +150,7 @@ enum region_kind {
 struct standin_physical {
 	struct standin_object object;
 	int descriptor; /* -1: closed, nothing will be mapped again */
+	uint64_t file;  /* its number, also where it is closed */
 	size_t bytes;
 	unsigned char *alias;
 	CUmemAllocationProp properties;
@@ -214,6 +215,22 @@ CUresult standin_device_memory(enum region_kind kind, int device, size_t bytes,
 CUresult standin_device_memory_again(const struct standin_region *source,
 				     enum region_kind kind,
 				     struct standin_region **region);
+/* What one process tells another of memory of cuMemAlloc. */
+struct standin_foreign {
+	unsigned long long buffer_id; /* in the process that owns it */
+	CUdeviceptr address;          /* there */
+	uint64_t file;                /* number of the file behind it */
+	uint64_t bytes;
+	uint32_t offset; /* of the memory in the file */
+	int32_t descriptor;
+	pid_t process;
+};
+
+/* Gives the memory a file that others can open. NULL: it is freed, or there is no memory. May wait for work. */
+struct standin_region *standin_region_export(CUdeviceptr address);
+/* The memory of another process, mapped here. */
+CUresult standin_region_import(const struct standin_foreign *foreign,
+			       struct standin_region **region);
 /* Sets what the application and running kernels may do with the pages of a region. */
 void standin_protect(const struct standin_region *region);
 /* Maps pages of a region where the application sees them; no access but for managed memory. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stream-ordered memory and its pools, and memory handles for other processes, which here are
- * the same process: an import is the memory at a second address.
+ * Stream-ordered memory and its pools, and memory handles for other processes. Handles of cuMemAlloc's memory are for
+ * any process of the user; pools are for the same process, where an import is the memory at a second address.
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/cuda_standin/standin_internal.h"
@@ -334,23 +336,25 @@ ENTRY(cuMemPoolImportFromShareableHandle, UNSAFE_IN_CAPTURE,
 }
 
 /* What a handle for others holds: whose memory, and which allocation at that address. */
-struct ticket {
-	CUdeviceptr address;
-	unsigned long long buffer_id;
-	pid_t process;
-};
-
 static void write_ticket(void *handle, size_t bytes, const struct standin_region *region)
 {
-	const struct ticket ticket = { region->base, region->buffer_id, getpid() };
+	const struct standin_foreign ticket = {
+		.buffer_id = region->buffer_id,
+		.address = region->base,
+		.file = region->physical->file,
+		.bytes = region->bytes,
+		.offset = (uint32_t)(region->base - region->pages),
+		.descriptor = region->physical->descriptor,
+		.process = getpid(),
+	};
 	memset(handle, 0, bytes);
 	memcpy(handle, &ticket, sizeof ticket);
 }
 
-/* The memory that a handle means, if it is still the same. */
-static struct standin_region *read_ticket(const void *handle)
+/* The memory of this process that a handle means, if it is still the same. */
+static struct standin_region *own_memory(const void *handle)
 {
-	struct ticket ticket;
+	struct standin_foreign ticket;
 	memcpy(&ticket, handle, sizeof ticket);
 	struct standin_region *region = standin_region_at(ticket.address);
 	return region && region->buffer_id == ticket.buffer_id &&
@@ -377,7 +381,7 @@ ENTRY(cuMemPoolImportPointer, UNSAFE_IN_CAPTURE,
 	if (!address || !pool || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	standin_insist(pool, OBJECT_POOL, "a pool's handle");
-	const struct standin_region *source = read_ticket(data);
+	const struct standin_region *source = own_memory(data);
 	struct standin_region *region;
 	if (!source || !pool->imported)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -396,40 +400,70 @@ ENTRY(cuIpcGetMemHandle, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
       (CUipcMemHandle * handle, CUdeviceptr address), (handle, address))
 {
 	const struct standin_region *region = standin_region_at(address);
+	_Static_assert(sizeof(struct standin_foreign) <= sizeof(CUipcMemHandle),
+		       "a handle has room");
 	if (!handle || !region || region->kind != REGION_DEVICE || region->freed)
 		return CUDA_ERROR_INVALID_VALUE;
+	region = standin_region_export(address);
+	if (!region)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	write_ticket(handle, sizeof *handle, region);
 	return CUDA_SUCCESS;
 }
 
-/* An import of the same memory in this context, which a second open shares. */
-static struct standin_region *find_import(const struct standin_region *source,
-					  CUcontext context)
+/* An import of the same file in this context, which a second open shares. */
+static struct standin_region *find_import(uint64_t file, CUcontext context)
 {
 	for (size_t i = 0; i < standin_region_count(); i++) {
 		struct standin_region *region = standin_region_index(i);
-		if (region->kind == REGION_IMPORTED &&
-		    region->physical == source->physical && region->context == context)
+		if (region->kind == REGION_IMPORTED && region->physical->file == file &&
+		    region->context == context)
 			return region;
 	}
 	return NULL;
+}
+
+static CUresult import_new(const struct standin_foreign *ticket,
+			   struct standin_region **region)
+{
+	const struct standin_region *source = own_memory(ticket);
+	CUresult result = source ? standin_device_memory_again(source, REGION_IMPORTED, region)
+			  : ticket->process == getpid()
+				  ? CUDA_ERROR_INVALID_VALUE
+				  : standin_region_import(ticket, region);
+	if (result)
+		return result;
+	(*region)->context = standin_current();
+	(*region)->opens = 0;
+	return CUDA_SUCCESS;
+}
+
+/* Whether the owner still has it; an import that exists does not say so. */
+static bool still_exists(const struct standin_foreign *ticket)
+{
+	char path[64];
+	struct stat status;
+	if (ticket->process == getpid())
+		return own_memory(ticket);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)ticket->process,
+		 ticket->descriptor);
+	return !stat(path, &status) && status.st_ino == ticket->file;
 }
 
 ENTRY(cuIpcOpenMemHandle_v2, NEEDS_CONTEXT | UNSAFE_IN_CAPTURE,
       (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags),
       (address, handle, flags))
 {
-	const struct standin_region *source = read_ticket(&handle);
-	if (!address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !source)
+	struct standin_foreign ticket;
+	memcpy(&ticket, &handle, sizeof ticket);
+	if (!address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ||
+	    !still_exists(&ticket))
 		return CUDA_ERROR_INVALID_VALUE;
-	struct standin_region *region = find_import(source, standin_current());
+	struct standin_region *region = find_import(ticket.file, standin_current());
 	if (!region) {
-		CUresult result =
-			standin_device_memory_again(source, REGION_IMPORTED, &region);
+		CUresult result = import_new(&ticket, &region);
 		if (result)
 			return result;
-		region->context = standin_current();
-		region->opens = 0;
 	}
 	region->opens++;
 	*address = region->base;

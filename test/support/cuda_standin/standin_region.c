@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,14 @@ size_t standin_reservation_count(void)
 
 /* ---- Physical memory ---- */
 
+/* The number of the file behind a descriptor; no two that exist have the same. */
+static uint64_t file_of(int descriptor)
+{
+	struct stat status;
+
+	return fstat(descriptor, &status) ? 0 : (uint64_t)status.st_ino;
+}
+
 /* Takes the descriptor over; the device's number is in the file's name, for importers. */
 static struct standin_physical *physical_of(int descriptor, size_t bytes, int device)
 {
@@ -218,6 +227,7 @@ static struct standin_physical *physical_of(int descriptor, size_t bytes, int de
 		standin_object(OBJECT_PHYSICAL, sizeof *physical, false);
 	physical->descriptor = descriptor;
 	physical->bytes = bytes;
+	physical->file = file_of(descriptor);
 	physical->alias = alias;
 	physical->block_id = ++last_block_id;
 	physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -361,6 +371,91 @@ CUresult standin_device_memory_again(const struct standin_region *source,
 	new.base = new.pages + (source->base - source->pages);
 	new.physical->mappings++;
 	standin_protect(&new);
+	*region = standin_region_add(&new);
+	return CUDA_SUCCESS;
+}
+
+/* ---- Memory of another process ---- */
+
+/* A file of their own for the same bytes, behind every mapping of them. False: no memory, nothing has changed. */
+static bool move_to_file(struct standin_physical *physical, int device)
+{
+	char name[40];
+	snprintf(name, sizeof name, "stand-in %d", device);
+	const int descriptor = memfd_create(name, MFD_CLOEXEC);
+	if (descriptor < 0)
+		return false;
+	if (ftruncate(descriptor, (off_t)physical->bytes) ||
+	    pwrite(descriptor, physical->alias, physical->bytes, 0) !=
+		    (ssize_t)physical->bytes ||
+	    mmap(physical->alias, physical->bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+		close(descriptor);
+		return false;
+	}
+	physical->descriptor = descriptor;
+	physical->file = file_of(descriptor);
+	for (size_t i = 0; i < region_count; i++)
+		if (regions[i].physical == physical && !standin_map_pages(&regions[i], 0))
+			standin_crash("mmap", "memory cannot be mapped again");
+	return true;
+}
+
+/*
+ * Allocations keep no descriptor, see close_descriptor. The first export of one moves it to a file that has one; kernels
+ * that run meanwhile would lose what they write, so they end first.
+ */
+struct standin_region *standin_region_export(CUdeviceptr address)
+{
+	const struct standin_region *region = standin_region_at(address);
+	if (region->physical->descriptor < 0)
+		for (int i = 0; i < standin_get(STANDIN_DEVICES); i++)
+			standin_wait_device(i);
+	struct standin_region *still = standin_region_at(address);
+	if (!still || still->freed || !still->physical ||
+	    (still->physical->descriptor < 0 &&
+	     !move_to_file(still->physical, still->device)))
+		return NULL;
+	return still;
+}
+
+/* The file behind a handle. NULL: the owner has freed the memory, or has exited; another file may have its descriptor. */
+static struct standin_physical *open_foreign(const struct standin_foreign *foreign)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)foreign->process,
+		 foreign->descriptor);
+	const int descriptor = open(path, O_RDWR | O_CLOEXEC);
+	if (descriptor < 0)
+		return NULL;
+	if (file_of(descriptor) == foreign->file)
+		return standin_physical_import(descriptor);
+	close(descriptor);
+	return NULL;
+}
+
+CUresult standin_region_import(const struct standin_foreign *foreign,
+			       struct standin_region **region)
+{
+	struct standin_physical *physical = open_foreign(foreign);
+	if (!physical)
+		return CUDA_ERROR_INVALID_VALUE;
+	const bool fits = foreign->offset <= physical->bytes &&
+			  foreign->bytes <= physical->bytes - foreign->offset;
+	struct standin_region new = { .kind = REGION_IMPORTED,
+				      .device = physical->properties.location.id,
+				      .bytes = foreign->bytes,
+				      .physical = physical,
+				      .pages_bytes = physical->bytes };
+	new.pages = fits ? standin_arena_find(new.pages_bytes, GPU_PAGE) : 0;
+	if (!new.pages || !standin_map_pages(&new, 0)) {
+		standin_physical_put(physical);
+		return CUDA_ERROR_MAP_FAILED;
+	}
+	physical->mappings = 1;
+	new.base = new.pages + foreign->offset;
+	new.alias = physical->alias + foreign->offset;
+	close_descriptor(physical);
 	*region = standin_region_add(&new);
 	return CUDA_SUCCESS;
 }
