@@ -23,6 +23,7 @@
 #include "copy_backends/mover.h"
 #include "datatype/type.h"
 #include "kernels/cpu/kernels.h"
+#include "transport_glue/ipc_cache.h"
 
 #include <dtconv/version.h>
 
@@ -82,6 +83,7 @@ void dtconv_context_destroy(struct dtconv_context *context)
 	}
 	/* Destroy types first, because their layouts hold memory of the vendors. */
 	dtc_predefined_destroy(context);
+	dtc_ipc_cache_destroy(context);
 	for (size_t i = 0; dtc_vendors[i]; i++)
 		dtc_vendors[i]->close(context);
 	dtc_context_destroy(context);

@@ -28,6 +28,7 @@
  * | @ref reshard "reshard" | plans the messages between two distributions of an array |
  * | @ref segment "segment" | device memory that grows without moving, and that other processes map |
  * | @ref channel "channel" | messages to another process of the machine |
+ * | @ref ipc "handle of memory" | maps device memory of another process |
  * | @ref context "context" | options, log, errors, counters: all other objects belong to one |
  *
  * Buffers may be device memory. **Calls without a stream, dtconv_pack() among them, are
@@ -63,6 +64,7 @@
 #include <dtconv/copier.h>
 #include <dtconv/flight.h>
 #include <dtconv/flow.h>
+#include <dtconv/ipc.h>
 #include <dtconv/memory.h>
 #include <dtconv/operation.h>
 #include <dtconv/pages.h>

@@ -128,6 +128,8 @@ struct dtconv_context {
 	struct dtc_tuning_file tuning_file;
 	struct dtc_devices devices;
 	enum dtc_specialise specialise;
+	void *_Atomic
+		ipc; /* memory of other processes; NULL: none was opened or exported */
 	/* Backends that the environment forbids, see copy_backends/backend_set.h. */
 	uint32_t forbidden;
 	/* Create the mover of a layout, from dtc_alloc. NULL if the layout has none. */

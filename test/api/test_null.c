@@ -356,6 +356,24 @@ START_TEST(lists_of_pages_need_a_context_and_a_list)
 }
 END_TEST
 
+START_TEST(memory_of_other_processes_needs_a_context_and_a_handle)
+{
+	struct dtconv_ipc_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_ipc_handle handle = { .bytes = "" };
+	void *address;
+
+	REFUSED(dtconv_ipc_export(NULL, data, 1, &handle));
+	REFUSED(dtconv_ipc_export(context, data, 1, NULL));
+	REFUSED(dtconv_ipc_open(NULL, &handle, 0, &address));
+	REFUSED(dtconv_ipc_open(context, NULL, 0, &address));
+	REFUSED(dtconv_ipc_open(context, &handle, 0, NULL));
+	REFUSED(dtconv_ipc_close(NULL, data));
+	REFUSED(dtconv_ipc_trim(NULL, 0));
+	REFUSED(dtconv_ipc_query(NULL, &attr));
+	REFUSED(dtconv_ipc_query(context, NULL));
+}
+END_TEST
+
 START_TEST(releasing_nothing_does_nothing)
 {
 	dtconv_reshard_destroy(NULL);
@@ -383,6 +401,7 @@ int main(void)
 	tcase_add_test(tcase, batches_need_a_context_and_entries);
 	tcase_add_test(tcase, resharding_needs_placements_and_outputs);
 	tcase_add_test(tcase, lists_of_pages_need_a_context_and_a_list);
+	tcase_add_test(tcase, memory_of_other_processes_needs_a_context_and_a_handle);
 	tcase_add_test(tcase, releasing_nothing_does_nothing);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

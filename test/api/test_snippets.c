@@ -775,6 +775,45 @@ START_TEST(pool)
 }
 END_TEST
 
+/* ---- memory of other processes ----------------------------------------------------------- */
+
+static int share(struct dtconv_context *context, const void *memory, size_t bytes,
+		 struct dtconv_ipc_handle *handle)
+{
+	/* [ipc export] */
+	/* memory of cudaMalloc; send handle->bytes to the other process */
+	return dtconv_ipc_export(context, memory, bytes, handle);
+	/* [ipc export] */
+}
+
+static int fetch(struct dtconv_context *context, const struct dtconv_ipc_handle *handle,
+		 struct dtconv_type *type, void *packed, size_t capacity)
+{
+	/* [ipc open] */
+	void *theirs;
+	size_t moved;
+	int status = dtconv_ipc_open(context, handle, -1, &theirs);
+
+	if (status)
+		return status;
+	status = dtconv_pack(type, 1, theirs, packed, capacity, &moved);
+	dtconv_ipc_close(context, theirs); /* the mapping stays for the next open */
+	return status;
+	/* [ipc open] */
+}
+
+START_TEST(memory_of_other_processes)
+{
+	struct dtconv_ipc_handle handle = { .bytes = "" };
+	char memory[4] = "", packed[4];
+
+	ck_assert_int_eq(share(common, memory, 4, &handle), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_int_eq(fetch(common, &handle,
+			       dtconv_type_predefined(common, DTCONV_INT), packed, 4),
+			 DTCONV_ERR_FORMAT);
+}
+END_TEST
+
 /* ---- resharding ---------------------------------------------------------------------------- */
 
 static int send_message(const struct dtconv_reshard_message *message, const void *buffer)
@@ -890,6 +929,7 @@ int main(void)
 	tcase_add_test(tcase, streams);
 	tcase_add_test(tcase, pool);
 	tcase_add_test(tcase, segments);
+	tcase_add_test(tcase, memory_of_other_processes);
 	tcase_add_test(tcase, flow);
 	tcase_add_test(tcase, path);
 	tcase_add_test(tcase, channel);

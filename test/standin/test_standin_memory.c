@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "standin/standin_fixture.h"
@@ -323,6 +325,87 @@ START_TEST(handles_are_opened)
 }
 END_TEST
 
+/* What one process sends to the other. */
+struct message {
+	CUipcMemHandle handle;
+	CUdeviceptr memory;
+};
+
+static void must(bool good)
+{
+	if (!good)
+		_exit(1);
+}
+
+/* The owner: allocates, and frees when it is told. */
+static _Noreturn void own_memory(int socket)
+{
+	struct message message = { .memory = 0 };
+	CUcontext context;
+	char word;
+
+	must(!cuInit(0) && !cuDevicePrimaryCtxRetain(&context, 0) &&
+	     !cuCtxSetCurrent(context) && !cuMemAlloc(&message.memory, 1000) &&
+	     !cuMemsetD8(message.memory, 5, 1000) && !cuCtxSynchronize());
+	must(!cuIpcGetMemHandle(&message.handle, message.memory));
+	must(write(socket, &message, sizeof message) == sizeof message);
+	must(read(socket, &word, 1) == 1);
+	/* What the other one has written. */
+	unsigned char byte;
+	must(!cuMemcpyDtoH(&byte, message.memory + 999, 1) && byte == 6);
+	must(!cuMemFree(message.memory) && write(socket, "f", 1) == 1);
+	must(read(socket, &word, 1) == 0);
+	_exit(0);
+}
+
+/* The owner is forked before either process has a driver. */
+START_TEST(memory_handles_work_in_another_process)
+{
+	struct message message;
+	CUdeviceptr other, again;
+	unsigned char byte;
+	int sockets[2], status;
+	char word;
+
+	ck_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	pid_t child = fork();
+	if (!child) {
+		close(sockets[1]);
+		own_memory(sockets[0]);
+	}
+	close(sockets[0]);
+	CUcontext context;
+	ck_works(cuInit(0));
+	ck_works(cuDevicePrimaryCtxRetain(&context, 0));
+	ck_works(cuCtxSetCurrent(context));
+	ck_assert_int_eq(read(sockets[1], &message, sizeof message), sizeof message);
+	ck_works(cuIpcOpenMemHandle(&other, message.handle,
+				    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+	ck_works(cuIpcOpenMemHandle(&again, message.handle,
+				    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+	ck_assert_uint_eq(other, again);
+	ck_works(cuMemcpyDtoH(&byte, other + 999, 1));
+	ck_assert_uint_eq(byte, 5);
+	ck_works(cuMemsetD8(other + 999, 6, 1));
+	ck_works(cuCtxSynchronize());
+	ck_assert_int_eq(write(sockets[1], "r", 1), 1);
+	ck_assert_int_eq(read(sockets[1], &word, 1), 1);
+	/* Freed there: still mapped here, but not to be opened again. */
+	ck_answers(cuIpcOpenMemHandle(&again, message.handle,
+				      CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+		   CUDA_ERROR_INVALID_VALUE);
+	ck_works(cuMemcpyDtoH(&byte, other + 999, 1));
+	ck_assert_uint_eq(byte, 6);
+	ck_works(cuIpcCloseMemHandle(other));
+	ck_works(cuIpcCloseMemHandle(other));
+	ck_answers(cuIpcCloseMemHandle(other), CUDA_ERROR_INVALID_VALUE);
+	close(sockets[1]);
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ck_works(cuDevicePrimaryCtxRelease(0));
+}
+END_TEST
+
 START_TEST(pools_are_exported)
 {
 	const CUmemPoolProps properties = {
@@ -374,5 +457,7 @@ int main(void)
 	tcase_add_test(tcase, pool_memory_is_of_no_context);
 	tcase_add_test(tcase, handles_are_opened);
 	tcase_add_test(tcase, pools_are_exported);
+	TCase *processes = standin_bare_tcase(suite, "processes");
+	tcase_add_test(processes, memory_handles_work_in_another_process);
 	return standin_run(suite);
 }

@@ -13,6 +13,7 @@
 #include "copy_backends/cuda/device/address_range.h"
 #include "copy_backends/cuda/device/contexts.h"
 #include "copy_backends/cuda/device/device_context.h"
+#include "copy_backends/cuda/device/ipc_memory.h"
 #include "copy_backends/cuda/device/memory_kinds.h"
 #include "copy_backends/cuda/device/peer_access.h"
 #include "copy_backends/cuda/device/scratch.h"
@@ -135,6 +136,13 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.hand_over = dtc_cuda_slab_hand_over,
 	.is_slab_lost = dtc_cuda_slab_is_lost,
 	.ranges = &dtc_cuda_ranges,
+	.export_allocation = dtc_cuda_ipc_export,
+	.map_allocation = dtc_cuda_ipc_map,
+	.unmap_allocation = dtc_cuda_ipc_unmap,
+	.is_mapping_lost = dtc_cuda_ipc_is_lost,
+	.allocation_id = dtc_cuda_ipc_id,
+	.current_device = dtc_cuda_ipc_current_device,
+	.run_later = dtc_cuda_ipc_run_later,
 	.typed_backend = dtc_cuda_typed_backend,
 	.submit_typed = dtc_cuda_submit_typed,
 	.submit_checksum = dtc_cuda_submit_checksum,

@@ -12,7 +12,7 @@
 
 int dtc_range_reserve(struct dtconv_context *context, struct dtc_range *range)
 {
-	const struct dtc_vendor_ops *vendor = dtc_vendor_of(context);
+	const struct dtc_vendor_ops *vendor = dtc_vendor_find(context);
 
 	range->context = context;
 	range->why = NULL;

@@ -98,8 +98,7 @@ bool dtc_memory_has_driver(struct dtconv_context *context)
 	       look_for_drivers(context);
 }
 
-/* Set in place: reading a struct back right after storing its members stalls store forwarding. */
-const struct dtc_vendor_ops *dtc_vendor_of(struct dtconv_context *context)
+const struct dtc_vendor_ops *dtc_vendor_find(struct dtconv_context *context)
 {
 	if (context->devices.none || !dtc_memory_has_driver(context))
 		return NULL;
@@ -109,6 +108,7 @@ const struct dtc_vendor_ops *dtc_vendor_of(struct dtconv_context *context)
 	return NULL;
 }
 
+/* Set in place: reading a struct back right after storing its members stalls store forwarding. */
 static void set_host(struct dtc_memory *memory)
 {
 	memset(memory, 0, sizeof(*memory));

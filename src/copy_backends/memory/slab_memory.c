@@ -12,12 +12,11 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "memory.h"
 #include "vendor.h"
 
 int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *memory)
 {
-	const struct dtc_vendor_ops *vendor = dtc_vendor_of(context);
+	const struct dtc_vendor_ops *vendor = dtc_vendor_find(context);
 	int status = vendor ? vendor->pin_slab(context, memory) : DTCONV_ERR_UNSUPPORTED;
 
 	memory->context = context;
@@ -28,7 +27,7 @@ int dtc_slab_memory_pin(struct dtconv_context *context, struct dtc_slab_memory *
 int dtc_slab_memory_allocate(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory)
 {
-	const struct dtc_vendor_ops *vendor = dtc_vendor_of(context);
+	const struct dtc_vendor_ops *vendor = dtc_vendor_find(context);
 	int status = vendor ? vendor->allocate_slab(context, memory)
 			    : DTCONV_ERR_UNSUPPORTED;
 
@@ -45,7 +44,7 @@ static void note_shared(struct dtconv_context *context, struct dtc_slab_memory *
 	const struct dtc_range *range = &memory->shared.range;
 
 	memory->context = context;
-	memory->vendor = status ? NULL : dtc_vendor_of(context);
+	memory->vendor = status ? NULL : dtc_vendor_find(context);
 	memory->why = range->why;
 	memory->is_allocated = memory->is_shared = !status;
 	memory->base = status ? NULL : range->base;

@@ -7,6 +7,9 @@
 #define DTC_VENDOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "ipc_memory.h"
 
 struct dtc_backend_ops;
 struct dtconv_context;
@@ -60,6 +63,28 @@ struct dtc_vendor_ops {
 	bool (*is_slab_lost)(const struct dtc_slab_memory *memory);
 	/* Ranges of addresses; see address_range.h. */
 	const struct dtc_range_ops *ranges;
+	/* Describe the allocation around @address for other processes; or a failure with its sentence. */
+	int (*export_allocation)(struct dtconv_context *context, const void *address,
+				 const char *caller,
+				 struct dtc_ipc_allocation *allocation);
+	/*
+	 * Map the allocation of another process in a context of @mapping->device. May block. A failure has its sentence,
+	 * unless @mapping->is_refused: then other mappings may be in the way. With @is_last it is never set.
+	 */
+	int (*map_allocation)(struct dtconv_context *context,
+			      const struct dtc_ipc_allocation *allocation,
+			      const char *caller, bool is_last,
+			      struct dtc_ipc_mapping *mapping);
+	/* Undo it; may block until the device is idle. */
+	enum dtc_ipc_end (*unmap_allocation)(const struct dtc_ipc_mapping *mapping);
+	bool (*is_mapping_lost)(const struct dtc_ipc_mapping *mapping);
+	/* The buffer ID of the allocation at an address of this process; 0: none. */
+	uint64_t (*allocation_id)(struct dtconv_context *context, uintptr_t address);
+	/* Ordinal of the device whose context is current on the calling thread; -1: none is. */
+	int (*current_device)(struct dtconv_context *context);
+	/* Have a thread of the vendor's run @run, and free @owned after it. False: no memory. A device context is open. */
+	bool (*run_later)(struct dtconv_context *context, void (*run)(void *owned),
+			  void *owned);
 	/* The backend that counts such typed jobs, and whose prohibition applies to them. */
 	const struct dtc_backend_ops *(*typed_backend)(const struct dtc_job *job);
 	/* Start a typed job in the vendor's memory; see dtc_typed_submit. */
@@ -99,6 +124,6 @@ struct dtc_vendor_ops {
 extern const struct dtc_vendor_ops *const dtc_vendors[];
 
 /* The first vendor whose driver is in the process and usable; NULL: none, or the context is to use none. */
-const struct dtc_vendor_ops *dtc_vendor_of(struct dtconv_context *context);
+const struct dtc_vendor_ops *dtc_vendor_find(struct dtconv_context *context);
 
 #endif

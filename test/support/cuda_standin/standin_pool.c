@@ -427,10 +427,10 @@ static CUresult import_new(const struct standin_foreign *ticket,
 			   struct standin_region **region)
 {
 	const struct standin_region *source = own_memory(ticket);
-	CUresult result = source ? standin_device_memory_again(source, REGION_IMPORTED, region)
-			  : ticket->process == getpid()
-				  ? CUDA_ERROR_INVALID_VALUE
-				  : standin_region_import(ticket, region);
+	CUresult result =
+		source ? standin_device_memory_again(source, REGION_IMPORTED, region)
+		: ticket->process == getpid() ? CUDA_ERROR_INVALID_VALUE
+					      : standin_region_import(ticket, region);
 	if (result)
 		return result;
 	(*region)->context = standin_current();

@@ -25,6 +25,7 @@ from .errors import (AgainError, BackendError, CanceledError, Error, FormatError
                      PeerError, RangeError, SignatureError, StateError, TimedOutError, TruncateError, UnsupportedError)
 from .fragments import Packer, Unpacker, fragments
 from .information import Device, Info, info
+from .ipc import IpcArray, IpcHandle, export_memory
 from .jobs import Job, start_copy, start_pack, start_unpack
 from .layouts import Layout
 from .moves import copy, pack, unpack
@@ -35,12 +36,12 @@ from .segment import Segment, SegmentArray
 
 __all__ = [
     "AgainError", "BackendError", "Batch", "Box", "CanceledError", "Channel", "Device", "Error", "FormatError",
-    "Fragment", "Info", "InvalidError", "Job", "Layout", "LimitError", "Listener", "Message", "NoMemoryError",
-    "Packer", "Pages", "PeerError", "Pool", "RangeError", "Reshard", "ReshardMessage", "ReshardPlan", "Result",
-    "Segment", "SegmentArray", "SignatureError", "StateError", "TimedOutError", "TruncateError", "Unpacker", "UnsupportedError", "contiguous",
-    "copy", "darray", "fragments", "hindexed", "hindexed_block", "hvector", "indexed", "indexed_block", "info",
-    "layout", "pack", "resized", "start_copy", "start_pack", "start_unpack", "struct", "subarray", "unpack",
-    "vector",
+    "Fragment", "Info", "InvalidError", "IpcArray", "IpcHandle", "Job", "Layout", "LimitError", "Listener", "Message",
+    "NoMemoryError", "Packer", "Pages", "PeerError", "Pool", "RangeError", "Reshard", "ReshardMessage", "ReshardPlan",
+    "Result", "Segment", "SegmentArray", "SignatureError", "StateError", "TimedOutError", "TruncateError", "Unpacker", "UnsupportedError",
+    "contiguous", "copy", "darray", "export_memory", "fragments", "hindexed", "hindexed_block", "hvector", "indexed",
+    "indexed_block", "info", "layout", "pack", "resized", "start_copy", "start_pack", "start_unpack", "struct",
+    "subarray", "unpack", "vector",
 ]
 
 

@@ -140,6 +140,13 @@ int dtconv_segment_receive(struct dtconv_context *context, int fd, const struct 
 int dtconv_segment_dma_buf(struct dtconv_segment *segment, size_t offset, size_t bytes, int *fd);
 int dtconv_segment_query(struct dtconv_segment *segment, struct dtconv_segment_attr *attr);
 int dtconv_segment_destroy(struct dtconv_segment *segment);
+int dtconv_ipc_export(struct dtconv_context *context, const void *address, size_t bytes, struct dtconv_ipc_handle
+    *handle);
+int dtconv_ipc_open(struct dtconv_context *context, const struct dtconv_ipc_handle *handle, int device, void
+    **address);
+int dtconv_ipc_close(struct dtconv_context *context, void *address);
+int dtconv_ipc_trim(struct dtconv_context *context, size_t keep);
+int dtconv_ipc_query(struct dtconv_context *context, struct dtconv_ipc_attr *attr);
 int dtconv_engine_create(struct dtconv_context *context, const struct dtconv_engine_params *params, struct
     dtconv_engine **engine);
 int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *worked);

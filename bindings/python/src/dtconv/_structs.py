@@ -45,6 +45,12 @@ class type_attr(Struct):
         ("contiguous", c_int)]
 
 
+class ipc_attr(Struct):
+    _fields_: ClassVar = [
+        ("struct_size", c_size_t), ("open", c_size_t), ("idle", c_size_t), ("hits", c_uint64),
+        ("driver_opens", c_uint64), ("evicted", c_uint64), ("replaced", c_uint64), ("dropped", c_uint64)]
+
+
 class representation(Struct):
     _fields_: ClassVar = [
         ("struct_size", c_size_t), ("byte_order", c_int), ("long_double", c_int), ("long_size", c_size_t),

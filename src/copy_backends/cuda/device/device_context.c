@@ -49,8 +49,7 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context)
 			context->device);
 }
 
-/* Results after which nothing in the context works any more. */
-static bool is_fatal(CUresult result)
+bool dtc_cuda_result_is_fatal(CUresult result)
 {
 	switch (result) {
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
@@ -76,7 +75,7 @@ static bool is_fatal(CUresult result)
 int dtc_cuda_fail(struct dtc_cuda_context *context, CUresult result, const char *call,
 		  const char *caller)
 {
-	if (is_fatal(result))
+	if (dtc_cuda_result_is_fatal(result))
 		dtc_cuda_context_lose(context);
 	if (result == DTC_CUDA_NO_HOST_MEMORY)
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,

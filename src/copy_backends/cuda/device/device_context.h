@@ -105,6 +105,9 @@ void dtc_cuda_context_lose(struct dtc_cuda_context *context);
 /* Among results, none of the driver's: the library's allocator has refused memory. */
 #define DTC_CUDA_NO_HOST_MEMORY ((CUresult)-1)
 
+/* Whether nothing in the context works any more after this result. */
+bool dtc_cuda_result_is_fatal(CUresult result);
+
 /*
  * Fail a job for a driver call that did not succeed, and forget the context if the result says that it
  * is gone. @call is the entry point's name.

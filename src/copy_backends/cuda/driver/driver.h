@@ -24,6 +24,7 @@ struct dtconv_context;
 	X(DeviceGetAttribute, 2000)                    \
 	X(DeviceGetCount, 2000)                        \
 	X(DeviceGetName, 2000)                         \
+	X(DeviceGetUuid, 11040)                        \
 	X(DeviceTotalMem, 3020)                        \
 	X(DevicePrimaryCtxGetState, 7000)              \
 	X(DevicePrimaryCtxRetain, 7000)                \
@@ -40,6 +41,9 @@ struct dtconv_context;
 	X(PointerSetAttribute, 6000)                   \
 	X(MemAlloc, 3020)                              \
 	X(MemFree, 3020)                               \
+	X(IpcGetMemHandle, 4010)                       \
+	X(IpcOpenMemHandle, 11000)                     \
+	X(IpcCloseMemHandle, 4010)                     \
 	X(MemHostRegister, 6050)                       \
 	X(MemHostUnregister, 4000)                     \
 	X(MemHostGetDevicePointer, 3020)               \
