@@ -584,7 +584,7 @@ static int use_pool(struct dtconv_context *context)
 /* ---- segments -------------------------------------------------------------------------- */
 
 /* What two processes do; here without a device. */
-static int share(struct dtconv_context *context, int socket)
+static int share_segment(struct dtconv_context *context, int socket)
 {
 	/* [segment] */
 	/* the owner */
@@ -607,7 +607,7 @@ static int share(struct dtconv_context *context, int socket)
 
 START_TEST(segments)
 {
-	ck_assert_int_eq(share(common, -1), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_int_eq(share_segment(common, -1), DTCONV_ERR_UNSUPPORTED);
 }
 END_TEST
 

@@ -399,3 +399,22 @@ def test_tensors_are_used_in_their_librarys_current_stream(monkeypatch):
     current = [0]
     assert dtconv.pack(Derived(np.arange(6.0)[::2])).fetch().view(float).tolist() == [0, 2, 4]
     must("cuStreamDestroy_v2", stream)
+
+
+def test_all_ways_of_kv_rates_on_a_device(monkeypatch):
+    import fake_nixl
+    import test_kv_rates
+    from kvrates import cuda, memory
+
+    def copy(target, source, size):
+        must("cuMemcpy", *map(ctypes.c_uint64, (target, source, size)))
+        must("cuCtxSynchronize")
+
+    monkeypatch.setattr(fake_nixl, "ctypes", types.SimpleNamespace(memmove=copy))
+    found = test_kv_rates.run_both(monkeypatch, ["20x64B", "30x4KiB"],
+                                   make_memory=lambda *sizes: memory.DeviceMemory(*sizes, cuda.Driver(0)))
+    assert not any("wrong" in one for one in found), found
+    measured = {(one["row"], one["way"]) for one in found if "median_ms" in one}
+    assert measured >= {(row, way) for row in ("20x64B", "30x4KiB") for way in ("staged", "pages", "list", "bulk")}
+    # A driver may refuse to map memory of the same process.
+    assert all("cannot be mapped" in one["left_out"] for one in found if one.get("way") in ("direct", "copy") and "left_out" in one)
