@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "bench/gpu/page_copy.h"
 #include "bench/gpu/run.h"
 #include "bench/harness/rounds.h"
 
@@ -235,6 +236,8 @@ static void print_pages_of(const struct results *rs, const struct result *r,
 
 static void print_kv(const struct results *rs, size_t from)
 {
+	if (from == rs->count)
+		return;
 	printf("\n%-12s %10s %-6s %9s %9s %9s %9s %8s %8s %8s\n", "pages, us", "bytes",
 	       "op", "dtconv", "plain", "torch", "copy", "x plain", "x torch", "x copy");
 	for (size_t i = from; i < rs->count; i++) {
@@ -287,5 +290,8 @@ void question_kv(struct session *s)
 	run_add_torch(s);
 	run_rows(s, kv_rows, KV_ROWS);
 	print_kv(&s->results, from);
+	print_absent(s);
+	run_drop_engines(s);
+	page_copy_run(s);
 	print_absent(s);
 }

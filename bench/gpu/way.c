@@ -42,7 +42,7 @@ static int place_row(struct engine *e, struct way *w, const struct arena *a)
 static int prepare(struct engine *e, const struct bench_case *c, const struct arena *a)
 {
 	struct way *w = way_of(e);
-	bool has_memory = w->copying || w->fresh;
+	bool has_memory = w->copying || w->fresh || w->pages;
 
 	if (w->checked_bytes != c->bytes)
 		w->checked[BENCH_PACK] = w->checked[BENCH_UNPACK] = false;

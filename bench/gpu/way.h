@@ -16,6 +16,8 @@ struct fresh_kernels;
 struct fused;
 struct halo;
 struct layout_copy;
+struct page_copy;
+struct page_kernels;
 struct roof;
 struct torch;
 struct way;
@@ -76,6 +78,8 @@ struct way {
 	struct layout_copy *copying;
 	struct fresh *fresh;
 	struct fresh_kernels *fresh_kernels; /* of fresh_ways.c */
+	struct page_copy *pages;             /* the memory of copies of pages; or NULL */
+	struct page_kernels *page_kernels;   /* of page_copy_ways.c */
 };
 
 /* Which buffers are where. */

@@ -24,7 +24,7 @@
  * | @ref flight "flight" | a fragment of a convertor's stream in flight, beside others |
  * | @ref batch "batch" | packs and unpacks many buffers at once |
  * | @ref copier "copier" | copies from one layout to another, started and tested |
- * | @ref pages "list of pages" | packs and unpacks pages of a pool by their numbers, without a type |
+ * | @ref pages "list of pages" | packs, unpacks and copies pages of a pool by their numbers, without a type |
  * | @ref reshard "reshard" | plans the messages between two distributions of an array |
  * | @ref segment "segment" | device memory that grows without moving, and that other processes map |
  * | @ref channel "channel" | messages to another process of the machine |

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages: packs and unpacks pages of a pool by their numbers, without a type.
+ * Lists of pages: packs, unpacks and copies pages of a pool by their numbers, without a type.
  */
 #ifndef DTCONV_PAGES_H
 #define DTCONV_PAGES_H
@@ -19,7 +19,7 @@ struct dtconv_context;
 
 /**
  * @defgroup pages Lists of pages
- * @brief Pack and unpack the pages that a table of page numbers lists, as paged caches
+ * @brief Pack, unpack and copy the pages that a table of page numbers lists, as paged caches
  * need it.
  *
  * @snippet test_snippets.c pages
@@ -29,19 +29,24 @@ struct dtconv_context;
  * divide the same bytes into pages of different sizes have the same stream. @ref page_lists
  * "Lists of pages" has the layouts of common pools.
  *
+ * A page may consist of rows with a distance from each other, such as some of the heads of each
+ * token. The stream has their bytes in the order of the rows.
+ *
  * - Nothing is created, and in the steady state nothing is allocated. The structure is read
  *   during the call only. A table must not change while it is read: during the call if it is
  *   host memory; until the list has been moved if a device reads it.
- * - A table may list a page twice to pack. If it does so to unpack, the page's contents are
- *   undefined: bytes of any of its places in the stream.
- * - Packed memory must not overlap the pool.
+ * - A table may list a page twice to pack or to copy from. If it does so to unpack or to copy
+ *   to, the page's contents are undefined: bytes of any of its places in the stream.
+ * - Packed memory must not overlap the pool, nor the pages that are copied to those that are
+ *   copied from; both may be pages of one pool.
  * - Calls block until done, except with DTCONV_PAGES_STREAM, and may come from any thread.
  *
- * A device moves the list, in one launch for all layers and parts, if the table, the pool or
- * packed memory is a device's, or if the list is ordered by a stream (or, in a context with
- * DTCONV_CONTEXT_DEFAULT_STREAM, by the default stream) and some of its memory is pinned or managed:
+ * A device moves, in one launch for all layers and parts, if a table, a pool or packed memory is
+ * a device's, or if the call is ordered by a stream (or, in a context with
+ * DTCONV_CONTEXT_DEFAULT_STREAM, by the default stream) and some of the memory is pinned or
+ * managed:
  *
- * - The pool and packed memory must then be memory that this device can access: its own,
+ * - Pools and packed memory must then be memory that this device can access: its own,
  *   pinned, managed, or that of a peer with access. The table may also be ordinary host memory,
  *   at any alignment: the call copies the entries that it needs to the device.
  * - The whole pool must be accessible to the device. The library asks for one page of it.
@@ -70,8 +75,12 @@ struct dtconv_pages {
 	size_t count;                   /**< number of pages in the table */
 	enum dtconv_page_number number; /**< their type */
 	size_t pool_pages; /**< number of pages in the pool; numbers are below it */
-	size_t page_bytes; /**< bytes of a page in one layer's part, more than 0 */
-	size_t page_stride; /**< bytes from a page to the next number's; default: page_bytes */
+	size_t page_bytes; /**< bytes of the stream in a page of one layer's part, more than 0 */
+	/**
+	 * bytes from a page to the next number's, at least what the page's rows reach over; default:
+	 * rows x row_stride, which is page_bytes if the page is one row
+	 */
+	size_t page_stride;
 	ptrdiff_t
 		offset; /**< displacement of page 0 in the first layer's first part, in bytes */
 	size_t layer_count;     /**< number of layers; default: 1 */
@@ -96,6 +105,12 @@ struct dtconv_pages {
 	 * first one in the table. If NULL, their pages are skipped without notice
 	 */
 	int64_t *fault;
+	/**
+	 * bytes of the stream in each row of a page, of which page_bytes is a multiple: a page has
+	 * page_bytes / row_bytes rows; default: page_bytes, the page is one row
+	 */
+	size_t row_bytes;
+	size_t row_stride; /**< bytes from one row of a page to the next; default: row_bytes */
 };
 
 /** Flags of struct dtconv_pages. */
@@ -116,8 +131,9 @@ enum dtconv_pages_flags {
  * @param context the context, for the error text.
  * @param pages   [in] the list; its table is not read.
  * @param bytes   [out] length of the whole stream: layers x parts x pages.bytes.
- * @return 0; DTCONV_ERR_INVAL if pages.struct_size or page_bytes is 0, page_stride is less than
- *         page_bytes, pages.bytes exceeds count x page_bytes, the table is NULL, or a flag,
+ * @return 0; DTCONV_ERR_INVAL if pages.struct_size or page_bytes is 0, page_bytes is no multiple
+ *         of row_bytes, row_stride is less than row_bytes, page_stride is less than the rows of a
+ *         page reach over, pages.bytes exceeds count x page_bytes, the table is NULL, or a flag,
  *         a number's type or a memory kind is undefined, a stream or a fault word is given
  *         without their flag, or pages.fault is not aligned to 8 bytes; DTCONV_ERR_OVERFLOW if
  *         the length exceeds size_t or a displacement ptrdiff_t.
@@ -177,6 +193,41 @@ DTCONV_API int dtconv_pages_unpack(struct dtconv_context *context,
 				   const struct dtconv_pages *pages, void *pool,
 				   size_t position, const void *packed, size_t bytes,
 				   size_t *moved);
+
+/**
+ * Copy pages of one list, or part of their stream, to the pages of another.
+ *
+ * @snippet test_snippets.c page copy
+ *
+ * Nothing is staged: what dtconv_pages_pack() packs from one list and dtconv_pages_unpack()
+ * unpacks to the other is moved at once, by one launch for all layers and parts if a device
+ * moves. Sizes of pages and rows, strides, types of numbers and memory kinds of the lists may
+ * differ. layer_count, part_count and pages.bytes may not; so set pages.bytes where the last
+ * pages differ.
+ *
+ * @param context   the context.
+ * @param from      [in] the list to copy.
+ * @param from_pool [in] its pool; displacement 0 is here.
+ * @param to        [in] the list to copy to. Its flags and its stream order the call; those of
+ *                  @p from are the same, or 0 and NULL.
+ * @param to_pool   [out] its pool; may be @p from_pool. Other pages are not touched.
+ * @param position  first byte of the stream to copy, at most its length.
+ * @param bytes     number of bytes to copy; SIZE_MAX: all that follow the position.
+ * @param moved     [out] number of bytes copied, valid even if the call fails; may be NULL.
+ * @return as dtconv_pages_unpack(); DTCONV_ERR_INVAL also if the streams of the lists differ, or
+ *         if the order of @p from is another one. The error text says which list is meant.
+ *
+ * The device that owns @p from_pool moves if it has access to all memory, else the one that owns
+ * @p to_pool; with DTCONV_PAGES_STREAM, the stream's. A page of either list whose number a device
+ * finds out of range is left out, on both sides, and others are moved. With DTCONV_PAGES_STREAM
+ * each list's fault word reports its own numbers; a fault word of @p from needs the flag there.
+ *
+ * pages.packed_memory has no meaning here. Blocking and threads: as dtconv_pages_pack().
+ */
+DTCONV_API int dtconv_pages_copy(struct dtconv_context *context,
+				 const struct dtconv_pages *from, const void *from_pool,
+				 const struct dtconv_pages *to, void *to_pool,
+				 size_t position, size_t bytes, size_t *moved);
 
 /** @} */
 

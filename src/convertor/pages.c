@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages: reads and checks a list, and moves a part of its stream in host memory. There is no type and no cursor;
- * a position is a plane (one part of one layer), and a byte in it. pages_device.c moves what a device can access.
+ * Lists of pages: reads and checks a list, and packs and unpacks a part of its stream. There is no type and no cursor; a
+ * position is a plane (one part of one layer), and a byte in it. pages_host.c moves in host memory, pages_device.c what a
+ * device can access.
  */
 #include "config.h"
 
@@ -13,22 +14,10 @@
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "base/threads.h"
-#include "convertor/host_move.h"
-#include "convertor/parallel.h"
-#include "copy_backends/backend_set.h"
-#include "copy_backends/plan.h"
-#include "kernels/cpu/kernels.h"
+#include "copy_backends/memory/memory.h"
 
-/* The size of a core's own caches: beyond it, pages are prefetched. */
-#define PREFETCH_BYTES (1 << 20)
-
-/* Shorter pages are not written with non-temporal stores, nor are shorter calls. */
-#define STREAM_PAGE_BYTES 1024
-#define STREAM_CALL_BYTES 32768
-
-/* Slices for each thread: a slow thread leaves its share to the others. */
-#define SLICES_A_THREAD 4
+static const struct dtc_paging_names pages_names = { "pages", "pages.table", "pool",
+						     "pages.fault" };
 
 /* ---- the list -------------------------------------------------------------------------- */
 
@@ -37,11 +26,13 @@ static int read_pages(const struct dtconv_pages *given, struct dtc_paging *pagin
 	struct dtconv_pages *pages = &paging->pages;
 
 	if (given->struct_size == 0)
-		return DTC_FAIL_STRUCT_SIZE(paging->context, paging->caller, "pages",
-					    "dtconv_pages");
+		return DTC_FAIL_STRUCT_SIZE(paging->context, paging->caller,
+					    paging->names->list, "dtconv_pages");
 	memcpy(pages, given, DTC_MIN(given->struct_size, sizeof(*pages)));
-	if (pages->page_stride == 0)
-		pages->page_stride = pages->page_bytes;
+	if (pages->row_bytes == 0)
+		pages->row_bytes = pages->page_bytes;
+	if (pages->row_stride == 0)
+		pages->row_stride = pages->row_bytes;
 	if (pages->layer_count == 0)
 		pages->layer_count = 1;
 	if (pages->part_count == 0)
@@ -52,8 +43,8 @@ static int read_pages(const struct dtconv_pages *given, struct dtc_paging *pagin
 static int invalid(const struct dtc_paging *paging, const char *member, size_t value,
 		   const char *rule)
 {
-	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL, "%s: pages.%s is %zu, %s",
-			paging->caller, member, value, rule);
+	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL, "%s: %s.%s is %zu, %s",
+			paging->caller, paging->names->list, member, value, rule);
 }
 
 static int check_values(const struct dtc_paging *paging)
@@ -62,37 +53,84 @@ static int check_values(const struct dtc_paging *paging)
 
 	if (pages->page_bytes == 0)
 		return invalid(paging, "page_bytes", 0, "but a page has bytes");
-	if (pages->page_stride < pages->page_bytes)
-		return invalid(paging, "page_stride", pages->page_stride,
-			       "less than page_bytes");
 	if ((unsigned)pages->number > DTCONV_PAGE_NUMBER_64)
 		return invalid(paging, "number", (size_t)pages->number,
 			       "not a value of enum dtconv_page_number");
 	if (pages->count && !pages->table)
-		return invalid(paging, "count", pages->count, "but pages.table is NULL");
+		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
+				"%s: %s.count is %zu, but %s is NULL", paging->caller,
+				paging->names->list, pages->count, paging->names->table);
 	if (pages->flags & ~(unsigned)DTCONV_PAGES_STREAM)
 		return invalid(paging, "flags", pages->flags, "which has unknown bits");
+	return 0;
+}
+
+/* Contiguous rows become one. */
+static int check_rows(struct dtc_paging *paging)
+{
+	struct dtconv_pages *pages = &paging->pages;
+
+	if (pages->page_bytes % pages->row_bytes)
+		return invalid(paging, "row_bytes", pages->row_bytes,
+			       "but page_bytes has to be a multiple of it");
+	if (pages->row_stride < pages->row_bytes)
+		return invalid(paging, "row_stride", pages->row_stride,
+			       "less than row_bytes");
+	if (pages->row_stride == pages->row_bytes ||
+	    pages->row_bytes == pages->page_bytes)
+		pages->row_bytes = pages->row_stride = pages->page_bytes;
+	return 0;
+}
+
+static int overflows(const struct dtc_paging *paging)
+{
+	const struct dtconv_pages *pages = &paging->pages;
+
+	return DTC_FAIL(paging->context, DTCONV_ERR_OVERFLOW,
+			"%s: %zu pages of a pool of %zu, %zu bytes each, in %zu x %zu "
+			"layers and parts: lengths exceed size_t or displacements "
+			"ptrdiff_t",
+			paging->caller, pages->count, pages->pool_pages,
+			pages->page_bytes, pages->layer_count, pages->part_count);
+}
+
+/* By default, pages follow one another as their rows do. */
+static int check_stride(struct dtc_paging *paging)
+{
+	struct dtconv_pages *pages = &paging->pages;
+	const size_t rows = pages->page_bytes / pages->row_bytes;
+
+	if (dtc_mul_size(rows - 1, pages->row_stride, &paging->span) ||
+	    dtc_add_size(paging->span, pages->row_bytes, &paging->span))
+		return overflows(paging);
+	if (pages->page_stride == 0 &&
+	    dtc_mul_size(rows, pages->row_stride, &pages->page_stride))
+		return overflows(paging);
+	if (pages->page_stride < paging->span && rows == 1)
+		return invalid(paging, "page_stride", pages->page_stride,
+			       "less than page_bytes");
+	if (pages->page_stride < paging->span)
+		return invalid(paging, "page_stride", pages->page_stride,
+			       "less than a page's rows reach over");
 	return 0;
 }
 
 static int check_stream(const struct dtc_paging *paging)
 {
 	const struct dtconv_pages *pages = &paging->pages;
-	const bool ordered = pages->flags & DTCONV_PAGES_STREAM;
+	const char *list = paging->names->list;
 
-	if (pages->stream && !ordered)
-		return invalid(
-			paging, "flags", pages->flags,
-			"but pages.stream is set, which needs DTCONV_PAGES_STREAM");
-	if (pages->fault && !ordered)
-		return invalid(paging, "flags", pages->flags,
-			       "but pages.fault is set, which needs DTCONV_PAGES_STREAM");
+	if ((pages->stream || pages->fault) && !(pages->flags & DTCONV_PAGES_STREAM))
+		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
+				"%s: %s.%s is set, which needs DTCONV_PAGES_STREAM in "
+				"%s.flags",
+				paging->caller, list, pages->stream ? "stream" : "fault",
+				list);
 	if ((uintptr_t)pages->fault % sizeof(*pages->fault))
 		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
-				"%s: pages.fault is %p, which is not aligned to %zu "
-				"bytes",
-				paging->caller, (void *)pages->fault,
-				sizeof(*pages->fault));
+				"%s: %s is %p, which is not aligned to %zu bytes",
+				paging->caller, paging->names->fault,
+				(void *)pages->fault, sizeof(*pages->fault));
 	return 0;
 }
 
@@ -127,16 +165,17 @@ static bool extend(size_t steps, ptrdiff_t stride, ptrdiff_t *low, ptrdiff_t *hi
 	return dtc_scale_disp(steps, stride, &way) || dtc_add_disp(*bound, way, bound);
 }
 
-static bool displacements_overflow(const struct dtconv_pages *pages)
+static bool displacements_overflow(const struct dtc_paging *paging)
 {
+	const struct dtconv_pages *pages = &paging->pages;
 	const size_t last = pages->pool_pages ? pages->pool_pages - 1 : 0;
 	ptrdiff_t low = pages->offset, high = low;
 
-	return pages->page_stride > PTRDIFF_MAX ||
+	return pages->page_stride > PTRDIFF_MAX || paging->span > PTRDIFF_MAX ||
 	       extend(last, (ptrdiff_t)pages->page_stride, &low, &high) ||
 	       extend(pages->layer_count - 1, pages->layer_stride, &low, &high) ||
 	       extend(pages->part_count - 1, pages->part_stride, &low, &high) ||
-	       extend(1, (ptrdiff_t)pages->page_bytes, &low, &high);
+	       extend(1, (ptrdiff_t)paging->span, &low, &high);
 }
 
 static int measure(struct dtc_paging *paging)
@@ -144,22 +183,16 @@ static int measure(struct dtc_paging *paging)
 	struct dtconv_pages *pages = &paging->pages;
 	size_t most, planes;
 
-	if (displacements_overflow(pages) ||
+	if (displacements_overflow(paging) ||
 	    dtc_mul_size(pages->count, pages->page_bytes, &most) ||
 	    dtc_mul_size(pages->layer_count, pages->part_count, &planes))
-		return DTC_FAIL(
-			paging->context, DTCONV_ERR_OVERFLOW,
-			"%s: %zu pages of a pool of %zu, %zu bytes each, in %zu x %zu "
-			"layers and parts: lengths exceed size_t or displacements "
-			"ptrdiff_t",
-			paging->caller, pages->count, pages->pool_pages,
-			pages->page_bytes, pages->layer_count, pages->part_count);
+		return overflows(paging);
 	if (pages->bytes > most)
 		return DTC_FAIL(
 			paging->context, DTCONV_ERR_INVAL,
-			"%s: pages.bytes is %zu, but %zu pages of %zu bytes have %zu",
-			paging->caller, pages->bytes, pages->count, pages->page_bytes,
-			most);
+			"%s: %s.bytes is %zu, but %zu pages of %zu bytes have %zu",
+			paging->caller, paging->names->list, pages->bytes, pages->count,
+			pages->page_bytes, most);
 	if (pages->bytes == 0)
 		pages->bytes = most;
 	if (dtc_mul_size(planes, pages->bytes, &paging->total))
@@ -170,15 +203,21 @@ static int measure(struct dtc_paging *paging)
 	return 0;
 }
 
-/* The list without defaults, and the length of its stream. */
-static int prepare(struct dtconv_context *context, const char *caller,
-		   const struct dtconv_pages *given, struct dtc_paging *paging)
+int dtc_paging_prepare(struct dtconv_context *context, const char *caller,
+		       const struct dtc_paging_names *names,
+		       const struct dtconv_pages *given, struct dtc_paging *paging)
 {
-	*paging = (struct dtc_paging){ .context = context, .caller = caller };
+	*paging = (struct dtc_paging){ .context = context,
+				       .caller = caller,
+				       .names = names };
 	int status = read_pages(given, paging);
 
 	if (!status)
 		status = check_values(paging);
+	if (!status)
+		status = check_rows(paging);
+	if (!status)
+		status = check_stride(paging);
 	if (!status)
 		status = check_stream(paging);
 	if (!status)
@@ -191,8 +230,7 @@ static int prepare(struct dtconv_context *context, const char *caller,
 typedef uint32_t table_32 __attribute__((aligned(1), may_alias));
 typedef uint64_t table_64 __attribute__((aligned(1), may_alias));
 
-/* Negative numbers are large ones without a sign. */
-static uint64_t number_at(const struct dtconv_pages *pages, size_t i)
+uint64_t dtc_paging_number(const struct dtconv_pages *pages, size_t i)
 {
 	if (pages->number == DTCONV_PAGE_NUMBER_64)
 		return ((const table_64 *)pages->table)[i];
@@ -219,7 +257,7 @@ static size_t find_bad(const struct dtconv_pages *pages, size_t i, size_t end)
 			break;
 	}
 	while (i < end &&
-	       number_at(pages, i) <
+	       dtc_paging_number(pages, i) <
 		       (pages->number == DTCONV_PAGE_NUMBER_64 ? most : narrow))
 		i++;
 	return i;
@@ -228,8 +266,9 @@ static size_t find_bad(const struct dtconv_pages *pages, size_t i, size_t end)
 int dtc_paging_refuse_number(const struct dtc_paging *paging, size_t i, int64_t number)
 {
 	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
-			"%s: pages.table[%zu] is %lld, but the pool has %zu pages",
-			paging->caller, i, (long long)number, paging->pages.pool_pages);
+			"%s: %s[%zu] is %lld, but the pool has %zu pages", paging->caller,
+			paging->names->table, i, (long long)number,
+			paging->pages.pool_pages);
 }
 
 void dtc_paging_entries(const struct dtc_paging *paging, size_t *first, size_t *end)
@@ -255,194 +294,34 @@ int dtc_paging_check_table(const struct dtc_paging *paging)
 	const size_t bad = find_bad(&paging->pages, first, end);
 	if (bad == end)
 		return 0;
-	const uint64_t number = number_at(&paging->pages, bad);
+	const uint64_t number = dtc_paging_number(&paging->pages, bad);
 	return dtc_paging_refuse_number(
 		paging, bad, wide ? (int64_t)number : (int32_t)(uint32_t)number);
 }
 
 uint64_t dtc_paging_first_number(const struct dtc_paging *paging)
 {
-	return number_at(&paging->pages, paging->position % paging->pages.bytes /
-						 paging->pages.page_bytes);
-}
-
-static char *plane_of(const struct dtc_paging *paging, size_t plane)
-{
-	const struct dtconv_pages *pages = &paging->pages;
-	const ptrdiff_t layer = (ptrdiff_t)(plane / pages->part_count);
-	const ptrdiff_t part = (ptrdiff_t)(plane % pages->part_count);
-
-	return (char *)((uintptr_t)paging->pool + (uintptr_t)pages->offset +
-			(uintptr_t)(layer * pages->layer_stride) +
-			(uintptr_t)(part * pages->part_stride));
-}
-
-char *dtc_paging_page(const struct dtc_paging *paging, uint64_t number)
-{
-	return (char *)((uintptr_t)plane_of(paging,
-					    paging->position / paging->pages.bytes) +
-			(uintptr_t)(number * paging->pages.page_stride));
-}
-
-/* ---- moving ---------------------------------------------------------------------------- */
-
-/* Bytes [inside, inside + bytes) of one page. */
-static void move_piece(const struct dtc_paging *paging, char *plane, size_t entry,
-		       size_t inside, char *packed, size_t bytes)
-{
-	char *page = (char *)((uintptr_t)plane +
-			      (uintptr_t)(number_at(&paging->pages, entry) *
-					  paging->pages.page_stride) +
-			      inside);
-
-	if (paging->direction == DTC_PACK)
-		paging->context->cpu->run(packed, page, bytes);
-	else
-		paging->context->cpu->run(page, packed, bytes);
-}
-
-static void move_whole(const struct dtc_paging *paging, char *plane, size_t entry,
-		       size_t count, char *packed)
-{
-	const struct dtconv_pages *pages = &paging->pages;
-	const bool wide = pages->number == DTCONV_PAGE_NUMBER_64;
-	const struct dtc_page_list list = {
-		.numbers = (const char *)pages->table + entry * (wide ? 8 : 4),
-		.wide = wide,
-		.prefetch = paging->prefetch,
-		.count = count,
-		.stride = pages->page_stride,
-		.block = pages->page_bytes,
-		.packed = packed,
-		.user = plane,
-		.direction = paging->direction,
-		.stream = paging->stream,
-	};
-
-	paging->context->cpu->pages(&list);
-}
-
-/* Bytes [at, at + bytes) of one plane. */
-static void move_in_plane(const struct dtc_paging *paging, char *plane, size_t at,
-			  char *packed, size_t bytes)
-{
-	const size_t page_bytes = paging->pages.page_bytes;
-	size_t entry = at / page_bytes;
-	const size_t inside = at % page_bytes;
-
-	if (inside) {
-		const size_t head = DTC_MIN(page_bytes - inside, bytes);
-
-		move_piece(paging, plane, entry++, inside, packed, head);
-		packed += head;
-		bytes -= head;
-	}
-	const size_t whole = bytes / page_bytes;
-	if (whole)
-		move_whole(paging, plane, entry, whole, packed);
-	if (bytes % page_bytes)
-		move_piece(paging, plane, entry + whole, 0, packed + whole * page_bytes,
-			   bytes % page_bytes);
-}
-
-/* Bytes [first, end) of the call's part. */
-static void move_part(const struct dtc_paging *paging, size_t first, size_t end)
-{
-	const size_t plane_bytes = paging->pages.bytes;
-
-	while (first < end) {
-		const size_t position = paging->position + first;
-		const size_t at = position % plane_bytes;
-		const size_t bytes = DTC_MIN(plane_bytes - at, end - first);
-
-		move_in_plane(paging, plane_of(paging, position / plane_bytes), at,
-			      paging->packed + first, bytes);
-		first += bytes;
-	}
-	dtc_end_stream(paging->stream);
-}
-
-/* ---- several threads ------------------------------------------------------------------- */
-
-struct slices {
-	const struct dtc_paging *paging;
-	size_t bytes;
-};
-
-static void move_slice(void *arg, size_t index)
-{
-	const struct slices *slices = arg;
-	const size_t first = index * slices->bytes;
-
-	move_part(slices->paging, first,
-		  DTC_MIN(first + slices->bytes, slices->paging->bytes));
-}
-
-/* False, with nothing moved, if one thread is the better choice. Slices are cut between pages. */
-static bool move_in_threads(const struct dtc_paging *paging)
-{
-	const struct dtc_threads *threads = &paging->context->threads;
-	const size_t page_bytes = paging->pages.page_bytes;
-	const size_t thread_count =
-		DTC_MIN(paging->bytes / threads->share_bytes, (size_t)threads->most);
-
-	if (thread_count < 2)
-		return false;
-	const size_t most =
-		DTC_MIN(thread_count * SLICES_A_THREAD, (size_t)DTC_THREADS_MAX);
-	const size_t even = (paging->bytes - 1) / most + 1;
-	const struct slices slices = {
-		.paging = paging,
-		.bytes = (size_t)dtc_divide_up(even, page_bytes) * page_bytes,
-	};
-	const size_t count = (size_t)dtc_divide_up(paging->bytes, slices.bytes);
-
-	if (count < 2 || !dtc_threads_run(paging->context, thread_count, count,
-					  move_slice, (void *)(uintptr_t)&slices))
-		return false;
-	dtc_context_count(paging->context, DTC_COUNT_PARALLEL_MOVES, 1);
-	return true;
+	return dtc_paging_number(&paging->pages, paging->position % paging->pages.bytes /
+							 paging->pages.page_bytes);
 }
 
 /* ---- one call -------------------------------------------------------------------------- */
 
-/* How the move treats the caches, as the host backend does for tables. */
-static void choose_stores(struct dtc_paging *paging)
-{
-	const uint64_t least = paging->context->tuning.stream_bytes;
-	const size_t target = paging->direction == DTC_PACK ? paging->bytes
-							    : paging->total;
-
-	paging->prefetch = paging->total > PREFETCH_BYTES;
-	paging->stream = DTC_STREAM_NONE;
-	if (target >= least && paging->bytes >= STREAM_CALL_BYTES &&
-	    paging->pages.page_bytes >= STREAM_PAGE_BYTES)
-		paging->stream = paging->direction == DTC_PACK ? DTC_STREAM_PACKED
-							       : DTC_STREAM_USER;
-}
-
-int dtc_paging_move_on_host(struct dtc_paging *paging)
-{
-	if (dtc_is_host_forbidden(paging->context, 0))
-		return dtc_plan_refuse_host(paging->context, 0, paging->caller);
-	choose_stores(paging);
-	if (!dtc_parallel_is_worth(paging->context, paging->bytes) ||
-	    !move_in_threads(paging))
-		move_part(paging, 0, paging->bytes);
-	dtc_count_host_call(paging->context, paging->direction, paging->bytes);
-	return 0;
-}
-
-/* Whether all memory is ordinary host memory, so that no driver is queried. */
-static bool is_plain(const struct dtc_paging *paging)
+bool dtc_paging_is_plain(const struct dtc_paging *paging)
 {
 	const struct dtconv_pages *pages = &paging->pages;
 
 	return pages->table_memory <= DTCONV_MEMORY_HOST &&
 	       pages->pool_memory <= DTCONV_MEMORY_HOST &&
-	       pages->packed_memory <= DTCONV_MEMORY_HOST &&
-	       dtc_memory_is_ordinary(paging->context, pages->table, pages->table) &&
-	       dtc_memory_is_ordinary(paging->context, paging->pool, paging->packed);
+	       dtc_memory_is_ordinary(paging->context, pages->table, paging->pool);
+}
+
+/* Whether all memory is ordinary host memory, so that no driver is queried. */
+static bool is_plain(const struct dtc_paging *paging)
+{
+	return dtc_paging_is_plain(paging) &&
+	       paging->pages.packed_memory <= DTCONV_MEMORY_HOST &&
+	       dtc_memory_is_ordinary(paging->context, paging->packed, paging->packed);
 }
 
 static int move_bytes(struct dtc_paging *paging)
@@ -495,7 +374,7 @@ static int move_pages(struct dtconv_context *context, const char *caller,
 		*moved = 0;
 	if (!context || !pages)
 		return DTCONV_ERR_INVAL;
-	int status = prepare(context, caller, pages, &paging);
+	int status = dtc_paging_prepare(context, caller, &pages_names, pages, &paging);
 	if (status)
 		return status;
 	paging.pool = pool;
@@ -527,7 +406,7 @@ int dtconv_pages_query_bytes(struct dtconv_context *context,
 
 	if (!context || !pages || !bytes)
 		return DTCONV_ERR_INVAL;
-	int status = prepare(context, __func__, pages, &paging);
+	int status = dtc_paging_prepare(context, __func__, &pages_names, pages, &paging);
 	if (!status)
 		*bytes = paging.total;
 	return status;

@@ -15,10 +15,15 @@
 #include "device_move.h"
 #include "host_move.h"
 
-/* What the call works on, and where it is. */
-struct places {
+/* A list: what the call works on, and where it is. */
+struct list_places {
 	const char *page; /* of the pool, at the part's begin */
-	struct dtc_memory table, pool, packed, fault;
+	struct dtc_memory table, pool, fault;
+};
+
+struct places {
+	struct list_places list, to;
+	struct dtc_memory packed; /* or, in a copy, the pool that is written */
 };
 
 /* ---- kinds of memory ------------------------------------------------------------------- */
@@ -54,10 +59,11 @@ static int find_kind(const struct dtc_paging *paging, const char *what,
 }
 
 /* The pool is asked for where the part begins, or, if the host does not read the table, at page 0 of that plane. */
-static int find_places(const struct dtc_paging *paging, struct places *places)
+static int find_list(const struct dtc_paging *paging, struct list_places *places)
 {
 	const struct dtconv_pages *pages = &paging->pages;
-	int status = find_kind(paging, "pages.table", pages->table, pages->table_memory,
+	const struct dtc_paging_names *names = paging->names;
+	int status = find_kind(paging, names->table, pages->table, pages->table_memory,
 			       &places->table);
 
 	if (status)
@@ -69,11 +75,20 @@ static int find_places(const struct dtc_paging *paging, struct places *places)
 	places->page = dtc_paging_page(paging, places->table.kind == DTCONV_MEMORY_HOST
 						       ? dtc_paging_first_number(paging)
 						       : 0);
-	status = find_kind(paging, "pool", places->page, pages->pool_memory,
-			   &places->pool);
+	return find_kind(paging, names->pool, places->page, pages->pool_memory,
+			 &places->pool);
+}
+
+static int find_places(const struct dtc_paging *paging, struct places *places)
+{
+	int status = find_list(paging, &places->list);
+
+	if (!status && !paging->to)
+		return find_kind(paging, "packed", paging->packed,
+				 paging->pages.packed_memory, &places->packed);
 	if (!status)
-		status = find_kind(paging, "packed", paging->packed, pages->packed_memory,
-				   &places->packed);
+		status = find_list(paging->to, &places->to);
+	places->packed = places->to.pool;
 	return status;
 }
 
@@ -81,12 +96,13 @@ static int find_places(const struct dtc_paging *paging, struct places *places)
 
 static bool is_for_device(const struct dtc_paging *paging, const struct places *places)
 {
-	const struct dtc_memory *all[] = { &places->table, &places->pool,
-					   &places->packed };
-	const bool ordered = (paging->pages.flags & DTCONV_PAGES_STREAM) ||
+	const struct dtc_memory *all[] = { &places->list.table, &places->list.pool,
+					   &places->packed, &places->to.table };
+	const size_t count = DTC_ARRAY_LENGTH(all) - !paging->to;
+	const bool ordered = (dtc_paging_order(paging)->flags & DTCONV_PAGES_STREAM) ||
 			     paging->context->devices.default_stream;
 
-	for (size_t i = 0; i < DTC_ARRAY_LENGTH(all); i++)
+	for (size_t i = 0; i < count; i++)
 		if (all[i]->kind == DTCONV_MEMORY_DEVICE ||
 		    (ordered && dtc_memory_is_device_seen(all[i])))
 			return true;
@@ -101,7 +117,8 @@ static int refuse_pageable(const struct dtc_paging *paging, const char *what)
 			paging->caller, what);
 }
 
-static int check_table_place(const struct dtc_paging *paging, const struct places *places)
+static int check_table_place(const struct dtc_paging *paging,
+			     const struct list_places *places)
 {
 	const size_t bytes = paging->pages.number == DTCONV_PAGE_NUMBER_64 ? 8 : 4;
 
@@ -109,27 +126,36 @@ static int check_table_place(const struct dtc_paging *paging, const struct place
 	    (uintptr_t)paging->pages.table % bytes == 0)
 		return 0;
 	return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
-			"%s: pages.table is %p, but numbers that a device reads are "
-			"aligned to %zu bytes",
-			paging->caller, paging->pages.table, bytes);
+			"%s: %s is %p, but numbers that a device reads are aligned to "
+			"%zu bytes",
+			paging->caller, paging->names->table, paging->pages.table, bytes);
 }
 
-static int find_fault(const struct dtc_paging *paging, struct places *places)
+static int find_fault(const struct dtc_paging *paging, struct list_places *places)
 {
+	const char *name = paging->names->fault;
+
 	if (!paging->pages.fault)
 		return 0;
-	int status = find_kind(paging, "pages.fault", paging->pages.fault,
-			       DTCONV_MEMORY_UNKNOWN, &places->fault);
+	int status = find_kind(paging, name, paging->pages.fault, DTCONV_MEMORY_UNKNOWN,
+			       &places->fault);
 	if (!status && places->fault.kind == DTCONV_MEMORY_HOST)
-		status = refuse_pageable(paging, "pages.fault");
+		status = refuse_pageable(paging, name);
 	return status;
 }
 
-/* What a kernel needs; find_places has asked for one byte of the packed memory. */
-static int check_places(const struct dtc_paging *paging, struct places *places)
+/* What a kernel needs of a list. */
+static int check_list(const struct dtc_paging *paging, struct list_places *places)
 {
 	if (places->pool.kind == DTCONV_MEMORY_HOST)
-		return refuse_pageable(paging, "pool");
+		return refuse_pageable(paging, paging->names->pool);
+	int status = check_table_place(paging, places);
+	return status ? status : find_fault(paging, places);
+}
+
+/* find_places has asked for one byte of the packed memory. */
+static int check_packed(const struct dtc_paging *paging, struct places *places)
+{
 	if (places->packed.kind == DTCONV_MEMORY_HOST)
 		return refuse_pageable(paging, "packed");
 	if (!paging->pages.packed_memory &&
@@ -139,37 +165,52 @@ static int check_places(const struct dtc_paging *paging, struct places *places)
 				"%s: packed is memory of several kinds or devices; cut "
 				"the stream there",
 				paging->caller);
-	int status = check_table_place(paging, places);
-	return status ? status : find_fault(paging, places);
+	return 0;
+}
+
+static int check_places(const struct dtc_paging *paging, struct places *places)
+{
+	int status = check_list(paging, &places->list);
+
+	if (status)
+		return status;
+	return paging->to ? check_list(paging->to, &places->to)
+			  : check_packed(paging, places);
 }
 
 /* ---- by a device ----------------------------------------------------------------------- */
 
-static struct dtc_pages_job job_of(const struct dtc_paging *paging,
-				   const struct places *places)
+static struct dtc_pages_list list_of(const struct dtc_paging *paging,
+				     const struct list_places *places)
 {
-	const bool on_stream = paging->pages.flags & DTCONV_PAGES_STREAM;
 	size_t first, end;
 
 	dtc_paging_entries(paging, &first, &end);
-	return (struct dtc_pages_job){
-		.job = { .user = paging->pool,
-			 .packed = paging->packed,
-			 .bytes = paging->bytes,
-			 .direction = paging->direction,
-			 .context = paging->context,
-			 .user_memory = places->pool,
-			 .packed_memory = places->packed,
-			 .on_stream = on_stream,
-			 .stream = paging->pages.stream,
-			 .caller = paging->caller },
+	return (struct dtc_pages_list){
 		.pages = &paging->pages,
-		.position = paging->position,
 		.page = places->page,
 		.first_entry = first,
 		.end_entry = end,
 		.table_memory = places->table,
 		.fault_memory = places->fault,
+	};
+}
+
+static struct dtc_job job_of(const struct dtc_paging *paging, const struct places *places)
+{
+	const struct dtconv_pages *order = dtc_paging_order(paging);
+
+	return (struct dtc_job){
+		.user = paging->pool,
+		.packed = paging->to ? paging->to->pool : paging->packed,
+		.bytes = paging->bytes,
+		.direction = paging->direction,
+		.context = paging->context,
+		.user_memory = places->list.pool,
+		.packed_memory = places->packed,
+		.on_stream = order->flags & DTCONV_PAGES_STREAM,
+		.stream = order->stream,
+		.caller = paging->caller,
 	};
 }
 
@@ -190,16 +231,37 @@ static int refuse_entry(const struct dtc_paging *paging, size_t entry)
 				       wide ? (char *)&number : (char *)&narrow,
 				       wide ? sizeof(number) : sizeof(narrow)))
 		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
-				"%s: pages.table[%zu] is out of range: the pool has %zu "
-				"pages",
-				paging->caller, entry, paging->pages.pool_pages);
+				"%s: %s[%zu] is out of range: the pool has %zu pages",
+				paging->caller, paging->names->table, entry,
+				paging->pages.pool_pages);
 	return dtc_paging_refuse_number(paging, entry, wide ? number : narrow);
+}
+
+static int refuse_answer(const struct dtc_paging *paging, uint64_t answer)
+{
+	if (answer >= DTC_PAGES_OF_TARGET)
+		return refuse_entry(paging->to, (size_t)(answer - DTC_PAGES_OF_TARGET));
+	return refuse_entry(paging, (size_t)answer);
+}
+
+static void count(const struct dtc_paging *paging)
+{
+	dtc_count_call(paging->context, paging->direction, paging->bytes);
+	if (paging->to)
+		dtc_count_call(paging->context, DTC_UNPACK, paging->bytes);
 }
 
 /* Jobs in the caller's stream have no backend, and nothing to wait for. */
 static int move_on_device(const struct dtc_paging *paging, const struct places *places)
 {
-	const struct dtc_pages_job job = job_of(paging, places);
+	const struct dtc_pages_list to = paging->to ? list_of(paging->to, &places->to)
+						    : (struct dtc_pages_list){ 0 };
+	const struct dtc_pages_job job = {
+		.job = job_of(paging, places),
+		.list = list_of(paging, &places->list),
+		.to = paging->to ? &to : NULL,
+		.position = paging->position,
+	};
 	struct dtc_event event = { .answer = DTC_PAGES_FINE };
 	int status = dtc_pages_submit(&job, &event);
 
@@ -208,26 +270,33 @@ static int move_on_device(const struct dtc_paging *paging, const struct places *
 	if (event.backend) {
 		status = dtc_device_wait(&event);
 		if (!status && event.answer != DTC_PAGES_FINE)
-			status = refuse_entry(paging, (size_t)event.answer);
+			status = refuse_answer(paging, event.answer);
 	}
 	if (!status)
-		dtc_count_call(paging->context, paging->direction, paging->bytes);
+		count(paging);
 	return status;
 }
 
-/* Only tables in ordinary host memory have been checked before. */
+/* Tables in ordinary host memory have been checked before. */
+static int check_rest(const struct dtc_paging *paging, const struct list_places *places)
+{
+	return places->table.kind == DTCONV_MEMORY_HOST ? 0
+							: dtc_paging_check_table(paging);
+}
+
 static int move_by_host(struct dtc_paging *paging, const struct places *places)
 {
-	int status = places->table.kind == DTCONV_MEMORY_HOST
-			     ? 0
-			     : dtc_paging_check_table(paging);
+	int status = check_rest(paging, &places->list);
 
+	if (!status && paging->to)
+		status = check_rest(paging->to, &places->to);
 	return status ? status : dtc_paging_move_on_host(paging);
 }
 
 int dtc_paging_move_anywhere(struct dtc_paging *paging)
 {
-	struct places places = { .fault = { .device = -1 } };
+	struct places places = { .list = { .fault = { .device = -1 } },
+				 .to = { .fault = { .device = -1 } } };
 	int status = find_places(paging, &places);
 
 	if (status)

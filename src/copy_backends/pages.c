@@ -38,7 +38,7 @@ static int submit(const struct dtc_vendor_ops *vendor, const struct dtc_pages_jo
 		"%s: %" PRIu64 " bytes, %s to %s, table in %s memory: %s, pages kernel",
 		job->caller, job->bytes, dtc_memory_kind_name(job->user_memory.kind),
 		dtc_memory_kind_name(job->packed_memory.kind),
-		dtc_memory_kind_name(pages->table_memory.kind),
+		dtc_memory_kind_name(pages->list.table_memory.kind),
 		vendor->copy_backend->name);
 	int status = vendor->submit_pages(pages, event);
 	if (!status)

@@ -350,6 +350,9 @@ START_TEST(lists_of_pages_need_a_context_and_a_list)
 	REFUSED(dtconv_pages_pack(context, NULL, data, 0, packed, 4, &number));
 	REFUSED(dtconv_pages_unpack(NULL, &pages, data, 0, packed, 4, &number));
 	REFUSED(dtconv_pages_unpack(context, NULL, data, 0, packed, 4, &number));
+	REFUSED(dtconv_pages_copy(NULL, &pages, data, &pages, packed, 0, 4, &number));
+	REFUSED(dtconv_pages_copy(context, NULL, data, &pages, packed, 0, 4, &number));
+	REFUSED(dtconv_pages_copy(context, &pages, data, NULL, packed, 0, 4, &number));
 	REFUSED(dtconv_pages_query_bytes(NULL, &pages, &number));
 	REFUSED(dtconv_pages_query_bytes(context, NULL, &number));
 	REFUSED(dtconv_pages_query_bytes(context, &pages, NULL));

@@ -897,6 +897,43 @@ static int pack_sequence(struct dtconv_context *context, const void *cache, size
 	/* [pages] */
 }
 
+static int take_heads(struct dtconv_context *context, const void *whole, void *half)
+{
+	/* [page copy] */
+	/* heads 2 and 3 of four, of 64 bytes each, from pages of 16 tokens to pages of 64, which have two heads */
+	static const int32_t from_table[] = { 7, 2, 5, 0 }, to_table[] = { 1 };
+	const struct dtconv_pages from = {
+		.struct_size = sizeof(from),
+		.table = from_table,
+		.count = 4,
+		.pool_pages = 10,
+		.page_bytes = (size_t)16 * 128,
+		.row_bytes = 128,
+		.row_stride = 256,
+		.offset = 128,
+	};
+	const struct dtconv_pages to = {
+		.struct_size = sizeof(to),
+		.table = to_table,
+		.count = 1,
+		.pool_pages = 2,
+		.page_bytes = (size_t)64 * 128,
+	};
+
+	return dtconv_pages_copy(context, &from, whole, &to, half, 0, SIZE_MAX, NULL);
+	/* [page copy] */
+}
+
+START_TEST(copies_of_pages)
+{
+	static char whole[10 * 16 * 256], half[2 * 64 * 128];
+
+	whole[(5 * 16 + 3) * 256 + 128 + 9] = 1;
+	ck_assert_int_eq(take_heads(common, whole, half), 0);
+	ck_assert_int_eq(half[(64 + 2 * 16 + 3) * 128 + 9], 1);
+}
+END_TEST
+
 START_TEST(lists_of_pages)
 {
 	static char cache[4 * 2 * 10 * 2048], packed[65536];
@@ -935,5 +972,6 @@ int main(void)
 	tcase_add_test(tcase, channel);
 	tcase_add_test(tcase, resharding);
 	tcase_add_test(tcase, lists_of_pages);
+	tcase_add_test(tcase, copies_of_pages);
 	return suite_run(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "bench/gpu/compile.h"
 #include "bench/gpu/fresh.h"
+#include "bench/gpu/page_copy.h"
 #include "bench/gpu/fused.h"
 #include "bench/gpu/layouts.h"
 #include "bench/gpu/pattern.h"
@@ -361,6 +362,20 @@ START_TEST(kernels_of_fresh_lists_compile)
 }
 END_TEST
 
+START_TEST(kernels_of_page_copies_compile)
+{
+	const char *const options[] = {
+		"--gpu-architecture=sm_75", "-DWORDS=4096u",     "-DPLANE=1024u",
+		"-DFROM_PAGE=64u",          "-DFROM_ROW=32u",    "-DFROM_STRIDE=128u",
+		"-DFROM_PITCH=64u",         "-DFROM_POOL=4096u", "-DFROM_SHIFT=32u",
+		"-DTO_PAGE=256u",           "-DTO_ROW=32u",      "-DTO_STRIDE=256u",
+		"-DTO_PITCH=32u",           "-DTO_POOL=2048u",   "-DTO_SHIFT=0u"
+	};
+
+	compile_text(page_copy_source, options, 15, "copy_4");
+}
+END_TEST
+
 static bool has_nvrtc(void)
 {
 	char why[512];
@@ -386,5 +401,6 @@ int main(void)
 			    0, rows);
 	tcase_add_loop_test(t_case(suite, "copies"), kernels_of_copies_compile, 0, 16);
 	tcase_add_test(t_case(suite, "fresh"), kernels_of_fresh_lists_compile);
+	tcase_add_test(t_case(suite, "pages"), kernels_of_page_copies_compile);
 	return t_run(suite);
 }

@@ -19,27 +19,43 @@ enum { POOL = 1 << 18, GUARD = 0xd5, PAGES_MOST = 200 };
 /* ---- the oracle ------------------------------------------------------------------------ */
 
 static unsigned char pool[POOL], other[POOL], packed[POOL], expected[POOL];
-static int32_t narrow[PAGES_MOST];
-static int64_t wide[PAGES_MOST];
+static int32_t narrow[PAGES_MOST], narrow_target[PAGES_MOST];
+static int64_t wide[PAGES_MOST], wide_target[PAGES_MOST];
 /* Of the pages. */
 static struct dtconv_pages pages;
 static ptrdiff_t base; /* of displacement 0 in the pool */
+/* Of a list that is copied to. */
+static struct dtconv_pages target;
+static ptrdiff_t target_base;
 
-/* Where a byte of the stream lies in the pool. */
+static size_t number_of(const struct dtconv_pages *list, size_t entry)
+{
+	return list->number == DTCONV_PAGE_NUMBER_64
+		       ? (size_t)((const int64_t *)list->table)[entry]
+		       : (size_t)((const int32_t *)list->table)[entry];
+}
+
+/* Where a byte of a list's stream lies behind displacement 0. */
+static ptrdiff_t disp_of(const struct dtconv_pages *list, size_t position)
+{
+	const size_t parts = list->part_count ? list->part_count : 1;
+	const size_t row = list->row_bytes ? list->row_bytes : list->page_bytes;
+	const size_t apart = list->row_stride ? list->row_stride : row;
+	const size_t stride = list->page_stride ? list->page_stride
+						: list->page_bytes / row * apart;
+	const size_t bytes = list->bytes ? list->bytes : list->count * list->page_bytes;
+	const size_t plane = position / bytes, at = position % bytes;
+	const size_t inside = at % list->page_bytes;
+
+	return list->offset + (ptrdiff_t)(plane / parts) * list->layer_stride +
+	       (ptrdiff_t)(plane % parts) * list->part_stride +
+	       (ptrdiff_t)(number_of(list, at / list->page_bytes) * stride +
+			   inside / row * apart + inside % row);
+}
+
 static size_t place_of(size_t position)
 {
-	const size_t parts = pages.part_count ? pages.part_count : 1;
-	const size_t stride = pages.page_stride ? pages.page_stride : pages.page_bytes;
-	const size_t bytes = pages.bytes ? pages.bytes : pages.count * pages.page_bytes;
-	const size_t plane = position / bytes, at = position % bytes;
-	const size_t number = pages.number == DTCONV_PAGE_NUMBER_64
-				      ? (size_t)wide[at / pages.page_bytes]
-				      : (size_t)narrow[at / pages.page_bytes];
-
-	return (size_t)(base + pages.offset +
-			(ptrdiff_t)(plane / parts) * pages.layer_stride +
-			(ptrdiff_t)(plane % parts) * pages.part_stride) +
-	       number * stride + at % pages.page_bytes;
+	return (size_t)(base + disp_of(&pages, position));
 }
 
 static size_t total(void)
@@ -51,17 +67,18 @@ static size_t total(void)
 }
 
 /* Numbers without repetition, so that unpacking is defined. */
-static void shuffle(struct random_stream *random, size_t pool_pages)
+static void shuffle(struct random_stream *random, const struct dtconv_pages *list,
+		    int32_t *few, int64_t *many)
 {
 	static int32_t all[4096];
 
-	for (size_t i = 0; i < pool_pages; i++)
+	for (size_t i = 0; i < list->pool_pages; i++)
 		all[i] = (int32_t)i;
-	for (size_t i = 0; i < pages.count; i++) {
-		const size_t chosen = i + random_below(random, pool_pages - i);
+	for (size_t i = 0; i < list->count; i++) {
+		const size_t chosen = i + random_below(random, list->pool_pages - i);
 
-		narrow[i] = all[chosen];
-		wide[i] = all[chosen];
+		few[i] = all[chosen];
+		many[i] = all[chosen];
 		all[chosen] = all[i];
 	}
 }
@@ -72,65 +89,122 @@ static void use_table(bool is_wide)
 	pages.table = is_wide ? (const void *)wide : (const void *)narrow;
 }
 
+/* What the rows of a page reach over. */
+static size_t span_of(const struct dtconv_pages *list)
+{
+	const size_t rows = list->row_bytes ? list->page_bytes / list->row_bytes : 1;
+
+	return rows == 1 ? list->page_bytes
+			 : (rows - 1) * list->row_stride + list->row_bytes;
+}
+
 /* Lay the dimensions [layer][part][page] out in one of three orders, with gaps. */
-static void choose_strides(struct random_stream *random)
+static void choose_strides(struct random_stream *random, struct dtconv_pages *list)
 {
 	const size_t gap = random_below(random, 9);
 	const size_t order = random_below(random, 3);
-	size_t next = pages.page_bytes + gap;
+	size_t next = span_of(list) + gap;
 
 	if (order == 1) {
-		pages.part_stride = (ptrdiff_t)next;
-		next *= pages.part_count;
+		list->part_stride = (ptrdiff_t)next;
+		next *= list->part_count;
 	}
 	if (order == 2) {
-		pages.part_stride = (ptrdiff_t)next;
-		pages.layer_stride = (ptrdiff_t)(next * pages.part_count);
-		next *= pages.part_count * pages.layer_count;
+		list->part_stride = (ptrdiff_t)next;
+		list->layer_stride = (ptrdiff_t)(next * list->part_count);
+		next *= list->part_count * list->layer_count;
 	}
-	pages.page_stride = next;
-	next *= pages.pool_pages;
+	list->page_stride = next;
+	next *= list->pool_pages;
 	if (order == 0) {
-		pages.part_stride = (ptrdiff_t)next;
-		next *= pages.part_count;
+		list->part_stride = (ptrdiff_t)next;
+		next *= list->part_count;
 	}
 	if (order != 2)
-		pages.layer_stride = (ptrdiff_t)next;
+		list->layer_stride = (ptrdiff_t)next;
 }
 
 /* Turn the layers around: the last one is first in memory. */
-static void reverse_layers(void)
+static void reverse_layers(struct dtconv_pages *list, ptrdiff_t *first)
 {
-	base += (ptrdiff_t)(pages.layer_count - 1) * pages.layer_stride;
-	pages.layer_stride = -pages.layer_stride;
+	*first += (ptrdiff_t)(list->layer_count - 1) * list->layer_stride;
+	list->layer_stride = -list->layer_stride;
+}
+
+/* Rows of a divisor of the page, mostly with gaps. */
+static void choose_rows(struct random_stream *random, struct dtconv_pages *list)
+{
+	size_t rows = 1 + random_below(random, 8);
+
+	while (list->page_bytes % rows)
+		rows--;
+	if (random_once_in(random, 3))
+		return;
+	list->row_bytes = list->page_bytes / rows;
+	list->row_stride = list->row_bytes + random_below(random, list->row_bytes + 1);
+}
+
+/* The pages of a list whose layers and parts are chosen. */
+static void choose_pages(struct random_stream *random, struct dtconv_pages *list,
+			 ptrdiff_t *first)
+{
+	static const size_t sizes[] = { 1, 3, 8, 16, 64, 100, 576, 1024, 4096 };
+
+	list->page_bytes = sizes[random_below(random, COUNT_OF(sizes))];
+	choose_rows(random, list);
+	const size_t step = span_of(list) + 8;
+	list->pool_pages = 1 + random_below(random, POOL / 8 / step + 1);
+	if (list->pool_pages > 4096)
+		list->pool_pages = 4096;
+	if (list->pool_pages * step * 6 > POOL - 64)
+		list->pool_pages = 1;
+	list->count = random_below(
+		random,
+		(list->pool_pages < PAGES_MOST ? list->pool_pages : PAGES_MOST) + 1);
+	list->offset = (ptrdiff_t)random_below(random, 16) - 8;
+	*first = 8;
+	choose_strides(random, list);
+	if (random_once_in(random, 4))
+		reverse_layers(list, first);
+}
+
+static void choose_table(struct random_stream *random, struct dtconv_pages *list,
+			 int32_t *few, int64_t *many)
+{
+	const bool is_wide = random_once_in(random, 2);
+
+	shuffle(random, list, few, many);
+	list->number = is_wide ? DTCONV_PAGE_NUMBER_64 : DTCONV_PAGE_NUMBER_32;
+	list->table = is_wide ? (const void *)many : few;
 }
 
 static void choose_list(struct random_stream *random)
 {
-	static const size_t sizes[] = { 1, 3, 8, 16, 64, 100, 576, 1024, 4096 };
-
-	pages = (struct dtconv_pages){ .struct_size = sizeof(pages) };
-	pages.page_bytes = sizes[random_below(random, COUNT_OF(sizes))];
-	pages.layer_count = 1 + random_below(random, 3);
-	pages.part_count = 1 + random_below(random, 2);
-	pages.pool_pages =
-		1 + random_below(random, POOL / 8 / (pages.page_bytes + 8) + 1);
-	if (pages.pool_pages > 4096)
-		pages.pool_pages = 4096;
-	if (pages.pool_pages * (pages.page_bytes + 8) * 6 > POOL - 64)
-		pages.pool_pages = 1;
-	pages.count = random_below(
-		random,
-		(pages.pool_pages < PAGES_MOST ? pages.pool_pages : PAGES_MOST) + 1);
-	pages.offset = (ptrdiff_t)random_below(random, 16) - 8;
-	base = 8;
-	choose_strides(random);
-	if (random_once_in(random, 4))
-		reverse_layers();
+	pages = (struct dtconv_pages){ .struct_size = sizeof(pages),
+				       .layer_count = 1 + random_below(random, 3),
+				       .part_count = 1 + random_below(random, 2) };
+	choose_pages(random, &pages, &base);
 	if (pages.count && random_once_in(random, 2))
 		pages.bytes = 1 + random_below(random, pages.count * pages.page_bytes);
-	shuffle(random, pages.pool_pages);
-	use_table(random_once_in(random, 2));
+	choose_table(random, &pages, narrow, wide);
+}
+
+/* Two lists that share a stream. */
+static void choose_both(struct random_stream *random)
+{
+	choose_list(random);
+	target = (struct dtconv_pages){ .struct_size = sizeof(target),
+					.layer_count = pages.layer_count,
+					.part_count = pages.part_count };
+	choose_pages(random, &target, &target_base);
+	choose_table(random, &target, narrow_target, wide_target);
+	const size_t one = pages.count * pages.page_bytes;
+	const size_t two = target.count * target.page_bytes;
+	const size_t most = one < two ? one : two;
+	/* 0 bytes would be all of them. */
+	if (most == 0)
+		pages.count = target.count = 0;
+	pages.bytes = target.bytes = most ? 1 + random_below(random, most) : 0;
 }
 
 /* Move the stream in one call, or in pieces of any lengths. */
@@ -187,6 +261,99 @@ START_TEST(random_lists_move_every_byte)
 
 	for (int i = 0; i < 1000; i++)
 		check_list(random_next(&seeds));
+}
+END_TEST
+
+static void copy_in_pieces(struct dtconv_context *context, struct random_stream *random)
+{
+	const size_t bytes = total();
+	const size_t most = random_once_in(random, 2) ? bytes
+						      : 1 + random_below(random, 700);
+	size_t moved;
+
+	for (size_t at = 0; at < bytes; at += moved) {
+		const size_t n = most < bytes - at ? most : bytes - at;
+		const bool rest = n == bytes - at && random_once_in(random, 2);
+
+		t_ok(dtconv_pages_copy(context, &pages, pool + base, &target,
+				       other + target_base, at, rest ? SIZE_MAX : n,
+				       &moved));
+		ck_assert_uint_eq(moved, n);
+	}
+}
+
+static void check_copy(struct dtconv_context *context, uint64_t seed)
+{
+	struct random_stream random = { seed };
+
+	choose_both(&random);
+	const size_t bytes = total();
+	for (size_t i = 0; i < POOL; i++)
+		pool[i] = (unsigned char)(random_next(&random) >> 32);
+	memset(other, GUARD, sizeof(other));
+	memset(expected, GUARD, sizeof(expected));
+	copy_in_pieces(context, &random);
+	for (size_t at = 0; at < bytes; at++)
+		expected[(size_t)(target_base + disp_of(&target, at))] =
+			pool[place_of(at)];
+	ck_assert_msg(memcmp(expected, other, POOL) == 0,
+		      "seed 0x%llx: wrong bytes in the pool that is copied to",
+		      (unsigned long long)seed);
+}
+
+START_TEST(random_lists_are_copied_to_others)
+{
+	struct random_stream seeds = { random_seed(12) };
+
+	for (int i = 0; i < 1000; i++)
+		check_copy(t_context, random_next(&seeds));
+}
+END_TEST
+
+/* Rows of both sides are of the same length, or one side has several in one run. */
+START_TEST(heads_are_split_and_joined)
+{
+	enum { TOKENS = 64, HEAD = 128, HEADS = 4 };
+	static const int32_t some[] = { 5, 2, 7, 0 };
+	const struct dtconv_pages slice = { .struct_size = sizeof(slice),
+					    .table = some,
+					    .count = 4,
+					    .pool_pages = 8,
+					    .page_bytes = (size_t)16 * 2 * HEAD,
+					    .row_bytes = (size_t)2 * HEAD,
+					    .row_stride = (size_t)HEADS * HEAD,
+					    .offset = (ptrdiff_t)2 * HEAD };
+	const struct dtconv_pages whole = { .struct_size = sizeof(whole),
+					    .table = some + 3,
+					    .count = 1,
+					    .pool_pages = 1,
+					    .page_bytes = (size_t)TOKENS * 2 * HEAD };
+
+	for (size_t i = 0; i < POOL; i++)
+		pool[i] = (unsigned char)(i * 7 + (i >> 8));
+	memset(other, GUARD, sizeof(other));
+	t_ok(dtconv_pages_copy(t_context, &slice, pool, &whole, other, 0, SIZE_MAX,
+			       NULL));
+	for (size_t token = 0; token < TOKENS; token++)
+		ck_assert_mem_eq(other + token * 2 * HEAD,
+				 pool +
+					 ((size_t)some[token / 16] * 16 + token % 16) *
+						 HEADS * HEAD +
+					 (size_t)2 * HEAD,
+				 (size_t)2 * HEAD);
+	ck_assert_uint_eq(other[(size_t)TOKENS * 2 * HEAD], GUARD);
+	memset(expected, GUARD, sizeof(expected));
+	t_ok(dtconv_pages_copy(t_context, &whole, other, &slice, expected, 0, SIZE_MAX,
+			       NULL));
+	for (size_t token = 0; token < TOKENS; token++) {
+		const size_t row =
+			((size_t)some[token / 16] * 16 + token % 16) * HEADS * HEAD;
+
+		ck_assert_mem_eq(expected + row + (size_t)2 * HEAD,
+				 pool + row + (size_t)2 * HEAD, (size_t)2 * HEAD);
+		ck_assert_uint_eq(expected[row], GUARD);
+		ck_assert_uint_eq(expected[row + (size_t)2 * HEAD - 1], GUARD);
+	}
 }
 END_TEST
 
@@ -248,6 +415,7 @@ static void check_large(struct dtconv_context *context, size_t page_bytes, bool 
 	enum { COUNT = 3000 };
 	static int32_t few[COUNT];
 	static int64_t many[COUNT];
+	static const int32_t zero;
 	const size_t bytes = COUNT * page_bytes;
 	unsigned char *from = malloc(2 * bytes), *stream = malloc(bytes),
 		      *to = malloc(2 * bytes);
@@ -259,6 +427,12 @@ static void check_large(struct dtconv_context *context, size_t page_bytes, bool 
 				     .pool_pages = (size_t)2 * COUNT,
 				     .page_bytes = page_bytes };
 
+	const struct dtconv_pages whole = { .struct_size = sizeof(whole),
+					    .table = &zero,
+					    .count = 1,
+					    .pool_pages = 1,
+					    .page_bytes = bytes };
+
 	for (size_t i = 0; i < COUNT; i++)
 		many[i] = few[i] = (int32_t)((i * 1237 + 11) % COUNT * 2 + i % 2);
 	for (size_t i = 0; i < 2 * bytes; i++)
@@ -266,6 +440,7 @@ static void check_large(struct dtconv_context *context, size_t page_bytes, bool 
 	memset(to, GUARD, 2 * bytes);
 	t_ok(dtconv_pages_pack(context, &list, from, 0, stream, bytes, NULL));
 	t_ok(dtconv_pages_unpack(context, &list, to, 0, stream, bytes, NULL));
+	t_ok(dtconv_pages_copy(context, &list, to, &whole, stream, 0, bytes, NULL));
 	for (size_t i = 0; i < COUNT; i++) {
 		const size_t used = (size_t)few[i] * page_bytes;
 
@@ -295,9 +470,10 @@ START_TEST(large_moves_bypass_the_caches_and_use_threads)
 		check_large(context, 4096, true);
 		check_large(context, 5000, false);
 		t_ok(dtconv_context_query_counters(context, &counters));
-		ck_assert_uint_eq(counters.pack_calls, 3);
+		ck_assert_uint_eq(counters.pack_calls, 2 * 3);
 		ck_assert_uint_eq(counters.unpack_bytes,
-				  (size_t)3000 * (576 + 4096 + 5000));
+				  (size_t)2 * 3000 * (576 + 4096 + 5000));
+		ck_assert_uint_eq(counters.pack_bytes, counters.unpack_bytes);
 		ck_assert_int_eq(counters.parallel_moves > 0, threads > 1);
 		dtconv_context_destroy(context);
 	}
@@ -444,6 +620,32 @@ START_TEST(wrong_lists_are_refused)
 }
 END_TEST
 
+START_TEST(wrong_rows_are_refused)
+{
+	size_t bytes;
+
+	good_list();
+	pages.row_bytes = 5;
+	refuse(DTCONV_ERR_INVAL,
+	       "pages.row_bytes is 5, but page_bytes has to be a multiple of it");
+	good_list();
+	pages.row_bytes = 17;
+	refuse(DTCONV_ERR_INVAL, "pages.row_bytes is 17, but page_bytes");
+	good_list();
+	pages.row_bytes = 4;
+	pages.row_stride = 3;
+	refuse(DTCONV_ERR_INVAL, "pages.row_stride is 3, less than row_bytes");
+	good_list();
+	pages.row_bytes = 4;
+	pages.row_stride = 5;
+	pages.page_stride = 18;
+	refuse(DTCONV_ERR_INVAL,
+	       "pages.page_stride is 18, less than a page's rows reach over");
+	pages.page_stride = 19;
+	t_ok(dtconv_pages_query_bytes(t_context, &pages, &bytes));
+}
+END_TEST
+
 START_TEST(lists_that_overflow_are_refused)
 {
 	good_list();
@@ -465,6 +667,147 @@ START_TEST(lists_that_overflow_are_refused)
 	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
 }
 END_TEST
+
+/* The rows of one page, of a default stride, and of the last page of the pool. */
+START_TEST(rows_that_overflow_are_refused)
+{
+	size_t bytes;
+
+	good_list();
+	pages.row_bytes = 4;
+	pages.row_stride = SIZE_MAX / 3 + 1;
+	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
+	pages.row_stride = SIZE_MAX / 3;
+	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
+	pages.row_stride = SIZE_MAX / 4 + 1;
+	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
+	pages.pool_pages = 1;
+	pages.row_stride = (size_t)PTRDIFF_MAX / 3;
+	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
+	pages.row_stride = (size_t)PTRDIFF_MAX / 4;
+	t_ok(dtconv_pages_query_bytes(t_context, &pages, &bytes));
+	pages.pool_pages = 2;
+	refuse(DTCONV_ERR_OVERFLOW, "or displacements ptrdiff_t");
+}
+END_TEST
+
+/* A program of an older version says nothing of rows. */
+START_TEST(older_structures_have_no_rows)
+{
+	size_t bytes;
+
+	good_list();
+	pages.row_bytes = 5;
+	pages.struct_size = offsetof(struct dtconv_pages, row_bytes);
+	t_ok(dtconv_pages_query_bytes(t_context, &pages, &bytes));
+	ck_assert_uint_eq(bytes, 1600);
+}
+END_TEST
+
+/* ---- what is wrong with two lists ------------------------------------------------------ */
+
+static void good_lists(void)
+{
+	good_list();
+	target = pages;
+	for (size_t i = 0; i < 100; i++)
+		narrow_target[i] = (int32_t)i;
+	target.table = narrow_target;
+	memset(other, 1, sizeof(other));
+}
+
+static void refuse_copy(int status, size_t position, size_t bytes, const char *sentence)
+{
+	size_t moved = 9;
+
+	t_status(dtconv_pages_copy(t_context, &pages, pool, &target, other, position,
+				   bytes, &moved),
+		 status);
+	ck_assert_msg(strstr(t_error(), sentence) != NULL, "%s", t_error());
+	ck_assert_uint_eq(moved, 0);
+	for (size_t i = 0; i < 4096; i++)
+		ck_assert_uint_eq(other[i], 1);
+}
+
+START_TEST(a_number_out_of_range_in_either_list_is_named_and_nothing_moves)
+{
+	good_lists();
+	narrow[70] = 120;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX,
+		    "from.table[70] is 120, but the pool has 120 pages");
+	t_ok(dtconv_pages_copy(t_context, &pages, pool, &target, expected, 0, 70 * 16,
+			       NULL));
+	narrow_target[3] = -1;
+	refuse_copy(DTCONV_ERR_INVAL, 0, 70 * 16,
+		    "to.table[3] is -1, but the pool has 120 pages");
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "from.table[70] is 120");
+}
+END_TEST
+
+START_TEST(lists_of_different_streams_are_refused)
+{
+	good_lists();
+	target.layer_count = 2;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX,
+		    "from.layer_count is 1, but to.layer_count is 2");
+	good_lists();
+	pages.part_count = 2;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX,
+		    "from.part_count is 2, but to.part_count is 1");
+	good_lists();
+	target.count = 99;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX,
+		    "from.bytes is 1600, but to.bytes is 1584");
+	good_lists();
+	target.page_bytes = 0;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "to.page_bytes is 0");
+	good_lists();
+	pages.page_bytes = 0;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "from.page_bytes is 0");
+	good_lists();
+	target.struct_size = 0;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "to.struct_size is 0");
+}
+END_TEST
+
+START_TEST(the_order_of_a_copy_is_that_of_its_target)
+{
+	size_t moved;
+
+	good_lists();
+	pages.flags = DTCONV_PAGES_STREAM;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "which order the copy");
+	target.flags = DTCONV_PAGES_STREAM;
+	target.stream = pool;
+	refuse_copy(DTCONV_ERR_INVAL, 0, SIZE_MAX, "which order the copy");
+	pages.stream = pool;
+	t_ok(dtconv_pages_copy(t_context, &pages, pool, &target, other, 0, SIZE_MAX,
+			       &moved));
+	ck_assert_uint_eq(moved, 1600);
+	pages.flags = 0;
+	pages.stream = NULL;
+	t_ok(dtconv_pages_copy(t_context, &pages, pool, &target, other, 0, SIZE_MAX,
+			       &moved));
+	ck_assert_mem_eq(other, pool, 1600);
+}
+END_TEST
+
+START_TEST(positions_of_copies_are_checked)
+{
+	size_t moved = 9;
+
+	good_lists();
+	refuse_copy(DTCONV_ERR_INVAL, 1601, 0, "position (argument 6) is 1601");
+	refuse_copy(DTCONV_ERR_TRUNCATE, 1592, 9, "bytes (argument 7) is 9");
+	t_ok(dtconv_pages_copy(t_context, &pages, pool, &target, other, 1600, SIZE_MAX,
+			       &moved));
+	ck_assert_uint_eq(moved, 0);
+	t_ok(dtconv_pages_copy(t_context, &pages, pool, &target, other, 0, 0, &moved));
+	ck_assert_uint_eq(moved, 0);
+}
+END_TEST
+
+/* ---- memory and order ------------------------------------------------------------------ */
 
 /* No work of a device is concerned: the call moves at once. */
 START_TEST(a_stream_orders_nothing_in_host_memory)
@@ -540,12 +883,22 @@ int main(void)
 
 	tcase_set_timeout(lists, 120);
 	tcase_add_test(lists, random_lists_move_every_byte);
+	tcase_add_test(lists, random_lists_are_copied_to_others);
+	tcase_add_test(lists, heads_are_split_and_joined);
 	tcase_add_test(lists, pages_of_different_sizes_have_the_same_stream);
 	tcase_add_test(lists, large_moves_bypass_the_caches_and_use_threads);
 	tcase_add_test(errors, a_number_out_of_range_is_named_and_nothing_moves);
 	tcase_add_test(errors, only_numbers_that_are_needed_are_checked);
 	tcase_add_test(errors, wrong_lists_are_refused);
+	tcase_add_test(errors, wrong_rows_are_refused);
 	tcase_add_test(errors, lists_that_overflow_are_refused);
+	tcase_add_test(errors, rows_that_overflow_are_refused);
+	tcase_add_test(errors, older_structures_have_no_rows);
+	tcase_add_test(errors,
+		       a_number_out_of_range_in_either_list_is_named_and_nothing_moves);
+	tcase_add_test(errors, lists_of_different_streams_are_refused);
+	tcase_add_test(errors, the_order_of_a_copy_is_that_of_its_target);
+	tcase_add_test(errors, positions_of_copies_are_checked);
 	tcase_add_test(errors, a_stream_orders_nothing_in_host_memory);
 	tcase_add_test(errors, memory_of_a_device_needs_a_driver);
 	tcase_add_test(errors, words_for_faults_belong_to_streams);

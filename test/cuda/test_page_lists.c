@@ -49,13 +49,15 @@ static bool is_good(size_t position)
 static size_t place_of(size_t position)
 {
 	const size_t plane = position / plane_bytes();
+	const size_t inside = position % plane_bytes() % pages.page_bytes;
+	const size_t row = pages.row_bytes ? pages.row_bytes : pages.page_bytes;
 
 	return base +
 	       (size_t)(pages.offset +
 			(ptrdiff_t)(plane / pages.part_count) * pages.layer_stride +
 			(ptrdiff_t)(plane % pages.part_count) * pages.part_stride) +
 	       (size_t)number_of(position) * pages.page_stride +
-	       position % plane_bytes() % pages.page_bytes;
+	       inside / row * pages.row_stride + inside % row;
 }
 
 static void fill_numbers(struct choices *choices)
@@ -286,22 +288,35 @@ END_TEST
 
 /* ---- random lists ---------------------------------------------------------------------------- */
 
+/* Rows with gaps; returns what those of a page reach over. */
+static size_t choose_rows(struct choices *choices)
+{
+	size_t rows = 1 + choose(choices, 6);
+
+	while (pages.page_bytes % rows)
+		rows--;
+	pages.row_bytes = pages.page_bytes / rows;
+	pages.row_stride = pages.row_bytes + 16 * choose(choices, 3);
+	return (rows - 1) * pages.row_stride + pages.row_bytes;
+}
+
 static void choose_list(struct choices *choices)
 {
 	static const size_t sizes[] = { 1, 3, 16, 64, 100, 576, 1024, 4096 };
 	const bool inside = chance(choices, 2);
 
 	make_list(choices, sizes[choose(choices, 8)], chance(choices, 2));
+	size_t next = choose_rows(choices);
 	pages.layer_count = 1 + choose(choices, 3);
 	pages.part_count = 1 + choose(choices, 2);
 	const size_t planes = pages.layer_count * pages.part_count;
-	const size_t most = (POOL - 64) / (planes * (pages.page_bytes + 9));
+	next += choose(choices, 9);
+	const size_t most = (POOL - 64) / (planes * (next + 1));
 	pages.pool_pages = 1 + choose(choices, most < ENTRIES ? most : ENTRIES);
 	pages.count = 1 + choose(choices, pages.pool_pages);
 	if (chance(choices, 2))
 		pages.bytes = 1 + choose(choices, pages.count * pages.page_bytes);
 	base = choose(choices, 33);
-	size_t next = pages.page_bytes + choose(choices, 9);
 	pages.page_stride = inside ? next * planes : next;
 	pages.part_stride = (ptrdiff_t)(inside ? next : next * pages.pool_pages);
 	pages.layer_stride = pages.part_stride * (ptrdiff_t)pages.part_count;

@@ -292,6 +292,37 @@ static void check_user(int socket, unsigned char *theirs, unsigned char *bytes)
 	fixture_close(&stage);
 }
 
+/* Their memory is the pool of pages that others are copied to. */
+static void check_pages(int socket, unsigned char *theirs, unsigned char *bytes)
+{
+	enum { PAGE = 4096, PAGES = 8 };
+	static const int32_t some[] = { 3, 6, 1, 0 }, others[] = { 5, 2 };
+	static unsigned char source[PAGES * PAGE];
+	const struct dtconv_pages from = { .struct_size = sizeof(from),
+					   .table = some,
+					   .count = 4,
+					   .pool_pages = PAGES,
+					   .page_bytes = PAGE };
+	const struct dtconv_pages to = { .struct_size = sizeof(to),
+					 .table = others,
+					 .count = 2,
+					 .pool_pages = BYTES / (size_t)(2 * PAGE),
+					 .page_bytes = (size_t)2 * PAGE };
+	struct arena own;
+
+	for (size_t i = 0; i < sizeof(source); i++)
+		source[i] = (unsigned char)(i * 7 + i / PAGE);
+	arena_open(&own, ARENA_DEVICE, sizeof(source));
+	arena_write(&own, 0, source, sizeof(source));
+	fixture_ok(dtconv_pages_copy(fixture_context, &from, own.memory, &to, theirs, 0,
+				     SIZE_MAX, NULL));
+	look(socket, bytes);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_mem_eq(bytes + ((size_t)others[i / 2] * 2 + i % 2) * PAGE,
+				 source + (size_t)some[i] * PAGE, PAGE);
+	arena_close(&own);
+}
+
 /* The stand-in shares no pools between processes; devices need not reach each other. */
 static bool is_possible(enum way way, int device)
 {
@@ -319,6 +350,7 @@ static void run_importer(enum way way, int device, int socket)
 	check_user(socket, (void *)(uintptr_t)memory, bytes);
 	/* By kernels, all four. */
 	ck_assert_uint_eq(launches(), before + 4);
+	check_pages(socket, (unsigned char *)(uintptr_t)memory, bytes);
 }
 
 /* Case: the way, and the device of the process that shares; the other one uses device 0. */

@@ -17,132 +17,226 @@ enum { POOL = 1 << 18, ENTRIES = 3000, GUARD = 0xd5 };
 
 static _Alignas(64) unsigned char pool[POOL], other[POOL], expected[POOL];
 static _Alignas(64) unsigned char packed[POOL + 64];
-static int32_t narrow[ENTRIES];
-static int64_t wide[ENTRIES];
-static uint64_t fault;
-static struct dtc_gpu_pages_job list; /* its addresses are set for each launch */
-static size_t base;                   /* of page 0 in the pool */
+
+/* A list of the job with its tables. Addresses are set for each launch. */
+struct side {
+	struct dtc_gpu_page_list list;
+	int32_t narrow[ENTRIES];
+	int64_t wide[ENTRIES];
+	size_t base; /* of page 0 in the pool */
+	uint64_t fault;
+};
+
+static struct side from, to;
+static struct dtc_gpu_pages_job job;
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
 static uint64_t stream_bytes(void)
 {
-	return list.layer_count * list.part_count * list.plane_bytes;
+	return job.layer_count * job.part_count * job.plane_bytes;
 }
 
-static uint64_t entry_of(uint64_t position)
+static uint64_t entry_of(const struct side *side, uint64_t position)
 {
-	return position % list.plane_bytes / list.page_bytes;
+	return position % job.plane_bytes / side->list.page_bytes;
 }
 
-static int64_t number_of(uint64_t position)
+static int64_t number_of(const struct side *side, uint64_t position)
 {
-	return list.wide ? wide[entry_of(position)] : narrow[entry_of(position)];
+	const uint64_t entry = entry_of(side, position);
+
+	return side->list.wide ? side->wide[entry] : side->narrow[entry];
 }
 
-static bool is_bad(uint64_t position)
+static bool is_bad(const struct side *side, uint64_t position)
 {
-	return (uint64_t)number_of(position) >= list.pool_pages;
+	return (uint64_t)number_of(side, position) >= side->list.pool_pages;
 }
 
-static size_t place_of(uint64_t position)
+static size_t place_of(const struct side *side, uint64_t position)
 {
-	const uint64_t plane = position / list.plane_bytes;
+	const struct dtc_gpu_page_list *list = &side->list;
+	const uint64_t plane = position / job.plane_bytes;
+	const uint64_t at = position % job.plane_bytes % list->page_bytes;
 
-	return (size_t)(base + plane / list.part_count * (uint64_t)list.layer_stride +
-			plane % list.part_count * (uint64_t)list.part_stride +
-			(uint64_t)number_of(position) * list.page_stride +
-			position % list.plane_bytes % list.page_bytes);
+	return (size_t)(side->base +
+			plane / job.part_count * (uint64_t)list->layer_stride +
+			plane % job.part_count * (uint64_t)list->part_stride +
+			(uint64_t)number_of(side, position) * list->page_stride +
+			at / list->row_bytes * list->row_stride + at % list->row_bytes);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Pages on from one another in memory, with a gap of a multiple of @grain; parts and layers outside or inside. */
-static void choose_strides(struct choices *choices, size_t grain)
+/* What a page reaches over. */
+static uint64_t page_span(const struct dtc_gpu_page_list *list)
 {
-	const bool inside = chance(choices, 2);
-	uint64_t next = list.page_bytes + grain * choose(choices, 3);
-
-	if (inside) {
-		list.part_stride = (int64_t)next;
-		list.layer_stride = (int64_t)(next * list.part_count);
-		next *= list.part_count * list.layer_count;
-	}
-	list.page_stride = next;
-	if (inside)
-		return;
-	next *= list.pool_pages;
-	list.part_stride = (int64_t)next;
-	list.layer_stride = (int64_t)(next * list.part_count);
+	return (list->page_bytes / list->row_bytes - 1) * list->row_stride +
+	       list->row_bytes;
 }
 
-static void reverse_layers(void)
+/* Pages on from one another in memory, with a gap of a multiple of @grain; parts and layers outside or inside. */
+static void choose_strides(struct choices *choices, struct dtc_gpu_page_list *list,
+			   size_t grain)
 {
-	base += (size_t)((int64_t)(list.layer_count - 1) * list.layer_stride);
-	list.layer_stride = -list.layer_stride;
+	const bool inside = chance(choices, 2);
+	uint64_t next = page_span(list) + grain * choose(choices, 3);
+
+	if (inside) {
+		list->part_stride = (int64_t)next;
+		list->layer_stride = (int64_t)(next * job.part_count);
+		next *= job.part_count * job.layer_count;
+	}
+	list->page_stride = next;
+	if (inside)
+		return;
+	next *= list->pool_pages;
+	list->part_stride = (int64_t)next;
+	list->layer_stride = (int64_t)(next * job.part_count);
+}
+
+static void reverse_layers(struct side *side)
+{
+	side->base += (size_t)((int64_t)(job.layer_count - 1) * side->list.layer_stride);
+	side->list.layer_stride = -side->list.layer_stride;
 }
 
 /* Numbers without repetition. */
-static void choose_numbers(struct choices *choices, size_t count)
+static void choose_numbers(struct choices *choices, struct side *side, size_t count)
 {
-	static int32_t all[4096];
+	static int32_t all[ENTRIES];
 
-	for (size_t i = 0; i < list.pool_pages; i++)
+	for (size_t i = 0; i < side->list.pool_pages; i++)
 		all[i] = (int32_t)i;
 	for (size_t i = 0; i < count; i++) {
-		const size_t chosen = i + choose(choices, (size_t)list.pool_pages - i);
+		const size_t chosen =
+			i + choose(choices, (size_t)side->list.pool_pages - i);
 
-		wide[i] = narrow[i] = all[chosen];
+		side->wide[i] = side->narrow[i] = all[chosen];
 		all[chosen] = all[i];
 	}
 }
 
-static void choose_list(struct choices *choices)
+/* Rows of some divisor of the page. */
+static void choose_rows(struct choices *choices, struct dtc_gpu_page_list *list,
+			size_t grain)
+{
+	uint64_t rows = 1 + choose(choices, 12);
+
+	while (list->page_bytes % (rows * grain))
+		rows--;
+	list->row_bytes = list->page_bytes / rows;
+	list->row_stride = list->row_bytes + grain * choose(choices, 4);
+}
+
+static size_t choose_page_bytes(struct choices *choices, size_t grain)
 {
 	static const size_t sizes[] = { 1,  2,   3,   8,    16,   48,   64,
 					80, 100, 576, 1000, 1024, 4096, 16384 };
-	const bool aligned = chance(choices, 2);
-	const size_t grain = aligned ? 16 : 1;
-	size_t most;
+	const size_t bytes = sizes[choose(choices, DTC_ARRAY_LENGTH(sizes))];
 
-	list = (struct dtc_gpu_pages_job){ .wide = chance(choices, 2) };
-	list.page_bytes = sizes[choose(choices, DTC_ARRAY_LENGTH(sizes))];
-	if (aligned)
-		list.page_bytes = (list.page_bytes + 15) / 16 * 16;
-	list.layer_count = 1 + choose(choices, 4);
-	list.part_count = 1 + choose(choices, 3);
-	most = (POOL - 64) /
-	       ((list.page_bytes + 2 * grain) * list.layer_count * list.part_count);
-	list.pool_pages = 1 + choose(choices, DTC_MIN(DTC_MAX(most, 1), (size_t)ENTRIES));
+	return (bytes + grain - 1) / grain * grain;
+}
+
+/* Pages of a side, as many as there is room for; returns how many numbers it may have without repetition. */
+static size_t choose_pages(struct choices *choices, struct side *side, size_t grain)
+{
+	struct dtc_gpu_page_list *list = &side->list;
+	const size_t planes = (size_t)(job.layer_count * job.part_count);
+
+	*list = (struct dtc_gpu_page_list){ .wide = chance(choices, 2) };
+	list->page_bytes = choose_page_bytes(choices, grain);
+	choose_rows(choices, list, grain);
+	const size_t most =
+		(POOL - 64) / ((size_t)(page_span(list) + 2 * grain) * planes);
 	if (most == 0)
-		list.layer_count = list.part_count = 1;
-	const size_t count = 1 + choose(choices, (size_t)list.pool_pages);
-	list.plane_bytes = count * list.page_bytes;
-	if (chance(choices, 2))
-		list.plane_bytes = 1 + choose(choices, (size_t)list.plane_bytes);
-	base = aligned ? 16 : choose(choices, 17);
-	choose_strides(choices, grain);
-	choose_numbers(choices, count);
+		return choose_pages(choices, side, grain);
+	list->pool_pages = 1 + choose(choices, DTC_MIN(most, (size_t)ENTRIES));
+	side->base = grain > 1 ? 16 : choose(choices, 17);
+	choose_strides(choices, list, grain);
+	return 1 + choose(choices, (size_t)list->pool_pages);
+}
+
+static void choose_table(struct choices *choices, struct side *side)
+{
+	choose_numbers(choices, side,
+		       (size_t)dtc_divide_up(job.plane_bytes, side->list.page_bytes));
 	if (chance(choices, 4))
-		reverse_layers();
+		reverse_layers(side);
+}
+
+static size_t choose_planes(struct choices *choices)
+{
+	job = (struct dtc_gpu_pages_job){ .layer_count = 1 + choose(choices, 4),
+					  .part_count = 1 + choose(choices, 3) };
+	return chance(choices, 2) ? 16 : 1;
+}
+
+static void choose_list(struct choices *choices)
+{
+	const size_t grain = choose_planes(choices);
+	const size_t count = choose_pages(choices, &from, grain);
+
+	job.plane_bytes = count * from.list.page_bytes;
+	if (chance(choices, 2))
+		job.plane_bytes = 1 + choose(choices, (size_t)job.plane_bytes);
+	choose_table(choices, &from);
+}
+
+/* Two lists that share a stream. */
+static void choose_both(struct choices *choices)
+{
+	const size_t grain = choose_planes(choices);
+	const uint64_t bytes = choose_pages(choices, &from, grain) * from.list.page_bytes;
+	const uint64_t more = choose_pages(choices, &to, chance(choices, 4) ? 1 : grain) *
+			      to.list.page_bytes;
+
+	job.plane_bytes = DTC_MIN(bytes, more);
+	if (chance(choices, 2))
+		job.plane_bytes = 1 + choose(choices, (size_t)job.plane_bytes);
+	choose_table(choices, &from);
+	choose_table(choices, &to);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static void launch(unsigned char *memory, size_t shift, uint64_t begin, uint64_t end,
-		   enum dtc_direction direction)
+static void place_side(struct side *side, unsigned char *memory)
+{
+	struct dtc_gpu_page_list *list = &side->list;
+
+	list->pool = (uintptr_t)memory + side->base;
+	list->table = list->wide ? (uintptr_t)side->wide : (uintptr_t)side->narrow;
+	list->fault = (uintptr_t)&side->fault;
+}
+
+static void plan_and_run(uint64_t begin, uint64_t end)
 {
 	static struct dtc_gpu_launch planned;
 
-	list.pool = (uintptr_t)memory + base;
-	list.packed = (uintptr_t)packed + shift + begin;
-	list.table = list.wide ? (uintptr_t)wide : (uintptr_t)narrow;
-	list.fault = (uintptr_t)&fault;
-	list.begin = begin;
-	list.end = end;
-	list.direction = direction;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
+	job.list = from.list;
+	job.begin = begin;
+	job.end = end;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
 	gpu_launch(&planned);
+}
+
+static void launch(unsigned char *memory, size_t shift, uint64_t begin, uint64_t end,
+		   enum dtc_direction direction)
+{
+	place_side(&from, memory);
+	job.packed = (uintptr_t)packed + shift + begin;
+	job.direction = direction;
+	plan_and_run(begin, end);
+}
+
+static void launch_copy(uint64_t begin, uint64_t end)
+{
+	place_side(&from, pool);
+	place_side(&to, other);
+	job.to = &to.list;
+	plan_and_run(begin, end);
+	job.to = NULL;
 }
 
 /* The whole stream, or cut anywhere. */
@@ -159,7 +253,8 @@ static void move_cut(struct choices *choices, unsigned char *memory, size_t shif
 static void check_packed(size_t shift)
 {
 	for (uint64_t at = 0; at < stream_bytes(); at++) {
-		const unsigned char wanted = is_bad(at) ? GUARD : pool[place_of(at)];
+		const unsigned char wanted =
+			is_bad(&from, at) ? GUARD : pool[place_of(&from, at)];
 
 		ck_assert_msg(packed[shift + at] == wanted, "byte %zu of the stream",
 			      (size_t)at);
@@ -170,22 +265,27 @@ static void check_packed(size_t shift)
 		ck_assert_uint_eq(packed[i], GUARD);
 }
 
-static void move_both_ways(struct choices *choices)
+static void fill(struct choices *choices)
 {
-	const size_t shift = chance(choices, 2) ? 0 : choose(choices, 32);
-
 	for (size_t i = 0; i < POOL; i++)
 		pool[i] = (unsigned char)choose(choices, 251);
 	memset(packed, GUARD, sizeof(packed));
 	memset(other, GUARD, sizeof(other));
 	memset(expected, GUARD, sizeof(expected));
-	fault = UINT64_MAX;
+	from.fault = to.fault = UINT64_MAX;
+}
+
+static void move_both_ways(struct choices *choices)
+{
+	const size_t shift = chance(choices, 2) ? 0 : choose(choices, 32);
+
+	fill(choices);
 	move_cut(choices, pool, shift, DTC_PACK);
 	check_packed(shift);
 	move_cut(choices, other, shift, DTC_UNPACK);
 	for (uint64_t at = 0; at < stream_bytes(); at++)
-		if (!is_bad(at))
-			expected[place_of(at)] = packed[shift + at];
+		if (!is_bad(&from, at))
+			expected[place_of(&from, at)] = packed[shift + at];
 	ck_assert(!memcmp(expected, other, POOL));
 }
 
@@ -196,22 +296,96 @@ START_TEST(random_lists_move_every_byte)
 	for (int i = 0; i < 400; i++) {
 		choose_list(&choices);
 		move_both_ways(&choices);
-		ck_assert_uint_eq(fault, UINT64_MAX);
+		ck_assert_uint_eq(from.fault, UINT64_MAX);
+	}
+}
+END_TEST
+
+static void copy_pages(struct choices *choices)
+{
+	const uint64_t bytes = stream_bytes();
+	const uint64_t most = chance(choices, 2) ? bytes : 1 + choose(choices, 9000);
+
+	fill(choices);
+	for (uint64_t at = 0; at < bytes; at += DTC_MIN(most, bytes - at))
+		launch_copy(at, at + DTC_MIN(most, bytes - at));
+	for (uint64_t at = 0; at < bytes; at++)
+		if (!is_bad(&from, at) && !is_bad(&to, at))
+			expected[place_of(&to, at)] = pool[place_of(&from, at)];
+	ck_assert(!memcmp(expected, other, POOL));
+}
+
+START_TEST(random_lists_are_copied_to_others)
+{
+	struct choices choices = fixture_choices(43);
+
+	for (int i = 0; i < 600; i++) {
+		choose_both(&choices);
+		copy_pages(&choices);
+		ck_assert_uint_eq(from.fault, UINT64_MAX);
+		ck_assert_uint_eq(to.fault, UINT64_MAX);
+	}
+}
+END_TEST
+
+/* Every distance of the two sides from aligned addresses, for rows that are aligned otherwise. */
+START_TEST(every_alignment_of_two_lists)
+{
+	struct choices choices = fixture_choices(44);
+
+	for (size_t shifts = 0; shifts < 256; shifts++) {
+		job = (struct dtc_gpu_pages_job){ .layer_count = 2,
+						  .part_count = 2,
+						  .plane_bytes = 3 * 192 - 16 };
+		from.list = (struct dtc_gpu_page_list){ .pool_pages = 5,
+							.page_bytes = 192,
+							.page_stride = 4 * 128,
+							.row_bytes = 48,
+							.row_stride = 128,
+							.part_stride = 64,
+							.layer_stride = 5 * 4 * 128 };
+		to.list = (struct dtc_gpu_page_list){ .pool_pages = 10,
+						      .page_bytes = 96,
+						      .page_stride = 96,
+						      .row_bytes = 96,
+						      .row_stride = 96,
+						      .part_stride = 960,
+						      .layer_stride = 1920,
+						      .wide = true };
+		from.base = shifts % 16;
+		to.base = shifts / 16;
+		choose_table(&choices, &from);
+		choose_table(&choices, &to);
+		copy_pages(&choices);
 	}
 }
 END_TEST
 
 /* ---- numbers out of range -------------------------------------------------------------------- */
 
-static void spoil(struct choices *choices, size_t entry)
+static void spoil(struct choices *choices, struct side *side, size_t entry)
 {
-	const int64_t bad[] = {
-		-1,        (int64_t)list.pool_pages, INT32_MIN, INT32_MAX, INT64_MIN,
-		INT64_MAX, INT64_C(1) << 32
-	};
+	const int64_t bad[] = { -1,
+				(int64_t)side->list.pool_pages,
+				INT32_MIN,
+				INT32_MAX,
+				INT64_MIN,
+				INT64_MAX,
+				INT64_C(1) << 32 };
 
-	wide[entry] = bad[choose(choices, DTC_ARRAY_LENGTH(bad))];
-	narrow[entry] = (int32_t)bad[choose(choices, 4)];
+	side->wide[entry] = bad[choose(choices, DTC_ARRAY_LENGTH(bad))];
+	side->narrow[entry] = (int32_t)bad[choose(choices, 4)];
+}
+
+/* Two entries; returns the first. */
+static size_t spoil_some(struct choices *choices, struct side *side)
+{
+	const size_t count = (size_t)entry_of(side, job.plane_bytes - 1) + 1;
+	const size_t first = choose(choices, count);
+
+	spoil(choices, side, first);
+	spoil(choices, side, first + choose(choices, count - first));
+	return first;
 }
 
 START_TEST(numbers_out_of_range_are_left_out_and_the_first_is_reported)
@@ -220,40 +394,68 @@ START_TEST(numbers_out_of_range_are_left_out_and_the_first_is_reported)
 
 	for (int i = 0; i < 200; i++) {
 		choose_list(&choices);
-		const size_t count = (size_t)entry_of(list.plane_bytes - 1) + 1;
-		const size_t first = choose(&choices, count);
+		const size_t first = spoil_some(&choices, &from);
 
-		spoil(&choices, first);
-		spoil(&choices, first + choose(&choices, count - first));
 		move_both_ways(&choices);
-		ck_assert_uint_eq(fault, first);
+		ck_assert_uint_eq(from.fault, first);
 	}
 }
 END_TEST
 
+/* Each list's word has the first of its own numbers. */
+START_TEST(numbers_out_of_range_of_either_list_are_reported)
+{
+	struct choices choices = fixture_choices(45);
+
+	for (int i = 0; i < 300; i++) {
+		uint64_t first[2] = { UINT64_MAX, UINT64_MAX };
+
+		choose_both(&choices);
+		if (i % 3 != 1)
+			first[0] = spoil_some(&choices, &from);
+		if (i % 3)
+			first[1] = spoil_some(&choices, &to);
+		to.list.fault_bias = i % 3 == 2 ? 1000000 : 0;
+		copy_pages(&choices);
+		ck_assert_uint_eq(from.fault, first[0]);
+		ck_assert_uint_eq(to.fault, first[1] + to.list.fault_bias);
+	}
+}
+END_TEST
+
+/* Pages of one row, at the start of the pool. */
+static void use_job(const struct dtc_gpu_pages_job *given)
+{
+	job = *given;
+	job.list.row_bytes = job.list.page_bytes;
+	from.list = job.list;
+	from.base = 0;
+	from.fault = UINT64_MAX;
+}
+
 /* A stretch reports the entries that it needs, whatever the others are. */
 START_TEST(a_stretch_looks_at_its_own_entries)
 {
-	list = (struct dtc_gpu_pages_job){ .pool_pages = 9,
-					   .page_bytes = 64,
-					   .page_stride = 64,
-					   .layer_count = 2,
-					   .layer_stride = 1024,
-					   .part_count = 1,
-					   .plane_bytes = 5 * 64 };
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool_pages = 9,
+						       .page_bytes = 64,
+						       .page_stride = 64,
+						       .layer_stride = 1024 },
+					     .layer_count = 2,
+					     .part_count = 1,
+					     .plane_bytes = 5 * 64 });
 	for (int i = 0; i < 5; i++)
-		narrow[i] = i % 2 ? i : -1 - i;
-	fault = UINT64_MAX;
+		from.narrow[i] = i % 2 ? i : -1 - i;
+	from.fault = UINT64_MAX;
 	launch(pool, 0, 64, 128, DTC_PACK);
 	launch(pool, 0, 5 * 64 + 3 * 64 + 7, 5 * 64 + 4 * 64 - 1, DTC_PACK);
-	ck_assert_uint_eq(fault, UINT64_MAX);
+	ck_assert_uint_eq(from.fault, UINT64_MAX);
 	launch(pool, 0, 5 * 64 + 3 * 64 + 7, 5 * 64 + 4 * 64 + 1, DTC_PACK);
-	ck_assert_uint_eq(fault, 4);
+	ck_assert_uint_eq(from.fault, 4);
 	launch(pool, 0, 191, 192, DTC_UNPACK);
-	ck_assert_uint_eq(fault, 2);
-	fault = 0;
+	ck_assert_uint_eq(from.fault, 2);
+	from.fault = 0;
 	launch(pool, 0, 0, stream_bytes(), DTC_PACK);
-	ck_assert_uint_eq(fault, 0);
+	ck_assert_uint_eq(from.fault, 0);
 }
 END_TEST
 
@@ -261,19 +463,19 @@ START_TEST(without_a_word_for_faults_bad_pages_are_left_out)
 {
 	static struct dtc_gpu_launch planned;
 
-	narrow[0] = -1;
-	list = (struct dtc_gpu_pages_job){ .pool = (uintptr_t)pool,
-					   .packed = (uintptr_t)packed,
-					   .table = (uintptr_t)narrow,
-					   .pool_pages = 1,
-					   .page_bytes = 64,
-					   .page_stride = 64,
-					   .layer_count = 1,
-					   .part_count = 1,
-					   .plane_bytes = 64,
-					   .end = 64 };
+	from.narrow[0] = -1;
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool = (uintptr_t)pool,
+						       .table = (uintptr_t)from.narrow,
+						       .pool_pages = 1,
+						       .page_bytes = 64,
+						       .page_stride = 64 },
+					     .packed = (uintptr_t)packed,
+					     .layer_count = 1,
+					     .part_count = 1,
+					     .plane_bytes = 64,
+					     .end = 64 });
 	memset(packed, GUARD, sizeof(packed));
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
 	gpu_launch(&planned);
 	ck_assert_uint_eq(packed[0], GUARD);
 }
@@ -282,19 +484,18 @@ END_TEST
 /* A pool may have more pages than numbers of 32 bits can name. */
 START_TEST(negative_numbers_are_out_of_range_in_any_pool)
 {
-	list = (struct dtc_gpu_pages_job){ .pool_pages = UINT32_MAX,
-					   .page_bytes = 64,
-					   .page_stride = 64,
-					   .layer_count = 1,
-					   .part_count = 1,
-					   .plane_bytes = 2 * 64 };
-	base = 0;
-	narrow[0] = 5;
-	narrow[1] = INT32_MIN;
-	fault = UINT64_MAX;
+	use_job(&(struct dtc_gpu_pages_job){
+		.list = { .pool_pages = UINT32_MAX, .page_bytes = 64, .page_stride = 64 },
+		.layer_count = 1,
+		.part_count = 1,
+		.plane_bytes = 2 * 64 });
+	from.base = 0;
+	from.narrow[0] = 5;
+	from.narrow[1] = INT32_MIN;
+	from.fault = UINT64_MAX;
 	memset(packed, GUARD, sizeof(packed));
 	launch(pool, 0, 0, 128, DTC_PACK);
-	ck_assert_uint_eq(fault, 1);
+	ck_assert_uint_eq(from.fault, 1);
 	ck_assert(!memcmp(packed, pool + 5 * 64, 64));
 	ck_assert_uint_eq(packed[64], GUARD);
 }
@@ -318,15 +519,14 @@ START_TEST(a_stretch_crosses_from_a_long_page_to_the_next)
 
 	if (!memory)
 		return;
-	list = (struct dtc_gpu_pages_job){ .pool_pages = 2,
-					   .page_bytes = page,
-					   .page_stride = page,
-					   .layer_count = 1,
-					   .part_count = 1,
-					   .plane_bytes = 2 * page };
-	base = 0;
-	narrow[0] = 1;
-	narrow[1] = 0;
+	use_job(&(struct dtc_gpu_pages_job){
+		.list = { .pool_pages = 2, .page_bytes = page, .page_stride = page },
+		.layer_count = 1,
+		.part_count = 1,
+		.plane_bytes = 2 * page });
+	from.base = 0;
+	from.narrow[0] = 1;
+	from.narrow[1] = 0;
 	for (size_t i = 0; i < around; i++) {
 		memory[2 * page - around + i] = (unsigned char)(i % 251);
 		memory[i] = (unsigned char)(i % 241);
@@ -352,22 +552,22 @@ START_TEST(a_stretch_crosses_from_a_long_table_to_the_next_part)
 		return;
 	for (size_t i = 0; i < POOL; i++)
 		pool[i] = (unsigned char)(i % 251);
-	list = (struct dtc_gpu_pages_job){ .pool = (uintptr_t)pool,
-					   .packed = (uintptr_t)packed,
-					   .table = (uintptr_t)table,
-					   .pool_pages = 3,
-					   .page_bytes = 16,
-					   .page_stride = 16,
-					   .layer_count = 2,
-					   .layer_stride = 4096,
-					   .part_count = 2,
-					   .part_stride = 1024,
-					   .plane_bytes = count * 16 };
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool = (uintptr_t)pool,
+						       .table = (uintptr_t)table,
+						       .pool_pages = 3,
+						       .page_bytes = 16,
+						       .page_stride = 16,
+						       .layer_stride = 4096,
+						       .part_stride = 1024 },
+					     .packed = (uintptr_t)packed,
+					     .layer_count = 2,
+					     .part_count = 2,
+					     .plane_bytes = count * 16 });
 	((int32_t *)(void *)table)[count - 1] = 2;
-	list.begin = list.plane_bytes - around;
-	list.end = list.plane_bytes + around;
+	job.begin = job.plane_bytes - around;
+	job.end = job.plane_bytes + around;
 	static struct dtc_gpu_launch planned;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
 	gpu_launch(&planned);
 	ck_assert(!memcmp(packed + around - 32, pool, 16));
 	ck_assert(!memcmp(packed + around - 16, pool + 32, 16));
@@ -380,27 +580,27 @@ START_TEST(what_is_too_long_is_refused)
 {
 	static struct dtc_gpu_launch planned;
 	const uint64_t most = UINT64_C(1) << 30;
-	const struct dtc_gpu_pages_job short_list = { .pool_pages = 1,
-						      .page_bytes = 16,
-						      .page_stride = 16,
-						      .layer_count = most,
-						      .part_count = most,
-						      .plane_bytes = 16 * most,
-						      .end = 1 };
+	const struct dtc_gpu_pages_job short_list = {
+		.list = { .pool_pages = 1, .page_bytes = 16, .page_stride = 16 },
+		.layer_count = most,
+		.part_count = most,
+		.plane_bytes = 16 * most,
+		.end = 1
+	};
 
-	list = short_list;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
-	list.layer_count++;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), DTCONV_ERR_UNSUPPORTED);
-	list = short_list;
-	list.part_count++;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), DTCONV_ERR_UNSUPPORTED);
-	list = short_list;
-	list.plane_bytes++;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), DTCONV_ERR_UNSUPPORTED);
-	list = short_list;
-	list.page_bytes = list.plane_bytes = 16 * most;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), DTCONV_ERR_UNSUPPORTED);
+	use_job(&short_list);
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
+	job.layer_count++;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), DTCONV_ERR_UNSUPPORTED);
+	use_job(&short_list);
+	job.part_count++;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), DTCONV_ERR_UNSUPPORTED);
+	use_job(&short_list);
+	job.plane_bytes++;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), DTCONV_ERR_UNSUPPORTED);
+	use_job(&short_list);
+	job.list.page_bytes = job.list.row_bytes = job.plane_bytes = 16 * most;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), DTCONV_ERR_UNSUPPORTED);
 }
 END_TEST
 
@@ -408,16 +608,16 @@ START_TEST(more_tiles_than_a_grid_has_are_refused)
 {
 	static struct dtc_gpu_launch planned;
 
-	list = (struct dtc_gpu_pages_job){ .pool_pages = 1,
-					   .page_bytes = 1 << 20,
-					   .page_stride = 1 << 20,
-					   .layer_count = 1 << 20,
-					   .part_count = 1,
-					   .plane_bytes = UINT64_C(1) << 30,
-					   .end = UINT64_C(1) << 45 };
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), DTCONV_ERR_UNSUPPORTED);
-	list.end -= 1024 * 16;
-	ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool_pages = 1,
+						       .page_bytes = 1 << 20,
+						       .page_stride = 1 << 20 },
+					     .layer_count = 1 << 20,
+					     .part_count = 1,
+					     .plane_bytes = UINT64_C(1) << 30,
+					     .end = UINT64_C(1) << 45 });
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), DTCONV_ERR_UNSUPPORTED);
+	job.end -= 1024 * 16;
+	ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
 	ck_assert_uint_eq(planned.grid, INT32_MAX);
 }
 END_TEST
@@ -433,15 +633,15 @@ START_TEST(grids_fill_the_device)
 	};
 	static struct dtc_gpu_launch planned;
 
-	list = (struct dtc_gpu_pages_job){ .pool_pages = 1,
-					   .page_bytes = 1 << 30,
-					   .page_stride = 1 << 30,
-					   .layer_count = 1,
-					   .part_count = 1,
-					   .plane_bytes = 1 << 30 };
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool_pages = 1,
+						       .page_bytes = 1 << 30,
+						       .page_stride = 1 << 30 },
+					     .layer_count = 1,
+					     .part_count = 1,
+					     .plane_bytes = 1 << 30 });
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(cases); i++) {
-		list.end = cases[i].bytes;
-		ck_assert_int_eq(dtc_gpu_plan_pages(&list, &planned), 0);
+		job.end = cases[i].bytes;
+		ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
 		ck_assert_uint_eq(planned.grid, cases[i].blocks);
 		ck_assert_uint_eq(planned.word, 16);
 	}
@@ -454,8 +654,11 @@ int main(void)
 	TCase *lists = fixture_case(suite, "lists", 60);
 
 	tcase_add_test(lists, random_lists_move_every_byte);
+	tcase_add_test(lists, random_lists_are_copied_to_others);
+	tcase_add_test(lists, every_alignment_of_two_lists);
 	tcase_add_test(lists,
 		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
+	tcase_add_test(lists, numbers_out_of_range_of_either_list_are_reported);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
 	tcase_add_test(lists, negative_numbers_are_out_of_range_in_any_pool);
 	tcase_add_test(lists, without_a_word_for_faults_bad_pages_are_left_out);

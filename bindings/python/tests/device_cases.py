@@ -342,6 +342,34 @@ def test_lists_of_pages_name_the_first_number_out_of_range():
             pages.pack(wrong, room, fault=DeviceArray(unfit))
 
 
+@pytest.mark.parametrize("is_on_device", [False, True])
+def test_copies_of_pages(rng, is_on_device):
+    cache = rng.integers(0, 256, size=(3, 8, 4, 6), dtype=np.uint8)
+    numbers = [rng.permutation(8)[:6].astype(np.int32), rng.permutation(4)[:3].astype(np.int64)]
+    tables = [DeviceArray(table) if is_on_device else table for table in numbers]
+    target = DeviceArray(np.zeros((3, 4, 8, 6), np.uint8))
+    source, into = dtconv.Pages(DeviceArray(cache), page_axis=1, layer_axis=0), dtconv.Pages(target, page_axis=1, layer_axis=0)
+    assert source.copy_to(into, *tables) == 3 * 144
+    fetched = target.fetch()
+    assert (fetched[:, numbers[1]].reshape(3, -1) == cache[:, numbers[0]].reshape(3, -1)).all()
+    assert not fetched[:, np.setdiff1d(np.arange(4), numbers[1])].any()
+
+
+def test_copies_of_pages_name_the_first_number_out_of_range_of_either_list():
+    pages = dtconv.Pages(DeviceArray(np.arange(64, dtype=np.uint8).reshape(4, 16)))
+    target = DeviceArray(np.zeros((4, 16), np.uint8))
+    good, wrong = (DeviceArray(np.array(numbers, np.int64)) for numbers in ([3, 1], [0, 4]))
+    with pytest.raises(dtconv.InvalidError, match=r"from.table\[1\] is out of range: the pool has 4 pages"):
+        pages.copy_to(dtconv.Pages(target), wrong, good)
+    with pytest.raises(dtconv.InvalidError, match=r"to.table\[1\] is out of range: the pool has 4 pages"):
+        pages.copy_to(dtconv.Pages(target), good, wrong)
+    assert target.fetch()[0].tolist() == list(range(48, 64)) and not target.fetch()[1].any()
+    fault = DeviceArray(np.array([-1, -1], np.int64))
+    pages.copy_to(dtconv.Pages(target), good, wrong, fault=fault)
+    must("cuCtxSynchronize")
+    assert fault.fetch().tolist() == [-1, 1]
+
+
 def test_info_names_the_devices():
     info = dtconv.info()
     assert info.devices and info.no_devices is None and info.devices[0].bytes > 0

@@ -64,6 +64,68 @@ def test_both_ends_may_divide_the_bytes_differently(rng):
     assert (large[[4, 2]].reshape(4, 4) == small[[7, 3, 1, 0]]).all() and not large[[0, 1, 3]].any()
 
 
+def slice_of_heads(rng, tokens):
+    """Pages of tokens, of whose heads some are taken, and the same as [layer][page][bytes]."""
+    heads, dim = int(rng.integers(1, 5)), int(rng.integers(1, 9))
+    first = int(rng.integers(0, heads))
+    cache = rng.integers(0, 256, size=(2, 64 // tokens, tokens, heads, dim), dtype=np.uint8)
+    taken = cache[..., first:int(rng.integers(first, heads)) + 1, :]
+    return cache, taken
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_rows_of_a_page_are_numpys(rng, case):
+    cache, taken = slice_of_heads(rng, int(rng.choice([1, 4, 16])))
+    pages, before = dtconv.Pages(taken, page_axis=1, layer_axis=0), cache.copy()
+    table = random_table(rng, cache.shape[1], int(rng.integers(1, cache.shape[1] + 1)))
+    packed = pages.pack(table)
+    assert packed.tobytes() == taken[:, table].tobytes()
+    pages.unpack(np.zeros(len(packed), np.uint8), table)
+    assert not taken[:, table].any()
+    pages.unpack(packed, table)
+    assert (cache == before).all()
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_pages_are_copied_to_others(rng, case):
+    tokens = int(rng.choice([4, 16]))
+    _, source = slice_of_heads(rng, tokens)
+    heads, dim = source.shape[3:]
+    target_cache = np.zeros((2, 9, 8, heads + 2, dim), np.uint8)
+    target = target_cache[..., 1:1 + heads, :]
+    table = random_table(rng, source.shape[1], 64 // tokens)
+    target_table = random_table(rng, 9, 8)
+    pages, others = (dtconv.Pages(array, page_axis=1, layer_axis=0) for array in (source, target))
+    nbytes = int(rng.integers(1, 65)) * heads * dim
+    cut = int(rng.integers(0, 2 * nbytes + 1))
+    assert pages.copy_to(others, table, target_table, nbytes=nbytes, size=cut) == cut
+    assert pages.copy_to(others, table, target_table, nbytes=nbytes, position=cut) == 2 * nbytes - cut
+    expected = np.zeros_like(target_cache)
+    dtconv.Pages(expected[..., 1:1 + heads, :], page_axis=1, layer_axis=0).unpack(pages.pack(table, nbytes=nbytes),
+                                                                                target_table, nbytes=nbytes)
+    assert (target_cache == expected).all() and expected.any()
+
+
+def test_what_cannot_be_copied_is_refused():
+    cache, other = np.ones((4, 8), np.uint8), np.zeros((4, 16), np.uint8)
+    pages, others = dtconv.Pages(cache), dtconv.Pages(other)
+    for table, target_table, arguments, sentence in (
+            ([0, 4], [1], {}, r"from.table\[1\] is 4, but the pool has 4 pages"),
+            ([0, 1], [-1], {}, r"to.table\[0\] is -1, but the pool has 4 pages"),
+            ([0, 1, 2], [1], {}, "from.bytes is 24, but to.bytes is 16"),
+            ([0, 1], [1], {"size": -1}, "size is -1"),
+            ([0, 1], [1], {"position": -1}, "position is -1"),
+            ([0, 1], [1], {"fault": np.zeros(1, np.int64)}, "fault has to be two int64")):
+        with pytest.raises(dtconv.InvalidError, match=sentence):
+            pages.copy_to(others, table, target_table, **arguments)
+    with pytest.raises(dtconv.TruncateError):
+        pages.copy_to(others, [0, 1], [1], size=17)
+    with pytest.raises(dtconv.InvalidError, match="is read-only"):
+        pages.copy_to(dtconv.Pages(np.broadcast_to(other, other.shape)), [0, 1], [1])
+    assert not other.any()
+    assert pages.copy_to(others, [2, 1, 0], [1], nbytes=16) == 16 and other[1].all()
+
+
 def test_a_number_out_of_range_is_named_and_nothing_is_written():
     cache = np.zeros((4, 8), np.uint8)
     pages = dtconv.Pages(cache)
@@ -80,7 +142,8 @@ def test_what_is_no_list_of_pages_is_refused():
                                 ({"page_axis": None}, "have to be different axes")):
         with pytest.raises(dtconv.InvalidError, match=sentence):
             dtconv.Pages(cache, **arguments)
-    for array, sentence in ((cache[:, :, ::2], "a page has to be contiguous"), (cache[::-1], "may not be negative"),
+    for array, sentence in ((cache[:, ::2, ::2], "a page has to be contiguous, or rows"),
+                            (cache[:, ::-1], "a page has to be contiguous"), (cache[::-1], "may not be negative"),
                             (cache[:, :0], "are empty")):
         with pytest.raises(dtconv.InvalidError, match=sentence):
             dtconv.Pages(array)

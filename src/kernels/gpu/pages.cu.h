@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages: the table of page numbers is in memory that the device accesses, and numbers out of range are found
- * here. One kernel serves both directions and every alignment. Where pages are aligned, threads move whole words of 16
- * bytes. Other pieces are aligned on the side that is stored to, and shifted.
+ * Lists of pages: the tables of page numbers are in memory that the device accesses, and numbers out of range are found
+ * here. One kernel packs, unpacks, and copies from one list to another, at every alignment. Where rows are aligned, threads
+ * move whole words of 16 bytes. Other pieces are aligned on the side that is stored to, cut where a row of either side
+ * ends, and shifted.
  */
 #ifndef DTC_KERNELS_GPU_PAGES_CU_H
 #define DTC_KERNELS_GPU_PAGES_CU_H
-
-/* The place of a unit: piece @index of page @entry of a part of a layer. */
-struct dtc_gpu_page_unit {
-	uint32_t index;
-	uint32_t entry;
-	uint32_t part;
-	uint32_t layer;
-};
 
 /* Cut the lowest digit off a number of any size. */
 DTC_GPU_FN uint32_t dtc_gpu_cut_digit(const struct dtc_gpu_digit *digit, uint64_t *number)
@@ -35,141 +28,262 @@ DTC_GPU_FN uint32_t dtc_gpu_carry(const struct dtc_gpu_digit *digit, uint32_t *l
 	return higher;
 }
 
-DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_at(
+/* ---- places -------------------------------------------------------------------------------------- */
+
+/* Of a block: its first unit, and how many the rest of that unit's plane has, below 2^31. */
+struct dtc_gpu_page_start {
+	uint64_t word;
+	uint32_t part;
+	uint32_t layer;
+	uint32_t left;
+};
+
+/* A unit: its plane, and its distance from the start, or, in a later plane, from that plane's begin. */
+struct dtc_gpu_page_unit {
+	uint32_t ahead;
+	uint32_t part;
+	uint32_t layer;
+	uint32_t later; /* in a later plane */
+};
+
+DTC_GPU_FN struct dtc_gpu_page_start dtc_gpu_page_start_at(
 	const struct dtc_gpu_pages_params *p, uint64_t number)
 {
-	struct dtc_gpu_page_unit unit;
+	struct dtc_gpu_page_start start;
+	uint64_t plane = dtc_gpu_divide64(number, p->planes.by.magic, p->planes.by.shift,
+					  p->planes.by.one);
+	uint64_t left;
 
-	unit.index = dtc_gpu_cut_digit(&p->pieces, &number);
-	unit.entry = dtc_gpu_cut_digit(&p->entries, &number);
-	unit.part = dtc_gpu_cut_digit(&p->parts, &number);
-	unit.layer = (uint32_t)number;
-	return unit;
+	start.word = number - plane * p->plane_words;
+	left = p->plane_words - start.word;
+	start.left = left > 0x7fffffffu ? 0x7fffffffu : (uint32_t)left;
+	start.part = dtc_gpu_cut_digit(&p->parts, &plane);
+	start.layer = (uint32_t)plane;
+	return start;
 }
 
 DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_ahead(
-	const struct dtc_gpu_pages_params *p, struct dtc_gpu_page_unit unit,
+	const struct dtc_gpu_pages_params *p, const struct dtc_gpu_page_start *start,
 	uint32_t ahead)
 {
-	unit.index += ahead;
-	unit.entry += dtc_gpu_carry(&p->pieces, &unit.index);
-	unit.part += dtc_gpu_carry(&p->entries, &unit.entry);
-	unit.layer += dtc_gpu_carry(&p->parts, &unit.part);
+	struct dtc_gpu_page_unit unit = { ahead, start->part, start->layer, 0 };
+
+	if (ahead >= start->left) {
+		unit.later = 1;
+		unit.ahead = ahead - start->left;
+		unit.part += 1 + dtc_gpu_carry(&p->planes, &unit.ahead);
+		unit.layer += dtc_gpu_carry(&p->parts, &unit.part);
+	}
 	return unit;
 }
 
-/* Where the unit's plane begins in the stream. */
-DTC_GPU_FN uint64_t dtc_gpu_plane_position(const struct dtc_gpu_pages_params *p,
-					   const struct dtc_gpu_page_unit *unit)
-{
-	return ((uint64_t)unit->layer * p->parts.count + unit->part) * p->plane_bytes;
-}
-
 /* Negative numbers are large ones without a sign. */
-DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_pages_params *p,
-					uint32_t entry)
+DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_page_side *side,
+					uint64_t entry)
 {
-	return p->wide ? dtc_gpu_load8(p->table + (uint64_t)entry * 8)
-		       : dtc_gpu_load4(p->table + (uint64_t)entry * 4);
+	return side->wide ? dtc_gpu_load8(side->table + entry * 8)
+			  : dtc_gpu_load4(side->table + entry * 4);
 }
 
-DTC_GPU_FN uint64_t dtc_gpu_page_address(const struct dtc_gpu_pages_params *p,
-					 const struct dtc_gpu_page_unit *unit,
-					 uint64_t number)
+DTC_GPU_FN uint64_t dtc_gpu_page_row(const struct dtc_gpu_page_side *side,
+				     const struct dtc_gpu_page_unit *unit,
+				     uint64_t number, uint32_t row)
 {
-	return p->pool + number * p->stride + unit->layer * (uint64_t)p->layer_stride +
-	       unit->part * (uint64_t)p->part_stride;
+	return side->memory + number * side->stride +
+	       unit->layer * (uint64_t)side->layer_stride +
+	       unit->part * (uint64_t)side->part_stride + row * side->row_stride;
 }
 
-/* Whether page @number exists. If not, one thread reports it: that of the first unit of its page that is moved. */
-DTC_GPU_FN int dtc_gpu_page_exists(const struct dtc_gpu_pages_params *p,
-				   const struct dtc_gpu_page_unit *unit, uint64_t number,
-				   int first)
+DTC_GPU_FN void dtc_gpu_report_entry(const struct dtc_gpu_page_side *side, uint64_t entry)
 {
-	if (number < p->limit)
-		return 1;
-	if (p->fault && (first || !unit->index))
-		dtc_gpu_lower(p->fault, unit->entry);
-	return 0;
+	if (side->fault)
+		dtc_gpu_lower(side->fault, entry + side->bias);
 }
 
-/* ---- aligned pages ------------------------------------------------------------------------------ */
+/* ---- aligned rows -------------------------------------------------------------------------------- */
 
-/* A thread's whole words. All loads are in flight before the first store. */
-DTC_GPU_FN void dtc_gpu_move_page_words(const struct dtc_gpu_pages_params *p,
-					const struct dtc_gpu_page_unit *start,
-					uint64_t number, uint32_t thread)
+/* A word of a list: @index of @row of page @entry, in the unit's plane. */
+struct dtc_gpu_page_word {
+	struct dtc_gpu_page_unit unit;
+	uint32_t entry;
+	uint32_t row;
+	uint32_t index;
+};
+
+DTC_GPU_FN struct dtc_gpu_page_word dtc_gpu_page_word_at(
+	const struct dtc_gpu_page_side *side, uint64_t number)
 {
-	uint64_t user[DTC_GPU_PAGE_PIECES], packed[DTC_GPU_PAGE_PIECES];
-	struct dtc_gpu_bytes16 value[DTC_GPU_PAGE_PIECES];
-	uint32_t moved = 0;
+	struct dtc_gpu_page_word word;
+
+	word.index = dtc_gpu_cut_digit(&side->words, &number);
+	word.row = dtc_gpu_cut_digit(&side->rows, &number);
+	word.entry = (uint32_t)number;
+	return word;
+}
+
+DTC_GPU_FN struct dtc_gpu_page_word dtc_gpu_page_word_ahead(
+	const struct dtc_gpu_pages_params *p, const struct dtc_gpu_page_side *side,
+	const struct dtc_gpu_page_start *start, struct dtc_gpu_page_word word,
+	uint32_t ahead)
+{
+	word.unit = dtc_gpu_page_unit_ahead(p, start, ahead);
+	if (word.unit.later)
+		word.index = word.row = word.entry = 0;
+	word.index += word.unit.ahead;
+	word.row += dtc_gpu_carry(&side->words, &word.index);
+	word.entry += dtc_gpu_carry(&side->rows, &word.row);
+	return word;
+}
+
+/*
+ * Where a thread's words are on a side that is a list; unchanged where there is none or its page does not exist. The thread
+ * that moves a page's first word reports that, or the first one of the stretch. All numbers are loaded before the first is
+ * used. @live: units from the start on that are moved.
+ */
+DTC_GPU_FN void dtc_gpu_listed_words(const struct dtc_gpu_pages_params *p,
+				     const struct dtc_gpu_page_side *side,
+				     const struct dtc_gpu_page_start *start,
+				     uint32_t thread, uint32_t live, int first,
+				     uint64_t place[])
+{
+	struct dtc_gpu_page_word begin = dtc_gpu_page_word_at(side, start->word);
+	struct dtc_gpu_page_word word[DTC_GPU_PAGE_PIECES];
+	uint64_t number[DTC_GPU_PAGE_PIECES];
+	uint32_t bad = ~0u;
 
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
 		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
 
-		if (k >= p->each || number + ahead >= p->last)
-			continue;
-		struct dtc_gpu_page_unit unit = dtc_gpu_page_unit_ahead(p, *start, ahead);
-		uint64_t page = dtc_gpu_page_number(p, unit.entry);
-		uint64_t inside = (uint64_t)unit.index * DTC_GPU_PIECE;
-		uint64_t at = unit.entry * p->page_bytes + inside;
-		uint64_t position = dtc_gpu_plane_position(p, &unit) + at;
+		word[k] = dtc_gpu_page_word_ahead(p, side, start, begin, ahead);
+		if (ahead < live)
+			number[k] = dtc_gpu_page_number(side, word[k].entry);
+	}
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
+		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
 
-		user[k] = dtc_gpu_page_address(p, &unit, page) + inside;
-		packed[k] = p->packed + position;
-		if (dtc_gpu_page_exists(p, &unit, page, number + ahead == p->first) &&
-		    at + DTC_GPU_PIECE <= p->plane_bytes && position >= p->begin &&
-		    position + DTC_GPU_PIECE <= p->end)
-			moved |= 1u << k;
+		if (ahead >= live)
+			continue;
+		if (number[k] < side->limit)
+			place[k] = dtc_gpu_page_row(side, &word[k].unit, number[k],
+						    word[k].row) +
+				   (uint64_t)word[k].index * DTC_GPU_PIECE;
+		else if ((!(word[k].index | word[k].row) || (first && !ahead)) &&
+			 word[k].entry < bad)
+			bad = word[k].entry;
+	}
+	if (bad != ~0u)
+		dtc_gpu_report_entry(side, bad);
+}
+
+/*
+ * A thread's whole words: planes are whole words, or there is one. All loads are in flight before the first store. The
+ * places of both sides are found by the same code, which keeps the kernel short.
+ */
+DTC_GPU_FN void dtc_gpu_move_page_words(const struct dtc_gpu_pages_params *p,
+					const struct dtc_gpu_page_start *start,
+					uint64_t number, uint32_t thread)
+{
+	uint64_t from[DTC_GPU_PAGE_PIECES], to[DTC_GPU_PAGE_PIECES] = { 0 };
+	struct dtc_gpu_bytes16 value[DTC_GPU_PAGE_PIECES];
+	uint32_t live = p->each * DTC_GPU_BLOCK;
+
+	if (p->last - number < live)
+		live = (uint32_t)(p->last - number);
+	DTC_GPU_NO_UNROLL
+	for (uint32_t s = 0; s < 2; s++) {
+		const struct dtc_gpu_page_side *side = &p->sides[s];
+
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
+			from[k] = to[k];
+			to[k] = side->table ? 0
+					    : side->memory + (number + thread +
+							      k * DTC_GPU_BLOCK) *
+								     DTC_GPU_PIECE;
+		}
+		if (side->table)
+			dtc_gpu_listed_words(p, side, start, thread, live,
+					     number == p->first, to);
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
-		if (moved >> k & 1)
-			dtc_gpu_load16(p->direction == DTC_GPU_PACK ? user[k] : packed[k],
-				       &value[k]);
+		if (from[k] && to[k])
+			dtc_gpu_load16(from[k], &value[k]);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
-		if (moved >> k & 1)
-			dtc_gpu_store16(p->direction == DTC_GPU_PACK ? packed[k]
-								     : user[k],
-					&value[k]);
+		if (from[k] && to[k])
+			dtc_gpu_store16(to[k], &value[k]);
 }
 
-/* ---- any pages ---------------------------------------------------------------------------------- */
+/* ---- any rows ------------------------------------------------------------------------------------ */
 
 /*
- * The unit's piece: pieces are aligned words of the side that is stored to, so that the first and the last one of a page
- * are parts of words.
+ * The run that begins at byte @position of the stream: its address, 0 if its page does not exist. @bytes are reduced to
+ * those of the run.
+ */
+DTC_GPU_FN uint64_t dtc_gpu_page_run(const struct dtc_gpu_pages_params *p,
+				     const struct dtc_gpu_page_side *side,
+				     const struct dtc_gpu_page_unit *unit, uint64_t plane,
+				     uint64_t position, uint64_t *bytes)
+{
+	uint64_t at = position - plane, entry, number;
+	uint32_t row;
+
+	if (!side->table)
+		return side->memory + position;
+	entry = dtc_gpu_divide64(at, side->by_row.magic, side->by_row.shift,
+				 side->by_row.one);
+	at -= entry * side->row_bytes;
+	row = dtc_gpu_cut_digit(&side->rows, &entry);
+	if (*bytes > side->row_bytes - at)
+		*bytes = side->row_bytes - at;
+	number = dtc_gpu_page_number(side, entry);
+	if (number < side->limit)
+		return dtc_gpu_page_row(side, unit, number, row) + at;
+	if (position == p->begin || !(at | row))
+		dtc_gpu_report_entry(side, entry);
+	return 0;
+}
+
+/*
+ * The unit's piece: pieces end at aligned addresses of the side that is stored to, if its strides are aligned. They are
+ * cut where a row of either side ends, and at such addresses.
  */
 DTC_GPU_FN void dtc_gpu_move_page_piece(const struct dtc_gpu_pages_params *p,
 					const struct dtc_gpu_page_unit *unit,
-					uint64_t page)
+					uint64_t word)
 {
-	uint64_t plane = dtc_gpu_plane_position(p, unit);
-	uint64_t position = plane + unit->entry * p->page_bytes;
-	uint64_t user = dtc_gpu_page_address(p, unit, page);
-	uint64_t packed = p->packed + position;
-	uint64_t to = p->direction == DTC_GPU_PACK ? packed : user;
-	uint64_t from = p->direction == DTC_GPU_PACK ? user : packed;
-	/* Positions in the stream. */
-	uint64_t low = position + (uint64_t)unit->index * DTC_GPU_PIECE;
-	uint64_t high = low + DTC_GPU_PIECE - (to & (DTC_GPU_PIECE - 1));
+	uint64_t plane =
+		((uint64_t)unit->layer * p->parts.count + unit->part) * p->plane_bytes;
+	uint64_t shift = p->sides[1].memory + (p->sides[1].table ? 0 : plane);
+	uint64_t high = plane + word * DTC_GPU_PIECE + DTC_GPU_PIECE -
+			(shift & (DTC_GPU_PIECE - 1));
+	uint64_t low = word ? high - DTC_GPU_PIECE : plane;
 
-	low = unit->index ? high - DTC_GPU_PIECE : low;
 	low = low < p->begin ? p->begin : low;
-	high = high > position + p->page_bytes ? position + p->page_bytes : high;
 	high = high > plane + p->plane_bytes ? plane + p->plane_bytes : high;
 	high = high > p->end ? p->end : high;
-	if (low < high)
-		dtc_gpu_scatter(to + (low - position),
-				dtc_gpu_gather(from + (low - position),
-					       (uint32_t)(high - low)),
-				(uint32_t)(high - low));
+	while (low < high) {
+		uint64_t bytes = high - low, from = 0, to = 0;
+
+		DTC_GPU_NO_UNROLL
+		for (uint32_t s = 0; s < 2; s++) {
+			from = to;
+			to = dtc_gpu_page_run(p, &p->sides[s], unit, plane, low, &bytes);
+		}
+		if (bytes > DTC_GPU_PIECE - (to & (DTC_GPU_PIECE - 1)))
+			bytes = DTC_GPU_PIECE - (to & (DTC_GPU_PIECE - 1));
+		if (from && to)
+			dtc_gpu_scatter(to, dtc_gpu_gather(from, (uint32_t)bytes),
+					(uint32_t)bytes);
+		low += bytes;
+	}
 }
 
 DTC_GPU_FN void dtc_gpu_move_page_pieces(const struct dtc_gpu_pages_params *p,
-					 const struct dtc_gpu_page_unit *start,
+					 const struct dtc_gpu_page_start *start,
 					 uint64_t number, uint32_t thread)
 {
 	DTC_GPU_NO_UNROLL
@@ -178,10 +292,9 @@ DTC_GPU_FN void dtc_gpu_move_page_pieces(const struct dtc_gpu_pages_params *p,
 
 		if (number + ahead >= p->last)
 			return;
-		struct dtc_gpu_page_unit unit = dtc_gpu_page_unit_ahead(p, *start, ahead);
-		uint64_t page = dtc_gpu_page_number(p, unit.entry);
-		if (dtc_gpu_page_exists(p, &unit, page, number + ahead == p->first))
-			dtc_gpu_move_page_piece(p, &unit, page);
+		struct dtc_gpu_page_unit unit = dtc_gpu_page_unit_ahead(p, start, ahead);
+		dtc_gpu_move_page_piece(p, &unit,
+					(unit.later ? 0 : start->word) + unit.ahead);
 	}
 }
 
@@ -189,7 +302,7 @@ DTC_GPU_FN void dtc_gpu_pages_phase(const struct dtc_gpu_pages_params *p, void *
 				    struct dtc_gpu_at at)
 {
 	uint64_t number = p->first + (uint64_t)at.block * (p->each * DTC_GPU_BLOCK);
-	struct dtc_gpu_page_unit start = dtc_gpu_page_unit_at(p, number);
+	struct dtc_gpu_page_start start = dtc_gpu_page_start_at(p, number);
 
 	(void)shared;
 	if (p->aligned && !(p->ragged && (!at.block || at.block + 1 == at.blocks)))

@@ -359,33 +359,46 @@ struct dtc_gpu_digit {
 #define DTC_GPU_PAGE_PIECES 4u
 
 /*
- * Pages of a pool by their numbers, in planes: the parts of the layers. The stream is one plane after another. Units are
- * the pieces of all pages of all planes.
+ * One side of a move of pages: a list, of pages that are rows; or, with table 0, the packed stream, whose byte 0 is at
+ * @memory.
+ */
+struct dtc_gpu_page_side {
+	uint64_t memory; /* address of page 0 in the first plane */
+	uint64_t table;
+	uint64_t
+		fault; /* address of a word that is lowered to the entry of a number out of range plus @bias, or 0 */
+	uint64_t bias;
+	uint64_t limit;  /* numbers are below it */
+	uint64_t stride; /* bytes from a number to the next */
+	int64_t layer_stride;
+	int64_t part_stride;
+	uint64_t row_bytes;
+	uint64_t row_stride;
+	struct dtc_gpu_divisor by_row;
+	struct dtc_gpu_digit words; /* of a row, if sides are aligned */
+	struct dtc_gpu_digit rows;  /* of a page */
+	uint32_t wide;              /* 1: 64-bit numbers */
+	uint32_t reserved;
+};
+
+/*
+ * Pages of pools by their numbers, in planes: the parts of the layers. The stream is one plane after another. Units are
+ * the words of all planes, of which the last one of a plane may be shorter.
  */
 struct dtc_gpu_pages_params {
 	struct dtc_gpu_done done;
-	uint64_t pool;   /* address of page 0 in the first plane */
-	uint64_t packed; /* packed address of byte 0 of the stream */
-	uint64_t table;
-	uint64_t
-		fault; /* address of a word that is lowered to the entry of a number out of range, or 0 */
-	uint64_t limit;  /* numbers are below it */
-	uint64_t stride; /* pool bytes from a number to the next */
-	int64_t layer_stride;
-	int64_t part_stride;
-	uint64_t page_bytes;
+	struct dtc_gpu_page_side sides[2]; /* from, to */
 	uint64_t plane_bytes;
 	uint64_t begin; /* of the stretch, in bytes of the stream */
 	uint64_t end;
 	uint64_t first; /* units that the stretch touches: [first, last) */
 	uint64_t last;
-	struct dtc_gpu_digit pieces;  /* of a page */
-	struct dtc_gpu_digit entries; /* of a plane */
-	struct dtc_gpu_digit parts;   /* of a layer */
-	uint32_t each;                /* pieces of a thread */
-	uint32_t wide;                /* 1: 64-bit numbers */
-	uint32_t direction;
-	uint32_t aligned; /* 1: pages are whole aligned words on both sides */
+	uint64_t plane_words;
+	struct dtc_gpu_digit
+		planes; /* plane_words, as a divisor; of those below 2^31, if it is at most 2^30 */
+	struct dtc_gpu_digit parts; /* of a layer */
+	uint32_t each;              /* units of a thread */
+	uint32_t aligned;           /* 1: rows are whole aligned words on both sides */
 	uint32_t ragged;  /* 1: but the stretch begins or ends inside such a word */
 	uint32_t reserved;
 };

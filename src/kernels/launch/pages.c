@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans lists of pages: the units that a stretch touches, and the arithmetic of a unit's place.
+ * Plans lists of pages: the units that a stretch touches, and the arithmetic of a unit's place on either side.
  */
 #include "config.h"
 
@@ -13,16 +13,64 @@
 #include "base/base.h"
 #include "magic.h"
 
-/* Shorter stretches have one piece a thread, so that they occupy more multiprocessors. */
+/* Shorter stretches have one unit a thread, so that they occupy more multiprocessors. */
 #define SHORT_BYTES (UINT64_C(4) << 20)
 
 /* Digits are below: pages of 16 GiB, and as many pages as no device has memory for. */
 #define DIGIT_MOST (UINT64_C(1) << 30)
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static bool is_list_too_long(const struct dtc_gpu_pages_job *job,
+			     const struct dtc_gpu_page_list *list)
+{
+	return list->page_bytes + 2 * (DTC_GPU_PIECE - 1) >=
+		       (DIGIT_MOST + 1) * DTC_GPU_PIECE ||
+	       list->page_bytes / list->row_bytes > DIGIT_MOST ||
+	       dtc_divide_up(job->plane_bytes, list->page_bytes) > DIGIT_MOST;
+}
+
+static bool is_too_long(const struct dtc_gpu_pages_job *job)
+{
+	return is_list_too_long(job, &job->list) ||
+	       (job->to && is_list_too_long(job, job->to)) ||
+	       job->part_count > DIGIT_MOST || job->layer_count > DIGIT_MOST;
+}
+
+/* ---- alignment ------------------------------------------------------------------------------- */
+
+/* All that places in the list are multiples of. Strides that are never taken have no alignment. */
+static uint64_t bits_of_list(const struct dtc_gpu_pages_job *job,
+			     const struct dtc_gpu_page_list *list)
+{
+	uint64_t all = list->pool | list->row_bytes | list->page_stride;
+
+	if (list->page_bytes > list->row_bytes)
+		all |= list->row_stride;
+	if (job->layer_count > 1)
+		all |= (uint64_t)list->layer_stride;
+	if (job->part_count > 1)
+		all |= (uint64_t)list->part_stride;
+	return all;
+}
+
+static bool is_aligned(const struct dtc_gpu_pages_job *job)
+{
+	uint64_t all = bits_of_list(job, &job->list);
+
+	all |= job->to ? bits_of_list(job, job->to) : job->packed - job->begin;
+	if (job->layer_count > 1 || job->part_count > 1)
+		all |= job->plane_bytes;
+	return dtc_gpu_alignment(all) == DTC_GPU_PIECE;
+}
+
+/* ---- sides ----------------------------------------------------------------------------------- */
+
 static struct dtc_gpu_digit digit(uint64_t count)
 {
-	uint8_t shift;
-	const uint32_t magic = dtc_gpu_magic((uint32_t)count, &shift);
+	uint8_t shift = 0;
+	const uint32_t magic =
+		count <= DIGIT_MOST ? dtc_gpu_magic((uint32_t)count, &shift) : 0;
 
 	return (struct dtc_gpu_digit){ .by = dtc_gpu_divisor(count),
 				       .count = (uint32_t)count,
@@ -30,59 +78,62 @@ static struct dtc_gpu_digit digit(uint64_t count)
 				       .shift = shift };
 }
 
-/* Strides that are never taken have no alignment. */
-static bool is_aligned(const struct dtc_gpu_pages_job *job)
+static struct dtc_gpu_page_side side_of_list(const struct dtc_gpu_page_list *list)
 {
-	uint64_t all = job->pool | job->page_bytes | job->page_stride |
-		       (job->packed - job->begin);
-
-	if (job->layer_count > 1)
-		all |= (uint64_t)job->layer_stride | job->plane_bytes;
-	if (job->part_count > 1)
-		all |= (uint64_t)job->part_stride | job->plane_bytes;
-	return dtc_gpu_alignment(all) == DTC_GPU_PIECE;
+	return (struct dtc_gpu_page_side){
+		.memory = list->pool,
+		.table = list->table,
+		.fault = list->fault,
+		.bias = list->fault_bias,
+		.limit = list->wide ? list->pool_pages
+				    : DTC_MIN(list->pool_pages, UINT64_C(1) << 31),
+		.stride = list->page_stride,
+		.layer_stride = list->layer_stride,
+		.part_stride = list->part_stride,
+		.row_bytes = list->row_bytes,
+		.row_stride = list->row_stride,
+		.by_row = dtc_gpu_divisor(list->row_bytes),
+		.words = digit(dtc_divide_up(list->row_bytes, DTC_GPU_PIECE)),
+		.rows = digit(list->page_bytes / list->row_bytes),
+		.wide = list->wide,
+	};
 }
 
-/* A page has one piece more if its pieces begin inside an aligned word. */
-static uint64_t pieces_of_page(const struct dtc_gpu_pages_job *job, bool aligned)
+static void set_sides(const struct dtc_gpu_pages_job *job,
+		      struct dtc_gpu_pages_params *params)
 {
-	const uint64_t piece = DTC_GPU_PIECE;
+	const struct dtc_gpu_page_side packed = { .memory = job->packed - job->begin };
+	const struct dtc_gpu_page_side list = side_of_list(&job->list);
+	const bool packs = job->direction == DTC_PACK;
 
-	return (job->page_bytes + (aligned ? 0 : 2 * (piece - 1))) / piece;
+	params->sides[0] = job->to || packs ? list : packed;
+	params->sides[1] = job->to ? side_of_list(job->to) : packs ? packed : list;
 }
+
+/* ---- units ----------------------------------------------------------------------------------- */
 
 /* The unit of a byte, whose piece begins at most @before bytes before it. */
 static uint64_t unit_of(const struct dtc_gpu_pages_job *job,
 			const struct dtc_gpu_pages_params *params, uint64_t position,
 			uint64_t before)
 {
-	const uint64_t at = position % job->plane_bytes;
-	const uint64_t entry = position / job->plane_bytes * params->entries.count +
-			       at / job->page_bytes;
-
-	return entry * params->pieces.count +
-	       (at % job->page_bytes + before) / DTC_GPU_PIECE;
+	return position / job->plane_bytes * params->plane_words +
+	       (position % job->plane_bytes + before) / DTC_GPU_PIECE;
 }
 
-static bool is_too_long(const struct dtc_gpu_pages_job *job)
-{
-	return pieces_of_page(job, false) > DIGIT_MOST ||
-	       dtc_divide_up(job->plane_bytes, job->page_bytes) > DIGIT_MOST ||
-	       job->part_count > DIGIT_MOST || job->layer_count > DIGIT_MOST;
-}
-
+/* If pieces begin inside a word, the first one of a plane is shorter, and there is one more. */
 static void set_units(const struct dtc_gpu_pages_job *job,
 		      struct dtc_gpu_pages_params *params)
 {
 	params->aligned = is_aligned(job);
 	params->ragged = (job->begin | job->end) % DTC_GPU_PIECE != 0;
-	params->pieces = digit(pieces_of_page(job, params->aligned));
-	params->entries = digit(dtc_divide_up(job->plane_bytes, job->page_bytes));
+	const uint64_t before = params->aligned ? 0 : DTC_GPU_PIECE - 1;
+
+	params->plane_words = (job->plane_bytes - 1 + before) / DTC_GPU_PIECE + 1;
+	params->planes = digit(params->plane_words);
 	params->parts = digit(job->part_count);
 	params->first = unit_of(job, params, job->begin, 0);
-	params->last = unit_of(job, params, job->end - 1,
-			       params->aligned ? 0 : DTC_GPU_PIECE - 1) +
-		       1;
+	params->last = unit_of(job, params, job->end - 1, before) + 1;
 }
 
 /* One block writes the flag itself, which saves more than several blocks gain. */
@@ -103,23 +154,10 @@ int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job, struct dtc_gpu_launc
 		return DTCONV_ERR_UNSUPPORTED;
 	memset(launch, 0,
 	       offsetof(struct dtc_gpu_launch, params) + sizeof(launch->params.pages));
-	*params = (struct dtc_gpu_pages_params){
-		.pool = job->pool,
-		.packed = job->packed - job->begin,
-		.table = job->table,
-		.fault = job->fault,
-		.limit = job->wide ? job->pool_pages
-				   : DTC_MIN(job->pool_pages, UINT64_C(1) << 31),
-		.stride = job->page_stride,
-		.layer_stride = job->layer_stride,
-		.part_stride = job->part_stride,
-		.page_bytes = job->page_bytes,
-		.plane_bytes = job->plane_bytes,
-		.begin = job->begin,
-		.end = job->end,
-		.wide = job->wide,
-		.direction = job->direction,
-	};
+	params->plane_bytes = job->plane_bytes;
+	params->begin = job->begin;
+	params->end = job->end;
+	set_sides(job, params);
 	set_units(job, params);
 	params->each = choose_pieces(params->last - params->first);
 	const uint64_t blocks = dtc_divide_up(params->last - params->first,
@@ -132,6 +170,6 @@ int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job, struct dtc_gpu_launc
 	launch->params_bytes = sizeof(*params);
 	launch->word = params->aligned ? DTC_GPU_PIECE : 1;
 	launch->bytes = job->end - job->begin;
-	launch->run_bytes = job->page_bytes;
+	launch->run_bytes = job->list.row_bytes;
 	return 0;
 }

@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages on a device: plans the launch that moves a stretch of their stream.
+ * Lists of pages on a device: plans the launch that moves a stretch of their stream, between pages and packed memory or
+ * from pages to pages.
  */
 #ifndef DTC_KERNELS_GPU_PAGES_H
 #define DTC_KERNELS_GPU_PAGES_H
 
 #include "kernels/launch/launch.h"
 
-/* Bytes [begin, end) of the stream, begin < end. Addresses are the device's. */
-struct dtc_gpu_pages_job {
-	uint64_t pool;   /* of page 0 in the first layer's first part */
-	uint64_t packed; /* of stream byte @begin */
+/* A list. Addresses are the device's. */
+struct dtc_gpu_page_list {
+	uint64_t pool; /* of page 0 in the first layer's first part */
 	uint64_t table;
 	uint64_t
 		fault; /* of a 64-bit word that is lowered to the position of a number out of range; 0: none */
+	uint64_t fault_bias; /* what is added to the position */
 	uint64_t pool_pages;
-	uint64_t page_bytes;
+	uint64_t page_bytes; /* of the stream */
 	uint64_t page_stride;
-	uint64_t layer_count, part_count;
+	uint64_t row_bytes; /* of the stream, in each row of a page */
+	uint64_t row_stride;
 	int64_t layer_stride, part_stride;
+	bool wide; /* numbers have 64 bits */
+};
+
+/* Bytes [begin, end) of the stream, begin < end. */
+struct dtc_gpu_pages_job {
+	struct dtc_gpu_page_list list;
+	const struct dtc_gpu_page_list *
+		to; /* the list is copied to these pages; NULL: it is packed or unpacked */
+	uint64_t packed; /* address of stream byte @begin */
+	enum dtc_direction direction;
+	uint64_t layer_count, part_count;
 	uint64_t plane_bytes; /* of the stream, in each part of a layer */
 	uint64_t begin, end;
-	bool wide; /* numbers have 64 bits */
-	enum dtc_direction direction;
 };
 
 /*

@@ -111,6 +111,8 @@ int dtconv_pages_pack(struct dtconv_context *context, const struct dtconv_pages 
     position, void *packed, size_t capacity, size_t *moved);
 int dtconv_pages_unpack(struct dtconv_context *context, const struct dtconv_pages *pages, void *pool, size_t position,
     const void *packed, size_t bytes, size_t *moved);
+int dtconv_pages_copy(struct dtconv_context *context, const struct dtconv_pages *from, const void *from_pool, const
+    struct dtconv_pages *to, void *to_pool, size_t position, size_t bytes, size_t *moved);
 int dtconv_reshard_create(const struct dtconv_reshard_params *params, struct dtconv_reshard **reshard);
 int dtconv_reshard_check(const struct dtconv_reshard *reshard);
 void dtconv_reshard_destroy(struct dtconv_reshard *reshard);

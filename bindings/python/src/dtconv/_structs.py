@@ -105,7 +105,7 @@ class pages(Struct):
         ("pool_pages", c_size_t), ("page_bytes", c_size_t), ("page_stride", c_size_t), ("offset", c_ssize_t),
         ("layer_count", c_size_t), ("layer_stride", c_ssize_t), ("part_count", c_size_t), ("part_stride", c_ssize_t),
         ("bytes", c_size_t), ("flags", c_uint), ("stream", c_void_p), ("table_memory", c_int), ("pool_memory", c_int),
-        ("packed_memory", c_int), ("fault", c_void_p)]
+        ("packed_memory", c_int), ("fault", c_void_p), ("row_bytes", c_size_t), ("row_stride", c_size_t)]
 
 
 class reshard_box(Struct):

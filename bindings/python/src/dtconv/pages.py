@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lists of pages: packs and unpacks the pages of an array that a table of page numbers lists, without a layout."""
+"""Lists of pages: packs, unpacks and copies the pages of an array that a table of page numbers lists, without a layout."""
 from __future__ import annotations
 
 import ctypes
 import threading
-from typing import Any, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 
@@ -23,19 +23,21 @@ NO_FAULT = -1
 
 
 class Move(NamedTuple):
-    """One call: the list, its views, and where in the stream its packed bytes are."""
+    """One call: its lists with their addresses, all views, and what calls the library."""
 
-    wanted: page_list
-    table: View
-    packed: View
-    position: int
+    lists: list[page_list]
+    pool_pages: list[int]
+    names: list[str]
+    views: list[View]
     fault: Optional[View]
+    call: Callable[[Runtime], int]
 
 
 class Pages:
     """An array that is divided into pages, such as a paged KV cache.
 
-    x: any array. Its axes other than the three below are one page, and have to be contiguous.
+    x: any array. Its axes other than the three below are one page: contiguous, or rows of contiguous elements at one
+       distance, as ``x[:, :, 2:4]`` of pages with the axes token, head and number, which has some of the heads.
     page_axis: the axis that page numbers count.
     layer_axis, part_axis: the axes of layers, and of the parts of a layer (keys and values); None: there is one.
 
@@ -53,9 +55,12 @@ class Pages:
         named = [axis for axis in (pages, layers, parts) if axis is not None]
         if pages is None or len(named) != len(set(named)):
             raise errors.InvalidError("page_axis, layer_axis and part_axis have to be different axes")
-        page_bytes = self._page_of(named).nbytes()
-        self._list = page_list(pool_pages=self._view.shape[pages], page_bytes=page_bytes,
-                               page_stride=self._page_stride(pages, page_bytes), layer_count=1, part_count=1)
+        page = self._page_of(named)
+        page_bytes = page.nbytes()
+        row_bytes, row_stride = _rows_of(page)
+        self._list = page_list(pool_pages=self._view.shape[pages], page_bytes=page_bytes, row_bytes=row_bytes,
+                               row_stride=row_stride, page_stride=self._page_stride(pages), layer_count=1,
+                               part_count=1)
         if layers is not None:
             self._list.layer_count, self._list.layer_stride = self._view.shape[layers], self._view.strides[layers]
         if parts is not None:
@@ -77,17 +82,14 @@ class Pages:
                              strides=tuple(view.strides[axis] for axis in rest))
         if not page.nbytes() or any(view.shape[axis] == 0 for axis in named[1:]):
             raise errors.InvalidError(f"the pages of an array of shape {view.shape} are empty")
-        if not page.is_contiguous():
-            raise errors.InvalidError(f"a page has to be contiguous; its shape is {page.shape}, its strides are "
-                                      f"{page.strides} bytes")
         return page
 
-    def _page_stride(self, axis: int, page_bytes: int) -> int:
-        """Bytes from one page to the next. The stride of an axis with one page means nothing."""
+    def _page_stride(self, axis: int) -> int:
+        """Bytes from one page to the next; 0, the default: the stride of an axis with one page means nothing."""
         stride = self._view.strides[axis]
         if stride < 0:
             raise errors.InvalidError(f"the stride from page to page is {stride} bytes; it may not be negative")
-        return stride if self._view.shape[axis] > 1 else page_bytes
+        return stride if self._view.shape[axis] > 1 else 0
 
     @property
     def page_bytes(self) -> int:
@@ -119,8 +121,8 @@ class Pages:
         wanted = self._list_of(numbers, nbytes)
         if out is None:
             out = new_packed(self._view, max(self._size(wanted) - position, 0))
-        move = Move(wanted, numbers, packed_view(out, "out", written=True), position, _fault_view(fault))
-        self._move(runtime().lib.dtconv_pages_pack, move, stream)
+        self._move(runtime().lib.dtconv_pages_pack, (wanted, numbers), packed_view(out, "out", written=True), position,
+                   _fault_view(fault, 1), stream)
         return out
 
     def unpack(self, packed: Any, table: Any, *, nbytes: Optional[int] = None, position: int = 0, fault: Any = None,
@@ -132,9 +134,38 @@ class Pages:
         """
         check_writable(self._view, "the array of pages")
         numbers = _table_view(table)
-        move = Move(self._list_of(numbers, nbytes), numbers, packed_view(packed, "packed", written=False), position,
-                    _fault_view(fault))
-        return self._move(runtime().lib.dtconv_pages_unpack, move, stream)
+        return self._move(runtime().lib.dtconv_pages_unpack, (self._list_of(numbers, nbytes), numbers),
+                          packed_view(packed, "packed", written=False), position, _fault_view(fault, 1), stream)
+
+    def copy_to(self, target: Pages, table: Any, target_table: Any, *, nbytes: Optional[int] = None, position: int = 0,
+                size: Optional[int] = None, fault: Any = None, stream: Any = None) -> int:
+        """Copy the pages that a table lists to those of another array, and return the number of bytes.
+
+        It is what ``target.unpack(self.pack(table), target_table)`` does, without memory in between and, on a device,
+        by one launch. Pages and rows of both may have any sizes; layers and parts are the same.
+
+        target: the pages to copy to; they may be others of the same array.
+        table, target_table: their page numbers, each as for ``pack``.
+        nbytes: bytes of each layer's part, needed where the tables have pages for different numbers of bytes.
+        position, size: the first byte of the stream to copy, and how many; default: all that follow.
+        fault: two int64 for the first number out of range of each table, as for ``pack``.
+        """
+        check_writable(target._view, "the array of pages that is copied to")
+        if size is not None and size < 0:
+            raise errors.InvalidError(f"size is {size}; it may not be negative")
+        numbers = [_table_view(table), _table_view(target_table)]
+        lists = [self._list_of(numbers[0], nbytes), target._list_of(numbers[1], nbytes)]
+
+        def call(run: Runtime) -> int:
+            moved = ctypes.c_size_t()
+            run.check(run.lib.dtconv_pages_copy(run.context, ctypes.byref(lists[0]), self._view.address,
+                                                ctypes.byref(lists[1]), target._view.address, position,
+                                                ctypes.c_size_t(-1).value if size is None else size,
+                                                ctypes.byref(moved)))
+            return moved.value
+
+        return _run(Move(lists, [self._list.pool_pages, target._list.pool_pages], ["from.table", "to.table"],
+                         [self._view, target._view, *numbers], _fault_view(fault, 2), call), position, stream)
 
     def _list_of(self, table: View, nbytes: Optional[int]) -> page_list:
         """The list for one table."""
@@ -153,48 +184,81 @@ class Pages:
         run.check(run.lib.dtconv_pages_query_bytes(run.context, ctypes.byref(wanted), ctypes.byref(size)))
         return size.value
 
-    def _move(self, function: Any, move: Move, named_stream: Any) -> int:
-        if move.position < 0:
-            raise errors.InvalidError(f"position is {move.position}; it may not be negative")
-        views = [self._view, move.table, move.packed]
-        stream = _streams.common_stream(views, named_stream)
-        if stream is None:
-            return self._call(runtime(), function, move)
-        move.wanted.flags, move.wanted.stream = Constant.PAGES_STREAM, stream
-        with _streams.ready(views, stream):
-            if move.fault is None:
-                return self._move_and_wait(function, move, stream)
-            move.wanted.fault = move.fault.address
-            return self._call(runtime(), function, move)
+    def _move(self, function: Any, source: tuple[page_list, View], packed: View, position: int, fault: Optional[View],
+              stream: Any) -> int:
+        wanted, table = source
 
-    def _call(self, run: Runtime, function: Any, move: Move) -> int:
-        moved = ctypes.c_size_t()
-        run.check(function(run.context, ctypes.byref(move.wanted), self._view.address, move.position,
-                           move.packed.address, move.packed.nbytes(), ctypes.byref(moved)))
-        return moved.value
+        def call(run: Runtime) -> int:
+            moved = ctypes.c_size_t()
+            run.check(function(run.context, ctypes.byref(wanted), self._view.address, position, packed.address,
+                               packed.nbytes(), ctypes.byref(moved)))
+            return moved.value
 
-    def _move_and_wait(self, function: Any, move: Move, stream: int) -> int:
-        """Queue the list, then a copy of its fault word, and wait for that."""
-        fragment = _fault_words.get()
-        np.asarray(fragment)[:8].view(np.int64)[0] = NO_FAULT
-        move.wanted.fault = fragment.__array_interface__["data"][0]
-        is_queued = False
-        try:
-            moved = self._call(runtime(), function, move)
-            is_queued = True
-            position = _read_word(int(move.wanted.fault), stream)
-        except errors.Error as failure:
-            if is_queued or isinstance(failure, errors.BackendError):
-                # The device may still write there.
-                _fault_words.abandon(fragment)
-            else:
-                fragment.put()
-            raise
-        fragment.put()
+        return _run(Move([wanted], [self._list.pool_pages], ["pages.table"], [self._view, table, packed], fault, call),
+                    position, stream)
+
+
+def _rows_of(page: View) -> tuple[int, int]:
+    """Bytes of a row of a page, and from one to the next: the last axes are a row, the others count the rows."""
+    row, axes = page.itemsize, [(length, stride) for length, stride in zip(page.shape, page.strides) if length != 1]
+    while axes and axes[-1][1] == row:
+        row *= axes.pop()[0]
+    if not axes:
+        return row, row
+    stride = axes[-1][1]
+    distance = stride
+    for length, step in reversed(axes):
+        if step != distance or stride < row:
+            raise errors.InvalidError("a page has to be contiguous, or rows of contiguous elements at one distance; its "
+                                      f"shape is {page.shape}, its strides are {page.strides} bytes")
+        distance *= length
+    return row, stride
+
+
+def _run(move: Move, position: int, named_stream: Any) -> int:
+    if position < 0:
+        raise errors.InvalidError(f"position is {position}; it may not be negative")
+    stream = _streams.common_stream(move.views, named_stream)
+    if stream is None:
+        return move.call(runtime())
+    for wanted in move.lists:
+        wanted.flags, wanted.stream = Constant.PAGES_STREAM, stream
+    with _streams.ready(move.views, stream):
+        if move.fault is None:
+            return _run_and_wait(move, stream)
+        _set_faults(move, move.fault.address)
+        return move.call(runtime())
+
+
+def _set_faults(move: Move, address: int) -> None:
+    """Give each list a word of its own."""
+    for index, wanted in enumerate(move.lists):
+        wanted.fault = address + 8 * index
+
+
+def _run_and_wait(move: Move, stream: int) -> int:
+    """Queue the lists, then a copy of their fault words, and wait for that."""
+    fragment, count = _fault_words.get(), len(move.lists)
+    np.asarray(fragment)[:8 * count].view(np.int64)[:] = NO_FAULT
+    address = int(fragment.__array_interface__["data"][0])
+    _set_faults(move, address)
+    is_queued = False
+    try:
+        moved = move.call(runtime())
+        is_queued = True
+        positions = _read_words(address, count, stream)
+    except errors.Error as failure:
+        if is_queued or isinstance(failure, errors.BackendError):
+            # The device may still write there.
+            _fault_words.abandon(fragment)
+        else:
+            fragment.put()
+        raise
+    fragment.put()
+    for position, pool_pages, name in zip(positions, move.pool_pages, move.names):
         if position != NO_FAULT:
-            raise errors.InvalidError(f"pages.table[{position}] is out of range: the pool has "
-                                      f"{self._list.pool_pages} pages")
-        return moved
+            raise errors.InvalidError(f"{name}[{position}] is out of range: the pool has {pool_pages} pages")
+    return moved
 
 
 class _FaultWords:
@@ -224,12 +288,12 @@ class _FaultWords:
 _fault_words = _FaultWords()
 
 
-def _read_word(address: int, stream: int) -> int:
-    """What an int64 holds when the stream has done all that is queued."""
-    run, value = runtime(), ctypes.c_int64()
-    run.check(run.lib.dtconv_pack_on_stream(as_layout("int64")._handle, 1, address, ctypes.addressof(value), 8, stream,
-                                            None))
-    return value.value
+def _read_words(address: int, count: int, stream: int) -> list[int]:
+    """What some int64 hold when the stream has done all that is queued."""
+    run, values = runtime(), (ctypes.c_int64 * count)()
+    run.check(run.lib.dtconv_pack_on_stream(as_layout("int64")._handle, count, address, ctypes.addressof(values),
+                                            8 * count, stream, None))
+    return list(values)
 
 
 def _table_view(table: Any) -> View:
@@ -249,11 +313,12 @@ def _is_number(view: View) -> bool:
     return isinstance(element, np.dtype) and element.kind in "iu" and element.isnative and view.itemsize in NUMBERS
 
 
-def _fault_view(fault: Any) -> Optional[View]:
-    """The caller's fault word."""
+def _fault_view(fault: Any, count: int) -> Optional[View]:
+    """The caller's fault words."""
     if fault is None:
         return None
     view = packed_view(fault, "fault", written=True)
-    if view.nbytes() != 8 or view.element != np.dtype(np.int64):
-        raise errors.InvalidError(f"fault has to be one int64; it has {view.nbytes()} bytes of {view.element}")
+    if view.nbytes() != 8 * count or view.element != np.dtype(np.int64):
+        raise errors.InvalidError(f"fault has to be {'one' if count == 1 else 'two'} int64; it has {view.nbytes()} bytes "
+                                  f"of {view.element}")
     return view

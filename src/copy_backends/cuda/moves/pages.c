@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages by one launch, on a device that can access the pool, the packed memory and the table. A table in host
- * memory is copied to the device first, by the upload ring.
+ * Lists of pages by one launch, on a device that can access the pool, the packed memory or the other list's pool, and the
+ * tables. Tables in host memory are copied to the device first, by the upload ring, into one allocation.
  *
  * A job in the caller's stream is unattended: it has no completion word. If its table was copied, an event behind it says
  * when the memory of the copy may be used again; later jobs query it.
@@ -26,7 +26,7 @@
 
 enum copy_state { COPY_NONE, COPY_TAKEN, COPY_LEFT };
 
-/* A copied table, and the event that marks the end of the job that reads it. */
+/* The copied tables of a job, and the event that marks its end. */
 struct table_copy {
 	enum copy_state state;
 	CUdeviceptr memory;
@@ -77,9 +77,14 @@ static bool is_left(const struct dtc_pages_job *pages)
 	return pages->job.on_stream;
 }
 
-static bool is_copied(const struct dtc_pages_job *pages)
+static bool is_copied(const struct dtc_pages_list *list)
 {
-	return pages->table_memory.kind == DTCONV_MEMORY_HOST;
+	return list->table_memory.kind == DTCONV_MEMORY_HOST;
+}
+
+static bool has_copies(const struct dtc_pages_job *pages)
+{
+	return is_copied(&pages->list) || (pages->to && is_copied(pages->to));
 }
 
 /* The lock is held. */
@@ -152,49 +157,68 @@ static void leave_copy(const struct dtc_cuda_submission *submission,
 	set_state(context, copy, COPY_NONE);
 }
 
-/* ---- the table ------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------ */
 
-static size_t number_bytes(const struct dtc_pages_job *pages)
+static size_t number_bytes(const struct dtc_pages_list *list)
 {
-	return pages->pages->number == DTCONV_PAGE_NUMBER_64 ? 8 : 4;
+	return list->pages->number == DTCONV_PAGE_NUMBER_64 ? 8 : 4;
+}
+
+static const char *entries_of(const struct dtc_pages_list *list)
+{
+	return (const char *)list->pages->table + list->first_entry * number_bytes(list);
+}
+
+static size_t entries_bytes(const struct dtc_pages_list *list)
+{
+	return (size_t)(list->end_entry - list->first_entry) * number_bytes(list);
+}
+
+/* Bytes of its copy, so that another's numbers are aligned behind it. */
+static size_t copied_bytes(const struct dtc_pages_list *list)
+{
+	return is_copied(list) ? (entries_bytes(list) + 7) / 8 * 8 : 0;
 }
 
 static int upload_table(const struct dtc_cuda_submission *submission,
-			const struct dtc_pages_job *pages, CUdeviceptr memory)
+			const struct dtc_pages_list *list, CUdeviceptr memory)
 {
 	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
-	const struct dtc_cuda_table table = {
-		.source = (const char *)pages->pages->table +
-			  pages->first_entry * number_bytes(pages),
-		.bytes = (size_t)(pages->end_entry - pages->first_entry) *
-			 number_bytes(pages),
-	};
+	const struct dtc_cuda_table table = { .source = entries_of(list),
+					      .bytes = entries_bytes(list) };
 	uint64_t number;
 
+	if (!is_copied(list))
+		return 0;
 	CUresult result =
 		dtc_cuda_upload(submission->context, memory, &table, &reader, &number);
 	if (!result)
 		result = dtc_cuda_upload_order(submission->context, number, &reader);
 	return result ? dtc_cuda_fail(submission->context, result,
-				      "copying a table of pages", pages->job.caller)
+				      "copying a table of pages", submission->job->caller)
 		      : 0;
 }
 
-/* A copy of the entries that are used, or 0 if the device reads the caller's table. */
-static int copy_table(const struct dtc_cuda_submission *submission,
-		      const struct dtc_pages_job *pages, CUdeviceptr *memory)
+/* Copies of the entries that are used, one behind the other, or 0 if the device reads the caller's tables. */
+static int copy_tables(const struct dtc_cuda_submission *submission,
+		       const struct dtc_pages_job *pages, CUdeviceptr *memory)
 {
-	const uint64_t entries = pages->end_entry - pages->first_entry;
+	const size_t first = copied_bytes(&pages->list);
 
 	*memory = 0;
-	if (!is_copied(pages))
+	if (!has_copies(pages))
 		return 0;
 	CUresult result = dtc_cuda_arena_take(
-		submission->context, (size_t)entries * number_bytes(pages), memory);
-	return result ? dtc_cuda_fail(submission->context, result,
-				      "the allocation of a table of pages",
-				      pages->job.caller)
-		      : upload_table(submission, pages, *memory);
+		submission->context, first + (pages->to ? copied_bytes(pages->to) : 0),
+		memory);
+	if (result)
+		return dtc_cuda_fail(submission->context, result,
+				     "the allocation of a table of pages",
+				     pages->job.caller);
+	int status = upload_table(submission, &pages->list, *memory);
+	if (!status && pages->to)
+		status = upload_table(submission, pages->to, *memory + first);
+	return status;
 }
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -204,60 +228,85 @@ static uint64_t device_address(const void *address, const struct dtc_memory *mem
 	return (uint64_t)(uintptr_t)address + (uint64_t)memory->shift;
 }
 
-static uint64_t table_of(const struct dtc_pages_job *pages, CUdeviceptr copy)
+static uint64_t table_of(const struct dtc_pages_list *list, CUdeviceptr copy)
 {
-	return copy ? copy - pages->first_entry * number_bytes(pages)
-		    : device_address(pages->pages->table, &pages->table_memory);
+	return is_copied(list) ? copy - list->first_entry * number_bytes(list)
+			       : device_address(list->pages->table, &list->table_memory);
 }
 
 /* The word that is lowered to the first entry out of range. */
 static uint64_t fault_of(const struct dtc_cuda_submission *submission,
-			 const struct dtc_pages_job *pages)
+			 const struct dtc_pages_list *list)
 {
 	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(submission->context);
 	const size_t word = DTC_CUDA_ANSWERS + submission->event->slot;
 
-	if (is_left(pages))
-		return pages->pages->fault
-			       ? device_address(pages->pages->fault, &pages->fault_memory)
+	if (submission->job->on_stream)
+		return list->pages->fault
+			       ? device_address(list->pages->fault, &list->fault_memory)
 			       : 0;
 	atomic_store(&flags->words[word], DTC_PAGES_FINE);
 	return flags->device + word * sizeof(uint64_t);
 }
 
-static int plan(const struct dtc_cuda_submission *submission,
-		const struct dtc_pages_job *pages, CUdeviceptr copy,
-		struct dtc_gpu_launch *launch)
+/* Its pool is @memory, and @copy of its table, if that is in host memory. */
+static struct dtc_gpu_page_list plan_list(const struct dtc_cuda_submission *submission,
+					  const struct dtc_pages_list *list,
+					  uint64_t memory, CUdeviceptr copy)
 {
-	const struct dtc_job *job = &pages->job;
-	const struct dtconv_pages *list = pages->pages;
-	const struct dtc_gpu_pages_job gpu = {
-		.pool = device_address(job->user, &job->user_memory) +
-			(uint64_t)list->offset,
-		.packed = device_address(job->packed, &job->packed_memory),
-		.table = table_of(pages, copy),
-		.fault = fault_of(submission, pages),
-		.pool_pages = list->pool_pages,
-		.page_bytes = list->page_bytes,
-		.page_stride = list->page_stride,
-		.layer_count = list->layer_count,
-		.part_count = list->part_count,
-		.layer_stride = list->layer_stride,
-		.part_stride = list->part_stride,
-		.plane_bytes = list->bytes,
-		.begin = pages->position,
-		.end = pages->position + job->bytes,
-		.wide = list->number == DTCONV_PAGE_NUMBER_64,
-		.direction = job->direction,
-	};
+	const struct dtconv_pages *pages = list->pages;
 
-	if (!dtc_gpu_plan_pages(&gpu, launch))
-		return 0;
+	return (struct dtc_gpu_page_list){
+		.pool = memory + (uint64_t)pages->offset,
+		.table = table_of(list, copy),
+		.fault = fault_of(submission, list),
+		.pool_pages = pages->pool_pages,
+		.page_bytes = pages->page_bytes,
+		.page_stride = pages->page_stride,
+		.row_bytes = pages->row_bytes,
+		.row_stride = pages->row_stride,
+		.layer_stride = pages->layer_stride,
+		.part_stride = pages->part_stride,
+		.wide = pages->number == DTCONV_PAGE_NUMBER_64,
+	};
+}
+
+static int refuse_long(const struct dtc_job *job, const struct dtconv_pages *list)
+{
 	return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
 			"%s: pages of %zu bytes, %zu of them in %zu x %zu layers and "
 			"parts, are too many or too long for one launch",
 			job->caller, list->page_bytes, list->count, list->layer_count,
 			list->part_count);
+}
+
+static int plan(const struct dtc_cuda_submission *submission,
+		const struct dtc_pages_job *pages, CUdeviceptr copies,
+		struct dtc_gpu_launch *launch)
+{
+	const struct dtc_job *job = &pages->job;
+	const struct dtconv_pages *list = pages->list.pages;
+	const uint64_t user = device_address(job->user, &job->user_memory);
+	const uint64_t packed = device_address(job->packed, &job->packed_memory);
+	struct dtc_gpu_page_list to;
+	struct dtc_gpu_pages_job gpu = {
+		.list = plan_list(submission, &pages->list, user, copies),
+		.packed = packed,
+		.direction = job->direction,
+		.layer_count = list->layer_count,
+		.part_count = list->part_count,
+		.plane_bytes = list->bytes,
+		.begin = pages->position,
+		.end = pages->position + job->bytes,
+	};
+
+	if (pages->to) {
+		to = plan_list(submission, pages->to, packed,
+			       copies + copied_bytes(&pages->list));
+		to.fault_bias = is_left(pages) ? 0 : DTC_PAGES_OF_TARGET;
+		gpu.to = &to;
+	}
+	return dtc_gpu_plan_pages(&gpu, launch) ? refuse_long(job, list) : 0;
 }
 
 /* ---- submitting ------------------------------------------------------------------------ */
@@ -284,23 +333,30 @@ static int require_kernels(const struct dtc_cuda_submission *submission)
 			 caller, context->device);
 }
 
+/* Whether the device can access what a list consists of, but its pool. */
+static bool reaches_list(struct dtc_cuda_context *context,
+			 const struct dtc_pages_list *list)
+{
+	return dtc_cuda_can_access_range(context, &list->table_memory, entries_of(list),
+					 entries_bytes(list)) &&
+	       (!list->pages->fault ||
+		dtc_cuda_can_access_range(context, &list->fault_memory,
+					  list->pages->fault, sizeof(int64_t)));
+}
+
 static bool reaches(const struct dtc_cuda_submission *submission,
 		    const struct dtc_pages_job *pages)
 {
 	struct dtc_cuda_context *context = submission->context;
 	const struct dtc_job *job = &pages->job;
-	const char *table = (const char *)pages->pages->table +
-			    pages->first_entry * number_bytes(pages);
 
-	return dtc_cuda_can_access_range(context, &job->user_memory, pages->page, 1) &&
-	       dtc_cuda_can_access_range(context, &job->packed_memory, job->packed,
-					 job->bytes) &&
-	       dtc_cuda_can_access_range(context, &pages->table_memory, table,
-					 (pages->end_entry - pages->first_entry) *
-						 number_bytes(pages)) &&
-	       (!pages->pages->fault ||
-		dtc_cuda_can_access_range(context, &pages->fault_memory,
-					  pages->pages->fault, sizeof(int64_t)));
+	return dtc_cuda_can_access_range(context, &job->user_memory, pages->list.page,
+					 1) &&
+	       dtc_cuda_can_access_range(context, &job->packed_memory,
+					 pages->to ? pages->to->page : job->packed,
+					 pages->to ? 1 : job->bytes) &&
+	       reaches_list(context, &pages->list) &&
+	       (!pages->to || reaches_list(context, pages->to));
 }
 
 /* LIMIT, without a sentence: another device may be able to. */
@@ -311,30 +367,30 @@ static int check(const struct dtc_cuda_submission *submission,
 
 	if (!reaches(submission, pages))
 		return DTCONV_ERR_LIMIT;
-	if (submission->capturing && is_copied(pages))
+	if (submission->capturing && has_copies(pages))
 		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
-				"%s: the stream is being captured, but pages.table is "
-				"host memory, which a graph launch does not read; use "
+				"%s: the stream is being captured, but a table of pages "
+				"is host memory, which a graph launch does not read; use "
 				"memory that the device can access",
 				job->caller);
 	return require_kernels(submission);
 }
 
-/* Nothing has been enqueued but the copying of the table. */
+/* Nothing has been enqueued but the copying of tables. */
 static int drop(struct dtc_cuda_submission *submission, int status)
 {
 	dtc_cuda_submission_drop(submission);
 	return status;
 }
 
-/* The caller gives @memory back, the table's copy; or, if the job is unattended, @left does when it has ended. */
+/* The caller gives @memory back, the copies of tables; or, if the job is unattended, @left does when it has ended. */
 static int launch_list(struct dtc_cuda_submission *submission,
 		       const struct dtc_pages_job *pages, CUdeviceptr *memory,
 		       struct table_copy *left)
 {
 	struct dtc_gpu_launch launch;
 
-	int status = copy_table(submission, pages, memory);
+	int status = copy_tables(submission, pages, memory);
 	if (!status)
 		status = plan(submission, pages, *memory, &launch);
 	if (status)
@@ -393,11 +449,24 @@ static int submit_in(const struct dtc_pages_job *pages, struct dtc_event *event)
 	status = check(&submission, pages);
 	if (status)
 		return drop(&submission, status);
-	return is_left(pages) && is_copied(pages) ? launch_left(&submission, pages)
-						  : launch_awaited(&submission, pages);
+	return is_left(pages) && has_copies(pages) ? launch_left(&submission, pages)
+						   : launch_awaited(&submission, pages);
 }
 
-/* The pool's device comes first: its pages are short, and packed memory is crossed to in whole lines. */
+static int refuse_all(const struct dtc_pages_job *job)
+{
+	const char *all = job->to ? "both pools and their tables"
+				  : "the pool, the packed memory and the table";
+
+	return DTC_FAIL(job->job.context, DTCONV_ERR_UNSUPPORTED,
+			"%s: no device that could work on the list has access to %s",
+			job->job.caller, all);
+}
+
+/*
+ * The pool's device comes first: its pages are short, and packed memory is crossed to in whole lines. In a copy, stores
+ * that cross to another device are posted, while loads wait for their answers.
+ */
 int dtc_cuda_submit_pages(const struct dtc_pages_job *job, struct dtc_event *event)
 {
 	struct dtc_pages_job pages = *job;
@@ -409,10 +478,5 @@ int dtc_cuda_submit_pages(const struct dtc_pages_job *job, struct dtc_event *eve
 		pages.job.at_packed = true;
 		status = submit_in(&pages, event);
 	}
-	if (status != DTCONV_ERR_LIMIT)
-		return status;
-	return DTC_FAIL(job->job.context, DTCONV_ERR_UNSUPPORTED,
-			"%s: no device that could work on the list has access to the "
-			"pool, the packed memory and the table",
-			job->job.caller);
+	return status == DTCONV_ERR_LIMIT ? refuse_all(job) : status;
 }
