@@ -294,45 +294,62 @@ START_TEST(one_allocation_is_mapped_once)
 }
 END_TEST
 
+/* Both devices map it; @here is the first one's. */
+static void open_on_second(const struct dtconv_ipc_handle *handle, void *here)
+{
+	CUcontext first, second;
+	void *there;
+
+	must_say(dtconv_ipc_open(fixture_context, handle, 1, &there), DTCONV_ERR_STATE,
+		 "no CUDA context of device 1");
+	MUST(CtxGetCurrent(&first));
+	MUST(DevicePrimaryCtxRetain(&second, 1));
+	fixture_ok(dtconv_ipc_open(fixture_context, handle, 1, &there));
+	ck_assert_ptr_ne(there, here);
+	ck_assert_uint_eq(numbers().open, 2);
+	MUST(CtxSetCurrent(second));
+	ck_assert_ptr_eq(open_handle(handle), there);
+	MUST(CtxSetCurrent(first));
+	ck_assert_ptr_eq(open_handle(handle), here);
+	close_address(here);
+	close_address(there);
+	close_address(there);
+	fixture_ok(dtconv_ipc_trim(fixture_context, 0));
+	MUST(DevicePrimaryCtxRelease(1));
+}
+
 START_TEST(each_device_has_a_mapping_of_its_own)
 {
 	struct owner owner;
-	CUcontext first, second;
 	void *there;
 	const struct dtconv_ipc_handle handle = open_owner(&owner, 4096);
-	int devices = 0;
-
-	MUST(DeviceGetCount(&devices));
 	void *here = open_handle(&handle);
+
 	must_say(dtconv_ipc_open(fixture_context, &handle, 99, &there), DTCONV_ERR_STATE,
 		 "no CUDA context of device 99");
-	if (gpu.standin && devices > 1) {
-		must_say(dtconv_ipc_open(fixture_context, &handle, 1, &there),
-			 DTCONV_ERR_STATE, "no CUDA context of device 1");
-		MUST(CtxGetCurrent(&first));
-		MUST(DevicePrimaryCtxRetain(&second, 1));
-		fixture_ok(dtconv_ipc_open(fixture_context, &handle, 1, &there));
-		ck_assert_uint_eq(numbers().open, 2);
-		MUST(CtxSetCurrent(second));
-		ck_assert_ptr_eq(open_handle(&handle), there);
-		MUST(CtxSetCurrent(first));
-		ck_assert_ptr_eq(open_handle(&handle), here);
-		close_address(here);
-		close_address(there);
-		close_address(there);
-		fixture_ok(dtconv_ipc_trim(fixture_context, 0));
-		MUST(DevicePrimaryCtxRelease(1));
-	}
+	if (gpu.standin)
+		open_on_second(&handle, here);
 	close_address(here);
+	close_all(&owner);
+}
+END_TEST
+
+START_TEST(a_device_is_named_or_current)
+{
+	struct owner owner;
+	CUcontext current;
+	void *address;
+	const struct dtconv_ipc_handle handle = open_owner(&owner, 4096);
+
+	MUST(CtxGetCurrent(&current));
 	MUST(CtxSetCurrent(NULL));
-	void *none;
-	must_say(dtconv_ipc_open(fixture_context, &handle, -1, &none), DTCONV_ERR_STATE,
-		 "no CUDA context is current");
-	fixture_ok(dtconv_ipc_open(fixture_context, &handle, 0, &none));
-	close_address(none);
-	MUST(DevicePrimaryCtxRetain(&first, 0));
-	MUST(CtxSetCurrent(first));
-	MUST(DevicePrimaryCtxRelease(0));
+	must_say(dtconv_ipc_open(fixture_context, &handle, -1, &address),
+		 DTCONV_ERR_STATE, "no CUDA context is current");
+	fixture_ok(dtconv_ipc_open(fixture_context, &handle, 0, &address));
+	close_address(address);
+	MUST(CtxSetCurrent(current));
+	ck_assert_ptr_eq(open_handle(&handle), address);
+	close_address(address);
 	close_all(&owner);
 }
 END_TEST
@@ -858,6 +875,7 @@ int main(void)
 	tcase_add_test(processes, an_owner_that_has_exited_is_noticed);
 	tcase_add_test(cache, one_allocation_is_mapped_once);
 	tcase_add_test(cache, each_device_has_a_mapping_of_its_own);
+	tcase_add_test(cache, a_device_is_named_or_current);
 	tcase_add_test(cache, memory_that_was_allocated_anew_is_mapped_anew);
 	tcase_add_test(cache, memory_replaces_all_that_it_overlaps);
 	tcase_add_test(cache, freed_memory_in_use_is_no_longer_handed_out);
