@@ -38,8 +38,8 @@ struct dtconv_context;
  *   address and the buffer ID, which the driver uses once) and the device. If the owner frees memory and
  *   allocates anew at the same address, the buffer ID differs: the old mapping is closed first, and
  *   the new memory is mapped. After that the handle of the freed memory is an error.
- * - The driver does not always refuse a handle of freed memory. It may map other memory of the owner (driver 580), so do not
- *   send or open handles of memory that is freed.
+ * - The driver refuses a handle of freed memory only while its address is free. If the owner has allocated anew there, the
+ *   driver maps the new allocation (H200, driver 580). So do not open handles of memory that is freed.
  * - The driver maps whole allocations. Ranges of one allocation share a mapping.
  * - Access is not synchronised. Order accesses of the two processes by messages, or by CUDA IPC events.
  * - CUDA requires that all other processes close memory before its owner frees it. An idle mapping counts

@@ -455,8 +455,8 @@ static struct mapping *make_mapping(struct dtc_ipc_cache *cache,
 }
 
 /*
- * Whether the handle is of memory that was there before. Buffer IDs grow. The driver may map such a handle to memory of
- * another allocation, instead of refusing it (driver 580).
+ * Whether the handle is of memory that was there before. Buffer IDs grow. The driver maps such a handle to the newer
+ * memory, instead of refusing it (H200, driver 580).
  */
 static bool is_newer(const struct mapping *mapping, const struct opening *opening)
 {
