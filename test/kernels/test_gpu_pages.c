@@ -453,6 +453,10 @@ START_TEST(a_stretch_looks_at_its_own_entries)
 	ck_assert_uint_eq(from.fault, 4);
 	launch(pool, 0, 191, 192, DTC_UNPACK);
 	ck_assert_uint_eq(from.fault, 2);
+	/* By words, too. */
+	from.fault = UINT64_MAX;
+	launch(pool, 0, 4 * 64 + 16, 4 * 64 + 32, DTC_UNPACK);
+	ck_assert_uint_eq(from.fault, 4);
 	from.fault = 0;
 	launch(pool, 0, 0, stream_bytes(), DTC_PACK);
 	ck_assert_uint_eq(from.fault, 0);
