@@ -361,6 +361,25 @@ START_TEST(every_alignment_of_two_lists)
 }
 END_TEST
 
+/* All is aligned but the second row of each page. */
+START_TEST(rows_at_odd_distances)
+{
+	struct choices choices = fixture_choices(46);
+
+	job = (struct dtc_gpu_pages_job){ .layer_count = 1,
+					  .part_count = 1,
+					  .plane_bytes = (uint64_t)20 * 96 };
+	from.list = (struct dtc_gpu_page_list){ .pool_pages = 30,
+						.page_bytes = 96,
+						.page_stride = 112,
+						.row_bytes = 48,
+						.row_stride = 56 };
+	from.base = 0;
+	choose_table(&choices, &from);
+	move_both_ways(&choices);
+}
+END_TEST
+
 /* ---- numbers out of range -------------------------------------------------------------------- */
 
 static void spoil(struct choices *choices, struct side *side, size_t entry)
@@ -660,6 +679,7 @@ int main(void)
 	tcase_add_test(lists, random_lists_move_every_byte);
 	tcase_add_test(lists, random_lists_are_copied_to_others);
 	tcase_add_test(lists, every_alignment_of_two_lists);
+	tcase_add_test(lists, rows_at_odd_distances);
 	tcase_add_test(lists,
 		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
 	tcase_add_test(lists, numbers_out_of_range_of_either_list_are_reported);
