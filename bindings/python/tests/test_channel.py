@@ -31,6 +31,28 @@ def address(name):
 
 
 
+def test_an_engine_outlives_its_channels():
+    """The collector of garbage may end the engine first."""
+    left, right = dtconv.Channel.pair(kind="host")
+    for end in (left, right):
+        end._engine.__del__()
+    received = right.start_recv(np.zeros(3), tag=1)
+    sent = left.start_send(np.ones(3), tag=1)
+    thread = threading.Thread(target=sent.wait, args=(WAIT,))
+    thread.start()
+    assert received.wait(WAIT) == 24
+    thread.join()
+    for end in (left, right):
+        assert end._engine.handle is not None
+        end.close()
+        assert end._engine.handle is None
+    listener = dtconv.Channel.listen(address("gone"), kind="host")
+    listener._engine.__del__()
+    assert listener._engine.handle is not None
+    listener.close()
+    assert listener._engine.handle is None
+
+
 def test_a_message_from_columns_to_rows(pair):
     left, right = pair
     matrix, target = np.arange(20.0).reshape(4, 5), np.zeros((2, 4))

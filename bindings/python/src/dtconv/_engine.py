@@ -64,7 +64,8 @@ def seconds_left(deadline: Optional[float]) -> Optional[float]:
 
 
 class Engine:
-    """An engine of the library."""
+    """An engine of the library. It is destroyed when it is gone and all channels and listeners have left it: the
+    collector of garbage ends the objects of a cycle in any order."""
 
     def __init__(self) -> None:
         run, handle = runtime(), ctypes.c_void_p()
@@ -72,15 +73,31 @@ class Engine:
         self._lib = run.lib
         self._changed = threading.Condition()
         self._is_driven = False
+        self._users, self._is_gone = 0, False
         run.check(run.lib.dtconv_engine_create(run.context, None, ctypes.byref(handle)))
         self._handle = handle.value
         self._poll = select.poll()
         self._poll.register(run.lib.dtconv_engine_fd(handle), select.POLLIN)
 
     def __del__(self) -> None:
-        # It stays where it is if operations are not done.
         if getattr(self, "_handle", None) is not None:
-            self._lib.dtconv_engine_destroy(self._handle)
+            self._is_gone = True
+            self._destroy_unused()
+
+    def join(self) -> None:
+        """A channel or a listener uses it."""
+        self._users += 1
+
+    def leave(self) -> None:
+        """It no longer does."""
+        self._users -= 1
+        self._destroy_unused()
+
+    def _destroy_unused(self) -> None:
+        # It stays where it is if operations are not done.
+        if self._is_gone and not self._users:
+            handle, self._handle = self._handle, None
+            self._lib.dtconv_engine_destroy(handle)
 
     @property
     def handle(self) -> Optional[int]:

@@ -69,7 +69,8 @@ class Channel:
     once. Work of CUDA streams on the arrays must be complete before a message is started.
 
     Options of ``connect``, ``listen``, ``pair`` and ``from_socket``: ``kind`` of the staging memory (``"pinned"``:
-    registered with the device driver where there is one; ``"host"``), ``device`` (its ordinal, -1: the current one),
+    registered with the device driver where there is one; ``"host"``; ``"device"``: memory of the device, which the peer's
+    device reads), ``device`` (its ordinal, -1: the current one),
     ``fragment_bytes`` and ``fragments`` of the staging memory (0: the library's defaults), and ``any_user``: whether the
     other process may be another user's. ``network``: ``"ucx"`` or ``"verbs"``, whose library of libdtconv has to be
     installed; None: shared memory. Both ends name the same. ``secret``: at least 16 bytes that only the two processes
@@ -80,6 +81,7 @@ class Channel:
         """Take over a channel. Not for users: call ``connect``, ``listen``, ``pair`` or ``from_socket``."""
         self._engine, self._lib = engine, runtime().lib
         self._handle: Optional[int] = handle
+        engine.join()
         _channels.add(self)
 
     @staticmethod
@@ -171,6 +173,8 @@ class Channel:
         except errors.TimedOutError:
             # A device that does not end. Nothing that the library may still use is freed.
             _engine._leaked.append(self._engine)
+        else:
+            self._engine.leave()
 
     def _destroyed(self, handle: int, destroyed: list[int]) -> bool:
         """Destroy it unless that has been done or operations are not complete."""
@@ -199,6 +203,7 @@ class Listener:
         run.check(run.lib.dtconv_channel_listen(self._engine.handle, address.encode(),
                                                 ctypes.byref(parameters(**options)), ctypes.byref(handle)))
         self._handle = handle.value
+        self._engine.join()
 
     def accept(self, timeout: Optional[float] = None) -> Channel:
         """Wait for a process that connects. Raises TimedOutError after ``timeout`` seconds."""
@@ -224,6 +229,7 @@ class Listener:
         handle, self._handle = self._handle, None
         if handle is not None:
             self._lib.dtconv_listener_destroy(handle)
+            self._engine.leave()
 
     def __enter__(self) -> Listener:
         return self
@@ -240,8 +246,8 @@ def parameters(kind: str = "pinned", device: int = -1, fragment_bytes: int = 0, 
                any_user: bool = False, network: Optional[str] = None, secret: bytes = b"") -> channel_params:
     """Options of a channel, as the library takes them."""
     chosen_kind = memory_kind(kind)
-    if chosen_kind not in (Memory.PINNED, Memory.HOST):
-        raise errors.InvalidError(f"staging memory of kind {kind!r}; it is pinned or host")
+    if chosen_kind not in (Memory.PINNED, Memory.HOST, Memory.DEVICE):
+        raise errors.InvalidError(f"staging memory of kind {kind!r}; it is pinned, host or device")
     return channel_params(kind=chosen_kind, device=device, fragment_bytes=fragment_bytes, fragments=fragments,
                           flags=Constant.CHANNEL_ANY_USER if any_user else 0, transport=transport_of(network),
                           secret=ctypes.cast(ctypes.c_char_p(secret), ctypes.c_void_p), secret_bytes=len(secret))
