@@ -471,6 +471,21 @@ START_TEST(tables_in_host_memory_are_checked_first)
 }
 END_TEST
 
+/* So does the host where it moves, whatever memory they are in. */
+START_TEST(tables_are_checked_first_where_the_host_moves)
+{
+	struct choices choices = fixture_choices(16);
+
+	make_lists(&choices, true);
+	spoil(_i ? &from : &to, 3, 99);
+	open_sides(ARENA_HOST, ARENA_PINNED);
+	before_copy();
+	expect_number(_i ? "from" : "to", _i ? &from : &to, 3);
+	must_be_untouched();
+	close_sides();
+}
+END_TEST
+
 /* Each list's word has its own, whatever the other list's are. */
 START_TEST(a_stream_learns_of_faults_by_two_words)
 {
@@ -577,7 +592,7 @@ END_TEST
 
 /* ---- the order of a stream ------------------------------------------------------------------- */
 
-/* The tables arrive behind a kernel that still runs, and the call returns. */
+/* The tables arrive behind a kernel that still runs, and the call returns. The source may have no order of its own. */
 START_TEST(a_copy_waits_for_its_stream)
 {
 	struct choices choices = fixture_choices(10);
@@ -587,6 +602,10 @@ START_TEST(a_copy_waits_for_its_stream)
 	make_lists(&choices, true);
 	open_sides(ARENA_DEVICE, ARENA_DEVICE);
 	use_stream(stream);
+	if (_i) {
+		from.pages.flags = 0;
+		from.pages.stream = from.pages.fault = NULL;
+	}
 	fixture_ok(copy_part(0, SIZE_MAX, NULL));
 	MUST(StreamSynchronize(stream));
 	before_copy();
@@ -863,10 +882,11 @@ int main(void)
 	tcase_add_test(lists, pools_of_two_devices);
 	tcase_add_loop_test(errors, the_first_number_out_of_range_is_named, 0, 4);
 	tcase_add_loop_test(errors, tables_in_host_memory_are_checked_first, 0, 2);
+	tcase_add_loop_test(errors, tables_are_checked_first_where_the_host_moves, 0, 2);
 	tcase_add_test(errors, a_stream_learns_of_faults_by_two_words);
 	tcase_add_test(errors, what_a_device_cannot_do_is_refused);
 	tcase_add_test(errors, backends_may_be_forbidden);
-	tcase_add_test(order, a_copy_waits_for_its_stream);
+	tcase_add_loop_test(order, a_copy_waits_for_its_stream, 0, 2);
 	tcase_add_loop_test(order, tables_of_the_host_travel_along, 0, 8);
 	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 2);
 	tcase_add_test(order, a_captured_copy_reads_its_tables_at_each_launch);
