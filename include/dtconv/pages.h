@@ -39,7 +39,8 @@ struct dtconv_context;
  *   to, the page's contents are undefined: bytes of any of its places in the stream.
  * - Packed memory must not overlap the pool, nor the pages that are copied to those that are
  *   copied from; both may be pages of one pool.
- * - Calls block until done, except with DTCONV_PAGES_STREAM, and may come from any thread.
+ * - Calls block until done, except with DTCONV_PAGES_STREAM and without DTCONV_PAGES_WAIT, and may
+ *   come from any thread.
  *
  * A device moves, in one launch for all layers and parts, if a table, a pool or packed memory is
  * a device's, or if the call is ordered by a stream (or, in a context with
@@ -100,7 +101,7 @@ struct dtconv_pages {
 	enum dtconv_memory_kind pool_memory;   /**< hint: where the pool is */
 	enum dtconv_memory_kind packed_memory; /**< hint: where packed memory is */
 	/**
-	 * [in,out] with DTCONV_PAGES_STREAM, or NULL: a word in pinned, managed or device memory, set
+	 * [in,out] with DTCONV_PAGES_STREAM alone, or NULL: a word in pinned, managed or device memory, set
 	 * to -1 by the caller. If the device finds numbers out of range, it stores the position of the
 	 * first one in the table. If NULL, their pages are skipped without notice
 	 */
@@ -122,7 +123,13 @@ enum dtconv_pages_flags {
 	 * graph reads the table. A list in ordinary host memory alone is moved before the call
 	 * returns.
 	 */
-	DTCONV_PAGES_STREAM = 1
+	DTCONV_PAGES_STREAM = 1,
+	/**
+	 * With DTCONV_PAGES_STREAM: return when the work is done, and fail if the device finds a number
+	 * out of range, as calls without a stream do. pages.fault is NULL, and the stream is not
+	 * captured.
+	 */
+	DTCONV_PAGES_WAIT = 2
 };
 
 /**

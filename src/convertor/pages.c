@@ -60,7 +60,7 @@ static int check_values(const struct dtc_paging *paging)
 		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
 				"%s: %s.count is %zu, but %s is NULL", paging->caller,
 				paging->names->list, pages->count, paging->names->table);
-	if (pages->flags & ~(unsigned)DTCONV_PAGES_STREAM)
+	if (pages->flags & ~(unsigned)(DTCONV_PAGES_STREAM | DTCONV_PAGES_WAIT))
 		return invalid(paging, "flags", pages->flags, "which has unknown bits");
 	return 0;
 }
@@ -126,6 +126,12 @@ static int check_stream(const struct dtc_paging *paging)
 				"%s.flags",
 				paging->caller, list, pages->stream ? "stream" : "fault",
 				list);
+	if (pages->flags & DTCONV_PAGES_WAIT &&
+	    (pages->fault || !(pages->flags & DTCONV_PAGES_STREAM)))
+		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
+				"%s: %s.flags has DTCONV_PAGES_WAIT, which needs "
+				"DTCONV_PAGES_STREAM and no fault word",
+				paging->caller, list);
 	if ((uintptr_t)pages->fault % sizeof(*pages->fault))
 		return DTC_FAIL(paging->context, DTCONV_ERR_INVAL,
 				"%s: %s is %p, which is not aligned to %zu bytes",

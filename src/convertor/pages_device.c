@@ -209,6 +209,7 @@ static struct dtc_job job_of(const struct dtc_paging *paging, const struct place
 		.user_memory = places->list.pool,
 		.packed_memory = places->packed,
 		.on_stream = order->flags & DTCONV_PAGES_STREAM,
+		.unattended = order->flags == DTCONV_PAGES_STREAM,
 		.stream = order->stream,
 		.caller = paging->caller,
 	};

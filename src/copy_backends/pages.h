@@ -38,7 +38,7 @@ struct dtc_pages_job {
 #define DTC_PAGES_OF_TARGET (UINT64_C(1) << 62)
 
 /*
- * Start a list, or a copy. A job on a stream is left alone: its event has no backend, and the device lowers *pages->fault
+ * Start a list, or a copy. An unattended job is left alone: its event has no backend, and the device lowers *pages->fault
  * of each list. The answer of others is the first entry out of range, or DTC_PAGES_FINE. Fails with UNSUPPORTED
  * if no device can access all of the memory or the backend is forbidden, with AGAIN or BACKEND if there are no kernels.
  */

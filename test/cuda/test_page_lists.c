@@ -663,6 +663,62 @@ START_TEST(a_list_waits_for_its_stream)
 }
 END_TEST
 
+static void *release_later(void *spin)
+{
+	gpu_nap(20);
+	spin_release(spin);
+	return NULL;
+}
+
+/* Behind a kernel that ends meanwhile, and the list is moved when the call returns; bad numbers fail it. */
+START_TEST(a_call_may_wait_in_its_stream)
+{
+	struct choices choices = fixture_choices(17);
+	CUstream stream = _i ? NULL : gpu_stream();
+	struct scene scene;
+	struct arena late;
+	struct spin spin;
+	pthread_t thread;
+
+	make_list(&choices, 128, true);
+	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_DEVICE);
+	use_stream(&scene, stream);
+	scene.pages.flags |= DTCONV_PAGES_WAIT;
+	expect_sentence(&scene, DTCONV_ERR_INVAL, "and no fault word");
+	scene.pages.fault = NULL;
+	fixture_ok(pack_part(&scene, 0, total(), NULL));
+	for (int round = 0; round < 2; round++) {
+		arena_open(&late, ARENA_PINNED, ENTRIES * 8);
+		arena_write(&late, 0, wide, table_bytes());
+		before_pack(&scene);
+		MUST(MemsetD8((CUdeviceptr)(uintptr_t)scene.table.memory, 0xff,
+			      table_bytes()));
+		MUST(CtxSynchronize());
+		spin_begin(&spin, stream);
+		MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)scene.table.memory,
+				 (CUdeviceptr)(uintptr_t)late.memory, table_bytes(),
+				 stream));
+		ck_assert(!pthread_create(&thread, NULL, release_later, &spin));
+		if (round)
+			expect_refusal(&scene, true, 3, wide[3]);
+		else
+			fixture_ok(pack_part(&scene, 0, total(), NULL));
+		pthread_join(thread, NULL);
+		spin_end(&spin);
+		must_be_packed(&scene, "waited for");
+		arena_close(&late);
+		spoil(3, 0);
+	}
+	scene.pages.flags = DTCONV_PAGES_WAIT;
+	scene.pages.stream = NULL;
+	expect_sentence(&scene, DTCONV_ERR_INVAL, "needs DTCONV_PAGES_STREAM");
+	scene_close(&scene);
+	gpu_must_be_idle(fixture_context, "calls that wait");
+	if (stream)
+		MUST(StreamDestroy(stream));
+}
+END_TEST
+
 enum { COPIES = 64 }; /* of tables in host memory that may be in flight */
 
 /* A table in host memory may change when the call returns. */
@@ -798,6 +854,11 @@ START_TEST(a_captured_list_reads_its_table_at_each_launch)
 	fixture_ok(pack_part(&scene, 0, total(), NULL));
 	fixture_status(pack_part(&host, 0, total(), NULL), DTCONV_ERR_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(fixture_error(), "is being captured"));
+	struct scene waiting = scene;
+	waiting.pages.flags |= DTCONV_PAGES_WAIT;
+	waiting.pages.fault = NULL;
+	fixture_status(pack_part(&waiting, 0, total(), NULL), DTCONV_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "nothing can be waited for"));
 	MUST(StreamEndCapture(stream, &graph));
 	MUST(GraphInstantiateWithFlags(&exec, graph, 0));
 	for (int round = 0; round < 3; round++) {
@@ -953,6 +1014,7 @@ int main(void)
 	tcase_add_test(errors, what_a_device_cannot_do_is_refused);
 	tcase_add_test(errors, backends_may_be_forbidden);
 	tcase_add_loop_test(order, a_list_waits_for_its_stream, 0, 2);
+	tcase_add_loop_test(order, a_call_may_wait_in_its_stream, 0, 2);
 	tcase_add_test(order, tables_of_the_host_travel_along);
 	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 2);
 	tcase_add_test(order, the_default_stream_orders_blocking_calls);

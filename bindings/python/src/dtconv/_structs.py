@@ -301,6 +301,7 @@ class Constant(enum.IntEnum):
     COPIER_STREAM = 1
     BATCH_STREAM = 1
     PAGES_STREAM = 1
+    PAGES_WAIT = 2
     SEGMENT_COMPRESSIBLE = 1
     SEGMENT_ANY_USER = 2
     CHANNEL_ANY_USER = 1

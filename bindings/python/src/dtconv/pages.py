@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
@@ -13,21 +12,16 @@ from ._library import Runtime, runtime
 from ._sides import check_writable, new_packed, packed_view
 from ._structs import Constant, PageNumber
 from ._structs import pages as page_list
-from ._views import View, as_layout, view_of
-from .pool import Fragment, Pool
+from ._views import View, view_of
 
 NUMBERS = {4: PageNumber.NUMBER_32, 8: PageNumber.NUMBER_64}
 """The types of page numbers, by their size."""
-NO_FAULT = -1
-"""What a fault word holds while no number is out of range."""
 
 
 class Move(NamedTuple):
     """One call: its lists with their addresses, all views, and what calls the library."""
 
     lists: list[page_list]
-    pool_pages: list[int]
-    names: list[str]
     views: list[View]
     fault: Optional[View]
     call: Callable[[Runtime], int]
@@ -164,8 +158,7 @@ class Pages:
                                                 ctypes.byref(moved)))
             return moved.value
 
-        return _run(Move(lists, [self._list.pool_pages, target._list.pool_pages], ["from.table", "to.table"],
-                         [self._view, target._view, *numbers], _fault_view(fault, 2), call), position, stream)
+        return _run(Move(lists, [self._view, target._view, *numbers], _fault_view(fault, 2), call), position, stream)
 
     def _list_of(self, table: View, nbytes: Optional[int]) -> page_list:
         """The list for one table."""
@@ -194,8 +187,7 @@ class Pages:
                                packed.nbytes(), ctypes.byref(moved)))
             return moved.value
 
-        return _run(Move([wanted], [self._list.pool_pages], ["pages.table"], [self._view, table, packed], fault, call),
-                    position, stream)
+        return _run(Move([wanted], [self._view, table, packed], fault, call), position, stream)
 
 
 def _rows_of(page: View) -> tuple[int, int]:
@@ -221,79 +213,13 @@ def _run(move: Move, position: int, named_stream: Any) -> int:
     stream = _streams.common_stream(move.views, named_stream)
     if stream is None:
         return move.call(runtime())
-    for wanted in move.lists:
-        wanted.flags, wanted.stream = Constant.PAGES_STREAM, stream
-    with _streams.ready(move.views, stream):
-        if move.fault is None:
-            return _run_and_wait(move, stream)
-        _set_faults(move, move.fault.address)
-        return move.call(runtime())
-
-
-def _set_faults(move: Move, address: int) -> None:
-    """Give each list a word of its own."""
+    flags = Constant.PAGES_STREAM if move.fault is not None else Constant.PAGES_STREAM | Constant.PAGES_WAIT
     for index, wanted in enumerate(move.lists):
-        wanted.fault = address + 8 * index
-
-
-def _run_and_wait(move: Move, stream: int) -> int:
-    """Queue the lists, then a copy of their fault words, and wait for that."""
-    fragment, count = _fault_words.get(), len(move.lists)
-    np.asarray(fragment)[:8 * count].view(np.int64)[:] = NO_FAULT
-    address = int(fragment.__array_interface__["data"][0])
-    _set_faults(move, address)
-    is_queued = False
-    try:
-        moved = move.call(runtime())
-        is_queued = True
-        positions = _read_words(address, count, stream)
-    except errors.Error as failure:
-        if is_queued or isinstance(failure, errors.BackendError):
-            # The device may still write there.
-            _fault_words.abandon(fragment)
-        else:
-            fragment.put()
-        raise
-    fragment.put()
-    for position, pool_pages, name in zip(positions, move.pool_pages, move.names):
-        if position != NO_FAULT:
-            raise errors.InvalidError(f"{name}[{position}] is out of range: the pool has {pool_pages} pages")
-    return moved
-
-
-class _FaultWords:
-    """Pinned memory of a word for each call that waits for a device."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pools: list[Pool] = []
-        self._abandoned: list[Fragment] = []
-
-    def abandon(self, fragment: Fragment) -> None:
-        """Never use a word again."""
-        self._abandoned.append(fragment)
-
-    def get(self) -> Fragment:
-        """A word that nobody else has."""
-        with self._lock:
-            for pool in self._pools:
-                try:
-                    return pool.get()
-                except errors.AgainError:
-                    pass
-            self._pools.append(Pool("pinned", fragment_bytes=64, slab_bytes=4096, start_bytes=4096))
-            return self._pools[-1].get()
-
-
-_fault_words = _FaultWords()
-
-
-def _read_words(address: int, count: int, stream: int) -> list[int]:
-    """What some int64 hold when the stream has done all that is queued."""
-    run, values = runtime(), (ctypes.c_int64 * count)()
-    run.check(run.lib.dtconv_pack_on_stream(as_layout("int64")._handle, count, address, ctypes.addressof(values),
-                                            8 * count, stream, None))
-    return list(values)
+        wanted.flags, wanted.stream = flags, stream
+        if move.fault is not None:
+            wanted.fault = move.fault.address + 8 * index
+    with _streams.ready(move.views, stream):
+        return move.call(runtime())
 
 
 def _table_view(table: Any) -> View:

@@ -74,7 +74,7 @@ const struct dtc_cuda_feature dtc_cuda_pages_feature = {
 
 static bool is_left(const struct dtc_pages_job *pages)
 {
-	return pages->job.on_stream;
+	return pages->job.unattended;
 }
 
 static bool is_copied(const struct dtc_pages_list *list)
@@ -241,7 +241,7 @@ static uint64_t fault_of(const struct dtc_cuda_submission *submission,
 	struct dtc_cuda_flags *flags = dtc_cuda_flags_of(submission->context);
 	const size_t word = DTC_CUDA_ANSWERS + submission->event->slot;
 
-	if (submission->job->on_stream)
+	if (submission->job->unattended)
 		return list->pages->fault
 			       ? device_address(list->pages->fault, &list->fault_memory)
 			       : 0;
@@ -373,6 +373,11 @@ static int check(const struct dtc_cuda_submission *submission,
 				"is host memory, which a graph launch does not read; use "
 				"memory that the device can access",
 				job->caller);
+	if (submission->capturing && !is_left(pages))
+		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
+				"%s: the stream is being captured, so nothing can be "
+				"waited for",
+				job->caller);
 	return require_kernels(submission);
 }
 
@@ -470,8 +475,6 @@ static int refuse_all(const struct dtc_pages_job *job)
 int dtc_cuda_submit_pages(const struct dtc_pages_job *job, struct dtc_event *event)
 {
 	struct dtc_pages_job pages = *job;
-
-	pages.job.unattended = is_left(job);
 	int status = submit_in(&pages, event);
 	if (status == DTCONV_ERR_LIMIT && !pages.job.on_stream &&
 	    dtc_memory_is_between(&job->job.user_memory, &job->job.packed_memory)) {
