@@ -10,17 +10,10 @@ import numpy as np
 from .link import Failure
 
 HANDLE_BYTES = 64
-LAZY_PEER_ACCESS = 1
 NON_BLOCKING = 1
 IN_STREAM_ORDER = 1
 """CU_MEMCPY_SRC_ACCESS_ORDER_STREAM."""
 NAME_BYTES = 128
-
-
-class Handle(ctypes.Structure):
-    """CUipcMemHandle."""
-
-    _fields_ = [("reserved", ctypes.c_char * HANDLE_BYTES)]
 
 
 class Attributes(ctypes.Structure):
@@ -84,18 +77,6 @@ class Driver:
         """Device memory that another process can map."""
         address = ctypes.c_uint64()
         self.must("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
-        return address.value
-
-    def export(self, address: int) -> bytes:
-        """What another process needs to map an allocation."""
-        handle = Handle()
-        self.must("cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_uint64(address))
-        return bytes(handle)
-
-    def map(self, data: bytes) -> int:
-        """Map another process's allocation, with access from this device. Returns its address here."""
-        address, handle = ctypes.c_uint64(), Handle.from_buffer_copy(data)
-        self.must("cuIpcOpenMemHandle_v2", ctypes.byref(address), handle, LAZY_PEER_ACCESS)
         return address.value
 
     def copy(self, target: int, source: int, size: int) -> None:

@@ -2,6 +2,7 @@
 """One of the two processes: its memory, its view of the other's, its agent of NIXL, and its lists of pages."""
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from .shapes import RECEIVER, Shape
 NAMES = ("sender", "receiver")
 NEVER_BY_LIST = 1 << 62
 """A bounce layer with this ``list_from`` always goes through staging memory."""
+CHANNEL_FRAGMENT_BYTES = 4 << 20
+"""Of staging memory on a device, where each fragment costs two launches."""
 COPY_LIMIT_SECONDS = 0.2
 """How long a wait of the bounce layer takes before it looks whether the other process has given up."""
 
@@ -55,6 +58,7 @@ class End:
         self.agent: Any = None
         self._pages: dict[tuple[Any, ...], dtconv.Pages] = {}
         self._map_memory()
+        self._open_channel()
         self._connect(make_agent, fragment_bytes, fragments)
         self._look_around()
 
@@ -76,6 +80,29 @@ class End:
                                                     self.memory.size - self.memory.pool_bytes)
         except (Failure, dtconv.Error) as reason:
             self.missing["peer"] = f"the receiver's memory cannot be mapped: {reason}"
+
+    def _open_channel(self) -> None:
+        """A channel of libdtconv through shared memory, with staging memory where the caches are."""
+        on_device = self.memory.device is not None
+        options = {"kind": self.memory.kind, "device": self.memory.device or 0,
+                   "fragment_bytes": CHANNEL_FRAGMENT_BYTES if on_device else 0}
+        address, why, listener = f"@dtconv-kv-{os.getpid()}", "", None
+        try:
+            if self.role == RECEIVER:
+                listener = dtconv.Channel.listen(address, **options)
+                self.link.tell(channel=address)
+            else:
+                self.channel = dtconv.Channel.connect(self.link.hear()["channel"], **options)
+                self.link.tell(why="")
+            if listener is not None:
+                why = self.link.hear()["why"]
+                self.channel = None if why else listener.accept(self.link.limit)
+                listener.close()
+        except (Failure, dtconv.Error) as reason:
+            why = str(reason)
+            self.link.tell(**({"error": why} if self.role == RECEIVER else {"why": why}))
+        if why:
+            self.missing["channel"] = f"there is no channel: {why}"
 
     def _connect(self, make_agent: Callable[[str], Any], fragment_bytes: int, fragments: int) -> None:
         """Make agents that know each other, or learn why there are none."""
@@ -166,8 +193,15 @@ class End:
                 message.cancel()
             raise
 
+    def finish_channel(self, under_way: list[Any]) -> None:
+        """Wait for messages of the channel."""
+        for message in under_way:
+            self.link.wait_until(lambda: waited(message), "a message of the channel")
+
     def close(self) -> None:
-        """Give memory back that NIXL has."""
+        """Give memory back that others have."""
+        if "channel" not in self.missing:
+            self.channel.close()
         if self.agent is not None and "nixl" not in self.missing:
             self.bounce.close()
 

@@ -144,17 +144,11 @@ class DeviceMemory:
 
     def offer(self, link: Link) -> None:
         """As for HostMemory."""
-        if hasattr(dtconv, "export_memory"):
-            link.tell(handle=pickle.dumps(dtconv.export_memory(self.words)).hex())
-        else:
-            link.tell(handle=self.driver.export(self.address).hex())
+        link.tell(handle=pickle.dumps(dtconv.export_memory(self.words)).hex())
 
     def map_peer_memory(self, link: Link, pool_bytes: int, staging_bytes: int) -> DeviceMemory:
         """As for HostMemory."""
-        handle = bytes.fromhex(link.hear()["handle"])
-        if not hasattr(dtconv, "export_memory"):
-            return DeviceMemory(pool_bytes, staging_bytes, self.driver, self.driver.map(handle))
-        array = pickle.loads(handle).open(self.device)
+        array = pickle.loads(bytes.fromhex(link.hear()["handle"])).open(self.device)
         mapped = DeviceMemory(pool_bytes, staging_bytes, self.driver, array.__cuda_array_interface__["data"][0])
         mapped.keep = array
         return mapped

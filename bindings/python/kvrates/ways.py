@@ -38,13 +38,7 @@ def copy_direct(end: End, message: Message) -> None:
     for index in range(len(message.shape.caches)):
         source = end.pages(end.memory, message.shape, index, SENDER)
         target = end.pages(end.peer, message.shape, index, RECEIVER)
-        if hasattr(source, "copy_to"):
-            source.copy_to(target, message.tables[SENDER], message.tables[RECEIVER])
-            continue
-        # A package without copies from pages to pages packs in between.
-        packed = end.memory.packed(message.shape, index)
-        source.pack(message.tables[SENDER], packed)
-        target.unpack(packed, message.tables[RECEIVER])
+        source.copy_to(target, message.tables[SENDER], message.tables[RECEIVER])
 
 
 class Direct(Way):
@@ -68,6 +62,19 @@ class Staged(Way):
         self.end.finish([bounce.start_recv(self.end.other, self.memory.words, index,
                                            layout=layout_of(message, index, RECEIVER))
                          for index in range(len(message.shape.caches))])
+
+
+class OverChannel(Way):
+    name, needs, about = "channel", ("channel",), "dtconv.Channel: fragments through staging memory that both map"
+
+    def send(self, message: Message) -> None:
+        self.end.finish_channel([self.end.channel.start_send(self.memory.words, index, layout=layout_of(message, index, SENDER))
+                                 for index in range(len(message.shape.caches))])
+
+    def receive(self, message: Message) -> None:
+        self.end.finish_channel([self.end.channel.start_recv(self.memory.words, index,
+                                                             layout=layout_of(message, index, RECEIVER))
+                                 for index in range(len(message.shape.caches))])
 
 
 class Bulk(Way):
@@ -182,8 +189,8 @@ class Copy(Way):
         self.end.link.note()
 
 
-HOST_WAYS: tuple[type[Way], ...] = (Direct, Staged, GatheredPages, GatheredNumpy, List, Bulk, Copy)
-DEVICE_WAYS: tuple[type[Way], ...] = (Direct, Staged, GatheredPages, GatheredTorch, Batch, List, Bulk, Copy)
+HOST_WAYS: tuple[type[Way], ...] = (Direct, OverChannel, Staged, GatheredPages, GatheredNumpy, List, Bulk, Copy)
+DEVICE_WAYS: tuple[type[Way], ...] = (Direct, OverChannel, Staged, GatheredPages, GatheredTorch, Batch, List, Bulk, Copy)
 
 
 def ways_of(end: End) -> list[Way]:

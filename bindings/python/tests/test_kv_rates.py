@@ -247,7 +247,7 @@ def test_without_nixl_the_other_ways_are_measured(monkeypatch):
         raise ImportError("No module named 'nixl'")
 
     found = run_both(monkeypatch, ["20x64B"], missing)
-    assert {one["way"] for one in found if "median_ms" in one} == {"direct", "copy"}
+    assert {one["way"] for one in found if "median_ms" in one} == {"direct", "channel", "copy"}
     left_out = {one["way"]: one["left_out"] for one in found if "left_out" in one}
     assert set(left_out) == {"staged", "pages", "numpy", "list", "bulk"}
     assert set(left_out.values()) == {"NIXL is missing: No module named 'nixl'"}
@@ -424,7 +424,7 @@ def test_the_program_measures_in_host_memory(tmp_path):
     what = json.loads((tmp_path / "out.json").read_text())
     assert what["commit"] == "abc" and what["devices"] == "host" and what["failed"] == "" and what["numpy"] == np.__version__
     measured = {(one["row"], one["way"]) for one in what["results"] if "median_ms" in one}
-    assert measured == {(row, way) for row in ("64x4KiB", "16x576B") for way in ("direct", "copy")}
+    assert measured == {(row, way) for row in ("64x4KiB", "16x576B") for way in ("direct", "channel", "copy")}
     assert "bulk: left out: NIXL is missing: it is hidden" in ended.stdout and "64x4KiB direct: " in ended.stderr
 
 
