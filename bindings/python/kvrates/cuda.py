@@ -9,7 +9,6 @@ import numpy as np
 
 from .link import Failure
 
-HANDLE_BYTES = 64
 NON_BLOCKING = 1
 IN_STREAM_ORDER = 1
 """CU_MEMCPY_SRC_ACCESS_ORDER_STREAM."""
