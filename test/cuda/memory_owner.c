@@ -83,6 +83,8 @@ static void move_slot(int socket, const struct command *command)
 	if (command->what == 'w') {
 		must(take_all(socket, bytes, command->bytes), "receive");
 		MUST(Memcpy(memory, (CUdeviceptr)(uintptr_t)bytes, command->bytes));
+		/* From ordinary memory it returns before the bytes are there. */
+		MUST(CtxSynchronize());
 	} else {
 		MUST(Memcpy((CUdeviceptr)(uintptr_t)bytes, memory, command->bytes));
 		must(put_all(socket, bytes, command->bytes), "send");

@@ -42,7 +42,7 @@ def test_each_status_has_a_class_derived_from_error():
     (lambda: dtconv.start_pack(np.zeros(4), np.zeros(3)), dtconv.TruncateError, "out has 24 bytes, but 32 are packed"),
     (lambda: dtconv.fragments(np.zeros(4), 0), dtconv.InvalidError, "size is 0"),
     (lambda: dtconv.Channel.connect("@dtconv-nobody"), dtconv.PeerError, "."),
-    (lambda: dtconv.Channel.listen("@x", kind="device"), dtconv.InvalidError, "staging memory of kind 'device'"),
+    (lambda: dtconv.Channel.listen("@x", kind="managed"), dtconv.InvalidError, "staging memory of kind 'managed'"),
 ])
 def test_wrong_calls_say_what_is_wrong(call, kind, sentence):
     with pytest.raises(kind, match=sentence) as caught:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import select
 import threading
 import time
@@ -18,6 +19,8 @@ from ._library import runtime
 from ._structs import Status
 
 _Done = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
+POLL_SECONDS = 1e-4
+"""How long a wait polls before it sleeps: to be woken takes half of that, and copies of a device take less."""
 CLOSE_SECONDS = 5.0
 """How long an engine that nobody uses any more tries to end what is under way."""
 
@@ -104,11 +107,26 @@ class Engine:
         """The library's engine."""
         return self._handle
 
-    def progress(self) -> None:
-        """Make what progress there is. Does not block."""
-        worked = ctypes.c_size_t(1)
+    def progress(self) -> bool:
+        """Make what progress there is, and tell whether there was any. Does not block."""
+        worked, happened = ctypes.c_size_t(1), False
         while worked.value:
             runtime().check(self._lib.dtconv_engine_progress(self._handle, 0, ctypes.byref(worked)))
+            happened = happened or worked.value > 0
+        return happened
+
+    def _poll_for(self, is_done: Callable[[], bool], deadline: Optional[float]) -> None:
+        """Make progress until something is done, time is up, or nothing has happened for a while."""
+        last = now = time.monotonic()
+        while not is_done() and (deadline is None or now < deadline):
+            now = time.monotonic()
+            if self.progress():
+                last = now
+            elif now - last > POLL_SECONDS:
+                return
+            elif now - last > POLL_SECONDS / 4:
+                # The other process may need this CPU.
+                os.sched_yield()
 
     def wait_until(self, is_done: Callable[[], bool], timeout: Optional[float], what: str) -> None:
         """Make progress until something is done. Raises TimedOutError after ``timeout`` seconds."""
@@ -126,7 +144,7 @@ class Engine:
                 return
             self._is_driven = True
         try:
-            self.progress()
+            self._poll_for(is_done, deadline)
             if not is_done():
                 self._sleep(deadline)
         finally:
