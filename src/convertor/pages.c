@@ -243,28 +243,44 @@ uint64_t dtc_paging_number(const struct dtconv_pages *pages, size_t i)
 	return ((const table_32 *)pages->table)[i];
 }
 
-/* The first entry of [i, end) that is out of range, or @end. Looks for a bad one in a stretch before it looks which. */
+/* Entries that are looked at together, so that compilers make vectors of them. */
+#define STRETCH 64
+
+/*
+ * Whether a stretch has a number that is negative or more than @last: then it, or the difference, has the sign bit. All
+ * compilers know that in vectors, and no baseline has comparisons without a sign.
+ */
+static bool has_bad_64(const table_64 *numbers, uint64_t last)
+{
+	uint64_t signs = 0;
+
+	for (size_t i = 0; i < STRETCH; i++)
+		signs |= numbers[i] | (last - numbers[i]);
+	return signs >> 63;
+}
+
+static bool has_bad_32(const table_32 *numbers, uint32_t last)
+{
+	uint32_t signs = 0;
+
+	for (size_t i = 0; i < STRETCH; i++)
+		signs |= numbers[i] | (last - numbers[i]);
+	return signs >> 31;
+}
+
+/* The first entry of [i, end) that is out of range, or @end. */
 static size_t find_bad(const struct dtconv_pages *pages, size_t i, size_t end)
 {
+	const bool wide = pages->number == DTCONV_PAGE_NUMBER_64;
 	const uint64_t most = pages->pool_pages;
 	const uint64_t narrow = DTC_MIN(most, (uint64_t)INT32_MAX + 1);
 
-	for (size_t stop; i < end; i = stop) {
-		uint64_t bad = 0;
-
-		stop = end - i > 64 ? i + 64 : end;
-		if (pages->number == DTCONV_PAGE_NUMBER_64)
-			for (size_t k = i; k < stop; k++)
-				bad |= ((const table_64 *)pages->table)[k] >= most;
-		else
-			for (size_t k = i; k < stop; k++)
-				bad |= ((const table_32 *)pages->table)[k] >= narrow;
-		if (bad)
-			break;
-	}
-	while (i < end &&
-	       dtc_paging_number(pages, i) <
-		       (pages->number == DTCONV_PAGE_NUMBER_64 ? most : narrow))
+	while (end - i >= STRETCH &&
+	       !(wide ? has_bad_64((const table_64 *)pages->table + i, most - 1)
+		      : has_bad_32((const table_32 *)pages->table + i,
+				   (uint32_t)(narrow - 1))))
+		i += STRETCH;
+	while (i < end && dtc_paging_number(pages, i) < (wide ? most : narrow))
 		i++;
 	return i;
 }

@@ -608,8 +608,8 @@ START_TEST(wrong_lists_are_refused)
 	refuse(DTCONV_ERR_INVAL,
 	       "pages.bytes is 1601, but 100 pages of 16 bytes have 1600");
 	good_list();
-	pages.flags = 2;
-	refuse(DTCONV_ERR_INVAL, "pages.flags is 2");
+	pages.flags = 4;
+	refuse(DTCONV_ERR_INVAL, "pages.flags is 4");
 	good_list();
 	pages.stream = pool;
 	refuse(DTCONV_ERR_INVAL, "which needs DTCONV_PAGES_STREAM");
