@@ -48,8 +48,11 @@ START_TEST(host_and_pinned_memory_go_to_the_host_backend)
 	struct dtconv_type *type = fixture_type("vector(100, 1, 2, double)");
 	const enum dtconv_memory_kind kinds[] = { DTCONV_MEMORY_HOST, DTCONV_MEMORY_PINNED };
 
-	for (size_t i = 0; i < 4; i++)
-		ck_assert_ptr_eq(choice(type, 3, kinds[i / 2], kinds[i % 2]), &dtc_host_backend);
+	/* Of whatever length. */
+	for (size_t count = 3; count < 1000000; count *= 5)
+		for (size_t i = 0; i < 4; i++)
+			ck_assert_ptr_eq(choice(type, count, kinds[i / 2], kinds[i % 2]),
+					 &dtc_host_backend);
 	dtconv_type_unref(type);
 }
 END_TEST

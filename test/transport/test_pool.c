@@ -551,6 +551,11 @@ static void shared_device(struct dtconv_pool_params *params)
 	params->kind = DTCONV_MEMORY_DEVICE;
 	params->flags = DTCONV_POOL_SHARED;
 }
+static void huge_device(struct dtconv_pool_params *params)
+{
+	params->kind = DTCONV_MEMORY_DEVICE;
+	params->flags = DTCONV_POOL_HUGE;
+}
 
 static const struct refusal refusals[] = {
 	{ no_size, DTCONV_ERR_INVAL, "struct_size" },
@@ -564,7 +569,8 @@ static const struct refusal refusals[] = {
 	{ huge_slab, DTCONV_ERR_OVERFLOW, "address space" },
 	{ beyond_limit, DTCONV_ERR_LIMIT, "its limit is 2" },
 	{ on_device, DTCONV_ERR_UNSUPPORTED, "no CUDA context" },
-	{ shared_device, DTCONV_ERR_INVAL, "DEVICE" },
+	{ shared_device, DTCONV_ERR_UNSUPPORTED, "no CUDA context" },
+	{ huge_device, DTCONV_ERR_INVAL, "DEVICE" },
 };
 
 START_TEST(bad_options_are_refused_with_a_sentence)

@@ -22,8 +22,14 @@ static bool can(const struct dtc_question *question, const char **reason)
 	bool user_host = question->user_kind == DTCONV_MEMORY_HOST;
 	bool packed_host = question->packed_kind == DTCONV_MEMORY_HOST;
 
-	if (user_host != packed_host)
+	if (user_host != packed_host &&
+	    (question->on_stream || question->user_kind == DTCONV_MEMORY_DEVICE ||
+	     question->packed_kind == DTCONV_MEMORY_DEVICE))
 		return true;
+	if (user_host != packed_host) {
+		*reason = "the CPU reaches both sides, and no stream orders them";
+		return false;
+	}
 	*reason = user_host ? "neither side is device memory"
 			    : "the device can access both sides";
 	return false;
