@@ -64,7 +64,8 @@ static void read_boot(unsigned char boot[DTC_BOOT_BYTES])
 	for (const char *at = text; *at && digits < 2 * DTC_BOOT_BYTES; at++)
 		if (*at != '-' && *at != '\n') {
 			boot[digits / 2] =
-				(unsigned char)(boot[digits / 2] << 4 | digit_of(*at));
+				(unsigned char)((unsigned)boot[digits / 2] << 4 |
+						digit_of(*at));
 			digits++;
 		}
 }

@@ -177,15 +177,15 @@ START_TEST(idle_mappings_make_room)
 	context = make_context(standard);
 	fixture_ok(dtconv_ipc_open(context, &a, 0, &first));
 	fixture_ok(dtconv_ipc_close(context, first));
-	gpu.standin->inject("cuIpcOpenMemHandle", 1, full[_i]);
+	gpu.standin->inject("cuIpcOpenMemHandle", 1, (int)full[_i]);
 	fixture_ok(dtconv_ipc_open(context, &b, 0, &second));
 	ck_assert_int_eq(first_byte(second), 2);
 	ck_assert_uint_eq(numbers_of(context).idle, 0);
 	ck_assert_uint_eq(numbers_of(context).evicted, 1);
 	ck_assert_uint_eq(numbers_of(context).driver_opens, 2);
 	/* Twice: no more than one try. What is open stays. */
-	gpu.standin->inject("cuIpcOpenMemHandle", 1, full[_i]);
-	gpu.standin->inject("cuIpcOpenMemHandle", 2, full[_i]);
+	gpu.standin->inject("cuIpcOpenMemHandle", 1, (int)full[_i]);
+	gpu.standin->inject("cuIpcOpenMemHandle", 2, (int)full[_i]);
 	fixture_status(dtconv_ipc_open(context, &a, 0, &first), DTCONV_ERR_BACKEND);
 	ck_assert_int_eq(first_byte(second), 2);
 	fixture_ok(dtconv_ipc_open(context, &a, 0, &first));
