@@ -644,8 +644,11 @@ START_TEST(another_process_moves_into_a_segment)
 	move_through(base);
 	fixture_status(dtconv_segment_grow(segment, 1), DTCONV_ERR_STATE);
 	fixture_ok(dtconv_segment_destroy(segment));
+	/* Its worker knows the driver's objects. */
+	dtconv_context_destroy(fixture_context);
 	gpu_must_be_clean("a received segment");
 	gpu_open();
+	fixture_ok(dtconv_context_create(NULL, &fixture_context));
 }
 END_TEST
 
