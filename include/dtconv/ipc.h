@@ -57,7 +57,7 @@ struct dtconv_context;
 
 /**
  * A range of device memory, as plain bytes to send to another process. They have a version and a checksum, and the same
- * form on all machines. Whoever has them can read and write the whole allocation.
+ * form on all machines. A process that has them can read and write the whole allocation.
  */
 struct dtconv_ipc_handle {
 	unsigned char bytes[DTCONV_IPC_HANDLE_BYTES]; /**< opaque */

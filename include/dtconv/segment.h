@@ -164,8 +164,7 @@ DTCONV_API int dtconv_segment_alias(struct dtconv_segment *segment,
  *         DTCONV_ERR_AGAIN if this process has no file descriptor left; DTCONV_ERR_BACKEND if the
  *         driver refuses. After a failure in the middle the receiver's call fails too.
  *
- * Whoever gets the descriptors can read and write the memory: the process at the other end is
- * trusted with all of the segment. Blocks until the packets are in the socket, whatever the
+ * The receiving process can read and write all of the segment, so it must be trusted. Blocks until the packets are in the socket, whatever the
  * socket's mode. Every descriptor is closed again.
  */
 DTCONV_API int dtconv_segment_send(struct dtconv_segment *segment, int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cache. A mapping is opening, open or closing; the thread that opens or closes it calls the driver without the lock,
- * and whoever needs the same allocation meanwhile waits until it is settled. An open mapping without users is idle. The
+ * and other threads that need the same allocation wait until it is settled. An open mapping without users is idle. The
  * callbacks of the context are called without the lock, too.
  */
 #include "config.h"

@@ -7,10 +7,11 @@
 
 #include "ipc_handle.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include <dtconv/ipc.h>
+
+#include "words.h"
 
 /* "dtcvipc", and the version in the last byte. */
 #define MAGIC (UINT64_C(0x63706976637464) | (uint64_t)DTC_IPC_VERSION << 56)
@@ -36,20 +37,6 @@ enum {
 
 _Static_assert(8 * WORDS == DTCONV_IPC_HANDLE_BYTES, "the public size");
 
-static void put(void *bytes, size_t word, uint64_t value)
-{
-	value = htole64(value);
-	memcpy((char *)bytes + 8 * word, &value, sizeof(value));
-}
-
-static uint64_t take(const void *bytes, size_t word)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)bytes + 8 * word, sizeof(value));
-	return le64toh(value);
-}
-
 /* FNV-1a: one changed byte always changes it. */
 static uint64_t checksum_of(const void *bytes)
 {
@@ -66,36 +53,36 @@ void dtc_ipc_handle_write(const struct dtc_ipc_handle *handle, void *bytes)
 	const struct dtc_ipc_allocation *allocation = &handle->allocation;
 
 	memset(bytes, 0, DTCONV_IPC_HANDLE_BYTES);
-	put(bytes, WORD_MAGIC, MAGIC);
-	put(bytes, WORD_PROCESS, handle->owner.id);
-	put(bytes, WORD_START, handle->owner.start);
-	put(bytes, WORD_SPACE, handle->owner.space);
+	dtc_word_put(bytes, WORD_MAGIC, MAGIC);
+	dtc_word_put(bytes, WORD_PROCESS, handle->owner.id);
+	dtc_word_put(bytes, WORD_START, handle->owner.start);
+	dtc_word_put(bytes, WORD_SPACE, handle->owner.space);
 	memcpy((char *)bytes + 8 * WORD_BOOT, handle->owner.boot, DTC_BOOT_BYTES);
 	memcpy((char *)bytes + 8 * WORD_DEVICE, allocation->device, DTC_IPC_DEVICE_BYTES);
-	put(bytes, WORD_BASE, allocation->base);
-	put(bytes, WORD_ALLOCATION_BYTES, allocation->bytes);
-	put(bytes, WORD_OFFSET, handle->offset);
-	put(bytes, WORD_BYTES, handle->bytes);
-	put(bytes, WORD_ID, allocation->id);
+	dtc_word_put(bytes, WORD_BASE, allocation->base);
+	dtc_word_put(bytes, WORD_ALLOCATION_BYTES, allocation->bytes);
+	dtc_word_put(bytes, WORD_OFFSET, handle->offset);
+	dtc_word_put(bytes, WORD_BYTES, handle->bytes);
+	dtc_word_put(bytes, WORD_ID, allocation->id);
 	memcpy((char *)bytes + 8 * WORD_DRIVER, allocation->driver, DTC_IPC_DRIVER_BYTES);
-	put(bytes, WORD_CHECKSUM, checksum_of(bytes));
+	dtc_word_put(bytes, WORD_CHECKSUM, checksum_of(bytes));
 }
 
 static void take_all(const void *bytes, struct dtc_ipc_handle *handle)
 {
 	struct dtc_ipc_allocation *allocation = &handle->allocation;
 
-	handle->owner.id = take(bytes, WORD_PROCESS);
-	handle->owner.start = take(bytes, WORD_START);
-	handle->owner.space = take(bytes, WORD_SPACE);
+	handle->owner.id = dtc_word_take(bytes, WORD_PROCESS);
+	handle->owner.start = dtc_word_take(bytes, WORD_START);
+	handle->owner.space = dtc_word_take(bytes, WORD_SPACE);
 	memcpy(handle->owner.boot, (const char *)bytes + 8 * WORD_BOOT, DTC_BOOT_BYTES);
 	memcpy(allocation->device, (const char *)bytes + 8 * WORD_DEVICE,
 	       DTC_IPC_DEVICE_BYTES);
-	allocation->base = take(bytes, WORD_BASE);
-	allocation->bytes = take(bytes, WORD_ALLOCATION_BYTES);
-	handle->offset = take(bytes, WORD_OFFSET);
-	handle->bytes = take(bytes, WORD_BYTES);
-	allocation->id = take(bytes, WORD_ID);
+	allocation->base = dtc_word_take(bytes, WORD_BASE);
+	allocation->bytes = dtc_word_take(bytes, WORD_ALLOCATION_BYTES);
+	handle->offset = dtc_word_take(bytes, WORD_OFFSET);
+	handle->bytes = dtc_word_take(bytes, WORD_BYTES);
+	allocation->id = dtc_word_take(bytes, WORD_ID);
 	memcpy(allocation->driver, (const char *)bytes + 8 * WORD_DRIVER,
 	       DTC_IPC_DRIVER_BYTES);
 }
@@ -121,11 +108,12 @@ const char *dtc_ipc_handle_read(const void *bytes, size_t length,
 {
 	if (length != DTCONV_IPC_HANDLE_BYTES)
 		return "has another length";
-	if (take(bytes, WORD_MAGIC) != MAGIC)
+	if (dtc_word_take(bytes, WORD_MAGIC) != MAGIC)
 		return "is none, or of another version of the library";
-	if (take(bytes, WORD_CHECKSUM) != checksum_of(bytes))
+	if (dtc_word_take(bytes, WORD_CHECKSUM) != checksum_of(bytes))
 		return "is damaged: its checksum is wrong";
-	if (take(bytes, WORD_RESERVED) || take(bytes, WORD_RESERVED + 1))
+	if (dtc_word_take(bytes, WORD_RESERVED) ||
+	    dtc_word_take(bytes, WORD_RESERVED + 1))
 		return "has reserved bits";
 	take_all(bytes, handle);
 	if (!handle->owner.id || !handle->allocation.id)

@@ -6,10 +6,11 @@
 
 #include "segment_packet.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include <dtconv/segment.h>
+
+#include "words.h"
 
 /* "dtsg", and the version above it. */
 #define MAGIC (UINT64_C(0x67737464) | UINT64_C(1) << 32)
@@ -23,31 +24,18 @@ enum word {
 	WORD_MAPPINGS = 6
 };
 
-static void put(void *bytes, size_t word, uint64_t value)
-{
-	value = htole64(value);
-	memcpy((char *)bytes + 8 * word, &value, sizeof(value));
-}
-
-static uint64_t take(const void *bytes, size_t word)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)bytes + 8 * word, sizeof(value));
-	return le64toh(value);
-}
-
 void dtc_segment_packet_write(const struct dtc_segment_packet *packet, void *bytes)
 {
 	memset(bytes, 0, DTC_SEGMENT_PACKET_BYTES);
-	put(bytes, WORD_MAGIC, MAGIC);
-	put(bytes, WORD_PLACE, packet->first | (uint64_t)packet->total << 32);
-	put(bytes, WORD_COUNT, packet->count);
-	put(bytes, WORD_RESERVED, packet->reserved);
+	dtc_word_put(bytes, WORD_MAGIC, MAGIC);
+	dtc_word_put(bytes, WORD_PLACE, packet->first | (uint64_t)packet->total << 32);
+	dtc_word_put(bytes, WORD_COUNT, packet->count);
+	dtc_word_put(bytes, WORD_RESERVED, packet->reserved);
 	memcpy((char *)bytes + 8 * WORD_ID, packet->id, sizeof(packet->id));
 	for (size_t i = 0; i < packet->count; i++) {
-		put(bytes, WORD_MAPPINGS + 2 * i, packet->mappings[i].bytes);
-		put(bytes, WORD_MAPPINGS + 2 * i + 1, packet->mappings[i].number);
+		dtc_word_put(bytes, WORD_MAPPINGS + 2 * i, packet->mappings[i].bytes);
+		dtc_word_put(bytes, WORD_MAPPINGS + 2 * i + 1,
+			     packet->mappings[i].number);
 	}
 }
 
@@ -55,8 +43,8 @@ static const char *read_mappings(const void *bytes, struct dtc_segment_packet *p
 {
 	for (size_t i = 0; i < packet->count; i++) {
 		packet->mappings[i] = (struct dtc_segment_packet_mapping){
-			.bytes = take(bytes, WORD_MAPPINGS + 2 * i),
-			.number = take(bytes, WORD_MAPPINGS + 2 * i + 1),
+			.bytes = dtc_word_take(bytes, WORD_MAPPINGS + 2 * i),
+			.number = dtc_word_take(bytes, WORD_MAPPINGS + 2 * i + 1),
 		};
 		if (!packet->mappings[i].bytes || packet->mappings[i].bytes > PTRDIFF_MAX)
 			return "a mapping has an impossible size";
@@ -69,12 +57,12 @@ const char *dtc_segment_packet_read(const void *bytes, size_t length,
 {
 	if (length != DTC_SEGMENT_PACKET_BYTES)
 		return "a packet has another length";
-	if (take(bytes, WORD_MAGIC) != MAGIC)
+	if (dtc_word_take(bytes, WORD_MAGIC) != MAGIC)
 		return "a packet has another version or none";
-	const uint64_t count = take(bytes, WORD_COUNT);
-	packet->first = (uint32_t)take(bytes, WORD_PLACE);
-	packet->total = (uint32_t)(take(bytes, WORD_PLACE) >> 32);
-	packet->reserved = take(bytes, WORD_RESERVED);
+	const uint64_t count = dtc_word_take(bytes, WORD_COUNT);
+	packet->first = (uint32_t)dtc_word_take(bytes, WORD_PLACE);
+	packet->total = (uint32_t)(dtc_word_take(bytes, WORD_PLACE) >> 32);
+	packet->reserved = dtc_word_take(bytes, WORD_RESERVED);
 	memcpy(packet->id, (const char *)bytes + 8 * WORD_ID, sizeof(packet->id));
 	if (!packet->reserved || packet->reserved > PTRDIFF_MAX)
 		return "its addresses have an impossible size";

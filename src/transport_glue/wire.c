@@ -7,31 +7,16 @@
 
 #include "wire.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include <dtconv/status.h>
+
+#include "words.h"
 
 #define HEADER_MAGIC UINT16_C(0xd7c0)
 #define PACKET_MAGIC UINT32_C(0x76637464) /* "dtcv" */
 
 #define LOWEST_STATUS DTCONV_ERR_LIMIT
-
-/* ---- words ----------------------------------------------------------------------------- */
-
-static void put(void *bytes, size_t word, uint64_t value)
-{
-	value = htole64(value);
-	memcpy((char *)bytes + 8 * word, &value, sizeof(value));
-}
-
-static uint64_t take(const void *bytes, size_t word)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)bytes + 8 * word, sizeof(value));
-	return le64toh(value);
-}
 
 static bool is_status(int32_t status)
 {
@@ -47,16 +32,17 @@ void dtc_wire_write_header(const struct dtc_wire_header *header, void *bytes)
 	const bool is_data = header->kind == DTC_WIRE_DATA;
 	const bool is_return = header->kind == DTC_WIRE_RETURN;
 
-	put(bytes, 0,
-	    HEADER_MAGIC | (uint64_t)DTC_WIRE_VERSION << 16 |
-		    (uint64_t)header->kind << 24 |
-		    (uint64_t)(is_return ? 0 : header->slot) << 32);
-	put(bytes, 1, is_message ? header->tag : 0);
-	put(bytes, 2, is_message ? header->hash : is_data ? header->offset : 0);
-	put(bytes, 3, is_message || is_data ? header->length : 0);
-	put(bytes, 4,
-	    (uint32_t)header->status |
-		    (uint64_t)(is_data || is_return ? header->fragment : 0) << 32);
+	dtc_word_put(bytes, 0,
+		     HEADER_MAGIC | (uint64_t)DTC_WIRE_VERSION << 16 |
+			     (uint64_t)header->kind << 24 |
+			     (uint64_t)(is_return ? 0 : header->slot) << 32);
+	dtc_word_put(bytes, 1, is_message ? header->tag : 0);
+	dtc_word_put(bytes, 2, is_message ? header->hash : is_data ? header->offset : 0);
+	dtc_word_put(bytes, 3, is_message || is_data ? header->length : 0);
+	dtc_word_put(bytes, 4,
+		     (uint32_t)header->status |
+			     (uint64_t)(is_data || is_return ? header->fragment : 0)
+				     << 32);
 }
 
 static bool is_data_range(const struct dtc_wire_header *header)
@@ -96,7 +82,7 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 	if (length < DTC_WIRE_HEADER_BYTES)
 		return DTCONV_ERR_FORMAT;
 	for (size_t i = 0; i < DTC_WIRE_HEADER_WORDS; i++)
-		words[i] = take(bytes, i);
+		words[i] = dtc_word_take(bytes, i);
 	if ((words[0] & 0xffff) != HEADER_MAGIC ||
 	    (words[0] >> 16 & 0xff) != DTC_WIRE_VERSION)
 		return DTCONV_ERR_FORMAT;
@@ -129,25 +115,28 @@ _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7")
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 {
-	put(bytes, 0,
-	    PACKET_MAGIC | (uint64_t)(uint16_t)packet->version << 32 |
-		    (uint64_t)packet->kind << 48);
+	dtc_word_put(bytes, 0,
+		     PACKET_MAGIC | (uint64_t)(uint16_t)packet->version << 32 |
+			     (uint64_t)packet->kind << 48);
 	if (packet->kind >= DTC_WIRE_ADDRESS) {
-		put(bytes, 1,
-		    packet->address_offset | (uint64_t)packet->address_bytes << 32);
+		dtc_word_put(bytes, 1,
+			     packet->address_offset | (uint64_t)packet->address_bytes
+							      << 32);
 		memcpy((char *)bytes + 16, packet->address, sizeof(packet->address));
 		return;
 	}
-	put(bytes, 1, (uint32_t)packet->status | (uint64_t)packet->entries << 32);
-	put(bytes, 2,
-	    packet->fragments | (uint64_t)packet->transport << 32 |
-		    (uint64_t)packet->address_bytes << 40);
-	put(bytes, 3,
-	    packet->kind == DTC_WIRE_BYE ? packet->posted : packet->fragment_bytes);
-	put(bytes, 4, packet->stride);
-	put(bytes, 5, packet->slab_bytes);
-	put(bytes, 6, packet->is_device_slab);
-	put(bytes, 7, 0);
+	dtc_word_put(bytes, 1,
+		     (uint32_t)packet->status | (uint64_t)packet->entries << 32);
+	dtc_word_put(bytes, 2,
+		     packet->fragments | (uint64_t)packet->transport << 32 |
+			     (uint64_t)packet->address_bytes << 40);
+	dtc_word_put(bytes, 3,
+		     packet->kind == DTC_WIRE_BYE ? packet->posted
+						  : packet->fragment_bytes);
+	dtc_word_put(bytes, 4, packet->stride);
+	dtc_word_put(bytes, 5, packet->slab_bytes);
+	dtc_word_put(bytes, 6, packet->is_device_slab);
+	dtc_word_put(bytes, 7, 0);
 }
 
 static bool is_shm(const struct dtc_wire_packet *packet)
@@ -247,7 +236,7 @@ int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packe
 	if (length < DTC_WIRE_PACKET_BYTES)
 		return DTCONV_ERR_FORMAT;
 	for (size_t i = 0; i < PACKET_WORDS; i++)
-		words[i] = take(bytes, i);
+		words[i] = dtc_word_take(bytes, i);
 	if ((words[0] & UINT32_MAX) != PACKET_MAGIC)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = (unsigned)(words[0] >> 48);

@@ -373,7 +373,7 @@ bool dtc_cuda_context_exists(const struct dtc_cuda *cuda, int device)
 	return !cuda->driver.DevicePrimaryCtxGetState(device, &flags, &active) && active;
 }
 
-static int current_device(const struct dtc_cuda *cuda)
+int dtc_cuda_current_device(const struct dtc_cuda *cuda)
 {
 	CUcontext current = NULL;
 	CUdevice device = -1;
@@ -387,9 +387,10 @@ static int current_device(const struct dtc_cuda *cuda)
 int dtc_cuda_context_of_device(struct dtc_cuda *cuda, int device, const char *caller,
 			       struct dtc_cuda_context **chosen)
 {
-	const struct dtc_memory there = { .kind = DTCONV_MEMORY_DEVICE,
-					  .device = device < 0 ? current_device(cuda)
-							       : device };
+	const struct dtc_memory there = {
+		.kind = DTCONV_MEMORY_DEVICE,
+		.device = device < 0 ? dtc_cuda_current_device(cuda) : device
+	};
 	const struct dtc_job job = { .user_memory = there,
 				     .packed_memory = there,
 				     .context = cuda->context,

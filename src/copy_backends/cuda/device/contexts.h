@@ -19,6 +19,9 @@ int dtc_cuda_context_choose(struct dtc_cuda *cuda, const struct dtc_job *job,
  */
 bool dtc_cuda_context_exists(const struct dtc_cuda *cuda, int device);
 
+/* Ordinal of the device whose context is current on the calling thread; -1: none is. */
+int dtc_cuda_current_device(const struct dtc_cuda *cuda);
+
 /*
  * The context of a device, opened as for a job; negative: of the calling thread's current one. UNSUPPORTED, without an
  * error text, if there is none yet.

@@ -312,14 +312,7 @@ uint64_t dtc_cuda_ipc_id(struct dtconv_context *context, uintptr_t address)
 
 int dtc_cuda_ipc_current_device(struct dtconv_context *context)
 {
-	const struct dtc_cuda *cuda = dtc_cuda_of(context);
-	CUcontext current = NULL;
-	CUdevice device = -1;
-
-	if (cuda->driver.CtxGetCurrent(&current) || !current ||
-	    cuda->driver.CtxGetDevice(&device))
-		return -1;
-	return device;
+	return dtc_cuda_current_device(dtc_cuda_of(context));
 }
 
 bool dtc_cuda_ipc_run_later(struct dtconv_context *context, void (*run)(void *owned),
