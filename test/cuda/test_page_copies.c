@@ -152,6 +152,20 @@ static void choose_lists(struct choices *choices)
 	choose_side(choices, &to, chance(choices, 4) ? 1 : grain);
 }
 
+/* More pages than a launch takes along: 701 to 351. */
+static void make_long_lists(struct choices *choices, bool wide)
+{
+	make_lists(choices, wide);
+	plane_bytes = (size_t)701 * 16;
+	start_side(&from, 16, 16, wide);
+	start_side(&to, 32, 48, !wide);
+	from.pages.layer_count = to.pages.layer_count = 1;
+	lay_out(&from, 1);
+	lay_out(&to, 1);
+	fill_numbers(choices, &from);
+	fill_numbers(choices, &to);
+}
+
 /* ---- on the device --------------------------------------------------------------------------- */
 
 static size_t table_bytes(const struct side *side)
@@ -353,6 +367,23 @@ START_TEST(random_lists_in_any_pieces)
 		must_be_copied("random");
 		close_sides();
 	}
+}
+END_TEST
+
+START_TEST(long_lists_in_any_pieces)
+{
+	struct choices choices = fixture_choices(1100 + (uint64_t)_i);
+	size_t moved;
+
+	make_long_lists(&choices, _i & 1);
+	open_sides(ARENA_DEVICE, ARENA_HOST);
+	before_copy();
+	copy_all("long lists");
+	before_copy();
+	for (size_t at = 0; at < total(); at += moved)
+		fixture_ok(copy_part(at, 1 + choose(&choices, total() - at), &moved));
+	must_be_copied("pieces of long lists");
+	close_sides();
 }
 END_TEST
 
@@ -635,7 +666,10 @@ START_TEST(tables_of_the_host_travel_along)
 	CUstream stream = gpu_stream();
 	struct spin spin;
 
-	make_lists(&choices, _i & 1);
+	if (_i & 8)
+		make_long_lists(&choices, _i & 1);
+	else
+		make_lists(&choices, _i & 1);
 	open_side(&from, ARENA_DEVICE, _i & 2 ? ARENA_HOST : ARENA_DEVICE);
 	open_side(&to, ARENA_DEVICE, _i & 4 ? ARENA_HOST : ARENA_DEVICE);
 	use_stream(stream);
@@ -643,7 +677,7 @@ START_TEST(tables_of_the_host_travel_along)
 	MUST(StreamSynchronize(stream));
 	before_copy();
 	spin_begin(&spin, stream);
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < total() / plane_bytes; i++) {
 		const size_t at = plane_bytes * i;
 
 		write_table(&from);
@@ -656,7 +690,7 @@ START_TEST(tables_of_the_host_travel_along)
 			memset(to.table.memory, 0xff, table_bytes(&to));
 	}
 	spin_end(&spin);
-	must_be_copied("copied tables");
+	must_be_copied("tables of the host");
 	close_sides();
 	MUST(StreamDestroy(stream));
 }
@@ -716,7 +750,10 @@ START_TEST(the_steady_state_makes_nothing)
 	CUstream stream = gpu_stream();
 	size_t before[MAKERS] = { 0 };
 
-	make_lists(&choices, true);
+	if (_i == 2)
+		make_long_lists(&choices, true);
+	else
+		make_lists(&choices, true);
 	open_sides(ARENA_DEVICE, _i ? ARENA_HOST : ARENA_DEVICE);
 	for (int round = 0; round < 60; round++) {
 		for (size_t i = 0; gpu.standin && round == 36 && i < MAKERS; i++)
@@ -802,7 +839,7 @@ END_TEST
 
 /* ---- refused calls --------------------------------------------------------------------------- */
 
-enum way { BLOCKING, COPIED, ORDERED, ORDERED_COPIED, FAULTY, WAYS };
+enum way { BLOCKING, GIVEN, COPIED, ORDERED, ORDERED_COPIED, FAULTY, WAYS };
 
 static int copy_by(enum way way)
 {
@@ -815,11 +852,15 @@ static int copy_by(enum way way)
 
 static void open_way(struct choices *choices, enum way way, CUstream stream)
 {
-	make_lists(choices, false);
+	const bool is_copied = way == COPIED || way == ORDERED_COPIED;
+
+	if (is_copied)
+		make_long_lists(choices, false);
+	else
+		make_lists(choices, false);
 	if (way == FAULTY)
 		spoil(&to, 2, -1);
-	open_sides(ARENA_DEVICE,
-		   way == COPIED || way == ORDERED_COPIED ? ARENA_HOST : ARENA_DEVICE);
+	open_sides(ARENA_DEVICE, is_copied || way == GIVEN ? ARENA_HOST : ARENA_DEVICE);
 	if (way == ORDERED || way == ORDERED_COPIED)
 		use_stream(stream);
 }
@@ -877,6 +918,7 @@ int main(void)
 
 	tcase_add_loop_test(lists, memory_of_every_kind, 0, ARENA_KINDS * ARENA_KINDS);
 	tcase_add_loop_test(lists, random_lists_in_any_pieces, 0, 8);
+	tcase_add_loop_test(lists, long_lists_in_any_pieces, 0, 4);
 	tcase_add_test(lists, one_launch_copies_all_layers_and_parts);
 	tcase_add_test(lists, pages_of_one_pool);
 	tcase_add_test(lists, pools_of_two_devices);
@@ -887,8 +929,8 @@ int main(void)
 	tcase_add_test(errors, what_a_device_cannot_do_is_refused);
 	tcase_add_test(errors, backends_may_be_forbidden);
 	tcase_add_loop_test(order, a_copy_waits_for_its_stream, 0, 2);
-	tcase_add_loop_test(order, tables_of_the_host_travel_along, 0, 8);
-	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 2);
+	tcase_add_loop_test(order, tables_of_the_host_travel_along, 0, 16);
+	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 3);
 	tcase_add_test(order, a_captured_copy_reads_its_tables_at_each_launch);
 	tcase_add_loop_test(gpu_faults(suite),
 			    a_refused_call_fails_its_copy_and_no_later_one, 0,

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 
-enum { POOL = 1 << 17, ENTRIES = 1000, GUARD = 0xd5, SMALL = 40 };
+/* The numbers of short lists in host memory are parameters of the launch, those of long ones are copied. */
+enum { POOL = 1 << 17, ENTRIES = 1000, GUARD = 0xd5, SMALL = 40, LONG = 700 };
 
 static unsigned char source[POOL], target[POOL], expected[POOL];
 static unsigned char stream_bytes[POOL], got[POOL];
@@ -82,14 +84,15 @@ static void fill_bytes(struct choices *choices)
 }
 
 /* Layers one behind another, the last one first; keys and values in each. */
-static void make_list(struct choices *choices, size_t page_bytes, bool is_wide)
+static void make_list_of(struct choices *choices, size_t count, size_t page_bytes,
+			 bool is_wide)
 {
 	pages = (struct dtconv_pages){
 		.struct_size = sizeof(pages),
 		.table = is_wide ? (const void *)wide : (const void *)narrow,
 		.number = is_wide ? DTCONV_PAGE_NUMBER_64 : DTCONV_PAGE_NUMBER_32,
-		.count = SMALL,
-		.pool_pages = SMALL + 7,
+		.count = count,
+		.pool_pages = count + 7,
 		.page_bytes = page_bytes,
 		.page_stride = page_bytes,
 		.layer_count = 3,
@@ -100,6 +103,11 @@ static void make_list(struct choices *choices, size_t page_bytes, bool is_wide)
 	base = (size_t)(-2 * pages.layer_stride);
 	fill_numbers(choices);
 	fill_bytes(choices);
+}
+
+static void make_list(struct choices *choices, size_t page_bytes, bool is_wide)
+{
+	make_list_of(choices, SMALL, page_bytes, is_wide);
 }
 
 /* What the device's part of the list is made of. */
@@ -721,16 +729,25 @@ END_TEST
 
 enum { COPIES = 64 }; /* of tables in host memory that may be in flight */
 
-/* A table in host memory may change when the call returns. */
+/* Spoils the table behind the call, which may do that. */
+static int pack_and_spoil(const struct scene *scene, size_t at, size_t bytes)
+{
+	arena_write(&scene->table, 0, pages.table, table_bytes());
+	int status = pack_part(scene, at, bytes, NULL);
+	memset(scene->table.memory, 0xff, table_bytes());
+	return status;
+}
+
+/* A table in host memory may change when the call returns. Of those that have to be copied, only so many. */
 START_TEST(tables_of_the_host_travel_along)
 {
+	const bool is_long = _i;
 	struct choices choices = fixture_choices(12);
 	CUstream stream = gpu_stream();
 	struct scene scene;
 	struct spin spin;
-	size_t moved = 9;
 
-	make_list(&choices, 128, true);
+	make_list_of(&choices, is_long ? LONG : SMALL, is_long ? 16 : 128, true);
 	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_HOST);
 	use_stream(&scene, stream);
 	fixture_ok(pack_part(&scene, 0, total(), NULL));
@@ -738,25 +755,76 @@ START_TEST(tables_of_the_host_travel_along)
 	for (int round = 0; round < 3; round++) {
 		before_pack(&scene);
 		spin_begin(&spin, stream);
-		for (size_t i = 0; i < COPIES; i++) {
-			const size_t at = total() / COPIES * i;
-
-			arena_write(&scene.table, 0, wide, table_bytes());
-			fixture_ok(pack_part(
-				&scene, at,
-				i + 1 < COPIES ? total() / COPIES : total() - at, NULL));
-			memset(scene.table.memory, 0xff, table_bytes());
-		}
-		arena_write(&scene.table, 0, wide, table_bytes());
-		fixture_status(pack_part(&scene, 0, total(), &moved), DTCONV_ERR_AGAIN);
-		ck_assert_uint_eq(moved, 0);
+		for (size_t i = 0; i < COPIES; i++)
+			fixture_ok(pack_and_spoil(&scene, i, total() - i));
+		fixture_status(pack_and_spoil(&scene, 0, total()),
+			       is_long ? DTCONV_ERR_AGAIN : 0);
 		spin_end(&spin);
-		must_be_packed(&scene, "copied tables");
+		must_be_packed(&scene, "tables of the host");
 	}
+	arena_write(&scene.table, 0, wide, table_bytes());
 	fixture_ok(pack_part(&scene, 0, total(), NULL));
 	MUST(StreamSynchronize(stream));
 	scene_close(&scene);
 	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* Copies are made of what a call needs, and only if that is more than a launch can take along. */
+START_TEST(only_long_tables_are_copied)
+{
+	static const size_t needed[] = { LONG, 600, 513, 512, 511, 100, 1 };
+	struct choices choices = fixture_choices(15 + (uint64_t)_i);
+	struct scene scene;
+
+	make_list_of(&choices, LONG, 16, _i);
+	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_HOST);
+	move_both_ways(&scene, "a long table");
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(needed); i++) {
+		const size_t first = LONG - needed[i], bytes = needed[i] * 16;
+		const size_t before = gpu.standin ? gpu.standin->calls("cuMemcpyAsync")
+						  : 0;
+
+		before_pack(&scene);
+		fixture_ok(pack_part(&scene, first * 16, bytes, NULL));
+		if (gpu.standin)
+			ck_assert_uint_eq(gpu.standin->calls("cuMemcpyAsync") - before,
+					  needed[i] > 512);
+		arena_read(&scene.packed, 0, got, POOL);
+		for (size_t at = 0; at < bytes; at++)
+			ck_assert_uint_eq(got[first * 16 + at],
+					  source[place_of(first * 16 + at)]);
+	}
+	scene_close(&scene);
+}
+END_TEST
+
+/* Long ones are copied in parts, which the device and the host work on at the same time. */
+START_TEST(a_table_of_many_parts)
+{
+	enum { PAGES = 100000 };
+	static int64_t many[PAGES];
+	static int32_t few[PAGES];
+	struct scene scene;
+
+	for (size_t i = 0; i < PAGES; i++)
+		few[i] = (int32_t)(many[i] = (int64_t)(i * 7919 % PAGES));
+	struct choices choices = fixture_choices(17);
+	make_list(&choices, 1, false);
+	pages.layer_count = pages.part_count = 1;
+	base = 0;
+	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_HOST);
+	scene.pages.table = _i ? (const void *)many : (const void *)few;
+	scene.pages.number = _i ? DTCONV_PAGE_NUMBER_64 : DTCONV_PAGE_NUMBER_32;
+	scene.pages.count = scene.pages.pool_pages = PAGES;
+	for (size_t first = 0; first < 10; first += 7) {
+		before_pack(&scene);
+		fixture_ok(pack_part(&scene, first, PAGES - first, NULL));
+		arena_read(&scene.packed, 0, got, POOL);
+		for (size_t i = first; i < PAGES; i++)
+			ck_assert_msg(got[i] == source[few[i]], "page %zu", i);
+	}
+	scene_close(&scene);
 }
 END_TEST
 
@@ -774,7 +842,7 @@ START_TEST(the_steady_state_makes_nothing)
 	size_t before[MAKERS] = { 0 };
 	struct scene scene;
 
-	make_list(&choices, 128, true);
+	make_list_of(&choices, _i == 2 ? LONG : SMALL, 16, true);
 	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, _i ? ARENA_HOST : ARENA_DEVICE);
 	for (int round = 0; round < 60; round++) {
 		for (size_t i = 0; gpu.standin && round == 36 && i < MAKERS; i++)
@@ -931,7 +999,7 @@ END_TEST
 
 /* ---- refused calls --------------------------------------------------------------------------- */
 
-enum way { BLOCKING, COPIED, ORDERED, ORDERED_COPIED, FAULTY, WAYS };
+enum way { BLOCKING, GIVEN, COPIED, ORDERED, ORDERED_COPIED, FAULTY, WAYS };
 
 static int pack_by(struct scene *scene, enum way way)
 {
@@ -946,6 +1014,7 @@ static int pack_by(struct scene *scene, enum way way)
 static bool inject(const char *entry, unsigned nth, int way)
 {
 	struct dtconv_context *kept = fixture_context;
+	const bool is_copied = way == COPIED || way == ORDERED_COPIED;
 	struct choices choices = fixture_choices(17);
 	struct scene scene;
 	char fault[100];
@@ -953,11 +1022,11 @@ static bool inject(const char *entry, unsigned nth, int way)
 	gpu_open();
 	CUstream stream = gpu_stream();
 	fixture_ok(dtconv_context_create(NULL, &fixture_context));
-	make_list(&choices, 256, false);
+	make_list_of(&choices, is_copied ? LONG : SMALL, is_copied ? 16 : 256, false);
 	if (way == FAULTY)
 		spoil(5, 0);
 	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE,
-		   way == COPIED || way == ORDERED_COPIED ? ARENA_HOST : ARENA_DEVICE);
+		   is_copied || way == GIVEN ? ARENA_HOST : ARENA_DEVICE);
 	if (way == ORDERED || way == ORDERED_COPIED)
 		use_stream(&scene, stream);
 	before_pack(&scene);
@@ -1015,8 +1084,10 @@ int main(void)
 	tcase_add_test(errors, backends_may_be_forbidden);
 	tcase_add_loop_test(order, a_list_waits_for_its_stream, 0, 2);
 	tcase_add_loop_test(order, a_call_may_wait_in_its_stream, 0, 2);
-	tcase_add_test(order, tables_of_the_host_travel_along);
-	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 2);
+	tcase_add_loop_test(order, tables_of_the_host_travel_along, 0, 2);
+	tcase_add_loop_test(order, only_long_tables_are_copied, 0, 2);
+	tcase_add_loop_test(order, a_table_of_many_parts, 0, 2);
+	tcase_add_loop_test(order, the_steady_state_makes_nothing, 0, 3);
 	tcase_add_test(order, the_default_stream_orders_blocking_calls);
 	tcase_add_test(order, a_captured_list_reads_its_table_at_each_launch);
 	tcase_add_loop_test(gpu_faults(suite),

@@ -25,6 +25,7 @@ struct side {
 	int64_t wide[ENTRIES];
 	size_t base; /* of page 0 in the pool */
 	uint64_t fault;
+	bool given; /* launches take its numbers along, where they can */
 };
 
 static struct side from, to;
@@ -160,6 +161,7 @@ static size_t choose_pages(struct choices *choices, struct side *side, size_t gr
 
 static void choose_table(struct choices *choices, struct side *side)
 {
+	side->given = chance(choices, 2);
 	choose_numbers(choices, side,
 		       (size_t)dtc_divide_up(job.plane_bytes, side->list.page_bytes));
 	if (chance(choices, 4))
@@ -201,13 +203,43 @@ static void choose_both(struct choices *choices)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static void place_side(struct side *side, unsigned char *memory)
+static const void *table_of(const struct side *side, uint64_t entry)
+{
+	return side->list.wide ? (const void *)&side->wide[entry]
+			       : (const void *)&side->narrow[entry];
+}
+
+/* What a launch can take along of one side, so that there is room for the other one. */
+static bool can_be_given(const struct side *side, uint64_t first, uint64_t end)
+{
+	for (uint64_t i = first; i < end; i++)
+		if (side->list.wide && (uint64_t)side->wide[i] > UINT32_MAX)
+			return false;
+	return end - first <= DTC_GPU_PAGE_NUMBERS / 2;
+}
+
+/* The table, or the numbers that the stretch needs. */
+static void place_numbers(struct side *side, uint64_t begin, uint64_t end)
 {
 	struct dtc_gpu_page_list *list = &side->list;
+	const bool in_one_plane = begin / job.plane_bytes == (end - 1) / job.plane_bytes;
+	const uint64_t first = in_one_plane ? entry_of(side, begin) : 0;
+	const uint64_t last =
+		entry_of(side, in_one_plane ? end - 1 : job.plane_bytes - 1);
+	const bool given = side->given && can_be_given(side, first, last + 1);
 
-	list->pool = (uintptr_t)memory + side->base;
-	list->table = list->wide ? (uintptr_t)side->wide : (uintptr_t)side->narrow;
-	list->fault = (uintptr_t)&side->fault;
+	list->table = given ? 0 : (uintptr_t)table_of(side, 0);
+	list->given = given ? table_of(side, first) : NULL;
+	list->given_first = first;
+	list->given_count = last + 1 - first;
+}
+
+static void place_side(struct side *side, unsigned char *memory, uint64_t begin,
+		       uint64_t end)
+{
+	side->list.pool = (uintptr_t)memory + side->base;
+	side->list.fault = (uintptr_t)&side->fault;
+	place_numbers(side, begin, end);
 }
 
 static void plan_and_run(uint64_t begin, uint64_t end)
@@ -224,7 +256,7 @@ static void plan_and_run(uint64_t begin, uint64_t end)
 static void launch(unsigned char *memory, size_t shift, uint64_t begin, uint64_t end,
 		   enum dtc_direction direction)
 {
-	place_side(&from, memory);
+	place_side(&from, memory, begin, end);
 	job.packed = (uintptr_t)packed + shift + begin;
 	job.direction = direction;
 	plan_and_run(begin, end);
@@ -232,8 +264,8 @@ static void launch(unsigned char *memory, size_t shift, uint64_t begin, uint64_t
 
 static void launch_copy(uint64_t begin, uint64_t end)
 {
-	place_side(&from, pool);
-	place_side(&to, other);
+	place_side(&from, pool, begin, end);
+	place_side(&to, other, begin, end);
 	job.to = &to.list;
 	plan_and_run(begin, end);
 	job.to = NULL;

@@ -78,11 +78,14 @@ DTC_GPU_FN struct dtc_gpu_page_unit dtc_gpu_page_unit_ahead(
 }
 
 /* Negative numbers are large ones without a sign. */
-DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_page_side *side,
+DTC_GPU_FN uint64_t dtc_gpu_page_number(const struct dtc_gpu_pages_params *p,
+					const struct dtc_gpu_page_side *side,
 					uint64_t entry)
 {
-	return side->wide ? dtc_gpu_load8(side->table + entry * 8)
-			  : dtc_gpu_load4(side->table + entry * 4);
+	if (side->form == DTC_GPU_PAGES_GIVEN)
+		return p->numbers[(uint32_t)entry + side->given];
+	return side->form == DTC_GPU_PAGES_64 ? dtc_gpu_load8(side->table + entry * 8)
+					      : dtc_gpu_load4(side->table + entry * 4);
 }
 
 DTC_GPU_FN uint64_t dtc_gpu_page_row(const struct dtc_gpu_page_side *side,
@@ -136,6 +139,32 @@ DTC_GPU_FN struct dtc_gpu_page_word dtc_gpu_page_word_ahead(
 }
 
 /*
+ * Where a thread's words are if all those of the block are in the row of its first one, @begin: all threads need one number.
+ * Unchanged if that page does not exist.
+ */
+DTC_GPU_FN void dtc_gpu_words_of_row(const struct dtc_gpu_pages_params *p,
+				     const struct dtc_gpu_page_side *side,
+				     const struct dtc_gpu_page_start *start,
+				     struct dtc_gpu_page_word begin, uint32_t thread,
+				     uint32_t live, int first, uint64_t place[])
+{
+	uint64_t number = dtc_gpu_page_number(p, side, begin.entry), low;
+
+	if (number >= side->limit) {
+		if (!thread && (first || !(begin.index | begin.row)))
+			dtc_gpu_report_entry(side, begin.entry);
+		return;
+	}
+	begin.unit = dtc_gpu_page_unit_ahead(p, start, 0);
+	low = dtc_gpu_page_row(side, &begin.unit, number, begin.row) +
+	      (uint64_t)(begin.index + thread) * DTC_GPU_PIECE;
+	DTC_GPU_UNROLL
+	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+		if (thread + k * DTC_GPU_BLOCK < live)
+			place[k] = low + k * (DTC_GPU_BLOCK * DTC_GPU_PIECE);
+}
+
+/*
  * Where a thread's words are on a side that is a list; unchanged where there is none or its page does not exist. The thread
  * that moves a page's first word reports that, or the first one of the stretch. All numbers are loaded before the first is
  * used. @live: units from the start on that are moved.
@@ -151,13 +180,17 @@ DTC_GPU_FN void dtc_gpu_listed_words(const struct dtc_gpu_pages_params *p,
 	uint64_t number[DTC_GPU_PAGE_PIECES];
 	uint32_t bad = ~0u;
 
+	if (live <= start->left && live <= side->words.count - begin.index) {
+		dtc_gpu_words_of_row(p, side, start, begin, thread, live, first, place);
+		return;
+	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
 		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
 
 		word[k] = dtc_gpu_page_word_ahead(p, side, start, begin, ahead);
 		if (ahead < live)
-			number[k] = dtc_gpu_page_number(side, word[k].entry);
+			number[k] = dtc_gpu_page_number(p, side, word[k].entry);
 	}
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
@@ -198,12 +231,12 @@ DTC_GPU_FN void dtc_gpu_move_page_words(const struct dtc_gpu_pages_params *p,
 		DTC_GPU_UNROLL
 		for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
 			from[k] = to[k];
-			to[k] = side->table ? 0
-					    : side->memory + (number + thread +
-							      k * DTC_GPU_BLOCK) *
-								     DTC_GPU_PIECE;
+			to[k] = side->form ? 0
+					   : side->memory + (number + thread +
+							     k * DTC_GPU_BLOCK) *
+								    DTC_GPU_PIECE;
 		}
-		if (side->table)
+		if (side->form)
 			dtc_gpu_listed_words(p, side, start, thread, live,
 					     number == p->first, to);
 	}
@@ -231,7 +264,7 @@ DTC_GPU_FN uint64_t dtc_gpu_page_run(const struct dtc_gpu_pages_params *p,
 	uint64_t at = position - plane, entry, number;
 	uint32_t row;
 
-	if (!side->table)
+	if (side->form == DTC_GPU_PAGES_PACKED)
 		return side->memory + position;
 	entry = dtc_gpu_divide64(at, side->by_row.magic, side->by_row.shift,
 				 side->by_row.one);
@@ -239,7 +272,7 @@ DTC_GPU_FN uint64_t dtc_gpu_page_run(const struct dtc_gpu_pages_params *p,
 	row = dtc_gpu_cut_digit(&side->rows, &entry);
 	if (*bytes > side->row_bytes - at)
 		*bytes = side->row_bytes - at;
-	number = dtc_gpu_page_number(side, entry);
+	number = dtc_gpu_page_number(p, side, entry);
 	if (number < side->limit)
 		return dtc_gpu_page_row(side, unit, number, row) + at;
 	if (position == p->begin || !(at | row))
@@ -257,7 +290,7 @@ DTC_GPU_FN void dtc_gpu_move_page_piece(const struct dtc_gpu_pages_params *p,
 {
 	uint64_t plane =
 		((uint64_t)unit->layer * p->parts.count + unit->part) * p->plane_bytes;
-	uint64_t shift = p->sides[1].memory + (p->sides[1].table ? 0 : plane);
+	uint64_t shift = p->sides[1].memory + (p->sides[1].form ? 0 : plane);
 	uint64_t high = plane + word * DTC_GPU_PIECE + DTC_GPU_PIECE -
 			(shift & (DTC_GPU_PIECE - 1));
 	uint64_t low = word ? high - DTC_GPU_PIECE : plane;

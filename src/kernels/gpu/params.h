@@ -358,10 +358,16 @@ struct dtc_gpu_digit {
 /* The most pieces of a thread of a list of pages, DTC_GPU_BLOCK apart. */
 #define DTC_GPU_PAGE_PIECES 4u
 
-/*
- * One side of a move of pages: a list, of pages that are rows; or, with table 0, the packed stream, whose byte 0 is at
- * @memory.
- */
+/* The most page numbers in the parameters. */
+#define DTC_GPU_PAGE_NUMBERS 512u
+
+/* Where a side of a move of pages is. */
+#define DTC_GPU_PAGES_PACKED 0u /* the packed stream, whose byte 0 is at @memory */
+#define DTC_GPU_PAGES_32     1u /* pages, by a table of 32-bit numbers at @table */
+#define DTC_GPU_PAGES_64     2u /* of 64-bit numbers */
+#define DTC_GPU_PAGES_GIVEN  3u /* by numbers in the parameters */
+
+/* One side of a move of pages. Pages are rows. */
 struct dtc_gpu_page_side {
 	uint64_t memory; /* address of page 0 in the first plane */
 	uint64_t table;
@@ -377,8 +383,9 @@ struct dtc_gpu_page_side {
 	struct dtc_gpu_divisor by_row;
 	struct dtc_gpu_digit words; /* of a row, if sides are aligned */
 	struct dtc_gpu_digit rows;  /* of a page */
-	uint32_t wide;              /* 1: 64-bit numbers */
-	uint32_t reserved;
+	uint32_t form;              /* DTC_GPU_PAGES_PACKED and so on */
+	uint32_t
+		given; /* added to an entry, modulo 2^32: the index of its number in the parameters */
 };
 
 /*
@@ -401,6 +408,7 @@ struct dtc_gpu_pages_params {
 	uint32_t aligned;           /* 1: rows are whole aligned words on both sides */
 	uint32_t ragged;  /* 1: but the stretch begins or ends inside such a word */
 	uint32_t reserved;
+	uint32_t numbers[DTC_GPU_PAGE_NUMBERS];
 };
 
 /* A unit of a map, where those are in the order of the user's addresses. */

@@ -19,6 +19,10 @@
 /* Digits are below: pages of 16 GiB, and as many pages as no device has memory for. */
 #define DIGIT_MOST (UINT64_C(1) << 30)
 
+/* Of any alignment, and of whatever type the caller's are. */
+typedef uint64_t __attribute__((aligned(1), may_alias)) number_64;
+typedef uint32_t __attribute__((aligned(1), may_alias)) number_32;
+
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static bool is_list_too_long(const struct dtc_gpu_pages_job *job,
@@ -78,6 +82,13 @@ static struct dtc_gpu_digit digit(uint64_t count)
 				       .shift = shift };
 }
 
+static uint32_t form_of(const struct dtc_gpu_page_list *list)
+{
+	if (list->given)
+		return DTC_GPU_PAGES_GIVEN;
+	return list->wide ? DTC_GPU_PAGES_64 : DTC_GPU_PAGES_32;
+}
+
 static struct dtc_gpu_page_side side_of_list(const struct dtc_gpu_page_list *list)
 {
 	return (struct dtc_gpu_page_side){
@@ -95,8 +106,33 @@ static struct dtc_gpu_page_side side_of_list(const struct dtc_gpu_page_list *lis
 		.by_row = dtc_gpu_divisor(list->row_bytes),
 		.words = digit(dtc_divide_up(list->row_bytes, DTC_GPU_PIECE)),
 		.rows = digit(list->page_bytes / list->row_bytes),
-		.wide = list->wide,
+		.form = form_of(list),
 	};
+}
+
+void dtc_gpu_narrow_numbers(const void *from, bool wide, uint64_t count, void *to)
+{
+	const number_64 *numbers = from;
+	number_32 *narrow = to;
+
+	if (!wide) {
+		memcpy(to, from, count * sizeof(*narrow));
+		return;
+	}
+	for (uint64_t i = 0; i < count; i++)
+		narrow[i] = (uint32_t)numbers[i];
+}
+
+/* Take the numbers of a side along, behind @used others. */
+static uint32_t give_numbers(const struct dtc_gpu_page_list *list, uint32_t used,
+			     struct dtc_gpu_page_side *side, uint32_t numbers[])
+{
+	if (!list->given)
+		return used;
+	side->given = used - (uint32_t)list->given_first;
+	dtc_gpu_narrow_numbers(list->given, list->wide, list->given_count,
+			       numbers + used);
+	return used + (uint32_t)list->given_count;
 }
 
 static void set_sides(const struct dtc_gpu_pages_job *job,
@@ -108,6 +144,10 @@ static void set_sides(const struct dtc_gpu_pages_job *job,
 
 	params->sides[0] = job->to || packs ? list : packed;
 	params->sides[1] = job->to ? side_of_list(job->to) : packs ? packed : list;
+	const uint32_t used = give_numbers(
+		&job->list, 0, &params->sides[!job->to && !packs], params->numbers);
+	if (job->to)
+		(void)give_numbers(job->to, used, &params->sides[1], params->numbers);
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */

@@ -12,6 +12,12 @@
 struct dtc_gpu_page_list {
 	uint64_t pool; /* of page 0 in the first layer's first part */
 	uint64_t table;
+	/*
+	 * Or the numbers of @given_count entries from @given_first on, in the host's memory: the launch takes them along. Those
+	 * of both lists are at most DTC_GPU_PAGE_NUMBERS, and each is below 2^32. NULL: there is a table.
+	 */
+	const void *given;
+	uint64_t given_first, given_count;
 	uint64_t
 		fault; /* of a 64-bit word that is lowered to the position of a number out of range; 0: none */
 	uint64_t fault_bias; /* what is added to the position */
@@ -21,7 +27,7 @@ struct dtc_gpu_page_list {
 	uint64_t row_bytes; /* of the stream, in each row of a page */
 	uint64_t row_stride;
 	int64_t layer_stride, part_stride;
-	bool wide; /* numbers have 64 bits */
+	bool wide; /* numbers have 64 bits, at @table or @given */
 };
 
 /* Bytes [begin, end) of the stream, begin < end. */
@@ -42,5 +48,8 @@ struct dtc_gpu_pages_job {
  */
 int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job,
 		       struct dtc_gpu_launch *launch);
+
+/* Make 32-bit numbers of @count numbers, each of which is below 2^32. Neither side needs an alignment. */
+void dtc_gpu_narrow_numbers(const void *from, bool wide, uint64_t count, void *to);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists of pages by one launch, on a device that can access the pool, the packed memory or the other list's pool, and the
- * tables. Tables in host memory are copied to the device first, by the upload ring, into one allocation.
+ * tables. Numbers in host memory are parameters of the launch, if they are few. Others are copied to the device first, by
+ * the upload ring, into one allocation, with 32 bits each if the pool has so few pages.
  *
  * A job in the caller's stream is unattended: it has no completion word. If its table was copied, an event behind it says
  * when the memory of the copy may be used again; later jobs query it.
@@ -10,6 +11,9 @@
 
 #include "copy_backends/pages.h"
 
+#include <string.h>
+
+#include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/cuda/device/arena.h"
@@ -77,14 +81,36 @@ static bool is_left(const struct dtc_pages_job *pages)
 	return pages->job.unattended;
 }
 
-static bool is_copied(const struct dtc_pages_list *list)
+static bool is_from_host(const struct dtc_pages_list *list)
 {
-	return list->table_memory.kind == DTCONV_MEMORY_HOST;
+	return list && list->table_memory.kind == DTCONV_MEMORY_HOST;
+}
+
+/* How many numbers of host memory the job needs. */
+static uint64_t count_from_host(const struct dtc_pages_job *pages)
+{
+	const struct dtc_pages_list *list = &pages->list, *to = pages->to;
+
+	return (is_from_host(list) ? list->end_entry - list->first_entry : 0) +
+	       (is_from_host(to) ? to->end_entry - to->first_entry : 0);
+}
+
+/* Whether they have at most 32 bits: they are below the number of pages. */
+static bool is_narrow(const struct dtc_pages_list *list)
+{
+	return list->pages->pool_pages <= (size_t)INT32_MAX + 1;
+}
+
+/* Whether those of both lists are parameters of the launch. */
+static bool are_given(const struct dtc_pages_job *pages)
+{
+	return count_from_host(pages) <= DTC_GPU_PAGE_NUMBERS &&
+	       is_narrow(&pages->list) && (!pages->to || is_narrow(pages->to));
 }
 
 static bool has_copies(const struct dtc_pages_job *pages)
 {
-	return is_copied(&pages->list) || (pages->to && is_copied(pages->to));
+	return count_from_host(pages) && !are_given(pages);
 }
 
 /* The lock is held. */
@@ -159,6 +185,9 @@ static void leave_copy(const struct dtc_cuda_submission *submission,
 
 /* ---- the tables ------------------------------------------------------------------------ */
 
+/* So many bytes of a copy are written at a time; the device copies others meanwhile. */
+#define PART_BYTES ((size_t)256 << 10)
+
 static size_t number_bytes(const struct dtc_pages_list *list)
 {
 	return list->pages->number == DTCONV_PAGE_NUMBER_64 ? 8 : 4;
@@ -174,51 +203,105 @@ static size_t entries_bytes(const struct dtc_pages_list *list)
 	return (size_t)(list->end_entry - list->first_entry) * number_bytes(list);
 }
 
+/* Bytes of a number in a copy. */
+static size_t copied_number_bytes(const struct dtc_pages_list *list)
+{
+	return is_narrow(list) ? 4 : number_bytes(list);
+}
+
 /* Bytes of its copy, so that another's numbers are aligned behind it. */
 static size_t copied_bytes(const struct dtc_pages_list *list)
 {
-	return is_copied(list) ? (entries_bytes(list) + 7) / 8 * 8 : 0;
+	const size_t bytes = is_from_host(list)
+				     ? (size_t)(list->end_entry - list->first_entry) *
+					       copied_number_bytes(list)
+				     : 0;
+
+	return (bytes + 7) / 8 * 8;
 }
 
-static int upload_table(const struct dtc_cuda_submission *submission,
-			const struct dtc_pages_list *list, CUdeviceptr memory)
+/* Bytes [begin, end) of the copies of a job's tables, one behind the other; multiples of 8. */
+struct copy_part {
+	const struct dtc_pages_job *pages;
+	size_t begin, end;
+};
+
+/* What a list, whose copy begins at byte @at of all, has of a part. */
+static void write_list(const struct copy_part *part, const struct dtc_pages_list *list,
+		       size_t at, char *to)
+{
+	const size_t bytes = copied_number_bytes(list);
+	const size_t low = DTC_MAX(part->begin, at);
+	const size_t high = DTC_MIN(part->end, at + copied_bytes(list));
+	const uint64_t entries = list->end_entry - list->first_entry;
+
+	if (low >= high)
+		return;
+	const uint64_t first = (low - at) / bytes;
+	const uint64_t count = DTC_MIN((high - low) / bytes, entries - first);
+	const char *from = entries_of(list) + first * number_bytes(list);
+
+	if (bytes == 8)
+		memcpy(to + (low - part->begin), from, count * bytes);
+	else
+		dtc_gpu_narrow_numbers(from, number_bytes(list) == 8, count,
+				       to + (low - part->begin));
+}
+
+static void write_part(const void *source, void *to)
+{
+	const struct copy_part *part = source;
+	const struct dtc_pages_list *list = &part->pages->list;
+
+	write_list(part, list, 0, to);
+	if (part->pages->to)
+		write_list(part, part->pages->to, copied_bytes(list), to);
+}
+
+static CUresult upload_parts(const struct dtc_cuda_submission *submission,
+			     const struct dtc_pages_job *pages, size_t bytes,
+			     CUdeviceptr memory)
 {
 	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
-	const struct dtc_cuda_table table = { .source = entries_of(list),
-					      .bytes = entries_bytes(list) };
-	uint64_t number;
+	CUresult result = CUDA_SUCCESS;
+	uint64_t number = 0;
 
-	if (!is_copied(list))
-		return 0;
-	CUresult result =
-		dtc_cuda_upload(submission->context, memory, &table, &reader, &number);
-	if (!result)
-		result = dtc_cuda_upload_order(submission->context, number, &reader);
-	return result ? dtc_cuda_fail(submission->context, result,
-				      "copying a table of pages", submission->job->caller)
-		      : 0;
+	for (size_t at = 0; !result && at < bytes; at += PART_BYTES) {
+		const struct copy_part part = {
+			.pages = pages,
+			.begin = at,
+			.end = DTC_MIN(bytes, at + PART_BYTES),
+		};
+		const struct dtc_cuda_table table = { .write = write_part,
+						      .source = &part,
+						      .bytes = part.end - part.begin };
+
+		result = dtc_cuda_upload(submission->context, memory + at, &table,
+					 &reader, &number);
+	}
+	return result ? result
+		      : dtc_cuda_upload_order(submission->context, number, &reader);
 }
 
-/* Copies of the entries that are used, one behind the other, or 0 if the device reads the caller's tables. */
+/* Copies of the entries that are used, one behind the other, or 0 if there are none. */
 static int copy_tables(const struct dtc_cuda_submission *submission,
 		       const struct dtc_pages_job *pages, CUdeviceptr *memory)
 {
-	const size_t first = copied_bytes(&pages->list);
+	const size_t bytes =
+		copied_bytes(&pages->list) + (pages->to ? copied_bytes(pages->to) : 0);
+	const char *caller = pages->job.caller;
 
 	*memory = 0;
 	if (!has_copies(pages))
 		return 0;
-	CUresult result = dtc_cuda_arena_take(
-		submission->context, first + (pages->to ? copied_bytes(pages->to) : 0),
-		memory);
+	CUresult result = dtc_cuda_arena_take(submission->context, bytes, memory);
 	if (result)
 		return dtc_cuda_fail(submission->context, result,
-				     "the allocation of a table of pages",
-				     pages->job.caller);
-	int status = upload_table(submission, &pages->list, *memory);
-	if (!status && pages->to)
-		status = upload_table(submission, pages->to, *memory + first);
-	return status;
+				     "the allocation of a table of pages", caller);
+	result = upload_parts(submission, pages, bytes, *memory);
+	return result ? dtc_cuda_fail(submission->context, result,
+				      "copying a table of pages", caller)
+		      : 0;
 }
 
 /* ---- planning -------------------------------------------------------------------------- */
@@ -228,10 +311,21 @@ static uint64_t device_address(const void *address, const struct dtc_memory *mem
 	return (uint64_t)(uintptr_t)address + (uint64_t)memory->shift;
 }
 
-static uint64_t table_of(const struct dtc_pages_list *list, CUdeviceptr copy)
+/* Where its numbers are: with the launch, or in the copy, if they are in host memory. */
+static void plan_numbers(const struct dtc_pages_list *list, bool given, CUdeviceptr copy,
+			 struct dtc_gpu_page_list *planned)
 {
-	return is_copied(list) ? copy - list->first_entry * number_bytes(list)
-			       : device_address(list->pages->table, &list->table_memory);
+	planned->wide = number_bytes(list) == 8;
+	if (!is_from_host(list)) {
+		planned->table = device_address(list->pages->table, &list->table_memory);
+	} else if (given) {
+		planned->given = entries_of(list);
+		planned->given_first = list->first_entry;
+		planned->given_count = list->end_entry - list->first_entry;
+	} else {
+		planned->table = copy - list->first_entry * copied_number_bytes(list);
+		planned->wide = copied_number_bytes(list) == 8;
+	}
 }
 
 /* The word that is lowered to the first entry out of range. */
@@ -249,16 +343,15 @@ static uint64_t fault_of(const struct dtc_cuda_submission *submission,
 	return flags->device + word * sizeof(uint64_t);
 }
 
-/* Its pool is @memory, and @copy of its table, if that is in host memory. */
+/* Its pool is @memory. */
 static struct dtc_gpu_page_list plan_list(const struct dtc_cuda_submission *submission,
 					  const struct dtc_pages_list *list,
-					  uint64_t memory, CUdeviceptr copy)
+					  uint64_t memory)
 {
 	const struct dtconv_pages *pages = list->pages;
 
 	return (struct dtc_gpu_page_list){
 		.pool = memory + (uint64_t)pages->offset,
-		.table = table_of(list, copy),
 		.fault = fault_of(submission, list),
 		.pool_pages = pages->pool_pages,
 		.page_bytes = pages->page_bytes,
@@ -267,7 +360,6 @@ static struct dtc_gpu_page_list plan_list(const struct dtc_cuda_submission *subm
 		.row_stride = pages->row_stride,
 		.layer_stride = pages->layer_stride,
 		.part_stride = pages->part_stride,
-		.wide = pages->number == DTCONV_PAGE_NUMBER_64,
 	};
 }
 
@@ -288,9 +380,10 @@ static int plan(const struct dtc_cuda_submission *submission,
 	const struct dtconv_pages *list = pages->list.pages;
 	const uint64_t user = device_address(job->user, &job->user_memory);
 	const uint64_t packed = device_address(job->packed, &job->packed_memory);
+	const bool given = are_given(pages);
 	struct dtc_gpu_page_list to;
 	struct dtc_gpu_pages_job gpu = {
-		.list = plan_list(submission, &pages->list, user, copies),
+		.list = plan_list(submission, &pages->list, user),
 		.packed = packed,
 		.direction = job->direction,
 		.layer_count = list->layer_count,
@@ -300,9 +393,10 @@ static int plan(const struct dtc_cuda_submission *submission,
 		.end = pages->position + job->bytes,
 	};
 
+	plan_numbers(&pages->list, given, copies, &gpu.list);
 	if (pages->to) {
-		to = plan_list(submission, pages->to, packed,
-			       copies + copied_bytes(&pages->list));
+		to = plan_list(submission, pages->to, packed);
+		plan_numbers(pages->to, given, copies + copied_bytes(&pages->list), &to);
 		to.fault_bias = is_left(pages) ? 0 : DTC_PAGES_OF_TARGET;
 		gpu.to = &to;
 	}
@@ -367,7 +461,7 @@ static int check(const struct dtc_cuda_submission *submission,
 
 	if (!reaches(submission, pages))
 		return DTCONV_ERR_LIMIT;
-	if (submission->capturing && has_copies(pages))
+	if (submission->capturing && count_from_host(pages))
 		return DTC_FAIL(job->context, DTCONV_ERR_UNSUPPORTED,
 				"%s: the stream is being captured, but a table of pages "
 				"is host memory, which a graph launch does not read; use "
