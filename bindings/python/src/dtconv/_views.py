@@ -17,6 +17,7 @@ from ._elements import ElementType, element_text
 from .layouts import Layout, parse
 
 CACHED_LAYOUTS = 4096
+CACHED_TYPES = 64
 MASK = "the array has a mask; use its data and its mask as two arrays"
 
 
@@ -168,7 +169,13 @@ STREAM_OWNERS = ("torch", "cupy")
 def package_of(array: Any) -> str:
     """The package that the type of an array, or a type that it is derived from, comes from: one of STREAM_OWNERS, if
     there is one."""
-    packages = [base.__module__.partition(".")[0] for base in type(array).__mro__]
+    kind: Any = type(array)
+    return _package_of_type(kind)
+
+
+@functools.lru_cache(maxsize=CACHED_TYPES)
+def _package_of_type(kind: Any) -> str:
+    packages: list[str] = [base.__module__.partition(".")[0] for base in kind.__mro__]
     return next((package for package in packages if package in STREAM_OWNERS), packages[0])
 
 

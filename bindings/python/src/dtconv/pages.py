@@ -12,10 +12,21 @@ from ._library import Runtime, runtime
 from ._sides import check_writable, new_packed, packed_view
 from ._structs import Constant, PageNumber
 from ._structs import pages as page_list
-from ._views import View, view_of
+from ._views import View, address_of, view_of
 
 NUMBERS = {4: PageNumber.NUMBER_32, 8: PageNumber.NUMBER_64}
 """The types of page numbers, by their size."""
+_INTEGERS = {np.dtype(kind): NUMBERS[np.dtype(kind).itemsize] for kind in (np.int32, np.uint32, np.int64, np.uint64)}
+
+
+class Table(NamedTuple):
+    """A table: where it is, how many numbers it has, and their type."""
+
+    address: int
+    length: int
+    number: int
+    views: list[View]
+    """What may be on a device: nothing, if the table is an array of numpy."""
 
 
 class Move(NamedTuple):
@@ -92,7 +103,7 @@ class Pages:
 
     def size(self, table: Any, nbytes: Optional[int] = None) -> int:
         """Bytes of the packed stream of a table. The arguments are as for ``pack``."""
-        return self._size(self._list_of(_table_view(table), nbytes))
+        return self._size(self._list_of(_table_of(table), nbytes))
 
     def pack(self, table: Any, out: Any = None, *, nbytes: Optional[int] = None, position: int = 0, fault: Any = None,
              stream: Any = None) -> Any:
@@ -111,7 +122,7 @@ class Pages:
         all arrays until the stream has done it. ``fault`` holds the position of the first number out of range then,
         or -1 if there is none. Arrays in memory of the CPU alone need none: such a call always blocks.
         """
-        numbers = _table_view(table)
+        numbers = _table_of(table)
         wanted = self._list_of(numbers, nbytes)
         if out is None:
             out = new_packed(self._view, max(self._size(wanted) - position, 0))
@@ -127,7 +138,7 @@ class Pages:
         touched. If a table lists a page twice, its contents are undefined.
         """
         check_writable(self._view, "the array of pages")
-        numbers = _table_view(table)
+        numbers = _table_of(table)
         return self._move(runtime().lib.dtconv_pages_unpack, (self._list_of(numbers, nbytes), numbers),
                           packed_view(packed, "packed", written=False), position, _fault_view(fault, 1), stream)
 
@@ -147,7 +158,7 @@ class Pages:
         check_writable(target._view, "the array of pages that is copied to")
         if size is not None and size < 0:
             raise errors.InvalidError(f"size is {size}; it may not be negative")
-        numbers = [_table_view(table), _table_view(target_table)]
+        numbers = [_table_of(table), _table_of(target_table)]
         lists = [self._list_of(numbers[0], nbytes), target._list_of(numbers[1], nbytes)]
 
         def call(run: Runtime) -> int:
@@ -158,12 +169,13 @@ class Pages:
                                                 ctypes.byref(moved)))
             return moved.value
 
-        return _run(Move(lists, [self._view, target._view, *numbers], _fault_view(fault, 2), call), position, stream)
+        return _run(Move(lists, [self._view, target._view, *numbers[0].views, *numbers[1].views],
+                         _fault_view(fault, 2), call), position, stream)
 
-    def _list_of(self, table: View, nbytes: Optional[int]) -> page_list:
+    def _list_of(self, table: Table, nbytes: Optional[int]) -> page_list:
         """The list for one table."""
         wanted = page_list.from_buffer_copy(self._list)
-        wanted.table, wanted.count, wanted.number = table.address, table.shape[0], NUMBERS[table.itemsize]
+        wanted.table, wanted.count, wanted.number = table.address, table.length, table.number
         if nbytes is not None and nbytes < 0:
             raise errors.InvalidError(f"nbytes is {nbytes}; it may not be negative")
         if nbytes == 0:
@@ -177,7 +189,7 @@ class Pages:
         run.check(run.lib.dtconv_pages_query_bytes(run.context, ctypes.byref(wanted), ctypes.byref(size)))
         return size.value
 
-    def _move(self, function: Any, source: tuple[page_list, View], packed: View, position: int, fault: Optional[View],
+    def _move(self, function: Any, source: tuple[page_list, Table], packed: View, position: int, fault: Optional[View],
               stream: Any) -> int:
         wanted, table = source
 
@@ -187,7 +199,7 @@ class Pages:
                                packed.nbytes(), ctypes.byref(moved)))
             return moved.value
 
-        return _run(Move([wanted], [self._view, table, packed], fault, call), position, stream)
+        return _run(Move([wanted], [self._view, *table.views, packed], fault, call), position, stream)
 
 
 def _rows_of(page: View) -> tuple[int, int]:
@@ -222,15 +234,20 @@ def _run(move: Move, position: int, named_stream: Any) -> int:
         return move.call(runtime())
 
 
-def _table_view(table: Any) -> View:
+def _table_of(table: Any) -> Table:
     """A table: one axis of integers in one run."""
+    if type(table) is np.ndarray and table.ndim == 1 and table.flags.c_contiguous:
+        # The usual one, with less work.
+        number = _INTEGERS.get(table.dtype)
+        if number is not None:
+            return Table(address_of(table), table.shape[0], number, [])
     if isinstance(table, (list, tuple)):
         table = np.asarray(table, np.int64)
     view = packed_view(table, "table", written=False)
     if len(view.shape) != 1 or not _is_number(view):
         raise errors.InvalidError("table has to have one axis and integers of 32 or 64 bits; its shape is "
                                   f"{view.shape}, its elements are {view.element}")
-    return view
+    return Table(view.address, view.shape[0], NUMBERS[view.itemsize], [view])
 
 
 def _is_number(view: View) -> bool:
