@@ -72,7 +72,7 @@ static void open_liar(void)
 			 DTC_SOCK_PACKET);
 	ck_assert_int_eq(dtc_wire_read_packet(bytes, sizeof(bytes), &liar.hello), 0);
 	ck_assert_uint_eq(liar.files.count, 2);
-	fixture_ok(dtc_shm_make_ring(fixture_context, ENTRIES, "liar", &liar.ring,
+	fixture_ok(dtc_shm_make_ring(fixture_context, ENTRIES, false, "liar", &liar.ring,
 				     &liar.ring_file));
 	liar.slab_file = make_file(SLAB_BYTES, F_SEAL_SHRINK);
 }
@@ -216,7 +216,7 @@ START_TEST(memory_that_is_given_away_is_sealed)
 			      liar.files.fds[0], 0),
 			 MAP_FAILED);
 	fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
-			       dtc_shm_ring_bytes(liar.hello.entries), false, &mapping));
+			       dtc_shm_ring_bytes(liar.hello.entries, false), false, &mapping));
 	dtc_shm_unmap(&mapping);
 	close_liar();
 }
@@ -324,7 +324,7 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 		ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 		/* What the honest side has posted counts as taken. */
 		fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
-				       dtc_shm_ring_bytes(liar.hello.entries), false,
+				       dtc_shm_ring_bytes(liar.hello.entries, false), false,
 				       &liar.slab));
 		for (int i = 0; i < 40; i++) {
 			if (chance(&choices, 4))
