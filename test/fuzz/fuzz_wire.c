@@ -31,7 +31,7 @@ static bool is_status(int status)
 
 static void check_header(const struct dtc_wire_header *header)
 {
-	if (header->kind < DTC_WIRE_MESSAGE || header->kind > DTC_WIRE_RETURN)
+	if (header->kind < DTC_WIRE_MESSAGE || header->kind > DTC_WIRE_TAKEN)
 		fuzz_fail("kind %d is accepted", (int)header->kind);
 	if (header->slot >= DTC_WIRE_SLOTS)
 		fuzz_fail("slot %u is accepted", header->slot);
@@ -39,6 +39,10 @@ static void check_header(const struct dtc_wire_header *header)
 		fuzz_fail("status %d is accepted", header->status);
 	if (header->kind == DTC_WIRE_REFUSE && !header->status)
 		fuzz_fail("a refusal without a reason is accepted");
+	if (header->kind == DTC_WIRE_MESSAGE &&
+	    (header->offer > DTC_WIRE_OFFER_BYTES || (header->offer && !header->length)))
+		fuzz_fail("an offer of %u bytes for a message of %llu is accepted",
+			  header->offer, (unsigned long long)header->length);
 	if (header->length > SIZE_MAX)
 		fuzz_fail("a length beyond size_t is accepted");
 	if (header->kind == DTC_WIRE_DATA &&
