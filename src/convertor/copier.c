@@ -164,6 +164,11 @@ int dtconv_copier_wait(struct dtconv_copier *copier, size_t *moved)
 
 /* ---- for the flow ---------------------------------------------------------------------- */
 
+void dtc_copier_set_one_step(struct dtconv_copier *copier)
+{
+	copier->copy.in_one_step = true;
+}
+
 int dtc_copier_start_status(const struct dtconv_copier *copier)
 {
 	return copier->status;

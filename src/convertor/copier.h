@@ -10,6 +10,9 @@
 
 #include "copy_backends/alarm.h"
 
+/* From now on, a copy that one launch cannot do does not start: it ends with LIMIT, without an error text. */
+void dtc_copier_set_one_step(struct dtconv_copier *copier);
+
 /* The status that starting the copy in flight has ended with: if it is not 0, no device works on the copy. */
 int dtc_copier_start_status(const struct dtconv_copier *copier);
 

@@ -211,7 +211,10 @@ static const char *check_owner(struct match *match)
 	return NULL;
 }
 
-/* A copy in two steps would block progress; fragments do the same steps in flight. */
+/*
+ * A copy in two steps would block progress; fragments do the same steps in flight. Here is the reason; a launch that is
+ * not possible for another one is found when it is tried.
+ */
 static const char *check_way(struct match *match)
 {
 	const struct dtconv_convertor *convertor = &match->message->convertor;
@@ -240,8 +243,10 @@ static const char *open_memory(struct match *match, struct dtc_direct *direct)
 					    (uintptr_t)match->offer.origin);
 	if (!dtconv_copier_create(match->type, (size_t)match->offer.count, source,
 				  convertor->type, convertor->count, convertor->user,
-				  NULL, &direct->copier))
+				  NULL, &direct->copier)) {
+		dtc_copier_set_one_step(direct->copier);
 		return NULL;
+	}
 	const char *why = take_error(match);
 	(void)dtconv_ipc_close(context, direct->memory);
 	return why;
@@ -258,6 +263,12 @@ static bool launch(struct dtc_direct *direct)
 			     dtc_copier_start_status(direct->copier);
 	direct->is_launched = !direct->is_refused;
 	state->in_flight += direct->is_launched;
+	if (direct->is_refused)
+		DTC_LOG(direct->operation.context, DTCONV_LOG_DEBUG,
+			"channel: a message of %zu bytes with tag %" PRIu64
+			" goes through staging memory: its copy was not started (%s)",
+			direct->operation.bytes, direct->message->tag,
+			dtconv_strerror(dtc_copier_start_status(direct->copier)));
 	return direct->is_launched;
 }
 

@@ -145,10 +145,11 @@ static void check_counts(void)
 
 		*(item->is_sent ? &sent : &received) += is_direct(item);
 	}
-	exchange_must(sent + received >= it.plan->least, "many are sent directly");
-	exchange_must(attr.sent_direct == sent, "all that can be are sent directly");
-	exchange_must(attr.received_direct == received,
-		      "all that can be are received directly");
+	exchange_must(attr.sent_direct + attr.received_direct >= it.plan->least,
+		      "many are sent directly");
+	/* One launch may not copy what begins at an odd address. */
+	exchange_must(attr.sent_direct <= sent && attr.received_direct <= received,
+		      "no others are sent directly");
 }
 
 /* ---- a process ------------------------------------------------------------------------------------ */
@@ -190,20 +191,6 @@ static void see(void *arg, int status, size_t moved)
 	++*(int *)arg;
 }
 
-/* Until both processes have given back what they have mapped. If the channel has ended there is nothing to wait for. */
-static void meet(void)
-{
-	static char out[8], in[8];
-	struct dtconv_type *byte = dtconv_type_predefined(it.party.context, DTCONV_BYTE);
-	int sent = 0, received = 0;
-
-	exchange_must(!dtconv_ipc_trim(it.party.context, 0), "trim");
-	if (!dtconv_channel_recv(it.party.channel, LAST, byte, 8, in, see, &received) &&
-	    !dtconv_channel_send(it.party.channel, LAST, byte, 8, out, see, &sent))
-		while (!sent || !received)
-			party_sleep(&it.party);
-}
-
 static bool ends_well(const struct plan *plan)
 {
 	for (int side = 0; side < 2; side++)
@@ -211,6 +198,24 @@ static bool ends_well(const struct plan *plan)
 		    plan->parts[side].entry)
 			return false;
 	return true;
+}
+
+/* Until both processes have given back what they have mapped. If the channel has ended there is nothing to wait for. */
+static void meet(void)
+{
+	uint64_t in = 0, out = party_query(&it.party).sent_direct;
+	struct dtconv_type *byte = dtconv_type_predefined(it.party.context, DTCONV_BYTE);
+	int sent = 0, received = 0;
+
+	exchange_must(!dtconv_ipc_trim(it.party.context, 0), "trim");
+	if (dtconv_channel_recv(it.party.channel, LAST, byte, 8, &in, see, &received) ||
+	    dtconv_channel_send(it.party.channel, LAST, byte, 8, &out, see, &sent))
+		return;
+	while (!sent || !received)
+		party_sleep(&it.party);
+	exchange_must(!ends_well(it.plan) ||
+			      in == party_query(&it.party).received_direct,
+		      "both processes count the same messages");
 }
 
 static bool is_status_of_fault(int status)
@@ -252,6 +257,8 @@ static bool open_all(int socket, const struct plan *plan, unsigned side)
 	exchange_flags = it.part->flags;
 	gpu_open();
 	use_device(it.part->device);
+	/* Until the kernels are loaded, messages are staged. */
+	exchange_must(!dtconv_prepare(fixture_context, -1, NULL, 0, NULL), "prepare");
 	exchange_open(&it.exchange, fixture_context, side, plan->seed, plan->messages);
 	open_buffers();
 	party_open(&it.party, fixture_context, socket, memory);
