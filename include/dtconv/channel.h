@@ -53,12 +53,13 @@ struct dtconv_type;
  * the socket open keeps it alive.
  *
  * **Direct messages.** If both ends set #DTCONV_CHANNEL_DIRECT, the sender offers each message
- * that is longer than half a fragment and lies in memory of cudaMalloc: a handle of the
- * allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's buffer is device
- * memory, the receiver maps the allocation and copies the message with one kernel. Otherwise,
- * and where memory cannot be mapped or one kernel cannot copy, the message is staged as
- * without the flag, and the log says why (level debug). dtconv_channel_query() counts direct
- * messages.
+ * that is longer than half a fragment, has at least 4096 bytes and lies in memory of cudaMalloc:
+ * a handle of the allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's
+ * buffer is device memory, the receiver maps the allocation and copies the message with one
+ * kernel. Otherwise, and where memory cannot be mapped or one kernel cannot copy, the message is
+ * staged as without the flag, and the log says why (level debug). So it is until the receiver's
+ * kernels are loaded: call dtconv_prepare() before. dtconv_channel_query() counts direct
+ * messages. The channel has 4 MiB of host memory for offers.
  *
  * - A send of a direct message completes when the copy has. Then the sender may write to its
  *   buffer. The receiver's mapping stays in a cache, and CUDA wants it closed before the
@@ -97,7 +98,8 @@ enum dtconv_channel_flags {
 	 * Messages between device buffers may be copied by one kernel of the receiver's, from the
 	 * sender's layout to the receiver's, without staging memory. Both ends have to set it. The
 	 * peer's process then maps whole allocations of this process, which it can read and write:
-	 * see "Direct messages". Shared memory only.
+	 * see "Direct messages". Shared memory only; other transports refuse it with
+	 * DTCONV_ERR_UNSUPPORTED.
 	 */
 	DTCONV_CHANNEL_DIRECT = 2
 };
@@ -276,7 +278,8 @@ struct dtconv_channel_attr {
 	uint64_t sent;      /**< messages that the peer has received */
 	uint64_t received;  /**< messages received */
 	int peer_is_pinned; /**< whether devices read the peer's staging memory directly */
-	uint64_t sent_direct;     /**< of those sent: copied by the peer from this process's memory */
+	uint64_t
+		sent_direct; /**< of those sent: copied by the peer from this process's memory */
 	uint64_t received_direct; /**< of those received: copied from the peer's memory */
 };
 

@@ -61,10 +61,11 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 				caller, params->transport->name);
 	if (params->flags & DTCONV_CHANNEL_DIRECT &&
 	    !(params->transport->flags & DTC_TRANSPORT_OFFERS))
-		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
-				"%s: params.flags has DTCONV_CHANNEL_DIRECT, but over %s a "
-				"process cannot map the memory of its peer",
-				caller, params->transport->name);
+		return DTC_FAIL(
+			context, DTCONV_ERR_UNSUPPORTED,
+			"%s: params.flags has DTCONV_CHANNEL_DIRECT, but over %s a "
+			"process cannot map the memory of its peer",
+			caller, params->transport->name);
 	if (params->fragments > DTCONV_CHANNEL_FRAGMENTS_MAX)
 		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
 				"%s: params.fragments is %zu, the most is %d", caller,

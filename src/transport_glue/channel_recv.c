@@ -222,7 +222,8 @@ void dtc_channel_end_copy(struct dtc_message *message, int status, size_t moved)
 	struct dtc_place *place = message->place;
 
 	if (place) {
-		dtc_channel_post(channel, DTC_WIRE_TAKEN, slot_of(channel, place), status);
+		dtc_channel_post(channel, DTC_WIRE_TAKEN, slot_of(channel, place),
+				 status);
 		free_place(place);
 	}
 	message->moved = moved;

@@ -112,10 +112,11 @@ static int read_type(struct dtconv_context *context, const struct dtc_offer *off
 		return status;
 	known->bytes = dtc_alloc(context, offer->type_bytes);
 	known->length = offer->type_bytes;
-	status = known->bytes ? dtconv_type_commit(known->type)
-			      : DTC_FAIL(context, DTCONV_ERR_NOMEM,
-					 "channel: cannot allocate the type of an offered "
-					 "message");
+	status = known->bytes
+			 ? dtconv_type_commit(known->type)
+			 : DTC_FAIL(context, DTCONV_ERR_NOMEM,
+				    "channel: cannot allocate the type of an offered "
+				    "message");
 	if (status)
 		forget(context, known);
 	else
@@ -396,10 +397,11 @@ enum dtc_direct_answer dtc_direct_begin(struct dtconv_channel *channel,
 	const char *wrong = read_offer(&match, &why);
 
 	if (wrong) {
-		(void)DTC_FAIL(channel->context, DTCONV_ERR_FORMAT,
-			       "channel: the peer breaks the protocol: the offer of a message "
-			       "of %" PRIu64 " bytes with tag %" PRIu64 " %s",
-			       place->bytes, place->tag, wrong);
+		(void)DTC_FAIL(
+			channel->context, DTCONV_ERR_FORMAT,
+			"channel: the peer breaks the protocol: the offer of a message "
+			"of %" PRIu64 " bytes with tag %" PRIu64 " %s",
+			place->bytes, place->tag, wrong);
 		return DTC_DIRECT_BROKEN;
 	}
 	if (!why)

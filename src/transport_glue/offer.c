@@ -28,7 +28,8 @@
 static bool find_bounds(const struct dtconv_type *type, uint64_t count,
 			struct dtc_bounds *all)
 {
-	return count <= SIZE_MAX && !dtc_bounds_are_too_many(&type->bounds, (size_t)count) &&
+	return count <= SIZE_MAX &&
+	       !dtc_bounds_are_too_many(&type->bounds, (size_t)count) &&
 	       !dtc_bounds_repeat(&type->bounds, (size_t)count,
 				  dtc_bounds_extent(&type->bounds), all);
 }
@@ -60,8 +61,8 @@ static const char *write_memory(const struct dtconv_convertor *convertor,
 				char *text)
 {
 	struct dtconv_context *context = convertor->type->context;
-	const char *low = (const char *)((uintptr_t)convertor->user +
-					 (uintptr_t)all->true_lb);
+	const char *low =
+		(const char *)((uintptr_t)convertor->user + (uintptr_t)all->true_lb);
 	const size_t bytes = (size_t)all->true_ub - (size_t)all->true_lb;
 	struct dtconv_ipc_handle handle;
 	const char *why = check_memory(context, low, text);
@@ -133,8 +134,8 @@ const char *dtc_offer_read(const void *bytes, size_t length, struct dtc_offer *o
 static bool lies_in_range(const struct dtc_offer *offer, const struct dtc_bounds *all)
 {
 	const uint64_t low = offer->origin + (uint64_t)(int64_t)all->true_lb;
-	const uint64_t bytes = (uint64_t)(int64_t)all->true_ub -
-			       (uint64_t)(int64_t)all->true_lb;
+	const uint64_t bytes =
+		(uint64_t)(int64_t)all->true_ub - (uint64_t)(int64_t)all->true_lb;
 
 	return low <= offer->memory.bytes && bytes <= offer->memory.bytes - low;
 }

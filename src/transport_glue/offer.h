@@ -25,11 +25,11 @@ struct dtconv_type;
 
 /* An offer that has been read. */
 struct dtc_offer {
-	const unsigned char *handle;       /* DTCONV_IPC_HANDLE_BYTES, for dtconv_ipc_open() */
-	struct dtc_ipc_handle memory;      /* the same, read */
-	uint64_t origin;                   /* of displacement 0 in the range, modulo 2^64 */
-	uint64_t count;                    /* of instances */
-	const unsigned char *type;         /* serialised */
+	const unsigned char *handle;  /* DTCONV_IPC_HANDLE_BYTES, for dtconv_ipc_open() */
+	struct dtc_ipc_handle memory; /* the same, read */
+	uint64_t origin;              /* of displacement 0 in the range, modulo 2^64 */
+	uint64_t count;               /* of instances */
+	const unsigned char *type;    /* serialised */
 	size_t type_bytes;
 };
 

@@ -31,7 +31,7 @@ void dtc_wire_write_header(const struct dtc_wire_header *header, void *bytes)
 	const bool is_message = header->kind == DTC_WIRE_MESSAGE;
 	const bool is_data = header->kind == DTC_WIRE_DATA;
 	const bool is_return = header->kind == DTC_WIRE_RETURN;
-	const uint32_t high = is_message	      ? header->offer
+	const uint32_t high = is_message             ? header->offer
 			      : is_data || is_return ? header->fragment
 						     : 0;
 
@@ -59,8 +59,7 @@ static bool fits_kind(const struct dtc_wire_header *header, const uint64_t words
 	switch (header->kind) {
 	case DTC_WIRE_MESSAGE:
 		return !header->status && header->offer <= DTC_WIRE_OFFER_BYTES &&
-		       header->length <= SIZE_MAX &&
-		       (header->length || !header->offer);
+		       header->length <= SIZE_MAX && (header->length || !header->offer);
 	case DTC_WIRE_DATA:
 		return !words[1] && !header->status && is_data_range(header);
 	case DTC_WIRE_END:
@@ -139,7 +138,8 @@ void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 						  : packet->fragment_bytes);
 	dtc_word_put(bytes, 4, packet->stride);
 	dtc_word_put(bytes, 5, packet->slab_bytes);
-	dtc_word_put(bytes, 6, packet->is_device_slab | (uint64_t)packet->takes_offers << 1);
+	dtc_word_put(bytes, 6,
+		     packet->is_device_slab | (uint64_t)packet->takes_offers << 1);
 	dtc_word_put(bytes, 7, 0);
 }
 
@@ -193,8 +193,7 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 	case DTC_WIRE_HELLO:
 		return !packet->status &&
 		       words[6] <= (packet->transport == DTC_WIRE_SHM ? 3 : 0) &&
-		       !words[7] &&
-		       is_hello(packet);
+		       !words[7] && is_hello(packet);
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:

@@ -47,7 +47,8 @@ struct dtc_wire_header {
 	uint64_t length;
 	int status;        /* 0 or negative */
 	uint32_t fragment; /* the transport's: DATA and RETURN */
-	uint32_t offer;    /* MESSAGE: bytes of its offer, at most DTC_WIRE_OFFER_BYTES; 0: none */
+	uint32_t
+		offer; /* MESSAGE: bytes of its offer, at most DTC_WIRE_OFFER_BYTES; 0: none */
 };
 
 /* Write it into DTC_WIRE_HEADER_BYTES. Members that the kind does not have are left out. */

@@ -163,7 +163,8 @@ static void close_process(void)
 	must(dtconv_channel_query(it.channel, &attr));
 	if (options.is_direct)
 		printf("messages sent: %llu, of those copied by the receiver itself: %llu\n",
-		       (unsigned long long)attr.sent, (unsigned long long)attr.sent_direct);
+		       (unsigned long long)attr.sent,
+		       (unsigned long long)attr.sent_direct);
 	must(dtconv_channel_close(it.channel));
 	do {
 		must(dtconv_engine_progress(it.engine, 0, NULL));

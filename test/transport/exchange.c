@@ -259,8 +259,7 @@ static void start(struct exchange_item *item, struct party *party)
 {
 	int status = item->is_sent
 			     ? dtconv_channel_send(party->channel, item->tag, item->type,
-						   item->count, item->from, see,
-						   item)
+						   item->count, item->from, see, item)
 			     : dtconv_channel_recv(party->channel, item->tag,
 						   item->target_type, item->target_count,
 						   item->to, see, item);

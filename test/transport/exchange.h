@@ -85,7 +85,8 @@ struct exchange_item {
 	struct dtconv_type *type, *target_type;
 	size_t count, target_count;
 	struct stage source, target;
-	void *from, *to; /* where they are: the stages' own memory, or a copy that the test has made */
+	void *from,
+		*to; /* where they are: the stages' own memory, or a copy that the test has made */
 	int calls, status;
 	size_t moved;
 };

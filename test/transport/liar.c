@@ -18,17 +18,16 @@ struct liar liar;
 
 struct dtc_wire_packet liar_hello(void)
 {
-	return (struct dtc_wire_packet){
-		.kind = DTC_WIRE_HELLO,
-		.version = DTC_WIRE_VERSION,
-		.transport = DTC_WIRE_SHM,
-		.entries = LIAR_ENTRIES,
-		.fragments = LIAR_FRAGMENTS,
-		.fragment_bytes = LIAR_BYTES,
-		.stride = LIAR_BYTES,
-		.slab_bytes = LIAR_SLAB_BYTES,
-		.takes_offers = exchange_flags & DTCONV_CHANNEL_DIRECT
-	};
+	return (struct dtc_wire_packet){ .kind = DTC_WIRE_HELLO,
+					 .version = DTC_WIRE_VERSION,
+					 .transport = DTC_WIRE_SHM,
+					 .entries = LIAR_ENTRIES,
+					 .fragments = LIAR_FRAGMENTS,
+					 .fragment_bytes = LIAR_BYTES,
+					 .stride = LIAR_BYTES,
+					 .slab_bytes = LIAR_SLAB_BYTES,
+					 .takes_offers = exchange_flags &
+							 DTCONV_CHANNEL_DIRECT };
 }
 
 int liar_make_file(size_t bytes, unsigned seals)

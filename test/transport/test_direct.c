@@ -28,9 +28,10 @@ struct part {
 	unsigned flags; /* of its channel */
 	enum arena_kind from, to;
 	int device;
-	long death;        /* it kills itself after so many steps; 0: never */
-	long end;          /* it closes the channel after so many steps; 0: never */
-	const char *entry; /* of the driver, that is refused once the channel is open; NULL: none */
+	long death; /* it kills itself after so many steps; 0: never */
+	long end;   /* it closes the channel after so many steps; 0: never */
+	const char *
+		entry; /* of the driver, that is refused once the channel is open; NULL: none */
 	unsigned nth;
 };
 
@@ -213,8 +214,7 @@ static void meet(void)
 		return;
 	while (!sent || !received)
 		party_sleep(&it.party);
-	exchange_must(!ends_well(it.plan) ||
-			      in == party_query(&it.party).received_direct,
+	exchange_must(!ends_well(it.plan) || in == party_query(&it.party).received_direct,
 		      "both processes count the same messages");
 }
 
@@ -224,9 +224,9 @@ static bool is_status_of_fault(int status)
 	const bool refuses = parts[0].entry || parts[1].entry;
 
 	return status == DTCONV_ERR_PEER || status == DTCONV_ERR_CANCELED ||
-	       (refuses && (status == DTCONV_ERR_BACKEND || status == DTCONV_ERR_NOMEM ||
-			    status == DTCONV_ERR_UNSUPPORTED ||
-			    status == DTCONV_ERR_STATE));
+	       (refuses &&
+		(status == DTCONV_ERR_BACKEND || status == DTCONV_ERR_NOMEM ||
+		 status == DTCONV_ERR_UNSUPPORTED || status == DTCONV_ERR_STATE));
 }
 
 static void check(void)
@@ -354,7 +354,8 @@ static const struct exchange_pair pairs[] = {
 	{ "vector(2000, 1, 3, double)", 1, "contiguous(2000, double)", 1 },
 	{ "contiguous(2000, double)", 1, "vector(500, 4, 9, double)", 1 },
 	{ "resized(vector(64, 1, 64, double), 0, 8)", 64, "contiguous(4096, double)", 1 },
-	{ "resized(vector(64, 1, 64, double), 0, 8)", 64, "vector(64, 64, 70, double)", 1 },
+	{ "resized(vector(64, 1, 64, double), 0, 8)", 64, "vector(64, 64, 70, double)",
+	  1 },
 	{ "subarray([40, 40, 40], [20, 20, 20], [3, 5, 7], c, int)", 1,
 	  "vector(400, 20, 33, int)", 1 },
 	{ "struct([1, 3], [0, 8], [double, int])", 700,
@@ -418,8 +419,9 @@ START_TEST(a_type_that_is_too_long_is_staged)
 {
 	enum { BLOCKS = 6000 };
 	static char words[BLOCKS * 14 + 100];
-	const struct exchange_pair longest[] = { { words, 1, "contiguous(6000, double)", 1 },
-						 { NULL, 0, NULL, 0 } };
+	const struct exchange_pair longest[] = {
+		{ words, 1, "contiguous(6000, double)", 1 }, { NULL, 0, NULL, 0 }
+	};
 	struct plan plan = plan_of(500, 4);
 	size_t at = (size_t)sprintf(words, "indexed_block(1, [");
 

@@ -117,10 +117,9 @@ static void push_offer(uint32_t slot, uint64_t tag, const struct dtconv_type *ty
 		       const struct dtconv_ipc_handle *handle)
 {
 	unsigned char *room = dtc_shm_offer(liar.ring.base, LIAR_ENTRIES, slot);
-	struct dtc_wire_header header = { .kind = DTC_WIRE_MESSAGE,
-					  .slot = slot,
-					  .tag = tag,
-					  .length = STREAM };
+	struct dtc_wire_header header = {
+		.kind = DTC_WIRE_MESSAGE, .slot = slot, .tag = tag, .length = STREAM
+	};
 	size_t length;
 
 	dtc_word_put(room, 0, 0);
@@ -156,9 +155,10 @@ static void check_copy(const struct arena *to, size_t stride)
 {
 	arena_read(to, 0, bytes_to, TO);
 	for (size_t i = 0; i < TO; i++)
-		ck_assert_uint_eq(bytes_to[i], i % 24 < 8 && i / 24 < BLOCKS
-						       ? bytes_from[i / 24 * stride + i % 24]
-						       : 0xee);
+		ck_assert_uint_eq(bytes_to[i],
+				  i % 24 < 8 && i / 24 < BLOCKS
+					  ? bytes_from[i / 24 * stride + i % 24]
+					  : 0xee);
 }
 
 static void wait_for(size_t count)

@@ -172,7 +172,8 @@ END_TEST
 
 static void push_random(struct choices *choices)
 {
-	const struct dtc_wire_header header = random_header(choices, LIAR_BYTES, LIAR_FRAGMENTS);
+	const struct dtc_wire_header header =
+		random_header(choices, LIAR_BYTES, LIAR_FRAGMENTS);
 	uint64_t words[DTC_WIRE_HEADER_WORDS];
 
 	dtc_wire_write_header(&header, words);
@@ -221,8 +222,8 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 		ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 		/* What the honest side has posted counts as taken. */
 		fixture_ok(dtc_shm_map(fixture_context, liar.files.fds[0],
-				       dtc_shm_ring_bytes(liar.hello.entries, false), false,
-				       &liar.slab));
+				       dtc_shm_ring_bytes(liar.hello.entries, false),
+				       false, &liar.slab));
 		for (int i = 0; i < 40; i++) {
 			if (chance(&choices, 4))
 				begin_random(&choices);
@@ -233,10 +234,12 @@ START_TEST(headers_of_any_kind_in_any_state_do_no_harm)
 					     atomic_load(&theirs->pushed));
 			else
 				atomic_store(&liar_ring()->popped,
-					     random_number(&choices, LIAR_BYTES, LIAR_FRAGMENTS));
+					     random_number(&choices, LIAR_BYTES,
+							   LIAR_FRAGMENTS));
 			if (chance(&choices, 200))
 				atomic_store(&liar_ring()->pushed,
-					     random_number(&choices, LIAR_BYTES, LIAR_FRAGMENTS));
+					     random_number(&choices, LIAR_BYTES,
+							   LIAR_FRAGMENTS));
 			liar_progress(1);
 		}
 		liar_close();
@@ -269,9 +272,9 @@ static void push_message(uint64_t tag, uint64_t length)
 static void push_data(uint64_t offset, uint64_t length, uint32_t fragment)
 {
 	liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_DATA,
-					      .offset = offset,
-					      .length = length,
-					      .fragment = fragment });
+					    .offset = offset,
+					    .length = length,
+					    .fragment = fragment });
 }
 
 static void push_kind(enum dtc_wire_kind kind, int status)
@@ -315,8 +318,10 @@ static void take_steps(int which)
 	case 7: /* the fragment has not come back: its message waits */
 		push_message(2, LIAR_BYTES);
 		push_data(0, LIAR_BYTES, 0);
-		liar_push((struct dtc_wire_header){
-			.kind = DTC_WIRE_MESSAGE, .slot = 1, .tag = 2, .length = LIAR_BYTES });
+		liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_MESSAGE,
+						    .slot = 1,
+						    .tag = 2,
+						    .length = LIAR_BYTES });
 		liar_push((struct dtc_wire_header){
 			.kind = DTC_WIRE_DATA, .slot = 1, .length = LIAR_BYTES });
 		break;
@@ -351,7 +356,7 @@ static void take_steps(int which)
 		break;
 	default: /* the same, and there is none of that number */
 		liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_RETURN,
-						      .fragment = UINT32_MAX });
+						    .fragment = UINT32_MAX });
 	}
 }
 
@@ -448,9 +453,9 @@ END_TEST
 
 /* ---- offers ------------------------------------------------------------------------------------------ */
 
-#define OFFER_MAX  1000
-#define INT_BYTES  (INTS * sizeof(int))
-#define TYPE_AT    (16 + DTCONV_IPC_HANDLE_BYTES)
+#define OFFER_MAX 1000
+#define INT_BYTES (INTS * sizeof(int))
+#define TYPE_AT   (16 + DTCONV_IPC_HANDLE_BYTES)
 
 /* An offer of 200 ints at byte 100 of an allocation of 5000, of a process that there is not. */
 struct lie {
@@ -634,9 +639,8 @@ START_TEST(an_offer_that_does_not_fit_the_state_ends_the_channel)
 	if (_i)
 		push_offer(&lie);
 	else
-		liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_MESSAGE,
-						    .length = 8,
-						    .offer = lie.length });
+		liar_push((struct dtc_wire_header){
+			.kind = DTC_WIRE_MESSAGE, .length = 8, .offer = lie.length });
 	if (_i == 2) {
 		ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 		push_data(0, 200, 0);
@@ -656,7 +660,8 @@ START_TEST(a_message_that_was_not_offered_is_not_taken)
 	fixture_ok(dtconv_channel_send(party.channel, 1, number, INTS, numbers, count_end,
 				       NULL));
 	liar_progress(5);
-	liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_TAKEN, .slot = (uint32_t)_i });
+	liar_push(
+		(struct dtc_wire_header){ .kind = DTC_WIRE_TAKEN, .slot = (uint32_t)_i });
 	liar_expect_end(DTCONV_ERR_FORMAT);
 	liar_close();
 	ck_assert_uint_eq(ended, 2);
@@ -678,10 +683,11 @@ START_TEST(damaged_offers_do_no_harm)
 		if (chance(&choices, 2))
 			write_offer(&lie, "vector(10, 4, 4, int)", 5, 0);
 		for (size_t i = choose(&choices, 4) + 1; i; i--) {
-			const size_t at = chance(&choices, 8)
-						  ? choose(&choices, TYPE_AT)
-						  : TYPE_AT + choose(&choices,
-								     lie.length - TYPE_AT);
+			const size_t at =
+				chance(&choices, 8)
+					? choose(&choices, TYPE_AT)
+					: TYPE_AT +
+						  choose(&choices, lie.length - TYPE_AT);
 
 			lie.bytes[at] = (unsigned char)choose(&choices, 256);
 		}
