@@ -18,6 +18,7 @@
 #include "datatype/type.h"
 #include "liar.h"
 #include "process.h"
+#include "support/allocators.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "transport_glue/ipc_handle.h"
@@ -32,6 +33,9 @@
 #define LAYOUTS 12
 
 static struct owner owner;
+static struct ration ration;
+/* So many allocations are granted when an offer comes; negative: all. */
+static long granted = -1;
 static struct spin spin;
 static struct outcome {
 	int calls, status;
@@ -129,6 +133,7 @@ static void push_offer(uint32_t slot, uint64_t tag, const struct dtconv_type *ty
 					 &length));
 	header.offer = (uint32_t)(16 + sizeof(handle->bytes) + length);
 	ck_assert(dtc_signature_hash_start(type->signature, 1, STREAM, &header.hash));
+	atomic_store(&ration.left, granted);
 	liar_push(header);
 }
 
@@ -271,6 +276,66 @@ START_TEST(layouts_come_again)
 	}
 	ck_assert_uint_eq(party_query(&party).received_direct, 2 * LAYOUTS);
 	close_scene();
+}
+END_TEST
+
+/* ---- memory that runs out -------------------------------------------------------------------------- */
+
+/* A context whose allocator may refuse; the fixture's own comes back at the end. */
+static struct dtconv_context *swap_context(void)
+{
+	const struct dtconv_context_params params = {
+		.struct_size = sizeof(params), .allocator = allocator_of_rations(&ration)
+	};
+	struct dtconv_context *kept = fixture_context;
+
+	ration.left = -1;
+	fixture_ok(dtconv_context_create(&params, &fixture_context));
+	return kept;
+}
+
+/* One offer, with so many allocations granted. Whether one was refused. */
+static bool starve(long grant)
+{
+	struct dtconv_context *kept = swap_context();
+	struct dtc_wire_header header;
+	struct arena to;
+
+	open_scene();
+	granted = grant;
+	begin_copy(0, "vector(1000, 1, 2, double)", &to);
+	for (int i = 0; i < 100000 && !read_answer(&header); i++)
+		liar_progress(1);
+	const bool was_refused = atomic_load(&ration.refused);
+	granted = -1;
+	atomic_store(&ration.left, -1);
+	if (header.kind == DTC_WIRE_GO)
+		liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_END,
+						    .status = DTCONV_ERR_CANCELED });
+	wait_for(1);
+	if (!outcomes[0].status)
+		check_copy(&to, 16);
+	else
+		ck_assert(header.kind != DTC_WIRE_TAKEN || was_refused);
+	arena_close(&to);
+	close_scene();
+	dtconv_context_destroy(fixture_context);
+	ck_assert_uint_eq(atomic_load(&ration.live), 0);
+	fixture_context = kept;
+	return was_refused;
+}
+
+START_TEST(memory_runs_out_at_any_allocation)
+{
+	long grant = 0;
+
+	while (starve(grant)) {
+		atomic_store(&ration.refused, 0);
+		gpu_must_be_clean("an offer without memory");
+		grant++;
+	}
+	ck_assert_int_gt(grant, 4);
+	ck_assert_int_eq(outcomes[0].status, 0);
 }
 END_TEST
 
@@ -502,6 +567,7 @@ int main(void)
 	tcase_add_test(copies, the_sender_is_told_when_the_copy_has_ended);
 	tcase_add_test(copies, many_copies_are_under_way);
 	tcase_add_test(copies, layouts_come_again);
+	tcase_add_test(ends, memory_runs_out_at_any_allocation);
 	tcase_add_loop_test(ends, a_copy_in_flight_is_never_abandoned, 0, 10);
 	tcase_add_test(ends, a_device_that_fails_ends_the_message_at_both_ends);
 	tcase_add_loop_test(ends, a_call_that_is_refused_leads_to_staging, 0, 2);
