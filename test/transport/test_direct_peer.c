@@ -530,7 +530,8 @@ START_TEST(an_answer_that_does_not_fit_ends_the_channel)
 	ck_assert_int_eq(party_query(&party).state, DTCONV_CHANNEL_OPEN);
 	answer(answers[_i][1], 0);
 	liar_expect_end(DTCONV_ERR_FORMAT);
-	ck_assert_int_eq(outcomes[0].calls, 1);
+	/* After GO the device may be packing. */
+	wait_for(1);
 	arena_close(&from);
 	close_scene();
 }
