@@ -64,16 +64,18 @@ struct dtconv_type;
  * - A send of a direct message completes when the copy has. Then the sender may write to its
  *   buffer. The receiver's mapping stays in a cache, and CUDA wants it closed before the
  *   sender frees the memory: the receiver calls dtconv_ipc_trim().
+ * - Mapping an allocation for the first time blocks progress (tens of microseconds; if an idle
+ *   mapping of freed memory is in the way, until the device is idle).
  * - If the channel ends while a copy is in flight, the send ends at once with
- *   DTCONV_ERR_PEER, but the peer's device may read the buffer until its copy has ended. The
- *   receive ends when the copy has.
+ *   DTCONV_ERR_PEER or DTCONV_ERR_CANCELED, but the peer's device may read the buffer until
+ *   its copy has ended. The receive ends when the copy has.
  * - Inside one process messages are staged.
  *
  * **Security.** A peer sees the bytes of the messages that are sent to it, and nothing else:
  * the staging memory of a channel belongs to it alone. #DTCONV_CHANNEL_DIRECT gives that up,
  * because CUDA IPC maps whole allocations: a peer can read and write every allocation of which
- * a message was offered, so set the flag only for a peer that may. Nothing that a peer writes makes this
- * process access memory outside of what it has mapped for that peer. `doc/two-processes.md`
+ * a message was offered, so set the flag only for a peer that may. Nothing that a peer writes
+ * makes this process access memory outside of what it has mapped for that peer. `doc/two-processes.md`
  * says more.
  *
  * **Progress and threads** are those of the engine (@ref flow "Flow"): callbacks are called
