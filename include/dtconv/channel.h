@@ -52,9 +52,30 @@ struct dtconv_type;
  * that is a device's, ends the channel with DTCONV_ERR_UNSUPPORTED or DTCONV_ERR_BACKEND. The end is noticed by the socket, not by a timeout; a child of the peer that holds
  * the socket open keeps it alive.
  *
+ * **Direct messages.** If both ends set #DTCONV_CHANNEL_DIRECT, the sender offers each message
+ * that is longer than half a fragment, has at least 4096 bytes and lies in memory of cudaMalloc:
+ * a handle of the allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's
+ * buffer is device memory, the receiver maps the allocation and copies the message with one
+ * kernel. Otherwise, and where memory cannot be mapped or one kernel cannot copy, the message is
+ * staged as without the flag, and the log says why (level debug). So it is until the receiver's
+ * kernels are loaded: call dtconv_prepare() before. dtconv_channel_query() counts direct
+ * messages. The channel has 4 MiB of host memory for offers.
+ *
+ * - A send of a direct message completes when the copy has. Then the sender may write to its
+ *   buffer. The receiver's mapping stays in a cache, and CUDA wants it closed before the
+ *   sender frees the memory: the receiver calls dtconv_ipc_trim().
+ * - Mapping an allocation for the first time blocks progress (tens of microseconds; if an idle
+ *   mapping of freed memory is in the way, until the device is idle).
+ * - If the channel ends while a copy is in flight, the send ends at once with
+ *   DTCONV_ERR_PEER or DTCONV_ERR_CANCELED, but the peer's device may read the buffer until
+ *   its copy has ended. The receive ends when the copy has.
+ * - Inside one process messages are staged.
+ *
  * **Security.** A peer sees the bytes of the messages that are sent to it, and nothing else:
- * the staging memory of a channel belongs to it alone. Nothing that a peer writes makes this
- * process access memory outside of what it has mapped for that peer. `doc/two-processes.md`
+ * the staging memory of a channel belongs to it alone. #DTCONV_CHANNEL_DIRECT gives that up,
+ * because CUDA IPC maps whole allocations: a peer can read and write every allocation of which
+ * a message was offered, so set the flag only for a peer that may. Nothing that a peer writes
+ * makes this process access memory outside of what it has mapped for that peer. `doc/two-processes.md`
  * says more.
  *
  * **Progress and threads** are those of the engine (@ref flow "Flow"): callbacks are called
@@ -74,7 +95,15 @@ struct dtconv_type;
 
 /** Flags of struct dtconv_channel_params. */
 enum dtconv_channel_flags {
-	DTCONV_CHANNEL_ANY_USER = 1 /**< the peer's process may be another user's */
+	DTCONV_CHANNEL_ANY_USER = 1, /**< the peer's process may be another user's */
+	/**
+	 * Messages between device buffers may be copied by one kernel of the receiver's, from the
+	 * sender's layout to the receiver's, without staging memory. Both ends have to set it. The
+	 * peer's process then maps whole allocations of this process, which it can read and write:
+	 * see "Direct messages". Shared memory only; other transports refuse it with
+	 * DTCONV_ERR_UNSUPPORTED.
+	 */
+	DTCONV_CHANNEL_DIRECT = 2
 };
 
 /** Options of a channel. Zero-initialise, set struct_size, then what differs from the default. */
@@ -251,6 +280,9 @@ struct dtconv_channel_attr {
 	uint64_t sent;      /**< messages that the peer has received */
 	uint64_t received;  /**< messages received */
 	int peer_is_pinned; /**< whether devices read the peer's staging memory directly */
+	uint64_t
+		sent_direct; /**< of those sent: copied by the peer from this process's memory */
+	uint64_t received_direct; /**< of those received: copied from the peer's memory */
 };
 
 /**

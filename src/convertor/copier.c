@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include <dtconv/copier.h>
+#include "copier.h"
 
 #include "base/base.h"
 #include "base/context.h"
@@ -160,4 +160,40 @@ int dtconv_copier_wait(struct dtconv_copier *copier, size_t *moved)
 		return status;
 	status = copier->status ? copier->status : dtc_device_wait(&copier->event);
 	return complete(copier, status, moved, __func__);
+}
+
+/* ---- for the flow ---------------------------------------------------------------------- */
+
+void dtc_copier_set_one_step(struct dtconv_copier *copier)
+{
+	copier->copy.in_one_step = true;
+}
+
+int dtc_copier_start_status(const struct dtconv_copier *copier)
+{
+	return copier->status;
+}
+
+/* The event may be tested no more; what it said is kept for the test that reports it. */
+bool dtc_copier_has_landed(struct dtconv_copier *copier)
+{
+	struct dtc_event *event = &copier->event;
+
+	if (!event->backend)
+		return true;
+	const int status = event->backend->test(event);
+	if (status == DTCONV_INPROGRESS)
+		return false;
+	event->backend = NULL;
+	/* A failed job counts no bytes: which of them it moved is unknown. */
+	if (status)
+		copier->copied = 0;
+	copier->status = status;
+	return true;
+}
+
+bool dtc_copier_set_alarm(const struct dtconv_copier *copier,
+			  const struct dtc_alarm *alarm)
+{
+	return copier->event.backend && dtc_event_set_alarm(&copier->event, alarm);
 }

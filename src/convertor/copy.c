@@ -436,7 +436,7 @@ static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 
 	find_memories(copy, &memories);
 	int status = start_launch(copy, &memories, event, copied);
-	if (status != DTCONV_ERR_LIMIT)
+	if (status != DTCONV_ERR_LIMIT || copy->in_one_step)
 		return status;
 	status = refuse_capture(copy);
 	if (status)

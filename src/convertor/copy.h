@@ -32,6 +32,7 @@ struct dtc_copy {
 	struct dtc_typed *typed;
 	struct dtc_placement placement; /* of both sides: only its stream counts */
 	bool started;                   /* the caller does not wait for it immediately */
+	bool in_one_step; /* fails with LIMIT, without an error text, where it would take two, which blocks */
 	const char *caller;
 };
 
@@ -51,6 +52,7 @@ static inline void dtc_copy_init(struct dtc_copy *copy, bool started, const char
 	copy->typed = NULL;
 	copy->placement = (struct dtc_placement){ .on_stream = false };
 	copy->started = started;
+	copy->in_one_step = false;
 	copy->caller = caller;
 }
 

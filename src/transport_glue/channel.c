@@ -42,6 +42,8 @@ static bool arrive(void *user, const struct dtc_wire_header *header, const void 
 	case DTC_WIRE_GO:
 	case DTC_WIRE_REFUSE:
 		return dtc_channel_take_answer(channel, header);
+	case DTC_WIRE_TAKEN:
+		return dtc_channel_take_taken(channel, header);
 	case DTC_WIRE_RETURN:
 		break;
 	}
@@ -74,6 +76,20 @@ static void lost(void *user, int status)
 	}
 }
 
+static void hang_up(struct dtconv_channel *channel, int status)
+{
+	if (channel->is_started)
+		channel->transport->hang_up(channel->connection, status);
+	else
+		(void)shutdown(channel->socket, SHUT_RDWR);
+}
+
+void dtc_channel_end(struct dtconv_channel *channel, int status)
+{
+	hang_up(channel, status);
+	lost(channel, status);
+}
+
 void dtc_channel_end_without_fragments(struct dtconv_channel *channel)
 {
 	struct dtconv_pool_attr pool = { .struct_size = sizeof(pool) };
@@ -86,16 +102,7 @@ void dtc_channel_end_without_fragments(struct dtconv_channel *channel)
 			 "channel: a device context was lost while it wrote to "
 			 "each of the %zu staging fragments",
 			 channel->fragments);
-	channel->transport->hang_up(channel->connection, status);
-	lost(channel, status);
-}
-
-static void hang_up(struct dtconv_channel *channel, int status)
-{
-	if (channel->is_started)
-		channel->transport->hang_up(channel->connection, status);
-	else
-		(void)shutdown(channel->socket, SHUT_RDWR);
+	dtc_channel_end(channel, status);
 }
 
 /* The peer has not shown yet that it knows the secret. */
@@ -115,10 +122,8 @@ static size_t poll_gate(struct dtconv_channel *channel)
 				 "know the secret");
 	else
 		status = dtc_channel_start(channel, "channel");
-	if (status) {
-		hang_up(channel, status);
-		lost(channel, status);
-	}
+	if (status)
+		dtc_channel_end(channel, status);
 	return 1;
 }
 
@@ -145,10 +150,8 @@ int dtc_channel_arm(void *arg)
 
 void dtc_channel_drop(struct dtconv_channel *channel)
 {
-	if (dtc_channel_is_over(channel))
-		return;
-	hang_up(channel, DTCONV_ERR_CANCELED);
-	lost(channel, DTCONV_ERR_CANCELED);
+	if (!dtc_channel_is_over(channel))
+		dtc_channel_end(channel, DTCONV_ERR_CANCELED);
 }
 
 static void handle_closing(struct dtc_item *item)

@@ -3,7 +3,9 @@
  * The state of a channel, for those who open it and for its messages.
  *
  * A message of the sender takes a slot, of which both sides have a table, and announces itself there. The receiver
- * answers when a receive takes it. Then the sender's fragments come, a short message's single one already before. The
+ * answers when a receive takes it. Then the sender's fragments come, a short message's single one already before. If
+ * both processes have agreed to it, an announcement has an offer, and the receiver may copy the message out of the
+ * sender's memory instead; its answer comes when it has. The
  * slot is free again when the message has ended at both sides. So what a peer can make this process store is
  * bounded: a slot each, and fragments that are in the peer's own memory.
  */
@@ -32,6 +34,7 @@ struct dtc_message {
 	struct dtconv_convertor convertor; /* in place; without a type: none yet */
 	struct dtconv_send *send;
 	struct dtconv_recv *recv;
+	struct dtc_direct *direct; /* received: it copies the message itself */
 	uint64_t tag;
 	uint64_t hash; /* sent: of its signature */
 	size_t bytes;  /* sent: its length; received: the room for it */
@@ -46,6 +49,8 @@ struct dtc_message {
 	bool is_started; /* the flow sends it */
 	bool is_ended;   /* the flow has done so */
 	bool is_answered, is_refused;
+	bool is_offered; /* the receiver may copy it itself */
+	bool is_taken;   /* and has done so, or failed to */
 	/* Received, once it is matched and until all has arrived. */
 	struct dtc_place *place;
 };
@@ -58,6 +63,7 @@ enum dtc_place_state {
 	DTC_PLACE_FREE,
 	DTC_PLACE_WAITING, /* no receive takes it yet */
 	DTC_PLACE_MATCHED,
+	DTC_PLACE_COPIED, /* its receive copies it from the sender's memory; nothing comes */
 	DTC_PLACE_REFUSED
 };
 
@@ -66,7 +72,8 @@ struct dtc_place {
 	enum dtc_place_state state;
 	struct dtc_place *next; /* of those that wait */
 	uint64_t tag, hash, bytes, arrived;
-	struct dtc_message *message; /* MATCHED; NULL: its receive has failed */
+	uint32_t offer;              /* its length; 0: none */
+	struct dtc_message *message; /* MATCHED, COPIED; NULL: its receive has failed */
 	int status;                  /* REFUSED, or of the receive that has failed */
 	/* WAITING: its fragment, if it has come. */
 	const void *held;
@@ -94,6 +101,7 @@ struct dtconv_channel {
 	_Atomic int status; /* of the end */
 	_Atomic size_t operations, waiting;
 	_Atomic uint64_t sent, received;
+	_Atomic uint64_t sent_direct, received_direct;
 	struct dtc_item closing;
 	_Atomic bool is_closing;
 	/* All else is of the thread that makes progress. */
@@ -106,6 +114,7 @@ struct dtconv_channel {
 	size_t free_count;
 	struct dtc_place places[DTC_WIRE_SLOTS];
 	struct dtc_place *first, **last; /* WAITING, in the order in which they came */
+	struct dtc_direct_state *direct; /* NULL: no message is copied directly */
 	struct dtconv_send *sends[DTC_CHANNEL_SPARES];
 	struct dtconv_recv *recvs[DTC_CHANNEL_SPARES];
 	size_t send_count, recv_count;
@@ -123,6 +132,9 @@ int dtc_channel_arm(void *channel);
 
 /* End it, in the thread that makes progress or while none does. Messages are finished by the next poll. */
 void dtc_channel_drop(struct dtconv_channel *channel);
+
+/* The same with a status that the peer is told, and whose reason is the error text. */
+void dtc_channel_end(struct dtconv_channel *channel, int status);
 
 /* Where the peer is. */
 struct dtc_channel_link {
@@ -214,6 +226,10 @@ bool dtc_channel_take_answer(struct dtconv_channel *channel,
 /* The connection has ended. */
 void dtc_message_lose_sent(struct dtc_message *message, int status);
 
+/* Its receiver has copied it, or failed to: as above. */
+bool dtc_channel_take_taken(struct dtconv_channel *channel,
+			    const struct dtc_wire_header *header);
+
 /* A device context that was lost has taken the last fragment: nothing can be sent any more. */
 void dtc_channel_end_without_fragments(struct dtconv_channel *channel);
 
@@ -230,5 +246,9 @@ bool dtc_channel_take_end(struct dtconv_channel *channel,
 
 void dtc_channel_lose_place(struct dtconv_channel *channel, struct dtc_place *place,
 			    int status);
+
+/* The copy of a receive has ended, or was not started: it goes through fragments then, if it has a place still. */
+void dtc_channel_end_copy(struct dtc_message *message, int status, size_t moved);
+void dtc_channel_stage(struct dtc_message *message);
 
 #endif

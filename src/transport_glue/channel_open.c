@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "direct.h"
 #include "engine.h"
 #include "pool.h"
 
@@ -44,7 +45,7 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 		params->fragment_bytes = FRAGMENT_BYTES;
 	if (!params->fragments)
 		params->fragments = FRAGMENTS;
-	if (params->flags & ~(unsigned)DTCONV_CHANNEL_ANY_USER)
+	if (params->flags & ~(unsigned)(DTCONV_CHANNEL_ANY_USER | DTCONV_CHANNEL_DIRECT))
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.flags has unknown bits: 0x%x", caller,
 				params->flags);
@@ -58,6 +59,13 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 				"%s: params.kind is DEVICE, but %s cannot carry staging "
 				"memory of devices",
 				caller, params->transport->name);
+	if (params->flags & DTCONV_CHANNEL_DIRECT &&
+	    !(params->transport->flags & DTC_TRANSPORT_OFFERS))
+		return DTC_FAIL(
+			context, DTCONV_ERR_UNSUPPORTED,
+			"%s: params.flags has DTCONV_CHANNEL_DIRECT, but over %s a "
+			"process cannot map the memory of its peer",
+			caller, params->transport->name);
 	if (params->fragments > DTCONV_CHANNEL_FRAGMENTS_MAX)
 		return DTC_FAIL(context, DTCONV_ERR_LIMIT,
 				"%s: params.fragments is %zu, the most is %d", caller,
@@ -124,6 +132,7 @@ static void free_channel(struct dtconv_channel *channel)
 	(void)dtconv_pool_destroy(channel->pool);
 	if (channel->connection)
 		channel->transport->free(channel->connection);
+	dtc_direct_destroy(channel->context, channel->direct);
 	if (channel->watch >= 0)
 		close(channel->watch);
 	explicit_bzero(&channel->secret, sizeof(channel->secret));
@@ -219,6 +228,7 @@ static int open_connection(struct dtconv_channel *channel,
 						   .fragment_bytes =
 							   params->fragment_bytes,
 						   .fragments = params->fragments,
+						   .takes_offers = channel->direct,
 						   .caller = caller };
 
 	return channel->transport->open(&open, &channel->connection);
@@ -247,6 +257,8 @@ int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_li
 		dtc_channel_init(made);
 		status = check_link(made, link, params, caller);
 	}
+	if (!status && params->flags & DTCONV_CHANNEL_DIRECT)
+		status = dtc_direct_create(context, caller, &made->direct);
 	if (!status)
 		status = open_connection(made, link, params, caller);
 	if (status && link->socket >= 0)
@@ -351,6 +363,8 @@ int dtconv_channel_query(struct dtconv_channel *channel, struct dtconv_channel_a
 		.waiting = atomic_load(&channel->waiting),
 		.sent = atomic_load(&channel->sent),
 		.received = atomic_load(&channel->received),
+		.sent_direct = atomic_load(&channel->sent_direct),
+		.received_direct = atomic_load(&channel->received_direct),
 		.peer_is_pinned = state != DTCONV_CHANNEL_CONNECTING &&
 				  channel->is_started &&
 				  channel->transport->is_pinned(channel->connection)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
+#include "direct.h"
 
 static void spare_recv(struct dtconv_channel *channel, struct dtc_message *message)
 {
@@ -29,6 +30,12 @@ static void free_place(struct dtc_place *place)
 		place->message->place = NULL;
 	place->message = NULL;
 	place->state = DTC_PLACE_FREE;
+}
+
+static uint32_t slot_of(const struct dtconv_channel *channel,
+			const struct dtc_place *place)
+{
+	return (uint32_t)(place - channel->places);
 }
 
 static void release_held(struct dtc_place *place, int status)
@@ -128,33 +135,39 @@ static void deliver(struct dtc_place *place, uint64_t offset, const void *bytes,
 		free_place(place);
 }
 
-static uint32_t slot_of(const struct dtconv_channel *channel,
-			const struct dtc_place *place)
+static void refuse(struct dtconv_channel *channel, struct dtc_place *place,
+		   struct dtc_message *message, int status)
 {
-	return (uint32_t)(place - channel->places);
+	place->message = NULL;
+	place->status = status;
+	place->state = DTC_PLACE_REFUSED;
+	dtc_channel_post(channel, DTC_WIRE_REFUSE, slot_of(channel, place), status);
+	/* The refusal says why; the fragment's return need not. */
+	release_held(place, 0);
+	dtc_message_finish(message, status);
 }
 
-/* A receive takes a message. */
-static void match(struct dtconv_channel *channel, struct dtc_place *place,
-		  struct dtc_message *message)
+static void join(struct dtc_place *place, struct dtc_message *message,
+		 enum dtc_place_state state)
 {
-	int status = check_message(channel, place, message);
-
-	if (!status)
-		status = start_recv(channel, place, message);
-	place->status = status;
-	if (status) {
-		place->state = DTC_PLACE_REFUSED;
-		dtc_channel_post(channel, DTC_WIRE_REFUSE, slot_of(channel, place),
-				 status);
-		/* The refusal says why; the fragment's return need not. */
-		release_held(place, 0);
-		dtc_message_finish(message, status);
-		return;
-	}
-	place->state = DTC_PLACE_MATCHED;
+	place->state = state;
+	place->status = 0;
 	place->message = message;
 	message->place = place;
+}
+
+/* Through fragments. */
+static void stage(struct dtconv_channel *channel, struct dtc_place *place,
+		  struct dtc_message *message)
+{
+	const int status = start_recv(channel, place, message);
+
+	message->place = NULL;
+	if (status) {
+		refuse(channel, place, message, status);
+		return;
+	}
+	join(place, message, DTC_PLACE_MATCHED);
 	dtc_channel_post(channel, DTC_WIRE_GO, slot_of(channel, place), 0);
 	const void *held = place->held;
 	place->held = NULL;
@@ -165,18 +178,87 @@ static void match(struct dtconv_channel *channel, struct dtc_place *place,
 		free_place(place);
 }
 
+/* The peer has described memory that its message does not lie in: nothing of it is used. */
+static void end_by_offer(struct dtconv_channel *channel, struct dtc_place *place,
+			 struct dtc_message *message)
+{
+	free_place(place);
+	dtc_channel_end(channel, DTCONV_ERR_FORMAT);
+	dtc_message_finish(message, DTCONV_ERR_FORMAT);
+}
+
+/* A receive takes a message. */
+static void match(struct dtconv_channel *channel, struct dtc_place *place,
+		  struct dtc_message *message)
+{
+	const int status = check_message(channel, place, message);
+	enum dtc_direct_answer answer = DTC_DIRECT_NO;
+
+	if (status) {
+		refuse(channel, place, message, status);
+		return;
+	}
+	if (place->offer)
+		answer = dtc_direct_begin(channel, place, message);
+	if (answer == DTC_DIRECT_BROKEN)
+		end_by_offer(channel, place, message);
+	else if (answer == DTC_DIRECT_YES)
+		join(place, message, DTC_PLACE_COPIED);
+	else
+		stage(channel, place, message);
+}
+
+/* ---- copies ---------------------------------------------------------------------------- */
+
+void dtc_channel_stage(struct dtc_message *message)
+{
+	stage(message->channel, message->place, message);
+}
+
+/* The sender may free its memory as soon as it knows. */
+void dtc_channel_end_copy(struct dtc_message *message, int status, size_t moved)
+{
+	struct dtconv_channel *channel = message->channel;
+	struct dtc_place *place = message->place;
+
+	if (place) {
+		dtc_channel_post(channel, DTC_WIRE_TAKEN, slot_of(channel, place),
+				 status);
+		free_place(place);
+	}
+	message->moved = moved;
+	if (!status) {
+		atomic_fetch_add(&channel->received, 1);
+		atomic_fetch_add(&channel->received_direct, 1);
+	}
+	dtc_message_finish(message, status);
+	(void)dtc_channel_run_finished(channel);
+}
+
+/* ---- headers of the peer --------------------------------------------------------------- */
+
+/* An offer lies in memory that both processes have agreed to have. */
+static bool may_have_offer(const struct dtconv_channel *channel,
+			   const struct dtc_wire_header *header)
+{
+	return !header->offer ||
+	       (channel->direct &&
+		channel->transport->offer_of(channel->connection, header->slot));
+}
+
 bool dtc_channel_take_message(struct dtconv_channel *channel,
 			      const struct dtc_wire_header *header)
 {
 	struct dtc_place *place = &channel->places[header->slot];
 	struct dtc_message **posted = &channel->posted.first;
 
-	if (place->state != DTC_PLACE_FREE)
+	if (place->state != DTC_PLACE_FREE || !may_have_offer(channel, header))
 		return false;
 	*place = (struct dtc_place){ .state = DTC_PLACE_WAITING,
 				     .tag = header->tag,
 				     .hash = header->hash,
-				     .bytes = header->length };
+				     .bytes = header->length,
+				     .offer = header->offer };
 	while (*posted && (*posted)->tag != header->tag)
 		posted = &(*posted)->next;
 	if (*posted) {
@@ -189,11 +271,11 @@ bool dtc_channel_take_message(struct dtconv_channel *channel,
 	return true;
 }
 
-/* Of a message that waits there is one fragment, which is all of it. */
+/* Of a message that waits there is one fragment, which is all of it. None comes unasked if it was offered. */
 static bool hold(struct dtc_place *place, const struct dtc_wire_header *header,
 		 const void *bytes, dtconv_release_fn release, void *arg)
 {
-	if (header->length != place->bytes)
+	if (header->length != place->bytes || place->offer)
 		return false;
 	place->held = bytes;
 	place->held_bytes = (size_t)header->length;
@@ -209,7 +291,8 @@ bool dtc_channel_take_data(struct dtconv_channel *channel,
 	struct dtc_place *place = &channel->places[header->slot];
 
 	/* In order and without gaps, so that a message of which all bytes have come is complete. */
-	if (place->state == DTC_PLACE_FREE || header->offset != place->arrived ||
+	if (place->state == DTC_PLACE_FREE || place->state == DTC_PLACE_COPIED ||
+	    header->offset != place->arrived ||
 	    header->length > place->bytes - place->arrived)
 		return false;
 	if (place->state == DTC_PLACE_WAITING &&
@@ -226,7 +309,10 @@ bool dtc_channel_take_data(struct dtconv_channel *channel,
 
 static void fail_recv(struct dtc_message *message, int status)
 {
-	(void)dtconv_recv_fail(message->recv, status);
+	if (message->direct)
+		dtc_direct_fail(message->direct, status);
+	else
+		(void)dtconv_recv_fail(message->recv, status);
 }
 
 /* The sender gives up. */

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/log.h"
+#include "offer.h"
 
 static void spare_send(struct dtconv_channel *channel, struct dtc_message *message)
 {
@@ -31,7 +32,8 @@ static void settle(struct dtc_message *message)
 
 	if (!message->is_answered || (message->is_started && !message->is_ended))
 		return;
-	if (message->is_refused || message->posted < message->bytes)
+	if (!message->is_taken &&
+	    (message->is_refused || message->posted < message->bytes))
 		dtc_channel_post(channel, DTC_WIRE_END, message->slot,
 				 message->status ? message->status : DTCONV_ERR_CANCELED);
 	channel->sending[message->slot] = NULL;
@@ -103,16 +105,42 @@ static bool may_be_eager(const struct dtconv_channel *channel,
 	       channel->eager < channel->eager_max;
 }
 
+/*
+ * Offer a long message to be copied by the receiver, and tell the length of the offer. 0: it goes through fragments. A
+ * short one needs a single fragment, which costs less than an offer.
+ */
+static uint32_t offer(struct dtconv_channel *channel, const struct dtc_message *message)
+{
+	char text[DTC_OFFER_TEXT];
+	const char *why = "the peer does not copy messages itself";
+	uint32_t length;
+
+	if (!channel->direct || message->bytes <= channel->eager_bytes ||
+	    message->bytes < DTC_OFFER_LEAST)
+		return 0;
+	void *room = channel->transport->offer_room(channel->connection, message->slot);
+	if (room && dtc_offer_write(&message->convertor, room, &length, text, &why))
+		return length;
+	DTC_LOG(channel->context, DTCONV_LOG_DEBUG,
+		"channel: a message of %zu bytes with tag %" PRIu64
+		" goes through staging memory: %s",
+		message->bytes, message->tag, why);
+	return 0;
+}
+
 /* Also one that cannot be sent: its receive is told so when it answers, and does not take the next message for it. */
 static void announce(struct dtconv_channel *channel, struct dtc_message *message)
 {
 	message->slot = channel->free_slots[--channel->free_count];
 	channel->sending[message->slot] = message;
+	const uint32_t offered = offer(channel, message);
+	message->is_offered = offered;
 	const struct dtc_wire_header header = { .kind = DTC_WIRE_MESSAGE,
 						.slot = message->slot,
 						.tag = message->tag,
 						.hash = message->hash,
-						.length = message->bytes };
+						.length = message->bytes,
+						.offer = offered };
 	(void)channel->transport->post(channel->connection, &header, NULL);
 	if (!may_be_eager(channel, message))
 		return;
@@ -155,6 +183,29 @@ bool dtc_channel_take_answer(struct dtconv_channel *channel,
 		refuse(message, header->status);
 	else if (message->bytes && !message->is_started && !message->status)
 		message->status = start_send(message);
+	settle(message);
+	return true;
+}
+
+bool dtc_channel_take_taken(struct dtconv_channel *channel,
+			    const struct dtc_wire_header *header)
+{
+	struct dtc_message *message = channel->sending[header->slot];
+
+	if (!message || message->is_answered || !message->is_offered)
+		return false;
+	message->is_answered = true;
+	message->is_taken = true;
+	if (header->status) {
+		message->status = DTC_FAIL(
+			channel->context, header->status,
+			"channel: the receiver could not copy a message of %zu bytes with "
+			"tag %" PRIu64 ": %s",
+			message->bytes, message->tag, dtconv_strerror(header->status));
+	} else {
+		message->moved = message->bytes;
+		atomic_fetch_add(&channel->sent_direct, 1);
+	}
 	settle(message);
 	return true;
 }

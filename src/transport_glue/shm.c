@@ -62,6 +62,7 @@ struct shm {
 	uint64_t pushed;
 	int device; /* that the slab is registered with; -1: none */
 	bool uses_devices;
+	bool takes_offers; /* and the own ring has room for them */
 	size_t fragments;
 	struct dtconv_fragment **out; /* by number; NULL: not out */
 	/* The peer's. */
@@ -303,7 +304,8 @@ static int map_peer(struct shm *shm, const struct dtc_sock_files *files)
 {
 	const struct dtc_wire_packet *hello = &shm->hello;
 	int status = dtc_shm_map(shm->context, files->fds[0],
-				 dtc_shm_ring_bytes(hello->entries), false, &shm->ring);
+				 dtc_shm_ring_bytes(hello->entries, hello->takes_offers),
+				 false, &shm->ring);
 
 	if (!status)
 		status = map_slab(shm, files->fds[1]);
@@ -482,6 +484,28 @@ static bool is_pinned(const void *connection)
 	return ((const struct shm *)connection)->slab.is_pinned;
 }
 
+/* ---- offers ---------------------------------------------------------------------------- */
+
+/* Only if both processes take them: then both know what they agree to. */
+static bool has_offers(const struct shm *shm)
+{
+	return shm->takes_offers && shm->hello.takes_offers && shm->ring.base;
+}
+
+static void *offer_room(void *connection, uint32_t slot)
+{
+	struct shm *shm = connection;
+
+	return has_offers(shm) ? dtc_shm_offer(shm->own.base, ENTRIES, slot) : NULL;
+}
+
+static const void *offer_of(const void *connection, uint32_t slot)
+{
+	const struct shm *shm = connection;
+
+	return has_offers(shm) ? dtc_shm_offer(shm->ring.base, shm->entries, slot) : NULL;
+}
+
 /* ---- opening and closing --------------------------------------------------------------- */
 
 static void close_shm(void *connection)
@@ -519,7 +543,8 @@ static void greet(struct shm *shm, const struct dtc_slab *slab, int ring,
 		.fragment_bytes = slab->plan->fragment_bytes,
 		.stride = slab->plan->stride,
 		.slab_bytes = slab->plan->bytes,
-		.is_device_slab = slab->plan->kind == DTCONV_MEMORY_DEVICE
+		.is_device_slab = slab->plan->kind == DTCONV_MEMORY_DEVICE,
+		.takes_offers = shm->takes_offers
 	};
 	const struct dtc_sock_files files = { .fds = { ring, slab->what.fd },
 					      .count = DTC_SOCK_FILES };
@@ -559,8 +584,8 @@ static int start(void *connection, struct dtconv_pool *pool, const char *caller)
 				"%s: cannot allocate the list of fragments", caller);
 	int status = watch(shm, caller);
 	if (!status)
-		status = dtc_shm_make_ring(shm->context, ENTRIES, caller, &shm->own,
-					   &ring);
+		status = dtc_shm_make_ring(shm->context, ENTRIES, shm->takes_offers,
+					   caller, &shm->own, &ring);
 	if (status)
 		return status;
 	greet(shm, slab, ring, caller);
@@ -579,13 +604,15 @@ static int open_shm(const struct dtc_transport_params *params, void **connection
 	shm->user = params->user;
 	shm->socket = params->socket;
 	shm->watch = -1;
+	shm->takes_offers = params->takes_offers;
 	*connection = shm;
 	return 0;
 }
 
 const struct dtconv_transport dtc_transport_shm = { .abi = DTC_TRANSPORT_ABI,
 						    .flags = DTC_TRANSPORT_FILES |
-							     DTC_TRANSPORT_SHARED,
+							     DTC_TRANSPORT_SHARED |
+							     DTC_TRANSPORT_OFFERS,
 						    .name = "shm",
 						    .open = open_shm,
 						    .start = start,
@@ -595,5 +622,7 @@ const struct dtconv_transport dtc_transport_shm = { .abi = DTC_TRANSPORT_ABI,
 						    .fd = file_of,
 						    .hang_up = hang_up,
 						    .is_pinned = is_pinned,
+						    .offer_room = offer_room,
+						    .offer_of = offer_of,
 						    .close = close_shm,
 						    .free = free_shm };

@@ -48,10 +48,10 @@ static int seal(int fd)
 	return errno;
 }
 
-int dtc_shm_make_ring(struct dtconv_context *context, size_t entries, const char *caller,
-		      struct dtc_shm_mapping *mapping, int *made)
+int dtc_shm_make_ring(struct dtconv_context *context, size_t entries, bool has_offers,
+		      const char *caller, struct dtc_shm_mapping *mapping, int *made)
 {
-	const size_t bytes = dtc_shm_ring_bytes(entries);
+	const size_t bytes = dtc_shm_ring_bytes(entries, has_offers);
 	int fd = memfd_create("dtconv-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *base = MAP_FAILED;
 

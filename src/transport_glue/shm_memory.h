@@ -41,14 +41,23 @@ struct dtc_shm_mapping {
 	bool is_pinned;
 };
 
-static inline size_t dtc_shm_ring_bytes(size_t entries)
+/* The ring is followed by room for the offers of all slots, if there is any. */
+static inline size_t dtc_shm_ring_bytes(size_t entries, bool has_offers)
 {
-	return sizeof(struct dtc_shm_ring) + entries * sizeof(struct dtc_shm_entry);
+	return sizeof(struct dtc_shm_ring) + entries * sizeof(struct dtc_shm_entry) +
+	       (has_offers ? DTC_WIRE_SLOTS * DTC_WIRE_OFFER_BYTES : 0);
+}
+
+/* Where the offer of a slot lies, behind a ring of so many entries. */
+static inline void *dtc_shm_offer(void *ring, size_t entries, uint32_t slot)
+{
+	return (char *)ring + dtc_shm_ring_bytes(entries, false) +
+	       slot * DTC_WIRE_OFFER_BYTES;
 }
 
 /* A ring in a new memfd, which others can map but neither write nor resize. */
-int dtc_shm_make_ring(struct dtconv_context *context, size_t entries, const char *caller,
-		      struct dtc_shm_mapping *mapping, int *fd);
+int dtc_shm_make_ring(struct dtconv_context *context, size_t entries, bool has_offers,
+		      const char *caller, struct dtc_shm_mapping *mapping, int *fd);
 
 /*
  * Map the other process's memfd, if it has so many bytes for ever: DTCONV_ERR_FORMAT if not. With @is_writable it is

@@ -27,7 +27,7 @@
 #include "wire.h"
 
 /* Changes with this header and with what DTCONV_PRIVATE exports; also a number in the stanza's name. */
-#define DTC_TRANSPORT_ABI 2
+#define DTC_TRANSPORT_ABI 3
 
 struct dtc_transport_user {
 	/* The peer has introduced itself; headers may be posted from now on. Once. */
@@ -62,6 +62,7 @@ struct dtc_transport_params {
 	const void *endpoint;
 	size_t fragment_bytes; /* capacity of a fragment */
 	size_t fragments;      /* that the channel sends from */
+	bool takes_offers; /* the channel copies messages of the peer itself; with DTC_TRANSPORT_OFFERS only */
 	const char *caller;
 };
 
@@ -74,7 +75,9 @@ enum dtc_transport_flags {
 	 */
 	DTC_TRANSPORT_RECEIVES = 2,
 	/* The slab has a descriptor: a memfd, or memory of a device. */
-	DTC_TRANSPORT_SHARED = 4
+	DTC_TRANSPORT_SHARED = 4,
+	/* Both processes are on one machine, and messages may have offers. */
+	DTC_TRANSPORT_OFFERS = 8
 };
 
 /* An object with options of its own has this as its first member. It must outlive its channels. */
@@ -97,7 +100,8 @@ struct dtconv_transport {
 	 * status with which the receiver released the bytes, which is when the receiver no longer needs the fragment, or
 	 * with DTCONV_ERR_PEER when the connection has ended and the network no longer reads it.
 	 * DTCONV_ERR_AGAIN is possible with a fragment only: the channel offers it again. Within the bounds of the protocol
-	 * headers without a fragment are always taken: a slot has at most a MESSAGE and an END under way, and an answer.
+	 * headers without a fragment are always taken: a slot has at most a MESSAGE and an END under way, and an answer
+	 * (GO, REFUSE or TAKEN).
 	 * DTCONV_ERR_PEER before ready and after the end. Calls no upcall.
 	 */
 	int (*post)(void *connection, const struct dtc_wire_header *header,
@@ -115,6 +119,13 @@ struct dtconv_transport {
 	void (*hang_up)(void *connection, int status);
 	/* Whether devices read what arrives directly. */
 	bool (*is_pinned)(const void *connection);
+	/*
+	 * With DTC_TRANSPORT_OFFERS. Room of DTC_WIRE_OFFER_BYTES for the offer of the message in a slot, to be written
+	 * before its header is posted. NULL: one of the two processes takes none.
+	 */
+	void *(*offer_room)(void *connection, uint32_t slot);
+	/* The same of the peer, who may change it at any time: to be copied once, and then read. */
+	const void *(*offer_of)(const void *connection, uint32_t slot);
 	/* May block. Also without a start, or after one that failed. */
 	void (*close)(void *connection);
 	void (*free)(void *connection);

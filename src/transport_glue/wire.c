@@ -25,12 +25,15 @@ static bool is_status(int32_t status)
 
 /* ---- headers --------------------------------------------------------------------------- */
 
-/* Word 0: magic, version, kind, slot. 1: tag. 2: hash or offset. 3: length. 4: status, fragment. */
+/* Word 0: magic, version, kind, slot. 1: tag. 2: hash or offset. 3: length. 4: status; fragment, or bytes of the offer. */
 void dtc_wire_write_header(const struct dtc_wire_header *header, void *bytes)
 {
 	const bool is_message = header->kind == DTC_WIRE_MESSAGE;
 	const bool is_data = header->kind == DTC_WIRE_DATA;
 	const bool is_return = header->kind == DTC_WIRE_RETURN;
+	const uint32_t high = is_message             ? header->offer
+			      : is_data || is_return ? header->fragment
+						     : 0;
 
 	dtc_word_put(bytes, 0,
 		     HEADER_MAGIC | (uint64_t)DTC_WIRE_VERSION << 16 |
@@ -39,10 +42,7 @@ void dtc_wire_write_header(const struct dtc_wire_header *header, void *bytes)
 	dtc_word_put(bytes, 1, is_message ? header->tag : 0);
 	dtc_word_put(bytes, 2, is_message ? header->hash : is_data ? header->offset : 0);
 	dtc_word_put(bytes, 3, is_message || is_data ? header->length : 0);
-	dtc_word_put(bytes, 4,
-		     (uint32_t)header->status |
-			     (uint64_t)(is_data || is_return ? header->fragment : 0)
-				     << 32);
+	dtc_word_put(bytes, 4, (uint32_t)header->status | (uint64_t)high << 32);
 }
 
 static bool is_data_range(const struct dtc_wire_header *header)
@@ -58,10 +58,12 @@ static bool fits_kind(const struct dtc_wire_header *header, const uint64_t words
 
 	switch (header->kind) {
 	case DTC_WIRE_MESSAGE:
-		return !words[4] && header->length <= SIZE_MAX;
+		return !header->status && header->offer <= DTC_WIRE_OFFER_BYTES &&
+		       header->length <= SIZE_MAX && (header->length || !header->offer);
 	case DTC_WIRE_DATA:
 		return !words[1] && !header->status && is_data_range(header);
 	case DTC_WIRE_END:
+	case DTC_WIRE_TAKEN:
 		return !words[1] && !words[2] && !words[3] && !header->fragment &&
 		       has_status;
 	case DTC_WIRE_GO:
@@ -87,7 +89,7 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 	    (words[0] >> 16 & 0xff) != DTC_WIRE_VERSION)
 		return DTCONV_ERR_FORMAT;
 	const unsigned kind = words[0] >> 24 & 0xff;
-	if (kind < DTC_WIRE_MESSAGE || kind > DTC_WIRE_RETURN)
+	if (kind < DTC_WIRE_MESSAGE || kind > DTC_WIRE_TAKEN)
 		return DTCONV_ERR_FORMAT;
 	*header = (struct dtc_wire_header){ .kind = (enum dtc_wire_kind)kind,
 					    .slot = (uint32_t)(words[0] >> 32),
@@ -96,7 +98,8 @@ int dtc_wire_read_header(const void *bytes, size_t length, struct dtc_wire_heade
 					    .offset = words[2],
 					    .length = words[3],
 					    .status = (int32_t)(uint32_t)words[4],
-					    .fragment = (uint32_t)(words[4] >> 32) };
+					    .fragment = (uint32_t)(words[4] >> 32),
+					    .offer = (uint32_t)(words[4] >> 32) };
 	if (header->slot >= DTC_WIRE_SLOTS || !fits_kind(header, words))
 		return DTCONV_ERR_FORMAT;
 	return 0;
@@ -110,7 +113,7 @@ _Static_assert(DTC_WIRE_ADDRESS_PIECE == 8 * (PACKET_WORDS - 2), "words 2 to 7")
 
 /*
  * Word 0: magic, version, kind. 1: status, entries. 2: fragments, transport (8 bits), address_bytes. 3 to 5: bytes (of
- * BYE 3: posted). 6: of HELLO whether the slab is a device's. 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
+ * BYE 3: posted). 6: of HELLO whether the slab is a device's, and 2 if offers are taken. 7: 0. Of ADDRESS, CHALLENGE and PROOF 1: address_offset, address_bytes, or 0. 2 to 7: the piece or
  * number.
  */
 void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
@@ -135,7 +138,8 @@ void dtc_wire_write_packet(const struct dtc_wire_packet *packet, void *bytes)
 						  : packet->fragment_bytes);
 	dtc_word_put(bytes, 4, packet->stride);
 	dtc_word_put(bytes, 5, packet->slab_bytes);
-	dtc_word_put(bytes, 6, packet->is_device_slab);
+	dtc_word_put(bytes, 6,
+		     packet->is_device_slab | (uint64_t)packet->takes_offers << 1);
 	dtc_word_put(bytes, 7, 0);
 }
 
@@ -188,8 +192,8 @@ static bool fits_packet_kind(const struct dtc_wire_packet *packet, const uint64_
 	switch (packet->kind) {
 	case DTC_WIRE_HELLO:
 		return !packet->status &&
-		       words[6] <= (packet->transport == DTC_WIRE_SHM) && !words[7] &&
-		       is_hello(packet);
+		       words[6] <= (packet->transport == DTC_WIRE_SHM ? 3 : 0) &&
+		       !words[7] && is_hello(packet);
 	case DTC_WIRE_BYE:
 		return is_status(packet->status) && packet->status;
 	case DTC_WIRE_BELL:
@@ -227,6 +231,7 @@ static void take_members(const void *bytes, const uint64_t words[],
 	packet->stride = words[4];
 	packet->slab_bytes = words[5];
 	packet->is_device_slab = words[6] & 1;
+	packet->takes_offers = words[6] & 2;
 }
 
 int dtc_wire_read_packet(const void *bytes, size_t length, struct dtc_wire_packet *packet)

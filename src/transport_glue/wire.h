@@ -14,7 +14,7 @@
 #include "base/base.h"
 
 /* Changes with every change of the format. Experimental: no version talks to another. */
-#define DTC_WIRE_VERSION 2
+#define DTC_WIRE_VERSION 3
 
 /* ---- headers --------------------------------------------------------------------------- */
 
@@ -24,14 +24,18 @@
 /* Messages of one direction that are announced and not finished. */
 #define DTC_WIRE_SLOTS 256
 
+/* Room for the offer of a message: a multiple of a cache line. */
+#define DTC_WIRE_OFFER_BYTES ((size_t)16 << 10)
+
 enum dtc_wire_kind {
 	DTC_WIRE_MESSAGE =
-		1, /* sender: a message begins: tag, hash of its signature, its length */
+		1, /* sender: a message begins: tag, hash of its signature, its length, that of its offer */
 	DTC_WIRE_DATA, /* sender: a fragment of it: offset and length */
 	DTC_WIRE_END, /* sender: no more fragments follow although some are missing; status */
 	DTC_WIRE_GO,     /* receiver: it has a receive */
 	DTC_WIRE_REFUSE, /* receiver: it does not fit its receive; status */
-	DTC_WIRE_RETURN  /* receiver: a fragment may be used again; status */
+	DTC_WIRE_RETURN, /* receiver: a fragment may be used again; status */
+	DTC_WIRE_TAKEN /* receiver: it has copied the message itself, as offered, or failed to; status */
 };
 
 struct dtc_wire_header {
@@ -43,6 +47,8 @@ struct dtc_wire_header {
 	uint64_t length;
 	int status;        /* 0 or negative */
 	uint32_t fragment; /* the transport's: DATA and RETURN */
+	uint32_t
+		offer; /* MESSAGE: bytes of its offer, at most DTC_WIRE_OFFER_BYTES; 0: none */
 };
 
 /* Write it into DTC_WIRE_HEADER_BYTES. Members that the kind does not have are left out. */
@@ -97,6 +103,7 @@ struct dtc_wire_packet {
 	uint64_t fragment_bytes;
 	uint64_t stride, slab_bytes; /* shm */
 	bool is_device_slab;         /* shm: memory of a device */
+	bool takes_offers; /* shm: the process copies messages itself, and has room for offers behind its ring */
 	/* HELLO: of the address that follows. ADDRESS: of this piece, which is as long as it can be. */
 	uint32_t address_bytes, address_offset;
 	unsigned char address[DTC_WIRE_ADDRESS_PIECE]; /* CHALLENGE and PROOF: 32 bytes */

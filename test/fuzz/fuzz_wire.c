@@ -12,15 +12,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <dtconv/ipc.h>
 #include <dtconv/status.h>
 
 #include "fuzz/fuzz.h"
+#include "datatype/signature.h"
+#include "datatype/type.h"
 #include "transport_glue/gate.h"
 #include "transport_glue/greeting.h"
+#include "transport_glue/offer.h"
 #include "transport_glue/wire.h"
+#include "transport_glue/words.h"
 
 /* The first byte of an input; the others have magic and version written over what they begin with. */
 enum mode { HEADER, HEADER_WITH_MAGIC, PACKET, PACKET_WITH_MAGIC, GREETING, GATE, MODES };
+
+/* From this first byte on it is an offer, whose handle is written by the target: a checksum is not guessed. */
+#define OFFER 0xf0
 
 static bool is_status(int status)
 {
@@ -31,7 +39,7 @@ static bool is_status(int status)
 
 static void check_header(const struct dtc_wire_header *header)
 {
-	if (header->kind < DTC_WIRE_MESSAGE || header->kind > DTC_WIRE_RETURN)
+	if (header->kind < DTC_WIRE_MESSAGE || header->kind > DTC_WIRE_TAKEN)
 		fuzz_fail("kind %d is accepted", (int)header->kind);
 	if (header->slot >= DTC_WIRE_SLOTS)
 		fuzz_fail("slot %u is accepted", header->slot);
@@ -39,6 +47,10 @@ static void check_header(const struct dtc_wire_header *header)
 		fuzz_fail("status %d is accepted", header->status);
 	if (header->kind == DTC_WIRE_REFUSE && !header->status)
 		fuzz_fail("a refusal without a reason is accepted");
+	if (header->kind == DTC_WIRE_MESSAGE &&
+	    (header->offer > DTC_WIRE_OFFER_BYTES || (header->offer && !header->length)))
+		fuzz_fail("an offer of %u bytes for a message of %llu is accepted",
+			  header->offer, (unsigned long long)header->length);
 	if (header->length > SIZE_MAX)
 		fuzz_fail("a length beyond size_t is accepted");
 	if (header->kind == DTC_WIRE_DATA &&
@@ -206,6 +218,76 @@ static void pass_gate(const uint8_t *bytes, size_t length, bool listens, bool is
 	close(sockets[1]);
 }
 
+/* ---- offers ---------------------------------------------------------------------------------- */
+
+/* The numbers of an offer, and the length of its message. */
+enum { ORIGIN, COUNT, MEMORY, RANGE_OFFSET, RANGE, LENGTH, NUMBERS };
+
+/* Every byte of every instance, in numbers that do not overflow. */
+static void check_offer(const struct dtconv_type *type, const uint64_t numbers[])
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	const __int128 count = numbers[COUNT];
+
+	if (dtconv_type_query(type, &attr) ||
+	    (__int128)attr.size * count != numbers[LENGTH])
+		fuzz_fail("an offer of another length is accepted");
+	if (!numbers[LENGTH])
+		return;
+	const __int128 last = (count - 1) * attr.extent;
+	const __int128 low =
+		(__int128)(int64_t)numbers[ORIGIN] + attr.true_lb + (last < 0 ? last : 0);
+	const __int128 high = (__int128)(int64_t)numbers[ORIGIN] + attr.true_lb +
+			      attr.true_extent + (last > 0 ? last : 0);
+	if (low < 0 || high > (__int128)numbers[RANGE])
+		fuzz_fail("an offer outside of its range is accepted");
+}
+
+/* The hash of a message is that of its bytes as bytes: only offers of bytes can be right. */
+static uint64_t hash_of(uint64_t length)
+{
+	const struct dtconv_type *byte =
+		dtconv_type_predefined(fuzz_context(), DTCONV_BYTE);
+	uint64_t hash = 0;
+
+	(void)dtc_signature_hash_start(byte->signature, length, length, &hash);
+	return hash;
+}
+
+static void read_offer(const uint8_t *bytes, size_t length)
+{
+	static unsigned char offer[DTC_WIRE_OFFER_BYTES];
+	const size_t type_at = 16 + DTCONV_IPC_HANDLE_BYTES;
+	uint64_t numbers[NUMBERS];
+	struct dtc_offer read;
+	struct dtconv_type *type;
+
+	if (length < sizeof(numbers) ||
+	    length - sizeof(numbers) > sizeof(offer) - type_at)
+		return;
+	memcpy(numbers, bytes, sizeof(numbers));
+	const struct dtc_ipc_handle handle = { .allocation = { .bytes = numbers[MEMORY],
+							       .id = 1 },
+					       .offset = numbers[RANGE_OFFSET],
+					       .bytes = numbers[RANGE] };
+	dtc_word_put(offer, 0, numbers[ORIGIN]);
+	dtc_word_put(offer, 1, numbers[COUNT]);
+	dtc_ipc_handle_write(&handle, offer + 16);
+	const size_t type_bytes = length - sizeof(numbers);
+	memcpy(offer + type_at, bytes + sizeof(numbers), type_bytes);
+	if (dtc_offer_read(offer, type_at + type_bytes, &read))
+		return;
+	if (read.type_bytes != type_bytes || !type_bytes)
+		fuzz_fail("an offer has %zu bytes of a type, not %zu", read.type_bytes,
+			  type_bytes);
+	if (dtconv_type_deserialise(fuzz_context(), read.type, read.type_bytes, &type))
+		return;
+	if (!dtc_offer_check(&read, type, numbers[LENGTH], hash_of(numbers[LENGTH])))
+		check_offer(type, numbers);
+	dtconv_type_unref(type);
+	fuzz_expect_no_types();
+}
+
 /* ---- the target ------------------------------------------------------------------------------ */
 
 /* Magic and version of a header or a packet; its kind stays. */
@@ -236,6 +318,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		fuzz_fail("no memory");
 	memcpy(bytes, data + 1, length);
+	if (data[0] >= OFFER) {
+		read_offer(bytes, length);
+		free(bytes);
+		return 0;
+	}
 	if (mode == HEADER_WITH_MAGIC || mode == PACKET_WITH_MAGIC)
 		write_magic(bytes, length, mode == PACKET_WITH_MAGIC);
 	for (size_t at = 0; mode >= GREETING && at < length; at += DTC_WIRE_PACKET_BYTES)

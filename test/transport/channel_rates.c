@@ -3,11 +3,11 @@
  * What a channel between two processes costs: the time of a short message one way, and the rate of long ones from a
  * vector to a vector against the slower of packing and unpacking alone, in the same run. It tests nothing.
  *
- * usage: channel_rates [--cpus A,B] [--sleep] [--messages N] [--devices A,B] [--staging pinned|device] [--fragment BYTES]
+ * usage: channel_rates [--cpus A,B] [--sleep] [--messages N] [--devices A,B] [--staging pinned|device] [--fragment BYTES] [--direct]
  * --cpus: where the two processes run; the same one twice is possible. --sleep: they sleep when they have nothing to
  * do; otherwise they poll, and yield while the other one has to run. --devices: where the sender's and the receiver's
  * buffers are, -1: in host memory. --staging: where staging memory is, if buffers are on devices. --fragment: bytes of
- * one.
+ * one. --direct: the receiver may copy messages between devices itself (DTCONV_CHANNEL_DIRECT).
  */
 #include "config.h"
 
@@ -41,7 +41,8 @@ static struct options {
 	int devices[2];    /* of the buffers; negative: the host */
 	enum dtconv_memory_kind staging;
 	size_t fragment_bytes;
-} options = { { -1, -1 }, false, 20000, { -1, -1 }, DTCONV_MEMORY_PINNED, 0 };
+	bool is_direct;
+} options = { { -1, -1 }, false, 20000, { -1, -1 }, DTCONV_MEMORY_PINNED, 0, false };
 
 static struct {
 	struct dtconv_context *context;
@@ -140,6 +141,7 @@ static void open_process(int socket, unsigned side)
 	const bool has_devices = options.devices[0] >= 0 || options.devices[1] >= 0;
 	const struct dtconv_channel_params params = {
 		.struct_size = sizeof(params),
+		.flags = options.is_direct ? DTCONV_CHANNEL_DIRECT : 0,
 		.kind = has_devices ? options.staging : DTCONV_MEMORY_HOST,
 		.device = has_devices ? -1 : 0,
 		.fragment_bytes = options.fragment_bytes,
@@ -158,6 +160,11 @@ static void close_process(void)
 {
 	struct dtconv_channel_attr attr = { .struct_size = sizeof(attr) };
 
+	must(dtconv_channel_query(it.channel, &attr));
+	if (options.is_direct)
+		printf("messages sent: %llu, of those copied by the receiver itself: %llu\n",
+		       (unsigned long long)attr.sent,
+		       (unsigned long long)attr.sent_direct);
 	must(dtconv_channel_close(it.channel));
 	do {
 		must(dtconv_engine_progress(it.engine, 0, NULL));
@@ -377,6 +384,8 @@ static bool read_options(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--sleep"))
 			options.sleeps = true;
+		else if (!strcmp(argv[i], "--direct"))
+			options.is_direct = true;
 		else if (i + 1 < argc && read_value(argv[i], argv[i + 1]))
 			i++;
 		else
@@ -392,7 +401,7 @@ int main(int argc, char **argv)
 	if (!read_options(argc, argv)) {
 		fprintf(stderr,
 			"usage: channel_rates [--cpus A,B] [--sleep] [--messages N] [--devices A,B] "
-			"[--staging pinned|device] [--fragment BYTES]\n");
+			"[--staging pinned|device] [--fragment BYTES] [--direct]\n");
 		return 2;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 
 #include "support/choices.h"
-#include "support/random_type.h"
 
 void exchange_must(bool holds, const char *what)
 {
@@ -28,6 +27,12 @@ void exchange_must(bool holds, const char *what)
 /* ---- an end of a channel ----------------------------------------------------------------- */
 
 const struct dtconv_transport *exchange_transport;
+unsigned exchange_flags;
+const struct exchange_pair *exchange_pairs;
+size_t exchange_least;
+struct random_limits exchange_limits = {
+	.max_entries = 500, .max_span = 16384, .distinct = true, .instances = 8
+};
 
 void party_sockets(int sockets[2])
 {
@@ -38,6 +43,7 @@ void party_open(struct party *party, struct dtconv_context *context, int socket,
 		struct party_memory memory)
 {
 	struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						.flags = exchange_flags,
 						.kind = DTCONV_MEMORY_HOST,
 						.fragments = memory.fragments,
 						.fragment_bytes = memory.fragment_bytes };
@@ -125,20 +131,70 @@ static void make_target(struct exchange_item *item, struct choices *choices)
 	MUST(!dtconv_type_commit(item->target_type));
 }
 
+static struct dtconv_type *parse(struct dtconv_context *context, const char *words)
+{
+	struct dtconv_type *type;
+
+	MUST(!dtconv_type_parse(context, words, strlen(words), &type));
+	MUST(!dtconv_type_commit(type));
+	return type;
+}
+
+static void make_pair(struct exchange_item *item, struct dtconv_context *context,
+		      struct choices *choices)
+{
+	size_t count = 0;
+
+	while (exchange_pairs[count].from)
+		count++;
+	const struct exchange_pair *pair = &exchange_pairs[choose(choices, count)];
+	item->type = parse(context, pair->from);
+	item->count = pair->count;
+	item->target_type = parse(context, pair->to);
+	item->target_count = pair->target_count;
+}
+
+/* Many of them, one behind the other, so that none overlaps another. */
+static void lengthen(struct exchange_item *item, struct choices *choices)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+	struct dtconv_type *type = item->type;
+
+	MUST(!dtconv_type_query(type, &attr));
+	if (!attr.size)
+		return;
+	const size_t gap = choose(choices, 3) * choose(choices, 9);
+	MUST(!dtconv_type_create_hvector(exchange_least / attr.size + 1, 1,
+					 attr.true_extent + (ptrdiff_t)gap, type,
+					 &item->type));
+	MUST(!dtconv_type_commit(item->type));
+	dtconv_type_unref(type);
+	item->count = 1;
+}
+
+static bool make_random(struct exchange_item *item, struct dtconv_context *context,
+			struct choices *choices, uint64_t seed)
+{
+	if (random_type(context, seed, &exchange_limits, &item->type))
+		return false;
+	item->count = choose(choices, 4);
+	if (exchange_least && !chance(choices, 4))
+		lengthen(item, choices);
+	make_target(item, choices);
+	return true;
+}
+
 static bool make_item(struct exchange_item *item, struct dtconv_context *context,
 		      struct choices *choices)
 {
-	const struct random_limits limits = {
-		.max_entries = 500, .max_span = 16384, .distinct = true, .instances = 8
-	};
 	const uint64_t seed = choices->state + choose(choices, 1000);
 
 	memset(item, 0, sizeof(*item));
-	if (random_type(context, seed, &limits, &item->type))
+	if (exchange_pairs)
+		make_pair(item, context, choices);
+	else if (!make_random(item, context, choices, seed))
 		return false;
-	item->count = choose(choices, 4);
 	item->tag = (uint64_t)choose(choices, EXCHANGE_TAGS) << 62 | 7;
-	make_target(item, choices);
 	bool is_open = !stage_open(&item->source, item->type, item->count,
 				   choose(choices, 64), 0, seed);
 	if (is_open && stage_open(&item->target, item->target_type, item->target_count, 0,
@@ -151,6 +207,8 @@ static bool make_item(struct exchange_item *item, struct dtconv_context *context
 		dtconv_type_unref(item->target_type);
 		return false;
 	}
+	item->from = item->source.source;
+	item->to = item->target.target;
 	/* The target is to hold what the source has. */
 	if (item->source.bytes)
 		memcpy(item->target.stream, item->source.stream, item->source.bytes);
@@ -201,11 +259,10 @@ static void start(struct exchange_item *item, struct party *party)
 {
 	int status = item->is_sent
 			     ? dtconv_channel_send(party->channel, item->tag, item->type,
-						   item->count, item->source.source, see,
-						   item)
+						   item->count, item->from, see, item)
 			     : dtconv_channel_recv(party->channel, item->tag,
 						   item->target_type, item->target_count,
-						   item->target.target, see, item);
+						   item->to, see, item);
 
 	if (status)
 		see(item, status, 0);

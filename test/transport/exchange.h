@@ -14,6 +14,7 @@
 #include <dtconv/dtconv.h>
 
 #include "bed.h"
+#include "support/random_type.h"
 #include "support/stage.h"
 
 /* Abort with a sentence unless it holds. */
@@ -35,6 +36,26 @@ struct party_memory {
 /* What channels are made over; NULL: shared memory. */
 extern const struct dtconv_transport *exchange_transport;
 
+/* Flags of channels. */
+extern unsigned exchange_flags;
+
+/* Of the types of messages. */
+extern struct random_limits exchange_limits;
+
+/* Most random messages have so many bytes at least: their types are put in a row, with gaps. 0: any length. */
+extern size_t exchange_least;
+
+/* Types in words and counts of a message's two ends. */
+struct exchange_pair {
+	const char *from;
+	size_t count;
+	const char *to;
+	size_t target_count;
+};
+
+/* If there are any, messages are of these instead of random ones, in turn; ends with one without words. */
+extern const struct exchange_pair *exchange_pairs;
+
 /* An engine and a channel over a socket, with staging memory that is not a device's. */
 void party_open(struct party *party, struct dtconv_context *context, int socket,
 		struct party_memory memory);
@@ -55,7 +76,7 @@ void party_sockets(int sockets[2]);
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-#define EXCHANGE_MAX  64
+#define EXCHANGE_MAX  300
 #define EXCHANGE_TAGS 4
 
 struct exchange_item {
@@ -64,6 +85,8 @@ struct exchange_item {
 	struct dtconv_type *type, *target_type;
 	size_t count, target_count;
 	struct stage source, target;
+	void *from,
+		*to; /* where they are: the stages' own memory, or a copy that the test has made */
 	int calls, status;
 	size_t moved;
 };

@@ -23,7 +23,7 @@ static inline struct dtc_wire_header random_header(struct choices *choices,
 						   uint64_t bytes, uint64_t fragments)
 {
 	return (struct dtc_wire_header){
-		.kind = (enum dtc_wire_kind)(1 + choose(choices, 6)),
+		.kind = (enum dtc_wire_kind)(1 + choose(choices, 7)),
 		.slot = (uint32_t)choose(choices, chance(choices, 10) ? 300 : 3),
 		.tag = choose(choices, 3),
 		.hash = random_number(choices, bytes, fragments),
@@ -31,7 +31,10 @@ static inline struct dtc_wire_header random_header(struct choices *choices,
 					     : random_number(choices, bytes, fragments),
 		.length = random_number(choices, bytes, fragments),
 		.status = chance(choices, 2) ? 0 : -(int)choose(choices, 20),
-		.fragment = (uint32_t)choose(choices, chance(choices, 8) ? 1u << 31 : 5)
+		.fragment = (uint32_t)choose(choices, chance(choices, 8) ? 1u << 31 : 5),
+		.offer = (uint32_t)(chance(choices, 8)
+					    ? choose(choices, DTC_WIRE_OFFER_BYTES + 2)
+					    : 0)
 	};
 }
 

@@ -79,11 +79,13 @@ static void close_context(struct end *end, const struct ration *ration)
 
 static const struct dtconv_channel_params *memory(void)
 {
-	static const struct dtconv_channel_params params = { .struct_size =
-								     sizeof(params),
-							     .kind = DTCONV_MEMORY_HOST,
-							     .fragments = 2,
-							     .fragment_bytes = 512 };
+	static const struct dtconv_channel_params params = {
+		.struct_size = sizeof(params),
+		.flags = DTCONV_CHANNEL_DIRECT,
+		.kind = DTCONV_MEMORY_HOST,
+		.fragments = 2,
+		.fragment_bytes = 512
+	};
 
 	return &params;
 }

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +129,29 @@ START_TEST(a_transport_that_fails_leaves_nothing)
 }
 END_TEST
 
+/* Its peer's memory cannot be mapped. */
+START_TEST(another_transport_has_no_direct_messages)
+{
+	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						      .flags = DTCONV_CHANNEL_DIRECT,
+						      .kind = DTCONV_MEMORY_HOST,
+						      .transport = socket_transport(
+							      SOCKET_NO_FAULT) };
+	struct dtconv_channel *channel = NULL;
+	struct dtconv_engine *engine;
+	int sockets[2];
+
+	party_sockets(sockets);
+	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
+	fixture_status(dtconv_channel_open(engine, sockets[0], &params, &channel),
+		       DTCONV_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(fixture_error(), "DTCONV_CHANNEL_DIRECT"));
+	fixture_ok(dtconv_engine_destroy(engine));
+	close(sockets[0]);
+	close(sockets[1]);
+}
+END_TEST
+
 /* Each end says so. */
 START_TEST(two_transports_do_not_talk_to_each_other)
 {
@@ -166,6 +190,7 @@ int main(void)
 			    fixture_everything() ? 100 : 8);
 	tcase_add_loop_test(opening, a_transport_that_fails_leaves_nothing,
 			    SOCKET_FAULT_ABI, SOCKET_FAULT_START + 1);
+	tcase_add_test(opening, another_transport_has_no_direct_messages);
 	tcase_add_test(opening, two_transports_do_not_talk_to_each_other);
 	return fixture_run(suite);
 }

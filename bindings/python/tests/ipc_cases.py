@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -16,6 +17,18 @@ WAIT = 60
 """Seconds after which the owner does not answer any more."""
 
 
+MESSAGES = 20
+
+
+def send_columns(address):
+    """Every other column of a matrix on the device, many times; how many of the messages were sent directly."""
+    matrix = DeviceArray(np.arange(40000.0).reshape(100, 400)[:, ::2])
+    with dtconv.Channel.connect(address, direct=True, fragment_bytes=4096) as channel:
+        for _ in range(MESSAGES):
+            channel.send(matrix, timeout=WAIT)
+        return channel.direct
+
+
 def own(connection):
     """The owner: exports what it is told to, and answers with the memory's content until it is told to end."""
     context.__wrapped__()
@@ -27,6 +40,8 @@ def own(connection):
             connection.send(dtconv.export_memory(held[0]))
         elif order == "read":
             connection.send(held[0].fetch().copy())
+        elif isinstance(order, str) and order.startswith("@"):
+            connection.send(send_columns(order))
         elif order == "free":
             held = []
             connection.send(None)
@@ -75,6 +90,21 @@ def test_bytes_go_both_ways(owner):
     with pytest.raises(dtconv.StateError, match="has been closed"):
         dtconv.pack(theirs, np.zeros(30))
     theirs.close()
+
+
+def test_messages_are_copied_directly(owner):
+    address = f"@dtconv-direct-{os.getpid()}"
+    with dtconv.Channel.listen(address, direct=True, fragment_bytes=4096) as listener:
+        owner.connection.send(address)
+        with listener.accept(WAIT) as channel:
+            for _ in range(MESSAGES):
+                mine = DeviceArray(np.zeros((100, 600))[:, ::3])
+                assert channel.recv(mine, timeout=WAIT) == 160000
+                assert (mine.fetch() == np.arange(40000.0).reshape(100, 400)[:, ::2]).all()
+            # Until the kernels are loaded, messages go through staging memory.
+            assert channel.direct[0] == 0 and 0 < channel.direct[1] <= MESSAGES
+            received = channel.direct[1]
+    assert owner.connection.poll(WAIT) and owner.connection.recv() == (received, 0)
 
 
 def test_the_second_open_is_a_hit(owner):

@@ -180,7 +180,8 @@ class channel_attr(Struct):
     _fields_: ClassVar = [
         ("struct_size", c_size_t), ("state", c_int), ("status", c_int), ("peer_process", c_long),
         ("peer_user", c_long), ("fragments", c_size_t), ("free", c_size_t), ("operations", c_size_t),
-        ("waiting", c_size_t), ("sent", c_uint64), ("received", c_uint64), ("peer_is_pinned", c_int)]
+        ("waiting", c_size_t), ("sent", c_uint64), ("received", c_uint64), ("peer_is_pinned", c_int),
+        ("sent_direct", c_uint64), ("received_direct", c_uint64)]
 
 
 STRUCTS: tuple[type[Struct], ...] = (
@@ -305,6 +306,7 @@ class Constant(enum.IntEnum):
     SEGMENT_COMPRESSIBLE = 1
     SEGMENT_ANY_USER = 2
     CHANNEL_ANY_USER = 1
+    CHANNEL_DIRECT = 2
 
 
 ENUMS: tuple[tuple[str, str, type[enum.IntEnum]], ...] = (

@@ -72,7 +72,9 @@ class Channel:
     registered with the device driver where there is one; ``"host"``; ``"device"``: memory of the device, which the peer's
     device reads), ``device`` (its ordinal, -1: the current one),
     ``fragment_bytes`` and ``fragments`` of the staging memory (0: the library's defaults), and ``any_user``: whether the
-    other process may be another user's. ``network``: ``"ucx"`` or ``"verbs"``, whose library of libdtconv has to be
+    other process may be another user's. ``direct``: if both ends have it, the receiver copies messages between device
+    arrays from the sender's memory with one kernel where it can; the other process can then read and write every
+    allocation that a message was sent from. ``network``: ``"ucx"`` or ``"verbs"``, whose library of libdtconv has to be
     installed; None: shared memory. Both ends name the same. ``secret``: at least 16 bytes that only the two processes
     know; addresses ``tcp:ADDRESS:PORT`` need one.
     """
@@ -160,6 +162,12 @@ class Channel:
         """ID of the process that connected, listened, or made the socket pair."""
         return int(self._query().peer_process)
 
+    @property
+    def direct(self) -> tuple[int, int]:
+        """How many messages were sent and received directly, without staging memory."""
+        attr = self._query()
+        return int(attr.sent_direct), int(attr.received_direct)
+
     def close(self) -> None:
         """End the channel: messages under way end with CanceledError, the other process's with PeerError."""
         handle, self._handle = self._handle, None
@@ -243,11 +251,13 @@ class Listener:
 
 
 def parameters(kind: str = "pinned", device: int = -1, fragment_bytes: int = 0, fragments: int = 0,
-               any_user: bool = False, network: Optional[str] = None, secret: bytes = b"") -> channel_params:
+               any_user: bool = False, direct: bool = False, network: Optional[str] = None,
+               secret: bytes = b"") -> channel_params:
     """Options of a channel, as the library takes them."""
     chosen_kind = memory_kind(kind)
     if chosen_kind not in (Memory.PINNED, Memory.HOST, Memory.DEVICE):
         raise errors.InvalidError(f"staging memory of kind {kind!r}; it is pinned, host or device")
+    flags = (Constant.CHANNEL_ANY_USER if any_user else 0) | (Constant.CHANNEL_DIRECT if direct else 0)
     return channel_params(kind=chosen_kind, device=device, fragment_bytes=fragment_bytes, fragments=fragments,
-                          flags=Constant.CHANNEL_ANY_USER if any_user else 0, transport=transport_of(network),
+                          flags=flags, transport=transport_of(network),
                           secret=ctypes.cast(ctypes.c_char_p(secret), ctypes.c_void_p), secret_bytes=len(secret))
