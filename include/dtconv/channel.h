@@ -53,8 +53,7 @@ struct dtconv_type;
  * the socket open keeps it alive.
  *
  * **Direct messages.** If both ends set #DTCONV_CHANNEL_DIRECT, the sender offers each message
- * that is longer than half a fragment, has at least 4096 bytes and lies in memory of cudaMalloc:
- * a handle of the allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's
+ * that is not empty and lies in memory of cudaMalloc: a handle of the allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's
  * buffer is device memory, the receiver maps the allocation and copies the message with one
  * kernel. Otherwise, and where memory cannot be mapped or one kernel cannot copy, the message is
  * staged as without the flag, and the log says why (level debug). So it is until the receiver's

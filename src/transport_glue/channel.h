@@ -108,6 +108,10 @@ struct dtconv_channel {
 	size_t fragments; /* that it sends from; the transport has the others of the pool */
 	size_t eager_bytes;
 	unsigned eager, eager_max; /* fragments of messages that are not answered */
+	/* Fragments of a send that are in use at a time; 0: the default. On a device each takes two launches to come back. */
+	unsigned depth;
+	unsigned
+		unoffered; /* short messages that are not offered, because one was not taken */
 	struct dtc_messages queued, posted, finished;
 	struct dtc_message *sending[DTC_WIRE_SLOTS];
 	uint16_t free_slots[DTC_WIRE_SLOTS];

@@ -18,6 +18,7 @@
 #include "direct.h"
 #include "engine.h"
 #include "pool.h"
+#include "window.h"
 
 #define FRAGMENT_BYTES ((size_t)256 << 10)
 #define FRAGMENTS      16
@@ -251,6 +252,7 @@ int dtc_channel_create(struct dtconv_engine *engine, const struct dtc_channel_li
 		made->fragments = params->fragments;
 		made->eager_bytes = params->fragment_bytes / 2;
 		made->eager_max = (unsigned)params->fragments / 2;
+		made->depth = params->kind == DTCONV_MEMORY_DEVICE ? DTC_WINDOW_MAX : 0;
 		made->watch = -1;
 		made->socket = link->socket;
 		made->is_tcp = link->is_tcp;

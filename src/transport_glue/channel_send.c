@@ -85,6 +85,7 @@ static int start_send(struct dtc_message *message)
 						   .emit = emit,
 						   .done = sent,
 						   .arg = message,
+						   .depth = channel->depth,
 						   .flags = DTCONV_SEND_ORDERED };
 
 	if (channel->send_count)
@@ -105,18 +106,25 @@ static bool may_be_eager(const struct dtconv_channel *channel,
 	       channel->eager < channel->eager_max;
 }
 
-/*
- * Offer a long message to be copied by the receiver, and tell the length of the offer. 0: it goes through fragments. A
- * short one needs a single fragment, which costs less than an offer.
- */
+/* An offer that is not taken costs a short message the time until its answer. After one, so many go at once. */
+#define UNOFFERED 32
+
+static bool is_worth_an_offer(struct dtconv_channel *channel, size_t bytes)
+{
+	if (!channel->unoffered || bytes > channel->eager_bytes)
+		return bytes;
+	channel->unoffered--;
+	return false;
+}
+
+/* Offer a message to be copied by the receiver, and tell the length of the offer. 0: it goes through fragments. */
 static uint32_t offer(struct dtconv_channel *channel, const struct dtc_message *message)
 {
 	char text[DTC_OFFER_TEXT];
 	const char *why = "the peer does not copy messages itself";
 	uint32_t length;
 
-	if (!channel->direct || message->bytes <= channel->eager_bytes ||
-	    message->bytes < DTC_OFFER_LEAST)
+	if (!channel->direct || !is_worth_an_offer(channel, message->bytes))
 		return 0;
 	void *room = channel->transport->offer_room(channel->connection, message->slot);
 	if (room && dtc_offer_write(&message->convertor, room, &length, text, &why))
@@ -142,7 +150,7 @@ static void announce(struct dtconv_channel *channel, struct dtc_message *message
 						.length = message->bytes,
 						.offer = offered };
 	(void)channel->transport->post(channel->connection, &header, NULL);
-	if (!may_be_eager(channel, message))
+	if (offered || !may_be_eager(channel, message))
 		return;
 	message->status = start_send(message);
 	message->is_eager = message->is_started;
@@ -179,6 +187,8 @@ bool dtc_channel_take_answer(struct dtconv_channel *channel,
 		return false;
 	message->is_answered = true;
 	channel->eager -= message->is_eager;
+	if (message->is_offered && header->kind == DTC_WIRE_GO)
+		channel->unoffered = UNOFFERED;
 	if (header->kind == DTC_WIRE_REFUSE)
 		refuse(message, header->status);
 	else if (message->bytes && !message->is_started && !message->status)

@@ -17,12 +17,6 @@
 struct dtconv_convertor;
 struct dtconv_type;
 
-/*
- * Shorter messages are not offered: an export, an open and a look at the way of the copy cost some microseconds, and so
- * do packing and unpacking one fragment. Not tuned: with the default fragments the eager limit is far above it.
- */
-#define DTC_OFFER_LEAST 4096
-
 /* An offer that has been read. */
 struct dtc_offer {
 	const unsigned char *handle;  /* DTCONV_IPC_HANDLE_BYTES, for dtconv_ipc_open() */

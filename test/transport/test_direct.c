@@ -130,8 +130,7 @@ static bool is_direct(const struct exchange_item *item)
 		      "a type as bytes");
 	return parts[0].flags & parts[1].flags & DTCONV_CHANNEL_DIRECT &&
 	       parts[sender].from == ARENA_DEVICE && is_device(parts[!sender].to) &&
-	       item->source.bytes >= DTC_OFFER_LEAST &&
-	       item->source.bytes > it.plan->fragment_bytes / 2 &&
+	       item->source.bytes &&
 	       length + 16 + DTCONV_IPC_HANDLE_BYTES <= DTC_WIRE_OFFER_BYTES &&
 	       is_copied_at_once(item);
 }

@@ -553,6 +553,63 @@ START_TEST(a_send_ends_with_its_channel)
 }
 END_TEST
 
+/* The first header that the honest end posts after @before others and that is an offer or a fragment. */
+static struct dtc_wire_header await_offer_or_data(uint64_t before)
+{
+	struct dtc_wire_header header = { 0 };
+
+	while (read_answer(&header) == before ||
+	       (header.kind != DTC_WIRE_DATA && !header.offer))
+		liar_progress(1);
+	return header;
+}
+
+/* A message of one fragment, which the liar stages. Returns whether it was offered. */
+static bool send_one(struct dtconv_type *type, const struct arena *from)
+{
+	struct dtc_wire_header header;
+	const uint64_t before = read_answer(&header);
+
+	outcomes[0] = (struct outcome){ 0 };
+	fixture_ok(dtconv_channel_send(party.channel, 3, type, 1, from->memory, see,
+				       &outcomes[0]));
+	header = await_offer_or_data(before);
+	const bool offered = header.offer;
+	answer(DTC_WIRE_GO, 0);
+	while (header.kind != DTC_WIRE_DATA)
+		header = await_offer_or_data(before + 1);
+	liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_RETURN,
+					    .fragment = header.fragment });
+	while (!outcomes[0].calls)
+		liar_progress(1);
+	ck_assert_int_eq(outcomes[0].status, 0);
+	return offered;
+}
+
+/* A peer that stages short messages is not asked each time. Long ones lose little by an offer. */
+START_TEST(short_messages_are_offered_now_and_then)
+{
+	struct dtconv_type *type, *longer;
+	struct arena from;
+
+	open_scene();
+	type = fixture_type("vector(2, 1, 2, double)");
+	longer = fixture_type("vector(30, 1, 2, double)");
+	arena_open(&from, ARENA_DEVICE, FROM);
+	for (int round = 0; round < 2; round++) {
+		ck_assert(send_one(type, &from));
+		for (int i = 0; i < 32; i++)
+			ck_assert(!send_one(type, &from));
+	}
+	ck_assert(send_one(type, &from));
+	ck_assert(send_one(longer, &from));
+	arena_close(&from);
+	dtconv_type_unref(type);
+	dtconv_type_unref(longer);
+	close_scene();
+}
+END_TEST
+
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1);
@@ -576,5 +633,6 @@ int main(void)
 	tcase_add_loop_test(answers, the_receiver_says_how_its_copy_has_ended, 0, 2);
 	tcase_add_loop_test(answers, an_answer_that_does_not_fit_ends_the_channel, 0, 3);
 	tcase_add_loop_test(answers, a_send_ends_with_its_channel, 0, 2);
+	tcase_add_test(answers, short_messages_are_offered_now_and_then);
 	return fixture_run(suite);
 }
