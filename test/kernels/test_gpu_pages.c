@@ -508,6 +508,10 @@ START_TEST(a_stretch_looks_at_its_own_entries)
 	from.fault = UINT64_MAX;
 	launch(pool, 0, 4 * 64 + 16, 4 * 64 + 32, DTC_UNPACK);
 	ck_assert_uint_eq(from.fault, 4);
+	/* Into the next page. */
+	from.fault = UINT64_MAX;
+	launch(pool, 0, 2 * 64 + 16, 3 * 64 + 16, DTC_UNPACK);
+	ck_assert_uint_eq(from.fault, 2);
 	from.fault = 0;
 	launch(pool, 0, 0, stream_bytes(), DTC_PACK);
 	ck_assert_uint_eq(from.fault, 0);
