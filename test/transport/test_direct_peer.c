@@ -129,7 +129,7 @@ static void push_offer(uint32_t slot, uint64_t tag, const struct dtconv_type *ty
 	dtc_word_put(room, 0, 0);
 	dtc_word_put(room, 1, 1);
 	memcpy(room + 16, handle->bytes, sizeof(handle->bytes));
-	fixture_ok(dtconv_type_serialise(type, room + 16 + sizeof(handle->bytes), 1000,
+	fixture_ok(dtconv_type_serialise(type, room + 16 + sizeof(handle->bytes), 12000,
 					 &length));
 	header.offer = (uint32_t)(16 + sizeof(handle->bytes) + length);
 	ck_assert(dtc_signature_hash_start(type->signature, 1, STREAM, &header.hash));
@@ -415,6 +415,9 @@ START_TEST(a_device_that_fails_ends_the_message_at_both_ends)
 	liar_progress(20);
 	MUST(CtxGetCurrent(&context));
 	gpu.standin->poison(context, CUDA_ERROR_ECC_UNCORRECTABLE);
+	/* A thread that is about to sleep sees it first. */
+	for (int i = 0; i < 2000; i++)
+		(void)dtconv_engine_arm(party.engine);
 	wait_for(1);
 	ck_assert_int_eq(outcomes[0].status, DTCONV_ERR_BACKEND);
 	expect_answer(DTC_WIRE_TAKEN, DTCONV_ERR_BACKEND);
@@ -441,6 +444,37 @@ START_TEST(a_call_that_is_refused_leads_to_staging)
 					    .status = DTCONV_ERR_NOMEM });
 	wait_for(1);
 	ck_assert_int_eq(outcomes[0].status, DTCONV_ERR_NOMEM);
+	arena_close(&to);
+	close_scene();
+}
+END_TEST
+
+/* Irregular, and the target is at an odd address, so that one launch cannot copy; two steps would wait for the device. */
+START_TEST(a_copy_in_two_steps_is_staged)
+{
+	static char words[BLOCKS * 8 + 100];
+	size_t at = (size_t)sprintf(words, "indexed_block(1, [");
+	struct dtconv_type *type;
+	struct arena to;
+
+	for (size_t i = 0; i < BLOCKS; i++)
+		at += (size_t)sprintf(words + at, "%s%zu", i ? ", " : "",
+				      2 * i - (i * i % 7 > 3));
+	(void)sprintf(words + at, "], double)");
+	open_scene();
+	const struct dtconv_ipc_handle handle = owner_export(&owner, 0, 0, FROM).handle;
+	type = fixture_type(words);
+	arena_open(&to, ARENA_DEVICE, FROM + 1);
+	fixture_ok(dtconv_channel_recv(party.channel, 0, type, 1, to.memory + 1, see,
+				       &outcomes[0]));
+	liar_progress(1);
+	push_offer(0, 0, type, &handle);
+	liar_progress(5);
+	expect_answer(DTC_WIRE_GO, 0);
+	liar_push((struct dtc_wire_header){ .kind = DTC_WIRE_END,
+					    .status = DTCONV_ERR_NOMEM });
+	wait_for(1);
+	dtconv_type_unref(type);
 	arena_close(&to);
 	close_scene();
 }
@@ -629,6 +663,7 @@ int main(void)
 	tcase_add_loop_test(ends, a_copy_in_flight_is_never_abandoned, 0, 10);
 	tcase_add_test(ends, a_device_that_fails_ends_the_message_at_both_ends);
 	tcase_add_loop_test(ends, a_call_that_is_refused_leads_to_staging, 0, 2);
+	tcase_add_test(ends, a_copy_in_two_steps_is_staged);
 	tcase_add_test(ends, memory_of_the_receiver_is_not_read);
 	tcase_add_loop_test(answers, the_receiver_says_how_its_copy_has_ended, 0, 2);
 	tcase_add_loop_test(answers, an_answer_that_does_not_fit_ends_the_channel, 0, 3);
