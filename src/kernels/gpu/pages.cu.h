@@ -138,6 +138,32 @@ DTC_GPU_FN struct dtc_gpu_page_word dtc_gpu_page_word_ahead(
 	return word;
 }
 
+/* The numbers of the words that a thread moves. All are loaded before the first is used; what they are is tested once. */
+DTC_GPU_FN void dtc_gpu_page_numbers(const struct dtc_gpu_pages_params *p,
+				     const struct dtc_gpu_page_side *side,
+				     const struct dtc_gpu_page_word word[],
+				     uint32_t thread, uint32_t live, uint64_t number[])
+{
+	if (side->form == DTC_GPU_PAGES_GIVEN) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+			if (thread + k * DTC_GPU_BLOCK < live)
+				number[k] = p->numbers[word[k].entry + side->given];
+	} else if (side->form == DTC_GPU_PAGES_64) {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+			if (thread + k * DTC_GPU_BLOCK < live)
+				number[k] = dtc_gpu_load8(side->table +
+							  word[k].entry * (uint64_t)8);
+	} else {
+		DTC_GPU_UNROLL
+		for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+			if (thread + k * DTC_GPU_BLOCK < live)
+				number[k] = dtc_gpu_load4(side->table +
+							  word[k].entry * (uint64_t)4);
+	}
+}
+
 /*
  * Where a thread's words are if all those of the block are in the row of its first one, @begin: all threads need one number.
  * Unchanged if that page does not exist.
@@ -185,13 +211,10 @@ DTC_GPU_FN void dtc_gpu_listed_words(const struct dtc_gpu_pages_params *p,
 		return;
 	}
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
-		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
-
-		word[k] = dtc_gpu_page_word_ahead(p, side, start, begin, ahead);
-		if (ahead < live)
-			number[k] = dtc_gpu_page_number(p, side, word[k].entry);
-	}
+	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+		word[k] = dtc_gpu_page_word_ahead(p, side, start, begin,
+						  thread + k * DTC_GPU_BLOCK);
+	dtc_gpu_page_numbers(p, side, word, thread, live, number);
 	DTC_GPU_UNROLL
 	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
 		uint32_t ahead = thread + k * DTC_GPU_BLOCK;
