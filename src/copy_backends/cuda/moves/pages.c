@@ -74,12 +74,7 @@ const struct dtc_cuda_feature dtc_cuda_pages_feature = {
 	.free = free_pages,
 };
 
-/* ---- copies of tables of unattended jobs ----------------------------------------------- */
-
-static bool is_left(const struct dtc_pages_job *pages)
-{
-	return pages->job.unattended;
-}
+/* ---- numbers in the host's memory ------------------------------------------------------ */
 
 static bool is_from_host(const struct dtc_pages_list *list)
 {
@@ -111,6 +106,13 @@ static bool are_given(const struct dtc_pages_job *pages)
 static bool has_copies(const struct dtc_pages_job *pages)
 {
 	return count_from_host(pages) && !are_given(pages);
+}
+
+/* ---- copies of tables of unattended jobs ----------------------------------------------- */
+
+static bool is_left(const struct dtc_pages_job *pages)
+{
+	return pages->job.unattended;
 }
 
 /* The lock is held. */
