@@ -6,6 +6,8 @@
 #ifndef DTC_KERNELS_GPU_CLASSES_CU_H
 #define DTC_KERNELS_GPU_CLASSES_CU_H
 
+#include "kernels/gpu/params.h"
+
 #include "kernels/gpu/special_classes.cu.h"
 
 #include "kernels/gpu/mapped.cu.h"

@@ -6,7 +6,7 @@
 #ifndef DTC_KERNELS_GPU_DEVICE_H
 #define DTC_KERNELS_GPU_DEVICE_H
 
-#include "kernels/gpu/params.h"
+#include "kernels/gpu/special_params.h"
 
 #define DTC_GPU_FN static __device__ __forceinline__
 

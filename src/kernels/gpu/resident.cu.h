@@ -11,6 +11,8 @@
 
 #include "kernels/gpu/device.h"
 
+#include "kernels/gpu/params.h"
+
 #include "kernels/gpu/bytes.cu.h"
 #include "kernels/gpu/nest.cu.h"
 #include "kernels/gpu/words.cu.h"

@@ -6,7 +6,7 @@
 #ifndef DTC_KERNELS_GPU_SPECIAL_CLASSES_CU_H
 #define DTC_KERNELS_GPU_SPECIAL_CLASSES_CU_H
 
-#include "kernels/gpu/params.h"
+#include "kernels/gpu/special_params.h"
 
 #include "kernels/gpu/bytes.cu.h"
 #include "kernels/gpu/nest.cu.h"
