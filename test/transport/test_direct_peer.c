@@ -609,6 +609,13 @@ static bool send_one(struct dtconv_type *type, const struct arena *from)
 				       &outcomes[0]));
 	header = await_offer_or_data(before);
 	const bool offered = header.offer;
+	if (offered) {
+		/* Nothing is sent before the answer. */
+		liar_progress(20);
+		MUST(CtxSynchronize());
+		liar_progress(20);
+		ck_assert_uint_eq(read_answer(&header), before + 1);
+	}
 	answer(DTC_WIRE_GO, 0);
 	while (header.kind != DTC_WIRE_DATA)
 		header = await_offer_or_data(before + 1);
