@@ -53,12 +53,13 @@ struct dtconv_type;
  * the socket open keeps it alive.
  *
  * **Direct messages.** If both ends set #DTCONV_CHANNEL_DIRECT, the sender offers each message
- * that is not empty and lies in memory of cudaMalloc: a handle of the allocation (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's
- * buffer is device memory, the receiver maps the allocation and copies the message with one
- * kernel. Otherwise, and where memory cannot be mapped or one kernel cannot copy, the message is
- * staged as without the flag, and the log says why (level debug). So it is until the receiver's
- * kernels are loaded: call dtconv_prepare() before. dtconv_channel_query() counts direct
- * messages. The channel has 4 MiB of host memory for offers.
+ * that is not empty and lies in memory of cudaMalloc: a handle of the allocation
+ * (@ref ipc "dtconv_ipc_export()"), and its type. If the receive's buffer is device memory, the
+ * receiver maps the allocation and copies the message with one kernel. Otherwise, and where
+ * memory cannot be mapped or one kernel cannot copy, the message is staged as without the flag,
+ * and the log says why (level debug). So it is until the receiver's kernels are loaded: call
+ * dtconv_prepare() before. dtconv_channel_query() counts direct messages. The channel has 4 MiB
+ * of host memory for offers.
  *
  * - A send of a direct message completes when the copy has. Then the sender may write to its
  *   buffer. The receiver's mapping stays in a cache, and CUDA wants it closed before the

@@ -49,7 +49,8 @@ struct dtconv_context;
  *
  * - Pools and packed memory must then be memory that this device can access: its own,
  *   pinned, managed, or that of a peer with access. The table may also be ordinary host memory,
- *   at any alignment: the call copies the entries that it needs to the device.
+ *   at any alignment: the call takes the entries that it needs along, and the table
+ *   may change as soon as it returns.
  * - The whole pool must be accessible to the device. The library asks for one page of it.
  * - A table that the device reads is aligned to its numbers, and is not copied to the host.
  *

@@ -109,12 +109,12 @@ static bool may_be_eager(const struct dtconv_channel *channel,
 /* An offer that is not taken costs a short message the time until its answer. After one, so many go at once. */
 #define UNOFFERED 32
 
-static bool is_worth_an_offer(struct dtconv_channel *channel, size_t bytes)
+static bool skip_offer(struct dtconv_channel *channel, size_t bytes)
 {
 	if (!channel->unoffered || bytes > channel->eager_bytes)
-		return bytes;
+		return false;
 	channel->unoffered--;
-	return false;
+	return true;
 }
 
 /* Offer a message to be copied by the receiver, and tell the length of the offer. 0: it goes through fragments. */
@@ -124,7 +124,7 @@ static uint32_t offer(struct dtconv_channel *channel, const struct dtc_message *
 	const char *why = "the peer does not copy messages itself";
 	uint32_t length;
 
-	if (!channel->direct || !is_worth_an_offer(channel, message->bytes))
+	if (!channel->direct || !message->bytes || skip_offer(channel, message->bytes))
 		return 0;
 	void *room = channel->transport->offer_room(channel->connection, message->slot);
 	if (room && dtc_offer_write(&message->convertor, room, &length, text, &why))

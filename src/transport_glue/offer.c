@@ -43,17 +43,14 @@ static const char *take_error(struct dtconv_context *context, char *text)
 }
 
 /* CUDA IPC shares device memory only; asking for other memory would be an error each time. */
-static const char *check_memory(struct dtconv_context *context, const char *address,
-				char *text)
+static const char *check_memory(struct dtconv_context *context, const char *address)
 {
 	struct dtc_memory memory;
 
 	dtc_memory_query(context, address, &memory);
-	if (memory.kind == DTCONV_MEMORY_DEVICE)
-		return NULL;
-	(void)snprintf(text, DTC_OFFER_TEXT, "the sender's buffer is %s memory",
-		       dtc_memory_kind_name(memory.kind));
-	return text;
+	return memory.kind == DTCONV_MEMORY_DEVICE
+		       ? NULL
+		       : "the sender's buffer is not device memory";
 }
 
 static const char *write_memory(const struct dtconv_convertor *convertor,
@@ -65,7 +62,7 @@ static const char *write_memory(const struct dtconv_convertor *convertor,
 		(const char *)((uintptr_t)convertor->user + (uintptr_t)all->true_lb);
 	const size_t bytes = (size_t)all->true_ub - (size_t)all->true_lb;
 	struct dtconv_ipc_handle handle;
-	const char *why = check_memory(context, low, text);
+	const char *why = check_memory(context, low);
 
 	if (why)
 		return why;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of pages: the tables of page numbers are in memory that the device accesses, and numbers out of range are found
- * here. One kernel packs, unpacks, and copies from one list to another, at every alignment. Where rows are aligned, threads
- * move whole words of 16 bytes. Other pieces are aligned on the side that is stored to, cut where a row of either side
- * ends, and shifted.
+ * Lists of pages: the tables of page numbers are in memory that the device accesses, or among the parameters, and numbers
+ * out of range are found here. One kernel packs, unpacks, and copies from one list to another, at every alignment. Where
+ * rows are aligned, threads move whole words of 16 bytes. Other pieces are aligned on the side that is stored to, cut where a
+ * row of either side ends, and shifted.
  */
 #ifndef DTC_KERNELS_GPU_PAGES_CU_H
 #define DTC_KERNELS_GPU_PAGES_CU_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One text of the GPU kernels' sources: awk -v folder=src -v file=kernels/gpu/kernels.cu.h -f gpu_text.awk
+# One text of the GPU kernels' sources: awk -v folder=src -v file=kernels/gpu/kernels.cu.h -f text.awk
 # What a file includes comes in its place, once; lists of kernels as often as they are asked for. The library holds the
 # text, so comments, empty lines, and blanks that a compiler does not need are left out, two fifths of it, but for the
 # licence at its head.
