@@ -19,6 +19,7 @@
 #include "copy_backends/counters.h"
 #include "copy_backends/layout_copy.h"
 #include "copy_backends/memory/classify.h"
+#include "copy_relay.h"
 #include "datatype/signature.h"
 #include "datatype/type.h"
 #include "device_move.h"
@@ -42,52 +43,6 @@ bool dtc_copy_is_ordinary(const struct dtc_copy *copy)
 {
 	return dtc_memory_is_ordinary(context_of(copy), copy->source.data,
 				      copy->target.data);
-}
-
-/* Bytes that the target has not received. With an operation the position of its cursor means nothing. */
-static uint64_t left(const struct dtc_copy *copy)
-{
-	return copy->end -
-	       (copy->typed ? copy->typed->position : copy->target.cursor.position);
-}
-
-/* A hop's bytes, at most @most. With an operation it ends between two units, as it began. */
-static size_t next_bytes(const struct dtc_copy *copy, size_t most)
-{
-	struct dtc_typed *typed = copy->typed;
-
-	if (left(copy) <= most)
-		return (size_t)left(copy);
-	if (!typed)
-		return most;
-	const size_t unit = dtc_typed_granularity(typed, DTC_UNPACK);
-	if (unit <= most)
-		return most - most % unit;
-	const uint64_t begin = typed->position;
-	const uint64_t end = dtc_typed_boundary_at(typed, begin + most);
-	dtc_typed_seek(typed, begin);
-	return (size_t)(end - begin);
-}
-
-/* @kind is the known kind of the packed memory; the kind of the side's own memory is not known. */
-static struct dtc_move move_of(const struct dtc_copy *copy, struct dtc_copy_end *end,
-			       char *packed, enum dtconv_memory_kind kind, uint64_t bytes,
-			       enum dtc_direction direction)
-{
-	struct dtc_placement placement = copy->placement;
-
-	placement.packed = kind;
-	return (struct dtc_move){ .context = end->type->context,
-				  .cursor = &end->cursor,
-				  .bounds = &end->type->bounds,
-				  .type = end->type,
-				  .user = end->data,
-				  .packed = packed,
-				  .bytes = (size_t)bytes,
-				  .direction = direction,
-				  .placement = placement,
-				  .started = copy->started,
-				  .caller = copy->caller };
 }
 
 static int start_move(const struct dtc_move *move, struct dtc_event *event, size_t *moved)
@@ -163,11 +118,11 @@ static int start_hop_to_row(const struct dtc_copy *copy, struct dtc_copy_end *en
 			    const struct dtc_copy_end *row, enum dtc_direction direction,
 			    struct dtc_event *event, size_t *copied)
 {
-	const uint64_t bytes = left(copy);
+	const uint64_t bytes = dtc_copy_left(copy);
 	char *packed =
 		(char *)((uintptr_t)dtc_copy_row(row) + (uintptr_t)(copy->end - bytes));
 	const struct dtc_move move =
-		move_of(copy, end, packed, DTCONV_MEMORY_UNKNOWN, bytes, direction);
+		dtc_copy_move(copy, end, packed, DTCONV_MEMORY_UNKNOWN, bytes, direction);
 
 	return start_side(copy, &move, event, copied);
 }
@@ -191,7 +146,7 @@ static uint64_t classify(const struct dtc_copy_end *end, uint64_t bytes,
 
 static void find_memories(const struct dtc_copy *copy, struct memories *memories)
 {
-	uint64_t bytes = left(copy);
+	uint64_t bytes = dtc_copy_left(copy);
 
 	bytes = classify(&copy->source, bytes, &memories->source);
 	memories->bytes = classify(&copy->target, bytes, &memories->target);
@@ -223,109 +178,13 @@ static int start_launch(struct dtc_copy *copy, const struct memories *memories,
 		.caller = copy->caller,
 	};
 
-	if (copy->typed || memories->bytes < left(copy) || !is_for_device(copy, memories))
+	if (copy->typed || memories->bytes < dtc_copy_left(copy) ||
+	    !is_for_device(copy, memories))
 		return DTCONV_ERR_LIMIT;
 	int status = dtc_layout_copy_submit(&job, event);
 	if (!status)
 		*copied = (size_t)job.bytes;
 	return status;
-}
-
-/* ---- two hops on a device ------------------------------------------------------------------ */
-
-/* Hops in flight. They are ordered by one stream, so only their number is limited. */
-#define HOPS 16
-
-struct hop {
-	struct dtc_event event;
-	size_t arrives; /* bytes copied once it has completed */
-};
-
-struct relay {
-	struct dtc_scratch scratch;
-	struct hop hops[HOPS];
-	unsigned next;
-	size_t copied;
-};
-
-static int end_hop(struct relay *relay, struct hop *hop, int failed)
-{
-	int status = dtc_device_wait(&hop->event);
-
-	/* Hops behind a failed one in the stream have copied wrong bytes. */
-	if (!status && !failed)
-		relay->copied += hop->arrives;
-	hop->arrives = 0;
-	return failed ? failed : status;
-}
-
-/*
- * In the caller's stream, else in that of the scratch memory. The caller's may be another device's: then the
- * driver is asked whether it may access the scratch memory.
- */
-static struct dtc_move hop_of(const struct dtc_copy *copy, const struct relay *relay,
-			      struct dtc_copy_end *end, size_t bytes,
-			      enum dtc_direction direction)
-{
-	struct dtc_move move = move_of(copy, end, relay->scratch.memory,
-				       DTCONV_MEMORY_UNKNOWN, bytes, direction);
-
-	move.started = false;
-	if (!copy->placement.on_stream) {
-		move.placement.packed = DTCONV_MEMORY_DEVICE;
-		move.placement.on_stream = true;
-		move.placement.stream = relay->scratch.stream;
-	}
-	return move;
-}
-
-static int start_hop(const struct dtc_copy *copy, struct relay *relay,
-		     struct dtc_copy_end *end, size_t bytes, enum dtc_direction direction)
-{
-	struct hop *hop = &relay->hops[relay->next++ % HOPS];
-	const struct dtc_move move = hop_of(copy, relay, end, bytes, direction);
-	size_t moved;
-
-	int status = end_hop(relay, hop, 0);
-	if (!status && copy->typed && direction == DTC_UNPACK)
-		status = dtc_typed_device_start(copy->typed, &move, &hop->event, &moved);
-	else if (!status)
-		status = dtc_device_start(&move, &hop->event, &moved);
-	if (!status && direction == DTC_UNPACK)
-		hop->arrives = bytes;
-	return status;
-}
-
-static int copy_in_stream(struct dtc_copy *copy, struct relay *relay)
-{
-	int status = 0;
-
-	while (!status && left(copy)) {
-		size_t bytes = next_bytes(copy, relay->scratch.bytes);
-
-		status = start_hop(copy, relay, &copy->source, bytes, DTC_PACK);
-		if (!status)
-			status = start_hop(copy, relay, &copy->target, bytes, DTC_UNPACK);
-	}
-	for (unsigned i = 0; i < HOPS; i++)
-		status = end_hop(relay, &relay->hops[(relay->next + i) % HOPS], status);
-	return status;
-}
-
-/* Acquire scratch memory of the device that owns a side. False if no device does, or it has none free. */
-static bool borrow(const struct dtc_copy *copy, const struct memories *memories,
-		   struct dtc_scratch *scratch)
-{
-	const struct dtc_memory *near = &memories->source, *far = &memories->target;
-	bool between = dtc_memory_is_between(near, far);
-
-	/* Memory of another device that no context owns may be accessible to its own device only. */
-	if (between && !near->owner && !far->owner)
-		return false;
-	if (near->kind != DTCONV_MEMORY_DEVICE || (between && !far->owner))
-		near = far;
-	return near->kind == DTCONV_MEMORY_DEVICE && !near->denied &&
-	       dtc_scratch_acquire(context_of(copy), near, scratch);
 }
 
 /* ---- two hops on the host ------------------------------------------------------------------ */
@@ -337,17 +196,17 @@ static DTC_NOINLINE int copy_through(struct dtc_copy *copy, size_t *copied)
 	size_t packed, unpacked;
 	int status = 0;
 
-	while (!status && left(copy)) {
-		const struct dtc_move pack =
-			move_of(copy, &copy->source, buffer, DTCONV_MEMORY_HOST,
-				next_bytes(copy, sizeof(buffer)), DTC_PACK);
+	while (!status && dtc_copy_left(copy)) {
+		const struct dtc_move pack = dtc_copy_move(
+			copy, &copy->source, buffer, DTCONV_MEMORY_HOST,
+			dtc_copy_next_bytes(copy, sizeof(buffer)), DTC_PACK);
 
 		status = move_now(copy, &pack, &packed);
 		if (status)
 			break;
-		const struct dtc_move unpack = move_of(copy, &copy->target, buffer,
-						       DTCONV_MEMORY_HOST, packed,
-						       DTC_UNPACK);
+		const struct dtc_move unpack = dtc_copy_move(copy, &copy->target, buffer,
+							     DTCONV_MEMORY_HOST, packed,
+							     DTC_UNPACK);
 		status = move_now(copy, &unpack, &unpacked);
 		*copied += unpacked;
 	}
@@ -386,9 +245,9 @@ static DTC_NOINLINE int copy_ordinary(struct dtc_copy *copy, size_t *copied)
 	size_t packed, unpacked;
 	int status = 0;
 
-	while (!status && left(copy)) {
+	while (!status && dtc_copy_left(copy)) {
 		status = move_on_host(&copy->source, buffer,
-				      next_bytes(copy, sizeof(buffer)), DTC_PACK,
+				      dtc_copy_next_bytes(copy, sizeof(buffer)), DTC_PACK,
 				      &packed);
 		if (status)
 			break;
@@ -424,15 +283,15 @@ static void log_operation(const struct dtc_copy *copy)
 	if (copy->typed)
 		DTC_LOG(context_of(copy), DTCONV_LOG_DEBUG,
 			"%s: %zu bytes: packed, and unpacked with %s", copy->caller,
-			(size_t)left(copy), dtconv_op_name(copy->typed->op));
+			(size_t)dtc_copy_left(copy), dtconv_op_name(copy->typed->op));
 }
 
 /* A device may see a side, and the source is no row; nor is the target, if bytes are stored. */
 static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 			     size_t *copied)
 {
-	struct relay relay = { .next = 0 };
 	struct memories memories;
+	struct dtc_scratch scratch;
 
 	find_memories(copy, &memories);
 	int status = start_launch(copy, &memories, event, copied);
@@ -442,12 +301,9 @@ static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 	if (status)
 		return status;
 	log_operation(copy);
-	if (!borrow(copy, &memories, &relay.scratch))
-		return copy_through(copy, copied);
-	status = copy_in_stream(copy, &relay);
-	dtc_scratch_release(&relay.scratch);
-	*copied = relay.copied;
-	return status;
+	return dtc_copy_borrow(copy, &memories.source, &memories.target, &scratch)
+		       ? dtc_copy_relay(copy, &scratch, copied)
+		       : copy_through(copy, copied);
 }
 
 static int start_all(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)
@@ -494,7 +350,7 @@ bool dtc_copy_describe(struct dtc_copy *copy, struct dtc_stretch *stretch)
 					 .packed = copy->target.data,
 					 .user_memory = memories.source,
 					 .packed_memory = memories.target };
-	return memories.bytes == left(copy) && is_for_device(copy, &memories);
+	return memories.bytes == dtc_copy_left(copy) && is_for_device(copy, &memories);
 }
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A copy from one layout to another, or a range of it: its sides, its operation, and how it is started.
+ * A copy from one layout to another, or a range of it: how it is checked, started and ended.
  */
 #ifndef DTC_COPY_H
 #define DTC_COPY_H
@@ -8,33 +8,11 @@
 #include <dtconv/copier.h>
 #include <dtconv/type.h>
 
-#include "convertor/move.h"
-#include "convertor/typed.h"
-#include "datatype/cursor.h"
-
-struct dtc_copy_end {
-	const struct dtconv_type *type;
-	const char *type_name; /* the caller's argument, for error texts */
-	struct dtc_cursor cursor;
-	char *data; /* displacement 0 */
-};
+#include "copy_sides.h"
 
 /* The names of the types in calls that take them as their first and fourth argument. */
 #define DTC_COPY_SOURCE_TYPE "source_type (argument 1)"
 #define DTC_COPY_TARGET_TYPE "target_type (argument 4)"
-
-struct dtc_copy {
-	struct dtc_copy_end source, target;
-	/* The range of the packed stream that both sides have; empty if the end is not behind the position. */
-	uint64_t position, end;
-	bool truncated; /* the range that was asked for ends behind the target */
-	/* Combines elements with those of the target; owned by the caller. NULL: bytes are stored. */
-	struct dtc_typed *typed;
-	struct dtc_placement placement; /* of both sides: only its stream counts */
-	bool started;                   /* the caller does not wait for it immediately */
-	bool in_one_step; /* fails with LIMIT, without an error text, where it would take two, which blocks */
-	const char *caller;
-};
 
 /* Members are set one by one: clearing both cursors, of 2 KiB each, would take longer than many copies. */
 static inline void dtc_copy_set_end(struct dtc_copy_end *end,
