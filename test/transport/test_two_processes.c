@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Channels between two processes: random messages both ways, a peer that is killed at every point, and one that ends
- * without a word. Both processes sleep whenever they have nothing to do.
+ * Channels between two processes: random messages both ways, a peer that pauses, one that is killed at every point, and
+ * one that ends without a word. Both processes sleep whenever they have nothing to do.
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exchange.h"
@@ -20,12 +22,23 @@ struct plan {
 	uint64_t seed;
 	struct party_memory memory;
 	long death; /* the child kills itself after so many steps; negative: never */
+	size_t pause; /* it stops itself when so many operations are left, until somebody wakes it; 0: never */
 };
+
+static size_t operations_left(const struct exchange *exchange)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < exchange->count; i++)
+		left += !exchange->items[i].calls;
+	return left;
+}
 
 /* One step at a time, so that every state is one to die in. */
 static void run_child(int socket, const struct plan *plan)
 {
 	static struct exchange exchange;
+	size_t pause = plan->pause;
 	struct party party;
 
 	bed_swap();
@@ -35,7 +48,11 @@ static void run_child(int socket, const struct plan *plan)
 	for (long step = 0; !exchange_is_done(&exchange); step++) {
 		if (step == plan->death)
 			kill(getpid(), SIGKILL);
-		if (plan->death < 0)
+		if (operations_left(&exchange) <= pause) {
+			raise(SIGSTOP);
+			pause = 0;
+		}
+		if (plan->death < 0 && !plan->pause)
 			party_sleep(&party);
 		else
 			exchange_must(!dtconv_engine_progress(party.engine, 1, NULL),
@@ -107,6 +124,50 @@ START_TEST(messages_go_both_ways)
 }
 END_TEST
 
+/* ---- one pauses ------------------------------------------------------------------------------ */
+
+/* Wakes a process that has stopped itself, after others had time to do what they do without it. */
+static void *wake(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 100000000 };
+	const pid_t child = *(const pid_t *)arg;
+	siginfo_t info;
+
+	if (!waitid(P_PID, (id_t)child, &info, WSTOPPED | WEXITED | WNOWAIT) &&
+	    info.si_code == CLD_STOPPED) {
+		nanosleep(&nap, NULL);
+		kill(child, SIGCONT);
+	}
+	return NULL;
+}
+
+/* The other end has all messages, closes and is gone, while the answers are under way. */
+START_TEST(a_peer_that_pauses_loses_no_answer)
+{
+	static struct exchange exchange;
+	struct choices choices = fixture_choices((uint64_t)_i + 2000);
+	const struct plan plan = { .seed = choices.state,
+				   .memory = { 16, 1000 },
+				   .death = -1,
+				   .pause = (size_t)_i + 1 };
+	struct party party;
+	pthread_t waker;
+	int socket;
+
+	pid_t child = start_child(&plan, &socket);
+	ck_assert_int_eq(pthread_create(&waker, NULL, wake, &child), 0);
+	exchange_open(&exchange, fixture_context, 0, plan.seed, MESSAGES);
+	party_open(&party, fixture_context, socket, plan.memory);
+	exchange_start(&exchange, &party);
+	wait_for(&exchange, &party);
+	exchange_check(&exchange, 0);
+	party_close(&party);
+	exchange_close(&exchange);
+	pthread_join(waker, NULL);
+	ck_assert_int_eq(end_of(child), 0);
+}
+END_TEST
+
 /* ---- one dies -------------------------------------------------------------------------------- */
 
 /* Everything ends, what has arrived is right, and a channel with another process goes on. */
@@ -115,8 +176,8 @@ START_TEST(a_killed_peer_ends_its_channel_only)
 	static struct exchange doomed, healthy;
 	struct choices choices = fixture_choices((uint64_t)_i + 1000);
 	const struct party_memory memory = { (size_t)_i % 3 + 1, 256 };
-	const struct plan dies = { choices.state, memory, _i * 2 };
-	const struct plan lives = { choices.state + 1, memory, -1 };
+	const struct plan dies = { choices.state, memory, _i * 2, 0 };
+	const struct plan lives = { choices.state + 1, memory, -1, 0 };
 	const size_t files = process_files();
 	struct party parties[2];
 	int sockets[2];
@@ -186,6 +247,7 @@ int main(void)
 
 	tcase_add_loop_test(live, messages_go_both_ways, 0,
 			    fixture_everything() ? 200 : 9);
+	tcase_add_loop_test(live, a_peer_that_pauses_loses_no_answer, 0, 8);
 	tcase_add_loop_test(dead, a_killed_peer_ends_its_channel_only, 0, kills);
 	tcase_add_loop_test(dead, a_peer_that_leaves_without_a_word_ends_the_channel, 0,
 			    2);

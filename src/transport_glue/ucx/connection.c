@@ -43,11 +43,11 @@
 /* In so many polls of a quiet worker the socket is read once: a system call. */
 #define QUIET_POLLS 64
 
-/* So often UCX is asked for what a peer has sent that is gone, and a closing process waits for the peer's last word. */
+/* So often UCX is asked for what a peer has sent that is gone. */
 #define LAST_POLLS 2000
 
-/* A peer that does not take what was sent before the connection ended is stuck. */
-#define STUCK_NS 100000000
+/* A peer that does not take what was sent before the connection ended, or does not answer, is stuck. */
+#define LINGER_NS 1000000000
 
 enum state {
 	GREETING, /* the peer has not introduced itself, or has no memory for what this process sends */
@@ -667,7 +667,7 @@ static void force_close(struct connection *connection);
 static bool is_waiting_in_vain(const struct connection *connection)
 {
 	return connection->state == ENDED && connection->table.out &&
-	       (connection->is_cut || dtc_now_ns() - connection->ended_ns > STUCK_NS);
+	       (connection->is_cut || dtc_now_ns() - connection->ended_ns > LINGER_NS);
 }
 
 static size_t poll(void *arg, size_t budget)
@@ -915,17 +915,21 @@ static void force_close(struct connection *connection)
 		ucp_request_free(request);
 }
 
+static bool is_parting(const struct connection *connection, ucs_status_ptr_t flush)
+{
+	return !connection->has_heard_bye ||
+	       (UCS_PTR_IS_PTR(flush) &&
+		ucp_request_check_status(flush) == UCS_INPROGRESS);
+}
+
 /* What was posted goes to the peer, which answers with its last word; bounded, because it may be stuck. */
 static void part(struct connection *connection)
 {
 	static const ucp_request_param_t param;
 	ucs_status_ptr_t request = ucp_ep_flush_nbx(connection->ep, &param);
 
-	for (int i = 0; i < LAST_POLLS && !connection->is_cut &&
-			(!connection->has_heard_bye ||
-			 (UCS_PTR_IS_PTR(request) &&
-			  ucp_request_check_status(request) == UCS_INPROGRESS));
-	     i++) {
+	while (!connection->is_cut && is_parting(connection, request) &&
+	       dtc_now_ns() - connection->ended_ns < LINGER_NS) {
 		if (!progress(connection))
 			(void)sched_yield();
 		read_socket(connection);
